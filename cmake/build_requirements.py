@@ -1,0 +1,10 @@
+"""Print what pyproject.toml needs to build, or the packages of one of its optional groups."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+groups = project["project"]["optional-dependencies"]
+for requirement in groups[sys.argv[1]] if len(sys.argv) > 1 else project["build-system"]["requires"]:
+    print(requirement.replace(" ", ""))

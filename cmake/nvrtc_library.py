@@ -1,0 +1,9 @@
+"""Print the path of libnvrtc in this Python's NVIDIA wheels, or nothing."""
+
+import importlib.util
+from pathlib import Path
+
+spec = importlib.util.find_spec("nvidia")
+folders = [Path(p) for p in (spec.submodule_search_locations or [])] if spec else []
+found = [library for folder in folders for library in sorted(folder.glob("*/lib/libnvrtc.so.*"))]
+print(found[-1] if found else "")

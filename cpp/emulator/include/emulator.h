@@ -1,0 +1,50 @@
+/* The emulated driver's own controls, beside the CUDA driver API that it looks like.
+ *
+ * Found with dlsym; nothing links against the emulator. Every function may be called from any thread. */
+#ifndef ISTHMUS_EMULATOR_H
+#define ISTHMUS_EMULATOR_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Chooses the profile: link speeds, device count, memory, driver version. Call before cuInit.
+ * Returns null on success, or a message that names the profile and lists the known ones.
+ * Choosing again before any context exists is allowed; with one alive, only the same profile is. */
+const char* isthmus_emulator_select_profile(const char* name);
+
+/* The active profile's name; never null. */
+const char* isthmus_emulator_profile(void);
+
+/* All profiles, one name a line, each followed by a tab and one line about it. */
+const char* isthmus_emulator_profiles(void);
+
+/* Makes the nth next call (1 = the very next) of a driver function return `code`, once, without effect.
+ * `symbol` is the public name ("cuMemAlloc"). Several may be pending. */
+void isthmus_emulator_fail_call(const char* symbol, int nth, int code);
+
+/* Makes cuGetProcAddress not find a symbol, as an older driver would, until the reset. */
+void isthmus_emulator_hide_symbol(const char* symbol);
+
+/* Starts (1) or stops (0) writing the call log; starting clears it. Off at first. */
+void isthmus_emulator_log_calls(int enabled);
+
+/* The call log: one call a line, "cuMemcpyHtoDAsync bytes=4 source=pinned stream=2 -> 0".
+ * Copies at most `capacity` bytes with a final null; returns the bytes the whole log needs. */
+size_t isthmus_emulator_call_log(char* buffer, size_t capacity);
+
+/* What is alive: contexts retained, streams, events, modules, device bytes, pinned bytes. A leak check. */
+typedef struct IsthmusEmulatorLive {
+  size_t contexts, streams, events, modules, device_bytes, pinned_bytes, registered_ranges;
+} IsthmusEmulatorLive;
+IsthmusEmulatorLive isthmus_emulator_live(void);
+
+/* Forgets pending failures, hidden symbols and the log. Leaves memory and streams alone. */
+void isthmus_emulator_reset(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

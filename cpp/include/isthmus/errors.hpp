@@ -1,0 +1,63 @@
+// The three families of failure. Everything Isthmus throws is one of these.
+#pragma once
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+
+namespace isthmus {
+
+/// The caller asked for something that can't be: a size of zero, an index out of range, an unknown
+/// name. The message names the offending value and what would be valid. Nothing has been changed.
+class UsageError : public std::invalid_argument {
+public:
+  using std::invalid_argument::invalid_argument;
+};
+
+/// A capability is absent here: no driver, a driver too old, a missing symbol, no NVRTC.
+class Unavailable : public std::runtime_error {
+public:
+  /// what        the capability, as a noun: "CUDA driver", "stream memory operations"
+  /// why         why it is absent on this machine
+  /// needs       what would bring it: "an NVIDIA driver for CUDA 12.2 or later"
+  Unavailable(std::string what, std::string why, std::string needs);
+
+  const std::string& capability() const noexcept { return capability_; }
+  const std::string& reason() const noexcept { return reason_; }
+  const std::string& needs() const noexcept { return needs_; }
+
+private:
+  std::string capability_;
+  std::string reason_;
+  std::string needs_;
+};
+
+/// The CUDA driver or NVRTC returned an error code.
+class DriverError : public std::runtime_error {
+public:
+  /// code        the CUresult (or nvrtcResult) as an integer
+  /// code_name   its name: "CUDA_ERROR_INVALID_VALUE"
+  /// symbol      the function that returned it: "cuMemAlloc"
+  /// detail      what was being attempted, or the driver's own description; may be empty
+  DriverError(int code, std::string code_name, std::string symbol, const std::string& detail,
+              std::source_location location = std::source_location::current());
+
+  int code() const noexcept { return code_; }
+  const std::string& code_name() const noexcept { return code_name_; }
+  const std::string& symbol() const noexcept { return symbol_; }
+  const std::source_location& location() const noexcept { return location_; }
+
+private:
+  int code_;
+  std::string code_name_;
+  std::string symbol_;
+  std::source_location location_;
+};
+
+/// CUDA_ERROR_OUT_OF_MEMORY: the device, or pinned host memory, is exhausted.
+class OutOfDeviceMemory : public DriverError {
+public:
+  using DriverError::DriverError;
+};
+
+}  // namespace isthmus

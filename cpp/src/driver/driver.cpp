@@ -1,0 +1,51 @@
+#include "driver/driver.hpp"
+
+#include <isthmus/errors.hpp>
+
+namespace isthmus {
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::vector<std::string> Driver::missing_symbols() const {
+  std::vector<std::string> names;
+  for (std::size_t slot = 0; slot < kNumSymbols; ++slot) {
+    if (state_->functions[slot] == nullptr) names.emplace_back(kSymbolRows[slot].name);
+  }
+  return names;
+}
+
+int Driver::device_count() const {
+  int count = 0;
+  const CUresult result = raw(symbol::device_get_count)(&count);
+  // cuInit found no device and was let pass: then the driver stays uninitialised.
+  if (result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_NOT_INITIALIZED) return 0;
+  check(result, symbol::device_get_count.name);
+  return count;
+}
+
+void Driver::fail(CUresult result, std::string_view symbol_name,
+                  std::source_location location) const {
+  const char* name = nullptr;
+  const char* description = nullptr;
+  raw(symbol::get_error_name)(result, &name);
+  raw(symbol::get_error_string)(result, &description);
+  const std::string code_name = name != nullptr ? name : "unknown error";
+  const std::string detail = description != nullptr ? description : "";
+  const std::string symbol(symbol_name);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+    throw OutOfDeviceMemory(result, code_name, symbol, detail, location);
+  }
+  throw DriverError(result, code_name, symbol, detail, location);
+}
+
+void Driver::missing(std::size_t slot) const {
+  const SymbolRow& row = kSymbolRows[slot];
+  throw Unavailable(row.name,
+                    "the driver at " + state_->path + " (CUDA " + version_text(state_->version) +
+                        ") does not have it",
+                    "a driver for CUDA " + std::string(row.since) + " or later");
+}
+
+}  // namespace isthmus

@@ -1,0 +1,129 @@
+// Opens a driver library, asks it for every symbol, and turns what can be wrong into Unavailable.
+#include <dlfcn.h>
+
+#include <isthmus/errors.hpp>
+
+#include "driver/driver.hpp"
+#include "driver/locate.hpp"
+#include "emulator.h"
+
+namespace isthmus {
+namespace {
+
+constexpr const char* kNeedsDriver = "an NVIDIA driver for CUDA 12.2 or later (535 or newer)";
+
+void* open_library(const std::string& file) {
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* why = dlerror();  // NOLINT(concurrency-mt-unsafe): per thread in glibc
+    throw Unavailable("CUDA driver", why != nullptr ? why : "cannot open " + file, kNeedsDriver);
+  }
+  return library;
+}
+
+std::string resolved_path(void* function, const std::string& fallback) {
+  Dl_info info{};
+  return dladdr(function, &info) != 0 ? info.dli_fname : fallback;
+}
+
+void select_profile(void* library, const DriverLocation& location) {
+  auto* select = reinterpret_cast<decltype(&isthmus_emulator_select_profile)>(
+      dlsym(library, "isthmus_emulator_select_profile"));
+  if (select == nullptr) {
+    throw Unavailable("emulated driver", location.file + " is not Isthmus's emulator",
+                      "an intact installation of isthmus");
+  }
+  const char* refusal = select(location.profile.c_str());
+  if (refusal != nullptr) throw UsageError(refusal);
+}
+
+}  // namespace
+
+/// Builds a Driver's table. A class only to be the Driver's friend.
+class DriverLoader {
+public:
+  explicit DriverLoader(const DriverLocation& location) : library_(open_library(location.file)) {
+    if (!location.profile.empty()) select_profile(library_, location);
+    get_proc_address_ =
+        reinterpret_cast<PFN_cuGetProcAddress_v12000>(dlsym(library_, "cuGetProcAddress_v2"));
+    state_.path = resolved_path(dlsym(library_, "cuInit"), location.file);
+    state_.profile = active_profile();
+  }
+
+  Driver load() {
+    initialise();
+    check_version();
+    for (std::size_t slot = 0; slot < kNumSymbols; ++slot) {
+      state_.functions[slot] = resolve(kSymbolRows[slot]);
+    }
+    return Driver(std::make_shared<const Driver::State>(std::move(state_)));
+  }
+
+private:
+  /// A library given by path may be the emulator too: it says so itself, so that its numbers never
+  /// pass for real.
+  std::string active_profile() const {
+    auto* profile = reinterpret_cast<decltype(&isthmus_emulator_profile)>(
+        dlsym(library_, "isthmus_emulator_profile"));
+    return profile == nullptr ? std::string{} : profile();
+  }
+
+  template <typename Function>
+  Function plain(const char* name) const {
+    auto* function = reinterpret_cast<Function>(dlsym(library_, name));
+    if (function == nullptr) {
+      throw Unavailable("CUDA driver", state_.path + " does not export " + name, kNeedsDriver);
+    }
+    return function;
+  }
+
+  void initialise() {
+    const CUresult result = plain<PFN_cuInit_v2000>("cuInit")(0);
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_NO_DEVICE) return;
+    if (result == CUDA_ERROR_STUB_LIBRARY) {
+      throw Unavailable("CUDA driver",
+                        state_.path + " is the toolkit's stub, made for linking only",
+                        std::string(kNeedsDriver) + " and its library before the stub on the path");
+    }
+    if (result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH) {
+      throw Unavailable("CUDA driver",
+                        state_.path + " and the loaded kernel module are of different versions",
+                        "a reboot, or a reload of the nvidia kernel module");
+    }
+    throw DriverError(result, "CUresult", "cuInit",
+                      "the driver at " + state_.path + " would not start");
+  }
+
+  void check_version() {
+    const auto get_version = plain<PFN_cuDriverGetVersion_v2020>("cuDriverGetVersion");
+    if (get_version(&state_.version) != CUDA_SUCCESS) state_.version = 0;
+    if (state_.version < kOldestDriverVersion || get_proc_address_ == nullptr) {
+      throw Unavailable("CUDA driver",
+                        state_.path + " implements CUDA " + version_text(state_.version),
+                        kNeedsDriver);
+    }
+  }
+
+  void* resolve(const SymbolRow& row) const {
+    void* function = nullptr;
+    CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
+    const CUresult result =
+        get_proc_address_(row.name, &function, row.abi, CU_GET_PROC_ADDRESS_DEFAULT, &found);
+    if (result != CUDA_SUCCESS || found != CU_GET_PROC_ADDRESS_SUCCESS) function = nullptr;
+    if (function == nullptr && row.requirement == Requirement::required) {
+      throw Unavailable(row.name, "the driver at " + state_.path + " does not have it",
+                        "a driver for CUDA " + std::string(row.since) + " or later");
+    }
+    return function;
+  }
+
+  void* library_;
+  PFN_cuGetProcAddress_v12000 get_proc_address_ = nullptr;
+  Driver::State state_;
+};
+
+Driver Driver::open(const std::string& source) {
+  return DriverLoader(locate_driver(source)).load();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,47 @@
+#include "driver/locate.hpp"
+
+#include <cstdlib>
+#include <string_view>
+
+#include <dlfcn.h>
+
+#include <isthmus/errors.hpp>
+
+namespace isthmus {
+namespace {
+
+constexpr std::string_view kEmulated = "emulated";
+constexpr std::string_view kDefaultProfile = "small";
+constexpr std::string_view kEmulatorFile = "libisthmus_emulator.so";
+
+DriverLocation emulated_driver(std::string_view profile) {
+  if (profile.empty()) profile = kDefaultProfile;
+  return {own_folder() + "/" + std::string(kEmulatorFile), std::string(profile)};
+}
+
+}  // namespace
+
+std::string own_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0) return ".";
+  const std::string_view file = info.dli_fname;
+  const auto slash = file.find_last_of('/');
+  return slash == std::string_view::npos ? "." : std::string(file.substr(0, slash));
+}
+
+DriverLocation locate_driver(const std::string& source) {
+  if (source.empty()) {
+    // Read once per open, at the start of a program: no other thread writes the environment.
+    const char* wish = std::getenv("ISTHMUS_DRIVER");  // NOLINT(concurrency-mt-unsafe)
+    return locate_driver(wish != nullptr && *wish != '\0' ? wish : "system");
+  }
+  const std::string_view view = source;
+  if (view == "system") return {"libcuda.so.1", {}};
+  if (view == kEmulated) return emulated_driver({});
+  if (view.starts_with("emulated:")) return emulated_driver(view.substr(kEmulated.size() + 1));
+  if (view.find('/') != std::string_view::npos) return {source, {}};
+  throw UsageError("unknown driver '" + source +
+                   "': use system, emulated, emulated:PROFILE, or a path with a '/'");
+}
+
+}  // namespace isthmus
