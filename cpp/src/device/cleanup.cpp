@@ -1,0 +1,51 @@
+#include "device/cleanup.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <utility>
+
+namespace isthmus {
+namespace {
+
+void warn_once(const std::string& message) {
+  static std::atomic_flag warned = ATOMIC_FLAG_INIT;
+  if (!warned.test_and_set()) std::fprintf(stderr, "isthmus: warning: %s\n", message.c_str());
+}
+
+struct SinkSlot {
+  std::mutex mutex;
+  CleanupSink sink = warn_once;
+};
+
+SinkSlot& sink_slot() {
+  static auto* slot = new SinkSlot;  // never destroyed: destructors of statics may still report
+  return *slot;
+}
+
+bool nothing_left(CUresult result) {
+  return result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED ||
+         result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+}  // namespace
+
+CleanupSink set_cleanup_sink(CleanupSink sink) {
+  const std::scoped_lock lock(sink_slot().mutex);
+  return std::exchange(sink_slot().sink, std::move(sink));
+}
+
+void report_cleanup(const Driver& driver, CUresult result, std::string_view symbol_name) noexcept {
+  if (nothing_left(result)) return;
+  try {
+    const char* name = nullptr;
+    driver.raw(symbol::get_error_name)(result, &name);
+    const std::scoped_lock lock(sink_slot().mutex);
+    sink_slot().sink(std::string(symbol_name) + " failed while cleaning up: " +
+                     (name != nullptr ? name : std::to_string(result)));
+  } catch (...) {  // NOLINT(bugprone-empty-catch): out of memory while reporting: there is nobody
+                   // left to tell
+  }
+}
+
+}  // namespace isthmus

@@ -1,0 +1,40 @@
+#include "device/context.hpp"
+
+#include "device/cleanup.hpp"
+
+namespace isthmus {
+
+Context::State::State(const Driver& the_driver, int ordinal)
+    : driver(the_driver), facts(read_device_facts(the_driver, ordinal)) {
+  driver.call(symbol::device_get)(&device, ordinal);
+  driver.call(symbol::primary_ctx_retain)(&handle, device);
+}
+
+Context::State::~State() {
+  report_cleanup(driver, driver.raw(symbol::primary_ctx_release)(device),
+                 symbol::primary_ctx_release.name);
+}
+
+Context Context::retain(const Driver& driver, int ordinal) {
+  return Context(std::make_shared<const State>(driver, ordinal));
+}
+
+std::size_t Context::free_memory_bytes() const {
+  const CurrentContext current(*this);
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  driver().call(symbol::mem_get_info)(&free_bytes, &total_bytes);
+  return free_bytes;
+}
+
+CurrentContext::CurrentContext(const Context& context) : driver_(context.driver()) {
+  driver_.call(symbol::ctx_push_current)(context.handle());
+}
+
+CurrentContext::~CurrentContext() {
+  CUcontext popped = nullptr;
+  report_cleanup(driver_, driver_.raw(symbol::ctx_pop_current)(&popped),
+                 symbol::ctx_pop_current.name);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,60 @@
+// A device's primary context, shared with everything else in the process that uses the device.
+#pragma once
+
+#include <memory>
+
+#include "device/device_facts.hpp"
+#include "driver/driver.hpp"
+
+namespace isthmus {
+
+/// Holds the primary context of one device. A value: copies share one retain; the last releases it.
+///
+/// Never current behind the caller's back: whatever needs it current makes a CurrentContext for as
+/// long as it runs. May be used from any thread.
+class Context {
+public:
+  /// Retains the primary context of device `ordinal`, creating it if nobody has.
+  ///
+  /// Throws   UsageError if there is no such device; OutOfDeviceMemory or DriverError if it can't
+  /// be made.
+  static Context retain(const Driver& driver, int ordinal);
+
+  const Driver& driver() const noexcept { return state_->driver; }
+  const DeviceFacts& device() const noexcept { return state_->facts; }
+  CUcontext handle() const noexcept { return state_->handle; }
+
+  /// Bytes of device memory that are free now, on the whole device.
+  std::size_t free_memory_bytes() const;
+
+private:
+  struct State {
+    State(const Driver& driver, int ordinal);
+    ~State();
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    Driver driver;
+    DeviceFacts facts;
+    CUdevice device = 0;
+    CUcontext handle = nullptr;
+  };
+  explicit Context(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+  std::shared_ptr<const State> state_;
+};
+
+/// Makes a context current on this thread for its own lifetime, then restores what was current
+/// before.
+class [[nodiscard]] CurrentContext {
+public:
+  explicit CurrentContext(const Context& context);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+private:
+  Driver driver_;
+};
+
+}  // namespace isthmus

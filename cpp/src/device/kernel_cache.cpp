@@ -1,0 +1,76 @@
+#include "device/kernel_cache.hpp"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include <unistd.h>
+
+namespace isthmus {
+namespace {
+
+constexpr std::string_view kMagic = "isthmus-kernel-cache 1\n";
+
+/// FNV-1a, 64 bit. Only a name and a damage check: the key itself is compared in full.
+/// Source   draft-eastlake-fnv, constants of the 64-bit variant.
+template <typename Bytes>
+std::uint64_t fnv1a(const Bytes& bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3ULL;
+  return hash;
+}
+
+std::string hex(std::uint64_t value) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
+  return text.data();
+}
+
+std::string header_of(const std::string& key, std::uint64_t image_hash) {
+  return std::string(kMagic) + hex(image_hash) + "\n" + std::to_string(key.size()) + "\n" + key;
+}
+
+}  // namespace
+
+std::filesystem::path KernelCache::file_of(const std::string& key) const {
+  return folder_ / (hex(fnv1a(key)) + ".kernel");
+}
+
+std::optional<KernelImage> KernelCache::find(const std::string& key) const {
+  if (folder_.empty()) return std::nullopt;
+  std::ifstream file(file_of(key), std::ios::binary);
+  if (!file) return std::nullopt;
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t header_bytes = header_of(key, 0).size();
+  if (content.size() <= header_bytes) return std::nullopt;
+  KernelImage image(content.begin() + static_cast<std::ptrdiff_t>(header_bytes), content.end());
+  if (!content.starts_with(header_of(key, fnv1a(image)))) return std::nullopt;
+  return image;
+}
+
+void KernelCache::store(const std::string& key, const KernelImage& image) const noexcept {
+  if (folder_.empty()) return;
+  try {
+    std::filesystem::create_directories(folder_);
+    std::string temporary = (folder_ / "new-XXXXXX").string();
+    const int descriptor = mkstemp(temporary.data());
+    if (descriptor < 0) return;
+    close(descriptor);
+    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+    file << header_of(key, fnv1a(image));
+    file.write(image.data(), static_cast<std::streamsize>(image.size()));
+    file.close();
+    if (file) {
+      std::filesystem::rename(temporary, file_of(key));
+    } else {
+      std::filesystem::remove(temporary);
+    }
+  } catch (...) {  // NOLINT(bugprone-empty-catch): see the header: not caching is not an error
+  }
+}
+
+}  // namespace isthmus

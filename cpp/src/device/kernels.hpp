@@ -1,0 +1,80 @@
+// The project's kernels, ready to launch in one context.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "device/kernel_cache.hpp"
+#include "device/nvrtc.hpp"
+#include "device/owned.hpp"
+#include "device/stream.hpp"
+
+namespace isthmus {
+
+/// A kernel of a loaded module. Valid as long as the Kernels it came from.
+class Kernel {
+public:
+  Kernel(Driver driver, CUfunction function) : driver_(std::move(driver)), function_(function) {}
+
+  /// Enqueues a launch of `num_blocks` x `block_lanes`; returns at once.
+  ///
+  /// arguments   must have exactly the kernel's parameter types
+  /// The caller holds a CurrentContext. Throws DriverError if the launch is refused.
+  template <typename... Arguments>
+  void launch(const Stream& stream, unsigned num_blocks, unsigned block_lanes,
+              Arguments... arguments) const {
+    std::array<void*, sizeof...(Arguments)> pointers{&arguments...};
+    driver_.call(symbol::launch_kernel)(function_, num_blocks, 1U, 1U, block_lanes, 1U, 1U, 0U,
+                                        stream.handle(), pointers.data(),
+                                        static_cast<void**>(nullptr));
+  }
+
+private:
+  Driver driver_;
+  CUfunction function_;
+};
+
+/// Compiles (or takes from the cache) and loads the project's kernels as they are asked for. A
+/// value; copies share the modules. May be used from any thread.
+class Kernels {
+public:
+  struct Options {
+    std::string nvrtc_library;           ///< as Nvrtc::open takes it
+    std::filesystem::path cache_folder;  ///< empty: no cache
+  };
+
+  /// Throws   Unavailable if there is no NVRTC; never on the emulated driver, which brings its own
+  /// code.
+  Kernels(const Context& context, const Options& options);
+
+  /// The kernel `name` of kernels/`stem`.cu, compiled and loaded at the first call.
+  ///
+  /// Throws   UsageError for an unknown stem; Unavailable if the driver can't load what this NVRTC
+  /// makes;
+  ///          DriverError if compiling or loading fails otherwise.
+  Kernel get(const std::string& stem, const char* name) const;
+
+  /// "13.0"; empty on the emulated driver.
+  std::string nvrtc_version() const;
+
+private:
+  struct State {
+    Context context;
+    std::optional<Nvrtc> nvrtc;
+    KernelCache cache;
+    std::mutex mutex;
+    std::map<std::string, Owned<CUmodule>> modules;
+  };
+  KernelImage image(const std::string& stem) const;
+  CUmodule module(const std::string& stem) const;
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,53 @@
+// Streams and events: the order of work on a device, and marks in it.
+#pragma once
+
+#include "device/owned.hpp"
+
+namespace isthmus {
+
+class Event;
+
+/// A stream that does not synchronise with the legacy default stream. Movable; destroyed when it
+/// goes, which does not wait for its work. The caller of a member function holds a CurrentContext.
+class Stream {
+public:
+  explicit Stream(const Context& context);
+
+  CUstream handle() const noexcept { return owned_.handle(); }
+  const Context& context() const noexcept { return owned_.context(); }
+
+  /// Waits until all work enqueued so far is complete. Throws DriverError if any of it failed.
+  void synchronize() const;
+  /// True when all work enqueued so far is complete. Throws DriverError if any of it failed.
+  bool idle() const;
+  /// Work enqueued from now on starts after `event` is complete.
+  void wait(const Event& event) const;
+
+private:
+  Owned<CUstream> owned_;
+};
+
+/// A mark in a stream. Movable. The caller of a member function holds a CurrentContext.
+class Event {
+public:
+  enum class Timing { enabled, disabled };
+  explicit Event(const Context& context, Timing timing = Timing::enabled);
+
+  CUevent handle() const noexcept { return owned_.handle(); }
+
+  /// Marks the point after all work now in `stream`; a later record moves the mark.
+  void record(CUstream stream) const;
+  void synchronize() const;
+  bool complete() const;
+
+private:
+  Owned<CUevent> owned_;
+};
+
+/// Seconds of the device's clock between two recorded, complete events; the resolution is about 0.5
+/// us.
+///
+/// Source   CUDA Driver API 13.0, cuEventElapsedTime.
+double elapsed_seconds(const Context& context, const Event& first, const Event& last);
+
+}  // namespace isthmus

@@ -1,0 +1,24 @@
+// The driver a test binary runs on: $ISTHMUS_DRIVER, as ctest (emulated) or a person (system) set
+// it.
+#pragma once
+
+#include "device/context.hpp"
+#include "device/kernels.hpp"
+
+namespace isthmus::test {
+
+/// Opened once per process: a driver can't be closed.
+inline const Driver& driver() {
+  static const Driver opened = Driver::open();
+  return opened;
+}
+
+inline Context context() { return Context::retain(driver(), 0); }
+
+/// Kernels without a cache: on a real device, compiled by the NVRTC that $ISTHMUS_NVRTC names.
+inline const Kernels& kernels() {
+  static const Kernels built(context(), {});
+  return built;
+}
+
+}  // namespace isthmus::test

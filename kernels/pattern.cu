@@ -1,0 +1,36 @@
+// Fills device memory with the test pattern, and counts the bytes that differ from it.
+//
+// CPU reference: host/pattern.cpp. Launch bounds: any grid. Each lane moves 8 bytes an iteration.
+#include "pattern.cuh"
+
+/// target      device, [size_bytes], 8-byte aligned
+extern "C" __global__ void isthmus_pattern_fill(uint8_t* target, uint64_t size_bytes,
+                                                uint64_t seed) {
+  const uint64_t num_words = size_bytes / 8;
+  uint64_t* words = reinterpret_cast<uint64_t*>(target);
+  for (uint64_t i = isthmus_lane(); i < num_words; i += isthmus_num_lanes()) {
+    words[i] = isthmus_pattern_word(seed, i);
+  }
+  if (isthmus_lane() != 0) return;
+  const uint64_t last = isthmus_pattern_word(seed, num_words);
+  for (uint64_t i = num_words * 8; i < size_bytes; ++i) target[i] = uint8_t(last >> (i % 8 * 8));
+}
+
+/// source           device, [size_bytes], 8-byte aligned
+/// num_mismatches   device, [1]; words (of 8 bytes) and trailing bytes that differ are added to it
+extern "C" __global__ void isthmus_pattern_check(const uint8_t* source, uint64_t size_bytes,
+                                                 uint64_t seed,
+                                                 unsigned long long* num_mismatches) {
+  const uint64_t num_words = size_bytes / 8;
+  const uint64_t* words = reinterpret_cast<const uint64_t*>(source);
+  unsigned long long wrong = 0;
+  for (uint64_t i = isthmus_lane(); i < num_words; i += isthmus_num_lanes()) {
+    wrong += words[i] != isthmus_pattern_word(seed, i);
+  }
+  if (isthmus_lane() == 0) {
+    const uint64_t last = isthmus_pattern_word(seed, num_words);
+    for (uint64_t i = num_words * 8; i < size_bytes; ++i)
+      wrong += source[i] != uint8_t(last >> (i % 8 * 8));
+  }
+  if (wrong != 0) atomicAdd(num_mismatches, wrong);
+}

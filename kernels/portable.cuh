@@ -1,0 +1,45 @@
+// What every kernel of this folder builds on, so that one source compiles for a GPU with NVRTC and
+// for the CPU inside the emulated driver (which defines ISTHMUS_HOST_KERNELS and supplies threadIdx
+// and friends).
+//
+// Rules: entry points are extern "C" and named isthmus_<file>_<what>; loops are grid-stride, so
+// that any grid gives the same result and the emulated driver may run one lane a block; waiting
+// loops have a deadline, so that no kernel can hang a GPU.
+#pragma once
+
+#ifdef ISTHMUS_HOST_KERNELS
+#include "host_kernels.hpp"
+#else
+
+using uint8_t = unsigned char;
+using int32_t = int;
+using uint32_t = unsigned int;
+using uint64_t = unsigned long long;
+
+/// Nanoseconds of the device's global timer. Its resolution is 32 ns to 1 us, by device.
+__device__ inline uint64_t isthmus_now_ns() {
+  uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+__device__ inline void isthmus_pause() { __nanosleep(20); }
+
+#endif
+
+/// Index of this lane in the grid, and the number of lanes.
+__device__ inline uint64_t isthmus_lane() {
+  return uint64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ inline uint64_t isthmus_num_lanes() { return uint64_t(gridDim.x) * blockDim.x; }
+
+/// Reads memory that the CPU or a copy engine may change at any time.
+__device__ inline uint32_t isthmus_load(const uint32_t* flag) {
+  return *reinterpret_cast<const volatile uint32_t*>(flag);
+}
+
+/// Writes memory that the CPU may be polling, and makes it visible to the whole system.
+__device__ inline void isthmus_publish(uint32_t* flag, uint32_t value) {
+  *reinterpret_cast<volatile uint32_t*>(flag) = value;
+  __threadfence_system();
+}
