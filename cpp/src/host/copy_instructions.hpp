@@ -1,0 +1,42 @@
+// The instructions that matter to whoever copies memory, as far as CPU and system both allow them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace isthmus::host {
+
+struct CopyInstructions {
+  bool sse4_1 = false;   ///< MOVNTDQA: streaming loads, the fast way to read write-combined memory
+  bool avx2 = false;     ///< 32-byte streaming loads
+  bool avx512f = false;  ///< 64-byte loads and stores: a whole line
+  bool movdiri = false;  ///< 4- or 8-byte direct stores
+  bool movdir64b = false;  ///< 64-byte direct stores, atomic on the bus
+  bool erms = false;       ///< fast REP MOVSB
+  bool fsrm = false;       ///< fast REP MOVSB for short copies
+  bool neon = false;       ///< 16-byte vectors on 64-bit Arm
+  bool sve = false;        ///< scalable vectors on 64-bit Arm
+};
+
+/// What this machine's CPU has and its system has switched on.
+CopyInstructions copy_instructions();
+
+/// The names of those present, as /proc/cpuinfo spells them: {"sse4_1", "avx2"}.
+std::vector<std::string> copy_instruction_names(const CopyInstructions& instructions);
+
+/// The x86 registers the answer is read from.
+struct X86Features {
+  std::uint32_t leaf1_ecx = 0;
+  std::uint32_t leaf7_ebx = 0;
+  std::uint32_t leaf7_ecx = 0;
+  std::uint32_t leaf7_edx = 0;
+  std::uint64_t xcr0 = 0;  ///< 0 without OSXSAVE
+};
+
+/// Decodes the registers.
+///
+/// Source      Intel SDM vol. 2A (CPUID) and vol. 1 section 14.3, 15.2 (detecting AVX and AVX-512).
+CopyInstructions decode_x86(const X86Features& features) noexcept;
+
+}  // namespace isthmus::host

@@ -1,0 +1,29 @@
+#include "host/iommu.hpp"
+
+#include "host/text_file.hpp"
+#include "host/topology.hpp"
+
+namespace isthmus::host {
+
+namespace fs = std::filesystem;
+
+std::size_t num_iommu_groups(const fs::path& root) {
+  std::error_code absent;
+  std::size_t num_groups = 0;
+  for (const auto& entry : fs::directory_iterator(root / "sys/kernel/iommu_groups", absent)) {
+    if (parse_integer(entry.path().filename().string())) ++num_groups;
+  }
+  return num_groups;
+}
+
+std::optional<IommuGroup> iommu_group(std::string_view address, const fs::path& root) {
+  const fs::path link = root / "sys/bus/pci/devices" / sysfs_pci_address(address) / "iommu_group";
+  std::error_code absent;
+  const fs::path target = fs::read_symlink(link, absent);
+  if (absent) return std::nullopt;
+  const auto id = parse_integer(target.filename().string());
+  if (!id) return std::nullopt;
+  return IommuGroup{static_cast<int>(*id), read_text(link / "type").value_or("")};
+}
+
+}  // namespace isthmus::host

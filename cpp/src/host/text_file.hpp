@@ -1,0 +1,33 @@
+// Reading the small text files the kernel shows facts in (/proc, /sys).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace isthmus::host {
+
+/// The file's text without trailing white space; nothing if it can't be read.
+std::optional<std::string> read_text(const std::filesystem::path& file);
+
+/// The integer a file holds, alone; nothing if it can't be read or holds anything else.
+std::optional<std::int64_t> read_integer(const std::filesystem::path& file);
+
+/// The integer `text` is, white space around it aside; nothing if it is anything else.
+std::optional<std::int64_t> parse_integer(std::string_view text);
+
+/// `text` without white space at either end.
+std::string_view trimmed(std::string_view text) noexcept;
+
+/// Bytes of a "Name:  123 kB" line, as /proc/meminfo and a node's meminfo have it.
+///
+/// text        the whole file
+/// name        without the colon: "MemAvailable"
+std::optional<std::uint64_t> meminfo_bytes(std::string_view text, std::string_view name);
+
+/// The number after "name " at the start of a line, as memory.stat has it.
+std::optional<std::uint64_t> stat_value(std::string_view text, std::string_view name);
+
+}  // namespace isthmus::host

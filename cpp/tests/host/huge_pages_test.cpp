@@ -1,0 +1,43 @@
+#include "host/huge_pages.hpp"
+
+#include <gtest/gtest.h>
+
+#include "fixture_tree.hpp"
+
+namespace isthmus::host {
+namespace {
+
+TEST(HugePages, TheModeIsTheWordInBrackets) {
+  EXPECT_EQ(chosen_word("always [madvise] never"), "madvise");
+  EXPECT_EQ(chosen_word("[always] madvise never\n"), "always");
+  EXPECT_EQ(chosen_word("always"), "");
+  EXPECT_EQ(chosen_word("always [madvise"), "");
+}
+
+TEST(HugePages, PoolsAreReadInOrderOfSize) {
+  FixtureTree tree;
+  tree.file("sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n")
+      .file("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "512\n")
+      .file("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "500\n")
+      .file("sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "2\n")
+      .file("sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages", "0\n")
+      .folder("sys/kernel/mm/hugepages/something-else");
+  const auto facts = huge_pages(tree.root());
+  EXPECT_EQ(facts.transparent, "never");
+  ASSERT_EQ(facts.pools.size(), 2U);
+  EXPECT_EQ(facts.pools[0].page_bytes, 2U << 20U);
+  EXPECT_EQ(facts.pools[0].num_pages, 512U);
+  EXPECT_EQ(facts.pools[0].num_free_pages, 500U);
+  EXPECT_EQ(facts.pools[1].page_bytes, 1U << 30U);
+}
+
+TEST(HugePages, AKernelWithoutThemHasNone) {
+  const FixtureTree tree;
+  const auto facts = huge_pages(tree.root());
+  EXPECT_EQ(facts.transparent, "");
+  EXPECT_TRUE(facts.pools.empty());
+  EXPECT_GE(facts.base_page_bytes, 4096U);
+}
+
+}  // namespace
+}  // namespace isthmus::host
