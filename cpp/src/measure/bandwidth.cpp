@@ -1,0 +1,123 @@
+#include "measure/bandwidth.hpp"
+
+#include <algorithm>
+
+#include <isthmus/errors.hpp>
+
+#include "measure/gate.hpp"
+#include "measure/sampling.hpp"
+
+namespace isthmus::measure {
+namespace {
+
+constexpr const char* kMetric = "copy_time";
+constexpr double kSampleSeconds = 2e-3;  // long against the 0.5 us resolution of events
+constexpr std::size_t kMostCopies =
+    128;  // well under the ~1000 operations a stream queues unblocked
+constexpr std::size_t kWarmUpCopies =
+    4;  // as nvbandwidth: fetches the engine's descriptors and TLB
+constexpr std::size_t kNoWarmUpBytes = std::size_t{32} << 20U;  // such a copy warms itself up
+
+std::size_t copies_for(double one_copy_seconds) {
+  const double wanted = kSampleSeconds / std::max(one_copy_seconds, 1e-9);
+  return std::clamp(static_cast<std::size_t>(wanted), std::size_t{1}, kMostCopies);
+}
+
+double timed_copy(const Copy& copy, const Stream& stream) {
+  const auto start = Clock::now();
+  copy.enqueue(stream.handle());
+  stream.synchronize();
+  return seconds_since(start);
+}
+
+/// The blocked loop. Events and copies are enqueued while the gate holds the stream; the device
+/// then runs them back to back.
+class BlockedLoop {
+public:
+  BlockedLoop(const CopyBuffers& buffers, const Kernels* kernels, const BandwidthOptions& options)
+      : copy_(buffers, options.direction, options.size_bytes),
+        stream_(buffers.context()),
+        first_(buffers.context()),
+        last_(buffers.context()),
+        gate_(buffers.context(), kernels, options.gate_timeout),
+        warm_up_copies_(options.size_bytes < kNoWarmUpBytes ? kWarmUpCopies : 0) {}
+
+  void run(const BandwidthOptions& options, Measurement& measurement) {
+    measurement.first_call_seconds = timed_copy(copy_, stream_);
+    // A copy that fills a sample by itself is not repeated: there are gigabytes to wait for.
+    num_copies_ = std::min<std::size_t>(4, copies_for(measurement.first_call_seconds));
+    // Two voided samples: the first pays for lazy loading, the second says how long a copy takes.
+    one_sample();
+    num_copies_ = copies_for(one_sample());
+    measurement.samples.push_back(
+        sample(options.stopping, kMetric, num_copies_, [this] { return one_sample(); }));
+  }
+
+private:
+  double one_sample() {
+    gate_.hold(stream_);
+    for (std::size_t i = 0; i < warm_up_copies_; ++i) copy_.enqueue(stream_.handle());
+    first_.record(stream_.handle());
+    for (std::size_t i = 0; i < num_copies_; ++i) copy_.enqueue(stream_.handle());
+    last_.record(stream_.handle());
+    gate_.release();
+    last_.synchronize();
+    return elapsed_seconds(stream_.context(), first_, last_) / static_cast<double>(num_copies_);
+  }
+
+  Copy copy_;
+  Stream stream_;
+  Event first_;
+  Event last_;
+  Gate gate_;
+  std::size_t warm_up_copies_;
+  std::size_t num_copies_ = 1;
+};
+
+/// The unblocked loop: the call and the wait for the device, by the CPU's clock, one copy at a
+/// time. The wait is needed because a small pageable copy may return while the bytes are still on
+/// their way.
+void run_unblocked(const CopyBuffers& buffers, const BandwidthOptions& options,
+                   Measurement& measurement) {
+  const Copy copy(buffers, options.direction, options.size_bytes);
+  const auto finish = buffers.context().driver().call(symbol::stream_synchronize);
+  const auto one_sample = [&] {
+    const auto start = Clock::now();
+    copy.blocking();
+    finish(nullptr);
+    return seconds_since(start);
+  };
+  measurement.first_call_seconds = one_sample();
+  measurement.samples.push_back(sample(options.stopping, kMetric, 1, one_sample));
+}
+
+}  // namespace
+
+Measurement measure_bandwidth(CopyBuffers& buffers, const Kernels* kernels,
+                              const BandwidthOptions& options) {
+  if (options.blocked && buffers.host_memory() == HostMemory::pageable) {
+    throw UsageError(
+        "pageable copies synchronise inside and can't run behind a gate: measure them unblocked");
+  }
+  buffers.prepare(options.direction, options.size_bytes, kernels);
+  const CurrentContext current(buffers.context());
+  Measurement measurement;
+  if (options.blocked) {
+    BlockedLoop(buffers, kernels, options).run(options, measurement);
+  } else {
+    run_unblocked(buffers, options, measurement);
+  }
+  measurement.verified_on = buffers.verify(options.direction, options.size_bytes, kernels);
+  return measurement;
+}
+
+void run_copy_load(CopyBuffers& buffers, Direction direction,
+                   std::chrono::duration<double> seconds) {
+  const CurrentContext current(buffers.context());
+  const Copy copy(buffers, direction, buffers.size_bytes());
+  const Stream stream(buffers.context());
+  const auto start = Clock::now();
+  while (seconds_since(start) < seconds.count()) timed_copy(copy, stream);
+}
+
+}  // namespace isthmus::measure

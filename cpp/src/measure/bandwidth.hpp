@@ -1,0 +1,40 @@
+// Bandwidth of a copy: bytes over the time the link is busy, not over the time the CPU takes to
+// ask.
+#pragma once
+
+#include <chrono>
+
+#include "measure/copy_buffers.hpp"
+#include "measure/samples.hpp"
+
+namespace isthmus::measure {
+
+struct BandwidthOptions {
+  Direction direction = Direction::host_to_device;
+  std::size_t size_bytes = 0;
+  /// True: several copies behind a gate, between two events, by the device's clock. For pinned
+  /// memory only: what synchronises inside would never end behind a gate. False: one blocking copy
+  /// at a time, waited for, by the CPU's clock.
+  bool blocked = true;
+  Stopping stopping;
+  std::chrono::duration<double> gate_timeout{15.0};
+};
+
+/// Measures one size in one direction. Yields one metric, "copy_time": seconds for one copy.
+///
+/// Preparation, in order: source filled, target poisoned, one copy timed by the CPU clock
+/// (first_call_seconds), the samples, the target verified. CPU caches are warm: the same buffer
+/// every time.
+///
+/// kernels   null: prepared and verified from the host
+/// Throws    UsageError (size, blocked with pageable memory), Unavailable (no gate on this device),
+///           CorruptTransfer, TimedOut, DriverError.
+Measurement measure_bandwidth(CopyBuffers& buffers, const Kernels* kernels,
+                              const BandwidthOptions& options);
+
+/// Copies back and forth in one direction for `seconds`, to have the link awake while it is looked
+/// at.
+void run_copy_load(CopyBuffers& buffers, Direction direction,
+                   std::chrono::duration<double> seconds);
+
+}  // namespace isthmus::measure

@@ -1,0 +1,94 @@
+// The two ends of a copy: one host buffer, one device buffer, both holding the test pattern at
+// rest.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <variant>
+
+#include "device/buffers.hpp"
+#include "device/kernels.hpp"
+#include "host/pageable_buffer.hpp"
+#include "measure/samples.hpp"
+
+namespace isthmus::measure {
+
+enum class HostMemory { pinned, pageable };
+
+/// Buffers of one size on both sides of the link.
+///
+/// Every measurement runs between prepare() and verify(): the target is poisoned before, and must
+/// hold the pattern again after. Not to be used by two threads at once.
+class CopyBuffers {
+public:
+  /// size_bytes   > 0, of each side
+  /// numa_node    where the host pages shall lie; empty: where the calling thread's policy puts
+  /// them Throws       OutOfDeviceMemory if either side doesn't fit; std::system_error for host
+  /// memory.
+  CopyBuffers(const Context& context, HostMemory memory, std::size_t size_bytes,
+              std::optional<int> numa_node);
+
+  HostMemory host_memory() const noexcept { return memory_; }
+  std::byte* host() const noexcept;
+  CUdeviceptr device() const noexcept { return device_.pointer(); }
+  std::size_t size_bytes() const noexcept { return device_.size_bytes(); }
+  const Context& context() const noexcept { return context_; }
+
+  /// Sampled host pages by NUMA node; empty where the kernel won't say.
+  std::map<int, std::size_t> host_pages_by_node() const;
+
+  /// Makes the source hold the pattern and poisons the first `size_bytes` of the target. Waits for
+  /// it.
+  ///
+  /// kernels   null: the device side is filled by a copy instead of a kernel
+  /// Throws    UsageError if `size_bytes` is 0 or more than the buffers have.
+  void prepare(Direction direction, std::size_t size_bytes, const Kernels* kernels);
+
+  /// Checks the first `size_bytes` of the target against the pattern. All copies must be complete.
+  ///
+  /// Returns   where the comparison ran
+  /// Throws    CorruptTransfer if any byte differs.
+  VerifiedOn verify(Direction direction, std::size_t size_bytes, const Kernels* kernels);
+
+  /// To be said before writing into the buffers otherwise: the next prepare() then restores the
+  /// pattern.
+  void disturb() noexcept { at_rest_ = false; }
+
+private:
+  void refill(const Kernels* kernels);
+  std::uint64_t device_mismatches(std::size_t size_bytes, const Kernels& kernels) const;
+  std::uint64_t device_mismatches_on_host(std::size_t size_bytes) const;
+
+  Context context_;
+  HostMemory memory_;
+  std::variant<PinnedBuffer, host::PageableBuffer> host_;
+  DeviceBuffer device_;
+  Stream stream_;
+  std::uint64_t seed_;
+  bool at_rest_ = false;  ///< both sides hold the pattern, whole
+};
+
+/// A copy between the first `size_bytes` of both sides, ready to be called in a loop.
+///
+/// The caller holds a CurrentContext and keeps the buffers.
+class Copy {
+public:
+  Copy(const CopyBuffers& buffers, Direction direction, std::size_t size_bytes);
+
+  /// cuMemcpyHtoD / cuMemcpyDtoH: what cudaMemcpy does. From pageable memory and up to 64 KiB, H2D
+  /// may return before the bytes have arrived. Source: CUDA Driver API 13.0, API synchronization
+  /// behavior.
+  void blocking() const;
+  /// cuMemcpyHtoDAsync / cuMemcpyDtoHAsync.
+  void enqueue(CUstream stream) const;
+
+private:
+  Driver driver_;
+  Direction direction_;
+  std::byte* host_;
+  CUdeviceptr device_;
+  std::size_t size_bytes_;
+};
+
+}  // namespace isthmus::measure

@@ -1,0 +1,97 @@
+#include "measure/gate.hpp"
+
+#include <atomic>
+
+#include <isthmus/errors.hpp>
+
+namespace isthmus::measure {
+namespace {
+
+std::optional<Kernel> gate_kernel(const Context& context, const Kernels* kernels) {
+  if (context.device().stream_memory_operations) return std::nullopt;
+  if (kernels == nullptr) {
+    throw Unavailable("blocked bandwidth loop",
+                      "this device has no stream memory operations and there are no kernels",
+                      "cuStreamWaitValue32, or NVRTC");
+  }
+  return kernels->get("gate", "isthmus_gate");
+}
+
+std::atomic_ref<std::uint32_t> flag_of(const PinnedBuffer& buffer) {
+  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(buffer.data()));
+}
+
+}  // namespace
+
+Gate::Gate(const Context& context, const Kernels* kernels, std::chrono::duration<double> timeout)
+    : context_(context),
+      kernel_(gate_kernel(context, kernels)),
+      timeout_(timeout),
+      flag_(context, sizeof(std::uint32_t)),
+      flag_on_device_(flag_.device_pointer()) {
+  if (!(timeout.count() > 0)) throw UsageError("gate timeout must be more than 0 seconds");
+  flag_of(flag_).store(0);
+  watchdog_ = std::thread(&Gate::watch, this);
+}
+
+Gate::~Gate() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+    open();  // an exception may have left the gate held: nothing may stay blocked behind it
+  }
+  changed_.notify_all();
+  watchdog_.join();
+}
+
+void Gate::hold(const Stream& stream) {
+  {
+    const std::scoped_lock lock(mutex_);
+    ++round_;
+    timed_out_ = false;
+    deadline_ = std::chrono::steady_clock::now() +
+                std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
+  }
+  changed_.notify_all();
+  enqueue_wait(stream);
+}
+
+void Gate::enqueue_wait(const Stream& stream) {
+  if (!kernel_) {
+    context_.driver().call(symbol::stream_wait_value32)(
+        stream.handle(), flag_on_device_, round_, static_cast<unsigned>(CU_STREAM_WAIT_VALUE_GEQ));
+    return;
+  }
+  // The kernel has a deadline of its own, past the watchdog's: even a dead process can't hang the
+  // GPU.
+  const auto timeout_ns = static_cast<unsigned long long>(timeout_.count() * 2e9);
+  kernel_->launch(stream, 1, 1, flag_on_device_, round_, timeout_ns);
+}
+
+void Gate::open() noexcept { flag_of(flag_).store(round_, std::memory_order_release); }
+
+void Gate::release() {
+  const std::scoped_lock lock(mutex_);
+  deadline_.reset();
+  open();
+  if (timed_out_) {
+    throw TimedOut("a stream was held for more than " + std::to_string(timeout_.count()) +
+                   " s before all its work was enqueued; it was released and the sample is void");
+  }
+}
+
+void Gate::watch() {
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    if (!deadline_) {
+      changed_.wait(lock);
+    } else if (changed_.wait_until(lock, *deadline_) == std::cv_status::timeout && deadline_ &&
+               std::chrono::steady_clock::now() >= *deadline_) {
+      timed_out_ = true;
+      deadline_.reset();
+      open();
+    }
+  }
+}
+
+}  // namespace isthmus::measure

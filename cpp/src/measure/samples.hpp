@@ -1,0 +1,39 @@
+// What a measurement yields: samples in seconds, and why it stopped. No statistics, no formats.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace isthmus::measure {
+
+/// When to stop sampling: on low noise, or else on time, or else on number. Never before
+/// `min_samples`.
+struct Stopping {
+  std::size_t min_samples = 5;
+  std::size_t max_samples = 1000;
+  double max_seconds = 0.5;    ///< wall time for sampling one metric, preparation not counted
+  double relative_iqr = 0.01;  ///< stop when (Q3 - Q1) / median is at or below this
+};
+
+enum class StoppedBy { noise, time, max_samples };
+enum class Direction { host_to_device, device_to_host };
+enum class VerifiedOn { device, host };
+
+/// One quantity, sampled.
+struct Samples {
+  std::string metric;           ///< see bandwidth.hpp and latency.hpp for the names
+  std::vector<double> seconds;  ///< for one copy, in the order taken
+  std::size_t copies_per_sample = 1;
+  StoppedBy stopped_by = StoppedBy::max_samples;
+};
+
+struct Measurement {
+  std::vector<Samples> samples;
+  double first_call_seconds = 0;  ///< the first copy of this size, by the CPU clock, waited for
+  VerifiedOn verified_on = VerifiedOn::host;
+  std::map<std::string, std::string> waived;  ///< metric -> why it can't be measured here
+};
+
+}  // namespace isthmus::measure
