@@ -4,7 +4,9 @@ import sys
 import tomllib
 from pathlib import Path
 
-project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+project = tomllib.loads(text)
 groups = project["project"]["optional-dependencies"]
-for requirement in groups[sys.argv[1]] if len(sys.argv) > 1 else project["build-system"]["requires"]:
+requirements = groups[sys.argv[1]] if len(sys.argv) > 1 else project["build-system"]["requires"]
+for requirement in requirements:
     print(requirement.replace(" ", ""))

@@ -5,5 +5,5 @@ from pathlib import Path
 
 spec = importlib.util.find_spec("nvidia")
 folders = [Path(p) for p in (spec.submodule_search_locations or [])] if spec else []
-found = [header.parent for folder in folders for header in sorted(folder.glob("*/include/cudaTypedefs.h"))]
-print(found[-1] if found else "")
+headers = [header for folder in folders for header in folder.glob("*/include/cudaTypedefs.h")]
+print(max(headers).parent if headers else "")

@@ -5,5 +5,5 @@ from pathlib import Path
 
 spec = importlib.util.find_spec("nvidia")
 folders = [Path(p) for p in (spec.submodule_search_locations or [])] if spec else []
-found = [library for folder in folders for library in sorted(folder.glob("*/lib/libnvrtc.so.*"))]
-print(found[-1] if found else "")
+libraries = [library for folder in folders for library in folder.glob("*/lib/libnvrtc.so.*")]
+print(max(libraries) if libraries else "")

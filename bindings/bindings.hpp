@@ -1,0 +1,11 @@
+// What each file of this folder contributes. No logic here: types, names, and when to release the
+// GIL.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+void bind_errors(nanobind::module_& m);
+void bind_driver(nanobind::module_& m);
+void bind_device(nanobind::module_& m);
+void bind_host(nanobind::module_& m);
+void bind_measure(nanobind::module_& m);

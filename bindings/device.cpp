@@ -1,0 +1,56 @@
+// Context, DeviceFacts, Kernels.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include "bindings.hpp"
+#include "device/kernels.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using isthmus::Context;
+using isthmus::DeviceFacts;
+using isthmus::Kernels;
+
+namespace {
+
+void bind_facts(nb::module_& m) {
+  nb::class_<DeviceFacts>(m, "DeviceFacts", "What the driver says about one device.")
+      .def_ro("ordinal", &DeviceFacts::ordinal)
+      .def_ro("name", &DeviceFacts::name)
+      .def_ro("uuid", &DeviceFacts::uuid, "GPU-8-4-4-4-12 in hex.")
+      .def_ro("pci_address", &DeviceFacts::pci_address, "As sysfs spells it: 0000:01:00.0")
+      .def_ro("compute_capability", &DeviceFacts::compute_capability)
+      .def_ro("total_memory_bytes", &DeviceFacts::total_memory_bytes)
+      .def_ro("num_multiprocessors", &DeviceFacts::num_multiprocessors)
+      .def_ro("num_copy_engines", &DeviceFacts::num_copy_engines)
+      .def_ro("l2_cache_bytes", &DeviceFacts::l2_cache_bytes)
+      .def_ro("stream_memory_operations", &DeviceFacts::stream_memory_operations,
+              "True if a stream can wait for a value in memory.");
+}
+
+}  // namespace
+
+void bind_device(nb::module_& m) {
+  bind_facts(m);
+  nb::class_<Context>(m, "Context", "A device's primary context, retained while this object lives.")
+      .def(nb::new_([](const isthmus::Driver& driver, int ordinal) {
+             return Context::retain(driver, ordinal);
+           }),
+           "driver"_a, "ordinal"_a)
+      .def_prop_ro("device", &Context::device, nb::rv_policy::copy)
+      .def("free_memory_bytes", &Context::free_memory_bytes, "Free device memory, in bytes.");
+  nb::class_<Kernels>(m, "Kernels",
+                      "The project's kernels for one context, compiled as they are needed.")
+      .def(
+          "__init__",
+          [](Kernels* self, const Context& context, const std::optional<std::string>& nvrtc,
+             const std::string& cache_folder) {
+            new (self) Kernels(context, {nvrtc.value_or(""), cache_folder});
+          },
+          "context"_a, nb::kw_only(), "nvrtc"_a = nb::none(), "cache_folder"_a = "",
+          "nvrtc: path of libnvrtc, or None to search. cache_folder: \"\" for no cache.")
+      .def_prop_ro("nvrtc_version", &Kernels::nvrtc_version,
+                   "\"13.0\"; \"\" on the emulated driver.");
+}

@@ -1,0 +1,28 @@
+// Driver: the CUDA driver, real or emulated.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "device/device_facts.hpp"
+#include "driver/driver.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using isthmus::Driver;
+
+void bind_driver(nb::module_& m) {
+  nb::class_<Driver>(m, "Driver", "A loaded CUDA driver, real or emulated.")
+      .def_static("open", &Driver::open, "source"_a = "", nb::call_guard<nb::gil_scoped_release>(),
+                  "Open \"system\", \"emulated[:PROFILE]\" or a path; \"\" is $ISTHMUS_DRIVER or "
+                  "else \"system\".")
+      .def_prop_ro("version", &Driver::version,
+                   "1000 * major + 10 * minor of the CUDA version it implements.")
+      .def_prop_ro("path", &Driver::path, "The library file.")
+      .def_prop_ro("emulated", &Driver::emulated, "True if every number from it is modelled.")
+      .def_prop_ro("profile", &Driver::profile,
+                   "The emulated driver's profile; \"\" on a real one.")
+      .def("missing_symbols", &Driver::missing_symbols, "Optional driver functions that it lacks.")
+      .def("device_count", &Driver::device_count, "Number of CUDA devices; 0 if none.")
+      .def("device", &isthmus::read_device_facts, "ordinal"_a, "Facts about one device.");
+}

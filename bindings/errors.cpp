@@ -1,0 +1,59 @@
+// C++ failures as the exceptions of isthmus.errors.
+#include <system_error>
+
+#include <nanobind/nanobind.h>
+
+#include <isthmus/errors.hpp>
+
+#include "bindings.hpp"
+#include "measure/failures.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+nb::object error_class(const char* name) {
+  return nb::module_::import_("isthmus.errors").attr(name);
+}
+
+void raise(const char* class_name, const nb::object& instance) {
+  PyErr_SetObject(error_class(class_name).ptr(), instance.ptr());
+}
+
+void raise_driver_error(const char* class_name, const isthmus::DriverError& error) {
+  raise(class_name, error_class(class_name)(error.what(), "code"_a = error.code(),
+                                            "code_name"_a = error.code_name().c_str(),
+                                            "symbol"_a = error.symbol().c_str()));
+}
+
+void raise_message(const char* class_name, const std::exception& error) {
+  raise(class_name, error_class(class_name)(error.what()));
+}
+
+/// From the most derived family to the least.
+void translate(const std::exception_ptr& pointer, void* /*payload*/) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const isthmus::OutOfDeviceMemory& error) {
+    raise_driver_error("OutOfDeviceMemory", error);
+  } catch (const isthmus::DriverError& error) {
+    raise_driver_error("DriverError", error);
+  } catch (const isthmus::Unavailable& error) {
+    raise("Unavailable", error_class("Unavailable")("capability"_a = error.capability().c_str(),
+                                                    "reason"_a = error.reason().c_str(),
+                                                    "needs"_a = error.needs().c_str()));
+  } catch (const isthmus::UsageError& error) {
+    raise_message("UsageError", error);
+  } catch (const isthmus::measure::CorruptTransfer& error) {
+    raise_message("CorruptTransfer", error);
+  } catch (const isthmus::measure::TimedOut& error) {
+    raise_message("TimedOut", error);
+  } catch (const std::system_error& error) {
+    PyErr_SetObject(PyExc_OSError, nb::make_tuple(error.code().value(), error.what()).ptr());
+  }
+}
+
+}  // namespace
+
+void bind_errors(nb::module_& /*m*/) { nb::register_exception_translator(translate, nullptr); }

@@ -1,0 +1,11 @@
+// The extension module isthmus._native: one bind_* function per area, each in its own file.
+#include "bindings.hpp"
+
+NB_MODULE(_native, m) {
+  m.doc() = "The native core of Isthmus. Use the isthmus package; this module is its foundation.";
+  bind_errors(m);
+  bind_driver(m);
+  bind_device(m);
+  bind_host(m);
+  bind_measure(m);
+}
