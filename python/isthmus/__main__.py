@@ -1,0 +1,8 @@
+"""`python -m isthmus`."""
+
+import sys
+
+from isthmus.cli.app import main
+
+if __name__ == "__main__":
+    sys.exit(main())

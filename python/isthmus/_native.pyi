@@ -1,0 +1,259 @@
+"""
+The native core of Isthmus. Use the isthmus package; this module is its foundation.
+"""
+
+
+
+class Driver:
+    """A loaded CUDA driver, real or emulated."""
+
+    @staticmethod
+    def open(source: str = '') -> Driver:
+        """
+        Open "system", "emulated[:PROFILE]" or a path; "" is $ISTHMUS_DRIVER or else "system".
+        """
+
+    @property
+    def version(self) -> int:
+        """1000 * major + 10 * minor of the CUDA version it implements."""
+
+    @property
+    def path(self) -> str:
+        """The library file."""
+
+    @property
+    def emulated(self) -> bool:
+        """True if every number from it is modelled."""
+
+    @property
+    def profile(self) -> str:
+        """The emulated driver's profile; "" on a real one."""
+
+    def missing_symbols(self) -> list[str]:
+        """Optional driver functions that it lacks."""
+
+    def device_count(self) -> int:
+        """Number of CUDA devices; 0 if none."""
+
+    def device(self, ordinal: int) -> DeviceFacts:
+        """Facts about one device."""
+
+class DeviceFacts:
+    """What the driver says about one device."""
+
+    @property
+    def ordinal(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def uuid(self) -> str:
+        """GPU-8-4-4-4-12 in hex."""
+
+    @property
+    def pci_address(self) -> str:
+        """As sysfs spells it: 0000:01:00.0"""
+
+    @property
+    def compute_capability(self) -> tuple[int, int]: ...
+
+    @property
+    def total_memory_bytes(self) -> int: ...
+
+    @property
+    def num_multiprocessors(self) -> int: ...
+
+    @property
+    def num_copy_engines(self) -> int: ...
+
+    @property
+    def l2_cache_bytes(self) -> int: ...
+
+    @property
+    def stream_memory_operations(self) -> bool:
+        """True if a stream can wait for a value in memory."""
+
+class Context:
+    """A device's primary context, retained while this object lives."""
+
+    def __init__(self, driver: Driver, ordinal: int) -> None: ...
+
+    @property
+    def device(self) -> DeviceFacts: ...
+
+    def free_memory_bytes(self) -> int:
+        """Free device memory, in bytes."""
+
+class Kernels:
+    """The project's kernels for one context, compiled as they are needed."""
+
+    def __init__(self, context: Context, *, nvrtc: str | None = None, cache_folder: str = '') -> None:
+        """
+        nvrtc: path of libnvrtc, or None to search. cache_folder: "" for no cache.
+        """
+
+    @property
+    def nvrtc_version(self) -> str:
+        """"13.0"; "" on the emulated driver."""
+
+class NumaNode:
+    """One node of the host: CPUs and the memory next to them."""
+
+    @property
+    def node(self) -> int: ...
+
+    @property
+    def cpus(self) -> list[int]: ...
+
+    @property
+    def memory_bytes(self) -> int: ...
+
+class IommuGroup:
+    """The IOMMU group of a PCI device."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def type(self) -> str: ...
+
+def numa_nodes() -> list[NumaNode]: ...
+
+def pci_numa_node(pci_address: str) -> int | None: ...
+
+def num_iommu_groups() -> int: ...
+
+def iommu_group(pci_address: str) -> IommuGroup | None: ...
+
+def allowed_cpus() -> list[int]: ...
+
+def bind_thread_to_node(node: int) -> list[int]: ...
+
+def cpu_quota_cores() -> float | None: ...
+
+def effective_cores() -> float: ...
+
+def copy_instructions() -> list[str]: ...
+
+def timer_overhead_ns() -> float: ...
+
+class HugePagePool:
+    """The huge pages of one size that are reserved."""
+
+    @property
+    def page_bytes(self) -> int: ...
+
+    @property
+    def num_pages(self) -> int: ...
+
+    @property
+    def num_free_pages(self) -> int: ...
+
+class HugePages:
+    """Which huge pages the kernel offers."""
+
+    @property
+    def base_page_bytes(self) -> int: ...
+
+    @property
+    def transparent(self) -> str: ...
+
+    @property
+    def pools(self) -> list[HugePagePool]: ...
+
+class MemoryLimits:
+    """How much memory this process may use and lock."""
+
+    @property
+    def total_bytes(self) -> int: ...
+
+    @property
+    def available_bytes(self) -> int: ...
+
+    @property
+    def cgroup_limit_bytes(self) -> int | None: ...
+
+    @property
+    def memlock_bytes(self) -> int | None: ...
+
+def huge_pages() -> HugePages: ...
+
+def memory_limits() -> MemoryLimits: ...
+
+class Virtualization:
+    """Virtual machine and container, if any."""
+
+    @property
+    def virtual_machine(self) -> bool: ...
+
+    @property
+    def hypervisor(self) -> str: ...
+
+    @property
+    def system_vendor(self) -> str: ...
+
+    @property
+    def product_name(self) -> str: ...
+
+    @property
+    def container(self) -> str: ...
+
+def virtualization() -> Virtualization: ...
+
+class Samples:
+    """One quantity, sampled."""
+
+    @property
+    def metric(self) -> str: ...
+
+    @property
+    def seconds(self) -> list[float]:
+        """For one copy, in the order taken."""
+
+    @property
+    def copies_per_sample(self) -> int: ...
+
+    @property
+    def stopped_by(self) -> str:
+        """"noise", "time" or "max_samples"."""
+
+class Measurement:
+    """What one call of a measuring loop found."""
+
+    @property
+    def samples(self) -> list[Samples]: ...
+
+    @property
+    def first_call_seconds(self) -> float: ...
+
+    @property
+    def waived(self) -> dict[str, str]:
+        """Metric -> why it can't be measured here."""
+
+    @property
+    def verified_on(self) -> str:
+        """"device" or "host"."""
+
+class Stopping:
+    """When to stop sampling."""
+
+    def __init__(self, *, min_samples: int = 5, max_samples: int = 1000, max_seconds: float = 0.5, relative_iqr: float = 0.01) -> None: ...
+
+class CopyBuffers:
+    """One host buffer and one device buffer of the same size."""
+
+    def __init__(self, context: Context, *, host_memory: str, size_bytes: int, numa_node: int | None = None) -> None: ...
+
+    @property
+    def host_pages_by_node(self) -> dict[int, int]:
+        """NUMA node -> number of sampled pages; {} where the kernel can't say."""
+
+def measure_bandwidth(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, blocked: bool, stopping: Stopping, gate_timeout_seconds: float = 15.0) -> Measurement:
+    """Sample the time of one copy (metric "copy_time")."""
+
+def measure_latency(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, method: str, size_bytes: int, stopping: Stopping) -> Measurement:
+    """Sample the latencies of one copy."""
+
+def run_copy_load(buffers: CopyBuffers, *, direction: str, seconds: float) -> None:
+    """Keep the link busy for some seconds."""

@@ -1,0 +1,1 @@
+"""Plans and runs the measurements. Knows no format and prints nothing."""

@@ -1,0 +1,42 @@
+"""Shares the time that a run may take among its points."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from isthmus.bench.plan import Point, weight
+
+_LEAST_SHARE_S = 0.01
+
+
+class Budget:
+    """
+    A number of seconds, shared by weight.
+
+    What one point leaves unused goes to those after it; what one overruns, they lack.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        points: Sequence[Point],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        Start the clock.
+
+        Args:
+            seconds: For all points together.
+            points: In the order in which they will ask.
+            clock: Seconds since any moment.
+        """
+        self._clock = clock
+        self._deadline = clock() + seconds
+        self._weight_left = sum(map(weight, points))
+
+    def share(self, point: Point) -> float:
+        """Give the next point its share, in seconds; never nothing."""
+        own = weight(point)
+        seconds_left = max(0.0, self._deadline - self._clock())
+        share = seconds_left * own / self._weight_left if self._weight_left > 0 else 0.0
+        self._weight_left -= own
+        return max(share, _LEAST_SHARE_S)

@@ -1,0 +1,143 @@
+"""Finds the device that is meant: by number, UUID, PCI address, emulated, or whichever there is."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from isthmus.errors import DriverError, NoDevice, Unavailable, UsageError
+
+EMULATED = "emulated"
+_FORMS = "0, GPU-<uuid>, 0000:01:00.0, emulated or emulated:PROFILE"
+_USE_EMULATED = "--device emulated needs no GPU; `isthmus doctor` says what is missing"
+# nvidia-smi writes the domain with eight digits, sysfs with four, people leave it out.
+_PCI = re.compile(r"(?:(?P<domain>[0-9a-f]{4,8}):)?(?P<rest>[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])")
+
+
+class Facts(Protocol):
+    """What tells one device from another."""
+
+    @property
+    def ordinal(self) -> int:
+        """Its number."""
+
+    @property
+    def name(self) -> str:
+        """Its product name."""
+
+    @property
+    def uuid(self) -> str:
+        """Its UUID, with "GPU-" before it."""
+
+    @property
+    def pci_address(self) -> str:
+        """Its PCI address, lower case, with a domain of four digits."""
+
+
+class Driver(Protocol):
+    """A driver that can be asked for its devices."""
+
+    def device_count(self) -> int:
+        """Tell how many there are."""
+
+    def device(self, ordinal: int) -> Facts:
+        """Describe one."""
+
+
+DriverT = TypeVar("DriverT", bound=Driver)
+
+
+@dataclass(frozen=True)
+class Choice(Generic[DriverT]):
+    """
+    A device.
+
+    Attributes:
+        driver: The driver it belongs to.
+        ordinal: Its number there.
+        emulated_because: Why the emulated device was taken although nobody asked for it.
+    """
+
+    driver: DriverT
+    ordinal: int
+    emulated_because: str | None = None
+
+
+def choose_device(wanted: str | None, open_driver: Callable[[str], DriverT]) -> Choice[DriverT]:
+    """
+    Find a device.
+
+    Args:
+        wanted: As typed after `--device`. None takes the first GPU, or the emulated device where
+            there is no GPU that works.
+        open_driver: Opens a driver by its source: "" is `$ISTHMUS_DRIVER` or the system's.
+
+    Raises:
+        NoDevice: It is not there; the hint lists those that are.
+        UsageError: `wanted` has none of the known forms, or names an unknown profile.
+    """
+    if wanted is None:
+        return _whichever(open_driver)
+    if wanted == EMULATED or wanted.startswith(f"{EMULATED}:"):
+        return Choice(open_driver(wanted), 0)
+    matches = _matcher(wanted)
+    driver = _open_real(open_driver)
+    devices = [driver.device(ordinal) for ordinal in range(driver.device_count())]
+    found = [device for device in devices if matches(device)]
+    if len(found) != 1:
+        raise _not_found(wanted, devices, ambiguous=bool(found))
+    return Choice(driver, found[0].ordinal)
+
+
+def _whichever(open_driver: Callable[[str], DriverT]) -> Choice[DriverT]:
+    asked_for = os.environ.get("ISTHMUS_DRIVER")
+    try:
+        driver = open_driver("")
+        if driver.device_count() > 0:
+            return Choice(driver, 0)
+        reason = "the driver has no device"
+    except (Unavailable, DriverError) as error:
+        reason = _reason(error)
+    if asked_for:
+        raise NoDevice(f"no device with ISTHMUS_DRIVER={asked_for}: {reason}", hint=_USE_EMULATED)
+    return Choice(open_driver(EMULATED), 0, emulated_because=f"no GPU to measure: {reason}")
+
+
+def _open_real(open_driver: Callable[[str], DriverT]) -> DriverT:
+    try:
+        return open_driver("")
+    except (Unavailable, DriverError) as error:
+        needs = error.needs if isinstance(error, Unavailable) else "a driver that starts"
+        raise NoDevice(
+            f"no CUDA device: {_reason(error)}", needs=needs, hint=_USE_EMULATED
+        ) from error
+
+
+def _reason(error: Unavailable | DriverError) -> str:
+    return error.reason if isinstance(error, Unavailable) else error.code_name
+
+
+def _matcher(wanted: str) -> Callable[[Facts], bool]:
+    text = wanted.strip().lower()
+    if text.isascii() and text.isdecimal():
+        return lambda device: device.ordinal == int(text)
+    if text.startswith(("gpu-", "mig-")):
+        # As in CUDA_VISIBLE_DEVICES, the beginning of a UUID is enough if only one fits.
+        return lambda device: device.uuid.lower().startswith(text)
+    pci = _PCI.fullmatch(text)
+    if pci is None:
+        raise UsageError(f"'{wanted}' is not a device", hint=f"write it like {_FORMS}")
+    address = f"{int(pci['domain'] or '0', 16):04x}:{pci['rest']}"
+    return lambda device: device.pci_address.lower() == address
+
+
+def _not_found(wanted: str, devices: Sequence[Facts], *, ambiguous: bool) -> NoDevice:
+    if not devices:
+        return NoDevice(f"no device '{wanted}': the driver has no device", hint=_USE_EMULATED)
+    what = "more than one device fits" if ambiguous else "no device"
+    return NoDevice(f"{what} '{wanted}'", hint=f"there is {'; '.join(_described(devices))}")
+
+
+def _described(devices: Iterable[Facts]) -> list[str]:
+    return [f"{d.ordinal} = {d.name}, {d.uuid}, {d.pci_address}" for d in devices]

@@ -1,0 +1,146 @@
+"""Turns what a point yielded (samples, a reason, an error) into results, one for each metric."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from isthmus.bench.plan import Point
+from isthmus.bench.session import Measurement, Samples
+from isthmus.bench.statistics import summarize
+from isthmus.bench.tests import Metric
+from isthmus.errors import DriverError
+from isthmus.run.result import Failure, Result, Status
+
+_SAMPLED_AS = {"copy_time": Metric.BANDWIDTH}
+_NOT_MEASURED = dict.fromkeys(
+    ("median", "min", "max", "p99", "iqr", "cov", "n", "copies_per_sample", "stopped_by")
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circumstances:
+    """What is the same for all metrics of a measurement."""
+
+    first_call_s: float | None = None
+    verified_on: str | None = None
+    host_pages_by_node: Mapping[int, int] | None = None
+
+
+def measured(
+    point: Point,
+    measurement: Measurement,
+    *,
+    host_pages_by_node: Mapping[int, int],
+    keep_samples: bool,
+) -> list[Result]:
+    """
+    Summarise a measurement.
+
+    Args:
+        point: What was measured.
+        measurement: What came of it.
+        host_pages_by_node: Where the host's buffer was; empty if unknown.
+        keep_samples: Keep the raw samples, in the result's unit.
+
+    Returns:
+        A result for each metric of the test: passed, or waived with the reason.
+    """
+    samples = {_SAMPLED_AS.get(found.metric, found.metric): found for found in measurement.samples}
+    around = Circumstances(
+        first_call_s=measurement.first_call_seconds,
+        verified_on=measurement.verified_on,
+        host_pages_by_node=host_pages_by_node or None,
+    )
+    results = []
+    for metric in point.test.metrics:
+        if metric in samples and samples[metric].seconds:
+            results.append(_passed(point, metric, samples[metric], around, keep=keep_samples))
+        else:
+            reason = measurement.waived.get(metric, "the measurement gave no samples")
+            results.append(_result(point, metric, Status.WAIVED, around, reason=reason))
+    return results
+
+
+def waived(point: Point, reason: str) -> list[Result]:
+    """Waive every metric of a point for the same reason."""
+    return [
+        _result(point, metric, Status.WAIVED, Circumstances(), reason=reason)
+        for metric in point.test.metrics
+    ]
+
+
+def failed(point: Point, error: Exception, *, not_run: bool = False) -> list[Result]:
+    """
+    Give every metric of a point the same error.
+
+    Args:
+        point: What was to be measured.
+        error: What happened.
+        not_run: It happened to an earlier point, and left the device unusable for this one.
+    """
+    before = "not run, the device was lost: " if not_run else ""
+    driver = error if isinstance(error, DriverError) else None
+    failure = Failure(
+        symbol=driver.symbol if driver else None,
+        code=driver.code if driver else None,
+        code_name=driver.code_name if driver else None,
+        message=f"{before}{str(error) or type(error).__name__}",
+    )
+    return [
+        _result(point, metric, Status.ERROR, Circumstances(), error=failure)
+        for metric in point.test.metrics
+    ]
+
+
+def _passed(
+    point: Point, metric: Metric, found: Samples, around: Circumstances, *, keep: bool
+) -> Result:
+    impossible = [seconds for seconds in found.seconds if not _possible(metric, seconds)]
+    if impossible:
+        return _result(point, metric, Status.ERROR, around, error=_broken_clock(impossible))
+    values = list(found.seconds)
+    if metric == Metric.BANDWIDTH:
+        values = [point.size_bytes / seconds for seconds in values]
+    return _result(
+        point,
+        metric,
+        Status.PASSED,
+        around,
+        **asdict(summarize(values)),
+        copies_per_sample=found.copies_per_sample,
+        stopped_by=found.stopped_by,
+        samples=values if keep else None,
+    )
+
+
+def _possible(metric: Metric, seconds: float) -> bool:
+    return math.isfinite(seconds) and (seconds > 0 or metric != Metric.BANDWIDTH)
+
+
+def _broken_clock(impossible: list[float]) -> Failure:
+    """Say so: GPU events give such times in confidential-computing mode (nvbandwidth's README)."""
+    return Failure(
+        symbol=None,
+        code=None,
+        code_name=None,
+        message=f"the clock gave impossible times, such as {impossible[0]} s for one copy",
+    )
+
+
+def _result(
+    point: Point, metric: Metric, status: Status, around: Circumstances, **known: object
+) -> Result:
+    fields: dict[str, Any] = _NOT_MEASURED | asdict(around) | known
+    return Result(
+        test=point.test.name,
+        status=status,
+        source=point.test.source,
+        target=point.test.target,
+        direction=point.test.direction.value,
+        bytes=point.size_bytes,
+        metric=metric.value,
+        unit="B/s" if metric == Metric.BANDWIDTH else "s",
+        cpu_cache="warm",
+        **fields,
+    )

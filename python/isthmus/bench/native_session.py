@@ -1,0 +1,120 @@
+"""The native module as a `Session`."""
+
+from typing import TYPE_CHECKING
+
+from isthmus.bench.session import Buffers, StoppingRule
+from isthmus.bench.tests import BenchTest, Direction, HostMemory
+from isthmus.errors import DriverError, Unavailable
+
+if TYPE_CHECKING:
+    from isthmus import _native
+
+
+class NativeSession:
+    """A `Session` over the native module's context."""
+
+    def __init__(
+        self,
+        driver: "_native.Driver",
+        context: "_native.Context",
+        kernels: "_native.Kernels | None",
+        *,
+        numa_node: int | None,
+    ) -> None:
+        """
+        Wrap an open context.
+
+        Args:
+            driver: The driver that the context belongs to.
+            context: Where everything runs.
+            kernels: Compiled kernels; None verifies on the host and waives what needs them.
+            numa_node: Where the host's buffers go; None leaves that to the kernel.
+        """
+        self.driver = driver
+        self.context = context
+        self.kernels = kernels
+        self.numa_node = numa_node
+        self.notes: list[str] = []
+
+    @property
+    def emulated(self) -> bool:
+        """Whether the device is emulated."""
+        return self.driver.emulated
+
+    def free_device_bytes(self) -> int:
+        """Tell how much memory the device has free."""
+        return self.context.free_memory_bytes()
+
+    def allocate(self, host_memory: HostMemory, size_bytes: int) -> "_native.CopyBuffers":
+        """Allocate a pair of buffers on the session's NUMA node."""
+        from isthmus import _native
+
+        return _native.CopyBuffers(
+            self.context,
+            host_memory=host_memory.value,
+            size_bytes=size_bytes,
+            numa_node=self.numa_node,
+        )
+
+    def measure(
+        self, buffers: Buffers, test: BenchTest, size_bytes: int, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """Measure a test at one size; without the kernels once they turn out not to load."""
+        try:
+            return self._measure(buffers, test, size_bytes, stopping)
+        except (Unavailable, DriverError) as error:
+            if self.kernels is None or not _kernels_to_blame(error):
+                raise
+            self.kernels = None
+            self.notes.append(f"no kernels: {error}")
+            return self._measure(buffers, test, size_bytes, stopping)
+
+    def _measure(
+        self, buffers: Buffers, test: BenchTest, size_bytes: int, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        from isthmus import _native
+
+        pair = _native_buffers(buffers)
+        rule = _native.Stopping(
+            min_samples=stopping.min_samples,
+            max_samples=stopping.max_samples,
+            max_seconds=stopping.max_seconds,
+            relative_iqr=stopping.relative_iqr,
+        )
+        if test.method is None:
+            return _native.measure_bandwidth(
+                pair,
+                self.kernels,
+                direction=test.direction.value,
+                size_bytes=size_bytes,
+                blocked=test.blocked,
+                stopping=rule,
+            )
+        return _native.measure_latency(
+            pair,
+            self.kernels,
+            direction=test.direction.value,
+            method=test.method.value,
+            size_bytes=size_bytes,
+            stopping=rule,
+        )
+
+    def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
+        """Copy in a loop for that long, with Python's lock released."""
+        from isthmus import _native
+
+        _native.run_copy_load(_native_buffers(buffers), direction=direction.value, seconds=seconds)
+
+
+def _kernels_to_blame(error: Unavailable | DriverError) -> bool:
+    if isinstance(error, Unavailable):
+        return "kernel" in error.capability or "NVRTC" in error.capability
+    return error.symbol.startswith("nvrtc")
+
+
+def _native_buffers(buffers: Buffers) -> "_native.CopyBuffers":
+    from isthmus import _native
+
+    if not isinstance(buffers, _native.CopyBuffers):
+        raise TypeError(f"these buffers are not the native session's own: {buffers!r}")
+    return buffers

@@ -1,0 +1,144 @@
+"""Opens a session on a chosen device, with everything that a run records about it."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isthmus.bench.choice import Choice, choose_device
+from isthmus.bench.native_session import NativeSession
+from isthmus.bench.plan import CopyLimits, copy_limits
+from isthmus.bench.tests import Direction, HostMemory
+from isthmus.errors import DriverError, Error, Unavailable
+from isthmus.machine.facts import Setting, read_machine
+from isthmus.machine.link import LOAD_SECONDS, LinkFacts, read_link
+from isthmus.machine.placement import Placement, bind_near_device
+from isthmus.machine.software import find_nvrtc
+from isthmus.run.machine import Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isthmus import _native
+
+_LOAD_BUFFER_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """
+    A session, and where it is.
+
+    Attributes:
+        session: Measures.
+        placement: Which CPUs and memory it uses.
+        emulated_because: Why the device is emulated, if nobody asked for that.
+        notes: What could not be had, and why.
+    """
+
+    session: NativeSession
+    placement: Placement
+    emulated_because: str | None
+    notes: tuple[str, ...]
+
+    def announcements(self) -> list[str]:
+        """Say what the user should know before anything runs, the most important first."""
+        driver = self.session.driver
+        lines = [f"note: {note}" for note in self.notes]
+        if driver.emulated:
+            because = f"{self.emulated_because}; " if self.emulated_because else ""
+            lines.insert(
+                0,
+                f"{because}measuring the EMULATED device, profile '{driver.profile}': "
+                "all numbers are modelled",
+            )
+        return lines
+
+    def limits(self) -> CopyLimits:
+        """Tell how large a copy may be now."""
+        from isthmus import _native
+
+        return copy_limits(
+            free_device_bytes=self.session.free_device_bytes(),
+            free_host_bytes=_native.memory_limits().available_bytes or None,
+            emulated=self.session.emulated,
+        )
+
+    def read_machine(self) -> Machine:
+        """Collect the machine's facts; on a real device this loads the link for a moment."""
+        session = self.session
+        link = LinkFacts() if session.emulated else _read_link(session)
+        kernels = session.kernels
+        setting = Setting(
+            nvrtc_version=kernels.nvrtc_version if kernels else None,
+            emulated_because=self.emulated_because,
+            notes=self.notes,
+        )
+        return read_machine(
+            session.driver, session.context.device, self.placement, link, setting=setting
+        )
+
+
+def open_session(wanted: str | None) -> Opened:
+    """
+    Choose a device and make it ready.
+
+    Args:
+        wanted: As typed after `--device`, or None.
+
+    Raises:
+        NoDevice, UsageError: As `choose_device` does.
+        DriverError: The device can't be used.
+    """
+    from isthmus import _native
+
+    choice: Choice[_native.Driver] = choose_device(wanted, _native.Driver.open)
+    driver = choice.driver
+    facts = driver.device(choice.ordinal)
+    # Bound before anything is allocated, so that the driver's own memory is near the device too.
+    placement = bind_near_device(facts.pci_address, _native, emulated=driver.emulated)
+    context = _native.Context(driver, choice.ordinal)
+    kernels, kernel_notes = _open_kernels(context, emulated=driver.emulated)
+    return Opened(
+        session=NativeSession(driver, context, kernels, numa_node=placement.bound_node),
+        placement=placement,
+        emulated_because=choice.emulated_because,
+        notes=(*placement.notes, *kernel_notes),
+    )
+
+
+def kernel_cache_folder() -> Path:
+    """Give the folder of compiled kernels: `$XDG_CACHE_HOME/isthmus/kernels`, or in `~/.cache`."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    cache = base if base.is_absolute() else Path("~/.cache").expanduser()
+    return cache / "isthmus" / "kernels"
+
+
+def _open_kernels(
+    context: "_native.Context", *, emulated: bool
+) -> "tuple[_native.Kernels | None, list[str]]":
+    from isthmus import _native
+
+    nvrtc = None if emulated else find_nvrtc()
+    try:
+        folder = str(kernel_cache_folder())
+        return _native.Kernels(context, nvrtc=nvrtc, cache_folder=folder), []
+    except (Unavailable, DriverError) as error:
+        note = f"no kernels, so the host verifies and 'visible' is waived: {error}"
+        return None, [note]
+
+
+def _read_link(session: NativeSession) -> LinkFacts:
+    load: Callable[[], None] | None = None
+    notes = []
+    try:
+        buffers = session.allocate(HostMemory.PINNED, _LOAD_BUFFER_BYTES)
+
+        def load() -> None:
+            session.keep_link_busy(buffers, Direction.HOST_TO_DEVICE, LOAD_SECONDS)
+
+    except (Error, RuntimeError, MemoryError) as error:
+        notes.append(f"the link was read idle: {error}")
+    facts = read_link(session.context.device.pci_address, load)
+    facts.notes.extend(notes)
+    return facts

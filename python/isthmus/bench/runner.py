@@ -1,0 +1,184 @@
+"""Runs a plan, point by point. A point that fails becomes a result that says so."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Protocol
+
+from isthmus.bench import convert
+from isthmus.bench.budget import Budget
+from isthmus.bench.plan import Point
+from isthmus.bench.session import Buffers, Session, StoppingRule
+from isthmus.bench.tests import BenchTest, HostMemory
+from isthmus.errors import DriverError, Error, Unavailable
+from isthmus.run.result import Result
+
+# After these the context is dead and every further call returns the same error: cuda.h says of each
+# "leaves the process in an inconsistent state", "destroyed" or "must be destroyed", and the
+# uncorrectable memory and link errors end the same way.
+STICKY_CODES = frozenset(
+    {4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911}
+)
+# What a measurement may end in without ending the run: Isthmus's own errors, and the plain ones
+# that the native module raises when the host is out of something.
+_POINT_ERRORS = (Error, RuntimeError, MemoryError, OSError)
+
+
+class Observer(Protocol):
+    """Somebody who follows a run, such as a progress bar."""
+
+    def point_started(self, index: int, total: int, point: Point) -> None:
+        """Point `index` of `total`, counted from 0, begins."""
+
+    def point_finished(self, point: Point, results: Sequence[Result]) -> None:
+        """The point yielded these results."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """
+    How to run a plan.
+
+    Attributes:
+        budget_s: Seconds for all points together, allocations included.
+        keep_samples: Keep raw samples in the results.
+        should_stop: Asked before each point; True ends the run there.
+    """
+
+    budget_s: float
+    keep_samples: bool = False
+    should_stop: Callable[[], bool] = field(default=lambda: False)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a plan yielded, and whether it was stopped before its end."""
+
+    results: list[Result]
+    interrupted: bool
+    notes: tuple[str, ...] = ()
+
+
+def run_points(
+    session: Session, points: Sequence[Point], settings: RunSettings, observer: Observer
+) -> Outcome:
+    """
+    Measure points in order.
+
+    Args:
+        session: The device.
+        points: What to measure. Neighbours with the same kind of host memory share buffers:
+            allocating gigabytes takes longer than copying them.
+        settings: How.
+        observer: Is told about every point.
+
+    Returns:
+        A result for each metric of each point that was reached.
+    """
+    run = _Run(session, points, settings, observer)
+    groups = groupby(enumerate(points), key=lambda item: _buffers_key(item[1].test))
+    finished = all(run.measure_group(memory, list(group)) for (memory, _), group in groups)
+    return Outcome(run.results, interrupted=not finished, notes=tuple(session.notes))
+
+
+def stopping_rule(point: Point, share_s: float, *, emulated: bool) -> StoppingRule:
+    """
+    Choose when a point has enough samples.
+
+    Args:
+        point: What is measured.
+        share_s: Its share of the budget, in seconds.
+        emulated: Modelled numbers need few samples.
+    """
+    if point.test.method is None:
+        return StoppingRule(
+            min_samples=3 if emulated else 5,
+            max_samples=200,
+            max_seconds=share_s,
+            relative_iqr=0.005,
+        )
+    # A 99th percentile needs a few hundred samples; each metric is sampled apart.
+    return StoppingRule(
+        min_samples=20 if emulated else 200,
+        max_samples=2000,
+        max_seconds=share_s / len(point.test.metrics),
+        relative_iqr=0.005,
+    )
+
+
+class _Run:
+    """A run under way."""
+
+    def __init__(
+        self,
+        session: Session,
+        points: Sequence[Point],
+        settings: RunSettings,
+        observer: Observer,
+    ) -> None:
+        self.results: list[Result] = []
+        self._session = session
+        self._total = len(points)
+        self._settings = settings
+        self._observer = observer
+        self._budget = Budget(settings.budget_s, points)
+        self._lost: DriverError | None = None
+
+    def measure_group(self, memory: HostMemory, points: Sequence[tuple[int, Point]]) -> bool:
+        """Measure points with the same buffers; False if the run was stopped."""
+        if self._settings.should_stop():
+            return False
+        largest_bytes = max(point.size_bytes for _, point in points)
+        buffers = self._allocate(memory, largest_bytes)
+        for index, point in points:
+            if self._settings.should_stop():
+                return False
+            self._observer.point_started(index, self._total, point)
+            results = self._measure(buffers, point)
+            self.results.extend(results)
+            self._observer.point_finished(point, results)
+        return True
+
+    def _allocate(self, memory: HostMemory, size_bytes: int) -> Buffers | Exception:
+        """Allocate, or give the reason why not: every point of the group then reports it."""
+        if self._lost is not None:
+            return self._lost
+        try:
+            return self._session.allocate(memory, size_bytes)
+        except _POINT_ERRORS as error:
+            return self._remember(error)
+
+    def _measure(self, buffers: Buffers | Exception, point: Point) -> list[Result]:
+        share_s = self._budget.share(point)
+        if self._lost is not None:
+            return convert.failed(point, self._lost, not_run=True)
+        if isinstance(buffers, Exception):
+            return _unmeasured(point, buffers)
+        rule = stopping_rule(point, share_s, emulated=self._session.emulated)
+        try:
+            measurement = self._session.measure(buffers, point.test, point.size_bytes, rule)
+            pages = buffers.host_pages_by_node
+        except _POINT_ERRORS as error:
+            return _unmeasured(point, self._remember(error))
+        return convert.measured(
+            point,
+            measurement,
+            host_pages_by_node=pages,
+            keep_samples=self._settings.keep_samples,
+        )
+
+    def _remember(self, error: Exception) -> Exception:
+        if isinstance(error, DriverError) and error.code in STICKY_CODES:
+            self._lost = error
+        return error
+
+
+def _buffers_key(test: BenchTest) -> tuple[HostMemory, bool]:
+    """Say which tests share buffers; a small copy gets small ones of its own."""
+    return test.host_memory, test.method is None
+
+
+def _unmeasured(point: Point, error: Exception) -> list[Result]:
+    if isinstance(error, Unavailable):
+        return convert.waived(point, str(error))
+    return convert.failed(point, error)

@@ -1,0 +1,103 @@
+"""
+What the runner needs from a device.
+
+`native_session` gives it with the native module; the runner's tests pass in one of their own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from isthmus.bench.tests import BenchTest, Direction, HostMemory
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoppingRule:
+    """
+    When enough samples were taken.
+
+    Attributes:
+        min_samples: Take these in any case.
+        max_samples: Take no more than these.
+        max_seconds: After this time, stop as soon as there are `min_samples`.
+        relative_iqr: Stop when the interquartile range is this part of the median.
+    """
+
+    min_samples: int
+    max_samples: int
+    max_seconds: float
+    relative_iqr: float
+
+
+class Buffers(Protocol):
+    """A host buffer and a device buffer, freed when the last reference goes."""
+
+    @property
+    def host_pages_by_node(self) -> Mapping[int, int]:
+        """Pages of the host buffer on each NUMA node; empty where unknown."""
+
+
+class Samples(Protocol):
+    """What was sampled of one metric."""
+
+    @property
+    def metric(self) -> str:
+        """The metric's name; "copy_time" for the times behind a bandwidth."""
+
+    @property
+    def seconds(self) -> Sequence[float]:
+        """Seconds for one copy, one number a sample."""
+
+    @property
+    def copies_per_sample(self) -> int:
+        """Copies that one sample averages."""
+
+    @property
+    def stopped_by(self) -> str:
+        """What ended the sampling: "noise", "time" or "max_samples"."""
+
+
+class Measurement(Protocol):
+    """All that one call measured."""
+
+    @property
+    def samples(self) -> Sequence[Samples]:
+        """One entry for each metric that was measured."""
+
+    @property
+    def first_call_seconds(self) -> float:
+        """Time of the first copy, which is in no sample."""
+
+    @property
+    def verified_on(self) -> str:
+        """Who compared the bytes: "device" or "host"."""
+
+    @property
+    def waived(self) -> Mapping[str, str]:
+        """Metrics that can't be measured here, and why."""
+
+
+class Session(Protocol):
+    """One device, ready to measure."""
+
+    @property
+    def emulated(self) -> bool:
+        """Whether the device is emulated."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What could not be had while measuring, and why."""
+
+    def free_device_bytes(self) -> int:
+        """Tell how much memory the device has free."""
+
+    def allocate(self, host_memory: HostMemory, size_bytes: int) -> Buffers:
+        """Allocate a pair of buffers, each of `size_bytes`."""
+
+    def measure(
+        self, buffers: Buffers, test: BenchTest, size_bytes: int, stopping: StoppingRule
+    ) -> Measurement:
+        """Measure a test at one size, with buffers of at least that size."""
+
+    def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
+        """Copy in a loop for that long. Other Python threads run meanwhile."""

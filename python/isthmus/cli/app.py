@@ -1,0 +1,79 @@
+"""`isthmus`: the program, its commands, and the one place where errors end."""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from typer.exceptions import Abort, TyperException
+
+import isthmus
+from isthmus.cli.bench import bench
+from isthmus.cli.failure import ExitCode, report_failure
+from isthmus.cli.state import DebugOption, State
+
+app = typer.Typer(
+    name="isthmus",
+    help="Move data between CPU and GPU as fast as the link allows, and see why.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command()(bench)
+if importlib.util.find_spec("isthmus.cli.doctor") is not None:
+    app.command()(importlib.import_module("isthmus.cli.doctor").doctor)
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        print(f"isthmus {isthmus.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def program(
+    context: typer.Context,
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+    debug: DebugOption = False,
+) -> None:
+    """Move data between CPU and GPU as fast as the link allows, and see why."""
+    del version, debug  # their callbacks have done it
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run the program.
+
+    Args:
+        arguments: The command line after the program's name; the process's own by default.
+
+    Returns:
+        The exit code: 0 ok, 1 error, 2 usage, 3 below threshold, 4 no device.
+    """
+    state = State(arguments=tuple(sys.argv[1:] if arguments is None else arguments))
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(
+            args=list(state.arguments), prog_name="isthmus", standalone_mode=False, obj=state
+        )
+    except (Abort, KeyboardInterrupt):
+        print("interrupted: nothing was kept", file=sys.stderr)
+        return ExitCode.ERROR
+    except (TyperException, Exception) as error:  # noqa: BLE001 - here every error ends
+        return report_failure(error, debug=state.debug)
+    return int(code or ExitCode.OK)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""`isthmus bench`."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from isthmus.bench.request import Request
+from isthmus.cli.failure import ExitCode
+from isthmus.cli.options import (
+    BudgetOption,
+    DeviceOption,
+    FormatOption,
+    ListOption,
+    OutputOption,
+    PrefixesOption,
+    SamplesOption,
+    SizesOption,
+    TestsOption,
+)
+from isthmus.cli.state import DebugOption, state_of
+from isthmus.errors import UsageError
+from isthmus.report.format import Format
+from isthmus.sizes import parse_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isthmus.bench.tests import BenchTest
+    from isthmus.run.model import Run
+
+
+def bench(
+    context: typer.Context,
+    *,
+    tests: TestsOption = None,
+    prefixes: PrefixesOption = None,
+    sizes: SizesOption = None,
+    device: DeviceOption = None,
+    budget: BudgetOption = None,
+    output_format: FormatOption = Format.TEXT,
+    output: OutputOption = None,
+    samples: SamplesOption = False,
+    show_list: ListOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Measure the link between CPU and GPU.
+
+    Bandwidth is swept over sizes; small copies are timed in six ways, each under its own name.
+    Results go to stdout, talk to stderr, and every run is kept below ~/.local/share/isthmus/runs
+    (or XDG_DATA_HOME). Without a GPU the emulated device is measured: modelled numbers.
+
+    Ctrl-C stops after the current point and keeps what is finished (exit code 1); a second one
+    stops at once.
+
+    Exit codes: 0 ok, 1 an error (the other results stand), 2 usage, 4 no device.
+    """
+    del debug  # its callback has noted it
+    from isthmus.bench.selection import select_tests
+
+    chosen = select_tests(tests or (), prefixes or ())
+    if show_list:
+        _print_list(chosen, output_format)
+        return
+    state = state_of(context)
+    request = Request(
+        tests=chosen,
+        sizes=None if sizes is None else parse_sizes(sizes),
+        device=device,
+        budget_s=_checked_budget(budget),
+        keep_samples=samples,
+        command=("isthmus", *state.arguments),
+    )
+    raise typer.Exit(_measure_and_report(request, output_format, output, debug=state.debug))
+
+
+def _print_list(tests: "Sequence[BenchTest]", wanted: Format) -> None:
+    from isthmus.cli.listing import listing
+    from isthmus.cli.output import print_data
+
+    print_data(listing(tests, wanted))
+
+
+def _checked_budget(seconds: float | None) -> float | None:
+    if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
+        raise UsageError(
+            f"--budget {seconds:g} is no time to measure in",
+            hint="give seconds, more than 0: --budget 60",
+        )
+    return seconds
+
+
+def _measure_and_report(
+    request: Request, wanted: Format, path: Path | None, *, debug: bool
+) -> ExitCode:
+    from isthmus.cli.output import check_output, keep, print_report
+
+    check_output(path)
+    run = _measure(request)
+    print_report(run, wanted)
+    kept = keep(run, path, wanted, debug=debug)
+    unwell = run.failed or run.run.interrupted
+    return ExitCode.ERROR if unwell else kept
+
+
+def _measure(request: Request) -> "Run":
+    from isthmus.bench.invocation import carry_out, plan_request
+    from isthmus.bench.opening import open_session
+    from isthmus.cli.interrupt import stop_on_interrupt
+    from isthmus.cli.talk import progress, say
+
+    with stop_on_interrupt(say) as should_stop:
+        ground = open_session(request.device)
+        for line in ground.announcements():
+            say(line)
+        plan = plan_request(request, ground)
+        for note in plan.notes:
+            say(f"note: {note}")
+        with progress() as observer:
+            return carry_out(request, plan, ground, observer, should_stop)

@@ -1,0 +1,55 @@
+"""`isthmus doctor`."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from isthmus.cli.failure import ExitCode
+from isthmus.cli.output import print_data
+from isthmus.cli.state import DebugOption
+
+_DEVICE_HELP = (
+    "A GPU's number, UUID (or its beginning) or PCI address; emulated, or emulated:PROFILE.  "
+    "[default: all GPUs, or emulated without one]"
+)
+
+
+class DoctorFormat(StrEnum):
+    """How a diagnosis is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def doctor(
+    *,
+    device: Annotated[
+        str | None, typer.Option("-d", "--device", metavar="DEVICE", help=_DEVICE_HELP)
+    ] = None,
+    output_format: Annotated[
+        DoctorFormat, typer.Option("--format", help="Of what is printed.")
+    ] = DoctorFormat.TEXT,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Look at what data moves through here: driver, GPUs, links, host.
+
+    One line for each check: ok, note (worth knowing) or problem, with what to do about it. Links
+    are read while copies keep them awake, which takes a second for each GPU.
+
+    Exit codes: 0 no problem, 1 a problem, 2 usage, 4 no device.
+    """
+    del debug  # its callback has noted it
+    from isthmus import _native
+    from isthmus.bench.choice import choose_device
+    from isthmus.doctor.as_text import text_lines
+    from isthmus.doctor.diagnose import diagnose
+    from isthmus.doctor.sources import Sources
+
+    diagnosis = diagnose(Sources(native=_native, choose_device=choose_device), device)
+    if output_format == DoctorFormat.JSON:
+        print_data(diagnosis.model_dump_json(indent=2) + "\n")
+    else:
+        print_data("\n".join(text_lines(diagnosis)) + "\n")
+    raise typer.Exit(ExitCode.ERROR if diagnosis.has_problem else ExitCode.OK)

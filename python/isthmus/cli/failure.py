@@ -1,0 +1,82 @@
+"""How every command fails: an `error:` line, the cause, a `hint:`, and an exit code."""
+
+import sys
+import traceback
+from enum import IntEnum
+
+from typer.exceptions import TyperException
+
+from isthmus.errors import Error, NoDevice, Unavailable, UsageError
+
+
+class ExitCode(IntEnum):
+    """What the process says when it ends."""
+
+    OK = 0
+    ERROR = 1
+    USAGE = 2
+    BELOW_THRESHOLD = 3
+    NO_DEVICE = 4
+
+
+def report_failure(error: BaseException, *, debug: bool) -> ExitCode:
+    """
+    Tell the user on stderr what failed.
+
+    Args:
+        error: What ended the command.
+        debug: Show where it came from, too.
+
+    Returns:
+        The exit code for it.
+    """
+    if debug:
+        traceback.print_exception(error, file=sys.stderr)
+    lines = [f"error: {_message(error)}", *_causes(error)]
+    if hint := _hint(error):
+        lines.append(f"hint: {hint}")
+    print("\n".join(lines), file=sys.stderr)
+    return exit_code_of(error)
+
+
+def exit_code_of(error: BaseException) -> ExitCode:
+    """Say which exit code an error ends in."""
+    if isinstance(error, NoDevice):
+        return ExitCode.NO_DEVICE
+    if isinstance(error, UsageError) or getattr(error, "exit_code", None) == ExitCode.USAGE:
+        return ExitCode.USAGE
+    return ExitCode.ERROR
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, TyperException):
+        # The library wraps its own words around those that say what is wrong.
+        text = error.format_message().replace("Value error, ", "").rstrip(".")
+        return text[:1].lower() + text[1:]
+    if isinstance(error, Error):
+        return str(error) or type(error).__name__
+    return f"unexpected {type(error).__name__}: {error}"
+
+
+def _causes(error: BaseException) -> list[str]:
+    """Name the chain of causes, unless the message has said them already."""
+    if isinstance(error, TyperException):
+        return []
+    lines, told = [], _message(error)
+    cause = error.__cause__
+    while cause is not None:
+        text = cause.reason if isinstance(cause, Unavailable) else str(cause)
+        if text not in told:
+            lines.append(f"cause: {text}")
+        told += text
+        cause = cause.__cause__
+    return lines
+
+
+def _hint(error: BaseException) -> str:
+    if isinstance(error, TyperException):
+        context = getattr(error, "ctx", None)
+        return f"see `{context.command_path if context else 'isthmus'} --help`"
+    if isinstance(error, Error):
+        return error.hint
+    return "--debug shows where it came from; please report it"

@@ -1,0 +1,59 @@
+"""
+Ctrl-C once: stop after the current point. Twice: stop at once.
+
+Python runs signal handlers only between its own instructions, so none runs while the native module
+measures. The interpreter's wake-up pipe is written right away, though, and a thread reads it.
+"""
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from isthmus.cli.failure import ExitCode
+
+
+@contextmanager
+def stop_on_interrupt(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
+    """
+    Turn Ctrl-C into a wish to stop, for the time of the block.
+
+    Args:
+        say: Tells the user what happens.
+
+    Yields:
+        A function that says whether to stop. In threads other than the main one, where Python
+        allows no handlers, it always says no.
+    """
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop.is_set
+        return
+    reader, writer = socket.socketpair()
+    writer.settimeout(0)
+    watcher = threading.Thread(target=_watch, args=(reader, stop, say), daemon=True)
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    wakeup_before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    watcher.start()
+    try:
+        yield stop.is_set
+    finally:
+        signal.set_wakeup_fd(wakeup_before)
+        signal.signal(signal.SIGINT, before)
+        writer.close()
+        watcher.join()
+        reader.close()
+
+
+def _watch(reader: socket.socket, stop: threading.Event, say: Callable[[str], None]) -> None:
+    while signals := reader.recv(16):
+        for number in signals:
+            if number != signal.SIGINT:
+                continue
+            if stop.is_set():
+                say("interrupted again: stopping at once, nothing is kept")
+                os._exit(ExitCode.ERROR)
+            stop.set()
+            say("interrupted: stopping after the current point; Ctrl-C again stops at once")

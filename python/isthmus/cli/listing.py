@@ -1,0 +1,62 @@
+"""What `isthmus bench --list` shows."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from isthmus.bench.tests import METRIC_MEANING, BenchTest
+from isthmus.report.as_text import table_lines
+from isthmus.report.format import Format
+from isthmus.report.page import Table
+
+
+def listing(tests: Sequence[BenchTest], wanted: Format) -> str:
+    """Write the tests, one a line, in a format."""
+    return {Format.TEXT: _as_text, Format.JSON: _as_json, Format.CSV: _as_csv}[wanted](tests)
+
+
+def _as_text(tests: Sequence[BenchTest]) -> str:
+    table = Table(
+        title="Tests",
+        heads=("name", "what it measures"),
+        rows=tuple((test.name, test.about) for test in tests),
+        num_text_columns=2,
+    )
+    used = {metric for test in tests for metric in test.metrics}
+    metrics = Table(
+        title="Metrics",
+        heads=("name", "what it is"),
+        rows=tuple(
+            (metric.value, METRIC_MEANING[metric]) for metric in METRIC_MEANING if metric in used
+        ),
+        num_text_columns=2,
+    )
+    return "\n".join([*table_lines(table), "", *table_lines(metrics)]) + "\n"
+
+
+def _as_json(tests: Sequence[BenchTest]) -> str:
+    rows = [
+        {
+            "test": test.name,
+            "about": test.about,
+            "source": test.source,
+            "target": test.target,
+            "direction": test.direction.value,
+            "metrics": [metric.value for metric in test.metrics],
+        }
+        for test in tests
+    ]
+    return json.dumps(rows, indent=2) + "\n"
+
+
+def _as_csv(tests: Sequence[BenchTest]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["test", "about", "source", "target", "direction", "metrics"])
+    for test in tests:
+        metrics = " ".join(test.metrics)
+        writer.writerow(
+            [test.name, test.about, test.source, test.target, test.direction.value, metrics]
+        )
+    return text.getvalue()

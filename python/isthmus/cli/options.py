@@ -1,0 +1,57 @@
+"""The options of `isthmus bench`, with the words that explain them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isthmus.report.format import Format
+
+TestsOption = Annotated[
+    list[str] | None,
+    typer.Option("-t", "--test", metavar="NAME", help="Run this test. May be given often."),
+]
+PrefixesOption = Annotated[
+    list[str] | None,
+    typer.Option("-p", "--prefix", metavar="PREFIX", help="Run the tests whose names begin so."),
+]
+SizesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZES",
+        help="Sizes of the bandwidth tests, such as 4,64KiB or 4..1GiB (a range: its ends and the "
+        "powers of two between). K, M, G, T and KiB.. are binary, KB.. decimal. Small copies are "
+        "always of 4 B.  [default: 4..1GiB, as far as it fits]",
+    ),
+]
+DeviceOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DEVICE",
+        help="A GPU's number, UUID (or its beginning) or PCI address; emulated, or "
+        "emulated:PROFILE.  [default: the first GPU, or emulated without one]",
+    ),
+]
+BudgetOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="Time for all measurements together; large copies may overrun it, each is made at "
+        "least 3 times.  [default: 60, emulated 25]",
+    ),
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="Of what is printed.")]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write the run to a file, too: .json, .csv or .txt decide its format, any other name "
+        "takes --format.",
+    ),
+]
+SamplesOption = Annotated[bool, typer.Option("--samples", help="Keep the raw samples in the JSON.")]
+ListOption = Annotated[
+    bool, typer.Option("-l", "--list", help="List the tests instead of running them.")
+]

@@ -1,0 +1,52 @@
+"""The live progress bar, for terminals."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from isthmus.bench.plan import Point
+from isthmus.run.result import Result, Status
+from isthmus.sizes import format_size
+
+
+class Bar:
+    """Shows which point runs, and says at once what failed."""
+
+    def __init__(self, display: Progress) -> None:
+        """Add a bar to a display."""
+        self._display = display
+        self._task = display.add_task("starting", total=None)
+
+    def point_started(self, index: int, total: int, point: Point) -> None:
+        """Name the point."""
+        self._display.update(
+            self._task,
+            total=total,
+            completed=index,
+            description=f"{point.test.name} {format_size(point.size_bytes)}",
+        )
+
+    def point_finished(self, point: Point, results: Sequence[Result]) -> None:
+        """Move on; an error stays on the screen above the bar."""
+        self._display.advance(self._task)
+        errors = [result for result in results if result.status == Status.ERROR]
+        if errors and errors[0].error is not None:
+            what = f"{point.test.name} {format_size(point.size_bytes)}"
+            self._display.console.print(
+                f"error: {what}: {errors[0].error.message}", markup=False, highlight=False
+            )
+
+
+@contextmanager
+def progress_bar() -> Iterator[Bar]:
+    """Show a bar on stderr for the time of the block; nothing of it stays."""
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+        yield Bar(display)

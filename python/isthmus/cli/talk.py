@@ -1,0 +1,61 @@
+"""Talk goes to stderr: notes, and how far a run is."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from isthmus.bench.plan import Point
+from isthmus.bench.runner import Observer
+from isthmus.report.numbers import gigabytes_per_second, microseconds
+from isthmus.run.result import Result
+from isthmus.sizes import format_size
+
+
+def say(line: str) -> None:
+    """Say one line on stderr."""
+    print(line, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress() -> Iterator[Observer]:
+    """Follow a run: with a live bar on a terminal, with a line for each point elsewhere."""
+    if not sys.stderr.isatty():
+        yield Lines()
+        return
+    from isthmus.cli.progress_bar import progress_bar
+
+    with progress_bar() as bar:
+        yield bar
+
+
+class Lines:
+    """Says one line for each point."""
+
+    def __init__(self) -> None:
+        """Begin before the first point."""
+        self._place = ""
+
+    def point_started(self, index: int, total: int, point: Point) -> None:
+        """Remember where we are; the line comes when there is something to say."""
+        del point
+        self._place = f"[{index + 1:{len(str(total))}}/{total}]"
+
+    def point_finished(self, point: Point, results: Sequence[Result]) -> None:
+        """Say what came of it."""
+        what = f"{point.test.name} {format_size(point.size_bytes)}"
+        say(f"{self._place} {what}: {outcome_text(results)}")
+
+
+def outcome_text(results: Sequence[Result]) -> str:
+    """Sum up a point: the number that says most, or what went wrong."""
+    passed = [result for result in results if result.median is not None]
+    for result in passed:
+        if result.metric == "bandwidth" and result.median is not None:
+            return f"{gigabytes_per_second(result.median)} GB/s"
+    for result in passed:
+        if result.metric == "completion":
+            return f"{microseconds(result.median)} us completion"
+    if passed:
+        return f"{passed[0].metric} {microseconds(passed[0].median)} us"
+    first = results[0]
+    return f"{first.status}: {first.error.message if first.error else first.reason}"

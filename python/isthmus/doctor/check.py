@@ -1,0 +1,46 @@
+"""One line of a diagnosis, and the whole of it."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from isthmus.run.record import Record
+
+
+class Status(StrEnum):
+    """How a fact bears on moving data."""
+
+    OK = "ok"
+    NOTE = "note"
+    """Worth knowing; nothing is broken."""
+    PROBLEM = "problem"
+    """Something is broken or slower than this hardware can be."""
+
+
+class Check(Record):
+    """What was looked at, what was found, and what to do about it."""
+
+    name: str
+    """The same on every machine: "driver", "gpu 0 link"."""
+    status: Status
+    finding: str
+    """One line for people."""
+    advice: str | None = None
+    """What to do; null when there is nothing to do."""
+    facts: dict[str, JsonValue] = Field(default_factory=dict)
+    """The same for programs: bytes, numbers, names."""
+
+
+class Diagnosis(Record):
+    """All that `isthmus doctor` has to say."""
+
+    schema_version: Literal[1] = 1
+    emulated: bool
+    """True: the devices are emulated."""
+    checks: list[Check]
+
+    @property
+    def has_problem(self) -> bool:
+        """Whether anything is broken or slower than it should be."""
+        return any(check.status == Status.PROBLEM for check in self.checks)

@@ -1,0 +1,139 @@
+"""Judges the driver: is there one, does it start, does it show the GPUs that are there."""
+
+from isthmus.doctor.check import Check, Status
+from isthmus.doctor.facts import Driver, DriverFailure, NvidiaHardware
+
+_INSTALL = "install an NVIDIA driver for CUDA 12.2 or later (535 or newer)"
+_IN_CONTAINER = (
+    "start the container with the NVIDIA container toolkit (docker run --gpus all), "
+    "and with the driver capability `compute`"
+)
+# What cuInit's less obvious codes mean in practice. Source: cuda.h of CUDA 13.0, CUresult.
+_ADVICE_FOR_CODE = {
+    3: "another process may have left the driver in a bad state; look at dmesg for NVRM lines",
+    46: "another process holds the GPU exclusively: see nvidia-smi, compute mode",
+    802: "start the fabric manager: systemctl start nvidia-fabricmanager",
+    803: "reboot, or reload the nvidia kernel module: library and module differ in version",
+    804: "this GPU can't use the CUDA compatibility package: update the driver instead",
+    999: "look at dmesg for NVRM or Xid lines, and see whether nvidia-smi works",
+}
+
+
+def version_text(version: int) -> str:
+    """Write a driver version: 13000 is "13.0"."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def check_driver(driver: Driver) -> Check:
+    """Judge a driver that opened."""
+    cuda = version_text(driver.version)
+    facts = {
+        "cuda_version": cuda,
+        "driver_version": driver.release,
+        "path": driver.path,
+        "profile": driver.profile or None,
+    }
+    if driver.emulated:
+        return Check(
+            name="driver",
+            status=Status.NOTE,
+            finding=f"emulated, profile {driver.profile}: every number from it is modelled",
+            facts=facts,
+        )
+    release = f" (driver {driver.release})" if driver.release else ""
+    return Check(
+        name="driver", status=Status.OK, finding=f"CUDA {cuda}{release}, {driver.path}", facts=facts
+    )
+
+
+def check_no_driver(failure: DriverFailure, hardware: NvidiaHardware, container: str) -> Check:
+    """Judge that no driver opened: harmless without a GPU, a problem with one."""
+    facts = {
+        "reason": failure.reason,
+        "code": failure.code,
+        "gpus_on_pci": list(hardware.pci_addresses),
+        "kernel_module": hardware.kernel_module,
+    }
+    has_hardware = bool(hardware.pci_addresses) or hardware.kernel_module is not None
+    if failure.absent and not has_hardware:
+        return Check(
+            name="driver",
+            status=Status.NOTE,
+            finding="no NVIDIA driver: the emulated driver is used",
+            advice=f"to measure a GPU, {_INSTALL}",
+            facts=facts,
+        )
+    return Check(
+        name="driver",
+        status=Status.PROBLEM,
+        finding=_finding(failure, hardware),
+        advice=_advice(failure, hardware, container),
+        facts=facts,
+    )
+
+
+def _finding(failure: DriverFailure, hardware: NvidiaHardware) -> str:
+    if not failure.absent:
+        return failure.reason
+    if hardware.kernel_module is not None:
+        return f"kernel module {hardware.kernel_module} is loaded, but there is no libcuda.so.1"
+    found = len(hardware.pci_addresses)
+    return f"{found} NVIDIA GPU{'s' if found > 1 else ''} on the PCI bus, but no driver"
+
+
+def _advice(failure: DriverFailure, hardware: NvidiaHardware, container: str) -> str:
+    if failure.code is not None:
+        return _ADVICE_FOR_CODE.get(failure.code, _INSTALL)
+    if failure.absent and container:
+        return _IN_CONTAINER
+    if failure.absent and hardware.kernel_module is not None:
+        return "install the driver's CUDA library (Debian: libcuda1; Ubuntu: libnvidia-compute)"
+    if failure.absent or not failure.needs:
+        return _INSTALL
+    return f"needs {failure.needs}"
+
+
+def check_gpus_shown(driver: Driver, hardware: NvidiaHardware) -> Check | None:
+    """Judge whether the driver shows the GPUs that are there; None if it does."""
+    hidden = len(hardware.pci_addresses) - driver.num_devices
+    if driver.emulated or (driver.num_devices > 0 and hidden <= 0):
+        return None
+    facts = {
+        "num_devices": driver.num_devices,
+        "gpus_on_pci": list(hardware.pci_addresses),
+        "cuda_visible_devices": hardware.visible_devices,
+    }
+    finding = f"the driver shows {driver.num_devices} of {len(hardware.pci_addresses)} GPUs"
+    if hardware.visible_devices is not None:
+        finding += f", CUDA_VISIBLE_DEVICES is '{hardware.visible_devices}'"
+        return Check(
+            name="gpus",
+            status=Status.NOTE,
+            finding=finding,
+            advice="unset CUDA_VISIBLE_DEVICES to see all",
+            facts=facts,
+        )
+    if not hardware.pci_addresses:
+        finding = "the driver works, but there is no GPU"
+    # A container is often given some of a machine's GPUs, and sysfs shows all of them.
+    return Check(
+        name="gpus",
+        status=Status.NOTE if driver.num_devices or not hardware.pci_addresses else Status.PROBLEM,
+        finding=finding,
+        advice="see whether nvidia-smi lists them, and whether /dev/nvidia0 may be opened",
+        facts=facts,
+    )
+
+
+def check_optional_symbols(driver: Driver) -> Check:
+    """Judge what the driver lacks of what Isthmus can use."""
+    missing = list(driver.missing_symbols)
+    if not missing:
+        return Check(name="driver symbols", status=Status.OK, finding="none missing")
+    return Check(
+        name="driver symbols",
+        status=Status.NOTE,
+        finding=f"optional ones missing: {', '.join(missing)}",
+        advice="what needs them is waived; a newer driver has them",
+        facts={"missing": missing},
+    )

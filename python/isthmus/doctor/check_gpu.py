@@ -1,0 +1,139 @@
+"""Judges a GPU and where it sits: identity, NUMA node, IOMMU, clocks."""
+
+from isthmus.doctor.check import Check, Status
+from isthmus.doctor.facts import Gpu
+from isthmus.sizes import approximate_size
+
+# The oldest architecture that the kernels are compiled for in the tests.
+_OLDEST_CAPABILITY = (7, 5)
+
+
+def check_identity(gpu: Gpu) -> Check:
+    """Say which GPU it is."""
+    major, minor = gpu.compute_capability
+    memory = approximate_size(gpu.total_memory_bytes)
+    old = gpu.compute_capability < _OLDEST_CAPABILITY
+    return Check(
+        name=f"gpu {gpu.ordinal}",
+        status=Status.NOTE if old else Status.OK,
+        finding=f"{gpu.name}, {memory}, compute capability {major}.{minor}, "
+        f"{gpu.pci_address}, {gpu.uuid}",
+        advice="untested: the oldest tested compute capability is 7.5" if old else None,
+        facts={
+            "ordinal": gpu.ordinal,
+            "name": gpu.name,
+            "uuid": gpu.uuid,
+            "pci_address": gpu.pci_address,
+            "compute_capability": list(gpu.compute_capability),
+            "total_memory_bytes": gpu.total_memory_bytes,
+            "emulated": gpu.emulated,
+        },
+    )
+
+
+def cpu_list(cpus: list[int]) -> str:
+    """Write ascending numbers the kernel's way: [0, 1, 2, 8] is "0-2,8"."""
+    parts: list[str] = []
+    first = 0
+    for index, cpu in enumerate(cpus):
+        if index + 1 < len(cpus) and cpus[index + 1] == cpu + 1:
+            continue
+        parts.append(str(cpu) if cpus[first] == cpu else f"{cpus[first]}-{cpu}")
+        first = index + 1
+    return ",".join(parts)
+
+
+def check_numa(gpu: Gpu, *, num_nodes: int, allowed_cpus: list[int]) -> Check:
+    """Judge whether the CPUs near the GPU are known, and ours to use."""
+    name = f"gpu {gpu.ordinal} numa"
+    if gpu.emulated:
+        return Check(name=name, status=Status.OK, finding="not modelled: the device is emulated")
+    near = list(gpu.near_cpus)
+    usable = [cpu for cpu in near if cpu in set(allowed_cpus)]
+    facts = {"node": gpu.numa_node, "cpus": near, "usable_cpus": usable, "num_nodes": num_nodes}
+    if gpu.numa_node is None:
+        return Check(
+            name=name,
+            status=Status.NOTE,
+            finding=f"unknown, of {num_nodes} nodes",
+            advice=(
+                "the firmware doesn't say; measure from each node (numactl --cpunodebind=N "
+                "--membind=N isthmus bench) and keep the fastest"
+            ),
+            facts=facts,
+        )
+    finding = f"node {gpu.numa_node} of {num_nodes}, CPUs {cpu_list(near) or 'none'}"
+    if near and not usable:
+        return Check(
+            name=name,
+            status=Status.PROBLEM,
+            finding=f"{finding}; this process may use none of them",
+            advice=(
+                "every copy crosses the link between the sockets: widen the cpuset, or the taskset "
+                f"this runs under, to CPUs {cpu_list(near)}"
+            ),
+            facts=facts,
+        )
+    return Check(name=name, status=Status.OK, finding=finding, facts=facts)
+
+
+def check_iommu(gpu: Gpu, *, num_groups: int) -> Check:
+    """Judge whether the GPU's accesses to host memory are translated on their way."""
+    name = f"gpu {gpu.ordinal} iommu"
+    if gpu.emulated:
+        return Check(name=name, status=Status.OK, finding="not modelled: the device is emulated")
+    group = gpu.iommu_group
+    facts = {
+        "num_groups": num_groups,
+        "group": group.id if group else None,
+        "type": group.type if group else None,
+    }
+    if group is None:
+        finding = "none visible" if num_groups == 0 else f"none for this GPU, {num_groups} groups"
+        return Check(name=name, status=Status.OK, finding=finding, facts=facts)
+    if group.type in ("identity", ""):
+        how = "passed through" if group.type else "type hidden"
+        return Check(name=name, status=Status.OK, finding=f"group {group.id}, {how}", facts=facts)
+    return Check(
+        name=name,
+        status=Status.NOTE,
+        finding=f"group {group.id}, translated ({group.type})",
+        advice=(
+            "each access to host memory is translated on its way; where the devices are trusted, "
+            "boot with iommu=pt and compare"
+        ),
+        facts=facts,
+    )
+
+
+def check_clocks(gpu: Gpu) -> Check | None:
+    """Judge what holds the clocks back and whether the driver stays loaded; None if unknown."""
+    state = gpu.link.state
+    if gpu.emulated or state.persistence_mode is None:
+        return None
+    throttled = state.throttle_reasons or []
+    facts = {
+        "performance_state": state.performance_state,
+        "sm_clock_hz": state.sm_clock_hz,
+        "memory_clock_hz": state.memory_clock_hz,
+        "throttle_reasons": list(throttled),
+        "persistence_mode": state.persistence_mode,
+    }
+    persistence = "on" if state.persistence_mode else "off"
+    finding = f"{state.performance_state or 'state unknown'}, persistence mode {persistence}"
+    advice = None
+    if throttled:
+        finding += f", held back by {', '.join(throttled)}"
+        advice = "see nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER: cooling, or a power limit"
+    elif not state.persistence_mode:
+        advice = (
+            "the first CUDA call after a pause loads the driver anew, for seconds: "
+            "nvidia-smi -pm 1, or the service nvidia-persistenced"
+        )
+    return Check(
+        name=f"gpu {gpu.ordinal} clocks",
+        status=Status.NOTE if advice else Status.OK,
+        finding=finding,
+        advice=advice,
+        facts=facts,
+    )

@@ -1,0 +1,174 @@
+"""Judges the CPU's side: cores, memory, huge pages, instructions, the clock, virtualisation."""
+
+from isthmus.doctor.check import Check, Status
+from isthmus.doctor.check_gpu import cpu_list
+from isthmus.doctor.facts import Host
+from isthmus.sizes import approximate_size
+
+# A clock read without a system call takes some 20 to 50 ns; one with takes ten times as long. The
+# smallest thing measured is a call of a few microseconds, so this much would show in it.
+_SLOW_CLOCK_NS = 200.0
+# How much longer pinning takes without huge pages: 46 against 21 ms/GiB for pages touched before,
+# on an H100 machine with 16 cores, one run of a prototype.
+_PINNING_WITHOUT_HUGE_PAGES = "about twice as long"
+# Loads and stores of 16 bytes and more: with any of them, windows move whole lines.
+_LINE_READERS = {"sse4_1", "avx2", "avx512f", "neon", "sve"}
+
+
+def check_cores(host: Host) -> Check:
+    """Judge how many cores copies in several threads really get."""
+    allowed = list(host.allowed_cpus)
+    finding = f"{host.effective_cores:g} effective, CPUs {cpu_list(allowed) or 'unknown'}"
+    facts = {
+        "effective_cores": host.effective_cores,
+        "quota_cores": host.quota_cores,
+        "allowed_cpus": allowed,
+        "num_numa_nodes": host.num_nodes,
+    }
+    if host.quota_cores is None or host.quota_cores >= len(allowed):
+        return Check(name="cores", status=Status.OK, finding=finding, facts=facts)
+    return Check(
+        name="cores",
+        status=Status.NOTE,
+        finding=f"{finding}, cut by a CPU quota of {host.quota_cores:g} cores",
+        advice=(
+            "more threads than the quota are stopped in mid-copy: raise the container's CPU limit "
+            "(docker --cpus, Kubernetes limits.cpu) for steady numbers"
+        ),
+        facts=facts,
+    )
+
+
+def check_memory(host: Host) -> Check:
+    """Judge how much memory buffers can take."""
+    available = approximate_size(host.available_bytes)
+    finding = f"{available} available of {approximate_size(host.total_bytes)}"
+    facts = {
+        "available_bytes": host.available_bytes,
+        "total_bytes": host.total_bytes,
+        "cgroup_limit_bytes": host.cgroup_limit_bytes,
+    }
+    limit = host.cgroup_limit_bytes
+    if limit is None or limit >= host.total_bytes:
+        return Check(name="memory", status=Status.OK, finding=finding, facts=facts)
+    return Check(
+        name="memory",
+        status=Status.OK,
+        finding=f"{finding}, limited to {approximate_size(limit)} by the container",
+        facts=facts,
+    )
+
+
+def check_huge_pages(host: Host) -> Check:
+    """Judge whether large buffers can have huge pages: they are pinned faster then."""
+    mode = host.transparent_huge_pages
+    pools = [
+        f"{pool.num_free_pages} of {pool.num_pages} {approximate_size(pool.page_bytes)} pages free"
+        for pool in host.huge_page_pools
+        if pool.num_pages > 0
+    ]
+    finding = f"transparent {mode or 'not in this kernel'}" + "".join(f", {text}" for text in pools)
+    facts = {
+        "transparent": mode or None,
+        "pools": [
+            {
+                "page_bytes": pool.page_bytes,
+                "num_pages": pool.num_pages,
+                "num_free_pages": pool.num_free_pages,
+            }
+            for pool in host.huge_page_pools
+        ],
+    }
+    if mode in ("always", "madvise"):
+        return Check(name="huge pages", status=Status.OK, finding=finding, facts=facts)
+    return Check(
+        name="huge pages",
+        status=Status.NOTE,
+        finding=finding,
+        advice=(
+            f"pinning memory takes {_PINNING_WITHOUT_HUGE_PAGES} without them: "
+            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root)"
+        ),
+        facts=facts,
+    )
+
+
+def check_memlock(host: Host) -> Check:
+    """Judge how much memory may be locked by means other than CUDA's."""
+    limit = host.memlock_bytes
+    facts = {"memlock_bytes": limit}
+    if limit is None or limit >= host.total_bytes:
+        finding = "unlimited" if limit is None else f"{approximate_size(limit)}: all memory"
+        return Check(name="memlock", status=Status.OK, finding=finding, facts=facts)
+    return Check(
+        name="memlock",
+        status=Status.NOTE,
+        finding=f"{approximate_size(limit)}: for mlock and RDMA; CUDA's own pinning isn't counted",
+        advice=(
+            "where RDMA or mlock is used: ulimit -l unlimited, LimitMEMLOCK=infinity in the "
+            "service, or docker run --ulimit memlock=-1"
+        ),
+        facts=facts,
+    )
+
+
+def check_copy_instructions(host: Host) -> Check:
+    """Judge whether the CPU can read and write mapped GPU memory in more than single words."""
+    names = list(host.copy_instructions)
+    facts = {"instructions": names}
+    if _LINE_READERS & set(names):
+        return Check(name="cpu", status=Status.OK, finding=", ".join(names), facts=facts)
+    return Check(
+        name="cpu",
+        status=Status.NOTE,
+        finding=f"no vector loads and stores known ({', '.join(names) or 'nothing found'})",
+        advice="windows work, but move a word at a time; a VM may hide the CPU's features",
+        facts=facts,
+    )
+
+
+def check_clock(host: Host) -> Check:
+    """Judge whether reading the clock is cheap beside what is measured."""
+    finding = f"{host.timer_overhead_ns:.0f} ns a reading"
+    if host.clock_source:
+        finding += f", source {host.clock_source}"
+    facts = {"overhead_ns": host.timer_overhead_ns, "source": host.clock_source}
+    if host.timer_overhead_ns < _SLOW_CLOCK_NS:
+        return Check(name="clock", status=Status.OK, finding=finding, facts=facts)
+    return Check(
+        name="clock",
+        status=Status.NOTE,
+        finding=finding,
+        advice=(
+            "every reading is a system call, and latencies of a few microseconds carry it: "
+            "have the kernel use the clock source tsc, or kvm-clock in a VM"
+        ),
+        facts=facts,
+    )
+
+
+def check_virtualization(host: Host) -> Check:
+    """Say whether a hypervisor or a container stands between us and the machine."""
+    product = " ".join(part for part in (host.system_vendor, host.product_name) if part)
+    facts = {
+        "virtual_machine": host.virtual_machine,
+        "hypervisor": host.hypervisor or None,
+        "system_vendor": host.system_vendor or None,
+        "product_name": host.product_name or None,
+        "container": host.container or None,
+    }
+    inside = f", in a container ({host.container})" if host.container else ""
+    if not host.virtual_machine:
+        finding = f"no virtual machine{f' ({product})' if product else ''}{inside}"
+        return Check(name="virtualisation", status=Status.OK, finding=finding, facts=facts)
+    known = ", ".join(part for part in (host.hypervisor, product) if part)
+    return Check(
+        name="virtualisation",
+        status=Status.NOTE,
+        finding=f"virtual machine{f' ({known})' if known else ''}{inside}",
+        advice=(
+            "NUMA, IOMMU and PCIe facts are those the hypervisor shows, and others share the "
+            "hardware: repeat measurements at other times before trusting small differences"
+        ),
+        facts=facts,
+    )

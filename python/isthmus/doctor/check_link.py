@@ -1,0 +1,122 @@
+"""Judges the PCIe link of a GPU, and how much of its memory the CPU can map."""
+
+from isthmus.doctor.check import Check, Status
+from isthmus.doctor.facts import Gpu
+from isthmus.run.machine import Link
+from isthmus.sizes import approximate_size
+
+# Transfers a second and lane, and the share of them that is data: 8b/10b coding up to generation
+# 2, 128b/130b from 3 to 5, FLITs in 6. Source: PCI Express Base Specification 6.0, section 4.2.
+_BYTES_PER_SECOND_AND_LANE = {
+    1: 2.5e9 / 8 * 8 / 10,
+    2: 5e9 / 8 * 8 / 10,
+    3: 8e9 / 8 * 128 / 130,
+    4: 16e9 / 8 * 128 / 130,
+    5: 32e9 / 8 * 128 / 130,
+    6: 64e9 / 8 * 236 / 256,
+}
+_NARROW = (
+    "the slot may be wired for fewer lanes, share them with another slot (bifurcation in the "
+    "firmware's settings), or the card or riser may not sit well: reseat, or try another slot"
+)
+_SLOW = (
+    "a slot or riser of an older generation, a limit in the firmware's settings, or errors on the "
+    "link that made it train down: look at the replay counter of nvidia-smi -q and AER in dmesg"
+)
+
+
+def link_bytes_per_second(generation: int, width: int) -> float | None:
+    """Tell what a link can carry one way, packet headers included; None if unheard of."""
+    lane = _BYTES_PER_SECOND_AND_LANE.get(generation)
+    return None if lane is None else lane * width
+
+
+def check_link(gpu: Gpu) -> Check:
+    """Judge the link: as fast as this GPU and this slot can be, or not."""
+    name = f"gpu {gpu.ordinal} link"
+    link = gpu.link.link
+    if gpu.emulated:
+        return Check(name=name, status=Status.OK, finding="not modelled: the device is emulated")
+    if link.generation is None or link.width is None:
+        return Check(
+            name=name,
+            status=Status.NOTE,
+            finding="unknown: " + "; ".join(gpu.link.notes or ["NVML doesn't say"]),
+            advice="NVML comes with the driver: see whether nvidia-smi works",
+        )
+    status, advice = _judge(gpu, link)
+    return Check(
+        name=name,
+        status=status,
+        finding=_finding(gpu, link),
+        advice=advice,
+        facts={
+            "generation": link.generation,
+            "generation_max": link.generation_max,
+            "generation_of_gpu": gpu.link_generation_of_gpu,
+            "width": link.width,
+            "width_max": link.width_max,
+            "read_under_load": link.read_under_load,
+            "bytes_per_second": link_bytes_per_second(link.generation, link.width),
+            "c2c": gpu.c2c,
+        },
+    )
+
+
+def _finding(gpu: Gpu, link: Link) -> str:
+    when = "under load" if link.read_under_load else "read idle"
+    known = link.generation_max is not None and link.width_max is not None
+    most = f"Gen{link.generation_max} x{link.width_max}" if known else "unknown"
+    text = f"Gen{link.generation} x{link.width} {when}, at most {most}"
+    rate = link_bytes_per_second(link.generation or 0, link.width or 0)
+    if rate is not None:
+        text += f", {rate / 1e9:.1f} GB/s each way before packet headers"
+    return text + (", NVLink-C2C beside it" if gpu.c2c else "")
+
+
+def _judge(gpu: Gpu, link: Link) -> tuple[Status, str | None]:
+    narrow = _below(link.width, link.width_max)
+    slow = _below(link.generation, link.generation_max)
+    if gpu.c2c:
+        return Status.OK, None
+    if not link.read_under_load and (narrow or slow):
+        why = "; ".join(gpu.link.notes) or "no load could be put on it"
+        return Status.NOTE, f"an idle link trains down, so this says little ({why})"
+    if narrow or slow:
+        causes = [text for found, text in ((narrow, _NARROW), (slow, _SLOW)) if found]
+        return Status.PROBLEM, "; ".join(causes)
+    if _below(link.generation_max, gpu.link_generation_of_gpu):
+        return (
+            Status.NOTE,
+            f"the GPU alone could do Gen{gpu.link_generation_of_gpu}: the slot or CPU is the limit",
+        )
+    return Status.OK, None
+
+
+def _below(value: int | None, limit: int | None) -> bool:
+    return value is not None and limit is not None and value < limit
+
+
+def check_bar1(gpu: Gpu) -> Check:
+    """Judge how much of the GPU's memory the CPU can map at once."""
+    name = f"gpu {gpu.ordinal} bar1"
+    bar1_bytes = gpu.link.link.bar1_bytes
+    if gpu.emulated:
+        return Check(name=name, status=Status.OK, finding="not modelled: the device is emulated")
+    if bar1_bytes is None:
+        return Check(name=name, status=Status.NOTE, finding="unknown: NVML doesn't say")
+    facts = {"bar1_bytes": bar1_bytes, "total_memory_bytes": gpu.total_memory_bytes}
+    size = approximate_size(bar1_bytes)
+    if bar1_bytes >= gpu.total_memory_bytes:
+        finding = f"{size}: the CPU can map all of the GPU's memory"
+        return Check(name=name, status=Status.OK, finding=finding, facts=facts)
+    return Check(
+        name=name,
+        status=Status.NOTE,
+        finding=f"{size} of {approximate_size(gpu.total_memory_bytes)}: no resizable BAR",
+        advice=(
+            "windows can map that much at once; for more, switch on Resizable BAR and Above 4G "
+            "Decoding in the firmware's settings, if the GPU supports them"
+        ),
+        facts=facts,
+    )

@@ -1,0 +1,114 @@
+"""Judges what is loaded beside the driver: NVRTC, and the ways to map GPU memory."""
+
+from collections.abc import Sequence
+
+from isthmus.doctor.check import Check, Status
+from isthmus.doctor.check_driver import version_text
+from isthmus.doctor.facts import Driver, Gpu, Nvrtc, WindowDevices
+
+# Source: GDRCopy, GDR_CUDA_DMABUF_MMAP_MIN_VERSION; driver release notes 610.43.02.
+_DMABUF_MMAP_VERSION = 13030
+_WITHOUT_NVRTC = "contents are verified on the host, and the latency `visible` is waived"
+
+
+def check_nvrtc(nvrtc: Nvrtc | None, driver: Driver | None, gpus: Sequence[Gpu]) -> Check:
+    """Judge whether the kernels can be compiled for these GPUs and loaded by this driver."""
+    real_driver = driver if driver is not None and not driver.emulated else None
+    if nvrtc is None:
+        return _no_nvrtc(real_driver)
+    version = ".".join(map(str, nvrtc.version)) if nvrtc.version else "of unknown version"
+    facts = {
+        "version": version if nvrtc.version else None,
+        "path": nvrtc.path,
+        "architectures": list(nvrtc.architectures),
+        "compile_error": nvrtc.compile_error,
+    }
+    finding = f"{version}, {nvrtc.path}"
+    problem = _nvrtc_problem(nvrtc, real_driver, gpus)
+    if problem is None:
+        return Check(name="nvrtc", status=Status.OK, finding=finding, facts=facts)
+    what, advice = problem
+    return Check(
+        name="nvrtc",
+        status=Status.PROBLEM,
+        finding=f"{finding}: {what}",
+        advice=advice,
+        facts=facts,
+    )
+
+
+def _no_nvrtc(driver: Driver | None) -> Check:
+    extra = "cuda12" if driver is not None and _major(driver) <= 12 else "cuda13"  # noqa: PLR2004
+    emulated = driver is None
+    return Check(
+        name="nvrtc",
+        status=Status.NOTE,
+        finding="none; the emulated driver needs none" if emulated else f"none: {_WITHOUT_NVRTC}",
+        advice=f'pip install "isthmus[{extra}]"',
+    )
+
+
+def _nvrtc_problem(
+    nvrtc: Nvrtc, driver: Driver | None, gpus: Sequence[Gpu]
+) -> tuple[str, str] | None:
+    if nvrtc.compile_error is not None:
+        return (
+            f"an empty kernel does not compile ({nvrtc.compile_error})",
+            "reinstall NVRTC: its libnvrtc-builtins of the same version must lie beside it",
+        )
+    if driver is not None and nvrtc.version is not None and nvrtc.version[0] > _major(driver):
+        return (
+            f"too new for a driver of CUDA {version_text(driver.version)}",
+            f'pip install "isthmus[cuda{_major(driver)}]", or update the driver',
+        )
+    real = [gpu for gpu in gpus if not gpu.emulated]
+    old = [gpu for gpu in real if _dropped(gpu, nvrtc.architectures)]
+    if old:
+        names = ", ".join(f"gpu {gpu.ordinal}" for gpu in old)
+        return f"no longer compiles for {names}", 'pip install "isthmus[cuda12]"'
+    return None
+
+
+def _dropped(gpu: Gpu, architectures: Sequence[int]) -> bool:
+    major, minor = gpu.compute_capability
+    return bool(architectures) and min(architectures) > 10 * major + minor
+
+
+def _major(driver: Driver) -> int:
+    return driver.version // 1000
+
+
+def check_windows(devices: WindowDevices, driver: Driver | None) -> Check:
+    """Judge which ways there are to map GPU memory into this process."""
+    facts = {
+        "gdrdrv_exists": devices.gdrdrv_exists,
+        "gdrdrv_usable": devices.gdrdrv_usable,
+        "dmabuf_mmap": driver is not None and driver.version >= _DMABUF_MMAP_VERSION,
+    }
+    if driver is None or driver.emulated:
+        return Check(
+            name="windows", status=Status.OK, finding="not modelled: no real GPU", facts=facts
+        )
+    found = ["gdrdrv"] if devices.gdrdrv_usable else []
+    if driver.version >= _DMABUF_MMAP_VERSION:
+        found.insert(0, "dma-buf")
+    if found:
+        return Check(name="windows", status=Status.OK, finding=", ".join(found), facts=facts)
+    if devices.gdrdrv_exists:
+        return Check(
+            name="windows",
+            status=Status.NOTE,
+            finding="/dev/gdrdrv is there, but this user may not open it",
+            advice="chmod a+rw /dev/gdrdrv (as root), or pass the device into the container",
+            facts=facts,
+        )
+    return Check(
+        name="windows",
+        status=Status.NOTE,
+        finding="no backend: no /dev/gdrdrv, and the driver is older than CUDA 13.3",
+        advice=(
+            "the smallest copies take microseconds through the driver; a driver for CUDA 13.3 "
+            "(610 or newer), or GDRCopy's kernel module, brings them to tenths"
+        ),
+        facts=facts,
+    )

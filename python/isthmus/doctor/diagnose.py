@@ -1,0 +1,153 @@
+"""Reads everything, judges everything: the whole of `isthmus doctor` but for the printing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from isthmus.doctor.check import Check, Diagnosis, Status
+from isthmus.doctor.check_driver import (
+    check_driver,
+    check_gpus_shown,
+    check_no_driver,
+    check_optional_symbols,
+)
+from isthmus.doctor.check_gpu import check_clocks, check_identity, check_iommu, check_numa
+from isthmus.doctor.check_host import (
+    check_clock,
+    check_copy_instructions,
+    check_cores,
+    check_huge_pages,
+    check_memlock,
+    check_memory,
+    check_virtualization,
+)
+from isthmus.doctor.check_link import check_bar1, check_link
+from isthmus.doctor.check_software import check_nvrtc, check_windows
+from isthmus.doctor.facts import Driver, Gpu, Host
+from isthmus.doctor.read_driver import OpenDriver, describe_driver, open_driver, read_gpu
+from isthmus.doctor.read_host import read_hardware, read_host, read_window_devices
+from isthmus.doctor.read_nvrtc import read_nvrtc
+from isthmus.doctor.sources import Sources
+from isthmus.errors import Error
+
+_EMULATED = "emulated"
+
+
+def diagnose(sources: Sources, wanted: str | None = None) -> Diagnosis:
+    """
+    Look at this machine.
+
+    Args:
+        sources: Where to read.
+        wanted: A device as `isthmus bench --device` takes it; None looks at all.
+
+    Raises:
+        NoDevice, UsageError: `wanted` is not there, or names no device.
+    """
+    host = read_host(sources)
+    view = _look_at_driver(sources, host, wanted)
+    gpus, gpu_checks = _look_at_gpus(sources, host, view)
+    return Diagnosis(
+        emulated=view.driver is not None and view.driver.facts.emulated,
+        checks=[
+            *view.checks,
+            *gpu_checks,
+            *_software_checks(sources, view.facts, gpus),
+            *_host_checks(host),
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class _View:
+    """The driver whose devices are looked at, which of them, and what was said of it."""
+
+    driver: OpenDriver | None
+    ordinals: range | list[int]
+    checks: list[Check]
+
+    @property
+    def facts(self) -> Driver | None:
+        return None if self.driver is None else self.driver.facts
+
+
+def _look_at_driver(sources: Sources, host: Host, wanted: str | None) -> _View:
+    if wanted is not None:
+        choice = sources.choose_device(wanted, sources.native.Driver.open)
+        chosen = describe_driver(sources, choice.driver)
+        return _View(
+            chosen,
+            [choice.ordinal],
+            [check_driver(chosen.facts), check_optional_symbols(chosen.facts)],
+        )
+    opened = open_driver(sources, "")
+    hardware = read_hardware(sources)
+    if isinstance(opened, OpenDriver):
+        found = [
+            check_driver(opened.facts),
+            check_gpus_shown(opened.facts, hardware),
+            check_optional_symbols(opened.facts),
+        ]
+        checks = [check for check in found if check is not None]
+        return _View(opened, range(opened.facts.num_devices), checks)
+    checks = [check_no_driver(opened, hardware, host.container)]
+    emulated = open_driver(sources, _EMULATED)
+    if isinstance(emulated, OpenDriver):
+        return _View(emulated, range(emulated.facts.num_devices), checks)
+    broken = Check(
+        name="emulated driver",
+        status=Status.PROBLEM,
+        finding=emulated.reason,
+        advice="it ships with isthmus: reinstall it",
+    )
+    return _View(None, [], [*checks, broken])
+
+
+def _look_at_gpus(sources: Sources, host: Host, view: _View) -> tuple[list[Gpu], list[Check]]:
+    gpus: list[Gpu] = []
+    checks: list[Check] = []
+    if view.driver is None:
+        return gpus, checks
+    for ordinal in view.ordinals:
+        try:
+            gpu = read_gpu(sources, view.driver, ordinal)
+        except Error as error:
+            checks.append(_unusable(ordinal, error))
+            continue
+        gpus.append(gpu)
+        checks.extend(_gpu_checks(gpu, host))
+    return gpus, checks
+
+
+def _unusable(ordinal: int, error: Error) -> Check:
+    return Check(
+        name=f"gpu {ordinal}",
+        status=Status.PROBLEM,
+        finding=f"can't be used: {error}",
+        advice="look at dmesg for NVRM or Xid lines, and see whether nvidia-smi lists it",
+    )
+
+
+def _gpu_checks(gpu: Gpu, host: Host) -> Iterator[Check]:
+    yield check_identity(gpu)
+    yield check_link(gpu)
+    yield check_bar1(gpu)
+    yield check_numa(gpu, num_nodes=host.num_nodes, allowed_cpus=list(host.allowed_cpus))
+    yield check_iommu(gpu, num_groups=host.num_iommu_groups)
+    clocks = check_clocks(gpu)
+    if clocks is not None:
+        yield clocks
+
+
+def _software_checks(sources: Sources, driver: Driver | None, gpus: list[Gpu]) -> Iterator[Check]:
+    yield check_nvrtc(read_nvrtc(sources.find_nvrtc), driver, gpus)
+    yield check_windows(read_window_devices(sources), driver)
+
+
+def _host_checks(host: Host) -> Iterator[Check]:
+    yield check_cores(host)
+    yield check_memory(host)
+    yield check_huge_pages(host)
+    yield check_memlock(host)
+    yield check_copy_instructions(host)
+    yield check_clock(host)
+    yield check_virtualization(host)

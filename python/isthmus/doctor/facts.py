@@ -1,0 +1,194 @@
+"""What the doctor's checks judge. Plain data: tests write it down, `read_*.py` find it out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from isthmus.machine.link import LinkFacts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Driver:
+    """
+    A CUDA driver that opened.
+
+    Attributes:
+        version: As cuDriverGetVersion counts: 13000 is CUDA 13.0.
+        path: The library.
+        profile: The emulated driver's profile; "" for a real driver.
+        release: NVIDIA's number for it, "580.159.04"; None if unknown.
+        num_devices: How many devices it shows.
+        missing_symbols: Optional functions it lacks.
+    """
+
+    version: int
+    path: str
+    profile: str = ""
+    release: str | None = None
+    num_devices: int = 0
+    missing_symbols: Sequence[str] = ()
+
+    @property
+    def emulated(self) -> bool:
+        """Whether its devices are emulated."""
+        return bool(self.profile)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriverFailure:
+    """
+    Why no driver opened.
+
+    Attributes:
+        reason: What went wrong.
+        needs: What would help; "" if the driver itself failed.
+        absent: There is no driver library at all.
+        code: CUDA's error code, if it returned one.
+    """
+
+    reason: str
+    needs: str = ""
+    absent: bool = False
+    code: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NvidiaHardware:
+    """
+    Signs of NVIDIA GPUs that don't need a working driver.
+
+    Attributes:
+        pci_addresses: GPUs on the PCI bus.
+        kernel_module: Version of the loaded kernel module; None if none is loaded.
+        visible_devices: The value of CUDA_VISIBLE_DEVICES; None if it isn't set.
+    """
+
+    pci_addresses: Sequence[str] = ()
+    kernel_module: str | None = None
+    visible_devices: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class IommuGroup:
+    """
+    The IOMMU group of a device.
+
+    Attributes:
+        id: Its number.
+        type: "identity" is passed through, "DMA" and "DMA-FQ" are translated, "" is hidden.
+    """
+
+    id: int
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpu:
+    """
+    One device, and where it sits.
+
+    Attributes:
+        emulated: Whether it is emulated: it has no link then.
+        link: What NVML says of link, clocks and BAR1, read under load where that worked.
+        link_generation_of_gpu: The most the GPU alone could do, whatever its slot; None if unknown.
+        c2c: Whether NVLink-C2C joins it to the CPU (Grace); None if unknown.
+        numa_node: Of the host; None if the machine doesn't say and has several.
+        near_cpus: The CPUs of that node.
+        iommu_group: None if it is in none.
+    """
+
+    ordinal: int
+    name: str
+    uuid: str
+    pci_address: str
+    compute_capability: tuple[int, int]
+    total_memory_bytes: int
+    emulated: bool = False
+    link: LinkFacts = field(default_factory=LinkFacts)
+    link_generation_of_gpu: int | None = None
+    c2c: bool | None = None
+    numa_node: int | None = None
+    near_cpus: Sequence[int] = ()
+    iommu_group: IommuGroup | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HugePagePool:
+    """Reserved huge pages of one size."""
+
+    page_bytes: int
+    num_pages: int
+    num_free_pages: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """
+    The CPU's side, as this process may use it.
+
+    Attributes:
+        num_nodes: NUMA nodes.
+        allowed_cpus: Logical CPUs, ascending.
+        quota_cores: The container's CPU quota in cores; None without one.
+        effective_cores: The smaller of both.
+        copy_instructions: As /proc/cpuinfo spells them.
+        timer_overhead_ns: Cost of reading the clock once.
+        clock_source: The kernel's, "tsc" on most x86 machines; None if hidden.
+        total_bytes: Memory of the machine.
+        available_bytes: What this process can still allocate.
+        cgroup_limit_bytes: The container's memory limit; None without one.
+        memlock_bytes: RLIMIT_MEMLOCK; None if unlimited.
+        transparent_huge_pages: "always", "madvise", "never"; "" without them in the kernel.
+        num_iommu_groups: 0 without an IOMMU, or where it is hidden.
+    """
+
+    num_nodes: int
+    allowed_cpus: Sequence[int]
+    quota_cores: float | None
+    effective_cores: float
+    copy_instructions: Sequence[str]
+    timer_overhead_ns: float
+    clock_source: str | None
+    total_bytes: int
+    available_bytes: int
+    cgroup_limit_bytes: int | None
+    memlock_bytes: int | None
+    transparent_huge_pages: str
+    huge_page_pools: Sequence[HugePagePool]
+    num_iommu_groups: int
+    virtual_machine: bool
+    hypervisor: str
+    system_vendor: str
+    product_name: str
+    container: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nvrtc:
+    """
+    NVIDIA's run-time compiler.
+
+    Attributes:
+        path: The library.
+        version: Major and minor; None if it wouldn't say.
+        architectures: What it compiles for: 75 is compute capability 7.5.
+        compile_error: Why an empty kernel doesn't compile; None if it does.
+    """
+
+    path: str
+    version: tuple[int, int] | None
+    architectures: Sequence[int] = ()
+    compile_error: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowDevices:
+    """
+    What CPU mappings of GPU memory can be made from.
+
+    Attributes:
+        gdrdrv_exists: GDRCopy's device file is there.
+        gdrdrv_usable: This user may read and write it.
+    """
+
+    gdrdrv_exists: bool = False
+    gdrdrv_usable: bool = False

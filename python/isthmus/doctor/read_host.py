@@ -1,0 +1,86 @@
+"""Finds out what the host is like."""
+
+from isthmus.doctor.facts import Host, HugePagePool, IommuGroup, NvidiaHardware, WindowDevices
+from isthmus.doctor.sources import HostFunctions, Sources, read_text
+
+_CLOCK_SOURCE = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+_NVIDIA_VENDOR = "0x10de"
+# Display controllers, VGA and 3D alike. Source: PCI Code and ID Assignment Specification.
+_DISPLAY_CLASS = "0x03"
+_GDRDRV = "dev/gdrdrv"
+
+
+def read_host(sources: Sources) -> Host:
+    """Read all facts about the host."""
+    native = sources.native
+    limits, huge, virtual = native.memory_limits(), native.huge_pages(), native.virtualization()
+    return Host(
+        num_nodes=len(native.numa_nodes()),
+        allowed_cpus=list(native.allowed_cpus()),
+        quota_cores=native.cpu_quota_cores(),
+        effective_cores=native.effective_cores(),
+        copy_instructions=list(native.copy_instructions()),
+        timer_overhead_ns=native.timer_overhead_ns(),
+        clock_source=read_text(sources.root / _CLOCK_SOURCE),
+        total_bytes=limits.total_bytes,
+        available_bytes=limits.available_bytes,
+        cgroup_limit_bytes=limits.cgroup_limit_bytes,
+        memlock_bytes=limits.memlock_bytes,
+        transparent_huge_pages=huge.transparent,
+        huge_page_pools=[
+            HugePagePool(
+                page_bytes=pool.page_bytes,
+                num_pages=pool.num_pages,
+                num_free_pages=pool.num_free_pages,
+            )
+            for pool in huge.pools
+        ],
+        num_iommu_groups=native.num_iommu_groups(),
+        virtual_machine=virtual.virtual_machine,
+        hypervisor=virtual.hypervisor,
+        system_vendor=virtual.system_vendor,
+        product_name=virtual.product_name,
+        container=virtual.container,
+    )
+
+
+def read_hardware(sources: Sources) -> NvidiaHardware:
+    """Look for NVIDIA GPUs without the help of a driver."""
+    devices = sources.root / "sys/bus/pci/devices"
+    addresses = [
+        device.name
+        for device in sorted(devices.glob("*"))
+        if read_text(device / "vendor") == _NVIDIA_VENDOR
+        and (read_text(device / "class") or "").startswith(_DISPLAY_CLASS)
+    ]
+    return NvidiaHardware(
+        pci_addresses=addresses,
+        kernel_module=_kernel_module(sources),
+        visible_devices=sources.environment.get("CUDA_VISIBLE_DEVICES"),
+    )
+
+
+def _kernel_module(sources: Sources) -> str | None:
+    """From "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  ...", the number."""
+    text = read_text(sources.root / "proc/driver/nvidia/version")
+    if not text:
+        return None
+    words = text.splitlines()[0].split()
+    return next((word for word in words if word[0].isdigit() and "." in word), "of unknown version")
+
+
+def read_window_devices(sources: Sources) -> WindowDevices:
+    """Look for the device files that GPU memory can be mapped through."""
+    path = sources.root / _GDRDRV
+    try:
+        with path.open("r+b", buffering=0):
+            usable = True
+    except OSError:
+        usable = False
+    return WindowDevices(gdrdrv_exists=path.exists(), gdrdrv_usable=usable)
+
+
+def read_iommu_group(native: HostFunctions, pci_address: str) -> IommuGroup | None:
+    """Tell the IOMMU group of a PCI device."""
+    group = native.iommu_group(pci_address)
+    return None if group is None else IommuGroup(id=group.id, type=group.type)

@@ -1,0 +1,113 @@
+"""Where the doctor's facts come from, so that tests can put other sources in their place."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from isthmus.machine.software import find_nvrtc
+
+
+class DriverFunctions(Protocol):
+    """The part of the native module that asks the driver."""
+
+    Driver: Any
+    Context: Any
+    CopyBuffers: Any
+
+    def run_copy_load(self, buffers: Any, *, direction: str, seconds: float) -> None:  # noqa: ANN401
+        """Copy in a loop for that long."""
+
+
+class HostFunctions(Protocol):
+    """The part of the native module that asks the host."""
+
+    def numa_nodes(self) -> Sequence[Any]:
+        """List the NUMA nodes."""
+
+    def pci_numa_node(self, pci_address: str) -> int | None:
+        """Tell the node of a PCI device."""
+
+    def num_iommu_groups(self) -> int:
+        """Count the IOMMU groups."""
+
+    def iommu_group(self, pci_address: str) -> Any:  # noqa: ANN401
+        """Tell the IOMMU group of a PCI device, or None."""
+
+    def allowed_cpus(self) -> Sequence[int]:
+        """List the CPUs that this thread may use."""
+
+    def cpu_quota_cores(self) -> float | None:
+        """Tell the container's CPU quota."""
+
+    def effective_cores(self) -> float:
+        """Tell how many cores there are to plan for."""
+
+    def copy_instructions(self) -> Sequence[str]:
+        """Name the CPU's copy instructions."""
+
+    def timer_overhead_ns(self) -> float:
+        """Measure one reading of the clock."""
+
+    def memory_limits(self) -> Any:  # noqa: ANN401
+        """Read the limits on memory."""
+
+    def huge_pages(self) -> Any:  # noqa: ANN401
+        """Read the huge-page facts."""
+
+    def virtualization(self) -> Any:  # noqa: ANN401
+        """Tell virtual machine and container."""
+
+
+class Native(DriverFunctions, HostFunctions, Protocol):
+    """The native module, as far as the doctor uses it."""
+
+
+class ChosenDevice(Protocol):
+    """A device that was asked for."""
+
+    @property
+    def driver(self) -> Any:  # noqa: ANN401 - native
+        """The driver it belongs to."""
+
+    @property
+    def ordinal(self) -> int:
+        """Its number there."""
+
+
+class ChooseDevice(Protocol):
+    """Finds a device as `isthmus bench --device` does."""
+
+    def __call__(self, wanted: str, open_driver: Callable[[str], Any]) -> ChosenDevice:
+        """Find it, or raise NoDevice or UsageError."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """
+    Everything the doctor reads from.
+
+    Attributes:
+        native: The native module.
+        choose_device: Finds the device that is asked for by number, UUID or PCI address.
+        nvml: The module `pynvml`, or one that looks like it; None imports it.
+        root: The root of /proc, /sys and /dev.
+        environment: Environment variables.
+        find_nvrtc: Gives the path of NVRTC's library, or None.
+    """
+
+    native: Native
+    choose_device: ChooseDevice
+    nvml: Any = None
+    root: Path = Path("/")
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    find_nvrtc: Callable[[], str | None] = find_nvrtc
+
+
+def read_text(path: Path) -> str | None:
+    """Read a small file of the kernel's; None if it can't be."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None

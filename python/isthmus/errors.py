@@ -1,0 +1,80 @@
+"""
+What Isthmus raises: one base class, and a standard exception mixed in where one fits.
+
+The native module raises these same classes, so `except isthmus.DriverError` catches both.
+`hint` is one line of advice for people; the CLI prints it under the error.
+"""
+
+
+class Error(Exception):
+    """Base of everything Isthmus raises on purpose."""
+
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        """Keep the message, and the advice beside it."""
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(Error, ValueError):
+    """The caller asked for what can't be; nothing was changed. The message names the offender."""
+
+
+class DriverError(Error, RuntimeError):
+    """
+    The CUDA driver or NVRTC returned an error code.
+
+    Attributes:
+        code: The CUresult (or nvrtcResult) as an integer.
+        code_name: Its name, such as "CUDA_ERROR_INVALID_VALUE".
+        symbol: The function that returned it, such as "cuMemAlloc".
+    """
+
+    def __init__(
+        self, message: str, *, code: int, code_name: str, symbol: str, hint: str = ""
+    ) -> None:
+        """Keep the code, its name, and who returned it."""
+        super().__init__(message, hint=hint)
+        self.code = code
+        self.code_name = code_name
+        self.symbol = symbol
+
+
+class OutOfDeviceMemory(DriverError, MemoryError):
+    """The device, or the host memory that can be pinned, is exhausted."""
+
+
+class Unavailable(Error, RuntimeError):
+    """
+    A capability is absent on this machine.
+
+    Attributes:
+        capability: What is absent, as a noun: "CUDA driver".
+        reason: Why it is absent here.
+        needs: What would bring it: "an NVIDIA driver for CUDA 12.2 or later".
+    """
+
+    def __init__(
+        self, message: str = "", *, capability: str, reason: str, needs: str, hint: str = ""
+    ) -> None:
+        """Build the message from the parts, unless one is given."""
+        text = message or f"{capability} unavailable: {reason} (needs {needs})"
+        super().__init__(text, hint=hint)
+        self.capability = capability
+        self.reason = reason
+        self.needs = needs
+
+
+class CorruptTransfer(Error, RuntimeError):
+    """Bytes arrived that were not sent: a copy's target differs from its source."""
+
+
+class TimedOut(Error, RuntimeError):
+    """A stream was held, or a kernel's answer awaited, past its timeout; nothing waits now."""
+
+
+class NoDevice(Unavailable):
+    """The device that was asked for is not there, or there is no driver to ask."""
+
+    def __init__(self, reason: str, *, needs: str = "a CUDA device", hint: str = "") -> None:
+        """Say which device, and why it is not there."""
+        super().__init__(reason, capability="CUDA device", reason=reason, needs=needs, hint=hint)

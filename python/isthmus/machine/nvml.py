@@ -1,0 +1,88 @@
+"""
+Asks NVIDIA's management library, one fact at a time.
+
+A fact that can't be had is None, with a note that says why; nothing here raises.
+"""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+_ADVICE_NOTE = "no link and clock facts: {}"
+
+
+class Nvml:
+    """
+    One GPU as NVML sees it, for the time of a `with` block.
+
+    Attributes:
+        notes: What could not be found out, and why.
+    """
+
+    def __init__(self, pci_address: str, library: Any = None) -> None:  # noqa: ANN401 - a module
+        """
+        Choose the GPU.
+
+        Args:
+            pci_address: Which one, as in "0000:01:00.0".
+            library: The module `pynvml`, or one that looks like it; imported by default.
+        """
+        self.notes: list[str] = []
+        self._pci_address = pci_address
+        self._library = library
+        self._handle: Any = None
+        self._open = False
+
+    def __enter__(self) -> Self:
+        """Open the library and find the GPU."""
+        try:
+            if self._library is None:
+                import pynvml
+
+                self._library = pynvml
+            self._library.nvmlInit()
+            self._open = True
+            self._handle = self._library.nvmlDeviceGetHandleByPciBusId(self._pci_address.encode())
+        except Exception as error:  # noqa: BLE001 - whatever it is, it costs facts, not the run
+            self.notes.append(_ADVICE_NOTE.format(_text(error)))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the library."""
+        if self._open:
+            self.quietly(lambda nvml: nvml.nvmlShutdown())
+
+    def ask(self, what: str, question: Callable[[Any, Any], Any]) -> Any:  # noqa: ANN401 - NVML's
+        """
+        Ask for one fact about the GPU.
+
+        Args:
+            what: The fact, for the note that says why it is missing.
+            question: Gets the library and the GPU's handle.
+
+        Returns:
+            The answer, or None.
+        """
+        if self._handle is None:
+            return None
+        try:
+            return question(self._library, self._handle)
+        except Exception as error:  # noqa: BLE001 - as above
+            self.notes.append(f"no {what}: {_text(error)}")
+            return None
+
+    def quietly(self, question: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - NVML's
+        """Ask the library itself, without a note if it has no answer."""
+        try:
+            return question(self._library)
+        except Exception:  # noqa: BLE001 - as above
+            return None
+
+
+def _text(error: Exception) -> str:
+    return str(error) or type(error).__name__

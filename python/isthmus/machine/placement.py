@@ -1,0 +1,72 @@
+"""Binds the measuring thread to the NUMA node that the device hangs on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from isthmus.errors import Error
+from isthmus.machine.host import NodeFacts
+
+
+class Topology(Protocol):
+    """The host's nodes and threads, as the native module gives them."""
+
+    def numa_nodes(self) -> Sequence[NodeFacts]:
+        """List the nodes."""
+
+    def pci_numa_node(self, pci_address: str) -> int | None:
+        """Tell which node a device hangs on."""
+
+    def bind_thread_to_node(self, node: int) -> Sequence[int]:
+        """Bind the calling thread to a node's CPUs, and tell which these are."""
+
+    def allowed_cpus(self) -> Sequence[int]:
+        """List the CPUs that the calling thread may use."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placement:
+    """
+    Where the measurements run.
+
+    Attributes:
+        nodes: The host's NUMA nodes.
+        device_node: The node that the device hangs on; None if unknown.
+        bound_node: The node that thread and memory are bound to; None if they aren't.
+        num_cpus: Logical CPUs this process could use before it was bound.
+        notes: What didn't work.
+    """
+
+    nodes: Sequence[NodeFacts]
+    device_node: int | None
+    bound_node: int | None
+    num_cpus: int
+    notes: tuple[str, ...] = ()
+
+
+def bind_near_device(pci_address: str, topology: Topology, *, emulated: bool) -> Placement:
+    """
+    Bind the calling thread to the device's node, if the host has more than one.
+
+    Args:
+        pci_address: Of the device.
+        topology: The native module, or what looks like it.
+        emulated: An emulated device hangs on no node.
+    """
+    num_cpus = len(topology.allowed_cpus())
+    nodes = topology.numa_nodes()
+    device_node = None if emulated else topology.pci_numa_node(pci_address)
+    bound_node, notes = None, []
+    if device_node is not None and len(nodes) > 1:
+        try:
+            topology.bind_thread_to_node(device_node)
+            bound_node = device_node
+        except (Error, RuntimeError, OSError) as error:
+            notes.append(f"not bound to NUMA node {device_node}: {error}")
+    return Placement(
+        nodes=nodes,
+        device_node=device_node,
+        bound_node=bound_node,
+        num_cpus=num_cpus,
+        notes=tuple(notes),
+    )

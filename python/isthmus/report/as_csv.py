@@ -1,0 +1,47 @@
+"""A run as CSV: a header, then one row for each result, empty where there is nothing."""
+
+import csv
+import io
+
+from isthmus.run.model import Result, Run
+
+# Nested fields are flattened; raw samples are in the JSON only.
+_PLAIN = tuple(
+    name
+    for name in Result.model_fields
+    if name not in ("host_pages_by_node", "error", "reason", "samples")
+)
+COLUMNS = (
+    "emulated",
+    *_PLAIN,
+    "host_pages_by_node",
+    "reason",
+    "error_symbol",
+    "error_code",
+    "error_code_name",
+    "error_message",
+)
+
+
+def as_csv(run: Run) -> str:
+    """Write a run's results as CSV, bytes and seconds as they are."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for result in run.results:
+        writer.writerow(_row(run, result))
+    return text.getvalue()
+
+
+def _row(run: Run, result: Result) -> dict[str, object]:
+    error, pages = result.error, result.host_pages_by_node or {}
+    return {
+        "emulated": str(run.machine.emulated).lower(),
+        **{name: getattr(result, name) for name in _PLAIN},
+        "host_pages_by_node": " ".join(f"{node}:{count}" for node, count in pages.items()),
+        "reason": result.reason,
+        "error_symbol": error and error.symbol,
+        "error_code": error and error.code,
+        "error_code_name": error and error.code_name,
+        "error_message": error and error.message,
+    }

@@ -1,0 +1,58 @@
+"""The bandwidth table: a row for each size, a column for each test."""
+
+from isthmus.report.heading import title_suffix
+from isthmus.report.labels import BANDWIDTH, labels
+from isthmus.report.numbers import gigabytes_per_second
+from isthmus.report.page import Table
+from isthmus.run.model import Result, Run, Status
+from isthmus.sizes import format_size
+
+# The interquartile range, as a part of the median, from which a number deserves suspicion.
+_NOISY = 0.05
+_MOST_NAMED = 6
+
+
+def bandwidth_table(run: Run) -> Table | None:
+    """Lay out the medians; None if no bandwidth was to be measured."""
+    results = [result for result in run.results if result.metric == BANDWIDTH]
+    if not results:
+        return None
+    tests = list(dict.fromkeys(result.test for result in results))
+    cells = {(result.bytes, result.test): _cell(result) for result in results}
+    sizes = sorted({result.bytes for result in results})
+    return Table(
+        title="Bandwidth, GB/s (median; 1 GB = 1e9 B)" + title_suffix(run.machine),
+        heads=("size", *(labels(run)[test] for test in tests)),
+        rows=tuple(
+            (format_size(size), *(cells.get((size, test), "") for test in tests)) for size in sizes
+        ),
+    )
+
+
+def bandwidth_notes(run: Run) -> list[str]:
+    """Say which test is which column, and which numbers are noisy."""
+    results = [result for result in run.results if result.metric == BANDWIDTH]
+    tests = dict.fromkeys(result.test for result in results)
+    heads = labels(run)
+    lines = [f"{heads[test]} = {test}" for test in tests if heads[test] != test]
+    noisy = [
+        f"{heads[result.test]} {format_size(result.bytes)}" for result in results if _noisy(result)
+    ]
+    if noisy:
+        named = ", ".join(noisy[:_MOST_NAMED])
+        more = len(noisy) - _MOST_NAMED
+        rest = f" and {more} more (iqr in the run's file)" if more > 0 else ""
+        lines.append(f"noisy, IQR above {_NOISY:.0%} of the median: {named}{rest}")
+    return lines
+
+
+def _cell(result: Result) -> str:
+    if result.median is None:
+        return result.status.value
+    return gigabytes_per_second(result.median)
+
+
+def _noisy(result: Result) -> bool:
+    if result.status != Status.PASSED or not result.median or result.iqr is None:
+        return False
+    return result.iqr / result.median > _NOISY

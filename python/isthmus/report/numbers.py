@@ -1,0 +1,39 @@
+"""Numbers as people read them: GB/s of 1e9 bytes, microseconds, counts."""
+
+from collections.abc import Sequence
+
+_BYTES_PER_GB = 1e9
+_US_PER_S = 1e6
+
+
+def gigabytes_per_second(bytes_per_s: float) -> str:
+    """Write a bandwidth in GB/s: two decimals, or two digits where it is small."""
+    value = bytes_per_s / _BYTES_PER_GB
+    if value >= 0.1:  # noqa: PLR2004 - below, two decimals would not be two digits
+        return f"{value:.2f}"
+    short = f"{value:.2g}"
+    return f"{value:.7f}" if "e" in short else short
+
+
+def microseconds(seconds: float | None) -> str:
+    """Write a time in microseconds, a dash if there is none."""
+    if seconds is None:
+        return "-"
+    value = seconds * _US_PER_S
+    return f"{value:.1f}" if abs(value) >= 1000 else f"{value:.2f}"  # noqa: PLR2004 - a ms
+
+
+def ratio(numerator: float, denominator: float) -> str:
+    """Write how many times one number is the other."""
+    return f"{numerator / denominator:.2f}x" if denominator else "-"
+
+
+def cpu_list(cpus: Sequence[int]) -> str:
+    """Write CPU numbers the way the kernel does: "0-3,8"."""
+    spans: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if spans and cpu == spans[-1][1] + 1:
+            spans[-1][1] = cpu
+        else:
+            spans.append([cpu, cpu])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)

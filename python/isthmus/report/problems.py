@@ -1,0 +1,29 @@
+"""What did not yield a number, and why: one line for each reason."""
+
+from itertools import groupby
+
+from isthmus.run.model import Result, Run, Status
+from isthmus.sizes import format_size
+
+_Key = tuple[str, str, str]
+
+
+def problem_lines(run: Run) -> list[str]:
+    """Name what was waived or failed; neighbours with the same reason share a line."""
+    troubled = [result for result in run.results if result.status != Status.PASSED]
+    return [_line(key, list(group)) for key, group in groupby(troubled, key=_key)]
+
+
+def _key(result: Result) -> _Key:
+    message = result.error.message if result.error else result.reason or ""
+    return result.status.value, result.test, message
+
+
+def _line(key: _Key, results: list[Result]) -> str:
+    status, test, message = key
+    sizes = sorted({result.bytes for result in results})
+    metrics = list(dict.fromkeys(result.metric for result in results))
+    where = format_size(sizes[0])
+    if len(sizes) > 1:
+        where += f"..{format_size(sizes[-1])} ({len(sizes)} sizes)"
+    return f"{status}: {test} {', '.join(metrics)}, {where}: {message}"

@@ -1,0 +1,1 @@
+"""The data of one run: its model, its JSON schema, and where runs are kept."""

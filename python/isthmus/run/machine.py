@@ -1,0 +1,113 @@
+"""What a run knows about the machine it ran on. `null` means: not known here."""
+
+from isthmus.run.record import Record
+
+
+class Device(Record):
+    """The GPU, or the emulated one."""
+
+    ordinal: int
+    """Its number among the devices of the driver."""
+    name: str
+    uuid: str
+    pci_address: str
+    """Lower case, as in "0000:01:00.0"."""
+    compute_capability: tuple[int, int]
+    total_memory_bytes: int
+    num_multiprocessors: int
+    num_copy_engines: int
+    l2_cache_bytes: int
+    stream_memory_operations: bool
+    """Whether streams can wait for a value in memory."""
+    numa_node: int | None
+    """The node of the host that the device hangs on."""
+
+
+class Link(Record):
+    """The PCIe link between host and device, as NVML reports it."""
+
+    generation: int | None
+    generation_max: int | None
+    """The most that this device and its slot can do together."""
+    width: int | None
+    """Lanes in use."""
+    width_max: int | None
+    read_under_load: bool | None
+    """Whether copies were running: an idle link trains down."""
+    bar1_bytes: int | None
+    """How much of the device's memory the CPU can map at once."""
+
+
+class GpuState(Record):
+    """The GPU's clocks and what held them back, read under load."""
+
+    performance_state: str | None
+    """"P0" is the fastest."""
+    sm_clock_hz: int | None
+    memory_clock_hz: int | None
+    throttle_reasons: list[str] | None
+    """Empty when nothing slows the clocks."""
+    persistence_mode: bool | None
+
+
+class Driver(Record):
+    """The CUDA driver in use."""
+
+    cuda_version: str
+    """The CUDA version it implements: "13.0"."""
+    driver_version: str | None
+    """The version of its release: "580.159.04"."""
+    path: str
+    missing_symbols: list[str]
+    """Optional functions that it lacks."""
+
+
+class NumaNode(Record):
+    """One node of the host: CPUs and the memory next to them."""
+
+    node: int
+    cpus: list[int]
+    memory_bytes: int
+
+
+class Host(Record):
+    """The CPU's side."""
+
+    cpu_model: str | None
+    num_cpus: int
+    """Logical CPUs that this process may use."""
+    memory_bytes: int | None
+    kernel: str
+    transparent_huge_pages: str | None
+    """"always", "madvise" or "never"."""
+    numa_nodes: list[NumaNode]
+    measured_on_node: int | None
+    """The node that the measuring thread and its memory were bound to; null if not bound."""
+
+
+class Software(Record):
+    """Versions of what measured."""
+
+    python: str
+    nvrtc: str | None
+    """Null when the kernels were not compiled at run time."""
+    libraries: dict[str, str]
+
+
+class Machine(Record):
+    """Everything about the machine that the numbers depend on."""
+
+    emulated: bool
+    """True: the device is emulated, and every number is modelled, not measured."""
+    profile: str | None
+    """The emulated device's profile."""
+    emulated_because: str | None
+    """Why the emulated device was chosen when nobody asked for it."""
+    device: Device
+    link: Link
+    gpu_state: GpuState
+    driver: Driver
+    host: Host
+    software: Software
+    notes: list[str]
+    """What could not be found out, and why."""

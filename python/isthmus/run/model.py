@@ -1,0 +1,53 @@
+"""A run: what one `isthmus bench` measured, on what, and how it was asked to."""
+
+from typing import Literal
+
+from pydantic import AwareDatetime, PositiveInt
+
+from isthmus.run.machine import Machine
+from isthmus.run.record import Record
+from isthmus.run.result import Result, Status
+
+__all__ = ["Identity", "Options", "Result", "Run", "Status"]
+
+
+class Identity(Record):
+    """Which run this is."""
+
+    id: str
+    started_at: AwareDatetime
+    finished_at: AwareDatetime
+    isthmus_version: str
+    command: list[str]
+    """The command line, one item an argument."""
+    interrupted: bool
+    """True if Ctrl-C ended it early: the results are those that were finished."""
+
+
+class Options(Record):
+    """What was asked for, with the defaults filled in."""
+
+    device: str | None
+    """As given; null if the device was chosen automatically."""
+    tests: list[str]
+    sizes: list[PositiveInt] | None
+    """Sizes of the bandwidth tests in bytes; null for the default sweep."""
+    budget_s: float
+    """How long the measurements may take together."""
+    samples: bool
+    """Whether raw samples were asked for."""
+
+
+class Run(Record):
+    """The whole file."""
+
+    schema_version: Literal[1]
+    run: Identity
+    machine: Machine
+    options: Options
+    results: list[Result]
+
+    @property
+    def failed(self) -> bool:
+        """Whether any result is an error."""
+        return any(result.status == Status.ERROR for result in self.results)

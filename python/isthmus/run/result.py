@@ -1,0 +1,96 @@
+"""One result: one metric of one test at one size."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, Literal, Self
+
+from pydantic import Field, NonNegativeInt, PositiveInt, model_serializer, model_validator
+
+from isthmus.run.record import Record
+
+
+class Status(StrEnum):
+    """How a measurement ended."""
+
+    PASSED = "passed"
+    WAIVED = "waived"
+    ERROR = "error"
+
+
+class Failure(Record):
+    """Why a measurement ended in an error."""
+
+    symbol: str | None
+    """The driver function that failed; null if it wasn't the driver."""
+    code: int | None
+    """Its CUresult."""
+    code_name: str | None
+    message: str
+
+
+_ONLY_WHEN_SET = ("reason", "error", "samples")
+
+
+class Result(Record):
+    """
+    One metric of one test at one size.
+
+    The statistics are in `unit`, over samples; each sample is the mean of `copies_per_sample`
+    copies. They are null unless `status` is "passed".
+    """
+
+    test: str
+    status: Status
+    source: Literal["pinned", "pageable", "device"]
+    target: Literal["pinned", "pageable", "device"]
+    direction: Literal["h2d", "d2h"]
+    bytes: PositiveInt
+    """The size of one copy."""
+    metric: str
+    unit: Literal["B/s", "s"]
+    median: float | None
+    min: float | None
+    max: float | None
+    p99: float | None
+    """The 99th percentile of the values; for a bandwidth that is its fast end."""
+    iqr: float | None
+    cov: float | None
+    """Standard deviation over mean, a ratio."""
+    n: NonNegativeInt | None
+    """How many samples."""
+    copies_per_sample: PositiveInt | None
+    first_call_s: float | None
+    """How long the very first copy of this measurement took, which no sample contains."""
+    stopped_by: str | None
+    """What ended the sampling: "noise" (quiet enough), "time" or "max_samples"."""
+    verified_on: Literal["device", "host"] | None
+    """Who compared the bytes that arrived with those sent."""
+    cpu_cache: Literal["warm"]
+    """Whether the host's buffer was in the CPU's caches where it fits."""
+    host_pages_by_node: dict[int, int] | None
+    """Where the pages of the host's buffer are: NUMA node to pages looked at."""
+    reason: str | None = Field(default=None, description="Why it was waived. Only then present.")
+    error: Failure | None = Field(default=None, description="Only present after an error.")
+    samples: list[float] | None = Field(default=None, description="Only present if asked for.")
+
+    @model_validator(mode="after")
+    def _fields_fit_the_status(self) -> Self:
+        expected = {
+            "median": self.status == Status.PASSED,
+            "reason": self.status == Status.WAIVED,
+            "error": self.status == Status.ERROR,
+        }
+        for field, wanted in expected.items():
+            if (getattr(self, field) is not None) != wanted:
+                raise ValueError(
+                    f"a result that is {self.status} {'needs' if wanted else 'has no'} {field}"
+                )
+        return self
+
+    @model_serializer(mode="wrap")
+    def _leave_out_unset(self, serialize: Callable[[Self], dict[str, Any]]) -> dict[str, Any]:
+        return {
+            key: value
+            for key, value in serialize(self).items()
+            if value is not None or key not in _ONLY_WHEN_SET
+        }

@@ -1,0 +1,35 @@
+"""Finds the valid names nearest to what somebody typed."""
+
+import difflib
+from collections.abc import Iterable
+
+
+def nearest_names(typed: str, valid: Iterable[str], *, count: int = 3) -> list[str]:
+    """
+    Name the valid choices nearest to `typed`, best first.
+
+    Args:
+        typed: What was given.
+        valid: What could have been given.
+        count: At most this many.
+
+    Returns:
+        Close spellings; if there are none, names that contain or share a part with `typed`.
+    """
+    names = list(valid)
+    close = difflib.get_close_matches(typed, names, n=count, cutoff=0.6)
+    if close:
+        return close
+    words = [word for word in typed.lower().replace("-", "_").split("_") if word]
+    shared = [(sum(word in name for word in words), name) for name in names]
+    best = sorted((item for item in shared if item[0]), key=lambda item: (-item[0], item[1]))
+    return [name for _, name in best[:count]] or difflib.get_close_matches(
+        typed, names, n=1, cutoff=0.0
+    )
+
+
+def did_you_mean(typed: str, valid: Iterable[str]) -> str:
+    """Say "did you mean A, B or C?", or nothing where there is nothing to choose from."""
+    *others, last = nearest_names(typed, valid) or [""]
+    choices = f"{', '.join(others)} or {last}" if others else last
+    return f"did you mean {choices}?" if choices else ""

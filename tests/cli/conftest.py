@@ -1,0 +1,58 @@
+"""Runs the program: in this process where that is enough, as a process of its own elsewhere."""
+
+import ctypes
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from isthmus import _native
+from isthmus.cli.app import main
+from program import NO_GPU, PROGRAM, Invoke, Outcome
+
+
+@pytest.fixture
+def invoke(capsys: pytest.CaptureFixture[str]) -> Invoke:
+    """Run a command in this process."""
+
+    def run(*arguments: str) -> Outcome:
+        code = main(arguments)
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def spawn() -> Invoke:
+    """Run a command as a process without a GPU, with pipes for its output."""
+
+    def run(*arguments: str, **environment: str) -> Outcome:
+        done = subprocess.run(
+            [*PROGRAM, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            env=os.environ | NO_GPU | environment,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def saved_runs(own_environment: Path) -> Callable[[], list[Path]]:
+    """List the runs that were kept."""
+    return lambda: sorted((own_environment / "data" / "isthmus" / "runs").glob("*"))
+
+
+@pytest.fixture
+def emulator() -> Iterator[ctypes.CDLL]:
+    """The emulated driver's own controls; what was injected is forgotten afterwards."""
+    library = ctypes.CDLL(_native.Driver.open("emulated").path)
+    library.isthmus_emulator_reset()
+    yield library
+    library.isthmus_emulator_reset()

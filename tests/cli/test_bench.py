@@ -1,0 +1,209 @@
+"""`isthmus bench` on the emulated device."""
+
+import csv
+import ctypes
+import io
+import json
+import os
+import pty
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from isthmus.run.model import Run, Status
+from isthmus.run.store import load_run
+from program import NO_GPU, PROGRAM, Invoke
+
+QUICK = ("bench", "--device", "emulated", "--sizes", "4,64KiB", "--budget", "0.5")
+ONE = (*QUICK, "-t", "host_to_device_memcpy_ce")
+
+
+def test_every_test_passes_on_the_emulated_device(
+    invoke: Invoke, saved_runs: Callable[[], list[Path]]
+) -> None:
+    outcome = invoke(*QUICK, "--format", "json")
+    assert outcome.code == 0, outcome.err
+    run = Run.model_validate_json(outcome.out)
+    assert {result.status for result in run.results} == {Status.PASSED}
+    assert len({result.test for result in run.results}) == 8
+    assert run.machine.emulated
+    assert run.machine.profile == "small"
+    assert run.machine.link.generation is None
+    assert run.run.command == ["isthmus", *QUICK, "--format", "json"]
+    assert [load_run(path) for path in saved_runs()] == [run]
+
+
+def test_the_table_says_that_its_numbers_are_modelled(invoke: Invoke) -> None:
+    outcome = invoke(*QUICK)
+    assert outcome.out.startswith("EMULATED device, profile 'small'")
+    titles = [line for line in outcome.out.splitlines() if line.startswith(("Bandwidth", "Small"))]
+    assert len(titles) == 2
+    assert all("EMULATED" in title for title in titles)
+
+
+def test_without_a_gpu_the_first_line_of_both_streams_says_why_it_is_emulated(
+    spawn: Invoke,
+) -> None:
+    outcome = spawn("bench", "--sizes", "4", "--budget", "0.2", "-t", "host_to_device_memcpy_ce")
+    assert outcome.code == 0, outcome.err
+    first_talk, first_data = outcome.err.splitlines()[0], outcome.out.splitlines()[0]
+    assert first_talk.startswith("no GPU to measure: ")
+    assert "modelled" in first_talk
+    assert first_data.startswith("EMULATED device")
+    assert "no GPU to measure: " in first_data
+
+
+def test_talk_is_on_stderr_one_line_a_point_and_data_alone_on_stdout(invoke: Invoke) -> None:
+    outcome = invoke(*ONE, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(outcome.out)))
+    assert [row["bytes"] for row in rows] == ["4", "65536"]
+    points = [line for line in outcome.err.splitlines() if line.startswith("[")]
+    assert points[0].startswith("[1/2] host_to_device_memcpy_ce 4 B: ")
+    assert points[1].endswith(" GB/s")
+    assert outcome.err.splitlines()[-1].startswith("run saved: ")
+
+
+def test_raw_samples_come_on_request(invoke: Invoke) -> None:
+    for result in json.loads(invoke(*ONE, "--format", "json", "--samples").out)["results"]:
+        assert len(result["samples"]) == result["n"]
+
+
+@pytest.mark.parametrize(
+    ("name", "beginning"),
+    [("run.json", "{"), ("run.csv", "emulated,test"), ("run.txt", "EMULATED"), ("run", "EMULATED")],
+)
+def test_a_file_is_written_beside_what_is_printed(
+    invoke: Invoke, tmp_path: Path, name: str, beginning: str
+) -> None:
+    outcome = invoke(*ONE, "--output", str(tmp_path / name))
+    assert outcome.code == 0
+    assert outcome.out.startswith("EMULATED")
+    assert (tmp_path / name).read_text().startswith(beginning)
+
+
+def test_a_driver_that_fails_in_the_middle_costs_one_result_and_the_rest_still_run(
+    invoke: Invoke, emulator: ctypes.CDLL, saved_runs: Callable[[], list[Path]]
+) -> None:
+    emulator.isthmus_emulator_fail_call(b"cuMemcpyHtoDAsync", 1, 719)
+    outcome = invoke(*ONE, "-t", "device_to_host_memcpy_ce", "--format", "json")
+    assert outcome.code == 1
+    first, *others = json.loads(outcome.out)["results"]
+    assert (first["status"], first["error"]["code"]) == ("error", 719)
+    assert first["error"]["code_name"] == "CUDA_ERROR_LAUNCH_FAILED"
+    assert first["error"]["symbol"].startswith("cuMemcpyHtoDAsync")
+    assert len(others) == 3
+    (saved,) = saved_runs()
+    assert load_run(saved) == Run.model_validate_json(outcome.out)
+
+
+def test_an_error_that_does_not_kill_the_device_leaves_the_other_points_alone(
+    invoke: Invoke, emulator: ctypes.CDLL
+) -> None:
+    emulator.isthmus_emulator_fail_call(b"cuMemcpyHtoDAsync", 1, 999)
+    outcome = invoke(*ONE)
+    assert outcome.code == 1
+    assert "error: host_to_device_memcpy_ce bandwidth, 4 B: " in outcome.out
+    assert "CUDA_ERROR_UNKNOWN" in outcome.out
+    assert "[2/2] host_to_device_memcpy_ce 64 KiB: " in outcome.err
+    assert "GB/s" in outcome.err.splitlines()[-2]
+
+
+def test_kernels_that_do_not_load_leave_the_verifying_to_the_host(
+    invoke: Invoke, emulator: ctypes.CDLL
+) -> None:
+    emulator.isthmus_emulator_fail_call(b"cuModuleLoadData", 1, 222)
+    outcome = invoke(*ONE, "-t", "host_to_device_small_copy_async", "--format", "json")
+    assert outcome.code == 0, outcome.err
+    document = json.loads(outcome.out)
+    assert {result["verified_on"] for result in document["results"]} == {"host"}
+    (waived,) = (result for result in document["results"] if result["status"] == "waived")
+    assert waived["metric"] == "visible"
+    assert any(note.startswith("no kernels: ") for note in document["machine"]["notes"])
+
+
+def test_memory_that_runs_out_is_an_error_of_those_who_need_it(
+    invoke: Invoke, emulator: ctypes.CDLL
+) -> None:
+    emulator.isthmus_emulator_fail_call(b"cuMemAlloc", 1, 2)
+    outcome = invoke(*ONE, "-t", "host_to_device_memcpy_pageable", "--format", "json")
+    assert outcome.code == 1
+    results = json.loads(outcome.out)["results"]
+    assert [result["status"] for result in results] == ["error", "error", "passed", "passed"]
+
+
+def test_on_a_full_disk_the_results_are_still_printed_and_the_old_file_stays(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "run.json"
+    path.write_text("old")
+    limited = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (256, 256)); "
+        "from isthmus.cli.app import main; sys.exit(main())"
+    )
+    done = subprocess.run(
+        [PROGRAM[0], "-B", "-c", limited, *ONE, "--output", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "Bandwidth, GB/s" in done.stdout
+    assert f"error: can't write {path}: File too large" in done.stderr
+    assert done.stderr.count("error: can't write") == 2
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_data_folder_that_cannot_be_written_costs_the_exit_code_not_the_results(
+    spawn: Invoke, tmp_path: Path
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    outcome = spawn(*ONE, XDG_DATA_HOME=str(blocked))
+    assert outcome.code == 1
+    assert "Bandwidth, GB/s" in outcome.out
+    assert "error: can't write" in outcome.err
+
+
+def test_a_reader_that_leaves_early_is_no_failure(own_environment: Path) -> None:
+    process = subprocess.Popen(
+        [*PROGRAM, *ONE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    talk = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 0, talk
+    assert "Broken pipe" not in talk
+    assert list((own_environment / "data/isthmus/runs").iterdir())
+
+
+def test_on_a_terminal_there_is_a_progress_bar_and_a_drawn_table() -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*PROGRAM, *ONE], stdout=theirs, stderr=theirs, env=os.environ | NO_GPU | {"TERM": "xterm"}
+    ) as process:
+        os.close(theirs)
+        shown = read_all(ours)
+    assert process.returncode == 0
+    assert "\x1b[" in shown
+    assert "\u2500" in shown
+    assert "[1/2]" not in shown
+    assert "EMULATED" in shown
+
+
+def read_all(descriptor: int) -> str:
+    """Read a terminal to its end, which it announces with an error."""
+    chunks = []
+    try:
+        while chunk := os.read(descriptor, 65536):
+            chunks.append(chunk)
+    except OSError:
+        pass
+    os.close(descriptor)
+    return b"".join(chunks).decode()

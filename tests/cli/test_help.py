@@ -1,0 +1,39 @@
+import pytest
+
+from program import Golden, Invoke
+
+
+@pytest.mark.parametrize("command", ["", "bench", "doctor"])
+def test_help_is_as_reviewed(invoke: Invoke, golden: Golden, command: str) -> None:
+    outcome = invoke(*command.split(), "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    golden(f"help{'_' if command else ''}{command}.text", outcome.out)
+
+
+def test_the_bare_program_shows_its_help(invoke: Invoke) -> None:
+    assert invoke() == invoke("--help")
+
+
+def test_short_and_long_help_are_the_same(invoke: Invoke) -> None:
+    assert invoke("bench", "-h") == invoke("bench", "--help")
+
+
+def test_the_version_is_on_stdout(invoke: Invoke) -> None:
+    outcome = invoke("--version")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "isthmus 0.1.0\n", "")
+
+
+@pytest.mark.parametrize("wanted", ["text", "json", "csv"])
+def test_the_list_of_tests_is_as_reviewed(invoke: Invoke, golden: Golden, wanted: str) -> None:
+    outcome = invoke("bench", "--list", "--format", wanted)
+    assert (outcome.code, outcome.err) == (0, "")
+    golden(f"list.{wanted}", outcome.out)
+
+
+def test_the_list_can_be_narrowed(invoke: Invoke) -> None:
+    outcome = invoke("bench", "-l", "-p", "device_to_host_memcpy", "--format", "csv")
+    assert [line.split(",")[0] for line in outcome.out.splitlines()] == [
+        "test",
+        "device_to_host_memcpy_ce",
+        "device_to_host_memcpy_pageable",
+    ]

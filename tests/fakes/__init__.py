@@ -1,0 +1,1 @@
+"""Stand-ins for the native module's objects, made by the tests and passed in."""

@@ -1,0 +1,98 @@
+"""A session whose copies take as long as the test says."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from isthmus.bench.plan import Point
+from isthmus.bench.session import Buffers, StoppingRule
+from isthmus.bench.tests import BenchTest, Direction, HostMemory
+from isthmus.run.result import Result
+
+
+@dataclass
+class FakeBuffers:
+    host_memory: HostMemory
+    size_bytes: int
+    host_pages_by_node: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass
+class FakeSamples:
+    metric: str
+    seconds: Sequence[float]
+    copies_per_sample: int = 4
+    stopped_by: str = "noise"
+
+
+@dataclass
+class FakeMeasurement:
+    samples: Sequence[FakeSamples]
+    first_call_seconds: float = 0.5
+    verified_on: str = "device"
+    waived: Mapping[str, str] = field(default_factory=dict)
+
+
+def usual(test: BenchTest, size_bytes: int) -> FakeMeasurement:
+    """Three samples of every metric, around 1 ns a byte plus 10 us."""
+    middle = size_bytes * 1e-9 + 1e-5
+    names = ["copy_time" if metric == "bandwidth" else metric for metric in test.metrics]
+    return FakeMeasurement(
+        [FakeSamples(name, [middle, middle * 0.9, middle * 1.1]) for name in names]
+    )
+
+
+@dataclass
+class FakeSession:
+    """
+    Implements isthmus.bench.session.Session.
+
+    Attributes:
+        answer: Gives what a measurement yields, or raises.
+        refuse: Raises if this host memory can't be allocated.
+        calls: What was asked, in order.
+        rules: The stopping rules that came with the measurements.
+    """
+
+    answer: Callable[[BenchTest, int], FakeMeasurement] = usual
+    refuse: Callable[[HostMemory], None] = lambda _: None
+    emulated: bool = False
+    free_bytes: int = 80 << 30
+    notes: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    rules: list[StoppingRule] = field(default_factory=list)
+
+    def free_device_bytes(self) -> int:
+        return self.free_bytes
+
+    def allocate(self, host_memory: HostMemory, size_bytes: int) -> FakeBuffers:
+        self.calls.append(f"allocate {host_memory} {size_bytes}")
+        self.refuse(host_memory)
+        return FakeBuffers(host_memory, size_bytes, {0: 16})
+
+    def measure(
+        self, buffers: Buffers, test: BenchTest, size_bytes: int, stopping: StoppingRule
+    ) -> FakeMeasurement:
+        assert isinstance(buffers, FakeBuffers)
+        assert buffers.size_bytes >= size_bytes
+        assert buffers.host_memory == test.host_memory
+        self.calls.append(f"measure {test.name} {size_bytes}")
+        self.rules.append(stopping)
+        return self.answer(test, size_bytes)
+
+    def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
+        self.calls.append(f"load {direction} {seconds} {buffers.host_pages_by_node}")
+
+
+@dataclass
+class Watcher:
+    """Implements isthmus.bench.runner.Observer: remembers what it was told."""
+
+    started: list[str] = field(default_factory=list)
+    finished: list[Sequence[Result]] = field(default_factory=list)
+
+    def point_started(self, index: int, total: int, point: Point) -> None:
+        self.started.append(f"{index}/{total} {point.test.name} {point.size_bytes}")
+
+    def point_finished(self, point: Point, results: Sequence[Result]) -> None:
+        assert all(result.bytes == point.size_bytes for result in results)
+        self.finished.append(results)

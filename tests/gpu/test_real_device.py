@@ -1,0 +1,81 @@
+"""The main job on a real GPU. Skipped, with the reason, where there is none."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from isthmus import _native
+
+pytestmark = pytest.mark.gpu
+
+
+def isthmus(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "isthmus.cli.app", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def run(driver: _native.Driver, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    assert not driver.emulated
+    path: Path = tmp_path_factory.mktemp("run") / "run.json"
+    done = isthmus(
+        "bench", "--sizes", "4,1MiB,64MiB", "--budget", "10", "--output", str(path), "--device", "0"
+    )
+    assert done.returncode == 0, done.stderr
+    record: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return record
+
+
+def results(run: dict[str, Any], **wanted: object) -> list[dict[str, Any]]:
+    return [r for r in run["results"] if all(r[key] == value for key, value in wanted.items())]
+
+
+def test_no_optional_driver_function_is_missing_on_a_current_driver(
+    driver: _native.Driver,
+) -> None:
+    assert driver.missing_symbols() == []
+
+
+def test_a_run_on_a_gpu_is_not_marked_as_emulated(run: dict[str, Any]) -> None:
+    assert run["machine"]["emulated"] is False
+
+
+def test_every_result_passed_or_says_why_it_was_waived(run: dict[str, Any]) -> None:
+    assert run["results"]
+    for result in run["results"]:
+        assert result["status"] == "passed" or result["reason"], result
+
+
+def test_copies_to_the_device_are_verified_on_the_device(run: dict[str, Any]) -> None:
+    for result in results(run, direction="h2d", metric="bandwidth"):
+        assert result["verified_on"] == "device"
+
+
+def test_pinned_is_faster_than_pageable_at_64_mib_in_both_directions(run: dict[str, Any]) -> None:
+    for test in ("host_to_device", "device_to_host"):
+        (pinned,) = results(run, test=f"{test}_memcpy_ce", bytes=64 << 20)
+        (pageable,) = results(run, test=f"{test}_memcpy_pageable", bytes=64 << 20)
+        assert pinned["median"] > pageable["median"]
+
+
+def test_a_copy_that_is_waited_for_takes_longer_than_its_call(run: dict[str, Any]) -> None:
+    (call,) = results(run, test="host_to_device_small_copy_async", metric="api_return")
+    (wait,) = results(run, test="host_to_device_small_copy_async", metric="completion")
+    assert call["median"] < wait["median"]
+
+
+def test_the_doctor_reads_the_link_of_every_gpu(driver: _native.Driver) -> None:
+    done = isthmus("doctor", "--format", "json")
+    assert done.returncode in {0, 1}, done.stderr
+    names = [check["name"] for check in json.loads(done.stdout)["checks"]]
+    for ordinal in range(driver.device_count()):
+        assert f"gpu {ordinal} link" in names

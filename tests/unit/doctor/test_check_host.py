@@ -1,0 +1,137 @@
+from dataclasses import replace
+
+from isthmus.doctor.check import Status
+from isthmus.doctor.check_host import (
+    check_clock,
+    check_copy_instructions,
+    check_cores,
+    check_huge_pages,
+    check_memlock,
+    check_memory,
+    check_virtualization,
+)
+from isthmus.doctor.facts import Host, HugePagePool
+
+
+def test_all_cores_are_ok(host: Host) -> None:
+    check = check_cores(host)
+    assert (check.status, check.finding) == (Status.OK, "8 effective, CPUs 0-7")
+
+
+def test_a_cpu_quota_below_the_cpus_is_a_note(host: Host) -> None:
+    check = check_cores(replace(host, quota_cores=2.5, effective_cores=2.5))
+    assert check.status == Status.NOTE
+    assert check.finding == "2.5 effective, CPUs 0-7, cut by a CPU quota of 2.5 cores"
+    assert check.facts["quota_cores"] == 2.5
+
+
+def test_a_cpu_quota_above_the_cpus_cuts_nothing(host: Host) -> None:
+    assert check_cores(replace(host, quota_cores=64.0)).status == Status.OK
+
+
+def test_cpus_that_the_sandbox_hides_are_unknown(host: Host) -> None:
+    assert "CPUs unknown" in check_cores(replace(host, allowed_cpus=[])).finding
+
+
+def test_memory_is_told_with_the_containers_limit(host: Host) -> None:
+    assert check_memory(host).finding == "60.0 GiB available of 64.0 GiB"
+    limited = replace(host, cgroup_limit_bytes=16 << 30, available_bytes=10 << 30)
+    assert check_memory(limited).finding == (
+        "10.0 GiB available of 64.0 GiB, limited to 16.0 GiB by the container"
+    )
+
+
+def test_huge_pages_on_request_are_ok(host: Host) -> None:
+    assert check_huge_pages(host).finding == "transparent madvise"
+    assert check_huge_pages(replace(host, transparent_huge_pages="always")).status == Status.OK
+
+
+def test_huge_pages_switched_off_are_a_note_with_the_switch(host: Host) -> None:
+    check = check_huge_pages(replace(host, transparent_huge_pages="never"))
+    assert check.status == Status.NOTE
+    assert check.advice is not None
+    assert "/sys/kernel/mm/transparent_hugepage/enabled" in check.advice
+
+
+def test_a_kernel_without_huge_pages_is_a_note(host: Host) -> None:
+    check = check_huge_pages(replace(host, transparent_huge_pages=""))
+    assert (check.status, check.finding) == (Status.NOTE, "transparent not in this kernel")
+    assert check.facts["transparent"] is None
+
+
+def test_reserved_huge_pages_are_told(host: Host) -> None:
+    pool = HugePagePool(page_bytes=2 << 20, num_pages=512, num_free_pages=500)
+    check = check_huge_pages(replace(host, huge_page_pools=[pool]))
+    assert check.finding == "transparent madvise, 500 of 512 2.0 MiB pages free"
+    assert check.facts["pools"] == [
+        {"page_bytes": 2 << 20, "num_pages": 512, "num_free_pages": 500}
+    ]
+
+
+def test_no_lock_limit_is_ok(host: Host) -> None:
+    assert check_memlock(host).finding == "unlimited"
+    assert check_memlock(replace(host, memlock_bytes=64 << 30)).status == Status.OK
+
+
+def test_a_lock_limit_is_a_note_that_spares_cuda(host: Host) -> None:
+    check = check_memlock(replace(host, memlock_bytes=8 << 20))
+    assert check.status == Status.NOTE
+    assert check.finding == "8.0 MiB: for mlock and RDMA; CUDA's own pinning isn't counted"
+    assert check.facts["memlock_bytes"] == 8 << 20
+
+
+def test_copy_instructions_are_named(host: Host) -> None:
+    check = check_copy_instructions(host)
+    assert (check.status, check.finding) == (Status.OK, "sse4_1, avx2, avx512f, movdir64b")
+
+
+def test_an_arm_cpu_has_enough_with_neon(host: Host) -> None:
+    assert check_copy_instructions(replace(host, copy_instructions=["neon"])).status == Status.OK
+
+
+def test_a_cpu_without_vector_copies_is_a_note(host: Host) -> None:
+    check = check_copy_instructions(replace(host, copy_instructions=["erms"]))
+    assert check.status == Status.NOTE
+    assert "erms" in check.finding
+    nothing = check_copy_instructions(replace(host, copy_instructions=[]))
+    assert "nothing found" in nothing.finding
+
+
+def test_a_cheap_clock_is_ok(host: Host) -> None:
+    assert check_clock(host).finding == "22 ns a reading, source tsc"
+    assert check_clock(replace(host, clock_source=None)).finding == "22 ns a reading"
+
+
+def test_a_clock_read_by_system_call_is_a_note(host: Host) -> None:
+    check = check_clock(replace(host, timer_overhead_ns=1100.0, clock_source="hpet"))
+    assert check.status == Status.NOTE
+    assert check.finding == "1100 ns a reading, source hpet"
+
+
+def test_bare_metal_is_ok(host: Host) -> None:
+    check = check_virtualization(host)
+    assert check.status == Status.OK
+    assert check.finding == "no virtual machine (Supermicro SYS-821GE)"
+
+
+def test_a_container_on_bare_metal_is_ok_and_named(host: Host) -> None:
+    inside = replace(host, container="podman", system_vendor="", product_name="")
+    assert check_virtualization(inside).finding == "no virtual machine, in a container (podman)"
+
+
+def test_a_virtual_machine_is_a_note(host: Host) -> None:
+    guest = replace(
+        host,
+        virtual_machine=True,
+        hypervisor="KVMKVMKVM",
+        system_vendor="Amazon EC2",
+        product_name="p5.48xlarge",
+    )
+    check = check_virtualization(guest)
+    assert check.status == Status.NOTE
+    assert check.finding == "virtual machine (KVMKVMKVM, Amazon EC2 p5.48xlarge)"
+
+
+def test_a_virtual_machine_that_says_no_more_is_a_note(host: Host) -> None:
+    guest = replace(host, virtual_machine=True, system_vendor="", product_name="")
+    assert check_virtualization(guest).finding == "virtual machine"

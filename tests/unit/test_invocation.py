@@ -1,0 +1,108 @@
+from dataclasses import dataclass, field
+
+import pytest
+
+from fakes import runs
+from fakes.session import FakeMeasurement, FakeSession, Watcher, usual
+from isthmus.bench.invocation import BUDGET_EMULATED_S, BUDGET_REAL_S, carry_out, plan_request
+from isthmus.bench.plan import CopyLimits
+from isthmus.bench.request import Request
+from isthmus.bench.tests import TESTS, BenchTest
+from isthmus.errors import UsageError
+from isthmus.run.machine import Machine
+
+
+@dataclass
+class FakeGround:
+    session: FakeSession = field(default_factory=FakeSession)
+    largest_bytes: int = 1 << 30
+
+    def limits(self) -> CopyLimits:
+        return CopyLimits(device_bytes=self.largest_bytes, host_bytes=self.largest_bytes)
+
+    def read_machine(self) -> Machine:
+        return runs.machine(emulated=self.session.emulated)
+
+
+REQUEST = Request(tests=TESTS, sizes=[4, 4096], command=["isthmus", "bench"])
+
+
+def test_a_run_has_exactly_one_result_for_each_metric_of_each_point() -> None:
+    ground = FakeGround()
+    plan = plan_request(REQUEST, ground)
+    run = carry_out(REQUEST, plan, ground, Watcher())
+    found = [(result.test, result.bytes, result.metric) for result in run.results]
+    wanted = [
+        (point.test.name, point.size_bytes, metric.value)
+        for point in plan.points
+        for metric in point.test.metrics
+    ]
+    assert found == wanted
+    assert not run.failed
+    assert not run.run.interrupted
+
+
+def test_a_run_says_when_with_what_and_how_it_was_asked_for() -> None:
+    ground = FakeGround()
+    request = Request(tests=TESTS[:1], sizes=[4], device="0", budget_s=5.0, command=["isthmus"])
+    run = carry_out(request, plan_request(request, ground), ground, Watcher())
+    assert run.run.started_at <= run.run.finished_at
+    assert run.run.command == ["isthmus"]
+    assert (run.options.device, run.options.sizes, run.options.budget_s) == ("0", [4], 5.0)
+    assert run.options.tests == ["host_to_device_memcpy_ce"]
+    assert run.schema_version == 1
+
+
+@pytest.mark.parametrize(
+    ("emulated", "budget_s"), [(False, BUDGET_REAL_S), (True, BUDGET_EMULATED_S)]
+)
+def test_the_default_budget_is_that_of_the_device(emulated: bool, budget_s: float) -> None:
+    ground = FakeGround(FakeSession(emulated=emulated))
+    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    assert run.options.budget_s == budget_s
+
+
+def test_two_runs_have_two_names() -> None:
+    ground = FakeGround()
+    plan = plan_request(REQUEST, ground)
+    names = {carry_out(REQUEST, plan, ground, Watcher()).run.id for _ in range(2)}
+    assert len(names) == 2
+
+
+def test_a_size_that_does_not_fit_is_refused_before_anything_runs() -> None:
+    ground = FakeGround(largest_bytes=1024)
+    with pytest.raises(UsageError, match="4 KiB"):
+        plan_request(REQUEST, ground)
+    assert ground.session.calls == []
+
+
+def test_an_interrupted_run_is_marked_and_whole_as_far_as_it_goes() -> None:
+    ground = FakeGround()
+    plan = plan_request(REQUEST, ground)
+
+    def should_stop() -> bool:
+        return len(ground.session.rules) >= 3
+
+    run = carry_out(REQUEST, plan, ground, Watcher(), should_stop)
+    assert run.run.interrupted
+    assert len(run.results) == 3
+
+
+def test_a_run_with_an_error_has_failed_and_is_complete() -> None:
+    def answer(test: BenchTest, size_bytes: int) -> FakeMeasurement:
+        if size_bytes == 4096:
+            raise RuntimeError("odd")
+        return usual(test, size_bytes)
+
+    ground = FakeGround(FakeSession(answer))
+    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    assert run.failed
+    assert {result.bytes for result in run.results} == {4, 4096}
+
+
+def test_what_was_noted_on_the_way_is_in_the_machine_s_notes() -> None:
+    ground = FakeGround(FakeSession(notes=["no kernels: odd"]), largest_bytes=1 << 20)
+    request = Request(tests=TESTS)
+    run = carry_out(request, plan_request(request, ground), ground, Watcher())
+    assert any("ends at 1 MiB" in note for note in run.machine.notes)
+    assert "no kernels: odd" in run.machine.notes

@@ -1,0 +1,151 @@
+"""Who may know whom: ARCHITECTURE.md's rules, read from the includes and imports themselves."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CORE = ROOT / "cpp" / "src"
+
+# Folder of cpp/src -> the folders it may include from, itself aside.
+MAY_INCLUDE = {
+    "driver": set[str](),
+    "host": set[str](),
+    "device": {"driver"},
+    "measure": {"driver", "device", "host"},
+}
+# Parts of python/isthmus that may not import the named parts.
+MAY_NOT_IMPORT = {
+    "run": {"report", "cli", "bench"},
+    "report": {"cli", "bench", "machine"},
+    "bench": {"cli", "report"},
+    "machine": {"cli", "report", "bench"},
+    "doctor": {"cli", "report", "bench"},
+}
+
+# What only some parts of python/isthmus may import.
+MAY_KNOW = {
+    "isthmus._native": {"bench", "cli", "doctor", "machine"},
+    "cuda": {"doctor", "machine"},
+    "pynvml": {"doctor", "machine"},
+    "typer": {"cli"},
+}
+
+
+def sources(folder: Path, *patterns: str) -> list[Path]:
+    found = sorted(path for pattern in patterns for path in folder.rglob(pattern))
+    assert found, f"no sources below {folder}: has the layout moved?"
+    return found
+
+
+def includes(path: Path) -> list[str]:
+    return re.findall(r'^\s*#include\s+[<"]([^>"]+)[>"]', path.read_text("utf-8"), re.MULTILINE)
+
+
+def imports(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
+
+
+def test_every_folder_of_the_core_has_a_rule() -> None:
+    folders = {path.name for path in CORE.iterdir() if path.is_dir()}
+    assert folders == set(MAY_INCLUDE)
+
+
+@pytest.mark.parametrize("folder", sorted(MAY_INCLUDE))
+def test_a_folder_of_the_core_includes_only_what_it_may_know(folder: str) -> None:
+    for path in sources(CORE / folder, "*.hpp", "*.cpp", "*.inc"):
+        for header in includes(path):
+            part = header.split("/")[0] if "/" in header else ""
+            if part in MAY_INCLUDE and part != folder:
+                assert part in MAY_INCLUDE[folder], f"{path.relative_to(ROOT)} includes {header}"
+
+
+def test_the_host_layer_knows_no_cuda() -> None:
+    for path in sources(CORE / "host", "*.hpp", "*.cpp"):
+        assert not [header for header in includes(path) if "cuda" in header.lower()], path
+
+
+def test_only_the_driver_layer_opens_libcuda_or_includes_its_headers() -> None:
+    for path in sources(CORE, "*.hpp", "*.cpp"):
+        if path.parent.name == "driver":
+            continue
+        assert "libcuda" not in path.read_text("utf-8"), path
+        assert not [h for h in includes(path) if h in {"cuda.h", "cudaTypedefs.h"}], path
+
+
+def test_only_the_driver_layer_calls_a_driver_function_by_its_name() -> None:
+    call = re.compile(r"\bcu[A-Z]\w+\s*\(")
+    for path in sources(CORE, "*.hpp", "*.cpp"):
+        if path.parent.name == "driver":
+            continue
+        code = re.sub(r"//.*|\"[^\"]*\"", "", path.read_text("utf-8"))
+        assert not call.findall(code), path
+
+
+def test_only_the_bindings_know_nanobind_and_nothing_in_the_core_knows_python() -> None:
+    for path in sources(ROOT / "cpp", "*.hpp", "*.cpp", "*.h"):
+        foreign = [h for h in includes(path) if h.startswith("nanobind") or h == "Python.h"]
+        assert not foreign, path
+
+
+def test_the_core_and_the_emulator_share_only_the_controls_and_the_kernels() -> None:
+    for path in sources(ROOT / "cpp" / "emulator", "*.hpp", "*.cpp", "*.h"):
+        assert not [h for h in includes(path) if h.split("/")[0] in MAY_INCLUDE], path
+
+
+def test_only_the_command_line_prints() -> None:
+    package = ROOT / "python" / "isthmus"
+    for path in sources(package, "*.py"):
+        if path.relative_to(package).parts[0] == "cli":
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            printed = (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id == "print"
+            )
+            assert not printed, f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)} prints"
+
+
+@pytest.mark.parametrize("part", sorted(MAY_NOT_IMPORT))
+def test_a_part_of_the_package_imports_only_what_it_may_know(part: str) -> None:
+    forbidden = {f"isthmus.{name}" for name in MAY_NOT_IMPORT[part]}
+    for path in sources(ROOT / "python" / "isthmus" / part, "*.py"):
+        known = {".".join(name.split(".")[:2]) for name in imports(path)}
+        assert not known & forbidden, f"{path.relative_to(ROOT)} imports {known & forbidden}"
+
+
+@pytest.mark.parametrize("name", sorted(MAY_KNOW))
+def test_a_foreign_module_is_known_only_where_it_is_needed(name: str) -> None:
+    package = ROOT / "python" / "isthmus"
+    for path in sources(package, "*.py"):
+        if any(found == name or found.startswith(f"{name}.") for found in imports(path)):
+            part = path.relative_to(package).parts[0]
+            assert part in MAY_KNOW[name], f"{path.relative_to(ROOT)} imports {name}"
+
+
+def test_no_file_is_named_for_nothing() -> None:
+    empty_names = re.compile(r"^(utils?|helpers?|common|misc|managers?)$")
+    for folder in ("cpp", "python", "bindings", "kernels", "tests"):
+        for path in sources(ROOT / folder, "*.*"):
+            assert not empty_names.match(path.stem), path
+
+
+def test_no_source_file_is_longer_than_400_lines() -> None:
+    for folder, patterns in {
+        "cpp": ("*.hpp", "*.cpp", "*.h"),
+        "python": ("*.py",),
+        "bindings": ("*.hpp", "*.cpp"),
+        "kernels": ("*.cu", "*.cuh"),
+    }.items():
+        for path in sources(ROOT / folder, *patterns):
+            assert len(path.read_text("utf-8").splitlines()) <= 400, path

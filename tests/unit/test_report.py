@@ -1,0 +1,115 @@
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from fakes import runs
+from isthmus.report.as_csv import COLUMNS
+from isthmus.report.as_rich import as_renderable
+from isthmus.report.as_text import as_text, page_of, table_lines
+from isthmus.report.format import Format, format_of_file
+from isthmus.report.numbers import cpu_list, gigabytes_per_second, microseconds, ratio
+from isthmus.report.page import Table
+from isthmus.report.render import render
+from isthmus.run.model import Run
+from program import Golden
+
+
+@pytest.mark.parametrize("wanted", [Format.TEXT, Format.CSV])
+def test_the_report_of_a_run_on_a_gpu(golden: Golden, wanted: Format) -> None:
+    golden(f"report_gpu.{wanted}", render(runs.run(), wanted))
+
+
+def test_the_report_of_an_interrupted_run_on_the_emulated_device(golden: Golden) -> None:
+    golden("report_emulated.text", render(runs.run(emulated=True, interrupted=True), Format.TEXT))
+
+
+def test_the_report_on_a_terminal(golden: Golden) -> None:
+    console = Console(file=io.StringIO(), width=120, color_system=None, legacy_windows=False)
+    with console.capture() as capture:
+        console.print(as_renderable(runs.run(emulated=True)))
+    golden("report_terminal.text", capture.get())
+
+
+def test_an_emulated_run_says_so_in_the_first_line_and_in_every_title() -> None:
+    run = runs.run(emulated=True)
+    first, *_ = as_text(run).splitlines()
+    assert first.startswith("EMULATED device, profile 'small' (no GPU to measure: no driver)")
+    assert "modelled, not measured" in first
+    assert all("EMULATED" in table.title for table in page_of(run).tables)
+    assert json.loads(render(run, Format.JSON))["machine"]["emulated"] is True
+    rows = csv.DictReader(io.StringIO(render(run, Format.CSV)))
+    assert {row["emulated"] for row in rows} == {"true"}
+
+
+def test_a_measured_run_never_says_emulated() -> None:
+    assert "EMULATED" not in as_text(runs.run())
+
+
+def test_the_floor_of_the_gpu_s_clock_stands_beside_the_event_delta() -> None:
+    (table,) = (table for table in page_of(runs.run()).tables if "Small" in table.title)
+    floors = {row[2]: row[-1] for row in table.rows if row[0] == "H2D async"}
+    assert floors["event_delta"] == "10.00"
+    assert {floor for metric, floor in floors.items() if metric != "event_delta"} == {""}
+
+
+def test_csv_has_a_row_for_each_result_and_empty_cells_for_what_is_not_known() -> None:
+    run = runs.run()
+    rows = list(csv.DictReader(io.StringIO(render(run, Format.CSV))))
+    assert tuple(rows[0]) == COLUMNS
+    assert len(rows) == len(run.results)
+    failed = next(row for row in rows if row["status"] == "error")
+    assert (failed["median"], failed["error_code"]) == ("", "700")
+    assert float(rows[0]["median"]) == run.results[0].median
+
+
+def test_json_is_the_run_itself() -> None:
+    assert Run.model_validate_json(render(runs.run(), Format.JSON)) == runs.run()
+
+
+def test_a_run_without_results_still_has_a_report() -> None:
+    empty = runs.run(interrupted=True).model_copy(update={"results": []})
+    assert "INTERRUPTED" in as_text(empty)
+    assert render(empty, Format.CSV).splitlines() == [",".join(COLUMNS)]
+
+
+def test_plain_tables_have_no_colour_no_boxes_and_no_trailing_blanks() -> None:
+    text = as_text(runs.run(emulated=True, interrupted=True))
+    assert text.isascii()
+    assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_words_stand_left_and_numbers_right() -> None:
+    table = Table(title="t", heads=("word", "n"), rows=(("a", "1"), ("bb", "100")))
+    assert table_lines(table) == ["t", "word    n", "a       1", "bb    100"]
+
+
+@pytest.mark.parametrize(
+    ("bytes_per_s", "text"),
+    [(55.1e9, "55.10"), (0.1e9, "0.10"), (0.0005712e9, "0.00057"), (12_300, "0.0000123")],
+)
+def test_bandwidth_is_written_in_decimal_gigabytes(bytes_per_s: float, text: str) -> None:
+    assert gigabytes_per_second(bytes_per_s) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(5.7e-6, "5.70"), (0.0123456, "12345.6"), (0.0, "0.00"), (None, "-")]
+)
+def test_times_are_written_in_microseconds(seconds: float | None, text: str) -> None:
+    assert microseconds(seconds) == text
+
+
+def test_ratios_and_cpu_lists_read_well() -> None:
+    assert (ratio(3, 2), ratio(1, 0)) == ("1.50x", "-")
+    assert (cpu_list([3, 0, 1, 2, 8]), cpu_list([])) == ("0-3,8", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [("r.json", Format.JSON), ("r.CSV", Format.CSV), ("r.txt", Format.TEXT), ("r", Format.CSV)],
+)
+def test_a_file_s_name_decides_its_format(name: str, wanted: Format) -> None:
+    assert format_of_file(Path(name), Format.CSV) == wanted

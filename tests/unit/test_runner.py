@@ -1,0 +1,199 @@
+import pytest
+
+from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher, usual
+from isthmus.bench.plan import Point
+from isthmus.bench.runner import STICKY_CODES, Outcome, RunSettings, run_points, stopping_rule
+from isthmus.bench.tests import BY_NAME, BenchTest, HostMemory
+from isthmus.errors import CorruptTransfer, DriverError, OutOfDeviceMemory, Unavailable
+from isthmus.run.model import Status
+
+H2D = BY_NAME["host_to_device_memcpy_ce"]
+D2H = BY_NAME["device_to_host_memcpy_ce"]
+ASYNC = BY_NAME["host_to_device_small_copy_async"]
+POINTS = [Point(H2D, 4), Point(H2D, 4096), Point(D2H, 4), Point(D2H, 4096)]
+
+
+def run(session: FakeSession, points: list[Point] = POINTS, **settings: object) -> Outcome:
+    return run_points(session, points, RunSettings(budget_s=1.0, **settings), Watcher())  # type: ignore[arg-type]
+
+
+def driver_error(code: int = 999, kind: type[DriverError] = DriverError) -> DriverError:
+    return kind("cuMemcpy failed", code=code, code_name=f"CUDA_ERROR_{code}", symbol="cuMemcpy")
+
+
+def fail_once(error: Exception, test: BenchTest = H2D, size: int = 4) -> FakeSession:
+    def answer(asked: BenchTest, size_bytes: int) -> FakeMeasurement:
+        if (asked, size_bytes) == (test, size):
+            raise error
+        return usual(asked, size_bytes)
+
+    return FakeSession(answer)
+
+
+def test_points_run_in_order_and_neighbours_share_buffers_of_the_largest_size() -> None:
+    session = FakeSession()
+    run(session, [*POINTS, Point(BY_NAME["device_to_host_memcpy_pageable"], 8), Point(ASYNC, 4)])
+    assert session.calls == [
+        "allocate pinned 4096",
+        "measure host_to_device_memcpy_ce 4",
+        "measure host_to_device_memcpy_ce 4096",
+        "measure device_to_host_memcpy_ce 4",
+        "measure device_to_host_memcpy_ce 4096",
+        "allocate pageable 8",
+        "measure device_to_host_memcpy_pageable 8",
+        "allocate pinned 4",
+        "measure host_to_device_small_copy_async 4",
+    ]
+
+
+def test_bandwidth_is_bytes_over_seconds_and_the_fastest_copy_is_the_maximum() -> None:
+    session = FakeSession(lambda *_: FakeMeasurement([FakeSamples("copy_time", [2.0, 1.0, 4.0])]))
+    (result,) = run(session, [Point(H2D, 4096)]).results
+    assert (result.metric, result.unit) == ("bandwidth", "B/s")
+    assert (result.min, result.median, result.max) == (1024.0, 2048.0, 4096.0)
+    assert (result.n, result.copies_per_sample, result.stopped_by) == (3, 4, "noise")
+    assert (result.first_call_s, result.verified_on) == (0.5, "device")
+    assert result.host_pages_by_node == {0: 16}
+    assert result.samples is None
+
+
+def test_raw_samples_are_kept_on_request_in_the_result_s_unit() -> None:
+    session = FakeSession(lambda *_: FakeMeasurement([FakeSamples("copy_time", [2.0, 1.0])]))
+    (result,) = run(session, [Point(H2D, 4096)], keep_samples=True).results
+    assert result.samples == [2048.0, 4096.0]
+
+
+def test_a_small_copy_yields_every_metric_under_its_own_name() -> None:
+    results = run(FakeSession(), [Point(ASYNC, 4)]).results
+    assert [result.metric for result in results] == [
+        "api_return",
+        "completion",
+        "event_delta",
+        "event_floor",
+        "reciprocal_throughput",
+        "visible",
+    ]
+    assert {result.unit for result in results} == {"s"}
+
+
+def test_a_metric_that_the_device_waives_is_waived_with_its_reason() -> None:
+    def answer(test: BenchTest, size_bytes: int) -> FakeMeasurement:
+        found = usual(test, size_bytes)
+        return FakeMeasurement(found.samples[:-1], waived={"visible": "needs NVRTC"})
+
+    last = run(FakeSession(answer), [Point(ASYNC, 4)]).results[-1]
+    assert (last.metric, last.status, last.reason) == ("visible", Status.WAIVED, "needs NVRTC")
+
+
+def test_a_metric_without_samples_is_never_silently_skipped() -> None:
+    results = run(FakeSession(lambda *_: FakeMeasurement([])), [Point(H2D, 4)]).results
+    assert [(result.status, result.reason) for result in results] == [
+        (Status.WAIVED, "the measurement gave no samples")
+    ]
+
+
+def test_a_driver_error_is_that_point_s_result_and_the_rest_still_run() -> None:
+    outcome = run(fail_once(driver_error()))
+    statuses = [result.status for result in outcome.results]
+    assert statuses == [Status.ERROR, Status.PASSED, Status.PASSED, Status.PASSED]
+    error = outcome.results[0].error
+    assert error is not None
+    assert (error.symbol, error.code, error.code_name) == ("cuMemcpy", 999, "CUDA_ERROR_999")
+    assert not outcome.interrupted
+
+
+@pytest.mark.parametrize(
+    "error",
+    [CorruptTransfer("byte 17 differs"), RuntimeError("odd"), MemoryError(), OSError(12, "no")],
+)
+def test_other_failures_of_a_point_carry_no_code(error: Exception) -> None:
+    result = run(fail_once(error)).results[0]
+    assert result.status == Status.ERROR
+    assert result.error is not None
+    assert result.error.code is None
+    assert result.error.message
+
+
+@pytest.mark.parametrize("code", sorted(STICKY_CODES))
+def test_after_an_error_that_kills_the_context_nothing_more_is_tried(code: int) -> None:
+    session = fail_once(driver_error(code), H2D, 4096)
+    results = run(session).results
+    assert [result.status for result in results] == [Status.PASSED, *[Status.ERROR] * 3]
+    assert session.calls[-1] == "measure host_to_device_memcpy_ce 4096"
+    messages = [result.error.message for result in results[1:] if result.error]
+    assert not messages[0].startswith("not run")
+    assert all(message.startswith("not run, the device was lost") for message in messages[1:])
+
+
+def test_buffers_that_do_not_fit_fail_only_those_who_need_them() -> None:
+    def refuse(memory: HostMemory) -> None:
+        if memory == HostMemory.PINNED:
+            raise driver_error(2, OutOfDeviceMemory)
+
+    pageable = Point(BY_NAME["host_to_device_memcpy_pageable"], 4)
+    results = run(FakeSession(refuse=refuse), [*POINTS[:2], pageable]).results
+    assert [result.status for result in results] == [Status.ERROR, Status.ERROR, Status.PASSED]
+
+
+def test_a_device_lost_while_allocating_fails_everything_after_it() -> None:
+    def refuse(memory: HostMemory) -> None:
+        del memory
+        raise driver_error(719)
+
+    session = FakeSession(refuse=refuse)
+    results = run(session).results
+    assert {result.status for result in results} == {Status.ERROR}
+    assert session.calls == ["allocate pinned 4096"]
+
+
+def test_what_is_unavailable_is_waived_not_failed() -> None:
+    absent = Unavailable(capability="gate", reason="no wait", needs="a driver for CUDA 12.3")
+    result = run(fail_once(absent)).results[0]
+    assert result.status == Status.WAIVED
+    assert result.reason is not None
+    assert "CUDA 12.3" in result.reason
+
+
+@pytest.mark.parametrize("impossible", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_clock_that_gives_impossible_times_is_an_error_not_a_number(impossible: float) -> None:
+    session = FakeSession(lambda *_: FakeMeasurement([FakeSamples("copy_time", [1, impossible])]))
+    (result,) = run(session, [Point(H2D, 4)]).results
+    assert result.status == Status.ERROR
+    assert result.error is not None
+    assert "impossible times" in result.error.message
+
+
+def test_a_stop_keeps_what_is_finished() -> None:
+    session = FakeSession()
+
+    def should_stop() -> bool:
+        return len(session.rules) >= 2
+
+    outcome = run(session, should_stop=should_stop)
+    assert outcome.interrupted
+    assert [result.bytes for result in outcome.results] == [4, 4096]
+
+
+def test_a_stop_before_the_first_point_allocates_nothing() -> None:
+    session = FakeSession()
+    assert run(session, should_stop=lambda: True) == Outcome([], interrupted=True)
+    assert session.calls == []
+
+
+def test_an_observer_hears_of_every_point() -> None:
+    watcher = Watcher()
+    run_points(FakeSession(), POINTS, RunSettings(budget_s=1.0), watcher)
+    assert watcher.started[0] == "0/4 host_to_device_memcpy_ce 4"
+    assert len(watcher.started) == len(watcher.finished) == 4
+
+
+def test_every_point_is_sampled_at_least_three_times_and_within_its_share() -> None:
+    for point in (*POINTS, Point(ASYNC, 4)):
+        for emulated in (True, False):
+            rule = stopping_rule(point, 0.6, emulated=emulated)
+            assert 3 <= rule.min_samples <= rule.max_samples
+            assert rule.max_seconds * len(point.test.metrics) <= 0.6001
+
+
+def test_what_the_session_noted_is_handed_on() -> None:
+    assert run(FakeSession(notes=["no kernels: odd"])).notes == ("no kernels: odd",)
