@@ -1,0 +1,86 @@
+# The only entry point. A target installs what it needs; a second call starts at once.
+.DEFAULT_GOAL := help
+.PHONY: help bench doctor test test-cpp test-python lint format golden sanitize wheel clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Arguments for the command: make bench ARGS="--sizes 4..1MiB"
+ARGS ?=
+
+native := $(shell find cpp/src cpp/include cpp/emulator bindings kernels cmake -type f) CMakeLists.txt pyproject.toml
+tested := $(shell find cpp/tests third_party -type f)
+launcher := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+# NVRTC must not be newer than the driver's CUDA: 580 is the first driver of CUDA 13.
+driver := $(shell sed -n 's/.*Kernel Module *\(for [^ ]*\)\? *\([0-9]*\)\..*/\2/p' /proc/driver/nvidia/version 2>/dev/null | head -n 1)
+extra := $(if $(driver),$(shell test $(driver) -ge 580 && echo '[cuda13]' || echo '[cuda12]'))
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+bench: $(VENV)/.isthmus  ## measure this machine (without a GPU: the emulated one); ARGS="..." goes to isthmus bench
+	@$(BIN)/isthmus bench $(ARGS)
+
+doctor: $(VENV)/.isthmus  ## look for what slows transfers down here
+	@$(BIN)/isthmus doctor $(ARGS)
+
+test: test-cpp test-python  ## all tests that need no GPU
+
+test-cpp: build/tests/.built
+	@$(BIN)/ctest --preset tests --timeout 300
+
+test-python: $(VENV)/.isthmus $(VENV)/.test
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.isthmus $(VENV)/.test $(VENV)/.lint build/tests/.built  ## ruff, mypy --strict, clang-format, clang-tidy
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/mypy
+	git ls-files 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*' 'kernels/*' | grep -v CMakeLists | xargs $(BIN)/clang-format --dry-run --Werror
+	git ls-files 'cpp/src/*.cpp' 'cpp/emulator/*.cpp' | xargs -P 2 -n 8 $(BIN)/clang-tidy --quiet -p build/tests
+
+format: $(VENV)/.lint  ## rewrite sources in the project's format
+	$(BIN)/ruff check --fix-only -q . ; $(BIN)/ruff format .
+	git ls-files --cached --others --exclude-standard 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*' 'kernels/*' | grep -v CMakeLists | xargs $(BIN)/clang-format -i
+
+golden: $(VENV)/.isthmus $(VENV)/.test  ## rewrite the golden files: CLI help and output, JSON schema, type stub
+	$(BIN)/python -m nanobind.stubgen -q -m isthmus._native -o python/isthmus/_native.pyi
+	$(BIN)/python -m isthmus.run.schema
+	$(BIN)/python -m pytest -q --regenerate-golden
+
+sanitize: $(VENV)/.tools $(VENV)/.test  ## the C++ tests under ASan+UBSan, then under TSan
+	@for preset in asan tsan; do \
+	  $(BIN)/cmake --preset $$preset $(launcher) >/dev/null && $(BIN)/cmake --build --preset $$preset && \
+	  $(BIN)/ctest --preset $$preset --timeout 600 || exit 1; \
+	done
+
+wheel: $(VENV)/.tools  ## a wheel, in dist/
+	$(BIN)/pip wheel --no-deps --no-build-isolation -w dist .
+
+clean:  ## everything that was built or installed here
+	rm -rf $(VENV) build dist
+
+# --- what the targets above stand on; each file is touched when its step is done -----------------------------
+
+$(VENV)/.tools: pyproject.toml cmake/build_requirements.py
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py)
+	@touch $@
+
+$(VENV)/.isthmus: $(VENV)/.tools $(native)
+	$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation \
+	  --config-settings=build-dir=build/python $(if $(launcher),--config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache) \
+	  -e '.$(extra)'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.isthmus
+	$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation $$($(BIN)/python cmake/build_requirements.py test)
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.tools
+	$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py lint)
+	@touch $@
+
+build/tests/.built: $(VENV)/.tools $(VENV)/.test $(native) $(tested)
+	@test -f build/tests/build.ninja || $(BIN)/cmake --preset tests $(launcher) >/dev/null
+	$(BIN)/cmake --build --preset tests
+	@touch $@
