@@ -1,6 +1,7 @@
 /* The emulated driver's own controls, beside the CUDA driver API that it looks like.
  *
- * Found with dlsym; nothing links against the emulator. Every function may be called from any thread. */
+ * Found with dlsym; nothing links against the emulator. Every function may be called from any
+ * thread. */
 #ifndef ISTHMUS_EMULATOR_H
 #define ISTHMUS_EMULATOR_H
 
@@ -21,8 +22,8 @@ const char* isthmus_emulator_profile(void);
 /* All profiles, one name a line, each followed by a tab and one line about it. */
 const char* isthmus_emulator_profiles(void);
 
-/* Makes the nth next call (1 = the very next) of a driver function return `code`, once, without effect.
- * `symbol` is the public name ("cuMemAlloc"). Several may be pending. */
+/* Makes the nth next call (1 = the very next) of a driver function return `code`, once, without
+ * effect. `symbol` is the public name ("cuMemAlloc"). Several may be pending. */
 void isthmus_emulator_fail_call(const char* symbol, int nth, int code);
 
 /* Makes cuGetProcAddress not find a symbol, as an older driver would, until the reset. */
@@ -35,7 +36,8 @@ void isthmus_emulator_log_calls(int enabled);
  * Copies at most `capacity` bytes with a final null; returns the bytes the whole log needs. */
 size_t isthmus_emulator_call_log(char* buffer, size_t capacity);
 
-/* What is alive: contexts retained, streams, events, modules, device bytes, pinned bytes. A leak check. */
+/* What is alive: contexts retained, streams, events, modules, device bytes, pinned bytes. A leak
+ * check. */
 typedef struct IsthmusEmulatorLive {
   size_t contexts, streams, events, modules, device_bytes, pinned_bytes, registered_ranges;
 } IsthmusEmulatorLive;

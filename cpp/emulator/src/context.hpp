@@ -1,0 +1,50 @@
+// Devices and their primary contexts, the only contexts there are.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "cuda_api.hpp"
+#include "scheduler.hpp"
+#include "stream.hpp"
+
+namespace isthmus::emulator {
+
+/// A device's primary context. Its address is the CUcontext handle; it is never destroyed.
+struct Context {
+  int ordinal = 0;
+  /// Alive while this is not 0. Changed with the mutex only, read also without.
+  std::atomic<std::size_t> num_retained{0};
+  /// Read without the mutex by operations that wait for memory: they give up when the context goes.
+  std::atomic<bool> closing{false};
+  StreamPtr default_stream;
+  std::vector<OperationPtr> orphans;  ///< last operations of destroyed streams
+
+  CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
+};
+
+/// The engines of one device, which work side by side, and what it has handed out.
+struct Device {
+  Context context;
+  std::size_t used_bytes = 0;
+  Lane host_to_device{{.thread_name = "emu-h2d", .num_slots = 1, .callers_may_help = true}};
+  Lane device_to_host{{.thread_name = "emu-d2h", .num_slots = 1, .callers_may_help = true}};
+  Lane inside{{.thread_name = "emu-memory", .num_slots = 1, .callers_may_help = true}};
+  Lane kernels{{.thread_name = "emu-kernel", .num_slots = 4}};
+  Lane host_functions{{.thread_name = "emu-hostfn", .num_slots = 1}};
+};
+
+/// The calling thread's current context, alive.
+///
+/// Throws Refusal: NOT_INITIALIZED, INVALID_CONTEXT without one, CONTEXT_IS_DESTROYED for a
+/// released one.
+Context& current_context();
+
+/// The device of that ordinal. Throws Refusal: NOT_INITIALIZED, INVALID_DEVICE.
+Device& device_at(CUdevice ordinal);
+Device& device_of(const Context& context);
+
+/// Blocks until everything enqueued in the context so far is done.
+void drain(Lock& lock, Context& context);
+
+}  // namespace isthmus::emulator

@@ -1,0 +1,6 @@
+// cuda.h with everything it declares exported, so that our definitions are checked against its ABI.
+#pragma once
+
+#pragma GCC visibility push(default)
+#include <cuda.h>
+#pragma GCC visibility pop

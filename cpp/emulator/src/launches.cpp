@@ -1,0 +1,64 @@
+// cuLaunchKernel: each kernel on a thread of its own, side by side with copies and the CPU.
+#include <algorithm>
+
+#include "call.hpp"
+#include "context.hpp"
+#include "machine.hpp"
+
+namespace isthmus::emulator {
+namespace {
+
+constexpr std::uint64_t kMaxLanesPerBlock = 1024;
+
+struct Extent {
+  unsigned int x, y, z;
+};
+
+void require_launchable(Extent grid, Extent block) {
+  require(grid.x > 0 && grid.y > 0 && grid.z > 0);
+  const std::uint64_t num_lanes = std::uint64_t{block.x} * block.y * block.z;
+  require(num_lanes > 0 && num_lanes <= kMaxLanesPerBlock);
+}
+
+/// A kernel's time is the CPU's: it can't end before it did, and lasts at least the launch latency.
+OperationPtr make_launch(Context& context, std::function<void()> run) {
+  auto operation = std::make_shared<Operation>();
+  const Duration latency = machine().profile().launch_latency;
+  operation->lane = &device_of(context).kernels;
+  operation->expected = latency;
+  operation->work = [run = std::move(run), latency](Time start) {
+    wait_until(start + latency);
+    run();
+    return Clock::now();
+  };
+  return operation;
+}
+
+}  // namespace
+
+}  // namespace isthmus::emulator
+
+using namespace isthmus::emulator;
+
+// CUDA's signature.
+// NOLINTNEXTLINE(readability-function-size)
+extern "C" CUresult CUDAAPI cuLaunchKernel(CUfunction handle, unsigned int grid_x,
+                                           unsigned int grid_y, unsigned int grid_z,
+                                           unsigned int block_x, unsigned int block_y,
+                                           unsigned int block_z, unsigned int shared_bytes,
+                                           CUstream stream_handle, void** parameters,
+                                           void** extra) {
+  Call call("cuLaunchKernel");
+  return call([&] {
+    (void)shared_bytes;
+    Context& context = current_context();
+    require_launchable({grid_x, grid_y, grid_z}, {block_x, block_y, block_z});
+    Lock lock = lock_machine();
+    const StreamPtr stream = find_stream(lock, context, stream_handle);
+    const HostKernel& kernel = *machine().functions.find(handle)->kernel;
+    require(extra == nullptr && (parameters != nullptr || kernel.num_parameters == 0));
+    call.note("kernel", kernel.name).note("stream", stream->number);
+    enqueue(lock, stream, make_launch(context, kernel.bind(parameters)));
+    return CUDA_SUCCESS;
+  });
+}

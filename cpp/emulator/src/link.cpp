@@ -1,0 +1,79 @@
+#include "link.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <thread>
+
+namespace isthmus::emulator {
+namespace {
+
+/// Bytes moved between two looks at the clock.
+constexpr std::size_t kPieceBytes = 1024UL * 1024;
+/// A transfer this far ahead of its model pauses, so that its bytes arrive spread over its time.
+constexpr Duration kMaxLead = std::chrono::milliseconds(1);
+
+template <typename Word>
+bool copy_word(std::byte* target, const std::byte* source, std::size_t size_bytes) {
+  const auto addresses =
+      reinterpret_cast<std::uintptr_t>(target) | reinterpret_cast<std::uintptr_t>(source);
+  if (size_bytes != sizeof(Word) || addresses % sizeof(Word) != 0) return false;
+  const Word word = __atomic_load_n(reinterpret_cast<const Word*>(source), __ATOMIC_ACQUIRE);
+  __atomic_store_n(reinterpret_cast<Word*>(target), word, __ATOMIC_RELEASE);
+  return true;
+}
+
+/// `handle_piece(offset, piece_bytes)` does a part of the work.
+template <typename HandlePiece>
+Time take_time(std::size_t size_bytes, const Pace& pace, Time start, HandlePiece handle_piece) {
+  const Time first_byte = start + pace.latency;
+  wait_until(first_byte);
+  Duration really_spent{kNoTime};
+  for (std::size_t offset = 0; offset < size_bytes;) {
+    const std::size_t piece_bytes = std::min(kPieceBytes, size_bytes - offset);
+    const Time before = Clock::now();
+    handle_piece(offset, piece_bytes);
+    offset += piece_bytes;
+    const Time after = Clock::now();
+    really_spent += after - before;
+    const Time due = first_byte + pace.time_for(offset);
+    if (offset < size_bytes && due - after > kMaxLead) std::this_thread::sleep_until(due);
+  }
+  const Time end = first_byte + std::max(pace.time_for(size_bytes), really_spent);
+  wait_until(end);
+  return end;
+}
+
+}  // namespace
+
+Duration Pace::time_for(std::size_t size_bytes) const {
+  const std::chrono::duration<double> seconds(static_cast<double>(size_bytes) / bytes_per_s);
+  return std::chrono::duration_cast<Duration>(seconds);
+}
+
+void copy_now(std::byte* target, const std::byte* source, std::size_t size_bytes) {
+  if (copy_word<std::uint32_t>(target, source, size_bytes)) return;
+  if (copy_word<std::uint64_t>(target, source, size_bytes)) return;
+  std::memcpy(target, source, size_bytes);
+}
+
+Time move_bytes(std::byte* target, const std::byte* source, std::size_t size_bytes,
+                const Pace& pace, Time start) {
+  return take_time(size_bytes, pace, start, [&](std::size_t offset, std::size_t piece_bytes) {
+    copy_now(target + offset, source + offset, piece_bytes);
+  });
+}
+
+Time fill_bytes(std::byte* target, unsigned pattern, std::size_t pattern_bytes,
+                std::size_t size_bytes, const Pace& pace, Time start) {
+  return take_time(size_bytes, pace, start, [&](std::size_t offset, std::size_t piece_bytes) {
+    if (pattern_bytes == 1) {
+      std::memset(target + offset, static_cast<int>(pattern), piece_bytes);
+    } else {
+      std::fill_n(reinterpret_cast<std::uint32_t*>(target + offset), piece_bytes / pattern_bytes,
+                  pattern);
+    }
+  });
+}
+
+}  // namespace isthmus::emulator

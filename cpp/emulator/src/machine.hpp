@@ -1,0 +1,52 @@
+// The state of the emulated machine. One a process, never destroyed: its threads outlive main().
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <unordered_map>
+
+#include "address_map.hpp"
+#include "context.hpp"
+#include "handle_table.hpp"
+#include "kernels.hpp"
+#include "profiles.hpp"
+#include "scheduler.hpp"
+
+namespace isthmus::emulator {
+
+/// A loaded module; its kernels live in this program.
+struct Module {
+  Context* context = nullptr;
+  std::string_view stem;  ///< of the file in kernels/
+};
+
+struct Function {
+  std::shared_ptr<Module> module;
+  const HostKernel* kernel = nullptr;
+};
+
+struct Machine {
+  Machine();
+
+  const Profile& profile() const { return *active_profile.load(); }
+
+  std::atomic<const Profile*> active_profile;
+  std::atomic<bool> initialised{false};
+  Scheduler scheduler;
+
+  // Guarded by the scheduler's mutex.
+  std::array<Device, kMaxDevices> devices;
+  AddressMap addresses;
+  HandleTable<CUstream, Stream> streams;
+  HandleTable<CUevent, Event> events;
+  HandleTable<CUmodule, Module> modules;
+  HandleTable<CUfunction, Function> functions;
+  std::uint64_t num_streams_made = 0;
+};
+
+Machine& machine();
+
+/// Locks the machine's state.
+[[nodiscard]] inline Lock lock_machine() { return machine().scheduler.lock(); }
+
+}  // namespace isthmus::emulator

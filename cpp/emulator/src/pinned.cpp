@@ -1,0 +1,122 @@
+// cuMemHostAlloc, cuMemHostRegister and their ends: host memory that copies reach directly.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "call.hpp"
+#include "machine.hpp"
+#include "memory.hpp"
+
+namespace isthmus::emulator {
+namespace {
+
+constexpr unsigned int kAllocFlags =
+    CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+constexpr unsigned int kRegisterFlags =
+    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
+
+std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+std::size_t physical_bytes() {
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes();
+}
+
+/// Pinned pages are there from the start, on the node of the calling thread: populated.
+void* map_populated(std::size_t mapped_bytes) {
+  require(mapped_bytes != 0 && mapped_bytes <= physical_bytes(), CUDA_ERROR_OUT_OF_MEMORY);
+  void* memory = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  require(memory != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
+  return memory;
+}
+
+/// Whether the caller has mapped all of it: only then could a real driver pin it.
+bool is_mapped(std::uintptr_t address, std::size_t size_bytes) {
+  const std::uintptr_t first_page = address / page_bytes() * page_bytes();
+  const std::size_t num_pages = (address + size_bytes - first_page - 1) / page_bytes() + 1;
+  if (num_pages > physical_bytes() / page_bytes()) return false;
+  std::vector<unsigned char> residency(num_pages);
+  return mincore(reinterpret_cast<void*>(first_page), address + size_bytes - first_page,
+                 residency.data()) == 0;
+}
+
+void release(RangeKind kind, const void* host, CUresult unknown) {
+  Lock lock = lock_machine();
+  const std::optional<Range> range = machine().addresses.remove(address_of(host), kind);
+  if (!range) throw Refusal{unknown};
+  drain(lock, *range->context);
+  lock.unlock();
+  unmap(*range);
+}
+
+}  // namespace
+
+}  // namespace isthmus::emulator
+
+using namespace isthmus::emulator;
+
+extern "C" {
+
+CUresult CUDAAPI cuMemHostAlloc(void** host, std::size_t size_bytes, unsigned int flags) {
+  return Call("cuMemHostAlloc").note("bytes", size_bytes)([&] {
+    Context& context = current_context();
+    require(host != nullptr && (flags & ~kAllocFlags) == 0);
+    *host = nullptr;
+    if (size_bytes == 0) return CUDA_SUCCESS;
+    Range range{.kind = RangeKind::pinned, .size_bytes = size_bytes, .context = &context};
+    range.mapped_bytes = whole_pages(size_bytes);
+    *host = map_populated(range.mapped_bytes);
+    range.base = address_of(*host);
+    range.id = next_handle();
+    const Lock lock = lock_machine();
+    machine().addresses.add(range);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuMemFreeHost(void* host) {
+  return Call("cuMemFreeHost")([&] {
+    current_context();
+    if (host == nullptr) return CUDA_SUCCESS;
+    release(RangeKind::pinned, host, CUDA_ERROR_INVALID_VALUE);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuMemHostRegister(void* host, std::size_t size_bytes, unsigned int flags) {
+  return Call("cuMemHostRegister").note("bytes", size_bytes)([&] {
+    Context& context = current_context();
+    require(host != nullptr && size_bytes > 0 && (flags & ~kRegisterFlags) == 0);
+    require(is_mapped(address_of(host), size_bytes));
+    const Lock lock = lock_machine();
+    require(!machine().addresses.overlaps(address_of(host), size_bytes),
+            CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    machine().addresses.add({.kind = RangeKind::registered,
+                             .base = address_of(host),
+                             .size_bytes = size_bytes,
+                             .context = &context,
+                             .id = next_handle()});
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuMemHostUnregister(void* host) {
+  return Call("cuMemHostUnregister")([&] {
+    current_context();
+    require(host != nullptr);
+    release(RangeKind::registered, host, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned int flags) {
+  return Call("cuMemHostGetDevicePointer")([&] {
+    current_context();
+    require(device != nullptr && host != nullptr && flags == 0);
+    Lock lock = lock_machine();
+    require(host_kind(lock, host, 1) == HostKind::pinned);
+    *device = address_of(host);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"

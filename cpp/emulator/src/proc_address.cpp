@@ -1,0 +1,158 @@
+// cuGetProcAddress: the one table of what this driver has, and since which CUDA version.
+#include <algorithm>
+#include <array>
+
+#include "call.hpp"
+#include "machine.hpp"
+#include "superseded.hpp"
+
+namespace isthmus::emulator {
+namespace {
+
+struct Row {
+  std::string_view name;  ///< the public name
+  int abi;                ///< the CUDA version that gave it this signature
+  void* function;
+};
+
+#define ISTHMUS_EMULATED(symbol, abi) \
+  Row { #symbol, abi, reinterpret_cast<void*>(&(symbol)) }
+#define ISTHMUS_EMULATED_AS(name, symbol, abi) \
+  Row { #name, abi, reinterpret_cast<void*>(&(symbol)) }
+const std::array kTable{
+    ISTHMUS_EMULATED(cuInit, 2000),
+    ISTHMUS_EMULATED(cuDriverGetVersion, 2020),
+    ISTHMUS_EMULATED(cuGetErrorName, 6000),
+    ISTHMUS_EMULATED(cuGetErrorString, 6000),
+    ISTHMUS_EMULATED(cuGetProcAddress, 11030),
+    ISTHMUS_EMULATED_AS(cuGetProcAddress, cuGetProcAddress_v2, 12000),
+
+    ISTHMUS_EMULATED(cuDeviceGetCount, 2000),
+    ISTHMUS_EMULATED(cuDeviceGet, 2000),
+    ISTHMUS_EMULATED(cuDeviceGetName, 2000),
+    ISTHMUS_EMULATED(cuDeviceGetUuid, 11040),
+    ISTHMUS_EMULATED(cuDeviceGetPCIBusId, 4010),
+    ISTHMUS_EMULATED(cuDeviceGetAttribute, 2000),
+    ISTHMUS_EMULATED(cuDeviceTotalMem, 3020),
+
+    ISTHMUS_EMULATED(cuDevicePrimaryCtxRetain, 7000),
+    ISTHMUS_EMULATED(cuDevicePrimaryCtxRelease, 11000),
+    ISTHMUS_EMULATED(cuDevicePrimaryCtxGetState, 7000),
+    ISTHMUS_EMULATED(cuCtxPushCurrent, 4000),
+    ISTHMUS_EMULATED(cuCtxPopCurrent, 4000),
+    ISTHMUS_EMULATED(cuCtxGetCurrent, 4000),
+    ISTHMUS_EMULATED(cuCtxSetCurrent, 4000),
+    ISTHMUS_EMULATED(cuCtxGetDevice, 2000),
+    ISTHMUS_EMULATED(cuCtxSynchronize, 2000),
+
+    ISTHMUS_EMULATED(cuMemGetInfo, 3020),
+    ISTHMUS_EMULATED(cuMemAlloc, 3020),
+    ISTHMUS_EMULATED(cuMemFree, 3020),
+    ISTHMUS_EMULATED(cuMemGetAddressRange, 3020),
+    ISTHMUS_EMULATED(cuMemHostAlloc, 2020),
+    ISTHMUS_EMULATED(cuMemFreeHost, 2000),
+    ISTHMUS_EMULATED(cuMemHostGetDevicePointer, 3020),
+    ISTHMUS_EMULATED(cuMemHostRegister, 6050),
+    ISTHMUS_EMULATED(cuMemHostUnregister, 4000),
+    ISTHMUS_EMULATED(cuPointerGetAttribute, 4000),
+    ISTHMUS_EMULATED(cuMemGetHandleForAddressRange, 11070),
+
+    ISTHMUS_EMULATED(cuMemcpyHtoD, 3020),
+    ISTHMUS_EMULATED(cuMemcpyDtoH, 3020),
+    ISTHMUS_EMULATED(cuMemcpyHtoDAsync, 3020),
+    ISTHMUS_EMULATED(cuMemcpyDtoHAsync, 3020),
+    ISTHMUS_EMULATED(cuMemcpyDtoD, 3020),
+    ISTHMUS_EMULATED(cuMemcpyDtoDAsync, 3020),
+    ISTHMUS_EMULATED(cuMemsetD8, 3020),
+    ISTHMUS_EMULATED(cuMemsetD32, 3020),
+    ISTHMUS_EMULATED(cuMemsetD8Async, 3020),
+    ISTHMUS_EMULATED(cuMemsetD32Async, 3020),
+
+    ISTHMUS_EMULATED(cuStreamCreate, 2000),
+    ISTHMUS_EMULATED(cuStreamCreateWithPriority, 5050),
+    ISTHMUS_EMULATED(cuStreamDestroy, 4000),
+    ISTHMUS_EMULATED(cuStreamQuery, 2000),
+    ISTHMUS_EMULATED(cuStreamSynchronize, 2000),
+    ISTHMUS_EMULATED(cuStreamWaitEvent, 3020),
+    ISTHMUS_EMULATED(cuStreamWaitValue32, 11070),
+    ISTHMUS_EMULATED(cuStreamWriteValue32, 11070),
+    ISTHMUS_EMULATED(cuLaunchHostFunc, 10000),
+
+    ISTHMUS_EMULATED(cuEventCreate, 2000),
+    ISTHMUS_EMULATED(cuEventDestroy, 4000),
+    ISTHMUS_EMULATED(cuEventRecord, 2000),
+    ISTHMUS_EMULATED(cuEventRecordWithFlags, 11010),
+    ISTHMUS_EMULATED(cuEventQuery, 2000),
+    ISTHMUS_EMULATED(cuEventSynchronize, 2000),
+    ISTHMUS_EMULATED(cuEventElapsedTime, 2000),
+    ISTHMUS_EMULATED_AS(cuEventElapsedTime, cuEventElapsedTime_v2, 12080),
+
+    ISTHMUS_EMULATED(cuModuleLoadData, 2000),
+    ISTHMUS_EMULATED(cuModuleUnload, 2000),
+    ISTHMUS_EMULATED(cuModuleGetFunction, 2000),
+    ISTHMUS_EMULATED(cuLaunchKernel, 4000),
+};
+#undef ISTHMUS_EMULATED
+#undef ISTHMUS_EMULATED_AS
+
+bool missing_here(std::string_view name) {
+  const bool memory_operation = name == "cuStreamWaitValue32" || name == "cuStreamWriteValue32";
+  const bool absent = memory_operation && !machine().profile().stream_memory_operations;
+  return absent || faults().hidden(name);
+}
+
+struct Answer {
+  void* function = nullptr;
+  CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+};
+
+/// The newest function of that name whose signature `version` already knows.
+Answer look_up(std::string_view name, int version) {
+  Answer answer;
+  if (missing_here(name)) return answer;
+  int newest_abi = 0;
+  for (const Row& row : kTable) {
+    if (row.name != name) continue;
+    if (answer.function == nullptr) answer.status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+    if (row.abi > version || row.abi <= newest_abi) continue;
+    newest_abi = row.abi;
+    answer = {row.function, CU_GET_PROC_ADDRESS_SUCCESS};
+  }
+  return answer;
+}
+
+Answer checked_look_up(const char* symbol, void** function, int version, cuuint64_t flags) {
+  require(symbol != nullptr && function != nullptr &&
+          flags <= CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+  require(version <= machine().profile().driver_version);
+  const Answer answer = look_up(symbol, version);
+  *function = answer.function;
+  return answer;
+}
+
+}  // namespace
+
+}  // namespace isthmus::emulator
+
+using namespace isthmus::emulator;
+
+extern "C" {
+
+CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** function, int version,
+                                     cuuint64_t flags, CUdriverProcAddressQueryResult* status) {
+  return Call("cuGetProcAddress")([&] {
+    const Answer answer = checked_look_up(symbol, function, version, flags);
+    if (status != nullptr) *status = answer.status;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuGetProcAddress(const char* symbol, void** function, int version,
+                                  cuuint64_t flags) {
+  return Call("cuGetProcAddress")([&] {
+    const Answer answer = checked_look_up(symbol, function, version, flags);
+    return answer.function != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,75 @@
+#include "profiles.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace isthmus::emulator {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr std::size_t kMiB = 1024UL * 1024;
+constexpr std::size_t kGiB = 1024 * kMiB;
+
+/// The default. Slow enough that the memcpy behind every copy keeps up with it on a laptop.
+constexpr Profile kSmall{
+    .name = "small",
+    .summary = "one GPU behind a small link: 3 GB/s pinned, 1 GB/s pageable (default)",
+    .device_name = "Isthmus Emulated GPU (small link)",
+    .num_devices = 1,
+    .driver_version = 13000,
+    .memory_bytes = 6 * kGiB,
+    .pinned_bytes_per_s = 3e9,
+    .pageable_bytes_per_s = 1e9,
+    .device_bytes_per_s = 20e9,
+    .copy_latency = microseconds(10),
+    .launch_latency = microseconds(5),
+    .stream_memory_operations = true,
+};
+
+/// `small` with a few things changed.
+template <typename Change>
+constexpr Profile like_small(std::string_view name, std::string_view summary, Change change) {
+  Profile profile = kSmall;
+  profile.name = name;
+  profile.summary = summary;
+  change(profile);
+  return profile;
+}
+
+constexpr std::array kProfiles{
+    kSmall,
+    like_small("two-gpus", "two such GPUs, each with its own link",
+               [](Profile& p) { p.num_devices = 2; }),
+    like_small("no-gpu", "a driver without a device: cuInit fails with CUDA_ERROR_NO_DEVICE",
+               [](Profile& p) { p.num_devices = 0; }),
+    like_small("old-driver", "a driver of CUDA 11.8, older than Isthmus works with",
+               [](Profile& p) { p.driver_version = 11080; }),
+    like_small("tiny-memory", "64 MiB of device memory, to run out of",
+               [](Profile& p) { p.memory_bytes = 64 * kMiB; }),
+    like_small("no-stream-memory-operations", "without cuStreamWaitValue32, as on some systems",
+               [](Profile& p) { p.stream_memory_operations = false; }),
+    // The figures of an H100 SXM on PCIe 5.0 x16 (shared/DESIGN.md, "Figures from real hardware").
+    // One memcpy of this machine is usually slower than such a link, and real time then counts.
+    like_small("h100-pcie5", "a fast link, 55 GB/s pinned; bounded by this machine's own memcpy",
+               [](Profile& p) {
+                 p.device_name = "Isthmus Emulated GPU (fast link)";
+                 p.memory_bytes = 80 * kGiB;
+                 p.pinned_bytes_per_s = 55e9;
+                 p.pageable_bytes_per_s = 7.4e9;
+                 p.device_bytes_per_s = 2e12;
+                 p.copy_latency = microseconds(5);
+                 p.launch_latency = microseconds(3);
+               }),
+};
+
+}  // namespace
+
+std::span<const Profile> all_profiles() { return kProfiles; }
+
+const Profile* find_profile(std::string_view name) {
+  const auto* found = std::ranges::find(kProfiles, name, &Profile::name);
+  return found == kProfiles.end() ? nullptr : found;
+}
+
+}  // namespace isthmus::emulator

@@ -1,0 +1,21 @@
+// How the inside of the emulator says no: thrown, and turned into a CUresult at the exported
+// function.
+#pragma once
+
+#include <exception>
+
+#include "cuda_api.hpp"
+
+namespace isthmus::emulator {
+
+struct Refusal : std::exception {
+  explicit Refusal(CUresult result) : code(result) {}
+  CUresult code;
+};
+
+/// Throws CUDA_ERROR_INVALID_VALUE unless `valid`.
+inline void require(bool valid, CUresult code = CUDA_ERROR_INVALID_VALUE) {
+  if (!valid) throw Refusal{code};
+}
+
+}  // namespace isthmus::emulator

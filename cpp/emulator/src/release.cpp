@@ -1,0 +1,32 @@
+#include "release.hpp"
+
+#include "machine.hpp"
+#include "memory.hpp"
+
+namespace isthmus::emulator {
+namespace {
+
+void forget_handles(const Context& context) {
+  const auto of_context = [&](const auto& object) { return object.context == &context; };
+  Machine& state = machine();
+  state.functions.remove_if([&](const Function& each) { return of_context(*each.module); });
+  state.modules.remove_if(of_context);
+  state.events.remove_if(of_context);
+  state.streams.remove_if(of_context);
+}
+
+}  // namespace
+
+void release_everything(Lock& lock, Context& context) {
+  context.closing = true;
+  drain(lock, context);
+  context.closing = false;
+  if (context.num_retained > 0) return;  // somebody came back meanwhile
+  forget_handles(context);
+  const std::vector<Range> ranges = machine().addresses.remove_all_of(context);
+  device_of(context).used_bytes = 0;
+  lock.unlock();
+  for (const Range& range : ranges) unmap(range);
+}
+
+}  // namespace isthmus::emulator

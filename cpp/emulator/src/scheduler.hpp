@@ -1,0 +1,65 @@
+// Decides what runs when: the graph of operations, and the threads that wait for it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "lane.hpp"
+#include "operation.hpp"
+
+namespace isthmus::emulator {
+
+using Lock = std::unique_lock<std::mutex>;
+
+/// Locks, spinning a little first: the mutex is held for less than a microsecond at a time, and a
+/// thread that sleeps for it would lose every race against a caller that polls cuEventQuery.
+void acquire(Lock& lock);
+
+/// Who starts the work of a new operation.
+enum class Worker {
+  engine,  ///< the lane's thread, woken now
+  caller,  ///< the caller, who waits for it next, if the lane is free; spares waking a thread
+};
+
+class Scheduler {
+public:
+  /// Locks every operation, lane, stream, event and table of the emulator.
+  [[nodiscard]] Lock lock() {
+    Lock lock(mutex_, std::defer_lock);
+    acquire(lock);
+    return lock;
+  }
+
+  /// Adds an operation that starts after all of `after`; null and finished ones don't count.
+  void submit(Lock& lock, const OperationPtr& operation, const std::vector<OperationPtr>& after,
+              Worker worker = Worker::engine);
+
+  /// Blocks until `operation` (may be null) is done; does its stream's work on this thread where it
+  /// can. Releases the lock meanwhile.
+  void wait(Lock& lock, const OperationPtr& operation);
+
+  /// Does the work of an operation taken from its lane, then everything that follows from its end.
+  void run(Lock& lock, const OperationPtr& operation);
+
+private:
+  void start(const OperationPtr& operation, Worker worker, std::vector<OperationPtr>& finished);
+  void finish(const OperationPtr& operation, Time end);
+  OperationPtr helpable(const Operation& awaited);
+  void await_progress(Lock& lock, const Operation& awaited);
+  void poll_forever();
+  void watch(const OperationPtr& operation);
+  void note_progress();
+
+  std::mutex mutex_;
+  std::condition_variable finished_;        ///< an operation finished
+  std::atomic<std::uint64_t> progress_{0};  ///< counts starts and ends, for those who spin
+  std::vector<Lane*> lanes_;                ///< every lane that ever had work
+  std::vector<OperationPtr> polled_;        ///< waiting for `satisfied`
+  std::condition_variable polls_came_;
+  bool poller_started_ = false;
+};
+
+}  // namespace isthmus::emulator

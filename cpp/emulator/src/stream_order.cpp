@@ -1,0 +1,59 @@
+// CUDA's rules of order: streams, the legacy default stream, and what an idle stream is.
+#include "context.hpp"
+#include "machine.hpp"
+#include "stream.hpp"
+
+namespace isthmus::emulator {
+namespace {
+
+constexpr unsigned kTurnsBeforeNotReady = 8;
+
+bool is_default(const Stream& stream) { return &stream == stream.context->default_stream.get(); }
+
+void add_blocking_streams(const Context& context, std::vector<OperationPtr>& last) {
+  machine().streams.for_each([&](const StreamPtr& stream) {
+    if (stream->context == &context && stream->blocking) last.push_back(stream->last);
+  });
+  last.insert(last.end(), context.orphans.begin(), context.orphans.end());
+}
+
+}  // namespace
+
+StreamPtr find_stream(Lock& lock, Context& context, CUstream handle) {
+  (void)lock;
+  if (handle == nullptr || handle == CU_STREAM_LEGACY) return context.default_stream;
+  StreamPtr stream = machine().streams.find(handle);
+  require(stream->context == &context, CUDA_ERROR_INVALID_HANDLE);
+  return stream;
+}
+
+std::vector<OperationPtr> unfinished(Lock& lock, const Stream& stream) {
+  (void)lock;
+  std::vector<OperationPtr> last{stream.last};
+  if (is_default(stream)) add_blocking_streams(*stream.context, last);
+  return last;
+}
+
+void enqueue(Lock& lock, const StreamPtr& stream, const OperationPtr& operation,
+             const OperationPtr& also_after, Worker worker) {
+  std::vector<OperationPtr> after = unfinished(lock, *stream);
+  if (!is_default(*stream) && stream->blocking) {
+    after.push_back(stream->context->default_stream->last);
+  }
+  after.push_back(also_after);
+  operation->stream = stream.get();
+  machine().scheduler.submit(lock, operation, after, worker);
+  stream->last = operation;
+}
+
+CUresult query_result(Lock& lock, bool ready) {
+  lock.unlock();
+  for (unsigned turn = 0; turn < kTurnsBeforeNotReady && !ready; ++turn) spin_once();
+  return ready ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+void drain(Lock& lock, const Stream& stream) {
+  for (const OperationPtr& each : unfinished(lock, stream)) machine().scheduler.wait(lock, each);
+}
+
+}  // namespace isthmus::emulator

@@ -1,0 +1,41 @@
+// How callers wait for operations: by doing the work themselves, by spinning, by sleeping.
+#include <utility>
+
+#include "scheduler.hpp"
+
+namespace isthmus::emulator {
+
+void Scheduler::wait(Lock& lock, const OperationPtr& operation) {
+  while (operation != nullptr && !operation->done) {
+    if (const OperationPtr mine = helpable(*operation)) {
+      run(lock, mine);
+    } else {
+      await_progress(lock, *operation);
+    }
+  }
+}
+
+/// A caller does only work that it waits for anyway: the head of its own stream.
+OperationPtr Scheduler::helpable(const Operation& awaited) {
+  for (Lane* lane : lanes_) {
+    if (OperationPtr mine = lane->take_for(awaited.stream)) return mine;
+  }
+  return nullptr;
+}
+
+/// Returns after something started or ended. Sleeps if that is known to be far away; else spins
+/// first.
+void Scheduler::await_progress(Lock& lock, const Operation& awaited) {
+  if (awaited.expected_end != Time::max() && awaited.expected_end - Clock::now() > kSpin) {
+    finished_.wait_until(lock, awaited.expected_end - kSpin);
+    return;
+  }
+  const std::uint64_t seen = progress_.load(std::memory_order_acquire);
+  const auto moved = [&] { return progress_.load(std::memory_order_acquire) != seen; };
+  lock.unlock();
+  spin_until(moved, 2 * kSpin);
+  acquire(lock);
+  finished_.wait(lock, moved);
+}
+
+}  // namespace isthmus::emulator

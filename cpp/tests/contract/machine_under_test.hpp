@@ -1,0 +1,163 @@
+// What the contract is checked on: the driver that ISTHMUS_DRIVER names, real or emulated.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <isthmus/errors.hpp>
+
+#include "driver/driver.hpp"
+
+namespace isthmus::contract {
+
+inline constexpr std::size_t kKiB = 1024;
+inline constexpr std::size_t kMiB = 1024 * kKiB;
+
+/// A flag in pinned memory that streams can be made to wait for. Opens when it goes out of scope,
+/// so that a failing test doesn't leave a stream blocked.
+class Gate {
+public:
+  Gate(const Driver& driver, std::uint32_t* flag, CUdeviceptr device_flag)
+      : driver_(driver), flag_(flag), device_flag_(device_flag) {
+    set(0);
+  }
+  ~Gate() { open(); }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  /// Blocks `stream` from here on until the flag is 1 or more.
+  void hold(CUstream stream) { hold(stream, 1, CU_STREAM_WAIT_VALUE_GEQ); }
+  void hold(CUstream stream, std::uint32_t value, unsigned int condition) {
+    driver_.call(symbol::stream_wait_value32)(stream, device_flag_, value, condition);
+  }
+  void open() { set(kOpen); }
+  void set(std::uint32_t value) {
+    std::atomic_ref<std::uint32_t>(*flag_).store(value, std::memory_order_release);
+  }
+
+  /// Satisfies every condition that the tests wait for.
+  static constexpr std::uint32_t kOpen = 1;
+
+private:
+  const Driver& driver_;
+  std::uint32_t* flag_;
+  CUdeviceptr device_flag_;
+};
+
+/// A test with a current context, and things that are gone after it.
+class MachineUnderTest : public testing::Test {
+protected:
+  /// The driver of the whole program. Skips nothing by itself: see SetUp.
+  static const Driver& driver() {
+    static const Driver opened = Driver::open();
+    return opened;
+  }
+
+  /// Keeps the primary context alive for the whole program: making one takes 0.2 s on a real
+  /// device.
+  static void SetUpTestSuite() {
+    static const bool kept = [] {
+      CUcontext context = nullptr;
+      return driver().device_count() > 0 &&
+             driver().raw(symbol::primary_ctx_retain)(&context, 0) == CUDA_SUCCESS;
+    }();
+    (void)kept;
+  }
+
+  void SetUp() override {
+    if (driver().device_count() == 0) GTEST_SKIP() << "the driver has no device";
+    driver().call(symbol::primary_ctx_retain)(&context_, 0);
+    driver().call(symbol::ctx_push_current)(context_);
+  }
+
+  void TearDown() override {
+    if (context_ == nullptr) return;
+    EXPECT_EQ(driver().raw(symbol::ctx_synchronize)(), CUDA_SUCCESS);
+    while (!cleanup_.empty()) {
+      cleanup_.back()();
+      cleanup_.pop_back();
+    }
+    CUcontext popped = nullptr;
+    EXPECT_EQ(driver().raw(symbol::ctx_pop_current)(&popped), CUDA_SUCCESS);
+    EXPECT_EQ(driver().raw(symbol::primary_ctx_release)(0), CUDA_SUCCESS);
+  }
+
+  CUcontext context() const { return context_; }
+
+  CUdeviceptr device_memory(std::size_t size_bytes) {
+    CUdeviceptr address = 0;
+    driver().call(symbol::mem_alloc)(&address, size_bytes);
+    at_end([=] { return driver().raw(symbol::mem_free)(address); });
+    return address;
+  }
+
+  /// Pinned, and zero.
+  template <typename Value = std::uint8_t>
+  Value* pinned_memory(std::size_t count) {
+    void* host = nullptr;
+    driver().call(symbol::mem_host_alloc)(&host, count * sizeof(Value), 0u);
+    at_end([=] { return driver().raw(symbol::mem_free_host)(host); });
+    std::uninitialized_value_construct_n(static_cast<Value*>(host), count);
+    return static_cast<Value*>(host);
+  }
+
+  CUstream stream(unsigned int flags = CU_STREAM_NON_BLOCKING) {
+    CUstream made = nullptr;
+    driver().call(symbol::stream_create)(&made, flags);
+    at_end([=] { return driver().raw(symbol::stream_destroy)(made); });
+    return made;
+  }
+
+  CUevent event(unsigned int flags = CU_EVENT_DEFAULT) {
+    CUevent made = nullptr;
+    driver().call(symbol::event_create)(&made, flags);
+    at_end([=] { return driver().raw(symbol::event_destroy)(made); });
+    return made;
+  }
+
+  CUdeviceptr device_pointer(void* pinned) {
+    CUdeviceptr address = 0;
+    driver().call(symbol::mem_host_get_device_pointer)(&address, pinned, 0u);
+    return address;
+  }
+
+  /// A gate; declare it after everything that waits for it, so that it opens first.
+  Gate gate() {
+    auto* flag = pinned_memory<std::uint32_t>(1);
+    return {driver(), flag, device_pointer(flag)};
+  }
+
+  void synchronize(CUstream stream) { driver().call(symbol::stream_synchronize)(stream); }
+  CUresult query(CUstream stream) { return driver().raw(symbol::stream_query)(stream); }
+  float milliseconds_between(CUevent first, CUevent last) {
+    float milliseconds = -1;
+    driver().call(symbol::event_elapsed_time)(&milliseconds, first, last);
+    return milliseconds;
+  }
+
+  /// Bytes that differ from their neighbours, and for each seed from those of the others.
+  static std::vector<std::uint8_t> pattern(std::size_t size_bytes, unsigned seed) {
+    std::vector<std::uint8_t> bytes(size_bytes);
+    std::uint32_t state = seed * 2654435761u + 1;
+    for (std::uint8_t& byte : bytes) {
+      state = state * 1664525u + 1013904223u;
+      byte = static_cast<std::uint8_t>(state >> 24);
+    }
+    return bytes;
+  }
+
+private:
+  void at_end(std::function<CUresult()> release) {
+    cleanup_.emplace_back([=] { EXPECT_EQ(release(), CUDA_SUCCESS); });
+  }
+
+  CUcontext context_ = nullptr;
+  std::vector<std::function<void()>> cleanup_;
+};
+
+}  // namespace isthmus::contract
