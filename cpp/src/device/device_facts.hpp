@@ -19,7 +19,7 @@ struct DeviceFacts {
   int num_multiprocessors = 0;
   int num_copy_engines = 0;
   int l2_cache_bytes = 0;
-  bool stream_memory_operations = false;  ///< cuStreamWaitValue32 works on this device
+  bool stream_memory_operations = false;  ///< the driver has cuStreamWaitValue32
 };
 
 /// Reads the facts of device `ordinal`.

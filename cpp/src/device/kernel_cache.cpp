@@ -64,11 +64,9 @@ void KernelCache::store(const std::string& key, const KernelImage& image) const 
     file << header_of(key, fnv1a(image));
     file.write(image.data(), static_cast<std::streamsize>(image.size()));
     file.close();
-    if (file) {
-      std::filesystem::rename(temporary, file_of(key));
-    } else {
-      std::filesystem::remove(temporary);
-    }
+    std::error_code refused;
+    if (file) std::filesystem::rename(temporary, file_of(key), refused);
+    if (!file || refused) std::filesystem::remove(temporary, refused);
   } catch (...) {  // NOLINT(bugprone-empty-catch): see the header: not caching is not an error
   }
 }

@@ -27,12 +27,11 @@ public:
   /// arguments   must have exactly the kernel's parameter types
   /// The caller holds a CurrentContext. Throws DriverError if the launch is refused.
   template <typename... Arguments>
-  void launch(const Stream& stream, unsigned num_blocks, unsigned block_lanes,
+  void launch(CUstream stream, unsigned num_blocks, unsigned block_lanes,
               Arguments... arguments) const {
     std::array<void*, sizeof...(Arguments)> pointers{&arguments...};
     driver_.call(symbol::launch_kernel)(function_, num_blocks, 1U, 1U, block_lanes, 1U, 1U, 0U,
-                                        stream.handle(), pointers.data(),
-                                        static_cast<void**>(nullptr));
+                                        stream, pointers.data(), static_cast<void**>(nullptr));
   }
 
 private:

@@ -90,8 +90,17 @@ private:
                         state_.path + " and the loaded kernel module are of different versions",
                         "a reboot, or a reload of the nvidia kernel module");
     }
-    throw DriverError(result, "CUresult", "cuInit",
+    throw DriverError(result, error_name(result), "cuInit",
                       "the driver at " + state_.path + " would not start");
+  }
+
+  /// By the exported function, which works without cuInit; a driver broken enough may lack even
+  /// that.
+  std::string error_name(CUresult result) const {
+    const char* name = nullptr;
+    auto* get_name = reinterpret_cast<PFN_cuGetErrorName_v6000>(dlsym(library_, "cuGetErrorName"));
+    if (get_name != nullptr) get_name(result, &name);
+    return name != nullptr ? name : "unknown error";
   }
 
   void check_version() {

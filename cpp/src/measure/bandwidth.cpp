@@ -5,7 +5,7 @@
 #include <isthmus/errors.hpp>
 
 #include "measure/gate.hpp"
-#include "measure/sampling.hpp"
+#include "measure/verified_sampling.hpp"
 
 namespace isthmus::measure {
 namespace {
@@ -42,20 +42,19 @@ public:
         gate_(buffers.context(), kernels, options.gate_timeout),
         warm_up_copies_(options.size_bytes < kNoWarmUpBytes ? kWarmUpCopies : 0) {}
 
-  void run(const BandwidthOptions& options, Measurement& measurement) {
+  void run(VerifiedSampling& sampling, Measurement& measurement) {
     measurement.first_call_seconds = timed_copy(copy_, stream_);
     // A copy that fills a sample by itself is not repeated: there are gigabytes to wait for.
     num_copies_ = std::min<std::size_t>(4, copies_for(measurement.first_call_seconds));
     // Two voided samples: the first pays for lazy loading, the second says how long a copy takes.
     one_sample();
     num_copies_ = copies_for(one_sample());
-    measurement.samples.push_back(
-        sample(options.stopping, kMetric, num_copies_, [this] { return one_sample(); }));
+    sampling.add(measurement, kMetric, num_copies_, [this] { return one_sample(); });
   }
 
 private:
   double one_sample() {
-    gate_.hold(stream_);
+    gate_.hold(stream_.handle());
     for (std::size_t i = 0; i < warm_up_copies_; ++i) copy_.enqueue(stream_.handle());
     first_.record(stream_.handle());
     for (std::size_t i = 0; i < num_copies_; ++i) copy_.enqueue(stream_.handle());
@@ -78,7 +77,7 @@ private:
 /// time. The wait is needed because a small pageable copy may return while the bytes are still on
 /// their way.
 void run_unblocked(const CopyBuffers& buffers, const BandwidthOptions& options,
-                   Measurement& measurement) {
+                   VerifiedSampling& sampling, Measurement& measurement) {
   const Copy copy(buffers, options.direction, options.size_bytes);
   const auto finish = buffers.context().driver().call(symbol::stream_synchronize);
   const auto one_sample = [&] {
@@ -88,7 +87,7 @@ void run_unblocked(const CopyBuffers& buffers, const BandwidthOptions& options,
     return seconds_since(start);
   };
   measurement.first_call_seconds = one_sample();
-  measurement.samples.push_back(sample(options.stopping, kMetric, 1, one_sample));
+  sampling.add(measurement, kMetric, 1, one_sample);
 }
 
 }  // namespace
@@ -99,15 +98,17 @@ Measurement measure_bandwidth(CopyBuffers& buffers, const Kernels* kernels,
     throw UsageError(
         "pageable copies synchronise inside and can't run behind a gate: measure them unblocked");
   }
-  buffers.prepare(options.direction, options.size_bytes, kernels);
+  buffers.check_size(options.size_bytes);
+  buffers.prepare(kernels);
   const CurrentContext current(buffers.context());
+  VerifiedSampling sampling(buffers, kernels, options.direction, options.size_bytes,
+                            options.stopping);
   Measurement measurement;
   if (options.blocked) {
-    BlockedLoop(buffers, kernels, options).run(options, measurement);
+    BlockedLoop(buffers, kernels, options).run(sampling, measurement);
   } else {
-    run_unblocked(buffers, options, measurement);
+    run_unblocked(buffers, options, sampling, measurement);
   }
-  measurement.verified_on = buffers.verify(options.direction, options.size_bytes, kernels);
   return measurement;
 }
 

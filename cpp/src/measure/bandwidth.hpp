@@ -22,9 +22,8 @@ struct BandwidthOptions {
 
 /// Measures one size in one direction. Yields one metric, "copy_time": seconds for one copy.
 ///
-/// Preparation, in order: source filled, target poisoned, one copy timed by the CPU clock
-/// (first_call_seconds), the samples, the target verified. CPU caches are warm: the same buffer
-/// every time.
+/// In order: source filled, one copy timed by the CPU clock (first_call_seconds), target poisoned,
+/// the samples, target verified. CPU caches are warm: the same buffer every time.
 ///
 /// kernels   null: prepared and verified from the host
 /// Throws    UsageError (size, blocked with pageable memory), Unavailable (no gate on this device),

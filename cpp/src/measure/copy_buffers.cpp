@@ -36,12 +36,6 @@ unsigned blocks_for(const Context& context) {
   return 8U * static_cast<unsigned>(std::max(1, context.device().num_multiprocessors));
 }
 
-void check_size(std::size_t size_bytes, std::size_t limit_bytes) {
-  if (size_bytes > 0 && size_bytes <= limit_bytes) return;
-  throw UsageError("copy of " + std::to_string(size_bytes) + " bytes: the buffers hold 1 to " +
-                   std::to_string(limit_bytes));
-}
-
 }  // namespace
 
 CopyBuffers::CopyBuffers(const Context& context, HostMemory memory, std::size_t size_bytes,
@@ -68,29 +62,37 @@ std::map<int, std::size_t> CopyBuffers::host_pages_by_node() const {
   return host::pages_by_node(host(), size_bytes());
 }
 
-void CopyBuffers::refill(const Kernels* kernels) {
+void CopyBuffers::check_size(std::size_t bytes) const {
+  if (bytes > 0 && bytes <= size_bytes()) return;
+  throw UsageError("copy of " + std::to_string(bytes) + " bytes: the buffers hold 1 to " +
+                   std::to_string(size_bytes()));
+}
+
+void CopyBuffers::prepare(const Kernels* kernels) {
+  if (at_rest_) return;
   const Driver& driver = context_.driver();
+  const CurrentContext current(context_);
   host::fill_pattern(host(), size_bytes(), seed_);
   if (kernels != nullptr) {
     const Kernel fill = kernels->get("pattern", "isthmus_pattern_fill");
-    fill.launch(stream_, blocks_for(context_), kBlockLanes, device(),
+    fill.launch(stream_.handle(), blocks_for(context_), kBlockLanes, device(),
                 static_cast<unsigned long long>(size_bytes()),
                 static_cast<unsigned long long>(seed_));
   } else {
     driver.call(symbol::memcpy_htod_async)(device(), host(), size_bytes(), stream_.handle());
   }
   stream_.synchronize();
+  at_rest_ = true;
 }
 
-void CopyBuffers::prepare(Direction direction, std::size_t bytes, const Kernels* kernels) {
-  check_size(bytes, size_bytes());
-  const CurrentContext current(context_);
-  if (!at_rest_) refill(kernels);
+void CopyBuffers::poison(Direction direction, std::size_t bytes) {
+  check_size(bytes);
   at_rest_ = false;
   if (direction == Direction::device_to_host) {
     std::memset(host(), kPoison, bytes);
     return;
   }
+  const CurrentContext current(context_);
   context_.driver().call(symbol::memset_d8_async)(device(), static_cast<unsigned char>(kPoison),
                                                   bytes, stream_.handle());
   stream_.synchronize();
@@ -120,7 +122,7 @@ std::uint64_t CopyBuffers::device_mismatches(std::size_t bytes, const Kernels& k
   driver.call(symbol::memset_d8_async)(count.pointer(), static_cast<unsigned char>(0),
                                        count.size_bytes(), stream_.handle());
   const Kernel check = kernels.get("pattern", "isthmus_pattern_check");
-  check.launch(stream_, blocks_for(context_), kBlockLanes, device(),
+  check.launch(stream_.handle(), blocks_for(context_), kBlockLanes, device(),
                static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(seed_),
                count.pointer());
   stream_.synchronize();

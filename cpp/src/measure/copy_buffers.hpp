@@ -18,8 +18,9 @@ enum class HostMemory { pinned, pageable };
 
 /// Buffers of one size on both sides of the link.
 ///
-/// Every measurement runs between prepare() and verify(): the target is poisoned before, and must
-/// hold the pattern again after. Not to be used by two threads at once.
+/// A measurement calls prepare() once; then, for every set of samples, poison() before and verify()
+/// after: the target must hold the pattern again, brought there by the samples themselves. Not to
+/// be used by two threads at once.
 class CopyBuffers {
 public:
   /// size_bytes   > 0, of each side
@@ -38,12 +39,18 @@ public:
   /// Sampled host pages by NUMA node; empty where the kernel won't say.
   std::map<int, std::size_t> host_pages_by_node() const;
 
-  /// Makes the source hold the pattern and poisons the first `size_bytes` of the target. Waits for
-  /// it.
+  /// Throws UsageError unless 1 <= size_bytes <= the buffers' size.
+  void check_size(std::size_t size_bytes) const;
+
+  /// Makes both sides hold the pattern, if they don't. Waits for it.
   ///
   /// kernels   null: the device side is filled by a copy instead of a kernel
+  void prepare(const Kernels* kernels);
+
+  /// Overwrites the first `size_bytes` of the target with what isn't the pattern. Waits for it.
+  ///
   /// Throws    UsageError if `size_bytes` is 0 or more than the buffers have.
-  void prepare(Direction direction, std::size_t size_bytes, const Kernels* kernels);
+  void poison(Direction direction, std::size_t size_bytes);
 
   /// Checks the first `size_bytes` of the target against the pattern. All copies must be complete.
   ///
@@ -56,7 +63,6 @@ public:
   void disturb() noexcept { at_rest_ = false; }
 
 private:
-  void refill(const Kernels* kernels);
   std::uint64_t device_mismatches(std::size_t size_bytes, const Kernels& kernels) const;
   std::uint64_t device_mismatches_on_host(std::size_t size_bytes) const;
 

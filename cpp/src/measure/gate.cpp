@@ -7,28 +7,46 @@
 namespace isthmus::measure {
 namespace {
 
-std::optional<Kernel> gate_kernel(const Context& context, const Kernels* kernels) {
-  if (context.device().stream_memory_operations) return std::nullopt;
+std::atomic_ref<std::uint32_t> flag_of(const PinnedBuffer& buffer) {
+  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(buffer.data()));
+}
+
+/// Waits on a stream of its own for a value that is there already. The symbol alone is no promise:
+/// cuda.h lets the device refuse with CUDA_ERROR_NOT_SUPPORTED.
+bool streams_can_wait(const Context& context, const PinnedBuffer& flag) {
+  const Driver& driver = context.driver();
+  if (!driver.has(symbol::stream_wait_value32)) return false;
+  flag_of(flag).store(0);
+  const CUdeviceptr address = flag.device_pointer();
+  const CurrentContext current(context);
+  const Stream stream(context);
+  const CUresult result = driver.raw(symbol::stream_wait_value32)(stream.handle(), address, 0U,
+                                                                  CU_STREAM_WAIT_VALUE_GEQ);
+  if (result == CUDA_ERROR_NOT_SUPPORTED) return false;
+  driver.check(result, symbol::stream_wait_value32.name);
+  stream.synchronize();
+  return true;
+}
+
+std::optional<Kernel> gate_kernel(const Context& context, const Kernels* kernels,
+                                  const PinnedBuffer& flag) {
+  if (streams_can_wait(context, flag)) return std::nullopt;
   if (kernels == nullptr) {
-    throw Unavailable("blocked bandwidth loop",
+    throw Unavailable("gate in a stream",
                       "this device has no stream memory operations and there are no kernels",
                       "cuStreamWaitValue32, or NVRTC");
   }
   return kernels->get("gate", "isthmus_gate");
 }
 
-std::atomic_ref<std::uint32_t> flag_of(const PinnedBuffer& buffer) {
-  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(buffer.data()));
-}
-
 }  // namespace
 
 Gate::Gate(const Context& context, const Kernels* kernels, std::chrono::duration<double> timeout)
     : context_(context),
-      kernel_(gate_kernel(context, kernels)),
       timeout_(timeout),
       flag_(context, sizeof(std::uint32_t)),
-      flag_on_device_(flag_.device_pointer()) {
+      flag_on_device_(flag_.device_pointer()),
+      kernel_(gate_kernel(context, kernels, flag_)) {
   if (!(timeout.count() > 0)) throw UsageError("gate timeout must be more than 0 seconds");
   flag_of(flag_).store(0);
   watchdog_ = std::thread(&Gate::watch, this);
@@ -44,7 +62,7 @@ Gate::~Gate() {
   watchdog_.join();
 }
 
-void Gate::hold(const Stream& stream) {
+void Gate::hold(CUstream stream) {
   {
     const std::scoped_lock lock(mutex_);
     ++round_;
@@ -56,10 +74,10 @@ void Gate::hold(const Stream& stream) {
   enqueue_wait(stream);
 }
 
-void Gate::enqueue_wait(const Stream& stream) {
+void Gate::enqueue_wait(CUstream stream) {
   if (!kernel_) {
     context_.driver().call(symbol::stream_wait_value32)(
-        stream.handle(), flag_on_device_, round_, static_cast<unsigned>(CU_STREAM_WAIT_VALUE_GEQ));
+        stream, flag_on_device_, round_, static_cast<unsigned>(CU_STREAM_WAIT_VALUE_GEQ));
     return;
   }
   // The kernel has a deadline of its own, past the watchdog's: even a dead process can't hang the

@@ -32,7 +32,7 @@ public:
 
   /// Blocks `stream` from here on. Returns at once. Throws DriverError; then the stream is not
   /// blocked.
-  void hold(const Stream& stream);
+  void hold(CUstream stream);
 
   /// Lets the stream go. Throws TimedOut if the watchdog had to.
   void release();
@@ -40,13 +40,13 @@ public:
 private:
   void watch();
   void open() noexcept;
-  void enqueue_wait(const Stream& stream);
+  void enqueue_wait(CUstream stream);
 
   Context context_;
-  std::optional<Kernel> kernel_;
   std::chrono::duration<double> timeout_;
   PinnedBuffer flag_;
   CUdeviceptr flag_on_device_;
+  std::optional<Kernel> kernel_;  ///< null: cuStreamWaitValue32 does it
   std::uint32_t round_ = 0;
 
   std::mutex mutex_;

@@ -1,6 +1,11 @@
 #include "measure/latency.hpp"
 
-#include "measure/sampling.hpp"
+#include <optional>
+
+#include <isthmus/errors.hpp>
+
+#include "measure/gate.hpp"
+#include "measure/verified_sampling.hpp"
 #include "measure/visibility.hpp"
 
 namespace isthmus::measure {
@@ -60,49 +65,86 @@ double back_to_back(const Request& request) {
   return seconds_since(start) / static_cast<double>(kBackToBack);
 }
 
-/// Device clock between two events with `between()` in the middle.
-template <typename Between>
-double event_delta(const Context& context, const Request& request, const Event& first,
-                   const Event& last, Between between) {
-  first.record(request.stream());
-  between();
-  last.record(request.stream());
-  last.synchronize();
-  return elapsed_seconds(context, first, last);
+/// Device clock between two events, with a copy between them or with nothing.
+///
+/// What can wait behind a gate does, so that the time the CPU takes to ask is not between the
+/// events. A blocking copy can't: there the device's clock also sees the CPU working.
+class EventPair {
+public:
+  EventPair(const CopyBuffers& buffers, const Kernels* kernels, const LatencyOptions& options)
+      : context_(buffers.context()), first_(context_), last_(context_) {
+    if (can_wait(buffers, options)) gate_.emplace(context_, kernels, options.answer_timeout);
+  }
+
+  static bool can_wait(const CopyBuffers& buffers, const LatencyOptions& options) {
+    return options.method == Method::async && buffers.host_memory() == HostMemory::pinned;
+  }
+
+  template <typename Between>
+  double seconds(const Request& request, Between between) {
+    if (gate_) gate_->hold(request.stream());
+    first_.record(request.stream());
+    between();
+    last_.record(request.stream());
+    if (gate_) gate_->release();
+    last_.synchronize();
+    return elapsed_seconds(context_, first_, last_);
+  }
+
+private:
+  Context context_;
+  Event first_;
+  Event last_;
+  std::optional<Gate> gate_;
+};
+
+void sample_events(const CopyBuffers& buffers, const Kernels* kernels, const Request& request,
+                   const LatencyOptions& options, VerifiedSampling& sampling,
+                   Measurement& measurement) {
+  try {
+    EventPair pair(buffers, kernels, options);
+    sampling.add(measurement, "event_delta", 1,
+                 [&] { return pair.seconds(request, [&] { request.call(); }); });
+    measurement.samples.push_back(
+        sample(options.stopping, "event_floor", 1, [&] { return pair.seconds(request, [] {}); }));
+  } catch (const Unavailable& absence) {
+    measurement.waived["event_delta"] = measurement.waived["event_floor"] = absence.what();
+  }
 }
 
-void sample_events(const Context& context, const Request& request, const Stopping& stopping,
-                   Measurement& measurement) {
-  const Event first(context);
-  const Event last(context);
-  measurement.samples.push_back(sample(stopping, "event_delta", 1, [&] {
-    return event_delta(context, request, first, last, [&] { request.call(); });
-  }));
-  measurement.samples.push_back(sample(stopping, "event_floor", 1, [&] {
-    return event_delta(context, request, first, last, [] {});
-  }));
+/// A blocking copy to the host is over when it returns; every other way has a wait after the call.
+bool over_on_return(const LatencyOptions& options) {
+  return options.method == Method::blocking && options.direction == Direction::device_to_host;
+}
+
+void sample_host_clock(const Request& request, const LatencyOptions& options,
+                       VerifiedSampling& sampling, Measurement& measurement) {
+  if (over_on_return(options)) {
+    measurement.waived["api_return"] = "the call returns when the copy is complete: see completion";
+    sampling.add(measurement, "completion", 1, [&] { return api_return(request); });
+    return;
+  }
+  sampling.add(measurement, "api_return", 1, [&] { return api_return(request); });
+  sampling.add(measurement, "completion", 1, [&] { return completion(request); });
 }
 
 }  // namespace
 
 Measurement measure_latency(CopyBuffers& buffers, const Kernels* kernels,
                             const LatencyOptions& options) {
-  buffers.prepare(options.direction, options.size_bytes, kernels);
-  const Context& context = buffers.context();
-  const CurrentContext current(context);
-  const Stopping& stopping = options.stopping;
+  buffers.check_size(options.size_bytes);
+  buffers.prepare(kernels);
+  const CurrentContext current(buffers.context());
   const Request request(buffers, options);
+  VerifiedSampling sampling(buffers, kernels, options.direction, options.size_bytes,
+                            options.stopping);
   Measurement measurement;
   measurement.first_call_seconds = completion(request);
   for (std::size_t i = 0; i < kWarmUps; ++i) completion(request);
-  measurement.samples.push_back(
-      sample(stopping, "api_return", 1, [&] { return api_return(request); }));
-  measurement.samples.push_back(
-      sample(stopping, "completion", 1, [&] { return completion(request); }));
-  sample_events(context, request, stopping, measurement);
-  measurement.samples.push_back(sample(stopping, "reciprocal_throughput", kBackToBack,
-                                       [&] { return back_to_back(request); }));
-  measurement.verified_on = buffers.verify(options.direction, options.size_bytes, kernels);
+  sample_host_clock(request, options, sampling, measurement);
+  sample_events(buffers, kernels, request, options, sampling, measurement);
+  sampling.add(measurement, "reciprocal_throughput", kBackToBack,
+               [&] { return back_to_back(request); });
   measure_visibility(buffers, kernels, options, measurement);
   return measurement;
 }

@@ -26,8 +26,12 @@ struct LatencyOptions {
 /// Measures one size, direction and method. Yields these metrics, each in seconds for one copy:
 ///
 ///   api_return             CPU clock around the call alone
-///   completion             CPU clock around the call and the wait for the stream
-///   event_delta            device clock between an event recorded before and one after
+///   completion             CPU clock around the call and the wait for the stream; around the call
+///   alone where
+///                          it returns complete (blocking D2H)
+///   event_delta            device clock between an event recorded before and one after; async from
+///   or to
+///                          pinned memory: behind a gate, so that asking is not in it
 ///   event_floor            the same with nothing between: what event_delta can't go below
 ///   reciprocal_throughput  N calls back to back and one wait, over N
 ///   visible                H2D: CPU clock from the call until a running kernel's answer to the new
@@ -36,9 +40,10 @@ struct LatencyOptions {
 ///                          D2H, async: from the call until the CPU reads the new value, without
 ///                          waiting.
 ///
-/// "visible" is waived where it means nothing or can't run (the reason is in the result): a
-/// blocking D2H, fewer than 4 bytes, pageable memory with async D2H, no kernels. All other metrics'
-/// copies are verified.
+/// A metric is waived where it means nothing or can't run (the reason is in the result):
+/// "api_return" of a blocking D2H, which is its completion; "visible" of a blocking D2H, of fewer
+/// than 4 bytes, of an async copy to pageable memory, without kernels; the events without a gate.
+/// All other metrics' copies are verified.
 ///
 /// kernels   null: "visible" from host to device is waived
 /// Throws    UsageError (size), CorruptTransfer, TimedOut (a kernel never answered), DriverError.

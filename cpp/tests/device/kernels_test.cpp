@@ -24,8 +24,8 @@ protected:
                                                     8UL, stream.handle());
     test::kernels()
         .get("pattern", "isthmus_pattern_check")
-        .launch(stream, 64, 128, buffer.pointer(), static_cast<unsigned long long>(size_bytes),
-                kSeed, count.pointer());
+        .launch(stream.handle(), 64, 128, buffer.pointer(),
+                static_cast<unsigned long long>(size_bytes), kSeed, count.pointer());
     stream.synchronize();
     std::uint64_t result = 0;
     context_.driver().call(symbol::memcpy_dtoh)(&result, count.pointer(), sizeof result);
@@ -42,8 +42,8 @@ TEST_P(PatternKernels, WriteTheSameBytesAsTheHost) {
   const Stream stream(context_);
   test::kernels()
       .get("pattern", "isthmus_pattern_fill")
-      .launch(stream, 64, 128, buffer.pointer(), static_cast<unsigned long long>(size_bytes),
-              kSeed);
+      .launch(stream.handle(), 64, 128, buffer.pointer(),
+              static_cast<unsigned long long>(size_bytes), kSeed);
   stream.synchronize();
   Bytes written(size_bytes);
   context_.driver().call(symbol::memcpy_dtoh)(written.data(), buffer.pointer(), size_bytes);
@@ -100,7 +100,7 @@ TEST(Kernels, AnswerAQuestionSentWhileTheyRun) {
   kernel_stream.synchronize();  // or the first question could come before the flag is cleared
   test::kernels()
       .get("echo", "isthmus_echo")
-      .launch(kernel_stream, 1, 1, question.pointer(), values.device_pointer() + 4, 3U,
+      .launch(kernel_stream.handle(), 1, 1, question.pointer(), values.device_pointer() + 4, 3U,
               5'000'000'000ULL);
   for (std::uint32_t round = 1; round <= 3; ++round) {
     *sent = round;

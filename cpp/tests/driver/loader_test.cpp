@@ -67,6 +67,7 @@ TEST(Loader, PassesOnAnyOtherFailureToStart) {
     FAIL() << "opened a driver that doesn't start";
   } catch (const DriverError& error) {
     EXPECT_EQ(error.code(), CUDA_ERROR_UNKNOWN);
+    EXPECT_EQ(error.code_name(), "CUDA_ERROR_UNKNOWN");
     EXPECT_EQ(error.symbol(), "cuInit");
   }
 }

@@ -11,7 +11,9 @@
 #include "device/buffers.hpp"
 #include "emulator_controls.hpp"
 #include "measure/bandwidth.hpp"
+#include "measure/failures.hpp"
 #include "measure/latency.hpp"
+#include "measure/verified_sampling.hpp"
 
 namespace isthmus {
 namespace {
@@ -136,6 +138,37 @@ TEST(Faults, OutOfMemoryIsItsOwnErrorAndTakesNothing) {
   }
 }
 
+TEST(Faults, ADeviceThatRefusesToWaitForValuesIsHeldByAKernelInstead) {
+  const test::EmulatorControls controls(test::driver());
+  const Context context = test::context();
+  controls.fail_call("cuStreamWaitValue32", 1, CUDA_ERROR_NOT_SUPPORTED);
+  CopyBuffers buffers(context, HostMemory::pinned, 4096, std::nullopt);
+  controls.log_calls(1);
+  measure_bandwidth(buffers, &test::kernels(), {Direction::host_to_device, 4096, true, kShort});
+  controls.log_calls(0);
+  EXPECT_NE(controls.call_log().find("isthmus_gate"), std::string::npos);
+  controls.fail_call("cuStreamWaitValue32", 1, CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_THROW(measure_bandwidth(buffers, nullptr, {Direction::host_to_device, 4096, true, kShort}),
+               Unavailable);
+  controls.reset();
+}
+
+TEST(Faults, CopiesThatStopArrivingAreNoticedBetweenTheMetrics) {
+  CopyBuffers buffers(test::context(), HostMemory::pinned, 4096, std::nullopt);
+  buffers.prepare(nullptr);
+  VerifiedSampling sampling(buffers, nullptr, Direction::host_to_device, 4096, kShort);
+  const Copy copy(buffers, Direction::host_to_device, 4096);
+  const CurrentContext current(buffers.context());
+  Measurement measurement;
+  sampling.add(measurement, "arrives", 1, [&] {
+    copy.blocking();
+    return 1.0;
+  });
+  EXPECT_THROW(sampling.add(measurement, "does not", 1, [] { return 1.0; }), CorruptTransfer);
+  ASSERT_EQ(measurement.samples.size(), 1U);
+  EXPECT_EQ(measurement.samples[0].metric, "arrives");
+}
+
 TEST(Faults, AFailedCleanupIsHeardAndNotThrown) {
   const test::EmulatorControls controls(test::driver());
   std::vector<std::string> heard;
@@ -155,7 +188,7 @@ TEST(Faults, AMeasurementNeverCopiesTheWrongWay) {
   const test::EmulatorControls controls(test::driver());
   CopyBuffers buffers(test::context(), HostMemory::pinned, 4096, std::nullopt);
   const auto log_of = [&](Direction direction) {
-    buffers.prepare(direction, 4096, &test::kernels());
+    buffers.prepare(&test::kernels());
     const CurrentContext current(buffers.context());
     controls.log_calls(1);
     const Copy copy(buffers, direction, 4096);

@@ -94,7 +94,8 @@ TEST(Bandwidth, RefusesSizesThatTheBuffersDoNotHold) {
 TEST(CopyBuffers, NoticeACopyThatNeverHappened) {
   CopyBuffers buffers(test::context(), HostMemory::pinned, 4096, std::nullopt);
   for (const Direction direction : {Direction::host_to_device, Direction::device_to_host}) {
-    buffers.prepare(direction, 4096, &test::kernels());
+    buffers.prepare(&test::kernels());
+    buffers.poison(direction, 4096);
     EXPECT_THROW(buffers.verify(direction, 4096, &test::kernels()), CorruptTransfer);
     EXPECT_THROW(buffers.verify(direction, 4096, nullptr), CorruptTransfer);
   }
@@ -135,13 +136,21 @@ TEST(Latency, WaivesVisibleWithAReasonWhereItMeansNothing) {
             std::string::npos);
 }
 
+TEST(Latency, TakesACompleteReturnForTheCompletionItIs) {
+  CopyBuffers buffers(test::context(), HostMemory::pageable, 4096, std::nullopt);
+  const Measurement measurement =
+      measure_latency(buffers, nullptr, {Direction::device_to_host, Method::blocking, 4, kQuick});
+  EXPECT_TRUE(metrics(measurement).contains("completion"));
+  EXPECT_NE(measurement.waived.at("api_return").find("see completion"), std::string::npos);
+}
+
 TEST(Gate, HoldsAStreamUntilItIsReleased) {
   const Context context = test::context();
   const CurrentContext current(context);
   const Stream stream(context);
   Gate gate(context, &test::kernels(), 30s);
   for (int round = 0; round < 3; ++round) {
-    gate.hold(stream);
+    gate.hold(stream.handle());
     EXPECT_FALSE(stream.idle());
     gate.release();
     stream.synchronize();
@@ -154,10 +163,10 @@ TEST(Gate, ThatIsNeverReleasedIsOpenedByItsTimeout) {
   const CurrentContext current(context);
   const Stream stream(context);
   Gate gate(context, &test::kernels(), 50ms);
-  gate.hold(stream);
+  gate.hold(stream.handle());
   stream.synchronize();  // would never return without the watchdog
   EXPECT_THROW(gate.release(), TimedOut);
-  gate.hold(stream);
+  gate.hold(stream.handle());
   EXPECT_NO_THROW(gate.release()) << "a gate must be usable again after a timeout";
   stream.synchronize();
 }
@@ -168,7 +177,7 @@ TEST(Gate, ThatGoesWhileHeldLetsTheStreamGo) {
   const Stream stream(context);
   {
     Gate gate(context, &test::kernels(), 60s);
-    gate.hold(stream);
+    gate.hold(stream.handle());
   }
   stream.synchronize();
   EXPECT_TRUE(stream.idle());

@@ -19,6 +19,11 @@ extern "C" {
 CUresult CUDAAPI cuInit(unsigned int) { return FAKE_INIT_RESULT; }
 #endif
 
+CUresult CUDAAPI cuGetErrorName(CUresult result, const char** name) {
+  *name = result == CUDA_ERROR_UNKNOWN ? "CUDA_ERROR_UNKNOWN" : nullptr;
+  return *name != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult CUDAAPI cuDriverGetVersion(int* version) {
   *version = FAKE_VERSION;
   return CUDA_SUCCESS;
