@@ -5,7 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
-#include "device/kernels.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -32,25 +32,34 @@ void bind_facts(nb::module_& m) {
 
 }  // namespace
 
+using Release = nb::call_guard<nb::gil_scoped_release>;
+
 void bind_device(nb::module_& m) {
   bind_facts(m);
-  nb::class_<Context>(m, "Context", "A device's primary context, retained while this object lives.")
-      .def(nb::new_([](const isthmus::Driver& driver, int ordinal) {
-             return Context::retain(driver, ordinal);
-           }),
-           "driver"_a, "ordinal"_a)
-      .def_prop_ro("device", &Context::device, nb::rv_policy::copy)
-      .def("free_memory_bytes", &Context::free_memory_bytes, "Free device memory, in bytes.");
-  nb::class_<Kernels>(m, "Kernels",
-                      "The project's kernels for one context, compiled as they are needed.")
+  nb::class_<SharedContext>(m, "Context",
+                            "A device's primary context, retained while this object lives.")
       .def(
           "__init__",
-          [](Kernels* self, const Context& context, const std::optional<std::string>& nvrtc,
-             const std::string& cache_folder) {
-            new (self) Kernels(context, {nvrtc.value_or(""), cache_folder});
+          [](SharedContext* self, const isthmus::Driver& driver, int ordinal) {
+            new (self) SharedContext(Context::retain(driver, ordinal));
           },
-          "context"_a, nb::kw_only(), "nvrtc"_a = nb::none(), "cache_folder"_a = "",
+          "driver"_a, "ordinal"_a, Release())
+      .def_prop_ro("device", [](const SharedContext& context) { return context->device(); })
+      .def(
+          "free_memory_bytes",
+          [](const SharedContext& context) { return context->free_memory_bytes(); }, Release(),
+          "Free device memory, in bytes.");
+  nb::class_<SharedKernels>(m, "Kernels",
+                            "The project's kernels for one context, compiled as they are needed.")
+      .def(
+          "__init__",
+          [](SharedKernels* self, const SharedContext& context,
+             const std::optional<std::string>& nvrtc, const std::string& cache_folder) {
+            new (self) SharedKernels(Kernels(*context, {nvrtc.value_or(""), cache_folder}));
+          },
+          "context"_a, nb::kw_only(), "nvrtc"_a = nb::none(), "cache_folder"_a = "", Release(),
           "nvrtc: path of libnvrtc, or None to search. cache_folder: \"\" for no cache.")
-      .def_prop_ro("nvrtc_version", &Kernels::nvrtc_version,
-                   "\"13.0\"; \"\" on the emulated driver.");
+      .def_prop_ro(
+          "nvrtc_version", [](const SharedKernels& kernels) { return kernels->nvrtc_version(); },
+          "\"13.0\"; \"\" on the emulated driver.");
 }

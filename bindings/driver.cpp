@@ -23,6 +23,8 @@ void bind_driver(nb::module_& m) {
       .def_prop_ro("profile", &Driver::profile,
                    "The emulated driver's profile; \"\" on a real one.")
       .def("missing_symbols", &Driver::missing_symbols, "Optional driver functions that it lacks.")
-      .def("device_count", &Driver::device_count, "Number of CUDA devices; 0 if none.")
-      .def("device", &isthmus::read_device_facts, "ordinal"_a, "Facts about one device.");
+      .def("device_count", &Driver::device_count, nb::call_guard<nb::gil_scoped_release>(),
+           "Number of CUDA devices; 0 if none.")
+      .def("device", &isthmus::read_device_facts, "ordinal"_a,
+           nb::call_guard<nb::gil_scoped_release>(), "Facts about one device.");
 }

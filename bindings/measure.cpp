@@ -10,6 +10,7 @@
 #include "bindings.hpp"
 #include "measure/bandwidth.hpp"
 #include "measure/latency.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -85,32 +86,38 @@ void bind_results(nb::module_& m) {
 }
 
 void bind_buffers(nb::module_& m) {
-  using measure::CopyBuffers;
-  nb::class_<CopyBuffers>(m, "CopyBuffers",
-                          "One host buffer and one device buffer of the same size.")
+  nb::class_<SharedBuffers>(m, "CopyBuffers",
+                            "One host buffer and one device buffer of the same size.")
       .def(
           "__init__",
-          [](CopyBuffers* self, const isthmus::Context& context, const std::string& host_memory,
+          [](SharedBuffers* self, const SharedContext& context, const std::string& host_memory,
              std::size_t size_bytes, std::optional<int> numa_node) {
-            new (self) CopyBuffers(context, value_of(kHostMemory, host_memory, "host memory"),
-                                   size_bytes, numa_node);
+            new (self) SharedBuffers(
+                measure::CopyBuffers(*context, value_of(kHostMemory, host_memory, "host memory"),
+                                     size_bytes, numa_node));
           },
           "context"_a, nb::kw_only(), "host_memory"_a, "size_bytes"_a, "numa_node"_a = nb::none(),
           Release())
-      .def_prop_ro("host_pages_by_node", &CopyBuffers::host_pages_by_node,
-                   "NUMA node -> number of sampled pages; {} where the kernel can't say.");
+      .def_prop_ro(
+          "host_pages_by_node",
+          [](const SharedBuffers& buffers) { return buffers->host_pages_by_node(); },
+          "NUMA node -> number of sampled pages; {} where the kernel can't say.");
 }
 
-measure::Measurement bandwidth(measure::CopyBuffers& buffers, const isthmus::Kernels* kernels,
+const isthmus::Kernels* kernels_of(const SharedKernels* kernels) {
+  return kernels == nullptr ? nullptr : &**kernels;
+}
+
+measure::Measurement bandwidth(const SharedBuffers& buffers, const SharedKernels* kernels,
                                const std::string& direction, std::size_t size_bytes, bool blocked,
                                const measure::Stopping& stopping, double gate_timeout_seconds) {
   return measure::measure_bandwidth(
-      buffers, kernels,
+      *buffers, kernels_of(kernels),
       {value_of(kDirections, direction, "direction"), size_bytes, blocked, stopping,
        std::chrono::duration<double>(gate_timeout_seconds)});
 }
 
-measure::Measurement latency(measure::CopyBuffers& buffers, const isthmus::Kernels* kernels,
+measure::Measurement latency(const SharedBuffers& buffers, const SharedKernels* kernels,
                              const std::string& direction, const std::string& method,
                              std::size_t size_bytes, const measure::Stopping& stopping) {
   measure::LatencyOptions options;
@@ -118,11 +125,11 @@ measure::Measurement latency(measure::CopyBuffers& buffers, const isthmus::Kerne
   options.method = value_of(kMethods, method, "method");
   options.size_bytes = size_bytes;
   options.stopping = stopping;
-  return measure::measure_latency(buffers, kernels, options);
+  return measure::measure_latency(*buffers, kernels_of(kernels), options);
 }
 
-void copy_load(measure::CopyBuffers& buffers, const std::string& direction, double seconds) {
-  measure::run_copy_load(buffers, value_of(kDirections, direction, "direction"),
+void copy_load(const SharedBuffers& buffers, const std::string& direction, double seconds) {
+  measure::run_copy_load(*buffers, value_of(kDirections, direction, "direction"),
                          std::chrono::duration<double>(seconds));
 }
 
