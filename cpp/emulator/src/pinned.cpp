@@ -42,7 +42,11 @@ bool is_mapped(std::uintptr_t address, std::size_t size_bytes) {
 void release(RangeKind kind, const void* host, CUresult unknown) {
   Lock lock = lock_machine();
   const std::optional<Range> range = machine().addresses.remove(address_of(host), kind);
-  if (!range) throw Refusal{unknown};
+  if (!range) {
+    // An address inside a range, but not its first, is another mistake to a real driver (580.159).
+    const bool inside = machine().addresses.covering(address_of(host), 1) != nullptr;
+    throw Refusal{inside ? CUDA_ERROR_INVALID_VALUE : unknown};
+  }
   drain(lock, *range->context);
   lock.unlock();
   unmap(*range);

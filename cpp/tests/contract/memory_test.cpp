@@ -163,8 +163,14 @@ TEST_F(RegisteredMemory, CannotOverlapWhatIsRegistered) {
   driver().call(symbol::mem_host_register)(host.data(), host.size() / 2, 0u);
   EXPECT_EQ(driver().raw(symbol::mem_host_register)(host.data() + kKiB, host.size() / 2, 0u),
             CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  driver().call(symbol::mem_host_unregister)(host.data());
+}
+
+TEST_F(RegisteredMemory, IsUnregisteredByItsFirstByteOnly) {
+  std::vector<std::uint8_t> host(kMiB);
+  driver().call(symbol::mem_host_register)(host.data(), host.size(), 0u);
   EXPECT_EQ(driver().raw(symbol::mem_host_unregister)(host.data() + kKiB),
-            CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+            CUDA_ERROR_INVALID_VALUE);
   driver().call(symbol::mem_host_unregister)(host.data());
 }
 

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The tests that need a GPU: the C++ suites that hold on both drivers, then tests/gpu. CMake, ninja and the Python
+# packages of this interpreter are used as they are; nothing is installed.
+#
+#   tests/gpu/run.sh [PYTHON]
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+python=${1:-python3}
+build=build/gpu
+cmake -S . -B $build -G Ninja -DISTHMUS_BUILD_PYTHON=OFF -DISTHMUS_BUILD_TESTS=ON -DPython_EXECUTABLE="$(command -v "$python")" >/dev/null &&
+  cmake --build $build >/dev/null || exit 1
+export ISTHMUS_DRIVER=system
+ISTHMUS_NVRTC=$("$python" cmake/nvrtc_library.py)
+export ISTHMUS_NVRTC
+failed=0
+for suite in contract device measure; do
+  $build/bin/test_$suite --gtest_brief=1 || failed=1
+done
+"$python" -m pytest -q tests/gpu || failed=1
+exit $failed
