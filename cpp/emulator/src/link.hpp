@@ -29,8 +29,8 @@ Time move_bytes(std::byte* target, const std::byte* source, std::size_t size_byt
 Time fill_bytes(std::byte* target, unsigned pattern, std::size_t pattern_bytes,
                 std::size_t size_bytes, const Pace& pace, Time start);
 
-/// Copies now, as fast as this CPU can. Words and smaller go in one piece: somebody may be polling
-/// them.
+/// Copies now, as fast as this CPU can. Small copies arrive in order, word by word: somebody may be
+/// polling them.
 void copy_now(std::byte* target, const std::byte* source, std::size_t size_bytes);
 
 }  // namespace isthmus::emulator

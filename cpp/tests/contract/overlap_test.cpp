@@ -64,19 +64,14 @@ private:
 };
 
 TEST_F(Overlap, OfUploadAndDownloadTakesLessTimeThanOneAfterTheOther) {
-  makespan({up, down});  // touches all memory once
-  constexpr int kRounds =
-      3;  // the best of a few: somebody else may need the machine in one of them
-  constexpr float kForever = 1e9f;
-  float up_alone = kForever;
-  float down_alone = kForever;
-  float together = kForever;
-  for (int round = 0; round < kRounds; ++round) {
-    up_alone = std::min(up_alone, makespan({up}));
-    down_alone = std::min(down_alone, makespan({down}));
-    together = std::min(together, makespan({up, down}));
+  makespan({up, down});          // touches all memory once
+  constexpr int kMaxRounds = 8;  // somebody else may need the machine in some of them
+  bool overlapped = false;
+  for (int round = 0; round < kMaxRounds && !overlapped; ++round) {
+    const float one_after_the_other = makespan({up}) + makespan({down});
+    overlapped = makespan({up, down}) < 0.9F * one_after_the_other;
   }
-  EXPECT_LT(together, 0.9f * (up_alone + down_alone));
+  EXPECT_TRUE(overlapped);
 }
 
 }  // namespace

@@ -109,7 +109,8 @@ TEST_F(Kernel, AnswersAFlagThatACopyOfAnotherStreamSets) {
     *round = value;
     driver().call(symbol::memcpy_htod_async)(question, round, sizeof *round, copies);
     while (__atomic_load_n(answer, __ATOMIC_ACQUIRE) != value) {
-      ASSERT_EQ(query(kernels), CUDA_ERROR_NOT_READY) << "the kernel gave up";
+      const bool over = query(kernels) == CUDA_SUCCESS;  // after its last answer, or without it
+      ASSERT_TRUE(!over || __atomic_load_n(answer, __ATOMIC_ACQUIRE) == value) << "it gave up";
     }
     synchronize(copies);
   }

@@ -194,6 +194,7 @@ TEST(Faults, AMeasurementNeverCopiesTheWrongWay) {
     const Copy copy(buffers, direction, 4096);
     copy.blocking();
     copy.enqueue(nullptr);
+    test::driver().call(symbol::stream_synchronize)(nullptr);
     controls.log_calls(0);
     return controls.call_log();
   };
