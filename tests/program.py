@@ -19,4 +19,5 @@ class Outcome:
 
 
 Invoke = Callable[..., Outcome]
+Shell = Callable[..., Outcome]
 Golden = Callable[[str, str], None]

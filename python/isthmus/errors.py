@@ -72,6 +72,10 @@ class TimedOut(Error, RuntimeError):
     """A stream was held, or a kernel's answer awaited, past its timeout; nothing waits now."""
 
 
+class WriteError(Error, OSError):
+    """Something could not be written. A file that was there before is still there."""
+
+
 class NoDevice(Unavailable):
     """The device that was asked for is not there, or there is no driver to ask."""
 

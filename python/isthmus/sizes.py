@@ -10,6 +10,7 @@ import re
 from fractions import Fraction
 
 from isthmus.errors import UsageError
+from isthmus.suggest import shortened
 
 _BINARY = {"K": 1, "M": 2, "G": 3, "T": 4}
 _UNITS = (
@@ -23,6 +24,9 @@ _FORM = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[^\d\s.,]*)")
 UNITS_TEXT = "B; K, M, G, T or KiB, MiB, GiB, TiB (binary); KB, MB, GB, TB (decimal)"
 # One more than what a 64-bit address can tell: no machine has it, and no C++ size holds it.
 _LIMIT_BYTES = 1 << 63
+_LARGEST = "the largest that is read is 8388607T"
+# More than any size needs; Python itself refuses to read thousands of them.
+_MOST_DIGITS = 40
 _DISPLAY_UNITS = [(f"{unit}iB", 1024**power) for unit, power in reversed(_BINARY.items())]
 
 
@@ -44,6 +48,8 @@ def parse_size(text: str) -> int:
     if match is None:
         raise _not_a_size(typed)
     number, unit = match["number"], match["unit"].upper()
+    if len(number) > _MOST_DIGITS:
+        raise UsageError(f"size '{shortened(typed)}' has too many digits", hint=_LARGEST)
     if unit not in _UNITS:
         raise UsageError(
             f"size '{typed}': unknown unit '{match['unit']}'",
@@ -58,9 +64,7 @@ def parse_size(text: str) -> int:
             hint=f"did you mean {max(1, round(size_bytes))}?",
         )
     if size_bytes >= _LIMIT_BYTES:
-        raise UsageError(
-            f"size '{typed}' is beyond any memory", hint="the largest that is read is 8388607T"
-        )
+        raise UsageError(f"size '{typed}' is beyond any memory", hint=_LARGEST)
     return int(size_bytes)
 
 
@@ -137,10 +141,11 @@ def _not_a_size(typed: str) -> UsageError:
     if typed.startswith("-"):
         positive = typed.lstrip("-")
         valid = _FORM.fullmatch(positive) is not None
+        valid = valid and len(positive) <= _MOST_DIGITS
         hint = f"did you mean {positive}?" if valid else "the smallest size is 1"
-        return UsageError(f"size '{typed}' is negative", hint=hint)
+        return UsageError(f"size '{shortened(typed)}' is negative", hint=hint)
     return UsageError(
-        f"'{typed}' is not a size",
+        f"'{shortened(typed)}' is not a size",
         hint=f"write a number and perhaps a unit, such as 4 or 64KiB. Units: {UNITS_TEXT}",
     )
 

@@ -28,6 +28,11 @@ def nearest_names(typed: str, valid: Iterable[str], *, count: int = 3) -> list[s
     )
 
 
+def shortened(typed: str, *, most: int = 40) -> str:
+    """Cut what somebody typed to what a message can bear: "999999... (5000 characters)"."""
+    return typed if len(typed) <= most else f"{typed[:most]}... ({len(typed)} characters)"
+
+
 def did_you_mean(typed: str, valid: Iterable[str]) -> str:
     """Say "did you mean A, B or C?", or nothing where there is nothing to choose from."""
     *others, last = nearest_names(typed, valid) or [""]

@@ -10,7 +10,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.cli.app import main
-from program import NO_GPU, PROGRAM, Invoke, Outcome
+from program import NO_GPU, PROGRAM, Invoke, Outcome, Shell
 
 
 @pytest.fixture
@@ -37,6 +37,24 @@ def spawn() -> Invoke:
             check=False,
             timeout=60,
             env=os.environ | NO_GPU | environment,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def shell() -> Shell:
+    """Run a command with a redirection, as a shell does it."""
+
+    def run(redirection: str, *arguments: str) -> Outcome:
+        done = subprocess.run(
+            ["/bin/sh", "-c", f'"$@" {redirection}', "sh", *PROGRAM, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            env=os.environ | NO_GPU,
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 

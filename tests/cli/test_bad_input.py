@@ -86,6 +86,19 @@ def test_a_driver_from_the_environment_that_is_not_there_exits_with_4(spawn: Inv
     refused(outcome, 4, "ISTHMUS_DRIVER=/no/such/libcuda.so.1", "--device emulated")
 
 
+@pytest.mark.parametrize("profile", ["no-gpu", "old-driver"])
+def test_an_emulated_machine_without_a_usable_gpu_exits_with_4_however_it_is_asked_for(
+    spawn: Invoke, profile: str
+) -> None:
+    refused(spawn("bench", "--device", f"emulated:{profile}"), 4, "no ", "--device emulated")
+    refused(spawn("bench", ISTHMUS_DRIVER=f"emulated:{profile}"), 4, "no ", "--device emulated")
+
+
+def test_numbers_of_thousands_of_digits_are_refused_in_one_short_line(invoke: Invoke) -> None:
+    refused(invoke("bench", "--sizes", "9" * 5000), 2, "(5000 characters)", "8388607T")
+    refused(invoke("bench", "--device", "9" * 5000), 2, "(5000 characters)", "write it like")
+
+
 @pytest.mark.parametrize("place", [("--debug", "bench"), ("bench", "--debug")])
 def test_debug_shows_where_an_error_came_from(invoke: Invoke, place: tuple[str, ...]) -> None:
     outcome = invoke(*place, "--sizes", "12Q")

@@ -14,7 +14,7 @@ import pytest
 
 from isthmus.run.model import Run, Status
 from isthmus.run.store import load_run
-from program import NO_GPU, PROGRAM, Invoke
+from program import NO_GPU, PROGRAM, Invoke, Shell
 
 QUICK = ("bench", "--device", "emulated", "--sizes", "4,64KiB", "--budget", "0.5")
 ONE = (*QUICK, "-t", "host_to_device_memcpy_ce")
@@ -26,7 +26,10 @@ def test_every_test_passes_on_the_emulated_device(
     outcome = invoke(*QUICK, "--format", "json")
     assert outcome.code == 0, outcome.err
     run = Run.model_validate_json(outcome.out)
-    assert {result.status for result in run.results} == {Status.PASSED}
+    assert {result.status for result in run.results} <= {Status.PASSED, Status.WAIVED}
+    waived = {(r.test, r.metric) for r in run.results if r.status == Status.WAIVED}
+    blocking = "device_to_host_small_copy_blocking"
+    assert waived <= {(blocking, "api_return"), (blocking, "visible")}
     assert len({result.test for result in run.results}) == 8
     assert run.machine.emulated
     assert run.machine.profile == "small"
@@ -167,6 +170,8 @@ def test_a_data_folder_that_cannot_be_written_costs_the_exit_code_not_the_result
     assert outcome.code == 1
     assert "Bandwidth, GB/s" in outcome.out
     assert "error: can't write" in outcome.err
+    note = outcome.err.index("note: this run will not be kept: can't write")
+    assert note < outcome.err.index("[1/2]")
 
 
 def test_a_reader_that_leaves_early_is_no_failure(own_environment: Path) -> None:
@@ -181,6 +186,76 @@ def test_a_reader_that_leaves_early_is_no_failure(own_environment: Path) -> None
     assert process.wait(timeout=60) == 0, talk
     assert "Broken pipe" not in talk
     assert list((own_environment / "data/isthmus/runs").iterdir())
+
+
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
+def test_a_stdout_that_takes_nothing_costs_the_exit_code_not_the_run(
+    shell: Shell, saved_runs: Callable[[], list[Path]], redirection: str
+) -> None:
+    outcome = shell(redirection, *ONE)
+    assert outcome.code == 1, outcome.err
+    assert "error: can't print: stdout" in outcome.err
+    assert "Exception ignored" not in outcome.err
+    (saved,) = saved_runs()
+    assert not load_run(saved).failed
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
+def test_a_stderr_that_takes_nothing_costs_nothing_and_stdout_stays_clean(
+    shell: Shell, saved_runs: Callable[[], list[Path]], redirection: str
+) -> None:
+    outcome = shell(redirection, *ONE, "--format", "json")
+    assert outcome.code == 0
+    assert [load_run(path) for path in saved_runs()] == [Run.model_validate_json(outcome.out)]
+
+
+def test_a_listener_to_the_talk_that_leaves_early_is_no_failure() -> None:
+    process = subprocess.Popen(
+        [*PROGRAM, *ONE, "--format", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stderr.close()
+    data = process.stdout.read()
+    process.stdout.close()
+    assert process.wait(timeout=60) == 0
+    assert not Run.model_validate_json(data).failed
+
+
+def test_a_run_can_be_written_to_stdout_by_name(spawn: Invoke) -> None:
+    outcome = spawn(*ONE, "--format", "csv", "--output", "/dev/stdout")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.count("emulated,test,") == 2
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
+    spawn: Invoke, saved_runs: Callable[[], list[Path]]
+) -> None:
+    outcome = spawn(*ONE, "--output", "/proc/run.json")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "error: can't write /proc/run.json" in outcome.err
+    assert "[1/2]" not in outcome.err
+    assert saved_runs() == []
+
+
+def test_a_user_without_a_home_gets_results_a_note_at_the_start_and_an_error_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, invoke: Invoke
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+    outcome = invoke(*ONE)
+    assert outcome.code == 1
+    assert "Bandwidth, GB/s" in outcome.out
+    assert "note: this run will not be kept: no place for the run" in outcome.err
+    assert "error: no place for the run" in outcome.err
+    assert "hint: set XDG_DATA_HOME" in outcome.err
 
 
 def test_on_a_terminal_there_is_a_progress_bar_and_a_drawn_table() -> None:

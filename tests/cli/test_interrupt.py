@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -67,3 +68,36 @@ def test_a_second_ctrl_c_stops_at_once_and_keeps_nothing(
     if "stopping at once" in err:
         assert out == ""
         assert not (own_environment / "data/isthmus/runs").exists()
+
+
+def test_a_second_ctrl_c_on_a_terminal_brings_the_cursor_back() -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*PROGRAM, *LONG],
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env=os.environ | NO_GPU | {"TERM": "xterm"},
+    ) as process:
+        os.close(theirs)
+        shown = read_until(ours, b"host_to_device_memcpy_ce 4 MiB")
+        assert b"\x1b[?25l" in shown
+        process.send_signal(signal.SIGINT)
+        read_until(ours, b"again stops at once")
+        process.send_signal(signal.SIGINT)
+        rest = read_until(ours, None)
+    assert process.returncode == 1
+    assert rest.rfind(b"\x1b[?25h") > rest.rfind(b"\x1b[?25l")
+
+
+def read_until(descriptor: int, text: bytes | None) -> bytes:
+    """Read a terminal up to a text, or to its end, which it announces with an error."""
+    shown = b""
+    try:
+        while text is None or text not in shown:
+            chunk = os.read(descriptor, 65536)
+            if not chunk:
+                break
+            shown += chunk
+    except OSError:
+        assert text is None, shown
+    return shown

@@ -33,6 +33,9 @@ TWO = [
 ]
 
 
+ABSENT = "libcuda.so.1: cannot open shared object file: No such file or directory"
+
+
 def opener(devices: list[FakeDevice]) -> Callable[[str], FakeDriver]:
     return lambda source: FakeDriver(source, devices)
 
@@ -40,7 +43,7 @@ def opener(devices: list[FakeDevice]) -> Callable[[str], FakeDriver]:
 def no_driver(source: str) -> FakeDriver:
     if source.startswith("emulated"):
         return FakeDriver(source, TWO[:1])
-    raise Unavailable(capability="CUDA driver", reason="no libcuda.so.1", needs="a driver")
+    raise Unavailable(capability="CUDA driver", reason=ABSENT, needs="a driver")
 
 
 def dead_driver(source: str) -> FakeDriver:
@@ -97,7 +100,7 @@ def test_the_emulated_device_is_opened_as_it_was_asked_for(wanted: str) -> None:
 @pytest.mark.parametrize(
     ("open_driver", "reason"),
     [
-        (no_driver, "no libcuda.so.1"),
+        (no_driver, ABSENT),
         (dead_driver, "CUDA_ERROR_NO_DEVICE"),
         (lambda source: FakeDriver(source, TWO if source else []), "no device"),
     ],
@@ -127,3 +130,61 @@ def test_a_driver_named_in_the_environment_is_not_replaced_either(
     monkeypatch.setenv("ISTHMUS_DRIVER", "/opt/libcuda.so.1")
     with pytest.raises(NoDevice, match=r"ISTHMUS_DRIVER=/opt/libcuda\.so\.1"):
         choose_device(None, no_driver)
+
+
+def broken(error: Exception) -> Callable[[str], FakeDriver]:
+    def open_driver(source: str) -> FakeDriver:
+        if source.startswith("emulated"):
+            return FakeDriver(source, TWO[:1])
+        raise error
+
+    return open_driver
+
+
+def unavailable(reason: str) -> Unavailable:
+    return Unavailable(capability="CUDA driver", reason=reason, needs="a driver")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (unavailable("/usr/lib/libcuda.so.1 implements CUDA 11.8"), "CUDA 11.8"),
+        (unavailable("/stubs/libcuda.so.1 is the toolkit's stub"), "stub"),
+        (unavailable("libcuda.so.1: file too short"), "too short"),
+        (
+            unavailable("libnvidia-x.so.1: cannot open shared object file: No such file"),
+            "libnvidia-x",
+        ),
+        (
+            unavailable("libcuda.so.1: cannot open shared object file: Permission denied"),
+            "Permission",
+        ),
+        (
+            DriverError("no", code=999, code_name="CUDA_ERROR_UNKNOWN", symbol="cuInit"),
+            r"cuInit failed with CUDA_ERROR_UNKNOWN \(999\)",
+        ),
+    ],
+)
+def test_a_driver_that_is_there_but_broken_is_never_replaced_by_the_emulated_one(
+    error: Exception, reason: str
+) -> None:
+    with pytest.raises(NoDevice, match=reason) as caught:
+        choose_device(None, broken(error))
+    assert "isthmus doctor" in caught.value.hint
+    assert "--device emulated" in caught.value.hint
+
+
+def test_an_emulated_driver_without_a_device_or_too_old_has_no_device() -> None:
+    with pytest.raises(NoDevice, match="no device 'emulated:no-gpu'"):
+        choose_device("emulated:no-gpu", opener([]))
+
+    def too_old(source: str) -> FakeDriver:
+        raise unavailable(f"{source} implements CUDA 11.8")
+
+    with pytest.raises(NoDevice, match=r"CUDA 11\.8"):
+        choose_device("emulated:old-driver", too_old)
+
+
+def test_a_number_of_thousands_of_digits_is_a_usage_error_and_cut_short() -> None:
+    with pytest.raises(UsageError, match=r"'9{40}\.\.\. \(5000 characters\)' is not a device"):
+        choose_device("9" * 5000, opener(TWO))

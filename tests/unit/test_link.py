@@ -83,7 +83,8 @@ def test_link_and_clocks_are_read_while_the_load_runs() -> None:
         loaded.append(library.is_open and not read.is_set())
 
     facts = read_link(ADDRESS, load, library, settle_seconds=0)
-    assert loaded == [True]
+    assert loaded
+    assert all(loaded)
     assert (facts.link.generation, facts.link.width, facts.link.read_under_load) == (5, 16, True)
     assert facts.link.bar1_bytes == 128 << 30
     assert facts.state.performance_state == "P0"
@@ -132,3 +133,36 @@ def test_a_broken_shutdown_harms_nobody() -> None:
     facts = read_link(ADDRESS, None, FakeNvml("nvmlShutdown", "nvmlSystemGetDriverVersion"))
     assert facts.link.generation == 5
     assert facts.driver_version is None
+
+
+def test_the_load_runs_until_everything_is_read_however_short_its_calls_are() -> None:
+    library, calls = FakeNvml(), []
+    answered = threading.Event()
+
+    def load() -> None:
+        calls.append(answered.is_set())
+
+    def slow(gpu: str) -> int:
+        before = len(calls)
+        while len(calls) < before + 3:
+            pass
+        answered.set()
+        return 16 if gpu else 0
+
+    library.nvmlDeviceGetCurrPcieLinkWidth = slow  # type: ignore[method-assign]
+    facts = read_link(ADDRESS, load, library, settle_seconds=0)
+    assert facts.link.read_under_load is True
+    assert calls[0] is False
+
+
+def test_a_load_that_breaks_off_while_the_link_is_read_is_not_called_a_load() -> None:
+    calls: list[int] = []
+
+    def load() -> None:
+        calls.append(0)
+        if len(calls) == 2:
+            raise Error("stream lost")
+
+    facts = read_link(ADDRESS, load, FakeNvml(), settle_seconds=0.05)
+    assert facts.link.read_under_load is False
+    assert facts.notes == ["the link was read idle: stream lost"]

@@ -11,10 +11,10 @@ from isthmus.report.as_csv import COLUMNS
 from isthmus.report.as_rich import as_renderable
 from isthmus.report.as_text import as_text, page_of, table_lines
 from isthmus.report.format import Format, format_of_file
-from isthmus.report.numbers import cpu_list, gigabytes_per_second, microseconds, ratio
+from isthmus.report.numbers import gigabytes_per_second, microseconds, ratio
 from isthmus.report.page import Table
 from isthmus.report.render import render
-from isthmus.run.model import Run
+from isthmus.run.model import Run, Status
 from program import Golden
 
 
@@ -54,6 +54,38 @@ def test_the_floor_of_the_gpu_s_clock_stands_beside_the_event_delta() -> None:
     floors = {row[2]: row[-1] for row in table.rows if row[0] == "H2D async"}
     assert floors["event_delta"] == "10.00"
     assert {floor for metric, floor in floors.items() if metric != "event_delta"} == {""}
+
+
+def small_copies(run: Run) -> Table:
+    return next(table for table in page_of(run).tables if "Small" in table.title)
+
+
+def test_what_was_waived_is_a_line_for_each_reason_and_no_row_of_the_table() -> None:
+    run = runs.run()
+    assert all("waived" not in row for row in small_copies(run).rows)
+    (line,) = (line for line in as_text(run).splitlines() if line.startswith("waived: "))
+    assert line == (
+        "waived: H2D blocking visible, H2D async visible: needs NVRTC to compile its kernel"
+    )
+
+
+def test_a_run_whose_latencies_were_all_waived_has_no_table_of_them() -> None:
+    run = runs.run()
+    waived = [result for result in run.results if result.status == Status.WAIVED]
+    assert page_of(run.model_copy(update={"results": waived})).tables == ()
+
+
+def test_the_first_call_stands_once_a_copy_beside_its_completion() -> None:
+    table = small_copies(runs.run())
+    column = table.heads.index("first call")
+    shown = [(row[0], row[2]) for row in table.rows if row[column]]
+    assert shown == [("H2D blocking", "completion"), ("H2D async", "completion")]
+
+
+def test_a_line_says_whose_clock_timed_which_memory() -> None:
+    foot = page_of(runs.run()).foot
+    assert "pinned: back to back behind a gate, by the GPU's clock" in foot
+    assert "pageable: one blocking call and wait at a time, by the CPU's clock" in foot
 
 
 def test_csv_has_a_row_for_each_result_and_empty_cells_for_what_is_not_known() -> None:
@@ -102,9 +134,8 @@ def test_times_are_written_in_microseconds(seconds: float | None, text: str) -> 
     assert microseconds(seconds) == text
 
 
-def test_ratios_and_cpu_lists_read_well() -> None:
+def test_ratios_read_well() -> None:
     assert (ratio(3, 2), ratio(1, 0)) == ("1.50x", "-")
-    assert (cpu_list([3, 0, 1, 2, 8]), cpu_list([])) == ("0-3,8", "")
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,57 @@ def test_a_clock_that_gives_impossible_times_is_an_error_not_a_number(impossible
     assert "impossible times" in result.error.message
 
 
+@pytest.mark.parametrize(
+    ("seconds", "possible"),
+    [
+        (0.0, {"event_delta", "event_floor"}),
+        (-1e-9, set()),
+    ],
+)
+def test_no_latency_is_negative_and_only_events_may_see_nothing(
+    seconds: float, possible: set[str]
+) -> None:
+    def answer(test: BenchTest, size_bytes: int) -> FakeMeasurement:
+        del size_bytes
+        return FakeMeasurement([FakeSamples(metric, [1e-6, seconds]) for metric in test.metrics])
+
+    results = run(FakeSession(answer), [Point(ASYNC, 4)]).results
+    assert {result.metric for result in results if result.status == Status.PASSED} == possible
+    assert {result.status for result in results} <= {Status.PASSED, Status.ERROR}
+
+
+@pytest.mark.parametrize(
+    ("name", "clocks", "gated"),
+    [
+        ("host_to_device_memcpy_ce", {"bandwidth": "device"}, {"bandwidth"}),
+        ("host_to_device_memcpy_pageable", {"bandwidth": "host"}, set()),
+        (
+            "device_to_host_small_copy_async",
+            {"completion": "host", "visible": "host", "event_delta": "device"},
+            {"event_delta", "event_floor"},
+        ),
+        (
+            "device_to_host_small_copy_blocking",
+            {"api_return": "host", "reciprocal_throughput": "host", "event_floor": "device"},
+            set(),
+        ),
+    ],
+)
+def test_every_result_says_whose_clock_timed_it_and_whether_behind_a_gate(
+    name: str, clocks: dict[str, str], gated: set[str]
+) -> None:
+    results = run(FakeSession(), [Point(BY_NAME[name], 4)]).results
+    found = {result.metric: result.clock for result in results}
+    assert found == found | clocks
+    assert {result.metric for result in results if result.blocked} == gated
+
+
+def test_every_small_copy_reports_every_latency_if_only_to_waive_it() -> None:
+    small = [test for test in BY_NAME.values() if test.method is not None]
+    assert len({test.metrics for test in small}) == 1
+    assert len(small[0].metrics) == 6
+
+
 def test_a_stop_keeps_what_is_finished() -> None:
     session = FakeSession()
 

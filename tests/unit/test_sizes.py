@@ -134,3 +134,10 @@ def test_a_broken_list_or_range_is_named(text: str, offender: str, advice: str) 
 def test_sizes_are_written_in_binary_units(size_bytes: int, exact: str, about: str) -> None:
     assert format_size(size_bytes) == exact
     assert approximate_size(size_bytes) == about
+
+
+@pytest.mark.parametrize("before", ["", "4..", "1.", "-"])
+def test_a_number_of_thousands_of_digits_is_refused_and_cut_short(before: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_sizes(before + "9" * 5000)
+    assert len(str(caught.value)) + len(caught.value.hint) < 200

@@ -9,13 +9,23 @@ from pathlib import Path
 import pytest
 
 from fakes import runs
-from isthmus.run.store import WriteError, load_run, run_text, runs_folder, save_run, write_whole
+from isthmus.errors import WriteError
+from isthmus.run.store import (
+    check_runs_folder,
+    check_writable,
+    load_run,
+    run_text,
+    runs_folder,
+    save_run,
+    write_whole,
+)
 
 # A process that may write no file beyond 4096 bytes: what a full disk looks like from inside.
 FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
-from isthmus.run.store import WriteError, write_whole
+from isthmus.errors import WriteError
+from isthmus.run.store import write_whole
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
@@ -124,3 +134,69 @@ def test_the_text_of_a_run_is_json_that_ends_with_a_newline() -> None:
     text = run_text(runs.run())
     assert text.endswith("}\n")
     assert json.loads(text)["run"]["id"] == "0badcafe"
+
+
+WRITE_AND_PRINT = """
+import sys
+from pathlib import Path
+from isthmus.run.store import check_writable, write_whole
+check_writable(Path(sys.argv[1]))
+write_whole(Path(sys.argv[1]), "file ")
+print("printed")
+"""
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_a_name_of_stdout_writes_to_whatever_stdout_is(tmp_path: Path, name: str) -> None:
+    command = [sys.executable, "-c", WRITE_AND_PRINT, name]
+    piped = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (piped.stdout, piped.stderr) == ("file printed\n", "")
+    path = tmp_path / "out.txt"
+    with path.open("w") as file:
+        subprocess.run(command, stdout=file, check=True)
+    assert path.read_text() == "file printed\n"
+
+
+def test_dev_null_takes_a_run_and_stays_a_device() -> None:
+    check_writable(Path("/dev/null"))
+    write_whole(Path("/dev/null"), "new")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_a_descriptor_that_is_not_open_is_a_write_error() -> None:
+    with pytest.raises(WriteError, match="Bad file descriptor"):
+        write_whole(Path("/dev/fd/999999"), "new")
+
+
+def test_looking_whether_a_file_can_be_written_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    check_writable(path)
+    assert list(tmp_path.iterdir()) == []
+    path.write_text("old")
+    check_writable(path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_cannot_be_written_is_found_out_without_writing() -> None:
+    with pytest.raises(WriteError, match=r"can't write /proc/run\.json"):
+        check_writable(Path("/proc/run.json"))
+
+
+def test_a_runs_folder_that_is_not_there_yet_can_be_made_and_is_not_made_to_find_out(
+    own_environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_runs_folder()
+    assert not (own_environment / "data").exists()
+    (own_environment / "data").write_text("in the way")
+    with pytest.raises(WriteError, match="Not a directory"):
+        check_runs_folder()
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(WriteError, match="no place for the run") as caught:
+        check_runs_folder()
+    assert caught.value.hint == "set XDG_DATA_HOME"
+
+
+def no_home() -> Path:
+    raise RuntimeError("Could not determine home directory.")

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from isthmus.errors import DriverError, NoDevice, Unavailable, UsageError
+from isthmus.machine.absence import means_no_gpu
+from isthmus.suggest import shortened
 
 EMULATED = "emulated"
 _FORMS = "0, GPU-<uuid>, 0000:01:00.0, emulated or emulated:PROFILE"
+_NO_DEVICE = "the driver has no device"
 _USE_EMULATED = "--device emulated needs no GPU; `isthmus doctor` says what is missing"
+_ORDINAL = re.compile(r"[0-9]{1,9}")
 # nvidia-smi writes the domain with eight digits, sysfs with four, people leave it out.
 _PCI = re.compile(r"(?:(?P<domain>[0-9a-f]{4,8}):)?(?P<rest>[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])")
 
@@ -70,19 +74,22 @@ def choose_device(wanted: str | None, open_driver: Callable[[str], DriverT]) -> 
 
     Args:
         wanted: As typed after `--device`. None takes the first GPU, or the emulated device where
-            there is no GPU that works.
+            there is neither a driver nor a GPU.
         open_driver: Opens a driver by its source: "" is `$ISTHMUS_DRIVER` or the system's.
 
     Raises:
-        NoDevice: It is not there; the hint lists those that are.
+        NoDevice: It is not there, and the hint lists those that are; or its driver is broken.
         UsageError: `wanted` has none of the known forms, or names an unknown profile.
     """
     if wanted is None:
         return _whichever(open_driver)
     if wanted == EMULATED or wanted.startswith(f"{EMULATED}:"):
-        return Choice(open_driver(wanted), 0)
+        driver = _open(open_driver, wanted)
+        if driver.device_count() == 0:
+            raise NoDevice(f"no device '{wanted}': {_NO_DEVICE}", hint=_USE_EMULATED)
+        return Choice(driver, 0)
     matches = _matcher(wanted)
-    driver = _open_real(open_driver)
+    driver = _open(open_driver, "")
     devices = [driver.device(ordinal) for ordinal in range(driver.device_count())]
     found = [device for device in devices if matches(device)]
     if len(found) != 1:
@@ -91,43 +98,54 @@ def choose_device(wanted: str | None, open_driver: Callable[[str], DriverT]) -> 
 
 
 def _whichever(open_driver: Callable[[str], DriverT]) -> Choice[DriverT]:
+    """
+    Take the first GPU; the emulated device only where there is surely no GPU.
+
+    A driver that is there but broken hides a GPU: modelled numbers would hide that it is broken.
+    """
     asked_for = os.environ.get("ISTHMUS_DRIVER")
     try:
         driver = open_driver("")
         if driver.device_count() > 0:
             return Choice(driver, 0)
-        reason = "the driver has no device"
+        reason, absent = _NO_DEVICE, True
     except (Unavailable, DriverError) as error:
-        reason = _reason(error)
+        reason, absent = _reason(error), means_no_gpu(error)
+        if not absent and not asked_for:
+            raise _broken(error) from error
     if asked_for:
         raise NoDevice(f"no device with ISTHMUS_DRIVER={asked_for}: {reason}", hint=_USE_EMULATED)
     return Choice(open_driver(EMULATED), 0, emulated_because=f"no GPU to measure: {reason}")
 
 
-def _open_real(open_driver: Callable[[str], DriverT]) -> DriverT:
+def _open(open_driver: Callable[[str], DriverT], source: str) -> DriverT:
     try:
-        return open_driver("")
+        return open_driver(source)
     except (Unavailable, DriverError) as error:
-        needs = error.needs if isinstance(error, Unavailable) else "a driver that starts"
-        raise NoDevice(
-            f"no CUDA device: {_reason(error)}", needs=needs, hint=_USE_EMULATED
-        ) from error
+        raise _broken(error) from error
+
+
+def _broken(error: Unavailable | DriverError) -> NoDevice:
+    needs = error.needs if isinstance(error, Unavailable) else "a driver that starts"
+    return NoDevice(f"no CUDA device: {_reason(error)}", needs=needs, hint=_USE_EMULATED)
 
 
 def _reason(error: Unavailable | DriverError) -> str:
-    return error.reason if isinstance(error, Unavailable) else error.code_name
+    if isinstance(error, Unavailable):
+        return error.reason
+    return f"{error.symbol} failed with {error.code_name} ({error.code})"
 
 
 def _matcher(wanted: str) -> Callable[[Facts], bool]:
     text = wanted.strip().lower()
-    if text.isascii() and text.isdecimal():
+    if _ORDINAL.fullmatch(text):
         return lambda device: device.ordinal == int(text)
     if text.startswith(("gpu-", "mig-")):
         # As in CUDA_VISIBLE_DEVICES, the beginning of a UUID is enough if only one fits.
         return lambda device: device.uuid.lower().startswith(text)
     pci = _PCI.fullmatch(text)
     if pci is None:
-        raise UsageError(f"'{wanted}' is not a device", hint=f"write it like {_FORMS}")
+        raise UsageError(f"'{shortened(wanted)}' is not a device", hint=f"write it like {_FORMS}")
     address = f"{int(pci['domain'] or '0', 16):04x}:{pci['rest']}"
     return lambda device: device.pci_address.lower() == address
 

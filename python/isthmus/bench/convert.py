@@ -8,7 +8,7 @@ from typing import Any
 from isthmus.bench.plan import Point
 from isthmus.bench.session import Measurement, Samples
 from isthmus.bench.statistics import summarize
-from isthmus.bench.tests import Metric
+from isthmus.bench.tests import EVENT_METRICS, Metric
 from isthmus.errors import DriverError
 from isthmus.run.result import Failure, Result, Status
 
@@ -115,7 +115,9 @@ def _passed(
 
 
 def _possible(metric: Metric, seconds: float) -> bool:
-    return math.isfinite(seconds) and (seconds > 0 or metric != Metric.BANDWIDTH)
+    if not math.isfinite(seconds):
+        return False
+    return seconds >= 0 if metric in EVENT_METRICS else seconds > 0
 
 
 def _broken_clock(impossible: list[float]) -> Failure:
@@ -140,6 +142,8 @@ def _result(
         direction=point.test.direction.value,
         bytes=point.size_bytes,
         metric=metric.value,
+        clock=point.test.clock(metric),
+        blocked=point.test.behind_gate(metric),
         unit="B/s" if metric == Metric.BANDWIDTH else "s",
         cpu_cache="warm",
         **fields,

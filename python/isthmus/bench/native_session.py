@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from isthmus.bench.session import Buffers, StoppingRule
 from isthmus.bench.tests import BenchTest, Direction, HostMemory
 from isthmus.errors import DriverError, Unavailable
+from isthmus.machine.placement import Placement, stray_pages_note
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -19,7 +20,7 @@ class NativeSession:
         context: "_native.Context",
         kernels: "_native.Kernels | None",
         *,
-        numa_node: int | None,
+        placement: Placement,
     ) -> None:
         """
         Wrap an open context.
@@ -28,12 +29,12 @@ class NativeSession:
             driver: The driver that the context belongs to.
             context: Where everything runs.
             kernels: Compiled kernels; None verifies on the host and waives what needs them.
-            numa_node: Where the host's buffers go; None leaves that to the kernel.
+            placement: Where the host's buffers go, and are to be found.
         """
         self.driver = driver
         self.context = context
         self.kernels = kernels
-        self.numa_node = numa_node
+        self.placement = placement
         self.notes: list[str] = []
 
     @property
@@ -46,15 +47,24 @@ class NativeSession:
         return self.context.free_memory_bytes()
 
     def allocate(self, host_memory: HostMemory, size_bytes: int) -> "_native.CopyBuffers":
-        """Allocate a pair of buffers on the session's NUMA node."""
+        """Allocate a pair of buffers on the session's NUMA node, and note it if they are not."""
         from isthmus import _native
 
-        return _native.CopyBuffers(
+        buffers = _native.CopyBuffers(
             self.context,
             host_memory=host_memory.value,
             size_bytes=size_bytes,
-            numa_node=self.numa_node,
+            numa_node=self.placement.bound_node,
         )
+        # Pageable memory has no pages before it is first written.
+        if host_memory == HostMemory.PINNED:
+            pages, node = buffers.host_pages_by_node, self.placement.wanted_node
+            self._note_once(stray_pages_note(pages, node, host_memory.value))
+        return buffers
+
+    def _note_once(self, note: str | None) -> None:
+        if note is not None and note not in self.notes:
+            self.notes.append(note)
 
     def measure(
         self, buffers: Buffers, test: BenchTest, size_bytes: int, stopping: StoppingRule

@@ -11,10 +11,11 @@ from isthmus.bench.plan import CopyLimits, copy_limits
 from isthmus.bench.tests import Direction, HostMemory
 from isthmus.errors import DriverError, Error, Unavailable
 from isthmus.machine.facts import Setting, read_machine
-from isthmus.machine.link import LOAD_SECONDS, LinkFacts, read_link
+from isthmus.machine.link import LOAD_CALL_SECONDS, LinkFacts, read_link
 from isthmus.machine.placement import Placement, bind_near_device
 from isthmus.machine.software import find_nvrtc
 from isthmus.run.machine import Machine
+from isthmus.spelling import cuda_major
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,34 +99,42 @@ def open_session(wanted: str | None) -> Opened:
     # Bound before anything is allocated, so that the driver's own memory is near the device too.
     placement = bind_near_device(facts.pci_address, _native, emulated=driver.emulated)
     context = _native.Context(driver, choice.ordinal)
-    kernels, kernel_notes = _open_kernels(context, emulated=driver.emulated)
+    kernels, kernel_notes = _open_kernels(driver, context)
     return Opened(
-        session=NativeSession(driver, context, kernels, numa_node=placement.bound_node),
+        session=NativeSession(driver, context, kernels, placement=placement),
         placement=placement,
         emulated_because=choice.emulated_because,
         notes=(*placement.notes, *kernel_notes),
     )
 
 
-def kernel_cache_folder() -> Path:
-    """Give the folder of compiled kernels: `$XDG_CACHE_HOME/isthmus/kernels`, or in `~/.cache`."""
+def kernel_cache_folder() -> str:
+    """
+    Give the folder of compiled kernels: `$XDG_CACHE_HOME/isthmus/kernels`, or in `~/.cache`.
+
+    Returns:
+        Its path; "", which means no cache, for a user without a home.
+    """
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    cache = base if base.is_absolute() else Path("~/.cache").expanduser()
-    return cache / "isthmus" / "kernels"
+    try:
+        cache = base if base.is_absolute() else Path.home() / ".cache"
+    except RuntimeError:
+        return ""
+    return str(cache / "isthmus" / "kernels")
 
 
 def _open_kernels(
-    context: "_native.Context", *, emulated: bool
+    driver: "_native.Driver", context: "_native.Context"
 ) -> "tuple[_native.Kernels | None, list[str]]":
     from isthmus import _native
 
-    nvrtc = None if emulated else find_nvrtc()
+    nvrtc = None if driver.emulated else find_nvrtc(cuda_major(driver.version))
     try:
-        folder = str(kernel_cache_folder())
-        return _native.Kernels(context, nvrtc=nvrtc, cache_folder=folder), []
+        kernels = _native.Kernels(context, nvrtc=nvrtc, cache_folder=kernel_cache_folder())
     except (Unavailable, DriverError) as error:
         note = f"no kernels, so the host verifies and 'visible' is waived: {error}"
         return None, [note]
+    return kernels, []
 
 
 def _read_link(session: NativeSession) -> LinkFacts:
@@ -135,7 +144,7 @@ def _read_link(session: NativeSession) -> LinkFacts:
         buffers = session.allocate(HostMemory.PINNED, _LOAD_BUFFER_BYTES)
 
         def load() -> None:
-            session.keep_link_busy(buffers, Direction.HOST_TO_DEVICE, LOAD_SECONDS)
+            session.keep_link_busy(buffers, Direction.HOST_TO_DEVICE, LOAD_CALL_SECONDS)
 
     except (Error, RuntimeError, MemoryError) as error:
         notes.append(f"the link was read idle: {error}")

@@ -6,6 +6,7 @@ Names follow the field: `<source>_to_<target>_<operation>`, as in nvbandwidth.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 
 class Direction(StrEnum):
@@ -35,7 +36,8 @@ class Metric(StrEnum):
 
 
 METRIC_MEANING = {
-    Metric.BANDWIDTH: "bytes over time, many copies in a row",
+    Metric.BANDWIDTH: "bytes over time: pinned by the GPU clock, back to back behind a gate; "
+    "pageable by the CPU clock, one call and wait at a time",
     Metric.API_RETURN: "CPU clock, from the call to its return; the copy may still run",
     Metric.COMPLETION: "CPU clock, from the call until the copy is known to be done",
     Metric.EVENT_DELTA: "GPU clock, between an event before and one after the copy",
@@ -43,6 +45,10 @@ METRIC_MEANING = {
     Metric.RECIPROCAL_THROUGHPUT: "CPU clock, many copies back to back, divided by their number",
     Metric.VISIBLE: "CPU clock, until the other side reads the new bytes and that is known here",
 }
+
+
+# By the GPU clock. Two events with nothing, or next to nothing, between them may read the same.
+EVENT_METRICS = frozenset({Metric.EVENT_DELTA, Metric.EVENT_FLOOR})
 
 
 class Method(StrEnum):
@@ -62,9 +68,11 @@ class BenchTest:
         about: One line for `--list`.
         direction: Which way the bytes go.
         host_memory: How the host's buffer is allocated.
-        metrics: What it reports, in order.
-        blocked: Copies wait behind a gate until all are enqueued, so that submitting costs nothing.
-            Pageable copies can't: the driver synchronises inside, and would wait for ever.
+        metrics: What it reports, in order. A small copy reports every latency, some of them waived
+            where they mean nothing: those are the native module's to know.
+        blocked: A bandwidth's copies wait behind a gate until all are enqueued, so that submitting
+            costs nothing. Pageable copies can't: the driver synchronises inside, and would wait
+            for ever.
         method: How a small copy is made; None for bandwidth.
     """
 
@@ -75,6 +83,22 @@ class BenchTest:
     metrics: tuple[Metric, ...]
     blocked: bool = False
     method: Method | None = None
+
+    def clock(self, metric: Metric) -> Literal["device", "host"]:
+        """Whose clock times a metric."""
+        if metric == Metric.BANDWIDTH:
+            return "device" if self.blocked else "host"
+        return "device" if metric in EVENT_METRICS else "host"
+
+    def behind_gate(self, metric: Metric) -> bool:
+        """Whether a metric's copies are all enqueued before the first begins."""
+        if metric == Metric.BANDWIDTH:
+            return self.blocked
+        return (
+            metric in EVENT_METRICS
+            and self.method == Method.ASYNC
+            and self.host_memory == HostMemory.PINNED
+        )
 
     @property
     def source(self) -> str:
@@ -92,18 +116,6 @@ _WORDS = {
     Direction.DEVICE_TO_HOST: ("device_to_host", "D2H"),
 }
 _LATENCIES = tuple(metric for metric in Metric if metric != Metric.BANDWIDTH)
-
-
-def _latencies(direction: Direction, method: Method) -> tuple[Metric, ...]:
-    """
-    Leave out what means nothing: a blocking D2H copy is over, and seen, when it returns.
-
-    A blocking H2D copy from pageable memory is not: it may return while the bytes are on their way.
-    """
-    if method == Method.BLOCKING and direction == Direction.DEVICE_TO_HOST:
-        same = {Metric.API_RETURN, Metric.VISIBLE}
-        return tuple(metric for metric in _LATENCIES if metric not in same)
-    return _LATENCIES
 
 
 def _bandwidth(direction: Direction, host_memory: HostMemory) -> BenchTest:
@@ -133,7 +145,7 @@ def _small_copy(direction: Direction, method: Method) -> BenchTest:
         about=f"{label} latency of 4 B, {how}",
         direction=direction,
         host_memory=HostMemory.PAGEABLE if blocking else HostMemory.PINNED,
-        metrics=_latencies(direction, method),
+        metrics=_LATENCIES,
         method=method,
     )
 

@@ -13,6 +13,8 @@ import isthmus
 from isthmus.cli.bench import bench
 from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.state import DebugOption, State
+from isthmus.cli.stderr import say
+from isthmus.cli.stdout import print_data
 
 app = typer.Typer(
     name="isthmus",
@@ -29,7 +31,7 @@ if importlib.util.find_spec("isthmus.cli.doctor") is not None:
 
 def _print_version(value: bool) -> None:
     if value:
-        print(f"isthmus {isthmus.__version__}")
+        print_data(f"isthmus {isthmus.__version__}\n")
         raise typer.Exit
 
 
@@ -48,7 +50,7 @@ def program(
     """Move data between CPU and GPU as fast as the link allows, and see why."""
     del version, debug  # their callbacks have done it
     if context.invoked_subcommand is None:
-        print(context.get_help())
+        print_data(f"{context.get_help()}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             args=list(state.arguments), prog_name="isthmus", standalone_mode=False, obj=state
         )
     except (Abort, KeyboardInterrupt):
-        print("interrupted: nothing was kept", file=sys.stderr)
+        say("interrupted: nothing was kept")
         return ExitCode.ERROR
     except (TyperException, Exception) as error:  # noqa: BLE001 - here every error ends
         return report_failure(error, debug=state.debug)

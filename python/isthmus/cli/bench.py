@@ -48,7 +48,7 @@ def bench(
     """
     Measure the link between CPU and GPU.
 
-    Bandwidth is swept over sizes; small copies are timed in six ways, each under its own name.
+    Bandwidth is swept over sizes; small copies are timed in five ways, each under its own name.
     Results go to stdout, talk to stderr, and every run is kept below ~/.local/share/isthmus/runs
     (or XDG_DATA_HOME). Without a GPU the emulated device is measured: modelled numbers.
 
@@ -78,7 +78,7 @@ def bench(
 
 def _print_list(tests: "Sequence[BenchTest]", wanted: Format) -> None:
     from isthmus.cli.listing import listing
-    from isthmus.cli.output import print_data
+    from isthmus.cli.stdout import print_data
 
     print_data(listing(tests, wanted))
 
@@ -95,26 +95,30 @@ def _checked_budget(seconds: float | None) -> float | None:
 def _measure_and_report(
     request: Request, wanted: Format, path: Path | None, *, debug: bool
 ) -> ExitCode:
-    from isthmus.cli.output import check_output, keep, print_report
+    from isthmus.cli.output import check_output, keep, show
 
     check_output(path)
     run = _measure(request)
-    print_report(run, wanted)
-    kept = keep(run, path, wanted, debug=debug)
-    unwell = run.failed or run.run.interrupted
-    return ExitCode.ERROR if unwell else kept
+    # Files first: a stdout that takes nothing loses nothing.
+    codes = [keep(run, path, wanted, debug=debug), show(run, wanted, debug=debug)]
+    if run.failed or run.run.interrupted:
+        return ExitCode.ERROR
+    return max(codes)
 
 
 def _measure(request: Request) -> "Run":
     from isthmus.bench.invocation import carry_out, plan_request
     from isthmus.bench.opening import open_session
     from isthmus.cli.interrupt import stop_on_interrupt
-    from isthmus.cli.talk import progress, say
+    from isthmus.cli.output import say_if_not_kept
+    from isthmus.cli.stderr import say
+    from isthmus.cli.talk import progress
 
     with stop_on_interrupt(say) as should_stop:
         ground = open_session(request.device)
         for line in ground.announcements():
             say(line)
+        say_if_not_kept()
         plan = plan_request(request, ground)
         for note in plan.notes:
             say(f"note: {note}")

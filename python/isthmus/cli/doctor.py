@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from isthmus.cli.failure import ExitCode
-from isthmus.cli.output import print_data
 from isthmus.cli.state import DebugOption
+from isthmus.cli.stdout import print_data
 
 _DEVICE_HELP = (
     "A GPU's number, UUID (or its beginning) or PCI address; emulated, or emulated:PROFILE.  "

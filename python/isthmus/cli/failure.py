@@ -1,11 +1,11 @@
 """How every command fails: an `error:` line, the cause, a `hint:`, and an exit code."""
 
-import sys
 import traceback
 from enum import IntEnum
 
 from typer.exceptions import TyperException
 
+from isthmus.cli.stderr import say
 from isthmus.errors import Error, NoDevice, Unavailable, UsageError
 
 
@@ -31,11 +31,11 @@ def report_failure(error: BaseException, *, debug: bool) -> ExitCode:
         The exit code for it.
     """
     if debug:
-        traceback.print_exception(error, file=sys.stderr)
+        say("".join(traceback.format_exception(error)).rstrip())
     lines = [f"error: {_message(error)}", *_causes(error)]
     if hint := _hint(error):
         lines.append(f"hint: {hint}")
-    print("\n".join(lines), file=sys.stderr)
+    say("\n".join(lines))
     return exit_code_of(error)
 
 

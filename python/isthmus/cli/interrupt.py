@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from isthmus.cli.failure import ExitCode
+from isthmus.cli.stderr import restore_cursor
 
 
 @contextmanager
@@ -54,6 +55,7 @@ def _watch(reader: socket.socket, stop: threading.Event, say: Callable[[str], No
                 continue
             if stop.is_set():
                 say("interrupted again: stopping at once, nothing is kept")
+                restore_cursor()
                 os._exit(ExitCode.ERROR)
             stop.set()
             say("interrupted: stopping after the current point; Ctrl-C again stops at once")

@@ -1,50 +1,72 @@
-"""Where the data goes: to stdout, to the folder of the user's runs, and to a file if asked."""
+"""Where a run goes: to the folder of the user's runs, to a file if asked, and to stdout."""
 
-import os
 import sys
 from pathlib import Path
 
 from isthmus.cli.failure import ExitCode, report_failure
-from isthmus.cli.talk import say
-from isthmus.errors import UsageError
+from isthmus.cli.stderr import is_terminal, say
+from isthmus.cli.stdout import print_data
+from isthmus.errors import UsageError, WriteError
 from isthmus.report.format import Format, format_of_file
 from isthmus.report.render import render
 from isthmus.run.model import Run
-from isthmus.run.store import WriteError, save_run, write_whole
+from isthmus.run.store import check_runs_folder, check_writable, save_run, write_whole
 
 
 def check_output(path: Path | None) -> None:
-    """Refuse a file that can't be written before anything is measured for it."""
+    """
+    Refuse a file that can't be written before anything is measured for it.
+
+    Raises:
+        UsageError: It is a folder, or in none.
+        WriteError: The system won't have it written.
+    """
     if path is None:
         return
-    if path.is_dir():
-        raise UsageError(f"--output {path} is a folder", hint=f"name a file: {path / 'run.json'}")
-    if not path.parent.is_dir():
-        raise UsageError(
-            f"--output {path}: there is no folder {path.parent}", hint=f"mkdir -p {path.parent}"
-        )
-
-
-def print_data(text: str) -> None:
-    """Print data on stdout; a reader that went away early is no failure of ours."""
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The interpreter flushes again at exit: give it something that takes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if path.is_dir():
+            raise UsageError(
+                f"--output {path} is a folder", hint=f"name a file: {path / 'run.json'}"
+            )
+        if not path.parent.is_dir():
+            raise UsageError(
+                f"--output {path}: there is no folder {path.parent}", hint=f"mkdir -p {path.parent}"
+            )
+    except OSError as cause:
+        raise WriteError(f"--output {path}: {cause.strerror or cause}") from cause
+    check_writable(path)
+
+
+def say_if_not_kept() -> None:
+    """Tell the user at the start that the run can't be kept among the user's runs."""
+    try:
+        check_runs_folder()
+    except WriteError as error:
+        say(f"note: this run will not be kept: {error}")
 
 
 def print_report(run: Run, wanted: Format) -> None:
-    """Show a run on stdout; tables are drawn on a terminal and plain elsewhere."""
-    if wanted == Format.TEXT and sys.stdout.isatty():
-        from rich.console import Console
-
-        from isthmus.report.as_rich import as_renderable
-
-        Console().print(as_renderable(run))
+    """Print a run on stdout; tables are drawn on a terminal and plain elsewhere."""
+    if wanted != Format.TEXT or not is_terminal(sys.stdout):
+        print_data(render(run, wanted))
         return
-    print_data(render(run, wanted))
+    from rich.console import Console
+
+    from isthmus.report.as_rich import as_renderable
+
+    console = Console()
+    with console.capture() as drawn:
+        console.print(as_renderable(run))
+    print_data(drawn.get())
+
+
+def show(run: Run, wanted: Format, *, debug: bool) -> ExitCode:
+    """Print a run; ERROR if stdout wouldn't take it, which has then been reported."""
+    try:
+        print_report(run, wanted)
+    except WriteError as error:
+        return report_failure(error, debug=debug)
+    return ExitCode.OK
 
 
 def keep(run: Run, path: Path | None, wanted: Format, *, debug: bool) -> ExitCode:

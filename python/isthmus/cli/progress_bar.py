@@ -1,12 +1,15 @@
 """The live progress bar, for terminals."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TextIO, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from isthmus.bench.plan import Point
+from isthmus.cli.stderr import Listener
 from isthmus.run.result import Result, Status
 from isthmus.sizes import format_size
 
@@ -48,5 +51,6 @@ def progress_bar() -> Iterator[Bar]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+    console = Console(file=cast("TextIO", Listener(sys.stderr)))
+    with Progress(*columns, console=console, transient=True) as display:
         yield Bar(display)

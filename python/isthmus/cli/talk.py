@@ -1,4 +1,4 @@
-"""Talk goes to stderr: notes, and how far a run is."""
+"""How far a run is, said on stderr."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -6,20 +6,16 @@ from contextlib import contextmanager
 
 from isthmus.bench.plan import Point
 from isthmus.bench.runner import Observer
+from isthmus.cli.stderr import is_terminal, say
 from isthmus.report.numbers import gigabytes_per_second, microseconds
 from isthmus.run.result import Result
 from isthmus.sizes import format_size
 
 
-def say(line: str) -> None:
-    """Say one line on stderr."""
-    print(line, file=sys.stderr, flush=True)
-
-
 @contextmanager
 def progress() -> Iterator[Observer]:
     """Follow a run: with a live bar on a terminal, with a line for each point elsewhere."""
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         yield Lines()
         return
     from isthmus.cli.progress_bar import progress_bar

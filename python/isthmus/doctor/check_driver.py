@@ -2,6 +2,7 @@
 
 from isthmus.doctor.check import Check, Status
 from isthmus.doctor.facts import Driver, DriverFailure, NvidiaHardware
+from isthmus.spelling import cuda_version
 
 _INSTALL = "install an NVIDIA driver for CUDA 12.2 or later (535 or newer)"
 _IN_CONTAINER = (
@@ -19,14 +20,9 @@ _ADVICE_FOR_CODE = {
 }
 
 
-def version_text(version: int) -> str:
-    """Write a driver version: 13000 is "13.0"."""
-    return f"{version // 1000}.{version % 1000 // 10}"
-
-
 def check_driver(driver: Driver) -> Check:
     """Judge a driver that opened."""
-    cuda = version_text(driver.version)
+    cuda = cuda_version(driver.version)
     facts = {
         "cuda_version": cuda,
         "driver_version": driver.release,

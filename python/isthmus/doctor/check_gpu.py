@@ -3,6 +3,7 @@
 from isthmus.doctor.check import Check, Status
 from isthmus.doctor.facts import Gpu
 from isthmus.sizes import approximate_size
+from isthmus.spelling import cpu_list
 
 # The oldest architecture that the kernels are compiled for in the tests.
 _OLDEST_CAPABILITY = (7, 5)
@@ -29,18 +30,6 @@ def check_identity(gpu: Gpu) -> Check:
             "emulated": gpu.emulated,
         },
     )
-
-
-def cpu_list(cpus: list[int]) -> str:
-    """Write ascending numbers the kernel's way: [0, 1, 2, 8] is "0-2,8"."""
-    parts: list[str] = []
-    first = 0
-    for index, cpu in enumerate(cpus):
-        if index + 1 < len(cpus) and cpus[index + 1] == cpu + 1:
-            continue
-        parts.append(str(cpu) if cpus[first] == cpu else f"{cpus[first]}-{cpu}")
-        first = index + 1
-    return ",".join(parts)
 
 
 def check_numa(gpu: Gpu, *, num_nodes: int, allowed_cpus: list[int]) -> Check:

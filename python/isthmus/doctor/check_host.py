@@ -1,9 +1,9 @@
 """Judges the CPU's side: cores, memory, huge pages, instructions, the clock, virtualisation."""
 
 from isthmus.doctor.check import Check, Status
-from isthmus.doctor.check_gpu import cpu_list
 from isthmus.doctor.facts import Host
 from isthmus.sizes import approximate_size
+from isthmus.spelling import cpu_list
 
 # A clock read without a system call takes some 20 to 50 ns; one with takes ten times as long. The
 # smallest thing measured is a call of a few microseconds, so this much would show in it.

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from isthmus.doctor.check import Check, Status
-from isthmus.doctor.check_driver import version_text
 from isthmus.doctor.facts import Driver, Gpu, Nvrtc, WindowDevices
+from isthmus.spelling import cuda_major, cuda_version
 
 # Source: GDRCopy, GDR_CUDA_DMABUF_MMAP_MIN_VERSION; driver release notes 610.43.02.
 _DMABUF_MMAP_VERSION = 13030
@@ -38,7 +38,7 @@ def check_nvrtc(nvrtc: Nvrtc | None, driver: Driver | None, gpus: Sequence[Gpu])
 
 
 def _no_nvrtc(driver: Driver | None) -> Check:
-    extra = "cuda12" if driver is not None and _major(driver) <= 12 else "cuda13"  # noqa: PLR2004
+    extra = "cuda12" if driver is not None and cuda_major(driver.version) <= 12 else "cuda13"  # noqa: PLR2004
     emulated = driver is None
     return Check(
         name="nvrtc",
@@ -56,10 +56,11 @@ def _nvrtc_problem(
             f"an empty kernel does not compile ({nvrtc.compile_error})",
             "reinstall NVRTC: its libnvrtc-builtins of the same version must lie beside it",
         )
-    if driver is not None and nvrtc.version is not None and nvrtc.version[0] > _major(driver):
+    most_major = None if driver is None else cuda_major(driver.version)
+    if driver is not None and most_major and nvrtc.version and nvrtc.version[0] > most_major:
         return (
-            f"too new for a driver of CUDA {version_text(driver.version)}",
-            f'pip install "isthmus[cuda{_major(driver)}]", or update the driver',
+            f"too new for a driver of CUDA {cuda_version(driver.version)}",
+            f'pip install "isthmus[cuda{cuda_major(driver.version)}]", or update the driver',
         )
     real = [gpu for gpu in gpus if not gpu.emulated]
     old = [gpu for gpu in real if _dropped(gpu, nvrtc.architectures)]
@@ -72,10 +73,6 @@ def _nvrtc_problem(
 def _dropped(gpu: Gpu, architectures: Sequence[int]) -> bool:
     major, minor = gpu.compute_capability
     return bool(architectures) and min(architectures) > 10 * major + minor
-
-
-def _major(driver: Driver) -> int:
-    return driver.version // 1000
 
 
 def check_windows(devices: WindowDevices, driver: Driver | None) -> Check:

@@ -28,6 +28,7 @@ from isthmus.doctor.read_host import read_hardware, read_host, read_window_devic
 from isthmus.doctor.read_nvrtc import read_nvrtc
 from isthmus.doctor.sources import Sources
 from isthmus.errors import Error
+from isthmus.spelling import cuda_major
 
 _EMULATED = "emulated"
 
@@ -139,7 +140,9 @@ def _gpu_checks(gpu: Gpu, host: Host) -> Iterator[Check]:
 
 
 def _software_checks(sources: Sources, driver: Driver | None, gpus: list[Gpu]) -> Iterator[Check]:
-    yield check_nvrtc(read_nvrtc(sources.find_nvrtc), driver, gpus)
+    real = driver is not None and not driver.emulated
+    major = cuda_major(driver.version) if driver is not None and real else None
+    yield check_nvrtc(read_nvrtc(lambda: sources.find_nvrtc(major)), driver, gpus)
     yield check_windows(read_window_devices(sources), driver)
 
 

@@ -9,7 +9,8 @@ from isthmus.doctor.facts import Driver, DriverFailure, Gpu
 from isthmus.doctor.read_host import read_iommu_group
 from isthmus.doctor.sources import Sources
 from isthmus.errors import DriverError, Error, Unavailable
-from isthmus.machine.link import LOAD_SECONDS, LinkFacts, read_link
+from isthmus.machine.absence import no_driver_library
+from isthmus.machine.link import LOAD_CALL_SECONDS, LinkFacts, read_link
 from isthmus.machine.nvml import Nvml
 
 # Enough for the copy engine to stream, and little enough to be had on a busy GPU.
@@ -38,7 +39,7 @@ def open_driver(sources: Sources, source: str) -> OpenDriver | DriverFailure:
     try:
         return describe_driver(sources, sources.native.Driver.open(source))
     except Unavailable as error:
-        absent = "No such file or directory" in error.reason
+        absent = no_driver_library(error)
         return DriverFailure(reason=error.reason, needs=error.needs, absent=absent)
     except DriverError as error:
         return DriverFailure(reason=str(error), code=error.code)
@@ -118,11 +119,11 @@ def _read_link(sources: Sources, driver: OpenDriver, gpu: Gpu, *, under_load: bo
 
 
 def _prepare_load(sources: Sources, driver: OpenDriver, ordinal: int) -> Callable[[], None]:
-    """Make all that the load needs first: a context alone can take longer than the load lasts."""
+    """Make all that the load needs first: a context alone takes longer than a call of it."""
     native = sources.native
     context = native.Context(driver.native, ordinal)
     buffers = native.CopyBuffers(context, host_memory="pinned", size_bytes=_LOAD_BYTES)
-    return lambda: native.run_copy_load(buffers, direction="h2d", seconds=LOAD_SECONDS)
+    return lambda: native.run_copy_load(buffers, direction="h2d", seconds=LOAD_CALL_SECONDS)
 
 
 def _release(sources: Sources) -> str | None:

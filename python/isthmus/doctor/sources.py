@@ -94,7 +94,7 @@ class Sources:
         nvml: The module `pynvml`, or one that looks like it; None imports it.
         root: The root of /proc, /sys and /dev.
         environment: Environment variables.
-        find_nvrtc: Gives the path of NVRTC's library, or None.
+        find_nvrtc: Gives the path of NVRTC's library for a driver's CUDA major version, or None.
     """
 
     native: Native
@@ -102,7 +102,7 @@ class Sources:
     nvml: Any = None
     root: Path = Path("/")
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    find_nvrtc: Callable[[], str | None] = find_nvrtc
+    find_nvrtc: Callable[[int | None], str | None] = find_nvrtc
 
 
 def read_text(path: Path) -> str | None:

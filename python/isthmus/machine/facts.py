@@ -9,6 +9,7 @@ from isthmus.machine.link import LinkFacts
 from isthmus.machine.placement import Placement
 from isthmus.machine.software import read_software
 from isthmus.run.machine import Device, Driver, Machine
+from isthmus.spelling import cuda_version
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -56,7 +57,7 @@ def read_machine(
         link=link.link,
         gpu_state=link.state,
         driver=Driver(
-            cuda_version=f"{driver.version // 1000}.{driver.version % 1000 // 10}",
+            cuda_version=cuda_version(driver.version),
             driver_version=link.driver_version,
             path=driver.path,
             missing_symbols=driver.missing_symbols(),

@@ -11,7 +11,8 @@ from isthmus.errors import Error
 from isthmus.machine.nvml import Nvml
 from isthmus.run.machine import GpuState, Link
 
-LOAD_SECONDS = 0.6
+# The load runs in calls of this length, one after another, until everything is read.
+LOAD_CALL_SECONDS = 0.1
 # An idle link trains up within a tenth of a second of traffic; clocks take a little longer.
 _SETTLE_SECONDS = 0.4
 _HZ_PER_MHZ = 1_000_000
@@ -53,7 +54,8 @@ def read_link(
 
     Args:
         pci_address: Which GPU.
-        load: Keeps the link busy for `LOAD_SECONDS`; None reads it as it is.
+        load: Keeps the link busy for `LOAD_CALL_SECONDS`, and is called again until all is read;
+            None reads the link as it is.
         library: The module `pynvml`, or one that looks like it.
         settle_seconds: How long the load runs before anything is read.
     """
@@ -74,8 +76,14 @@ def read_link(
 
 @contextmanager
 def _under(load: Callable[[], None] | None, settle_seconds: float) -> Iterator[list[Exception]]:
-    """Run a load beside the block; gives the list of what it failed with."""
+    """
+    Run a load beside the block, from before its beginning to its end.
+
+    Yields:
+        What the load failed with: empty at the end if it ran all the time.
+    """
     failures: list[Exception] = []
+    under_way, enough = threading.Event(), threading.Event()
     if load is None:
         yield failures
         return
@@ -83,16 +91,24 @@ def _under(load: Callable[[], None] | None, settle_seconds: float) -> Iterator[l
 
     def run() -> None:
         try:
-            busy()
-        except (Error, RuntimeError, MemoryError) as error:
+            while not enough.is_set():
+                busy()
+                under_way.set()
+        except (Error, RuntimeError, MemoryError, OSError) as error:
             failures.append(error)
+        finally:
+            under_way.set()
 
     thread = threading.Thread(target=run, name="isthmus-link-load")
     thread.start()
     try:
-        time.sleep(settle_seconds)
+        # The first call may be slow to begin: only after it is the link surely busy.
+        under_way.wait()
+        if not failures:
+            time.sleep(settle_seconds)
         yield failures
     finally:
+        enough.set()
         thread.join()
 
 

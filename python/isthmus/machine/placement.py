@@ -1,11 +1,15 @@
 """Binds the measuring thread to the NUMA node that the device hangs on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from isthmus.errors import Error
 from isthmus.machine.host import NodeFacts
+
+_REFUSED = "this process may use none of its CPUs, or the kernel refused"
+# A stray page is no news: some belong to no buffer of ours, some moved when the node was full.
+_MOST_STRAY = 0.05
 
 
 class Topology(Protocol):
@@ -18,7 +22,7 @@ class Topology(Protocol):
         """Tell which node a device hangs on."""
 
     def bind_thread_to_node(self, node: int) -> Sequence[int]:
-        """Bind the calling thread to a node's CPUs, and tell which these are."""
+        """Bind the calling thread to a node's CPUs; tells which these are, none if it can't."""
 
     def allowed_cpus(self) -> Sequence[int]:
         """List the CPUs that the calling thread may use."""
@@ -43,6 +47,13 @@ class Placement:
     num_cpus: int
     notes: tuple[str, ...] = ()
 
+    @property
+    def wanted_node(self) -> int | None:
+        """The node where the host's memory should be; None if there is no choice, or no telling."""
+        if self.bound_node is not None or len(self.nodes) <= 1:
+            return self.bound_node
+        return self.device_node
+
 
 def bind_near_device(pci_address: str, topology: Topology, *, emulated: bool) -> Placement:
     """
@@ -59,8 +70,10 @@ def bind_near_device(pci_address: str, topology: Topology, *, emulated: bool) ->
     bound_node, notes = None, []
     if device_node is not None and len(nodes) > 1:
         try:
-            topology.bind_thread_to_node(device_node)
-            bound_node = device_node
+            if topology.bind_thread_to_node(device_node):
+                bound_node = device_node
+            else:
+                notes.append(f"not bound to NUMA node {device_node}: {_REFUSED}")
         except (Error, RuntimeError, OSError) as error:
             notes.append(f"not bound to NUMA node {device_node}: {error}")
     return Placement(
@@ -70,3 +83,25 @@ def bind_near_device(pci_address: str, topology: Topology, *, emulated: bool) ->
         num_cpus=num_cpus,
         notes=tuple(notes),
     )
+
+
+def stray_pages_note(
+    pages_by_node: Mapping[int, int], wanted_node: int | None, kind: str
+) -> str | None:
+    """
+    Say so where memory is not where it should be.
+
+    Args:
+        pages_by_node: Pages that were looked at, by the node they lie on; empty if unknown.
+        wanted_node: Where they should be; None if it doesn't matter.
+        kind: Of memory: "pinned".
+    """
+    if wanted_node is None:
+        return None
+    num_pages = sum(pages_by_node.values())
+    if num_pages == 0:
+        return f"placement of {kind} memory can't be verified here"
+    stray = (num_pages - pages_by_node.get(wanted_node, 0)) / num_pages
+    if stray <= _MOST_STRAY:
+        return None
+    return f"{stray * 100:.0f} % of {kind} pages lie off NUMA node {wanted_node}"

@@ -1,7 +1,9 @@
 """Versions of the software that measured, and where NVRTC is."""
 
+import importlib.util
 import platform
 from importlib import metadata
+from pathlib import Path
 
 from isthmus.run.machine import Software
 
@@ -22,13 +24,25 @@ def read_software(nvrtc_version: str | None) -> Software:
     )
 
 
-def find_nvrtc() -> str | None:
+def find_nvrtc(most_major: int | None = None) -> str | None:
     """
     Find NVRTC in a wheel or a toolkit.
 
+    Args:
+        most_major: The driver's CUDA major version: it loads nothing that a newer NVRTC compiled.
+            None takes any.
+
     Returns:
-        The path of the library, or None if there is none or it can't be loaded.
+        The path of the newest that fits in a wheel; or of whichever there is, even if it is too
+        new, so that it can be named; None if there is none or it can't be loaded.
     """
+    fitting = [
+        (major, path)
+        for major, path in _nvrtc_in_wheels()
+        if most_major is None or major <= most_major
+    ]
+    if fitting:
+        return str(max(fitting)[1])
     try:
         from cuda.pathfinder import load_nvidia_dynamic_lib
 
@@ -36,6 +50,17 @@ def find_nvrtc() -> str | None:
     except Exception:  # noqa: BLE001 - whatever it is, there is no NVRTC to be had
         return None
     return path
+
+
+def _nvrtc_in_wheels() -> list[tuple[int, Path]]:
+    """List them by major version: nvidia/cu13/lib/libnvrtc.so.13, nvidia/cuda_nvrtc/lib/..so.12."""
+    try:
+        wheels = importlib.util.find_spec("nvidia")
+    except (ImportError, ValueError):
+        return []
+    folders = (wheels.submodule_search_locations if wheels else None) or []
+    found = [path for folder in folders for path in Path(folder).glob("*/lib/libnvrtc.so.*")]
+    return [(int(path.suffix[1:]), path) for path in found if path.suffix[1:].isdecimal()]
 
 
 def _version(name: str) -> str | None:

@@ -38,6 +38,7 @@ def _row(run: Run, result: Result) -> dict[str, object]:
     return {
         "emulated": str(run.machine.emulated).lower(),
         **{name: getattr(result, name) for name in _PLAIN},
+        "blocked": str(result.blocked).lower(),
         "host_pages_by_node": " ".join(f"{node}:{count}" for node, count in pages.items()),
         "reason": result.reason,
         "error_symbol": error and error.symbol,

@@ -4,7 +4,7 @@ from isthmus.report.bandwidth import bandwidth_notes, bandwidth_table
 from isthmus.report.heading import emulated_warning, head_lines
 from isthmus.report.page import Page, Table
 from isthmus.report.problems import problem_lines
-from isthmus.report.small_copies import comparison_lines, small_copy_table
+from isthmus.report.small_copies import comparison_lines, small_copy_table, waived_lines
 from isthmus.run.model import Run
 
 _GAP = "  "
@@ -17,7 +17,7 @@ def page_of(run: Run) -> Page:
         warning=emulated_warning(run.machine),
         head=head_lines(run),
         tables=tuple(table for table in tables if table is not None),
-        foot=(*bandwidth_notes(run), *comparison_lines(run)),
+        foot=(*bandwidth_notes(run), *comparison_lines(run), *waived_lines(run)),
         problems=tuple(problem_lines(run)),
     )
 

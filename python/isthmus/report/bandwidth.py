@@ -10,6 +10,13 @@ from isthmus.sizes import format_size
 # The interquartile range, as a part of the median, from which a number deserves suspicion.
 _NOISY = 0.05
 _MOST_NAMED = 6
+_BACK_TO_BACK, _ONE_AT_A_TIME = "back to back", "one blocking call and wait at a time"
+_HOW_TIMED = {
+    ("device", True): f"{_BACK_TO_BACK} behind a gate, by the GPU's clock",
+    ("device", False): f"{_BACK_TO_BACK}, by the GPU's clock",
+    ("host", True): f"{_BACK_TO_BACK} behind a gate, by the CPU's clock",
+    ("host", False): f"{_ONE_AT_A_TIME}, by the CPU's clock",
+}
 
 
 def bandwidth_table(run: Run) -> Table | None:
@@ -30,11 +37,12 @@ def bandwidth_table(run: Run) -> Table | None:
 
 
 def bandwidth_notes(run: Run) -> list[str]:
-    """Say which test is which column, and which numbers are noisy."""
+    """Say which test is which column, how each was timed, and which numbers are noisy."""
     results = [result for result in run.results if result.metric == BANDWIDTH]
     tests = dict.fromkeys(result.test for result in results)
     heads = labels(run)
     lines = [f"{heads[test]} = {test}" for test in tests if heads[test] != test]
+    lines += _timing_lines(results)
     noisy = [
         f"{heads[result.test]} {format_size(result.bytes)}" for result in results if _noisy(result)
     ]
@@ -44,6 +52,16 @@ def bandwidth_notes(run: Run) -> list[str]:
         rest = f" and {more} more (iqr in the run's file)" if more > 0 else ""
         lines.append(f"noisy, IQR above {_NOISY:.0%} of the median: {named}{rest}")
     return lines
+
+
+def _timing_lines(results: list[Result]) -> list[str]:
+    """Say whose clock timed which kind of memory: one table shows two ways of measuring."""
+    used = dict.fromkeys((_host_memory(r), r.clock, r.blocked) for r in results)
+    return [f"{memory}: {_HOW_TIMED[clock, blocked]}" for memory, clock, blocked in used]
+
+
+def _host_memory(result: Result) -> str:
+    return result.target if result.source == "device" else result.source
 
 
 def _cell(result: Result) -> str:

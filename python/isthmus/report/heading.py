@@ -1,9 +1,9 @@
 """The lines above the tables: which run, which device, which host."""
 
-from isthmus.report.numbers import cpu_list
 from isthmus.run.machine import Link, Machine
 from isthmus.run.model import Run
 from isthmus.sizes import approximate_size
+from isthmus.spelling import cpu_list
 
 
 def emulated_warning(machine: Machine) -> str | None:

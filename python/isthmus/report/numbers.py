@@ -1,7 +1,5 @@
 """Numbers as people read them: GB/s of 1e9 bytes, microseconds, counts."""
 
-from collections.abc import Sequence
-
 _BYTES_PER_GB = 1e9
 _US_PER_S = 1e6
 
@@ -26,14 +24,3 @@ def microseconds(seconds: float | None) -> str:
 def ratio(numerator: float, denominator: float) -> str:
     """Write how many times one number is the other."""
     return f"{numerator / denominator:.2f}x" if denominator else "-"
-
-
-def cpu_list(cpus: Sequence[int]) -> str:
-    """Write CPU numbers the way the kernel does: "0-3,8"."""
-    spans: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if spans and cpu == spans[-1][1] + 1:
-            spans[-1][1] = cpu
-        else:
-            spans.append([cpu, cpu])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)

@@ -2,6 +2,7 @@
 
 from itertools import groupby
 
+from isthmus.report.labels import BANDWIDTH
 from isthmus.run.model import Result, Run, Status
 from isthmus.sizes import format_size
 
@@ -9,8 +10,17 @@ _Key = tuple[str, str, str]
 
 
 def problem_lines(run: Run) -> list[str]:
-    """Name what was waived or failed; neighbours with the same reason share a line."""
-    troubled = [result for result in run.results if result.status != Status.PASSED]
+    """
+    Name what was waived or failed; neighbours with the same reason share a line.
+
+    Waived latencies are told beside their table.
+    """
+    troubled = [
+        result
+        for result in run.results
+        if result.status == Status.ERROR
+        or (result.status == Status.WAIVED and result.metric == BANDWIDTH)
+    ]
     return [_line(key, list(group)) for key, group in groupby(troubled, key=_key)]
 
 

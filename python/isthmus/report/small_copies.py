@@ -4,7 +4,7 @@ from isthmus.report.heading import title_suffix
 from isthmus.report.labels import BANDWIDTH, labels
 from isthmus.report.numbers import microseconds, ratio
 from isthmus.report.page import Table
-from isthmus.run.model import Result, Run
+from isthmus.run.model import Result, Run, Status
 from isthmus.sizes import format_size
 
 _HEADS = ("copy", "bytes", "metric", "median", "min", "p99", "first call", "n", "event floor")
@@ -17,9 +17,10 @@ def small_copy_table(run: Run) -> Table | None:
     """
     Lay out the latencies; None if none was to be measured.
 
-    The floor of the GPU's clock has no row of its own: it stands beside what it bounds.
+    The floor of the GPU's clock has no row of its own: it stands beside what it bounds. What was
+    waived is in `waived_lines`, and the first call, one a copy, beside its completion.
     """
-    results = [result for result in run.results if result.metric != BANDWIDTH]
+    results = [result for result in _latencies(run) if result.status != Status.WAIVED]
     if not results:
         return None
     floors = {
@@ -38,6 +39,17 @@ def small_copy_table(run: Run) -> Table | None:
         ),
         num_text_columns=3,
     )
+
+
+def waived_lines(run: Run) -> list[str]:
+    """Say which latencies were waived: a line for each reason."""
+    heads = labels(run)
+    waived: dict[str, list[str]] = {}
+    for result in _latencies(run):
+        if result.status == Status.WAIVED:
+            named = f"{heads[result.test]} {result.metric}"
+            waived.setdefault(result.reason or "", []).append(named)
+    return [f"waived: {', '.join(named)}: {reason}" for reason, named in waived.items()]
 
 
 def comparison_lines(run: Run) -> list[str]:
@@ -66,10 +78,15 @@ def comparison_lines(run: Run) -> list[str]:
     ]
 
 
+def _latencies(run: Run) -> list[Result]:
+    return [result for result in run.results if result.metric != BANDWIDTH]
+
+
 def _row(result: Result, head: str, floor_s: float | None) -> tuple[str, ...]:
     start = (head, format_size(result.bytes), result.metric)
     if result.median is None:
         return (*start, result.status.value, "", "", "", "", "")
+    first_call = microseconds(result.first_call_s) if result.metric == "completion" else ""
     floor = microseconds(floor_s) if result.metric == "event_delta" else ""
-    numbers = map(microseconds, (result.median, result.min, result.p99, result.first_call_s))
-    return (*start, *numbers, str(result.n), floor)
+    numbers = map(microseconds, (result.median, result.min, result.p99))
+    return (*start, *numbers, first_call, str(result.n), floor)

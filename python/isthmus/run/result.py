@@ -47,6 +47,11 @@ class Result(Record):
     bytes: PositiveInt
     """The size of one copy."""
     metric: str
+    clock: Literal["device", "host"]
+    """Whose clock timed it: the GPU's, between two events, or the CPU's."""
+    blocked: bool
+    """Whether the copies waited behind a gate until all were enqueued, so that the time the CPU
+    takes to ask for them is not in the numbers."""
     unit: Literal["B/s", "s"]
     median: float | None
     min: float | None

@@ -232,5 +232,5 @@ def sources(
         nvml=nvml,
         root=tmp_path,
         environment={},
-        find_nvrtc=lambda: None,
+        find_nvrtc=lambda _major: None,
     )

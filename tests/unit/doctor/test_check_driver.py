@@ -1,14 +1,11 @@
 from dataclasses import replace
 
-import pytest
-
 from isthmus.doctor.check import Status
 from isthmus.doctor.check_driver import (
     check_driver,
     check_gpus_shown,
     check_no_driver,
     check_optional_symbols,
-    version_text,
 )
 from isthmus.doctor.facts import Driver, DriverFailure, NvidiaHardware
 
@@ -38,11 +35,6 @@ def test_the_emulated_driver_says_that_its_numbers_are_modelled(emulated_driver:
     assert check.status == Status.NOTE
     assert "modelled" in check.finding
     assert "small" in check.finding
-
-
-@pytest.mark.parametrize(("version", "text"), [(12020, "12.2"), (13000, "13.0"), (11080, "11.8")])
-def test_versions_are_written_as_people_write_them(version: int, text: str) -> None:
-    assert version_text(version) == text
 
 
 def test_no_driver_on_a_machine_without_a_gpu_is_a_note() -> None:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from isthmus.doctor.check import Status
-from isthmus.doctor.check_gpu import check_clocks, check_identity, check_iommu, check_numa, cpu_list
+from isthmus.doctor.check_gpu import check_clocks, check_identity, check_iommu, check_numa
 from isthmus.doctor.facts import Gpu, IommuGroup
 from isthmus.machine.link import LinkFacts
 
@@ -52,13 +52,6 @@ def test_an_unknown_node_of_several_is_a_note(gpu: Gpu) -> None:
     check = check_numa(replace(gpu, numa_node=None, near_cpus=[]), num_nodes=2, allowed_cpus=[0])
     assert check.status == Status.NOTE
     assert check.finding == "unknown, of 2 nodes"
-
-
-@pytest.mark.parametrize(
-    ("cpus", "text"), [([], ""), ([3], "3"), ([0, 1, 2, 8], "0-2,8"), ([1, 3, 5, 6], "1,3,5-6")]
-)
-def test_cpu_lists_are_written_as_the_kernel_does(cpus: list[int], text: str) -> None:
-    assert cpu_list(cpus) == text
 
 
 def test_a_passed_through_group_is_ok(gpu: Gpu) -> None:

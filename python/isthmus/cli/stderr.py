@@ -1,0 +1,89 @@
+"""
+Talk goes to stderr, and never ends a run.
+
+Whoever started the program may have closed stderr, or let its disk fill: what nobody can hear is
+dropped, and never said on stdout instead.
+"""
+
+import contextlib
+import os
+import sys
+from typing import Final, TextIO
+
+# Whatever a stream that is closed, full or gone raises.
+TROUBLE: Final = (OSError, ValueError)
+_SHOW_CURSOR = b"\x1b[?25h"
+
+
+def say(text: str) -> None:
+    """Say one line, or more of them, on stderr."""
+    if sys.stderr is not None:
+        Listener(sys.stderr).say(text)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody watches the stream live; False if it is closed or absent."""
+    try:
+        return stream is not None and stream.isatty()
+    except TROUBLE:
+        return False
+
+
+def silence(stream: TextIO) -> None:
+    """
+    Send a stream that broke to nowhere from now on.
+
+    The interpreter flushes it again at exit, and would end with exit code 120.
+    """
+    with contextlib.suppress(*TROUBLE):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def restore_cursor() -> None:
+    """Show the cursor that a progress bar hides, for a process that ends without cleaning up."""
+    if is_terminal(sys.__stderr__) and sys.__stderr__ is not None:
+        with contextlib.suppress(*TROUBLE):
+            os.write(sys.__stderr__.fileno(), _SHOW_CURSOR)
+
+
+class Listener:
+    """A stream that swallows what it can't take; enough of a file for rich to draw on."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Listen in place of a stream."""
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:
+        """That of the stream."""
+        return self._stream.encoding
+
+    def say(self, text: str) -> None:
+        """Write text and a new line, at once."""
+        self.write(f"{text}\n")
+        self.flush()
+
+    def write(self, text: str) -> int:
+        """Write text."""
+        try:
+            return self._stream.write(text)
+        except TROUBLE:
+            silence(self._stream)
+            return len(text)
+
+    def flush(self) -> None:
+        """Send what was written."""
+        try:
+            self._stream.flush()
+        except TROUBLE:
+            silence(self._stream)
+
+    def isatty(self) -> bool:
+        """Whether somebody watches live."""
+        return is_terminal(self._stream)
+
+    def fileno(self) -> int:
+        """Give the stream's descriptor."""
+        return self._stream.fileno()

@@ -1,0 +1,31 @@
+"""Data goes to stdout, all of it or a clear error."""
+
+import sys
+
+from isthmus.cli.stderr import silence
+from isthmus.errors import WriteError
+
+_HINT = "see where stdout leads; --output FILE writes a file"
+
+
+def print_data(text: str) -> None:
+    """
+    Print data on stdout.
+
+    A reader that went away early, such as `head`, is no failure of ours.
+
+    Raises:
+        WriteError: stdout is closed, or what is behind it takes no more.
+    """
+    stream = sys.stdout
+    if stream is None:
+        raise WriteError("can't print: stdout is closed", hint=_HINT)
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        silence(stream)
+    except (OSError, ValueError) as cause:
+        silence(stream)
+        why = cause.strerror if isinstance(cause, OSError) else None
+        raise WriteError(f"can't print: stdout: {why or cause}", hint=_HINT) from cause

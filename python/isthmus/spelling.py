@@ -1,0 +1,24 @@
+"""How CPU numbers and CUDA versions are written, everywhere the same."""
+
+from collections.abc import Iterable
+
+
+def cpu_list(cpus: Iterable[int]) -> str:
+    """Write CPU numbers the way the kernel does: "0-3,8"."""
+    spans: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if spans and cpu == spans[-1][1] + 1:
+            spans[-1][1] = cpu
+        else:
+            spans.append([cpu, cpu])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+
+
+def cuda_version(version: int) -> str:
+    """Write a version as cuDriverGetVersion counts it: 13000 is "13.0"."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def cuda_major(version: int) -> int:
+    """Tell the major version: 13 of 13000."""
+    return version // 1000
