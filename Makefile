@@ -5,6 +5,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# ninja comes as a wheel too, and cmake looks for it on the path.
+export PATH := $(abspath $(BIN)):$(PATH)
 # Arguments for the command: make bench ARGS="--sizes 4..1MiB"
 ARGS ?=
 
