@@ -13,7 +13,7 @@ isthmus doctor --format json > "$out/doctor.json"
 isthmus doctor > "$out/doctor.txt"
 isthmus bench --budget 90 --output "$out/run.json" > "$out/run.txt" 2> "$out/run.log"
 # Once more, small copies alone and twice, to see how much of them is the moment.
-for round in 1 2; do
-  isthmus bench -p host_to_device_small -p device_to_host_small --budget 20 > "$out/small_$round.txt" 2>> "$out/run.log"
-done
+for _ in 1 2; do
+  isthmus bench -p host_to_device_small -p device_to_host_small --budget 20 2>> "$out/run.log"
+done > "$out/small_again.txt"
 python3 "$here/host_memory.py" > "$out/host_memory.txt" 2>&1
