@@ -5,32 +5,25 @@ import os
 import pty
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from isthmus.run.store import load_run
 from program import NO_GPU, PROGRAM
 
-# Long enough that it can only end by being stopped.
-LONG = (
-    "bench", "--device", "emulated", "--sizes", "4..256MiB", "--budget", "600",
-    "-t", "host_to_device_memcpy_ce", "--format", "json",
-)  # fmt: skip
+COMMON = ("bench", "--device", "emulated", "-t", "host_to_device_memcpy_ce", "--format", "json")
+# Many points of some tenths of a second; and one short point before two of seconds.
+MANY_POINTS = (*COMMON, "--sizes", "4..256MiB", "--budget", "600")
+LONG_POINTS = (*COMMON, "--sizes", "4,512MiB,1GiB", "--budget", "600")
 
 
-@pytest.fixture
-def process() -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        [*PROGRAM, *LONG],
+def start(arguments: tuple[str, ...]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*PROGRAM, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | NO_GPU,
-    ) as started:
-        yield started
-        started.kill()
+    )
 
 
 def wait_for(process: subprocess.Popen[str], text: str) -> None:
@@ -42,11 +35,12 @@ def wait_for(process: subprocess.Popen[str], text: str) -> None:
 
 
 def test_ctrl_c_stops_after_the_current_point_and_keeps_what_is_finished(
-    process: subprocess.Popen[str], own_environment: Path
+    own_environment: Path,
 ) -> None:
-    wait_for(process, "host_to_device_memcpy_ce 4 B: ")
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    with start(MANY_POINTS) as process:
+        wait_for(process, "host_to_device_memcpy_ce 4 B: ")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
     assert process.returncode == 1
     document = json.loads(out)
     assert document["run"]["interrupted"] is True
@@ -56,30 +50,30 @@ def test_ctrl_c_stops_after_the_current_point_and_keeps_what_is_finished(
     assert load_run(saved).run.interrupted
 
 
-def test_a_second_ctrl_c_stops_at_once_and_keeps_nothing(
-    process: subprocess.Popen[str], own_environment: Path
-) -> None:
-    wait_for(process, "host_to_device_memcpy_ce 2 MiB: ")
-    process.send_signal(signal.SIGINT)
-    wait_for(process, "Ctrl-C again stops at once")
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+def test_a_second_ctrl_c_stops_at_once_and_keeps_nothing(own_environment: Path) -> None:
+    with start(LONG_POINTS) as process:
+        wait_for(process, "host_to_device_memcpy_ce 4 B: ")
+        process.send_signal(signal.SIGINT)
+        wait_for(process, "Ctrl-C again stops at once")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 1
-    if "stopping at once" in err:
-        assert out == ""
-        assert not (own_environment / "data/isthmus/runs").exists()
+    assert "stopping at once" in err
+    assert out == ""
+    assert not (own_environment / "data/isthmus/runs").exists()
 
 
 def test_a_second_ctrl_c_on_a_terminal_brings_the_cursor_back() -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [*PROGRAM, *LONG],
+        [*PROGRAM, *LONG_POINTS],
         stdout=subprocess.DEVNULL,
         stderr=theirs,
         env=os.environ | NO_GPU | {"TERM": "xterm"},
     ) as process:
         os.close(theirs)
-        shown = read_until(ours, b"host_to_device_memcpy_ce 4 MiB")
+        # The bar is redrawn ten times a second, and this point takes longer.
+        shown = read_until(ours, b"512 MiB")
         assert b"\x1b[?25l" in shown
         process.send_signal(signal.SIGINT)
         read_until(ours, b"again stops at once")
