@@ -162,7 +162,7 @@ TEST(Gate, ThatIsNeverReleasedIsOpenedByItsTimeout) {
   const Context context = test::context();
   const CurrentContext current(context);
   const Stream stream(context);
-  Gate gate(context, &test::kernels(), 50ms);
+  Gate gate(context, &test::kernels(), 300ms);
   gate.hold(stream.handle());
   stream.synchronize();  // would never return without the watchdog
   EXPECT_THROW(gate.release(), TimedOut);
