@@ -20,8 +20,7 @@ struct Pace {
 ///
 /// start     when the transfer begins on the modelled timeline; may be a little in the past
 /// Returns   when it ended: start + latency + the longer of the modelled time for the bytes and
-/// what
-///           this CPU really took to move them.
+///           what this CPU really took to move them.
 Time move_bytes(std::byte* target, const std::byte* source, std::size_t size_bytes,
                 const Pace& pace, Time start);
 

@@ -35,9 +35,8 @@ private:
 
 /// Runs the calling thread on one node's CPUs from now on.
 ///
-/// Returns     the CPUs it is bound to: the node's that it was allowed to use anyway; {} if there
-/// is
-///             none or the kernel refused, and nothing has changed then.
+/// Returns     the CPUs it is bound to: the node's that it was allowed to use anyway; {} if
+///             there is none or the kernel refused, and nothing has changed then.
 /// Throws      UsageError if there is no such node.
 std::vector<int> bind_thread_to_node(int node);
 

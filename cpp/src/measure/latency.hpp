@@ -26,17 +26,14 @@ struct LatencyOptions {
 /// Measures one size, direction and method. Yields these metrics, each in seconds for one copy:
 ///
 ///   api_return             CPU clock around the call alone
-///   completion             CPU clock around the call and the wait for the stream; around the call
-///   alone where
-///                          it returns complete (blocking D2H)
-///   event_delta            device clock between an event recorded before and one after; async from
-///   or to
-///                          pinned memory: behind a gate, so that asking is not in it
+///   completion             CPU clock around the call and the wait for the stream; around the
+///                          call alone where it returns complete (blocking D2H)
+///   event_delta            device clock between an event recorded before and one after; an async
+///                          copy of pinned memory waits behind a gate, so asking is not in it
 ///   event_floor            the same with nothing between: what event_delta can't go below
 ///   reciprocal_throughput  N calls back to back and one wait, over N
-///   visible                H2D: CPU clock from the call until a running kernel's answer to the new
-///   value is
-///                          seen in pinned memory, so it includes the answer's way back.
+///   visible                H2D: CPU clock from the call until a running kernel's answer to the
+///                          new value is seen in pinned memory; includes the answer's way back.
 ///                          D2H, async: from the call until the CPU reads the new value, without
 ///                          waiting.
 ///
