@@ -10,7 +10,7 @@ build=build/gpu
 cmake -S . -B $build -G Ninja -DISTHMUS_BUILD_PYTHON=OFF -DISTHMUS_BUILD_TESTS=ON -DPython_EXECUTABLE="$(command -v "$python")" >/dev/null &&
   cmake --build $build >/dev/null || exit 1
 export ISTHMUS_DRIVER=system
-ISTHMUS_NVRTC=$("$python" cmake/nvrtc_library.py)
+ISTHMUS_NVRTC=$("$python" cmake/wheel_file.py "*/lib/libnvrtc.so.*")
 export ISTHMUS_NVRTC
 failed=0
 for suite in contract device measure; do
