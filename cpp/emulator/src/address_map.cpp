@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace isthmus::emulator {
 
@@ -15,16 +16,17 @@ const Range* AddressMap::covering(std::uintptr_t address, std::size_t size_bytes
   return covered ? &range : nullptr;
 }
 
-bool AddressMap::overlaps(std::uintptr_t address, std::size_t size_bytes) const {
-  if (covering(address, 1) != nullptr) return true;
+const Range* AddressMap::first_in(std::uintptr_t address, std::size_t size_bytes) const {
+  if (const Range* range = covering(address, 1)) return range;
   const auto next = ranges_.upper_bound(address);
-  return next != ranges_.end() && next->first - address < size_bytes;
+  const bool overlaps = next != ranges_.end() && next->first - address < size_bytes;
+  return overlaps ? &next->second : nullptr;
 }
 
 std::optional<Range> AddressMap::remove(std::uintptr_t base, RangeKind kind) {
   const auto found = ranges_.find(base);
   if (found == ranges_.end() || found->second.kind != kind) return std::nullopt;
-  const Range range = found->second;
+  Range range = std::move(found->second);
   ranges_.erase(found);
   return range;
 }

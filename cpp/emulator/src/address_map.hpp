@@ -1,4 +1,4 @@
-// Which addresses mean what: device allocations, pinned allocations, registered ranges.
+// Which addresses mean what: device memory of three kinds, pinned memory, registered ranges.
 #pragma once
 
 #include <cstddef>
@@ -7,23 +7,35 @@
 #include <optional>
 #include <vector>
 
+#include "memory_object.hpp"
+
 namespace isthmus::emulator {
 
 struct Context;
 
-enum class RangeKind { device, pinned, registered };
+enum class RangeKind {
+  device,      ///< of cuMemAlloc
+  mapped,      ///< a mapping of cuMemMap
+  managed,     ///< of cuMemAllocManaged
+  pinned,      ///< of cuMemHostAlloc
+  registered,  ///< the caller's, of cuMemHostRegister
+};
 
 /// A range of addresses that the driver knows.
 struct Range {
   RangeKind kind = RangeKind::device;
   std::uintptr_t base = 0;
-  std::size_t size_bytes = 0;    ///< what was asked for; accesses beyond it are refused
-  std::size_t mapped_bytes = 0;  ///< whole pages; what the device's capacity is charged with
-  int file = -1;                 ///< the memory behind a device allocation; -1 if it has no file
-  Context* context = nullptr;
-  std::uint64_t id = 0;  ///< never used twice
+  std::size_t size_bytes = 0;           ///< what was asked for; accesses beyond it are refused
+  std::size_t mapped_bytes = 0;         ///< whole pages, of pinned and managed memory
+  MemoryObjectPtr object{};             ///< what is behind device memory and mappings
+  std::size_t object_offset_bytes = 0;  ///< where in the object it begins
+  Context* context = nullptr;           ///< null for mappings, which belong to no context
+  int device = 0;
+  std::uint64_t id = 0;      ///< never used twice
+  bool accessible = true;    ///< a mapping isn't until cuMemSetAccess
+  bool synchronous = false;  ///< CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
 
-  bool on_host() const { return kind != RangeKind::device; }
+  bool on_host() const { return kind == RangeKind::pinned || kind == RangeKind::registered; }
 };
 
 /// Ranges don't overlap. Not synchronised.
@@ -33,7 +45,13 @@ public:
   /// The range that covers all of [address, address + size_bytes), if one does. A size of 0 counts
   /// as 1.
   const Range* covering(std::uintptr_t address, std::size_t size_bytes) const;
-  bool overlaps(std::uintptr_t address, std::size_t size_bytes) const;
+  /// The same, to change something about it.
+  Range* find(std::uintptr_t address) { return const_cast<Range*>(covering(address, 1)); }
+  /// The first range with a byte in [address, address + size_bytes), or null.
+  const Range* first_in(std::uintptr_t address, std::size_t size_bytes) const;
+  bool overlaps(std::uintptr_t address, std::size_t size_bytes) const {
+    return first_in(address, size_bytes) != nullptr;
+  }
   /// Removes the range of that kind that starts there; nothing if there is none.
   std::optional<Range> remove(std::uintptr_t base, RangeKind kind);
   std::vector<Range> remove_all_of(const Context& context);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <memory>
 #include <vector>
 
 #include "cuda_api.hpp"
@@ -9,6 +11,8 @@
 #include "stream.hpp"
 
 namespace isthmus::emulator {
+
+class MemoryObject;
 
 /// A device's primary context. Its address is the CUcontext handle; it is never destroyed.
 struct Context {
@@ -26,7 +30,9 @@ struct Context {
 /// The engines of one device, which work side by side, and what it has handed out.
 struct Device {
   Context context;
-  std::size_t used_bytes = 0;
+  std::atomic<std::size_t> used_bytes{0};  ///< objects return theirs without the mutex
+  /// Objects that small allocations share; some may be gone.
+  std::vector<std::weak_ptr<MemoryObject>> shared_objects;
   Lane host_to_device{{.thread_name = "emu-h2d", .num_slots = 1, .callers_may_help = true}};
   Lane device_to_host{{.thread_name = "emu-d2h", .num_slots = 1, .callers_may_help = true}};
   Lane inside{{.thread_name = "emu-memory", .num_slots = 1, .callers_may_help = true}};

@@ -91,10 +91,27 @@ IsthmusEmulatorLive isthmus_emulator_live() {
   live.streams = machine().streams.size();
   live.events = machine().events.size();
   live.modules = machine().modules.size();
-  live.device_bytes = machine().addresses.total_bytes(RangeKind::device);
+  live.device_bytes = machine().addresses.total_bytes(RangeKind::device) +
+                      machine().addresses.total_bytes(RangeKind::managed) +
+                      machine().objects.created_bytes();
   live.pinned_bytes = machine().addresses.total_bytes(RangeKind::pinned);
   live.registered_ranges = machine().addresses.count(RangeKind::registered);
   return live;
+}
+
+int isthmus_emulator_object_file(unsigned int object, std::size_t* size_bytes) {
+  MemoryObjectPtr found;
+  {
+    const Lock lock = lock_machine();
+    found = machine().objects.find(object);
+  }
+  if (found == nullptr) return -1;
+  if (size_bytes != nullptr) *size_bytes = found->size_bytes();
+  try {
+    return found->open_file(0);
+  } catch (const Refusal&) {
+    return -1;
+  }
 }
 
 void isthmus_emulator_reset() {

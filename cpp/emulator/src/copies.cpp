@@ -37,6 +37,7 @@ struct Place {
   Context& context;
   StreamPtr stream;
   HostKind host;
+  bool synchronous;  ///< a blocking copy of any kind is complete when it returns
 };
 
 std::string_view name_of(HostKind kind) {
@@ -61,7 +62,9 @@ Place check(Call& call, Lock& lock, const Copy& copy, CUstream handle) {
     require(copy.host() != nullptr);
     require_device_range(lock, copy.device(), copy.size_bytes);
   }
-  return {context, stream, host};
+  const bool synchronous =
+      is_synchronous(lock, copy.device()) || is_synchronous(lock, address_of(copy.host()));
+  return {context, stream, host, synchronous};
 }
 
 Pace pinned_pace() {
@@ -103,7 +106,7 @@ std::shared_ptr<std::byte[]> stage(const std::byte* source, std::size_t size_byt
 
 /// Sends what is left of a pageable copy once it fits into the staging memory; returns before it is
 /// there.
-void send_staged(Lock& lock, const Place& place, const Copy& copy, const Pace& pace) {
+OperationPtr send_staged(Lock& lock, const Place& place, const Copy& copy, const Pace& pace) {
   lock.unlock();
   const std::shared_ptr<std::byte[]> staged = stage(copy.source, copy.size_bytes);
   Copy send = copy;
@@ -112,10 +115,11 @@ void send_staged(Lock& lock, const Place& place, const Copy& copy, const Pace& p
   transfer->work = [staged, work = std::move(transfer->work)](Time start) { return work(start); };
   lock.lock();
   enqueue(lock, place.stream, transfer);
+  return transfer;
 }
 
 /// Returns once the source has been read: everything but the last stage is there then.
-void send_pageable(Lock& lock, const Place& place, const Copy& copy) {
+OperationPtr send_pageable(Lock& lock, const Place& place, const Copy& copy) {
   const std::size_t first_bytes = copy.size_bytes > kStageBytes ? copy.size_bytes - kStageBytes : 0;
   Pace pace = pinned_pace();
   if (first_bytes > 0) {
@@ -124,10 +128,10 @@ void send_pageable(Lock& lock, const Place& place, const Copy& copy) {
     transfer_and_wait(lock, place, first, pageable_pace());
     pace.latency = kNoTime;  // already paid
   }
-  send_staged(lock, place,
-              {copy.direction, copy.target + first_bytes, copy.source + first_bytes,
-               copy.size_bytes - first_bytes},
-              pace);
+  return send_staged(lock, place,
+                     {copy.direction, copy.target + first_bytes, copy.source + first_bytes,
+                      copy.size_bytes - first_bytes},
+                     pace);
 }
 
 CUresult copy_async(const char* symbol, const Copy& copy, CUstream handle) {
@@ -159,7 +163,8 @@ CUresult copy_blocking(const char* symbol, const Copy& copy) {
       transfer_and_wait(lock, place, copy, pinned_pace());
     } else if (copy.direction == Direction::host_to_device) {
       drain(lock, *place.stream);
-      send_pageable(lock, place, copy);
+      const OperationPtr last = send_pageable(lock, place, copy);
+      if (place.synchronous) machine().scheduler.wait(lock, last);
     } else {
       transfer_and_wait(lock, place, copy, pageable_pace());
     }

@@ -34,34 +34,53 @@ struct Fill {
   std::size_t size_bytes;
 };
 
-CUresult fill(const char* symbol, const Fill& fill, CUstream stream) {
+/// What the host does about an operation that it started.
+enum class Ending { returns_at_once, waits_if_synchronous };
+
+void end(Lock& lock, const OperationPtr& operation, Ending ending, bool synchronous) {
+  const bool waits = ending == Ending::waits_if_synchronous && synchronous && operation != nullptr;
+  if (waits) machine().scheduler.wait(lock, operation);
+}
+
+CUresult fill(const char* symbol, const Fill& fill, CUstream stream, Ending ending) {
   Call call(symbol);
   return call([&] {
     current_context();
     require(fill.target % fill.pattern_bytes == 0);
     Lock lock = lock_machine();
     if (fill.size_bytes > 0) require_device_range(lock, fill.target, fill.size_bytes);
-    enqueue_inside(call, lock, stream, fill.size_bytes, [fill](Time start) {
+    const auto work = [fill](Time start) {
       return fill_bytes(to_pointer(fill.target), fill.pattern, fill.pattern_bytes, fill.size_bytes,
                         inside_pace(), start);
-    });
+    };
+    const OperationPtr operation = enqueue_inside(call, lock, stream, fill.size_bytes, work);
+    end(lock, operation, ending, is_synchronous(lock, fill.target));
     return CUDA_SUCCESS;
   });
 }
 
-CUresult copy_inside(const char* symbol, CUdeviceptr target, CUdeviceptr source,
-                     std::size_t size_bytes, CUstream stream) {
+struct Move {
+  CUdeviceptr target;
+  CUdeviceptr source;
+  std::size_t size_bytes;
+};
+
+CUresult copy_inside(const char* symbol, const Move& move, CUstream stream, Ending ending) {
   Call call(symbol);
   return call([&] {
     current_context();
     Lock lock = lock_machine();
-    if (size_bytes > 0) {
-      require_device_range(lock, target, size_bytes);
-      require_device_range(lock, source, size_bytes);
+    if (move.size_bytes > 0) {
+      require_device_range(lock, move.target, move.size_bytes);
+      require_device_range(lock, move.source, move.size_bytes);
     }
-    enqueue_inside(call, lock, stream, size_bytes, [=](Time start) {
-      return move_bytes(to_pointer(target), to_pointer(source), size_bytes, inside_pace(), start);
-    });
+    const auto work = [move](Time start) {
+      return move_bytes(to_pointer(move.target), to_pointer(move.source), move.size_bytes,
+                        inside_pace(), start);
+    };
+    const OperationPtr operation = enqueue_inside(call, lock, stream, move.size_bytes, work);
+    end(lock, operation, ending,
+        is_synchronous(lock, move.target) || is_synchronous(lock, move.source));
     return CUDA_SUCCESS;
   });
 }
@@ -76,29 +95,31 @@ extern "C" {
 
 CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr target, unsigned char value, std::size_t count,
                                  CUstream stream) {
-  return fill("cuMemsetD8Async", {target, value, 1, count}, stream);
+  return fill("cuMemsetD8Async", {target, value, 1, count}, stream, Ending::returns_at_once);
 }
 
 CUresult CUDAAPI cuMemsetD32Async(CUdeviceptr target, unsigned int value, std::size_t count,
                                   CUstream stream) {
-  return fill("cuMemsetD32Async", {target, value, 4, count * 4}, stream);
+  return fill("cuMemsetD32Async", {target, value, 4, count * 4}, stream, Ending::returns_at_once);
 }
 
 CUresult CUDAAPI cuMemsetD8(CUdeviceptr target, unsigned char value, std::size_t count) {
-  return fill("cuMemsetD8", {target, value, 1, count}, nullptr);
+  return fill("cuMemsetD8", {target, value, 1, count}, nullptr, Ending::waits_if_synchronous);
 }
 
 CUresult CUDAAPI cuMemsetD32(CUdeviceptr target, unsigned int value, std::size_t count) {
-  return fill("cuMemsetD32", {target, value, 4, count * 4}, nullptr);
+  return fill("cuMemsetD32", {target, value, 4, count * 4}, nullptr, Ending::waits_if_synchronous);
 }
 
 CUresult CUDAAPI cuMemcpyDtoD(CUdeviceptr target, CUdeviceptr source, std::size_t size_bytes) {
-  return copy_inside("cuMemcpyDtoD", target, source, size_bytes, nullptr);
+  return copy_inside("cuMemcpyDtoD", {target, source, size_bytes}, nullptr,
+                     Ending::waits_if_synchronous);
 }
 
 CUresult CUDAAPI cuMemcpyDtoDAsync(CUdeviceptr target, CUdeviceptr source, std::size_t size_bytes,
                                    CUstream stream) {
-  return copy_inside("cuMemcpyDtoDAsync", target, source, size_bytes, stream);
+  return copy_inside("cuMemcpyDtoDAsync", {target, source, size_bytes}, stream,
+                     Ending::returns_at_once);
 }
 
 }  // extern "C"

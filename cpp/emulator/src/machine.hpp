@@ -9,8 +9,10 @@
 #include "context.hpp"
 #include "handle_table.hpp"
 #include "kernels.hpp"
+#include "memory_objects.hpp"
 #include "profiles.hpp"
 #include "scheduler.hpp"
+#include "virtual_memory.hpp"
 
 namespace isthmus::emulator {
 
@@ -41,6 +43,8 @@ struct Machine {
   HandleTable<CUevent, Event> events;
   HandleTable<CUmodule, Module> modules;
   HandleTable<CUfunction, Function> functions;
+  MemoryObjects objects;
+  VirtualMemory virtual_memory;
   std::uint64_t num_streams_made = 0;
 };
 

@@ -1,10 +1,9 @@
-// cuMemAlloc, cuMemFree, cuMemGetInfo: device memory, which is a file in memory for each
-// allocation.
+// cuMemAlloc, cuMemAllocManaged, cuMemFree, cuMemGetInfo: device memory.
 #include "memory.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+#include <algorithm>
 
 #include "call.hpp"
 #include "machine.hpp"
@@ -14,73 +13,128 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 
-/// A memory file that nobody who gets hold of it can truncate under us; -1 if there can't be one.
-int make_memory_file(std::size_t size_bytes) {
-  const int file = memfd_create("isthmus-device-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (file < 0) return -1;
-  if (ftruncate(file, static_cast<off_t>(size_bytes)) != 0) {
-    close(file);
-    return -1;
-  }
-  fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
-  return file;
+/// As driver 580.159.04 does, seen in handles of cuIpcGetMemHandle: allocations up to 1 MiB share
+/// objects of 2 MiB, at multiples of 512 bytes.
+constexpr std::size_t kSharedObjectBytes = std::size_t{2} * 1024 * 1024;
+constexpr std::size_t kMostSharedBytes = std::size_t{1} * 1024 * 1024;
+constexpr std::size_t kBlockBytes = 512;
+
+MemoryObjectPtr make_mapped_object(Device& device, std::size_t size_bytes) {
+  MemoryObjectPtr object = machine().objects.make(device, size_bytes);
+  object->reserve_and_map(kSharedObjectBytes);
+  return object;
 }
 
-/// Maps lazily: pages appear when they are first touched. Without a file (a process out of file
-/// descriptors) the memory works but can't be exported.
-void map(Range& range) {
-  range.file = make_memory_file(range.mapped_bytes);
-  const int flags =
-      range.file >= 0 ? MAP_SHARED | MAP_NORESERVE : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  void* memory = mmap(nullptr, range.mapped_bytes, PROT_READ | PROT_WRITE, flags, range.file, 0);
-  if (memory == MAP_FAILED) {
-    if (range.file >= 0) close(range.file);
-    throw Refusal{CUDA_ERROR_OUT_OF_MEMORY};
+/// Part of an object that others use too, or the first part of a new one.
+Range allocate_block(Device& device, std::size_t size_bytes) {
+  Range range{.size_bytes = size_bytes};
+  const std::size_t block_bytes = rounded_up(size_bytes, kBlockBytes);
+  const auto take = [&](const MemoryObjectPtr& object) {
+    const auto offset = object->blocks.take(block_bytes, kBlockBytes);
+    if (!offset) return false;
+    range.object = object;
+    range.object_offset_bytes = *offset;
+    return true;
+  };
+  std::erase_if(device.shared_objects, [](const auto& object) { return object.expired(); });
+  for (const auto& object : device.shared_objects) {
+    const MemoryObjectPtr alive = object.lock();
+    if (alive != nullptr && take(alive)) return range;
   }
-  madvise(memory, range.mapped_bytes, MADV_HUGEPAGE);  // fewer faults where the system allows it
-  range.base = address_of(memory);
+  const MemoryObjectPtr object = make_mapped_object(device, kSharedObjectBytes);
+  object->is_shared = true;
+  object->blocks.add(0, kSharedObjectBytes);
+  device.shared_objects.push_back(object);
+  take(object);
+  return range;
 }
 
 Range allocate(Context& context, std::size_t size_bytes) {
-  Range range{.kind = RangeKind::device, .size_bytes = size_bytes, .context = &context};
-  range.mapped_bytes = whole_pages(size_bytes);
-  const std::size_t capacity_bytes = machine().profile().memory_bytes;
   const Lock lock = lock_machine();
   Device& device = device_of(context);
-  const bool fits =
-      range.mapped_bytes != 0 && range.mapped_bytes <= capacity_bytes - device.used_bytes;
-  require(fits, CUDA_ERROR_OUT_OF_MEMORY);
-  map(range);
+  Range range{.size_bytes = size_bytes};
+  if (size_bytes <= kMostSharedBytes) {
+    range = allocate_block(device, size_bytes);
+  } else {
+    range.object = make_mapped_object(device, rounded_up(size_bytes, kDevicePageBytes));
+  }
+  range.base = range.object->base() + range.object_offset_bytes;
+  range.context = &context;
+  range.device = context.ordinal;
   range.id = next_handle();
   machine().addresses.add(range);
-  device.used_bytes += range.mapped_bytes;
   return range;
+}
+
+/// Plain host memory that is known as managed.
+Range allocate_managed(Context& context, std::size_t size_bytes) {
+  Range range{.kind = RangeKind::managed, .size_bytes = size_bytes};
+  range.mapped_bytes = whole_pages(size_bytes);
+  require(range.mapped_bytes != 0, CUDA_ERROR_OUT_OF_MEMORY);
+  void* memory = mmap(nullptr, range.mapped_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  require(memory != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
+  range.base = address_of(memory);
+  range.context = &context;
+  range.device = context.ordinal;
+  range.id = next_handle();
+  const Lock lock = lock_machine();
+  machine().addresses.add(range);
+  return range;
+}
+
+std::optional<Range> remove_allocation(Lock& lock, CUdeviceptr address) {
+  (void)lock;
+  AddressMap& addresses = machine().addresses;
+  const std::optional<Range> range = addresses.remove(address, RangeKind::device);
+  return range ? range : addresses.remove(address, RangeKind::managed);
 }
 
 }  // namespace
 
-std::size_t whole_pages(std::size_t size_bytes) {
-  return (size_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-}
+std::size_t whole_pages(std::size_t size_bytes) { return rounded_up(size_bytes, kPageBytes); }
 
 void unmap(const Range& range) {
-  if (range.kind == RangeKind::registered) return;
+  if (range.kind != RangeKind::pinned && range.kind != RangeKind::managed) return;
   munmap(reinterpret_cast<void*>(range.base), range.mapped_bytes);
-  if (range.file >= 0) close(range.file);
+}
+
+void give_back_block(Lock& lock, const Range& range) {
+  (void)lock;
+  if (range.object == nullptr || !range.object->is_shared) return;
+  range.object->blocks.add(range.object_offset_bytes, rounded_up(range.size_bytes, kBlockBytes));
 }
 
 void require_device_range(Lock& lock, CUdeviceptr address, std::size_t size_bytes) {
   (void)lock;
-  require(machine().addresses.covering(address, size_bytes) != nullptr);
+  const AddressMap& addresses = machine().addresses;
+  while (true) {
+    const Range* range = addresses.covering(address, 1);
+    require(range != nullptr && range->accessible);
+    const std::size_t here_bytes = range->base + range->size_bytes - address;
+    if (size_bytes <= here_bytes) return;
+    require(range->kind == RangeKind::mapped);  // only mappings can be one piece together
+    address += here_bytes;
+    size_bytes -= here_bytes;
+  }
+}
+
+bool is_synchronous(Lock& lock, CUdeviceptr address) {
+  (void)lock;
+  const Range* range = machine().addresses.covering(address, 1);
+  return range != nullptr && range->synchronous;
 }
 
 HostKind host_kind(Lock& lock, const void* host, std::size_t size_bytes) {
-  (void)lock;
   const AddressMap& addresses = machine().addresses;
-  const Range* range = addresses.covering(address_of(host), size_bytes);
-  if (range != nullptr) return range->on_host() ? HostKind::pinned : HostKind::device;
-  require(!addresses.overlaps(address_of(host), size_bytes));
-  return HostKind::pageable;
+  const Range* range = addresses.covering(address_of(host), 1);
+  if (range == nullptr) {
+    require(!addresses.overlaps(address_of(host), size_bytes));
+    return HostKind::pageable;
+  }
+  require_device_range(lock, address_of(host), size_bytes);
+  const bool on_device = range->kind == RangeKind::device || range->kind == RangeKind::mapped;
+  return on_device ? HostKind::device : HostKind::pinned;
 }
 
 }  // namespace isthmus::emulator
@@ -98,15 +152,26 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr* address, std::size_t size_bytes) {
   });
 }
 
+CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr* address, std::size_t size_bytes,
+                                   unsigned int flags) {
+  return Call("cuMemAllocManaged").note("bytes", size_bytes)([&] {
+    Context& context = current_context();
+    require(address != nullptr && size_bytes > 0);
+    require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST);
+    *address = allocate_managed(context, size_bytes).base;
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult CUDAAPI cuMemFree(CUdeviceptr address) {
   return Call("cuMemFree")([&] {
     current_context();
     if (address == 0) return CUDA_SUCCESS;
     Lock lock = lock_machine();
-    const std::optional<Range> range = machine().addresses.remove(address, RangeKind::device);
+    const std::optional<Range> range = remove_allocation(lock, address);
     if (!range) throw Refusal{CUDA_ERROR_INVALID_VALUE};
     drain(lock, *range->context);
-    device_of(*range->context).used_bytes -= range->mapped_bytes;
+    give_back_block(lock, *range);
     lock.unlock();
     unmap(*range);
     return CUDA_SUCCESS;
@@ -120,19 +185,6 @@ CUresult CUDAAPI cuMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes)
     const Lock lock = lock_machine();
     *total_bytes = machine().profile().memory_bytes;
     *free_bytes = *total_bytes - device_of(context).used_bytes;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr* base, std::size_t* size_bytes,
-                                      CUdeviceptr address) {
-  return Call("cuMemGetAddressRange")([&] {
-    current_context();
-    const Lock lock = lock_machine();
-    const Range* range = machine().addresses.covering(address, 1);
-    require(range != nullptr && range->kind == RangeKind::device, CUDA_ERROR_NOT_FOUND);
-    if (base != nullptr) *base = range->base;
-    if (size_bytes != nullptr) *size_bytes = range->size_bytes;
     return CUDA_SUCCESS;
   });
 }

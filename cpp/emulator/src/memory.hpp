@@ -6,9 +6,12 @@
 
 namespace isthmus::emulator {
 
-/// Gives a range's pages back to the system; leaves registered ranges, which are the caller's,
-/// alone.
+/// Gives host pages of a range back to the system; leaves registered ranges, which are the
+/// caller's, alone. Device memory goes with the last reference to its object.
 void unmap(const Range& range);
+
+/// Makes a removed range's part of an object that allocations share free for the next one.
+void give_back_block(Lock& lock, const Range& range);
 
 /// The address as a pointer. Device memory is ordinary memory here.
 inline std::byte* to_pointer(CUdeviceptr address) { return reinterpret_cast<std::byte*>(address); }
@@ -17,9 +20,12 @@ inline CUdeviceptr address_of(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
-/// Throws Refusal(INVALID_VALUE) unless the device may access all of it: one device allocation or
-/// one pinned range.
+/// Throws Refusal(INVALID_VALUE) unless the device may access all of it: one allocation, one pinned
+/// range, or mappings that adjoin.
 void require_device_range(Lock& lock, CUdeviceptr address, std::size_t size_bytes);
+
+/// Whether blocking operations on that memory complete before they return.
+bool is_synchronous(Lock& lock, CUdeviceptr address);
 
 enum class HostKind { pageable, pinned, device };
 
@@ -30,5 +36,13 @@ HostKind host_kind(Lock& lock, const void* host, std::size_t size_bytes);
 
 /// `size_bytes` rounded up to whole pages; 0 if that overflows.
 std::size_t whole_pages(std::size_t size_bytes);
+
+/// Rounded to a multiple of a power of two; `rounded_up` is 0 if that overflows.
+inline std::size_t rounded_up(std::size_t value, std::size_t multiple) {
+  return (value + multiple - 1) & ~(multiple - 1);
+}
+inline std::size_t rounded_down(std::size_t value, std::size_t multiple) {
+  return value & ~(multiple - 1);
+}
 
 }  // namespace isthmus::emulator

@@ -67,6 +67,7 @@ CUresult CUDAAPI cuMemHostAlloc(void** host, std::size_t size_bytes, unsigned in
     *host = nullptr;
     if (size_bytes == 0) return CUDA_SUCCESS;
     Range range{.kind = RangeKind::pinned, .size_bytes = size_bytes, .context = &context};
+    range.device = context.ordinal;
     range.mapped_bytes = whole_pages(size_bytes);
     *host = map_populated(range.mapped_bytes);
     range.base = address_of(*host);
@@ -98,6 +99,7 @@ CUresult CUDAAPI cuMemHostRegister(void* host, std::size_t size_bytes, unsigned 
                              .base = address_of(host),
                              .size_bytes = size_bytes,
                              .context = &context,
+                             .device = context.ordinal,
                              .id = next_handle()});
     return CUDA_SUCCESS;
   });

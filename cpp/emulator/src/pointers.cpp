@@ -1,7 +1,8 @@
-// What a pointer is: cuPointerGetAttribute. And a file behind it: cuMemGetHandleForAddressRange.
+// What a pointer is: cuPointerGetAttribute and its plural, cuPointerSetAttribute,
+// cuMemGetAddressRange.
+#include <array>
 #include <cstring>
-
-#include <fcntl.h>
+#include <span>
 
 #include "call.hpp"
 #include "machine.hpp"
@@ -10,38 +11,78 @@
 namespace isthmus::emulator {
 namespace {
 
-template <typename Value>
-CUresult answer(void* data, Value value) {
-  std::memcpy(data, &value, sizeof value);
-  return CUDA_SUCCESS;
+/// The value of an attribute, in the size that it has.
+class Answer {
+public:
+  template <typename Value>
+  explicit Answer(Value value) : size_bytes_(sizeof(Value)) {
+    static_assert(sizeof(Value) <= sizeof bytes_);
+    std::memcpy(bytes_.data(), static_cast<const void*>(&value), sizeof(Value));
+  }
+  void copy_to(void* data) const { std::memcpy(data, bytes_.data(), size_bytes_); }
+  void clear(void* data) const { std::memset(data, 0, size_bytes_); }
+
+private:
+  std::array<std::byte, sizeof(std::uint64_t)> bytes_{};
+  std::size_t size_bytes_;
+};
+
+std::uint64_t exportable_as(const Range& range) {
+  if (range.object == nullptr) return CU_MEM_HANDLE_TYPE_NONE;
+  return range.object->properties.value_or(CUmemAllocationProp{}).requestedHandleTypes;
 }
 
-CUresult describe(const Range& range, CUdeviceptr address, CUpointer_attribute attribute,
-                  void* data) {
+/// Nothing for attributes that memory has no value of.
+///
+/// Throws Refusal(INVALID_VALUE) for attributes that are none.
+std::optional<Answer> describe(const Range& range, CUdeviceptr address,
+                               CUpointer_attribute attribute) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      return answer(data, reinterpret_cast<std::uintptr_t>(range.context->handle()));
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return answer<unsigned>(data, range.on_host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
+      return Answer(reinterpret_cast<std::uintptr_t>(
+          range.context != nullptr ? range.context->handle() : nullptr));
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:  // managed memory has no type of its own
+      return Answer(unsigned{range.on_host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE});
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      return answer(data, address);
+      return Answer(address);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      return range.on_host() ? answer(data, address) : CUDA_ERROR_INVALID_VALUE;
+      if (!range.on_host() && range.kind != RangeKind::managed) return std::nullopt;
+      return Answer(address);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-      return answer<unsigned long long>(data, range.id);
+      return Answer(range.id);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+      return Answer(unsigned{range.synchronous});
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      return answer<int>(data, 0);
+      return Answer(unsigned{range.kind == RangeKind::managed});
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return answer<int>(data, range.context->ordinal);
+      return Answer(range.device);
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      return Answer(unsigned{range.kind == RangeKind::device});
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      return answer<CUdeviceptr>(data, range.base);
+      return Answer(range.base);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      return answer<std::size_t>(data, range.size_bytes);
+      return Answer(range.size_bytes);
     case CU_POINTER_ATTRIBUTE_MAPPED:
-      return answer<int>(data, 1);
+      return Answer(1u);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      return Answer(exportable_as(range));
     default:
-      return CUDA_ERROR_INVALID_VALUE;
+      throw Refusal{CUDA_ERROR_INVALID_VALUE};
+  }
+}
+
+/// For what the driver doesn't know, all attributes are zero.
+void describe_all(const Range* range, CUdeviceptr address,
+                  std::span<const CUpointer_attribute> attributes, void** values) {
+  const Range unknown;
+  for (std::size_t index = 0; index < attributes.size(); ++index) {
+    require(values[index] != nullptr);
+    const auto value = describe(range != nullptr ? *range : unknown, address, attributes[index]);
+    if (range != nullptr && value) {
+      value->copy_to(values[index]);
+    } else {
+      value.value_or(Answer(std::uint64_t{0})).clear(values[index]);
+    }
   }
 }
 
@@ -61,28 +102,50 @@ CUresult CUDAAPI cuPointerGetAttribute(void* data, CUpointer_attribute attribute
     const Lock lock = lock_machine();
     const Range* range = machine().addresses.covering(address, 1);
     require(range != nullptr);
-    return describe(*range, address, attribute, data);
+    const std::optional<Answer> value = describe(*range, address, attribute);
+    require(value.has_value());
+    value->copy_to(data);
+    return CUDA_SUCCESS;
   });
 }
 
-CUresult CUDAAPI cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address,
-                                               std::size_t size_bytes, CUmemRangeHandleType type,
-                                               unsigned long long flags) {
-  return Call("cuMemGetHandleForAddressRange").note("bytes", size_bytes)([&] {
+CUresult CUDAAPI cuPointerGetAttributes(unsigned int num_attributes,
+                                        CUpointer_attribute* attributes, void** values,
+                                        CUdeviceptr address) {
+  return Call("cuPointerGetAttributes")([&] {
     current_context();
-    require(handle != nullptr && type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
-    require(size_bytes > 0 && whole_pages(size_bytes) == size_bytes);
-    require((flags & ~1ull) == 0);  // 1: by way of BAR1, which is how this one is "mapped" anyway
+    require(num_attributes > 0 && attributes != nullptr && values != nullptr);
+    const Lock lock = lock_machine();
+    describe_all(machine().addresses.covering(address, 1), address, {attributes, num_attributes},
+                 values);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
+                                       CUdeviceptr address) {
+  return Call("cuPointerSetAttribute")([&] {
+    current_context();
+    require(value != nullptr && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
+    const Lock lock = lock_machine();
+    Range* range = machine().addresses.find(address);
+    require(range != nullptr);
+    require(range->kind != RangeKind::mapped, CUDA_ERROR_NOT_SUPPORTED);
+    range->synchronous = *static_cast<const int*>(value) != 0;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr* base, std::size_t* size_bytes,
+                                      CUdeviceptr address) {
+  return Call("cuMemGetAddressRange")([&] {
+    current_context();
     const Lock lock = lock_machine();
     const Range* range = machine().addresses.covering(address, 1);
-    require(range != nullptr && range->kind == RangeKind::device);
-    require(address - range->base + size_bytes <= range->mapped_bytes);
-    // A dma-buf starts at `address`; a duplicated memory file starts where the allocation does.
-    const bool exportable = range->file >= 0 && address == range->base;
-    require(exportable, CUDA_ERROR_NOT_SUPPORTED);
-    const int file = fcntl(range->file, F_DUPFD_CLOEXEC, 0);
-    require(file >= 0, CUDA_ERROR_OPERATING_SYSTEM);
-    return answer(handle, file);
+    require(range != nullptr && !range->on_host(), CUDA_ERROR_NOT_FOUND);
+    if (base != nullptr) *base = range->base;
+    if (size_bytes != nullptr) *size_bytes = range->size_bytes;
+    return CUDA_SUCCESS;
   });
 }
 

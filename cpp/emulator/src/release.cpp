@@ -24,7 +24,7 @@ void release_everything(Lock& lock, Context& context) {
   if (context.num_retained > 0) return;  // somebody came back meanwhile
   forget_handles(context);
   const std::vector<Range> ranges = machine().addresses.remove_all_of(context);
-  device_of(context).used_bytes = 0;
+  for (const Range& range : ranges) give_back_block(lock, range);
   lock.unlock();
   for (const Range& range : ranges) unmap(range);
 }

@@ -54,6 +54,13 @@ public:
   ///          DriverError when cuInit fails for any other reason.
   static Driver open(const std::string& source = {});
 
+  /// Makes sure that there is a library for open() to open. Leaves it uninitialised, so that a
+  /// program may still fork() and use CUDA in the child. What open() looks into later isn't looked
+  /// into.
+  ///
+  /// Throws   Unavailable when there is none; UsageError for another form of `source`.
+  static void find(const std::string& source = {});
+
   /// Calls a function and throws DriverError, OutOfDeviceMemory or (if it is missing) Unavailable.
   ///
   /// Use as: driver.call(symbol::mem_alloc)(&pointer, size_bytes);

@@ -135,4 +135,9 @@ Driver Driver::open(const std::string& source) {
   return DriverLoader(locate_driver(source)).load();
 }
 
+// The library stays open: taking it back could unload one that the program has just initialised.
+void Driver::find(const std::string& source) {
+  static_cast<void>(open_library(locate_driver(source).file));
+}
+
 }  // namespace isthmus

@@ -151,11 +151,12 @@ protected:
     return bytes;
   }
 
-private:
+  /// Runs when the test is over, last added first; must succeed.
   void at_end(std::function<CUresult()> release) {
     cleanup_.emplace_back([=] { EXPECT_EQ(release(), CUDA_SUCCESS); });
   }
 
+private:
   CUcontext context_ = nullptr;
   std::vector<std::function<void()>> cleanup_;
 };

@@ -33,6 +33,7 @@ struct Controls {
   ISTHMUS_CONTROL(hide_symbol);
   ISTHMUS_CONTROL(log_calls);
   ISTHMUS_CONTROL(call_log);
+  ISTHMUS_CONTROL(object_file);
   ISTHMUS_CONTROL(live);
   ISTHMUS_CONTROL(reset);
 #undef ISTHMUS_CONTROL
