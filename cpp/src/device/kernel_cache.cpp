@@ -4,9 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <sstream>
+#include <memory>
 
 #include <unistd.h>
 
@@ -34,6 +32,20 @@ std::string header_of(const std::string& key, std::uint64_t image_hash) {
   return std::string(kMagic) + hex(image_hash) + "\n" + std::to_string(key.size()) + "\n" + key;
 }
 
+// C's streams, for the reason in host/text_file.cpp.
+struct CloseFile {
+  void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+std::string content_of(std::FILE* file) {
+  std::string content;
+  std::array<char, 4096> part{};
+  while (const std::size_t read = std::fread(part.data(), 1, part.size(), file))
+    content.append(part.data(), read);
+  return content;
+}
+
 }  // namespace
 
 std::filesystem::path KernelCache::file_of(const std::string& key) const {
@@ -42,9 +54,9 @@ std::filesystem::path KernelCache::file_of(const std::string& key) const {
 
 std::optional<KernelImage> KernelCache::find(const std::string& key) const {
   if (folder_.empty()) return std::nullopt;
-  std::ifstream file(file_of(key), std::ios::binary);
-  if (!file) return std::nullopt;
-  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  const File file(std::fopen(file_of(key).c_str(), "rb"));
+  if (file == nullptr) return std::nullopt;
+  const std::string content = content_of(file.get());
   const std::size_t header_bytes = header_of(key, 0).size();
   if (content.size() <= header_bytes) return std::nullopt;
   KernelImage image(content.begin() + static_cast<std::ptrdiff_t>(header_bytes), content.end());
@@ -59,14 +71,14 @@ void KernelCache::store(const std::string& key, const KernelImage& image) const 
     std::string temporary = (folder_ / "new-XXXXXX").string();
     const int descriptor = mkstemp(temporary.data());
     if (descriptor < 0) return;
-    close(descriptor);
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    file << header_of(key, fnv1a(image));
-    file.write(image.data(), static_cast<std::streamsize>(image.size()));
-    file.close();
+    const std::string header = header_of(key, fnv1a(image));
+    File file(fdopen(descriptor, "wb"));
+    bool whole = std::fwrite(header.data(), 1, header.size(), file.get()) == header.size() &&
+                 std::fwrite(image.data(), 1, image.size(), file.get()) == image.size();
+    whole = std::fclose(file.release()) == 0 && whole;
     std::error_code refused;
-    if (file) std::filesystem::rename(temporary, file_of(key), refused);
-    if (!file || refused) std::filesystem::remove(temporary, refused);
+    if (whole) std::filesystem::rename(temporary, file_of(key), refused);
+    if (!whole || refused) std::filesystem::remove(temporary, refused);
   } catch (...) {  // NOLINT(bugprone-empty-catch): see the header: not caching is not an error
   }
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <sstream>
 #include <string>
 
 #include "host/text_file.hpp"
@@ -26,11 +25,8 @@ std::optional<Membership> parse_membership(const std::string& line) {
 }
 
 bool lists_controller(const std::string& controllers, std::string_view wanted) {
-  std::istringstream names(controllers);
-  for (std::string name; std::getline(names, name, ',');) {
-    if (name == wanted) return true;
-  }
-  return false;
+  const auto names = split(controllers, ',');
+  return std::find(names.begin(), names.end(), wanted) != names.end();
 }
 
 /// `mount`/`group` and its parents, as far as they exist, down to `mount` itself.
@@ -65,9 +61,9 @@ fs::path v2_mount(const fs::path& base) {
 std::vector<CgroupFolder> cgroup_folders(std::string_view controller, const fs::path& root) {
   const fs::path base = root / "sys/fs/cgroup";
   std::vector<CgroupFolder> folders;
-  std::istringstream lines(read_text(root / "proc/self/cgroup").value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    const auto membership = parse_membership(line);
+  const std::string memberships = read_text(root / "proc/self/cgroup").value_or("");
+  for (const std::string_view line : split(memberships, '\n')) {
+    const auto membership = parse_membership(std::string(line));
     if (!membership) continue;
     if (membership->controllers.empty()) {
       add_folders(folders, CgroupVersion::v2, v2_mount(base), membership->group);

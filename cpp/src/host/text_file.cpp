@@ -1,8 +1,9 @@
 #include "host/text_file.hpp"
 
+#include <array>
 #include <charconv>
-#include <fstream>
-#include <sstream>
+#include <cstdio>
+#include <memory>
 
 namespace isthmus::host {
 namespace {
@@ -28,14 +29,28 @@ std::string_view trimmed(std::string_view text) noexcept {
   return text.substr(first, text.find_last_not_of(kWhiteSpace) - first + 1);
 }
 
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// C's streams: a module of Python's may meet another copy of the C++ library in its process, and
+// then C++ streams look for their locale's facets in the wrong one (seen: a crash in codecvt).
 std::optional<std::string> read_text(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return std::nullopt;
-  std::ostringstream text;
-  text << stream.rdbuf();
-  // A folder opens but can't be read; an empty file sets the same bit and is no failure.
-  if (stream.bad() || std::filesystem::is_directory(file)) return std::nullopt;
-  std::string all = text.str();
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"),
+                                                               &std::fclose);
+  if (stream == nullptr) return std::nullopt;
+  std::string all;
+  std::array<char, 4096> part;
+  while (const std::size_t read = std::fread(part.data(), 1, part.size(), stream.get()))
+    all.append(part.data(), read);
+  // A folder opens, but can't be read.
+  if (std::ferror(stream.get()) != 0) return std::nullopt;
   all.erase(all.find_last_not_of(kWhiteSpace) + 1);
   return all;
 }

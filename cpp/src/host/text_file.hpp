@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace isthmus::host {
 
@@ -20,6 +21,9 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 
 /// `text` without white space at either end.
 std::string_view trimmed(std::string_view text) noexcept;
+
+/// The parts of `text` between separators; parts may be empty. They point into `text`.
+std::vector<std::string_view> split(std::string_view text, char separator);
 
 /// Bytes of a "Name:  123 kB" line, as /proc/meminfo and a node's meminfo have it.
 ///

@@ -1,0 +1,192 @@
+// Windows: CPU mappings of GPU memory. A store through one costs 0.1 us where a copy costs 6.
+//
+// Ordering and completion, for every backend (tested on a device in cpp/tests/window):
+//
+//   after write() has returned      the bytes are on their way in order: the link delivers them before
+//                                   anything this thread stores through a window or launches later.
+//     a kernel or copy started      by this thread afterwards reads the new bytes.
+//     a kernel that is running      sees the new bytes soon, with volatile or acquire loads of
+//                                   system scope; bytes of one write() may appear in any order.
+//                                   write() the data, then write() a flag: who sees the flag (and
+//                                   then passes __threadfence_system()) sees the data.
+//   after post() has returned       nothing is promised but that the bytes leave at the latest with
+//                                   the next fence() or write() of this thread.
+//   read()                          returns what device memory held at some time during the call.
+//     after a kernel or copy        that the CPU has waited for (event, stream, context): its bytes.
+//     of a kernel that is running   what it wrote before a flag (with __threadfence_system() between)
+//                                   is seen by a read() that follows the read() that saw the flag.
+//     of bytes that this thread     wrote through the same window: those bytes.
+//   Blocking copies of the CUDA API may return before their bytes have landed (pageable uploads
+//   do). A window sets CU_POINTER_ATTRIBUTE_SYNC_MEMOPS on its buffer, which makes them complete;
+//   for memory that refuses the attribute (cuMemCreate) wait for a stream before reading.
+//
+// Lifetime. A window keeps the pages it maps, not the pointer: what CUDA frees while a window is
+// open stays allocated on the device until the window is closed (backend gdrdrv: is unmapped
+// instead, and touching it is a bus error, which is that driver's rule). A window never shows another
+// buffer: opening looks at the buffer's id, not its address, and where a small buffer shares a page
+// with others every call looks again (see BufferCheck). A window does not survive fork(): in the
+// child every call throws UsageError, and the parent's is untouched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace isthmus {
+
+class Driver;
+namespace window {
+class Mapping;
+struct StreamingCopy;
+class CopyThreads;
+class DeviceFiles;
+struct Registry;
+}  // namespace window
+
+/// The way a window reaches GPU memory, in the order they are tried.
+enum class WindowBackend {
+  dmabuf,  ///< cuMemGetHandleForAddressRange and mmap: CUDA 13.3 or later, and the emulated driver
+  gdrdrv,  ///< GDRCopy's kernel module
+  rm,      ///< an own client of NVIDIA's resource manager: no module, no root; a private interface
+};
+std::string_view name_of(WindowBackend backend) noexcept;
+
+/// When a window makes sure that its buffer has not been freed.
+enum class BufferCheck {
+  shared_pages,  ///< each call, if the buffer shares its pages with others; else only on opening
+  each_call,     ///< each call: about 0.1 us more
+  on_opening,    ///< never again: the caller promises to close the window before freeing the buffer
+};
+
+struct WindowOptions {
+  /// The most threads that one write() or read() may use, the caller's included. Others are started
+  /// with the first window that wants them, spin for 50 us after their last work, then sleep.
+  int num_threads = 1;
+  BufferCheck check = BufferCheck::shared_pages;
+  /// What is mapped begins and ends at multiples of this device address: 4096 (any power of two
+  /// above). GDRCopy's rule is 65536.
+  std::size_t page_bytes = 4096;
+};
+
+/// A CPU mapping of [pointer, pointer + size_bytes) on a GPU. Movable; closed when it goes.
+///
+/// write, post and read of one window may run in several threads at once; bytes that two of them
+/// touch at once are undefined, as with memcpy. close() must not run beside them.
+/// Throws      of every member that takes an offset: UsageError if the window is closed, belongs to
+///             the process this one was forked from, the range is not inside it, or (BufferCheck)
+///             its buffer was freed. Nothing has been copied then. Zero bytes are allowed.
+class Window {
+public:
+  Window(Window&&) noexcept;
+  Window& operator=(Window&&) noexcept;
+  ~Window();
+
+  /// Copies host bytes to the device and fences. See "Ordering" above for who sees them when.
+  ///
+  /// source      host, readable, [size_bytes], any alignment; may be reused when this returns
+  void write(std::size_t offset_bytes, const void* source, std::size_t size_bytes);
+  /// The same without the fence, by the calling thread alone: several posts may share one fence().
+  void post(std::size_t offset_bytes, const void* source, std::size_t size_bytes);
+  /// Orders this thread's posts, on all windows, before what it does next.
+  static void fence() noexcept;
+  /// Copies device bytes to the host. Complete when it returns.
+  ///
+  /// target      host, writable, [size_bytes], any alignment
+  void read(void* target, std::size_t offset_bytes, std::size_t size_bytes) const;
+
+  /// Unmaps, unless another window shares the mapping. Closing twice is allowed.
+  void close() noexcept;
+  bool is_open() const noexcept { return data_ != nullptr; }
+  /// False once CUDA has freed the buffer (or given its address to another).
+  bool buffer_is_alive() const;
+
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+  std::uintptr_t device_pointer() const noexcept { return device_pointer_; }
+  /// The mapping itself, write-combined: for own stores and for flags. Null when closed. Loads cost
+  /// a round trip of the link each.
+  std::byte* data() const noexcept { return data_; }
+  /// All that is mapped: whole pages around the window. Touch only what is yours.
+  std::byte* mapped_data() const noexcept;
+  std::uintptr_t mapped_device_pointer() const noexcept;
+  std::size_t mapped_bytes() const noexcept;
+
+  WindowBackend backend() const noexcept;
+  /// The instructions it copies with: "avx512".
+  std::string_view instructions() const noexcept;
+
+private:
+  friend class Windows;
+  Window(std::shared_ptr<const window::Mapping> mapping, std::shared_ptr<window::CopyThreads> threads,
+         std::uintptr_t pointer, std::size_t size_bytes, const WindowOptions& options);
+  void admit(std::size_t offset_bytes, std::size_t size_bytes) const;
+  [[noreturn]] void refuse(std::size_t offset_bytes, std::size_t size_bytes) const;
+
+  std::byte* data_ = nullptr;
+  std::size_t size_bytes_ = 0;
+  const window::StreamingCopy* copy_ = nullptr;
+  std::uint64_t process_ = 0;  ///< the generation of the process that opened it: see forks.hpp
+  bool checks_each_call_ = false;
+  int num_threads_ = 1;
+  std::uintptr_t device_pointer_ = 0;
+  std::shared_ptr<const window::Mapping> mapping_;
+  std::shared_ptr<window::CopyThreads> threads_;
+};
+
+/// How windows are opened: what ISTHMUS_WINDOW and ISTHMUS_WINDOW_BAR1_MIB say, or the program.
+struct WindowSettings {
+  /// "" tries all; "dmabuf", "gdrdrv" or "rm" only that one; "off" none.
+  std::string backend;
+  /// Most bytes of one GPU's BAR1 that windows may map at a time; 0: half of BAR1.
+  std::uint64_t bar1_limit_bytes = 0;
+
+  /// Throws      UsageError if a variable has a value that isn't one of these.
+  static WindowSettings from_environment();
+};
+
+/// What one backend said when it was asked.
+struct WindowBackendReport {
+  WindowBackend backend = WindowBackend::dmabuf;
+  bool usable = false;
+  std::string reason;  ///< why not, or what it is: "driver 580.159.04, tested"
+};
+
+/// Opens windows on one driver's devices. A value: copies share backends, cache and budget. May be
+/// used from any thread.
+class Windows {
+public:
+  explicit Windows(const Driver& driver,
+                   WindowSettings settings = WindowSettings::from_environment());
+  /// files       stands in for the kernel's device files; null: there are none
+  Windows(const Driver& driver, WindowSettings settings,
+          std::shared_ptr<const window::DeviceFiles> files);
+
+  /// Maps device memory, or shares the mapping of an open window that covers it.
+  ///
+  /// The first window on a device tries the backends and tests the one it takes, in both directions,
+  /// on memory of its own. Each new mapping is compared with what the copy engine reads. Waits for no
+  /// stream but its own; may be called while kernels run and while streams are captured.
+  ///
+  /// pointer     device, from cudaMalloc, PyTorch, CuPy, RMM or (exportable) cuMemCreate; any offset
+  /// size_bytes  > 0, inside one allocation (or adjacent mappings of cuMemMap)
+  /// Throws      UsageError if that is host or managed memory, freed, null, zero bytes or too long;
+  ///             Unavailable if windows are off, no backend can (with each one's reason), the mapping
+  ///             shows other bytes than the device has, or BAR1 is used up.
+  Window open(std::uintptr_t pointer, std::size_t size_bytes, const WindowOptions& options = {});
+
+  /// Tries the backends on one device and says what each said.
+  std::vector<WindowBackendReport> backends(int device);
+  /// Bytes of the device's BAR1 that windows now map, and the limit.
+  std::uint64_t mapped_bytes(int device) const;
+  std::uint64_t bar1_limit_bytes(int device) const;
+  /// What a user should be told once, such as an untested driver version; empties the list.
+  std::vector<std::string> take_notices();
+  const Driver& driver() const noexcept;
+
+private:
+  std::shared_ptr<window::Registry> registry_;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,45 @@
+#include "host/pci_bars.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "host/text_file.hpp"
+#include "host/topology.hpp"
+
+namespace isthmus::host {
+namespace {
+
+/// Takes "0x1f" and the white space after it off the front; nothing if something else is there.
+std::optional<std::uint64_t> take_hex(std::string_view& text) {
+  if (text.substr(0, 2) != "0x") return std::nullopt;
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + 2, end, number, 16);
+  if (error != std::errc{}) return std::nullopt;
+  text = trimmed({rest, static_cast<std::size_t>(end - rest)});
+  return number;
+}
+
+}  // namespace
+
+// One line for each register: first address, last address, flags; zeroes where there is none. Six of
+// them are base address registers, the seventh is the expansion ROM.
+std::optional<std::uint64_t> largest_pci_bar_bytes(std::string_view address,
+                                                   const std::filesystem::path& root) {
+  constexpr int kNumBars = 6;
+  const std::string all =
+      read_text(root / "sys/bus/pci/devices" / sysfs_pci_address(address) / "resource").value_or("");
+  std::string_view text = all;
+  std::uint64_t largest_bytes = 0;
+  for (int bar = 0; bar < kNumBars; ++bar) {
+    const auto first = take_hex(text);
+    const auto last = take_hex(text);
+    const auto flags = take_hex(text);
+    if (!first || !last || !flags) break;
+    if (*last > *first) largest_bytes = std::max(largest_bytes, *last - *first + 1);
+  }
+  return largest_bytes != 0 ? std::optional(largest_bytes) : std::nullopt;
+}
+
+}  // namespace isthmus::host

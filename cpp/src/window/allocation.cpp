@@ -1,0 +1,135 @@
+#include "window/allocation.hpp"
+
+#include <array>
+#include <charconv>
+
+#include <isthmus/errors.hpp>
+
+namespace isthmus::window {
+namespace {
+
+struct PointerFacts {
+  CUcontext context = nullptr;
+  unsigned memory_type = 0;
+  int device = -1;
+  unsigned managed = 0;
+  unsigned long long buffer_id = 0;
+};
+
+// The plural form answers zeroes for what CUDA doesn't know, where the singular one fails.
+PointerFacts facts_of(const Driver& driver, std::uintptr_t pointer) {
+  PointerFacts facts;
+  std::array attributes{CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                        CU_POINTER_ATTRIBUTE_BUFFER_ID};
+  std::array<void*, 5> answers{&facts.context, &facts.memory_type, &facts.device, &facts.managed,
+                               &facts.buffer_id};
+  driver.call(symbol::pointer_get_attributes)(static_cast<unsigned>(attributes.size()),
+                                              attributes.data(), answers.data(),
+                                              CUdeviceptr{pointer});
+  return facts;
+}
+
+std::string hex(std::uintptr_t pointer) {
+  std::array<char, 2 * sizeof pointer> digits;
+  const auto [end, error] =
+      std::to_chars(digits.data(), digits.data() + digits.size(), pointer, 16);
+  static_cast<void>(error);
+  return "0x" + std::string(digits.data(), end);
+}
+
+void require_device_memory(const PointerFacts& facts, std::uintptr_t pointer) {
+  const std::string subject = "a window can't be opened on " + hex(pointer) + ": ";
+  if (facts.managed != 0)
+    throw UsageError(subject +
+                     "it is managed memory, which moves between host and device by itself; the CPU "
+                     "can use it as it is, or take memory from cudaMalloc");
+  if (facts.memory_type == CU_MEMORYTYPE_HOST)
+    throw UsageError(subject + "it is host memory, which the CPU can use as it is; give the address "
+                               "of device memory");
+  if (facts.memory_type != CU_MEMORYTYPE_DEVICE || facts.buffer_id == 0)
+    throw UsageError(subject +
+                     "CUDA knows no memory there; it was never allocated, or it has been freed, or "
+                     "it is ordinary host memory");
+}
+
+Allocation allocation_at(const Driver& driver, std::uintptr_t pointer) {
+  const PointerFacts facts = facts_of(driver, pointer);
+  require_device_memory(facts, pointer);
+  CUdeviceptr base = 0;
+  Allocation allocation;
+  driver.call(symbol::mem_get_address_range)(&base, &allocation.size_bytes, CUdeviceptr{pointer});
+  allocation.base = base;
+  allocation.buffer_id = facts.buffer_id;
+  allocation.device = facts.device;
+  allocation.context = facts.context;
+  return allocation;
+}
+
+[[noreturn]] void refuse_length(const Allocation& last, std::uintptr_t pointer,
+                                std::size_t size_bytes) {
+  throw UsageError("a window of " + std::to_string(size_bytes) + " bytes at " + hex(pointer) +
+                   " reaches past the end of its buffer, which has " +
+                   std::to_string(last.base + last.size_bytes - pointer) + " bytes from there on");
+}
+
+// True for memory of cuMemCreate, which has a handle behind the address; not for cudaMalloc's and
+// pools'.
+bool is_mapping(const Driver& driver, std::uintptr_t pointer) {
+  CUmemGenericAllocationHandle handle = 0;
+  const auto retain = driver.raw(symbol::mem_retain_allocation_handle);
+  if (retain == nullptr || retain(&handle, reinterpret_cast<void*>(pointer)) != CUDA_SUCCESS)
+    return false;
+  driver.call(symbol::mem_release)(handle);
+  return true;
+}
+
+}  // namespace
+
+AnyContext::AnyContext(const Driver& driver) {
+  CUcontext current = nullptr;
+  driver.call(symbol::ctx_get_current)(&current);
+  if (current != nullptr) return;
+  context_.emplace(Context::retain(driver, 0));
+  current_.emplace(*context_);
+}
+
+std::vector<Allocation> allocations_of(const Driver& driver, std::uintptr_t pointer,
+                                       std::size_t size_bytes) {
+  if (pointer == 0) throw UsageError("a window can't be opened on a null pointer");
+  if (size_bytes == 0) throw UsageError("a window must have at least one byte; 0 were asked for");
+  std::vector<Allocation> found{allocation_at(driver, pointer)};
+  if (size_bytes > UINTPTR_MAX - pointer) refuse_length(found.back(), pointer, size_bytes);
+  const std::uintptr_t end = pointer + size_bytes;
+  // Adjacent mappings of cuMemMap may be one array to their owner; what cudaMalloc gave is whole,
+  // and its neighbour is another buffer.
+  while (found.back().base + found.back().size_bytes < end) {
+    const std::uintptr_t next = found.back().base + found.back().size_bytes;
+    if (!is_mapping(driver, found.back().base) || !is_mapping(driver, next))
+      refuse_length(found.back(), pointer, size_bytes);
+    found.push_back(allocation_at(driver, next));
+  }
+  return found;
+}
+
+std::uint64_t buffer_id_at(const Driver& driver, std::uintptr_t pointer) noexcept {
+  unsigned long long id = 0;
+  const auto get = driver.raw(symbol::pointer_get_attribute);
+  if (get == nullptr ||
+      get(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, CUdeviceptr{pointer}) != CUDA_SUCCESS)
+    return 0;
+  return id;
+}
+
+std::uint64_t buffer_id_at(const Context& context, std::uintptr_t pointer) noexcept {
+  const Driver& driver = context.driver();
+  const std::uint64_t id = buffer_id_at(driver, pointer);
+  if (id != 0) return id;
+  if (driver.raw(symbol::ctx_push_current)(context.handle()) != CUDA_SUCCESS) return 0;
+  const std::uint64_t asked_again = buffer_id_at(driver, pointer);
+  CUcontext popped = nullptr;
+  driver.raw(symbol::ctx_pop_current)(&popped);
+  return asked_again;
+}
+
+}  // namespace isthmus::window

@@ -1,0 +1,70 @@
+// A way to reach device memory from the CPU: one file each, one small interface.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include <isthmus/window.hpp>
+
+#include "device/context.hpp"
+#include "window/allocation.hpp"
+
+namespace isthmus::window {
+
+/// Whole pages of one allocation, mapped. Unmapped and given back when it goes; in a forked child it
+/// does nothing then, since the mapping stayed with the parent.
+class PageMapping {
+public:
+  virtual ~PageMapping() = default;
+  PageMapping(const PageMapping&) = delete;
+  PageMapping& operator=(const PageMapping&) = delete;
+
+  std::byte* data() const noexcept { return data_; }
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+  /// True if other buffers live in the same piece of memory, so that a freed buffer's bytes may
+  /// become another's while this mapping holds the piece.
+  bool shared() const noexcept { return shared_; }
+
+protected:
+  PageMapping() = default;
+  std::byte* data_ = nullptr;
+  std::size_t size_bytes_ = 0;
+  bool shared_ = false;
+};
+
+/// Device addresses [begin, begin + size_bytes), whole pages.
+struct DevicePages {
+  std::uintptr_t begin = 0;
+  std::size_t size_bytes = 0;
+};
+
+/// May be used from any thread.
+class Backend {
+public:
+  virtual ~Backend() = default;
+  virtual WindowBackend kind() const noexcept = 0;
+  /// What it is, for a report: "driver 580.159.04, tested".
+  virtual std::string description() const = 0;
+  /// What a user should hear once when this backend is used; empty for nothing.
+  virtual std::string notice() const { return {}; }
+
+  /// Maps pages of `allocation`. The pages may reach beyond it, by less than a page of the request.
+  ///
+  /// context     of the allocation's device, current on this thread
+  /// where       null, or reserved host pages of that size to put the mapping at
+  /// Throws      Unavailable, whose reason says which call refused and how.
+  virtual std::unique_ptr<PageMapping> map(const Context& context, const Allocation& allocation,
+                                           DevicePages pages, void* where) = 0;
+};
+
+/// Each throws Unavailable, with the reason, where it can't work at all.
+std::unique_ptr<Backend> open_dmabuf_backend(const Driver& driver);
+std::unique_ptr<Backend> open_gdrdrv_backend(const Driver& driver,
+                                             std::shared_ptr<const class DeviceFiles> files);
+/// chosen_by_user   allows driver versions older than the tested ones
+std::unique_ptr<Backend> open_rm_backend(const Driver& driver,
+                                         std::shared_ptr<const class DeviceFiles> files,
+                                         bool chosen_by_user);
+
+}  // namespace isthmus::window

@@ -1,0 +1,48 @@
+#include "window/copy_cpus.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include <sched.h>
+
+#include "host/affinity.hpp"
+#include "host/cores.hpp"
+#include "host/cpu_list.hpp"
+#include "host/topology.hpp"
+
+namespace isthmus::window {
+namespace {
+
+const std::vector<int> kCpusAtLoad = host::allowed_cpus();
+
+bool contains(const std::vector<int>& cpus, int cpu) {
+  return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
+}
+
+/// Those on the node that the calling thread runs on; all, if that is not known.
+std::vector<int> near(const std::vector<int>& cpus) {
+  const int here = sched_getcpu();
+  for (const host::NumaNode& node : host::numa_nodes()) {
+    if (contains(node.cpus, here)) return host::intersect_cpu_lists(cpus, node.cpus);
+  }
+  return cpus;
+}
+
+}  // namespace
+
+CopyCpus cpus_for_copies() {
+  const std::vector<int> own = host::allowed_cpus();
+  std::vector<int> all;
+  std::set_union(kCpusAtLoad.begin(), kCpusAtLoad.end(), own.begin(), own.end(),
+                 std::back_inserter(all));
+  CopyCpus found;
+  found.cpus = near(all);
+  const double quota = host::cpu_quota_cores().value_or(std::numeric_limits<int>::max());
+  const double cores = std::min(static_cast<double>(found.cpus.size()), quota);
+  found.most_helpers = std::max(0, static_cast<int>(cores) - 1);
+  if (own.size() == 1) std::erase(found.cpus, own.front());
+  return found;
+}
+
+}  // namespace isthmus::window

@@ -1,0 +1,194 @@
+#include "window/copy_threads.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <vector>
+
+#include "window/copy_cpus.hpp"
+#include "window/copy_worker.hpp"
+#include "window/forks.hpp"
+
+namespace isthmus::window {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// All figures here: benchmarks/windows, Sapphire Rapids and H100.
+constexpr std::size_t kLeastSharedWriteBytes = std::size_t{32} << 10U;
+constexpr int kMostWriters = 2;             // more write no faster
+constexpr std::size_t kLinesInFlight = 16;  // of a core: so much a thread reads in one round trip
+constexpr std::size_t kMostHelpers = 63;
+
+// Chunks are small, since threads are not equally quick: two on one core share its line buffers. A
+// read of a KiB fills them once, so smaller chunks would cost bandwidth.
+constexpr std::size_t kChunksPerThread = 4;
+constexpr std::size_t kLeastReadChunkBytes = std::size_t{1} << 10U;
+constexpr std::size_t kLeastWriteChunkBytes = std::size_t{16} << 10U;
+
+// A copy that takes some 30 us is worth the microsecond or two that each wake-up costs the caller.
+constexpr std::size_t kLeastWakingReadBytes = std::size_t{32} << 10U;
+constexpr std::size_t kLeastWakingWriteBytes = std::size_t{512} << 10U;
+// Smaller ones wake for those that follow: when they come this close together.
+constexpr std::chrono::milliseconds kBurst{1};
+
+std::size_t divide_up(std::size_t number, std::size_t divisor) {
+  return (number + divisor - 1) / divisor;
+}
+
+CopyJob whole_copy(const StreamingCopy& way, void* target, const void* source,
+                   std::size_t size_bytes, bool to_mapping) {
+  CopyJob job;
+  job.copy = &way;
+  job.target = static_cast<std::byte*>(target);
+  job.source = static_cast<const std::byte*>(source);
+  job.size_bytes = size_bytes;
+  job.to_mapping = to_mapping;
+  return job;
+}
+
+std::size_t chunk_bytes(const CopyJob& job) {
+  const std::size_t share_lines =
+      divide_up(job.num_lines(), static_cast<std::size_t>(job.num_threads));
+  const std::size_t least_lines =
+      (job.to_mapping ? kLeastWriteChunkBytes : kLeastReadChunkBytes) / kLineBytes;
+  if (share_lines <= least_lines) return share_lines * kLineBytes;
+  return std::max(least_lines, divide_up(share_lines, kChunksPerThread)) * kLineBytes;
+}
+
+}  // namespace
+
+struct CopyThreads::Pool {
+  std::mutex busy;
+  const std::uint64_t process = process_generation();
+  std::vector<std::unique_ptr<CopyWorker>> workers;
+  std::atomic<int> num_started{0};
+  std::size_t most_helpers = kMostHelpers;
+  Clock::time_point met_sleepers;
+  alignas(kApartBytes) std::atomic<std::size_t> next_chunk{0};
+
+  void start(std::size_t num_helpers);
+  void copy(CopyJob job, std::size_t num_helpers);
+
+private:
+  struct Crew {
+    std::array<CopyWorker*, kMostHelpers> workers;
+    std::size_t size = 0;
+  };
+  Crew muster(const CopyJob& job, std::size_t num_helpers);
+  void copy_with(const Crew& crew, const CopyJob& job);
+};
+
+/// Starts threads until there are `num_helpers`, or as many as make sense.
+void CopyThreads::Pool::start(std::size_t num_helpers) {
+  if (workers.size() >= std::min(num_helpers, most_helpers)) return;
+  try {
+    const CopyCpus cpus = cpus_for_copies();
+    most_helpers = std::min(most_helpers, static_cast<std::size_t>(cpus.most_helpers));
+    while (workers.size() < std::min(num_helpers, most_helpers)) {
+      workers.push_back(std::make_unique<CopyWorker>(next_chunk, cpus.cpus));
+      num_started.store(static_cast<int>(workers.size()), std::memory_order_relaxed);
+    }
+  } catch (const std::exception&) {
+    most_helpers = workers.size();  // No more to be had: copies go on with these, and don't fail.
+  }
+}
+
+/// The workers for a job: those awake, and the sleepers if it is long enough for them to join.
+CopyThreads::Pool::Crew CopyThreads::Pool::muster(const CopyJob& job, std::size_t num_helpers) {
+  const std::size_t least = job.to_mapping ? kLeastWakingWriteBytes : kLeastWakingReadBytes;
+  const bool wakes = job.size_bytes >= least;
+  Crew crew;
+  CopyWorker* sleeper = nullptr;
+  for (std::size_t i = 0; i < std::min(num_helpers, workers.size()); ++i) {
+    CopyWorker& worker = *workers[i];
+    const bool asleep = worker.asleep();
+    if (asleep && wakes) worker.wake();
+    if (!asleep || wakes) {
+      crew.workers[crew.size++] = &worker;
+    } else if (sleeper == nullptr) {
+      sleeper = &worker;
+    }
+  }
+  if (sleeper != nullptr) {
+    const auto now = Clock::now();
+    if (now - met_sleepers < kBurst) sleeper->wake();
+    met_sleepers = now;
+  }
+  return crew;
+}
+
+void CopyThreads::Pool::copy(CopyJob job, std::size_t num_helpers) {
+  start(num_helpers);
+  Crew crew = muster(job, num_helpers);
+  if (crew.size == 0) return job.copy_alone();
+  job.num_threads = static_cast<int>(crew.size) + 1;
+  job.chunk_bytes = chunk_bytes(job);
+  // Rounding up the shares may have left nothing for the last.
+  crew.size = std::min(crew.size, job.num_chunks() - 1);
+  job.num_threads = static_cast<int>(crew.size) + 1;
+  copy_with(crew, job);
+}
+
+void CopyThreads::Pool::copy_with(const Crew& crew, const CopyJob& job) {
+  next_chunk.store(crew.size + 1, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < crew.size; ++i) crew.workers[i]->post(job, i + 1);
+  job.copy_chunk(0);
+  job.copy_rest(next_chunk);
+  std::array<bool, kMostHelpers> helps{};
+  for (std::size_t i = crew.size; i-- > 0;) {
+    helps[i] = !crew.workers[i]->take_back();
+    if (!helps[i]) job.copy_chunk(i + 1);
+  }
+  if (job.to_mapping) store_fence();
+  for (std::size_t i = 0; i < crew.size; ++i) {
+    if (helps[i]) crew.workers[i]->wait();
+  }
+}
+
+CopyThreads::CopyThreads() {
+  watch_forks();
+  pool_ = std::make_unique<Pool>();
+}
+
+CopyThreads::~CopyThreads() {
+  // In a forked child the threads don't exist, and the lock may be held for ever.
+  if (pool_->process == process_generation()) return;
+  [[maybe_unused]] const Pool* const forgotten = pool_.release();
+}
+
+void CopyThreads::start(int num_threads) {
+  if (num_threads < 2 || pool_->process != process_generation()) return;
+  const std::lock_guard lock(pool_->busy);
+  pool_->start(static_cast<std::size_t>(num_threads) - 1);
+}
+
+int CopyThreads::num_started() const noexcept {
+  return pool_->num_started.load(std::memory_order_relaxed);
+}
+
+void CopyThreads::copy(const CopyJob& job, std::size_t num_threads) {
+  if (pool_->process != process_generation()) return job.copy_alone();
+  const std::unique_lock lock(pool_->busy, std::try_to_lock);
+  if (!lock.owns_lock()) return job.copy_alone();
+  pool_->copy(job, num_threads - 1);
+}
+
+void CopyThreads::write(const StreamingCopy& way, void* target, const void* source,
+                        std::size_t size_bytes, int num_threads) {
+  const CopyJob job = whole_copy(way, target, source, size_bytes, true);
+  if (num_threads < 2 || size_bytes < kLeastSharedWriteBytes) return job.copy_alone();
+  copy(job, kMostWriters);
+}
+
+void CopyThreads::read(const StreamingCopy& way, void* target, const void* source,
+                       std::size_t size_bytes, int num_threads) {
+  const CopyJob job = whole_copy(way, target, source, size_bytes, false);
+  if (num_threads < 2 || job.num_lines() <= kLinesInFlight) return job.copy_alone();
+  copy(job,
+       std::min(static_cast<std::size_t>(num_threads), divide_up(job.num_lines(), kLinesInFlight)));
+}
+
+}  // namespace isthmus::window

@@ -1,0 +1,59 @@
+#include "window/device_files.hpp"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace isthmus::window {
+
+namespace {
+
+class SystemDeviceFiles final : public DeviceFiles {
+public:
+  int open(const char* path) const override {
+    int descriptor = -1;
+    do {
+      descriptor = ::open(path, O_RDWR | O_CLOEXEC);
+    } while (descriptor < 0 && errno == EINTR);
+    return descriptor < 0 ? -errno : descriptor;
+  }
+
+  // A call that a signal interrupts before it did anything says EINTR; who then asks again asks the
+  // same, since `argument` was not written to.
+  int control(int descriptor, unsigned long request, void* argument) const override {
+    int result = -1;
+    do {
+      result = ::ioctl(descriptor, request, argument);
+    } while (result < 0 && errno == EINTR);
+    return result < 0 ? -errno : result;
+  }
+
+  int map(void* where, std::size_t size_bytes, int descriptor, off_t offset,
+          void** mapped) const override {
+    const int flags = MAP_SHARED | (where == nullptr ? 0 : MAP_FIXED);
+    void* const address =
+        ::mmap(where, size_bytes, PROT_READ | PROT_WRITE, flags, descriptor, offset);
+    if (address == MAP_FAILED) return -errno;
+    *mapped = address;
+    return 0;
+  }
+
+  void unmap(void* mapped, std::size_t size_bytes) const noexcept override {
+    ::munmap(mapped, size_bytes);
+  }
+
+  // Linux frees the descriptor even when close() says EINTR: closing again could close another's.
+  void close(int descriptor) const noexcept override { ::close(descriptor); }
+};
+
+}  // namespace
+
+std::shared_ptr<const DeviceFiles> system_device_files() {
+  static const auto files = std::make_shared<const SystemDeviceFiles>();
+  return files;
+}
+
+}  // namespace isthmus::window

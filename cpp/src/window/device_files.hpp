@@ -1,0 +1,29 @@
+// The system calls that backends make on device files, as a value: tests put a fake kernel here.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <memory>
+
+namespace isthmus::window {
+
+/// Open, ioctl, mmap and close. Functions return -errno on failure and may be called from any thread.
+class DeviceFiles {
+public:
+  virtual ~DeviceFiles() = default;
+  /// Opens for reading and writing, close-on-exec. Returns a descriptor.
+  virtual int open(const char* path) const = 0;
+  virtual int control(int descriptor, unsigned long request, void* argument) const = 0;
+  /// Maps shared, readable and writable. `where`: null, or pages of the caller's to replace.
+  /// Returns 0 and the address in `mapped`.
+  virtual int map(void* where, std::size_t size_bytes, int descriptor, off_t offset,
+                  void** mapped) const = 0;
+  virtual void unmap(void* mapped, std::size_t size_bytes) const noexcept = 0;
+  virtual void close(int descriptor) const noexcept = 0;
+};
+
+/// The real ones.
+std::shared_ptr<const DeviceFiles> system_device_files();
+
+}  // namespace isthmus::window

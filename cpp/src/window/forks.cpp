@@ -1,0 +1,64 @@
+#include "window/forks.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+namespace isthmus::window {
+
+std::atomic<std::uint64_t> detail::process_generation{1};
+
+namespace {
+
+// Never destroyed: windows may be closed by destructors that run after this file's.
+struct OpenDescriptors {
+  std::mutex mutex;
+  std::vector<int> descriptors;
+};
+
+OpenDescriptors& open_descriptors() {
+  static auto* const open = new OpenDescriptors;
+  return *open;
+}
+
+// Held across fork(), so that the child finds the list whole.
+void before_fork() { open_descriptors().mutex.lock(); }
+void in_parent() { open_descriptors().mutex.unlock(); }
+
+void in_child() {
+  detail::process_generation.fetch_add(1, std::memory_order_relaxed);
+  OpenDescriptors& open = open_descriptors();
+  for (const int descriptor : open.descriptors)
+    close(descriptor);
+  open.descriptors.clear();
+  open.mutex.unlock();
+}
+
+}  // namespace
+
+void watch_forks() {
+  static const int watching = pthread_atfork(before_fork, in_parent, in_child);
+  static_cast<void>(watching);
+}
+
+void close_in_children(int descriptor) {
+  watch_forks();
+  OpenDescriptors& open = open_descriptors();
+  const std::lock_guard lock(open.mutex);
+  open.descriptors.push_back(descriptor);
+}
+
+void forget_descriptor(int descriptor) noexcept {
+  OpenDescriptors& open = open_descriptors();
+  const std::lock_guard lock(open.mutex);
+  const auto found = std::find(open.descriptors.begin(), open.descriptors.end(), descriptor);
+  if (found == open.descriptors.end())
+    return;
+  *found = open.descriptors.back();
+  open.descriptors.pop_back();
+}
+
+}  // namespace isthmus::window

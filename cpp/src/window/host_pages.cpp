@@ -1,0 +1,42 @@
+#include "window/host_pages.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <isthmus/errors.hpp>
+
+#include "window/forks.hpp"
+
+namespace isthmus::window {
+
+MappedHostPages::MappedHostPages(void* data, std::size_t size_bytes)
+    : data_(data), size_bytes_(size_bytes), process_(process_generation()) {
+  madvise(data, size_bytes, MADV_DONTFORK);
+}
+
+MappedHostPages::~MappedHostPages() { release(); }
+
+void MappedHostPages::release() noexcept {
+  if (data_ != nullptr && process_ == process_generation()) munmap(data_, size_bytes_);
+  data_ = nullptr;
+}
+
+void* reserve_host_pages(std::size_t size_bytes) {
+  void* const reserved =
+      mmap(nullptr, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED)
+    throw Unavailable("window of " + std::to_string(size_bytes) + " bytes",
+                      std::string("mmap: ") + std::strerror(errno),
+                      "a smaller window, or a higher limit of address space (ulimit -v)");
+  return reserved;
+}
+
+bool shares_pages(const Allocation& allocation) noexcept {
+  constexpr std::size_t kSharedBelowBytes = std::size_t{2} << 20;
+  return allocation.size_bytes < kSharedBelowBytes;
+}
+
+}  // namespace isthmus::window

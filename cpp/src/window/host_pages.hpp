@@ -1,0 +1,42 @@
+// Pages of this process's address space, owned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "window/allocation.hpp"
+
+namespace isthmus::window {
+
+/// Owns pages that have been mapped: unmaps them when it goes, and keeps them out of children of
+/// fork(). Does nothing in a child: there, something else may live at the address.
+class MappedHostPages {
+public:
+  MappedHostPages(void* data, std::size_t size_bytes);
+  ~MappedHostPages();
+  MappedHostPages(const MappedHostPages&) = delete;
+  MappedHostPages& operator=(const MappedHostPages&) = delete;
+
+  /// Unmaps now.
+  void release() noexcept;
+  /// Leaves the pages to others, who unmap them.
+  void give_up() noexcept { data_ = nullptr; }
+
+private:
+  void* data_;
+  std::size_t size_bytes_;
+  std::uint64_t process_;
+};
+
+/// Reserves addresses without memory, for several mappings side by side.
+///
+/// Throws      Unavailable if the process has no such stretch of addresses left.
+void* reserve_host_pages(std::size_t size_bytes);
+
+/// Whether device memory lies in a piece that CUDA divides among several buffers, as far as can be
+/// told from outside: small ones do.
+///
+/// Source      seen on driver 580.159.04: buffers below 2 MiB share pieces of 2 MiB.
+bool shares_pages(const Allocation& allocation) noexcept;
+
+}  // namespace isthmus::window

@@ -1,0 +1,180 @@
+#include "window/registry.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <isthmus/errors.hpp>
+
+#include "host/pci_bars.hpp"
+#include "window/forks.hpp"
+
+namespace isthmus::window {
+namespace {
+
+constexpr std::size_t kGpuPageBytes = std::size_t{64} << 10;
+constexpr std::array kOrder{WindowBackend::dmabuf, WindowBackend::gdrdrv, WindowBackend::rm};
+
+// Work on this thread is no part of what it may be capturing: opening is allowed meanwhile.
+class OutsideCapture {
+public:
+  explicit OutsideCapture(const Driver& driver) : driver_(driver) { exchange(); }
+  ~OutsideCapture() { exchange(); }
+  OutsideCapture(const OutsideCapture&) = delete;
+  OutsideCapture& operator=(const OutsideCapture&) = delete;
+
+private:
+  void exchange() noexcept {
+    if (driver_.has(symbol::thread_exchange_stream_capture_mode))
+      driver_.raw(symbol::thread_exchange_stream_capture_mode)(&mode_);
+  }
+
+  Driver driver_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+DevicePages around(std::uintptr_t pointer, std::size_t size_bytes, std::size_t page_bytes) {
+  const std::uintptr_t begin = pointer / page_bytes * page_bytes;
+  const std::uintptr_t end = (pointer + size_bytes + page_bytes - 1) / page_bytes * page_bytes;
+  return {begin, end - begin};
+}
+
+std::string reasons_of(const std::vector<WindowBackendReport>& reports) {
+  std::string text;
+  for (const WindowBackendReport& report : reports)
+    text += (text.empty() ? "" : "; ") + std::string(name_of(report.backend)) + ": " + report.reason;
+  return text;
+}
+
+}  // namespace
+
+Registry::Registry(const Driver& the_driver, WindowSettings the_settings,
+                   std::shared_ptr<const DeviceFiles> the_files)
+    : driver(the_driver),
+      settings(std::move(the_settings)),
+      files(std::move(the_files)),
+      process_(process_generation()) {
+  watch_forks();
+}
+
+void Registry::require_own_process() const {
+  if (process_ != process_generation())
+    throw UsageError(
+        "windows were set up before this process was forked off: CUDA and its memory stay with the "
+        "parent; open them in the process that uses them, after fork() or in place of it");
+}
+
+std::uint64_t Registry::limit_of(int ordinal) const {
+  if (settings.bar1_limit_bytes != 0) return settings.bar1_limit_bytes;
+  const auto bar1_bytes =
+      driver.emulated() ? std::nullopt
+                        : host::largest_pci_bar_bytes(read_device_facts(driver, ordinal).pci_address);
+  return bar1_bytes.value_or(0) / 2;
+}
+
+DeviceWindows& Registry::device(int ordinal) {
+  const auto known = devices_.find(ordinal);
+  if (known != devices_.end()) return known->second;
+  return devices_.try_emplace(ordinal, limit_of(ordinal)).first->second;
+}
+
+std::unique_ptr<Backend> Registry::open_backend(WindowBackend kind) {
+  if (kind == WindowBackend::dmabuf) return open_dmabuf_backend(driver);
+  if (files == nullptr)
+    throw Unavailable(std::string(name_of(kind)) + " windows",
+                      "the emulated driver has no device files", "a real GPU");
+  if (kind == WindowBackend::gdrdrv) return open_gdrdrv_backend(driver, files);
+  return open_rm_backend(driver, files, settings.backend == name_of(WindowBackend::rm));
+}
+
+Backend& Registry::backend(WindowBackend kind) {
+  auto& backend = backends_[kind];
+  if (backend == nullptr) backend = open_backend(kind);
+  return *backend;
+}
+
+WindowBackendReport Registry::try_backend(DeviceWindows& device, WindowBackend kind) {
+  try {
+    Backend& tried = backend(kind);
+    device.self_test->qualify(tried, device.budget);
+    return {kind, true, tried.description()};
+  } catch (const Unavailable& refusal) {
+    return {kind, false, refusal.reason()};
+  }
+}
+
+void Registry::choose_backend(DeviceWindows& device, int ordinal) {
+  if (device.backend != nullptr) return;
+  if (settings.backend == "off")
+    throw Unavailable("windows", "ISTHMUS_WINDOW=off", "ISTHMUS_WINDOW unset");
+  if (!device.context) device.context = Context::retain(driver, ordinal);
+  const CurrentContext current(*device.context);
+  if (device.self_test == nullptr) device.self_test = std::make_unique<SelfTest>(*device.context);
+  if (device.reports.empty())
+    for (const WindowBackend kind : kOrder) {
+      if (!settings.backend.empty() && settings.backend != name_of(kind)) continue;
+      device.reports.push_back(try_backend(device, kind));
+      if (device.reports.back().usable) break;
+    }
+  if (!device.reports.back().usable)
+    throw Unavailable("windows on GPU " + std::to_string(ordinal), reasons_of(device.reports),
+                      "a driver for CUDA 13.3, GDRCopy's gdrdrv module, or a driver that rm windows "
+                      "were tested with");
+  device.backend = &backend(device.reports.back().backend);
+  if (std::string notice = device.backend->notice(); !notice.empty())
+    notices.push_back(std::move(notice));
+}
+
+std::vector<WindowBackendReport> Registry::reports(int ordinal) {
+  require_own_process();
+  const std::lock_guard lock(mutex);
+  const OutsideCapture outside(driver);
+  DeviceWindows& one = device(ordinal);
+  if (!one.context) one.context = Context::retain(driver, ordinal);
+  const CurrentContext current(*one.context);
+  if (one.self_test == nullptr) one.self_test = std::make_unique<SelfTest>(*one.context);
+  std::vector<WindowBackendReport> reports;
+  for (const WindowBackend kind : kOrder) reports.push_back(try_backend(one, kind));
+  return reports;
+}
+
+std::shared_ptr<CopyThreads> Registry::copy_threads() {
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<CopyThreads> threads = threads_.lock();
+  if (threads == nullptr) threads_ = threads = std::make_shared<CopyThreads>();
+  return threads;
+}
+
+std::shared_ptr<const Mapping> Registry::mapping_of(std::uintptr_t pointer, std::size_t size_bytes,
+                                                    std::size_t page_bytes) {
+  require_own_process();
+  const AnyContext any(driver);
+  const DevicePages pages = around(pointer, size_bytes, page_bytes);
+  const DevicePages range{pointer, size_bytes};
+  const std::uint64_t buffer_id = buffer_id_at(driver, pointer);
+  if (auto open = buffer_id != 0 ? open_.find(buffer_id, range, pages) : nullptr) return open;
+  const std::lock_guard lock(mutex);
+  if (auto open = buffer_id != 0 ? open_.find(buffer_id, range, pages) : nullptr) return open;
+  return make_mapping(pointer, size_bytes, page_bytes);
+}
+
+std::shared_ptr<const Mapping> Registry::make_mapping(std::uintptr_t pointer,
+                                                      std::size_t size_bytes,
+                                                      std::size_t page_bytes) {
+  const OutsideCapture outside(driver);
+  std::vector<Allocation> allocations = allocations_of(driver, pointer, size_bytes);
+  for (const Allocation& allocation : allocations) set_sync_memops(driver, allocation);
+  // Side by side, pieces must begin at pages of the GPU: gdrdrv maps from those.
+  if (allocations.size() > 1) page_bytes = std::max(page_bytes, kGpuPageBytes);
+  const int ordinal = allocations.front().device;
+  DeviceWindows& one = device(ordinal);
+  choose_backend(one, ordinal);
+  const CurrentContext current(*one.context);
+  auto mapping =
+      std::make_shared<const Mapping>(*one.context, *one.backend, one.budget,
+                                      std::move(allocations), around(pointer, size_bytes, page_bytes));
+  one.self_test->compare(*mapping, pointer, size_bytes);
+  open_.add(mapping);
+  return mapping;
+}
+
+}  // namespace isthmus::window

@@ -1,0 +1,79 @@
+// What copies of one Windows share: backends, the mappings that are open, budgets.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include <isthmus/window.hpp>
+
+#include "window/copy_threads.hpp"
+#include "window/device_files.hpp"
+#include "window/mapping.hpp"
+#include "window/self_test.hpp"
+
+namespace isthmus::window {
+
+/// Mappings that some window has open, by the id of their first buffer.
+class OpenMappings {
+public:
+  /// One that begins in the buffer of that id, covers `pages`, and whose buffers hold `range`.
+  std::shared_ptr<const Mapping> find(std::uint64_t first_buffer_id, DevicePages range,
+                                      DevicePages pages);
+  void add(const std::shared_ptr<const Mapping>& mapping);
+
+private:
+  std::mutex mutex_;
+  std::unordered_multimap<std::uint64_t, std::weak_ptr<const Mapping>> mappings_;
+};
+
+/// One device: its budget, and once it is needed its context, backend and self-test.
+struct DeviceWindows {
+  explicit DeviceWindows(std::uint64_t limit_bytes)
+      : budget(std::make_shared<Bar1Budget>(limit_bytes)) {}
+
+  std::shared_ptr<Bar1Budget> budget;
+  std::optional<Context> context;
+  std::unique_ptr<SelfTest> self_test;
+  std::vector<WindowBackendReport> reports;
+  Backend* backend = nullptr;  ///< the one that passed; owned by the registry
+};
+
+/// Makes windows. May be used from any thread; in a forked child every call throws UsageError.
+struct Registry : std::enable_shared_from_this<Registry> {
+  Registry(const Driver& the_driver, WindowSettings the_settings,
+           std::shared_ptr<const DeviceFiles> the_files);
+
+  std::shared_ptr<const Mapping> mapping_of(std::uintptr_t pointer, std::size_t size_bytes,
+                                            std::size_t page_bytes);
+  std::shared_ptr<CopyThreads> copy_threads();
+  std::vector<WindowBackendReport> reports(int device);
+  DeviceWindows& device(int ordinal);
+  void require_own_process() const;
+
+  Driver driver;
+  WindowSettings settings;
+  std::shared_ptr<const DeviceFiles> files;
+  std::vector<std::string> notices;
+  std::mutex mutex;  ///< of all but `open`
+
+private:
+  std::shared_ptr<const Mapping> make_mapping(std::uintptr_t pointer, std::size_t size_bytes,
+                                              std::size_t page_bytes);
+  void choose_backend(DeviceWindows& device, int ordinal);
+  WindowBackendReport try_backend(DeviceWindows& device, WindowBackend kind);
+  Backend& backend(WindowBackend kind);
+  std::unique_ptr<Backend> open_backend(WindowBackend kind);
+  std::uint64_t limit_of(int ordinal) const;
+
+  std::uint64_t process_;
+  OpenMappings open_;
+  std::map<int, DeviceWindows> devices_;
+  std::map<WindowBackend, std::unique_ptr<Backend>> backends_;
+  std::weak_ptr<CopyThreads> threads_;
+};
+
+}  // namespace isthmus::window

@@ -1,0 +1,140 @@
+// Windows through an own client of the resource manager: take a second reference to the memory
+// behind CUDA's pointer, and map it.
+#include <unistd.h>
+
+#include <isthmus/errors.hpp>
+
+#include "window/backend.hpp"
+#include "window/device_files.hpp"
+#include "window/host_pages.hpp"
+#include "window/rm_client.hpp"
+#include "window/rm_memory.hpp"
+#include "window/rm_versions.hpp"
+
+namespace isthmus::window {
+namespace {
+
+// The reference of this client to one memory object.
+class OwnedObject {
+public:
+  OwnedObject(std::shared_ptr<rm::Client> client, rm::Gpu gpu, rm::Handle handle)
+      : client_(std::move(client)), gpu_(std::move(gpu)), handle_(handle) {}
+  ~OwnedObject() { client_->free(gpu_, handle_); }
+  OwnedObject(const OwnedObject&) = delete;
+  OwnedObject& operator=(const OwnedObject&) = delete;
+
+  rm::Client& client() const noexcept { return *client_; }
+  const rm::Gpu& gpu() const noexcept { return gpu_; }
+  rm::Handle handle() const noexcept { return handle_; }
+
+private:
+  std::shared_ptr<rm::Client> client_;
+  rm::Gpu gpu_;
+  rm::Handle handle_;
+};
+
+class RmPages : public PageMapping {
+public:
+  RmPages(std::unique_ptr<OwnedObject> object, const rm::MappedMemory& mapped, bool shared)
+      : object_(std::move(object)), mapped_(mapped), pages_(mapped.data, mapped.size_bytes) {
+    data_ = static_cast<std::byte*>(mapped.data);
+    size_bytes_ = mapped.size_bytes;
+    shared_ = shared;
+  }
+  ~RmPages() override {
+    pages_.release();
+    object_->client().unmap(object_->gpu(), object_->handle(), mapped_);
+  }
+
+private:
+  std::unique_ptr<OwnedObject> object_;
+  rm::MappedMemory mapped_;
+  MappedHostPages pages_;
+};
+
+class RmBackend : public Backend {
+public:
+  RmBackend(const Driver& driver, std::shared_ptr<const DeviceFiles> files)
+      : driver_(driver),
+        client_(std::make_shared<rm::Client>(std::move(files))),
+        verdict_(rm::judge(client_->driver_version())) {}
+
+  const rm::Verdict& verdict() const noexcept { return verdict_; }
+
+  WindowBackend kind() const noexcept override { return WindowBackend::rm; }
+  std::string description() const override { return verdict_.text; }
+  std::string notice() const override {
+    if (verdict_.trust == rm::Trust::tested) return {};
+    return "windows use a private interface of the driver that Isthmus was not tested with (" +
+           verdict_.text + "); it passed the self-test. ISTHMUS_WINDOW=off turns windows off";
+  }
+
+  std::unique_ptr<PageMapping> map(const Context& context, const Allocation& allocation,
+                                   DevicePages pages, void* where) override {
+    const rm::Gpu gpu = client_->gpu(context.device().pci_address);
+    if (const auto object = rm::object_behind(driver_, allocation))
+      return map_duplicate(gpu, allocation, *object, pages, where);
+    return map_import(gpu, allocation, pages, where);
+  }
+
+private:
+  std::unique_ptr<PageMapping> map_duplicate(const rm::Gpu& gpu, const Allocation& allocation,
+                                             const rm::MemoryObject& object, DevicePages pages,
+                                             void* where) {
+    const std::uintptr_t object_begin = allocation.base - object.offset_bytes;
+    require_inside(pages, object_begin, object.size_bytes);
+    auto owned = std::make_unique<OwnedObject>(
+        client_, gpu, client_->duplicate(gpu, object.client, object.object));
+    const bool shared = object.size_bytes != allocation.size_bytes;
+    return map_object(std::move(owned), pages.begin - object_begin, pages.size_bytes, where,
+                      shared);
+  }
+
+  std::unique_ptr<PageMapping> map_import(const rm::Gpu& gpu, const Allocation& allocation,
+                                          DevicePages pages, void* where) {
+    require_inside(pages, allocation.base, allocation.size_bytes);
+    const int descriptor = rm::exported_descriptor(driver_, allocation);
+    std::unique_ptr<OwnedObject> owned;
+    try {
+      owned = std::make_unique<OwnedObject>(client_, gpu, client_->import(gpu, descriptor));
+    } catch (...) {
+      close(descriptor);
+      throw;
+    }
+    close(descriptor);
+    return map_object(std::move(owned), pages.begin - allocation.base, pages.size_bytes, where,
+                      false);
+  }
+
+  std::unique_ptr<PageMapping> map_object(std::unique_ptr<OwnedObject> object,
+                                          std::uint64_t offset_bytes, std::size_t size_bytes,
+                                          void* where, bool shared) {
+    const rm::MappedMemory mapped =
+        client_->map(object->gpu(), object->handle(), offset_bytes, size_bytes, where);
+    return std::make_unique<RmPages>(std::move(object), mapped, shared);
+  }
+
+  static void require_inside(DevicePages pages, std::uintptr_t begin, std::uint64_t size_bytes) {
+    if (pages.begin < begin || pages.begin + pages.size_bytes > begin + size_bytes)
+      throw Unavailable("rm windows", "the pages asked for reach beyond the buffer's memory object",
+                        "a window whose pages lie inside the buffer");
+  }
+
+  Driver driver_;
+  std::shared_ptr<rm::Client> client_;
+  rm::Verdict verdict_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> open_rm_backend(const Driver& driver,
+                                         std::shared_ptr<const DeviceFiles> files,
+                                         bool chosen_by_user) {
+  auto backend = std::make_unique<RmBackend>(driver, std::move(files));
+  if (backend->verdict().trust == rm::Trust::refused && !chosen_by_user)
+    throw Unavailable("rm windows", backend->verdict().text,
+                      "a tested driver, or ISTHMUS_WINDOW=rm to try it with this one");
+  return backend;
+}
+
+}  // namespace isthmus::window

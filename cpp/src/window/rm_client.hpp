@@ -1,0 +1,90 @@
+// An own client of NVIDIA's resource manager, as CUDA itself is one. Needs no privilege: only
+// /dev/nvidiactl and /dev/nvidiaN, which every CUDA program opens.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "window/device_files.hpp"
+#include "window/rm_abi.hpp"
+
+namespace isthmus::window::rm {
+
+/// A GPU as the resource manager knows it.
+struct Gpu {
+  Handle device = 0;
+  Handle subdevice = 0;
+  std::string file;  ///< "/dev/nvidia0"
+};
+
+/// A mapping of device memory, as the resource manager and the kernel hold it.
+struct MappedMemory {
+  int descriptor = -1;
+  std::uint64_t address = 0;  ///< the resource manager's name for the mapping
+  void* data = nullptr;
+  std::size_t size_bytes = 0;
+};
+
+/// May be used from any thread. In a forked child every member does nothing or throws.
+///
+/// Throws      of all members: Unavailable, whose reason names the call and what it answered.
+class Client {
+public:
+  explicit Client(std::shared_ptr<const DeviceFiles> files);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  /// The kernel driver's version: "580.159.04".
+  const std::string& driver_version() const noexcept { return driver_version_; }
+
+  /// pci_address   "0000:01:00.0"
+  Gpu gpu(const std::string& pci_address);
+
+  /// Takes a second reference to a memory object of this process. Freed by free().
+  Handle duplicate(const Gpu& gpu, Handle source_client, Handle source_object);
+  /// The same for memory that cuMemExportToShareableHandle gave a descriptor of.
+  Handle import(const Gpu& gpu, int descriptor);
+  void free(const Gpu& gpu, Handle object) noexcept;
+
+  /// Maps part of a memory object.
+  ///
+  /// offset_bytes, size_bytes   whole host pages
+  /// where                      null, or reserved host pages
+  MappedMemory map(const Gpu& gpu, Handle memory, std::uint64_t offset_bytes,
+                   std::size_t size_bytes, void* where);
+  /// What is left of the GPU's BAR1, in MiB: "129 of 256 MiB of BAR1 are free".
+  std::string bar1_text(const Gpu& gpu) const;
+  /// Gives back what map() took; `mapped.data` has been unmapped by the caller.
+  void unmap(const Gpu& gpu, Handle memory, const MappedMemory& mapped) noexcept;
+
+private:
+  int open_file(const std::string& path) const;
+  void close_file(int descriptor) const noexcept;
+  void register_with_control(int descriptor, const std::string& path) const;
+  int call(Escape escape, void* argument, std::size_t argument_bytes) const;
+  void control(Handle object, Command command, void* parameters, std::size_t parameters_bytes,
+               const char* name) const;
+  Handle alloc(Handle parent, Class object_class, void* parameters, std::size_t parameters_bytes,
+               const char* name);
+  std::string query_version() const;
+  CardInfo card(const std::string& pci_address) const;
+  Gpu attach(const std::string& pci_address);
+
+  std::shared_ptr<const DeviceFiles> files_;
+  std::uint64_t process_;
+  int control_descriptor_ = -1;
+  Handle root_ = 0;
+  std::string driver_version_;
+  std::mutex mutex_;
+  std::atomic<Handle> next_handle_{0x15700001};
+  std::map<std::string, Gpu> gpus_;
+};
+
+/// "insufficient resources (0x1a)" for the statuses that users meet, else the number.
+std::string status_text(Status status);
+
+}  // namespace isthmus::window::rm

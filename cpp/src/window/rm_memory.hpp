@@ -1,0 +1,45 @@
+// Which object of the resource manager is behind a buffer of CUDA's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "device/context.hpp"
+#include "window/allocation.hpp"
+#include "window/rm_abi.hpp"
+
+namespace isthmus::window::rm {
+
+/// A memory object of CUDA's own client, and where in it a buffer begins.
+struct MemoryObject {
+  Handle client = 0;
+  Handle object = 0;
+  std::uint64_t offset_bytes = 0;
+  std::uint64_t size_bytes = 0;  ///< of the whole object
+};
+
+inline constexpr std::size_t kIpcHandleWords = 16;
+
+/// Reads the object out of the bytes of an IPC memory handle.
+///
+/// Returns     nothing unless all that can be checked fits: process, size, place in the object, and
+///             the form of both handles.
+/// Source      layout seen on driver 580.159.04; undocumented.
+std::optional<MemoryObject> object_in_ipc_handle(
+    const std::array<std::uint32_t, kIpcHandleWords>& words, std::size_t allocation_bytes,
+    std::uint32_t process_id) noexcept;
+
+/// The object behind memory of cudaMalloc.
+///
+/// context     current on this thread
+/// Returns     nothing if CUDA gives no IPC handle for the memory (cuMemCreate, pools).
+/// Throws      Unavailable if it gives one that isn't laid out as known.
+std::optional<MemoryObject> object_behind(const Driver& driver, const Allocation& allocation);
+
+/// A descriptor of memory of cuMemCreate, which the caller closes.
+///
+/// Throws      Unavailable if the memory isn't exportable, with how to make it so.
+int exported_descriptor(const Driver& driver, const Allocation& allocation);
+
+}  // namespace isthmus::window::rm

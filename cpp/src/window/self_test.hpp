@@ -1,0 +1,65 @@
+// Whether a mapping really shows the memory it should. Nothing is handed out before this is known.
+#pragma once
+
+#include "device/buffers.hpp"
+#include "device/stream.hpp"
+#include "window/mapping.hpp"
+
+namespace isthmus::window {
+
+/// Copies by the copy engine for tests, on a stream and a pinned buffer of its own: waits for no
+/// other work, and may be used while kernels run. Not for several threads at once.
+class CopyEngineView {
+public:
+  /// Lines of 64 bytes: what one copy can hold at most.
+  static constexpr std::size_t kMaxBytes = 4096;
+
+  explicit CopyEngineView(const Context& context);
+
+  /// size_bytes  at most kMaxBytes. The result is valid until the next call.
+  const std::byte* read(std::uintptr_t device_pointer, std::size_t size_bytes);
+  /// Reads both ends of a range, one after the other into the result, and waits once.
+  ///
+  /// end_bytes   of each end; 2 * end_bytes at most kMaxBytes
+  const std::byte* read_ends(DevicePages range, std::size_t end_bytes);
+  void write(std::uintptr_t device_pointer, const std::byte* source, std::size_t size_bytes);
+
+private:
+  Context context_;
+  Stream stream_;
+  PinnedBuffer staging_;
+};
+
+/// Makes later blocking copies to and from an allocation complete before they return. Memory that
+/// refuses (cuMemCreate) is left as it is.
+void set_sync_memops(const Driver& driver, const Allocation& allocation) noexcept;
+
+/// Memory of the test's own on one device. It is freed with its owner, not when a test ends: freeing
+/// would wait for all work of the device.
+class SelfTest {
+public:
+  /// context     current on this thread
+  explicit SelfTest(const Context& context);
+
+  /// Tries a backend on two buffers that are neighbours: random bytes go both ways through each.
+  ///
+  /// Throws      Unavailable if the backend refuses, or bytes come out wrong.
+  void qualify(Backend& backend, const std::shared_ptr<Bar1Budget>& budget);
+
+  /// Compares the ends of [pointer, pointer + size_bytes) as the mapping shows them with what the
+  /// copy engine reads. A difference counts only if the copy engine reads the same again: a running
+  /// kernel may be writing there. Changes nothing.
+  ///
+  /// Throws      Unavailable if the bytes differ.
+  void compare(const Mapping& mapping, std::uintptr_t pointer, std::size_t size_bytes);
+
+private:
+  void send_both_ways(const Mapping& mapping, std::uintptr_t pointer, std::uint64_t seed);
+
+  Context context_;
+  CopyEngineView copy_engine_;
+  DeviceBuffer first_;
+  DeviceBuffer second_;
+};
+
+}  // namespace isthmus::window

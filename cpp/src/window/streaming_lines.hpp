@@ -1,0 +1,133 @@
+// What all ways to copy share: ends of less than a line, and cutting a range into whole lines.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "window/streaming_copy.hpp"
+
+namespace isthmus::window {
+
+/// What a core moves to and from write-combined memory in one piece.
+inline constexpr std::size_t kLineBytes = 64;
+
+inline std::size_t bytes_into_line(const void* address) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) % kLineBytes;
+}
+
+/// Copies one `Word` by one load and one store. Unaligned is allowed.
+template <class Word>
+inline void copy_word(std::byte* target, const std::byte* source) noexcept {
+  Word word;
+  std::memcpy(&word, source, sizeof word);
+  std::memcpy(target, &word, sizeof word);
+}
+
+/// True if it was a single aligned word, which one store has then written: flags don't tear.
+template <class Word>
+inline bool copy_aligned_word(std::byte* target, const std::byte* source,
+                              std::size_t size_bytes) noexcept {
+  using AnyWord [[gnu::may_alias]] = Word;
+  if (size_bytes != sizeof(Word)) return false;
+  if (reinterpret_cast<std::uintptr_t>(target) % sizeof(Word) != 0) return false;
+  Word word;
+  std::memcpy(&word, source, sizeof word);
+  __atomic_store_n(reinterpret_cast<AnyWord*>(target), word, __ATOMIC_RELAXED);
+  return true;
+}
+
+/// Copies at most a line by plain loads and stores, as few as there can be, of nothing but the
+/// range. Those of one range may overlap; they then write the same bytes twice.
+inline void copy_few(std::byte* target, const std::byte* source, std::size_t size_bytes) noexcept {
+  struct Words {
+    std::uint64_t low, high;
+  };
+  const auto copy_both_ends = [&]<class Word>(Word) {
+    if (copy_aligned_word<Word>(target, source, size_bytes)) return;
+    const std::size_t last = size_bytes - sizeof(Word);
+    copy_word<Word>(target, source);
+    copy_word<Word>(target + last, source + last);
+  };
+  if (size_bytes >= 16) {
+    const std::size_t last = size_bytes - 16;
+    copy_word<Words>(target, source);
+    if (size_bytes > 32) {
+      copy_word<Words>(target + 16, source + 16);
+      copy_word<Words>(target + last - 16, source + last - 16);
+    }
+    if (last != 0) copy_word<Words>(target + last, source + last);
+  } else if (size_bytes >= 8) {
+    copy_both_ends(std::uint64_t{});
+  } else if (size_bytes >= 4) {
+    copy_both_ends(std::uint32_t{});
+  } else if (size_bytes >= 2) {
+    copy_both_ends(std::uint16_t{});
+  } else if (size_bytes == 1) {
+    *target = *source;
+  }
+}
+
+/// Copies whole lines. The mapping's side is aligned to them, the other need not be.
+using CopyLines = void (*)(std::byte* target, const std::byte* source, std::size_t num_lines);
+
+/// A write of a line or more.
+template <CopyLines store_lines>
+[[gnu::noinline]] void write_with_lines(std::byte* target, const std::byte* source,
+                                        std::size_t size_bytes) {
+  if (const std::size_t into = bytes_into_line(target); into != 0) {
+    const std::size_t head = kLineBytes - into;
+    copy_few(target, source, head);
+    target += head;
+    source += head;
+    size_bytes -= head;
+  }
+  const std::size_t tail = size_bytes % kLineBytes;
+  const std::size_t body = size_bytes - tail;
+  if (body != 0) store_lines(target, source, body / kLineBytes);
+  if (tail != 0) copy_few(target + body, source + body, tail);
+}
+
+/// StreamingCopy::write: `store_lines` for whole lines, plain stores for the ends.
+template <CopyLines store_lines>
+void write_range(void* target, const void* source, std::size_t size_bytes) {
+  auto* to = static_cast<std::byte*>(target);
+  const auto* from = static_cast<const std::byte*>(source);
+  // Apart, so that a small write saves no registers.
+  if (size_bytes >= kLineBytes) return write_with_lines<store_lines>(to, from, size_bytes);
+  copy_few(to, from, size_bytes);
+}
+
+/// Keeps the loads that follow from being answered out of a line buffer that an earlier read left,
+/// and from overtaking what went before.
+void before_streaming_loads() noexcept;
+
+/// StreamingCopy::read: `load_lines` for whole lines. For an end that is part of a line, the line
+/// it lies in is loaded: a narrow load would cost as much, and two of them twice as much.
+template <CopyLines load_lines>
+void read_range(void* target, const void* source, std::size_t size_bytes) {
+  if (size_bytes == 0) return;
+  auto* to = static_cast<std::byte*>(target);
+  const auto* from = static_cast<const std::byte*>(source);
+  alignas(kLineBytes) std::byte line[kLineBytes];
+  before_streaming_loads();
+  if (const std::size_t skipped = bytes_into_line(from); skipped != 0) {
+    const std::size_t rest = kLineBytes - skipped;
+    const std::size_t head = rest < size_bytes ? rest : size_bytes;
+    load_lines(line, from - skipped, 1);
+    copy_few(to, line + skipped, head);
+    to += head;
+    from += head;
+    size_bytes -= head;
+  }
+  const std::size_t tail = size_bytes % kLineBytes;
+  const std::size_t body = size_bytes - tail;
+  if (body != 0) load_lines(to, from, body / kLineBytes);
+  if (tail != 0) {
+    load_lines(line, from + body, 1);
+    copy_few(to + body, line, tail);
+  }
+  load_fence();
+}
+
+}  // namespace isthmus::window

@@ -1,0 +1,110 @@
+#include <cstdlib>
+#include <limits>
+
+#include <isthmus/errors.hpp>
+#include <isthmus/window.hpp>
+
+#include "window/registry.hpp"
+
+namespace isthmus {
+namespace {
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::uint64_t bar1_limit_from(const std::string& mebibytes) {
+  if (mebibytes.empty()) return 0;
+  char* end = nullptr;
+  const unsigned long long value = std::strtoull(mebibytes.c_str(), &end, 10);
+  const bool number = mebibytes.find_first_not_of("0123456789") == std::string::npos;
+  if (!number || *end != '\0' || value == 0 || value > (std::uint64_t{1} << 40))
+    throw UsageError("ISTHMUS_WINDOW_BAR1_MIB is '" + mebibytes +
+                     "'; it must be a whole number of MiB above 0");
+  return value << 20;
+}
+
+void check_backend_name(const std::string& name, const std::string& where) {
+  for (const char* const known : {"", "off", "dmabuf", "gdrdrv", "rm"})
+    if (name == known) return;
+  throw UsageError(where + " is '" + name + "'; it must be off, dmabuf, gdrdrv, rm, or empty");
+}
+
+void check_options(const WindowOptions& options) {
+  if (options.num_threads < 1)
+    throw UsageError("a window of " + std::to_string(options.num_threads) +
+                     " threads was asked for; there must be at least 1");
+  if (options.page_bytes < 4096 || (options.page_bytes & (options.page_bytes - 1)) != 0)
+    throw UsageError("a window with pages of " + std::to_string(options.page_bytes) +
+                     " bytes was asked for; it must be a power of two from 4096");
+}
+
+}  // namespace
+
+std::string_view name_of(WindowBackend backend) noexcept {
+  switch (backend) {
+    case WindowBackend::dmabuf: return "dmabuf";
+    case WindowBackend::gdrdrv: return "gdrdrv";
+    case WindowBackend::rm: return "rm";
+  }
+  return "unknown";
+}
+
+WindowSettings WindowSettings::from_environment() {
+  WindowSettings settings;
+  settings.backend = environment("ISTHMUS_WINDOW");
+  check_backend_name(settings.backend, "ISTHMUS_WINDOW");
+  settings.bar1_limit_bytes = bar1_limit_from(environment("ISTHMUS_WINDOW_BAR1_MIB"));
+  return settings;
+}
+
+// The emulated driver's pointers mean nothing to the device files of a GPU that may be here too.
+Windows::Windows(const Driver& driver, WindowSettings settings)
+    : Windows(driver, std::move(settings),
+              driver.emulated() ? nullptr : window::system_device_files()) {}
+
+Windows::Windows(const Driver& driver, WindowSettings settings,
+                 std::shared_ptr<const window::DeviceFiles> files) {
+  check_backend_name(settings.backend, "the backend of windows");
+  registry_ =
+      std::make_shared<window::Registry>(driver, std::move(settings), std::move(files));
+}
+
+Window Windows::open(std::uintptr_t pointer, std::size_t size_bytes,
+                     const WindowOptions& options) {
+  check_options(options);
+  // Where a mapping is shared, nobody else looks at this.
+  if (size_bytes == 0) throw UsageError("a window must have at least one byte; 0 were asked for");
+  // Also keeps the rounding to pages from passing the end of the address space.
+  if (pointer > std::numeric_limits<std::uintptr_t>::max() - options.page_bytes - size_bytes)
+    throw UsageError("a window of " + std::to_string(size_bytes) +
+                     " bytes there reaches past the end of all addresses");
+  auto mapping = registry_->mapping_of(pointer, size_bytes, options.page_bytes);
+  auto threads = options.num_threads > 1 ? registry_->copy_threads() : nullptr;
+  if (threads != nullptr) threads->start(options.num_threads);
+  return {std::move(mapping), std::move(threads), pointer, size_bytes, options};
+}
+
+std::vector<WindowBackendReport> Windows::backends(int device) {
+  return registry_->reports(device);
+}
+
+std::uint64_t Windows::mapped_bytes(int device) const {
+  const std::lock_guard lock(registry_->mutex);
+  return registry_->device(device).budget->used_bytes();
+}
+
+std::uint64_t Windows::bar1_limit_bytes(int device) const {
+  const std::lock_guard lock(registry_->mutex);
+  return registry_->device(device).budget->limit_bytes();
+}
+
+std::vector<std::string> Windows::take_notices() {
+  const std::lock_guard lock(registry_->mutex);
+  return std::exchange(registry_->notices, {});
+}
+
+const Driver& Windows::driver() const noexcept { return registry_->driver; }
+
+}  // namespace isthmus

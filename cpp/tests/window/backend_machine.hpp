@@ -1,0 +1,151 @@
+// A test of a backend: an emulated machine, buffers on it, and what may be left when it ends.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <isthmus/errors.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "fakes/fake_kernel.hpp"
+#include "window/backend.hpp"
+
+namespace isthmus::window {
+
+inline constexpr std::size_t kHostPageBytes = 4096;
+
+/// The reason of the Unavailable that `action` throws; "" if it throws none.
+inline std::string refusal_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Unavailable& refusal) {
+    return refusal.reason();
+  }
+  return {};
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Whole pages of `page_bytes` around a range of device memory.
+inline DevicePages pages_around(std::uintptr_t pointer, std::size_t size_bytes,
+                                std::size_t page_bytes = kHostPageBytes) {
+  const std::uintptr_t begin = pointer / page_bytes * page_bytes;
+  const std::uintptr_t end = (pointer + size_bytes + page_bytes - 1) / page_bytes * page_bytes;
+  return {begin, end - begin};
+}
+
+class BackendMachine : public testing::Test {
+protected:
+  explicit BackendMachine(const std::string& profile = "small", int ordinal = 0)
+      : driver_(Driver::open("emulated:" + profile)),
+        context_(Context::retain(driver_, ordinal)),
+        current_(context_) {}
+
+  ~BackendMachine() override {
+    for (const CUdeviceptr buffer : buffers_) driver_.raw(symbol::mem_free)(buffer);
+    for (const Created& created : created_) give_back(created);
+  }
+
+  const Driver& driver() const { return driver_; }
+  const Context& context() const { return context_; }
+
+  /// Freed with the test.
+  std::uintptr_t buffer(std::size_t size_bytes) {
+    CUdeviceptr pointer = 0;
+    driver_.call(symbol::mem_alloc)(&pointer, size_bytes);
+    buffers_.push_back(pointer);
+    return pointer;
+  }
+  void free(std::uintptr_t pointer) {
+    std::erase(buffers_, pointer);
+    driver_.call(symbol::mem_free)(CUdeviceptr{pointer});
+  }
+  /// Memory of cuMemCreate, mapped: `num_pieces` of it, side by side. Given back with the test.
+  std::uintptr_t created(std::size_t piece_bytes, bool exportable = true, int num_pieces = 1) {
+    CUmemAllocationProp properties{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+    if (exportable) properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    Created made{.pointer = 0, .size_bytes = piece_bytes * static_cast<std::size_t>(num_pieces)};
+    driver_.call(symbol::mem_address_reserve)(&made.pointer, made.size_bytes, std::size_t{0},
+                                              CUdeviceptr{0}, 0ull);
+    for (std::size_t offset = 0; offset < made.size_bytes; offset += piece_bytes) {
+      CUmemGenericAllocationHandle handle = 0;
+      driver_.call(symbol::mem_create)(&handle, piece_bytes, &properties, 0ull);
+      driver_.call(symbol::mem_map)(made.pointer + offset, piece_bytes, std::size_t{0}, handle,
+                                    0ull);
+      // The mapping keeps the memory.
+      driver_.call(symbol::mem_release)(handle);
+    }
+    CUmemAccessDesc access{};
+    access.location = properties.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    driver_.call(symbol::mem_set_access)(made.pointer, made.size_bytes, &access, std::size_t{1});
+    created_.push_back(made);
+    return made.pointer;
+  }
+
+  Allocation allocation_at(std::uintptr_t pointer) const {
+    return allocations_of(driver_, pointer, 1).front();
+  }
+  std::unique_ptr<PageMapping> map(Backend& backend, std::uintptr_t pointer,
+                                   std::size_t size_bytes) const {
+    return backend.map(context_, allocation_at(pointer), pages_around(pointer, size_bytes),
+                       nullptr);
+  }
+
+  /// Sends bytes through the mapping and through the copy engine, and looks for them on the other
+  /// side.
+  void expect_same_memory(std::byte* seen, std::uintptr_t pointer, std::size_t size_bytes) const {
+    std::vector<std::byte> sent(size_bytes);
+    std::vector<std::byte> found(size_bytes);
+    std::uint8_t value = static_cast<std::uint8_t>(pointer >> 9);
+    for (std::byte& byte : sent) byte = std::byte{value += 7};
+    driver_.call(symbol::memcpy_htod)(CUdeviceptr{pointer}, sent.data(), size_bytes);
+    driver_.call(symbol::ctx_synchronize)();
+    EXPECT_EQ(std::memcmp(seen, sent.data(), size_bytes), 0) << "what the device has is not seen";
+    std::reverse(sent.begin(), sent.end());
+    std::memcpy(seen, sent.data(), size_bytes);
+    driver_.call(symbol::memcpy_dtoh)(found.data(), CUdeviceptr{pointer}, size_bytes);
+    EXPECT_EQ(found, sent) << "what is stored does not reach the device";
+  }
+
+private:
+  struct Created {
+    CUdeviceptr pointer = 0;
+    std::size_t size_bytes = 0;
+  };
+  void give_back(const Created& created) const {
+    driver_.raw(symbol::mem_unmap)(created.pointer, created.size_bytes);
+    driver_.raw(symbol::mem_address_free)(created.pointer, created.size_bytes);
+  }
+
+  Driver driver_;
+  Context context_;
+  CurrentContext current_;
+  std::vector<CUdeviceptr> buffers_;
+  std::vector<Created> created_;
+};
+
+/// Files that this process has open.
+inline std::size_t num_open_descriptors() {
+  const std::filesystem::directory_iterator open("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(open), end(open)));
+}
+
+/// How many of a kernel's calls can be refused: unmapping and closing can't.
+inline int num_refusable_calls(const fakes::FakeKernel& kernel) {
+  const std::vector<std::string> calls = kernel.calls();
+  return static_cast<int>(std::count_if(calls.begin(), calls.end(), [](const std::string& call) {
+    return call != "munmap" && call != "close";
+  }));
+}
+
+}  // namespace isthmus::window

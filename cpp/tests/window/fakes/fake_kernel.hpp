@@ -1,0 +1,108 @@
+// A kernel for tests: what all fakes of device files share. Every call is written down, any can be
+// made to fail, and what a caller does wrong becomes a complaint.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "window/device_files.hpp"
+
+namespace isthmus::window::fakes {
+
+/// Makes a call fail, once.
+struct Refusal {
+  std::string call;          ///< its name, as in FakeKernel::calls(); "" for every call
+  int error = 0;             ///< what the system call returns: EPERM
+  std::uint32_t status = 0;  ///< what the resource manager answers, if `error` is 0
+  int nth = 1;               ///< 1: the next call of that name
+};
+
+/// Descriptors are real ones, of /dev/null, so that fork() and close() do to them what they do. A
+/// mapping shows real pages. May be used from any thread.
+class FakeKernel {
+public:
+  virtual ~FakeKernel();
+  FakeKernel(const FakeKernel&) = delete;
+  FakeKernel& operator=(const FakeKernel&) = delete;
+
+  int open(const std::string& path);
+  int control(int descriptor, unsigned long request, void* argument);
+  int map(void* where, std::size_t size_bytes, int descriptor, off_t offset, void** mapped);
+  void unmap(void* mapped, std::size_t size_bytes);
+  void close(int descriptor);
+
+  void refuse(Refusal refusal);
+  /// Forgets refusals and the list of calls.
+  void start_over();
+  /// From now on mappings show other memory than they should.
+  void show_wrong_memory() { wrong_memory_ = true; }
+
+  /// The names of all calls so far, in order.
+  std::vector<std::string> calls() const;
+  int num_calls(const std::string& name) const;
+  /// The call that was last made to fail; "" if none was.
+  std::string last_refused() const;
+  /// What callers did that a correct caller doesn't. A test ends with none.
+  std::vector<std::string> complaints() const;
+  std::size_t num_open_files() const;
+  std::vector<int> open_descriptors() const;
+  /// Mappings made here that are still there, however they were to be unmapped.
+  std::size_t num_mappings() const;
+
+protected:
+  FakeKernel() = default;
+
+  /// Pages to map: of a file, or those of this process at `address`.
+  struct Pages {
+    int file = -1;
+    off_t offset = 0;
+    void* address = nullptr;
+  };
+
+  // Called with the lock held. Results as system calls return them: 0, or -errno.
+  virtual int on_open(const std::string& path, int descriptor) = 0;
+  virtual std::string name_of(unsigned long request, const void* argument) const = 0;
+  virtual int on_control(int descriptor, unsigned long request, void* argument) = 0;
+  /// Answers a call with a status of the resource manager's.
+  virtual void answer_status(unsigned long, void*, std::uint32_t) {}
+  virtual int on_map(int descriptor, off_t offset, std::size_t size_bytes, Pages& pages) = 0;
+  /// `mapped` is there; `descriptor` is what it was mapped from.
+  virtual void on_mapped(int, off_t, void*, std::size_t) {}
+  virtual void on_unmap(void*) {}
+  virtual void on_close(int descriptor) = 0;
+
+  int complain(int error, const std::string& what);
+  /// The mapping made from a descriptor at an offset, if it is still there; null if none is.
+  void* mapping_of(int descriptor, off_t offset) const;
+  const std::map<int, std::string>& open_files() const { return open_files_; }
+
+  mutable std::recursive_mutex mutex_;
+
+private:
+  struct Mapping {
+    std::size_t size_bytes = 0;
+    int descriptor = -1;
+    off_t offset = 0;
+  };
+  std::optional<Refusal> begin(const std::string& name);
+  int map_pages(const Pages& pages, void* where, std::size_t size_bytes, void** mapped);
+  bool is_there(void* address, const Mapping& mapping) const;
+
+  std::map<int, std::string> open_files_;
+  std::map<void*, Mapping> mappings_;
+  std::vector<Refusal> refusals_;
+  std::vector<std::string> calls_;
+  std::string last_refused_;
+  std::vector<std::string> complaints_;
+  bool wrong_memory_ = false;
+};
+
+/// The kernel as backends take it.
+std::shared_ptr<const DeviceFiles> files_of(std::shared_ptr<FakeKernel> kernel);
+
+}  // namespace isthmus::window::fakes

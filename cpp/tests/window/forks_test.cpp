@@ -1,0 +1,177 @@
+// A window belongs to the process that opened it: a child of fork() finds none, and harms none.
+#include "window/forks.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <isthmus/window.hpp>
+
+#include "backend_machine.hpp"
+#include "child_process.hpp"
+#include "fakes/fake_gdrdrv.hpp"
+#include "fakes/fake_resource_manager.hpp"
+
+namespace isthmus::window {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+bool is_open(int descriptor) { return fcntl(descriptor, F_GETFD) >= 0; }
+
+bool throws_usage_error(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UsageError&) {
+    return true;
+  }
+  return false;
+}
+
+/// A descriptor of nothing, closed when it goes.
+class Descriptor {
+public:
+  ~Descriptor() { ::close(number); }
+  const int number = ::open("/dev/null", O_RDONLY);
+};
+
+TEST(Forks, ChangeTheGenerationOfTheChildOnly) {
+  watch_forks();
+  const std::uint64_t before = process_generation();
+  EXPECT_TRUE(holds_in_child([before] { return process_generation() != before; }));
+  EXPECT_EQ(process_generation(), before);
+}
+
+TEST(Forks, GiveEachGenerationItsOwnNumber) {
+  watch_forks();
+  const std::uint64_t parent = process_generation();
+  EXPECT_TRUE(holds_in_child([parent] {
+    const std::uint64_t child = process_generation();
+    return holds_in_child(
+        [=] { return process_generation() != child && process_generation() != parent; });
+  }));
+}
+
+TEST(Forks, CloseWatchedDescriptorsInTheChildOnly) {
+  const Descriptor watched;
+  const Descriptor other;
+  close_in_children(watched.number);
+  EXPECT_TRUE(holds_in_child([&] { return !is_open(watched.number) && is_open(other.number); }));
+  EXPECT_TRUE(is_open(watched.number));
+  forget_descriptor(watched.number);
+}
+
+TEST(Forks, LeaveForgottenDescriptorsOpen) {
+  const Descriptor forgotten;
+  const Descriptor watched;
+  close_in_children(forgotten.number);
+  close_in_children(watched.number);
+  forget_descriptor(forgotten.number);
+  forget_descriptor(forgotten.number);
+  EXPECT_TRUE(
+      holds_in_child([&] { return is_open(forgotten.number) && !is_open(watched.number); }));
+  forget_descriptor(watched.number);
+}
+
+TEST(Forks, CloseADescriptorOnlyInTheFirstOfTwoGenerations) {
+  const Descriptor watched;
+  close_in_children(watched.number);
+  EXPECT_TRUE(holds_in_child([&] {
+    // The number is free now, and belongs to whoever takes it.
+    const Descriptor taken;
+    return taken.number == watched.number && holds_in_child([&] { return is_open(taken.number); });
+  }));
+  forget_descriptor(watched.number);
+}
+
+enum class Way { dmabuf, gdrdrv, rm };
+
+std::string text_of(Way way) {
+  return way == Way::dmabuf ? "dmabuf" : way == Way::gdrdrv ? "gdrdrv" : "rm";
+}
+
+class ForkedWindow : public BackendMachine, public testing::WithParamInterface<Way> {
+protected:
+  ForkedWindow() {
+    if (GetParam() == Way::gdrdrv) kernel_ = std::make_shared<fakes::FakeGdrdrv>(driver());
+    if (GetParam() == Way::rm) kernel_ = std::make_shared<fakes::FakeResourceManager>(driver());
+  }
+
+  Windows windows() const {
+    return {driver(),
+            {.backend = text_of(GetParam())},
+            kernel_ == nullptr ? nullptr : fakes::files_of(kernel_)};
+  }
+
+  std::shared_ptr<fakes::FakeKernel> kernel_;
+};
+
+TEST_P(ForkedWindow, ThrowsInTheChildAndWorksOnInTheParent) {
+  const std::uintptr_t pointer = buffer(kMiB);
+  Windows all = windows();
+  Window window = all.open(pointer, kMiB);
+  EXPECT_TRUE(holds_in_child([&] {
+    std::uint32_t value = 7;
+    return throws_usage_error([&] { window.write(0, &value, sizeof value); }) &&
+           throws_usage_error([&] { window.post(0, &value, sizeof value); }) &&
+           throws_usage_error([&] { window.read(&value, 0, sizeof value); }) &&
+           throws_usage_error([&] { all.open(pointer, kMiB); }) &&
+           throws_usage_error([&] { all.backends(0); });
+  }));
+  expect_same_memory(window.data(), pointer, kMiB);
+}
+
+TEST_P(ForkedWindow, IsNotMappedInTheChild) {
+  const std::uintptr_t pointer = buffer(kMiB);
+  Windows all = windows();
+  const Window window = all.open(pointer, kMiB);
+  unsigned char resident = 0;
+  EXPECT_EQ(mincore(window.mapped_data(), 4096, &resident), 0);
+  EXPECT_TRUE(holds_in_child(
+      [&] { return mincore(window.mapped_data(), 4096, &resident) != 0 && errno == ENOMEM; }));
+}
+
+/// With a backend that keeps files open. A dma-buf is closed as soon as it is mapped.
+class ForkedWindowOnDeviceFiles : public ForkedWindow {};
+
+TEST_P(ForkedWindowOnDeviceFiles, LeavesItsDescriptorsToTheParent) {
+  const std::uintptr_t pointer = buffer(kMiB);
+  Windows all = windows();
+  Window window = all.open(pointer, kMiB);
+  const std::vector<int> descriptors = kernel_->open_descriptors();
+  ASSERT_FALSE(descriptors.empty());
+  EXPECT_TRUE(holds_in_child(
+      [&] { return std::none_of(descriptors.begin(), descriptors.end(), is_open); }));
+  EXPECT_TRUE(std::all_of(descriptors.begin(), descriptors.end(), is_open));
+}
+
+TEST_P(ForkedWindow, CanBeClosedInTheChildWithoutHarmToTheParent) {
+  const std::uintptr_t pointer = buffer(kMiB);
+  auto all = std::make_unique<Windows>(windows());
+  Window window = all->open(pointer, kMiB);
+  EXPECT_TRUE(holds_in_child([&] {
+    // What now lies where the parent has its window is the child's own.
+    void* const mine = mmap(window.mapped_data(), 4096, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    window.close();
+    all.reset();
+    *static_cast<volatile char*>(mine) = 1;
+    return true;
+  }));
+  expect_same_memory(window.data(), pointer, kMiB);
+  window.close();
+  all.reset();
+  if (kernel_ != nullptr) {
+    EXPECT_EQ(kernel_->num_open_files(), 0u);
+    EXPECT_EQ(kernel_->complaints(), std::vector<std::string>{});
+  }
+}
+
+std::string name_of_test(const testing::TestParamInfo<Way>& way) { return text_of(way.param); }
+
+INSTANTIATE_TEST_SUITE_P(ByEachBackend, ForkedWindow,
+                         testing::Values(Way::dmabuf, Way::gdrdrv, Way::rm), name_of_test);
+INSTANTIATE_TEST_SUITE_P(ByEachBackend, ForkedWindowOnDeviceFiles,
+                         testing::Values(Way::gdrdrv, Way::rm), name_of_test);
+
+}  // namespace
+}  // namespace isthmus::window
