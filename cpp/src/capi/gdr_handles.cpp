@@ -1,0 +1,127 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <isthmus/errors.hpp>
+
+#include "capi/gdr_log.hpp"
+#include "capi/gdr_pins.hpp"
+#include "capi/per_process.hpp"
+
+namespace isthmus::capi {
+namespace {
+
+PerProcess<GdrHandles> handles;
+
+// BAR1 is a budget like memory: GDRCopy's callers know ENOMEM for it.
+int code_of(const Unavailable& failure) {
+  return failure.reason().find("BAR1") != std::string::npos ? ENOMEM : ENOTSUP;
+}
+
+int log_refusal(const char* call, int code, const char* message) noexcept {
+  try {
+    gdr_log(GdrMessage::error, std::string(call) + ": " + message);
+  } catch (const std::bad_alloc&) {
+    gdr_log(GdrMessage::error, call);
+  }
+  return code;
+}
+
+}  // namespace
+
+GdrHandles& GdrHandles::of_this_process() { return handles.get(); }
+
+gdr_t GdrHandles::open() {
+  auto handle = std::make_unique<gdr>();
+  handle->descriptor = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  const std::lock_guard lock(mutex_);
+  pins_.try_emplace(handle.get());
+  return handle.release();
+}
+
+std::unordered_set<GdrPin*>& GdrHandles::pins_of(gdr_t handle) {
+  const auto found = pins_.find(handle);
+  if (found == pins_.end())
+    throw GdrRefusal(EINVAL,
+                     "the gdr_t is not open in this process: it is null, it was closed, or the "
+                     "process that this one was forked from opened it");
+  return found->second;
+}
+
+GdrPin& GdrHandles::pin_of(gdr_t handle, gdr_mh_t pin) {
+  const auto& pins = pins_of(handle);
+  const auto found = pins.find(reinterpret_cast<GdrPin*>(pin.h));
+  if (found == pins.end())
+    throw GdrRefusal(EINVAL, "the gdr_mh_t is no buffer pinned with this gdr_t");
+  return **found;
+}
+
+void GdrHandles::require_open(gdr_t handle) {
+  const std::lock_guard lock(mutex_);
+  pins_of(handle);
+}
+
+void GdrHandles::close(gdr_t handle) {
+  // Windows are closed, which takes microseconds each, after the lock is given back.
+  std::vector<GdrPin> closing;
+  {
+    const std::lock_guard lock(mutex_);
+    for (GdrPin* const pin : pins_of(handle)) {
+      closing.push_back(std::exchange(*pin, GdrPin{}));
+      unused_.push_back(pin);
+    }
+    pins_.erase(handle);
+  }
+  const std::unique_ptr<gdr> owned(handle);
+  if (owned->descriptor >= 0) ::close(owned->descriptor);
+}
+
+gdr_mh_t GdrHandles::add(gdr_t handle, GdrPin pin) {
+  const std::lock_guard lock(mutex_);
+  auto& pins = pins_of(handle);
+  if (unused_.empty()) unused_.push_back(&storage_.emplace_back());
+  GdrPin* const place = unused_.back();
+  pins.insert(place);
+  unused_.pop_back();
+  *place = std::move(pin);
+  return {reinterpret_cast<unsigned long>(place)};
+}
+
+void GdrHandles::remove(gdr_t handle, gdr_mh_t pin) {
+  GdrPin closing;
+  const std::lock_guard lock(mutex_);
+  GdrPin& place = pin_of(handle, pin);
+  unused_.push_back(&place);
+  pins_of(handle).erase(&place);
+  closing = std::exchange(place, GdrPin{});
+}
+
+int gdr_report_exception(const char* call) noexcept {
+  try {
+    throw;
+  } catch (const GdrRefusal& refusal) {
+    return log_refusal(call, refusal.code(), refusal.message().c_str());
+  } catch (const UsageError& failure) {
+    return log_refusal(call, EINVAL, failure.what());
+  } catch (const Unavailable& failure) {
+    return log_refusal(call, code_of(failure), failure.what());
+  } catch (const OutOfDeviceMemory& failure) {
+    return log_refusal(call, ENOMEM, failure.what());
+  } catch (const std::bad_alloc&) {
+    return log_refusal(call, ENOMEM, "host memory is used up");
+  } catch (const std::exception& failure) {
+    return log_refusal(call, EIO, failure.what());
+  } catch (...) {
+    return log_refusal(call, EIO, "an exception of an unknown kind");
+  }
+}
+
+void gdr_require(const void* pointer, const char* what) {
+  if (pointer == nullptr) throw GdrRefusal(EINVAL, std::string(what) + " is a null pointer");
+}
+
+}  // namespace isthmus::capi

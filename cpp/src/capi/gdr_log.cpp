@@ -1,0 +1,43 @@
+#include "capi/gdr_log.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace isthmus::capi {
+namespace {
+
+// Read once, at the first message, as GDRCopy does.
+struct LogSettings {
+  // NOLINTBEGIN(concurrency-mt-unsafe): by the first message alone
+  bool enabled = std::getenv("GDRCOPY_ENABLE_LOGGING") != nullptr;
+  const char* level_text = std::getenv("GDRCOPY_LOG_LEVEL");
+  // NOLINTEND(concurrency-mt-unsafe)
+  // What is no number counts as 0, which prints everything: as atoi has it in GDRCopy.
+  long lowest_level = level_text != nullptr ? std::strtol(level_text, nullptr, 10)
+                                            : static_cast<long>(GdrMessage::error);
+};
+
+const char* prefix_of(GdrMessage level) {
+  switch (level) {
+    case GdrMessage::debug:
+      return "DBG:  ";
+    case GdrMessage::info:
+      return "INFO: ";
+    case GdrMessage::warning:
+      return "WARN: ";
+    case GdrMessage::error:
+      return "ERR:  ";
+  }
+  return "";
+}
+
+}  // namespace
+
+void gdr_log(GdrMessage level, std::string_view text) noexcept {
+  static const LogSettings settings;
+  if (!settings.enabled || static_cast<long>(level) < settings.lowest_level) return;
+  // One call, so that lines of several threads don't mix.
+  std::fprintf(stderr, "%s%.*s\n", prefix_of(level), static_cast<int>(text.size()), text.data());
+}
+
+}  // namespace isthmus::capi

@@ -1,0 +1,125 @@
+// What gdr_t and gdr_mh_t stand for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <gdrapi.h>
+
+#include <isthmus/window.hpp>
+
+#include "window/forks.hpp"
+#include "window/streaming_copy.hpp"
+
+/// A handle of gdr_open(). Programs see its address only; GDRCopy's tests look at the descriptor.
+struct gdr {            // NOLINT(readability-identifier-naming): GDRCopy's name for it
+  int descriptor = -1;  ///< open and of no use, where GDRCopy keeps its module's
+};
+
+namespace isthmus::capi {
+
+/// A pinned buffer; gdr_mh_t holds its address. Its memory is kept for the next pin when it is
+/// unpinned, so that a handle used too late is found to be unmapped, and no crash.
+struct GdrPin {
+  /// True if [pointer, pointer + size_bytes) lies in the mapping that this process has; then it can
+  /// be copied to or from. False also for no bytes at the mapping's end.
+  bool admits(const void* pointer, std::size_t size_bytes) const noexcept {
+    const std::size_t offset_bytes =
+        reinterpret_cast<std::uintptr_t>(pointer) - reinterpret_cast<std::uintptr_t>(mapped_data);
+    return offset_bytes < mapped_bytes && size_bytes <= mapped_bytes - offset_bytes &&
+           process == window::process_generation();
+  }
+  bool is_mapped() const noexcept { return mapped_bytes != 0; }
+
+  std::byte* mapped_data = nullptr;  ///< what gdr_map() gave; null while unmapped
+  std::size_t mapped_bytes = 0;
+  const window::StreamingCopy* copy = nullptr;
+  std::uint64_t process = 0;  ///< the generation of the process that pinned it
+
+  gdr_t owner = nullptr;
+  std::uintptr_t address = 0;     ///< what the caller pinned
+  std::uintptr_t first_page = 0;  ///< where the GPU page begins that holds it
+  std::size_t page_bytes = 0;     ///< of all its pages
+  std::byte* data = nullptr;      ///< the CPU's address of the first page
+  std::optional<Window> window;
+};
+
+/// Refuses a call of GDRCopy's.
+class GdrRefusal {
+public:
+  GdrRefusal(int code, std::string message) : code_(code), message_(std::move(message)) {}
+  int code() const noexcept { return code_; }
+  const std::string& message() const noexcept { return message_; }
+
+private:
+  int code_;  ///< the errno code that the call returns
+  std::string message_;
+};
+
+/// The open handles of this process and their pins. May be used from any thread.
+class GdrHandles {
+public:
+  explicit GdrHandles(const GdrHandles* /*parents*/) {}
+
+  /// The handles of this process; a child of fork() begins with none.
+  static GdrHandles& of_this_process();
+
+  gdr_t open();
+  /// Closes the windows of all its pins. Throws GdrRefusal(EINVAL) if it isn't open.
+  void close(gdr_t handle);
+  /// Throws GdrRefusal(EINVAL) if it isn't open.
+  void require_open(gdr_t handle);
+
+  /// Keeps a pin. Throws GdrRefusal(EINVAL), and closes its window, if `handle` isn't open.
+  gdr_mh_t add(gdr_t handle, GdrPin pin);
+  void remove(gdr_t handle, gdr_mh_t pin);
+  /// Calls use(GdrPin&) on a pin of that handle, while no other thread uses or removes it.
+  ///
+  /// Throws      GdrRefusal(EINVAL) if there is no such pin.
+  template <typename Use>
+  auto with_pin(gdr_t handle, gdr_mh_t pin, Use&& use) {
+    const std::lock_guard lock(mutex_);
+    return use(pin_of(handle, pin));
+  }
+
+private:
+  GdrPin& pin_of(gdr_t handle, gdr_mh_t pin);
+  std::unordered_set<GdrPin*>& pins_of(gdr_t handle);
+
+  std::mutex mutex_;
+  std::unordered_map<gdr_t, std::unordered_set<GdrPin*>> pins_;
+  std::deque<GdrPin> storage_;  ///< of all pins that ever were at one time
+  std::vector<GdrPin*> unused_;
+};
+
+/// Runs `body`, which throws to refuse, and turns that into what a call of GDRCopy's returns and
+/// logs.
+///
+/// call        the function's name, for the log
+template <typename Body>
+int gdr_guarded(const char* call, Body&& body) noexcept;
+
+/// Logs the exception that is being handled. Returns its errno code.
+int gdr_report_exception(const char* call) noexcept;
+
+template <typename Body>
+int gdr_guarded(const char* call, Body&& body) noexcept {
+  try {
+    body();
+    return 0;
+  } catch (...) {
+    return gdr_report_exception(call);
+  }
+}
+
+/// Throws      GdrRefusal(EINVAL) that names what is null.
+void gdr_require(const void* pointer, const char* what);
+
+}  // namespace isthmus::capi
