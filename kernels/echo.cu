@@ -3,10 +3,7 @@
 //
 // Launch: <<<1, 1>>>. isthmus_echo ends after `num_rounds` answers, when stopped, or after
 // `timeout_ns` without a question.
-#include "portable.cuh"
-
-/// What the flag is set to when no more questions will come.
-constexpr uint32_t kNoMoreQuestions = 0xffffffffu;
+#include "questions.cuh"
 
 /// question     device, [1]; the kernel waits for 1, 2, ... num_rounds in turn, or kNoMoreQuestions
 /// answer       pinned host memory mapped on the device, [1]; set to each value as it is seen

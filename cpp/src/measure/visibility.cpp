@@ -1,45 +1,18 @@
 #include "measure/visibility.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
-#include "measure/failures.hpp"
-#include "measure/sampling.hpp"
+#include "measure/flags.hpp"
 
 namespace isthmus::measure {
 namespace {
 
 constexpr const char* kMetric = "visible";
-constexpr std::size_t kFlagBytes = sizeof(std::uint32_t);
 constexpr std::size_t kWarmUpRounds = 10;
-constexpr unsigned kPollsPerLook = 64;                   // a look at the clock costs about 25 ns
-constexpr double kPoliteAfterSeconds = 30e-6;            // on an H100 the answer takes 4 to 8 us
-constexpr std::uint32_t kNoMoreQuestions = 0xffffffffU;  // as in kernels/echo.cu
-
-using Flag = std::atomic_ref<std::uint32_t>;
-
-Flag flag_at(std::byte* address) { return Flag(*reinterpret_cast<std::uint32_t*>(address)); }
 
 /// The copy's last aligned word carries the flag.
 std::size_t flag_offset(std::size_t size_bytes) {
   return size_bytes / kFlagBytes * kFlagBytes - kFlagBytes;
-}
-
-/// Polls until `flag` is `value`. After longer than any link takes, it lets others run between
-/// polls: an emulated GPU may need this very core to answer.
-void await(const Flag& flag, std::uint32_t value, std::chrono::duration<double> timeout,
-           const char* who) {
-  const auto start = Clock::now();
-  for (unsigned polls = 1; flag.load(std::memory_order_acquire) != value; ++polls) {
-    if (polls % kPollsPerLook != 0) continue;
-    const double seconds = seconds_since(start);
-    if (seconds > kPoliteAfterSeconds) std::this_thread::yield();
-    if (seconds > timeout.count()) {
-      throw TimedOut(std::string(who) + " was not seen within " + std::to_string(timeout.count()) +
-                     " s");
-    }
-  }
 }
 
 std::string reason_to_waive(const CopyBuffers& buffers, const Kernels* kernels,

@@ -1,0 +1,35 @@
+// Answers each of the CPU's flags with one of its own, and data with data: how long is the way
+// there and back, with flags and data in either memory?
+//
+// Launch: one block of any width. Ends after `num_rounds` answers, when stopped, or after
+// `timeout_ns` without a question. Each lane moves 4 bytes an iteration.
+#include "questions.cuh"
+
+/// question     device or pinned host memory, [1]; goes through 1, 2, ... num_rounds, and is
+/// written
+///              after the input of its round; or kNoMoreQuestions
+/// answer       device or pinned host memory, [1]; set to each value after the output of its round
+/// input        device or pinned host memory, [num_words]; ignored if num_words is 0
+/// output       device or pinned host memory, [num_words]; set to input[i] ^ round
+/// Completion   `answer` is num_rounds on success; smaller if the deadline passed
+extern "C" __global__ void isthmus_ping_pong(const uint32_t* question, uint32_t* answer,
+                                             const uint32_t* input, uint32_t* output,
+                                             uint64_t num_words, uint32_t num_rounds,
+                                             uint64_t timeout_ns) {
+  __shared__ bool asked;
+  // Volatile: what a round leaves in the multiprocessor's own cache is old in the next.
+  const volatile uint32_t* words = input;
+  for (uint32_t round = 1; round <= num_rounds; ++round) {
+    if (threadIdx.x == 0) asked = isthmus_await(question, round, timeout_ns);
+    __syncthreads();
+    if (!asked) return;
+    if (num_words != 0) {
+      __threadfence_system();
+      for (uint64_t i = threadIdx.x; i < num_words; i += blockDim.x) output[i] = words[i] ^ round;
+      __threadfence_system();
+      __syncthreads();
+    }
+    if (threadIdx.x == 0) isthmus_publish(answer, round);
+    __syncthreads();  // or lane 0 could ask anew while others still look at `asked`
+  }
+}
