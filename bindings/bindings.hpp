@@ -7,5 +7,9 @@
 void bind_errors(nanobind::module_& m);
 void bind_driver(nanobind::module_& m);
 void bind_device(nanobind::module_& m);
+void bind_device_memory(nanobind::module_& m);
+void bind_dlpack(nanobind::module_& m);
 void bind_host(nanobind::module_& m);
 void bind_measure(nanobind::module_& m);
+void bind_measure_window(nanobind::module_& m);
+void bind_windows(nanobind::module_& m);

@@ -5,12 +5,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <isthmus/errors.hpp>
-
 #include "bindings.hpp"
 #include "measure/bandwidth.hpp"
 #include "measure/latency.hpp"
 #include "unlocked.hpp"
+#include "words.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -19,33 +18,6 @@ using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 
-/// A word of Python's for a C++ enumerator.
-template <typename Value>
-struct Word {
-  const char* word;
-  Value value;
-};
-
-template <typename Value, std::size_t N>
-Value value_of(const Word<Value> (&words)[N], const std::string& word, const char* what) {
-  std::string known;
-  for (const auto& entry : words) {
-    if (word == entry.word) return entry.value;
-    known += (known.empty() ? "" : ", ") + std::string(entry.word);
-  }
-  throw isthmus::UsageError(std::string("unknown ") + what + " '" + word + "': use " + known);
-}
-
-template <typename Value, std::size_t N>
-const char* word_of(const Word<Value> (&words)[N], Value value) {
-  for (const auto& entry : words) {
-    if (value == entry.value) return entry.word;
-  }
-  return "";
-}
-
-constexpr Word<measure::Direction> kDirections[] = {{"h2d", measure::Direction::host_to_device},
-                                                    {"d2h", measure::Direction::device_to_host}};
 constexpr Word<measure::HostMemory> kHostMemory[] = {{"pinned", measure::HostMemory::pinned},
                                                      {"pageable", measure::HostMemory::pageable}};
 constexpr Word<measure::Method> kMethods[] = {{"blocking", measure::Method::blocking},
@@ -102,10 +74,6 @@ void bind_buffers(nb::module_& m) {
           "host_pages_by_node",
           [](const SharedBuffers& buffers) { return buffers->host_pages_by_node(); },
           "NUMA node -> number of sampled pages; {} where the kernel can't say.");
-}
-
-const isthmus::Kernels* kernels_of(const SharedKernels* kernels) {
-  return kernels == nullptr ? nullptr : &**kernels;
 }
 
 measure::Measurement bandwidth(const SharedBuffers& buffers, const SharedKernels* kernels,

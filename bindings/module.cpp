@@ -6,6 +6,10 @@ NB_MODULE(_native, m) {
   bind_errors(m);
   bind_driver(m);
   bind_device(m);
+  bind_device_memory(m);
   bind_host(m);
   bind_measure(m);
+  bind_measure_window(m);
+  bind_dlpack(m);
+  bind_windows(m);
 }

@@ -34,3 +34,8 @@ private:
 using SharedContext = Unlocked<isthmus::Context>;
 using SharedKernels = Unlocked<isthmus::Kernels>;
 using SharedBuffers = Unlocked<isthmus::measure::CopyBuffers>;
+
+/// None in Python is a null pointer below.
+inline const isthmus::Kernels* kernels_of(const SharedKernels* kernels) {
+  return kernels == nullptr ? nullptr : &**kernels;
+}

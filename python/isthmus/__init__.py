@@ -12,6 +12,7 @@ from isthmus.errors import (
     CorruptTransfer,
     DriverError,
     Error,
+    IsthmusWarning,
     OutOfDeviceMemory,
     Unavailable,
     UsageError,
@@ -20,6 +21,7 @@ from isthmus.errors import (
 if TYPE_CHECKING:
     from isthmus.run.model import Result, Run
     from isthmus.sizes import format_size, parse_sizes
+    from isthmus.windows.opening import Window, Windows, window
 
 __version__ = "0.1.0"
 
@@ -27,21 +29,28 @@ __all__ = [
     "CorruptTransfer",
     "DriverError",
     "Error",
+    "IsthmusWarning",
     "OutOfDeviceMemory",
     "Result",
     "Run",
     "Unavailable",
     "UsageError",
+    "Window",
+    "Windows",
     "__version__",
     "format_size",
     "parse_sizes",
+    "window",
 ]
 
 _LAZY = {
     "Result": "isthmus.run.model",
     "Run": "isthmus.run.model",
+    "Window": "isthmus.windows.opening",
+    "Windows": "isthmus.windows.opening",
     "format_size": "isthmus.sizes",
     "parse_sizes": "isthmus.sizes",
+    "window": "isthmus.windows.opening",
 }
 
 

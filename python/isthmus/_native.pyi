@@ -2,6 +2,7 @@
 The native core of Isthmus. Use the isthmus package; this module is its foundation.
 """
 
+from collections.abc import Sequence
 
 
 class Driver:
@@ -96,6 +97,44 @@ class Kernels:
     @property
     def nvrtc_version(self) -> str:
         """"13.0"; "" on the emulated driver."""
+
+class DeviceMemory:
+    """Memory on a device, freed when it goes."""
+
+    def __init__(self, context: Context, size_bytes: int) -> None: ...
+
+    @property
+    def pointer(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def write(self, data: object, offset: int = 0) -> None:
+        """Copy to the device, by the driver."""
+
+    def read(self, n: int | None = None, offset: int = 0) -> bytes:
+        """Copy from the device, by the driver."""
+
+    def free(self) -> None: ...
+
+class Stream:
+    """A stream that does not wait for the default stream."""
+
+    def __init__(self, context: Context) -> None: ...
+
+    @property
+    def handle(self) -> int:
+        """The CUstream, as an integer."""
+
+def synchronize_stream(context: Context, handle: int) -> None:
+    """
+    Wait until all work now in a CUstream is complete; 1 is the legacy default stream, 2 the thread's.
+    """
+
+def pointer_device(driver: Driver, pointer: int) -> int | None:
+    """
+    The device whose memory is at an address; None if that is no memory of CUDA's.
+    """
 
 class NumaNode:
     """One node of the host: CPUs and the memory next to them."""
@@ -257,3 +296,156 @@ def measure_latency(buffers: CopyBuffers, kernels: Kernels | None, *, direction:
 
 def run_copy_load(buffers: CopyBuffers, *, direction: str, seconds: float) -> None:
     """Keep the link busy for some seconds."""
+
+class WindowBench:
+    """The windows of one measuring session."""
+
+    def __init__(self, context: Context) -> None: ...
+
+    def describe(self) -> tuple[str, str]:
+        """
+        The backend and the instructions that windows use here; Unavailable if there are none.
+        """
+
+    def take_notices(self) -> list[str]:
+        """
+        What should be said once, such as an untested driver; empties the list.
+        """
+
+    def measure_write(self, *, size_bytes: int, cold: bool, num_threads: int, numa_node: int | None, stopping: Stopping) -> Measurement:
+        """Sample writes of one size, and cudaMemcpy beside them."""
+
+    def measure_read(self, *, size_bytes: int, cold: bool, num_threads: int, numa_node: int | None, stopping: Stopping) -> Measurement:
+        """Sample reads of one size, and cudaMemcpy beside them."""
+
+    def measure_bandwidth(self, *, direction: str, size_bytes: int, num_threads: int, numa_node: int | None, cpus: Sequence[int], stopping: Stopping) -> Measurement:
+        """Sample the time of one copy (metric "copy_time")."""
+
+    def measure_lifecycle(self, *, size_bytes: int, stopping: Stopping) -> Measurement:
+        """Sample opening, first use and closing."""
+
+    def measure_ping_pong(self, kernels: Kernels | None, *, question: str, answer: str, data: str | None, data_bytes: int, stopping: Stopping) -> Measurement:
+        """Sample round trips (metric "round_trip") to a running kernel."""
+
+    def measure_push(self, kernels: Kernels | None, *, size_bytes: int, stopping: Stopping) -> Measurement:
+        """Sample a kernel that stores into pinned host memory."""
+
+class DlpackArray:
+    """What a DLPack capsule says of its array."""
+
+    @property
+    def pointer(self) -> int: ...
+
+    @property
+    def shape(self) -> list[int]: ...
+
+    @property
+    def strides(self) -> list[int] | None:
+        """In items; None if C-contiguous."""
+
+    @property
+    def item_bits(self) -> int: ...
+
+    @property
+    def device_type(self) -> int:
+        """2 is memory of a CUDA device."""
+
+    @property
+    def device_id(self) -> int: ...
+
+    @property
+    def read_only(self) -> bool: ...
+
+def read_dlpack(capsule: object) -> DlpackArray:
+    """
+    Read a capsule without using it up: keep it for as long as its memory is used.
+    """
+
+class Window:
+    """A CPU mapping of a range of GPU memory. See isthmus.window()."""
+
+    def write(self, data: object, offset: int = 0) -> None:
+        """Copy bytes to the device and fence."""
+
+    def post(self, data: object, offset: int = 0) -> None:
+        """
+        Copy bytes to the device without a fence: a fence() or write() of this thread follows.
+        """
+
+    @staticmethod
+    def fence() -> None:
+        """Order this thread's posts, on all windows, before what it does next."""
+
+    def read(self, n: int | None = None, offset: int = 0) -> bytes:
+        """Copy n bytes from the device; None: all from the offset on."""
+
+    def read_into(self, buffer: object, offset: int = 0) -> None:
+        """Fill a writable buffer from the device."""
+
+    def close(self) -> None:
+        """Undo the mapping. Closing twice is allowed."""
+
+    def __enter__(self) -> Window: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+    def __repr__(self) -> str: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+    @property
+    def device_pointer(self) -> int: ...
+
+    @property
+    def read_only(self) -> bool:
+        """True if write and post are refused."""
+
+    @property
+    def backend(self) -> str:
+        """"dmabuf", "gdrdrv" or "rm"."""
+
+    @property
+    def instructions(self) -> str:
+        """What it copies with: "avx512", for instance."""
+
+    @property
+    def is_open(self) -> bool: ...
+
+    @property
+    def is_alive(self) -> bool:
+        """False once CUDA has freed the memory, and when the window is closed."""
+
+class WindowBackendReport:
+    """What one backend said."""
+
+    @property
+    def backend(self) -> str: ...
+
+    @property
+    def usable(self) -> bool: ...
+
+    @property
+    def reason(self) -> str:
+        """Why not, or what it is: "driver 580.159.04, tested"."""
+
+class Windows:
+    """Opens windows on one driver's devices."""
+
+    def __init__(self, driver: Driver, *, backend: str | None = None, bar1_limit_bytes: int | None = None) -> None:
+        """None: what ISTHMUS_WINDOW and ISTHMUS_WINDOW_BAR1_MIB say."""
+
+    def open(self, pointer: int, size_bytes: int, *, owner: object | None, read_only: bool, num_threads: int, check: bool) -> Window:
+        """Map device memory; `owner` is kept alive by the window."""
+
+    def backends(self, device: int) -> list[WindowBackendReport]:
+        """Try the backends on one device."""
+
+    def mapped_bytes(self, device: int) -> int:
+        """Bytes of the device's BAR1 that windows map now."""
+
+    def bar1_limit_bytes(self, device: int) -> int:
+        """Most bytes of the device's BAR1 that windows may map at a time."""
+
+    def take_notices(self) -> list[str]:
+        """What a user should be told once; empties the list."""

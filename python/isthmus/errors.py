@@ -82,3 +82,7 @@ class NoDevice(Unavailable):
     def __init__(self, reason: str, *, needs: str = "a CUDA device", hint: str = "") -> None:
         """Say which device, and why it is not there."""
         super().__init__(reason, capability="CUDA device", reason=reason, needs=needs, hint=hint)
+
+
+class IsthmusWarning(UserWarning):
+    """Something a user should know once, where nothing failed: an untested driver, for instance."""

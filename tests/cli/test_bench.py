@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from isthmus.bench.tests import BY_NAME
 from isthmus.run.model import Run, Status
 from isthmus.run.store import load_run
 from program import NO_GPU, PROGRAM, Invoke, Shell
@@ -29,8 +30,11 @@ def test_every_test_passes_on_the_emulated_device(
     assert {result.status for result in run.results} <= {Status.PASSED, Status.WAIVED}
     waived = {(r.test, r.metric) for r in run.results if r.status == Status.WAIVED}
     blocking = "device_to_host_small_copy_blocking"
-    assert waived <= {(blocking, "api_return"), (blocking, "visible")}
-    assert len({result.test for result in run.results}) == 8
+    windows = {(r.test, r.metric) for r in run.results if r.cpu_node == "far"}
+    assert waived <= {(blocking, "api_return"), (blocking, "visible"), *windows}
+    assert {result.test for result in run.results} == set(BY_NAME)
+    assert run.machine.windows is not None
+    assert run.machine.windows.backend == "dmabuf"
     assert run.machine.emulated
     assert run.machine.profile == "small"
     assert run.machine.link.generation is None
@@ -38,11 +42,41 @@ def test_every_test_passes_on_the_emulated_device(
     assert [load_run(path) for path in saved_runs()] == [run]
 
 
+def test_windows_are_measured_beside_cudas_copies_with_crossovers(invoke: Invoke) -> None:
+    outcome = invoke(*QUICK, "-p", "window", "--format", "json")
+    assert outcome.code == 0, outcome.err
+    run = Run.model_validate_json(outcome.out)
+    passed = {(r.test, r.metric, r.cpu_cache) for r in run.results if r.status == Status.PASSED}
+    for test, metric in (("window_write", "fenced"), ("window_read", "complete")):
+        for cache in ("warm", "cold"):
+            assert {
+                (test, metric, cache),
+                (test, "memcpy_pinned", cache),
+                (test, "memcpy_pageable", cache),
+                (test, "crossover_pinned", cache),
+                (test, "crossover_pageable", cache),
+            } <= passed
+    assert ("window_write", "posted", "warm") in passed
+    assert ("window_push", "asked", "warm") in passed
+    assert ("window_read", "crossover_push", "warm") in passed
+
+
+def test_windows_that_are_off_are_waived_with_the_reason_and_fail_nothing(spawn: Invoke) -> None:
+    outcome = spawn(*QUICK, "-p", "window", "--format", "json", ISTHMUS_WINDOW="off")
+    assert outcome.code == 0, outcome.err
+    run = Run.model_validate_json(outcome.out)
+    passed = {(r.test, r.metric) for r in run.results if r.status == Status.PASSED}
+    assert passed == {("window_push", "launched")}
+    assert all(r.reason and "off" in r.reason for r in run.results if r.status == Status.WAIVED)
+    assert run.machine.windows is None
+
+
 def test_the_table_says_that_its_numbers_are_modelled(invoke: Invoke) -> None:
     outcome = invoke(*QUICK)
     assert outcome.out.startswith("EMULATED device, profile 'small'")
-    titles = [line for line in outcome.out.splitlines() if line.startswith(("Bandwidth", "Small"))]
-    assert len(titles) == 2
+    beginnings = ("Bandwidth", "Small", "Window ", "Round trip")
+    titles = [line for line in outcome.out.splitlines() if line.startswith(beginnings)]
+    assert len(titles) == 7
     assert all("EMULATED" in title for title in titles)
 
 

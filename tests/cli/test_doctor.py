@@ -70,3 +70,24 @@ def test_a_device_that_is_not_there_ends_in_exit_code_4(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith("error: no device '7'")
+
+
+def test_the_ways_to_map_a_gpus_memory_are_told_with_their_reasons(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["doctor", "--format", "json"])
+    checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    windows = checks["gpu 0 windows"]
+    assert windows["status"] == "ok"
+    assert windows["finding"].startswith("dmabuf (")
+    told = {one["backend"]: one["usable"] for one in windows["facts"]["backends"]}
+    assert told == {"dmabuf": True, "gdrdrv": False, "rm": False}
+    assert checks["gdrapi"]["finding"]
+
+
+def test_a_window_setting_without_meaning_ends_in_exit_code_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ISTHMUS_WINDOW", "telepathy")
+    assert main(["doctor"]) == 1
+    assert "ISTHMUS_WINDOW is 'telepathy'" in capsys.readouterr().out

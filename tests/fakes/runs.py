@@ -2,12 +2,31 @@
 
 from datetime import UTC, datetime
 
-from fakes.session import FakeMeasurement, FakeSession, Watcher, usual
-from isthmus.bench.plan import Point
+from fakes.session import FakeMeasurement, FakeSession, Watcher, usual, usual_window
+from isthmus.bench.crossover import crossovers
+from isthmus.bench.plan import CopyLimits, Point, plan_points
 from isthmus.bench.runner import RunSettings, run_points
-from isthmus.bench.tests import BY_NAME, TESTS, BenchTest, Metric
-from isthmus.errors import DriverError
-from isthmus.run.machine import Device, Driver, GpuState, Host, Link, Machine, NumaNode, Software
+from isthmus.bench.tests import (
+    BY_NAME,
+    TESTS,
+    BenchTest,
+    CopyTest,
+    Metric,
+    Variation,
+    WindowTest,
+)
+from isthmus.errors import DriverError, Unavailable
+from isthmus.run.machine import (
+    Device,
+    Driver,
+    GpuState,
+    Host,
+    Link,
+    Machine,
+    NumaNode,
+    Software,
+    WindowFacts,
+)
 from isthmus.run.model import Identity, Options, Result, Run
 
 
@@ -65,6 +84,7 @@ def machine(*, emulated: bool = False) -> Machine:
         software=Software(
             python="3.11.0", nvrtc=None if emulated else "13.0", libraries={"isthmus": "0.1.0"}
         ),
+        windows=WindowFacts(backend="rm", instructions="avx512"),
         notes=[],
     )
 
@@ -84,6 +104,22 @@ def _answer(test: BenchTest, size_bytes: int) -> FakeMeasurement:
     return found
 
 
+def _answer_window(test: WindowTest, size_bytes: int, variation: Variation) -> FakeMeasurement:
+    if variation.cpu_node == "far":
+        reason = "this host has one node"
+        raise Unavailable(capability="far NUMA node", reason=reason, needs="two nodes")
+    return usual_window(test, size_bytes, variation)
+
+
+_WINDOW_SIZES = [1, 64, 4096, 1 << 16, 1 << 18, 1 << 20]
+
+
+def _window_points() -> tuple[Point, ...]:
+    limits = CopyLimits(device_bytes=1 << 30, host_bytes=1 << 30, num_cores=2)
+    windows = [test for test in TESTS if isinstance(test, WindowTest)]
+    return plan_points(windows, _WINDOW_SIZES, limits).points
+
+
 def results(*, keep_samples: bool = False) -> list[Result]:
     """Passed, waived and failed ones; the last test is told that the device was lost."""
     order = [
@@ -94,10 +130,14 @@ def results(*, keep_samples: bool = False) -> list[Result]:
     points = [
         Point(test, size)
         for test in order
-        for size in ([4, 4096, 1 << 30] if test.method is None else [4])
+        for size in (
+            [4, 4096, 1 << 30] if isinstance(test, CopyTest) and test.method is None else [4]
+        )
     ]
     settings = RunSettings(budget_s=1.0, keep_samples=keep_samples)
-    return run_points(FakeSession(_answer), points, settings, Watcher()).results
+    session = FakeSession(_answer, answer_window=_answer_window)
+    found = run_points(session, [*_window_points(), *points], settings, Watcher()).results
+    return [*found, *crossovers(found)]
 
 
 def run(*, emulated: bool = False, interrupted: bool = False, keep_samples: bool = False) -> Run:

@@ -5,7 +5,16 @@ from dataclasses import dataclass, field
 
 from isthmus.bench.plan import Point
 from isthmus.bench.session import Buffers, StoppingRule
-from isthmus.bench.tests import BenchTest, Direction, HostMemory
+from isthmus.bench.tests import (
+    PLAIN,
+    BenchTest,
+    CopyTest,
+    Direction,
+    HostMemory,
+    Variation,
+    WindowTest,
+)
+from isthmus.run.machine import WindowFacts
 from isthmus.run.result import Result
 
 
@@ -41,6 +50,31 @@ def usual(test: BenchTest, size_bytes: int) -> FakeMeasurement:
     )
 
 
+# Seconds without a byte, and for each byte: what each way of a window costs.
+_WINDOW_COSTS = {
+    "fenced": (1e-7, 6e-11),
+    "posted": (1e-8, 6e-11),
+    "complete": (1e-6, 1e-9),
+    "memcpy_pinned": (6e-6, 2e-11),
+    "memcpy_pageable": (7e-6, 1e-10),
+    "launched": (8e-6, 3e-11),
+    "asked": (3e-6, 3e-11),
+    "copy_time": (1e-7, 5e-11),
+}
+
+
+def usual_window(test: WindowTest, size_bytes: int, variation: Variation) -> FakeMeasurement:
+    """Three samples of every metric; cold memory costs half as much again, threads share."""
+    factor = (1.5 if variation.cpu_cache == "cold" else 1.0) / variation.num_threads
+    samples = []
+    for metric in test.metrics_in(variation):
+        name = "copy_time" if metric == "bandwidth" else metric.value
+        start, each = _WINDOW_COSTS.get(name, (2e-6, 1e-10))
+        middle = start + each * size_bytes * factor
+        samples.append(FakeSamples(name, [middle, middle * 0.99, middle * 1.01]))
+    return FakeMeasurement(samples, verified_on="host")
+
+
 @dataclass
 class FakeSession:
     """
@@ -51,6 +85,8 @@ class FakeSession:
         refuse: Raises if this host memory can't be allocated.
         calls: What was asked, in order.
         rules: The stopping rules that came with the measurements.
+        answer_window: Gives what a measurement of windows yields, or raises.
+        window_facts: How windows are opened.
     """
 
     answer: Callable[[BenchTest, int], FakeMeasurement] = usual
@@ -60,6 +96,8 @@ class FakeSession:
     notes: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     rules: list[StoppingRule] = field(default_factory=list)
+    answer_window: Callable[[WindowTest, int, Variation], FakeMeasurement] = usual_window
+    window_facts: WindowFacts | None = None
 
     def free_device_bytes(self) -> int:
         return self.free_bytes
@@ -70,7 +108,7 @@ class FakeSession:
         return FakeBuffers(host_memory, size_bytes, {0: 16})
 
     def measure(
-        self, buffers: Buffers, test: BenchTest, size_bytes: int, stopping: StoppingRule
+        self, buffers: Buffers, test: CopyTest, size_bytes: int, stopping: StoppingRule
     ) -> FakeMeasurement:
         assert isinstance(buffers, FakeBuffers)
         assert buffers.size_bytes >= size_bytes
@@ -78,6 +116,14 @@ class FakeSession:
         self.calls.append(f"measure {test.name} {size_bytes}")
         self.rules.append(stopping)
         return self.answer(test, size_bytes)
+
+    def measure_window(
+        self, test: WindowTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> FakeMeasurement:
+        words = f", {variation.words}" if variation != PLAIN else ""
+        self.calls.append(f"measure {test.name} {size_bytes}{words}")
+        self.rules.append(stopping)
+        return self.answer_window(test, size_bytes, variation)
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
         self.calls.append(f"load {direction} {seconds} {buffers.host_pages_by_node}")

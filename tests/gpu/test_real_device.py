@@ -73,6 +73,38 @@ def test_a_copy_that_is_waited_for_takes_longer_than_its_call(run: dict[str, Any
     assert call["median"] < wait["median"]
 
 
+def window_results(run: dict[str, Any], test: str, **wanted: object) -> list[dict[str, Any]]:
+    """Give results of windows in plain circumstances; without windows, skip with their reason."""
+    found = results(run, test=test, cpu_cache="warm", num_threads=1, **wanted)
+    waived = [result["reason"] for result in found if result["status"] == "waived"]
+    if waived:
+        pytest.skip(waived[0])
+    return found
+
+
+def test_4_bytes_through_a_window_are_faster_than_by_cudamemcpy_both_ways(
+    run: dict[str, Any],
+) -> None:
+    for test, metric in (("window_write", "fenced"), ("window_read", "complete")):
+        (ours,) = window_results(run, test, metric=metric, bytes=4)
+        for rival in ("memcpy_pinned", "memcpy_pageable"):
+            (theirs,) = window_results(run, test, metric=rival, bytes=4)
+            assert ours["median"] < theirs["median"]
+
+
+def test_every_way_through_a_window_has_its_crossovers(run: dict[str, Any]) -> None:
+    for test in ("window_write", "window_read"):
+        for rival in ("pinned", "pageable"):
+            (crossover,) = window_results(run, test, metric=f"crossover_{rival}")
+            assert 4 <= crossover["median"] <= crossover["bytes"]
+
+
+def test_a_running_kernel_answers_through_either_memory(run: dict[str, Any]) -> None:
+    trips = window_results(run, "window_ping_pong")
+    assert len(trips) == 20
+    assert all(trip["status"] == "passed" for trip in trips)
+
+
 def test_the_doctor_reads_the_link_of_every_gpu(driver: _native.Driver) -> None:
     done = isthmus("doctor", "--format", "json")
     assert done.returncode in {0, 1}, done.stderr

@@ -9,7 +9,7 @@ from isthmus.bench.plan import CopyLimits
 from isthmus.bench.request import Request
 from isthmus.bench.tests import TESTS, BenchTest
 from isthmus.errors import UsageError
-from isthmus.run.machine import Machine
+from isthmus.run.machine import Machine, WindowFacts
 
 
 @dataclass
@@ -35,9 +35,10 @@ def test_a_run_has_exactly_one_result_for_each_metric_of_each_point() -> None:
     wanted = [
         (point.test.name, point.size_bytes, metric.value)
         for point in plan.points
-        for metric in point.test.metrics
+        for metric in point.metrics
     ]
-    assert found == wanted
+    assert found[: len(wanted)] == wanted
+    assert all(metric.startswith("crossover_") for _, _, metric in found[len(wanted) :])
     assert not run.failed
     assert not run.run.interrupted
 
@@ -97,7 +98,25 @@ def test_a_run_with_an_error_has_failed_and_is_complete() -> None:
     ground = FakeGround(FakeSession(answer))
     run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
     assert run.failed
-    assert {result.bytes for result in run.results} == {4, 4096}
+    copies = [result for result in run.results if not result.test.startswith("window")]
+    assert {result.bytes for result in copies} == {4, 4096}
+
+
+def test_crossovers_are_results_too_and_follow_the_others() -> None:
+    ground = FakeGround()
+    tests = [test for test in TESTS if test.name in {"window_write", "window_push"}]
+    request = Request(tests=tests, sizes=[4, 1 << 20])
+    run = carry_out(request, plan_request(request, ground), ground, Watcher())
+    *_, pinned, pageable = [result for result in run.results if result.cpu_cache == "warm"]
+    assert (pinned.metric, pageable.metric) == ("crossover_pinned", "crossover_pageable")
+    assert {pinned.unit, pageable.unit} == {"B"}
+
+
+def test_how_windows_were_opened_is_a_fact_of_the_machine() -> None:
+    facts = WindowFacts(backend="rm", instructions="avx512")
+    ground = FakeGround(FakeSession(window_facts=facts))
+    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    assert run.machine.windows == facts
 
 
 def test_what_was_noted_on_the_way_is_in_the_machine_s_notes() -> None:

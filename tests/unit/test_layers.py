@@ -14,7 +14,9 @@ MAY_INCLUDE = {
     "driver": set[str](),
     "host": set[str](),
     "device": {"driver"},
-    "measure": {"driver", "device", "host"},
+    "window": {"driver", "device", "host"},
+    "capi": {"driver", "window"},
+    "measure": {"driver", "device", "host", "window"},
 }
 # Parts of python/isthmus that may not import the named parts.
 MAY_NOT_IMPORT = {
@@ -22,12 +24,13 @@ MAY_NOT_IMPORT = {
     "report": {"cli", "bench", "machine"},
     "bench": {"cli", "report"},
     "machine": {"cli", "report", "bench"},
-    "doctor": {"cli", "report", "bench"},
+    "doctor": {"cli", "report", "bench", "windows"},
+    "windows": {"cli", "report", "bench", "run", "doctor", "machine"},
 }
 
 # What only some parts of python/isthmus may import.
 MAY_KNOW = {
-    "isthmus._native": {"bench", "cli", "doctor", "machine"},
+    "isthmus._native": {"bench", "cli", "doctor", "machine", "windows"},
     "cuda": {"doctor", "machine"},
     "pynvml": {"doctor", "machine"},
     "typer": {"cli"},
@@ -91,6 +94,12 @@ def test_only_the_driver_layer_calls_a_driver_function_by_its_name() -> None:
         assert not call.findall(code), path
 
 
+def test_only_windows_open_the_device_files_of_gpus() -> None:
+    for path in sources(CORE, "*.hpp", "*.cpp"):
+        if path.parent.name != "window":
+            assert '"/dev/nvidia' not in path.read_text("utf-8"), path
+
+
 def test_only_the_bindings_know_nanobind_and_nothing_in_the_core_knows_python() -> None:
     for path in sources(ROOT / "cpp", "*.hpp", "*.cpp", "*.h"):
         foreign = [h for h in includes(path) if h.startswith("nanobind") or h == "Python.h"]
@@ -100,6 +109,13 @@ def test_only_the_bindings_know_nanobind_and_nothing_in_the_core_knows_python() 
 def test_the_core_and_the_emulator_share_only_the_controls_and_the_kernels() -> None:
     for path in sources(ROOT / "cpp" / "emulator", "*.hpp", "*.cpp", "*.h"):
         assert not [h for h in includes(path) if h.split("/")[0] in MAY_INCLUDE], path
+
+
+def test_the_core_uses_no_streams_of_the_cpp_library() -> None:
+    """Another copy of the library in a Python process breaks them: see host/text_file.cpp."""
+    streams = {"fstream", "iostream", "istream", "ostream", "sstream", "iomanip"}
+    for path in sources(CORE, "*.hpp", "*.cpp") + sources(ROOT / "bindings", "*.hpp", "*.cpp"):
+        assert not set(includes(path)) & streams, path
 
 
 def test_only_the_command_line_prints() -> None:

@@ -6,8 +6,10 @@ import pytest
 
 from isthmus import _native
 from isthmus.bench.native_session import NativeSession
+from isthmus.bench.native_windows import far_node
 from isthmus.bench.opening import kernel_cache_folder
 from isthmus.bench.tests import HostMemory
+from isthmus.errors import Unavailable
 from isthmus.machine.placement import Placement
 
 
@@ -46,7 +48,7 @@ def test_pinned_memory_that_is_not_where_it_should_be_is_noted_once(
 ) -> None:
     monkeypatch.setattr(_native, "CopyBuffers", lambda *_, **__: FakeBuffers({0: 1, 1: 3}))
     placement = Placement(
-        nodes=[FakeNode(0), FakeNode(1)], device_node=1, bound_node=None, num_cpus=2
+        nodes=[FakeNode(0), FakeNode(1)], device_node=1, bound_node=None, cpus=[0, 1]
     )
     session = NativeSession(
         cast("_native.Driver", None), cast("_native.Context", None), None, placement=placement
@@ -54,3 +56,27 @@ def test_pinned_memory_that_is_not_where_it_should_be_is_noted_once(
     for memory in (HostMemory.PAGEABLE, HostMemory.PINNED, HostMemory.PINNED):
         session.allocate(memory, 4096)
     assert session.notes == ["25 % of pinned pages lie off NUMA node 1"]
+
+
+def placed(*nodes: FakeNode, bound_node: int | None, cpus: list[int]) -> Placement:
+    return Placement(nodes=nodes, device_node=bound_node, bound_node=bound_node, cpus=cpus)
+
+
+def test_the_far_node_is_another_one_with_cpus_that_this_process_may_use() -> None:
+    nodes = [FakeNode(0, [0, 1]), FakeNode(1, [2, 3]), FakeNode(2, [4, 5])]
+    assert far_node(placed(*nodes, bound_node=0, cpus=[0, 1, 4])).node == 2
+
+
+@pytest.mark.parametrize(
+    ("nodes", "bound_node", "cpus", "reason"),
+    [
+        ([FakeNode(0, [0])], 0, [0], "this host has one node"),
+        ([FakeNode(0, [0]), FakeNode(1, [1])], None, [0, 1], "not known which node is near"),
+        ([FakeNode(0, [0]), FakeNode(1, [1])], 0, [0], "no CPU of another node"),
+    ],
+)
+def test_without_a_far_node_there_is_a_reason(
+    nodes: list[FakeNode], bound_node: int | None, cpus: list[int], reason: str
+) -> None:
+    with pytest.raises(Unavailable, match=reason):
+        far_node(placed(*nodes, bound_node=bound_node, cpus=cpus))

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.bench.plan import CopyLimits, Point, copy_limits, plan_points, weight
-from isthmus.bench.tests import BY_NAME, TESTS
+from isthmus.bench.tests import BY_NAME, TESTS, Variation
 from isthmus.errors import UsageError
 
 GIB = 1 << 30
@@ -95,3 +95,88 @@ def test_larger_copies_weigh_more_and_each_metric_weighs() -> None:
     assert weights == sorted(weights)
     assert weights[-1] == 65
     assert weight(Point(SMALL_COPY, 4)) == 10
+
+
+def window_points(name: str, sizes: list[int] | None, num_cores: int = 4) -> list[Point]:
+    limits = CopyLimits(device_bytes=GIB, host_bytes=GIB, num_cores=num_cores)
+    return list(plan_points([BY_NAME[name]], sizes, limits).points)
+
+
+def test_windows_are_swept_from_1_b_to_16_mib_warm_cold_and_by_all_threads() -> None:
+    points = window_points("window_write", None)
+    warm = [point.size_bytes for point in points if point.variation == Variation()]
+    assert warm == [1 << exponent for exponent in range(25)]
+    cold = [p.size_bytes for p in points if p.variation.cpu_cache == "cold"]
+    assert set(cold) < set(warm)
+    assert (cold[0], cold[-1]) == (1, 16 << 20)
+    shared = [point for point in points if point.variation.num_threads > 1]
+    assert {point.variation.num_threads for point in shared} == {4}
+    assert shared[0].size_bytes == 1024
+
+
+@pytest.mark.parametrize(
+    ("num_cores", "threads"), [(1, {1}), (6, {1, 2, 4}), (16, {1, 2, 4, 8, 16})]
+)
+def test_bandwidth_is_measured_by_powers_of_two_of_threads_near_and_far(
+    num_cores: int, threads: set[int]
+) -> None:
+    points = window_points("window_bandwidth_read", [4096], num_cores)
+    assert {point.variation.num_threads for point in points} == threads
+    assert {point.variation.cpu_node for point in points} == {"near", "far"}
+    assert len(points) == 2 * len(threads)
+
+
+def test_a_single_core_shares_no_copy() -> None:
+    points = window_points("window_read", None, num_cores=1)
+    assert {point.variation.num_threads for point in points} == {1}
+
+
+def test_posts_are_not_measured_where_they_mean_nothing() -> None:
+    for point in window_points("window_write", [4096]):
+        names = [metric.value for metric in point.metrics]
+        assert ("posted" in names) == (point.variation == Variation())
+        assert ("memcpy_pinned" in names) == (point.variation.num_threads == 1)
+        assert names[0] == "fenced"
+
+
+def test_round_trips_have_each_placement_of_two_flags_without_data_and_with() -> None:
+    points = window_points("window_ping_pong", [4096])
+    flags = {(p.variation.question, p.variation.answer) for p in points}
+    assert len(flags) == 4
+    kinds = {(p.size_bytes, p.variation.data) for p in points}
+    assert kinds == {
+        (4, None),
+        (64, "device"),
+        (64, "pinned"),
+        (4096, "device"),
+        (4096, "pinned"),
+    }
+    assert len(points) == len(flags) * len(kinds)
+
+
+def test_windows_leave_out_larger_sizes_and_say_so() -> None:
+    tests = [BANDWIDTH, BY_NAME["window_write"]]
+    plan = plan_points(tests, [4, GIB], ROOMY)
+    assert {point.size_bytes for point in plan.points if point.test == tests[1]} == {4}
+    assert plan.notes == ("windows are measured up to 16 MiB, not at larger sizes",)
+
+
+def test_a_size_that_no_chosen_test_measures_is_refused() -> None:
+    with pytest.raises(UsageError, match="size 1 GiB is larger") as caught:
+        plan_points([BY_NAME["window_write"]], [GIB], ROOMY)
+    assert "16MiB" in caught.value.hint
+
+
+def test_window_points_fit_where_memory_is_tight() -> None:
+    tight = CopyLimits(device_bytes=1 << 20, host_bytes=1 << 20)
+    plan = plan_points([test for test in TESTS if test.name.startswith("window")], None, tight)
+    assert max(point.size_bytes for point in plan.points) == 1 << 20
+
+
+def test_a_point_s_label_says_what_is_special() -> None:
+    test = BY_NAME["window_write"]
+    assert Point(test, 4096).label == "window_write 4 KiB"
+    cold = Point(test, 4096, Variation(cpu_cache="cold", num_threads=2))
+    assert cold.label == "window_write 4 KiB, cold, 2 threads"
+    far = Point(BY_NAME["window_bandwidth_read"], 4096, Variation(cpu_node="far"))
+    assert far.label == "window_bandwidth_read 4 KiB, far node"

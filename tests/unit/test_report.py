@@ -14,6 +14,7 @@ from isthmus.report.format import Format, format_of_file
 from isthmus.report.numbers import gigabytes_per_second, microseconds, ratio
 from isthmus.report.page import Table
 from isthmus.report.render import render
+from isthmus.report.windows import window_notes
 from isthmus.run.model import Run, Status
 from program import Golden
 
@@ -63,7 +64,8 @@ def small_copies(run: Run) -> Table:
 def test_what_was_waived_is_a_line_for_each_reason_and_no_row_of_the_table() -> None:
     run = runs.run()
     assert all("waived" not in row for row in small_copies(run).rows)
-    (line,) = (line for line in as_text(run).splitlines() if line.startswith("waived: "))
+    line, *windows = (line for line in as_text(run).splitlines() if line.startswith("waived: "))
+    assert all("window" in other for other in windows)
     assert line == (
         "waived: H2D blocking visible, H2D async visible: needs NVRTC to compile its kernel"
     )
@@ -86,6 +88,80 @@ def test_a_line_says_whose_clock_timed_which_memory() -> None:
     foot = page_of(runs.run()).foot
     assert "pinned: back to back behind a gate, by the GPU's clock" in foot
     assert "pageable: one blocking call and wait at a time, by the CPU's clock" in foot
+
+
+def window_table(title: str) -> Table:
+    return next(t for t in page_of(runs.run()).tables if t.title.startswith(title))
+
+
+def test_a_window_s_copies_stand_beside_cudas_at_the_same_size() -> None:
+    writes = window_table("Window writes")
+    assert writes.heads[:5] == ("size", "fenced", "posted", "memcpy pinned", "memcpy pageable")
+    (row,) = (row for row in writes.rows if row[0] == "4 KiB")
+    assert row[1:5] == ("0.346", "0.2558", "6.082", "7.410")
+    reads = window_table("Window reads")
+    assert reads.heads[-2:] == ("launched", "asked")
+    assert "complete cold" in reads.heads
+
+
+def test_a_window_s_bandwidth_has_a_row_for_each_number_of_threads() -> None:
+    table = window_table("Window bandwidth")
+    assert table.heads == ("size", "threads", "write near", "read near")
+    assert [row[1] for row in table.rows if row[0] == "1 MiB"] == ["1", "2"]
+
+
+def test_round_trips_have_a_column_for_each_placement_of_the_flags() -> None:
+    table = window_table("Round trip")
+    flags = ["device > device", "device > pinned", "pinned > device", "pinned > pinned"]
+    assert table.heads == ("size", "data", *flags)
+    assert [row[:2] for row in table.rows] == [
+        ("4 B", "none"),
+        ("64 B", "device"),
+        ("64 B", "pinned"),
+        ("4 KiB", "device"),
+        ("4 KiB", "pinned"),
+    ]
+
+
+def test_the_report_says_up_to_which_size_windows_pay() -> None:
+    foot = page_of(runs.run()).foot
+    assert (
+        "window_write is faster than pinned cudaMemcpy up to 64 KiB, "
+        "pageable cudaMemcpy up to 1 MiB (the largest measured)"
+    ) in foot
+    assert any(line.startswith("window_read (cold) is faster than ") for line in foot)
+
+
+def test_a_window_that_never_pays_is_said_to_win_at_no_size() -> None:
+    run = runs.run()
+    lost = [
+        result.model_copy(update={"median": 0.0})
+        for result in run.results
+        if result.metric == "crossover_push"
+    ]
+    lines = window_notes(run.model_copy(update={"results": lost}))
+    assert "a kernel asked to push at no size from the smallest on" in lines[0]
+
+
+def test_windows_that_were_waived_are_one_line_for_each_reason_and_no_table() -> None:
+    text = as_text(runs.run())
+    lines = [line for line in text.splitlines() if "far NUMA node" in line]
+    waived = "waived: window_bandwidth_write bandwidth far, window_bandwidth_read bandwidth far: "
+    reason = "far NUMA node unavailable: this host has one node (needs two nodes)"
+    assert lines == [waived + reason]
+
+
+def test_csv_and_json_have_the_crossovers_as_results() -> None:
+    rows = list(csv.DictReader(io.StringIO(render(runs.run(), Format.CSV))))
+    (row,) = (
+        row
+        for row in rows
+        if (row["test"], row["metric"], row["cpu_cache"], row["num_threads"])
+        == ("window_write", "crossover_pinned", "warm", "1")
+    )
+    assert (row["unit"], row["median"], row["bytes"]) == ("B", "65536.0", "1048576")
+    document = json.loads(render(runs.run(), Format.JSON))
+    assert "crossover_push" in {result["metric"] for result in document["results"]}
 
 
 def test_csv_has_a_row_for_each_result_and_empty_cells_for_what_is_not_known() -> None:

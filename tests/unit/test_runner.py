@@ -3,7 +3,14 @@ import pytest
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher, usual
 from isthmus.bench.plan import Point
 from isthmus.bench.runner import STICKY_CODES, Outcome, RunSettings, run_points, stopping_rule
-from isthmus.bench.tests import BY_NAME, BenchTest, HostMemory
+from isthmus.bench.tests import (
+    BY_NAME,
+    BenchTest,
+    CopyTest,
+    HostMemory,
+    Residence,
+    Variation,
+)
 from isthmus.errors import CorruptTransfer, DriverError, OutOfDeviceMemory, Unavailable
 from isthmus.run.model import Status
 
@@ -209,7 +216,9 @@ def test_every_result_says_whose_clock_timed_it_and_whether_behind_a_gate(
 
 
 def test_every_small_copy_reports_every_latency_if_only_to_waive_it() -> None:
-    small = [test for test in BY_NAME.values() if test.method is not None]
+    small = [
+        test for test in BY_NAME.values() if isinstance(test, CopyTest) and test.method is not None
+    ]
     assert len({test.metrics for test in small}) == 1
     assert len(small[0].metrics) == 6
 
@@ -238,12 +247,68 @@ def test_an_observer_hears_of_every_point() -> None:
     assert len(watcher.started) == len(watcher.finished) == 4
 
 
+WRITE = BY_NAME["window_write"]
+COLD = Variation(cpu_cache="cold")
+SHARED = Variation(num_threads=4)
+
+
+def test_windows_bring_their_own_buffers() -> None:
+    session = FakeSession()
+    run(session, [Point(WRITE, 4), Point(WRITE, 64, COLD), Point(H2D, 4)])
+    assert session.calls == [
+        "measure window_write 4",
+        "measure window_write 64, cold",
+        "allocate pinned 4",
+        "measure host_to_device_memcpy_ce 4",
+    ]
+
+
+def test_a_window_s_results_say_in_which_circumstances_they_were_measured() -> None:
+    results = run(FakeSession(), [Point(WRITE, 64, COLD), Point(WRITE, 1024, SHARED)]).results
+    found = [(r.metric, r.cpu_cache, r.num_threads, r.source, r.target) for r in results]
+    assert found == [
+        ("fenced", "cold", 1, "pageable", "device"),
+        ("memcpy_pinned", "cold", 1, "pinned", "device"),
+        ("memcpy_pageable", "cold", 1, "pageable", "device"),
+        ("fenced", "warm", 4, "pageable", "device"),
+    ]
+    assert {(r.clock, r.blocked, r.verified_on) for r in results} == {("host", False, "host")}
+
+
+def test_a_round_trip_s_ends_are_its_flags() -> None:
+    variation = Variation(question=Residence.DEVICE, answer=Residence.PINNED, data=Residence.DEVICE)
+    (result,) = run(FakeSession(), [Point(BY_NAME["window_ping_pong"], 64, variation)]).results
+    assert (result.source, result.target, result.data) == ("device", "pinned", "device")
+    assert result.direction is None
+
+
+def test_the_bandwidth_of_a_window_is_bytes_over_seconds() -> None:
+    test = BY_NAME["window_bandwidth_write"]
+    session = FakeSession(
+        answer_window=lambda *_: FakeMeasurement([FakeSamples("copy_time", [2.0, 1.0, 4.0])])
+    )
+    (result,) = run(session, [Point(test, 4096, Variation(cpu_node="near"))]).results
+    assert (result.median, result.unit, result.cpu_node) == (2048.0, "B/s", "near")
+
+
+def test_without_windows_every_metric_is_waived_with_the_reason_and_none_fails() -> None:
+    def answer(*_: object) -> FakeMeasurement:
+        raise Unavailable(capability="windows", reason="off", needs="ISTHMUS_WINDOW unset")
+
+    outcome = run(FakeSession(answer_window=answer), [Point(WRITE, 4), Point(H2D, 4)])
+    *windows, copy = outcome.results
+    assert [result.metric for result in windows] == [metric.value for metric in WRITE.metrics]
+    assert {result.status for result in windows} == {Status.WAIVED}
+    assert all("windows unavailable: off" in (result.reason or "") for result in windows)
+    assert copy.status == Status.PASSED
+
+
 def test_every_point_is_sampled_at_least_three_times_and_within_its_share() -> None:
-    for point in (*POINTS, Point(ASYNC, 4)):
+    for point in (*POINTS, Point(ASYNC, 4), Point(WRITE, 4), Point(WRITE, 1 << 24, COLD)):
         for emulated in (True, False):
             rule = stopping_rule(point, 0.6, emulated=emulated)
             assert 3 <= rule.min_samples <= rule.max_samples
-            assert rule.max_seconds * len(point.test.metrics) <= 0.6001
+            assert rule.max_seconds * len(point.metrics) <= 0.6001
 
 
 def test_what_the_session_noted_is_handed_on() -> None:

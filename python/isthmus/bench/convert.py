@@ -13,7 +13,8 @@ from isthmus.errors import DriverError
 from isthmus.run.result import Failure, Result, Status
 
 _SAMPLED_AS = {"copy_time": Metric.BANDWIDTH}
-_NOT_MEASURED = dict.fromkeys(
+# What a result without numbers says of each of them.
+NOT_MEASURED = dict.fromkeys(
     ("median", "min", "max", "p99", "iqr", "cov", "n", "copies_per_sample", "stopped_by")
 )
 
@@ -53,7 +54,7 @@ def measured(
         host_pages_by_node=host_pages_by_node or None,
     )
     results = []
-    for metric in point.test.metrics:
+    for metric in point.metrics:
         if metric in samples and samples[metric].seconds:
             results.append(_passed(point, metric, samples[metric], around, keep=keep_samples))
         else:
@@ -66,7 +67,7 @@ def waived(point: Point, reason: str) -> list[Result]:
     """Waive every metric of a point for the same reason."""
     return [
         _result(point, metric, Status.WAIVED, Circumstances(), reason=reason)
-        for metric in point.test.metrics
+        for metric in point.metrics
     ]
 
 
@@ -89,7 +90,7 @@ def failed(point: Point, error: Exception, *, not_run: bool = False) -> list[Res
     )
     return [
         _result(point, metric, Status.ERROR, Circumstances(), error=failure)
-        for metric in point.test.metrics
+        for metric in point.metrics
     ]
 
 
@@ -133,18 +134,23 @@ def _broken_clock(impossible: list[float]) -> Failure:
 def _result(
     point: Point, metric: Metric, status: Status, around: Circumstances, **known: object
 ) -> Result:
-    fields: dict[str, Any] = _NOT_MEASURED | asdict(around) | known
+    fields: dict[str, Any] = NOT_MEASURED | asdict(around) | known
+    source, target = point.test.ends(metric, point.variation)
+    variation, direction = point.variation, point.test.direction
     return Result(
         test=point.test.name,
         status=status,
-        source=point.test.source,
-        target=point.test.target,
-        direction=point.test.direction.value,
+        source=source,
+        target=target,
+        direction=direction and direction.value,
         bytes=point.size_bytes,
         metric=metric.value,
         clock=point.test.clock(metric),
         blocked=point.test.behind_gate(metric),
         unit="B/s" if metric == Metric.BANDWIDTH else "s",
-        cpu_cache="warm",
+        cpu_cache=variation.cpu_cache,
+        num_threads=variation.num_threads,
+        cpu_node=variation.cpu_node,
+        data=variation.data and variation.data.value,
         **fields,
     )

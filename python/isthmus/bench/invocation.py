@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 import isthmus
+from isthmus.bench.crossover import crossovers
 from isthmus.bench.plan import CopyLimits, Plan, plan_points
 from isthmus.bench.request import Request
 from isthmus.bench.runner import Observer, RunSettings, run_points
@@ -71,9 +72,9 @@ def carry_out(
             command=list(request.command),
             interrupted=outcome.interrupted,
         ),
-        machine=machine.model_copy(update={"notes": notes}),
+        machine=machine.model_copy(update={"notes": notes, "windows": ground.session.window_facts}),
         options=_options(request, budget_s),
-        results=outcome.results,
+        results=[*outcome.results, *crossovers(outcome.results)],
     )
 
 

@@ -2,12 +2,16 @@
 
 from typing import TYPE_CHECKING
 
+from isthmus.bench.native_windows import NativeWindows
 from isthmus.bench.session import Buffers, StoppingRule
-from isthmus.bench.tests import BenchTest, Direction, HostMemory
+from isthmus.bench.tests import CopyTest, Direction, HostMemory, Variation, WindowTest
 from isthmus.errors import DriverError, Unavailable
 from isthmus.machine.placement import Placement, stray_pages_note
+from isthmus.run.machine import WindowFacts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isthmus import _native
 
 
@@ -36,6 +40,12 @@ class NativeSession:
         self.kernels = kernels
         self.placement = placement
         self.notes: list[str] = []
+        self._windows = NativeWindows(context, placement)
+
+    @property
+    def window_facts(self) -> WindowFacts | None:
+        """How windows were opened; None if none was."""
+        return self._windows.facts
 
     @property
     def emulated(self) -> bool:
@@ -67,53 +77,84 @@ class NativeSession:
             self.notes.append(note)
 
     def measure(
-        self, buffers: Buffers, test: BenchTest, size_bytes: int, stopping: StoppingRule
+        self, buffers: Buffers, test: CopyTest, size_bytes: int, stopping: StoppingRule
     ) -> "_native.Measurement":
         """Measure a test at one size; without the kernels once they turn out not to load."""
+        return self._with_kernels(
+            lambda kernels: _measure_copy(buffers, kernels, test, size_bytes, native_rule(stopping))
+        )
+
+    def measure_window(
+        self, test: WindowTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """Measure a test of windows; without the kernels once they turn out not to load."""
+        found = self._with_kernels(
+            lambda kernels: self._windows.measure(
+                kernels, test, size_bytes, variation, native_rule(stopping)
+            )
+        )
+        for notice in self._windows.take_notices():
+            self._note_once(notice)
+        return found
+
+    def _with_kernels(
+        self, ask: "Callable[[_native.Kernels | None], _native.Measurement]"
+    ) -> "_native.Measurement":
         try:
-            return self._measure(buffers, test, size_bytes, stopping)
+            return ask(self.kernels)
         except (Unavailable, DriverError) as error:
             if self.kernels is None or not _kernels_to_blame(error):
                 raise
             self.kernels = None
             self.notes.append(f"no kernels: {error}")
-            return self._measure(buffers, test, size_bytes, stopping)
-
-    def _measure(
-        self, buffers: Buffers, test: BenchTest, size_bytes: int, stopping: StoppingRule
-    ) -> "_native.Measurement":
-        from isthmus import _native
-
-        pair = _native_buffers(buffers)
-        rule = _native.Stopping(
-            min_samples=stopping.min_samples,
-            max_samples=stopping.max_samples,
-            max_seconds=stopping.max_seconds,
-            relative_iqr=stopping.relative_iqr,
-        )
-        if test.method is None:
-            return _native.measure_bandwidth(
-                pair,
-                self.kernels,
-                direction=test.direction.value,
-                size_bytes=size_bytes,
-                blocked=test.blocked,
-                stopping=rule,
-            )
-        return _native.measure_latency(
-            pair,
-            self.kernels,
-            direction=test.direction.value,
-            method=test.method.value,
-            size_bytes=size_bytes,
-            stopping=rule,
-        )
+            return ask(None)
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
         """Copy in a loop for that long, with Python's lock released."""
         from isthmus import _native
 
         _native.run_copy_load(_native_buffers(buffers), direction=direction.value, seconds=seconds)
+
+
+def native_rule(stopping: StoppingRule) -> "_native.Stopping":
+    """Hand a stopping rule to the native module."""
+    from isthmus import _native
+
+    return _native.Stopping(
+        min_samples=stopping.min_samples,
+        max_samples=stopping.max_samples,
+        max_seconds=stopping.max_seconds,
+        relative_iqr=stopping.relative_iqr,
+    )
+
+
+def _measure_copy(
+    buffers: Buffers,
+    kernels: "_native.Kernels | None",
+    test: CopyTest,
+    size_bytes: int,
+    rule: "_native.Stopping",
+) -> "_native.Measurement":
+    from isthmus import _native
+
+    pair = _native_buffers(buffers)
+    if test.method is None:
+        return _native.measure_bandwidth(
+            pair,
+            kernels,
+            direction=test.direction.value,
+            size_bytes=size_bytes,
+            blocked=test.blocked,
+            stopping=rule,
+        )
+    return _native.measure_latency(
+        pair,
+        kernels,
+        direction=test.direction.value,
+        method=test.method.value,
+        size_bytes=size_bytes,
+        stopping=rule,
+    )
 
 
 def _kernels_to_blame(error: Unavailable | DriverError) -> bool:

@@ -63,6 +63,7 @@ class Opened:
             free_device_bytes=self.session.free_device_bytes(),
             free_host_bytes=_native.memory_limits().available_bytes or None,
             emulated=self.session.emulated,
+            num_cores=max(1, int(_native.effective_cores())),
         )
 
     def read_machine(self) -> Machine:

@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isthmus.bench.tests import BenchTest, Metric
+from isthmus.bench.tests import (
+    PLAIN,
+    BenchTest,
+    CopyTest,
+    Metric,
+    Variation,
+    WindowKind,
+    WindowTest,
+)
+from isthmus.bench.windows import LARGEST_BYTES, sizes_of, variations
 from isthmus.errors import UsageError
 from isthmus.sizes import approximate_size, format_size, powers_of_two
 
@@ -15,10 +24,22 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Point:
-    """One test at one size."""
+    """One test at one size, in one variation."""
 
     test: BenchTest
     size_bytes: int
+    variation: Variation = PLAIN
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What it reports, in order."""
+        return self.test.metrics_in(self.variation)
+
+    @property
+    def label(self) -> str:
+        """Name it for people: "window_write 4 KiB, cold"."""
+        words = [f"{self.test.name} {format_size(self.size_bytes)}", self.variation.words]
+        return ", ".join(filter(None, words))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +50,12 @@ class CopyLimits:
     Attributes:
         device_bytes: The largest on the device.
         host_bytes: The largest on the host, beside the one on the device if that is emulated.
+        num_cores: So many threads may run at once.
     """
 
     device_bytes: int
     host_bytes: int
+    num_cores: int = 1
 
     @property
     def largest_bytes(self) -> int:
@@ -54,7 +77,7 @@ class Plan:
 
 
 def copy_limits(
-    *, free_device_bytes: int, free_host_bytes: int | None, emulated: bool
+    *, free_device_bytes: int, free_host_bytes: int | None, emulated: bool, num_cores: int = 1
 ) -> CopyLimits:
     """
     Work out how large a buffer may be, leaving room for what else needs memory.
@@ -63,14 +86,17 @@ def copy_limits(
         free_device_bytes: Free memory of the device.
         free_host_bytes: Memory the host could still give this process; None if unknown.
         emulated: The device's memory is taken from the host's.
+        num_cores: So many threads may run at once.
     """
     device_bytes = free_device_bytes - free_device_bytes // 64
     if free_host_bytes is None:
-        return CopyLimits(device_bytes=device_bytes, host_bytes=device_bytes)
+        return CopyLimits(device_bytes=device_bytes, host_bytes=device_bytes, num_cores=num_cores)
     # An eighth stays free: filling memory to the brim gets processes killed, not errors.
     usable_bytes = free_host_bytes - free_host_bytes // 8
     return CopyLimits(
-        device_bytes=device_bytes, host_bytes=usable_bytes // 2 if emulated else usable_bytes
+        device_bytes=device_bytes,
+        host_bytes=usable_bytes // 2 if emulated else usable_bytes,
+        num_cores=num_cores,
     )
 
 
@@ -82,23 +108,35 @@ def plan_points(
 
     Args:
         tests: What to run, in order.
-        sizes: Sizes of the bandwidth tests in bytes, ascending; None sweeps the powers of two
-            from 4 B to 1 GiB, as far as they fit. Small copies are always of 4 B.
+        sizes: Sizes of the bandwidth and the window tests in bytes, ascending; None sweeps the
+            powers of two, from 4 B to 1 GiB for CUDA's copies and from 1 B to 16 MiB for windows,
+            as far as they fit. Small copies are always of 4 B.
         limits: How large a buffer may be.
 
     Raises:
-        UsageError: A size that was asked for doesn't fit, or not even the smallest does.
+        UsageError: A size that was asked for doesn't fit or is larger than any test's, or not even
+            the smallest fits.
     """
-    if sizes is not None:
-        _check_fit(sizes, limits)
-        return Plan(points=_points(tests, sizes))
     sweep = powers_of_two(SWEEP_FIRST_BYTES, SWEEP_LAST_BYTES)
-    fitting = [size for size in sweep if size <= limits.largest_bytes]
-    _check_fit(sweep[:1], limits)
-    bandwidth = any(test.method is None for test in tests)
-    clipped = bandwidth and len(fitting) < len(sweep)
-    notes = (_clipped_note(fitting[-1], limits),) if clipped else ()
-    return Plan(points=_points(tests, fitting), notes=notes)
+    _check_fit(sweep[:1] if sizes is None else sizes, limits)
+    fitting = [size for size in sweep if size <= limits.largest_bytes] if sizes is None else sizes
+    points = tuple(
+        point
+        for test in tests
+        for point in (
+            _window_points(test, sizes, limits)
+            if isinstance(test, WindowTest)
+            else _copy_points(test, fitting)
+        )
+    )
+    if sizes is None:
+        return Plan(points=points, notes=_clipped_notes(tests, fitting[-1], limits))
+    if not points:
+        raise UsageError(
+            f"size {format_size(sizes[0])} is larger than windows are measured with",
+            hint=f"the largest is {format_size(LARGEST_BYTES).replace(' ', '')}",
+        )
+    return Plan(points=points, notes=_left_out_notes(tests, sizes))
 
 
 def weight(point: Point) -> float:
@@ -106,19 +144,34 @@ def weight(point: Point) -> float:
     Weigh how much of the budget a point gets, relative to a copy of no bytes.
 
     A large copy needs time for its samples, a small one for many of them; 1 GiB weighs as much
-    as 65 of the smallest. Each metric of a small copy is sampled apart.
+    as 65 of the smallest. Each metric of a small copy is sampled apart. Windows take little: a copy
+    through one is over in microseconds.
     """
-    if point.test.method is not None:
-        return 2.0 * sum(metric != Metric.EVENT_FLOOR for metric in point.test.metrics)
+    if isinstance(point.test, WindowTest):
+        return 2.0 if point.test.kind == WindowKind.LIFECYCLE else 0.5
+    if _is_small_copy(point.test):
+        return 2.0 * sum(metric != Metric.EVENT_FLOOR for metric in point.metrics)
     return 1.0 + point.size_bytes / (16 * _MIB)
 
 
-def _points(tests: Sequence[BenchTest], sizes: Sequence[int]) -> tuple[Point, ...]:
-    return tuple(
-        Point(test, size)
-        for test in tests
-        for size in (sizes if test.method is None else [SMALL_COPY_BYTES])
-    )
+def _is_small_copy(test: BenchTest) -> bool:
+    return isinstance(test, CopyTest) and test.method is not None
+
+
+def _copy_points(test: BenchTest, sizes: Sequence[int]) -> list[Point]:
+    chosen = [SMALL_COPY_BYTES] if _is_small_copy(test) else sizes
+    return [Point(test, size) for size in chosen]
+
+
+def _window_points(
+    test: WindowTest, wanted: Sequence[int] | None, limits: CopyLimits
+) -> list[Point]:
+    return [
+        Point(test, size, variation)
+        for variation, default in variations(test, limits.num_cores)
+        for size in sizes_of(test, default, wanted)
+        if size <= limits.largest_bytes
+    ]
 
 
 def _check_fit(sizes: Sequence[int], limits: CopyLimits) -> None:
@@ -134,8 +187,18 @@ def _check_fit(sizes: Sequence[int], limits: CopyLimits) -> None:
     )
 
 
-def _clipped_note(last_bytes: int, limits: CopyLimits) -> str:
-    return (
-        f"the sweep ends at {format_size(last_bytes)} instead of {format_size(SWEEP_LAST_BYTES)}: "
-        f"of the {limits.tightest} memory only {approximate_size(limits.largest_bytes)} can be used"
-    )
+def _clipped_notes(
+    tests: Sequence[BenchTest], last_bytes: int, limits: CopyLimits
+) -> tuple[str, ...]:
+    sweeps = any(isinstance(test, CopyTest) and test.method is None for test in tests)
+    if not sweeps or last_bytes == SWEEP_LAST_BYTES:
+        return ()
+    ends = f"the sweep ends at {format_size(last_bytes)} instead of {format_size(SWEEP_LAST_BYTES)}"
+    usable = f"only {approximate_size(limits.largest_bytes)} can be used"
+    return (f"{ends}: of the {limits.tightest} memory {usable}",)
+
+
+def _left_out_notes(tests: Sequence[BenchTest], sizes: Sequence[int]) -> tuple[str, ...]:
+    if sizes[-1] <= LARGEST_BYTES or not any(isinstance(test, WindowTest) for test in tests):
+        return ()
+    return (f"windows are measured up to {format_size(LARGEST_BYTES)}, not at larger sizes",)

@@ -1,6 +1,6 @@
 """Runs a plan, point by point. A point that fails becomes a result that says so."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Protocol
@@ -8,8 +8,8 @@ from typing import Protocol
 from isthmus.bench import convert
 from isthmus.bench.budget import Budget
 from isthmus.bench.plan import Point
-from isthmus.bench.session import Buffers, Session, StoppingRule
-from isthmus.bench.tests import BenchTest, HostMemory
+from isthmus.bench.session import Buffers, Measurement, Session, StoppingRule
+from isthmus.bench.tests import BenchTest, CopyTest, HostMemory, WindowKind, WindowTest
 from isthmus.errors import DriverError, Error, Unavailable
 from isthmus.run.result import Result
 
@@ -22,6 +22,8 @@ STICKY_CODES = frozenset(
 # What a measurement may end in without ending the run: Isthmus's own errors, and the plain ones
 # that the native module raises when the host is out of something.
 _POINT_ERRORS = (Error, RuntimeError, MemoryError, OSError)
+_SMALL_BYTES = 64 << 10
+_BuffersKey = tuple[HostMemory, bool]
 
 
 class Observer(Protocol):
@@ -68,7 +70,7 @@ def run_points(
     Args:
         session: The device.
         points: What to measure. Neighbours with the same kind of host memory share buffers:
-            allocating gigabytes takes longer than copying them.
+            allocating gigabytes takes longer than copying them. Windows bring their own.
         settings: How.
         observer: Is told about every point.
 
@@ -77,7 +79,7 @@ def run_points(
     """
     run = _Run(session, points, settings, observer)
     groups = groupby(enumerate(points), key=lambda item: _buffers_key(item[1].test))
-    finished = all(run.measure_group(memory, list(group)) for (memory, _), group in groups)
+    finished = all(run.measure_group(key, list(group)) for key, group in groups)
     return Outcome(run.results, interrupted=not finished, notes=tuple(session.notes))
 
 
@@ -90,7 +92,9 @@ def stopping_rule(point: Point, share_s: float, *, emulated: bool) -> StoppingRu
         share_s: Its share of the budget, in seconds.
         emulated: Modelled numbers need few samples.
     """
-    if point.test.method is None:
+    if isinstance(point.test, WindowTest):
+        return _window_rule(point, share_s, emulated=emulated)
+    if isinstance(point.test, CopyTest) and point.test.method is None:
         return StoppingRule(
             min_samples=3 if emulated else 5,
             max_samples=200,
@@ -101,7 +105,22 @@ def stopping_rule(point: Point, share_s: float, *, emulated: bool) -> StoppingRu
     return StoppingRule(
         min_samples=20 if emulated else 200,
         max_samples=2000,
-        max_seconds=share_s / len(point.test.metrics),
+        max_seconds=share_s / len(point.metrics),
+        relative_iqr=0.005,
+    )
+
+
+def _window_rule(point: Point, share_s: float, *, emulated: bool) -> StoppingRule:
+    test = point.test
+    single = isinstance(test, WindowTest) and test.kind in {WindowKind.PING_PONG, WindowKind.PUSH}
+    # A round trip is timed by itself; of copies, a sample averages up to a hundred. Past 64 KiB one
+    # takes up to 16 ms.
+    most_wanted = 200 if single else 50
+    min_samples = most_wanted if point.size_bytes <= _SMALL_BYTES else 10
+    return StoppingRule(
+        min_samples=3 if emulated else min_samples,
+        max_samples=2000,
+        max_seconds=share_s / len(point.metrics),
         relative_iqr=0.005,
     )
 
@@ -124,12 +143,12 @@ class _Run:
         self._budget = Budget(settings.budget_s, points)
         self._lost: DriverError | None = None
 
-    def measure_group(self, memory: HostMemory, points: Sequence[tuple[int, Point]]) -> bool:
-        """Measure points with the same buffers; False if the run was stopped."""
+    def measure_group(self, key: _BuffersKey | None, points: Sequence[tuple[int, Point]]) -> bool:
+        """Measure points with the same buffers, if they need any; False if the run was stopped."""
         if self._settings.should_stop():
             return False
         largest_bytes = max(point.size_bytes for _, point in points)
-        buffers = self._allocate(memory, largest_bytes)
+        buffers = None if key is None else self._allocate(key[0], largest_bytes)
         for index, point in points:
             if self._settings.should_stop():
                 return False
@@ -148,7 +167,7 @@ class _Run:
         except _POINT_ERRORS as error:
             return self._remember(error)
 
-    def _measure(self, buffers: Buffers | Exception, point: Point) -> list[Result]:
+    def _measure(self, buffers: Buffers | Exception | None, point: Point) -> list[Result]:
         share_s = self._budget.share(point)
         if self._lost is not None:
             return convert.failed(point, self._lost, not_run=True)
@@ -156,8 +175,7 @@ class _Run:
             return _unmeasured(point, buffers)
         rule = stopping_rule(point, share_s, emulated=self._session.emulated)
         try:
-            measurement = self._session.measure(buffers, point.test, point.size_bytes, rule)
-            pages = buffers.host_pages_by_node
+            measurement, pages = self._ask(buffers, point, rule)
         except _POINT_ERRORS as error:
             return _unmeasured(point, self._remember(error))
         return convert.measured(
@@ -167,15 +185,26 @@ class _Run:
             keep_samples=self._settings.keep_samples,
         )
 
+    def _ask(
+        self, buffers: Buffers | None, point: Point, rule: StoppingRule
+    ) -> tuple[Measurement, Mapping[int, int]]:
+        test, session = point.test, self._session
+        if isinstance(test, WindowTest):
+            return session.measure_window(test, point.size_bytes, point.variation, rule), {}
+        if not isinstance(test, CopyTest) or buffers is None:
+            raise TypeError(f"{test.name} has no buffers")
+        found = session.measure(buffers, test, point.size_bytes, rule)
+        return found, buffers.host_pages_by_node
+
     def _remember(self, error: Exception) -> Exception:
         if isinstance(error, DriverError) and error.code in STICKY_CODES:
             self._lost = error
         return error
 
 
-def _buffers_key(test: BenchTest) -> tuple[HostMemory, bool]:
+def _buffers_key(test: BenchTest) -> _BuffersKey | None:
     """Say which tests share buffers; a small copy gets small ones of its own."""
-    return test.host_memory, test.method is None
+    return (test.host_memory, test.method is None) if isinstance(test, CopyTest) else None
 
 
 def _unmeasured(point: Point, error: Exception) -> list[Result]:

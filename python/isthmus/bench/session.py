@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from isthmus.bench.tests import BenchTest, Direction, HostMemory
+from isthmus.bench.tests import CopyTest, Direction, HostMemory, Variation, WindowTest
+from isthmus.run.machine import WindowFacts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +89,10 @@ class Session(Protocol):
     def notes(self) -> Sequence[str]:
         """What could not be had while measuring, and why."""
 
+    @property
+    def window_facts(self) -> WindowFacts | None:
+        """How windows were opened; None if none was."""
+
     def free_device_bytes(self) -> int:
         """Tell how much memory the device has free."""
 
@@ -95,9 +100,14 @@ class Session(Protocol):
         """Allocate a pair of buffers, each of `size_bytes`."""
 
     def measure(
-        self, buffers: Buffers, test: BenchTest, size_bytes: int, stopping: StoppingRule
+        self, buffers: Buffers, test: CopyTest, size_bytes: int, stopping: StoppingRule
     ) -> Measurement:
         """Measure a test at one size, with buffers of at least that size."""
+
+    def measure_window(
+        self, test: WindowTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> Measurement:
+        """Measure a test of windows, which brings buffers of its own."""
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
         """Copy in a loop for that long. Other Python threads run meanwhile."""

@@ -48,7 +48,8 @@ def bench(
     """
     Measure the link between CPU and GPU.
 
-    Bandwidth is swept over sizes; small copies are timed in five ways, each under its own name.
+    Bandwidth is swept over sizes; small copies are timed in five ways, each under its own name;
+    windows, CPU mappings of GPU memory, are timed beside cudaMemcpy of the same bytes.
     Results go to stdout, talk to stderr, and every run is kept below ~/.local/share/isthmus/runs
     (or XDG_DATA_HOME). Without a GPU the emulated device is measured: modelled numbers.
 

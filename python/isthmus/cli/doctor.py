@@ -46,8 +46,10 @@ def doctor(
     from isthmus.doctor.as_text import text_lines
     from isthmus.doctor.diagnose import diagnose
     from isthmus.doctor.sources import Sources
+    from isthmus.windows.gdrapi import gdrapi_library
 
-    diagnosis = diagnose(Sources(native=_native, choose_device=choose_device), device)
+    sources = Sources(native=_native, choose_device=choose_device, find_gdrapi=gdrapi_library)
+    diagnosis = diagnose(sources, device)
     if output_format == DoctorFormat.JSON:
         print_data(diagnosis.model_dump_json(indent=2) + "\n")
     else:

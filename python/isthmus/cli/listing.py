@@ -23,7 +23,7 @@ def _as_text(tests: Sequence[BenchTest]) -> str:
         rows=tuple((test.name, test.about) for test in tests),
         num_text_columns=2,
     )
-    used = {metric for test in tests for metric in test.metrics}
+    used = {metric for test in tests for metric in (*test.metrics, *test.derived)}
     metrics = Table(
         title="Metrics",
         heads=("name", "what it is"),
@@ -42,8 +42,8 @@ def _as_json(tests: Sequence[BenchTest]) -> str:
             "about": test.about,
             "source": test.source,
             "target": test.target,
-            "direction": test.direction.value,
-            "metrics": [metric.value for metric in test.metrics],
+            "direction": test.direction and test.direction.value,
+            "metrics": [metric.value for metric in (*test.metrics, *test.derived)],
         }
         for test in tests
     ]
@@ -55,8 +55,6 @@ def _as_csv(tests: Sequence[BenchTest]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["test", "about", "source", "target", "direction", "metrics"])
     for test in tests:
-        metrics = " ".join(test.metrics)
-        writer.writerow(
-            [test.name, test.about, test.source, test.target, test.direction.value, metrics]
-        )
+        metrics = " ".join((*test.metrics, *test.derived))
+        writer.writerow([test.name, test.about, test.source, test.target, test.direction, metrics])
     return text.getvalue()

@@ -19,9 +19,9 @@ SizesOption = Annotated[
     str | None,
     typer.Option(
         metavar="SIZES",
-        help="Sizes of the bandwidth tests, such as 4,64KiB or 4..1GiB (a range: its ends and the "
-        "powers of two between). K, M, G, T and KiB.. are binary, KB.. decimal. Small copies are "
-        "always of 4 B.  [default: 4..1GiB, as far as it fits]",
+        help="Sizes of the bandwidth and window tests, such as 4,64KiB or 4..1GiB (a range: its "
+        "ends and the powers of two between). K, M, G, T and KiB.. are binary, KB.. decimal. Small "
+        "copies are always of 4 B.  [default: 4..1GiB, windows 1..16MiB, as far as it fits]",
     ),
 ]
 DeviceOption = Annotated[

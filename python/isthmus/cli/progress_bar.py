@@ -11,7 +11,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from isthmus.bench.plan import Point
 from isthmus.cli.stderr import Listener
 from isthmus.run.result import Result, Status
-from isthmus.sizes import format_size
 
 
 class Bar:
@@ -28,7 +27,7 @@ class Bar:
             self._task,
             total=total,
             completed=index,
-            description=f"{point.test.name} {format_size(point.size_bytes)}",
+            description=point.label,
         )
 
     def point_finished(self, point: Point, results: Sequence[Result]) -> None:
@@ -36,9 +35,8 @@ class Bar:
         self._display.advance(self._task)
         errors = [result for result in results if result.status == Status.ERROR]
         if errors and errors[0].error is not None:
-            what = f"{point.test.name} {format_size(point.size_bytes)}"
             self._display.console.print(
-                f"error: {what}: {errors[0].error.message}", markup=False, highlight=False
+                f"error: {point.label}: {errors[0].error.message}", markup=False, highlight=False
             )
 
 

@@ -9,7 +9,6 @@ from isthmus.bench.runner import Observer
 from isthmus.cli.stderr import is_terminal, say
 from isthmus.report.numbers import gigabytes_per_second, microseconds
 from isthmus.run.result import Result
-from isthmus.sizes import format_size
 
 
 @contextmanager
@@ -38,8 +37,7 @@ class Lines:
 
     def point_finished(self, point: Point, results: Sequence[Result]) -> None:
         """Say what came of it."""
-        what = f"{point.test.name} {format_size(point.size_bytes)}"
-        say(f"{self._place} {what}: {outcome_text(results)}")
+        say(f"{self._place} {point.label}: {outcome_text(results)}")
 
 
 def outcome_text(results: Sequence[Result]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from isthmus.doctor.check import Check, Diagnosis, Status
 
 _ADVICE_WIDTH = 100
+# What is to be pasted into a shell stays on one line.
+_COMMAND = "export "
 _STATUS_WIDTH = max(len(status) for status in Status)
 
 
@@ -35,8 +37,12 @@ def summary(checks: Sequence[Check]) -> str:
 def _lines(check: Check, name_width: int) -> list[str]:
     head = f"{check.status:<{_STATUS_WIDTH}}  {check.name:<{name_width}}  "
     lines = [head + check.finding]
-    if check.advice:
-        indent = " " * len(head)
+    if not check.advice:
+        return lines
+    indent = " " * len(head)
+    if check.advice.startswith(_COMMAND):
+        lines.append(f"{indent}-> {check.advice}")
+    else:
         lines += textwrap.wrap(
             check.advice,
             width=_ADVICE_WIDTH,

@@ -1,13 +1,11 @@
-"""Judges what is loaded beside the driver: NVRTC, and the ways to map GPU memory."""
+"""Judges what is loaded beside the driver: NVRTC."""
 
 from collections.abc import Sequence
 
 from isthmus.doctor.check import Check, Status
-from isthmus.doctor.facts import Driver, Gpu, Nvrtc, WindowDevices
+from isthmus.doctor.facts import Driver, Gpu, Nvrtc
 from isthmus.spelling import cuda_major, cuda_version
 
-# Source: GDRCopy, GDR_CUDA_DMABUF_MMAP_MIN_VERSION; driver release notes 610.43.02.
-_DMABUF_MMAP_VERSION = 13030
 _WITHOUT_NVRTC = "contents are verified on the host, and the latency `visible` is waived"
 
 
@@ -73,39 +71,3 @@ def _nvrtc_problem(
 def _dropped(gpu: Gpu, architectures: Sequence[int]) -> bool:
     major, minor = gpu.compute_capability
     return bool(architectures) and min(architectures) > 10 * major + minor
-
-
-def check_windows(devices: WindowDevices, driver: Driver | None) -> Check:
-    """Judge which ways there are to map GPU memory into this process."""
-    facts = {
-        "gdrdrv_exists": devices.gdrdrv_exists,
-        "gdrdrv_usable": devices.gdrdrv_usable,
-        "dmabuf_mmap": driver is not None and driver.version >= _DMABUF_MMAP_VERSION,
-    }
-    if driver is None or driver.emulated:
-        return Check(
-            name="windows", status=Status.OK, finding="not modelled: no real GPU", facts=facts
-        )
-    found = ["gdrdrv"] if devices.gdrdrv_usable else []
-    if driver.version >= _DMABUF_MMAP_VERSION:
-        found.insert(0, "dma-buf")
-    if found:
-        return Check(name="windows", status=Status.OK, finding=", ".join(found), facts=facts)
-    if devices.gdrdrv_exists:
-        return Check(
-            name="windows",
-            status=Status.NOTE,
-            finding="/dev/gdrdrv is there, but this user may not open it",
-            advice="chmod a+rw /dev/gdrdrv (as root), or pass the device into the container",
-            facts=facts,
-        )
-    return Check(
-        name="windows",
-        status=Status.NOTE,
-        finding="no backend: no /dev/gdrdrv, and the driver is older than CUDA 13.3",
-        advice=(
-            "the smallest copies take microseconds through the driver; a driver for CUDA 13.3 "
-            "(610 or newer), or GDRCopy's kernel module, brings them to tenths"
-        ),
-        facts=facts,
-    )

@@ -21,11 +21,13 @@ from isthmus.doctor.check_host import (
     check_virtualization,
 )
 from isthmus.doctor.check_link import check_bar1, check_link
-from isthmus.doctor.check_software import check_nvrtc, check_windows
-from isthmus.doctor.facts import Driver, Gpu, Host
+from isthmus.doctor.check_software import check_nvrtc
+from isthmus.doctor.check_windows import check_gdrapi, check_windows
+from isthmus.doctor.facts import Driver, Gpu, Host, WindowFacts
 from isthmus.doctor.read_driver import OpenDriver, describe_driver, open_driver, read_gpu
-from isthmus.doctor.read_host import read_hardware, read_host, read_window_devices
+from isthmus.doctor.read_host import read_hardware, read_host
 from isthmus.doctor.read_nvrtc import read_nvrtc
+from isthmus.doctor.read_windows import read_windows
 from isthmus.doctor.sources import Sources
 from isthmus.errors import Error
 from isthmus.spelling import cuda_major
@@ -115,7 +117,8 @@ def _look_at_gpus(sources: Sources, host: Host, view: _View) -> tuple[list[Gpu],
             checks.append(_unusable(ordinal, error))
             continue
         gpus.append(gpu)
-        checks.extend(_gpu_checks(gpu, host))
+        windows = read_windows(sources, view.driver, ordinal)
+        checks.extend(_gpu_checks(gpu, host, windows))
     return gpus, checks
 
 
@@ -128,10 +131,11 @@ def _unusable(ordinal: int, error: Error) -> Check:
     )
 
 
-def _gpu_checks(gpu: Gpu, host: Host) -> Iterator[Check]:
+def _gpu_checks(gpu: Gpu, host: Host, windows: WindowFacts) -> Iterator[Check]:
     yield check_identity(gpu)
     yield check_link(gpu)
     yield check_bar1(gpu)
+    yield check_windows(windows)
     yield check_numa(gpu, num_nodes=host.num_nodes, allowed_cpus=list(host.allowed_cpus))
     yield check_iommu(gpu, num_groups=host.num_iommu_groups)
     clocks = check_clocks(gpu)
@@ -143,7 +147,7 @@ def _software_checks(sources: Sources, driver: Driver | None, gpus: list[Gpu]) -
     real = driver is not None and not driver.emulated
     major = cuda_major(driver.version) if driver is not None and real else None
     yield check_nvrtc(read_nvrtc(lambda: sources.find_nvrtc(major)), driver, gpus)
-    yield check_windows(read_window_devices(sources), driver)
+    yield check_gdrapi(sources.find_gdrapi())
 
 
 def _host_checks(host: Host) -> Iterator[Check]:

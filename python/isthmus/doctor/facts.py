@@ -181,14 +181,35 @@ class Nvrtc:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowDevices:
+class WindowBackend:
     """
-    What CPU mappings of GPU memory can be made from.
+    One way to map GPU memory.
 
     Attributes:
-        gdrdrv_exists: GDRCopy's device file is there.
-        gdrdrv_usable: This user may read and write it.
+        name: "dmabuf", "gdrdrv" or "rm".
+        usable: It was tried on the device, and worked.
+        reason: Why not, or what it is.
     """
 
-    gdrdrv_exists: bool = False
-    gdrdrv_usable: bool = False
+    name: str
+    usable: bool
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowFacts:
+    """
+    How one device's memory can be mapped for the CPU.
+
+    Attributes:
+        setting: The value of ISTHMUS_WINDOW; "" if it isn't set.
+        backends: In the order they are tried in.
+        limit_bytes: Most bytes that are mapped at a time; None without a limit.
+        failure: Why the backends could not be asked; None if they were.
+    """
+
+    ordinal: int
+    setting: str = ""
+    backends: Sequence[WindowBackend] = ()
+    limit_bytes: int | None = None
+    failure: str | None = None

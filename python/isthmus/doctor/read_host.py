@@ -1,13 +1,12 @@
 """Finds out what the host is like."""
 
-from isthmus.doctor.facts import Host, HugePagePool, IommuGroup, NvidiaHardware, WindowDevices
+from isthmus.doctor.facts import Host, HugePagePool, IommuGroup, NvidiaHardware
 from isthmus.doctor.sources import HostFunctions, Sources, read_text
 
 _CLOCK_SOURCE = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 _NVIDIA_VENDOR = "0x10de"
 # Display controllers, VGA and 3D alike. Source: PCI Code and ID Assignment Specification.
 _DISPLAY_CLASS = "0x03"
-_GDRDRV = "dev/gdrdrv"
 
 
 def read_host(sources: Sources) -> Host:
@@ -67,17 +66,6 @@ def _kernel_module(sources: Sources) -> str | None:
         return None
     words = text.splitlines()[0].split()
     return next((word for word in words if word[0].isdigit() and "." in word), "of unknown version")
-
-
-def read_window_devices(sources: Sources) -> WindowDevices:
-    """Look for the device files that GPU memory can be mapped through."""
-    path = sources.root / _GDRDRV
-    try:
-        with path.open("r+b", buffering=0):
-            usable = True
-    except OSError:
-        usable = False
-    return WindowDevices(gdrdrv_exists=path.exists(), gdrdrv_usable=usable)
 
 
 def read_iommu_group(native: HostFunctions, pci_address: str) -> IommuGroup | None:

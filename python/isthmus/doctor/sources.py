@@ -15,6 +15,7 @@ class DriverFunctions(Protocol):
     Driver: Any
     Context: Any
     CopyBuffers: Any
+    Windows: Any
 
     def run_copy_load(self, buffers: Any, *, direction: str, seconds: float) -> None:  # noqa: ANN401
         """Copy in a loop for that long."""
@@ -95,6 +96,7 @@ class Sources:
         root: The root of /proc, /sys and /dev.
         environment: Environment variables.
         find_nvrtc: Gives the path of NVRTC's library for a driver's CUDA major version, or None.
+        find_gdrapi: Gives the path of libgdrapi.so.2, or None.
     """
 
     native: Native
@@ -103,6 +105,7 @@ class Sources:
     root: Path = Path("/")
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     find_nvrtc: Callable[[int | None], str | None] = find_nvrtc
+    find_gdrapi: Callable[[], Path | None] = lambda: None
 
 
 def read_text(path: Path) -> str | None:

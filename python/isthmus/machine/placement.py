@@ -37,15 +37,20 @@ class Placement:
         nodes: The host's NUMA nodes.
         device_node: The node that the device hangs on; None if unknown.
         bound_node: The node that thread and memory are bound to; None if they aren't.
-        num_cpus: Logical CPUs this process could use before it was bound.
+        cpus: Logical CPUs this process could use before it was bound.
         notes: What didn't work.
     """
 
     nodes: Sequence[NodeFacts]
     device_node: int | None
     bound_node: int | None
-    num_cpus: int
+    cpus: Sequence[int]
     notes: tuple[str, ...] = ()
+
+    @property
+    def num_cpus(self) -> int:
+        """How many logical CPUs this process could use before it was bound."""
+        return len(self.cpus)
 
     @property
     def wanted_node(self) -> int | None:
@@ -64,7 +69,7 @@ def bind_near_device(pci_address: str, topology: Topology, *, emulated: bool) ->
         topology: The native module, or what looks like it.
         emulated: An emulated device hangs on no node.
     """
-    num_cpus = len(topology.allowed_cpus())
+    cpus = topology.allowed_cpus()
     nodes = topology.numa_nodes()
     device_node = None if emulated else topology.pci_numa_node(pci_address)
     bound_node, notes = None, []
@@ -80,7 +85,7 @@ def bind_near_device(pci_address: str, topology: Topology, *, emulated: bool) ->
         nodes=nodes,
         device_node=device_node,
         bound_node=bound_node,
-        num_cpus=num_cpus,
+        cpus=cpus,
         notes=tuple(notes),
     )
 

@@ -5,6 +5,7 @@ from isthmus.report.heading import emulated_warning, head_lines
 from isthmus.report.page import Page, Table
 from isthmus.report.problems import problem_lines
 from isthmus.report.small_copies import comparison_lines, small_copy_table, waived_lines
+from isthmus.report.windows import window_notes, window_tables
 from isthmus.run.model import Run
 
 _GAP = "  "
@@ -12,12 +13,17 @@ _GAP = "  "
 
 def page_of(run: Run) -> Page:
     """Collect what a report of the run contains."""
-    tables = (bandwidth_table(run), small_copy_table(run))
+    tables = (bandwidth_table(run), small_copy_table(run), *window_tables(run))
     return Page(
         warning=emulated_warning(run.machine),
         head=head_lines(run),
         tables=tuple(table for table in tables if table is not None),
-        foot=(*bandwidth_notes(run), *comparison_lines(run), *waived_lines(run)),
+        foot=(
+            *bandwidth_notes(run),
+            *comparison_lines(run),
+            *waived_lines(run),
+            *window_notes(run),
+        ),
         problems=tuple(problem_lines(run)),
     )
 

@@ -1,7 +1,7 @@
 """The bandwidth table: a row for each size, a column for each test."""
 
 from isthmus.report.heading import title_suffix
-from isthmus.report.labels import BANDWIDTH, labels
+from isthmus.report.labels import BANDWIDTH, labels, of_copies
 from isthmus.report.numbers import gigabytes_per_second
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Run, Status
@@ -21,7 +21,7 @@ _HOW_TIMED = {
 
 def bandwidth_table(run: Run) -> Table | None:
     """Lay out the medians; None if no bandwidth was to be measured."""
-    results = [result for result in run.results if result.metric == BANDWIDTH]
+    results = [result for result in of_copies(run) if result.metric == BANDWIDTH]
     if not results:
         return None
     tests = list(dict.fromkeys(result.test for result in results))
@@ -38,7 +38,7 @@ def bandwidth_table(run: Run) -> Table | None:
 
 def bandwidth_notes(run: Run) -> list[str]:
     """Say which test is which column, how each was timed, and which numbers are noisy."""
-    results = [result for result in run.results if result.metric == BANDWIDTH]
+    results = [result for result in of_copies(run) if result.metric == BANDWIDTH]
     tests = dict.fromkeys(result.test for result in results)
     heads = labels(run)
     lines = [f"{heads[test]} = {test}" for test in tests if heads[test] != test]
@@ -60,7 +60,7 @@ def _timing_lines(results: list[Result]) -> list[str]:
     return [f"{memory}: {_HOW_TIMED[clock, blocked]}" for memory, clock, blocked in used]
 
 
-def _host_memory(result: Result) -> str:
+def _host_memory(result: Result) -> str | None:
     return result.target if result.source == "device" else result.source
 
 

@@ -64,8 +64,10 @@ def _link(link: Link) -> str:
 def _driver(machine: Machine) -> str:
     driver = machine.driver
     release = f"{driver.driver_version}, " if driver.driver_version else ""
+    facts = machine.windows
+    windows = f", windows by {facts.backend} with {facts.instructions}" if facts else ""
     nvrtc = f", NVRTC {machine.software.nvrtc}" if machine.software.nvrtc else ""
-    return f"{release}CUDA {driver.cuda_version}{nvrtc}"
+    return f"{release}CUDA {driver.cuda_version}{nvrtc}{windows}"
 
 
 def _host(machine: Machine) -> str:

@@ -2,7 +2,7 @@
 
 from itertools import groupby
 
-from isthmus.report.labels import BANDWIDTH
+from isthmus.report.labels import BANDWIDTH, about_windows
 from isthmus.run.model import Result, Run, Status
 from isthmus.sizes import format_size
 
@@ -13,13 +13,17 @@ def problem_lines(run: Run) -> list[str]:
     """
     Name what was waived or failed; neighbours with the same reason share a line.
 
-    Waived latencies are told beside their table.
+    Waived latencies, and what is waived of windows, are told beside their tables.
     """
     troubled = [
         result
         for result in run.results
         if result.status == Status.ERROR
-        or (result.status == Status.WAIVED and result.metric == BANDWIDTH)
+        or (
+            result.status == Status.WAIVED
+            and result.metric == BANDWIDTH
+            and not about_windows(result)
+        )
     ]
     return [_line(key, list(group)) for key, group in groupby(troubled, key=_key)]
 

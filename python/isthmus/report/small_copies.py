@@ -1,7 +1,7 @@
 """The small-copy table: a row for each latency, and how the ways and directions compare."""
 
 from isthmus.report.heading import title_suffix
-from isthmus.report.labels import BANDWIDTH, labels
+from isthmus.report.labels import BANDWIDTH, labels, of_copies
 from isthmus.report.numbers import microseconds, ratio
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Run, Status
@@ -56,7 +56,7 @@ def comparison_lines(run: Run) -> list[str]:
     """Compare async with blocking, and device-to-host with host-to-device, by completion."""
     medians = {
         result.test: result.median
-        for result in run.results
+        for result in of_copies(run)
         if result.metric == "completion" and result.median is not None
     }
     pairs = [
@@ -79,7 +79,7 @@ def comparison_lines(run: Run) -> list[str]:
 
 
 def _latencies(run: Run) -> list[Result]:
-    return [result for result in run.results if result.metric != BANDWIDTH]
+    return [result for result in of_copies(run) if result.metric != BANDWIDTH]
 
 
 def _row(result: Result, head: str, floor_s: float | None) -> tuple[str, ...]:

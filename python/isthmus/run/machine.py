@@ -94,6 +94,15 @@ class Software(Record):
     libraries: dict[str, str]
 
 
+class WindowFacts(Record):
+    """How windows, CPU mappings of the GPU's memory, were opened."""
+
+    backend: str
+    """"dmabuf", "gdrdrv" or "rm"."""
+    instructions: str
+    """What bytes were copied with: "avx512"."""
+
+
 class Machine(Record):
     """Everything about the machine that the numbers depend on."""
 
@@ -109,5 +118,7 @@ class Machine(Record):
     driver: Driver
     host: Host
     software: Software
+    windows: WindowFacts | None = None
+    """Null if none was measured, or there are none here."""
     notes: list[str]
     """What could not be found out, and why."""

@@ -41,18 +41,21 @@ class Result(Record):
 
     test: str
     status: Status
-    source: Literal["pinned", "pageable", "device"]
-    target: Literal["pinned", "pageable", "device"]
-    direction: Literal["h2d", "d2h"]
+    source: Literal["pinned", "pageable", "device"] | None
+    """The memory that is read; of a round trip, where the flag lies that the CPU sets."""
+    target: Literal["pinned", "pageable", "device"] | None
+    """The memory that is written; of a round trip, where the flag lies that the kernel sets."""
+    direction: Literal["h2d", "d2h"] | None
+    """Null for what goes both ways, or none."""
     bytes: PositiveInt
-    """The size of one copy."""
+    """The size of one copy; of a crossover, the largest size compared."""
     metric: str
     clock: Literal["device", "host"]
     """Whose clock timed it: the GPU's, between two events, or the CPU's."""
     blocked: bool
     """Whether the copies waited behind a gate until all were enqueued, so that the time the CPU
     takes to ask for them is not in the numbers."""
-    unit: Literal["B/s", "s"]
+    unit: Literal["B/s", "s", "B"]
     median: float | None
     min: float | None
     max: float | None
@@ -70,8 +73,15 @@ class Result(Record):
     """What ended the sampling: "noise" (quiet enough), "time" or "max_samples"."""
     verified_on: Literal["device", "host"] | None
     """Who compared the bytes that arrived with those sent."""
-    cpu_cache: Literal["warm"]
-    """Whether the host's buffer was in the CPU's caches where it fits."""
+    cpu_cache: Literal["warm", "cold"]
+    """Whether the host's bytes were in the CPU's caches where they fit, or were evicted before."""
+    num_threads: PositiveInt = 1
+    """The most threads that could share one copy."""
+    cpu_node: Literal["near", "far"] | None = None
+    """The NUMA node of threads and host memory, seen from the device; null where the test doesn't
+    choose."""
+    data: Literal["pinned", "device"] | None = None
+    """Of a round trip with data, where they lie; `bytes` is their size."""
     host_pages_by_node: dict[int, int] | None
     """Where the pages of the host's buffer are: NUMA node to pages looked at."""
     reason: str | None = Field(default=None, description="Why it was waived. Only then present.")

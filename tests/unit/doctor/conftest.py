@@ -129,6 +129,24 @@ class FakeDriver:
         return FakeDevice(ordinal)
 
 
+class FakeWindows:
+    """What the native module's Windows tells: GDRCopy's kernel module is there."""
+
+    def __init__(self, driver: FakeDriver) -> None:
+        self._driver = driver
+
+    def backends(self, device: int) -> list[SimpleNamespace]:
+        assert device < self._driver.num_devices
+        return [
+            SimpleNamespace(backend="dmabuf", usable=False, reason="needs CUDA 13.3"),
+            SimpleNamespace(backend="gdrdrv", usable=True, reason="gdrdrv 2.6"),
+            SimpleNamespace(backend="rm", usable=True, reason="driver 580.95.05, tested"),
+        ]
+
+    def bar1_limit_bytes(self, device: int) -> int:
+        return 64 * GIB * (device + 1)
+
+
 def fake_native() -> SimpleNamespace:
     """Make the native module of a machine with two nodes; tests change its attributes."""
     native = SimpleNamespace(
@@ -156,6 +174,7 @@ def fake_native() -> SimpleNamespace:
     native.Context = lambda driver, ordinal: (driver, ordinal)
     native.CopyBuffers = allocate
     native.run_copy_load = load
+    native.Windows = FakeWindows
     return native
 
 

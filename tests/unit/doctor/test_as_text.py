@@ -31,3 +31,10 @@ def test_a_diagnosis_is_as_bad_as_its_worst_check() -> None:
 def test_the_schema_version_comes_first_in_json() -> None:
     text = Diagnosis(emulated=True, checks=[OK]).model_dump_json()
     assert text.startswith('{"schema_version":1,"emulated":true,"checks":[{"name":"driver"')
+
+
+def test_a_command_stays_on_one_line_however_long_it_is() -> None:
+    command = f'export LD_LIBRARY_PATH="/{"folder/" * 20}"'
+    check = Check(name="gdrapi", status=Status.OK, finding="there", advice=command)
+    lines = text_lines(Diagnosis(emulated=False, checks=[check]))
+    assert lines[1].endswith(f"-> {command}")

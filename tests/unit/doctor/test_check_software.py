@@ -1,11 +1,10 @@
 from dataclasses import replace
 
 from isthmus.doctor.check import Status
-from isthmus.doctor.check_software import check_nvrtc, check_windows
-from isthmus.doctor.facts import Driver, Gpu, Nvrtc, WindowDevices
+from isthmus.doctor.check_software import check_nvrtc
+from isthmus.doctor.facts import Driver, Gpu, Nvrtc
 
 NVRTC = Nvrtc(path="/x/libnvrtc.so.13", version=(13, 0), architectures=[75, 80, 90, 100])
-NO_DEVICE_FILES = WindowDevices()
 
 
 def test_an_nvrtc_that_fits_driver_and_gpu_is_ok(driver: Driver, gpu: Gpu) -> None:
@@ -67,34 +66,3 @@ def test_an_nvrtc_of_unknown_version_that_compiles_is_ok(driver: Driver, gpu: Gp
     check = check_nvrtc(replace(NVRTC, version=None, architectures=[]), driver, [gpu])
     assert check.status == Status.OK
     assert check.facts["version"] is None
-
-
-def test_gdrcopys_device_is_a_backend(driver: Driver) -> None:
-    check = check_windows(WindowDevices(gdrdrv_exists=True, gdrdrv_usable=True), driver)
-    assert (check.status, check.finding) == (Status.OK, "gdrdrv")
-
-
-def test_a_driver_for_cuda_13_3_maps_dma_bufs(driver: Driver) -> None:
-    newer = replace(driver, version=13030)
-    assert check_windows(NO_DEVICE_FILES, newer).finding == "dma-buf"
-    both = check_windows(WindowDevices(gdrdrv_exists=True, gdrdrv_usable=True), newer)
-    assert both.finding == "dma-buf, gdrdrv"
-
-
-def test_a_device_this_user_may_not_open_is_a_note(driver: Driver) -> None:
-    check = check_windows(WindowDevices(gdrdrv_exists=True), driver)
-    assert check.status == Status.NOTE
-    assert check.advice is not None
-    assert "/dev/gdrdrv" in check.advice
-
-
-def test_no_backend_is_a_note_that_says_what_would_bring_one(driver: Driver) -> None:
-    check = check_windows(NO_DEVICE_FILES, driver)
-    assert check.status == Status.NOTE
-    assert check.advice is not None
-    assert "13.3" in check.advice
-
-
-def test_windows_are_not_judged_without_a_real_gpu(emulated_driver: Driver) -> None:
-    for driver in (emulated_driver, None):
-        assert check_windows(NO_DEVICE_FILES, driver).finding == "not modelled: no real GPU"

@@ -32,10 +32,11 @@ def test_a_machine_with_a_gpu_is_looked_at_from_driver_to_host(sources: Sources)
         "gpu 0",
         "gpu 0 link",
         "gpu 0 bar1",
+        "gpu 0 windows",
         "gpu 0 numa",
         "gpu 0 iommu",
         "nvrtc",
-        "windows",
+        "gdrapi",
         *HOST_CHECKS,
     ]
     assert not diagnosis.emulated
@@ -112,7 +113,7 @@ def test_an_emulator_that_does_not_open_is_a_problem(
     diagnosis = diagnose(sources)
     assert statuses(diagnosis)["emulated driver"] == Status.PROBLEM
     assert not diagnosis.emulated
-    assert names(diagnosis)[2:] == ["nvrtc", "windows", *HOST_CHECKS]
+    assert names(diagnosis)[2:] == ["nvrtc", "gdrapi", *HOST_CHECKS]
 
 
 def test_the_emulated_device_can_be_asked_for_beside_a_real_one(sources: Sources) -> None:

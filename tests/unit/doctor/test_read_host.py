@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.doctor.facts import HugePagePool, WindowDevices
-from isthmus.doctor.read_host import read_hardware, read_host, read_window_devices
+from isthmus.doctor.facts import HugePagePool
+from isthmus.doctor.read_host import read_hardware, read_host
 from isthmus.doctor.sources import Sources
 
 
@@ -73,17 +73,3 @@ def test_the_kernel_module_is_known_by_its_version(
 def test_the_environments_choice_of_devices_is_read(sources: Sources) -> None:
     chosen = replace(sources, environment={"CUDA_VISIBLE_DEVICES": ""})
     assert read_hardware(chosen).visible_devices == ""
-
-
-def test_no_device_file_is_no_window_backend(sources: Sources) -> None:
-    assert read_window_devices(sources) == WindowDevices()
-
-
-def test_a_device_file_that_opens_is_usable(sources: Sources) -> None:
-    write(sources.root, "dev/gdrdrv", "")
-    assert read_window_devices(sources) == WindowDevices(gdrdrv_exists=True, gdrdrv_usable=True)
-
-
-def test_a_device_file_that_does_not_open_is_not_usable(sources: Sources) -> None:
-    (sources.root / "dev/gdrdrv").mkdir(parents=True)
-    assert read_window_devices(sources) == WindowDevices(gdrdrv_exists=True)

@@ -1,0 +1,116 @@
+#include "python_window.hpp"
+
+#include <isthmus/errors.hpp>
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <utility>
+
+#include "host_bytes.hpp"
+
+namespace nb = nanobind;
+using isthmus::UsageError;
+using isthmus::Window;
+
+namespace {
+
+// Giving up the GIL and taking it back costs more than a small copy, and other threads wait no
+// longer than the copy takes: some microseconds at these sizes. Measured: benchmarks/windows.
+constexpr std::size_t kUnlockedWriteBytes = 64 << 10;
+constexpr std::size_t kUnlockedReadBytes = 16 << 10;
+
+std::size_t checked_offset(std::ptrdiff_t offset_bytes) {
+  if (offset_bytes < 0) [[unlikely]]
+    throw UsageError("the offset " + std::to_string(offset_bytes) +
+                     " is negative: it counts bytes from the window's start");
+  return static_cast<std::size_t>(offset_bytes);
+}
+
+/// Bytes to read: `size`, or all from the offset on if it is None.
+std::size_t checked_size(nb::handle size, std::size_t offset_bytes, std::size_t window_bytes) {
+  if (size.is_none()) return offset_bytes < window_bytes ? window_bytes - offset_bytes : 0;
+  const Py_ssize_t count = PyNumber_AsSsize_t(size.ptr(), PyExc_OverflowError);
+  if (count == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  if (count < 0) throw UsageError("can't read " + std::to_string(count) + " bytes");
+  return static_cast<std::size_t>(count);
+}
+
+}  // namespace
+
+PythonWindow::PythonWindow(Window&& window, nb::object owner, bool read_only)
+    : size_bytes_(window.size_bytes()),
+      device_pointer_(window.device_pointer()),
+      read_only_(read_only),
+      backend_(name_of(window.backend())),
+      instructions_(window.instructions()) {
+  open_ = std::make_shared<OpenWindow>(std::move(window), std::move(owner));
+}
+
+Window& PythonWindow::opened() const {
+  if (open_ == nullptr) [[unlikely]]
+    throw UsageError("the window is closed: open another one");
+  return open_->window;
+}
+
+Window& PythonWindow::writable() const {
+  if (read_only_) [[unlikely]]
+    throw UsageError("the window is read-only, because the array that it maps says so");
+  return opened();
+}
+
+template <typename Copy>
+void PythonWindow::copy(std::size_t size_bytes, std::size_t unlocked_from_bytes,
+                        Copy copy_bytes) const {
+  if (size_bytes < unlocked_from_bytes) return copy_bytes();
+  const std::shared_ptr<OpenWindow> held = open_;
+  const nb::gil_scoped_release release;
+  copy_bytes();
+}
+
+// Each first looks at its arguments: that may run Python code, which may close this window.
+
+void PythonWindow::write(nb::handle data, std::ptrdiff_t offset_bytes) const {
+  const HostBytes source(data, HostBytes::Access::readable);
+  Window& window = writable();
+  const std::size_t offset = checked_offset(offset_bytes);
+  copy(source.size_bytes(), kUnlockedWriteBytes,
+       [&] { window.write(offset, source.data(), source.size_bytes()); });
+}
+
+void PythonWindow::post(nb::handle data, std::ptrdiff_t offset_bytes) const {
+  const HostBytes source(data, HostBytes::Access::readable);
+  Window& window = writable();
+  const std::size_t offset = checked_offset(offset_bytes);
+  copy(source.size_bytes(), kUnlockedWriteBytes,
+       [&] { window.post(offset, source.data(), source.size_bytes()); });
+}
+
+nb::object PythonWindow::read(nb::handle size, std::ptrdiff_t offset_bytes) const {
+  const std::size_t offset = checked_offset(offset_bytes);
+  const std::size_t count = checked_size(size, offset, size_bytes_);
+  // Refused before memory for it is asked for.
+  if (count > size_bytes_) opened().read(nullptr, offset, count);
+  nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(count)));
+  if (!bytes.is_valid()) throw nb::python_error();
+  char* const target = PyBytes_AS_STRING(bytes.ptr());
+  const Window& window = opened();
+  copy(count, kUnlockedReadBytes, [&] { window.read(target, offset, count); });
+  return bytes;
+}
+
+void PythonWindow::read_into(nb::handle buffer, std::ptrdiff_t offset_bytes) const {
+  const HostBytes target(buffer, HostBytes::Access::writable);
+  const Window& window = opened();
+  const std::size_t offset = checked_offset(offset_bytes);
+  copy(target.size_bytes(), kUnlockedReadBytes,
+       [&] { window.read(target.data(), offset, target.size_bytes()); });
+}
+
+std::string PythonWindow::description() const {
+  std::array<char, 2 + 2 * sizeof device_pointer_ + 1> address{};
+  std::snprintf(address.data(), address.size(), "0x%" PRIxPTR, device_pointer_);
+  const std::string state = is_open() ? backend_ + (read_only_ ? ", read-only" : "") : "closed";
+  return "<isthmus.Window of " + std::to_string(size_bytes_) + " bytes at " + address.data() + ", " +
+         state + ">";
+}

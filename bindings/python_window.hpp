@@ -1,0 +1,66 @@
+// A window as Python holds it: the mapping, and the object whose memory it maps.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <isthmus/window.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+/// An open window and what keeps its memory alive. Destroyed with the GIL held; gives it up while
+/// the mapping is undone, and drops the owner only then.
+struct OpenWindow {
+  OpenWindow(isthmus::Window&& opened, nanobind::object owned)
+      : window(std::move(opened)), owner(std::move(owned)) {}
+  OpenWindow(const OpenWindow&) = delete;
+  OpenWindow& operator=(const OpenWindow&) = delete;
+  ~OpenWindow() {
+    const nanobind::gil_scoped_release release;
+    window.close();
+  }
+
+  isthmus::Window window;
+  nanobind::object owner;
+};
+
+/// isthmus.Window. Its functions are called with the GIL held.
+///
+/// Copies that are long enough to give up the GIL share the OpenWindow meanwhile: a close() in
+/// another thread lets go of it, and the last copy undoes the mapping.
+class PythonWindow {
+public:
+  PythonWindow(isthmus::Window&& window, nanobind::object owner, bool read_only);
+
+  void write(nanobind::handle data, std::ptrdiff_t offset_bytes) const;
+  void post(nanobind::handle data, std::ptrdiff_t offset_bytes) const;
+  nanobind::object read(nanobind::handle size, std::ptrdiff_t offset_bytes) const;
+  void read_into(nanobind::handle buffer, std::ptrdiff_t offset_bytes) const;
+
+  void close() noexcept { open_.reset(); }
+  bool is_open() const noexcept { return open_ != nullptr; }
+  bool is_alive() const { return is_open() && open_->window.buffer_is_alive(); }
+  const OpenWindow* open() const noexcept { return open_.get(); }
+
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+  std::uintptr_t device_pointer() const noexcept { return device_pointer_; }
+  bool read_only() const noexcept { return read_only_; }
+  const std::string& backend() const noexcept { return backend_; }
+  const std::string& instructions() const noexcept { return instructions_; }
+  std::string description() const;
+
+private:
+  template <typename Copy>
+  void copy(std::size_t size_bytes, std::size_t unlocked_from_bytes, Copy copy_bytes) const;
+  isthmus::Window& opened() const;
+  isthmus::Window& writable() const;
+
+  std::shared_ptr<OpenWindow> open_;
+  std::size_t size_bytes_;
+  std::uintptr_t device_pointer_;
+  bool read_only_;
+  std::string backend_;
+  std::string instructions_;
+};

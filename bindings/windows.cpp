@@ -1,0 +1,151 @@
+// Windows and Window: CPU mappings of GPU memory.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <isthmus/window.hpp>
+
+#include <optional>
+
+#include "bindings.hpp"
+#include "driver/driver.hpp"
+#include "python_window.hpp"
+#include "unlocked.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using isthmus::BufferCheck;
+using isthmus::WindowBackendReport;
+using isthmus::Windows;
+using isthmus::WindowSettings;
+using SharedWindows = Unlocked<Windows>;
+using Release = nb::call_guard<nb::gil_scoped_release>;
+
+namespace {
+
+// --- garbage collection: an array may hold a window that keeps the array alive -------------------
+
+int visit_owner(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const OpenWindow* const open = nb::inst_ptr<PythonWindow>(self)->open();
+  if (open != nullptr) Py_VISIT(open->owner.ptr());
+  return 0;
+}
+
+int drop_owner(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<PythonWindow>(self)->close();
+  return 0;
+}
+
+PyType_Slot window_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_owner)},
+                              {Py_tp_clear, reinterpret_cast<void*>(drop_owner)},
+                              {0, nullptr}};
+
+// --- opening -------------------------------------------------------------------------------------
+
+WindowSettings settings_of(std::optional<std::string> backend,
+                           std::optional<std::uint64_t> bar1_limit_bytes) {
+  WindowSettings settings = WindowSettings::from_environment();
+  if (backend) settings.backend = *backend;
+  if (bar1_limit_bytes) settings.bar1_limit_bytes = *bar1_limit_bytes;
+  return settings;
+}
+
+PythonWindow open(const SharedWindows& windows, std::uintptr_t pointer, std::size_t size_bytes,
+                  nb::object owner, bool read_only, int num_threads, bool check) {
+  isthmus::WindowOptions options;
+  options.num_threads = num_threads;
+  options.check = check ? BufferCheck::each_call : BufferCheck::on_opening;
+  std::optional<isthmus::Window> window;
+  {
+    const nb::gil_scoped_release release;
+    window.emplace(windows->open(pointer, size_bytes, options));
+  }
+  return {std::move(*window), std::move(owner), read_only};
+}
+
+void bind_copies(nb::class_<PythonWindow>& window) {
+  window
+      .def("write", &PythonWindow::write, "data"_a, "offset"_a = 0,
+           "Copy bytes to the device and fence.")
+      .def("post", &PythonWindow::post, "data"_a, "offset"_a = 0,
+           "Copy bytes to the device without a fence: a fence() or write() of this thread follows.")
+      .def_static("fence", &isthmus::Window::fence,
+                  "Order this thread's posts, on all windows, before what it does next.")
+      .def("read", &PythonWindow::read, "n"_a = nb::none(), "offset"_a = 0,
+           nb::sig("def read(self, n: int | None = None, offset: int = 0) -> bytes"),
+           "Copy n bytes from the device; None: all from the offset on.")
+      .def("read_into", &PythonWindow::read_into, "buffer"_a, "offset"_a = 0,
+           "Fill a writable buffer from the device.");
+}
+
+void bind_window(nb::module_& m) {
+  nb::class_<PythonWindow> window(m, "Window", nb::type_slots(window_slots),
+                                  "A CPU mapping of a range of GPU memory. See isthmus.window().");
+  bind_copies(window);
+  window.def("close", &PythonWindow::close, "Undo the mapping. Closing twice is allowed.")
+      .def(
+          "__enter__", [](nb::object self) { return self; },
+          nb::sig("def __enter__(self) -> Window"))
+      .def(
+          "__exit__", [](PythonWindow& self, const nb::args& /*exception*/) { self.close(); },
+          nb::sig("def __exit__(self, *exception: object) -> None"))
+      .def("__repr__", &PythonWindow::description)
+      .def_prop_ro("nbytes", &PythonWindow::size_bytes)
+      .def_prop_ro("device_pointer", &PythonWindow::device_pointer)
+      .def_prop_ro("read_only", &PythonWindow::read_only, "True if write and post are refused.")
+      .def_prop_ro("backend", &PythonWindow::backend, "\"dmabuf\", \"gdrdrv\" or \"rm\".")
+      .def_prop_ro("instructions", &PythonWindow::instructions,
+                   "What it copies with: \"avx512\", for instance.")
+      .def_prop_ro("is_open", &PythonWindow::is_open)
+      .def_prop_ro("is_alive", &PythonWindow::is_alive,
+                   "False once CUDA has freed the memory, and when the window is closed.");
+}
+
+void bind_report(nb::module_& m) {
+  nb::class_<WindowBackendReport>(m, "WindowBackendReport", "What one backend said.")
+      .def_prop_ro(
+          "backend",
+          [](const WindowBackendReport& report) { return std::string(name_of(report.backend)); })
+      .def_ro("usable", &WindowBackendReport::usable)
+      .def_ro("reason", &WindowBackendReport::reason,
+              "Why not, or what it is: \"driver 580.159.04, tested\".");
+}
+
+}  // namespace
+
+void bind_windows(nb::module_& m) {
+  bind_window(m);
+  bind_report(m);
+  nb::class_<SharedWindows>(m, "Windows", "Opens windows on one driver's devices.")
+      .def(
+          "__init__",
+          [](SharedWindows* self, const isthmus::Driver& driver, std::optional<std::string> backend,
+             std::optional<std::uint64_t> bar1_limit_bytes) {
+            new (self) SharedWindows(Windows(driver, settings_of(backend, bar1_limit_bytes)));
+          },
+          "driver"_a, nb::kw_only(), "backend"_a = nb::none(), "bar1_limit_bytes"_a = nb::none(),
+          "None: what ISTHMUS_WINDOW and ISTHMUS_WINDOW_BAR1_MIB say.")
+      .def("open", &open, "pointer"_a, "size_bytes"_a, nb::kw_only(), "owner"_a.none(),
+           "read_only"_a, "num_threads"_a, "check"_a,
+           "Map device memory; `owner` is kept alive by the window.")
+      .def(
+          "backends",
+          [](const SharedWindows& windows, int device) { return windows->backends(device); },
+          "device"_a, Release(), "Try the backends on one device.")
+      .def(
+          "mapped_bytes",
+          [](const SharedWindows& windows, int device) { return windows->mapped_bytes(device); },
+          "device"_a, Release(), "Bytes of the device's BAR1 that windows map now.")
+      .def(
+          "bar1_limit_bytes",
+          [](const SharedWindows& windows, int device) {
+            return windows->bar1_limit_bytes(device);
+          },
+          "device"_a, Release(), "Most bytes of the device's BAR1 that windows may map at a time.")
+      .def(
+          "take_notices", [](const SharedWindows& windows) { return windows->take_notices(); },
+          "What a user should be told once; empties the list.");
+}

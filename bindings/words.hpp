@@ -1,0 +1,38 @@
+// Python's words for C++ enumerators.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <isthmus/errors.hpp>
+
+#include "measure/samples.hpp"
+
+/// A word of Python's for a C++ enumerator.
+template <typename Value>
+struct Word {
+  const char* word;
+  Value value;
+};
+
+template <typename Value, std::size_t N>
+Value value_of(const Word<Value> (&words)[N], const std::string& word, const char* what) {
+  std::string known;
+  for (const auto& entry : words) {
+    if (word == entry.word) return entry.value;
+    known += (known.empty() ? "" : ", ") + std::string(entry.word);
+  }
+  throw isthmus::UsageError(std::string("unknown ") + what + " '" + word + "': use " + known);
+}
+
+template <typename Value, std::size_t N>
+const char* word_of(const Word<Value> (&words)[N], Value value) {
+  for (const auto& entry : words) {
+    if (value == entry.value) return entry.word;
+  }
+  return "";
+}
+
+inline constexpr Word<isthmus::measure::Direction> kDirections[] = {
+    {"h2d", isthmus::measure::Direction::host_to_device},
+    {"d2h", isthmus::measure::Direction::device_to_host}};

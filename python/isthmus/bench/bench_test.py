@@ -1,0 +1,116 @@
+"""What every test of `isthmus bench` has, whatever it measures."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from isthmus.bench.metrics import EVENT_METRICS, Metric
+
+
+class Direction(StrEnum):
+    """Which way the bytes go."""
+
+    HOST_TO_DEVICE = "h2d"
+    DEVICE_TO_HOST = "d2h"
+
+
+class Residence(StrEnum):
+    """Where a flag or data lie that CPU and GPU both reach."""
+
+    DEVICE = "device"
+    PINNED = "pinned"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variation:
+    """
+    Circumstances of a measurement, beside its size.
+
+    Attributes:
+        num_threads: The most threads that may share one copy.
+        cpu_cache: Whether the host's bytes are in the CPU's caches where they fit.
+        cpu_node: The NUMA node of threads and host memory, seen from the device; None where it
+            doesn't matter.
+        question: Of a round trip, where the flag lies that the CPU sets.
+        answer: Of a round trip, where the flag lies that the kernel sets.
+        data: Of a round trip, where its data lie; None without data.
+    """
+
+    num_threads: int = 1
+    cpu_cache: Literal["warm", "cold"] = "warm"
+    cpu_node: Literal["near", "far"] | None = None
+    question: Residence | None = None
+    answer: Residence | None = None
+    data: Residence | None = None
+
+    @property
+    def words(self) -> str:
+        """What is special here, for people: "cold, 4 threads"; empty if nothing is."""
+        parts = [
+            "cold" if self.cpu_cache == "cold" else "",
+            f"{self.num_threads} threads" if self.num_threads > 1 else "",
+            f"{self.cpu_node} node" if self.cpu_node == "far" else "",
+            f"{self.question} to {self.answer} flag" if self.question else "",
+            f"{self.data} data" if self.data else "",
+        ]
+        return ", ".join(filter(None, parts))
+
+
+PLAIN = Variation()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchTest:
+    """
+    One test.
+
+    Attributes:
+        name: What `-t` takes.
+        about: One line for `--list`.
+        metrics: What it reports, in order.
+        direction: Which way the bytes go; None if both or neither.
+        derived: What is worked out from its results, and others', when all are there.
+    """
+
+    name: str
+    about: str
+    metrics: tuple[Metric, ...]
+    direction: Direction | None
+    derived: tuple[Metric, ...] = ()
+
+    def metrics_in(self, variation: Variation) -> tuple[Metric, ...]:
+        """List the metrics that mean something in these circumstances."""
+        del variation
+        return self.metrics
+
+    def clock(self, metric: Metric) -> Literal["device", "host"]:
+        """Whose clock times a metric."""
+        return "device" if metric in EVENT_METRICS else "host"
+
+    def behind_gate(self, metric: Metric) -> bool:
+        """Whether a metric's copies are all enqueued before the first begins."""
+        del metric
+        return False
+
+    def ends(self, metric: Metric, variation: Variation) -> tuple[str | None, str | None]:
+        """Give the kinds of memory that are read and written; of a round trip, its flags'."""
+        if self.direction is None:
+            question, answer = variation.question, variation.answer
+            return question and question.value, answer and answer.value
+        host = self.host_end(metric)
+        return (host, "device") if self.direction == Direction.HOST_TO_DEVICE else ("device", host)
+
+    def host_end(self, metric: Metric) -> str:
+        """Give the kind of memory at the host's end."""
+        del metric
+        return "pageable"
+
+    @property
+    def source(self) -> str | None:
+        """The kind of memory that is read; None where there is no one kind."""
+        return self.ends(self.metrics[0], PLAIN)[0]
+
+    @property
+    def target(self) -> str | None:
+        """The kind of memory that is written; None where there is no one kind."""
+        return self.ends(self.metrics[0], PLAIN)[1]

@@ -1,0 +1,81 @@
+"""Judges the ways to map GPU memory for the CPU, and how programs for GDRCopy find theirs."""
+
+from pathlib import Path
+
+from isthmus.doctor.check import Check, Status
+from isthmus.doctor.facts import WindowBackend, WindowFacts
+from isthmus.sizes import approximate_size
+
+_OFF = "off"
+_OPEN_THE_DEVICE = "chmod a+rw /dev/gdrdrv (as root), or pass the device into the container"
+_WITHOUT = (
+    "the smallest copies take microseconds through the driver; a driver for CUDA 13.3 (610 or "
+    "newer), GDRCopy's kernel module, or access to /dev/nvidia* with a tested driver brings them "
+    "to tenths: docs/windows.md"
+)
+
+
+def check_windows(facts: WindowFacts) -> Check:
+    """Judge whether one GPU's memory can be mapped, by what, and why not by what else."""
+    name = f"gpu {facts.ordinal} windows"
+    told = {
+        "setting": facts.setting or None,
+        "backends": [
+            {"backend": one.name, "usable": one.usable, "reason": one.reason}
+            for one in facts.backends
+        ],
+        "bar1_limit_bytes": facts.limit_bytes,
+    }
+    if facts.failure is not None:
+        advice = "set ISTHMUS_WINDOW and ISTHMUS_WINDOW_BAR1_MIB to what they may be, or unset them"
+        return Check(
+            name=name, status=Status.PROBLEM, finding=facts.failure, advice=advice, facts=told
+        )
+    status, finding, advice_or_none = _judge(facts)
+    return Check(name=name, status=status, finding=finding, advice=advice_or_none, facts=told)
+
+
+def _judge(facts: WindowFacts) -> tuple[Status, str, str | None]:
+    if facts.setting == _OFF:
+        usable = [one.name for one in facts.backends if one.usable]
+        finding = f"off, by ISTHMUS_WINDOW; would work: {', '.join(usable) or 'none'}"
+        return Status.NOTE, finding, "unset ISTHMUS_WINDOW to use them" if usable else None
+    allowed = [one for one in facts.backends if facts.setting in {"", one.name}]
+    chosen = next((one for one in allowed if one.usable), None)
+    if chosen is None:
+        return Status.NOTE, f"none: {_reasons(facts, allowed)}", _advice(allowed)
+    by = " by ISTHMUS_WINDOW" if facts.setting else ""
+    finding = f"{chosen.name}{by} ({chosen.reason})"
+    if facts.limit_bytes is not None:
+        finding += f", at most {approximate_size(facts.limit_bytes)} at a time"
+    refused = [one for one in facts.backends if not one.usable]
+    return Status.OK, finding + (f"; not {_reasons(facts, refused)}" if refused else ""), None
+
+
+def _reasons(facts: WindowFacts, backends: list[WindowBackend]) -> str:
+    text = ", ".join(f"{one.name} ({one.reason})" for one in backends)
+    only = len(backends) < len(facts.backends) and facts.setting
+    return text + (f"; others aren't tried, by ISTHMUS_WINDOW={facts.setting}" if only else "")
+
+
+def _advice(backends: list[WindowBackend]) -> str:
+    closed = any(one.name == "gdrdrv" and "denied" in one.reason for one in backends)
+    return _OPEN_THE_DEVICE if closed else _WITHOUT
+
+
+def check_gdrapi(library: Path | None) -> Check:
+    """Say how programs written for GDRCopy find the library that serves them through windows."""
+    if library is None:
+        return Check(
+            name="gdrapi",
+            status=Status.NOTE,
+            finding="no libgdrapi.so.2 beside the package",
+            advice="it ships with isthmus: reinstall it",
+        )
+    return Check(
+        name="gdrapi",
+        status=Status.OK,
+        finding=f"{library}, for programs written for GDRCopy",
+        advice=f'export LD_LIBRARY_PATH="{library.parent}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"',
+        facts={"path": str(library)},
+    )

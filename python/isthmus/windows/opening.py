@@ -1,0 +1,166 @@
+"""Opens windows: on the default driver by `window()`, on another, or set up, by `Windows`."""
+
+import threading
+import warnings
+
+from isthmus import _native
+from isthmus.errors import IsthmusWarning
+from isthmus.windows.device_bytes import DeviceBytes
+from isthmus.windows.recognition import device_bytes_of
+
+Window = _native.Window
+WindowBackendReport = _native.WindowBackendReport
+
+
+class Windows:
+    """
+    Opens windows on the devices of one driver. May be used from any thread.
+
+    Mappings are shared by all windows of one `Windows`, and so is the budget of BAR1.
+    """
+
+    def __init__(
+        self,
+        driver_source: str = "",
+        *,
+        backend: str | None = None,
+        bar1_limit_bytes: int | None = None,
+    ) -> None:
+        """
+        Open a driver.
+
+        Args:
+            driver_source: "system", "emulated[:PROFILE]" or a path; "" is $ISTHMUS_DRIVER, or else
+                "system".
+            backend: "dmabuf", "gdrdrv" or "rm" tries only that one, "off" none, "" all; None is
+                $ISTHMUS_WINDOW.
+            bar1_limit_bytes: Most bytes of a GPU's BAR1 that are mapped at a time; 0 is half of it,
+                None is $ISTHMUS_WINDOW_BAR1_MIB.
+
+        Raises:
+            Unavailable: There is no such driver.
+            UsageError: A setting is none of these.
+        """
+        self._driver = _native.Driver.open(driver_source)
+        self._native = _native.Windows(
+            self._driver, backend=backend, bar1_limit_bytes=bar1_limit_bytes
+        )
+        self._waiting = _Waiting(self._driver)
+
+    def open(
+        self,
+        memory: object,
+        size: int | None = None,
+        *,
+        threads: int = 1,
+        check: bool = True,
+        sync: bool = True,
+    ) -> Window:
+        """Open a window, as `isthmus.window` does."""
+        return self._open(memory, size, threads=threads, check=check, sync=sync)
+
+    def _open(
+        self, memory: object, size: int | None, *, threads: int, check: bool, sync: bool
+    ) -> Window:
+        found = device_bytes_of(memory, size, self._waiting.stream_of if sync else None)
+        if sync:
+            self._waiting.wait(found)
+        opened = self._native.open(
+            found.pointer,
+            found.size_bytes,
+            owner=found.owner,
+            read_only=found.read_only,
+            num_threads=threads,
+            check=check,
+        )
+        for notice in self._native.take_notices():
+            warnings.warn(notice, IsthmusWarning, stacklevel=3)
+        return opened
+
+    def backends(self, device: int = 0) -> list[WindowBackendReport]:
+        """Try every backend on a device: `.backend`, `.usable`, and `.reason` of each."""
+        return self._native.backends(device)
+
+    def mapped_bytes(self, device: int = 0) -> int:
+        """Tell how many bytes of the device's BAR1 the windows map now."""
+        return self._native.mapped_bytes(device)
+
+    def bar1_limit_bytes(self, device: int = 0) -> int:
+        """Tell how many bytes of the device's BAR1 may be mapped at a time."""
+        return self._native.bar1_limit_bytes(device)
+
+
+class _Waiting:
+    """Waits until what an array's library has launched on the array is complete."""
+
+    def __init__(self, driver: _native.Driver) -> None:
+        self._driver = driver
+        self._contexts: dict[int, _native.Context] = {}
+        self._streams: dict[int, _native.Stream] = {}
+
+    def stream_of(self, device: int) -> int:
+        """Give a stream that a library can make wait for its work, and that nobody else uses."""
+        if device not in self._streams:
+            self._streams[device] = _native.Stream(self._context(device))
+        return self._streams[device].handle
+
+    def wait(self, found: DeviceBytes) -> None:
+        """Return when the work that the array named is complete."""
+        if found.pending_stream is None:
+            return
+        device = found.pending_device
+        if device is None:
+            device = _native.pointer_device(self._driver, found.pointer)
+        if device is not None:
+            _native.synchronize_stream(self._context(device), found.pending_stream)
+
+    def _context(self, device: int) -> _native.Context:
+        if device not in self._contexts:
+            self._contexts[device] = _native.Context(self._driver, device)
+        return self._contexts[device]
+
+
+_default: Windows | None = None
+_default_lock = threading.Lock()
+
+
+def _default_windows() -> Windows:
+    global _default  # noqa: PLW0603 - opened when it is first needed, for all of the process
+    with _default_lock:
+        if _default is None:
+            _default = Windows()
+        return _default
+
+
+def window(
+    memory: object,
+    size: int | None = None,
+    *,
+    threads: int = 1,
+    check: bool = True,
+    sync: bool = True,
+) -> Window:
+    """
+    Map GPU memory, so that the CPU can write and read it without a copy command.
+
+    The window keeps the array alive until it is closed. It is a context manager:
+    `with isthmus.window(tensor) as w: w.write(b, offset)`. docs/windows.md says who sees what is
+    written when.
+
+    Args:
+        memory: A contiguous array in GPU memory (DLPack or `__cuda_array_interface__`: PyTorch,
+            CuPy, JAX, Numba, RMM), or a device pointer, whose memory the caller keeps alive.
+        size: In bytes, from the start; None is all of an array. A pointer needs it.
+        threads: The most threads that one write or read may use.
+        check: Make sure, on each call, that the memory has not been freed (about 0.1 us); False:
+            the caller promises to close the window first.
+        sync: Wait for the work that the array's library has launched on it; False if there is none,
+            and while a CUDA graph is captured.
+
+    Raises:
+        UsageError: That is no GPU's own memory, was freed, isn't contiguous, or is empty.
+        Unavailable: Windows can't work here; each backend's reason is given. Or BAR1 is used up.
+    """
+    return _default_windows()._open(  # noqa: SLF001 - its own module's
+        memory, size, threads=threads, check=check, sync=sync
+    )

@@ -1,0 +1,60 @@
+"""Recognises what a window may be opened on: an array, by either interface, or a pointer."""
+
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+
+from isthmus.errors import UsageError
+from isthmus.windows.cuda_array import from_cuda_array_interface
+from isthmus.windows.device_bytes import DeviceBytes
+from isthmus.windows.dlpack import DlpackExporter, from_dlpack
+
+_WHAT_IS_NEEDED = (
+    "pass a GPU array (PyTorch, CuPy, JAX, Numba, RMM: DLPack or __cuda_array_interface__), "
+    "or a device pointer and a size"
+)
+
+
+def device_bytes_of(
+    memory: object, size: int | None, stream_of: Callable[[int], int] | None
+) -> DeviceBytes:
+    """
+    Find the bytes of GPU memory that an object means.
+
+    Args:
+        memory: An array, or a device pointer as an integer.
+        size: In bytes, from the start; None is all of an array. A pointer needs it.
+        stream_of: As `from_dlpack` takes it.
+
+    Raises:
+        UsageError: It is no GPU memory, isn't contiguous, or is shorter than `size`.
+    """
+    if isinstance(memory, DlpackExporter):
+        return _first(from_dlpack(memory, stream_of), size)
+    interface = getattr(memory, "__cuda_array_interface__", None)
+    if interface is not None:
+        return _first(from_cuda_array_interface(memory, interface), size)
+    return _at_pointer(memory, size)
+
+
+def _first(found: DeviceBytes, size: int | None) -> DeviceBytes:
+    """Narrow a range to its first bytes."""
+    if size is None:
+        return found
+    if not 0 <= size <= found.size_bytes:
+        raise UsageError(f"a size of {size} bytes was asked for; the array has {found.size_bytes}")
+    return replace(found, size_bytes=size)
+
+
+def _at_pointer(memory: object, size: int | None) -> DeviceBytes:
+    try:
+        pointer = operator.index(memory)  # type: ignore[arg-type]
+    except TypeError:
+        raise UsageError(
+            f"a window can't be opened on a '{type(memory).__name__}'", hint=_WHAT_IS_NEEDED
+        ) from None
+    if size is None:
+        raise UsageError("a window on a pointer needs a size, in bytes")
+    if pointer < 0 or size < 0:
+        raise UsageError(f"pointer {pointer} and size {size}: neither may be negative")
+    return DeviceBytes(pointer=pointer, size_bytes=size)

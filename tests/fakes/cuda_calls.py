@@ -1,0 +1,21 @@
+"""Calls of the emulated driver that the package itself doesn't make."""
+
+import ctypes
+
+
+class Cuda:
+    """The emulated driver's own functions, with the device's context current on this thread."""
+
+    def __init__(self, path: str) -> None:
+        self.library = ctypes.CDLL(path)
+        self._context = ctypes.c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), 0)
+        self.call("cuCtxPushCurrent_v2", self._context)
+
+    def call(self, name: str, *arguments: object) -> None:
+        code = getattr(self.library, name)(*arguments)
+        assert code == 0, f"{name} returned {code}"
+
+    def end(self) -> None:
+        self.call("cuCtxPopCurrent_v2", ctypes.byref(self._context))
+        self.call("cuDevicePrimaryCtxRelease_v2", 0)

@@ -1,0 +1,128 @@
+"""Arrays in device memory as other libraries show them: by DLPack and by CUDA's interface."""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+CUDA = 2
+
+_capsule_new = ctypes.pythonapi.PyCapsule_New
+_capsule_new.restype = ctypes.py_object
+_capsule_new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("num_dimensions", ctypes.c_int32),
+        ("type_code", ctypes.c_uint8),
+        ("item_bits", ctypes.c_uint8),
+        ("item_lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("offset_bytes", ctypes.c_uint64),
+    )
+
+
+class _Unversioned(ctypes.Structure):
+    _fields_ = (
+        ("tensor", _Tensor),
+        ("owner", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+    )
+
+
+class _Versioned(ctypes.Structure):
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("owner", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+class DlpackArray:
+    """
+    Exports device memory by DLPack 1.
+
+    Attributes:
+        streams: What it was asked to let wait, call by call.
+        num_released: Capsules that gave their memory back.
+    """
+
+    def __init__(  # noqa: PLR0913 - one for each thing that DLPack can say
+        self,
+        pointer: int,
+        shape: Sequence[int],
+        *,
+        item_bits: int = 8,
+        strides: Sequence[int] | None = None,
+        device_type: int = CUDA,
+        offset_bytes: int = 0,
+        read_only: bool = False,
+        version: tuple[int, int] = (1, 1),
+    ) -> None:
+        self.streams: list[int | None] = []
+        self.num_released = 0
+        self._version = version
+        self._read_only = read_only
+        self._shape = (ctypes.c_int64 * len(shape))(*shape)
+        self._strides = None if strides is None else (ctypes.c_int64 * len(strides))(*strides)
+        self._tensor = _Tensor(
+            pointer, device_type, 0, len(shape), 1, item_bits, 1, self._shape, None, offset_bytes
+        )
+        if self._strides is not None:
+            self._tensor.strides = ctypes.cast(self._strides, ctypes.POINTER(ctypes.c_int64))
+        self._destructor = _Destructor(self._release)
+        self._kept: list[ctypes.Structure] = []
+        self.on_export: Callable[[int], None] = lambda _stream: None
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._tensor.device_type, 0
+
+    def __dlpack__(
+        self, *, stream: int | None = None, max_version: tuple[int, int] | None = None
+    ) -> object:
+        self.streams.append(stream)
+        self.on_export(stream or 0)
+        if max_version is None:
+            return self._capsule(_Unversioned(self._tensor, None, None), b"dltensor")
+        flags = int(self._read_only)
+        versioned = _Versioned(*self._version, None, None, flags, self._tensor)
+        return self._capsule(versioned, b"dltensor_versioned")
+
+    def _capsule(self, managed: ctypes.Structure, name: bytes) -> object:
+        self._kept.append(managed)
+        self._name = ctypes.c_char_p(name)
+        capsule: object = _capsule_new(
+            ctypes.addressof(managed), self._name, ctypes.cast(self._destructor, ctypes.c_void_p)
+        )
+        return capsule
+
+    def _release(self, _capsule: int) -> None:
+        self.num_released += 1
+
+
+class OldDlpackArray(DlpackArray):
+    """Exports by DLPack from before 1.0, whose functions know no versions."""
+
+    def __dlpack__(self, *, stream: int | None = None) -> object:  # type: ignore[override]
+        return super().__dlpack__(stream=stream)
+
+
+class CudaArray:
+    """Shows device memory by `__cuda_array_interface__`."""
+
+    def __init__(self, pointer: int, shape: Sequence[int], **others: object) -> None:
+        described: dict[str, Any] = {
+            "shape": tuple(shape),
+            "typestr": "|u1",
+            "data": (pointer, False),
+            "version": 3,
+        }
+        self.__cuda_array_interface__ = described | others

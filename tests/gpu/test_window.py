@@ -1,0 +1,363 @@
+"""Windows on a real GPU, against the copies of PyTorch, CuPy and the driver."""
+
+import os
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import isthmus
+from fakes.device_arrays import CudaArray
+from isthmus import _native
+
+pytestmark = pytest.mark.gpu
+
+SIZE = 1 << 20
+
+
+@pytest.fixture(scope="module", autouse=True)
+def backend(driver: _native.Driver) -> str:
+    """Name the backend that works here, or skip with the reason of each."""
+    memory = _native.DeviceMemory(_native.Context(driver, 0), 4096)
+    try:
+        with isthmus.window(memory.pointer, 4096) as window:
+            return window.backend
+    except isthmus.Unavailable as absence:
+        pytest.skip(str(absence))
+
+
+@pytest.fixture
+def torch() -> Any:  # noqa: ANN401 - it need not be installed
+    module = pytest.importorskip("torch")
+    if not module.cuda.is_available():
+        pytest.skip("this PyTorch sees no GPU")
+    return module
+
+
+@pytest.fixture
+def cupy() -> Iterator[Any]:
+    module = pytest.importorskip("cupy")
+    yield module
+    module.cuda.set_allocator(module.get_default_memory_pool().malloc)
+
+
+@pytest.fixture
+def memory(driver: _native.Driver) -> _native.DeviceMemory:
+    return _native.DeviceMemory(_native.Context(driver, 0), SIZE)
+
+
+def random_bytes(count: int, seed: int = 0) -> bytes:
+    return random.Random(seed).randbytes(count)  # noqa: S311 - reproducible on purpose
+
+
+# --- against the driver's copies ----------------------------------------------------------------
+
+
+def test_ten_thousand_random_writes_and_reads_agree_with_the_drivers_copies(
+    memory: _native.DeviceMemory,
+) -> None:
+    chance = random.Random(1)  # noqa: S311 - reproducible on purpose
+    model = bytearray(random_bytes(SIZE))
+    memory.write(model)
+    with isthmus.window(memory.pointer, SIZE) as window:
+        for step in range(10_000):
+            offset = chance.randrange(SIZE)
+            size = min(chance.choice([1, 3, 4, 8, 63, 64, 65, 1000, 4096, 70_000]), SIZE - offset)
+            data = chance.randbytes(size)
+            window.write(data, offset)
+            model[offset : offset + size] = data
+            if step % 100 == 0:
+                start = chance.randrange(SIZE)
+                assert window.read(min(5000, SIZE - start), start) == model[start : start + 5000]
+    assert memory.read() == model
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_long_copies_by_several_threads_arrive_whole(
+    memory: _native.DeviceMemory, threads: int
+) -> None:
+    data = random_bytes(SIZE - 5, threads)
+    with isthmus.window(memory.pointer, SIZE, threads=threads) as window:
+        window.write(data, 3)
+        assert memory.read(len(data), 3) == data
+        assert window.read(len(data), 3) == data
+
+
+def test_a_thread_that_never_used_cuda_can_open_and_use_a_window(
+    memory: _native.DeviceMemory,
+) -> None:
+    failures: list[Exception] = []
+
+    def use() -> None:
+        try:
+            with isthmus.window(memory.pointer, SIZE) as window:
+                window.write(b"from a thread", 7)
+        except isthmus.Error as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    assert failures == []
+    assert memory.read(13, 7) == b"from a thread"
+
+
+def test_freed_memory_is_noticed_and_its_address_shows_the_next_buffer(
+    driver: _native.Driver, memory: _native.DeviceMemory
+) -> None:
+    pointer = memory.pointer
+    with isthmus.window(pointer, SIZE) as window:
+        memory.write(b"the first")
+        memory.free()
+        assert not window.is_alive
+        with pytest.raises(isthmus.UsageError, match="freed"):
+            window.write(b"x")
+        following = _native.DeviceMemory(_native.Context(driver, 0), SIZE)
+        following.write(b"the second")
+        with isthmus.window(following.pointer, SIZE) as another:
+            assert another.read(10) == b"the second"
+        if following.pointer == pointer:
+            assert not window.is_alive
+
+
+def test_opening_and_closing_leaves_no_descriptor_and_no_mapping(
+    driver: _native.Driver,
+) -> None:
+    windows = isthmus.Windows()
+    context = _native.Context(driver, 0)
+
+    def cycle() -> None:
+        memory = _native.DeviceMemory(context, 65536)
+        windows.open(memory.pointer, 65536).close()
+        memory.free()
+
+    cycle()
+    descriptors = Path("/proc/self/fd")
+    before = len(list(descriptors.iterdir()))
+    for _ in range(300):
+        cycle()
+    assert len(list(descriptors.iterdir())) == before
+    assert windows.mapped_bytes() == 0
+
+
+# --- PyTorch ------------------------------------------------------------------------------------
+
+
+def on_the_host(tensor: Any) -> bytes:  # noqa: ANN401
+    """Copy a tensor's bytes as PyTorch does."""
+    flat = tensor.contiguous().view(-1)
+    return bytes(flat.view(dtype=__import__("torch").uint8).cpu().numpy().tobytes())
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "bfloat16", "bool"])
+def test_a_tensor_of_any_type_is_written_and_read(torch: Any, dtype: str) -> None:  # noqa: ANN401
+    tensor = torch.zeros(999, dtype=getattr(torch, dtype), device="cuda")
+    data = bytes(999) if dtype == "bool" else random_bytes(999)
+    with isthmus.window(tensor) as window:
+        assert window.nbytes == tensor.numel() * tensor.element_size()
+        window.write(data)
+        assert on_the_host(tensor)[:999] == data
+        tensor.fill_(1)
+        torch.cuda.synchronize()
+        assert window.read() == on_the_host(tensor)
+
+
+def test_a_part_of_a_tensor_at_an_odd_place_is_only_that_part(torch: Any) -> None:  # noqa: ANN401
+    tensor = torch.zeros(100_003, dtype=torch.uint8, device="cuda")
+    model = bytearray(len(tensor))
+    chance = random.Random(2)  # noqa: S311 - reproducible on purpose
+    for _ in range(200):
+        first = chance.randrange(len(tensor) - 1)
+        last = chance.randrange(first + 1, len(tensor))
+        data = chance.randbytes(last - first)
+        with isthmus.window(tensor[first:last]) as window:
+            assert window.nbytes == last - first
+            window.write(data)
+        model[first:last] = data
+    assert on_the_host(tensor) == model
+
+
+def test_work_that_pytorch_has_launched_is_waited_for(torch: Any) -> None:  # noqa: ANN401
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        tensor = torch.zeros(SIZE, dtype=torch.uint8, device="cuda")
+        torch.cuda._sleep(50_000_000)  # noqa: SLF001 - the only busy kernel that PyTorch has
+        tensor.fill_(7)
+        with isthmus.window(tensor) as window:
+            assert window.read(16, SIZE - 16) == b"\7" * 16
+
+
+def test_tensors_with_gaps_and_tensors_of_the_cpu_are_refused(torch: Any) -> None:  # noqa: ANN401
+    square = torch.zeros(8, 8, device="cuda")
+    for view in (square[:, :4], square.t(), square[::2]):
+        with pytest.raises(isthmus.UsageError, match="not contiguous"):
+            isthmus.window(view)
+    pinned = torch.zeros(64).pin_memory()
+    for tensor in (torch.zeros(4), pinned):
+        with pytest.raises(isthmus.UsageError, match=r"CPU's memory|pinned host"):
+            isthmus.window(tensor)
+    with pytest.raises(isthmus.UsageError, match="host memory"):
+        isthmus.window(pinned.data_ptr(), 256)
+    with pytest.raises(isthmus.UsageError, match="at least one byte"):
+        isthmus.window(square[:0])
+
+
+def test_pytorch_does_not_give_the_memory_away_while_a_window_is_open(
+    torch: Any,  # noqa: ANN401
+) -> None:
+    tensor = torch.zeros(SIZE, dtype=torch.uint8, device="cuda")
+    pointer = tensor.data_ptr()
+    window = isthmus.window(tensor)
+    del tensor
+    others = [torch.empty(SIZE, dtype=torch.uint8, device="cuda") for _ in range(50)]
+    assert pointer not in {other.data_ptr() for other in others}
+    window.write(b"still ours")
+    held = torch.cuda.memory_allocated()
+    window.close()
+    assert torch.cuda.memory_allocated() < held
+
+
+def test_a_kernel_launched_after_a_write_reads_the_new_bytes(torch: Any) -> None:  # noqa: ANN401
+    tensor = torch.zeros(1000, dtype=torch.int32, device="cuda")
+    with isthmus.window(tensor) as window:
+        for value in range(1, 200):
+            window.write(value.to_bytes(4, "little") * 1000)
+            assert int(tensor.sum()) == 1000 * value
+
+
+def test_a_window_may_be_opened_while_a_graph_is_captured(torch: Any) -> None:  # noqa: ANN401
+    tensor = torch.zeros(SIZE, dtype=torch.uint8, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        tensor += 1
+        window = isthmus.window(tensor, sync=False)
+    window.write(b"\5" * 100)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert window.read(101) == b"\6" * 100 + b"\1"
+    window.close()
+
+
+_EXPANDABLE = """
+import torch, isthmus
+tensor = torch.arange(3 << 20, dtype=torch.int32, device="cuda")
+try:
+    with isthmus.window(tensor[5:]) as window:
+        window.write((-1).to_bytes(4, "little", signed=True), window.nbytes - 4)
+        assert window.read(4) == (5).to_bytes(4, "little")
+        assert int(tensor[-1]) == -1
+        print("works", window.backend)
+except isthmus.Unavailable as absence:
+    print("unavailable", absence)
+"""
+
+
+def test_expandable_segments_work_or_are_unavailable_with_a_reason(
+    torch: Any,  # noqa: ANN401
+    record_property: Any,  # noqa: ANN401
+) -> None:
+    del torch
+    setting = "expandable_segments:True"
+    done = subprocess.run(
+        [sys.executable, "-c", _EXPANDABLE],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env=os.environ | {"PYTORCH_CUDA_ALLOC_CONF": setting, "PYTORCH_ALLOC_CONF": setting},
+    )
+    record_property("expandable_segments", done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(("works", "unavailable"))
+
+
+# --- CuPy, and objects like Numba's --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pool", ["default pool", "no pool", "stream-ordered"])
+def test_a_cupy_array_of_any_allocator_is_mapped_or_unavailable(
+    cupy: Any,  # noqa: ANN401
+    pool: str,
+    record_property: Any,  # noqa: ANN401
+) -> None:
+    allocators = {
+        "default pool": cupy.get_default_memory_pool().malloc,
+        "no pool": cupy.cuda.memory._malloc,  # noqa: SLF001 - cudaMalloc, as CuPy names it
+        "stream-ordered": cupy.cuda.malloc_async,
+    }
+    cupy.cuda.set_allocator(allocators[pool])
+    array = cupy.zeros(10_001, cupy.uint8)
+    data = random_bytes(9_000)
+    if pool == "stream-ordered":
+        try:
+            isthmus.window(array).close()
+        except isthmus.Unavailable as absence:
+            record_property(pool, str(absence))
+            return
+    with isthmus.window(array[1:]) as window:
+        window.write(data, 17)
+        assert cupy.asnumpy(array).tobytes() == bytes(18) + data + bytes(983)
+        array += 1
+        cupy.cuda.get_current_stream().synchronize()
+        assert window.read() == cupy.asnumpy(array)[1:].tobytes()
+
+
+def test_managed_memory_is_refused(cupy: Any) -> None:  # noqa: ANN401
+    cupy.cuda.set_allocator(cupy.cuda.malloc_managed)
+    array = cupy.zeros(100)
+    with pytest.raises(isthmus.UsageError, match="managed"):
+        isthmus.window(array)
+    with pytest.raises(isthmus.UsageError, match="managed"):
+        isthmus.window(array.data.ptr, 100)
+
+
+@pytest.mark.parametrize("stream", [None, 1, 2])
+def test_an_object_with_cudas_interface_is_mapped(
+    memory: _native.DeviceMemory, stream: int | None
+) -> None:
+    with isthmus.window(CudaArray(memory.pointer + 1, (3, 5), stream=stream)) as window:
+        window.write(b"fifteen letters")
+    assert memory.read(15, 1) == b"fifteen letters"
+
+
+# --- what a user asks of the machine -------------------------------------------------------------
+
+
+def test_windows_can_be_switched_off(memory: _native.DeviceMemory) -> None:
+    with pytest.raises(isthmus.Unavailable, match="ISTHMUS_WINDOW"):
+        isthmus.Windows(backend="off").open(memory.pointer, SIZE)
+
+
+def test_every_backend_says_whether_it_works(backend: str) -> None:
+    reports = {report.backend: report for report in isthmus.Windows().backends()}
+    assert reports[backend].usable
+    assert all(report.reason for report in reports.values())
+
+
+def test_a_forked_child_may_not_use_the_window() -> None:
+    code = """
+import os, warnings
+import isthmus
+from isthmus import _native
+warnings.simplefilter("ignore")  # of a fork beside threads
+memory = _native.DeviceMemory(_native.Context(_native.Driver.open(), 0), 4096)
+window = isthmus.window(memory.pointer, 4096)
+window.write(b"parent")
+if os.fork() == 0:
+    try:
+        window.write(b"child!")
+    except isthmus.UsageError:
+        window.close()
+        os._exit(0)
+    os._exit(1)
+print(os.waitstatus_to_exitcode(os.wait()[1]), window.read(6))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.stdout, done.stderr) == ("0 b'parent'\n", "")

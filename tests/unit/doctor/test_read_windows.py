@@ -1,0 +1,37 @@
+from dataclasses import replace
+from types import SimpleNamespace
+
+from isthmus.doctor.read_driver import OpenDriver, open_driver
+from isthmus.doctor.read_windows import read_windows
+from isthmus.doctor.sources import Sources
+from isthmus.errors import UsageError
+
+
+def opened(sources: Sources) -> OpenDriver:
+    driver = open_driver(sources, "")
+    assert isinstance(driver, OpenDriver)
+    return driver
+
+
+def test_every_backend_is_asked_on_the_device(sources: Sources, native: SimpleNamespace) -> None:
+    native.real.num_devices = 2
+    facts = read_windows(sources, opened(sources), 1)
+    assert [one.name for one in facts.backends] == ["dmabuf", "gdrdrv", "rm"]
+    assert [one.usable for one in facts.backends] == [False, True, True]
+    assert (facts.ordinal, facts.limit_bytes, facts.failure) == (1, 128 << 30, None)
+
+
+def test_the_environments_choice_is_told(sources: Sources) -> None:
+    chosen = replace(sources, environment={"ISTHMUS_WINDOW": "rm"})
+    assert read_windows(chosen, opened(chosen), 0).setting == "rm"
+    assert read_windows(sources, opened(sources), 0).setting == ""
+
+
+def test_a_setting_that_is_refused_is_a_failure(sources: Sources, native: SimpleNamespace) -> None:
+    def refuse(_driver: object) -> None:
+        raise UsageError("ISTHMUS_WINDOW is 'telepathy'")
+
+    native.Windows = refuse
+    facts = read_windows(sources, opened(sources), 0)
+    assert facts.failure == "ISTHMUS_WINDOW is 'telepathy'"
+    assert list(facts.backends) == []
