@@ -1,5 +1,6 @@
 // What `isthmus bench` can't tell about windows, as JSON: each way of copying by itself, what a
-// look at the buffer costs, and gdr_copy_to_mapping of any libgdrapi.so.2 beside Window::write.
+// look at the buffer costs, what the CPU it runs on changes, and gdr_copy_to_mapping of any
+// libgdrapi.so.2 beside Window::write.
 //
 //   window_details [LIBGDRAPI]
 //
@@ -23,6 +24,7 @@
 #include <isthmus/window.hpp>
 
 #include "device/buffers.hpp"
+#include "host/affinity.hpp"
 #include "host/copy_instructions.hpp"
 #include "host/pattern.hpp"
 #include "window/streaming_copy.hpp"
@@ -261,13 +263,36 @@ std::vector<Row> beside_gdrapi(Bench& bench, const char* path) {
   return rows;
 }
 
+/// The same from each CPU: how far a core is from the root of the GPU's link is in every figure.
+std::vector<Row> by_cpu(Bench& bench) {
+  std::vector<Row> rows;
+  const std::vector<int> all = isthmus::host::allowed_cpus();
+  Window& window = bench.window();
+  for (const int cpu : all) {
+    if (!isthmus::host::allow_cpus({cpu})) continue;
+    const auto small = medians({bench.write(window, 4), bench.write(window, 4096)}, 4096, 1000);
+    const auto large = medians({bench.write(window, 1 << 20)}, 1 << 20, 1);
+    const auto reads = medians({bench.read(window, 64), bench.read(window, 1024)}, 1024, 4);
+    rows.emplace_back()
+        .add("cpu", static_cast<std::size_t>(cpu))
+        .add("write_4_s", small[0])
+        .add("write_4096_s", small[1])
+        .add("write_1048576_s", large[0])
+        .add("read_64_s", reads[0])
+        .add("read_1024_s", reads[1]);
+  }
+  isthmus::host::allow_cpus(all);
+  return rows;
+}
+
 void run(const char* gdrapi_path) {
   Bench bench;
   std::cout << "{\n  \"emulated\": " << (bench.driver().emulated() ? "true" : "false")
             << ",\n  \"backend\": \"" << isthmus::name_of(bench.window().backend())
             << "\",\n  \"window_instructions\": \"" << bench.window().instructions()
             << "\",\n  \"instructions\": " << list(instructions(bench))
-            << ",\n  \"buffer_checks\": " << list(checks(bench));
+            << ",\n  \"buffer_checks\": " << list(checks(bench))
+            << ",\n  \"by_cpu\": " << list(by_cpu(bench));
   if (gdrapi_path != nullptr) {
     std::cout << ",\n  \"gdrapi\": " << list(beside_gdrapi(bench, gdrapi_path));
   }

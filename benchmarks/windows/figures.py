@@ -46,6 +46,10 @@ class Run:
             if row["bytes"] <= 4 * KIB
         ]
 
+    def by_cpu(self, member: str) -> list[float]:
+        """List one figure of window_details for each CPU."""
+        return [row[member] for row in self._details.get("by_cpu", [])]
+
 
 def figures(run: Run) -> list[tuple[str, str, str]]:
     """Give each figure, its goal, and what was measured."""
@@ -61,6 +65,11 @@ def figures(run: Run) -> list[tuple[str, str, str]]:
         ("write 64 KiB, threads", "<= 2.5 us", us(min, at("write", "fenced", bytes=64 * KIB))),
         ("write, 1 thread", ">= 20 GB/s", gb(at("bandwidth_write", "bandwidth", num_threads=1))),
         ("write, threads", ">= 34 GB/s", gb(at("bandwidth_write", "bandwidth"))),
+        ("write 4 B, fenced, by CPU", "<= 0.12 us", spread(run.by_cpu("write_4_s"))),
+        ("write 4 KiB, fenced, by CPU", "<= 0.28 us", spread(run.by_cpu("write_4096_s"))),
+        ("write 1 MiB, by CPU", "<= 52.4 us", spread(run.by_cpu("write_1048576_s"))),
+        ("read 64 B, by CPU", "<= 1.05 us", spread(run.by_cpu("read_64_s"))),
+        ("read 1 KiB, by CPU", "<= 1.05 us", spread(run.by_cpu("read_1024_s"))),
         ("read <= 1 KiB", "<= 1.05 us", us(max, up_to_1k)),
         ("read 4 KiB", "<= 2.4 us", us(min, at("read", "complete", bytes=4 * KIB))),
         ("read 64 KiB", "<= 12 us", us(min, at("read", "complete", bytes=64 * KIB))),
@@ -90,6 +99,11 @@ def one(at: Callable[..., list[float]], test: str, metric: str, size_bytes: int)
 def us(choose: Callable[[list[float]], float], seconds: list[float]) -> str:
     """Write the chosen time in microseconds."""
     return f"{choose(seconds) / US:.4g} us" if seconds else "-"
+
+
+def spread(seconds: list[float]) -> str:
+    """Write the least and the most in microseconds."""
+    return f"{min(seconds) / US:.4g} to {max(seconds) / US:.4g} us" if seconds else "-"
 
 
 def ns(values: list[float]) -> str:

@@ -12,6 +12,7 @@
 #include "memory_objects.hpp"
 #include "profiles.hpp"
 #include "scheduler.hpp"
+#include "stream_capture.hpp"
 #include "virtual_memory.hpp"
 
 namespace isthmus::emulator {
@@ -45,6 +46,7 @@ struct Machine {
   HandleTable<CUfunction, Function> functions;
   MemoryObjects objects;
   VirtualMemory virtual_memory;
+  std::vector<StreamCapture> captures;
   std::uint64_t num_streams_made = 0;
 };
 

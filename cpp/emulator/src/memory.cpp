@@ -50,7 +50,8 @@ Range allocate_block(Device& device, std::size_t size_bytes) {
 }
 
 Range allocate(Context& context, std::size_t size_bytes) {
-  const Lock lock = lock_machine();
+  Lock lock = lock_machine();
+  require_no_capture(lock);
   Device& device = device_of(context);
   Range range{.size_bytes = size_bytes};
   if (size_bytes <= kMostSharedBytes) {
@@ -168,6 +169,7 @@ CUresult CUDAAPI cuMemFree(CUdeviceptr address) {
     current_context();
     if (address == 0) return CUDA_SUCCESS;
     Lock lock = lock_machine();
+    require_no_capture(lock);
     const std::optional<Range> range = remove_allocation(lock, address);
     if (!range) throw Refusal{CUDA_ERROR_INVALID_VALUE};
     drain(lock, *range->context);

@@ -39,8 +39,15 @@ bool is_mapped(std::uintptr_t address, std::size_t size_bytes) {
                  residency.data()) == 0;
 }
 
-void release(RangeKind kind, const void* host, CUresult unknown) {
+/// A lock of the machine while no capture forbids what is about to happen.
+Lock lock_uncaptured_machine() {
   Lock lock = lock_machine();
+  require_no_capture(lock);
+  return lock;
+}
+
+void release(RangeKind kind, const void* host, CUresult unknown) {
+  Lock lock = lock_uncaptured_machine();
   const std::optional<Range> range = machine().addresses.remove(address_of(host), kind);
   if (!range) {
     // An address inside a range, but not its first, is another mistake to a real driver (580.159).
@@ -66,6 +73,7 @@ CUresult CUDAAPI cuMemHostAlloc(void** host, std::size_t size_bytes, unsigned in
     require(host != nullptr && (flags & ~kAllocFlags) == 0);
     *host = nullptr;
     if (size_bytes == 0) return CUDA_SUCCESS;
+    lock_uncaptured_machine().unlock();
     Range range{.kind = RangeKind::pinned, .size_bytes = size_bytes, .context = &context};
     range.device = context.ordinal;
     range.mapped_bytes = whole_pages(size_bytes);

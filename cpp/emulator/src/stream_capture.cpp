@@ -1,24 +1,109 @@
-// cuThreadExchangeStreamCaptureMode: remembered, though no stream is ever captured here.
+// cuStreamBeginCapture, cuStreamEndCapture, cuThreadExchangeStreamCaptureMode, cuGraphDestroy.
+#include "stream_capture.hpp"
+
+#include <algorithm>
+
 #include "call.hpp"
+#include "context.hpp"
 #include "machine.hpp"
 
 namespace isthmus::emulator {
 namespace {
 
-thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+bool is_mode(CUstreamCaptureMode mode) {
+  return mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && mode <= CU_STREAM_CAPTURE_MODE_RELAXED;
+}
+
+bool forbids(const StreamCapture& capture) {
+  if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
+  if (capture.thread == std::this_thread::get_id()) {
+    return capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+  }
+  return thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+         capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+/// All graphs are empty, and this one.
+CUgraph empty_graph() {
+  static char graph;
+  return reinterpret_cast<CUgraph>(&graph);
+}
 
 }  // namespace
+
+void require_no_capture(Lock& lock) {
+  (void)lock;
+  bool forbidden = false;
+  for (StreamCapture& capture : machine().captures) {
+    if (!forbids(capture)) continue;
+    capture.invalidated = true;
+    forbidden = true;
+  }
+  require(!forbidden, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+void require_not_captured(Lock& lock, const StreamPtr& stream) {
+  (void)lock;
+  const bool captured = std::ranges::count(machine().captures, stream, &StreamCapture::stream) > 0;
+  require(!captured, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
 
 }  // namespace isthmus::emulator
 
 using namespace isthmus::emulator;
 
-extern "C" CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  return Call("cuThreadExchangeStreamCaptureMode")([&] {
-    require(machine().initialised, CUDA_ERROR_NOT_INITIALIZED);
-    require(mode != nullptr && *mode >= CU_STREAM_CAPTURE_MODE_GLOBAL &&
-            *mode <= CU_STREAM_CAPTURE_MODE_RELAXED);
-    std::swap(*mode, capture_mode);
+extern "C" {
+
+CUresult CUDAAPI cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode) {
+  return Call("cuStreamBeginCapture")([&] {
+    Context& context = current_context();
+    require(is_mode(mode));
+    Lock lock = lock_machine();
+    const StreamPtr stream = find_stream(lock, context, handle);
+    require(stream != context.default_stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    require_not_captured(lock, stream);
+    machine().captures.push_back({stream, mode, std::this_thread::get_id()});
     return CUDA_SUCCESS;
   });
 }
+
+CUresult CUDAAPI cuStreamEndCapture(CUstream handle, CUgraph* graph) {
+  return Call("cuStreamEndCapture")([&] {
+    Context& context = current_context();
+    require(graph != nullptr);
+    *graph = nullptr;
+    Lock lock = lock_machine();
+    const StreamPtr stream = find_stream(lock, context, handle);
+    auto& captures = machine().captures;
+    const auto found = std::ranges::find(captures, stream, &StreamCapture::stream);
+    require(found != captures.end(), CUDA_ERROR_ILLEGAL_STATE);
+    const bool own = found->thread == std::this_thread::get_id() ||
+                     found->mode == CU_STREAM_CAPTURE_MODE_RELAXED;
+    require(own, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    const bool invalidated = found->invalidated;
+    captures.erase(found);
+    require(!invalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    *graph = empty_graph();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuGraphDestroy(CUgraph graph) {
+  return Call("cuGraphDestroy")([&] {
+    require(graph == empty_graph());
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  return Call("cuThreadExchangeStreamCaptureMode")([&] {
+    require(machine().initialised, CUDA_ERROR_NOT_INITIALIZED);
+    require(mode != nullptr && is_mode(*mode));
+    std::swap(*mode, thread_mode);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"

@@ -36,6 +36,7 @@ std::vector<OperationPtr> unfinished(Lock& lock, const Stream& stream) {
 
 void enqueue(Lock& lock, const StreamPtr& stream, const OperationPtr& operation,
              const OperationPtr& also_after, Worker worker) {
+  require_not_captured(lock, stream);
   std::vector<OperationPtr> after = unfinished(lock, *stream);
   if (!is_default(*stream) && stream->blocking) {
     after.push_back(stream->context->default_stream->last);

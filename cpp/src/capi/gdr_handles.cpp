@@ -104,7 +104,7 @@ int gdr_report_exception(const char* call) noexcept {
   try {
     throw;
   } catch (const GdrRefusal& refusal) {
-    return log_refusal(call, refusal.code(), refusal.message().c_str());
+    return log_refusal(call, refusal.code(), refusal.what());
   } catch (const UsageError& failure) {
     return log_refusal(call, EINVAL, failure.what());
   } catch (const Unavailable& failure) {
@@ -118,10 +118,6 @@ int gdr_report_exception(const char* call) noexcept {
   } catch (...) {
     return log_refusal(call, EIO, "an exception of an unknown kind");
   }
-}
-
-void gdr_require(const void* pointer, const char* what) {
-  if (pointer == nullptr) throw GdrRefusal(EINVAL, std::string(what) + " is a null pointer");
 }
 
 }  // namespace isthmus::capi

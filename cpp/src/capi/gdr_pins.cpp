@@ -24,21 +24,22 @@ void require_windows() {
 void require_pinnable(unsigned long address, std::size_t size_bytes, std::uint32_t flags) {
   if (address == 0) throw GdrRefusal(EINVAL, "the device address is a null pointer");
   if (size_bytes == 0) throw GdrRefusal(EINVAL, "0 bytes can't be pinned");
-  if ((flags & ~static_cast<std::uint32_t>(GDR_PIN_FLAG_FORCE_PCIE)) != 0)
+  if (flags > GDR_PIN_FLAG_FORCE_PCIE)
     throw GdrRefusal(EINVAL, "unknown flags: " + std::to_string(flags));
 }
 
 GdrPin pinned(gdr_t owner, std::uintptr_t address, std::size_t size_bytes) {
   const WindowOptions options{
-      .num_threads = 1, .check = BufferCheck::on_opening, .page_bytes = GPU_PAGE_SIZE};
+      .num_threads = 1, .check = BufferCheck::on_opening, .page_bytes = kGdrPageBytes};
   GdrPin pin;
   pin.window = default_windows().open(address, size_bytes, options);
   pin.copy = &window::best_streaming_copy();
   pin.process = window::process_generation();
   pin.owner = owner;
   pin.address = address;
-  pin.first_page = address & GPU_PAGE_MASK;
-  pin.page_bytes = ((address + size_bytes + GPU_PAGE_OFFSET) & GPU_PAGE_MASK) - pin.first_page;
+  pin.first_page = address / kGdrPageBytes * kGdrPageBytes;
+  const std::uintptr_t bytes_from_first_page = address - pin.first_page + size_bytes;
+  pin.page_bytes = (bytes_from_first_page + kGdrPageBytes - 1) / kGdrPageBytes * kGdrPageBytes;
   pin.data = pin.window->data() - (address - pin.first_page);
   return pin;
 }

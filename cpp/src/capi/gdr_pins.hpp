@@ -1,11 +1,13 @@
 // What gdr_t and gdr_mh_t stand for.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -24,6 +26,9 @@ struct gdr {            // NOLINT(readability-identifier-naming): GDRCopy's name
 };
 
 namespace isthmus::capi {
+
+/// GPU_PAGE_SIZE, as a number to reckon with.
+inline constexpr std::uintptr_t kGdrPageBytes = 65536;
 
 /// A pinned buffer; gdr_mh_t holds its address. Its memory is kept for the next pin when it is
 /// unpinned, so that a handle used too late is found to be unmapped, and no crash.
@@ -52,15 +57,13 @@ struct GdrPin {
 };
 
 /// Refuses a call of GDRCopy's.
-class GdrRefusal {
+class GdrRefusal : public std::runtime_error {
 public:
-  GdrRefusal(int code, std::string message) : code_(code), message_(std::move(message)) {}
+  GdrRefusal(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
   int code() const noexcept { return code_; }
-  const std::string& message() const noexcept { return message_; }
 
 private:
   int code_;  ///< the errno code that the call returns
-  std::string message_;
 };
 
 /// The open handles of this process and their pins. May be used from any thread.
@@ -99,16 +102,13 @@ private:
   std::vector<GdrPin*> unused_;
 };
 
+/// Logs the exception that is being handled. Returns its errno code.
+int gdr_report_exception(const char* call) noexcept;
+
 /// Runs `body`, which throws to refuse, and turns that into what a call of GDRCopy's returns and
 /// logs.
 ///
 /// call        the function's name, for the log
-template <typename Body>
-int gdr_guarded(const char* call, Body&& body) noexcept;
-
-/// Logs the exception that is being handled. Returns its errno code.
-int gdr_report_exception(const char* call) noexcept;
-
 template <typename Body>
 int gdr_guarded(const char* call, Body&& body) noexcept {
   try {
@@ -120,6 +120,9 @@ int gdr_guarded(const char* call, Body&& body) noexcept {
 }
 
 /// Throws      GdrRefusal(EINVAL) that names what is null.
-void gdr_require(const void* pointer, const char* what);
+template <typename Pointee>
+void gdr_require(Pointee* pointer, const char* what) {
+  if (pointer == nullptr) throw GdrRefusal(EINVAL, std::string(what) + " is a null pointer");
+}
 
 }  // namespace isthmus::capi

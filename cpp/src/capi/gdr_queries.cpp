@@ -10,7 +10,10 @@ namespace {
 
 // Pages that GDRCopy's own module maps may go when CUDA frees the buffer. Which backend it will be
 // is known with the first pin only, so: no promise where the module is open to this process.
-bool mappings_persist() { return access("/dev/gdrdrv", R_OK | W_OK) != 0; }
+bool mappings_persist() {
+  const char* const kernel_module = "/dev/gdrdrv";
+  return access(kernel_module, R_OK) != 0 || access(kernel_module, W_OK) != 0;
+}
 
 /// gdr_info_v2 without its last member: what gdr_get_info filled before GDRCopy 2.4.
 struct InfoV1 {
@@ -27,7 +30,7 @@ template <typename Info>
 void describe(const GdrPin& pin, Info& info) {
   info.va = pin.first_page;
   info.mapped_size = pin.page_bytes;
-  info.page_size = GPU_PAGE_SIZE;
+  info.page_size = kGdrPageBytes;
   info.tm_cycles = 0;
   info.cycles_per_ms = 0;
   info.mapped = pin.is_mapped() ? 1 : 0;

@@ -84,13 +84,27 @@ bool is_mapping(const Driver& driver, std::uintptr_t pointer) {
   return true;
 }
 
+// A device whose primary context exists already: making one costs hundreds of MiB of its memory.
+int device_in_use(const Driver& driver) {
+  const int num_devices = driver.has(symbol::primary_ctx_get_state) ? driver.device_count() : 0;
+  for (int ordinal = 0; ordinal < num_devices; ++ordinal) {
+    CUdevice device = 0;
+    unsigned flags = 0;
+    int active = 0;
+    driver.call(symbol::device_get)(&device, ordinal);
+    driver.call(symbol::primary_ctx_get_state)(device, &flags, &active);
+    if (active != 0) return ordinal;
+  }
+  return 0;
+}
+
 }  // namespace
 
 AnyContext::AnyContext(const Driver& driver) {
   CUcontext current = nullptr;
   driver.call(symbol::ctx_get_current)(&current);
   if (current != nullptr) return;
-  context_.emplace(Context::retain(driver, 0));
+  context_.emplace(Context::retain(driver, device_in_use(driver)));
   current_.emplace(*context_);
 }
 

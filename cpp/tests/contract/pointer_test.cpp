@@ -176,6 +176,36 @@ TEST_F(ExportedRange, MustBeWholePages) {
       CUDA_ERROR_INVALID_VALUE);
 }
 
+class Capture : public MachineUnderTest {
+protected:
+  CUresult end(CUstream captured) {
+    CUgraph graph = nullptr;
+    const CUresult result = driver().raw(symbol::stream_end_capture)(captured, &graph);
+    if (graph != nullptr) driver().call(symbol::graph_destroy)(graph);
+    return result;
+  }
+};
+
+TEST_F(Capture, ForbidsAllocatingMemory) {
+  const CUstream captured = stream();
+  driver().call(symbol::stream_begin_capture)(captured, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  CUdeviceptr device = 0;
+  EXPECT_EQ(driver().raw(symbol::mem_alloc)(&device, kMiB), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(end(captured), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+TEST_F(Capture, AllowsItToARelaxedThread) {
+  const CUstream captured = stream();
+  driver().call(symbol::stream_begin_capture)(captured, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  driver().call(symbol::thread_exchange_stream_capture_mode)(&mode);
+  CUdeviceptr device = 0;
+  EXPECT_EQ(driver().raw(symbol::mem_alloc)(&device, kMiB), CUDA_SUCCESS);
+  driver().call(symbol::thread_exchange_stream_capture_mode)(&mode);
+  EXPECT_EQ(end(captured), CUDA_SUCCESS);
+  EXPECT_EQ(driver().raw(symbol::mem_free)(device), CUDA_SUCCESS);
+}
+
 TEST(CaptureMode, IsEachThreadsOwnAndIsExchanged) {
   const Driver driver = Driver::open();
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;

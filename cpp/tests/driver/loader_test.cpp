@@ -49,6 +49,12 @@ TEST(Loader, NeedsADriverWhereThereIsNoLibrary) {
   EXPECT_TRUE(contains(error->needs(), "12.2"));
 }
 
+TEST(Loader, FindsALibraryWithoutStartingIt) {
+  EXPECT_NO_THROW(Driver::find(fake("broken")));  // cuInit would refuse
+  EXPECT_THROW(Driver::find("/nowhere/libcuda.so.1"), Unavailable);
+  EXPECT_THROW(Driver::find("imaginary"), UsageError);
+}
+
 TEST(Loader, RecognisesTheStubOfTheToolkit) {
   const auto error = refusal(fake("stub"));
   ASSERT_TRUE(error.has_value());

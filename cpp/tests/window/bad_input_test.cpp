@@ -75,6 +75,14 @@ TEST_F(Opening, BeyondTheEndOfASmallBufferIsRefusedThoughThePageGoesOn) {
   EXPECT_NE(refusal(device, 4096), "");
 }
 
+TEST_F(Opening, BeyondTheEndOfASmallBufferIsRefusedThoughAMappingCoversItAlready) {
+  const CUdeviceptr device = device_memory(1000);
+  const Window window = windows().open(device, 1000);
+  ASSERT_GE(window.mapped_bytes(), 2048u);
+  EXPECT_NE(usage_error_of([&] { windows().open(device, 2048); }), "");
+  EXPECT_NE(usage_error_of([&] { windows().open(device + 1000, 100); }), "");
+}
+
 TEST_F(Opening, WithoutAThreadIsRefused) {
   const CUdeviceptr device = device_memory(kMiB);
   EXPECT_TRUE(says(refusal(device, 4, {.num_threads = 0}), "threads"));

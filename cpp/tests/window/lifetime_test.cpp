@@ -232,6 +232,23 @@ TEST_F(Lifetime, OfAWindowMayCoverMappingsThatAdjoin) {
   EXPECT_TRUE(read(window, offset, sent.size()) == sent);
 }
 
+// --- while a stream is captured
+
+TEST_F(Lifetime, MayBeginWhileAStreamIsCaptured) {
+  const CUdeviceptr device = device_memory(kLarge);
+  const CUstream captured = stream();
+  driver().call(symbol::stream_begin_capture)(captured, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  Window window = windows().open(device, kLarge);  // with all that the first one on a device needs
+  const Bytes sent = pattern(kKiB, 1);
+  window.write(0, sent.data(), sent.size());
+  EXPECT_EQ(read(window, 0, kKiB), sent);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(driver().raw(symbol::stream_end_capture)(captured, &graph), CUDA_SUCCESS)
+      << "opening a window broke the capture";
+  if (graph != nullptr) driver().call(symbol::graph_destroy)(graph);
+  EXPECT_EQ(on_device(device, kKiB), sent);
+}
+
 // --- fork
 
 TEST_F(Lifetime, EndsInAForkedChildAndNotInItsParent) {
