@@ -34,6 +34,19 @@ void bind_facts(nb::module_& m) {
 
 using Release = nb::call_guard<nb::gil_scoped_release>;
 
+namespace {
+
+void push(const SharedContext& context) {
+  context->driver().call(isthmus::symbol::ctx_push_current)(context->handle());
+}
+
+void pop(const SharedContext& context) {
+  CUcontext popped = nullptr;
+  context->driver().call(isthmus::symbol::ctx_pop_current)(&popped);
+}
+
+}  // namespace
+
 void bind_device(nb::module_& m) {
   bind_facts(m);
   nb::class_<SharedContext>(m, "Context",
@@ -45,6 +58,17 @@ void bind_device(nb::module_& m) {
           },
           "driver"_a, "ordinal"_a, Release())
       .def_prop_ro("device", [](const SharedContext& context) { return context->device(); })
+      .def(
+          "__enter__",
+          [](nb::object self) {
+            push(nb::cast<const SharedContext&>(self));
+            return self;
+          },
+          nb::sig("def __enter__(self) -> Context"), "Make it current on this thread.")
+      .def(
+          "__exit__", [](const SharedContext& self, const nb::args& /*exception*/) { pop(self); },
+          nb::sig("def __exit__(self, *exception: object) -> None"),
+          "Make current what was so before.")
       .def(
           "free_memory_bytes",
           [](const SharedContext& context) { return context->free_memory_bytes(); }, Release(),

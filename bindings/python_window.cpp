@@ -111,6 +111,6 @@ std::string PythonWindow::description() const {
   std::array<char, 2 + 2 * sizeof device_pointer_ + 1> address{};
   std::snprintf(address.data(), address.size(), "0x%" PRIxPTR, device_pointer_);
   const std::string state = is_open() ? backend_ + (read_only_ ? ", read-only" : "") : "closed";
-  return "<isthmus.Window of " + std::to_string(size_bytes_) + " bytes at " + address.data() + ", " +
-         state + ">";
+  return "<isthmus.Window of " + std::to_string(size_bytes_) + " bytes at " + address.data() +
+         ", " + state + ">";
 }

@@ -83,6 +83,12 @@ class Context:
     @property
     def device(self) -> DeviceFacts: ...
 
+    def __enter__(self) -> Context:
+        """Make it current on this thread."""
+
+    def __exit__(self, *exception: object) -> None:
+        """Make current what was so before."""
+
     def free_memory_bytes(self) -> int:
         """Free device memory, in bytes."""
 

@@ -16,6 +16,16 @@ class Cuda:
         code = getattr(self.library, name)(*arguments)
         assert code == 0, f"{name} returned {code}"
 
+    def current_device(self) -> int | None:
+        """Give the device whose context is current on this thread; None without one."""
+        context = ctypes.c_void_p()
+        self.call("cuCtxGetCurrent", ctypes.byref(context))
+        if context.value is None:
+            return None
+        device = ctypes.c_int(-1)
+        self.call("cuCtxGetDevice", ctypes.byref(device))
+        return device.value
+
     def end(self) -> None:
         self.call("cuCtxPopCurrent_v2", ctypes.byref(self._context))
         self.call("cuDevicePrimaryCtxRelease_v2", 0)

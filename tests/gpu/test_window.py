@@ -361,3 +361,15 @@ print(os.waitstatus_to_exitcode(os.wait()[1]), window.read(6))
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
     )
     assert (done.stdout, done.stderr) == ("0 b'parent'\n", "")
+
+
+def test_a_tensor_of_a_gpu_that_is_not_the_current_one(torch: Any) -> None:  # noqa: ANN401
+    last = torch.cuda.device_count() - 1
+    if last == 0:
+        pytest.skip("this machine has one GPU")
+    tensor = torch.arange(SIZE, dtype=torch.int32, device=f"cuda:{last}")
+    with isthmus.window(tensor) as window:
+        assert window.read(16) == tensor[:4].cpu().numpy().tobytes()
+        window.write(b"\x07\x00\x00\x00", 8)
+    assert tensor[2].item() == 7
+    assert torch.cuda.current_device() == 0

@@ -36,9 +36,9 @@ void isthmus_emulator_log_calls(int enabled);
  * Copies at most `capacity` bytes with a final null; returns the bytes the whole log needs. */
 size_t isthmus_emulator_call_log(char* buffer, size_t capacity);
 
-/* The memory behind an object that a handle of cuIpcGetMemHandle names (its word 13), as a file that
- * can be mapped: what a kernel driver would map. The caller closes it. -1 for an object that is no
- * longer there. size_bytes: null, or where its size goes. */
+/* The memory behind an object that a handle of cuIpcGetMemHandle names (its word 13), as a file
+ * that can be mapped: what a kernel driver would map. The caller closes it. -1 for an object that
+ * is no longer there. size_bytes: null, or where its size goes. */
 int isthmus_emulator_object_file(unsigned int object, size_t* size_bytes);
 
 /* What is alive: contexts retained, streams, events, modules, device bytes, pinned bytes. A leak

@@ -2,30 +2,33 @@
 //
 // Ordering and completion, for every backend (tested on a device in cpp/tests/window):
 //
-//   after write() has returned      the bytes are on their way in order: the link delivers them before
-//                                   anything this thread stores through a window or launches later.
-//     a kernel or copy started      by this thread afterwards reads the new bytes.
-//     a kernel that is running      sees the new bytes soon, with volatile or acquire loads of
-//                                   system scope; bytes of one write() may appear in any order.
-//                                   write() the data, then write() a flag: who sees the flag (and
-//                                   then passes __threadfence_system()) sees the data.
-//   after post() has returned       nothing is promised but that the bytes leave at the latest with
-//                                   the next fence() or write() of this thread.
-//   read()                          returns what device memory held at some time during the call.
-//     after a kernel or copy        that the CPU has waited for (event, stream, context): its bytes.
-//     of a kernel that is running   what it wrote before a flag (with __threadfence_system() between)
-//                                   is seen by a read() that follows the read() that saw the flag.
-//     of bytes that this thread     wrote through the same window: those bytes.
-//   Blocking copies of the CUDA API may return before their bytes have landed (pageable uploads
-//   do). A window sets CU_POINTER_ATTRIBUTE_SYNC_MEMOPS on its buffer, which makes them complete;
-//   for memory that refuses the attribute (cuMemCreate) wait for a stream before reading.
+//   after write() has returned    the bytes are on their way in order: the link delivers them
+//                                 before anything this thread stores through a window, or
+//                                 launches, later.
+//     a kernel or copy started    by this thread afterwards reads the new bytes.
+//     a kernel that is running    sees the new bytes soon, with volatile or acquire loads of
+//                                 system scope; bytes of one write() may appear in any order.
+//                                 write() the data, then write() a flag: who sees the flag (and
+//                                 then passes __threadfence_system()) sees the data.
+//   after post() has returned     nothing is promised but that the bytes leave at the latest
+//                                 with the next fence() or write() of this thread.
+//   read()                        returns what device memory held at some time during the call.
+//     after a kernel or copy      that the CPU has waited for (event, stream, context): its bytes.
+//     of a running kernel         what it wrote before a flag, with __threadfence_system() in
+//                                 between, is seen by a read() that follows the read() that saw
+//                                 the flag.
+//     of bytes that this thread   wrote through the same window: those bytes.
+//
+// Blocking copies of the CUDA API may return before their bytes have landed (pageable uploads do).
+// A window sets CU_POINTER_ATTRIBUTE_SYNC_MEMOPS on its buffer, which makes them complete; for
+// memory that refuses the attribute (cuMemCreate) wait for a stream before reading.
 //
 // Lifetime. A window keeps the pages it maps, not the pointer: what CUDA frees while a window is
 // open stays allocated on the device until the window is closed (backend gdrdrv: is unmapped
-// instead, and touching it is a bus error, which is that driver's rule). A window never shows another
-// buffer: opening looks at the buffer's id, not its address, and where a small buffer shares a page
-// with others every call looks again (see BufferCheck). A window does not survive fork(): in the
-// child every call throws UsageError, and the parent's is untouched.
+// instead, and touching it is a bus error, which is that driver's rule). A window never shows
+// another buffer: opening looks at the buffer's id, not its address, and where a small buffer
+// shares a page with others every call looks again (see BufferCheck). A window does not survive
+// fork(): in the child every call throws UsageError, and the parent's is untouched.
 #pragma once
 
 #include <cstddef>
@@ -119,8 +122,9 @@ public:
 
 private:
   friend class Windows;
-  Window(std::shared_ptr<const window::Mapping> mapping, std::shared_ptr<window::CopyThreads> threads,
-         std::uintptr_t pointer, std::size_t size_bytes, const WindowOptions& options);
+  Window(std::shared_ptr<const window::Mapping> mapping,
+         std::shared_ptr<window::CopyThreads> threads, std::uintptr_t pointer,
+         std::size_t size_bytes, const WindowOptions& options);
   void admit(std::size_t offset_bytes, std::size_t size_bytes) const;
   [[noreturn]] void refuse(std::size_t offset_bytes, std::size_t size_bytes) const;
 
@@ -165,15 +169,17 @@ public:
 
   /// Maps device memory, or shares the mapping of an open window that covers it.
   ///
-  /// The first window on a device tries the backends and tests the one it takes, in both directions,
-  /// on memory of its own. Each new mapping is compared with what the copy engine reads. Waits for no
-  /// stream but its own; may be called while kernels run and while streams are captured.
+  /// The first window on a device tries the backends and tests the one it takes, in both
+  /// directions, on memory of its own. Each new mapping is compared with what the copy engine
+  /// reads. Waits for no stream but its own; may be called while kernels run and while streams are
+  /// captured.
   ///
-  /// pointer     device, from cudaMalloc, PyTorch, CuPy, RMM or (exportable) cuMemCreate; any offset
+  /// pointer     device, from cudaMalloc, PyTorch, CuPy, RMM or (exportable) cuMemCreate; any
+  ///             offset
   /// size_bytes  > 0, inside one allocation (or adjacent mappings of cuMemMap)
   /// Throws      UsageError if that is host or managed memory, freed, null, zero bytes or too long;
-  ///             Unavailable if windows are off, no backend can (with each one's reason), the mapping
-  ///             shows other bytes than the device has, or BAR1 is used up.
+  ///             Unavailable if windows are off, no backend can (with each one's reason), the
+  ///             mapping shows other bytes than the device has, or BAR1 is used up.
   Window open(std::uintptr_t pointer, std::size_t size_bytes, const WindowOptions& options = {});
 
   /// Tries the backends on one device and says what each said.

@@ -23,13 +23,14 @@ std::optional<std::uint64_t> take_hex(std::string_view& text) {
 
 }  // namespace
 
-// One line for each register: first address, last address, flags; zeroes where there is none. Six of
-// them are base address registers, the seventh is the expansion ROM.
+// One line for each register: first address, last address, flags; zeroes where there is none. Six
+// of them are base address registers, the seventh is the expansion ROM.
 std::optional<std::uint64_t> largest_pci_bar_bytes(std::string_view address,
                                                    const std::filesystem::path& root) {
   constexpr int kNumBars = 6;
   const std::string all =
-      read_text(root / "sys/bus/pci/devices" / sysfs_pci_address(address) / "resource").value_or("");
+      read_text(root / "sys/bus/pci/devices" / sysfs_pci_address(address) / "resource")
+          .value_or("");
   std::string_view text = all;
   std::uint64_t largest_bytes = 0;
   for (int bar = 0; bar < kNumBars; ++bar) {

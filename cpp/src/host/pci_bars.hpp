@@ -8,8 +8,8 @@
 
 namespace isthmus::host {
 
-/// Bytes of the largest memory window of a PCI device: of a GPU that is BAR1, where the CPU sees its
-/// memory, whichever of the six registers it is in.
+/// Bytes of the largest memory window of a PCI device: of a GPU that is BAR1, where the CPU sees
+/// its memory, whichever of the six registers it is in.
 ///
 /// address     "0000:01:00.0"
 /// Returns     nothing if the kernel doesn't say.

@@ -45,8 +45,9 @@ void require_device_memory(const PointerFacts& facts, std::uintptr_t pointer) {
                      "it is managed memory, which moves between host and device by itself; the CPU "
                      "can use it as it is, or take memory from cudaMalloc");
   if (facts.memory_type == CU_MEMORYTYPE_HOST)
-    throw UsageError(subject + "it is host memory, which the CPU can use as it is; give the address "
-                               "of device memory");
+    throw UsageError(subject +
+                     "it is host memory, which the CPU can use as it is; give the address "
+                     "of device memory");
   if (facts.memory_type != CU_MEMORYTYPE_DEVICE || facts.buffer_id == 0)
     throw UsageError(subject +
                      "CUDA knows no memory there; it was never allocated, or it has been freed, or "
@@ -71,6 +72,12 @@ Allocation allocation_at(const Driver& driver, std::uintptr_t pointer) {
   throw UsageError("a window of " + std::to_string(size_bytes) + " bytes at " + hex(pointer) +
                    " reaches past the end of its buffer, which has " +
                    std::to_string(last.base + last.size_bytes - pointer) + " bytes from there on");
+}
+
+[[noreturn]] void refuse_devices(const std::vector<Allocation>& found) {
+  throw UsageError("a window from " + hex(found.front().base) + " on reaches from memory of GPU " +
+                   std::to_string(found.front().device) + " into memory of GPU " +
+                   std::to_string(found.back().device) + "; open one window on each GPU's part");
 }
 
 // True for memory of cuMemCreate, which has a handle behind the address; not for cudaMalloc's and
@@ -122,6 +129,7 @@ std::vector<Allocation> allocations_of(const Driver& driver, std::uintptr_t poin
     if (!is_mapping(driver, found.back().base) || !is_mapping(driver, next))
       refuse_length(found.back(), pointer, size_bytes);
     found.push_back(allocation_at(driver, next));
+    if (found.back().device != found.front().device) refuse_devices(found);
   }
   return found;
 }

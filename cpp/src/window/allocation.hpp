@@ -33,8 +33,8 @@ struct Allocation {
 /// The allocations that [pointer, pointer + size_bytes) lies in, in order; more than one only for
 /// adjacent mappings of cuMemMap.
 ///
-/// Throws      UsageError, which names what the pointer is instead: null, host memory, managed memory,
-///             not (or no longer) known to CUDA, shorter than asked.
+/// Throws      UsageError, which names what the pointer is instead: null, host memory, managed
+///             memory, not (or no longer) known to CUDA, shorter than asked.
 std::vector<Allocation> allocations_of(const Driver& driver, std::uintptr_t pointer,
                                        std::size_t size_bytes);
 

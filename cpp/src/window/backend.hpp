@@ -12,8 +12,8 @@
 
 namespace isthmus::window {
 
-/// Whole pages of one allocation, mapped. Unmapped and given back when it goes; in a forked child it
-/// does nothing then, since the mapping stayed with the parent.
+/// Whole pages of one allocation, mapped. Unmapped and given back when it goes; in a forked child
+/// it does nothing then, since the mapping stayed with the parent.
 class PageMapping {
 public:
   virtual ~PageMapping() = default;

@@ -24,8 +24,8 @@ constexpr std::size_t kMostHelpers = 63;
 
 // Chunks are small, since threads are not equally quick: two on one core share its line buffers. A
 // read of a KiB fills them once, so smaller chunks would cost bandwidth. A write is too short for
-// that: below 128 KiB each of its two threads has one chunk (in smaller ones 64 KiB took 2.9 us, not
-// 2.3).
+// that: below 128 KiB each of its two threads has one chunk (in smaller ones 64 KiB took 2.9 us,
+// not 2.3).
 constexpr std::size_t kChunksPerThread = 4;
 constexpr std::size_t kLeastReadChunkBytes = std::size_t{1} << 10U;
 constexpr std::size_t kLeastWriteChunkBytes = std::size_t{64} << 10U;

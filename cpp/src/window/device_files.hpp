@@ -8,7 +8,8 @@
 
 namespace isthmus::window {
 
-/// Open, ioctl, mmap and close. Functions return -errno on failure and may be called from any thread.
+/// Open, ioctl, mmap and close. Functions return -errno on failure and may be called from any
+/// thread.
 class DeviceFiles {
 public:
   virtual ~DeviceFiles() = default;

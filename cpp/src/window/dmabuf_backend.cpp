@@ -18,8 +18,7 @@ namespace {
 // The file is closed as soon as it is mapped: the mapping keeps the memory.
 class DmabufPages : public PageMapping {
 public:
-  DmabufPages(void* mapped, std::size_t size_bytes, bool shared)
-      : pages_(mapped, size_bytes) {
+  DmabufPages(void* mapped, std::size_t size_bytes, bool shared) : pages_(mapped, size_bytes) {
     data_ = static_cast<std::byte*>(mapped);
     size_bytes_ = size_bytes;
     shared_ = shared;
@@ -30,8 +29,9 @@ private:
 };
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw Unavailable("dmabuf windows", why,
-                    "an NVIDIA driver for CUDA 13.3 or later, which can map exported device memory");
+  throw Unavailable(
+      "dmabuf windows", why,
+      "an NVIDIA driver for CUDA 13.3 or later, which can map exported device memory");
 }
 
 std::string refusal_of(int error) {

@@ -31,8 +31,7 @@ void in_parent() { open_descriptors().mutex.unlock(); }
 void in_child() {
   detail::process_generation.fetch_add(1, std::memory_order_relaxed);
   OpenDescriptors& open = open_descriptors();
-  for (const int descriptor : open.descriptors)
-    close(descriptor);
+  for (const int descriptor : open.descriptors) close(descriptor);
   open.descriptors.clear();
   open.mutex.unlock();
 }
@@ -55,8 +54,7 @@ void forget_descriptor(int descriptor) noexcept {
   OpenDescriptors& open = open_descriptors();
   const std::lock_guard lock(open.mutex);
   const auto found = std::find(open.descriptors.begin(), open.descriptors.end(), descriptor);
-  if (found == open.descriptors.end())
-    return;
+  if (found == open.descriptors.end()) return;
   *found = open.descriptors.back();
   open.descriptors.pop_back();
 }

@@ -20,8 +20,13 @@ MappedHostPages::MappedHostPages(void* data, std::size_t size_bytes)
 MappedHostPages::~MappedHostPages() { release(); }
 
 void MappedHostPages::release() noexcept {
-  if (data_ != nullptr && process_ == process_generation()) munmap(data_, size_bytes_);
-  data_ = nullptr;
+  if (size_bytes_ != 0 && process_ == process_generation()) munmap(data_, size_bytes_);
+  size_bytes_ = 0;
+}
+
+void MappedHostPages::give_up_before(void* end) noexcept {
+  size_bytes_ -= static_cast<std::size_t>(static_cast<char*>(end) - static_cast<char*>(data_));
+  data_ = end;
 }
 
 void* reserve_host_pages(std::size_t size_bytes) {
@@ -36,7 +41,7 @@ void* reserve_host_pages(std::size_t size_bytes) {
 
 bool shares_pages(const Allocation& allocation) noexcept {
   constexpr std::size_t kSharedBelowBytes = std::size_t{2} << 20;
-  return allocation.size_bytes < kSharedBelowBytes;
+  return allocation.context == nullptr || allocation.size_bytes < kSharedBelowBytes;
 }
 
 }  // namespace isthmus::window

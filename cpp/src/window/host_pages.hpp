@@ -19,8 +19,8 @@ public:
 
   /// Unmaps now.
   void release() noexcept;
-  /// Leaves the pages to others, who unmap them.
-  void give_up() noexcept { data_ = nullptr; }
+  /// Leaves the pages before `end` to others, who unmap them.
+  void give_up_before(void* end) noexcept;
 
 private:
   void* data_;
@@ -33,8 +33,9 @@ private:
 /// Throws      Unavailable if the process has no such stretch of addresses left.
 void* reserve_host_pages(std::size_t size_bytes);
 
-/// Whether device memory lies in a piece that CUDA divides among several buffers, as far as can be
-/// told from outside: small ones do.
+/// Whether another buffer may get the same device memory while a mapping holds it, as far as can be
+/// told from outside: small buffers share a piece of memory, a pool gives freed memory out again, and
+/// what cuMemCreate made can be mapped elsewhere.
 ///
 /// Source      seen on driver 580.159.04: buffers below 2 MiB share pieces of 2 MiB.
 bool shares_pages(const Allocation& allocation) noexcept;

@@ -53,12 +53,12 @@ void Mapping::map_pieces(const Context& context, Backend& backend) {
   for (const Allocation& allocation : allocations_) {
     const std::uintptr_t piece_begin = std::max(allocation.base, pages_.begin);
     const std::uintptr_t piece_end = std::min(allocation.base + allocation.size_bytes, end);
-    pieces_.push_back(backend.map(context, allocation, {piece_begin, piece_end - piece_begin},
-                                  at(piece_begin)));
+    pieces_.push_back(
+        backend.map(context, allocation, {piece_begin, piece_end - piece_begin}, at(piece_begin)));
     shared_ |= pieces_.back()->shared();
+    // The piece unmaps its pages. To unmap them once more could take what another thread mapped.
+    reserved_->give_up_before(at(piece_end));
   }
-  // The pieces own every page now. To unmap them once more could take what another thread mapped.
-  reserved_->give_up();
 }
 
 bool Mapping::covers(DevicePages wanted) const noexcept {

@@ -27,8 +27,8 @@ private:
   std::atomic<std::uint64_t> used_bytes_{0};
 };
 
-/// Pages around a range of device memory, in one stretch of host addresses. Immutable; unmapped when
-/// the last window on it is closed.
+/// Pages around a range of device memory, in one stretch of host addresses. Immutable; unmapped
+/// when the last window on it is closed.
 class Mapping {
 public:
   /// Maps `pages`, which begin in the first of `allocations` and end in the last.

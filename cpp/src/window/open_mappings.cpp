@@ -2,8 +2,8 @@
 
 namespace isthmus::window {
 
-std::shared_ptr<const Mapping> OpenMappings::find(std::uint64_t first_buffer_id,
-                                                  DevicePages range, DevicePages pages) {
+std::shared_ptr<const Mapping> OpenMappings::find(std::uint64_t first_buffer_id, DevicePages range,
+                                                  DevicePages pages) {
   const std::lock_guard lock(mutex_);
   const auto [first, last] = mappings_.equal_range(first_buffer_id);
   for (auto entry = first; entry != last; ++entry) {

@@ -41,7 +41,8 @@ DevicePages around(std::uintptr_t pointer, std::size_t size_bytes, std::size_t p
 std::string reasons_of(const std::vector<WindowBackendReport>& reports) {
   std::string text;
   for (const WindowBackendReport& report : reports)
-    text += (text.empty() ? "" : "; ") + std::string(name_of(report.backend)) + ": " + report.reason;
+    text +=
+        (text.empty() ? "" : "; ") + std::string(name_of(report.backend)) + ": " + report.reason;
   return text;
 }
 
@@ -66,8 +67,9 @@ void Registry::require_own_process() const {
 std::uint64_t Registry::limit_of(int ordinal) const {
   if (settings.bar1_limit_bytes != 0) return settings.bar1_limit_bytes;
   const auto bar1_bytes =
-      driver.emulated() ? std::nullopt
-                        : host::largest_pci_bar_bytes(read_device_facts(driver, ordinal).pci_address);
+      driver.emulated()
+          ? std::nullopt
+          : host::largest_pci_bar_bytes(read_device_facts(driver, ordinal).pci_address);
   return bar1_bytes.value_or(0) / 2;
 }
 
@@ -109,16 +111,21 @@ void Registry::choose_backend(DeviceWindows& device, int ordinal) {
   if (!device.context) device.context = Context::retain(driver, ordinal);
   const CurrentContext current(*device.context);
   if (device.self_test == nullptr) device.self_test = std::make_unique<SelfTest>(*device.context);
-  if (device.reports.empty())
+  if (device.reports.empty()) {
+    // Kept only when every backend has been asked: what else one throws leaves them untried.
+    std::vector<WindowBackendReport> reports;
     for (const WindowBackend kind : kOrder) {
       if (!settings.backend.empty() && settings.backend != name_of(kind)) continue;
-      device.reports.push_back(try_backend(device, kind));
-      if (device.reports.back().usable) break;
+      reports.push_back(try_backend(device, kind));
+      if (reports.back().usable) break;
     }
+    device.reports = std::move(reports);
+  }
   if (!device.reports.back().usable)
-    throw Unavailable("windows on GPU " + std::to_string(ordinal), reasons_of(device.reports),
-                      "a driver for CUDA 13.3, GDRCopy's gdrdrv module, or a driver that rm windows "
-                      "were tested with");
+    throw Unavailable(
+        "windows on GPU " + std::to_string(ordinal), reasons_of(device.reports),
+        "a driver for CUDA 13.3, GDRCopy's gdrdrv module, or a driver that rm windows "
+        "were tested with");
   device.backend = &backend(device.reports.back().backend);
   if (std::string notice = device.backend->notice(); !notice.empty())
     notices.push_back(std::move(notice));
@@ -169,9 +176,9 @@ std::shared_ptr<const Mapping> Registry::make_mapping(std::uintptr_t pointer,
   DeviceWindows& one = device(ordinal);
   choose_backend(one, ordinal);
   const CurrentContext current(*one.context);
-  auto mapping =
-      std::make_shared<const Mapping>(*one.context, *one.backend, one.budget,
-                                      std::move(allocations), around(pointer, size_bytes, page_bytes));
+  auto mapping = std::make_shared<const Mapping>(*one.context, *one.backend, one.budget,
+                                                 std::move(allocations),
+                                                 around(pointer, size_bytes, page_bytes));
   one.self_test->compare(*mapping, pointer, size_bytes);
   open_.add(mapping);
   return mapping;

@@ -103,7 +103,7 @@ private:
     }
     close(descriptor);
     return map_object(std::move(owned), pages.begin - allocation.base, pages.size_bytes, where,
-                      false);
+                      shares_pages(allocation));
   }
 
   std::unique_ptr<PageMapping> map_object(std::unique_ptr<OwnedObject> object,

@@ -15,16 +15,17 @@ namespace {
 constexpr const char* kControlFile = "/dev/nvidiactl";
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw Unavailable("rm windows", why,
-                    "access to /dev/nvidiactl and /dev/nvidiaN, and a driver whose resource manager "
-                    "lets a process map its own memory");
+  throw Unavailable(
+      "rm windows", why,
+      "access to /dev/nvidiactl and /dev/nvidiaN, and a driver whose resource manager "
+      "lets a process map its own memory");
 }
 
 // Says which call was refused: by the kernel (or a sandbox before it), or by the resource manager.
 void require(int error, Status status, const std::string& call) {
-  if (error != 0) refuse(call + ": " + std::strerror(-error) + (error == -EPERM || error == -ENOSYS
-                                                                     ? " (refused by a sandbox?)"
-                                                                     : ""));
+  if (error != 0)
+    refuse(call + ": " + std::strerror(-error) +
+           (error == -EPERM || error == -ENOSYS ? " (refused by a sandbox?)" : ""));
   if (status != kOk) refuse(call + ": " + status_text(status));
 }
 
@@ -106,8 +107,8 @@ Handle Client::alloc(Handle parent, Class object_class, void* parameters,
   return request.object;
 }
 
-void Client::control(Handle object, Command command, void* parameters,
-                     std::size_t parameters_bytes, const char* name) const {
+void Client::control(Handle object, Command command, void* parameters, std::size_t parameters_bytes,
+                     const char* name) const {
   Control request{root_,
                   object,
                   static_cast<std::uint32_t>(command),
@@ -183,8 +184,8 @@ void Client::free(const Gpu& gpu, Handle object) noexcept {
 
 void Client::register_with_control(int descriptor, const std::string& path) const {
   RegisterDescriptor argument{control_descriptor_};
-  const int error = files_->control(
-      descriptor, request(Escape::register_descriptor, sizeof argument), &argument);
+  const int error =
+      files_->control(descriptor, request(Escape::register_descriptor, sizeof argument), &argument);
   require(error, kOk, "register " + path);
 }
 
@@ -212,8 +213,7 @@ MappedMemory Client::map(const Gpu& gpu, Handle memory, std::uint64_t offset_byt
     throw;
   }
   mapped.address = request.address;
-  const int error =
-      files_->map(where, size_bytes, mapped.descriptor, 0, &mapped.data);
+  const int error = files_->map(where, size_bytes, mapped.descriptor, 0, &mapped.data);
   if (error != 0) {
     unmap(gpu, memory, mapped);
     require(error, kOk, "mmap " + gpu.file);

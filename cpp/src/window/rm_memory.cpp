@@ -70,8 +70,7 @@ std::optional<MemoryObject> object_in_ipc_handle(
 std::optional<MemoryObject> object_behind(const Driver& driver, const Allocation& allocation) {
   if (!driver.has(symbol::ipc_get_mem_handle)) return std::nullopt;
   CUipcMemHandle handle{};
-  if (driver.raw(symbol::ipc_get_mem_handle)(&handle, CUdeviceptr{allocation.base}) !=
-      CUDA_SUCCESS)
+  if (driver.raw(symbol::ipc_get_mem_handle)(&handle, CUdeviceptr{allocation.base}) != CUDA_SUCCESS)
     return std::nullopt;
   const auto words = std::bit_cast<std::array<std::uint32_t, kIpcHandleWords>>(handle);
   const auto found =

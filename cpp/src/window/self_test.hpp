@@ -34,8 +34,8 @@ private:
 /// refuses (cuMemCreate) is left as it is.
 void set_sync_memops(const Driver& driver, const Allocation& allocation) noexcept;
 
-/// Memory of the test's own on one device. It is freed with its owner, not when a test ends: freeing
-/// would wait for all work of the device.
+/// Memory of the test's own on one device. It is freed with its owner, not when a test ends:
+/// freeing would wait for all work of the device.
 class SelfTest {
 public:
   /// context     current on this thread

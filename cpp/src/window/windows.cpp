@@ -44,9 +44,12 @@ void check_options(const WindowOptions& options) {
 
 std::string_view name_of(WindowBackend backend) noexcept {
   switch (backend) {
-    case WindowBackend::dmabuf: return "dmabuf";
-    case WindowBackend::gdrdrv: return "gdrdrv";
-    case WindowBackend::rm: return "rm";
+    case WindowBackend::dmabuf:
+      return "dmabuf";
+    case WindowBackend::gdrdrv:
+      return "gdrdrv";
+    case WindowBackend::rm:
+      return "rm";
   }
   return "unknown";
 }
@@ -67,17 +70,16 @@ Windows::Windows(const Driver& driver, WindowSettings settings)
 Windows::Windows(const Driver& driver, WindowSettings settings,
                  std::shared_ptr<const window::DeviceFiles> files) {
   check_backend_name(settings.backend, "the backend of windows");
-  registry_ =
-      std::make_shared<window::Registry>(driver, std::move(settings), std::move(files));
+  registry_ = std::make_shared<window::Registry>(driver, std::move(settings), std::move(files));
 }
 
-Window Windows::open(std::uintptr_t pointer, std::size_t size_bytes,
-                     const WindowOptions& options) {
+Window Windows::open(std::uintptr_t pointer, std::size_t size_bytes, const WindowOptions& options) {
   check_options(options);
   // Where a mapping is shared, nobody else looks at this.
   if (size_bytes == 0) throw UsageError("a window must have at least one byte; 0 were asked for");
   // Also keeps the rounding to pages from passing the end of the address space.
-  if (pointer > std::numeric_limits<std::uintptr_t>::max() - options.page_bytes - size_bytes)
+  constexpr std::uintptr_t kLast = std::numeric_limits<std::uintptr_t>::max();
+  if (size_bytes > kLast - options.page_bytes || pointer > kLast - options.page_bytes - size_bytes)
     throw UsageError("a window of " + std::to_string(size_bytes) +
                      " bytes there reaches past the end of all addresses");
   auto mapping = registry_->mapping_of(pointer, size_bytes, options.page_bytes);
@@ -91,16 +93,19 @@ std::vector<WindowBackendReport> Windows::backends(int device) {
 }
 
 std::uint64_t Windows::mapped_bytes(int device) const {
+  registry_->require_own_process();  // In a child the lock may be held for ever.
   const std::lock_guard lock(registry_->mutex);
   return registry_->device(device).budget->used_bytes();
 }
 
 std::uint64_t Windows::bar1_limit_bytes(int device) const {
+  registry_->require_own_process();
   const std::lock_guard lock(registry_->mutex);
   return registry_->device(device).budget->limit_bytes();
 }
 
 std::vector<std::string> Windows::take_notices() {
+  registry_->require_own_process();
   const std::lock_guard lock(registry_->mutex);
   return std::exchange(registry_->notices, {});
 }

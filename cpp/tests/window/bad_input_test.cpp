@@ -83,6 +83,15 @@ TEST_F(Opening, BeyondTheEndOfASmallBufferIsRefusedThoughAMappingCoversItAlready
   EXPECT_NE(usage_error_of([&] { windows().open(device + 1000, 100); }), "");
 }
 
+TEST_F(Opening, BeyondTheEndOfAllAddressesIsRefusedThoughAMappingIsOpenAlready) {
+  const CUdeviceptr device = device_memory(64 * kMiB);
+  const Window window = windows().open(device, kMiB);
+  for (const std::size_t size_bytes : {kMost, kMost - 1, kMost - 4095, kMost - 4096}) {
+    EXPECT_NE(usage_error_of([&] { windows().open(device, size_bytes); }), "") << size_bytes;
+    EXPECT_NE(usage_error_of([&] { windows().open(device + 1, size_bytes); }), "") << size_bytes;
+  }
+}
+
 TEST_F(Opening, WithoutAThreadIsRefused) {
   const CUdeviceptr device = device_memory(kMiB);
   EXPECT_TRUE(says(refusal(device, 4, {.num_threads = 0}), "threads"));

@@ -41,6 +41,16 @@ TEST(Forks, ChangeTheGenerationOfTheChildOnly) {
   EXPECT_EQ(process_generation(), before);
 }
 
+TEST(Forks, LeaveTheChildNoWayToWaitForALockOfTheParents) {
+  const Driver driver = Driver::open("emulated:small");
+  Windows windows(driver, WindowSettings{});
+  EXPECT_TRUE(holds_in_child([&] {
+    return throws_usage_error([&] { (void)windows.mapped_bytes(0); }) &&
+           throws_usage_error([&] { (void)windows.bar1_limit_bytes(0); }) &&
+           throws_usage_error([&] { (void)windows.take_notices(); });
+  }));
+}
+
 TEST(Forks, GiveEachGenerationItsOwnNumber) {
   watch_forks();
   const std::uint64_t parent = process_generation();

@@ -5,6 +5,7 @@ Source: DLPack 1.1; Python array API standard 2024.12, `__dlpack__`.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, runtime_checkable
 
 from isthmus import _native
@@ -34,14 +35,17 @@ class DlpackExporter(Protocol):
         """Tell the kind of memory, and which device's."""
 
 
-def from_dlpack(array: DlpackExporter, stream_of: Callable[[int], int] | None) -> DeviceBytes:
+Exporting = Callable[[int], AbstractContextManager[int | None]]
+
+
+def from_dlpack(array: DlpackExporter, exporting: Exporting | None) -> DeviceBytes:
     """
     Find the memory of an array.
 
     Args:
         array: Keeps its memory while the result's `owner` lives.
-        stream_of: Gives a stream of a device, which the array's library makes wait for its pending
-            work; None doesn't wait.
+        exporting: Makes a device current, which PyTorch demands, and gives a stream of it, which
+            the array's library makes wait for its pending work; a stream of None isn't waited for.
 
     Raises:
         UsageError: It isn't a GPU's own memory, isn't contiguous, or can't be exported.
@@ -49,8 +53,9 @@ def from_dlpack(array: DlpackExporter, stream_of: Callable[[int], int] | None) -
     what = type(array).__name__
     kind, device = array.__dlpack_device__()
     _require_gpu(int(kind), what)
-    stream = None if stream_of is None else stream_of(int(device))
-    capsule = _export(array, _NO_SYNCHRONISATION if stream is None else stream)
+    current = nullcontext() if exporting is None else exporting(int(device))
+    with current as stream:
+        capsule = _export(array, _NO_SYNCHRONISATION if stream is None else stream)
     found = _native.read_dlpack(capsule)
     _require_gpu(found.device_type, what)
     require_contiguous(found.shape, found.strides, 1, what)

@@ -2,6 +2,8 @@
 
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from isthmus import _native
 from isthmus.errors import IsthmusWarning
@@ -62,7 +64,7 @@ class Windows:
     def _open(
         self, memory: object, size: int | None, *, threads: int, check: bool, sync: bool
     ) -> Window:
-        found = device_bytes_of(memory, size, self._waiting.stream_of if sync else None)
+        found = device_bytes_of(memory, size, self._waiting.told if sync else self._waiting.untold)
         if sync:
             self._waiting.wait(found)
         opened = self._native.open(
@@ -98,11 +100,21 @@ class _Waiting:
         self._contexts: dict[int, _native.Context] = {}
         self._streams: dict[int, _native.Stream] = {}
 
-    def stream_of(self, device: int) -> int:
-        """Give a stream that a library can make wait for its work, and that nobody else uses."""
+    @contextmanager
+    def told(self, device: int) -> Iterator[int]:
+        """Make a device current; give a stream for a library to order its work before."""
+        context = self._context(device)
         if device not in self._streams:
-            self._streams[device] = _native.Stream(self._context(device))
-        return self._streams[device].handle
+            # Of two threads that come first, the second must not end the stream of the other.
+            self._streams.setdefault(device, _native.Stream(context))
+        with context:
+            yield self._streams[device].handle
+
+    @contextmanager
+    def untold(self, device: int) -> Iterator[None]:
+        """Make a device current, without a stream: the library isn't to order anything."""
+        with self._context(device):
+            yield
 
     def wait(self, found: DeviceBytes) -> None:
         """Return when the work that the array named is complete."""
@@ -116,7 +128,7 @@ class _Waiting:
 
     def _context(self, device: int) -> _native.Context:
         if device not in self._contexts:
-            self._contexts[device] = _native.Context(self._driver, device)
+            self._contexts.setdefault(device, _native.Context(self._driver, device))
         return self._contexts[device]
 
 

@@ -1,13 +1,12 @@
 """Recognises what a window may be opened on: an array, by either interface, or a pointer."""
 
 import operator
-from collections.abc import Callable
 from dataclasses import replace
 
 from isthmus.errors import UsageError
 from isthmus.windows.cuda_array import from_cuda_array_interface
 from isthmus.windows.device_bytes import DeviceBytes
-from isthmus.windows.dlpack import DlpackExporter, from_dlpack
+from isthmus.windows.dlpack import DlpackExporter, Exporting, from_dlpack
 
 _WHAT_IS_NEEDED = (
     "pass a GPU array (PyTorch, CuPy, JAX, Numba, RMM: DLPack or __cuda_array_interface__), "
@@ -16,7 +15,7 @@ _WHAT_IS_NEEDED = (
 
 
 def device_bytes_of(
-    memory: object, size: int | None, stream_of: Callable[[int], int] | None
+    memory: object, size: int | None, exporting: Exporting | None
 ) -> DeviceBytes:
     """
     Find the bytes of GPU memory that an object means.
@@ -24,13 +23,13 @@ def device_bytes_of(
     Args:
         memory: An array, or a device pointer as an integer.
         size: In bytes, from the start; None is all of an array. A pointer needs it.
-        stream_of: As `from_dlpack` takes it.
+        exporting: As `from_dlpack` takes it.
 
     Raises:
         UsageError: It is no GPU memory, isn't contiguous, or is shorter than `size`.
     """
     if isinstance(memory, DlpackExporter):
-        return _first(from_dlpack(memory, stream_of), size)
+        return _first(from_dlpack(memory, exporting), size)
     interface = getattr(memory, "__cuda_array_interface__", None)
     if interface is not None:
         return _first(from_cuda_array_interface(memory, interface), size)

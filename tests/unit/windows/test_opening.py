@@ -4,6 +4,7 @@ import ctypes
 import os
 import subprocess
 import sys
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -75,6 +76,28 @@ def test_pending_work_is_waited_for_in_a_thread_that_never_used_cuda(
     # No such stream: waiting for it fails, and that is how one sees that it is waited for.
     with pytest.raises(isthmus.DriverError, match="cuStreamSynchronize"):
         windows.open(CudaArray(memory.pointer, (SIZE,), stream=12345))
+
+
+@pytest.mark.parametrize("sync", [True, False])
+def test_an_array_is_asked_for_its_memory_while_its_device_is_current(
+    windows: isthmus.Windows,
+    memory: _native.DeviceMemory,
+    cuda: Cuda,
+    sync: bool,  # noqa: FBT001 - a case
+) -> None:
+    """PyTorch exports nothing else. Another thread has no device current before, and none after."""
+    array = DlpackArray(memory.pointer, (SIZE,))
+    seen: list[int | None] = []
+    array.on_export = lambda _stream: seen.append(cuda.current_device())
+
+    def open_and_look() -> None:
+        windows.open(array, sync=sync).close()
+        seen.append(cuda.current_device())
+
+    thread = threading.Thread(target=open_and_look)
+    thread.start()
+    thread.join()
+    assert seen == [0, None]
 
 
 def test_without_sync_no_stream_is_told_or_waited_for(
