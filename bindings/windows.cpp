@@ -147,6 +147,5 @@ void bind_windows(nb::module_& m) {
           "device"_a, Release(), "Most bytes of the device's BAR1 that windows may map at a time.")
       .def(
           "take_notices", [](const SharedWindows& windows) { return windows->take_notices(); },
-          Release(),
-          "What a user should be told once; empties the list.");
+          Release(), "What a user should be told once; empties the list.");
 }

@@ -23,12 +23,16 @@
 // A window sets CU_POINTER_ATTRIBUTE_SYNC_MEMOPS on its buffer, which makes them complete; for
 // memory that refuses the attribute (cuMemCreate) wait for a stream before reading.
 //
-// Lifetime. A window keeps the pages it maps, not the pointer: what CUDA frees while a window is
-// open stays allocated on the device until the window is closed (backend gdrdrv: is unmapped
+// Lifetime. A window keeps the pages it maps, not the pointer: what cudaFree frees while a window
+// is open stays allocated on the device until the window is closed (backend gdrdrv: is unmapped
 // instead, and touching it is a bus error, which is that driver's rule). A window never shows
-// another buffer: opening looks at the buffer's id, not its address, and where a small buffer
-// shares a page with others every call looks again (see BufferCheck). A window does not survive
-// fork(): in the child every call throws UsageError, and the parent's is untouched.
+// another buffer of CUDA's: opening looks at the buffer's id, not its address, and where the same
+// memory may become another buffer's (small buffers share pieces of memory, pools give it out
+// again, cuMemCreate's can be mapped elsewhere) every call looks again: see BufferCheck. To free a
+// buffer beside a call on its window is a race, as with a copy. What a caching allocator above CUDA
+// (PyTorch, RMM) gives out again is not seen: keep the array for as long as its window. The
+// SYNC_MEMOPS attribute stays set after closing. A window does not survive fork(): in the child
+// every call throws UsageError, and the parent's is untouched.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +63,7 @@ std::string_view name_of(WindowBackend backend) noexcept;
 
 /// When a window makes sure that its buffer has not been freed.
 enum class BufferCheck {
-  shared_pages,  ///< each call, if the buffer shares its pages with others; else only on opening
+  shared_pages,  ///< each call, if its memory may become another buffer's; else only on opening
   each_call,     ///< each call: about 0.1 us more
   on_opening,    ///< never again: the caller promises to close the window before freeing the buffer
 };
@@ -69,8 +73,8 @@ struct WindowOptions {
   /// with the first window that wants them, spin for 50 us after their last work, then sleep.
   int num_threads = 1;
   BufferCheck check = BufferCheck::shared_pages;
-  /// What is mapped begins and ends at multiples of this device address: 4096 (any power of two
-  /// above). GDRCopy's rule is 65536.
+  /// What is mapped begins and ends at multiples of this device address: a power of two from 4096
+  /// to 2 MiB. GDRCopy's rule is 65536.
   std::size_t page_bytes = 4096;
 };
 
@@ -143,7 +147,8 @@ private:
 struct WindowSettings {
   /// "" tries all; "dmabuf", "gdrdrv" or "rm" only that one; "off" none.
   std::string backend;
-  /// Most bytes of one GPU's BAR1 that windows may map at a time; 0: half of BAR1.
+  /// Most bytes of one GPU's BAR1 that windows may map at a time, in the pages that windows ask
+  /// for; 0: half of BAR1, or no limit where its size is not known.
   std::uint64_t bar1_limit_bytes = 0;
 
   /// Throws      UsageError if a variable has a value that isn't one of these.
@@ -170,8 +175,10 @@ public:
   /// Maps device memory, or shares the mapping of an open window that covers it.
   ///
   /// The first window on a device tries the backends and tests the one it takes, in both
-  /// directions, on memory of its own. Each new mapping is compared with what the copy engine
-  /// reads. Waits for no stream but its own; may be called while kernels run and while streams are
+  /// directions, on memory of its own. Of each new mapping both ends are compared with what the
+  /// copy engine reads (that proves little where both are zero, and nothing where a kernel keeps
+  /// changing them). Waits for no stream but its own, which all streams may share a queue with if
+  /// CUDA_DEVICE_MAX_CONNECTIONS says so; may be called while kernels run and while streams are
   /// captured.
   ///
   /// pointer     device, from cudaMalloc, PyTorch, CuPy, RMM or (exportable) cuMemCreate; any
@@ -186,6 +193,7 @@ public:
   std::vector<WindowBackendReport> backends(int device);
   /// Bytes of the device's BAR1 that windows now map, and the limit.
   std::uint64_t mapped_bytes(int device) const;
+  /// 0 for no limit.
   std::uint64_t bar1_limit_bytes(int device) const;
   /// What a user should be told once, such as an untested driver version; empties the list.
   std::vector<std::string> take_notices();

@@ -47,4 +47,11 @@ Windows& default_windows() {
   return *connection.windows;
 }
 
+Windows* default_windows_if_any() noexcept {
+  Connection& connection = connections.get();
+  if (connection.parent_has_connected) return nullptr;
+  const std::lock_guard lock(connection.mutex);
+  return connection.windows ? &*connection.windows : nullptr;
+}
+
 }  // namespace isthmus::capi

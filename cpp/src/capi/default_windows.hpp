@@ -14,4 +14,7 @@ namespace isthmus::capi {
 ///             connected, or was about to, since CUDA doesn't survive fork().
 Windows& default_windows();
 
+/// The same if it has been made in this process, else null: connects to no driver.
+Windows* default_windows_if_any() noexcept;
+
 }  // namespace isthmus::capi

@@ -17,9 +17,12 @@ namespace {
 
 PerProcess<GdrHandles> handles;
 
-// BAR1 is a budget like memory: GDRCopy's callers know ENOMEM for it.
+// BAR1 is a budget like memory: GDRCopy's callers know ENOMEM for it. The phrases are those of
+// Bar1Budget and of the resource manager's statuses.
 int code_of(const Unavailable& failure) {
-  return failure.reason().find("BAR1") != std::string::npos ? ENOMEM : ENOTSUP;
+  for (const char* used_up : {"of BAR1 they may use", "insufficient resources", "out of memory"})
+    if (failure.reason().find(used_up) != std::string::npos) return ENOMEM;
+  return ENOTSUP;
 }
 
 int log_refusal(const char* call, int code, const char* message) noexcept {

@@ -28,8 +28,9 @@ bool take_notice(char* text, std::size_t capacity_bytes) {
   if (text == nullptr || capacity_bytes == 0) return false;
   Notices& all = notices.get();
   const std::lock_guard lock(all.mutex);
-  for (std::string& notice : default_windows().take_notices())
-    all.waiting.push_back(std::move(notice));
+  // Before the first window there is nothing to tell, and no driver to be connected to.
+  if (Windows* const windows = default_windows_if_any())
+    for (std::string& notice : windows->take_notices()) all.waiting.push_back(std::move(notice));
   if (all.waiting.empty()) return false;
   copy_text(all.waiting.front(), text, capacity_bytes);
   all.waiting.pop_front();
@@ -85,7 +86,6 @@ isthmus_status isthmus_bar1_usage(int device, uint64_t* mapped_bytes, uint64_t* 
 
 int isthmus_take_notice(char* text, size_t capacity_bytes) {
   bool taken = false;
-  // Without a driver there is nothing to tell: the call that needs one says so.
   static_cast<void>(
       guarded(nullptr, [&] { taken = isthmus::capi::take_notice(text, capacity_bytes); }));
   return taken ? 1 : 0;

@@ -1,16 +1,19 @@
 #include "device/context.hpp"
 
+#include <unistd.h>
+
 #include "device/cleanup.hpp"
 
 namespace isthmus {
 
 Context::State::State(const Driver& the_driver, int ordinal)
-    : driver(the_driver), facts(read_device_facts(the_driver, ordinal)) {
+    : driver(the_driver), facts(read_device_facts(the_driver, ordinal)), process(getpid()) {
   driver.call(symbol::device_get)(&device, ordinal);
   driver.call(symbol::primary_ctx_retain)(&handle, device);
 }
 
 Context::State::~State() {
+  if (process != getpid()) return;
   report_cleanup(driver, driver.raw(symbol::primary_ctx_release)(device),
                  symbol::primary_ctx_release.name);
 }
@@ -18,6 +21,8 @@ Context::State::~State() {
 Context Context::retain(const Driver& driver, int ordinal) {
   return Context(std::make_shared<const State>(driver, ordinal));
 }
+
+bool Context::in_own_process() const noexcept { return state_->process == getpid(); }
 
 std::size_t Context::free_memory_bytes() const {
   const CurrentContext current(*this);

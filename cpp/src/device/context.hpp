@@ -1,6 +1,8 @@
 // A device's primary context, shared with everything else in the process that uses the device.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 
 #include "device/device_facts.hpp"
@@ -24,6 +26,10 @@ public:
   const DeviceFacts& device() const noexcept { return state_->facts; }
   CUcontext handle() const noexcept { return state_->handle; }
 
+  /// False in a process that was forked off: what belongs to the context stayed with the parent,
+  /// and nothing may be freed here.
+  bool in_own_process() const noexcept;
+
   /// Bytes of device memory that are free now, on the whole device.
   std::size_t free_memory_bytes() const;
 
@@ -38,6 +44,7 @@ private:
     DeviceFacts facts;
     CUdevice device = 0;
     CUcontext handle = nullptr;
+    pid_t process = 0;
   };
   explicit Context(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 

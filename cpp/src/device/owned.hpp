@@ -35,7 +35,7 @@ public:
   }
 
   ~Owned() {
-    if (handle_ == HandleType{}) return;
+    if (handle_ == HandleType{} || !context_.in_own_process()) return;
     const Driver& driver = context_.driver();
     const CUresult pushed = driver.raw(symbol::ctx_push_current)(context_.handle());
     report_cleanup(driver, pushed, symbol::ctx_push_current.name);

@@ -44,7 +44,7 @@ class Backend {
 public:
   virtual ~Backend() = default;
   virtual WindowBackend kind() const noexcept = 0;
-  /// What it is, for a report: "driver 580.159.04, tested".
+  /// What it is, for a report: "driver 580.159.04, tested on H100 SXM, H200".
   virtual std::string description() const = 0;
   /// What a user should hear once when this backend is used; empty for nothing.
   virtual std::string notice() const { return {}; }

@@ -187,6 +187,8 @@ void CopyThreads::write(const StreamingCopy& way, void* target, const void* sour
 
 void CopyThreads::read(const StreamingCopy& way, void* target, const void* source,
                        std::size_t size_bytes, int num_threads) {
+  // Helpers read for this thread, who must see what it has posted.
+  store_fence();
   const CopyJob job = whole_copy(way, target, source, size_bytes, false);
   if (num_threads < 2 || job.num_lines() <= kLinesInFlight) return job.copy_alone();
   copy(job,

@@ -10,7 +10,7 @@
 namespace isthmus::window {
 
 /// Persistent helper threads. One copy at a time uses them; who comes second copies alone. Owned by
-/// a Windows; joins its threads when it goes (in a forked child: forgets them).
+/// the windows that use them; joins its threads when it goes (in a forked child: forgets them).
 ///
 /// The threads spin for 50 us after their last copy, then sleep. A copy never waits for one that
 /// sleeps: it wakes them if it is long (32 KiB read, 512 KiB written), else one of them, and that

@@ -34,8 +34,8 @@ private:
 void* reserve_host_pages(std::size_t size_bytes);
 
 /// Whether another buffer may get the same device memory while a mapping holds it, as far as can be
-/// told from outside: small buffers share a piece of memory, a pool gives freed memory out again, and
-/// what cuMemCreate made can be mapped elsewhere.
+/// told from outside: small buffers share a piece of memory, a pool gives freed memory out again,
+/// and what cuMemCreate made can be mapped elsewhere.
 ///
 /// Source      seen on driver 580.159.04: buffers below 2 MiB share pieces of 2 MiB.
 bool shares_pages(const Allocation& allocation) noexcept;

@@ -111,22 +111,19 @@ void Registry::choose_backend(DeviceWindows& device, int ordinal) {
   if (!device.context) device.context = Context::retain(driver, ordinal);
   const CurrentContext current(*device.context);
   if (device.self_test == nullptr) device.self_test = std::make_unique<SelfTest>(*device.context);
-  if (device.reports.empty()) {
-    // Kept only when every backend has been asked: what else one throws leaves them untried.
-    std::vector<WindowBackendReport> reports;
-    for (const WindowBackend kind : kOrder) {
-      if (!settings.backend.empty() && settings.backend != name_of(kind)) continue;
-      reports.push_back(try_backend(device, kind));
-      if (reports.back().usable) break;
-    }
-    device.reports = std::move(reports);
+  // Asked anew by each open() until one can: what refused may pass (descriptors, BAR1, a module).
+  std::vector<WindowBackendReport> reports;
+  for (const WindowBackend kind : kOrder) {
+    if (!settings.backend.empty() && settings.backend != name_of(kind)) continue;
+    reports.push_back(try_backend(device, kind));
+    if (reports.back().usable) break;
   }
-  if (!device.reports.back().usable)
+  if (!reports.back().usable)
     throw Unavailable(
-        "windows on GPU " + std::to_string(ordinal), reasons_of(device.reports),
+        "windows on GPU " + std::to_string(ordinal), reasons_of(reports),
         "a driver for CUDA 13.3, GDRCopy's gdrdrv module, or a driver that rm windows "
         "were tested with");
-  device.backend = &backend(device.reports.back().backend);
+  device.backend = &backend(reports.back().backend);
   if (std::string notice = device.backend->notice(); !notice.empty())
     notices.push_back(std::move(notice));
 }

@@ -38,7 +38,6 @@ struct DeviceWindows {
   std::shared_ptr<Bar1Budget> budget;
   std::optional<Context> context;
   std::unique_ptr<SelfTest> self_test;
-  std::vector<WindowBackendReport> reports;
   Backend* backend = nullptr;  ///< the one that passed; owned by the registry
 };
 

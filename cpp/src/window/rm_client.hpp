@@ -84,7 +84,7 @@ private:
   std::map<std::string, Gpu> gpus_;
 };
 
-/// "insufficient resources (0x1a)" for the statuses that users meet, else the number.
+/// "insufficient resources (status 0x1a)" for the statuses that users meet, else the number.
 std::string status_text(Status status);
 
 }  // namespace isthmus::window::rm

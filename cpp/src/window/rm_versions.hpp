@@ -14,7 +14,7 @@ enum class Trust {
 
 struct Verdict {
   Trust trust = Trust::refused;
-  std::string text;  ///< "driver 580.159.04, tested"
+  std::string text;  ///< "driver 580.159.04, tested on H100 SXM, H200"
 };
 
 /// Judges a version of the kernel driver, "580.159.04". What isn't a version is refused.

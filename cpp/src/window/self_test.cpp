@@ -119,7 +119,16 @@ void SelfTest::send_both_ways(const Mapping& mapping, std::uintptr_t pointer, st
 }
 
 void SelfTest::compare(const Mapping& mapping, std::uintptr_t pointer, std::size_t size_bytes) {
-  const std::size_t end_bytes = std::min(size_bytes, kLineBytes);
+  const std::uintptr_t end = pointer + size_bytes;
+  for (const Allocation& allocation : mapping.allocations()) {
+    const std::uintptr_t piece_begin = std::max(allocation.base, pointer);
+    const std::uintptr_t piece_end = std::min(allocation.base + allocation.size_bytes, end);
+    compare_ends(mapping, {piece_begin, piece_end - piece_begin});
+  }
+}
+
+void SelfTest::compare_ends(const Mapping& mapping, DevicePages range) {
+  const std::size_t end_bytes = std::min(range.size_bytes, kLineBytes);
   const auto same_as = [end_bytes](const EndBytes& bytes, const std::byte* others) {
     return std::memcmp(bytes.data(), others, 2 * end_bytes) == 0;
   };
@@ -127,11 +136,9 @@ void SelfTest::compare(const Mapping& mapping, std::uintptr_t pointer, std::size
   constexpr int kTries = 3;
   for (int tries = 0; tries < kTries; ++tries) {
     EndBytes before{};
-    std::memcpy(before.data(), copy_engine_.read_ends({pointer, size_bytes}, end_bytes),
-                2 * end_bytes);
-    if (same_as(ends_through_window(mapping, {pointer, size_bytes}, end_bytes), before.data()))
-      return;
-    if (same_as(before, copy_engine_.read_ends({pointer, size_bytes}, end_bytes)))
+    std::memcpy(before.data(), copy_engine_.read_ends(range, end_bytes), 2 * end_bytes);
+    if (same_as(ends_through_window(mapping, range, end_bytes), before.data())) return;
+    if (same_as(before, copy_engine_.read_ends(range, end_bytes)))
       refuse(mapping, "the mapping shows other bytes than the buffer has");
   }
 }

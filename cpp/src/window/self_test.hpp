@@ -46,14 +46,15 @@ public:
   /// Throws      Unavailable if the backend refuses, or bytes come out wrong.
   void qualify(Backend& backend, const std::shared_ptr<Bar1Budget>& budget);
 
-  /// Compares the ends of [pointer, pointer + size_bytes) as the mapping shows them with what the
-  /// copy engine reads. A difference counts only if the copy engine reads the same again: a running
-  /// kernel may be writing there. Changes nothing.
+  /// Compares the ends of [pointer, pointer + size_bytes), and of each buffer in it, as the mapping
+  /// shows them with what the copy engine reads. A difference counts only if the copy engine reads
+  /// the same again: a running kernel may be writing there. Changes nothing.
   ///
   /// Throws      Unavailable if the bytes differ.
   void compare(const Mapping& mapping, std::uintptr_t pointer, std::size_t size_bytes);
 
 private:
+  void compare_ends(const Mapping& mapping, DevicePages range);
   void send_both_ways(const Mapping& mapping, std::uintptr_t pointer, std::uint64_t seed);
 
   Context context_;

@@ -35,9 +35,11 @@ void check_options(const WindowOptions& options) {
   if (options.num_threads < 1)
     throw UsageError("a window of " + std::to_string(options.num_threads) +
                      " threads was asked for; there must be at least 1");
-  if (options.page_bytes < 4096 || (options.page_bytes & (options.page_bytes - 1)) != 0)
+  constexpr std::size_t kMostPageBytes = std::size_t{2} << 20U;
+  if (options.page_bytes < 4096 || options.page_bytes > kMostPageBytes ||
+      (options.page_bytes & (options.page_bytes - 1)) != 0)
     throw UsageError("a window with pages of " + std::to_string(options.page_bytes) +
-                     " bytes was asked for; it must be a power of two from 4096");
+                     " bytes was asked for; it must be a power of two from 4096 to 2 MiB");
 }
 
 }  // namespace

@@ -32,6 +32,9 @@ def from_cuda_array_interface(array: object, interface: Mapping[str, Any]) -> De
         )
     if interface.get("mask") is not None:
         raise UsageError(f"this {what} is masked: open the window on its data")
+    for member in ("shape", "typestr", "data"):
+        if interface.get(member) is None:
+            raise UsageError(f"this {what} has a __cuda_array_interface__ without '{member}'")
     shape: Sequence[int] = interface["shape"]
     item_bytes = _item_bytes(interface["typestr"], what)
     require_contiguous(shape, interface.get("strides"), item_bytes, what)

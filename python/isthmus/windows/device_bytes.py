@@ -34,7 +34,7 @@ class DeviceBytes:
 
 def array_size_bytes(shape: Sequence[int], item_bits: int) -> int:
     """Count the bytes of an array without gaps."""
-    return math.prod(shape) * item_bits // _BITS_PER_BYTE
+    return -(-math.prod(shape) * item_bits // _BITS_PER_BYTE)
 
 
 def require_contiguous(

@@ -14,9 +14,7 @@ _WHAT_IS_NEEDED = (
 )
 
 
-def device_bytes_of(
-    memory: object, size: int | None, exporting: Exporting | None
-) -> DeviceBytes:
+def device_bytes_of(memory: object, size: int | None, exporting: Exporting | None) -> DeviceBytes:
     """
     Find the bytes of GPU memory that an object means.
 

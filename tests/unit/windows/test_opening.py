@@ -83,7 +83,7 @@ def test_an_array_is_asked_for_its_memory_while_its_device_is_current(
     windows: isthmus.Windows,
     memory: _native.DeviceMemory,
     cuda: Cuda,
-    sync: bool,  # noqa: FBT001 - a case
+    sync: bool,
 ) -> None:
     """PyTorch exports nothing else. Another thread has no device current before, and none after."""
     array = DlpackArray(memory.pointer, (SIZE,))
