@@ -15,6 +15,7 @@ namespace {
 
 // Never destroyed: windows may be closed by destructors that run after this file's.
 struct OpenDescriptors {
+  std::mutex delay;  // taken before `mutex`
   std::mutex mutex;
   std::vector<int> descriptors;
 };
@@ -25,8 +26,14 @@ OpenDescriptors& open_descriptors() {
 }
 
 // Held across fork(), so that the child finds the list whole.
-void before_fork() { open_descriptors().mutex.lock(); }
-void in_parent() { open_descriptors().mutex.unlock(); }
+void before_fork() {
+  open_descriptors().delay.lock();
+  open_descriptors().mutex.lock();
+}
+void in_parent() {
+  open_descriptors().mutex.unlock();
+  open_descriptors().delay.unlock();
+}
 
 void in_child() {
   detail::process_generation.fetch_add(1, std::memory_order_relaxed);
@@ -34,6 +41,7 @@ void in_child() {
   for (const int descriptor : open.descriptors) close(descriptor);
   open.descriptors.clear();
   open.mutex.unlock();
+  open.delay.unlock();
 }
 
 }  // namespace
@@ -42,6 +50,13 @@ void watch_forks() {
   static const int watching = pthread_atfork(before_fork, in_parent, in_child);
   static_cast<void>(watching);
 }
+
+ScopedForkDelay::ScopedForkDelay() {
+  watch_forks();
+  open_descriptors().delay.lock();
+}
+
+ScopedForkDelay::~ScopedForkDelay() { open_descriptors().delay.unlock(); }
 
 void close_in_children(int descriptor) {
   watch_forks();

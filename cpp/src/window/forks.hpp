@@ -23,4 +23,14 @@ void close_in_children(int descriptor);
 /// The descriptor is about to be closed here.
 void forget_descriptor(int descriptor) noexcept;
 
+/// Lets no thread fork while it lives: no child shall get what was opened or mapped, but not yet
+/// marked as this process's own. One at a time in a thread.
+class [[nodiscard]] ScopedForkDelay {
+public:
+  ScopedForkDelay();
+  ~ScopedForkDelay();
+  ScopedForkDelay(const ScopedForkDelay&) = delete;
+  ScopedForkDelay& operator=(const ScopedForkDelay&) = delete;
+};
+
 }  // namespace isthmus::window

@@ -4,6 +4,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "window/forks.hpp"
 #include "window/host_pages.hpp"
 
 namespace isthmus::window {
@@ -62,6 +63,7 @@ Mapping::~Mapping() {
 
 void Mapping::map_pieces(const Context& context, Backend& backend) {
   // CUDA answers for memory of a context that a program made (cuCtxCreate) best in that context.
+  const ScopedForkDelay no_forks;
   const CurrentHandle owner(context.driver(), allocations_.front().context);
   if (allocations_.size() == 1) {
     pieces_.push_back(backend.map(context, allocations_.front(), pages_, nullptr));

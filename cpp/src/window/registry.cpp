@@ -90,7 +90,10 @@ std::unique_ptr<Backend> Registry::open_backend(WindowBackend kind) {
 
 Backend& Registry::backend(WindowBackend kind) {
   auto& backend = backends_[kind];
-  if (backend == nullptr) backend = open_backend(kind);
+  if (backend == nullptr) {
+    const ScopedForkDelay no_forks;
+    backend = open_backend(kind);
+  }
   return *backend;
 }
 
