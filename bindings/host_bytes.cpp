@@ -38,8 +38,10 @@ void HostBytes::borrow(nb::handle object, Access access) {
   if (PyObject_GetBuffer(object.ptr(), &buffer_, flags) != 0) {
     const char* const needed =
         access == Access::writable ? "writable, C-contiguous" : "C-contiguous";
-    throw isthmus::UsageError("can't use the memory of this '" + type_of(object) +
-                              "': " + pending_error() + "; pass a " + needed + " one");
+    std::string why = pending_error();
+    if (why.ends_with('.')) why.pop_back();
+    throw isthmus::UsageError("can't use the memory of this '" + type_of(object) + "': " + why +
+                              "; pass a " + needed + " one");
   }
   data_ = buffer_.buf;
   size_bytes_ = static_cast<std::size_t>(buffer_.len);

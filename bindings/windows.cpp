@@ -69,23 +69,34 @@ PythonWindow open(const SharedWindows& windows, std::uintptr_t pointer, std::siz
 void bind_copies(nb::class_<PythonWindow>& window) {
   window
       .def("write", &PythonWindow::write, "data"_a, "offset"_a = 0,
-           "Copy bytes to the device and fence.")
+           "Copy bytes to the device and fence: a kernel or copy that is started afterwards reads "
+           "them. `data` (anything with contiguous bytes) may be reused on return. Safe from "
+           "several threads on different bytes. Raises UsageError, with nothing copied, if the "
+           "range is not inside, the window is closed, read-only or of a parent process, or its "
+           "memory was freed.")
       .def("post", &PythonWindow::post, "data"_a, "offset"_a = 0,
-           "Copy bytes to the device without a fence: a fence() or write() of this thread follows.")
+           "Copy bytes to the device without a fence: nothing is promised until this thread's next "
+           "fence() or write(). Threads and errors as of write().")
       .def_static("fence", &isthmus::Window::fence,
                   "Order this thread's posts, on all windows, before what it does next.")
-      .def("read", &PythonWindow::read, "n"_a = nb::none(), "offset"_a = 0,
-           nb::sig("def read(self, n: int | None = None, offset: int = 0) -> bytes"),
-           "Copy n bytes from the device; None: all from the offset on.")
+      .def(
+          "read", &PythonWindow::read, "n"_a = nb::none(), "offset"_a = 0,
+          nb::sig("def read(self, n: int | None = None, offset: int = 0) -> bytes"),
+          "Copy n bytes from the device; None: all from the offset on. Complete on return, outside "
+          "the order of streams: wait first for the kernel whose bytes are wanted. Threads and "
+          "errors as of write().")
       .def("read_into", &PythonWindow::read_into, "buffer"_a, "offset"_a = 0,
-           "Fill a writable buffer from the device.");
+           "Fill a writable, contiguous buffer from the device, as read() does.");
 }
 
 void bind_window(nb::module_& m) {
   nb::class_<PythonWindow> window(m, "Window", nb::type_slots(window_slots),
                                   "A CPU mapping of a range of GPU memory. See isthmus.window().");
   bind_copies(window);
-  window.def("close", &PythonWindow::close, "Undo the mapping. Closing twice is allowed.")
+  window
+      .def("close", &PythonWindow::close,
+           "Undo the mapping, once a long copy of another thread has finished. Closing twice is "
+           "allowed.")
       .def(
           "__enter__", [](nb::object self) { return self; },
           nb::sig("def __enter__(self) -> Window"))
@@ -93,13 +104,14 @@ void bind_window(nb::module_& m) {
           "__exit__", [](PythonWindow& self, const nb::args& /*exception*/) { self.close(); },
           nb::sig("def __exit__(self, *exception: object) -> None"))
       .def("__repr__", &PythonWindow::description)
-      .def_prop_ro("nbytes", &PythonWindow::size_bytes)
-      .def_prop_ro("device_pointer", &PythonWindow::device_pointer)
+      .def_prop_ro("nbytes", &PythonWindow::size_bytes, "Bytes of the window.")
+      .def_prop_ro("device_pointer", &PythonWindow::device_pointer,
+                   "The device address of its first byte.")
       .def_prop_ro("read_only", &PythonWindow::read_only, "True if write and post are refused.")
       .def_prop_ro("backend", &PythonWindow::backend, "\"dmabuf\", \"gdrdrv\" or \"rm\".")
       .def_prop_ro("instructions", &PythonWindow::instructions,
                    "What it copies with: \"avx512\", for instance.")
-      .def_prop_ro("is_open", &PythonWindow::is_open)
+      .def_prop_ro("is_open", &PythonWindow::is_open, "False once it has been closed.")
       .def_prop_ro("is_alive", &PythonWindow::is_alive,
                    "False once CUDA has freed the memory, and when the window is closed.");
 }

@@ -371,11 +371,13 @@ class Window:
     """A CPU mapping of a range of GPU memory. See isthmus.window()."""
 
     def write(self, data: object, offset: int = 0) -> None:
-        """Copy bytes to the device and fence."""
+        """
+        Copy bytes to the device and fence: a kernel or copy that is started afterwards reads them. `data` (anything with contiguous bytes) may be reused on return. Safe from several threads on different bytes. Raises UsageError, with nothing copied, if the range is not inside, the window is closed, read-only or of a parent process, or its memory was freed.
+        """
 
     def post(self, data: object, offset: int = 0) -> None:
         """
-        Copy bytes to the device without a fence: a fence() or write() of this thread follows.
+        Copy bytes to the device without a fence: nothing is promised until this thread's next fence() or write(). Threads and errors as of write().
         """
 
     @staticmethod
@@ -383,13 +385,17 @@ class Window:
         """Order this thread's posts, on all windows, before what it does next."""
 
     def read(self, n: int | None = None, offset: int = 0) -> bytes:
-        """Copy n bytes from the device; None: all from the offset on."""
+        """
+        Copy n bytes from the device; None: all from the offset on. Complete on return, outside the order of streams: wait first for the kernel whose bytes are wanted. Threads and errors as of write().
+        """
 
     def read_into(self, buffer: object, offset: int = 0) -> None:
-        """Fill a writable buffer from the device."""
+        """Fill a writable, contiguous buffer from the device, as read() does."""
 
     def close(self) -> None:
-        """Undo the mapping. Closing twice is allowed."""
+        """
+        Undo the mapping, once a long copy of another thread has finished. Closing twice is allowed.
+        """
 
     def __enter__(self) -> Window: ...
 
@@ -398,10 +404,12 @@ class Window:
     def __repr__(self) -> str: ...
 
     @property
-    def nbytes(self) -> int: ...
+    def nbytes(self) -> int:
+        """Bytes of the window."""
 
     @property
-    def device_pointer(self) -> int: ...
+    def device_pointer(self) -> int:
+        """The device address of its first byte."""
 
     @property
     def read_only(self) -> bool:
@@ -416,7 +424,8 @@ class Window:
         """What it copies with: "avx512", for instance."""
 
     @property
-    def is_open(self) -> bool: ...
+    def is_open(self) -> bool:
+        """False once it has been closed."""
 
     @property
     def is_alive(self) -> bool:

@@ -10,9 +10,11 @@ class Error(Exception):
     """Base of everything Isthmus raises on purpose."""
 
     def __init__(self, message: str = "", *, hint: str = "") -> None:
-        """Keep the message, and the advice beside it."""
+        """Keep the message, and the advice beside it; tracebacks show both."""
         super().__init__(message)
         self.hint = hint
+        if hint:
+            self.add_note(f"hint: {hint}")
 
 
 class UsageError(Error, ValueError):

@@ -7,7 +7,7 @@ from fakes.session import FakeMeasurement, FakeSession, Watcher, usual
 from isthmus.bench.invocation import BUDGET_EMULATED_S, BUDGET_REAL_S, carry_out, plan_request
 from isthmus.bench.plan import CopyLimits
 from isthmus.bench.request import Request
-from isthmus.bench.tests import TESTS, BenchTest
+from isthmus.bench.tests import TESTS, BenchTest, WindowTest
 from isthmus.errors import UsageError
 from isthmus.run.machine import Machine, WindowFacts
 
@@ -16,9 +16,14 @@ from isthmus.run.machine import Machine, WindowFacts
 class FakeGround:
     session: FakeSession = field(default_factory=FakeSession)
     largest_bytes: int = 1 << 30
+    window_setting: str | None = None
 
     def limits(self) -> CopyLimits:
         return CopyLimits(device_bytes=self.largest_bytes, host_bytes=self.largest_bytes)
+
+    def check_windows(self) -> None:
+        if self.window_setting is not None:
+            raise UsageError(f"ISTHMUS_WINDOW is '{self.window_setting}'")
 
     def read_machine(self) -> Machine:
         return runs.machine(emulated=self.session.emulated)
@@ -75,6 +80,19 @@ def test_a_size_that_does_not_fit_is_refused_before_anything_runs() -> None:
     with pytest.raises(UsageError, match="4 KiB"):
         plan_request(REQUEST, ground)
     assert ground.session.calls == []
+
+
+def test_a_setting_of_windows_that_cannot_be_is_refused_before_anything_runs() -> None:
+    ground = FakeGround(window_setting="nonsense")
+    with pytest.raises(UsageError, match="nonsense"):
+        plan_request(REQUEST, ground)
+    assert ground.session.calls == []
+
+
+def test_without_tests_of_windows_nobody_asks_for_their_settings() -> None:
+    copies = [test for test in TESTS if not isinstance(test, WindowTest)]
+    request = Request(tests=copies, sizes=[4], command=["isthmus"])
+    assert plan_request(request, FakeGround(window_setting="nonsense")).points
 
 
 def test_an_interrupted_run_is_marked_and_whole_as_far_as_it_goes() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from isthmus import _native
 from isthmus.bench.native_session import NativeSession
-from isthmus.bench.native_windows import far_node
+from isthmus.bench.native_windows import NativeWindows, far_node
 from isthmus.bench.opening import kernel_cache_folder
 from isthmus.bench.tests import HostMemory
-from isthmus.errors import Unavailable
+from isthmus.errors import Unavailable, UsageError
 from isthmus.machine.placement import Placement
 
 
@@ -56,6 +56,25 @@ def test_pinned_memory_that_is_not_where_it_should_be_is_noted_once(
     for memory in (HostMemory.PAGEABLE, HostMemory.PINNED, HostMemory.PINNED):
         session.allocate(memory, 4096)
     assert session.notes == ["25 % of pinned pages lie off NUMA node 1"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("ISTHMUS_WINDOW", "nonsense"), ("ISTHMUS_WINDOW_BAR1_MIB", "0"), ("ISTHMUS_WINDOW", None)],
+)
+def test_settings_of_windows_can_be_checked_without_opening_one(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str | None
+) -> None:
+    placement = Placement(nodes=[], device_node=None, bound_node=None, cpus=[0])
+    windows = NativeWindows(_native.Context(_native.Driver.open("emulated"), 0), placement)
+    if value is None:
+        monkeypatch.delenv(variable, raising=False)
+        windows.check_settings()
+    else:
+        monkeypatch.setenv(variable, value)
+        with pytest.raises(UsageError, match=f"{variable} is '{value}'"):
+            windows.check_settings()
+    assert windows.facts is None
 
 
 def placed(*nodes: FakeNode, bound_node: int | None, cpus: list[int]) -> Placement:

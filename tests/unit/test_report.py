@@ -11,7 +11,12 @@ from isthmus.report.as_csv import COLUMNS
 from isthmus.report.as_rich import as_renderable
 from isthmus.report.as_text import as_text, page_of, table_lines
 from isthmus.report.format import Format, format_of_file
-from isthmus.report.numbers import gigabytes_per_second, microseconds, ratio
+from isthmus.report.numbers import (
+    four_digit_microseconds,
+    gigabytes_per_second,
+    microseconds,
+    ratio,
+)
 from isthmus.report.page import Table
 from isthmus.report.render import render
 from isthmus.report.windows import window_notes
@@ -98,10 +103,26 @@ def test_a_window_s_copies_stand_beside_cudas_at_the_same_size() -> None:
     writes = window_table("Window writes")
     assert writes.heads[:5] == ("size", "fenced", "posted", "memcpy pinned", "memcpy pageable")
     (row,) = (row for row in writes.rows if row[0] == "4 KiB")
-    assert row[1:5] == ("0.346", "0.2558", "6.082", "7.410")
+    assert row[1:5] == ("0.3458", "0.2558", "6.082", "7.410")
     reads = window_table("Window reads")
-    assert reads.heads[-2:] == ("launched", "asked")
+    assert reads.heads[-2:] == ("push launched", "push asked")
     assert "complete cold" in reads.heads
+
+
+def test_every_column_of_a_push_is_explained_by_the_name_it_has() -> None:
+    notes = window_notes(runs.run())
+    pushes = [head for head in window_table("Window reads").heads if head.startswith("push ")]
+    assert all(any(note.startswith(f"{head}: ") for note in notes) for head in pushes)
+    assert (
+        "push launched: from the launch of a kernel that pushes until its bytes are here" in notes
+    )
+
+
+def test_only_an_emulated_run_says_that_its_windows_are_host_memory() -> None:
+    assert any(
+        "host memory, not of a link" in note for note in window_notes(runs.run(emulated=True))
+    )
+    assert not any("host memory, not of a link" in note for note in window_notes(runs.run()))
 
 
 def test_a_window_s_bandwidth_has_a_row_for_each_number_of_threads() -> None:
@@ -208,6 +229,23 @@ def test_bandwidth_is_written_in_decimal_gigabytes(bytes_per_s: float, text: str
 )
 def test_times_are_written_in_microseconds(seconds: float | None, text: str) -> None:
     assert microseconds(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0.000"),
+        (0.2e-9, "0.0002"),
+        (12.51e-9, "0.0125"),
+        (0.125e-6, "0.1250"),
+        (9.99996e-6, "10.00"),
+        (17.0621e-6, "17.06"),
+        (1299.0105e-6, "1299"),
+        (11476.4e-6, "11476"),
+    ],
+)
+def test_times_of_windows_have_four_digits_whatever_their_size(seconds: float, text: str) -> None:
+    assert four_digit_microseconds(seconds) == text
 
 
 def test_ratios_read_well() -> None:

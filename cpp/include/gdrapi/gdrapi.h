@@ -5,18 +5,20 @@
  * Written from the interface's public documentation. Names, values, layouts and return values are
  * GDRCopy's. What differs, or is only here:
  *
- *   Functions that return int return 0 or a positive errno code, and change nothing then: EINVAL
- * for what the caller did wrong (also where GDRCopy would crash: null pointers, closed handles, a
- *   mapping's end overrun), ENOMEM when memory or BAR1 is used up, ENOTSUP where the device's
- * memory can't be mapped here, EAGAIN for a second gdr_map() of one pin. Mappings are persistent:
- * they stay valid when CUDA frees the buffer, and hold its memory until gdr_unpin_buffer().
- * (Buffers under 2 MiB share theirs with others: what is freed there CUDA may give to the next.)
- * With GDRCopy's module as backend they are as that module makes them. A pin holds the mapping;
- * gdr_map() and gdr_unmap() only hand it out. So the address faults from gdr_unpin_buffer() or
- * gdr_close() on, not already from gdr_unmap() on. Every function may be called from any thread.
- * gdr_copy_* may run beside anything but the unmap and unpin of their own handle. A child of fork()
- * has neither its parent's handles nor their mappings: EINVAL, and a fault. CUDA is first touched
- * by the first pin, so that a program may gdr_open() and then fork().
+ * - Functions that return int return 0 or a positive errno code, and change nothing then: EINVAL
+ *   for what the caller did wrong (also where GDRCopy would crash: null pointers, closed handles,
+ *   a mapping's end overrun), ENOMEM when memory or BAR1 is used up, ENOTSUP where the device's
+ *   memory can't be mapped here, EAGAIN for a second gdr_map() of one pin.
+ * - Mappings are persistent: they stay valid when CUDA frees the buffer, and hold its memory
+ *   until gdr_unpin_buffer(). (Buffers under 2 MiB share theirs with others: what is freed there
+ *   CUDA may give to the next.) With GDRCopy's module as backend they are as that module makes
+ *   them.
+ * - A pin holds the mapping; gdr_map() and gdr_unmap() only hand it out. So the address faults
+ *   from gdr_unpin_buffer() or gdr_close() on, not already from gdr_unmap() on.
+ * - Every function may be called from any thread. gdr_copy_* may run beside anything but the
+ *   unmap and unpin of their own handle.
+ * - A child of fork() has neither its parent's handles nor their mappings: EINVAL, and a fault.
+ *   CUDA is first touched by the first pin, so that a program may gdr_open() and then fork().
  *
  * Environment: GDRCOPY_ENABLE_LOGGING, if set, turns on messages on stderr; GDRCOPY_LOG_LEVEL is
  * the least level to print: 1 debug, 2 info, 3 warnings, 4 errors (the default). ISTHMUS_WINDOW

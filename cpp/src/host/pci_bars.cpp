@@ -10,6 +10,8 @@
 namespace isthmus::host {
 namespace {
 
+constexpr int kNumBars = 6;
+
 /// Takes "0x1f" and the white space after it off the front; nothing if something else is there.
 std::optional<std::uint64_t> take_hex(std::string_view& text) {
   if (text.substr(0, 2) != "0x") return std::nullopt;
@@ -27,7 +29,6 @@ std::optional<std::uint64_t> take_hex(std::string_view& text) {
 // of them are base address registers, the seventh is the expansion ROM.
 std::optional<std::uint64_t> largest_pci_bar_bytes(std::string_view address,
                                                    const std::filesystem::path& root) {
-  constexpr int kNumBars = 6;
   const std::string all =
       read_text(root / "sys/bus/pci/devices" / sysfs_pci_address(address) / "resource")
           .value_or("");

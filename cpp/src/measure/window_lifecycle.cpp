@@ -15,6 +15,7 @@ namespace {
 
 using Word = std::uint32_t;
 constexpr std::size_t kWarmUps = 2;
+constexpr int kOpens = 100;
 
 /// Runs `step` and returns what it returns; its time goes to `seconds`.
 template <typename Step>
@@ -62,7 +63,6 @@ private:
 
   /// Of many, back to back, each closed at once: one is too short for the clock.
   double seconds_of_cached(const DeviceBuffer& buffer) {
-    constexpr int kOpens = 100;
     const auto start = Clock::now();
     for (int i = 0; i < kOpens; ++i) open(buffer).close();
     return seconds_since(start) / kOpens;

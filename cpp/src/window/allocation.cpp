@@ -22,8 +22,8 @@ PointerFacts facts_of(const Driver& driver, std::uintptr_t pointer) {
   std::array attributes{CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_IS_MANAGED,
                         CU_POINTER_ATTRIBUTE_BUFFER_ID};
-  std::array<void*, 5> answers{&facts.context, &facts.memory_type, &facts.device, &facts.managed,
-                               &facts.buffer_id};
+  std::array<void*, 5> answers{static_cast<void*>(&facts.context), &facts.memory_type,
+                               &facts.device, &facts.managed, &facts.buffer_id};
   driver.call(symbol::pointer_get_attributes)(static_cast<unsigned>(attributes.size()),
                                               attributes.data(), answers.data(),
                                               CUdeviceptr{pointer});

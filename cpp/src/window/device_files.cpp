@@ -1,5 +1,7 @@
 #include "window/device_files.hpp"
 
+#include <system_error>
+
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -55,5 +57,7 @@ std::shared_ptr<const DeviceFiles> system_device_files() {
   static const auto files = std::make_shared<const SystemDeviceFiles>();
   return files;
 }
+
+std::string error_text(int error) { return std::generic_category().message(error); }
 
 }  // namespace isthmus::window

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 namespace isthmus::window {
 
@@ -23,6 +24,9 @@ public:
   virtual void unmap(void* mapped, std::size_t size_bytes) const noexcept = 0;
   virtual void close(int descriptor) const noexcept = 0;
 };
+
+/// What an errno means: "Permission denied".
+std::string error_text(int error);
 
 /// The real ones.
 std::shared_ptr<const DeviceFiles> system_device_files();

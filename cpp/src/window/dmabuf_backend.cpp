@@ -37,7 +37,7 @@ private:
 std::string refusal_of(int error) {
   // 524 is the kernel's own ENOTSUPP, which has no text: drivers before R610 answer it.
   if (error == 524) return "mmap of an exported dma-buf: not supported by this driver (errno 524)";
-  return std::string("mmap of an exported dma-buf: ") + std::strerror(error);
+  return std::string("mmap of an exported dma-buf: ") + error_text(error);
 }
 
 class DmabufBackend : public Backend {

@@ -14,14 +14,14 @@ namespace isthmus::window::gdrdrv {
 inline constexpr const char* kDeviceFile = "/dev/gdrdrv";
 
 /// The module pins these pages whole, and maps a pin only from its beginning.
-inline constexpr std::size_t kGpuPageBytes = std::size_t{64} << 10;
+inline constexpr std::size_t kGpuPageBytes = std::size_t{64} << 10U;
 
 /// Versions are 16 bits of major above 16 bits of minor.
 constexpr std::uint32_t version_of(std::uint32_t major, std::uint32_t minor) {
-  return major << 16 | minor;
+  return major << 16U | minor;
 }
-constexpr std::uint32_t major_of(std::uint32_t version) { return version >> 16; }
-constexpr std::uint32_t minor_of(std::uint32_t version) { return version & 0xffff; }
+constexpr std::uint32_t major_of(std::uint32_t version) { return version >> 16U; }
+constexpr std::uint32_t minor_of(std::uint32_t version) { return version & 0xffffU; }
 
 inline constexpr std::uint32_t kOldestVersion = version_of(2, 0);
 /// The newest one whose library we have read.

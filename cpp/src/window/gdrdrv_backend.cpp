@@ -51,7 +51,7 @@ public:
     descriptor_ = files_->open(gdrdrv::kDeviceFile);
     if (descriptor_ == -ENOENT || descriptor_ == -ENXIO || descriptor_ == -ENODEV)
       refuse("no /dev/gdrdrv: the kernel module is not loaded");
-    if (descriptor_ < 0) refuse(std::string("open of /dev/gdrdrv: ") + std::strerror(-descriptor_));
+    if (descriptor_ < 0) refuse(std::string("open of /dev/gdrdrv: ") + error_text(-descriptor_));
     close_in_children(descriptor_);
   }
   ~Module() {
@@ -74,14 +74,14 @@ public:
   template <typename Argument>
   void require(unsigned long request, Argument& argument, const char* name) const {
     const int result = ask(request, argument);
-    if (result < 0) refuse(std::string(name) + " of gdrdrv: " + std::strerror(-result));
+    if (result < 0) refuse(std::string(name) + " of gdrdrv: " + error_text(-result));
   }
   void* map(std::uint64_t handle, std::size_t size_bytes, void* where) const {
     const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
     void* mapped = nullptr;
     const int result = files_->map(where, size_bytes, descriptor_,
                                    static_cast<off_t>(handle * page_bytes), &mapped);
-    if (result < 0) refuse(std::string("mmap of /dev/gdrdrv: ") + std::strerror(-result));
+    if (result < 0) refuse(std::string("mmap of /dev/gdrdrv: ") + error_text(-result));
     return mapped;
   }
 

@@ -8,9 +8,15 @@
 
 #include <isthmus/errors.hpp>
 
+#include "window/device_files.hpp"
 #include "window/forks.hpp"
 
 namespace isthmus::window {
+namespace {
+
+constexpr std::size_t kSharedBelowBytes = std::size_t{2} << 20U;
+
+}  // namespace
 
 MappedHostPages::MappedHostPages(void* data, std::size_t size_bytes)
     : data_(data), size_bytes_(size_bytes), process_(process_generation()) {
@@ -34,13 +40,12 @@ void* reserve_host_pages(std::size_t size_bytes) {
       mmap(nullptr, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED)
     throw Unavailable("window of " + std::to_string(size_bytes) + " bytes",
-                      std::string("mmap: ") + std::strerror(errno),
+                      std::string("mmap: ") + error_text(errno),
                       "a smaller window, or a higher limit of address space (ulimit -v)");
   return reserved;
 }
 
 bool shares_pages(const Allocation& allocation) noexcept {
-  constexpr std::size_t kSharedBelowBytes = std::size_t{2} << 20;
   return allocation.context == nullptr || allocation.size_bytes < kSharedBelowBytes;
 }
 

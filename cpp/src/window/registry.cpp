@@ -11,7 +11,7 @@
 namespace isthmus::window {
 namespace {
 
-constexpr std::size_t kGpuPageBytes = std::size_t{64} << 10;
+constexpr std::size_t kGpuPageBytes = std::size_t{64} << 10U;
 constexpr std::array kOrder{WindowBackend::dmabuf, WindowBackend::gdrdrv, WindowBackend::rm};
 
 // Work on this thread is no part of what it may be capturing: opening is allowed meanwhile.
@@ -107,10 +107,20 @@ WindowBackendReport Registry::try_backend(DeviceWindows& device, WindowBackend k
   }
 }
 
-void Registry::choose_backend(DeviceWindows& device, int ordinal) {
-  if (device.backend != nullptr) return;
+std::string Registry::what_would_help() const {
+  const std::string drivers =
+      "a driver for CUDA 13.3, GDRCopy's gdrdrv module, or a driver that rm windows were tested "
+      "with";
+  if (!settings.backend.empty())
+    return "another backend than " + settings.backend + ", or none chosen";
+  return settings.bar1_limit_bytes != 0 ? drivers + "; and BAR1 enough for a page" : drivers;
+}
+
+Context Registry::choose_backend(DeviceWindows& device, int ordinal) {
+  if (device.context && device.backend != nullptr) return *device.context;
   if (settings.backend == "off")
-    throw Unavailable("windows", "ISTHMUS_WINDOW=off", "ISTHMUS_WINDOW unset");
+    throw Unavailable("windows", "they are turned off (ISTHMUS_WINDOW=off, or by the program)",
+                      "ISTHMUS_WINDOW unset");
   if (!device.context) device.context = Context::retain(driver, ordinal);
   const CurrentContext current(*device.context);
   if (device.self_test == nullptr) device.self_test = std::make_unique<SelfTest>(*device.context);
@@ -122,13 +132,12 @@ void Registry::choose_backend(DeviceWindows& device, int ordinal) {
     if (reports.back().usable) break;
   }
   if (!reports.back().usable)
-    throw Unavailable(
-        "windows on GPU " + std::to_string(ordinal), reasons_of(reports),
-        "a driver for CUDA 13.3, GDRCopy's gdrdrv module, or a driver that rm windows "
-        "were tested with");
+    throw Unavailable("windows on GPU " + std::to_string(ordinal), reasons_of(reports),
+                      what_would_help());
   device.backend = &backend(reports.back().backend);
   if (std::string notice = device.backend->notice(); !notice.empty())
     notices.push_back(std::move(notice));
+  return *device.context;
 }
 
 std::vector<WindowBackendReport> Registry::reports(int ordinal) {
@@ -140,6 +149,7 @@ std::vector<WindowBackendReport> Registry::reports(int ordinal) {
   const CurrentContext current(*one.context);
   if (one.self_test == nullptr) one.self_test = std::make_unique<SelfTest>(*one.context);
   std::vector<WindowBackendReport> reports;
+  reports.reserve(kOrder.size());
   for (const WindowBackend kind : kOrder) reports.push_back(try_backend(one, kind));
   return reports;
 }
@@ -174,11 +184,11 @@ std::shared_ptr<const Mapping> Registry::make_mapping(std::uintptr_t pointer,
   if (allocations.size() > 1) page_bytes = std::max(page_bytes, kGpuPageBytes);
   const int ordinal = allocations.front().device;
   DeviceWindows& one = device(ordinal);
-  choose_backend(one, ordinal);
-  const CurrentContext current(*one.context);
-  auto mapping = std::make_shared<const Mapping>(*one.context, *one.backend, one.budget,
-                                                 std::move(allocations),
-                                                 around(pointer, size_bytes, page_bytes));
+  const Context context = choose_backend(one, ordinal);
+  const CurrentContext current(context);
+  auto mapping =
+      std::make_shared<const Mapping>(context, *one.backend, one.budget, std::move(allocations),
+                                      around(pointer, size_bytes, page_bytes));
   one.self_test->compare(*mapping, pointer, size_bytes);
   open_.add(mapping);
   return mapping;

@@ -62,11 +62,13 @@ struct Registry : std::enable_shared_from_this<Registry> {
 private:
   std::shared_ptr<const Mapping> make_mapping(std::uintptr_t pointer, std::size_t size_bytes,
                                               std::size_t page_bytes);
-  void choose_backend(DeviceWindows& device, int ordinal);
+  /// Returns the device's context; its backend and self-test are there then.
+  Context choose_backend(DeviceWindows& device, int ordinal);
   WindowBackendReport try_backend(DeviceWindows& device, WindowBackend kind);
   Backend& backend(WindowBackend kind);
   std::unique_ptr<Backend> open_backend(WindowBackend kind);
   std::uint64_t limit_of(int ordinal) const;
+  std::string what_would_help() const;
 
   std::uint64_t process_;
   OpenMappings open_;

@@ -14,6 +14,14 @@ namespace {
 
 constexpr const char* kControlFile = "/dev/nvidiactl";
 
+// Source: nvstatuscodes.h.
+constexpr std::array<std::pair<Status, const char*>, 4> kNames{{
+    {0x1a, "insufficient resources"},
+    {0x1b, "insufficient permissions"},
+    {0x51, "out of memory"},
+    {0x56, "not supported"},
+}};
+
 [[noreturn]] void refuse(const std::string& why) {
   throw Unavailable(
       "rm windows", why,
@@ -24,7 +32,7 @@ constexpr const char* kControlFile = "/dev/nvidiactl";
 // Says which call was refused: by the kernel (or a sandbox before it), or by the resource manager.
 void require(int error, Status status, const std::string& call) {
   if (error != 0)
-    refuse(call + ": " + std::strerror(-error) +
+    refuse(call + ": " + error_text(-error) +
            (error == -EPERM || error == -ENOSYS ? " (refused by a sandbox?)" : ""));
   if (status != kOk) refuse(call + ": " + status_text(status));
 }
@@ -39,13 +47,6 @@ std::string pci_address_of(const CardInfo& card) {
 }  // namespace
 
 std::string status_text(Status status) {
-  // Source: nvstatuscodes.h.
-  constexpr std::array<std::pair<Status, const char*>, 4> kNames{{
-      {0x1a, "insufficient resources"},
-      {0x1b, "insufficient permissions"},
-      {0x51, "out of memory"},
-      {0x56, "not supported"},
-  }};
   std::array<char, 24> code{};
   std::snprintf(code.data(), code.size(), "status 0x%" PRIx32, status);
   for (const auto& [value, name] : kNames)

@@ -59,11 +59,11 @@ void require_symbols(const Driver& driver) {
 std::optional<MemoryObject> object_in_ipc_handle(
     const std::array<std::uint32_t, kIpcHandleWords>& words, std::size_t allocation_bytes,
     std::uint32_t process_id) noexcept {
-  const std::uint64_t size_bytes = words[4] | std::uint64_t{words[5]} << 32;
+  const std::uint64_t size_bytes = words[4] | std::uint64_t{words[5]} << 32U;
   const MemoryObject found{words[12], words[13], words[7], words[6] * kObjectUnitBytes};
   const bool fits = words[2] == process_id && size_bytes == allocation_bytes &&
                     found.offset_bytes + size_bytes <= found.size_bytes &&
-                    found.client >> 16 == kClientPrefix && found.object >> 16 == kObjectPrefix;
+                    found.client >> 16U == kClientPrefix && found.object >> 16U == kObjectPrefix;
   return fits ? std::optional(found) : std::nullopt;
 }
 

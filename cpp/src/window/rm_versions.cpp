@@ -23,10 +23,10 @@ constexpr std::array kTested{
 std::optional<Version> parsed(std::string_view text) {
   Version version{};
   for (std::size_t part = 0; part < version.size(); ++part) {
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, version[part]);
+    const char* const begin = text.data();  // NOLINT(bugprone-suspicious-stringview-data-usage)
+    const auto [rest, error] = std::from_chars(begin, begin + text.size(), version[part]);
     if (error != std::errc{} || version[part] < 0) return std::nullopt;
-    text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+    text.remove_prefix(static_cast<std::size_t>(rest - begin));
     if (text.empty()) return part >= 1 ? std::optional(version) : std::nullopt;
     if (text.front() != '.') return std::nullopt;
     text.remove_prefix(1);

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::size_t kTestBytes = 256;
 constexpr std::size_t kLineBytes = 64;
+constexpr std::uintptr_t kPageMask = ~std::uintptr_t{4095};
+// Where a kernel changes the ends all the time nothing can be said, and three tries are enough.
+constexpr int kTries = 3;
 using TestBytes = std::array<std::byte, kTestBytes>;
 using EndBytes = std::array<std::byte, 2 * kLineBytes>;
 
@@ -25,7 +28,7 @@ TestBytes random_bytes(std::uint64_t seed) {
 }
 
 // Only has to differ from run to run, so that bytes of an earlier test can't pass for this one's.
-std::uint64_t fresh_seed() { return std::random_device{}() | 1ULL << 32; }
+std::uint64_t fresh_seed() { return std::random_device{}() | 1ULL << 32U; }
 
 [[noreturn]] void refuse(const Mapping& mapping, const std::string& why) {
   throw Unavailable(std::string(name_of(mapping.backend())) + " windows", why,
@@ -92,7 +95,6 @@ SelfTest::SelfTest(const Context& context)
       second_(context, kTestBytes) {}
 
 void SelfTest::qualify(Backend& backend, const std::shared_ptr<Bar1Budget>& budget) {
-  constexpr std::uintptr_t kPageMask = ~std::uintptr_t{4095};
   for (const DeviceBuffer* buffer : {&first_, &second_}) {
     const std::uintptr_t pointer = buffer->pointer();
     std::vector<Allocation> allocations =
@@ -132,8 +134,6 @@ void SelfTest::compare_ends(const Mapping& mapping, DevicePages range) {
   const auto same_as = [end_bytes](const EndBytes& bytes, const std::byte* others) {
     return std::memcmp(bytes.data(), others, 2 * end_bytes) == 0;
   };
-  // Where a kernel changes the ends all the time nothing can be said, and three tries are enough.
-  constexpr int kTries = 3;
   for (int tries = 0; tries < kTries; ++tries) {
     EndBytes before{};
     std::memcpy(before.data(), copy_engine_.read_ends(range, end_bytes), 2 * end_bytes);

@@ -55,7 +55,7 @@ std::vector<const StreamingCopy*> streaming_copies(const host::CopyInstructions&
   std::vector<const StreamingCopy*> copies;
 #if defined(__x86_64__)
   if (instructions.avx512f) copies.push_back(&kAvx512Copy);
-  // Behind avx512: as fast up to 4 KiB and slower above where it was measured (benchmarks/windows).
+  // Behind avx512: no faster anywhere that it was measured (benchmarks/windows).
   if (instructions.movdir64b && instructions.avx512f) copies.push_back(&kMovdir64bCopy);
   if (instructions.avx2) copies.push_back(&kAvx2Copy);
   if (instructions.sse4_1) copies.push_back(&kSse41Copy);

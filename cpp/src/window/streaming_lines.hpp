@@ -72,7 +72,7 @@ inline void copy_few(std::byte* target, const std::byte* source, std::size_t siz
 using CopyLines = void (*)(std::byte* target, const std::byte* source, std::size_t num_lines);
 
 /// A write of a line or more.
-template <CopyLines store_lines>
+template <CopyLines StoreLines>
 [[gnu::noinline]] void write_with_lines(std::byte* target, const std::byte* source,
                                         std::size_t size_bytes) {
   if (const std::size_t into = bytes_into_line(target); into != 0) {
@@ -84,17 +84,17 @@ template <CopyLines store_lines>
   }
   const std::size_t tail = size_bytes % kLineBytes;
   const std::size_t body = size_bytes - tail;
-  if (body != 0) store_lines(target, source, body / kLineBytes);
+  if (body != 0) StoreLines(target, source, body / kLineBytes);
   if (tail != 0) copy_few(target + body, source + body, tail);
 }
 
-/// StreamingCopy::write: `store_lines` for whole lines, plain stores for the ends.
-template <CopyLines store_lines>
+/// StreamingCopy::write: `StoreLines` for whole lines, plain stores for the ends.
+template <CopyLines StoreLines>
 void write_range(void* target, const void* source, std::size_t size_bytes) {
   auto* to = static_cast<std::byte*>(target);
   const auto* from = static_cast<const std::byte*>(source);
   // Apart, so that a small write saves no registers.
-  if (size_bytes >= kLineBytes) return write_with_lines<store_lines>(to, from, size_bytes);
+  if (size_bytes >= kLineBytes) return write_with_lines<StoreLines>(to, from, size_bytes);
   copy_few(to, from, size_bytes);
 }
 
@@ -102,9 +102,9 @@ void write_range(void* target, const void* source, std::size_t size_bytes) {
 /// and from overtaking what went before.
 void before_streaming_loads() noexcept;
 
-/// StreamingCopy::read: `load_lines` for whole lines. For an end that is part of a line, the line
+/// StreamingCopy::read: `LoadLines` for whole lines. For an end that is part of a line, the line
 /// it lies in is loaded: a narrow load would cost as much, and two of them twice as much.
-template <CopyLines load_lines>
+template <CopyLines LoadLines>
 void read_range(void* target, const void* source, std::size_t size_bytes) {
   if (size_bytes == 0) return;
   auto* to = static_cast<std::byte*>(target);
@@ -114,7 +114,7 @@ void read_range(void* target, const void* source, std::size_t size_bytes) {
   if (const std::size_t skipped = bytes_into_line(from); skipped != 0) {
     const std::size_t rest = kLineBytes - skipped;
     const std::size_t head = rest < size_bytes ? rest : size_bytes;
-    load_lines(line, from - skipped, 1);
+    LoadLines(line, from - skipped, 1);
     copy_few(to, line + skipped, head);
     to += head;
     from += head;
@@ -122,9 +122,9 @@ void read_range(void* target, const void* source, std::size_t size_bytes) {
   }
   const std::size_t tail = size_bytes % kLineBytes;
   const std::size_t body = size_bytes - tail;
-  if (body != 0) load_lines(to, from, body / kLineBytes);
+  if (body != 0) LoadLines(to, from, body / kLineBytes);
   if (tail != 0) {
-    load_lines(line, from + body, 1);
+    LoadLines(line, from + body, 1);
     copy_few(to + body, line, tail);
   }
   load_fence();

@@ -62,7 +62,7 @@ void Window::refuse(std::size_t offset_bytes, std::size_t size_bytes) const {
     throw UsageError(
         "the window belongs to the process that this one was forked from; open it in the process "
         "that uses it");
-  if (data_ == nullptr) throw UsageError("the window is closed; open it again");
+  if (data_ == nullptr) throw UsageError("the window is closed; open another one");
   if (offset_bytes > size_bytes_ || size_bytes > size_bytes_ - offset_bytes)
     throw UsageError(std::to_string(size_bytes) + " bytes at offset " +
                      std::to_string(offset_bytes) + " are not inside the window's " +

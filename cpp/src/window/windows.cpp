@@ -9,8 +9,11 @@
 namespace isthmus {
 namespace {
 
+constexpr std::size_t kMostPageBytes = std::size_t{2} << 20U;
+constexpr std::uintptr_t kLastAddress = std::numeric_limits<std::uintptr_t>::max();
+
 std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
   return value != nullptr ? value : "";
 }
 
@@ -19,10 +22,10 @@ std::uint64_t bar1_limit_from(const std::string& mebibytes) {
   char* end = nullptr;
   const unsigned long long value = std::strtoull(mebibytes.c_str(), &end, 10);
   const bool number = mebibytes.find_first_not_of("0123456789") == std::string::npos;
-  if (!number || *end != '\0' || value == 0 || value > (std::uint64_t{1} << 40))
+  if (!number || *end != '\0' || value == 0 || value > (std::uint64_t{1} << 40U))
     throw UsageError("ISTHMUS_WINDOW_BAR1_MIB is '" + mebibytes +
                      "'; it must be a whole number of MiB above 0");
-  return value << 20;
+  return value << 20U;
 }
 
 void check_backend_name(const std::string& name, const std::string& where) {
@@ -35,7 +38,6 @@ void check_options(const WindowOptions& options) {
   if (options.num_threads < 1)
     throw UsageError("a window of " + std::to_string(options.num_threads) +
                      " threads was asked for; there must be at least 1");
-  constexpr std::size_t kMostPageBytes = std::size_t{2} << 20U;
   if (options.page_bytes < 4096 || options.page_bytes > kMostPageBytes ||
       (options.page_bytes & (options.page_bytes - 1)) != 0)
     throw UsageError("a window with pages of " + std::to_string(options.page_bytes) +
@@ -80,8 +82,8 @@ Window Windows::open(std::uintptr_t pointer, std::size_t size_bytes, const Windo
   // Where a mapping is shared, nobody else looks at this.
   if (size_bytes == 0) throw UsageError("a window must have at least one byte; 0 were asked for");
   // Also keeps the rounding to pages from passing the end of the address space.
-  constexpr std::uintptr_t kLast = std::numeric_limits<std::uintptr_t>::max();
-  if (size_bytes > kLast - options.page_bytes || pointer > kLast - options.page_bytes - size_bytes)
+  if (size_bytes > kLastAddress - options.page_bytes ||
+      pointer > kLastAddress - options.page_bytes - size_bytes)
     throw UsageError("a window of " + std::to_string(size_bytes) +
                      " bytes there reaches past the end of all addresses");
   auto mapping = registry_->mapping_of(pointer, size_bytes, options.page_bytes);

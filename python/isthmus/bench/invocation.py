@@ -11,6 +11,7 @@ from isthmus.bench.plan import CopyLimits, Plan, plan_points
 from isthmus.bench.request import Request
 from isthmus.bench.runner import Observer, RunSettings, run_points
 from isthmus.bench.session import Session
+from isthmus.bench.tests import WindowTest
 from isthmus.run.machine import Machine
 from isthmus.run.model import Identity, Options, Run
 
@@ -28,12 +29,22 @@ class Ground(Protocol):
     def limits(self) -> CopyLimits:
         """Tell how large a copy may be now."""
 
+    def check_windows(self) -> None:
+        """Refuse settings of windows that can't be, with a UsageError."""
+
     def read_machine(self) -> Machine:
         """Collect the machine's facts."""
 
 
 def plan_request(request: Request, ground: Ground) -> Plan:
-    """Lay out the points; UsageError if a size doesn't fit. Nothing runs yet."""
+    """
+    Lay out the points. Nothing runs yet.
+
+    Raises:
+        UsageError: A size doesn't fit, or windows are wanted and a setting of theirs can't be.
+    """
+    if any(isinstance(test, WindowTest) for test in request.tests):
+        ground.check_windows()
     return plan_points(request.tests, request.sizes, ground.limits())
 
 

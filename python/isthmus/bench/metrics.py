@@ -45,8 +45,8 @@ METRIC_MEANING = {
     Metric.EVENT_FLOOR: "GPU clock, between two events with nothing between them",
     Metric.RECIPROCAL_THROUGHPUT: "CPU clock, many copies back to back, divided by their number",
     Metric.VISIBLE: "CPU clock, until the other side reads the new bytes and that is known here",
-    Metric.FENCED: "CPU clock, write() back to back, divided by their number: in order when it "
-    "returns; a store fence lets later instructions run ahead, so no call is timed alone",
+    Metric.FENCED: "CPU clock, write() back to back, time over their number; sfence holds back "
+    "stores only, so a clock read after a single call may run before its bytes have left",
     Metric.POSTED: "CPU clock, post() to one cache line after the other, divided by their number: "
     "no order, and no arrival, before the fence that follows outside the time",
     Metric.COMPLETE: "CPU clock, read() back to back, divided by their number: the bytes are here",

@@ -52,6 +52,10 @@ class NativeSession:
         """Whether the device is emulated."""
         return self.driver.emulated
 
+    def check_windows(self) -> None:
+        """Raise a UsageError if the environment's settings of windows can't be."""
+        self._windows.check_settings()
+
     def free_device_bytes(self) -> int:
         """Tell how much memory the device has free."""
         return self.context.free_memory_bytes()

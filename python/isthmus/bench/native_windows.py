@@ -28,6 +28,15 @@ class NativeWindows:
         self._placement = placement
         self._opened: _native.WindowBench | None = None
 
+    def check_settings(self) -> None:
+        """
+        Read the environment's settings; no window is opened.
+
+        Raises:
+            UsageError: One of them can't be.
+        """
+        self._bench()
+
     def measure(
         self,
         kernels: "_native.Kernels | None",

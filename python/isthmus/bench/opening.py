@@ -66,6 +66,10 @@ class Opened:
             num_cores=max(1, int(_native.effective_cores())),
         )
 
+    def check_windows(self) -> None:
+        """Refuse settings of windows that can't be, with a UsageError; no window is opened."""
+        self.session.check_windows()
+
     def read_machine(self) -> Machine:
         """Collect the machine's facts; on a real device this loads the link for a moment."""
         session = self.session

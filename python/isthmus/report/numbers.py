@@ -21,6 +21,14 @@ def microseconds(seconds: float | None) -> str:
     return f"{value:.1f}" if abs(value) >= 1000 else f"{value:.2f}"  # noqa: PLR2004 - a ms
 
 
+def four_digit_microseconds(seconds: float) -> str:
+    """Write a time in microseconds: four digits, down to a tenth of a ns; whole ones in full."""
+    value = seconds * _US_PER_S
+    # Of what is written, not of the value: 9.9999 is written 10.00.
+    exponent = int(f"{value:.3e}".partition("e")[2])
+    return f"{value:.{min(4, max(0, 3 - exponent))}f}"
+
+
 def ratio(numerator: float, denominator: float) -> str:
     """Write how many times one number is the other."""
     return f"{numerator / denominator:.2f}x" if denominator else "-"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from isthmus.report.heading import title_suffix
 from isthmus.report.labels import about_windows
-from isthmus.report.numbers import gigabytes_per_second, microseconds
+from isthmus.report.numbers import four_digit_microseconds, gigabytes_per_second
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Run, Status
 from isthmus.sizes import format_size
@@ -19,13 +19,19 @@ _RIVALS = {
     "crossover_push": "a kernel asked to push",
 }
 _MEANINGS = {
-    "fenced": "fenced: write() back to back; each is in order when it returns, but a store fence "
-    "lets later instructions run ahead, so no call is timed alone",
+    "fenced": "fenced: write() back to back, time over their number; sfence holds back stores "
+    "only, so a clock read after a single call may run before its bytes have left",
     "posted": "posted: post() to one line after the other; nothing is promised before the fence, "
     "which is not in the time",
     "complete": "complete: read() back to back; the bytes are here",
-    "asked": "asked: from a flag through a window to a running kernel until its bytes are here",
+    "launched": "push launched: from the launch of a kernel that pushes until its bytes are here",
+    "asked": "push asked: from a flag through a window to a running kernel until its bytes are "
+    "here",
 }
+_EMULATED = (
+    "emulated: windows are real CPU stores and loads in host memory, so their times are those of "
+    "host memory, not of a link"
+)
 _Name = Callable[[Result], str]
 
 
@@ -73,6 +79,7 @@ def window_notes(run: Run) -> list[str]:
     return [
         *_crossover_lines(results),
         *(meaning for metric, meaning in _MEANINGS.items() if metric in used),
+        *([_EMULATED] if run.machine.emulated and used else []),
         *_first_line(results),
         *_waived_lines(results),
     ]
@@ -92,7 +99,9 @@ def _circumstances(result: Result) -> str:
 
 
 def _copy_head(result: Result) -> str:
-    return f"{result.metric.replace('_', ' ')} {_circumstances(result)}".strip()
+    # A push is the rival of a read: its columns say whose they are.
+    whose = "push" if result.test == _PUSH else ""
+    return " ".join(filter(None, [whose, result.metric.replace("_", " "), _circumstances(result)]))
 
 
 def _table(
@@ -123,13 +132,7 @@ def _cell(result: Result) -> str:
         return result.status.value
     if result.unit == "B/s":
         return gigabytes_per_second(result.median)
-    # A posted store takes nanoseconds: two decimals of a microsecond would not tell them apart.
-    return f"{result.median * 1e6:.4f}" if result.metric == "posted" else _short(result.median)
-
-
-def _short(seconds: float) -> str:
-    tenth_of_a_millisecond = 1e-4
-    return f"{seconds * 1e6:.3f}" if seconds < tenth_of_a_millisecond else microseconds(seconds)
+    return four_digit_microseconds(result.median)
 
 
 def _crossover_lines(results: Sequence[Result]) -> list[str]:
@@ -153,10 +156,11 @@ def _up_to(result: Result) -> str:
 
 
 def _first_line(results: Sequence[Result]) -> list[str]:
-    firsts = [r for r in results if r.metric == "open_new" and r.first_call_s is not None]
-    if not firsts:
+    times = (result.first_call_s for result in results if result.metric == "open_new")
+    seconds = next((time for time in times if time is not None), None)
+    if seconds is None:
         return []
-    return [f"first window, backends tried and tested: {microseconds(firsts[0].first_call_s)} us"]
+    return [f"first window, backends tried and tested: {four_digit_microseconds(seconds)} us"]
 
 
 def _waived_lines(results: Sequence[Result]) -> list[str]:

@@ -6,17 +6,16 @@ Source: CUDA Array Interface (version 3), Numba's documentation.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from isthmus.errors import UsageError
 from isthmus.windows.device_bytes import DeviceBytes, array_size_bytes, require_contiguous
 
 _NEWEST_VERSION = 3
-_TYPE = re.compile(r"[<>|=]?([a-zA-Z])(\d+)")
+_TYPE = re.compile(r"[<>|=]?([a-zA-Z])(\d+)(\[\w+\])?")
 _UTF32_BYTES = 4
 
 
-def from_cuda_array_interface(array: object, interface: Mapping[str, Any]) -> DeviceBytes:
+def from_cuda_array_interface(array: object, interface: object) -> DeviceBytes:
     """
     Find the memory of an array that described itself.
 
@@ -24,6 +23,8 @@ def from_cuda_array_interface(array: object, interface: Mapping[str, Any]) -> De
         UsageError: It isn't contiguous, has a mask, or its description breaks the rules.
     """
     what = type(array).__name__
+    if not isinstance(interface, Mapping):
+        raise UsageError(f"this {what} has a __cuda_array_interface__ that is no dictionary")
     version = interface.get("version", 0)
     if version > _NEWEST_VERSION:
         raise UsageError(
@@ -50,7 +51,7 @@ def from_cuda_array_interface(array: object, interface: Mapping[str, Any]) -> De
 
 def _item_bytes(type_string: str, what: str) -> int:
     """From "<f4", 4."""
-    found = _TYPE.match(type_string)
+    found = _TYPE.fullmatch(type_string)
     if found is None:
         raise UsageError(f"this {what} has items of unknown size: typestr '{type_string}'")
     count = int(found[2])

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from isthmus import _native
-from isthmus.errors import IsthmusWarning
+from isthmus.errors import IsthmusWarning, UsageError
 from isthmus.windows.device_bytes import DeviceBytes
 from isthmus.windows.recognition import device_bytes_of
+
+_MOST_THREADS = 1024
+_LAST_ADDRESS = (1 << 64) - 1
 
 Window = _native.Window
 WindowBackendReport = _native.WindowBackendReport
@@ -64,6 +67,8 @@ class Windows:
     def _open(
         self, memory: object, size: int | None, *, threads: int, check: bool, sync: bool
     ) -> Window:
+        _require_number("a size in bytes", size, first=0, last=_LAST_ADDRESS)
+        _require_number("threads", threads, first=1, last=_MOST_THREADS)
         found = device_bytes_of(memory, size, self._waiting.told if sync else self._waiting.untold)
         if sync:
             self._waiting.wait(found)
@@ -73,7 +78,7 @@ class Windows:
             owner=found.owner,
             read_only=found.read_only,
             num_threads=threads,
-            check=check,
+            check=bool(check),
         )
         for notice in self._native.take_notices():
             warnings.warn(notice, IsthmusWarning, stacklevel=3)
@@ -90,6 +95,14 @@ class Windows:
     def bar1_limit_bytes(self, device: int = 0) -> int:
         """Tell how many bytes of the device's BAR1 may be mapped at a time."""
         return self._native.bar1_limit_bytes(device)
+
+
+def _require_number(what: str, value: object, *, first: int, last: int) -> None:
+    """Raise UsageError unless a value that was given is an integer within bounds."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or not first <= value <= last:
+        raise UsageError(f"{what} must be an integer from {first} to {last}, not {value!r}")
 
 
 class _Waiting:

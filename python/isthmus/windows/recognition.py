@@ -8,6 +8,7 @@ from isthmus.windows.cuda_array import from_cuda_array_interface
 from isthmus.windows.device_bytes import DeviceBytes
 from isthmus.windows.dlpack import DlpackExporter, Exporting, from_dlpack
 
+_END_OF_ADDRESSES = 1 << 64
 _WHAT_IS_NEEDED = (
     "pass a GPU array (PyTorch, CuPy, JAX, Numba, RMM: DLPack or __cuda_array_interface__), "
     "or a device pointer and a size"
@@ -26,6 +27,8 @@ def device_bytes_of(memory: object, size: int | None, exporting: Exporting | Non
     Raises:
         UsageError: It is no GPU memory, isn't contiguous, or is shorter than `size`.
     """
+    if isinstance(memory, bool):
+        raise UsageError("a window can't be opened on a 'bool'", hint=_WHAT_IS_NEEDED)
     if isinstance(memory, DlpackExporter):
         return _first(from_dlpack(memory, exporting), size)
     interface = getattr(memory, "__cuda_array_interface__", None)
@@ -52,6 +55,6 @@ def _at_pointer(memory: object, size: int | None) -> DeviceBytes:
         ) from None
     if size is None:
         raise UsageError("a window on a pointer needs a size, in bytes")
-    if pointer < 0 or size < 0:
-        raise UsageError(f"pointer {pointer} and size {size}: neither may be negative")
+    if not (0 <= pointer < _END_OF_ADDRESSES and 0 <= size < _END_OF_ADDRESSES):
+        raise UsageError(f"pointer {pointer} and size {size}: both must fit 64 bits, unsigned")
     return DeviceBytes(pointer=pointer, size_bytes=size)

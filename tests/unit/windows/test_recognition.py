@@ -2,6 +2,7 @@
 
 import ctypes
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,7 +160,7 @@ def test_null_and_empty_and_unknown_memory_is_refused(
         windows.open(CudaArray(0, (0,)))
     with pytest.raises(isthmus.UsageError, match="knows no memory"):
         windows.open(12345, 16)
-    with pytest.raises(isthmus.UsageError, match="negative"):
+    with pytest.raises(isthmus.UsageError, match="64 bits"):
         windows.open(-1, 16)
     with pytest.raises(isthmus.UsageError, match="past the end"):
         windows.open(memory.pointer, SIZE + 1)
@@ -195,3 +196,29 @@ def test_managed_and_host_memory_is_refused_also_where_only_the_driver_knows(
     finally:
         cuda.call("cuMemFree_v2", managed)
         cuda.call("cuMemFreeHost", pinned)
+
+
+@pytest.mark.parametrize(
+    ("memory", "options", "why"),
+    [
+        (True, {"size": 4}, "'bool'"),
+        (None, {}, "'NoneType'"),
+        (1 << 70, {"size": 4}, "64 bits"),
+        (64, {"size": "4"}, "size in bytes must be an integer"),
+        (64, {"size": 4, "threads": "two"}, "threads must be an integer from 1"),
+        (64, {"size": 4, "threads": 0}, "threads must be an integer from 1"),
+        (SimpleNamespace(__cuda_array_interface__=3), {}, "no dictionary"),
+        (SimpleNamespace(__cuda_array_interface__={"shape": (1,)}), {}, "without 'typestr'"),
+    ],
+)
+def test_what_is_no_memory_or_no_option_is_named(
+    windows: isthmus.Windows, memory: object, options: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(isthmus.UsageError, match=why):
+        windows.open(memory, **options)
+
+
+def test_a_traceback_shows_the_advice(windows: isthmus.Windows) -> None:
+    with pytest.raises(isthmus.UsageError) as refusal:
+        windows.open(None)
+    assert any("pass a GPU array" in note for note in refusal.value.__notes__)
