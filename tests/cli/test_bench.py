@@ -71,6 +71,15 @@ def test_windows_that_are_off_are_waived_with_the_reason_and_fail_nothing(spawn:
     assert run.machine.windows is None
 
 
+def test_a_window_setting_that_makes_no_sense_is_a_usage_error_before_anything_runs(
+    spawn: Invoke,
+) -> None:
+    outcome = spawn(*QUICK, "-p", "window", ISTHMUS_WINDOW="nonsense")
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert "ISTHMUS_WINDOW is 'nonsense'" in outcome.err
+
+
 def test_the_table_says_that_its_numbers_are_modelled(invoke: Invoke) -> None:
     outcome = invoke(*QUICK)
     assert outcome.out.startswith("EMULATED device, profile 'small'")
