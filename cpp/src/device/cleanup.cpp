@@ -38,11 +38,10 @@ CleanupSink set_cleanup_sink(CleanupSink sink) {
 void report_cleanup(const Driver& driver, CUresult result, std::string_view symbol_name) noexcept {
   if (nothing_left(result)) return;
   try {
-    const char* name = nullptr;
-    driver.raw(symbol::get_error_name)(result, &name);
+    const std::string message =
+        std::string(symbol_name) + " failed while cleaning up: " + driver.name_of(result);
     const std::scoped_lock lock(sink_slot().mutex);
-    sink_slot().sink(std::string(symbol_name) + " failed while cleaning up: " +
-                     (name != nullptr ? name : std::to_string(result)));
+    sink_slot().sink(message);
   } catch (...) {  // NOLINT(bugprone-empty-catch): out of memory while reporting: there is nobody
                    // left to tell
   }

@@ -32,8 +32,11 @@ std::size_t Context::free_memory_bytes() const {
   return free_bytes;
 }
 
-CurrentContext::CurrentContext(const Context& context) : driver_(context.driver()) {
-  driver_.call(symbol::ctx_push_current)(context.handle());
+CurrentContext::CurrentContext(const Context& context)
+    : CurrentContext(context.driver(), context.handle()) {}
+
+CurrentContext::CurrentContext(const Driver& driver, CUcontext context) : driver_(driver) {
+  driver_.call(symbol::ctx_push_current)(context);
 }
 
 CurrentContext::~CurrentContext() {

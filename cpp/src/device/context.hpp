@@ -56,6 +56,8 @@ private:
 class [[nodiscard]] CurrentContext {
 public:
   explicit CurrentContext(const Context& context);
+  /// A context that somebody else made and keeps alive.
+  CurrentContext(const Driver& driver, CUcontext context);
   ~CurrentContext();
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;

@@ -25,6 +25,12 @@ int Driver::device_count() const {
   return count;
 }
 
+std::string Driver::name_of(CUresult result) const {
+  const char* name = nullptr;
+  raw(symbol::get_error_name)(result, &name);
+  return name != nullptr ? name : std::to_string(result);
+}
+
 void Driver::fail(CUresult result, std::string_view symbol_name,
                   std::source_location location) const {
   const char* name = nullptr;

@@ -90,6 +90,9 @@ public:
       fail(result, symbol_name, location);
   }
 
+  /// "CUDA_ERROR_INVALID_VALUE"; the number of a result that the driver has no name for.
+  std::string name_of(CUresult result) const;
+
   /// 1000 * major + 10 * minor of the CUDA version the driver implements: 13000 is CUDA 13.0.
   int version() const noexcept { return state_->version; }
   /// The file that was opened, resolved: what /proc/self/maps would show.

@@ -2,8 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include <isthmus/errors.hpp>
 
@@ -68,9 +66,7 @@ private:
     const CUresult result = driver_.raw(symbol::mem_get_handle_for_address_range)(
         &file, CUdeviceptr{pages.begin}, pages.size_bytes, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
     if (result == CUDA_SUCCESS) return file;
-    const char* name = nullptr;
-    driver_.raw(symbol::get_error_name)(result, &name);
-    refuse(std::string("cuMemGetHandleForAddressRange: ") + (name != nullptr ? name : "failed"));
+    refuse("cuMemGetHandleForAddressRange: " + driver_.name_of(result));
   }
 
   Driver driver_;

@@ -8,28 +8,6 @@
 #include "window/host_pages.hpp"
 
 namespace isthmus::window {
-namespace {
-
-/// Makes a context current for a while; none if there is none.
-class CurrentHandle {
-public:
-  CurrentHandle(const Driver& driver, CUcontext context) : driver_(driver), context_(context) {
-    if (context_ != nullptr) driver_.call(symbol::ctx_push_current)(context_);
-  }
-  ~CurrentHandle() {
-    CUcontext popped = nullptr;
-    if (context_ != nullptr) driver_.raw(symbol::ctx_pop_current)(&popped);
-  }
-  CurrentHandle(const CurrentHandle&) = delete;
-  CurrentHandle& operator=(const CurrentHandle&) = delete;
-
-private:
-  Driver driver_;
-  CUcontext context_;
-};
-
-}  // namespace
-
 void Bar1Budget::take(std::uint64_t size_bytes) {
   const std::uint64_t before = used_bytes_.fetch_add(size_bytes);
   if (limit_bytes_ == 0 || before + size_bytes <= limit_bytes_) return;
@@ -64,7 +42,8 @@ Mapping::~Mapping() {
 void Mapping::map_pieces(const Context& context, Backend& backend) {
   // CUDA answers for memory of a context that a program made (cuCtxCreate) best in that context.
   const ScopedForkDelay no_forks;
-  const CurrentHandle owner(context.driver(), allocations_.front().context);
+  const CUcontext own = allocations_.front().context;
+  const CurrentContext current(context.driver(), own != nullptr ? own : context.handle());
   if (allocations_.size() == 1) {
     pieces_.push_back(backend.map(context, allocations_.front(), pages_, nullptr));
     data_ = pieces_.front()->data();

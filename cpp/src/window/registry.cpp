@@ -7,11 +7,11 @@
 
 #include "host/pci_bars.hpp"
 #include "window/forks.hpp"
+#include "window/gdrdrv_abi.hpp"
 
 namespace isthmus::window {
 namespace {
 
-constexpr std::size_t kGpuPageBytes = std::size_t{64} << 10U;
 constexpr std::array kOrder{WindowBackend::dmabuf, WindowBackend::gdrdrv, WindowBackend::rm};
 
 // Work on this thread is no part of what it may be capturing: opening is allowed meanwhile.
@@ -116,14 +116,22 @@ std::string Registry::what_would_help() const {
   return settings.bar1_limit_bytes != 0 ? drivers + "; and BAR1 enough for a page" : drivers;
 }
 
+Context Registry::context_of(DeviceWindows& device, int ordinal) {
+  if (!device.context) device.context = Context::retain(driver, ordinal);
+  if (device.self_test == nullptr) {
+    const CurrentContext current(*device.context);
+    device.self_test = std::make_unique<SelfTest>(*device.context);
+  }
+  return *device.context;
+}
+
 Context Registry::choose_backend(DeviceWindows& device, int ordinal) {
   if (device.context && device.backend != nullptr) return *device.context;
   if (settings.backend == "off")
     throw Unavailable("windows", "they are turned off (ISTHMUS_WINDOW=off, or by the program)",
                       "ISTHMUS_WINDOW unset");
-  if (!device.context) device.context = Context::retain(driver, ordinal);
-  const CurrentContext current(*device.context);
-  if (device.self_test == nullptr) device.self_test = std::make_unique<SelfTest>(*device.context);
+  const Context context = context_of(device, ordinal);
+  const CurrentContext current(context);
   // Asked anew by each open() until one can: what refused may pass (descriptors, BAR1, a module).
   std::vector<WindowBackendReport> reports;
   for (const WindowBackend kind : kOrder) {
@@ -137,7 +145,7 @@ Context Registry::choose_backend(DeviceWindows& device, int ordinal) {
   device.backend = &backend(reports.back().backend);
   if (std::string notice = device.backend->notice(); !notice.empty())
     notices.push_back(std::move(notice));
-  return *device.context;
+  return context;
 }
 
 std::vector<WindowBackendReport> Registry::reports(int ordinal) {
@@ -145,9 +153,7 @@ std::vector<WindowBackendReport> Registry::reports(int ordinal) {
   const std::lock_guard lock(mutex);
   const OutsideCapture outside(driver);
   DeviceWindows& one = device(ordinal);
-  if (!one.context) one.context = Context::retain(driver, ordinal);
-  const CurrentContext current(*one.context);
-  if (one.self_test == nullptr) one.self_test = std::make_unique<SelfTest>(*one.context);
+  const CurrentContext current(context_of(one, ordinal));
   std::vector<WindowBackendReport> reports;
   reports.reserve(kOrder.size());
   for (const WindowBackend kind : kOrder) reports.push_back(try_backend(one, kind));
@@ -181,7 +187,7 @@ std::shared_ptr<const Mapping> Registry::make_mapping(std::uintptr_t pointer,
   std::vector<Allocation> allocations = allocations_of(driver, pointer, size_bytes);
   for (const Allocation& allocation : allocations) set_sync_memops(driver, allocation);
   // Side by side, pieces must begin at pages of the GPU: gdrdrv maps from those.
-  if (allocations.size() > 1) page_bytes = std::max(page_bytes, kGpuPageBytes);
+  if (allocations.size() > 1) page_bytes = std::max(page_bytes, gdrdrv::kGpuPageBytes);
   const int ordinal = allocations.front().device;
   DeviceWindows& one = device(ordinal);
   const Context context = choose_backend(one, ordinal);

@@ -62,6 +62,8 @@ struct Registry : std::enable_shared_from_this<Registry> {
 private:
   std::shared_ptr<const Mapping> make_mapping(std::uintptr_t pointer, std::size_t size_bytes,
                                               std::size_t page_bytes);
+  /// The device's context, retained; its self-test is there then.
+  Context context_of(DeviceWindows& device, int ordinal);
   /// Returns the device's context; its backend and self-test are there then.
   Context choose_backend(DeviceWindows& device, int ordinal);
   WindowBackendReport try_backend(DeviceWindows& device, WindowBackend kind);

@@ -3,7 +3,6 @@
 #include <array>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 
 #include <isthmus/errors.hpp>
 

@@ -18,12 +18,6 @@ constexpr std::uint64_t kObjectUnitBytes = 4096;
   throw Unavailable("rm windows", why, needs);
 }
 
-std::string name_of(const Driver& driver, CUresult result) {
-  const char* name = nullptr;
-  driver.raw(symbol::get_error_name)(result, &name);
-  return name != nullptr ? name : std::to_string(result);
-}
-
 // Keeps the handle behind an address for as long as it is looked at.
 class RetainedHandle {
 public:
@@ -32,7 +26,7 @@ public:
         &handle_, reinterpret_cast<void*>(allocation.base));
     if (result != CUDA_SUCCESS)
       refuse("the memory is neither cudaMalloc's nor cuMemCreate's (cuMemRetainAllocationHandle: " +
-                 name_of(driver, result) + "); pools of cudaMallocAsync have no handle",
+                 driver.name_of(result) + "); pools of cudaMallocAsync have no handle",
              "memory from cudaMalloc, or from cuMemCreate with an exportable handle type");
   }
   ~RetainedHandle() { driver_.raw(symbol::mem_release)(handle_); }
@@ -95,7 +89,7 @@ int exported_descriptor(const Driver& driver, const Allocation& allocation) {
       &descriptor, retained.handle(), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
   if (result != CUDA_SUCCESS)
     refuse("memory of cuMemCreate that can't be exported (cuMemExportToShareableHandle: " +
-               name_of(driver, result) + ")",
+               driver.name_of(result) + ")",
            "memory created with requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR");
   return descriptor;
 }
