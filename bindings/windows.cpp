@@ -17,8 +17,10 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using isthmus::BufferCheck;
 using isthmus::WindowBackendReport;
+using isthmus::WindowCosts;
 using isthmus::Windows;
 using isthmus::WindowSettings;
+using isthmus::WindowStep;
 using SharedWindows = Unlocked<Windows>;
 using Release = nb::call_guard<nb::gil_scoped_release>;
 
@@ -126,11 +128,30 @@ void bind_report(nb::module_& m) {
               "Why not, or what it is: \"driver 580.159.04, tested\".");
 }
 
+void bind_costs(nb::module_& m) {
+  nb::class_<WindowStep>(m, "WindowStep", "A step in the lives of mappings.")
+      .def_ro("count", &WindowStep::count, "How often it was taken.")
+      .def_ro("seconds", &WindowStep::seconds,
+              "How long all of these took together, by the CPU clock.");
+  nb::class_<WindowCosts>(m, "WindowCosts", "What the mappings behind windows have cost so far.")
+      .def_ro("pin", &WindowCosts::pin,
+              "Taking hold of the memory: its export (dmabuf), PIN_BUFFER (gdrdrv), finding and "
+              "referring to its object (rm).")
+      .def_ro("map", &WindowCosts::map,
+              "Mapping it: mmap, and before it the resource manager's mapping (rm).")
+      .def_ro("unmap", &WindowCosts::unmap, "Undoing that.")
+      .def_ro(
+          "unpin", &WindowCosts::unpin,
+          "Letting go of the memory. dmabuf never takes this step: its mapping is the last that "
+          "holds the memory.");
+}
+
 }  // namespace
 
 void bind_windows(nb::module_& m) {
   bind_window(m);
   bind_report(m);
+  bind_costs(m);
   nb::class_<SharedWindows>(m, "Windows", "Opens windows on one driver's devices.")
       .def(
           "__init__",
@@ -159,5 +180,8 @@ void bind_windows(nb::module_& m) {
           "device"_a, Release(), "Most bytes of the device's BAR1 that windows may map at a time.")
       .def(
           "take_notices", [](const SharedWindows& windows) { return windows->take_notices(); },
-          Release(), "What a user should be told once; empties the list.");
+          Release(), "What a user should be told once; empties the list.")
+      .def(
+          "costs", [](const SharedWindows& windows) { return windows->costs(); },
+          "What the mappings behind all windows so far have cost.");
 }

@@ -1,15 +1,16 @@
 // What `isthmus bench` can't tell about windows, as JSON: each way of copying by itself, what a
-// look at the buffer costs, what the CPU it runs on changes, and gdr_copy_to_mapping of any
-// libgdrapi.so.2 beside Window::write.
+// look at the buffer costs, what the CPU it runs on changes, what two bound CPUs get out of the
+// link, and gdr_copy_to_mapping of any libgdrapi.so.2 beside Window::write.
 //
 //   window_details [LIBGDRAPI]
 //
 // LIBGDRAPI is a path, as for dlopen; without it that part is left out. The device is the first one
-// of $ISTHMUS_DRIVER. One thread, warm caches, medians of rounds in which everything that is
-// compared takes its turn, so that what drifts drifts for all.
+// of $ISTHMUS_DRIVER. Warm caches, medians of rounds; where ways are compared, each takes its turn
+// in every round, so that what drifts drifts for all.
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -17,6 +18,7 @@
 #include <iostream>
 #include <optional>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 #include <gdrapi.h>
@@ -285,6 +287,91 @@ std::vector<Row> by_cpu(Bench& bench) {
   return rows;
 }
 
+/// A thread bound to one CPU that writes its half whenever it is told to.
+class SecondWriter {
+public:
+  SecondWriter(int cpu, Task half) : half_(std::move(half)), thread_([this, cpu] { run(cpu); }) {
+    while (!ready_) {
+    }
+  }
+  ~SecondWriter() {
+    ending_ = true;
+    begin();
+    thread_.join();
+  }
+  SecondWriter(const SecondWriter&) = delete;
+  SecondWriter& operator=(const SecondWriter&) = delete;
+
+  void begin() { begun_.fetch_add(1, std::memory_order_release); }
+  void wait() const {
+    while (done_.load(std::memory_order_acquire) != begun_.load(std::memory_order_relaxed)) {
+    }
+  }
+
+private:
+  void run(int cpu) {
+    isthmus::host::allow_cpus({cpu});
+    ready_ = true;
+    for (unsigned seen = 0;; done_.store(seen, std::memory_order_release)) {
+      while (begun_.load(std::memory_order_acquire) == seen) {
+      }
+      if (ending_) return;
+      ++seen;
+      half_();
+    }
+  }
+
+  Task half_;
+  alignas(128) std::atomic<unsigned> begun_{0};
+  alignas(128) std::atomic<unsigned> done_{0};
+  std::atomic<bool> ready_{false};
+  std::atomic<bool> ending_{false};
+  std::thread thread_;
+};
+
+/// Two bound threads that write half each, back to back, without anything between them and the
+/// link: what the link takes, whichever cores ask.
+std::vector<Row> by_pair(Bench& bench) {
+  std::vector<Row> rows;
+  const std::vector<int> all = isthmus::host::allowed_cpus();
+  const StreamingCopy& way = isthmus::window::best_streaming_copy();
+  for (const std::size_t size_bytes : {std::size_t{65536}, std::size_t{1} << 20U}) {
+    const std::size_t half_bytes = size_bytes / 2;
+    const auto half = [&](std::size_t index) {
+      return [&bench, &way, half_bytes, index] {
+        const std::size_t offset = index * half_bytes;
+        way.write(bench.window().data() + offset, bench.source() + offset, half_bytes);
+        isthmus::window::store_fence();
+      };
+    };
+    for (const int first : all) {
+      for (const int second : all) {
+        if (first == second) continue;
+        SecondWriter writer(second, half(1));
+        isthmus::host::allow_cpus({first});
+        const Task own = half(0);
+        std::vector<double> rounds;
+        for (int round = 0; round < 7; ++round) {
+          rounds.push_back(seconds_of(
+              [&] {
+                writer.begin();
+                own();
+                writer.wait();
+              },
+              (std::size_t{1} << 21U) / size_bytes));
+        }
+        isthmus::host::allow_cpus(all);
+        rows.emplace_back()
+            .add("bytes", size_bytes)
+            .add("cpu", static_cast<std::size_t>(first))
+            .add("second_cpu", static_cast<std::size_t>(second))
+            .add("write_s", median(rounds));
+      }
+    }
+  }
+  return rows;
+}
+
 void run(const char* gdrapi_path) {
   Bench bench;
   std::cout << "{\n  \"emulated\": " << (bench.driver().emulated() ? "true" : "false")
@@ -292,7 +379,8 @@ void run(const char* gdrapi_path) {
             << "\",\n  \"window_instructions\": \"" << bench.window().instructions()
             << "\",\n  \"instructions\": " << list(instructions(bench))
             << ",\n  \"buffer_checks\": " << list(checks(bench))
-            << ",\n  \"by_cpu\": " << list(by_cpu(bench));
+            << ",\n  \"by_cpu\": " << list(by_cpu(bench))
+            << ",\n  \"by_pair\": " << list(by_pair(bench));
   if (gdrapi_path != nullptr) {
     std::cout << ",\n  \"gdrapi\": " << list(beside_gdrapi(bench, gdrapi_path));
   }

@@ -50,6 +50,11 @@ class Run:
         """List one figure of window_details for each CPU."""
         return [row[member] for row in self._details.get("by_cpu", [])]
 
+    def by_pair(self, size_bytes: int) -> list[float]:
+        """List what two bound threads took together, for each pair of CPUs."""
+        rows = self._details.get("by_pair", [])
+        return [row["write_s"] for row in rows if row["bytes"] == size_bytes]
+
 
 def figures(run: Run) -> list[tuple[str, str, str]]:
     """Give each figure, its goal, and what was measured."""
@@ -68,6 +73,8 @@ def figures(run: Run) -> list[tuple[str, str, str]]:
         ("write 4 B, fenced, by CPU", "<= 0.12 us", spread(run.by_cpu("write_4_s"))),
         ("write 4 KiB, fenced, by CPU", "<= 0.28 us", spread(run.by_cpu("write_4096_s"))),
         ("write 1 MiB, by CPU", "<= 52.4 us", spread(run.by_cpu("write_1048576_s"))),
+        ("write 64 KiB, by pair of CPUs", "<= 2.5 us", spread(run.by_pair(64 * KIB))),
+        ("write 1 MiB, by pair of CPUs", "<= 30.8 us", spread(run.by_pair(MIB))),
         ("read 64 B, by CPU", "<= 1.05 us", spread(run.by_cpu("read_64_s"))),
         ("read 1 KiB, by CPU", "<= 1.05 us", spread(run.by_cpu("read_1024_s"))),
         ("read <= 1 KiB", "<= 1.05 us", us(max, up_to_1k)),
@@ -80,6 +87,10 @@ def figures(run: Run) -> list[tuple[str, str, str]]:
             (f"open, new, {bytes_ // KIB} KiB", "<= 100 us", us(max, opened))
             for bytes_ in (64 * KIB, 2 * MIB, 64 * MIB)
             for opened in [at("lifecycle", "open_new", bytes=bytes_)]
+        ),
+        *(
+            (f"pin / map / unmap / unpin, {bytes_ // KIB} KiB", "-", steps(at, bytes_))
+            for bytes_ in (64 * KIB, 2 * MIB, 64 * MIB)
         ),
         ("open, cached", "<= 0.2 us", us(max, at("lifecycle", "open_cached"))),
         ("gdr_copy_to_mapping over write()", "<= 10 ns", ns(run.gdrapi_extra_ns())),
@@ -99,6 +110,14 @@ def one(at: Callable[..., list[float]], test: str, metric: str, size_bytes: int)
 def us(choose: Callable[[list[float]], float], seconds: list[float]) -> str:
     """Write the chosen time in microseconds."""
     return f"{choose(seconds) / US:.4g} us" if seconds else "-"
+
+
+def steps(at: Callable[..., list[float]], size_bytes: int) -> str:
+    """Write what each of the backend's steps takes in microseconds."""
+    taken = [at("lifecycle", step, bytes=size_bytes) for step in ("pin", "map", "unmap", "unpin")]
+    if not any(taken):
+        return "-"
+    return " / ".join(f"{times[0] / US:.4g}" if times else "-" for times in taken) + " us"
 
 
 def spread(seconds: list[float]) -> str:

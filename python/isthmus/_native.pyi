@@ -444,6 +444,40 @@ class WindowBackendReport:
     def reason(self) -> str:
         """Why not, or what it is: "driver 580.159.04, tested"."""
 
+class WindowStep:
+    """A step in the lives of mappings."""
+
+    @property
+    def count(self) -> int:
+        """How often it was taken."""
+
+    @property
+    def seconds(self) -> float:
+        """How long all of these took together, by the CPU clock."""
+
+class WindowCosts:
+    """What the mappings behind windows have cost so far."""
+
+    @property
+    def pin(self) -> WindowStep:
+        """
+        Taking hold of the memory: its export (dmabuf), PIN_BUFFER (gdrdrv), finding and referring to its object (rm).
+        """
+
+    @property
+    def map(self) -> WindowStep:
+        """Mapping it: mmap, and before it the resource manager's mapping (rm)."""
+
+    @property
+    def unmap(self) -> WindowStep:
+        """Undoing that."""
+
+    @property
+    def unpin(self) -> WindowStep:
+        """
+        Letting go of the memory. dmabuf never takes this step: its mapping is the last that holds the memory.
+        """
+
 class Windows:
     """Opens windows on one driver's devices."""
 
@@ -464,3 +498,6 @@ class Windows:
 
     def take_notices(self) -> list[str]:
         """What a user should be told once; empties the list."""
+
+    def costs(self) -> WindowCosts:
+        """What the mappings behind all windows so far have cost."""

@@ -31,7 +31,8 @@ def test_every_test_passes_on_the_emulated_device(
     waived = {(r.test, r.metric) for r in run.results if r.status == Status.WAIVED}
     blocking = "device_to_host_small_copy_blocking"
     windows = {(r.test, r.metric) for r in run.results if r.cpu_node == "far"}
-    assert waived <= {(blocking, "api_return"), (blocking, "visible"), *windows}
+    steps = ("window_lifecycle", "unpin")
+    assert waived <= {(blocking, "api_return"), (blocking, "visible"), steps, *windows}
     assert {result.test for result in run.results} == set(BY_NAME)
     assert run.machine.windows is not None
     assert run.machine.windows.backend == "dmabuf"
@@ -59,6 +60,25 @@ def test_windows_are_measured_beside_cudas_copies_with_crossovers(invoke: Invoke
     assert ("window_write", "posted", "warm") in passed
     assert ("window_push", "asked", "warm") in passed
     assert ("window_read", "crossover_push", "warm") in passed
+
+
+def test_the_life_of_a_window_has_every_step_but_those_its_backend_does_not_take(
+    invoke: Invoke,
+) -> None:
+    outcome = invoke(*QUICK, "-t", "window_lifecycle", "--format", "json")
+    assert outcome.code == 0, outcome.err
+    results = Run.model_validate_json(outcome.out).results
+    named = {result.metric: result for result in results if result.bytes == 2 << 20}
+    steps = ["open_new", "pin", "map", "first_store", "first_load", "open_cached"]
+    assert list(named) == [*steps, "close", "unmap", "unpin", "memcpy_4_bytes"]
+    unpin = named.pop("unpin")
+    assert (unpin.status, unpin.median) == (Status.WAIVED, None)
+    assert "unmap lets go of it" in (unpin.reason or "")
+    assert {(r.status, r.unit, r.clock) for r in named.values()} == {(Status.PASSED, "s", "host")}
+    times = {metric: result.min or 0 for metric, result in named.items()}
+    assert min(times.values()) > 0
+    assert times["pin"] + times["map"] <= times["open_new"]
+    assert times["unmap"] <= times["close"]
 
 
 def test_windows_that_are_off_are_waived_with_the_reason_and_fail_nothing(spawn: Invoke) -> None:

@@ -311,5 +311,10 @@ def test_every_point_is_sampled_at_least_three_times_and_within_its_share() -> N
             assert rule.max_seconds * len(point.metrics) <= 0.6001
 
 
+def test_a_window_s_life_gets_its_whole_share_since_each_is_a_sample_of_every_metric() -> None:
+    rule = stopping_rule(Point(BY_NAME["window_lifecycle"], 1 << 16), 0.6, emulated=False)
+    assert rule.max_seconds == 0.6
+
+
 def test_what_the_session_noted_is_handed_on() -> None:
     assert run(FakeSession(notes=["no kernels: odd"])).notes == ("no kernels: odd",)

@@ -168,6 +168,27 @@ struct WindowBackendReport {
   std::string reason;  ///< why not, or what it is: "driver 580.159.04, tested"
 };
 
+/// A step in the lives of mappings.
+struct WindowStep {
+  std::uint64_t count = 0;  ///< how often it was taken
+  double seconds = 0;       ///< how long all of these took together, by the CPU clock
+};
+
+/// What mapping has cost. Windows that share a mapping add nothing to it.
+struct WindowCosts {
+  /// Taking hold of the memory. dmabuf: exporting it; gdrdrv: PIN_BUFFER; rm: finding the memory
+  /// object, and a reference to it (duplicated or imported).
+  WindowStep pin;
+  /// Mapping it. dmabuf: mmap, and closing the exported file; gdrdrv: mmap; rm: the resource
+  /// manager's mapping, and mmap.
+  WindowStep map;
+  /// Undoing that.
+  WindowStep unmap;
+  /// Letting go of the memory. gdrdrv: UNPIN_BUFFER; rm: freeing the reference. dmabuf never takes
+  /// this step: its mapping is the last that holds the memory.
+  WindowStep unpin;
+};
+
 /// Opens windows on one driver's devices. A value: copies share backends, cache and budget. May be
 /// used from any thread.
 class Windows {
@@ -205,6 +226,13 @@ public:
   std::uint64_t bar1_limit_bytes(int device) const;
   /// What a user should be told once, such as an untested driver version; empties the list.
   std::vector<std::string> take_notices();
+  /// What the mappings behind all windows so far have cost; the numbers only grow. A mapping counts
+  /// once it has been compared with the device's bytes: one that was refused, and the self-test's,
+  /// never do. Adjacent mappings of cuMemMap take each step once for every piece. Of openings and
+  /// closings in other threads meanwhile, some steps may be in and some not.
+  ///
+  /// Throws      UsageError in a child forked off after these Windows were made.
+  WindowCosts costs() const;
   const Driver& driver() const noexcept;
 
 private:

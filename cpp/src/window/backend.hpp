@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <isthmus/window.hpp>
 
 #include "device/context.hpp"
 #include "window/allocation.hpp"
+#include "window/mapping_steps.hpp"
 
 namespace isthmus::window {
 
@@ -25,12 +27,16 @@ public:
   /// True if other buffers live in the same piece of memory, so that a freed buffer's bytes may
   /// become another's while this mapping holds the piece.
   bool shared() const noexcept { return shared_; }
+  /// From now on its steps, those already taken included, are in `totals`.
+  void count_in(std::shared_ptr<StepTotals> totals) noexcept { steps_.count_in(std::move(totals)); }
 
 protected:
-  PageMapping() = default;
+  /// steps       pin and map have been taken; unmap and unpin are, when it goes
+  explicit PageMapping(MappingSteps steps) : steps_(std::move(steps)) {}
   std::byte* data_ = nullptr;
   std::size_t size_bytes_ = 0;
   bool shared_ = false;
+  MappingSteps steps_;
 };
 
 /// Device addresses [begin, begin + size_bytes), whole pages.

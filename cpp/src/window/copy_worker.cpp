@@ -3,9 +3,9 @@
 #include <chrono>
 
 #include <pthread.h>
-#include <signal.h>
 
 #include "host/affinity.hpp"
+#include "host/signal_block.hpp"
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -21,24 +21,6 @@ constexpr std::chrono::microseconds kSpinTime{50};
 constexpr int kSpinsPerClockRead = 16;
 constexpr int kSpinsBeforeYield = 4096;
 
-/// Blocks signals, which the program's own threads shall handle, for threads started meanwhile. Not
-/// those of a thread's own faults: blocked, they would kill a process that handles them.
-class ScopedSignalBlock {
-public:
-  ScopedSignalBlock() {
-    sigset_t blocked;
-    sigfillset(&blocked);
-    for (const int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&blocked, fault);
-    pthread_sigmask(SIG_SETMASK, &blocked, &previous_);
-  }
-  ~ScopedSignalBlock() { pthread_sigmask(SIG_SETMASK, &previous_, nullptr); }
-  ScopedSignalBlock(const ScopedSignalBlock&) = delete;
-  ScopedSignalBlock& operator=(const ScopedSignalBlock&) = delete;
-
-private:
-  sigset_t previous_{};
-};
-
 }  // namespace
 
 void pause_briefly() noexcept {
@@ -51,7 +33,7 @@ void pause_briefly() noexcept {
 
 CopyWorker::CopyWorker(std::atomic<std::size_t>& next_chunk, const std::vector<int>& cpus)
     : next_chunk_(next_chunk) {
-  const ScopedSignalBlock block;
+  const host::ScopedSignalBlock block;
   thread_ = std::thread([this, cpus] { run(cpus); });
 }
 

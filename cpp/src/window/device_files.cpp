@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 
 namespace isthmus::window {
 
@@ -49,6 +50,12 @@ public:
 
   // Linux frees the descriptor even when close() says EINTR: closing again could close another's.
   void close(int descriptor) const noexcept override { ::close(descriptor); }
+
+  std::uint64_t nanoseconds() const noexcept override {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  }
 };
 
 }  // namespace

@@ -1,9 +1,11 @@
-// The system calls that backends make on device files, as a value: tests put a fake kernel here.
+// The system calls that backends make on device files, and the clock that times them, as a value:
+// tests put a fake kernel here.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -23,6 +25,8 @@ public:
                   void** mapped) const = 0;
   virtual void unmap(void* mapped, std::size_t size_bytes) const noexcept = 0;
   virtual void close(int descriptor) const noexcept = 0;
+  /// Since any moment.
+  virtual std::uint64_t nanoseconds() const noexcept = 0;
 };
 
 /// What an errno means: "Permission denied".

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <isthmus/errors.hpp>
 
@@ -16,10 +17,15 @@ namespace {
 // The file is closed as soon as it is mapped: the mapping keeps the memory.
 class DmabufPages : public PageMapping {
 public:
-  DmabufPages(void* mapped, std::size_t size_bytes, bool shared) : pages_(mapped, size_bytes) {
+  DmabufPages(MappingSteps steps, void* mapped, std::size_t size_bytes, bool shared)
+      : PageMapping(std::move(steps)), pages_(mapped, size_bytes) {
     data_ = static_cast<std::byte*>(mapped);
     size_bytes_ = size_bytes;
     shared_ = shared;
+  }
+  // Nothing is left to unpin then.
+  ~DmabufPages() override {
+    steps_.time(Step::unmap, [this] { pages_.release(); });
   }
 
 private:
@@ -49,18 +55,26 @@ public:
 
   std::unique_ptr<PageMapping> map(const Context&, const Allocation& allocation, DevicePages pages,
                                    void* where) override {
-    const int file = exported(pages);
+    MappingSteps steps(files_);
+    const int file = steps.time(Step::pin, [&] { return exported(pages); });
+    void* const mapped =
+        steps.time(Step::map, [&] { return map_and_close(file, pages.size_bytes, where); });
+    return std::make_unique<DmabufPages>(std::move(steps), mapped, pages.size_bytes,
+                                         shares_pages(allocation));
+  }
+
+private:
+  void* map_and_close(int file, std::size_t size_bytes, void* where) const {
     // A dma-buf begins where the range does. The emulated driver's file is the whole memory object:
     // its position says where the range begins in it.
     const off_t begin = std::max<off_t>(lseek(file, 0, SEEK_CUR), 0);
     void* mapped = nullptr;
-    const int result = files_->map(where, pages.size_bytes, file, begin, &mapped);
+    const int result = files_->map(where, size_bytes, file, begin, &mapped);
     close(file);
     if (result != 0) refuse(refusal_of(-result));
-    return std::make_unique<DmabufPages>(mapped, pages.size_bytes, shares_pages(allocation));
+    return mapped;
   }
 
-private:
   int exported(DevicePages pages) const {
     int file = -1;
     const CUresult result = driver_.raw(symbol::mem_get_handle_for_address_range)(

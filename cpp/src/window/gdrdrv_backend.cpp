@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <memory>
 #include <utility>
 
 #include <isthmus/errors.hpp>
@@ -61,7 +62,7 @@ public:
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  const DeviceFiles& files() const noexcept { return *files_; }
+  const std::shared_ptr<const DeviceFiles>& files() const noexcept { return files_; }
   bool is_ours() const noexcept { return process_ == process_generation(); }
 
   /// 0 or -errno.
@@ -121,10 +122,13 @@ private:
 class GdrdrvPages : public PageMapping {
 public:
   GdrdrvPages(std::shared_ptr<const Module> module, DevicePages pages, void* where, bool shared)
-      : head_bytes_(pages.begin % gdrdrv::kGpuPageBytes),
-        mapped_bytes_(head_bytes_ + pages.size_bytes),
-        pin_(std::move(module), whole_gpu_pages(pages)) {
-    mapped_ = pin_.module().map(pin_.handle(), mapped_bytes_, where);
+      : PageMapping(MappingSteps(module->files())),
+        head_bytes_(pages.begin % gdrdrv::kGpuPageBytes),
+        mapped_bytes_(head_bytes_ + pages.size_bytes) {
+    steps_.time(Step::pin,
+                [&] { pin_ = std::make_unique<Pin>(std::move(module), whole_gpu_pages(pages)); });
+    mapped_ = steps_.time(Step::map,
+                          [&] { return pin_->module().map(pin_->handle(), mapped_bytes_, where); });
     // The module does so itself; it is asked for again because a child that wrote to the parent's
     // device memory would be hard to find.
     madvise(mapped_, mapped_bytes_, MADV_DONTFORK);
@@ -134,10 +138,12 @@ public:
   }
   // Unmapped before it is unpinned: the module would take the pages away, and leave the addresses.
   ~GdrdrvPages() override {
-    if (pin_.module().is_ours()) pin_.module().files().unmap(mapped_, mapped_bytes_);
+    if (!pin_->module().is_ours()) return;
+    steps_.time(Step::unmap, [this] { pin_->module().files()->unmap(mapped_, mapped_bytes_); });
+    steps_.time(Step::unpin, [this] { pin_.reset(); });
   }
 
-  std::uint64_t handle() const noexcept { return pin_.handle(); }
+  std::uint64_t handle() const noexcept { return pin_->handle(); }
 
 private:
   static DevicePages whole_gpu_pages(DevicePages pages) {
@@ -149,7 +155,7 @@ private:
 
   std::size_t head_bytes_;
   std::size_t mapped_bytes_;
-  Pin pin_;
+  std::unique_ptr<Pin> pin_;
   void* mapped_ = nullptr;
 };
 

@@ -76,6 +76,10 @@ bool Mapping::holds(DevicePages range) const noexcept {
          range.begin + range.size_bytes <= last.base + last.size_bytes;
 }
 
+void Mapping::count_in(const std::shared_ptr<StepTotals>& totals) noexcept {
+  for (const auto& piece : pieces_) piece->count_in(totals);
+}
+
 bool Mapping::buffers_are_alive() const noexcept {
   return std::all_of(allocations_.begin(), allocations_.end(), [this](const Allocation& one) {
     return buffer_id_at(context_, one.base) == one.buffer_id;

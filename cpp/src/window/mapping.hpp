@@ -27,8 +27,8 @@ private:
   std::atomic<std::uint64_t> used_bytes_{0};
 };
 
-/// Pages around a range of device memory, in one stretch of host addresses. Immutable; unmapped
-/// when the last window on it is closed.
+/// Pages around a range of device memory, in one stretch of host addresses. Immutable once it is
+/// shared; unmapped when the last window on it is closed.
 class Mapping {
 public:
   /// Maps `pages`, which begin in the first of `allocations` and end in the last.
@@ -56,6 +56,8 @@ public:
   const std::vector<Allocation>& allocations() const noexcept { return allocations_; }
   /// True while every buffer is still what it was when it was mapped.
   bool buffers_are_alive() const noexcept;
+  /// From now on the steps of its pieces, those already taken included, are in `totals`.
+  void count_in(const std::shared_ptr<StepTotals>& totals) noexcept;
 
 private:
   void map_pieces(const Context& context, Backend& backend);

@@ -193,9 +193,10 @@ std::shared_ptr<const Mapping> Registry::make_mapping(std::uintptr_t pointer,
   const Context context = choose_backend(one, ordinal);
   const CurrentContext current(context);
   auto mapping =
-      std::make_shared<const Mapping>(context, *one.backend, one.budget, std::move(allocations),
-                                      around(pointer, size_bytes, page_bytes));
+      std::make_shared<Mapping>(context, *one.backend, one.budget, std::move(allocations),
+                                around(pointer, size_bytes, page_bytes));
   one.self_test->compare(*mapping, pointer, size_bytes);
+  mapping->count_in(totals);
   open_.add(mapping);
   return mapping;
 }

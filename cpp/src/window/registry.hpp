@@ -57,7 +57,8 @@ struct Registry : std::enable_shared_from_this<Registry> {
   WindowSettings settings;
   std::shared_ptr<const DeviceFiles> files;
   std::vector<std::string> notices;
-  std::mutex mutex;  ///< of all but `open`
+  std::mutex mutex;  ///< of all but `open` and `totals`
+  const std::shared_ptr<StepTotals> totals = std::make_shared<StepTotals>();
 
 private:
   std::shared_ptr<const Mapping> make_mapping(std::uintptr_t pointer, std::size_t size_bytes,

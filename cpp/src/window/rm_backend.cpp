@@ -33,17 +33,30 @@ private:
   rm::Handle handle_;
 };
 
+// The object behind a buffer, and where in it the pages asked for begin.
+struct ObjectPages {
+  std::unique_ptr<OwnedObject> object;
+  std::uint64_t offset_bytes = 0;
+  bool shared = false;
+};
+
 class RmPages : public PageMapping {
 public:
-  RmPages(std::unique_ptr<OwnedObject> object, const rm::MappedMemory& mapped, bool shared)
-      : object_(std::move(object)), mapped_(mapped), pages_(mapped.data, mapped.size_bytes) {
+  RmPages(MappingSteps steps, ObjectPages pages, const rm::MappedMemory& mapped)
+      : PageMapping(std::move(steps)),
+        object_(std::move(pages.object)),
+        mapped_(mapped),
+        pages_(mapped.data, mapped.size_bytes) {
     data_ = static_cast<std::byte*>(mapped.data);
     size_bytes_ = mapped.size_bytes;
-    shared_ = shared;
+    shared_ = pages.shared;
   }
   ~RmPages() override {
-    pages_.release();
-    object_->client().unmap(object_->gpu(), object_->handle(), mapped_);
+    steps_.time(Step::unmap, [this] {
+      pages_.release();
+      object_->client().unmap(object_->gpu(), object_->handle(), mapped_);
+    });
+    steps_.time(Step::unpin, [this] { object_.reset(); });
   }
 
 private:
@@ -56,7 +69,8 @@ class RmBackend : public Backend {
 public:
   RmBackend(const Driver& driver, std::shared_ptr<const DeviceFiles> files)
       : driver_(driver),
-        client_(std::make_shared<rm::Client>(std::move(files))),
+        files_(std::move(files)),
+        client_(std::make_shared<rm::Client>(files_)),
         verdict_(rm::judge(client_->driver_version())) {}
 
   const rm::Verdict& verdict() const noexcept { return verdict_; }
@@ -72,26 +86,32 @@ public:
   std::unique_ptr<PageMapping> map(const Context& context, const Allocation& allocation,
                                    DevicePages pages, void* where) override {
     const rm::Gpu gpu = client_->gpu(context.device().pci_address);
-    if (const auto object = rm::object_behind(driver_, allocation))
-      return map_duplicate(gpu, allocation, *object, pages, where);
-    return map_import(gpu, allocation, pages, where);
+    MappingSteps steps(files_);
+    ObjectPages found = steps.time(Step::pin, [&] { return take_object(gpu, allocation, pages); });
+    const rm::MappedMemory mapped = steps.time(Step::map, [&] {
+      return client_->map(gpu, found.object->handle(), found.offset_bytes, pages.size_bytes, where);
+    });
+    return std::make_unique<RmPages>(std::move(steps), std::move(found), mapped);
   }
 
 private:
-  std::unique_ptr<PageMapping> map_duplicate(const rm::Gpu& gpu, const Allocation& allocation,
-                                             const rm::MemoryObject& object, DevicePages pages,
-                                             void* where) {
+  ObjectPages take_object(const rm::Gpu& gpu, const Allocation& allocation, DevicePages pages) {
+    if (const auto object = rm::object_behind(driver_, allocation))
+      return duplicate(gpu, allocation, *object, pages);
+    return import(gpu, allocation, pages);
+  }
+
+  ObjectPages duplicate(const rm::Gpu& gpu, const Allocation& allocation,
+                        const rm::MemoryObject& object, DevicePages pages) {
     const std::uintptr_t object_begin = allocation.base - object.offset_bytes;
     require_inside(pages, object_begin, object.size_bytes);
     auto owned = std::make_unique<OwnedObject>(
         client_, gpu, client_->duplicate(gpu, object.client, object.object));
-    const bool shared = object.size_bytes != allocation.size_bytes;
-    return map_object(std::move(owned), pages.begin - object_begin, pages.size_bytes, where,
-                      shared);
+    return {std::move(owned), pages.begin - object_begin,
+            object.size_bytes != allocation.size_bytes};
   }
 
-  std::unique_ptr<PageMapping> map_import(const rm::Gpu& gpu, const Allocation& allocation,
-                                          DevicePages pages, void* where) {
+  ObjectPages import(const rm::Gpu& gpu, const Allocation& allocation, DevicePages pages) {
     require_inside(pages, allocation.base, allocation.size_bytes);
     const int descriptor = rm::exported_descriptor(driver_, allocation);
     std::unique_ptr<OwnedObject> owned;
@@ -102,16 +122,7 @@ private:
       throw;
     }
     close(descriptor);
-    return map_object(std::move(owned), pages.begin - allocation.base, pages.size_bytes, where,
-                      shares_pages(allocation));
-  }
-
-  std::unique_ptr<PageMapping> map_object(std::unique_ptr<OwnedObject> object,
-                                          std::uint64_t offset_bytes, std::size_t size_bytes,
-                                          void* where, bool shared) {
-    const rm::MappedMemory mapped =
-        client_->map(object->gpu(), object->handle(), offset_bytes, size_bytes, where);
-    return std::make_unique<RmPages>(std::move(object), mapped, shared);
+    return {std::move(owned), pages.begin - allocation.base, shares_pages(allocation)};
   }
 
   static void require_inside(DevicePages pages, std::uintptr_t begin, std::uint64_t size_bytes) {
@@ -121,6 +132,7 @@ private:
   }
 
   Driver driver_;
+  std::shared_ptr<const DeviceFiles> files_;
   std::shared_ptr<rm::Client> client_;
   rm::Verdict verdict_;
 };

@@ -114,6 +114,11 @@ std::vector<std::string> Windows::take_notices() {
   return std::exchange(registry_->notices, {});
 }
 
+WindowCosts Windows::costs() const {
+  registry_->require_own_process();
+  return registry_->totals->costs();
+}
+
 const Driver& Windows::driver() const noexcept { return registry_->driver; }
 
 }  // namespace isthmus

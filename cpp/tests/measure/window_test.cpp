@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include <isthmus/errors.hpp>
@@ -149,12 +150,36 @@ TEST_F(MeasuredWindows, BandwidthOnChosenCpusLeavesTheThreadWhereItWas) {
 
 TEST_F(MeasuredWindows, EachLifeOfAWindowHasEveryStep) {
   const Measurement found = measure_window_lifecycle(context_, {64 << 10, kQuick});
-  EXPECT_EQ(metrics(found), (Names{"open_new", "first_store", "first_load", "open_cached", "close",
-                                   "memcpy_4_bytes"}));
+  Names expected{"open_new",    "pin",   "map",   "first_store", "first_load",
+                 "open_cached", "close", "unmap", "unpin",       "memcpy_4_bytes"};
+  for (const auto& [metric, reason] : found.waived) {
+    EXPECT_EQ(metric, "unpin") << reason;
+    expected.erase(metric);
+  }
+  EXPECT_EQ(metrics(found), expected);
   for (const Samples& samples : found.samples) {
     EXPECT_EQ(samples.seconds.size(), found.samples[0].seconds.size()) << samples.metric;
+    EXPECT_GT(*std::ranges::min_element(samples.seconds), 0) << samples.metric;
   }
   EXPECT_GT(found.first_call_seconds, 0);
+}
+
+TEST_F(MeasuredWindows, StepsOfABackendTakeNoLongerThanWhatTheyArePartOf) {
+  const Measurement found = measure_window_lifecycle(context_, {64 << 10, kQuick});
+  std::map<std::string, std::vector<double>> seconds;
+  for (const Samples& samples : found.samples) seconds[samples.metric] = samples.seconds;
+  for (std::size_t life = 0; life < seconds["open_new"].size(); ++life) {
+    EXPECT_LE(seconds["pin"][life] + seconds["map"][life], seconds["open_new"][life]);
+    const double unpin = seconds.contains("unpin") ? seconds["unpin"][life] : 0;
+    EXPECT_LE(seconds["unmap"][life] + unpin, seconds["close"][life]);
+  }
+}
+
+TEST_F(MeasuredWindows, UnpinIsWaivedWhereUnmappingLetsGoOfTheMemory) {
+  const DeviceBuffer buffer(context_, 4096);
+  const WindowBackend backend = windows_.open(buffer.pointer(), 4096).backend();
+  const Measurement found = measure_window_lifecycle(context_, {64 << 10, kQuick});
+  EXPECT_EQ(found.waived.contains("unpin"), backend == WindowBackend::dmabuf);
 }
 
 struct Game {

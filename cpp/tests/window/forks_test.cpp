@@ -47,7 +47,8 @@ TEST(Forks, LeaveTheChildNoWayToWaitForALockOfTheParents) {
   EXPECT_TRUE(holds_in_child([&] {
     return throws_usage_error([&] { (void)windows.mapped_bytes(0); }) &&
            throws_usage_error([&] { (void)windows.bar1_limit_bytes(0); }) &&
-           throws_usage_error([&] { (void)windows.take_notices(); });
+           throws_usage_error([&] { (void)windows.take_notices(); }) &&
+           throws_usage_error([&] { (void)windows.costs(); });
   }));
 }
 

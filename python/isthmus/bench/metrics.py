@@ -23,10 +23,14 @@ class Metric(StrEnum):
     ASKED = "asked"
     ROUND_TRIP = "round_trip"
     OPEN_NEW = "open_new"
+    PIN = "pin"
+    MAP = "map"
     FIRST_STORE = "first_store"
     FIRST_LOAD = "first_load"
     OPEN_CACHED = "open_cached"
     CLOSE = "close"
+    UNMAP = "unmap"
+    UNPIN = "unpin"
     MEMCPY_4_BYTES = "memcpy_4_bytes"
 
     CROSSOVER_PINNED = "crossover_pinned"
@@ -56,10 +60,15 @@ METRIC_MEANING = {
     Metric.ASKED: "the same from a flag through a window that a kernel already running waits for",
     Metric.ROUND_TRIP: "CPU clock, data and flag to a running kernel, its data and flag back",
     Metric.OPEN_NEW: "CPU clock, the first window on a buffer: mapped and compared",
+    Metric.PIN: "CPU clock, of open_new: the memory is exported (dmabuf), pinned (gdrdrv), or its "
+    "object found and referred to (rm)",
+    Metric.MAP: "CPU clock, of open_new: mmap, and before it the resource manager's mapping (rm)",
     Metric.FIRST_STORE: "CPU clock, the first 4 bytes written through a new mapping, fenced",
     Metric.FIRST_LOAD: "CPU clock, the first 4 bytes read from an untouched part of it",
     Metric.OPEN_CACHED: "CPU clock, another window on a buffer that has one",
     Metric.CLOSE: "CPU clock, the last window on a buffer: unmapped",
+    Metric.UNMAP: "CPU clock, of close: what map did is undone",
+    Metric.UNPIN: "CPU clock, of close: what pin took is given back; dmabuf has no such step",
     Metric.MEMCPY_4_BYTES: "CPU clock, cudaMemcpy of 4 B, pageable memory, until complete",
     Metric.CROSSOVER_PINNED: f"{_CROSSOVER} cudaMemcpy with pinned memory",
     Metric.CROSSOVER_PAGEABLE: f"{_CROSSOVER} cudaMemcpy with pageable memory",

@@ -9,7 +9,6 @@ from isthmus.bench.tests import (
     CopyTest,
     Metric,
     Variation,
-    WindowKind,
     WindowTest,
 )
 from isthmus.bench.windows import LARGEST_BYTES, sizes_of, variations
@@ -148,7 +147,7 @@ def weight(point: Point) -> float:
     through one is over in microseconds.
     """
     if isinstance(point.test, WindowTest):
-        return 2.0 if point.test.kind == WindowKind.LIFECYCLE else 0.5
+        return 0.5
     if _is_small_copy(point.test):
         return 2.0 * sum(metric != Metric.EVENT_FLOOR for metric in point.metrics)
     return 1.0 + point.size_bytes / (16 * _MIB)

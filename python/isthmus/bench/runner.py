@@ -117,10 +117,12 @@ def _window_rule(point: Point, share_s: float, *, emulated: bool) -> StoppingRul
     # takes up to 16 ms.
     most_wanted = 200 if single else 50
     min_samples = most_wanted if point.size_bytes <= _SMALL_BYTES else 10
+    # One life is a sample of each of its steps; other metrics are sampled apart.
+    at_once = isinstance(test, WindowTest) and test.kind == WindowKind.LIFECYCLE
     return StoppingRule(
         min_samples=3 if emulated else min_samples,
         max_samples=2000,
-        max_seconds=share_s / len(point.metrics),
+        max_seconds=share_s if at_once else share_s / len(point.metrics),
         relative_iqr=0.005,
     )
 

@@ -27,6 +27,8 @@ _MEANINGS = {
     "launched": "push launched: from the launch of a kernel that pushes until its bytes are here",
     "asked": "push asked: from a flag through a window to a running kernel until its bytes are "
     "here",
+    "pin": "pin, map: the backend's part of open new, beside looking up the buffer and comparing; "
+    "unmap, unpin: its part of close",
 }
 _EMULATED = (
     "emulated: windows are real CPU stores and loads in host memory, so their times are those of "

@@ -31,6 +31,7 @@ public:
     kernel_->unmap(mapped, size_bytes);
   }
   void close(int descriptor) const noexcept override { kernel_->close(descriptor); }
+  std::uint64_t nanoseconds() const noexcept override { return kernel_->nanoseconds(); }
 
 private:
   std::shared_ptr<FakeKernel> kernel_;
@@ -46,8 +47,14 @@ FakeKernel::~FakeKernel() {
   for (const auto& [descriptor, path] : open_files_) ::close(descriptor);
 }
 
-std::optional<Refusal> FakeKernel::begin(const std::string& name) {
+void FakeKernel::enter(const std::string& name) {
   calls_.push_back(name);
+  const auto slow = durations_ns_.find(name);
+  if (slow != durations_ns_.end()) clock_ns_ += slow->second;
+}
+
+std::optional<Refusal> FakeKernel::begin(const std::string& name) {
+  enter(name);
   for (auto refusal = refusals_.begin(); refusal != refusals_.end(); ++refusal) {
     if (!refusal->call.empty() && refusal->call != name) continue;
     if (--refusal->nth != 0) continue;
@@ -120,7 +127,7 @@ int FakeKernel::map_pages(const Pages& pages, void* where, std::size_t size_byte
 
 void FakeKernel::unmap(void* mapped, std::size_t size_bytes) {
   const std::lock_guard lock(mutex_);
-  calls_.emplace_back("munmap");
+  enter("munmap");
   const auto found = mappings_.find(mapped);
   if (found == mappings_.end() || found->second.size_bytes != size_bytes) {
     complain(EINVAL, "munmap of something that isn't mapped, or only of part of it");
@@ -133,13 +140,18 @@ void FakeKernel::unmap(void* mapped, std::size_t size_bytes) {
 
 void FakeKernel::close(int descriptor) {
   const std::lock_guard lock(mutex_);
-  calls_.emplace_back("close");
+  enter("close");
   if (open_files_.erase(descriptor) == 0) {
     complain(EBADF, "close of a file that isn't open");
     return;
   }
   on_close(descriptor);
   ::close(descriptor);
+}
+
+void FakeKernel::slow_down(const std::string& call, std::uint64_t nanoseconds) {
+  const std::lock_guard lock(mutex_);
+  durations_ns_[call] = nanoseconds;
 }
 
 void FakeKernel::refuse(Refusal refusal) {

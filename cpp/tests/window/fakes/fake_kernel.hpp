@@ -2,6 +2,7 @@
 // made to fail, and what a caller does wrong becomes a complaint.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,7 +36,11 @@ public:
   int map(void* where, std::size_t size_bytes, int descriptor, off_t offset, void** mapped);
   void unmap(void* mapped, std::size_t size_bytes);
   void close(int descriptor);
+  /// A clock that stands still but for what calls take.
+  std::uint64_t nanoseconds() const noexcept { return clock_ns_; }
 
+  /// From now on each call of that name takes so long by this kernel's clock; at first, none does.
+  void slow_down(const std::string& call, std::uint64_t nanoseconds);
   void refuse(Refusal refusal);
   /// Forgets refusals and the list of calls.
   void start_over();
@@ -89,6 +94,7 @@ private:
     int descriptor = -1;
     off_t offset = 0;
   };
+  void enter(const std::string& name);
   std::optional<Refusal> begin(const std::string& name);
   int map_pages(const Pages& pages, void* where, std::size_t size_bytes, void** mapped);
   bool is_there(void* address, const Mapping& mapping) const;
@@ -97,6 +103,8 @@ private:
   std::map<void*, Mapping> mappings_;
   std::vector<Refusal> refusals_;
   std::vector<std::string> calls_;
+  std::map<std::string, std::uint64_t> durations_ns_;
+  std::atomic<std::uint64_t> clock_ns_{0};
   std::string last_refused_;
   std::vector<std::string> complaints_;
   bool wrong_memory_ = false;
