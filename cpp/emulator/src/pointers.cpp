@@ -5,6 +5,7 @@
 #include <span>
 
 #include "call.hpp"
+#include "context.hpp"
 #include "machine.hpp"
 #include "memory.hpp"
 
@@ -139,10 +140,12 @@ CUresult CUDAAPI cuPointerSetAttribute(const void* value, CUpointer_attribute at
 CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr* base, std::size_t* size_bytes,
                                       CUdeviceptr address) {
   return Call("cuMemGetAddressRange")([&] {
-    current_context();
+    const Context& context = current_context();
     const Lock lock = lock_machine();
     const Range* range = machine().addresses.covering(address, 1);
     require(range != nullptr && !range->on_host(), CUDA_ERROR_NOT_FOUND);
+    // Seen with driver 580 on two GPUs: another device's memory has no range here.
+    require(&device_at(range->device) == &device_of(context), CUDA_ERROR_NOT_FOUND);
     if (base != nullptr) *base = range->base;
     if (size_bytes != nullptr) *size_bytes = range->size_bytes;
     return CUDA_SUCCESS;

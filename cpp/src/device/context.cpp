@@ -5,6 +5,23 @@
 #include "device/cleanup.hpp"
 
 namespace isthmus {
+namespace {
+
+CUcontext current_handle(const Driver& driver) {
+  CUcontext current = nullptr;
+  driver.call(symbol::ctx_get_current)(&current);
+  return current;
+}
+
+bool current_is_of(const Driver& driver, int ordinal) {
+  CUdevice device = 0;
+  CUdevice wanted = 0;
+  driver.call(symbol::ctx_get_device)(&device);
+  driver.call(symbol::device_get)(&wanted, ordinal);
+  return device == wanted;
+}
+
+}  // namespace
 
 Context::State::State(const Driver& the_driver, int ordinal)
     : driver(the_driver), facts(read_device_facts(the_driver, ordinal)), process(getpid()) {
@@ -43,6 +60,19 @@ CurrentContext::~CurrentContext() {
   CUcontext popped = nullptr;
   report_cleanup(driver_, driver_.raw(symbol::ctx_pop_current)(&popped),
                  symbol::ctx_pop_current.name);
+}
+
+ContextOfDevice::ContextOfDevice(const Context& context) {
+  const CUcontext current = current_handle(context.driver());
+  if (current == context.handle()) return;
+  if (current != nullptr && current_is_of(context.driver(), context.device().ordinal)) return;
+  pushed_.emplace(context);
+}
+
+ContextOfDevice::ContextOfDevice(const Driver& driver, int ordinal) {
+  if (current_handle(driver) != nullptr && current_is_of(driver, ordinal)) return;
+  retained_.emplace(Context::retain(driver, ordinal));
+  pushed_.emplace(*retained_);
 }
 
 }  // namespace isthmus

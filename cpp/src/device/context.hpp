@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 
 #include "device/device_facts.hpp"
 #include "driver/driver.hpp"
@@ -64,6 +65,19 @@ public:
 
 private:
   Driver driver_;
+};
+
+/// Sees to it that a context of one device is current: the one that is, if it is that device's,
+/// since the caller's streams are its; else the primary one, while this lives.
+class [[nodiscard]] ContextOfDevice {
+public:
+  explicit ContextOfDevice(const Context& context);
+  /// Retains the primary context if it is needed, which is slower.
+  ContextOfDevice(const Driver& driver, int ordinal);
+
+private:
+  std::optional<Context> retained_;
+  std::optional<CurrentContext> pushed_;
 };
 
 }  // namespace isthmus

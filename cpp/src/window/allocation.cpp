@@ -59,6 +59,8 @@ Allocation allocation_at(const Driver& driver, std::uintptr_t pointer) {
   require_device_memory(facts, pointer);
   CUdeviceptr base = 0;
   Allocation allocation;
+  // Of another device's memory the driver finds no range (driver 580: CUDA_ERROR_NOT_FOUND).
+  const ContextOfDevice context(driver, facts.device);
   driver.call(symbol::mem_get_address_range)(&base, &allocation.size_bytes, CUdeviceptr{pointer});
   allocation.base = base;
   allocation.buffer_id = facts.buffer_id;
@@ -78,17 +80,6 @@ Allocation allocation_at(const Driver& driver, std::uintptr_t pointer) {
   throw UsageError("a window from " + hex(found.front().base) + " on reaches from memory of GPU " +
                    std::to_string(found.front().device) + " into memory of GPU " +
                    std::to_string(found.back().device) + "; open one window on each GPU's part");
-}
-
-// True for memory of cuMemCreate, which has a handle behind the address; not for cudaMalloc's and
-// pools'.
-bool is_mapping(const Driver& driver, std::uintptr_t pointer) {
-  CUmemGenericAllocationHandle handle = 0;
-  const auto retain = driver.raw(symbol::mem_retain_allocation_handle);
-  if (retain == nullptr || retain(&handle, reinterpret_cast<void*>(pointer)) != CUDA_SUCCESS)
-    return false;
-  driver.call(symbol::mem_release)(handle);
-  return true;
 }
 
 // A device whose primary context exists already: making one costs hundreds of MiB of its memory.
@@ -113,6 +104,15 @@ AnyContext::AnyContext(const Driver& driver) {
   if (current != nullptr) return;
   context_.emplace(Context::retain(driver, device_in_use(driver)));
   current_.emplace(*context_);
+}
+
+bool is_mapping(const Driver& driver, std::uintptr_t pointer) {
+  CUmemGenericAllocationHandle handle = 0;
+  const auto retain = driver.raw(symbol::mem_retain_allocation_handle);
+  if (retain == nullptr || retain(&handle, reinterpret_cast<void*>(pointer)) != CUDA_SUCCESS)
+    return false;
+  driver.call(symbol::mem_release)(handle);
+  return true;
 }
 
 std::vector<Allocation> allocations_of(const Driver& driver, std::uintptr_t pointer,

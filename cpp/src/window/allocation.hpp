@@ -38,6 +38,10 @@ struct Allocation {
 std::vector<Allocation> allocations_of(const Driver& driver, std::uintptr_t pointer,
                                        std::size_t size_bytes);
 
+/// True for memory of cuMemCreate, mapped by cuMemMap: what follows it may be the same array's. Not
+/// for cudaMalloc's and pools'.
+bool is_mapping(const Driver& driver, std::uintptr_t pointer);
+
 /// The id of the buffer that is at `pointer` now; 0 if there is none, or no context is current.
 std::uint64_t buffer_id_at(const Driver& driver, std::uintptr_t pointer) noexcept;
 /// The same on a thread that may have no context; `context` is current for the question then.

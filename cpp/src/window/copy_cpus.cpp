@@ -20,24 +20,27 @@ bool contains(const std::vector<int>& cpus, int cpu) {
   return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
 }
 
-/// Those on the node that the calling thread runs on; all, if that is not known.
-std::vector<int> near(const std::vector<int>& cpus) {
+/// Those on the node, or without one on that which the calling thread runs on; all, if that is not
+/// known or there are none.
+std::vector<int> near(const std::vector<int>& cpus, std::optional<int> node_id) {
   const int here = sched_getcpu();
   for (const host::NumaNode& node : host::numa_nodes()) {
-    if (contains(node.cpus, here)) return host::intersect_cpu_lists(cpus, node.cpus);
+    if (!(node_id ? node.id == *node_id : contains(node.cpus, here))) continue;
+    const std::vector<int> found = host::intersect_cpu_lists(cpus, node.cpus);
+    return found.empty() ? cpus : found;
   }
   return cpus;
 }
 
 }  // namespace
 
-CopyCpus cpus_for_copies() {
+CopyCpus cpus_for_copies(std::optional<int> node) {
   const std::vector<int> own = host::allowed_cpus();
   std::vector<int> all;
   std::set_union(kCpusAtLoad.begin(), kCpusAtLoad.end(), own.begin(), own.end(),
                  std::back_inserter(all));
   CopyCpus found;
-  found.cpus = near(all);
+  found.cpus = near(all, node);
   const double quota = host::cpu_quota_cores().value_or(std::numeric_limits<int>::max());
   const double cores = std::min(static_cast<double>(found.cpus.size()), quota);
   found.most_helpers = std::max(0, static_cast<int>(cores) - 1);

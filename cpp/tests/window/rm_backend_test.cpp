@@ -185,6 +185,16 @@ TEST_F(ResourceManagerOfTwoGpus, MapsEachGpusMemoryThroughItsOwnFile) {
   EXPECT_EQ(kernel_->complaints(), Strings{});
 }
 
+TEST_F(ResourceManagerOfTwoGpus, MemoryIsFoundThoughAnotherGpuIsCurrent) {
+  const std::uintptr_t second = buffer(2 * kMiB);
+  const Context first_context = Context::retain(driver(), 0);
+  const CurrentContext current(first_context);
+  const Allocation found = allocation_at(second + kMiB);
+  EXPECT_EQ(found.base, second);
+  EXPECT_EQ(found.size_bytes, 2 * kMiB);
+  EXPECT_EQ(found.device, 1);
+}
+
 TEST_F(ResourceManager, RefusesAGpuThatItDoesNotList) {
   kernel_->settings.lists_gpus = false;
   const std::uintptr_t pointer = buffer(kMiB);
