@@ -89,10 +89,12 @@ CUresult CUDAAPI cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned
   });
 }
 
+// A query may be what a captured stream waits for: real drivers refuse it too, and end the capture.
 CUresult CUDAAPI cuEventQuery(CUevent handle) {
   return Call("cuEventQuery")([&] {
     current_context();
     Lock lock = lock_machine();
+    require_no_capture(lock);
     const EventPtr event = machine().events.find(handle);
     const bool reached = event->recorded == nullptr || event->recorded->done;
     return query_result(lock, reached);

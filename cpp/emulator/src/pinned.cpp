@@ -100,7 +100,7 @@ CUresult CUDAAPI cuMemHostRegister(void* host, std::size_t size_bytes, unsigned 
     Context& context = current_context();
     require(host != nullptr && size_bytes > 0 && (flags & ~kRegisterFlags) == 0);
     require(is_mapped(address_of(host), size_bytes));
-    const Lock lock = lock_machine();
+    const Lock lock = lock_uncaptured_machine();
     require(!machine().addresses.overlaps(address_of(host), size_bytes),
             CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     machine().addresses.add({.kind = RangeKind::registered,

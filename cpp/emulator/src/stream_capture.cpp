@@ -1,4 +1,5 @@
-// cuStreamBeginCapture, cuStreamEndCapture, cuThreadExchangeStreamCaptureMode, cuGraphDestroy.
+// cuStreamBeginCapture, cuStreamIsCapturing, cuStreamEndCapture, cuThreadExchangeStreamCaptureMode,
+// cuGraphDestroy.
 #include "stream_capture.hpp"
 
 #include <algorithm>
@@ -50,6 +51,15 @@ void require_not_captured(Lock& lock, const StreamPtr& stream) {
   require(!captured, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
+void refuse_in_capture(Lock& lock, const StreamPtr& stream) {
+  (void)lock;
+  auto& captures = machine().captures;
+  const auto found = std::ranges::find(captures, stream, &StreamCapture::stream);
+  if (found == captures.end()) return;
+  found->invalidated = true;
+  throw Refusal(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
 }  // namespace isthmus::emulator
 
 using namespace isthmus::emulator;
@@ -65,6 +75,26 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode)
     require(stream != context.default_stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     require_not_captured(lock, stream);
     machine().captures.push_back({stream, mode, std::this_thread::get_id()});
+    return CUDA_SUCCESS;
+  });
+}
+
+// The default stream can't be asked about while another is captured: whether that one waits for it
+// isn't known (the driver answers so, and leaves the capture valid).
+CUresult CUDAAPI cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  return Call("cuStreamIsCapturing")([&] {
+    Context& context = current_context();
+    require(status != nullptr);
+    Lock lock = lock_machine();
+    const StreamPtr stream = find_stream(lock, context, handle);
+    const auto& captures = machine().captures;
+    const auto found = std::ranges::find(captures, stream, &StreamCapture::stream);
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (stream == context.default_stream && !captures.empty())
+      return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    if (found != captures.end())
+      *status = found->invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                   : CU_STREAM_CAPTURE_STATUS_ACTIVE;
     return CUDA_SUCCESS;
   });
 }

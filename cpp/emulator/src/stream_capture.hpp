@@ -28,4 +28,7 @@ void require_no_capture(Lock& lock);
 /// here.
 void require_not_captured(Lock& lock, const StreamPtr& stream);
 
+/// The same for a question that ends the capture.
+void refuse_in_capture(Lock& lock, const StreamPtr& stream);
+
 }  // namespace isthmus::emulator

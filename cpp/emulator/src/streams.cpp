@@ -4,6 +4,7 @@
 #include "call.hpp"
 #include "context.hpp"
 #include "machine.hpp"
+#include "stream_capture.hpp"
 
 namespace isthmus::emulator {
 namespace {
@@ -69,6 +70,19 @@ CUresult CUDAAPI cuStreamQuery(CUstream handle) {
       return each == nullptr || each->done;
     });
     return query_result(lock, idle);
+  });
+}
+
+CUresult CUDAAPI cuStreamGetId(CUstream handle, unsigned long long* id) {
+  return Call("cuStreamGetId")([&] {
+    Context& context = current_context();
+    require(id != nullptr);
+    Lock lock = lock_machine();
+    const StreamPtr stream = find_stream(lock, context, handle);
+    // Seen with driver 580: not of a captured stream, and its capture is no longer valid then.
+    refuse_in_capture(lock, stream);
+    *id = stream->number;
+    return CUDA_SUCCESS;
   });
 }
 

@@ -60,4 +60,10 @@ public:
   using DriverError::DriverError;
 };
 
+/// The caller asked for something long to be stopped, and it was: nothing is left of it.
+class Interrupted : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
 }  // namespace isthmus

@@ -71,6 +71,10 @@ DeviceFacts read_device_facts(const Driver& driver, int ordinal) {
   facts.num_multiprocessors = attribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   facts.num_copy_engines = attribute(driver, device, CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
   facts.l2_cache_bytes = attribute(driver, device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  facts.uses_host_page_tables =
+      attribute(driver, device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES) !=
+      0;
+  facts.cuda_version = driver.version();
   // There is no attribute to ask for 32-bit waits; a device may still refuse them when they are
   // tried.
   facts.stream_memory_operations = driver.has(symbol::stream_wait_value32);

@@ -20,6 +20,9 @@ struct DeviceFacts {
   int num_copy_engines = 0;
   int l2_cache_bytes = 0;
   bool stream_memory_operations = false;  ///< the driver has cuStreamWaitValue32
+  /// The device walks the CPU's page tables in hardware: NVLink-C2C joins it to the CPU.
+  bool uses_host_page_tables = false;
+  int cuda_version = 0;  ///< that the driver implements: 13000 is CUDA 13.0
 };
 
 /// Reads the facts of device `ordinal`.

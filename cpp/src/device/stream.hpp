@@ -34,6 +34,7 @@ public:
   explicit Event(const Context& context, Timing timing = Timing::enabled);
 
   CUevent handle() const noexcept { return owned_.handle(); }
+  const Context& context() const noexcept { return owned_.context(); }
 
   /// Marks the point after all work now in `stream`; a later record moves the mark.
   void record(CUstream stream) const;

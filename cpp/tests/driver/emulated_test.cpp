@@ -45,7 +45,8 @@ TEST(EmulatedDriver, IsRefusedInOldDriver) {
 
 TEST(EmulatedDriver, LacksOnlyTheStreamMemoryOperationsInNoStreamMemoryOperations) {
   const Driver driver = Driver::open("emulated:no-stream-memory-operations");
-  EXPECT_EQ(driver.missing_symbols(), std::vector<std::string>{"cuStreamWaitValue32"});
+  EXPECT_EQ(driver.missing_symbols(),
+            (std::vector<std::string>{"cuStreamWaitValue32", "cuStreamWriteValue32"}));
 }
 
 TEST(EmulatedDriver, TurnsItsErrorsIntoExceptionsWithCudasNames) {

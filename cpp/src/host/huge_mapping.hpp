@@ -1,0 +1,39 @@
+// Host memory of its own, laid out for huge pages.
+#pragma once
+
+#include <cstddef>
+
+namespace isthmus::host {
+
+enum class InChildren {
+  shared,   ///< a forked child has it too, copied on write
+  missing,  ///< a forked child hasn't got it, so its pages are never copied (MADV_DONTFORK)
+};
+
+/// An anonymous mapping that begins at a multiple of 2 MiB, in huge pages where the kernel gives
+/// them. Movable. No page is there before it is touched.
+class HugeMapping {
+public:
+  /// size_bytes  > 0; rounded up to whole pages
+  /// numa_node   where pages shall lie; elsewhere if it is full or the kernel refuses. -1: anywhere
+  /// Throws      UsageError if `size_bytes` is 0; std::system_error if there is no room for it.
+  explicit HugeMapping(std::size_t size_bytes, int numa_node = -1,
+                       InChildren in_children = InChildren::shared);
+  HugeMapping(HugeMapping&& other) noexcept;
+  HugeMapping& operator=(HugeMapping&& other) noexcept;
+  ~HugeMapping();
+
+  std::byte* data() const noexcept { return data_; }
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+  /// Gives all pages back, by several threads: the contents are lost, the addresses stay. Quicker
+  /// than leaving it to the destructor's one thread.
+  void drop_pages(int num_threads) noexcept;
+  /// Lets go of the memory without unmapping it.
+  void release() noexcept { data_ = nullptr; }
+
+private:
+  std::byte* data_ = nullptr;
+  std::size_t size_bytes_ = 0;
+};
+
+}  // namespace isthmus::host

@@ -1,0 +1,15 @@
+// What this machine's CPU is called, and the release of NVIDIA's kernel module.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace isthmus::host {
+
+/// "AMD EPYC 9654 96-Core Processor"; "" where /proc/cpuinfo doesn't tell (Arm).
+std::string cpu_model(const std::filesystem::path& root = "/");
+
+/// "580.159.04"; "" where no such module is loaded.
+std::string nvidia_module_release(const std::filesystem::path& root = "/");
+
+}  // namespace isthmus::host

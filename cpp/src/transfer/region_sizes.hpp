@@ -1,0 +1,32 @@
+// How large the regions of a pool are that hold one block.
+#pragma once
+
+#include <cstddef>
+
+#include <unistd.h>
+
+#include "host/first_touch.hpp"
+
+namespace isthmus::transfer {
+
+constexpr std::size_t round_up(std::size_t size_bytes, std::size_t multiple) noexcept {
+  return (size_bytes + multiple - 1) / multiple * multiple;
+}
+
+inline std::size_t page_bytes() noexcept {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+/// The most that a block may take that was asked for so many bytes: an eighth more.
+constexpr std::size_t with_waste(std::size_t size_bytes) noexcept {
+  return size_bytes + size_bytes / 8;
+}
+
+/// The size of a region of one block: whole huge pages, or small ones if those would be a waste.
+inline std::size_t whole_region_bytes(std::size_t size_bytes) noexcept {
+  const std::size_t huge_bytes = round_up(size_bytes, host::kHugePageBytes);
+  return huge_bytes <= with_waste(size_bytes) ? huge_bytes : round_up(size_bytes, page_bytes());
+}
+
+}  // namespace isthmus::transfer
