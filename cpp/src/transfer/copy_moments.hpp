@@ -1,0 +1,40 @@
+// When things happened in a ring's copy, for whoever wants to know where its time went.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace isthmus::transfer {
+
+/// Filled by the threads of one copy, in ns of host::steady_ns().
+class CopyMoments {
+public:
+  void clear() noexcept {
+    first_enqueued_ns_ = last_enqueued_ns_ = enqueueing_ns_ = 0;
+    num_pieces_ = 0;
+  }
+  /// A piece was enqueued, which took from `begun_ns` to `ended_ns`.
+  void note_enqueued(std::int64_t begun_ns, std::int64_t ended_ns) noexcept {
+    std::int64_t none = 0;
+    first_enqueued_ns_.compare_exchange_strong(none, ended_ns);
+    std::int64_t last_ns = last_enqueued_ns_;
+    while (last_ns < ended_ns && !last_enqueued_ns_.compare_exchange_weak(last_ns, ended_ns)) {
+    }
+    enqueueing_ns_ += ended_ns - begun_ns;
+    ++num_pieces_;
+  }
+
+  std::int64_t first_enqueued_ns() const noexcept { return first_enqueued_ns_; }
+  std::int64_t last_enqueued_ns() const noexcept { return last_enqueued_ns_; }
+  /// Of all threads together, with what they waited for each other.
+  std::int64_t enqueueing_ns() const noexcept { return enqueueing_ns_; }
+  std::int64_t num_pieces() const noexcept { return num_pieces_; }
+
+private:
+  std::atomic<std::int64_t> first_enqueued_ns_{0};
+  std::atomic<std::int64_t> last_enqueued_ns_{0};
+  std::atomic<std::int64_t> enqueueing_ns_{0};
+  std::atomic<std::int64_t> num_pieces_{0};
+};
+
+}  // namespace isthmus::transfer

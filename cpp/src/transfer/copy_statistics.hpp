@@ -1,0 +1,39 @@
+// How often each path was taken, and how well its time was predicted.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include <isthmus/transfer.hpp>
+
+namespace isthmus::transfer {
+
+inline constexpr std::size_t kNumPaths = 5;
+inline constexpr std::array<CopyPath, kNumPaths> kAllPaths{
+    CopyPath::window, CopyPath::window_threads, CopyPath::driver, CopyPath::staged,
+    CopyPath::registered};
+
+/// Counters of all paths. May be used from any thread.
+class CopyStatistics {
+public:
+  /// One copy; its time is not known.
+  void count(CopyPath path, std::size_t size_bytes) noexcept;
+  /// The time of `num_copies` like this one: looking at the clock costs as much as a small copy, so
+  /// only some of those are timed, for all.
+  void time(CopyPath path, double seconds, double predicted_seconds, double num_copies) noexcept;
+  std::vector<PathUse> uses() const;
+
+private:
+  struct Counters {
+    std::atomic<std::uint64_t> num_copies{0};
+    std::atomic<std::uint64_t> num_bytes{0};
+    std::atomic<std::uint64_t> nanoseconds{0};
+    std::atomic<std::uint64_t> predicted_nanoseconds{0};
+  };
+  Counters& of(CopyPath path) noexcept { return counters_[static_cast<std::size_t>(path)]; }
+  std::array<Counters, kNumPaths> counters_;
+};
+
+}  // namespace isthmus::transfer

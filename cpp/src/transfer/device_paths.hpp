@@ -1,0 +1,90 @@
+// One device: which ways there are to it, and what each costs.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/context.hpp"
+#include "device/stream.hpp"
+#include "transfer/copy_statistics.hpp"
+#include "transfer/profile.hpp"
+#include "transfer/staging_ring.hpp"
+#include "transfer/window_cache.hpp"
+
+namespace isthmus::transfer {
+
+/// A copy between host and device, as far as its cost depends on it.
+struct Crossing {
+  Direction direction = Direction::host_to_device;
+  MemoryKind host_kind = MemoryKind::pageable;
+  std::size_t size_bytes = 0;
+};
+
+/// A path and its predicted seconds.
+struct Choice {
+  CopyPath path = CopyPath::driver;
+  double seconds = 0;
+};
+
+/// The ways to one device. May be used from any thread.
+class DevicePaths {
+public:
+  DevicePaths(const Driver& driver, int ordinal, const WindowCache& windows);
+
+  const Context& context() const noexcept { return context_; }
+  StagingRing& ring() noexcept { return ring_; }
+  /// A stream for the copies of one thread that have nothing to wait for. Made when first asked
+  /// for.
+  CUstream background_stream();
+  double window_opening_seconds() const { return profile()->window_opening_seconds(); }
+  void use(std::shared_ptr<const Profile> profile);
+  std::shared_ptr<const Profile> profile() const;
+
+  /// The cheapest way; with `open_window_only` windows don't count. Always one.
+  Choice best(const Crossing& crossing, bool without_windows) const;
+  /// Every way, usable ones first, cheapest first, with reasons.
+  std::vector<PathCost> costs(const Crossing& crossing) const;
+  /// Predicted seconds of one path; 0 if it has no curve.
+  double seconds(CopyPath path, const Crossing& crossing) const;
+  /// Why a path can't be taken; empty if it can.
+  std::string obstacle(CopyPath path, const Crossing& crossing) const;
+
+  /// Sizes up to which a window is the cheapest way whatever the host's memory is: by one thread,
+  /// and beyond that by several.
+  std::size_t window_until_bytes(Direction direction) const noexcept {
+    return until_[static_cast<int>(direction)].window_bytes.load(std::memory_order_relaxed);
+  }
+  std::size_t window_threads_until_bytes(Direction direction) const noexcept {
+    return until_[static_cast<int>(direction)].threads_bytes.load(std::memory_order_relaxed);
+  }
+
+  /// The ring, or pinning in place, could not be had: they aren't tried again until trim().
+  void give_up(CopyPath path, const std::string& why);
+  void trim();
+
+private:
+  struct Until {
+    std::atomic<std::size_t> window_bytes{0};
+    std::atomic<std::size_t> threads_bytes{0};
+  };
+  enum class Fit { yes, no_window, too_long, pinned_already, one_thread, not_measured, given_up };
+  Fit fit(CopyPath path, const Crossing& crossing, const Profile& profile) const;
+  std::string text_of(Fit fit, CopyPath path) const;
+  void find_window_limits(Direction direction);
+
+  Context context_;
+  const WindowCache& windows_;
+  StagingRing ring_;
+  std::optional<Stream> background_stream_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Profile> profile_;
+  std::array<Until, 2> until_;
+  std::array<std::atomic<bool>, kNumPaths> given_up_{};
+  std::array<std::string, kNumPaths> why_given_up_;
+};
+
+}  // namespace isthmus::transfer

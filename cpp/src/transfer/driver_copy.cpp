@@ -1,0 +1,110 @@
+#include "transfer/driver_copy.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include <unistd.h>
+
+#include <isthmus/errors.hpp>
+
+#include "transfer/memory_range.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+bool is_on_device(MemoryKind kind) {
+  return kind == MemoryKind::device || kind == MemoryKind::managed;
+}
+
+CUdeviceptr device_address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+/// Whole host pages, registered while it lives.
+class ScopedRegistration {
+public:
+  ScopedRegistration(const Driver& driver, const void* begin, std::size_t size_bytes,
+                     bool read_only)
+      : driver_(driver) {
+    const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    const std::uintptr_t first = address - address % page_bytes;
+    const std::uintptr_t end = (address + size_bytes + page_bytes - 1) / page_bytes * page_bytes;
+    pages_ = reinterpret_cast<void*>(first);
+    const auto enroll = driver_.raw(symbol::mem_host_register);
+    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+    if (enroll != nullptr) result = enroll(pages_, end - first, CU_MEMHOSTREGISTER_PORTABLE);
+    if (result == CUDA_SUCCESS) return;
+    throw Unavailable("pinning in place",
+                      "cuMemHostRegister of " + std::to_string(end - first) +
+                          " bytes: " + driver_.name_of(result),
+                      read_only ? "memory that is writable, and of which no page is pinned already"
+                                : "memory of which no page is pinned already");
+  }
+  ~ScopedRegistration() { driver_.raw(symbol::mem_host_unregister)(pages_); }
+  ScopedRegistration(const ScopedRegistration&) = delete;
+  ScopedRegistration& operator=(const ScopedRegistration&) = delete;
+
+private:
+  const Driver& driver_;
+  void* pages_ = nullptr;
+};
+
+void enqueue_whole(const Driver& driver, const CopyEnds& ends, CUstream stream) {
+  const bool to_device = is_on_device(ends.target_kind);
+  const bool from_device = is_on_device(ends.source_kind);
+  if (to_device && from_device) {
+    driver.call(symbol::memcpy_dtod_async)(device_address(ends.target), device_address(ends.source),
+                                           ends.size_bytes, stream);
+  } else if (to_device) {
+    driver.call(symbol::memcpy_htod_async)(device_address(ends.target), ends.source,
+                                           ends.size_bytes, stream);
+  } else {
+    driver.call(symbol::memcpy_dtoh_async)(ends.target, device_address(ends.source),
+                                           ends.size_bytes, stream);
+  }
+}
+
+std::size_t bytes_of_first_registration(const Driver& driver, const CopyEnds& ends) {
+  const void* const host = is_on_device(ends.target_kind) ? ends.source : ends.target;
+  const auto address = reinterpret_cast<std::uintptr_t>(host);
+  const MemoryRange range = range_at(driver, address);
+  if (range.kind != MemoryKind::pinned || range.size_bytes == 0) return ends.size_bytes;
+  return std::min<std::size_t>(ends.size_bytes, range.base + range.size_bytes - address);
+}
+
+}  // namespace
+
+void enqueue_driver_copy(const Driver& driver, const CopyEnds& ends, CUstream stream) {
+  if (!ends.spans_registrations) return enqueue_whole(driver, ends, stream);
+  CopyEnds rest = ends;
+  while (rest.size_bytes > 0) {
+    CopyEnds piece = rest;
+    piece.size_bytes = bytes_of_first_registration(driver, rest);
+    enqueue_whole(driver, piece, stream);
+    rest.target = static_cast<std::byte*>(rest.target) + piece.size_bytes;
+    rest.source = static_cast<const std::byte*>(rest.source) + piece.size_bytes;
+    rest.size_bytes -= piece.size_bytes;
+  }
+}
+
+void copy_by_driver(const Driver& driver, const CopyEnds& ends, CUstream stream) {
+  enqueue_driver_copy(driver, ends, stream);
+  driver.call(symbol::stream_synchronize)(stream);
+}
+
+void copy_on_host(const Driver& driver, const CopyEnds& ends, CUstream stream) {
+  CUcontext current = nullptr;
+  driver.call(symbol::ctx_get_current)(&current);
+  // Without a context there is no default stream, and so no work in it.
+  if (current != nullptr || stream != nullptr) driver.call(symbol::stream_synchronize)(stream);
+  std::memcpy(ends.target, ends.source, ends.size_bytes);
+}
+
+void copy_registered(const Driver& driver, const CopyEnds& ends, CUstream stream) {
+  const bool uploads = is_on_device(ends.target_kind);
+  const ScopedRegistration registration(driver, uploads ? ends.source : ends.target,
+                                        ends.size_bytes, uploads);
+  copy_by_driver(driver, ends, stream);
+}
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,45 @@
+// The driver's own copies, complete or in stream order.
+#pragma once
+
+#include <cstddef>
+
+#include <isthmus/transfer.hpp>
+
+#include "driver/driver.hpp"
+
+namespace isthmus::transfer {
+
+/// Two ends of a copy, checked.
+struct CopyEnds {
+  void* target = nullptr;
+  const void* source = nullptr;
+  std::size_t size_bytes = 0;
+  MemoryKind target_kind = MemoryKind::pageable;
+  MemoryKind source_kind = MemoryKind::pageable;
+  /// The pinned end reaches from one registered range into the next: the driver refuses to copy
+  /// that at once.
+  bool spans_registrations = false;
+};
+
+/// Enqueues a copy; the rules for pageable memory are the driver's. A context must be current.
+///
+/// Throws      DriverError.
+void enqueue_driver_copy(const Driver& driver, const CopyEnds& ends, CUstream stream);
+
+/// Copies after all work in `stream`; complete on return, whoever looks. A context must be current.
+///
+/// ends        one of them at least a device's
+/// Throws      DriverError, of earlier work in the stream too.
+void copy_by_driver(const Driver& driver, const CopyEnds& ends, CUstream stream);
+
+/// The same between host and host, by the CPU.
+void copy_on_host(const Driver& driver, const CopyEnds& ends, CUstream stream);
+
+/// Pins the pageable end for the time of one copy. Pages at its ends that other memory shares are
+/// pinned with it.
+///
+/// Throws      Unavailable if the driver can't register the pages (registered already, read-only,
+///             limits), with its answer; DriverError. Nothing stays pinned.
+void copy_registered(const Driver& driver, const CopyEnds& ends, CUstream stream);
+
+}  // namespace isthmus::transfer

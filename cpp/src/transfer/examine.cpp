@@ -1,0 +1,99 @@
+// What a copy is asked to do: its two ends, checked.
+#include <isthmus/errors.hpp>
+
+#include "host/page_access.hpp"
+#include "transfer/engine.hpp"
+#include "transfer/stream_order.hpp"
+#include "window/allocation.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+/// The host may have something of its own at the address by now.
+[[noreturn]] void refuse_freed(const void* pointer) {
+  throw UsageError("CUDA knows no device memory at " +
+                   std::to_string(reinterpret_cast<std::uintptr_t>(pointer)) +
+                   ", where the copy was told of some: it was freed, or never was a GPU's");
+}
+
+MemoryRange range_of(const Driver& driver, const void* pointer, MemoryKind hint) {
+  // Of a device the rest must be known too: which one, and which buffer.
+  if (hint == MemoryKind::pageable || hint == MemoryKind::pinned) return {hint, -1, 0, 0, 0};
+  const MemoryRange range = range_at(driver, reinterpret_cast<std::uintptr_t>(pointer));
+  if (hint == MemoryKind::device && range.kind == MemoryKind::pageable) refuse_freed(pointer);
+  return range;
+}
+
+void require_apart(const void* target, const void* source, std::size_t size_bytes) {
+  const auto to = reinterpret_cast<std::uintptr_t>(target);
+  const auto from = reinterpret_cast<std::uintptr_t>(source);
+  const std::uintptr_t distance = to > from ? to - from : from - to;
+  if (distance < size_bytes)
+    throw UsageError("source and target of the copy overlap by " +
+                     std::to_string(size_bytes - distance) + " of " + std::to_string(size_bytes) +
+                     " bytes; copy through a third buffer");
+}
+
+[[noreturn]] void refuse_foreign(const char* role, const char* what) {
+  throw UsageError("the " + std::string(role) + " of the copy is not memory that can be " + what +
+                   ": nothing is there (a buffer of a GPU that was freed looks like that), it is "
+                   "protected, or its file ends before it does");
+}
+
+bool is_said_to_be_host(MemoryKind hint) {
+  return hint == MemoryKind::host || hint == MemoryKind::pageable || hint == MemoryKind::pinned;
+}
+
+/// What CUDA doesn't know is the host's, or nobody's: the CPU must not find out by a signal.
+void require_touchable(const Task& task, const CopyOptions& options) {
+  const CopyEnds& ends = task.ends;
+  if (ends.source_kind == MemoryKind::pageable && !is_said_to_be_host(options.source_kind) &&
+      !host::can_touch_ends(ends.source, ends.size_bytes, host::Access::read))
+    refuse_foreign("source", "read");
+  if (ends.target_kind == MemoryKind::pageable && !is_said_to_be_host(options.target_kind) &&
+      !host::can_touch_ends(ends.target, ends.size_bytes, host::Access::write))
+    refuse_foreign("target", "written");
+}
+
+bool is_host(MemoryKind kind) { return kind == MemoryKind::pageable || kind == MemoryKind::pinned; }
+
+void find_direction(Task& task) {
+  const bool to_host = is_host(task.target.kind);
+  const bool from_host = is_host(task.source.kind);
+  task.device = task.target.device >= 0 && !to_host ? task.target.device : task.source.device;
+  if (to_host && from_host) task.device = -1;
+  task.crossing.size_bytes = task.ends.size_bytes;
+  task.crossing.direction = to_host ? Direction::device_to_host : Direction::host_to_device;
+  task.crossing.host_kind = to_host ? task.target.kind : task.source.kind;
+  task.crosses = (to_host && task.source.kind == MemoryKind::device) ||
+                 (from_host && task.target.kind == MemoryKind::device);
+}
+
+}  // namespace
+
+Task Engine::examine(void* target, const void* source, std::size_t size_bytes,
+                     const CopyOptions& options) {
+  if (target == nullptr || source == nullptr)
+    throw UsageError(std::string("the ") + (target == nullptr ? "target" : "source") +
+                     " of the copy is a null pointer");
+  require_apart(target, source, size_bytes);
+  const window::AnyContext context(driver);
+  Task task;
+  task.target = range_of(driver, target, options.target_kind);
+  task.source = range_of(driver, source, options.source_kind);
+  require_inside(driver, task.target, reinterpret_cast<std::uintptr_t>(target), size_bytes,
+                 "target");
+  require_inside(driver, task.source, reinterpret_cast<std::uintptr_t>(source), size_bytes,
+                 "source");
+  const bool spans =
+      (task.target.kind == MemoryKind::pinned &&
+       reaches_past(task.target, reinterpret_cast<std::uintptr_t>(target), size_bytes)) ||
+      (task.source.kind == MemoryKind::pinned &&
+       reaches_past(task.source, reinterpret_cast<std::uintptr_t>(source), size_bytes));
+  task.ends = {target, source, size_bytes, task.target.kind, task.source.kind, spans};
+  require_touchable(task, options);
+  find_direction(task);
+  return task;
+}
+
+}  // namespace isthmus::transfer

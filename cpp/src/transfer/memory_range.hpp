@@ -1,0 +1,47 @@
+// What an address belongs to, as the driver knows it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <isthmus/transfer.hpp>
+
+#include "driver/driver.hpp"
+#include "host/page_access.hpp"
+
+namespace isthmus::transfer {
+
+/// The memory around an address. Of pageable memory nothing but the kind is known.
+struct MemoryRange {
+  MemoryKind kind = MemoryKind::pageable;
+  int device = -1;  ///< of device memory; of pinned memory the device it was pinned for
+  std::uintptr_t base = 0;
+  std::size_t size_bytes = 0;
+  std::uint64_t buffer_id = 0;  ///< unique for the life of the process, unlike an address
+};
+
+/// Asks the driver about one address. A context must be current.
+///
+/// Throws      DriverError.
+MemoryRange range_at(const Driver& driver, std::uintptr_t address);
+
+/// The id of the buffer that is at a device address now; 0 if there is none. A context must be
+/// current. Half as dear as range_at().
+std::uint64_t device_buffer_at(const Driver& driver, std::uintptr_t address) noexcept;
+
+/// True if the CPU may touch the ends of a range, and it isn't a device's. A context must be
+/// current.
+bool is_touchable_host_memory(const Driver& driver, const void* begin, std::size_t size_bytes,
+                              host::Access access) noexcept;
+
+/// True if [address, address + size_bytes) leaves the memory around its beginning.
+bool reaches_past(const MemoryRange& range, std::uintptr_t address, std::size_t size_bytes);
+
+/// Checks that [address, address + size_bytes) doesn't leave the memory around it.
+///
+/// role        "source" or "target", for the message
+/// Throws      UsageError. Adjacent mappings of cuMemMap, and adjacent registrations, may be one.
+void require_inside(const Driver& driver, const MemoryRange& range, std::uintptr_t address,
+                    std::size_t size_bytes, const char* role);
+
+}  // namespace isthmus::transfer

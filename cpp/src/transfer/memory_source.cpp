@@ -1,0 +1,47 @@
+#include "transfer/memory_source.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <isthmus/errors.hpp>
+
+#include "transfer/host_copy.hpp"
+#include "transfer/mapped_file_copy.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+// A disk of 10 GB/s delivers it in 6 ms: more than its latency, less than what fills a cgroup.
+constexpr std::size_t kReadAheadBytes = std::size_t{64} << 20U;
+
+[[noreturn]] void throw_shorter(std::size_t offset_bytes) {
+  throw UsageError("the source can't be read at byte " + std::to_string(offset_bytes) +
+                   ": the mapped file has become shorter");
+}
+
+}  // namespace
+
+std::size_t MemorySource::fill(std::byte* slot, std::size_t offset_bytes,
+                               std::size_t size_bytes) const {
+  const std::byte* const first = memory_ + offset_bytes;
+  const std::size_t last = size_bytes - 1;
+  if (backing_ == Backing::unknown && !readable(first + last)) throw_shorter(offset_bytes + last);
+  const std::size_t lead = (target_address_ + offset_bytes) % kSlotAlignmentBytes;
+  copy_cached(slot + lead, first, size_bytes, block_bytes_);
+  return lead;
+}
+
+std::size_t MappedFileSource::fill(std::byte* slot, std::size_t offset_bytes,
+                                   std::size_t size_bytes) const {
+  const std::size_t ahead = offset_bytes == 0 ? 0 : offset_bytes + kReadAheadBytes;
+  if (ahead < size_bytes_) {
+    const std::size_t wanted = offset_bytes == 0 ? kReadAheadBytes : size_bytes;
+    read_ahead(memory_ + ahead, std::min(wanted, size_bytes_ - ahead));
+  }
+  const std::size_t lead = (target_address_ + offset_bytes) % kSlotAlignmentBytes;
+  const std::size_t copied = copy_from_mapped_file(slot + lead, memory_ + offset_bytes, size_bytes);
+  if (copied < size_bytes) throw_shorter(offset_bytes + copied);
+  return lead;
+}
+
+}  // namespace isthmus::transfer

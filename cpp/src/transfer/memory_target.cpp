@@ -1,0 +1,57 @@
+#include "transfer/memory_target.hpp"
+
+#include <cstring>
+#include <string>
+
+#include <isthmus/errors.hpp>
+
+#include "host/first_touch.hpp"
+#include "transfer/host_copy.hpp"
+#include "transfer/mapped_file_copy.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+// Ends at whole pages let each be touched by one thread only.
+constexpr std::size_t kPageBytes = 4096;
+
+}  // namespace
+
+MemoryTarget::MemoryTarget(std::byte* memory, std::size_t size_bytes, const TargetSizes& sizes,
+                           Backing backing) noexcept
+    : memory_(memory),
+      least_streamed_bytes_(sizes.least_streamed_bytes),
+      backing_(backing),
+      fresh_(backing != Backing::file && partly_untouched(memory, size_bytes)),
+      // Fewer pages than threads would leave threads without one.
+      huge_(fresh_ && size_bytes >= sizes.least_huge_bytes &&
+            host::advise_huge_pages(memory, size_bytes)) {}
+
+std::size_t MemoryTarget::grain_bytes() const noexcept {
+  return huge_ ? host::kHugePageBytes : kPageBytes;
+}
+
+void MemoryTarget::make_pages(const Piece& piece) const noexcept {
+  // Pages that are there already cost a third of their copy to touch: look first.
+  std::byte* const first = memory_ + piece.begin;
+  if (fresh_ && partly_untouched(first, piece.size_bytes)) {
+    host::touch_pages(first, piece.size_bytes);
+  }
+}
+
+void MemoryTarget::store(const Piece& piece, const std::byte* source) const {
+  std::byte* const target = memory_ + piece.begin;
+  if (backing_ == Backing::file) {
+    const std::size_t copied = copy_to_mapped_file(target, source, piece.size_bytes);
+    if (copied == piece.size_bytes) return;
+    throw UsageError("the target can't be written at byte " + std::to_string(piece.begin + copied) +
+                     ": it is a mapped file that has become shorter, or read-only");
+  }
+  if (piece.size_bytes < least_streamed_bytes_) {
+    std::memcpy(target, source, piece.size_bytes);
+  } else {
+    copy_streaming(target, source, piece.size_bytes);
+  }
+}
+
+}  // namespace isthmus::transfer

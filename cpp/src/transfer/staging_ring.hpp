@@ -1,0 +1,91 @@
+// Copies between pageable host memory and a device through pinned slots, at the link's speed.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "device/context.hpp"
+
+namespace isthmus::transfer {
+
+class CopyMoments;
+class SlotFiller;
+
+/// All that was chosen by measuring. Source: benchmarks/transfer/ring_details.cpp.
+struct RingSettings {
+  int num_threads = 0;  ///< that move bytes, the caller's included; 0: as many as pay here
+  int slots_per_thread = 3;
+  int num_streams = 1;           ///< that the threads share
+  bool marks_by_events = false;  ///< even where the driver can do better: see CrossingMarks
+  std::size_t chunk_bytes = std::size_t{4} << 20U;  ///< of a slot; the largest piece of a copy
+  /// Of the very first piece and the last, and of those near them: see ChunkPlan.
+  std::size_t first_chunk_bytes = std::size_t{128} << 10U;
+  std::size_t least_chunk_bytes = std::size_t{256} << 10U;
+  /// Of a piece, from which a download stores past the caches.
+  std::size_t least_streamed_bytes = std::size_t{1} << 20U;
+  /// An upload's piece is copied so much at a time: more, and memcpy stores past the caches.
+  std::size_t cached_copy_bytes = std::size_t{256} << 10U;
+  /// Of a target without pages, from which it gets huge ones.
+  std::size_t least_huge_bytes = std::size_t{16} << 20U;
+  CopyMoments* moments = nullptr;  ///< outlives the ring, if there is one: for benchmarks
+  bool beyond_cores = false;  ///< takes num_threads even where there are fewer cores: for tests
+};
+
+/// When upload() returns.
+enum class UploadEnd {
+  complete,  ///< the bytes are in the target
+  /// The source may be changed; `stream` waits for the rest. While the stream holds the copy back,
+  /// it holds back later copies of the same ring too, in whatever stream; what the slots can't hold
+  /// is waited for.
+  staged,
+};
+
+/// Persistent threads on the device's NUMA node, each with slots of its own, and a stream that they
+/// share. One copy at a time uses them; others wait their turn. The threads spin briefly after a
+/// copy, then sleep: nothing runs when idle. May be used from any thread; in a forked child copies
+/// and trim() throw UsageError. At the end of the process what CUDA has torn down already is left
+/// alone.
+class StagingRing {
+public:
+  /// Starts nothing and pins nothing yet: the first copy does, for as many threads as it needs.
+  ///
+  /// Throws      UsageError for settings that can't be.
+  explicit StagingRing(const Context& context, const RingSettings& settings = {});
+  ~StagingRing();
+  StagingRing(const StagingRing&) = delete;
+  StagingRing& operator=(const StagingRing&) = delete;
+
+  /// Copies host bytes to the device, after all work now in `stream`.
+  ///
+  /// source      host, readable, [size_bytes]; if it is file-backed and the file is truncated:
+  ///             UsageError, not SIGBUS
+  /// Throws      DriverError, OutOfDeviceMemory: the message names the bytes of the target that are
+  ///             undefined (none are named if nothing was copied), and the ring is usable again.
+  void upload(CUdeviceptr target, const std::byte* source, std::size_t size_bytes, CUstream stream,
+              UploadEnd end = UploadEnd::complete);
+  /// The same from a source that fills slots itself, by all threads, in pieces of chunk_bytes.
+  ///
+  /// source      lives until this returns
+  /// Throws      what source.fill() throws, too; a UsageError then has the undefined bytes as well.
+  void upload(CUdeviceptr target, const SlotFiller& source, std::size_t size_bytes, CUstream stream,
+              UploadEnd end = UploadEnd::complete);
+
+  /// Copies device bytes to the host, after all work now in `stream`; complete on return. Pages of
+  /// the target that were never touched are made in parallel, huge where the kernel allows.
+  ///
+  /// target      host, writable, [size_bytes]
+  /// Throws      as upload(); UsageError if it is a mapped file that is too short or read-only.
+  void download(std::byte* target, CUdeviceptr source, std::size_t size_bytes, CUstream stream);
+
+  /// Threads that copies may use, the caller's included.
+  int num_threads() const noexcept;
+  /// Ends the threads and unpins the slots; the next copy makes them again.
+  void trim();
+  std::size_t pinned_bytes() const noexcept;
+
+private:
+  struct Crew;
+  std::unique_ptr<Crew> crew_;
+};
+
+}  // namespace isthmus::transfer

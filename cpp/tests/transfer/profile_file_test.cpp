@@ -1,0 +1,155 @@
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include <isthmus/errors.hpp>
+
+#include "transfer/profile.hpp"
+#include "transfer/profile_text.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20U;
+
+double seconds(const Profile& profile, CopyPath path, std::size_t size_bytes,
+               Direction direction = Direction::host_to_device,
+               MemoryKind kind = MemoryKind::pageable) {
+  const CostCurve* const curve = profile.curve(path, direction, kind);
+  return curve == nullptr ? std::numeric_limits<double>::infinity() : curve->seconds(size_bytes);
+}
+
+/// What `action` says when it throws UsageError; "" if it doesn't.
+template <typename Action>
+std::string complaint_of(Action action) {
+  try {
+    action();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ProfileFile, MeasuredCostsAreTaken) {
+  const Profile profile = Profile::parse(test::profile_text(), test::h100());
+  EXPECT_TRUE(profile.measured());
+  EXPECT_EQ(profile.source(), "profile of 2026-11-20");
+  EXPECT_DOUBLE_EQ(profile.window_opening_seconds(), 4.5e-5);
+  EXPECT_DOUBLE_EQ(seconds(profile, CopyPath::driver, 4), 6e-6);
+  EXPECT_DOUBLE_EQ(seconds(profile, CopyPath::staged, 64 * kMiB), 1.5e-3);
+  EXPECT_EQ(profile.curve(CopyPath::window, Direction::device_to_host, MemoryKind::pinned),
+            nullptr);
+}
+
+TEST(ProfileFile, WithFewerCoresNothingWithThreadsIsCheaperThanTheDefaultsSay) {
+  ProfileIdentity one_core = test::h100();
+  one_core.num_cores = 1;
+  const Profile profile = Profile::parse(test::profile_text(), one_core);
+  const Profile defaults = Profile::defaults(one_core);
+  EXPECT_DOUBLE_EQ(seconds(profile, CopyPath::staged, 64 * kMiB),
+                   seconds(defaults, CopyPath::staged, 64 * kMiB));
+  EXPECT_DOUBLE_EQ(seconds(profile, CopyPath::driver, 64 * kMiB), 8e-3) << "needs no threads";
+  EXPECT_EQ(profile.source(), "profile of 2026-11-20 with 16 cores, corrected for 1");
+}
+
+TEST(ProfileFile, WithMoreCoresItIsTakenAsMeasured) {
+  ProfileIdentity more = test::h100();
+  more.num_cores = 32;
+  EXPECT_DOUBLE_EQ(seconds(Profile::parse(test::profile_text(), more), CopyPath::staged, 64 * kMiB),
+                   1.5e-3);
+}
+
+struct Misfit {
+  const char* part;   ///< of the file's text
+  const char* other;  ///< what stands there instead
+  const char* said;   ///< in the message
+};
+
+void PrintTo(const Misfit& misfit, std::ostream* stream) { *stream << misfit.other; }
+
+class AnyMisfit : public testing::TestWithParam<Misfit> {};
+
+TEST_P(AnyMisfit, IsRefusedWithWhatAndWhy) {
+  const auto& [part, other, said] = GetParam();
+  const std::string text = test::replaced(test::profile_text(), part, other);
+  const std::string complaint = complaint_of([&] { Profile::parse(text, test::h100()); });
+  EXPECT_NE(complaint.find(said), std::string::npos) << complaint << "\n" << text;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfAnotherMachine, AnyMisfit,
+    testing::Values(
+        Misfit{"GPU-00112233", "GPU-99999999", "it is of GPU GPU-99999999"},
+        Misfit{"NVIDIA H100", "NVIDIA H200", "it is of GPU NVIDIA H200, this is NVIDIA H100"},
+        Misfit{"Gen5 x16", "Gen4 x8", "it is of link PCIe Gen4 x8, this is PCIe Gen5 x16"},
+        Misfit{"13000", "12080", "it is of CUDA driver 12.8, this is 13.0"},
+        Misfit{"580.159.04", "580.65.06", "it is of driver 580.65.06, this is 580.159.04"},
+        Misfit{"\"emulated\": false", "\"emulated\": true", "it is of the emulated driver"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    ThatIsNoProfile, AnyMisfit,
+    testing::Values(
+        Misfit{"{\"schema_version\": 1", "", "not a profile"},
+        Misfit{"\"schema_version\": 1", "\"schema_version\": 2", "schema_version is 2; this"},
+        Misfit{"\"schema_version\": 1", "\"schema_version\": \"1\"", "schema_version is \"1\""},
+        Misfit{"\"schema_version\": 1,", "", "profile has no \"schema_version\""},
+        Misfit{"\"emulated\": false", "\"emulated\": 0", "machine.emulated must be true or false"},
+        Misfit{"\"num_cores\": 16", "\"num_cores\": \"many\"", "num_cores must be a number"},
+        Misfit{"\"path\": \"staged\"", "\"path\": \"teleport\"",
+               "path is \"teleport\"; it must be one of window, window_threads, driver"},
+        Misfit{"\"direction\": \"h2d\"", "\"direction\": \"up\"", "must be one of h2d, d2h"},
+        Misfit{"\"host_memory\": \"pageable\"", "\"host_memory\": \"device\"",
+               "must be one of pageable, pinned"},
+        Misfit{"\"path\": \"staged\"", "\"path\": \"driver\"",
+               "repeats the costs of driver, h2d, pageable"},
+        Misfit{"\"path\": \"driver\"", "\"path\": \"registered\"",
+               "costs has none of driver, h2d, pageable"},
+        Misfit{"\"bytes\": 4", "\"bytes\": -4", "must be a whole number of bytes, not -4"},
+        Misfit{"\"bytes\": 4", "\"bytes\": 4.5", "must be a whole number of bytes, not 4.5"},
+        Misfit{"\"bytes\": 4", "\"bytes\": 1e300", "must be a whole number of bytes"},
+        Misfit{"\"bytes\": 4", "\"bytes\": 18446744073709551615", "must be a whole number of"},
+        Misfit{"\"bytes\": 4,", "\"bytes\": 99999999999,", "by ascending size"},
+        Misfit{"\"seconds\": 6e-06", "\"seconds\": 0", "it must be more than 0"},
+        Misfit{"\"seconds\": 6e-06", "\"seconds\": -1", "it must be more than 0"},
+        Misfit{"\"seconds\": 6e-06", "\"seconds\": null", "must be a number, not null"},
+        Misfit{"\"seconds\": 6e-06", "\"seconds\": 1e999", "not a profile"},
+        Misfit{"\"seconds\": 6e-06", "\"seconds\": NaN", "not a profile"},
+        Misfit{"\"window_opening_seconds\": 4.5e-05", "\"window_opening_seconds\": 0",
+               "window_opening_seconds must be more than 0"},
+        Misfit{"2026-11-20", "\xff\xfe", "not a profile"}));
+
+TEST(ProfileFile, WhatIsNoObjectOfJsonIsRefused) {
+  for (const char* const text : {"", "   ", "null", "[]", "3", "\"profile\"", "{", "{}", "GPU"}) {
+    const std::string complaint = complaint_of([&] { Profile::parse(text, test::h100()); });
+    EXPECT_EQ(complaint.rfind("not a profile: ", 0), 0U) << text << ": " << complaint;
+  }
+}
+
+TEST(ProfileFile, DeepNestingIsRefusedLikeAnythingElse) {
+  const std::string deep(200000, '[');
+  EXPECT_THROW(Profile::parse(deep, test::h100()), UsageError);
+}
+
+TEST(ProfileFile, EveryTruncationIsRefused) {
+  const std::string text = test::profile_text();
+  for (std::size_t length = 0; length + 1 < text.size(); length += 7)
+    EXPECT_THROW(Profile::parse(text.substr(0, length), test::h100()), UsageError) << length;
+}
+
+TEST(ProfileFile, ADriverWhoseReleaseIsNotKnownIsToldByItsCudaVersion) {
+  ProfileIdentity unknown = test::h100();
+  unknown.driver_release.clear();
+  EXPECT_TRUE(Profile::parse(test::profile_text(), unknown).measured());
+  const std::string text = test::replaced(test::profile_text(), "\"580.159.04\"", "null");
+  EXPECT_TRUE(Profile::parse(text, test::h100()).measured());
+}
+
+TEST(ProfileFile, WithoutWindowsTheCostOfOpeningOneIsTheDefault) {
+  const std::string text =
+      test::replaced(test::profile_text(), "\"window_opening_seconds\": 4.5e-05",
+                     "\"window_opening_seconds\": null");
+  EXPECT_GT(Profile::parse(text, test::h100()).window_opening_seconds(), 0);
+}
+
+}  // namespace
+}  // namespace isthmus::transfer

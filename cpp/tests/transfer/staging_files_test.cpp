@@ -1,0 +1,144 @@
+// Sources and targets that are mapped files: read ahead, and an error when the file shrinks.
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <isthmus/errors.hpp>
+
+#include "transfer/mapped_file_copy.hpp"
+#include "transfer/memory_backing.hpp"
+#include "transfer/memory_source.hpp"
+#include "transfer/staging_under_test.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+constexpr std::size_t kBytes = 512 * kKiB;
+constexpr int kNumThreads = 3;
+
+/// A file of a pattern, mapped shared. Gone after the test.
+class MappedFile {
+public:
+  explicit MappedFile(const Bytes& contents, int protection = PROT_READ | PROT_WRITE)
+      : size_bytes_(contents.size()) {
+    std::string name = testing::TempDir() + "isthmus-mapped-XXXXXX";
+    descriptor_ = mkstemp(name.data());
+    unlink(name.c_str());
+    EXPECT_EQ(write(descriptor_, contents.data(), contents.size()),
+              static_cast<ssize_t>(contents.size()));
+    data_ =
+        static_cast<std::byte*>(mmap(nullptr, size_bytes_, protection, MAP_SHARED, descriptor_, 0));
+    EXPECT_NE(data_, MAP_FAILED);
+  }
+  ~MappedFile() {
+    munmap(data_, size_bytes_);
+    close(descriptor_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::byte* data() const { return data_; }
+  void truncate(std::size_t size_bytes) const {
+    ASSERT_EQ(ftruncate(descriptor_, static_cast<off_t>(size_bytes)), 0);
+  }
+
+private:
+  std::size_t size_bytes_;
+  int descriptor_ = -1;
+  std::byte* data_ = nullptr;
+};
+
+class StagingFilesTest : public StagingUnderTest {
+protected:
+  void SetUp() override {
+    StagingUnderTest::SetUp();
+    device_ = device_memory(kBytes);
+    order_ = stream();
+  }
+
+  CUdeviceptr device_ = 0;
+  CUstream order_ = nullptr;
+};
+
+TEST_F(StagingFilesTest, AMappedFileIsUploadedWhole) {
+  const Bytes sent = pattern(kBytes, 1);
+  const MappedFile file(sent, PROT_READ);
+  StagingRing ring(retained(), small_settings(kNumThreads));
+  ring.upload(device_, file.data(), kBytes, order_);
+  EXPECT_EQ(on_device(device_, kBytes), sent);
+  ring.upload(device_, file.data() + 4097, 1000, order_);
+  EXPECT_EQ(std::memcmp(on_device(device_, 1000).data(), sent.data() + 4097, 1000), 0);
+}
+
+TEST_F(StagingFilesTest, ATruncatedSourceIsAUsageErrorAndTheRingGoesOn) {
+  const MappedFile file(pattern(kBytes, 1));
+  file.truncate(kBytes / 2);
+  StagingRing ring(retained(), small_settings(kNumThreads));
+  const std::string message =
+      message_of<UsageError>([&] { ring.upload(device_, file.data(), kBytes, order_); });
+  EXPECT_TRUE(says(message, "the mapped file has become shorter")) << message;
+  EXPECT_TRUE(says(message, "of the target are undefined")) << message;
+  const Bytes sent = pattern(kBytes, 2);
+  ring.upload(device_, bytes_of(sent), kBytes, order_);
+  EXPECT_EQ(on_device(device_, kBytes), sent);
+}
+
+/// As on kernels that don't tell files from memory: the end of each piece is looked at.
+TEST_F(StagingFilesTest, ATruncatedSourceOfUnknownKindIsNoticedToo) {
+  const MappedFile file(pattern(kBytes, 1));
+  file.truncate(kBytes / 2);
+  const MemorySource source(file.data(), device_, 4096, Backing::unknown);
+  StagingRing ring(retained(), small_settings(kNumThreads));
+  const std::string message =
+      message_of<UsageError>([&] { ring.upload(device_, source, kBytes, order_); });
+  EXPECT_TRUE(says(message, "the mapped file has become shorter")) << message;
+}
+
+TEST_F(StagingFilesTest, AMappedFileIsFilledByADownload) {
+  const Bytes sent = pattern(kBytes, 3);
+  send_to_device(device_, sent);
+  const MappedFile file(Bytes(kBytes, kGuard));
+  StagingRing ring(retained(), small_settings(kNumThreads));
+  ring.download(file.data() + 100, device_, kBytes - 200, order_);
+  EXPECT_EQ(std::memcmp(file.data() + 100, sent.data(), kBytes - 200), 0);
+  EXPECT_EQ(file.data()[99], std::byte{kGuard});
+  EXPECT_EQ(file.data()[kBytes - 100], std::byte{kGuard});
+}
+
+TEST_F(StagingFilesTest, ATargetThatIsTruncatedOrReadOnlyIsAUsageError) {
+  StagingRing ring(retained(), small_settings(kNumThreads));
+  const MappedFile truncated(Bytes(kBytes, kGuard));
+  truncated.truncate(kBytes / 2);
+  const MappedFile read_only(Bytes(kBytes, kGuard), PROT_READ);
+  for (const MappedFile* file : {&truncated, &read_only}) {
+    const std::string message =
+        message_of<UsageError>([&] { ring.download(file->data(), device_, kBytes, order_); });
+    EXPECT_TRUE(says(message, "the target can't be written at byte")) << message;
+  }
+}
+
+TEST_F(StagingFilesTest, FilesAreToldFromMemory) {
+  const MappedFile file(Bytes(kBytes, 1));
+  const MemoryBacking backing;
+  const Backing found = backing.of(file.data(), kBytes);
+  if (found == Backing::unknown) GTEST_SKIP() << "not by this kernel";
+  EXPECT_EQ(found, Backing::file);
+  const Bytes memory(kBytes, 1);
+  EXPECT_EQ(backing.of(bytes_of(memory), kBytes), Backing::anonymous);
+}
+
+TEST_F(StagingFilesTest, TheKernelsCopyStopsWhereTheFileEnds) {
+  const Bytes sent = pattern(kBytes, 4);
+  const MappedFile file(sent);
+  Bytes found(kBytes);
+  EXPECT_EQ(copy_from_mapped_file(bytes_of(found), file.data(), kBytes), kBytes);
+  EXPECT_EQ(found, sent);
+  file.truncate(kBytes / 2);
+  EXPECT_LE(copy_from_mapped_file(bytes_of(found), file.data(), kBytes), kBytes / 2);
+  EXPECT_LE(copy_to_mapped_file(file.data(), bytes_of(found), kBytes), kBytes / 2);
+}
+
+}  // namespace
+}  // namespace isthmus::transfer

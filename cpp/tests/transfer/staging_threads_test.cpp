@@ -1,0 +1,250 @@
+// The threads of a ring: shared by many callers, asleep when idle, missing in children.
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <stdexcept>
+
+#include <isthmus/errors.hpp>
+
+#include "host/cores.hpp"
+#include "host/text_file.hpp"
+#include "transfer/slot_filler.hpp"
+#include "transfer/staging_under_test.hpp"
+#include "window/child_process.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kBytes = 300 * kKiB;
+constexpr int kNumThreads = 4;
+
+/// The threads of this process's rings, as /proc shows them.
+std::vector<fs::path> ring_threads() {
+  std::vector<fs::path> found;
+  std::error_code vanished;
+  for (const auto& task : fs::directory_iterator("/proc/self/task", vanished)) {
+    if (host::read_text(task.path() / "comm").value_or("") == "isthmus-ring") {
+      found.push_back(task.path());
+    }
+  }
+  return found;
+}
+
+/// The lines of /proc/self/task/1/status that begin with a name.
+std::string status_of(const fs::path& task, const std::string& name) {
+  std::string lines;
+  const std::string text = host::read_text(task / "status").value_or("");
+  for (const std::string_view line : host::split(text, '\n')) {
+    if (line.find(name) != std::string_view::npos) lines += std::string(line) + '\n';
+  }
+  return lines;
+}
+
+bool all_asleep(std::size_t num_threads) {
+  const auto tasks = ring_threads();
+  return tasks.size() == num_threads &&
+         std::all_of(tasks.begin(), tasks.end(), [](const auto& task) {
+           return says(status_of(task, "State:"), "S (sleeping)");
+         });
+}
+
+std::string switches() {
+  std::string all;
+  for (const fs::path& task : ring_threads()) all += status_of(task, "ctxt_switches:");
+  return all;
+}
+
+class StagingThreadsTest : public StagingUnderTest {
+protected:
+  void SetUp() override {
+    StagingUnderTest::SetUp();
+    device_ = device_memory(kBytes);
+    order_ = stream();
+  }
+
+  bool copies(StagingRing& ring, unsigned seed = 1) {
+    const Bytes sent = pattern(kBytes, seed);
+    Bytes received(kBytes);
+    ring.upload(device_, bytes_of(sent), kBytes, order_);
+    ring.download(bytes_of(received), device_, kBytes, order_);
+    return received == sent;
+  }
+
+  CUdeviceptr device_ = 0;
+  CUstream order_ = nullptr;
+};
+
+TEST_F(StagingThreadsTest, NothingIsStartedOrPinnedBeforeTheFirstCopy) {
+  StagingRing ring(retained(), small_settings(kNumThreads));
+  EXPECT_EQ(ring.pinned_bytes(), 0U);
+  EXPECT_TRUE(ring_threads().empty());
+  EXPECT_TRUE(copies(ring));
+  EXPECT_GT(ring.pinned_bytes(), 0U);
+}
+
+TEST_F(StagingThreadsTest, ASmallCopyStartsNoThread) {
+  StagingRing ring(retained(), small_settings(kNumThreads));
+  const Bytes sent = pattern(4 * kKiB, 1);
+  ring.upload(device_, bytes_of(sent), sent.size(), order_);
+  EXPECT_TRUE(ring_threads().empty());
+  EXPECT_EQ(on_device(device_, sent.size()), sent);
+}
+
+TEST_F(StagingThreadsTest, NothingRunsWhenIdleAndSleepersWakeAgain) {
+  StagingRing ring(retained(), small_settings(kNumThreads));
+  for (unsigned round = 0; round < 3; ++round) {
+    ASSERT_TRUE(copies(ring, round));
+    ASSERT_TRUE(eventually([] { return all_asleep(kNumThreads - 1); }));
+  }
+  // A thread may be seen asleep just before it is: one quiet stretch of some milliseconds will do.
+  EXPECT_TRUE(eventually([] {
+    const std::string before = switches();
+    const Bytes busy = pattern(4 * kMiB, 1);
+    return switches() == before && busy.size() == 4 * kMiB;
+  })) << "idle threads wake up";
+}
+
+/// Holds each piece back until so many are held.
+class MeetingPlace final : public SlotFiller {
+public:
+  explicit MeetingPlace(int num_expected) : num_expected_(num_expected) {}
+  std::size_t fill(std::byte* slot, std::size_t /*offset_bytes*/,
+                   std::size_t size_bytes) const override {
+    ++num_here_;
+    if (!eventually([&] { return num_here_ >= num_expected_; })) throw std::runtime_error("alone");
+    std::memset(slot, 1, size_bytes);
+    return 0;
+  }
+
+private:
+  int num_expected_;
+  mutable std::atomic<int> num_here_{0};
+};
+
+/// The caller wakes only some of them.
+TEST_F(StagingThreadsTest, AllSleepersAreWokenForALargeCopy) {
+  for (const int num_threads : {2, 5, 12}) {
+    const RingSettings settings = small_settings(num_threads);
+    StagingRing ring(retained(), settings);
+    const std::size_t size_bytes = static_cast<std::size_t>(num_threads) * settings.chunk_bytes;
+    const CUdeviceptr device = device_memory(size_bytes);
+    for (int round = 0; round < 2; ++round) {
+      EXPECT_NO_THROW(ring.upload(device, MeetingPlace(num_threads), size_bytes, order_));
+      ASSERT_TRUE(
+          eventually([&] { return all_asleep(static_cast<std::size_t>(num_threads) - 1); }));
+    }
+  }
+}
+
+TEST_F(StagingThreadsTest, ThereAreNoMoreThreadsThanCores) {
+  RingSettings settings = small_settings(1000);
+  settings.beyond_cores = false;
+  const StagingRing ring(retained(), settings);
+  EXPECT_LE(ring.num_threads(), std::max(1.0, host::effective_cores()));
+  EXPECT_GE(ring.num_threads(), 1);
+  settings.num_threads = 1;
+  EXPECT_EQ(StagingRing(retained(), settings).num_threads(), 1);
+}
+
+TEST_F(StagingThreadsTest, SettingsThatCantBeAreRefused) {
+  RingSettings settings;
+  settings.slots_per_thread = 0;
+  EXPECT_THROW(StagingRing(retained(), settings), UsageError);
+  settings = {};
+  settings.num_streams = 0;
+  EXPECT_THROW(StagingRing(retained(), settings), UsageError);
+  settings = {};
+  settings.least_chunk_bytes = 2 * settings.chunk_bytes;
+  EXPECT_THROW(StagingRing(retained(), settings), UsageError);
+}
+
+TEST_F(StagingThreadsTest, TrimEndsThreadsAndUnpinsAndTheNextCopyMakesThemAgain) {
+  StagingRing ring(retained(), small_settings(kNumThreads));
+  ASSERT_TRUE(copies(ring));
+  const std::size_t pinned = ring.pinned_bytes();
+  ring.trim();
+  EXPECT_EQ(ring.pinned_bytes(), 0U);
+  EXPECT_TRUE(ring_threads().empty());
+  ring.trim();
+  EXPECT_TRUE(copies(ring));
+  EXPECT_EQ(ring.pinned_bytes(), pinned);
+}
+
+TEST_F(StagingThreadsTest, TrimWaitsForWhatIsUnderWay) {
+  StagingRing ring(retained(), small_settings(kNumThreads));
+  const Bytes sent = pattern(kBytes, 5);
+  ring.upload(device_, bytes_of(sent), kBytes, order_, UploadEnd::staged);
+  ring.trim();
+  synchronize(order_);
+  EXPECT_EQ(on_device(device_, kBytes), sent);
+}
+
+TEST_F(StagingThreadsTest, ThreadsEndWithTheirRing) {
+  {
+    StagingRing ring(retained(), small_settings(kNumThreads));
+    ASSERT_TRUE(copies(ring));
+    ASSERT_FALSE(ring_threads().empty());
+  }
+  EXPECT_TRUE(ring_threads().empty());
+}
+
+TEST_F(StagingThreadsTest, SixtyFourCallersAtOnceCopyTheirOwn) {
+  constexpr std::size_t kNumCallers = 64;
+  constexpr std::size_t kShare = 64 * kKiB;
+  StagingRing ring(retained(), small_settings(kNumThreads));
+  const CUdeviceptr device = device_memory(kNumCallers * kShare);
+  std::atomic<int> num_wrong = 0;
+  std::vector<std::thread> callers;
+  for (std::size_t caller = 0; caller < kNumCallers; ++caller) {
+    callers.emplace_back([&, caller] {
+      std::mt19937_64 random(caller);
+      for (int round = 0; round < 4; ++round) {
+        const std::size_t size = 1 + random() % kShare;
+        const Bytes sent = pattern(size, static_cast<unsigned>(random()));
+        Bytes received(size);
+        ring.upload(device + caller * kShare, bytes_of(sent), size, nullptr);
+        ring.download(bytes_of(received), device + caller * kShare, size, nullptr);
+        if (received != sent) ++num_wrong;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(num_wrong, 0);
+}
+
+TEST_F(StagingThreadsTest, AForkedChildIsRefusedAndTheParentGoesOn) {
+  auto ring = std::make_unique<StagingRing>(retained(), small_settings(kNumThreads));
+  ASSERT_TRUE(copies(*ring));
+  Bytes bytes(kBytes);
+  EXPECT_TRUE(window::holds_in_child([&] {
+    const bool refused =
+        says(
+            message_of<UsageError>([&] { ring->upload(device_, bytes_of(bytes), kBytes, order_); }),
+            "forked child") &&
+        says(message_of<UsageError>([&] { ring->download(bytes_of(bytes), device_, 1, order_); }),
+             "forked child") &&
+        says(message_of<UsageError>([&] { ring->trim(); }), "forked child");
+    ring.reset();
+    return refused;
+  }));
+  EXPECT_TRUE(copies(*ring));
+}
+
+/// What a program that never lets its ring go does at its end.
+TEST_F(StagingThreadsTest, AProcessEndsWithIdleThreads) {
+  // In a process of its own: a forked child has none of the driver's threads.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        static StagingRing ring(Context::retain(driver(), 0), small_settings(kNumThreads));
+        const bool copied = copies(ring);
+        std::exit(copied ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace isthmus::transfer

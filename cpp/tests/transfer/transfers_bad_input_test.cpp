@@ -1,0 +1,118 @@
+// What is never copied: an error that says why.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <isthmus/errors.hpp>
+
+#include "transfer/transfers_under_test.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+class BadCopy : public TransfersUnderTest {
+protected:
+  std::string refusal(void* target, const void* source, std::size_t size_bytes,
+                      const CopyOptions& options = {}) {
+    return message_of<UsageError>([&] { transfers().copy(target, source, size_bytes, options); });
+  }
+};
+
+TEST_F(BadCopy, OfNothingIsAllowed) { transfers().copy(nullptr, nullptr, 0); }
+
+TEST_F(BadCopy, FromOrToNullIsRefused) {
+  Bytes host(8);
+  EXPECT_TRUE(says(refusal(nullptr, host.data(), 8), "target of the copy is a null pointer"));
+  EXPECT_TRUE(says(refusal(host.data(), nullptr, 8), "source of the copy is a null pointer"));
+}
+
+TEST_F(BadCopy, OfOverlappingRangesIsRefused) {
+  const CUdeviceptr device = device_memory(kMiB);
+  EXPECT_TRUE(says(refusal(to_pointer(device + 100), to_pointer(device), 200), "overlap"));
+  EXPECT_EQ(refusal(to_pointer(device + 200), to_pointer(device), 200), "");
+}
+
+TEST_F(BadCopy, PastTheEndOfABufferIsRefused) {
+  const CUdeviceptr device = device_memory(64 * kMiB);
+  Bytes host(1000);
+  EXPECT_TRUE(says(refusal(to_pointer(device + 64 * kMiB - 10), host.data(), 11), "10 bytes"));
+  EXPECT_TRUE(says(refusal(host.data(), to_pointer(device + 64 * kMiB - 10), 11), "10 bytes"));
+}
+
+TEST_F(BadCopy, ToABufferThatWasFreedIsRefused) {
+  CUdeviceptr device = 0;
+  driver().call(symbol::mem_alloc)(&device, 64 * kMiB);
+  driver().call(symbol::mem_free)(device);
+  Bytes host(1000);
+  EXPECT_TRUE(says(refusal(to_pointer(device), host.data(), host.size()), "freed"));
+  EXPECT_TRUE(says(refusal(host.data(), to_pointer(device), host.size()), "freed"));
+}
+
+TEST_F(BadCopy, OfABufferThatWasFreedIsRefusedThoughItIsSaidToBeADevices) {
+  CUdeviceptr device = 0;
+  driver().call(symbol::mem_alloc)(&device, 64 * kMiB);
+  driver().call(symbol::mem_free)(device);
+  Bytes host(4);
+  CopyOptions options;
+  options.source_kind = MemoryKind::device;
+  options.target_kind = MemoryKind::host;
+  EXPECT_TRUE(says(refusal(host.data(), to_pointer(device), host.size(), options), "freed"));
+}
+
+TEST_F(BadCopy, ToMemoryThatMayNotBeWrittenIsRefused) {
+  const CUdeviceptr device = device_memory(kMiB);
+  void* const page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT_TRUE(says(refusal(page, to_pointer(device), 100), "target of the copy is not memory"));
+  EXPECT_EQ(refusal(to_pointer(device), page, 100), "");
+  munmap(page, 4096);
+}
+
+TEST_F(BadCopy, FromAFileThatIsTooShortIsRefused) {
+  const CUdeviceptr device = device_memory(kMiB);
+  char name[] = "/dev/shm/isthmus-test-XXXXXX";
+  const int file = mkstemp(name);
+  ASSERT_GE(file, 0);
+  unlink(name);
+  ASSERT_EQ(ftruncate(file, 8192), 0);
+  void* const pages = mmap(nullptr, 8192, PROT_READ, MAP_SHARED, file, 0);
+  ASSERT_EQ(ftruncate(file, 4096), 0);
+  EXPECT_TRUE(says(refusal(to_pointer(device), pages, 8192), "file ends"));
+  munmap(pages, 8192);
+  close(file);
+}
+
+TEST_F(BadCopy, ByAPathThatThereIsNotIsRefused) {
+  const CUdeviceptr device = device_memory(kMiB);
+  Bytes host(16);
+  EXPECT_TRUE(says(refusal(to_pointer(device), host.data(), 16, by("sideways")), "staged"));
+}
+
+TEST_F(BadCopy, ByAPathThatCanNotIsUnavailable) {
+  const CUdeviceptr device = device_memory(kMiB);
+  auto* const pinned = pinned_memory(4096);
+  const auto why = [&](std::string_view path) {
+    return message_of<Unavailable>(
+        [&] { transfers().copy(to_pointer(device), pinned, 4096, by(path)); });
+  };
+  EXPECT_TRUE(says(why("staged"), "pinned already"));
+  EXPECT_TRUE(says(why("registered"), "pinned already"));
+}
+
+TEST_F(BadCopy, InAForkedChildIsRefusedAndTheParentGoesOn) {
+  const CUdeviceptr device = device_memory(kMiB);
+  Bytes host(16, 3);
+  upload(device, host);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool refused = says(refusal(to_pointer(device), host.data(), 16), "fork");
+    drop_transfers();
+    _exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(download(device, 16), host);
+}
+
+}  // namespace
+}  // namespace isthmus::transfer

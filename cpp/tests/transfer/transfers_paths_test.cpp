@@ -1,0 +1,155 @@
+// Every path carries the bytes it is given, and no others; the chosen one too.
+#include <isthmus/errors.hpp>
+
+#include "faults/emulator_controls.hpp"
+#include "transfer/transfers_under_test.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+constexpr std::size_t kSizes[] = {1, 3, 64, 1000, 4096, 65537, 1000003};
+constexpr std::size_t kOffsets[] = {0, 1, 61};
+
+class Path : public TransfersUnderTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(Path, CarriesBytesBothWaysAndTouchesNoOthers) {
+  const CUdeviceptr device = device_memory(4 * kMiB);
+  for (const std::size_t size_bytes : kSizes) {
+    for (const std::size_t offset : kOffsets) {
+      fill(device, size_bytes + 2 * kGuardBytes, kGuard);
+      const Bytes source = random_bytes(size_bytes + offset, static_cast<unsigned>(size_bytes));
+      const CUdeviceptr target = device + kGuardBytes + offset;
+      transfers().copy(to_pointer(target), source.data() + offset, size_bytes, by(GetParam()));
+      const Bytes around = on_device(target - kGuardBytes, size_bytes + kGuardBytes + 64);
+      ASSERT_TRUE(all_are(around, 0, kGuardBytes, kGuard));
+      ASSERT_EQ(std::memcmp(around.data() + kGuardBytes, source.data() + offset, size_bytes), 0);
+      ASSERT_TRUE(all_are(around, kGuardBytes + size_bytes, around.size(), kGuard));
+      Bytes back(size_bytes + 2 * kGuardBytes, kGuard);
+      transfers().copy(back.data() + kGuardBytes, to_pointer(target), size_bytes, by(GetParam()));
+      ASSERT_TRUE(all_are(back, 0, kGuardBytes, kGuard));
+      ASSERT_EQ(std::memcmp(back.data() + kGuardBytes, source.data() + offset, size_bytes), 0);
+      ASSERT_TRUE(all_are(back, kGuardBytes + size_bytes, back.size(), kGuard));
+    }
+  }
+}
+
+TEST_P(Path, IsCountedWithItsBytesAndTime) {
+  const CUdeviceptr device = device_memory(kMiB);
+  upload(device, random_bytes(5000, 1), by(GetParam()));
+  download(device, 1000, by(GetParam()));
+  for (const PathUse& use : transfers().stats()) {
+    const bool taken = name_of(use.path) == GetParam();
+    EXPECT_EQ(use.num_copies, taken ? 2u : 0u) << name_of(use.path);
+    EXPECT_EQ(use.num_bytes, taken ? 6000u : 0u);
+    EXPECT_EQ(use.seconds > 0, taken);
+  }
+}
+
+TEST_P(Path, BeginsAfterTheWorkOfItsStream) {
+  const CUdeviceptr device = device_memory(kMiB);
+  const CUstream busy = stream();
+  const Bytes bytes = random_bytes(4096, 3);
+  contract::Gate held = gate();
+  held.hold(busy);
+  driver().call(symbol::memset_d8_async)(device, kGuard, bytes.size(), busy);
+  std::atomic<bool> done{false};
+  std::thread copier([&] {
+    CopyOptions options = in(busy);
+    options.path = GetParam();
+    upload(device, bytes, options);
+    done = true;
+  });
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  EXPECT_FALSE(done);
+  held.open();
+  copier.join();
+  EXPECT_EQ(on_device(device, bytes.size()), bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Path,
+                         testing::Values("window", "window_threads", "driver", "staged",
+                                         "registered"),
+                         [](const auto& one) { return std::string(one.param); });
+
+using Chosen = TransfersUnderTest;
+
+TEST_F(Chosen, CarriesEverySizeBothWays) {
+  const CUdeviceptr device = device_memory(8 * kMiB);
+  for (std::size_t size_bytes = 1; size_bytes <= 8 * kMiB; size_bytes = size_bytes * 3 + 1) {
+    const Bytes source = random_bytes(size_bytes, static_cast<unsigned>(size_bytes));
+    upload(device, source);
+    ASSERT_EQ(on_device(device, size_bytes), source) << size_bytes;
+    ASSERT_EQ(download(device, size_bytes), source) << size_bytes;
+  }
+}
+
+TEST_F(Chosen, CarriesPinnedMemoryToo) {
+  const CUdeviceptr device = device_memory(kMiB);
+  auto* const pinned = pinned_memory(kMiB);
+  const Bytes bytes = random_bytes(kMiB, 9);
+  std::memcpy(pinned, bytes.data(), kMiB);
+  transfers().copy(to_pointer(device), pinned, kMiB);
+  std::memset(pinned, 0, kMiB);
+  transfers().copy(pinned, to_pointer(device), kMiB);
+  EXPECT_EQ(std::memcmp(pinned, bytes.data(), kMiB), 0);
+}
+
+TEST_F(Chosen, CopiesFromOneBufferOfADeviceToAnother) {
+  const CUdeviceptr first = device_memory(kMiB);
+  const CUdeviceptr second = device_memory(kMiB);
+  const Bytes bytes = random_bytes(kMiB, 4);
+  send_to_device(first, bytes);
+  transfers().copy(to_pointer(second), to_pointer(first), kMiB);
+  EXPECT_EQ(on_device(second, kMiB), bytes);
+}
+
+TEST_F(Chosen, IsWhatExplainSaid) {
+  const CUdeviceptr device = device_memory(4 * kMiB);
+  for (const std::size_t size_bytes : {std::size_t{256 * kKiB}, 4 * kMiB}) {
+    const Bytes bytes = random_bytes(size_bytes, 5);
+    const CopyPlan plan = transfers().explain(to_pointer(device), bytes.data(), size_bytes);
+    const bool window = plan.path == CopyPath::window || plan.path == CopyPath::window_threads;
+    if (window) continue;  // opened only once it has paid: see the windows' own tests
+    const std::uint64_t before = num_copies(plan.path);
+    upload(device, bytes);
+    EXPECT_EQ(num_copies(plan.path), before + 1) << name_of(plan.path);
+  }
+}
+
+TEST_F(Chosen, ExplainListsEveryPathCheapestFirstWithReasonsForTheRest) {
+  const CUdeviceptr device = device_memory(kMiB);
+  const auto* const pinned = pinned_memory(kMiB);
+  const CopyPlan plan = transfers().explain(to_pointer(device), pinned, kMiB);
+  EXPECT_EQ(plan.source, MemoryKind::pinned);
+  EXPECT_EQ(plan.target, MemoryKind::device);
+  ASSERT_EQ(plan.costs.size(), 5u);
+  EXPECT_EQ(plan.path, plan.costs.front().path);
+  double before = 0;
+  for (const PathCost& cost : plan.costs) {
+    if (!cost.usable) {
+      EXPECT_NE(cost.reason, "") << name_of(cost.path);
+      continue;
+    }
+    EXPECT_GE(cost.seconds, before);
+    before = cost.seconds;
+  }
+  EXPECT_FALSE(plan.measured);
+  EXPECT_NE(plan.profile, "");
+}
+
+TEST_F(Chosen, FallsBackToTheDriverWhenThereIsNothingToPin) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
+  const CUdeviceptr device = device_memory(16 * kMiB);
+  const Bytes bytes = random_bytes(16 * kMiB, 6);
+  const CopyPlan plan = transfers().explain(to_pointer(device), bytes.data(), bytes.size());
+  if (plan.path != CopyPath::staged) GTEST_SKIP() << "one core: nothing is staged here";
+  const test::EmulatorControls emulator(driver());
+  for (const char* const symbol : {"cuMemHostAlloc", "cuMemHostRegister"})
+    for (int nth = 1; nth <= 8; ++nth) emulator.fail_call(symbol, nth, CUDA_ERROR_OUT_OF_MEMORY);
+  upload(device, bytes);
+  emulator.reset();
+  EXPECT_EQ(on_device(device, bytes.size()), bytes);
+}
+
+}  // namespace
+}  // namespace isthmus::transfer

@@ -1,0 +1,68 @@
+// Transfers on the driver that ISTHMUS_DRIVER names, with the default costs of its link.
+#pragma once
+
+#include <cstdlib>
+#include <optional>
+
+#include <isthmus/transfer.hpp>
+
+#include "transfer/staging_under_test.hpp"
+
+namespace isthmus::transfer {
+
+/// A test with a current context and Transfers of its own, which go before the context does.
+class TransfersUnderTest : public StagingUnderTest {
+protected:
+  void SetUp() override {
+    setenv("ISTHMUS_PROFILE", "off", 1);  // NOLINT(concurrency-mt-unsafe)
+    StagingUnderTest::SetUp();
+    if (!IsSkipped()) transfers_.emplace(driver());
+  }
+  void TearDown() override {
+    transfers_.reset();
+    StagingUnderTest::TearDown();
+  }
+
+  Transfers& transfers() { return *transfers_; }
+  void drop_transfers() { transfers_.reset(); }
+
+  void upload(CUdeviceptr target, const Bytes& source, const CopyOptions& options = {}) {
+    transfers().copy(to_pointer(target), source.data(), source.size(), options);
+  }
+  Bytes download(CUdeviceptr source, std::size_t size_bytes, const CopyOptions& options = {}) {
+    Bytes bytes(size_bytes, kGuard);
+    transfers().copy(bytes.data(), to_pointer(source), size_bytes, options);
+    return bytes;
+  }
+  std::uint64_t num_copies(CopyPath path) {
+    for (const PathUse& use : transfers().stats())
+      if (use.path == path) return use.num_copies;
+    return 0;
+  }
+
+  static void* to_pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
+  static CopyOptions by(std::string_view path) {
+    CopyOptions options;
+    options.path = path;
+    return options;
+  }
+  static CopyOptions in(CUstream stream) {
+    CopyOptions options;
+    options.stream = reinterpret_cast<std::uintptr_t>(stream);
+    return options;
+  }
+  static Bytes random_bytes(std::size_t size_bytes, unsigned seed) {
+    Bytes bytes(size_bytes);
+    std::uint32_t state = seed * 2654435761u + 1;
+    for (std::uint8_t& byte : bytes) {
+      state = state * 1664525u + 1013904223u;
+      byte = static_cast<std::uint8_t>(state >> 24U);
+    }
+    return bytes;
+  }
+
+private:
+  std::optional<Transfers> transfers_;
+};
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,112 @@
+// Copies open windows when that has paid, and keep none that they shouldn't.
+#include <isthmus/errors.hpp>
+
+#include "transfer/transfers_under_test.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+class SmallCopies : public TransfersUnderTest {
+protected:
+  void SetUp() override {
+    TransfersUnderTest::SetUp();
+    if (IsSkipped()) return;
+    const auto reports = transfers().windows().backends(0);
+    const bool usable = std::any_of(reports.begin(), reports.end(),
+                                    [](const WindowBackendReport& one) { return one.usable; });
+    if (!usable) GTEST_SKIP() << "no windows here";
+  }
+
+  static constexpr int kEnough = 2000;
+
+  void upload_often(CUdeviceptr device, int num_copies = kEnough) {
+    for (int i = 0; i < num_copies; ++i) upload(device, Bytes(16, static_cast<std::uint8_t>(i)));
+  }
+  bool nothing_stays_mapped() {
+    return eventually([this] { return transfers().windows().mapped_bytes(0) == 0; });
+  }
+};
+
+TEST_F(SmallCopies, GoByTheDriverFirstAndThroughAWindowOnceThatHasPaid) {
+  const CUdeviceptr device = device_memory(2 * kMiB);
+  upload_often(device, 1);
+  EXPECT_EQ(num_copies(CopyPath::driver), 1u);
+  EXPECT_EQ(transfers().windows().mapped_bytes(0), 0u);
+  upload_often(device);
+  EXPECT_GT(num_copies(CopyPath::window), 0u);
+  EXPECT_GT(transfers().windows().mapped_bytes(0), 0u);
+  const Bytes last = random_bytes(64, 7);
+  upload(device + 100, last);
+  EXPECT_EQ(on_device(device + 100, last.size()), last);
+  EXPECT_EQ(download(device + 100, last.size()), last);
+}
+
+TEST_F(SmallCopies, LeaveNothingMappedOfAFreedBuffer) {
+  CUdeviceptr device = 0;
+  driver().call(symbol::mem_alloc)(&device, 2 * kMiB);
+  upload_often(device);
+  ASSERT_GT(transfers().windows().mapped_bytes(0), 0u);
+  driver().call(symbol::mem_free)(device);
+  EXPECT_TRUE(nothing_stays_mapped());
+}
+
+TEST_F(SmallCopies, LeaveNothingMappedThatTheyNoLongerUse) {
+  upload_often(device_memory(2 * kMiB));
+  ASSERT_GT(transfers().windows().mapped_bytes(0), 0u);
+  EXPECT_TRUE(nothing_stays_mapped());
+}
+
+TEST_F(SmallCopies, AreToldToLetGoByTrim) {
+  upload_often(device_memory(2 * kMiB));
+  transfers().trim();
+  EXPECT_EQ(transfers().windows().mapped_bytes(0), 0u);
+}
+
+TEST_F(SmallCopies, NeverReachTheBufferThatHadTheAddressBefore) {
+  for (int round = 0; round < 20; ++round) {
+    CUdeviceptr device = 0;
+    driver().call(symbol::mem_alloc)(&device, 2 * kMiB);
+    upload_often(device, 200);
+    const Bytes bytes = random_bytes(64, static_cast<unsigned>(round));
+    upload(device + 8, bytes);
+    ASSERT_EQ(on_device(device + 8, bytes.size()), bytes);
+    driver().call(symbol::mem_free)(device);
+    Bytes host(64);
+    ASSERT_NE(message_of<std::exception>(
+                  [&] { transfers().copy(to_pointer(device + 8), host.data(), host.size()); }),
+              "");
+  }
+}
+
+TEST_F(SmallCopies, OfManyThreadsAreAllRight) {
+  constexpr int kThreads = 64;
+  const CUdeviceptr device = device_memory(2 * kMiB);
+  upload_often(device);
+  std::atomic<int> num_wrong{0};
+  std::vector<std::thread> threads;
+  for (unsigned index = 0; index < kThreads; ++index) {
+    threads.emplace_back([&, index] {
+      const CUdeviceptr own = device + index * 4096;
+      for (unsigned round = 0; round < 50; ++round) {
+        const Bytes bytes = random_bytes(1 + 37 * round, index * 1000 + round);
+        upload(own, bytes);
+        if (download(own, bytes.size()) != bytes) ++num_wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(num_wrong, 0);
+}
+
+TEST_F(SmallCopies, NeedNoCurrentContext) {
+  const CUdeviceptr device = device_memory(2 * kMiB);
+  upload_often(device);
+  std::string failure;
+  std::thread([&] {
+    failure = message_of<std::exception>([&] { upload(device, Bytes(16, 1)); });
+  }).join();
+  EXPECT_EQ(failure, "");
+}
+
+}  // namespace
+}  // namespace isthmus::transfer
