@@ -1,4 +1,5 @@
-/* Isthmus for C: windows, CPU mappings of GPU memory. Link with -listhmus.
+/* Isthmus for C: copies between host and device, and windows, CPU mappings of GPU memory. Link with
+ * -listhmus.
  *
  * A window lets the CPU store to and load from device memory itself: 0.1 to 0.2 us to write a few
  * bytes, where a blocking copy of CUDA's costs 7 to 11.
@@ -192,6 +193,101 @@ ISTHMUS_API isthmus_status isthmus_bar1_usage(int device, uint64_t* mapped_bytes
  * text           writable, [capacity_bytes]
  * capacity_bytes > 0 */
 ISTHMUS_API int isthmus_take_notice(char* text, size_t capacity_bytes);
+
+/* ---- Copies: between host and device, by whichever way is cheapest on this machine. -------------
+ *
+ * The ways: CPU stores and loads through a window (small copies), the driver's own copy (pinned
+ * memory), pinned staging buffers that several threads fill (pageable memory), pinning in place.
+ *
+ *     if (isthmus_copy(device_pointer, host_pointer, size_bytes, NULL, &error) != ISTHMUS_OK)
+ *       return complain(error.message);
+ *
+ * The default stream of CUDA is ordered before a copy unless options say another: what is enqueued
+ * there before the call is done when the copy begins, as with cudaMemcpy. A failed copy leaves the
+ * library usable; which bytes of the target are undefined is in the message. */
+
+/* What the caller knows of an end of a copy, which saves asking the driver and the kernel (0.1 and
+ * 0.3 us each). */
+typedef enum isthmus_memory_kind {
+  ISTHMUS_MEMORY_UNKNOWN = 0, /* ask */
+  ISTHMUS_MEMORY_PAGEABLE = 1,
+  ISTHMUS_MEMORY_PINNED = 2,
+  ISTHMUS_MEMORY_DEVICE = 3,
+  ISTHMUS_MEMORY_MANAGED = 4,
+  ISTHMUS_MEMORY_HOST = 5 /* the host's, and it may be touched; the driver says if it is pinned */
+} isthmus_memory_kind;
+
+/* When the source of an asynchronous copy may be changed. */
+typedef enum isthmus_source_order {
+  ISTHMUS_SOURCE_ORDER_CALL = 0,  /* as soon as the call has returned */
+  ISTHMUS_SOURCE_ORDER_STREAM = 1 /* once the copy is complete */
+} isthmus_source_order;
+
+/* How to copy. Zeroes mean the defaults: begin with ISTHMUS_COPY_OPTIONS_INIT. */
+typedef struct isthmus_copy_options {
+  size_t struct_size;              /* sizeof(isthmus_copy_options) */
+  void* stream;                    /* a CUstream or cudaStream_t; null: the legacy default stream */
+  isthmus_memory_kind source_kind; /* wrong answers are undefined behaviour */
+  isthmus_memory_kind target_kind;
+  int unordered;    /* 1: nothing pending in any stream touches the bytes; no stream is asked */
+  const char* path; /* null: choose; else "window", "window_threads", "driver", "staged" or
+                       "registered", or ISTHMUS_UNAVAILABLE if that one can't */
+  isthmus_source_order source_order; /* of isthmus_copy_async() */
+} isthmus_copy_options;
+
+#define ISTHMUS_COPY_OPTIONS_INIT                                                               \
+  {sizeof(isthmus_copy_options), NULL, ISTHMUS_MEMORY_UNKNOWN, ISTHMUS_MEMORY_UNKNOWN, 0, NULL, \
+   ISTHMUS_SOURCE_ORDER_CALL}
+
+/* Copies bytes. Complete when it returns: the bytes are in the target, whoever looks. While the
+ * stream is captured the driver records the copy instead.
+ *
+ * target, source  of any kind, each inside one allocation; must not overlap
+ * size_bytes      0 is allowed, and copies nothing
+ * options         null for the defaults */
+ISTHMUS_API isthmus_status isthmus_copy(void* target, const void* source, size_t size_bytes,
+                                        const isthmus_copy_options* options, isthmus_error* error);
+
+/* A copy under way. */
+typedef struct isthmus_future isthmus_future;
+
+/* Begins a copy. Between pinned memory and a device the stream orders it both ways. From pageable
+ * memory with ISTHMUS_SOURCE_ORDER_CALL it returns when the bytes are staged, and the stream orders
+ * it both ways; with ISTHMUS_SOURCE_ORDER_STREAM, and always to pageable memory, later work in the
+ * stream does not wait: isthmus_future_wait() does.
+ *
+ * future  where it goes, to be freed; untouched on failure */
+ISTHMUS_API isthmus_status isthmus_copy_async(void* target, const void* source, size_t size_bytes,
+                                              const isthmus_copy_options* options,
+                                              isthmus_future** future, isthmus_error* error);
+/* Waits until the copy is complete, and says what it failed with. */
+ISTHMUS_API isthmus_status isthmus_future_wait(isthmus_future* future, isthmus_error* error);
+/* Says whether isthmus_future_wait() would return at once.
+ *
+ * ready  where 1 or 0 goes */
+ISTHMUS_API isthmus_status isthmus_future_ready(const isthmus_future* future, int* ready,
+                                                isthmus_error* error);
+/* Forgets the copy, which goes on. Null is allowed. */
+ISTHMUS_API void isthmus_future_free(isthmus_future* future);
+
+/* How a copy would be made. */
+typedef struct isthmus_copy_plan {
+  size_t struct_size; /* set it to sizeof(isthmus_copy_plan) */
+  const char* path;   /* "staged"; never freed */
+  double seconds;     /* predicted; 0: not known */
+  const char* source; /* kinds of memory: "pageable", "pinned", "device", "managed" */
+  const char* target;
+  int measured; /* 0: conservative defaults, no profile of this machine */
+} isthmus_copy_plan;
+
+/* Says how isthmus_copy() would do it. Copies nothing. */
+ISTHMUS_API isthmus_status isthmus_explain_copy(const void* target, const void* source,
+                                                size_t size_bytes,
+                                                const isthmus_copy_options* options,
+                                                isthmus_copy_plan* plan, isthmus_error* error);
+
+/* Closes the windows that copies have opened, and unpins staging buffers that none uses. */
+ISTHMUS_API isthmus_status isthmus_trim(isthmus_error* error);
 
 #ifdef __cplusplus
 }

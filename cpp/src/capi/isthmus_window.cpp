@@ -9,6 +9,7 @@
 
 #include "capi/default_windows.hpp"
 #include "capi/error_report.hpp"
+#include "capi/option_struct.hpp"
 
 struct isthmus_window {  // NOLINT(readability-identifier-naming): C's name for it
   isthmus::Window window;
@@ -16,9 +17,6 @@ struct isthmus_window {  // NOLINT(readability-identifier-naming): C's name for 
 
 namespace isthmus::capi {
 namespace {
-
-// The size of the struct in the first version that had it: callers can't know a smaller one.
-constexpr std::size_t kSmallestOptionsBytes = sizeof(isthmus_window_options);
 
 template <typename CWindow>
 auto& required(CWindow* window) {
@@ -31,20 +29,6 @@ void require_host(const void* pointer, std::size_t size_bytes) {
   if (pointer == nullptr && size_bytes > 0) [[unlikely]]
     throw UsageError("the host address of " + std::to_string(size_bytes) +
                      " bytes is a null pointer");
-}
-
-// Members that this version doesn't know must ask for nothing.
-void require_known_members(const isthmus_window_options& given) {
-  if (given.struct_size < kSmallestOptionsBytes)
-    throw UsageError("isthmus_window_options.struct_size is " + std::to_string(given.struct_size) +
-                     ": begin with ISTHMUS_WINDOW_OPTIONS_INIT, which sets " +
-                     std::to_string(kSmallestOptionsBytes));
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
-  for (std::size_t at = sizeof given; at < given.struct_size; ++at) {
-    if (bytes[at] != 0)
-      throw UsageError("isthmus_window_options has members set that this version, " +
-                       std::string(isthmus_version()) + ", doesn't know");
-  }
 }
 
 BufferCheck check_of(isthmus_buffer_check check) {
@@ -63,7 +47,7 @@ BufferCheck check_of(isthmus_buffer_check check) {
 WindowOptions options_of(const isthmus_window_options* given) {
   WindowOptions options;
   if (given == nullptr) return options;
-  require_known_members(*given);
+  require_known_members(*given, "isthmus_window_options", "ISTHMUS_WINDOW_OPTIONS_INIT");
   options.check = check_of(given->check);
   if (given->num_threads != 0) options.num_threads = given->num_threads;
   if (given->page_bytes != 0) options.page_bytes = given->page_bytes;
