@@ -47,6 +47,7 @@ format: $(VENV)/.lint  ## rewrite sources in the project's format
 golden: $(VENV)/.isthmus $(VENV)/.test  ## rewrite the golden files: CLI help and output, JSON schema, type stub
 	$(BIN)/python -m nanobind.stubgen -q -m isthmus._native -o python/isthmus/_native.pyi
 	$(BIN)/python -m isthmus.run.schema
+	$(BIN)/python -m isthmus.profile.schema
 	$(BIN)/python -m pytest -q --regenerate-golden
 
 sanitize: $(VENV)/.tools $(VENV)/.test  ## the C++ tests under ASan+UBSan, then under TSan

@@ -49,6 +49,9 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
     raise_message("CorruptTransfer", error);
   } catch (const isthmus::measure::TimedOut& error) {
     raise_message("TimedOut", error);
+  } catch (const isthmus::Interrupted& error) {
+    // What a signal's handler raised is pending, if there was a signal.
+    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_KeyboardInterrupt, error.what());
   } catch (const std::system_error& error) {
     PyErr_SetObject(PyExc_OSError, nb::make_tuple(error.code().value(), error.what()).ptr());
   }

@@ -7,9 +7,14 @@ NB_MODULE(_native, m) {
   bind_driver(m);
   bind_device(m);
   bind_device_memory(m);
+  bind_device_tensor(m);
   bind_host(m);
+  bind_host_buffer(m);
   bind_measure(m);
   bind_measure_window(m);
+  bind_measure_paths(m);
   bind_dlpack(m);
   bind_windows(m);
+  bind_pinned(m);
+  bind_transfer(m);
 }

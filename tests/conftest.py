@@ -29,6 +29,7 @@ def own_environment(
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.delenv("ISTHMUS_DRIVER", raising=False)
+    monkeypatch.delenv("ISTHMUS_PROFILE", raising=False)
     return home
 
 

@@ -19,43 +19,82 @@ from isthmus.errors import (
 )
 
 if TYPE_CHECKING:
+    from isthmus import pinned
+    from isthmus.arrays.pointers import DevicePointer, HostPointer
+    from isthmus.profile.model import Profile
     from isthmus.run.model import Result, Run
+    from isthmus.safetensors.loading import load_safetensors
     from isthmus.sizes import format_size, parse_sizes
+    from isthmus.transfer.copying import Transfers, copy, copy_async, explain, stats, trim
+    from isthmus.transfer.future import CopyFuture
+    from isthmus.transfer.plan import CopyPlan
+    from isthmus.transfer.statistics import CopyStats
     from isthmus.windows.opening import Window, Windows, window
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CopyFuture",
+    "CopyPlan",
+    "CopyStats",
     "CorruptTransfer",
+    "DevicePointer",
     "DriverError",
     "Error",
+    "HostPointer",
     "IsthmusWarning",
     "OutOfDeviceMemory",
+    "Profile",
     "Result",
     "Run",
+    "Transfers",
     "Unavailable",
     "UsageError",
     "Window",
     "Windows",
     "__version__",
+    "copy",
+    "copy_async",
+    "explain",
     "format_size",
+    "load_safetensors",
     "parse_sizes",
+    "pinned",
+    "stats",
+    "trim",
     "window",
 ]
 
 _LAZY = {
+    "CopyFuture": "isthmus.transfer.future",
+    "CopyPlan": "isthmus.transfer.plan",
+    "CopyStats": "isthmus.transfer.statistics",
+    "DevicePointer": "isthmus.arrays.pointers",
+    "HostPointer": "isthmus.arrays.pointers",
+    "Profile": "isthmus.profile.model",
     "Result": "isthmus.run.model",
     "Run": "isthmus.run.model",
+    "Transfers": "isthmus.transfer.copying",
     "Window": "isthmus.windows.opening",
     "Windows": "isthmus.windows.opening",
+    "copy": "isthmus.transfer.copying",
+    "copy_async": "isthmus.transfer.copying",
+    "explain": "isthmus.transfer.copying",
     "format_size": "isthmus.sizes",
+    "load_safetensors": "isthmus.safetensors.loading",
     "parse_sizes": "isthmus.sizes",
+    "stats": "isthmus.transfer.copying",
+    "trim": "isthmus.transfer.copying",
     "window": "isthmus.windows.opening",
 }
+
+_LAZY_MODULES = {"pinned"}
 
 
 def __getattr__(name: str) -> object:
     """Load a public name when it is first used."""
+    if name in _LAZY_MODULES:
+        return importlib.import_module(f"isthmus.{name}")
     if name not in _LAZY:
         raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
     value: object = getattr(importlib.import_module(_LAZY[name]), name)

@@ -142,6 +142,11 @@ def pointer_device(driver: Driver, pointer: int) -> int | None:
     The device whose memory is at an address; None if that is no memory of CUDA's.
     """
 
+def device_tensor(pointer: int, shape: list[int], type_code: int, item_bits: int, device: int, owner: object) -> object:
+    """
+    Show device memory as a C-contiguous tensor with __dlpack__(); it keeps `owner` alive. Codes are DLPack's.
+    """
+
 class NumaNode:
     """One node of the host: CPUs and the memory next to them."""
 
@@ -246,6 +251,31 @@ class Virtualization:
 
 def virtualization() -> Virtualization: ...
 
+class HostBuffer:
+    """An object's buffer, held while this lives."""
+
+    def __init__(self, owner: object) -> None: ...
+
+    @property
+    def pointer(self) -> int: ...
+
+    @property
+    def shape(self) -> list[int]: ...
+
+    @property
+    def strides(self) -> list[int]:
+        """In bytes."""
+
+    @property
+    def format(self) -> str:
+        """As the struct module writes it."""
+
+    @property
+    def item_bytes(self) -> int: ...
+
+    @property
+    def read_only(self) -> bool: ...
+
 class Samples:
     """One quantity, sampled."""
 
@@ -336,6 +366,79 @@ class WindowBench:
     def measure_push(self, kernels: Kernels | None, *, size_bytes: int, stopping: Stopping) -> Measurement:
         """Sample a kernel that stores into pinned host memory."""
 
+class ProfileIdentity:
+    """The machine that a profile is of."""
+
+    @property
+    def emulated(self) -> bool: ...
+
+    @property
+    def gpu_uuid(self) -> str: ...
+
+    @property
+    def gpu_name(self) -> str: ...
+
+    @property
+    def link(self) -> str:
+        """"PCIe Gen5 x16", "NVLink-C2C" or "emulated link"."""
+
+    @property
+    def cuda_version(self) -> int:
+        """Of the driver: 13000 is CUDA 13.0."""
+
+    @property
+    def driver_release(self) -> str:
+        """"" where it isn't known."""
+
+    @property
+    def cpu_model(self) -> str:
+        """"" where it isn't known."""
+
+    @property
+    def num_cores(self) -> float: ...
+
+    @property
+    def file(self) -> str:
+        """Where its profile is looked for; "" if it isn't."""
+
+    @property
+    def file_name(self) -> str: ...
+
+def profile_identity(driver: Driver, ordinal: int) -> ProfileIdentity:
+    """Tell what a profile of a device must say of itself."""
+
+class CostProfile:
+    """What copies are planned with."""
+
+    @property
+    def measured(self) -> bool:
+        """False: conservative defaults."""
+
+    @property
+    def source(self) -> str:
+        """Where its figures come from, and why from there."""
+
+    def seconds(self, *, path: str, direction: str, host_memory: str, size_bytes: int) -> float | None:
+        """Predict one copy; None if that way wasn't measured."""
+
+def profile_in_use(driver: Driver, ordinal: int) -> CostProfile:
+    """
+    Load what copies with a device are planned with: the stored profile, or defaults.
+    """
+
+def parse_profile(text: str, identity: ProfileIdentity) -> CostProfile:
+    """Read a profile's file; UsageError if it doesn't fit."""
+
+class PathBench:
+    """Copies by each way, to be timed."""
+
+    def __init__(self, context: Context) -> None: ...
+
+    def measure(self, buffers: CopyBuffers, *, path: str, direction: str, size_bytes: int, stopping: Stopping) -> Measurement:
+        """
+        Sample copies of one size (metric "completion"); Unavailable if it can't.
+        """
+
 class DlpackArray:
     """What a DLPack capsule says of its array."""
 
@@ -350,7 +453,15 @@ class DlpackArray:
         """In items; None if C-contiguous."""
 
     @property
-    def item_bits(self) -> int: ...
+    def type_code(self) -> int:
+        """0 is a signed integer, 2 a float, for instance."""
+
+    @property
+    def item_bits(self) -> int:
+        """Of all lanes."""
+
+    @property
+    def item_lanes(self) -> int: ...
 
     @property
     def device_type(self) -> int:
@@ -501,3 +612,208 @@ class Windows:
 
     def costs(self) -> WindowCosts:
         """What the mappings behind all windows so far have cost."""
+
+class PinnedPoolStats:
+    """A pool's use so far: counts, bytes, seconds."""
+
+    @property
+    def num_allocations(self) -> int:
+        """All there were."""
+
+    @property
+    def num_from_cache(self) -> int:
+        """Of them, those that needed no pinning."""
+
+    @property
+    def num_pins(self) -> int:
+        """Regions pinned."""
+
+    @property
+    def num_unpins(self) -> int:
+        """Regions given back."""
+
+    @property
+    def requested_bytes(self) -> int:
+        """What blocks in use asked for."""
+
+    @property
+    def used_bytes(self) -> int:
+        """What they were given, rounded up."""
+
+    @property
+    def pending_bytes(self) -> int:
+        """Given back, but a stream's work may still use them."""
+
+    @property
+    def pinned_bytes(self) -> int:
+        """Of all regions."""
+
+    @property
+    def peak_pinned_bytes(self) -> int: ...
+
+    @property
+    def allocate_seconds(self) -> float:
+        """Pinning included."""
+
+    @property
+    def free_seconds(self) -> float: ...
+
+    @property
+    def pin_seconds(self) -> float: ...
+
+    @property
+    def unpin_seconds(self) -> float: ...
+
+class PinnedPool:
+    """Pinned memory for one device's copies."""
+
+    def __init__(self, driver: Driver, device: int, *, most_bytes: int = 0) -> None:
+        """most_bytes: pinned at a time; 0 is half of what the machine allows."""
+
+    def trim(self, kept_bytes: int = 0) -> None:
+        """Unpin regions that no block uses."""
+
+    def stats(self) -> PinnedPoolStats: ...
+
+    def contains(self, pointer: int, size_bytes: int) -> bool:
+        """True if these bytes are pinned by this pool."""
+
+    @property
+    def device(self) -> int: ...
+
+class PinnedBlock:
+    """Page-locked bytes, given back to their pool when nothing uses them."""
+
+    def __init__(self, pool: PinnedPool, size_bytes: int) -> None: ...
+
+    @property
+    def pointer(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+    @property
+    def ptr(self) -> int:
+        """As CuPy's PinnedMemoryPointer asks for it."""
+
+    @property
+    def size(self) -> int:
+        """In bytes, as CuPy asks for it."""
+
+    @property
+    def __array_interface__(self) -> dict[str, object]: ...
+
+    def __dlpack__(self, *, stream: object | None = None, max_version: object | None = None, dl_device: object | None = None, copy: object | None = None) -> object: ...
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+class PathCost:
+    """What one way of copying would cost."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def usable(self) -> bool: ...
+
+    @property
+    def seconds(self) -> float:
+        """Predicted, if usable."""
+
+    @property
+    def reason(self) -> str:
+        """Why not usable, or what the figure rests on."""
+
+class CopyPlan:
+    """How a copy would be made."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def target(self) -> str: ...
+
+    @property
+    def device(self) -> int: ...
+
+    @property
+    def costs(self) -> list[PathCost]:
+        """Of every path, cheapest first."""
+
+    @property
+    def measured(self) -> bool: ...
+
+    @property
+    def profile(self) -> str: ...
+
+class PathUse:
+    """One path's use so far."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def num_copies(self) -> int: ...
+
+    @property
+    def num_bytes(self) -> int: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    @property
+    def predicted_seconds(self) -> float: ...
+
+class CopyFuture:
+    """A copy under way."""
+
+    def wait(self, timeout_seconds: float | None = None) -> bool:
+        """
+        True once it is complete, false if the time was up first. Raises what it failed with.
+        """
+
+    def ready(self) -> bool:
+        """True once wait() would not wait."""
+
+def keep_forever(object: object) -> None:
+    """
+    Let an object live until the process ends, for a copy that may outlive the interpreter.
+    """
+
+class Transfers:
+    """Copies between the memories of host and devices."""
+
+    def __init__(self, windows: Windows, reader_of: object) -> None:
+        """reader_of: called once with each type of array, tells how to read it."""
+
+    def quick_copy(self, target: object | None, source: object | None, stream: object | None) -> bool:
+        """
+        Copy an everyday array. False, with nothing done, if it takes isthmus.arrays.
+        """
+
+    def quick_copy_async(self, target: object | None, source: object | None, stream: object | None, source_order: str) -> CopyFuture | None:
+        """Begin to copy an everyday array; None if it takes isthmus.arrays."""
+
+    def copy(self, target: int, source: int, size_bytes: int, *, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '') -> None:
+        """Copy bytes between addresses; complete on return."""
+
+    def copy_async(self, target: int, source: int, size_bytes: int, *, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '', source_order: str = 'call') -> CopyFuture:
+        """Begin to copy bytes between addresses."""
+
+    def copy_file(self, target: int, descriptor: int, offset_bytes: int, size_bytes: int, *, stream: int = 0) -> None:
+        """Copy a part of an open file to device memory; complete on return."""
+
+    def explain(self, target: int, source: int, size_bytes: int, *, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '') -> CopyPlan:
+        """Say how such a copy would be made."""
+
+    def stats(self) -> list[PathUse]:
+        """The use of every path."""
+
+    def trim(self) -> None:
+        """Close windows and unpin buffers that no copy uses."""
+
+    def use_profile(self, json: str) -> None:
+        """Use the costs in a profile's text."""

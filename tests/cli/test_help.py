@@ -3,7 +3,7 @@ import pytest
 from program import Golden, Invoke
 
 
-@pytest.mark.parametrize("command", ["", "bench", "doctor"])
+@pytest.mark.parametrize("command", ["", "bench", "doctor", "profile"])
 def test_help_is_as_reviewed(invoke: Invoke, golden: Golden, command: str) -> None:
     outcome = invoke(*command.split(), "--help")
     assert (outcome.code, outcome.err) == (0, "")

@@ -6,9 +6,9 @@ from typing import Any
 
 CUDA = 2
 
-_capsule_new = ctypes.pythonapi.PyCapsule_New
-_capsule_new.restype = ctypes.py_object
-_capsule_new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+new_capsule = ctypes.pythonapi.PyCapsule_New
+new_capsule.restype = ctypes.py_object
+new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 _Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -66,6 +66,7 @@ class DlpackArray:
         offset_bytes: int = 0,
         read_only: bool = False,
         version: tuple[int, int] = (1, 1),
+        type_code: int = 1,
     ) -> None:
         self.streams: list[int | None] = []
         self.num_released = 0
@@ -74,7 +75,16 @@ class DlpackArray:
         self._shape = (ctypes.c_int64 * len(shape))(*shape)
         self._strides = None if strides is None else (ctypes.c_int64 * len(strides))(*strides)
         self._tensor = _Tensor(
-            pointer, device_type, 0, len(shape), 1, item_bits, 1, self._shape, None, offset_bytes
+            pointer,
+            device_type,
+            0,
+            len(shape),
+            type_code,
+            item_bits,
+            1,
+            self._shape,
+            None,
+            offset_bytes,
         )
         if self._strides is not None:
             self._tensor.strides = ctypes.cast(self._strides, ctypes.POINTER(ctypes.c_int64))
@@ -99,7 +109,7 @@ class DlpackArray:
     def _capsule(self, managed: ctypes.Structure, name: bytes) -> object:
         self._kept.append(managed)
         self._name = ctypes.c_char_p(name)
-        capsule: object = _capsule_new(
+        capsule: object = new_capsule(
             ctypes.addressof(managed), self._name, ctypes.cast(self._destructor, ctypes.c_void_p)
         )
         return capsule

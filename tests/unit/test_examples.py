@@ -49,3 +49,19 @@ def test_the_window_example_reads_what_it_wrote() -> None:
         "1.0 2.0 3.0 4.0 5.0 6.0 7.0 8.0",
         "4096 bytes, by way of dmabuf",
     ]
+
+
+@pytest.mark.native
+def test_the_copy_example_brings_back_what_it_sent() -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / "copy.py")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=os.environ | {"ISTHMUS_DRIVER": "emulated"},
+    )
+    assert (done.stdout.splitlines(), done.stderr) == (
+        ["True", "328350.0", "pageable to device", "4"],
+        "",
+    )

@@ -15,7 +15,8 @@ MAY_INCLUDE = {
     "host": set[str](),
     "device": {"driver"},
     "window": {"driver", "device", "host"},
-    "capi": {"driver", "window"},
+    "transfer": {"driver", "device", "host", "window"},
+    "capi": {"driver", "window", "transfer"},
     "measure": {"driver", "device", "host", "window"},
 }
 # Parts of python/isthmus that may not import the named parts.
@@ -26,11 +27,36 @@ MAY_NOT_IMPORT = {
     "machine": {"cli", "report", "bench"},
     "doctor": {"cli", "report", "bench", "windows"},
     "windows": {"cli", "report", "bench", "run", "doctor", "machine"},
+    "arrays": {
+        "cli",
+        "report",
+        "bench",
+        "run",
+        "doctor",
+        "machine",
+        "profile",
+        "windows",
+        "transfer",
+    },
+    "transfer": {"cli", "report", "bench", "run", "doctor", "machine", "profile"},
+    "profile": {"cli", "report", "bench", "doctor", "windows", "machine"},
+    "safetensors": {"cli", "report", "bench", "run", "doctor", "machine", "profile"},
 }
 
 # What only some parts of python/isthmus may import.
 MAY_KNOW = {
-    "isthmus._native": {"bench", "cli", "doctor", "machine", "windows"},
+    "isthmus._native": {
+        "arrays",
+        "bench",
+        "cli",
+        "doctor",
+        "machine",
+        "pinned.py",
+        "profile",
+        "safetensors",
+        "transfer",
+        "windows",
+    },
     "cuda": {"doctor", "machine"},
     "pynvml": {"doctor", "machine"},
     "typer": {"cli"},
@@ -116,6 +142,19 @@ def test_the_core_uses_no_streams_of_the_cpp_library() -> None:
     streams = {"fstream", "iostream", "istream", "ostream", "sstream", "iomanip"}
     for path in sources(CORE, "*.hpp", "*.cpp") + sources(ROOT / "bindings", "*.hpp", "*.cpp"):
         assert not set(includes(path)) & streams, path
+
+
+def test_json_is_read_in_one_file_and_without_streams() -> None:
+    """Its header takes seconds to compile, and would bring the streams along."""
+    readers = [
+        path.relative_to(ROOT).as_posix()
+        for folder in ("cpp", "bindings")
+        for path in sources(ROOT / folder, "*.hpp", "*.cpp")
+        if any(header.startswith("nlohmann") for header in includes(path))
+    ]
+    assert readers == ["cpp/src/transfer/profile_file.cpp"]
+    settings = (ROOT / "third_party" / "nlohmann_json" / "CMakeLists.txt").read_text("utf-8")
+    assert "JSON_NO_IO" in settings
 
 
 def test_only_the_command_line_prints() -> None:

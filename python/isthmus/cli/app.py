@@ -12,6 +12,7 @@ from typer.exceptions import Abort, TyperException
 import isthmus
 from isthmus.cli.bench import bench
 from isthmus.cli.failure import ExitCode, report_failure
+from isthmus.cli.profile import profile
 from isthmus.cli.state import DebugOption, State
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
@@ -25,6 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command()(bench)
+app.command()(profile)
 if importlib.util.find_spec("isthmus.cli.doctor") is not None:
     app.command()(importlib.import_module("isthmus.cli.doctor").doctor)
 

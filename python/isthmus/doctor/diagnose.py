@@ -21,12 +21,14 @@ from isthmus.doctor.check_host import (
     check_virtualization,
 )
 from isthmus.doctor.check_link import check_bar1, check_link
+from isthmus.doctor.check_profile import check_profile
 from isthmus.doctor.check_software import check_nvrtc
 from isthmus.doctor.check_windows import check_gdrapi, check_windows
-from isthmus.doctor.facts import Driver, Gpu, Host, WindowFacts
+from isthmus.doctor.facts import Driver, Gpu, Host, ProfileFacts, WindowFacts
 from isthmus.doctor.read_driver import OpenDriver, describe_driver, open_driver, read_gpu
 from isthmus.doctor.read_host import read_hardware, read_host
 from isthmus.doctor.read_nvrtc import read_nvrtc
+from isthmus.doctor.read_profile import read_profile
 from isthmus.doctor.read_windows import read_windows
 from isthmus.doctor.sources import Sources
 from isthmus.errors import Error
@@ -118,7 +120,8 @@ def _look_at_gpus(sources: Sources, host: Host, view: _View) -> tuple[list[Gpu],
             continue
         gpus.append(gpu)
         windows = read_windows(sources, view.driver, ordinal)
-        checks.extend(_gpu_checks(gpu, host, windows))
+        profile = read_profile(sources, view.driver, ordinal)
+        checks.extend(_gpu_checks(gpu, host, windows, profile))
     return gpus, checks
 
 
@@ -131,11 +134,14 @@ def _unusable(ordinal: int, error: Error) -> Check:
     )
 
 
-def _gpu_checks(gpu: Gpu, host: Host, windows: WindowFacts) -> Iterator[Check]:
+def _gpu_checks(
+    gpu: Gpu, host: Host, windows: WindowFacts, profile: ProfileFacts
+) -> Iterator[Check]:
     yield check_identity(gpu)
     yield check_link(gpu)
     yield check_bar1(gpu)
     yield check_windows(windows)
+    yield check_profile(profile)
     yield check_numa(gpu, num_nodes=host.num_nodes, allowed_cpus=list(host.allowed_cpus))
     yield check_iommu(gpu, num_groups=host.num_iommu_groups)
     clocks = check_clocks(gpu)

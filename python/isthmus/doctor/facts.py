@@ -213,3 +213,22 @@ class WindowFacts:
     backends: Sequence[WindowBackend] = ()
     limit_bytes: int | None = None
     failure: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileFacts:
+    """
+    What copies with one device are planned with.
+
+    Attributes:
+        measured: A profile of this machine; False for defaults.
+        source: Where the figures come from, and why from there.
+        file: Where the profile is looked for; "" if it isn't.
+        age: How long ago it was measured, in words; None if it wasn't.
+    """
+
+    ordinal: int
+    measured: bool = False
+    source: str = ""
+    file: str = ""
+    age: str | None = None

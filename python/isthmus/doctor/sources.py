@@ -17,6 +17,12 @@ class DriverFunctions(Protocol):
     CopyBuffers: Any
     Windows: Any
 
+    def profile_identity(self, driver: Any, ordinal: int) -> Any:  # noqa: ANN401
+        """Tell what a profile of a device must say of itself."""
+
+    def profile_in_use(self, driver: Any, ordinal: int) -> Any:  # noqa: ANN401
+        """Load what copies with a device are planned with."""
+
     def run_copy_load(self, buffers: Any, *, direction: str, seconds: float) -> None:  # noqa: ANN401
         """Copy in a loop for that long."""
 

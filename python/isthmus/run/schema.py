@@ -9,6 +9,8 @@ import json
 import sys
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from isthmus.run.model import Run
 
 _COMMITTED = Path("docs/schema/run-v1.json")
@@ -17,21 +19,41 @@ _ADDRESS = "https://json-schema.org/draft/2020-12/schema"
 
 def schema_text() -> str:
     """Give the schema as JSON text, the same on every machine."""
-    schema = {"$schema": _ADDRESS, **Run.model_json_schema(mode="validation")}
-    schema["title"] = "Isthmus run, version 1"
+    return schema_of(Run, "Isthmus run, version 1")
+
+
+def schema_of(model: type[BaseModel], title: str) -> str:
+    """Give the schema of any file of ours as JSON text."""
+    schema = {"$schema": _ADDRESS, **model.model_json_schema(mode="validation")}
+    schema["title"] = title
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_or_check(arguments: list[str], committed: Path, text: str) -> int:
+    """
+    Do what the command line of a schema's module says.
+
+    Args:
+        arguments: `--check`, and a file.
+        committed: The file if none is named.
+        text: The schema.
+
+    Returns:
+        The exit code: 1 if the file was to be checked and differs.
+    """
+    check = "--check" in arguments
+    files = [Path(argument) for argument in arguments if argument != "--check"]
+    path = files[0] if files else committed
+    if check:
+        return int(not path.exists() or path.read_text(encoding="utf-8") != text)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return 0
 
 
 def main(arguments: list[str]) -> int:
     """Write the schema to a file, or check the file; the exit code says whether it agrees."""
-    check = "--check" in arguments
-    files = [Path(argument) for argument in arguments if argument != "--check"]
-    path = files[0] if files else _COMMITTED
-    if check:
-        return int(not path.exists() or path.read_text(encoding="utf-8") != schema_text())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(schema_text(), encoding="utf-8")
-    return 0
+    return write_or_check(arguments, _COMMITTED, schema_text())
 
 
 if __name__ == "__main__":

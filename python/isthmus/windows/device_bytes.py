@@ -1,12 +1,10 @@
-"""Which bytes of GPU memory an object means."""
+"""Which bytes of GPU memory a window is opened on."""
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from isthmus.arrays.array import Array
+from isthmus.arrays.layout import is_c_contiguous
 from isthmus.errors import UsageError
-
-_BITS_PER_BYTE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,35 +30,25 @@ class DeviceBytes:
     pending_device: int | None = None
 
 
-def array_size_bytes(shape: Sequence[int], item_bits: int) -> int:
-    """Count the bytes of an array without gaps."""
-    return -(-math.prod(shape) * item_bits // _BITS_PER_BYTE)
-
-
-def require_contiguous(
-    shape: Sequence[int], strides: Sequence[int] | None, item_size: int, what: str
-) -> None:
+def device_bytes(array: Array) -> DeviceBytes:
     """
-    Refuse an array whose items don't follow each other in C order.
-
-    Args:
-        shape: Items along each dimension.
-        strides: In the unit of `item_size`; None is C order.
-        item_size: The stride between neighbours: 1 for strides in items, else bytes.
-        what: The array's type, for the message.
+    Give the bytes of an array without gaps.
 
     Raises:
-        UsageError: It isn't contiguous.
+        UsageError: Its items don't follow each other in C order.
     """
-    if strides is None or 0 in shape:
-        return
-    expected = item_size
-    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
-        # Of a dimension of one item nobody takes the stride.
-        if length != 1 and stride != expected:
-            raise UsageError(
-                f"this {what} of shape {tuple(shape)} is not contiguous (strides {tuple(strides)})",
-                hint="open the window on the whole array, or on a part that has no gaps: "
-                "a contiguous copy is other memory, and writes to it would not arrive here",
-            )
-        expected *= length
+    shape = array.shape or ()
+    if not is_c_contiguous(shape, array.strides, array.item_bits // 8):
+        raise UsageError(
+            f"this {array.what} of shape {shape} is not contiguous (strides {array.strides})",
+            hint="open the window on the whole array, or on a part that has no gaps: "
+            "a contiguous copy is other memory, and writes to it would not arrive here",
+        )
+    return DeviceBytes(
+        pointer=array.pointer,
+        size_bytes=array.size_bytes,
+        read_only=array.read_only,
+        owner=array.owner,
+        pending_stream=array.stream,
+        pending_device=array.device,
+    )

@@ -2,12 +2,10 @@
 
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from isthmus import _native
+from isthmus.arrays.pending_work import PendingWork
 from isthmus.errors import IsthmusWarning, UsageError
-from isthmus.windows.device_bytes import DeviceBytes
 from isthmus.windows.recognition import device_bytes_of
 
 _MOST_THREADS = 1024
@@ -51,7 +49,22 @@ class Windows:
         self._native = _native.Windows(
             self._driver, backend=backend, bar1_limit_bytes=bar1_limit_bytes
         )
-        self._waiting = _Waiting(self._driver)
+        self._pending = PendingWork(self._driver)
+
+    @property
+    def driver(self) -> _native.Driver:
+        """The driver whose devices these are on."""
+        return self._driver
+
+    @property
+    def native(self) -> _native.Windows:
+        """What the native module opens them with."""
+        return self._native
+
+    @property
+    def pending_work(self) -> PendingWork:
+        """What waits for the work of arrays' libraries on these devices."""
+        return self._pending
 
     def open(
         self,
@@ -70,9 +83,9 @@ class Windows:
     ) -> Window:
         _require_number("a size in bytes", size, first=0, last=_LAST_ADDRESS)
         _require_number("threads", threads, first=1, last=_MOST_THREADS)
-        found = device_bytes_of(memory, size, self._waiting.told if sync else self._waiting.untold)
-        if sync:
-            self._waiting.wait(found)
+        found = device_bytes_of(memory, size, self._pending.told if sync else self._pending.untold)
+        if sync and found.pending_stream is not None:
+            self._pending.wait(found.pending_stream, found.pending_device, found.pointer)
         opened = self._native.open(
             found.pointer,
             found.size_bytes,
@@ -120,51 +133,12 @@ def _require_number(what: str, value: object, *, first: int, last: int) -> None:
         raise UsageError(f"{what} must be an integer from {first} to {last}, not {value!r}")
 
 
-class _Waiting:
-    """Waits until what an array's library has launched on the array is complete."""
-
-    def __init__(self, driver: _native.Driver) -> None:
-        self._driver = driver
-        self._contexts: dict[int, _native.Context] = {}
-        self._streams: dict[int, _native.Stream] = {}
-
-    @contextmanager
-    def told(self, device: int) -> Iterator[int]:
-        """Make a device current; give a stream for a library to order its work before."""
-        context = self._context(device)
-        if device not in self._streams:
-            # Of two threads that come first, the second must not end the stream of the other.
-            self._streams.setdefault(device, _native.Stream(context))
-        with context:
-            yield self._streams[device].handle
-
-    @contextmanager
-    def untold(self, device: int) -> Iterator[None]:
-        """Make a device current, without a stream: the library isn't to order anything."""
-        with self._context(device):
-            yield
-
-    def wait(self, found: DeviceBytes) -> None:
-        """Return when the work that the array named is complete."""
-        if found.pending_stream is None:
-            return
-        device = found.pending_device
-        if device is None:
-            device = _native.pointer_device(self._driver, found.pointer)
-        if device is not None:
-            _native.synchronize_stream(self._context(device), found.pending_stream)
-
-    def _context(self, device: int) -> _native.Context:
-        if device not in self._contexts:
-            self._contexts.setdefault(device, _native.Context(self._driver, device))
-        return self._contexts[device]
-
-
 _default: Windows | None = None
 _default_lock = threading.Lock()
 
 
-def _default_windows() -> Windows:
+def default_windows() -> Windows:
+    """Give the windows of the default driver, opened when they are first needed."""
     global _default  # noqa: PLW0603 - opened when it is first needed, for all of the process
     with _default_lock:
         if _default is None:
@@ -201,6 +175,6 @@ def window(
         UsageError: That is no GPU's own memory, was freed, isn't contiguous, or is empty.
         Unavailable: Windows can't work here; each backend's reason is given. Or BAR1 is used up.
     """
-    return _default_windows()._open(  # noqa: SLF001 - its own module's
+    return default_windows()._open(  # noqa: SLF001 - its own module's
         memory, size, threads=threads, check=check, sync=sync
     )

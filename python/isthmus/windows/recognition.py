@@ -3,16 +3,23 @@
 import operator
 from dataclasses import replace
 
+from isthmus.arrays.array import Array, Place
+from isthmus.arrays.cuda_array import from_cuda_array_interface
+from isthmus.arrays.dlpack import PLACES, DlpackExporter, Exporting, from_dlpack
 from isthmus.errors import UsageError
-from isthmus.windows.cuda_array import from_cuda_array_interface
-from isthmus.windows.device_bytes import DeviceBytes
-from isthmus.windows.dlpack import DlpackExporter, Exporting, from_dlpack
+from isthmus.windows.device_bytes import DeviceBytes, device_bytes
 
 _END_OF_ADDRESSES = 1 << 64
 _WHAT_IS_NEEDED = (
     "pass a GPU array (PyTorch, CuPy, JAX, Numba, RMM: DLPack or __cuda_array_interface__), "
     "or a device pointer and a size"
 )
+# Why the window is refused, for the kinds of memory that people confuse with a GPU's own.
+_NOT_ON_A_GPU = {
+    Place.HOST: "lies in the CPU's memory: nothing needs to be mapped",
+    Place.PINNED: "lies in pinned host memory: the CPU reaches it already",
+    Place.MANAGED: "lies in managed memory, which moves: the CPU reaches it already",
+}
 
 
 def device_bytes_of(memory: object, size: int | None, exporting: Exporting | None) -> DeviceBytes:
@@ -30,11 +37,26 @@ def device_bytes_of(memory: object, size: int | None, exporting: Exporting | Non
     if isinstance(memory, bool):
         raise UsageError("a window can't be opened on a 'bool'", hint=_WHAT_IS_NEEDED)
     if isinstance(memory, DlpackExporter):
-        return _first(from_dlpack(memory, exporting), size)
+        _require_gpu(PLACES.get(int(memory.__dlpack_device__()[0])), memory)
+        return _first(_on_a_gpu(from_dlpack(memory, exporting), memory), size)
     interface = getattr(memory, "__cuda_array_interface__", None)
     if interface is not None:
-        return _first(from_cuda_array_interface(memory, interface), size)
+        return _first(device_bytes(from_cuda_array_interface(memory, interface)), size)
     return _at_pointer(memory, size)
+
+
+def _on_a_gpu(array: Array, memory: object) -> DeviceBytes:
+    _require_gpu(array.place, memory)
+    return device_bytes(array)
+
+
+def _require_gpu(place: Place | None, memory: object) -> None:
+    """Refuse other memory, before it is exported; what isn't CUDA's is refused by the export."""
+    if place in _NOT_ON_A_GPU:
+        raise UsageError(
+            f"this {type(memory).__name__} {_NOT_ON_A_GPU[place]}",
+            hint="windows are for memory of an NVIDIA GPU",
+        )
 
 
 def _first(found: DeviceBytes, size: int | None) -> DeviceBytes:

@@ -175,6 +175,10 @@ def fake_native() -> SimpleNamespace:
     native.CopyBuffers = allocate
     native.run_copy_load = load
     native.Windows = FakeWindows
+    native.profile_identity = lambda _driver, _ordinal: SimpleNamespace(file="")
+    native.profile_in_use = lambda _driver, _ordinal: SimpleNamespace(
+        measured=False, source="defaults for PCIe Gen5 x16"
+    )
     return native
 
 

@@ -1,0 +1,139 @@
+"""`isthmus profile`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.cli.failure import ExitCode, report_failure
+from isthmus.cli.options import DeviceOption
+from isthmus.cli.state import DebugOption, state_of
+from isthmus.cli.stderr import say
+from isthmus.cli.stdout import print_data
+from isthmus.errors import UsageError, WriteError
+
+if TYPE_CHECKING:
+    from isthmus import _native
+    from isthmus.bench.choice import Choice
+    from isthmus.profile.model import Profile
+
+_QuickOption = Annotated[
+    bool, typer.Option("--quick", help="Take at most 2 s: fewer sizes, up to 64 MiB.")
+]
+_ShowOption = Annotated[
+    bool, typer.Option("--show", help="Print the stored profile instead of measuring one.")
+]
+_OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Write the profile (JSON) to this file, too."
+    ),
+]
+
+
+def profile(
+    context: typer.Context,
+    *,
+    device: DeviceOption = None,
+    quick: _QuickOption = False,
+    show: _ShowOption = False,
+    output: _OutputOption = None,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Measure what each way of copying costs here, and store it.
+
+    In at most 10 s every way (windows, the driver, staging, pinning) is timed from 4 B to 256 MiB
+    in both directions, and its bytes are compared. Copies are planned with it from then on. It is
+    kept for each GPU and link below ~/.local/share/isthmus/profiles (or XDG_DATA_HOME);
+    ISTHMUS_PROFILE names another file, or is "off". With a new driver it is used no longer.
+
+    Exit codes: 0 ok, 1 an error or nothing to show, 2 usage, 4 no device.
+    """
+    del debug  # its callback has noted it
+    if show and (quick or output is not None):
+        raise UsageError(
+            "--show prints what is stored: it neither measures nor writes",
+            hint="leave out --quick and --output, or --show",
+        )
+    from isthmus import _native
+    from isthmus.bench.choice import choose_device
+
+    choice = choose_device(device, _native.Driver.open)
+    # Before anything binds this thread to a node and leaves it fewer cores.
+    identity = _native.profile_identity(choice.driver, choice.ordinal)
+    if show:
+        _show(choice, identity)
+        return
+    raise typer.Exit(_measure(choice, identity, output, quick=quick, debug=state_of(context).debug))
+
+
+def _show(choice: "Choice[_native.Driver]", identity: "_native.ProfileIdentity") -> None:
+    from isthmus import _native
+    from isthmus.profile.store import stored_profile
+
+    stored = stored_profile(identity)
+    _print(stored)
+    in_use = _native.profile_in_use(choice.driver, choice.ordinal)
+    say(f"stored: {identity.file}" if in_use.measured else f"note: {in_use.source}")
+
+
+def _measure(
+    choice: "Choice[_native.Driver]",
+    identity: "_native.ProfileIdentity",
+    output: Path | None,
+    *,
+    quick: bool,
+    debug: bool,
+) -> ExitCode:
+    from isthmus import _native
+    from isthmus.cli.output import check_output
+    from isthmus.machine.placement import bind_near_device
+    from isthmus.profile.measuring import measure_profile
+    from isthmus.profile.plan import FULL, MOST_EMULATED_BYTES, QUICK
+    from isthmus.profile.session import Session
+
+    check_output(output)
+    if choice.emulated_because is not None:
+        say(f"note: the emulated device is measured: {choice.emulated_because}")
+    effort = QUICK if quick else FULL
+    if identity.emulated:
+        effort = effort.up_to(MOST_EMULATED_BYTES)
+    say(f"measuring {identity.gpu_name}, {identity.link}: at most {effort.budget_s:g} s")
+    pci_address = choice.driver.device(choice.ordinal).pci_address
+    placement = bind_near_device(pci_address, _native, emulated=identity.emulated)
+    for note in placement.notes:
+        say(f"note: {note}")
+    measured = measure_profile(
+        identity, lambda most: Session(choice.driver, choice.ordinal, most), effort
+    )
+    # Files first: a stdout that takes nothing loses nothing.
+    code = _keep(measured, identity, output, debug=debug)
+    _print(measured)
+    return code
+
+
+def _keep(
+    measured: "Profile", identity: "_native.ProfileIdentity", output: Path | None, *, debug: bool
+) -> ExitCode:
+    from isthmus.profile.store import save_profile
+
+    if not identity.file:
+        say("note: not stored: ISTHMUS_PROFILE is off, or there is no home folder")
+    code = ExitCode.OK
+    wanted = {"stored": Path(identity.file) if identity.file else None, "written": output}
+    for word, path in wanted.items():
+        if path is None:
+            continue
+        try:
+            say(f"{word}: {save_profile(measured, path)}")
+        except WriteError as error:
+            code = report_failure(error, debug=debug)
+    return code
+
+
+def _print(one: "Profile") -> None:
+    from isthmus.profile.store import age_text
+    from isthmus.report.profile import profile_as_text
+
+    print_data(profile_as_text(one, age_text(one)))

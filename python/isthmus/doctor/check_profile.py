@@ -1,0 +1,21 @@
+"""Judges whether copies are planned with figures of this machine."""
+
+from isthmus.doctor.check import Check, Status
+from isthmus.doctor.facts import ProfileFacts
+
+_MEASURE = "run `isthmus profile` (10 s): copies are then planned with this machine's own figures"
+
+
+def check_profile(facts: ProfileFacts) -> Check:
+    """Say how old the profile is, or why there is none."""
+    told = {
+        "measured": facts.measured,
+        "source": facts.source,
+        "file": facts.file or None,
+    }
+    name = f"gpu {facts.ordinal} profile"
+    if facts.measured:
+        finding = f"measured {facts.age}: {facts.source}"
+        return Check(name=name, status=Status.OK, finding=finding, facts=told)
+    finding = f"none: {facts.source}"
+    return Check(name=name, status=Status.NOTE, finding=finding, advice=_MEASURE, facts=told)

@@ -1,0 +1,22 @@
+"""Finds out what copies with a device are planned with."""
+
+from pathlib import Path
+
+from isthmus.doctor.facts import ProfileFacts
+from isthmus.doctor.read_driver import OpenDriver
+from isthmus.doctor.sources import Sources
+from isthmus.errors import Error
+from isthmus.profile.store import age_text, load_profile
+
+
+def read_profile(sources: Sources, driver: OpenDriver, ordinal: int) -> ProfileFacts:
+    """Look for the stored profile of one device."""
+    try:
+        identity = sources.native.profile_identity(driver.native, ordinal)
+        used = sources.native.profile_in_use(driver.native, ordinal)
+        age = age_text(load_profile(Path(identity.file))) if used.measured else None
+    except Error as failure:
+        return ProfileFacts(ordinal=ordinal, source=str(failure))
+    return ProfileFacts(
+        ordinal=ordinal, measured=used.measured, source=used.source, file=identity.file, age=age
+    )

@@ -1,0 +1,81 @@
+"""What a profile predicts, and up to which size which way is the cheapest."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from isthmus.profile.model import Cost, Path, Point, Profile
+from isthmus.profile.plan import cheapest
+
+# How closely crossovers are looked for: steps of 2 %.
+_STEP = 1.02
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reign:
+    """
+    Sizes at which one way is the cheapest.
+
+    Attributes:
+        path: The way.
+        last_bytes: The largest such size.
+        seconds: What that one costs.
+    """
+
+    path: Path
+    last_bytes: int
+    seconds: float
+
+
+def seconds_at(points: Sequence[Point], size_bytes: int) -> float:
+    """
+    Predict one copy, as the native core does.
+
+    Args:
+        points: Of one curve: straight lines between them, its cost below the first, and the last
+            line's slope beyond the last.
+        size_bytes: Of the copy.
+    """
+    after = bisect_right(points, size_bytes, key=lambda point: point.bytes)
+    if after == 0 or len(points) == 1:
+        return points[0].seconds
+    beyond = after == len(points)
+    first, last = points[after - 2 : after] if beyond else points[after - 1 : after + 1]
+    slope = (last.seconds - first.seconds) / (last.bytes - first.bytes)
+    line = first.seconds + slope * (size_bytes - first.bytes)
+    return max(last.seconds, line) if beyond else line
+
+
+def reigns(profile: Profile, direction: str, host_memory: str) -> list[Reign]:
+    """List the cheapest ways by ascending size; none if nothing was measured."""
+    curves = {
+        cost.path: cost
+        for cost in profile.costs
+        if (cost.direction, cost.host_memory) == (direction, host_memory)
+    }
+    found: list[Reign] = []
+    for size in _sizes(curves.values()):
+        # What wasn't measured at small sizes doesn't pay there.
+        costs = {
+            path: seconds_at(cost.points, size)
+            for path, cost in curves.items()
+            if cost.points[0].bytes <= size
+        }
+        path = cheapest(costs, found[-1].path if found else None)
+        reign = Reign(path=path, last_bytes=size, seconds=costs[path])
+        if found and found[-1].path == path:
+            found[-1] = reign
+        else:
+            found.append(reign)
+    return found
+
+
+def _sizes(costs: Iterable[Cost]) -> list[int]:
+    measured = {point.bytes for cost in costs for point in cost.points}
+    if not measured:
+        return []
+    size, between = float(min(measured)), set[int]()
+    while size < max(measured):
+        between.add(round(size))
+        size *= _STEP
+    return sorted(measured | between)

@@ -1,0 +1,107 @@
+"""A profile's file: the costs of every way to copy, and the machine that they were measured on."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import AwareDatetime, Field, PositiveFloat, PositiveInt, model_validator
+
+from isthmus.run.record import Record
+
+__all__ = ["Cost", "Machine", "Measured", "NotMeasured", "Path", "Point", "Profile", "Way"]
+
+
+class Path(StrEnum):
+    """A way for bytes to cross."""
+
+    WINDOW = "window"
+    WINDOW_THREADS = "window_threads"
+    DRIVER = "driver"
+    STAGED = "staged"
+    REGISTERED = "registered"
+
+
+class Way(Record):
+    """What a cost is of."""
+
+    path: Path
+    direction: Literal["h2d", "d2h"]
+    host_memory: Literal["pageable", "pinned"]
+
+
+class Point(Record):
+    """One copy: its size, and how long it took until its bytes were there."""
+
+    bytes: PositiveInt
+    seconds: PositiveFloat
+
+
+class Cost(Way):
+    """A curve: straight lines between its points."""
+
+    points: Annotated[list[Point], Field(min_length=1)]
+    """By ascending size."""
+
+    @model_validator(mode="after")
+    def _points_ascend(self) -> Self:
+        sizes = [point.bytes for point in self.points]
+        if sizes != sorted(set(sizes)):
+            raise ValueError("points must be given by ascending size")
+        return self
+
+
+class NotMeasured(Way):
+    """A way that can't be taken here, and why."""
+
+    reason: str
+
+
+class Machine(Record):
+    """What the costs hang on. A profile of another GPU, link or driver isn't used."""
+
+    emulated: bool
+    """True: every number is modelled, and only emulated devices use them."""
+    gpu_uuid: str
+    gpu_name: str
+    link: str
+    """ "PCIe Gen5 x16", "NVLink-C2C" or "emulated link"."""
+    cuda_version: PositiveInt
+    """That the driver implements: 13000 is CUDA 13.0."""
+    driver_release: str | None
+    """ "580.159.04"; null if unknown."""
+    cpu_model: str | None
+    num_cores: PositiveFloat
+    """To copy with: with fewer, ways that take threads are counted dearer."""
+
+
+class Measured(Record):
+    """When and how."""
+
+    finished_at: AwareDatetime
+    seconds: PositiveFloat
+    """How long it took."""
+    quick: bool
+    isthmus_version: str
+
+
+class Profile(Record):
+    """The whole file."""
+
+    schema_version: Literal[1]
+    measurement: Measured
+    machine: Machine
+    window_opening_seconds: PositiveFloat | None
+    """What mapping a buffer costs before a copy through its window; null without windows."""
+    costs: list[Cost]
+    not_measured: list[NotMeasured]
+
+    def age_seconds(self, now: datetime) -> float:
+        """Tell how old it is; 0 if it is from the future, by a clock that was wrong."""
+        return max(0.0, (now - self.measurement.finished_at).total_seconds())
+
+    def cost(self, path: str, direction: str, host_memory: str) -> Cost | None:
+        """Find a curve; None if that way wasn't measured."""
+        for cost in self.costs:
+            if (cost.path, cost.direction, cost.host_memory) == (path, direction, host_memory):
+                return cost
+        return None

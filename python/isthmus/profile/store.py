@@ -1,0 +1,90 @@
+"""Where profiles are kept, and how they get there whole."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from isthmus.errors import Unavailable, UsageError, WriteError
+from isthmus.profile.model import Profile
+from isthmus.run.store import write_whole
+
+if TYPE_CHECKING:
+    from isthmus import _native
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def profile_text(profile: Profile) -> str:
+    """Give a profile as JSON text."""
+    return profile.model_dump_json(indent=1) + "\n"
+
+
+def save_profile(profile: Profile, path: Path) -> Path:
+    """
+    Keep a profile, whole or not at all.
+
+    Raises:
+        WriteError: The folder can't be made, or the file can't be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise WriteError(
+            f"can't write {path}: {cause.strerror or cause}",
+            hint="choose another place with ISTHMUS_PROFILE or XDG_DATA_HOME, or make room",
+        ) from cause
+    return write_whole(path, profile_text(profile))
+
+
+def load_profile(path: Path) -> Profile:
+    """
+    Read a profile's file.
+
+    Raises:
+        Unavailable: There is none, or it can't be read.
+        UsageError: It is something else.
+    """
+    try:
+        return Profile.model_validate_json(path.read_bytes())
+    except OSError as cause:
+        raise Unavailable(
+            capability="profile",
+            reason=f"{path}: {cause.strerror or cause}",
+            needs="`isthmus profile`",
+        ) from cause
+    except ValidationError as cause:
+        first = cause.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise UsageError(
+            f"{path} is no profile: {place + ': ' if place else ''}{first['msg']}",
+            hint="`isthmus profile` makes a new one",
+        ) from cause
+
+
+def stored_profile(identity: "_native.ProfileIdentity") -> Profile:
+    """
+    Read the profile that is stored for a machine, whether it still fits or not.
+
+    Raises:
+        Unavailable: None is stored, or profiles are off.
+        UsageError: What is stored is no profile.
+    """
+    if not identity.file:
+        raise Unavailable(
+            capability="profile",
+            reason="ISTHMUS_PROFILE is off, or there is no home folder",
+            needs="ISTHMUS_PROFILE unset, or XDG_DATA_HOME",
+        )
+    return load_profile(Path(identity.file))
+
+
+def age_text(profile: Profile, now: datetime | None = None) -> str:
+    """Say how long ago a profile was measured: "3 days ago"."""
+    seconds = profile.age_seconds(now or datetime.now(UTC))
+    for unit, length in (("day", _DAY), ("hour", _HOUR), ("minute", _MINUTE)):
+        count = int(seconds // length)
+        if count:
+            return f"{count} {unit}{'' if count == 1 else 's'} ago"
+    return "just now"

@@ -1,0 +1,76 @@
+"""A profile as text: what it is of, and which way is the cheapest up to which size."""
+
+from itertools import groupby
+
+from isthmus.profile.costs import Reign, reigns
+from isthmus.profile.model import NotMeasured, Profile
+from isthmus.report.numbers import gigabytes_per_second
+from isthmus.sizes import format_size
+from isthmus.spelling import cuda_version
+
+_SMALL_BYTES = 1024
+_GROUPS = [(memory, way) for memory in ("pageable", "pinned") for way in ("h2d", "d2h")]
+
+
+def profile_as_text(profile: Profile, age: str) -> str:
+    """
+    Write a profile.
+
+    Args:
+        profile: What was measured.
+        age: How long ago, in words.
+    """
+    lines = [*_heading(profile, age), "", "copy          cheapest way, and up to which size"]
+    for memory, direction in _GROUPS:
+        found = reigns(profile, direction, memory)
+        if found:
+            lines.append(f"{direction.upper()} {memory:<8}  {_reigns_text(found)}")
+    lines.append("")
+    if profile.window_opening_seconds is None:
+        lines.append("opening a window: not measured")
+    else:
+        lines.append(f"opening a window: {profile.window_opening_seconds * 1e6:.0f} us")
+    lines += _absences(profile.not_measured)
+    if profile.machine.emulated:
+        lines.append("emulated: every number is modelled, and only emulated devices use them")
+    return "\n".join(lines) + "\n"
+
+
+def _heading(profile: Profile, age: str) -> list[str]:
+    machine, measured = profile.machine, profile.measurement
+    release = f"{machine.driver_release}, " if machine.driver_release else ""
+    seconds, quick = f"{measured.seconds:.1f}", ", quick" if measured.quick else ""
+    return [
+        f"profile  {measured.finished_at:%Y-%m-%d %H:%M} UTC ({age}), in {seconds} s{quick}",
+        f"device   {machine.gpu_name} ({machine.gpu_uuid}), {machine.link}",
+        f"driver   {release}CUDA {cuda_version(machine.cuda_version)}",
+        f"host     {machine.cpu_model or 'CPU of unknown name'}, {machine.num_cores:g} cores",
+    ]
+
+
+def _reigns_text(found: list[Reign]) -> str:
+    *before, last = found
+    parts = [f"{one.path} to {_size(one.last_bytes)}" for one in before]
+    rate = gigabytes_per_second(last.last_bytes / last.seconds)
+    largest = f"{last.path}{' above' if before else ''} ({rate} GB/s at {_size(last.last_bytes)})"
+    return ", ".join([*parts, largest])
+
+
+def _size(size_bytes: int) -> str:
+    """Round to two digits or so: a crossover isn't known better."""
+    if size_bytes < _SMALL_BYTES:
+        return f"{size_bytes} B"
+    unit = _SMALL_BYTES
+    while size_bytes >= unit * 1000:
+        unit *= 1024
+    return format_size(round(size_bytes / unit) * unit)
+
+
+def _absences(absences: list[NotMeasured]) -> list[str]:
+    """Say once for each reason what it keeps from being measured."""
+    ordered = sorted(absences, key=lambda one: one.reason)
+    lines = []
+    for reason, ways in groupby(ordered, key=lambda one: one.reason):
+        names = ", ".join(f"{w.path} {w.direction.upper()} {w.host_memory}" for w in ways)
+        lines.append(f"not measured: {names}: {reason}")
+    return lines

@@ -1,0 +1,239 @@
+"""
+Reads the header of a safetensors file, and checks that it describes the file.
+
+A file is the header's length (8 bytes, little-endian), the header (JSON), and the tensors' bytes,
+which follow each other without gaps.
+
+Source: safetensors 0.8, the format's README and the checks of its reference reader.
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from isthmus.errors import UsageError
+
+_LENGTH_BYTES = 8
+_MOST_HEADER_BYTES = 100_000_000
+_LAST_OFFSET = (1 << 63) - 1
+
+ITEM_BITS: Final = {
+    "F4": 4,
+    "F6_E2M3": 6,
+    "F6_E3M2": 6,
+    "BOOL": 8,
+    "U8": 8,
+    "I8": 8,
+    "F8_E5M2": 8,
+    "F8_E4M3": 8,
+    "F8_E8M0": 8,
+    "F8_E4M3FNUZ": 8,
+    "F8_E5M2FNUZ": 8,
+    "U16": 16,
+    "I16": 16,
+    "F16": 16,
+    "BF16": 16,
+    "U32": 32,
+    "I32": 32,
+    "F32": 32,
+    "U64": 64,
+    "I64": 64,
+    "F64": 64,
+    "C64": 64,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TensorEntry:
+    """
+    One tensor of a file.
+
+    Attributes:
+        name: Unique in its file.
+        dtype: As the format spells it: "BF16".
+        shape: Items along each dimension; () is a scalar.
+        first: Where its bytes begin, from the first byte of data on.
+        size_bytes: How many they are; 0 if the shape has a 0.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    first: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Header:
+    """
+    What a file holds.
+
+    Attributes:
+        entries: In the order of their bytes, which cover the data without gaps.
+        metadata: The file's free text.
+        data_offset: Where the data begins in the file.
+        data_bytes: How long it is: up to the end of the file.
+    """
+
+    entries: tuple[TensorEntry, ...]
+    metadata: dict[str, str]
+    data_offset: int
+    data_bytes: int
+
+
+def read_header(descriptor: int, file: str) -> Header:
+    """
+    Read the header of an open file.
+
+    Args:
+        descriptor: Open for reading; its position is left alone.
+        file: The file's name, for messages.
+
+    Raises:
+        UsageError: This is no safetensors file, or it is damaged: cut off, for instance. The
+            message names the file and the tensor.
+    """
+    file_bytes = os.fstat(descriptor).st_size
+    length = os.pread(descriptor, _LENGTH_BYTES, 0)
+    if len(length) < _LENGTH_BYTES:
+        raise UsageError(
+            f"{file}: no safetensors file: it has {file_bytes} bytes, and a header's length takes 8"
+        )
+    num_bytes = int.from_bytes(length, "little")
+    if num_bytes > _MOST_HEADER_BYTES:
+        raise UsageError(
+            f"{file}: no safetensors file: it announces a header of {num_bytes} bytes; "
+            f"{_MOST_HEADER_BYTES} are the most"
+        )
+    data_offset = _LENGTH_BYTES + num_bytes
+    text = _pread_all(descriptor, num_bytes, _LENGTH_BYTES)
+    if len(text) < num_bytes:
+        raise UsageError(
+            f"{file}: cut off: the header has {num_bytes} bytes, the file {file_bytes} in all"
+        )
+    return parse_header(text, file=file, data_offset=data_offset, file_bytes=file_bytes)
+
+
+def parse_header(text: bytes, *, file: str, data_offset: int, file_bytes: int) -> Header:
+    """
+    Read a header's JSON, and check it against the file's size.
+
+    Raises:
+        UsageError: As `read_header` does.
+    """
+    members = _members(text, file)
+    metadata = _metadata(members.pop("__metadata__", None), file)
+    entries = sorted(
+        (_entry(name, member, file) for name, member in members.items()),
+        key=lambda entry: (entry.first, entry.size_bytes),
+    )
+    data_bytes = file_bytes - data_offset
+    _require_covered(entries, data_bytes, file)
+    return Header(
+        entries=tuple(entries), metadata=metadata, data_offset=data_offset, data_bytes=data_bytes
+    )
+
+
+def _pread_all(descriptor: int, num_bytes: int, offset: int) -> bytes:
+    parts: list[bytes] = []
+    while num_bytes > 0 and (part := os.pread(descriptor, num_bytes, offset)):
+        parts.append(part)
+        num_bytes -= len(part)
+        offset += len(part)
+    return b"".join(parts)
+
+
+def _members(text: bytes, file: str) -> dict[str, Any]:
+    if text[:1] != b"{":
+        raise UsageError(f"{file}: no safetensors file: its header doesn't begin with '{{'")
+    try:
+        members: dict[str, Any] = json.loads(
+            text.decode("utf-8"), object_pairs_hook=_without_twins, parse_constant=_no_constant
+        )
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{file}: its header can't be read: {error}") from None
+    return members
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twin = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"'{twin}' is there twice")
+    return members
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _metadata(member: object, file: str) -> dict[str, str]:
+    if member is None:
+        return {}
+    if not isinstance(member, dict) or not all(isinstance(v, str) for v in member.values()):
+        raise UsageError(f"{file}: __metadata__ must be an object whose values are strings")
+    return member
+
+
+def _entry(name: str, member: object, file: str) -> TensorEntry:
+    where = f"{file}: tensor '{name}'"
+    if not isinstance(member, dict):
+        raise UsageError(f"{where}: its description is no object")
+    for key in ("dtype", "shape", "data_offsets"):
+        if key not in member:
+            raise UsageError(f"{where}: its description has no '{key}'")
+    dtype = member["dtype"]
+    if not isinstance(dtype, str) or dtype not in ITEM_BITS:
+        raise UsageError(f"{where}: '{dtype}' is no type of the format ({', '.join(ITEM_BITS)})")
+    shape = _integers(member["shape"], f"{where}: 'shape'")
+    offsets = _integers(member["data_offsets"], f"{where}: 'data_offsets'")
+    if len(offsets) != 2:  # noqa: PLR2004 - where it begins and where it ends
+        raise UsageError(f"{where}: 'data_offsets' must be two numbers, not {list(offsets)}")
+    first, end = offsets
+    _require_size(dtype, shape, end - first, where)
+    return TensorEntry(name=name, dtype=dtype, shape=shape, first=first, size_bytes=end - first)
+
+
+def _integers(member: object, what: str) -> tuple[int, ...]:
+    if not isinstance(member, list) or not all(_is_count(value) for value in member):
+        raise UsageError(f"{what} must be a list of integers from 0 to 2^63 - 1")
+    return tuple(member)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _LAST_OFFSET
+
+
+def _require_size(dtype: str, shape: Iterable[int], size_bytes: int, where: str) -> None:
+    bits = math.prod(shape) * ITEM_BITS[dtype]
+    if bits % 8:
+        raise UsageError(f"{where}: shape {list(shape)} of {dtype} doesn't end at a whole byte")
+    if bits // 8 != size_bytes:
+        raise UsageError(
+            f"{where}: shape {list(shape)} of {dtype} takes {bits // 8} bytes; "
+            f"'data_offsets' gives it {size_bytes}"
+        )
+
+
+def _require_covered(entries: list[TensorEntry], data_bytes: int, file: str) -> None:
+    """Refuse overlaps, gaps, and data without a tensor."""
+    end, before = 0, ""
+    for entry in entries:
+        if entry.first < end:
+            raise UsageError(f"{file}: tensor '{entry.name}' overlaps tensor '{before}'")
+        if entry.first > end:
+            raise UsageError(
+                f"{file}: {entry.first - end} bytes before tensor '{entry.name}' belong to none"
+            )
+        end, before = entry.first + entry.size_bytes, entry.name
+        if end > data_bytes:
+            raise UsageError(
+                f"{file}: cut off: tensor '{entry.name}' ends at byte {end} of the data, "
+                f"of which there are {data_bytes}"
+            )
+    if end != data_bytes:
+        raise UsageError(f"{file}: {data_bytes - end} bytes at the end belong to no tensor")

@@ -1,0 +1,72 @@
+"""Decides where in GPU memory the tensors of a file lie."""
+
+from dataclasses import dataclass
+
+from isthmus.safetensors.header import ITEM_BITS, Header, TensorEntry
+
+# A run begins where an allocation of its own would, as far as kernels care.
+# Source: CUDA C++ programming guide, "Device Memory Accesses": allocations are 256-byte aligned.
+_RUN_ALIGNMENT_BYTES = 256
+# Vector loads and cuBLAS's fast kernels want 16 bytes; of a small tensor nobody notices, and files
+# may have thousands of them side by side: the scales of a quantised model, for instance.
+_VECTOR_BYTES = 16
+_LEAST_VECTOR_TENSOR_BYTES = 4096
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """
+    Bytes that follow each other in the file and in GPU memory.
+
+    Attributes:
+        target: Where they begin in the memory.
+        first: Where they begin in the file's data.
+        size_bytes: How many they are.
+    """
+
+    target: int
+    first: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """
+    A file's tensors in one block of GPU memory.
+
+    Attributes:
+        size_bytes: Of the block.
+        runs: What to copy, in the order of the file.
+        places: Of each tensor, in the order of the header, where in the block it begins.
+    """
+
+    size_bytes: int
+    runs: tuple[Run, ...]
+    places: tuple[int, ...]
+
+
+def lay_out(header: Header) -> Layout:
+    """Keep the file's order; begin another run where a tensor would be badly aligned."""
+    places: list[int] = []
+    starts: list[tuple[int, int]] = []  # of each run, in the memory and in the file
+    shift = 0
+    for entry in header.entries:
+        target = entry.first + shift
+        if not starts or (entry.size_bytes and target % _alignment_bytes(entry)):
+            target = -(-target // _RUN_ALIGNMENT_BYTES) * _RUN_ALIGNMENT_BYTES
+            shift = target - entry.first
+            starts.append((target, entry.first))
+        places.append(target)
+    ends = [first for _, first in starts[1:]] + [header.data_bytes] * bool(starts)
+    runs = tuple(
+        Run(target=target, first=first, size_bytes=end - first)
+        for (target, first), end in zip(starts, ends, strict=True)
+        if end > first
+    )
+    return Layout(size_bytes=header.data_bytes + shift, runs=runs, places=tuple(places))
+
+
+def _alignment_bytes(entry: TensorEntry) -> int:
+    if entry.size_bytes >= _LEAST_VECTOR_TENSOR_BYTES:
+        return _VECTOR_BYTES
+    return max(1, ITEM_BITS[entry.dtype] // 8)

@@ -1,0 +1,139 @@
+"""Loads the tensors of safetensors files: `load_safetensors`."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from isthmus.arrays.streams import stream_handle
+from isthmus.errors import UsageError
+from isthmus.safetensors.frameworks import Block, framework_of
+from isthmus.safetensors.header import Header, read_header
+from isthmus.safetensors.layout import Run, lay_out
+from isthmus.safetensors.shards import AnyPath, files_of
+from isthmus.transfer.copying import Transfers, default_transfers
+
+_DEVICE_NAME = re.compile(r"cuda(?::([0-9]{1,5}))?")
+
+
+class _Shard(NamedTuple):
+    """An open file whose header has been checked."""
+
+    file: Path
+    descriptor: int
+    header: Header
+
+
+def load_safetensors(
+    path: AnyPath | Iterable[AnyPath],
+    device: int | str = 0,
+    *,
+    framework: str = "torch",
+    stream: object = None,
+) -> dict[str, Any]:
+    """
+    Load a model's tensors into GPU memory, at the speed of the page cache or of the disk.
+
+    Every header is checked before memory is taken. Each file's tensors are views of one block of
+    the framework's own memory, which lives as long as any of them. What isn't in the page cache is
+    read past it. All bytes have arrived when this returns.
+
+    Args:
+        path: A file, several files, or the index of a sharded model
+            ("model.safetensors.index.json").
+        device: The GPU's ordinal, or "cuda:ORDINAL".
+        framework: "torch", "cupy", or "dlpack": objects with `__dlpack__`, in memory of the
+            driver's.
+        stream: The copies begin after what is in this stream; None is the framework's current
+            stream, in whose order it gave the memory.
+
+    Returns:
+        The tensors by name, in the order of the files and of their bytes.
+
+    Raises:
+        UsageError: A file isn't there, is no safetensors file, is damaged or cut off, or has a type
+            that the framework hasn't. The message names the file and the tensor.
+        Unavailable: The framework isn't installed, or there is no driver.
+    """
+    files, where = files_of(path)
+    transfers = default_transfers()
+    ordinal = _ordinal(device, transfers.driver.device_count())
+    order = None if stream is None else stream_handle(stream)
+    target = framework_of(framework, ordinal, transfers.driver)
+    with ExitStack() as opened:
+        shards = [opened.enter_context(_open(file)) for file in files]
+        _require_names(shards, where)
+        for shard in shards:
+            for entry in shard.header.entries:
+                target.require(entry, str(shard.file))
+        tensors: dict[str, Any] = {}
+        for shard in shards:
+            layout = lay_out(shard.header)
+            block = target.allocate(layout.size_bytes)
+            if order not in {None, block.stream}:
+                transfers.wait(block.stream, ordinal)
+            for run in layout.runs:
+                _copy(shard, run, block, transfers, order)
+            for entry, place in zip(shard.header.entries, layout.places, strict=True):
+                tensors[entry.name] = target.tensor(block, place, entry)
+    return tensors
+
+
+def _ordinal(device: object, num_devices: int) -> int:
+    found = _DEVICE_NAME.fullmatch(device) if isinstance(device, str) else None
+    ordinal = int(found[1] or 0) if found else device
+    if isinstance(ordinal, bool) or not isinstance(ordinal, int):
+        raise UsageError(f"device {device!r}: give the GPU's ordinal, or 'cuda:ORDINAL'")
+    if not 0 <= ordinal < num_devices:
+        raise UsageError(f"device {device!r}: the driver shows {num_devices} devices, from 0 on")
+    return ordinal
+
+
+@contextmanager
+def _open(file: Path) -> Iterator[_Shard]:
+    try:
+        # Not blocking: a pipe of that name would wait for somebody to write into it.
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file}: can't be opened: {error}") from None
+    try:
+        yield _Shard(file, descriptor, _checked_header(descriptor, file))
+    finally:
+        os.close(descriptor)
+
+
+def _checked_header(descriptor: int, file: Path) -> Header:
+    try:
+        return read_header(descriptor, str(file))
+    except OSError as error:
+        raise UsageError(f"{file}: can't be read: {error.strerror}") from None
+
+
+def _require_names(shards: list[_Shard], where: Mapping[str, Path]) -> None:
+    """Refuse a tensor that is in two files, and one that isn't where the index says."""
+    found: dict[str, Path] = {}
+    for shard in shards:
+        for entry in shard.header.entries:
+            if entry.name in found:
+                raise UsageError(
+                    f"{shard.file}: tensor '{entry.name}' is in {found[entry.name]} too"
+                )
+            found[entry.name] = shard.file
+    for name, file in where.items():
+        if found.get(name) != file:
+            raise UsageError(f"{file}: tensor '{name}' isn't in it, though the index says so")
+
+
+def _copy(shard: _Shard, run: Run, block: Block, transfers: Transfers, order: int | None) -> None:
+    try:
+        transfers.native.copy_file(
+            block.pointer + run.target,
+            shard.descriptor,
+            shard.header.data_offset + run.first,
+            run.size_bytes,
+            stream=block.stream if order is None else order,
+        )
+    except UsageError as error:
+        raise UsageError(f"{shard.file}: {error}") from error

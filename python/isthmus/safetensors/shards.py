@@ -1,0 +1,58 @@
+"""Finds the files that a model is in: one, several, or those that an index names."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from isthmus.errors import UsageError
+
+AnyPath = str | os.PathLike[str]
+
+
+def files_of(path: AnyPath | Iterable[AnyPath]) -> tuple[list[Path], Mapping[str, Path]]:
+    """
+    Find a model's files.
+
+    Args:
+        path: A file; an index of shards, whose name ends in ".json"; or several files.
+
+    Returns:
+        The files, each once; and of the tensors that an index names, in which file they must be.
+
+    Raises:
+        UsageError: It isn't a path; or an index that can't be read, or names files elsewhere.
+    """
+    if isinstance(path, bytes):
+        raise UsageError("a path must be a string or a path object, not bytes")
+    if isinstance(path, (str, os.PathLike)):
+        one = Path(path)
+        return _of_index(one) if one.suffix == ".json" else ([one], {})
+    if not isinstance(path, Iterable):
+        raise UsageError(f"a path, or a list of paths, was expected, not {path!r}")
+    files = [_path(part) for part in path]
+    if not files:
+        raise UsageError("a list of no files was given")
+    return list(dict.fromkeys(files)), {}
+
+
+def _path(part: object) -> Path:
+    if not isinstance(part, (str, os.PathLike)) or isinstance(part, bytes):
+        raise UsageError(f"a list of paths was expected; {part!r} isn't one")
+    return Path(part)
+
+
+def _of_index(index: Path) -> tuple[list[Path], Mapping[str, Path]]:
+    try:
+        found = json.loads(index.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{index}: this index can't be read: {error}") from None
+    places = found.get("weight_map") if isinstance(found, dict) else None
+    if not isinstance(places, dict) or not places:
+        raise UsageError(f"{index}: this index has no 'weight_map' with tensors and their files")
+    for tensor, name in places.items():
+        # An index comes from wherever the model does: it names neighbours, and nothing else.
+        if not isinstance(name, str) or Path(name).name != name or name in {"", ".."}:
+            raise UsageError(f"{index}: tensor '{tensor}': {name!r} isn't a file beside the index")
+    where = {tensor: index.parent / name for tensor, name in places.items()}
+    return sorted(set(where.values())), where

@@ -1,0 +1,200 @@
+"""The calls: `copy`, `copy_async`, `explain`, `stats`, `trim`; on another driver, `Transfers`."""
+
+import threading
+from typing import Literal
+
+from isthmus import _native
+from isthmus.arrays.recognition import array_of
+from isthmus.transfer.future import CopyFuture
+from isthmus.transfer.ordering import Ordering
+from isthmus.transfer.pairs import PlainCopy, plain_copy, require_match
+from isthmus.transfer.plan import CopyPlan, plan_of
+from isthmus.transfer.readers import reader_of
+from isthmus.transfer.statistics import CopyStats, stats_of
+from isthmus.transfer.work import Work
+from isthmus.windows.opening import Windows, default_windows
+
+SourceOrder = Literal["call", "stream"]
+
+
+class Transfers:
+    """
+    Copies on the devices of one driver. May be used from any thread.
+
+    Copies share windows, staging buffers and statistics.
+    """
+
+    def __init__(self, windows: Windows | None = None) -> None:
+        """
+        Copy on a driver's devices.
+
+        Args:
+            windows: Of that driver; its limit holds for copies through windows too. None is those
+                of `isthmus.window`.
+
+        Raises:
+            Unavailable: There is no driver.
+        """
+        self._windows = default_windows() if windows is None else windows
+        self._pending = self._windows.pending_work
+        self._native = _native.Transfers(self._windows.native, reader_of)
+        self._quick_copy = self._native.quick_copy
+        self._quick_copy_async = self._native.quick_copy_async
+
+    @property
+    def native(self) -> _native.Transfers:
+        """The copies by addresses, for the rest of the package."""
+        return self._native
+
+    @property
+    def driver(self) -> _native.Driver:
+        """The driver whose devices these are."""
+        return self._windows.driver
+
+    def wait(self, stream: int, device: int) -> None:
+        """Return when the work of a CUstream of a device is complete."""
+        self._pending.wait(stream, device, 0)
+
+    def copy(self, target: object, source: object, *, stream: object = None) -> None:
+        """Copy one array to another, as `isthmus.copy` does."""
+        if not self._quick_copy(target, source, stream):
+            self._work(target, source, stream).copy(self._native)
+
+    def copy_async(
+        self,
+        target: object,
+        source: object,
+        *,
+        stream: object = None,
+        source_order: SourceOrder = "call",
+    ) -> CopyFuture:
+        """Begin to copy one array to another, as `isthmus.copy_async` does."""
+        pending = self._quick_copy_async(target, source, stream, source_order)
+        if pending is not None:
+            return CopyFuture(pending, (target, source))
+        work = self._work(target, source, stream)
+        return CopyFuture(work.begin(self._native, source_order), (target, source, work))
+
+    def explain(self, target: object, source: object, *, stream: object = None) -> CopyPlan:
+        """Say how a copy would be made, as `isthmus.explain` does."""
+        work = self._work(target, source, stream)
+        size_bytes = work.target.size_bytes
+        ends = work.plain or PlainCopy(work.target.pointer, work.source.pointer, size_bytes)
+        native = self._native.explain(ends.target, ends.source, size_bytes, stream=work.stream)
+        return plan_of(native, size_bytes=size_bytes, packed=work.plain is None)
+
+    def stats(self) -> CopyStats:
+        """Tell what copies have cost so far."""
+        return stats_of(self._native.stats())
+
+    def trim(self) -> None:
+        """Close the windows of copies, and unpin the staging buffers that no copy uses."""
+        self._native.trim()
+
+    def use_profile(self, text: str) -> None:
+        """
+        Take the costs that were measured on this machine.
+
+        Args:
+            text: What `isthmus profile` wrote.
+
+        Raises:
+            UsageError: It isn't that, or of another GPU or driver.
+        """
+        self._native.use_profile(text)
+
+    def _work(self, target: object, source: object, stream: object) -> Work:
+        """Recognise both arrays, and see to it that one can be copied to the other."""
+        order = Ordering(self._pending, target, source, stream)
+        to = array_of(target, as_target=True, exporting=order.exporting(target))
+        order.include(to)
+        of = array_of(source, as_target=False, exporting=order.exporting(source))
+        order.include(of)
+        require_match(to, of)
+        return Work(to, of, order.stream, plain_copy(to, of))
+
+
+_default: Transfers | None = None
+_default_lock = threading.Lock()
+
+
+def default_transfers() -> Transfers:
+    """Give the copies of the default driver, opened when they are first needed."""
+    global _default  # noqa: PLW0603 - one for all of the process
+    if _default is not None:
+        return _default
+    with _default_lock:
+        if _default is None:
+            _default = Transfers()
+        return _default
+
+
+def copy(target: object, source: object, *, stream: object = None) -> None:
+    """
+    Copy one array to another, by whichever way is cheapest; complete on return.
+
+    Arrays are NumPy's, PyTorch's, CuPy's, JAX's, or anything with DLPack,
+    `__cuda_array_interface__`, `__array_interface__` or the buffer protocol, on the host or a GPU;
+    or `isthmus.DevicePointer` and `isthmus.HostPointer`. docs/copy.md says which pairs, and in what
+    order with other work.
+
+    Args:
+        target: Is written; of the source's shape and type, unless one of them is bytes.
+        source: Is read.
+        stream: The copy begins after the work in it: a CUstream, or a stream of any library. None
+            is the current stream of the target's library, or of the source's.
+
+    Raises:
+        UsageError: Types, shapes or sizes differ, the target is read-only, a GPU's array has gaps,
+            they overlap, or the memory was freed.
+        DriverError: The message says which bytes of the target are undefined.
+    """
+    (_default or default_transfers()).copy(target, source, stream=stream)
+
+
+def copy_async(
+    target: object,
+    source: object,
+    *,
+    stream: object = None,
+    source_order: SourceOrder = "call",
+) -> CopyFuture:
+    """
+    Begin to copy one array to another.
+
+    Args:
+        target: As of `isthmus.copy`. It is kept until the copy is complete.
+        source: The same.
+        stream: As of `isthmus.copy`.
+        source_order: When the source may be changed: "call", on return from this call; "stream",
+            when the copy is complete.
+
+    Returns:
+        A future: `.result(timeout)`, `.done()`, `.exception()`, `await`.
+
+    Raises:
+        UsageError: As of `isthmus.copy`.
+    """
+    return (_default or default_transfers()).copy_async(
+        target, source, stream=stream, source_order=source_order
+    )
+
+
+def explain(target: object, source: object, *, stream: object = None) -> CopyPlan:
+    """
+    Say how `isthmus.copy` would make a copy, what each way would cost, and why. Copies nothing.
+
+    Raises:
+        UsageError: As of `isthmus.copy`.
+    """
+    return default_transfers().explain(target, source, stream=stream)
+
+
+def stats() -> CopyStats:
+    """Tell what all copies have cost so far, by path."""
+    return default_transfers().stats()
+
+
+def trim() -> None:
+    """Close the windows of copies, and unpin the staging buffers that no copy uses."""
+    default_transfers().trim()

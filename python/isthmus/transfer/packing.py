@@ -1,0 +1,88 @@
+"""Host arrays of any strides, as NumPy sees them: to pack, to unpack, to copy item by item."""
+
+from typing import TYPE_CHECKING, Any
+
+from isthmus.arrays.array import Array, Place
+from isthmus.arrays.layout import c_strides, lowest_offset
+from isthmus.errors import Unavailable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Items = NDArray[np.generic]
+
+# Of a size that NumPy copies fast; the others are copied as bytes of that number.
+_FAST_TYPES = {1: "|u1", 2: "<u2", 4: "<u4", 8: "<u8", 16: "<c16"}
+
+
+def numpy_module() -> Any:  # noqa: ANN401 - a module
+    """
+    Import NumPy.
+
+    Raises:
+        Unavailable: It isn't installed.
+    """
+    try:
+        import numpy as np
+    except ImportError as missing:
+        raise Unavailable(
+            capability="NumPy", reason="it isn't installed", needs="pip install numpy"
+        ) from missing
+    return np
+
+
+class _Shown:
+    """Shows memory to NumPy, and keeps what it belongs to."""
+
+    def __init__(self, interface: dict[str, object], owner: object) -> None:
+        self.__array_interface__ = interface
+        self.owner = owner
+
+
+def items_of(array: Array) -> "Items":
+    """Show a host array's items to NumPy, without their meaning."""
+    item_bytes = array.item_bits // 8
+    shown: Items = numpy_module().asarray(
+        _Shown(
+            {
+                "shape": array.shape or (),
+                "strides": array.strides,
+                "typestr": _FAST_TYPES.get(item_bytes, f"|V{item_bytes}"),
+                "data": (array.pointer, array.read_only),
+                "version": 3,
+            },
+            array.owner,
+        )
+    )
+    return shown
+
+
+def buffer_like(array: Array, layout_of: Array) -> Array:
+    """
+    Make a host array of an array's items, in the order of another's.
+
+    Args:
+        array: On the host, with a shape.
+        layout_of: Fills its memory; of the same shape, or without one, which means C order.
+    """
+    shape = array.shape or ()
+    strides = layout_of.strides
+    if strides is None:
+        strides = c_strides(shape, array.item_bits // 8)
+    memory = numpy_module().empty(array.size_bytes, "u1")
+    return Array(
+        what="packed array",
+        pointer=memory.ctypes.data - lowest_offset(shape, strides),
+        shape=shape,
+        strides=strides,
+        item=layout_of.item,
+        item_bits=array.item_bits,
+        place=Place.HOST,
+        owner=memory,
+    )
+
+
+def copy_items(target: Array, source: Array) -> None:
+    """Copy between two host arrays of one shape, whatever their strides."""
+    items_of(target)[...] = items_of(source)

@@ -1,0 +1,142 @@
+"""Says whether one array can be copied to another, and which bytes of both that means."""
+
+from dataclasses import dataclass
+
+from isthmus.arrays.array import Array
+from isthmus.arrays.layout import (
+    is_c_contiguous,
+    is_dense,
+    lowest_offset,
+    overlaps_itself,
+    taken_strides,
+)
+from isthmus.errors import UsageError
+
+_BITS_PER_BYTE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PlainCopy:
+    """A copy of one range of bytes to another."""
+
+    target: int
+    source: int
+    size_bytes: int
+
+
+def require_match(target: Array, source: Array) -> None:
+    """
+    Refuse two arrays of which one can't be copied to the other as it is.
+
+    Raises:
+        UsageError: The target is read-only, or types, shapes or sizes differ, or items overlap.
+    """
+    if target.read_only:
+        raise UsageError(f"this {target.what} is read-only: it can't be the target of a copy")
+    if target.item is not None and source.item is not None and target.item != source.item:
+        raise UsageError(
+            f"can't copy {source.item} (this {source.what}) to {target.item} (this {target.what}): "
+            "a copy converts nothing",
+            hint="convert one of them first; to copy the bytes as they are, pass a "
+            "memoryview(...).cast('B') or a view of the same dtype",
+        )
+    if target.shape is not None and source.shape is not None and target.shape != source.shape:
+        raise UsageError(
+            f"can't copy shape {source.shape} (this {source.what}) to shape {target.shape} (this "
+            f"{target.what})",
+            hint="reshape one of them: nothing is broadcast",
+        )
+    if target.size_bytes != source.size_bytes:
+        raise UsageError(
+            f"can't copy {source.size_bytes} bytes (this {source.what}) to {target.size_bytes} "
+            f"bytes (this {target.what})"
+        )
+    for array in (target, source):
+        _require_own_places(array)
+
+
+def _require_own_places(array: Array) -> None:
+    """Refuse broadcast arrays and sliding windows."""
+    if array.strides is None or array.shape is None:
+        return
+    if array.item_bits % _BITS_PER_BYTE != 0:
+        raise UsageError(f"this {array.what} of {array.item} has gaps between items below a byte")
+    if overlaps_itself(array.shape, array.strides, array.item_bits // _BITS_PER_BYTE):
+        raise UsageError(
+            f"this {array.what} of shape {array.shape} has items that share memory (strides "
+            f"{array.strides}), as broadcast arrays have",
+            hint="make a contiguous copy of it first",
+        )
+
+
+def plain_copy(target: Array, source: Array) -> PlainCopy | None:
+    """
+    Give the bytes to copy, if both arrays lie alike and without gaps.
+
+    Args:
+        target: As `require_match` has passed it.
+        source: The same.
+
+    Returns:
+        None if they don't: one of them has to be packed.
+    """
+    if is_contiguous(target) and is_contiguous(source):
+        return PlainCopy(target.pointer, source.pointer, target.size_bytes)
+    if target.shape is None or source.shape is None or not fills_its_memory(target):
+        return None
+    if target.strides is None or source.strides is None:
+        return None
+    shape = target.shape
+    if taken_strides(shape, target.strides) != taken_strides(shape, source.strides):
+        return None
+    offset = lowest_offset(shape, target.strides)
+    return PlainCopy(target.pointer + offset, source.pointer + offset, target.size_bytes)
+
+
+def is_contiguous(array: Array) -> bool:
+    """Tell whether an array's items follow each other in C order."""
+    item_bytes = array.item_bits // _BITS_PER_BYTE
+    return is_c_contiguous(array.shape or (), array.strides, item_bytes)
+
+
+def fills_its_memory(array: Array) -> bool:
+    """Tell whether an array has no gaps, whatever the order of its dimensions."""
+    if array.shape is None or array.strides is None:
+        return True
+    return is_dense(array.shape, array.strides, array.item_bits // _BITS_PER_BYTE)
+
+
+def require_packable(target: Array, source: Array) -> None:
+    """
+    Refuse two arrays that lie differently, if not even a packed host array would help.
+
+    Raises:
+        UsageError: The array on a GPU has gaps; both are on GPUs; or one is bytes without a shape,
+            and the other not in C order.
+    """
+    on_gpu = [array for array in (target, source) if array.on_device]
+    for array in on_gpu:
+        _require_no_gaps(array)
+    for array, other in ((target, source), (source, target)):
+        if array.shape is None and other.on_device and not is_contiguous(other):
+            raise UsageError(
+                f"this {other.what} on a GPU is not in C order (strides {other.strides}), and this "
+                f"{array.what} has no shape: which byte goes where isn't said",
+                hint="pass an array of the same shape",
+            )
+    if len(on_gpu) == 2:  # noqa: PLR2004 - both
+        raise UsageError(
+            f"these two arrays on GPUs lie differently: strides {source.strides} (this "
+            f"{source.what}) and {target.strides} (this {target.what}); None is C order",
+            hint="let their library do it, or make one like the other first",
+        )
+
+
+def _require_no_gaps(array: Array) -> None:
+    """Refuse a GPU's array that has gaps."""
+    if not fills_its_memory(array):
+        raise UsageError(
+            f"this {array.what} of shape {array.shape} is on a GPU and has gaps (strides "
+            f"{array.strides})",
+            hint="copy to or from a contiguous array on the GPU, and let its library do the rest",
+        )

@@ -1,0 +1,92 @@
+"""How a copy would be made, for people to read."""
+
+from dataclasses import dataclass
+
+from isthmus import _native
+from isthmus.sizes import format_size
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathCost:
+    """
+    What one way of copying would cost.
+
+    Attributes:
+        path: "window", "window_threads", "driver", "staged" or "registered".
+        usable: It could be taken.
+        seconds: Predicted; None if it isn't usable.
+        reason: Why it isn't usable, or what the figure rests on.
+    """
+
+    path: str
+    usable: bool
+    seconds: float | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopyPlan:
+    """
+    How a copy would be made, and why.
+
+    Attributes:
+        path: The way that would be taken.
+        source: What memory the source is: "pageable", "pinned", "device" or "managed".
+        target: The same of the target.
+        device: The GPU's number; -1 if none takes part.
+        size_bytes: How much would be copied.
+        packed: The host's array has gaps, or another layout than the other: NumPy packs it into a
+            contiguous one, or unpacks it from there, which `seconds` leave out.
+        costs: Of every path, cheapest first.
+        measured: False if the figures are defaults, because there is no profile of this machine.
+        profile: Where they come from.
+    """
+
+    path: str
+    source: str
+    target: str
+    device: int
+    size_bytes: int
+    packed: bool
+    costs: tuple[PathCost, ...]
+    measured: bool
+    profile: str
+
+    def __str__(self) -> str:
+        """Tell it in a table: the chosen path has an arrow."""
+        heading = (
+            f"{format_size(self.size_bytes)} from {self.source} to {self.target} memory: "
+            f"{self.path}"
+        )
+        if self.packed:
+            heading += ", with the host's array packed by NumPy"
+        rows = [f"{heading} ({self.profile})"]
+        width = max((len(cost.path) for cost in self.costs), default=0)
+        for cost in self.costs:
+            mark = "->" if cost.path == self.path else "  "
+            seconds = "-" if cost.seconds is None else f"{cost.seconds * 1e6:.2f} us"
+            rows.append(f"{mark} {cost.path:<{width}} {seconds:>14}  {cost.reason}".rstrip())
+        return "\n".join(rows)
+
+
+def plan_of(native: _native.CopyPlan, *, size_bytes: int, packed: bool) -> CopyPlan:
+    """Take what the native module says."""
+    return CopyPlan(
+        path=native.path,
+        source=native.source,
+        target=native.target,
+        device=native.device,
+        size_bytes=size_bytes,
+        packed=packed,
+        costs=tuple(
+            PathCost(
+                path=cost.path,
+                usable=cost.usable,
+                seconds=cost.seconds if cost.usable else None,
+                reason=cost.reason,
+            )
+            for cost in native.costs
+        ),
+        measured=native.measured,
+        profile=native.profile,
+    )

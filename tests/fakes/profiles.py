@@ -1,0 +1,119 @@
+"""Profiles and what they are measured on, made up."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+from isthmus.errors import Unavailable
+from isthmus.profile.model import Cost, Machine, Measured, NotMeasured, Path, Profile, Way
+
+MIB = 1 << 20
+MEASURED_AT = datetime(2026, 11, 20, 10, 11, 12, tzinfo=UTC)
+
+
+def machine(**changes: object) -> Machine:
+    facts: dict[str, object] = {
+        "emulated": False,
+        "gpu_uuid": "GPU-00112233-4455-6677-8899-aabbccddeeff",
+        "gpu_name": "NVIDIA H100",
+        "link": "PCIe Gen5 x16",
+        "cuda_version": 13000,
+        "driver_release": "580.159.04",
+        "cpu_model": "Some CPU",
+        "num_cores": 16.0,
+    }
+    return Machine.model_validate(facts | changes)
+
+
+def identity(file: str = "", **changes: object) -> SimpleNamespace:
+    """What the native module tells of that machine."""
+    return SimpleNamespace(**machine(**changes).model_dump(), file=file)
+
+
+def cost(path: Path, points: Mapping[int, float], direction: str = "h2d") -> Cost:
+    return Cost.model_validate(
+        {
+            "path": path,
+            "direction": direction,
+            "host_memory": "pageable",
+            "points": [{"bytes": size, "seconds": seconds} for size, seconds in points.items()],
+        }
+    )
+
+
+def profile(**changes: object) -> Profile:
+    """A window is best for small copies, staging for large ones."""
+    facts: dict[str, object] = {
+        "schema_version": 1,
+        "measurement": Measured(
+            finished_at=MEASURED_AT, seconds=8.25, quick=False, isthmus_version="0.1.0"
+        ),
+        "machine": machine(),
+        "window_opening_seconds": 4.5e-5,
+        "costs": [
+            cost(Path.DRIVER, {4: 6e-6, 64 * MIB: 8e-3}),
+            cost(Path.WINDOW, {4: 2e-7, 16 * MIB: 1.3e-3}),
+            cost(Path.STAGED, {65536: 6e-5, 64 * MIB: 1.4e-3}),
+        ],
+        "not_measured": [
+            NotMeasured(
+                path=Path.REGISTERED,
+                direction="h2d",
+                host_memory="pageable",
+                reason="RLIMIT_MEMLOCK is 64 KiB",
+            )
+        ],
+    }
+    return Profile.model_validate(facts | changes)
+
+
+class FakeCopies:
+    """
+    Copies on a machine that is a few straight lines, and a clock that they move.
+
+    Attributes:
+        asked: Every point that was measured: path, direction, host memory, size.
+        absent: Ways that can't here.
+    """
+
+    check_s_per_byte = 1e-10
+
+    def __init__(self, *, slower: float = 1.0, most_bytes: int = 256 * MIB) -> None:
+        self.most_bytes = most_bytes
+        self.asked: list[tuple[Way, int]] = []
+        self.absent: dict[Path, str] = {}
+        self.now = 100.0
+        self._slower = slower
+        self._lines = {
+            Path.DRIVER: (7e-6, 8e9),
+            Path.WINDOW: (2e-7, 1e9),
+            Path.WINDOW_THREADS: (1e-6, 5e9),
+            Path.STAGED: (6e-5, 45e9),
+            Path.REGISTERED: (1e-3, 12e9),
+        }
+
+    def clock(self) -> float:
+        return self.now
+
+    def open(self, most_bytes: int) -> "FakeCopies":
+        self.now += 0.2
+        self.most_bytes = min(self.most_bytes, most_bytes)
+        return self
+
+    def _seconds(self, way: Way, size_bytes: int) -> float:
+        fixed, rate = self._lines[way.path]
+        if way.path == Path.DRIVER and way.host_memory == "pinned":
+            rate = 55e9
+        return self._slower * (fixed + size_bytes / rate)
+
+    def seconds(self, way: Way, size_bytes: int, *, point_s: float) -> float:
+        assert size_bytes <= self.most_bytes
+        if way.path in self.absent:
+            raise Unavailable(capability="way", reason=self.absent[way.path], needs="luck")
+        self.asked.append((way, size_bytes))
+        one = self._seconds(way, size_bytes)
+        self.now += max(point_s, 5 * one) + size_bytes * self.check_s_per_byte
+        return one
+
+    def window_opening_seconds(self) -> float | None:
+        return None if Path.WINDOW in self.absent else 4.5e-5

@@ -1,0 +1,67 @@
+"""A profile of a real GPU: measured in its time, used, and true to the defaults' order."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from isthmus import _native
+from isthmus.profile.model import Profile
+from isthmus.profile.store import load_profile
+
+pytestmark = pytest.mark.gpu
+_MOST_SECONDS = {"--quick": 2.0, "": 10.0}
+_MIB = 1 << 20
+
+
+@pytest.fixture(scope="module", params=["--quick", ""])
+def profile(
+    driver: _native.Driver, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Profile:
+    assert not driver.emulated
+    path: Path = tmp_path_factory.mktemp("profile") / "profile.json"
+    options = [request.param] if request.param else []
+    done = subprocess.run(
+        [sys.executable, "-m", "isthmus", "profile", "--device", "0", "-o", str(path), *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    found = load_profile(path)
+    assert found.measurement.seconds < _MOST_SECONDS[request.param]
+    return found
+
+
+def test_it_is_of_this_gpu_and_may_be_used(driver: _native.Driver, profile: Profile) -> None:
+    identity = _native.profile_identity(driver, 0)
+    assert not profile.machine.emulated
+    assert profile.machine.gpu_uuid == identity.gpu_uuid
+    assert _native.parse_profile(profile.model_dump_json(), identity).measured
+
+
+def test_every_way_was_measured_or_says_why_not(profile: Profile) -> None:
+    told = {(c.path, c.direction, c.host_memory) for c in profile.costs}
+    told |= {(n.path, n.direction, n.host_memory) for n in profile.not_measured}
+    assert len(told) == 16
+
+
+def test_long_copies_are_measured_and_the_fastest_pageable_way_is_not_the_driver_s(
+    driver: _native.Driver, profile: Profile
+) -> None:
+    identity = _native.profile_identity(driver, 0)
+    costs = _native.parse_profile(profile.model_dump_json(), identity)
+
+    def seconds(path: str) -> float:
+        found = costs.seconds(
+            path=path, direction="h2d", host_memory="pageable", size_bytes=64 * _MIB
+        )
+        assert found is not None
+        return found
+
+    assert max(p.bytes for c in profile.costs for p in c.points) >= 64 * _MIB
+    # With fewer cores staging need not pay.
+    if identity.num_cores >= 8:
+        assert seconds("staged") < seconds("driver")

@@ -1,0 +1,127 @@
+"""The profile as the native core reads it: the same file, the same predictions."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fakes.profiles import identity, profile
+from isthmus import _native
+from isthmus.errors import UsageError
+from isthmus.profile.costs import seconds_at
+from isthmus.profile.measuring import machine_of, measure_profile
+from isthmus.profile.model import Profile
+from isthmus.profile.plan import Effort
+from isthmus.profile.session import Session
+from isthmus.profile.store import profile_text, save_profile, stored_profile
+
+pytestmark = pytest.mark.native
+EFFORT = Effort(sizes=(4, 4096, 65536, 262144), budget_s=5, point_s=0.0, rounds=1, quick=True)
+
+
+@pytest.fixture(scope="module")
+def driver() -> _native.Driver:
+    return _native.Driver.open("emulated")
+
+
+@pytest.fixture(scope="module")
+def measured(driver: _native.Driver) -> Profile:
+    """A profile of the emulated device, of few sizes."""
+    found = _native.profile_identity(driver, 0)
+    return measure_profile(found, lambda most: Session(driver, 0, most), EFFORT)
+
+
+def test_what_is_measured_here_is_used_here(driver: _native.Driver, measured: Profile) -> None:
+    found = _native.profile_identity(driver, 0)
+    assert not _native.profile_in_use(driver, 0).measured
+    save_profile(measured, Path(found.file))
+    in_use = _native.profile_in_use(driver, 0)
+    assert in_use.measured
+    assert in_use.source.startswith(f"profile of {measured.measurement.finished_at:%Y-%m-%d}")
+    assert stored_profile(found) == measured
+
+
+def test_both_languages_predict_the_same(driver: _native.Driver, measured: Profile) -> None:
+    found = _native.profile_identity(driver, 0)
+    native = _native.parse_profile(profile_text(measured), found)
+    assert len(measured.costs) >= 10
+    for cost in measured.costs:
+        for size in (1, 4, 5000, 65536, 262144, 1 << 30):
+            predicted = native.seconds(
+                path=cost.path,
+                direction=cost.direction,
+                host_memory=cost.host_memory,
+                size_bytes=size,
+            )
+            assert predicted == pytest.approx(seconds_at(cost.points, size), rel=1e-12)
+
+
+def test_every_way_of_the_emulated_device_is_measured_or_explained(measured: Profile) -> None:
+    told = {(one.path, one.direction, one.host_memory) for one in measured.costs} | {
+        (one.path, one.direction, one.host_memory) for one in measured.not_measured
+    }
+    assert len(told) == 16
+    assert {one.path for one in measured.costs} >= {"driver", "window"}
+    assert all(one.reason for one in measured.not_measured)
+    assert measured.machine.emulated
+
+
+def test_the_identity_is_the_machine_s(driver: _native.Driver) -> None:
+    found = _native.profile_identity(driver, 0)
+    facts = driver.device(0)
+    assert (found.gpu_uuid, found.gpu_name) == (facts.uuid, facts.name)
+    assert (found.emulated, found.link, found.cuda_version) == (True, "emulated link", 13000)
+    assert found.num_cores > 0
+    assert machine_of(found).driver_release is None
+
+
+def test_another_emulated_device_does_not_use_it(measured: Profile) -> None:
+    fast = _native.Driver.open("emulated:h100-pcie5")
+    found = _native.profile_identity(fast, 0)
+    if found.gpu_name == measured.machine.gpu_name:
+        pytest.skip("a process has one emulated machine, and it is the other one")
+    with pytest.raises(UsageError, match="it is of GPU"):
+        _native.parse_profile(profile_text(measured), found)
+
+
+def test_a_profile_of_a_real_device_is_not_taken_for_an_emulated_one(
+    driver: _native.Driver,
+) -> None:
+    found = _native.profile_identity(driver, 0)
+    with pytest.raises(UsageError, match="of a real device, this one is emulated"):
+        _native.parse_profile(profile_text(profile()), found)
+
+
+def test_a_broken_file_is_named_in_what_is_used_instead(driver: _native.Driver) -> None:
+    found = _native.profile_identity(driver, 0)
+    path = Path(found.file)
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+    in_use = _native.profile_in_use(driver, 0)
+    assert not in_use.measured
+    assert f"{path} is not used: not a profile" in in_use.source
+
+
+def test_profiles_can_be_off(driver: _native.Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ISTHMUS_PROFILE", "off")
+    assert _native.profile_identity(driver, 0).file == ""
+    assert "off, by ISTHMUS_PROFILE" in _native.profile_in_use(driver, 0).source
+
+
+def test_a_way_without_a_name_is_refused(driver: _native.Driver) -> None:
+    context = _native.Context(driver, 0)
+    bench = _native.PathBench(context)
+    buffers = _native.CopyBuffers(context, host_memory="pageable", size_bytes=4096)
+    with pytest.raises(UsageError, match="unknown way to copy 'teleport': use window"):
+        bench.measure(
+            buffers,
+            path="teleport",
+            direction="h2d",
+            size_bytes=4,
+            stopping=_native.Stopping(max_seconds=0),
+        )
+
+
+def test_the_fakes_file_is_read_as_it_is_meant() -> None:
+    document = json.loads(profile_text(profile()))
+    assert document["machine"]["link"] == identity().link

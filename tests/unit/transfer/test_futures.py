@@ -1,0 +1,357 @@
+"""Copies under way: waiting for them, dropping them, threads, signals, forks, and the end."""
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isthmus
+from fakes.blocked_stream import BlockedStream
+from fakes.cuda_calls import Cuda
+from fakes.device_arrays import CudaArray
+from isthmus import _native
+
+pytestmark = pytest.mark.native
+
+OUT_OF_RANGE = 719  # CUDA_ERROR_LAUNCH_FAILED
+
+
+class Kept:
+    """Device memory that can be told to be gone."""
+
+    def __init__(self, memory: _native.DeviceMemory, size: int) -> None:
+        self.__cuda_array_interface__ = {
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (memory.pointer, False),
+            "version": 3,
+        }
+
+
+@pytest.fixture
+def fail_call(driver: _native.Driver, cuda: Cuda) -> Iterator[object]:
+    del driver
+
+    def fail(symbol: str, nth: int = 1) -> None:
+        cuda.library.isthmus_emulator_fail_call(symbol.encode(), nth, OUT_OF_RANGE)
+
+    yield fail
+    cuda.library.isthmus_emulator_reset()
+
+
+def begin(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, stream: int
+) -> tuple["np.ndarray[tuple[int], np.dtype[np.uint8]]", isthmus.CopyFuture]:
+    """Begin a copy to the host that waits for a stream."""
+    target = np.zeros(1000, np.uint8)
+    return target, transfers.copy_async(target, Kept(memory, 1000), stream=stream)
+
+
+def test_a_future_tells_when_its_copy_is_complete(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    target, future = begin(transfers, memory, blocked.handle)
+    assert not future.done()
+    with pytest.raises(TimeoutError, match=r"not complete after 0\.01 s"):
+        future.result(0.01)
+    with pytest.raises(TimeoutError):
+        future.exception(timeout=0)
+    blocked.go_on()
+    future.result()
+    assert future.done()
+    assert future.exception() is None
+    assert target.tobytes() == b"\xee" * 1000
+
+
+def test_a_future_can_be_awaited_while_other_tasks_go_on(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    async def copy() -> bytes:
+        target, future = begin(transfers, memory, blocked.handle)
+        await future
+        await future
+        return target.tobytes()
+
+    async def both() -> bytes:
+        copying = asyncio.ensure_future(copy())
+        await asyncio.sleep(0)  # the copy begins, and waits
+        assert not copying.done()
+        blocked.go_on()
+        return await copying
+
+    assert asyncio.run(both()) == b"\xee" * 1000
+
+
+def test_a_future_keeps_its_arrays_until_the_copy_is_complete(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    source = Kept(memory, 1000)
+    gone = weakref.ref(source)
+    target = np.zeros(1000, np.uint8)
+    future = transfers.copy_async(target, source, stream=blocked.handle)
+    del source
+    gc.collect()
+    assert gone() is not None
+    blocked.go_on()
+    future.result()
+    assert gone() is None
+
+
+def test_a_dropped_future_keeps_its_arrays_too(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    source = Kept(memory, 1000)
+    let_go = threading.Event()
+    weakref.finalize(source, let_go.set)
+    target = np.zeros(1000, np.uint8)
+    transfers.copy_async(target, source, stream=blocked.handle)
+    del source
+    gc.collect()
+    assert not let_go.is_set()
+    blocked.go_on()
+    assert let_go.wait(60), "nobody waited for the dropped copy"
+    assert target.tobytes() == b"\xee" * 1000
+
+
+def test_the_source_may_change_after_the_call_unless_it_was_said_otherwise(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    source = np.arange(100_000, dtype=np.uint8)
+    expected = source.tobytes()
+    future = transfers.copy_async(
+        isthmus.DevicePointer(memory.pointer, 100_000), source, stream=blocked.handle
+    )
+    source.fill(0)
+    blocked.go_on()
+    future.result()
+    assert memory.read(100_000) == expected
+    with pytest.raises(isthmus.UsageError, match="source_order"):
+        transfers.copy_async(
+            bytearray(4),
+            isthmus.DevicePointer(memory.pointer, 4),
+            source_order="never",  # type: ignore[arg-type]
+        )
+
+
+def test_other_threads_go_on_while_a_copy_waits(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    target = bytearray(100)
+    begun = threading.Event()
+
+    def copy() -> None:
+        begun.set()
+        transfers.copy(target, isthmus.DevicePointer(memory.pointer, 100), stream=blocked.handle)
+
+    thread = threading.Thread(target=copy)
+    thread.start()
+    begun.wait()
+    blocked.go_on()  # would never come if the copy kept the interpreter
+    thread.join(60)
+    assert target == b"\xee" * 100
+
+
+def test_sixty_four_threads_copy_at_once(
+    transfers: isthmus.Transfers, driver: _native.Driver
+) -> None:
+    context = _native.Context(driver, 0)
+    memory = _native.DeviceMemory(context, 64 << 16)
+    failures: list[BaseException] = []
+
+    def run(number: int) -> None:
+        rng = np.random.default_rng(number)
+        try:
+            for size in rng.integers(1, 1 << 16, 12):
+                device = CudaArray(memory.pointer + (number << 16), (int(size),))
+                sent, back = rng.integers(0, 256, size, np.uint8), np.zeros(size, np.uint8)
+                transfers.copy(device, sent)
+                transfers.copy_async(back, device).result(120)
+                assert np.array_equal(sent, back)
+        except BaseException as failure:  # noqa: BLE001 - told by the main thread
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_ctrl_c_ends_the_waiting_but_not_the_copy(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    target, future = begin(transfers, memory, blocked.handle)
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            future.result(60)
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    assert not future.done()
+    blocked.go_on()
+    future.result()
+    assert target.tobytes() == b"\xee" * 1000
+
+
+def test_what_a_copy_fails_with_is_raised_where_it_is_asked_for(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, fail_call: object
+) -> None:
+    device = isthmus.DevicePointer(memory.pointer, 1 << 20)
+    host = isthmus.pinned.empty(1 << 20, np.uint8)
+    assert callable(fail_call)
+    for symbol in ("cuMemcpyHtoDAsync", "cuMemcpyHtoD", "cuMemcpyAsync"):
+        fail_call(symbol)
+    with pytest.raises(isthmus.DriverError) as failure:
+        transfers.copy_async(device, host).result(60)
+    assert failure.value.code == OUT_OF_RANGE
+    transfers.copy(device, host)
+
+
+# --- processes of their own -----------------------------------------------------------------------
+
+_PREPARED = """
+import os, sys, ctypes, warnings
+sys.path.insert(0, {tests!r})
+import numpy as np
+import isthmus
+from isthmus import _native
+from fakes.cuda_calls import Cuda
+from fakes.blocked_stream import BlockedStream
+warnings.simplefilter("ignore")
+driver = _native.Driver.open()
+cuda = Cuda(driver.path)
+memory = _native.DeviceMemory(_native.Context(driver, 0), 1 << 20)
+device = isthmus.DevicePointer(memory.pointer, 1 << 20)
+target = np.zeros(1 << 20, np.uint8)
+stream = BlockedStream(cuda)
+"""
+
+
+def run(code: str) -> "subprocess.CompletedProcess[str]":
+    tests = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, *inherited(), "-c", _PREPARED.format(tests=tests) + textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+        env=os.environ | {"ISTHMUS_DRIVER": "emulated"},
+    )
+    assert done.stderr == "", done.stderr
+    return done
+
+
+def inherited() -> list[str]:
+    return ["-S"] if sys.flags.no_site else []
+
+
+@pytest.mark.parametrize(
+    "kept", ["future = copy()", "copy()", "isthmus.kept = copy()", "sys.kept = [copy()]"]
+)
+def test_the_interpreter_ends_in_peace_with_a_copy_under_way(kept: str) -> None:
+    done = run(
+        f"""
+        def copy():
+            return isthmus.copy_async(target, device, stream=stream.handle)
+        {kept}
+        import threading
+        threading.Timer(0.2, stream.go_on).start()
+        print("end")
+        """
+    )
+    assert (done.returncode, done.stdout) == (0, "end\n")
+
+
+@pytest.mark.parametrize("target", ["target", "isthmus.pinned.empty(1 << 20, 'u1')"])
+def test_the_interpreter_ends_also_if_a_kept_copy_never_does(target: str) -> None:
+    done = run(
+        f"""
+        future = isthmus.copy_async({target}, device, stream=stream.handle)
+        assert not future.done()
+        _native.keep_forever(memory)  # freeing it would wait for the copy
+        print("end", flush=True)
+        """
+    )
+    assert (done.returncode, done.stdout) == (0, "end\n")
+
+
+def test_the_interpreter_ends_also_if_a_dropped_copy_never_does() -> None:
+    done = run(
+        """
+        import isthmus.transfer.keeper
+        isthmus.transfer.keeper._PATIENCE_SECONDS = 0.1
+        isthmus.copy_async(target, device, stream=stream.handle)
+        isthmus.copy_async(isthmus.pinned.empty(1 << 20, "u1"), device, stream=stream.handle)
+        _native.keep_forever(memory)  # freeing it would wait for the copy
+        del target
+        print("end", flush=True)
+        """
+    )
+    assert (done.returncode, done.stdout) == (0, "end\n")
+
+
+def test_a_strided_copy_under_way_is_completed_before_the_end() -> None:
+    done = run(
+        """
+        import atexit
+        whole = np.zeros((2, 1 << 20), np.uint8)
+        memory.write(np.full(1 << 20, 7, np.uint8))
+        strided = np.zeros((1 << 19, 4), np.uint8)[:, ::2]
+        shown = type("Shown", (), {"__cuda_array_interface__": {"shape": strided.shape,
+            "typestr": "|u1", "data": (memory.pointer, False), "version": 3}})()
+        future = isthmus.copy_async(strided, shown, stream=stream.handle)
+        import threading
+        threading.Timer(0.2, stream.go_on).start()
+        atexit.register(lambda: print(strided.sum()))
+        """
+    )
+    assert done.stdout == f"{7 << 20}\n"
+
+
+def test_a_forked_child_may_not_copy_and_leaves_the_parents_copies_alone() -> None:
+    done = run(
+        """
+        future = isthmus.copy_async(target, device, stream=stream.handle)
+        block = isthmus.pinned.zeros(100)
+        if os.fork() == 0:
+            refused = 0
+            for call in (lambda: isthmus.copy(target, device), future.result, future.done,
+                         lambda: isthmus.pinned.empty(10), isthmus.trim):
+                try:
+                    call()
+                except isthmus.UsageError:
+                    refused += 1
+            del future, block
+            os._exit(refused)
+        print(os.waitstatus_to_exitcode(os.wait()[1]))
+        stream.go_on()
+        future.result(60)
+        print(int(block.sum()), isthmus.pinned.stats().used_bytes > 0)
+        """
+    )
+    assert done.stdout == "5\n0 True\n"
+
+
+def test_waiting_takes_no_longer_than_the_copy_by_much(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    """A sleep that grows with the wait would be noticed as minutes, not as milliseconds."""
+    began = time.monotonic()
+    for _ in range(50):
+        transfers.copy_async(
+            np.zeros(1000, np.uint8), isthmus.DevicePointer(memory.pointer, 1000)
+        ).result(60)
+    assert time.monotonic() - began < 30
