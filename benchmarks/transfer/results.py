@@ -1,0 +1,56 @@
+"""Reads what `measure.sh` left in a folder."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+Rows = list[dict[str, Any]]
+
+
+class Results:
+    """The tables of one folder; what is missing or broken is empty."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read the files."""
+        self._details = _read(folder / "details.json")
+        self._grid = _read(folder / "grid.json")
+        self._side = _read(folder / "side_by_side.json")
+        self._loading = _read(folder / "loading.json")
+        self._cores = {count: _read(folder / f"cores_{count}.json") for count in (4, 1)}
+        self.soak: dict[str, Any] = _read(folder / "soak.json")
+
+    @property
+    def emulated(self) -> bool:
+        """True if any of it is modelled."""
+        records = (self._details, self._grid, self._side, self._loading, self.soak)
+        return any(record.get("machine", {}).get("emulated", False) for record in records)
+
+    def table(self, name: str, **wanted: object) -> Rows:
+        """List rows of transfer_details that fit."""
+        record = self._grid if name == "grid" else self._details
+        return chosen(record.get(name, []), wanted)
+
+    def cores(self, count: int, **wanted: object) -> Rows:
+        """List rows that were measured with so many cores."""
+        return chosen(self._cores[count].get("large", []), wanted)
+
+    def side(self, **wanted: object) -> Rows:
+        """List rows of side_by_side.py that fit."""
+        return chosen(self._side.get("results", []), wanted)
+
+    def loading(self, **wanted: object) -> Rows:
+        """List rows of loading.py that fit."""
+        return chosen(self._loading.get("results", []), wanted)
+
+
+def chosen(rows: Rows, wanted: dict[str, object]) -> Rows:
+    """List the rows that have these values."""
+    return [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        record: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return record

@@ -1,0 +1,320 @@
+// What the staging ring's constants rest on, as JSON: threads x chunk x slots x direction x size,
+// beside the driver's own copy from pageable and from pinned memory in the same rounds.
+//
+//   ring_details [OPTION=LIST]...     ring_details threads=8,10 chunk_kib=2048,4096 slots=2,3
+//
+// OPTION     default                  what it varies
+// threads    4,8,10,12                RingSettings::num_threads (never more than cores)
+// chunk_kib  2048,4096                chunk_bytes
+// slots      2,3                      slots_per_thread
+// streams    1                        num_streams
+// marks      flags                    flags, events: marks_by_events
+// first_kib  128                      first_chunk_bytes; left out where least_kib is less
+// least_kib  256                      least_chunk_bytes
+// streamed_kib 1024                   least_streamed_bytes; 1048576 never streams
+// cached_kib 256                      cached_copy_bytes; 1048576 leaves it to memcpy
+// huge_kib   16384                    least_huge_bytes
+// size_kib   1024,4096,16384,65536,1048576
+// rounds     7                        medians of so many
+// conditions warm,pause,fresh         warm: right after another copy of the ring; pause: 2 ms
+// later,
+//                                     when its threads sleep; fresh: into memory never touched
+//
+// Rings' rows say where the last round's time went, too, in seconds: from the call until the first
+// piece was enqueued, until the last was, and the time of all threads in enqueueing, for
+// num_pieces.
+//
+// The device is the first one of $ISTHMUS_DRIVER. Every ring's copies are verified first.
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "device/buffers.hpp"
+#include "host/clock.hpp"
+#include "host/pageable_buffer.hpp"
+#include "host/pattern.hpp"
+#include "rounds.hpp"
+#include "rows.hpp"
+#include "transfer/copy_moments.hpp"
+#include "transfer/staging_ring.hpp"
+
+namespace {
+
+using isthmus::transfer::CopyMoments;
+using isthmus::transfer::RingSettings;
+using isthmus::transfer::StagingRing;
+
+constexpr std::size_t kKiB = 1024;
+constexpr std::chrono::milliseconds kPause{2};
+constexpr std::size_t kMostPauseBytes = std::size_t{64} << 20U;  // a wake-up is lost in more
+
+double seconds_between(std::int64_t begun_ns, std::int64_t ended_ns) {
+  return static_cast<double>(ended_ns - begun_ns) * 1e-9;
+}
+
+using Options = std::map<std::string, std::vector<std::string>>;
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream rest(text);
+  for (std::string part; std::getline(rest, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+Options parsed(int argc, char** argv) {
+  Options options{{"threads", {"4", "8", "10", "12"}},
+                  {"chunk_kib", {"2048", "4096"}},
+                  {"slots", {"2", "3"}},
+                  {"streams", {"1"}},
+                  {"marks", {"flags"}},
+                  {"first_kib", {"128"}},
+                  {"least_kib", {"256"}},
+                  {"streamed_kib", {"1024"}},
+                  {"cached_kib", {"256"}},
+                  {"huge_kib", {"16384"}},
+                  {"size_kib", {"1024", "4096", "16384", "65536", "1048576"}},
+                  {"rounds", {"7"}},
+                  {"conditions", {"warm", "pause", "fresh"}}};
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const std::size_t equals = word.find('=');
+    const auto known = options.find(word.substr(0, equals));
+    if (equals == std::string::npos || known == options.end())
+      throw std::invalid_argument("unknown option " + word);
+    known->second = split(word.substr(equals + 1));
+  }
+  return options;
+}
+
+std::vector<std::size_t> numbers(const Options& options, const std::string& name) {
+  std::vector<std::size_t> found;
+  for (const std::string& text : options.at(name)) found.push_back(std::stoul(text));
+  return found;
+}
+
+void vary_marks(std::vector<RingSettings>& all, const std::vector<std::string>& marks) {
+  std::vector<RingSettings> varied;
+  for (const RingSettings& one : all) {
+    for (const std::string& mark : marks) {
+      if (mark != "flags" && mark != "events") throw std::invalid_argument("unknown marks " + mark);
+      varied.emplace_back(one).marks_by_events = mark == "events";
+    }
+  }
+  all = std::move(varied);
+}
+
+/// Every combination of the options' values that a ring can have.
+std::vector<RingSettings> settings_of(const Options& options) {
+  std::vector<RingSettings> all{RingSettings{}};
+  const auto vary = [&](const std::string& name, const auto& set) {
+    std::vector<RingSettings> varied;
+    for (const RingSettings& one : all) {
+      for (const std::size_t value : numbers(options, name)) set(varied.emplace_back(one), value);
+    }
+    all = std::move(varied);
+  };
+  vary("threads", [](auto& one, std::size_t n) { one.num_threads = static_cast<int>(n); });
+  vary("chunk_kib", [](auto& one, std::size_t n) { one.chunk_bytes = n * kKiB; });
+  vary("slots", [](auto& one, std::size_t n) { one.slots_per_thread = static_cast<int>(n); });
+  vary("streams", [](auto& one, std::size_t n) { one.num_streams = static_cast<int>(n); });
+  vary("first_kib", [](auto& one, std::size_t n) { one.first_chunk_bytes = n * kKiB; });
+  vary("least_kib", [](auto& one, std::size_t n) { one.least_chunk_bytes = n * kKiB; });
+  vary("streamed_kib", [](auto& one, std::size_t n) { one.least_streamed_bytes = n * kKiB; });
+  vary("cached_kib", [](auto& one, std::size_t n) { one.cached_copy_bytes = n * kKiB; });
+  vary("huge_kib", [](auto& one, std::size_t n) { one.least_huge_bytes = n * kKiB; });
+  vary_marks(all, options.at("marks"));
+  std::erase_if(all, [](const auto& one) { return one.first_chunk_bytes > one.least_chunk_bytes; });
+  return all;
+}
+
+/// A way to copy: a ring, or the driver.
+struct Subject {
+  Row about;
+  std::function<void(std::byte* host, std::size_t size_bytes)> upload;
+  std::function<void(std::byte* host, std::size_t size_bytes)> download;
+  std::byte* host;  ///< what it copies from and to; pageable memory may have to be fresh
+  CopyMoments* moments = nullptr;  ///< of a ring's last copy
+  std::int64_t begun_ns = 0;       ///< of the last copy
+};
+
+void add_split(Row& row, const Subject& subject) {
+  if (subject.moments == nullptr) return;
+  const CopyMoments& moments = *subject.moments;
+  row.add("until_first_seconds", seconds_between(subject.begun_ns, moments.first_enqueued_ns()))
+      .add("until_last_seconds", seconds_between(subject.begun_ns, moments.last_enqueued_ns()))
+      .add("enqueueing_seconds", seconds_between(0, moments.enqueueing_ns()))
+      .add("num_pieces", static_cast<std::size_t>(moments.num_pieces()));
+}
+
+class Bench {
+public:
+  explicit Bench(const Options& options)
+      : context_(isthmus::Context::retain(isthmus::Driver::open(), 0)),
+        current_(context_),
+        most_bytes_(std::ranges::max(numbers(options, "size_kib")) * kKiB),
+        device_(context_, most_bytes_),
+        pageable_(most_bytes_),
+        pinned_(context_, most_bytes_),
+        num_rounds_(numbers(options, "rounds").front()) {
+    isthmus::host::fill_pattern(pageable_.data(), most_bytes_, 1);
+    isthmus::host::fill_pattern(pinned_.data(), most_bytes_, 1);
+    add_driver("driver_pageable", pageable_.data());
+    add_driver("driver_pinned", pinned_.data());
+    for (const RingSettings& settings : settings_of(options)) add_ring(settings);
+  }
+
+  bool emulated() const { return context_.driver().emulated(); }
+  std::vector<Row> measure(const std::string& condition, bool up, std::size_t size_bytes);
+
+private:
+  void add_driver(const std::string& name, std::byte* host);
+  void add_ring(RingSettings settings);
+  void verify(StagingRing& ring);
+  double seconds_of_one(Subject& subject, const std::string& condition, bool up,
+                        std::size_t size_bytes);
+
+  isthmus::Context context_;
+  isthmus::CurrentContext current_;
+  std::size_t most_bytes_;
+  isthmus::DeviceBuffer device_;
+  isthmus::host::PageableBuffer pageable_;
+  isthmus::PinnedBuffer pinned_;
+  std::size_t num_rounds_;
+  std::vector<std::unique_ptr<CopyMoments>> moments_;
+  std::vector<std::unique_ptr<StagingRing>> rings_;
+  std::vector<Subject> subjects_;
+};
+
+void Bench::add_driver(const std::string& name, std::byte* host) {
+  const isthmus::Driver driver = context_.driver();
+  const CUdeviceptr device = device_.pointer();
+  subjects_.push_back({Row().add("way", name),
+                       [=](std::byte* from, std::size_t size_bytes) {
+                         driver.call(isthmus::symbol::memcpy_htod)(device, from, size_bytes);
+                       },
+                       [=](std::byte* to, std::size_t size_bytes) {
+                         driver.call(isthmus::symbol::memcpy_dtoh)(to, device, size_bytes);
+                       },
+                       host});
+}
+
+void Bench::add_ring(RingSettings settings) {
+  settings.moments = moments_.emplace_back(std::make_unique<CopyMoments>()).get();
+  StagingRing& ring = *rings_.emplace_back(std::make_unique<StagingRing>(context_, settings));
+  // Several rings of as many threads as there are cores would be the same one.
+  if (ring.num_threads() < settings.num_threads) {
+    rings_.pop_back();
+    return;
+  }
+  verify(ring);
+  const CUdeviceptr device = device_.pointer();
+  Row about;
+  about.add("way", "ring")
+      .add("threads", static_cast<std::size_t>(settings.num_threads))
+      .add("chunk_bytes", settings.chunk_bytes)
+      .add("slots", static_cast<std::size_t>(settings.slots_per_thread))
+      .add("streams", static_cast<std::size_t>(settings.num_streams))
+      .add("marks", settings.marks_by_events ? "events" : "flags")
+      .add("first_bytes", settings.first_chunk_bytes)
+      .add("least_bytes", settings.least_chunk_bytes)
+      .add("streamed_bytes", settings.least_streamed_bytes)
+      .add("cached_bytes", settings.cached_copy_bytes)
+      .add("huge_bytes", settings.least_huge_bytes);
+  subjects_.push_back({about,
+                       [&ring, device](std::byte* from, std::size_t size_bytes) {
+                         ring.upload(device, from, size_bytes, nullptr);
+                       },
+                       [&ring, device](std::byte* to, std::size_t size_bytes) {
+                         ring.download(to, device, size_bytes, nullptr);
+                       },
+                       pageable_.data(), settings.moments});
+}
+
+/// Sends a pattern of its own and fetches it into other memory.
+void Bench::verify(StagingRing& ring) {
+  const std::size_t size_bytes = std::min(most_bytes_, std::size_t{32} << 20U) - 1;
+  std::vector<std::byte> sent(size_bytes);
+  std::vector<std::byte> found(size_bytes);
+  isthmus::host::fill_pattern(sent.data(), size_bytes, 2 + rings_.size());
+  ring.upload(device_.pointer(), sent.data(), size_bytes, nullptr);
+  ring.download(found.data(), device_.pointer(), size_bytes, nullptr);
+  if (found != sent) throw std::runtime_error("a ring's copy isn't what was sent");
+}
+
+double Bench::seconds_of_one(Subject& subject, const std::string& condition, bool up,
+                             std::size_t size_bytes) {
+  const auto copy = [&](std::byte* host, std::size_t bytes) {
+    if (subject.moments != nullptr) subject.moments->clear();
+    subject.begun_ns = isthmus::host::steady_ns();
+    (up ? subject.upload : subject.download)(host, bytes);
+  };
+  if (condition == "fresh" && subject.host == pageable_.data()) {
+    const isthmus::host::PageableBuffer fresh(size_bytes);
+    return seconds_of([&] { copy(fresh.data(), size_bytes); }, 1);
+  }
+  copy(subject.host, size_bytes);
+  if (condition == "pause") std::this_thread::sleep_for(kPause);
+  return seconds_of([&] { copy(subject.host, size_bytes); }, 1);
+}
+
+std::vector<Row> Bench::measure(const std::string& condition, bool up, std::size_t size_bytes) {
+  std::vector<std::vector<double>> samples(subjects_.size());
+  for (std::size_t round = 0; round < num_rounds_; ++round) {
+    for (std::size_t turn = 0; turn < subjects_.size(); ++turn) {
+      const std::size_t i = (round + turn) % subjects_.size();
+      samples[i].push_back(seconds_of_one(subjects_[i], condition, up, size_bytes));
+    }
+  }
+  const double pinned_seconds = median(samples[1]);
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < subjects_.size(); ++i) {
+    const double seconds = median(samples[i]);
+    rows.push_back(subjects_[i].about);
+    rows.back()
+        .add("condition", condition)
+        .add("direction", up ? "h2d" : "d2h")
+        .add("bytes", size_bytes)
+        .add("seconds", seconds)
+        .add("bytes_per_s", static_cast<double>(size_bytes) / seconds)
+        .add("of_pinned", pinned_seconds / seconds);
+    add_split(rows.back(), subjects_[i]);
+  }
+  return rows;
+}
+
+void run(const Options& options) {
+  Bench bench(options);
+  std::vector<Row> rows;
+  for (const std::size_t size_kib : numbers(options, "size_kib")) {
+    for (const std::string& condition : options.at("conditions")) {
+      if (condition == "pause" && size_kib * kKiB > kMostPauseBytes) continue;
+      for (const bool up : {true, false}) {
+        if (up && condition == "fresh") continue;
+        const auto found = bench.measure(condition, up, size_kib * kKiB);
+        rows.insert(rows.end(), found.begin(), found.end());
+      }
+    }
+  }
+  std::cout << "{\n  \"emulated\": " << (bench.emulated() ? "true" : "false")
+            << ",\n  \"cores\": " << std::thread::hardware_concurrency()
+            << ",\n  \"rows\": " << list(rows) << "\n}\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  run(parsed(argc, argv));
+  return std::cout.flush() ? 0 : 1;
+} catch (const std::exception& error) {
+  std::cerr << "error: " << error.what() << '\n';
+  return 1;
+}

@@ -1,0 +1,59 @@
+"""Writes a safetensors file as a language model's would be, of a size that is asked for."""
+
+import json
+import os
+from pathlib import Path
+
+MIB = 1 << 20
+_TILE_BYTES = 64 * MIB
+# Of a layer of 4096 wide, as many published models have: shapes of BF16 matrices and norms.
+_LAYER = {
+    "input_layernorm": (4096,),
+    "self_attn.q_proj": (4096, 4096),
+    "self_attn.k_proj": (1024, 4096),
+    "self_attn.v_proj": (1024, 4096),
+    "self_attn.o_proj": (4096, 4096),
+    "post_attention_layernorm": (4096,),
+    "mlp.gate_proj": (14336, 4096),
+    "mlp.up_proj": (14336, 4096),
+    "mlp.down_proj": (4096, 14336),
+}
+_ITEM_BYTES = 2
+
+
+def write_model(path: Path, least_bytes: int) -> int:
+    """
+    Write whole layers of random bytes until there are enough.
+
+    Returns:
+        The file's size.
+    """
+    members: dict[str, object] = {}
+    end = 0
+    layer = 0
+    while end < least_bytes:
+        for name, shape in _LAYER.items():
+            first = end
+            size = _ITEM_BYTES
+            for length in shape:
+                size *= length
+            end += size
+            members[f"model.layers.{layer}.{name}.weight"] = {
+                "dtype": "BF16",
+                "shape": list(shape),
+                "data_offsets": [first, end],
+            }
+        layer += 1
+    header = json.dumps(members).encode()
+    header += b" " * (-len(header) % 8)
+    with path.open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        # Tiles of different bytes: two places in the file are never alike.
+        written = 0
+        while written < end:
+            tile = os.urandom(min(_TILE_BYTES, end - written))
+            file.write(tile)
+            written += len(tile)
+        file.flush()
+        os.fsync(file.fileno())
+    return path.stat().st_size

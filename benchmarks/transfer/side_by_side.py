@@ -1,0 +1,114 @@
+"""
+Copies of the same arrays by every library that is here, by turns, in one process.
+
+    python benchmarks/transfer/side_by_side.py OUT.json [MOST_BYTES]
+
+Each task is what a user writes, from Python: its overhead is in the numbers. Libraries that are not
+installed are left out, and named. Every copy of Isthmus's is verified.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from contestants import Contestants
+from machine import machine_facts
+from rounds import Task, by_turns, sample
+
+import isthmus
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+SIZES = [4, 64, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB]
+SIZES += [MIB, 4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB, GIB]
+LEAST_FRESH = 64 * KIB
+
+
+def random_bytes(size: int, seed: int) -> "np.ndarray[Any, Any]":
+    """Make an array of random bytes in ordinary memory."""
+    return np.random.default_rng(seed).integers(0, 256, size, dtype=np.uint8)
+
+
+def rows(tasks: dict[str, Task], **circumstances: object) -> list[dict[str, Any]]:
+    """Time tasks and describe what came out."""
+    return [
+        {**circumstances, "contestant": name, **times.row()}
+        for name, times in by_turns(working(tasks)).items()
+    ]
+
+
+def working(tasks: dict[str, Task]) -> dict[str, Task]:
+    """Leave out what of other libraries fails here, and say so."""
+    kept = {}
+    for name, task in tasks.items():
+        try:
+            sample(task, 1)
+        except Exception as error:
+            if name.startswith("isthmus"):
+                raise
+            print(f"without {name}: {type(error).__name__}: {error}")
+            continue
+        kept[name] = task
+    return kept
+
+
+def verify(contestants: Contestants, task: Task, data: "np.ndarray[Any, Any]") -> None:
+    """Make sure that a task brings these bytes to the device."""
+    contestants.device.memory.write(bytes(data.nbytes))
+    sample(task, 1)
+    if contestants.device.memory.read(data.nbytes) != data.tobytes():
+        raise SystemExit(f"a copy of {data.nbytes} bytes to the device is wrong")
+
+
+def verify_download(contestants: Contestants, target: "np.ndarray[Any, Any]", task: Task) -> None:
+    """Make sure that a task brings the device's bytes here."""
+    wanted = random_bytes(target.nbytes, 3)
+    contestants.device.memory.write(wanted)
+    target[:] = 0
+    sample(task, 1)
+    if not np.array_equal(target, wanted):
+        raise SystemExit(f"a copy of {target.nbytes} bytes to the host is wrong")
+
+
+def measure(contestants: Contestants, size: int) -> list[dict[str, Any]]:
+    """Measure one size in both directions, from and to both kinds of memory."""
+    found: list[dict[str, Any]] = []
+    pageable = random_bytes(size, 1)
+    pinned = isthmus.pinned.empty(size, np.uint8)
+    pinned[:] = pageable
+    for kind, array in (("pageable", pageable), ("pinned", pinned)):
+        upload = contestants.to_device(array, pinned=kind == "pinned")
+        verify(contestants, upload["isthmus"], array)
+        found += rows(upload, direction="h2d", kind=kind, bytes=size, target="warm")
+        download = contestants.to_host(array, pinned=kind == "pinned")
+        verify_download(contestants, array, download["isthmus"])
+        found += rows(download, direction="d2h", kind=kind, bytes=size, target="warm")
+    if size >= LEAST_FRESH:
+        fresh = contestants.to_fresh_host(size)
+        found += rows(fresh, direction="d2h", kind="pageable", bytes=size, target="fresh")
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, and write what was measured."""
+    out = Path(arguments[0])
+    most_bytes = int(arguments[1]) if len(arguments) > 1 else GIB
+    contestants = Contestants(most_bytes)
+    results: list[dict[str, Any]] = []
+    for size in SIZES:
+        if size <= most_bytes:
+            results += measure(contestants, size)
+            print(f"{size} bytes", file=sys.stderr)
+    record = {
+        "schema_version": 1,
+        "machine": machine_facts(),
+        "results": results,
+        "stats": str(isthmus.stats()),
+    }
+    out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
