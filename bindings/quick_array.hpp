@@ -33,6 +33,7 @@ public:
   const std::int64_t* shape = nullptr;
   bool read_only = false;
   bool on_device = false;
+  bool owned = false;  ///< the interpreter's own memory: nobody pins it, and it can be touched
   std::uintptr_t stream = 0;  ///< what its library launches in now, if it is on a device
   int device = -1;
 

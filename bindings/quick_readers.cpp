@@ -131,6 +131,7 @@ bool TypeReaders::read_buffer(nb::handle object, QuickArray& array) {
   array.data = buffer.buf;
   array.size_bytes = static_cast<std::size_t>(buffer.len);
   array.read_only = buffer.readonly != 0;
+  array.owned = PyByteArray_CheckExact(object.ptr());
   const char kind = kind_of_format(buffer.format);
   if (kind == 'u' && buffer.itemsize == 1 && buffer.ndim == 1) return true;  // plain bytes
   array.num_dimensions = buffer.ndim;

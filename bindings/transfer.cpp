@@ -93,11 +93,17 @@ void* address(std::uintptr_t pointer) { return reinterpret_cast<void*>(pointer);
 
 // --- copies of arrays ----------------------------------------------------------------------------
 
+/// Only what is certain: a NumPy array may view any of the host's memory.
+MemoryKind kind_of(const QuickArray& array) {
+  if (array.on_device) return MemoryKind::device;
+  return array.owned ? MemoryKind::pageable : MemoryKind::unknown;
+}
+
 CopyOptions options_of(const QuickPair& pair) {
   CopyOptions options;
   options.stream = pair.stream;
-  if (pair.target.on_device) options.target_kind = MemoryKind::device;
-  if (pair.source.on_device) options.source_kind = MemoryKind::device;
+  options.target_kind = kind_of(pair.target);
+  options.source_kind = kind_of(pair.source);
   return options;
 }
 

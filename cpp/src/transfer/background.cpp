@@ -20,12 +20,6 @@ constexpr std::chrono::microseconds kLongestPause{1000};
 
 }  // namespace
 
-PendingCopy::~PendingCopy() {
-  // CUDA doesn't survive fork(): a child lets the parent's event be.
-  if (event && process_ != window::process_generation())
-    static_cast<void>(new Event(std::move(*event)));
-}
-
 void PendingCopy::require_own_process() const {
   if (process_ == window::process_generation()) return;
   throw UsageError("this copy belongs to the process that this one was forked from");
@@ -40,14 +34,12 @@ void PendingCopy::finish(std::exception_ptr with) noexcept {
   changed.notify_all();
 }
 
-void PendingCopy::wait_for_event() {
-  const CurrentContext current(event->context());
-  event->synchronize();
-}
-
 void PendingCopy::wait() {
   require_own_process();
-  if (event) return wait_for_event();
+  if (event) {
+    const CurrentContext current(event->context());
+    return event->synchronize();
+  }
   std::unique_lock lock(mutex);
   changed.wait(lock, [this] { return done; });
   if (failure) std::rethrow_exception(failure);

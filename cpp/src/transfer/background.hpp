@@ -17,13 +17,8 @@
 namespace isthmus::transfer {
 
 /// What a CopyFuture waits for: an event of the driver's, or a copy of the background thread. In a
-/// forked child wait() and ready() throw UsageError, and the event is left to the parent.
+/// forked child wait() and ready() throw UsageError.
 struct PendingCopy {
-  PendingCopy() = default;
-  PendingCopy(const PendingCopy&) = delete;
-  PendingCopy& operator=(const PendingCopy&) = delete;
-  ~PendingCopy();
-
   std::optional<Event> event;  ///< if there is one, the copy is complete when it is
   std::mutex mutex;
   std::condition_variable changed;
@@ -37,7 +32,6 @@ struct PendingCopy {
 
 private:
   void require_own_process() const;
-  void wait_for_event();
   const std::uint64_t process_ = window::process_generation();
 };
 

@@ -65,7 +65,7 @@ TEST_P(CrossingQueueTest, TicketsMayWrapAround) {
   CrossingMark before = queue.make_mark();
   CrossingMark after = queue.make_mark();
   send(queue, 1, before);
-  for (int i = 0; i < 4; ++i) send(queue, 2, after);
+  for (int i = 0; i < 4; ++i) queue.send(device_, slot_, kBytes, after);
   EXPECT_LT(after.ticket, before.ticket);
   await(queue, after);
   EXPECT_TRUE(queue.crossed(before));
