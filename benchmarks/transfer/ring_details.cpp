@@ -12,7 +12,6 @@
 // first_kib  128                      first_chunk_bytes; left out where least_kib is less
 // least_kib  256                      least_chunk_bytes
 // streamed_kib 1024                   least_streamed_bytes; 1048576 never streams
-// cached_kib 256                      cached_copy_bytes; 1048576 leaves it to memcpy
 // huge_kib   16384                    least_huge_bytes
 // size_kib   1024,4096,16384,65536,1048576
 // rounds     7                        medians of so many
@@ -79,7 +78,6 @@ Options parsed(int argc, char** argv) {
                   {"first_kib", {"128"}},
                   {"least_kib", {"256"}},
                   {"streamed_kib", {"1024"}},
-                  {"cached_kib", {"256"}},
                   {"huge_kib", {"16384"}},
                   {"size_kib", {"1024", "4096", "16384", "65536", "1048576"}},
                   {"rounds", {"7"}},
@@ -129,7 +127,6 @@ std::vector<RingSettings> settings_of(const Options& options) {
   vary("first_kib", [](auto& one, std::size_t n) { one.first_chunk_bytes = n * kKiB; });
   vary("least_kib", [](auto& one, std::size_t n) { one.least_chunk_bytes = n * kKiB; });
   vary("streamed_kib", [](auto& one, std::size_t n) { one.least_streamed_bytes = n * kKiB; });
-  vary("cached_kib", [](auto& one, std::size_t n) { one.cached_copy_bytes = n * kKiB; });
   vary("huge_kib", [](auto& one, std::size_t n) { one.least_huge_bytes = n * kKiB; });
   vary_marks(all, options.at("marks"));
   std::erase_if(all, [](const auto& one) { return one.first_chunk_bytes > one.least_chunk_bytes; });
@@ -227,7 +224,6 @@ void Bench::add_ring(RingSettings settings) {
       .add("first_bytes", settings.first_chunk_bytes)
       .add("least_bytes", settings.least_chunk_bytes)
       .add("streamed_bytes", settings.least_streamed_bytes)
-      .add("cached_bytes", settings.cached_copy_bytes)
       .add("huge_bytes", settings.least_huge_bytes);
   subjects_.push_back({about,
                        [&ring, device](std::byte* from, std::size_t size_bytes) {

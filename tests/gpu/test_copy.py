@@ -119,9 +119,9 @@ def test_tensors_with_strides(torch: Any) -> None:
     isthmus.copy(device, np.arange(64 * 96, dtype=np.float32).reshape(64, 96)[:, ::2])
     assert device[1, 1].item() == 98
     with pytest.raises(isthmus.UsageError, match="has gaps"):
-        isthmus.copy(home, device[:, ::2])
+        isthmus.copy(np.empty((64, 24), np.float32), device[:, ::2])
     with pytest.raises(isthmus.UsageError, match="share memory"):
-        isthmus.copy(home, device[:1].expand(64, 48))
+        isthmus.copy(np.empty((64, 48), np.float32), device[:1].expand(64, 48))
 
 
 def test_tensors_that_are_not_what_their_memory_is(torch: Any) -> None:
@@ -358,12 +358,12 @@ def test_cupy_takes_its_pinned_memory_from_the_pool(cupy: Any) -> None:
         cupy.cuda.set_pinned_memory_allocator(cupy.get_default_pinned_memory_pool().malloc)
 
 
-def test_pinned_blocks_are_imported_by_pytorch(torch: Any) -> None:
+def test_pinned_arrays_are_known_as_pinned_by_pytorch(torch: Any) -> None:
     array = isthmus.pinned.zeros(1000, np.uint8)
-    assert torch.from_numpy(array).is_pinned()
-    imported = torch.from_dlpack(array.base)
+    tensor = torch.from_numpy(array)  # PyTorch 2.11 imports no pinned memory by DLPack
+    assert tensor.is_pinned()
     array += 5
-    assert int(imported.sum()) == 5000
+    assert int(tensor.sum()) == 5000
 
 
 _JAX = """

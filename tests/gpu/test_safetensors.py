@@ -159,8 +159,9 @@ def test_a_device_that_is_full_says_so_and_takes_nothing(
     model: Path,
 ) -> None:
     torch.cuda.empty_cache()
+    # What is kept free is less than the model: its larger half doesn't fit.
     free, _ = torch.cuda.mem_get_info()
-    ballast = torch.empty(free - 32 * MIB, dtype=torch.uint8, device="cuda")
+    ballast = torch.empty(free - 8 * MIB, dtype=torch.uint8, device="cuda")
     before = torch.cuda.memory_allocated()
     with pytest.raises(torch.OutOfMemoryError):
         isthmus.load_safetensors(model)

@@ -27,7 +27,9 @@ std::size_t MemorySource::fill(std::byte* slot, std::size_t offset_bytes,
   const std::size_t last = size_bytes - 1;
   if (backing_ == Backing::unknown && !readable(first + last)) throw_shorter(offset_bytes + last);
   const std::size_t lead = (target_address_ + offset_bytes) % kSlotAlignmentBytes;
-  copy_cached(slot + lead, first, size_bytes, block_bytes_);
+  // Not by plain stores: what lies changed in a core's cache, the device reads at 20 GB/s, not 50
+  // (benchmarks/transfer/README.md).
+  copy_streaming(slot + lead, first, size_bytes);
   return lead;
 }
 

@@ -14,13 +14,8 @@ inline constexpr std::size_t kSlotAlignmentBytes = 64;
 class MemorySource final : public SlotFiller {
 public:
   /// target_address  on the device: see kSlotAlignmentBytes
-  /// block_bytes     as of copy_cached()
-  MemorySource(const std::byte* memory, std::size_t target_address, std::size_t block_bytes,
-               Backing backing) noexcept
-      : memory_(memory),
-        target_address_(target_address),
-        block_bytes_(block_bytes),
-        backing_(backing) {}
+  MemorySource(const std::byte* memory, std::size_t target_address, Backing backing) noexcept
+      : memory_(memory), target_address_(target_address), backing_(backing) {}
 
   /// Throws      UsageError if the kernel tells in time that the last byte can't be read.
   std::size_t fill(std::byte* slot, std::size_t offset_bytes,
@@ -29,7 +24,6 @@ public:
 private:
   const std::byte* memory_;
   std::size_t target_address_;
-  std::size_t block_bytes_;
   Backing backing_;
 };
 

@@ -41,7 +41,7 @@ int threads_of(const RingSettings& settings, int num_helpers, int most_threads) 
 RingSettings checked(const RingSettings& settings) {
   const bool valid = settings.num_threads >= 0 && settings.slots_per_thread > 0 &&
                      settings.num_streams > 0 && settings.first_chunk_bytes > 0 &&
-                     settings.least_chunk_bytes > 0 && settings.cached_copy_bytes > 0 &&
+                     settings.least_chunk_bytes > 0 &&
                      settings.least_chunk_bytes <= settings.chunk_bytes;
   if (!valid) throw UsageError("a staging ring needs slots, streams, and chunks of a byte or more");
   return settings;

@@ -42,7 +42,7 @@ void StagingRing::upload(CUdeviceptr target, const std::byte* source, std::size_
   crew_->require_own_process();
   if (size_bytes == 0) return;
   const Backing backing = crew_->backing.of(source, size_bytes);
-  const MemorySource memory(source, target, crew_->settings.cached_copy_bytes, backing);
+  const MemorySource memory(source, target, backing);
   const MappedFileSource file(source, size_bytes, target);
   const int num_threads = crew_->threads_for(size_bytes);
   ChunkLimits limits = crew_->chunk_limits(kPageBytes);

@@ -23,8 +23,6 @@ struct RingSettings {
   std::size_t least_chunk_bytes = std::size_t{256} << 10U;
   /// Of a piece, from which a download stores past the caches.
   std::size_t least_streamed_bytes = std::size_t{1} << 20U;
-  /// An upload's piece is copied so much at a time: more, and memcpy stores past the caches.
-  std::size_t cached_copy_bytes = std::size_t{256} << 10U;
   /// Of a target without pages, from which it gets huge ones.
   std::size_t least_huge_bytes = std::size_t{16} << 20U;
   CopyMoments* moments = nullptr;  ///< outlives the ring, if there is one: for benchmarks

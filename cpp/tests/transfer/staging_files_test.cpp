@@ -89,7 +89,7 @@ TEST_F(StagingFilesTest, ATruncatedSourceIsAUsageErrorAndTheRingGoesOn) {
 TEST_F(StagingFilesTest, ATruncatedSourceOfUnknownKindIsNoticedToo) {
   const MappedFile file(pattern(kBytes, 1));
   file.truncate(kBytes / 2);
-  const MemorySource source(file.data(), device_, 4096, Backing::unknown);
+  const MemorySource source(file.data(), device_, Backing::unknown);
   StagingRing ring(retained(), small_settings(kNumThreads));
   const std::string message =
       message_of<UsageError>([&] { ring.upload(device_, source, kBytes, order_); });

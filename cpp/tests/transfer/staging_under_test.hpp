@@ -55,7 +55,6 @@ inline RingSettings small_settings(int num_threads) {
   settings.first_chunk_bytes = 4 * kKiB;
   settings.least_chunk_bytes = 4 * kKiB;
   settings.least_streamed_bytes = 16 * kKiB;
-  settings.cached_copy_bytes = 8 * kKiB;
   settings.beyond_cores = true;
   return settings;
 }
