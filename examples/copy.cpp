@@ -1,0 +1,60 @@
+// Copies to a GPU and back by whichever way is cheapest on this machine. Inside a CMake project
+// that adds Isthmus with add_subdirectory: target_link_libraries(program PRIVATE isthmus_core).
+#include <isthmus/errors.hpp>
+#include <isthmus/pinned.hpp>
+#include <isthmus/transfer.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "device/buffers.hpp"
+#include "driver/driver.hpp"
+
+namespace {
+
+void show(const isthmus::CopyPlan& plan) {
+  std::printf("%s to %s, by %s:\n", std::string(name_of(plan.source)).c_str(),
+              std::string(name_of(plan.target)).c_str(), std::string(name_of(plan.path)).c_str());
+  for (const isthmus::PathCost& cost : plan.costs) {
+    if (cost.usable) {
+      std::printf("  %s %.1f us\n", std::string(name_of(cost.path)).c_str(), cost.seconds * 1e6);
+    } else {
+      std::printf("  not %s: %s\n", std::string(name_of(cost.path)).c_str(), cost.reason.c_str());
+    }
+  }
+}
+
+void use(const isthmus::Driver& driver, void* device, std::size_t size_bytes) {
+  isthmus::Transfers transfers(driver);
+  std::vector<float> numbers(size_bytes / sizeof(float));
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  show(transfers.explain(device, numbers.data(), size_bytes));
+  transfers.copy(device, numbers.data(), size_bytes);
+
+  // Into pinned memory from a pool; the future says when it is there.
+  isthmus::PinnedPool pool(driver, 0);
+  void* const pinned = pool.allocate(size_bytes);
+  transfers.copy_async(pinned, device, size_bytes).wait();
+  std::printf("%s\n",
+              std::memcmp(pinned, numbers.data(), size_bytes) == 0 ? "the same" : "differs");
+  pool.free(pinned);
+}
+
+}  // namespace
+
+int main() {
+  try {
+    const isthmus::Driver driver = isthmus::Driver::open();
+    const isthmus::Context context = isthmus::Context::retain(driver, 0);
+    // Any memory will do: cudaMalloc's, a library's, a tensor's.
+    const isthmus::DeviceBuffer buffer(context, std::size_t{4} << 20U);
+    use(driver, reinterpret_cast<void*>(buffer.pointer()), buffer.size_bytes());
+  } catch (const std::exception& failure) {
+    std::printf("%s\n", failure.what());
+    return 1;
+  }
+}
