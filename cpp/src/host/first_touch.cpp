@@ -118,6 +118,7 @@ struct ParallelTouch::State {
   std::byte* memory = nullptr;
   std::size_t size_bytes = 0;
   std::atomic<std::size_t> next_offset{0};
+  std::atomic<bool> all_there{false};
   std::atomic<bool> stopped{false};
   std::atomic<bool> failed{false};
   std::atomic<std::size_t> num_faults{0};
@@ -126,6 +127,7 @@ struct ParallelTouch::State {
   std::vector<std::thread> threads;
 
   void start(const TouchOptions& options);
+  void begin() noexcept;
   void touch_all() noexcept;
   void join() noexcept;
 };
@@ -138,13 +140,23 @@ void ParallelTouch::State::start(const TouchOptions& options) {
       threads.emplace_back([this, cpus = options.cpus] {
         pthread_setname_np(pthread_self(), "isthmus-touch");
         if (!cpus.empty()) allow_cpus(cpus);
+        all_there.wait(false);
         touch_all();
       });
     } catch (const std::system_error&) {
       if (threads.empty()) throw;
-      return;  // those there are do all of it
+      break;  // those there are do all of it
     }
   }
+  begin();
+}
+
+/// Together: to make a thread changes the process's mappings, and waits until none of those that
+/// are there already is making pages. One after the other, 16 threads took 137 ms for a GiB where
+/// they take 20.
+void ParallelTouch::State::begin() noexcept {
+  all_there.store(true);
+  all_there.notify_all();
 }
 
 void ParallelTouch::State::touch_all() noexcept {
@@ -177,6 +189,7 @@ ParallelTouch::ParallelTouch(std::byte* memory, std::size_t size_bytes, const To
     state_->start(options);
   } catch (...) {
     stop();
+    state_->begin();
     state_->join();
     throw;
   }

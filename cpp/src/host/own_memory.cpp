@@ -33,7 +33,7 @@ std::uintptr_t heap_begin() noexcept {
 }
 
 const std::uintptr_t kHeapAtLoad = heap_begin();
-thread_local const Stack stack = own_stack();
+thread_local const Stack kStack = own_stack();
 
 }  // namespace
 
@@ -41,7 +41,7 @@ bool is_own_memory(const void* address) noexcept {
   const auto place = reinterpret_cast<std::uintptr_t>(address);
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   // Below `here` the stack isn't in use; and code that runs on a fiber's stack is not on this one.
-  if (here >= stack.begin && place >= here && place < stack.end) return true;
+  if (here >= kStack.begin && place >= here && place < kStack.end) return true;
   return place >= kHeapAtLoad && place < reinterpret_cast<std::uintptr_t>(sbrk(0));
 }
 

@@ -32,8 +32,9 @@ bool mapped_for(std::uintptr_t address, Access access) noexcept try {
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
-    const char* const last = line.data() + line.size();
-    const char* const dash = std::from_chars(line.data(), last, begin, 16).ptr;
+    const char* const first = line.begin();
+    const char* const last = line.end();
+    const char* const dash = std::from_chars(first, last, begin, 16).ptr;
     if (dash == last) continue;
     const char* const blank = std::from_chars(dash + 1, last, end, 16).ptr;
     if (address < begin || address >= end || last - blank < 3) continue;

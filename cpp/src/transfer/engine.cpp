@@ -52,9 +52,11 @@ Engine::~Engine() {
     return;
   }
   // A forked child: the threads aren't here, and the locks may be held for ever.
-  static_cast<void>(background_.release());
-  static_cast<void>(cache_.release());
-  for (auto& paths : owned_paths_) static_cast<void>(paths.release());
+  [[maybe_unused]] const Background* const background = background_.release();
+  [[maybe_unused]] const WindowCache* const cache = cache_.release();
+  for (auto& paths : owned_paths_) {
+    [[maybe_unused]] const DevicePaths* const forgotten = paths.release();
+  }
 }
 
 void Engine::require_own_process() const {

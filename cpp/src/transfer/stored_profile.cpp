@@ -48,7 +48,7 @@ Profile instead(const ProfileIdentity& identity, const std::string& why) {
 }  // namespace
 
 std::filesystem::path profile_path(const ProfileIdentity& identity) {
-  const std::string wish = environment("ISTHMUS_PROFILE");
+  std::string wish = environment("ISTHMUS_PROFILE");
   if (wish == kOff) return {};
   if (!wish.empty()) return wish;
   const auto folder = data_folder();

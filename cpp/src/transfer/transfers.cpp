@@ -77,7 +77,10 @@ CopyPlan Transfers::explain(const void* target, const void* source, std::size_t 
   return engine_->explain(target, source, size_bytes, options);
 }
 
-std::vector<PathUse> Transfers::stats() const { return engine_->statistics.uses(); }
+std::vector<PathUse> Transfers::stats() const {
+  engine_->require_own_process();
+  return engine_->statistics.uses();
+}
 
 void Transfers::trim() { engine_->trim(); }
 

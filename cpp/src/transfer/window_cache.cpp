@@ -70,7 +70,8 @@ Window& CachedWindow::window(bool threads) {
   if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
   if (!threads) return one_;
   std::call_once(several_once_, [this] {
-    several_.emplace(windows_.open(begin_, size_bytes_, options_with(kMostThreads)));
+    several_ =
+        std::make_unique<Window>(windows_.open(begin_, size_bytes_, options_with(kMostThreads)));
   });
   return *several_;
 }
@@ -183,8 +184,7 @@ void WindowCache::sweep_until_empty() {
     lock.unlock();
     try {
       close_some(++num_sweeps % kIdleSweeps == 0);
-    } catch (const std::exception&) {
-      // A lost context: what is open is closed with the cache.
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a lost context
     }
     lock.lock();
   }

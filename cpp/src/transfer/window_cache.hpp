@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -48,7 +47,7 @@ private:
   std::uintptr_t begin_;
   std::size_t size_bytes_;
   Window one_;
-  std::optional<Window> several_;
+  std::unique_ptr<Window> several_;
   std::once_flag several_once_;
   std::atomic<bool> used_{true};
 };
