@@ -30,15 +30,10 @@ DevicePaths::DevicePaths(const Driver& driver, int ordinal, const WindowCache& w
 void DevicePaths::use(std::shared_ptr<const Profile> profile) {
   {
     const std::lock_guard lock(mutex_);
-    profile_ = std::move(profile);
+    profile_.store(profiles_.emplace_back(std::move(profile)).get(), std::memory_order_release);
   }
   find_window_limits(Direction::host_to_device);
   find_window_limits(Direction::device_to_host);
-}
-
-std::shared_ptr<const Profile> DevicePaths::profile() const {
-  const std::lock_guard lock(mutex_);
-  return profile_;
 }
 
 CUstream DevicePaths::background_stream() {
@@ -59,7 +54,7 @@ DevicePaths::Fit DevicePaths::fit(CopyPath path, const Crossing& crossing,
     return Fit::given_up;
   if (is_window(path)) {
     if (crossing.size_bytes > kMostWindowBytes) return Fit::too_long;
-    if (!windows_.why_not(context_.device().ordinal).empty()) return Fit::no_window;
+    if (!windows_.may_open(context_.device().ordinal)) return Fit::no_window;
   }
   if (path == CopyPath::staged && ring_.num_threads() < 2) return Fit::one_thread;
   return Fit::yes;
@@ -88,13 +83,13 @@ std::string DevicePaths::text_of(Fit fit, CopyPath path) const {
 }
 
 double DevicePaths::seconds(CopyPath path, const Crossing& crossing) const {
-  const auto current = profile();
+  const Profile* const current = profile();
   const CostCurve* const curve = current->curve(path, crossing.direction, crossing.host_kind);
   return curve == nullptr ? 0 : curve->seconds(crossing.size_bytes);
 }
 
 Choice DevicePaths::best(const Crossing& crossing, bool without_windows) const {
-  const auto current = profile();
+  const Profile* const current = profile();
   Choice best{CopyPath::driver, std::numeric_limits<double>::infinity()};
   for (const CopyPath path : kAllPaths) {
     if (without_windows && is_window(path)) continue;
@@ -108,7 +103,7 @@ Choice DevicePaths::best(const Crossing& crossing, bool without_windows) const {
 }
 
 std::string DevicePaths::obstacle(CopyPath path, const Crossing& crossing) const {
-  const auto current = profile();
+  const Profile* const current = profile();
   const Fit found = fit(path, crossing, *current);
   // A path that somebody asks for by its name needs no prediction.
   if (found == Fit::not_measured) return {};
@@ -116,7 +111,7 @@ std::string DevicePaths::obstacle(CopyPath path, const Crossing& crossing) const
 }
 
 std::vector<PathCost> DevicePaths::costs(const Crossing& crossing) const {
-  const auto current = profile();
+  const Profile* const current = profile();
   std::vector<PathCost> costs;
   for (const CopyPath path : kAllPaths) {
     const Fit found = fit(path, crossing, *current);

@@ -42,7 +42,8 @@ public:
   CUstream background_stream();
   double window_opening_seconds() const { return profile()->window_opening_seconds(); }
   void use(std::shared_ptr<const Profile> profile);
-  std::shared_ptr<const Profile> profile() const;
+  /// Stays for the life of this object, though another may be used meanwhile.
+  const Profile* profile() const noexcept { return profile_.load(std::memory_order_acquire); }
 
   /// The cheapest way; with `open_window_only` windows don't count. Always one.
   Choice best(const Crossing& crossing, bool without_windows) const;
@@ -81,7 +82,8 @@ private:
   StagingRing ring_;
   std::optional<Stream> background_stream_;
   mutable std::mutex mutex_;
-  std::shared_ptr<const Profile> profile_;
+  std::vector<std::shared_ptr<const Profile>> profiles_;  ///< all that were used
+  std::atomic<const Profile*> profile_{nullptr};
   std::array<Until, 2> until_;
   std::array<std::atomic<bool>, kNumPaths> given_up_{};
   std::array<std::string, kNumPaths> why_given_up_;

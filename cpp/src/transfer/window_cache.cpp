@@ -166,6 +166,7 @@ void WindowCache::add(const std::shared_ptr<CachedWindow>& window) {
 void WindowCache::refuse(int device, const std::string& why) {
   const std::lock_guard lock(mutex_);
   refusals_.emplace(device, why);
+  refused_.fetch_or(std::uint64_t{1} << bit_of(device), std::memory_order_relaxed);
 }
 
 std::string WindowCache::why_not(int device) const {
@@ -214,6 +215,7 @@ void WindowCache::trim() {
   const std::lock_guard lock(mutex_);
   closing.swap(open_);
   refusals_.clear();
+  refused_.store(0, std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_release);
 }
 

@@ -84,6 +84,10 @@ public:
   std::shared_ptr<CachedWindow> open(const MemoryRange& buffer, std::uintptr_t address,
                                      std::size_t size_bytes);
 
+  /// False once a window on a device was refused for good; quick.
+  bool may_open(int device) const noexcept {
+    return (refused_.load(std::memory_order_relaxed) >> bit_of(device) & 1U) == 0;
+  }
   /// Why no window can be had on a device; empty if one can, as far as is known.
   std::string why_not(int device) const;
   void trim();
@@ -91,6 +95,10 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
+  // More devices than bits share the last.
+  static unsigned bit_of(int device) noexcept {
+    return static_cast<unsigned>(device < 63 ? device : 63);
+  }
   void add(const std::shared_ptr<CachedWindow>& window);
   void refuse(int device, const std::string& why);
   void sweep_until_empty();
@@ -104,6 +112,7 @@ private:
   std::vector<std::shared_ptr<CachedWindow>> open_;
   std::unordered_map<std::uint64_t, double> missed_seconds_;
   std::unordered_map<int, std::string> refusals_;
+  std::atomic<std::uint64_t> refused_{0};  ///< the devices of refusals_, a bit each
   std::thread sweeper_;
   bool sweeping_ = false;
   bool ending_ = false;
