@@ -53,7 +53,9 @@ enum class CopyPath {
   window_threads,  ///< the same by several threads
   driver,          ///< the driver's copy, from or to where the bytes are
   staged,          ///< through pinned buffers, filled or emptied by several threads
-  registered,      ///< pins the host's pages for the time of the copy
+  /// Pins the host's pages for the time of the copy. Taken only by its name: no other copy may use
+  /// the same pages meanwhile.
+  registered,
 };
 std::string_view name_of(CopyPath path) noexcept;
 

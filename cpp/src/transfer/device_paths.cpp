@@ -57,6 +57,7 @@ DevicePaths::Fit DevicePaths::fit(CopyPath path, const Crossing& crossing,
     if (!windows_.may_open(context_.device().ordinal)) return Fit::no_window;
   }
   if (path == CopyPath::staged && ring_.num_threads() < 2) return Fit::one_thread;
+  if (path == CopyPath::registered) return Fit::by_name_only;
   return Fit::yes;
 }
 
@@ -74,6 +75,8 @@ std::string DevicePaths::text_of(Fit fit, CopyPath path) const {
       return "there is only one core to copy with";
     case Fit::not_measured:
       return "not in the profile";
+    case Fit::by_name_only:
+      return "only by its name: no other copy may use the same pages meanwhile";
     case Fit::given_up: {
       const std::lock_guard lock(mutex_);
       return why_given_up_[static_cast<std::size_t>(path)];
@@ -106,7 +109,7 @@ std::string DevicePaths::obstacle(CopyPath path, const Crossing& crossing) const
   const Profile* const current = profile();
   const Fit found = fit(path, crossing, *current);
   // A path that somebody asks for by its name needs no prediction.
-  if (found == Fit::not_measured) return {};
+  if (found == Fit::not_measured || found == Fit::by_name_only) return {};
   return text_of(found, path);
 }
 

@@ -72,7 +72,16 @@ private:
     std::atomic<std::size_t> window_bytes{0};
     std::atomic<std::size_t> threads_bytes{0};
   };
-  enum class Fit { yes, no_window, too_long, pinned_already, one_thread, not_measured, given_up };
+  enum class Fit {
+    yes,
+    no_window,
+    too_long,
+    pinned_already,
+    one_thread,
+    not_measured,
+    given_up,
+    by_name_only
+  };
   Fit fit(CopyPath path, const Crossing& crossing, const Profile& profile) const;
   std::string text_of(Fit fit, CopyPath path) const;
   void find_window_limits(Direction direction);

@@ -22,23 +22,17 @@ CUdeviceptr device_address(const void* pointer) { return reinterpret_cast<CUdevi
 /// Whole host pages, registered while it lives.
 class ScopedRegistration {
 public:
-  ScopedRegistration(const Driver& driver, const void* begin, std::size_t size_bytes,
-                     bool read_only)
-      : driver_(driver) {
-    const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    const auto address = reinterpret_cast<std::uintptr_t>(begin);
-    const std::uintptr_t first = address - address % page_bytes;
-    const std::uintptr_t end = (address + size_bytes + page_bytes - 1) / page_bytes * page_bytes;
-    pages_ = reinterpret_cast<void*>(first);
+  ScopedRegistration(const Driver& driver, void* pages, std::size_t size_bytes, bool read_only)
+      : driver_(driver), pages_(pages) {
     const auto enroll = driver_.raw(symbol::mem_host_register);
     CUresult result = CUDA_ERROR_NOT_SUPPORTED;
-    if (enroll != nullptr) result = enroll(pages_, end - first, CU_MEMHOSTREGISTER_PORTABLE);
+    if (enroll != nullptr) result = enroll(pages_, size_bytes, CU_MEMHOSTREGISTER_PORTABLE);
     if (result == CUDA_SUCCESS) return;
-    throw Unavailable("pinning in place",
-                      "cuMemHostRegister of " + std::to_string(end - first) +
-                          " bytes: " + driver_.name_of(result),
-                      read_only ? "memory that is writable, and of which no page is pinned already"
-                                : "memory of which no page is pinned already");
+    throw Unavailable(
+        "pinning in place",
+        "cuMemHostRegister of " + std::to_string(size_bytes) + " bytes: " + driver_.name_of(result),
+        read_only ? "memory that is writable, and of which no page is pinned already"
+                  : "memory of which no page is pinned already");
   }
   ~ScopedRegistration() { driver_.raw(symbol::mem_host_unregister)(pages_); }
   ScopedRegistration(const ScopedRegistration&) = delete;
@@ -48,6 +42,15 @@ private:
   const Driver& driver_;
   void* pages_ = nullptr;
 };
+
+/// A part of a copy.
+CopyEnds part_of(const CopyEnds& ends, std::size_t offset_bytes, std::size_t size_bytes) {
+  CopyEnds part = ends;
+  part.target = static_cast<std::byte*>(ends.target) + offset_bytes;
+  part.source = static_cast<const std::byte*>(ends.source) + offset_bytes;
+  part.size_bytes = size_bytes;
+  return part;
+}
 
 void enqueue_whole(const Driver& driver, const CopyEnds& ends, CUstream stream) {
   const bool to_device = is_on_device(ends.target_kind);
@@ -102,9 +105,20 @@ void copy_on_host(const Driver& driver, const CopyEnds& ends, CUstream stream) {
 
 void copy_registered(const Driver& driver, const CopyEnds& ends, CUstream stream) {
   const bool uploads = is_on_device(ends.target_kind);
-  const ScopedRegistration registration(driver, uploads ? ends.source : ends.target,
-                                        ends.size_bytes, uploads);
-  copy_by_driver(driver, ends, stream);
+  const void* const host = uploads ? ends.source : ends.target;
+  const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(host);
+  const std::uintptr_t first = (begin + page_bytes - 1) / page_bytes * page_bytes;
+  const std::uintptr_t last = (begin + ends.size_bytes) / page_bytes * page_bytes;
+  // Pages that other memory shares would be pinned for it as well: those go by themselves.
+  if (first >= last) return copy_by_driver(driver, ends, stream);
+  const ScopedRegistration registration(driver, reinterpret_cast<void*>(first), last - first,
+                                        uploads);
+  if (first > begin) enqueue_whole(driver, part_of(ends, 0, first - begin), stream);
+  enqueue_whole(driver, part_of(ends, first - begin, last - first), stream);
+  const std::size_t tail_bytes = begin + ends.size_bytes - last;
+  if (tail_bytes > 0) enqueue_whole(driver, part_of(ends, last - begin, tail_bytes), stream);
+  driver.call(symbol::stream_synchronize)(stream);
 }
 
 }  // namespace isthmus::transfer

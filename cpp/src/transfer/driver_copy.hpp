@@ -35,8 +35,8 @@ void copy_by_driver(const Driver& driver, const CopyEnds& ends, CUstream stream)
 /// The same between host and host, by the CPU.
 void copy_on_host(const Driver& driver, const CopyEnds& ends, CUstream stream);
 
-/// Pins the pageable end for the time of one copy. Pages at its ends that other memory shares are
-/// pinned with it.
+/// Pins the whole pages of the pageable end for the time of one copy. No other copy may use those
+/// pages meanwhile: it could find them pinned, and lose them under way.
 ///
 /// Throws      Unavailable if the driver can't register the pages (registered already, read-only,
 ///             limits), with its answer; DriverError. Nothing stays pinned.

@@ -152,14 +152,13 @@ std::shared_ptr<CachedWindow> Engine::window_for(const Task& task) {
 
 void Engine::carry_or_fall_back(const Task& task, CopyPath path, CachedWindow* window,
                                 const CopyOptions& options) {
-  const bool may_fall_back =
-      options.path.empty() && (path == CopyPath::staged || path == CopyPath::registered);
+  const bool may_fall_back = options.path.empty() && path == CopyPath::staged;
   if (!may_fall_back) return carry(task, path, window, options);
   try {
     carry(task, path, window, options);
   } catch (const Unavailable& absent) {
-    // No memory to pin, as a rule. The driver needs none; and pages in place may fit next time.
-    if (path == CopyPath::staged) paths(task.device).give_up(path, absent.what());
+    // No memory to pin. The driver needs none.
+    paths(task.device).give_up(path, absent.what());
     copy_by_driver(driver, task.ends, stream_of(options));
   }
 }

@@ -57,6 +57,16 @@ void require_touchable(const Task& task, const CopyOptions& options) {
 
 bool is_host(MemoryKind kind) { return kind == MemoryKind::pageable || kind == MemoryKind::pinned; }
 
+/// True if an end of a copy is pinned at its beginning, and reaches past what is pinned there. Its
+/// kind is that of its last byte then.
+bool leaves_registration(const Driver& driver, MemoryRange& range, const void* begin,
+                         std::size_t size_bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  if (range.kind != MemoryKind::pinned || !reaches_past(range, address, size_bytes)) return false;
+  range.kind = range_at(driver, address + size_bytes - 1).kind;
+  return true;
+}
+
 void find_direction(Task& task) {
   const bool to_host = is_host(task.target.kind);
   const bool from_host = is_host(task.source.kind);
@@ -85,11 +95,9 @@ Task Engine::examine(void* target, const void* source, std::size_t size_bytes,
                  "target");
   require_inside(driver, task.source, reinterpret_cast<std::uintptr_t>(source), size_bytes,
                  "source");
-  const bool spans =
-      (task.target.kind == MemoryKind::pinned &&
-       reaches_past(task.target, reinterpret_cast<std::uintptr_t>(target), size_bytes)) ||
-      (task.source.kind == MemoryKind::pinned &&
-       reaches_past(task.source, reinterpret_cast<std::uintptr_t>(source), size_bytes));
+  const bool target_spans = leaves_registration(driver, task.target, target, size_bytes);
+  const bool source_spans = leaves_registration(driver, task.source, source, size_bytes);
+  const bool spans = target_spans || source_spans;
   task.ends = {target, source, size_bytes, task.target.kind, task.source.kind, spans};
   require_touchable(task, options);
   find_direction(task);

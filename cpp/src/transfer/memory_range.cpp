@@ -83,16 +83,16 @@ bool reaches_past(const MemoryRange& range, std::uintptr_t address, std::size_t 
 
 void require_inside(const Driver& driver, const MemoryRange& range, std::uintptr_t address,
                     std::size_t size_bytes, const char* role) {
-  if (!reaches_past(range, address, size_bytes)) return;
-  // What follows may be the next mapping of the same array, or the next registration.
+  // What follows a registration is the host's memory as well.
+  if (range.kind == MemoryKind::pinned || !reaches_past(range, address, size_bytes)) return;
+  // What follows a mapping may be the next one of the same array.
   const std::uintptr_t end = range.base + range.size_bytes;
   const MemoryRange next = range_at(driver, end);
   const MemoryRange last = range_at(driver, address + size_bytes - 1);
   const bool goes_on = next.kind == range.kind && next.device == range.device &&
                        last.kind == range.kind && last.device == range.device;
-  const bool joined = range.kind == MemoryKind::pinned ||
-                      (range.kind == MemoryKind::device && window::is_mapping(driver, address) &&
-                       window::is_mapping(driver, end));
+  const bool joined = range.kind == MemoryKind::device && window::is_mapping(driver, address) &&
+                      window::is_mapping(driver, end);
   if (goes_on && joined) return;
   throw UsageError("the " + std::string(role) + " of the copy has " +
                    std::to_string(end - address) + " bytes from its address on; " +

@@ -40,7 +40,9 @@ bool reaches_past(const MemoryRange& range, std::uintptr_t address, std::size_t 
 /// Checks that [address, address + size_bytes) doesn't leave the memory around it.
 ///
 /// role        "source" or "target", for the message
-/// Throws      UsageError. Adjacent mappings of cuMemMap, and adjacent registrations, may be one.
+/// Throws      UsageError. Adjacent mappings of cuMemMap are one range; of the host's memory
+/// nothing is
+///             known, whatever part of it is pinned.
 void require_inside(const Driver& driver, const MemoryRange& range, std::uintptr_t address,
                     std::size_t size_bytes, const char* role);
 

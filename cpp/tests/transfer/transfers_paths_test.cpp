@@ -94,6 +94,25 @@ TEST_F(Chosen, CarriesPinnedMemoryToo) {
   EXPECT_EQ(std::memcmp(pinned, bytes.data(), kMiB), 0);
 }
 
+TEST_F(Chosen, CarriesMemoryOfWhichOnlyTheFirstPartIsPinned) {
+  const CUdeviceptr device = device_memory(8 * kMiB);
+  Bytes bytes = random_bytes(8 * kMiB, 10);
+  std::uint8_t* const page =
+      bytes.data() + (4096 - reinterpret_cast<std::uintptr_t>(bytes.data()) % 4096);
+  const std::size_t size_bytes = 6 * kMiB;
+  driver().call(symbol::mem_host_register)(page, kMiB, 0u);
+  for (const char* const path : {"", "driver"}) {
+    fill(device, size_bytes, 0);
+    transfers().copy(to_pointer(device), page, size_bytes, by(path));
+    const Bytes arrived = on_device(device, size_bytes);
+    EXPECT_EQ(std::memcmp(arrived.data(), page, size_bytes), 0) << path;
+    std::memset(page, 0, size_bytes);
+    transfers().copy(page, to_pointer(device), size_bytes, by(path));
+    EXPECT_EQ(std::memcmp(arrived.data(), page, size_bytes), 0) << path;
+  }
+  driver().call(symbol::mem_host_unregister)(page);
+}
+
 TEST_F(Chosen, CopiesFromOneBufferOfADeviceToAnother) {
   const CUdeviceptr first = device_memory(kMiB);
   const CUdeviceptr second = device_memory(kMiB);
