@@ -19,12 +19,13 @@ namespace {
 constexpr int kMostThreads = 10;
 // Zeroing new pages takes more: 34 GB/s rather than 26. Source: as above.
 constexpr int kMostFreshThreads = 12;
-// What a thread copies at least, in parts: less doesn't pay for waking it.
-constexpr std::size_t kLeastShares = 2;
-// Of the largest pieces of an upload, what the last ones have.
-constexpr std::size_t kLastOfMost = 4;
-// Of the last pieces of a download, what the first has.
-constexpr std::size_t kFirstOfDownload = 4;
+// The least parts that a thread is woken for: it copies fewer in less time than it takes to wake.
+constexpr std::size_t kLeastParts = 2;
+// An upload's last pieces are no shorter than this share of the longest. They are copied while
+// others cross, unless memory is slower than the link: then the link runs dry for the last only.
+constexpr std::size_t kMostOverLast = 4;
+// A download's first piece is so much longer than its last: the link doesn't wait for the first.
+constexpr std::size_t kFirstOverLast = 4;
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kPageBytes = 4096;
 // A system call each, which together would delay the caller's first piece by more than it takes.
@@ -83,7 +84,7 @@ void StagingRing::Crew::require_own_process() const {
 }
 
 int StagingRing::Crew::threads_for(std::size_t size_bytes, bool fresh) const noexcept {
-  const std::size_t num_shares = size_bytes / (kLeastShares * settings.least_part_bytes);
+  const std::size_t num_shares = size_bytes / (kLeastParts * settings.least_part_bytes);
   const auto most = static_cast<std::size_t>(fresh ? most_fresh_threads : most_threads);
   return static_cast<int>(std::clamp<std::size_t>(num_shares, 1, most));
 }
@@ -91,9 +92,8 @@ int StagingRing::Crew::threads_for(std::size_t size_bytes, bool fresh) const noe
 PlanLimits StagingRing::Crew::upload_limits() const noexcept {
   const std::size_t most = settings.slot_bytes;
   const std::size_t line = std::min(kLineBytes, settings.first_bytes);
-  // Only what is copied after the link has run dry matters at an upload's end.
   return {settings.first_bytes,
-          std::max(settings.first_bytes, most / kLastOfMost),
+          std::max(settings.first_bytes, most / kMostOverLast),
           most,
           settings.least_part_bytes,
           settings.most_part_bytes,
@@ -104,8 +104,7 @@ PlanLimits StagingRing::Crew::download_limits(std::size_t grain_bytes) const noe
   const std::size_t most = settings.slot_bytes;
   const std::size_t grain = grain_bytes <= most ? grain_bytes : 1;
   const std::size_t last = std::max(settings.first_bytes, grain);
-  // The link doesn't wait for the first.
-  const std::size_t first = std::clamp(kFirstOfDownload * settings.first_bytes, last, most);
+  const std::size_t first = std::clamp(kFirstOverLast * settings.first_bytes, last, most);
   return {first, last, most, settings.least_part_bytes, settings.most_part_bytes, grain};
 }
 
@@ -200,8 +199,10 @@ void StagingRing::Crew::post(StagingJob& job, std::size_t num_helpers) noexcept 
 
 void StagingRing::Crew::work_together(StagingJob& job, std::size_t num_threads) noexcept {
   const std::size_t num_helpers = num_threads - 1;
-  slots_->prefetch(job);
+  // The others wake while the first piece crosses.
+  slots_->fetch_first(job);
   post(job, num_helpers);
+  slots_->fetch_more(job);
   slots_->work(job);
   for (std::size_t i = num_helpers; i-- > 0;) {
     if (!workers_[i]->take_back()) workers_[i]->wait();

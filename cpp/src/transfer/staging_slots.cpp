@@ -97,11 +97,16 @@ void StagingSlots::begin(std::size_t piece_bytes, const Event* event) {
   queue_.begin(event);
 }
 
-void StagingSlots::prefetch(StagingJob& job) noexcept {
+void StagingSlots::fetch_first(StagingJob& job) noexcept { fetch_all(job, 0, 1); }
+
+void StagingSlots::fetch_more(StagingJob& job) noexcept {
+  fetch_all(job, 1, std::min(job.num_pieces(), slots_.size()));
+}
+
+void StagingSlots::fetch_all(StagingJob& job, std::size_t begin, std::size_t end) noexcept {
   if (job.target == nullptr) return;
   try {
-    const std::size_t num_first = std::min(job.num_pieces(), slots_.size());
-    for (std::size_t piece = 0; piece < num_first; ++piece) fetch(job, piece);
+    for (std::size_t piece = begin; piece < end && !job.failed(); ++piece) fetch(job, piece);
   } catch (...) {
     job.fail();
   }
@@ -163,7 +168,7 @@ void StagingSlots::fetch(StagingJob& job, std::size_t piece) {
 }
 
 /// Returns false if the job fails before.
-bool StagingSlots::await_free_slot(const StagingJob& job, std::size_t piece) const {
+bool StagingSlots::await_free_slot(const StagingJob& job, std::size_t piece) {
   // The first pieces' slots may still be under way for the job before.
   if (piece < slots_.size()) return await_crossed(job, slot_of(piece));
   return await_enqueued(job, piece - slots_.size()) && await_crossed(job, slot_of(piece));

@@ -33,8 +33,10 @@ public:
   /// event       outlives the job; null: at once
   /// Throws      DriverError: nothing of the job is under way then.
   void begin(std::size_t piece_bytes, const Event* event);
-  /// Fetches the first pieces of a download; of an upload nothing. One thread, before others work.
-  void prefetch(StagingJob& job) noexcept;
+  /// Fetches the first piece of a download; of an upload nothing. One thread, before others work.
+  void fetch_first(StagingJob& job) noexcept;
+  /// Fetches as many more as there are slots for. The same thread; others may work.
+  void fetch_more(StagingJob& job) noexcept;
   /// Copies parts until there are none left. From several threads. What fails is in the job then.
   void work(StagingJob& job) noexcept;
   /// When all threads have worked: waits for what the job has to wait for.
@@ -55,15 +57,11 @@ private:
   void arrange(std::size_t piece_bytes);
   void upload(StagingJob& job);
   void download(StagingJob& job);
-  void fill(const StagingJob& job, const StagingJob::Part& part);
-  void store(const StagingJob& job, const StagingJob::Part& part) const;
   void send(StagingJob& job, std::size_t piece, std::size_t lead);
   void fetch(StagingJob& job, std::size_t piece);
+  void fetch_all(StagingJob& job, std::size_t begin, std::size_t end) noexcept;
   Slot& slot_of(std::size_t piece) noexcept { return slots_[(first_ + piece) % slots_.size()]; }
-  const Slot& slot_of(std::size_t piece) const noexcept {
-    return slots_[(first_ + piece) % slots_.size()];
-  }
-  bool await_free_slot(const StagingJob& job, std::size_t piece) const;
+  bool await_free_slot(const StagingJob& job, std::size_t piece);
   bool await_enqueued(const StagingJob& job, std::size_t piece) const;
   bool await_crossed(const StagingJob& job, const Slot& slot) const;
   void await_all();
