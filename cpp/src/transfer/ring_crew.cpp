@@ -110,7 +110,7 @@ PlanLimits StagingRing::Crew::download_limits(std::size_t grain_bytes) const noe
 
 /// So much that each thread has a slot to fill while half as many cross.
 std::size_t StagingRing::Crew::filler_bytes() const noexcept {
-  const auto num_wanted = static_cast<std::size_t>(most_threads + (most_threads + 1) / 2);
+  const std::size_t num_wanted = (3 * static_cast<std::size_t>(most_threads) + 1) / 2;
   const std::size_t slot_bytes =
       StagingSlots::memory_bytes(settings.num_slots, settings.slot_bytes) / num_wanted;
   const std::size_t whole_pages = slot_bytes / kPageBytes * kPageBytes;

@@ -205,7 +205,8 @@ void StagingSlots::finish(StagingJob& job) noexcept {
     job.fail();
   }
   if (job.failed()) settle(job);
-  first_ = (first_ + job.num_pieces()) % slots_.size();
+  // Free slots are used again at once: caches may still know them.
+  first_ = job.completes ? 0 : (first_ + job.num_pieces()) % slots_.size();
 }
 
 void StagingSlots::leave_under_way(StagingJob& job, CUstream stream) noexcept {
