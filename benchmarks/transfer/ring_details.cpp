@@ -1,16 +1,17 @@
-// What the staging ring's constants rest on, as JSON: threads x chunk x slots x direction x size,
+// What the staging ring's constants rest on, as JSON: threads x slots x parts x direction x size,
 // beside the driver's own copy from pageable and from pinned memory in the same rounds.
 //
-//   ring_details [OPTION=LIST]...     ring_details threads=8,10 chunk_kib=2048,4096 slots=2,3
+//   ring_details [OPTION=LIST]...     ring_details threads=8,10 slot_mib=4,8,16 slots=3,4
 //
 // OPTION     default                  what it varies
 // threads    4,8,10,12                RingSettings::num_threads (never more than cores)
-// chunk_kib  2048,4096                chunk_bytes
-// slots      2,3                      slots_per_thread
-// streams    1                        num_streams
+// slot_mib   4,8                      slot_bytes
+// slots      4                        num_slots
+// part_kib   256                      most_part_bytes
+// least_part_kib 64                   least_part_bytes; never more than part_kib
+// filler_kib 2048                     filler_bytes
 // marks      flags                    flags, events: marks_by_events
-// first_kib  128                      first_chunk_bytes; left out where least_kib is less
-// least_kib  256                      least_chunk_bytes
+// first_kib  256                      first_bytes
 // streamed_kib 1024                   least_streamed_bytes; 1048576 never streams
 // huge_kib   16384                    least_huge_bytes
 // size_kib   1024,4096,16384,65536,1048576
@@ -24,6 +25,7 @@
 // num_pieces.
 //
 // The device is the first one of $ISTHMUS_DRIVER. Every ring's copies are verified first.
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -71,12 +73,13 @@ std::vector<std::string> split(const std::string& text) {
 
 Options parsed(int argc, char** argv) {
   Options options{{"threads", {"4", "8", "10", "12"}},
-                  {"chunk_kib", {"2048", "4096"}},
-                  {"slots", {"2", "3"}},
-                  {"streams", {"1"}},
+                  {"slot_mib", {"4", "8"}},
+                  {"slots", {"4"}},
+                  {"part_kib", {"256"}},
+                  {"least_part_kib", {"64"}},
+                  {"filler_kib", {"2048"}},
                   {"marks", {"flags"}},
-                  {"first_kib", {"128"}},
-                  {"least_kib", {"256"}},
+                  {"first_kib", {"256"}},
                   {"streamed_kib", {"1024"}},
                   {"huge_kib", {"16384"}},
                   {"size_kib", {"1024", "4096", "16384", "65536", "1048576"}},
@@ -121,15 +124,18 @@ std::vector<RingSettings> settings_of(const Options& options) {
     all = std::move(varied);
   };
   vary("threads", [](auto& one, std::size_t n) { one.num_threads = static_cast<int>(n); });
-  vary("chunk_kib", [](auto& one, std::size_t n) { one.chunk_bytes = n * kKiB; });
-  vary("slots", [](auto& one, std::size_t n) { one.slots_per_thread = static_cast<int>(n); });
-  vary("streams", [](auto& one, std::size_t n) { one.num_streams = static_cast<int>(n); });
-  vary("first_kib", [](auto& one, std::size_t n) { one.first_chunk_bytes = n * kKiB; });
-  vary("least_kib", [](auto& one, std::size_t n) { one.least_chunk_bytes = n * kKiB; });
+  vary("slot_mib", [](auto& one, std::size_t n) { one.slot_bytes = n * kKiB * kKiB; });
+  vary("slots", [](auto& one, std::size_t n) { one.num_slots = static_cast<int>(n); });
+  vary("part_kib", [](auto& one, std::size_t n) { one.most_part_bytes = n * kKiB; });
+  vary("least_part_kib", [](auto& one, std::size_t n) {
+    one.least_part_bytes = std::min(n * kKiB, one.most_part_bytes);
+  });
+  vary("filler_kib", [](auto& one, std::size_t n) { one.filler_bytes = n * kKiB; });
+  vary("first_kib", [](auto& one, std::size_t n) { one.first_bytes = n * kKiB; });
   vary("streamed_kib", [](auto& one, std::size_t n) { one.least_streamed_bytes = n * kKiB; });
   vary("huge_kib", [](auto& one, std::size_t n) { one.least_huge_bytes = n * kKiB; });
   vary_marks(all, options.at("marks"));
-  std::erase_if(all, [](const auto& one) { return one.first_chunk_bytes > one.least_chunk_bytes; });
+  std::erase_if(all, [](const auto& one) { return one.first_bytes > one.slot_bytes; });
   return all;
 }
 
@@ -217,12 +223,12 @@ void Bench::add_ring(RingSettings settings) {
   Row about;
   about.add("way", "ring")
       .add("threads", static_cast<std::size_t>(settings.num_threads))
-      .add("chunk_bytes", settings.chunk_bytes)
-      .add("slots", static_cast<std::size_t>(settings.slots_per_thread))
-      .add("streams", static_cast<std::size_t>(settings.num_streams))
+      .add("slot_bytes", settings.slot_bytes)
+      .add("slots", static_cast<std::size_t>(settings.num_slots))
+      .add("part_bytes", settings.most_part_bytes)
+      .add("least_part_bytes", settings.least_part_bytes)
       .add("marks", settings.marks_by_events ? "events" : "flags")
-      .add("first_bytes", settings.first_chunk_bytes)
-      .add("least_bytes", settings.least_chunk_bytes)
+      .add("first_bytes", settings.first_bytes)
       .add("streamed_bytes", settings.least_streamed_bytes)
       .add("huge_bytes", settings.least_huge_bytes);
   subjects_.push_back({about,

@@ -12,7 +12,7 @@
 namespace isthmus::transfer {
 namespace {
 
-// As the ring's pieces: benchmarks/transfer.
+// Long enough for a disk: benchmarks/transfer.
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20U;
 constexpr std::size_t kSlotAlignment = 4096;  // as SlotFiller wants
 

@@ -21,29 +21,24 @@ constexpr std::size_t kReadAheadBytes = std::size_t{64} << 20U;
 
 }  // namespace
 
-std::size_t MemorySource::fill(std::byte* slot, std::size_t offset_bytes,
-                               std::size_t size_bytes) const {
+void MemorySource::fill(std::byte* place, std::size_t offset_bytes, std::size_t size_bytes) const {
   const std::byte* const first = memory_ + offset_bytes;
   const std::size_t last = size_bytes - 1;
   if (backing_ == Backing::unknown && !readable(first + last)) throw_shorter(offset_bytes + last);
-  const std::size_t lead = (target_address_ + offset_bytes) % kSlotAlignmentBytes;
-  // Not by plain stores: what lies changed in a core's cache, the device reads at 20 GB/s, not 50
-  // (benchmarks/transfer/README.md).
-  copy_streaming(slot + lead, first, size_bytes);
-  return lead;
+  // What lies changed in the cores' caches the device reads at less than half its speed: 4 MiB in
+  // 192 us rather than 85 on an H100. Source: benchmarks/transfer/README.md.
+  copy_streaming(place, first, size_bytes);
 }
 
-std::size_t MappedFileSource::fill(std::byte* slot, std::size_t offset_bytes,
-                                   std::size_t size_bytes) const {
+void MappedFileSource::fill(std::byte* place, std::size_t offset_bytes,
+                            std::size_t size_bytes) const {
   const std::size_t ahead = offset_bytes == 0 ? 0 : offset_bytes + kReadAheadBytes;
   if (ahead < size_bytes_) {
     const std::size_t wanted = offset_bytes == 0 ? kReadAheadBytes : size_bytes;
     read_ahead(memory_ + ahead, std::min(wanted, size_bytes_ - ahead));
   }
-  const std::size_t lead = (target_address_ + offset_bytes) % kSlotAlignmentBytes;
-  const std::size_t copied = copy_from_mapped_file(slot + lead, memory_ + offset_bytes, size_bytes);
+  const std::size_t copied = copy_from_mapped_file(place, memory_ + offset_bytes, size_bytes);
   if (copied < size_bytes) throw_shorter(offset_bytes + copied);
-  return lead;
 }
 
 }  // namespace isthmus::transfer

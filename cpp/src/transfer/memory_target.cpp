@@ -31,26 +31,27 @@ std::size_t MemoryTarget::grain_bytes() const noexcept {
   return huge_ ? host::kHugePageBytes : kPageBytes;
 }
 
-void MemoryTarget::make_pages(const Piece& piece) const noexcept {
+void MemoryTarget::make_pages(const Piece& part) const noexcept {
   // Pages that are there already cost a third of their copy to touch: look first.
-  std::byte* const first = memory_ + piece.begin;
-  if (fresh_ && partly_untouched(first, piece.size_bytes)) {
-    host::touch_pages(first, piece.size_bytes);
+  std::byte* const first = memory_ + part.begin;
+  if (fresh_ && partly_untouched(first, part.size_bytes)) {
+    host::touch_pages(first, part.size_bytes);
   }
 }
 
-void MemoryTarget::store(const Piece& piece, const std::byte* source) const {
-  std::byte* const target = memory_ + piece.begin;
+void MemoryTarget::store(const Piece& part, const std::byte* source,
+                         std::size_t piece_bytes) const {
+  std::byte* const target = memory_ + part.begin;
   if (backing_ == Backing::file) {
-    const std::size_t copied = copy_to_mapped_file(target, source, piece.size_bytes);
-    if (copied == piece.size_bytes) return;
-    throw UsageError("the target can't be written at byte " + std::to_string(piece.begin + copied) +
+    const std::size_t copied = copy_to_mapped_file(target, source, part.size_bytes);
+    if (copied == part.size_bytes) return;
+    throw UsageError("the target can't be written at byte " + std::to_string(part.begin + copied) +
                      ": it is a mapped file that has become shorter, or read-only");
   }
-  if (piece.size_bytes < least_streamed_bytes_) {
-    std::memcpy(target, source, piece.size_bytes);
+  if (piece_bytes < least_streamed_bytes_) {
+    std::memcpy(target, source, part.size_bytes);
   } else {
-    copy_streaming(target, source, piece.size_bytes);
+    copy_streaming(target, source, part.size_bytes);
   }
 }
 

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "transfer/chunk_plan.hpp"
 #include "transfer/memory_backing.hpp"
+#include "transfer/piece_plan.hpp"
 
 namespace isthmus::transfer {
 
@@ -23,16 +23,17 @@ public:
   /// True if it had few pages or none.
   bool fresh() const noexcept { return fresh_; }
 
-  /// What the ends of pieces shall be multiples of, as addresses: whole huge pages where there will
+  /// What the ends of parts shall be multiples of, as addresses: whole huge pages where there will
   /// be, so that no two threads make the same one.
   std::size_t grain_bytes() const noexcept;
 
-  /// Makes the pages of a piece. May be called by several threads at once, as all that follows.
-  void make_pages(const Piece& piece) const noexcept;
-  /// Copies a piece to where it belongs.
+  /// Makes the pages of a part. May be called by several threads at once, as all that follows.
+  void make_pages(const Piece& part) const noexcept;
+  /// Copies a part to where it belongs.
   ///
+  /// piece_bytes  of the piece that it is a part of
   /// Throws      UsageError if the memory is a mapped file's, and that is too short.
-  void store(const Piece& piece, const std::byte* source) const;
+  void store(const Piece& part, const std::byte* source, std::size_t piece_bytes) const;
 
 private:
   std::byte* memory_;

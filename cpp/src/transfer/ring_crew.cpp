@@ -1,7 +1,6 @@
 #include "transfer/ring_crew.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -9,7 +8,6 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
-#include "host/first_touch.hpp"
 #include "host/topology.hpp"
 #include "transfer/stream_order.hpp"
 #include "window/forks.hpp"
@@ -21,7 +19,15 @@ namespace {
 constexpr int kMostThreads = 10;
 // Zeroing new pages takes more: 34 GB/s rather than 26. Source: as above.
 constexpr int kMostFreshThreads = 12;
-constexpr std::size_t kMostFreshBytes = host::kHugePageBytes;
+// The least parts that a thread is woken for: it copies fewer in less time than it takes to wake.
+constexpr std::size_t kLeastParts = 2;
+// An upload's last pieces are no shorter than this share of the longest. They are copied while
+// others cross, unless memory is slower than the link: then the link runs dry for the last only.
+constexpr std::size_t kMostOverLast = 4;
+// A download's first piece is so much longer than its last: the link doesn't wait for the first.
+constexpr std::size_t kFirstOverLast = 4;
+constexpr std::size_t kLineBytes = 64;
+constexpr std::size_t kPageBytes = 4096;
 // A system call each, which together would delay the caller's first piece by more than it takes.
 constexpr std::size_t kMostWokenByCaller = 3;
 
@@ -39,11 +45,11 @@ int threads_of(const RingSettings& settings, int num_helpers, int most_threads) 
 }
 
 RingSettings checked(const RingSettings& settings) {
-  const bool valid = settings.num_threads >= 0 && settings.slots_per_thread > 0 &&
-                     settings.num_streams > 0 && settings.first_chunk_bytes > 0 &&
-                     settings.least_chunk_bytes > 0 &&
-                     settings.least_chunk_bytes <= settings.chunk_bytes;
-  if (!valid) throw UsageError("a staging ring needs slots, streams, and chunks of a byte or more");
+  const bool valid = settings.num_threads >= 0 && settings.num_slots > 0 &&
+                     settings.first_bytes > 0 && settings.first_bytes <= settings.slot_bytes &&
+                     settings.least_part_bytes > 0 && settings.filler_bytes > 0 &&
+                     settings.least_part_bytes <= settings.most_part_bytes;
+  if (!valid) throw UsageError("a staging ring needs slots, and pieces and parts that fit in them");
   return settings;
 }
 
@@ -78,30 +84,42 @@ void StagingRing::Crew::require_own_process() const {
 }
 
 int StagingRing::Crew::threads_for(std::size_t size_bytes, bool fresh) const noexcept {
-  const std::size_t num_pieces = size_bytes / settings.least_chunk_bytes;
+  const std::size_t num_shares = size_bytes / (kLeastParts * settings.least_part_bytes);
   const auto most = static_cast<std::size_t>(fresh ? most_fresh_threads : most_threads);
-  return static_cast<int>(std::clamp<std::size_t>(num_pieces, 1, most));
+  return static_cast<int>(std::clamp<std::size_t>(num_shares, 1, most));
 }
 
-ChunkLimits StagingRing::Crew::chunk_limits(std::size_t grain_bytes, bool fresh) const noexcept {
-  const std::size_t grain = grain_bytes <= settings.chunk_bytes ? grain_bytes : 1;
-  const std::size_t least = std::max(settings.least_chunk_bytes, grain);
-  const std::size_t most =
-      fresh ? std::min(settings.chunk_bytes, kMostFreshBytes) : settings.chunk_bytes;
-  return {std::clamp(settings.first_chunk_bytes, grain, least), least, std::max(least, most),
-          grain};
+PlanLimits StagingRing::Crew::upload_limits() const noexcept {
+  const std::size_t most = settings.slot_bytes;
+  const std::size_t line = std::min(kLineBytes, settings.first_bytes);
+  return {settings.first_bytes,
+          std::max(settings.first_bytes, most / kMostOverLast),
+          most,
+          settings.least_part_bytes,
+          settings.most_part_bytes,
+          line};
 }
 
-std::size_t StagingRing::Crew::bytes_per_slot(std::size_t size_bytes,
-                                              int num_threads) const noexcept {
-  const auto num_slots =
-      static_cast<std::size_t>(num_threads) * static_cast<std::size_t>(settings.slots_per_thread);
-  // One slot less, since the ends of pieces are rounded down to whole pages.
-  const std::size_t share = size_bytes / std::max<std::size_t>(1, num_slots - 1) + 1;
-  return std::clamp(share, settings.least_chunk_bytes, settings.chunk_bytes);
+PlanLimits StagingRing::Crew::download_limits(std::size_t grain_bytes) const noexcept {
+  const std::size_t most = settings.slot_bytes;
+  const std::size_t grain = grain_bytes <= most ? grain_bytes : 1;
+  const std::size_t last = std::max(settings.first_bytes, grain);
+  const std::size_t first = std::clamp(kFirstOverLast * settings.first_bytes, last, most);
+  return {first, last, most, settings.least_part_bytes, settings.most_part_bytes, grain};
 }
 
-void StagingRing::Crew::copy(StagingJob& job, int num_threads, CUstream stream) {
+/// So much that each thread has a slot to fill while half as many cross.
+std::size_t StagingRing::Crew::filler_bytes() const noexcept {
+  const std::size_t num_wanted = (3 * static_cast<std::size_t>(most_threads) + 1) / 2;
+  const std::size_t slot_bytes =
+      StagingSlots::memory_bytes(settings.num_slots, settings.slot_bytes) / num_wanted;
+  const std::size_t whole_pages = slot_bytes / kPageBytes * kPageBytes;
+  const std::size_t most = std::max(whole_pages, kPageBytes + kSlotSlackBytes) - kSlotSlackBytes;
+  return std::min(settings.filler_bytes, most);
+}
+
+void StagingRing::Crew::copy(StagingJob& job, int num_threads, std::size_t piece_bytes,
+                             CUstream stream) {
   require_own_process();
   const std::lock_guard lock(busy_);
   const ScopedRelaxedCapture relaxed(context.driver());
@@ -114,10 +132,10 @@ void StagingRing::Crew::copy(StagingJob& job, int num_threads, CUstream stream) 
   const CurrentContext current(context);
   const int num_hired = hire(num_threads);
   job.moments = settings.moments;
-  begin(foreign ? nullptr : begin_of(stream));
+  slots_->begin(piece_bytes, foreign ? nullptr : begin_of(stream));
   work_together(job, static_cast<std::size_t>(num_hired));
-  if (!job.completes) leave_under_way(job, static_cast<std::size_t>(num_hired), stream);
-  if (job.failed()) drop_unusable_lanes();
+  if (!job.completes) slots_->leave_under_way(job, stream);
+  drop_unusable_slots();
   job.rethrow();
 }
 
@@ -142,54 +160,24 @@ const Event* StagingRing::Crew::begin_of(CUstream stream) {
   return begin_.get();
 }
 
-/// Sees to it that there are lanes and threads, fewer where there are no more to be had. Returns
-/// how many.
+/// Sees to it that there are slots and threads, of these fewer where there are no more to be had.
+/// Returns how many.
 int StagingRing::Crew::hire(int num_threads) {
+  drop_unusable_slots();
+  if (slots_ == nullptr) make_slots();
   const auto wanted = static_cast<std::size_t>(num_threads);
-  if (lanes_.size() < wanted) {
-    try {
-      add_lanes(wanted - lanes_.size());
-    } catch (const Unavailable&) {
-      if (lanes_.empty()) throw;
-    } catch (const OutOfDeviceMemory&) {
-      if (lanes_.empty()) throw;
-    }
-  }
-  const std::size_t usable = std::min(wanted, lanes_.size());
   try {
-    while (workers_.size() + 1 < usable) workers_.push_back(std::make_unique<RingWorker>(cpus_));
+    while (workers_.size() + 1 < wanted) workers_.push_back(std::make_unique<RingWorker>(cpus_));
   } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): go on with fewer
   }
-  return static_cast<int>(std::min(usable, workers_.size() + 1));
+  return static_cast<int>(std::min(wanted, workers_.size() + 1));
 }
 
-void StagingRing::Crew::add_queues() {
+void StagingRing::Crew::make_slots() {
   const CrossingMarks marks =
       settings.marks_by_events ? CrossingMarks::events : best_marks(context);
-  while (queues_.size() < static_cast<std::size_t>(settings.num_streams)) {
-    queues_.push_back(std::make_shared<CrossingQueue>(context, marks));
-  }
-}
-
-void StagingRing::Crew::begin(const Event* event) noexcept {
-  for (const auto& queue : queues_) queue->begin(event);
-}
-
-void StagingRing::Crew::add_lanes(std::size_t num_lanes) {
-  add_queues();
-  const auto num_slots = static_cast<std::size_t>(settings.slots_per_thread);
-  const std::size_t lane_bytes = num_slots * StagingLane::slot_bytes(settings.chunk_bytes);
-  const auto region = std::make_shared<const PinnedRegion>(context, num_lanes * lane_bytes);
-  std::vector<std::unique_ptr<StagingLane>> made;
-  made.reserve(num_lanes);
-  for (std::size_t i = 0; i < num_lanes; ++i) {
-    const auto& queue = queues_[(lanes_.size() + i) % queues_.size()];
-    made.push_back(std::make_unique<StagingLane>(context, queue, SlotMemory(region, i * lane_bytes),
-                                                 settings.slots_per_thread, settings.chunk_bytes));
-  }
-  lanes_.reserve(lanes_.size() + num_lanes);
-  std::move(made.begin(), made.end(), std::back_inserter(lanes_));
-  pinned_bytes += num_lanes * lane_bytes;
+  slots_ = std::make_unique<StagingSlots>(context, marks, settings.num_slots, settings.slot_bytes);
+  pinned_bytes = StagingSlots::memory_bytes(settings.num_slots, settings.slot_bytes);
 }
 
 /// Wakes a few helpers, who wake the others.
@@ -204,37 +192,28 @@ void StagingRing::Crew::post(StagingJob& job, std::size_t num_helpers) noexcept 
       const std::size_t end = woken_by_others.size() * (i + 1) / num_first;
       share = woken_by_others.subspan(begin, end - begin);
     }
-    all[i]->post(*lanes_[i + 1], job, share);
+    all[i]->post(*slots_, job, share);
   }
   for (const auto& worker : all.first(num_first)) worker->wake();
 }
 
 void StagingRing::Crew::work_together(StagingJob& job, std::size_t num_threads) noexcept {
   const std::size_t num_helpers = num_threads - 1;
+  // The others wake while the first piece crosses.
+  slots_->fetch_first(job);
   post(job, num_helpers);
-  lanes_[0]->work(job);
+  slots_->fetch_more(job);
+  slots_->work(job);
   for (std::size_t i = num_helpers; i-- > 0;) {
     if (!workers_[i]->take_back()) workers_[i]->wait();
   }
+  slots_->finish(job);
 }
 
-/// Orders `stream` behind what was sent; where the driver can't, waits for it instead.
-void StagingRing::Crew::leave_under_way(StagingJob& job, std::size_t num_threads, CUstream stream) {
-  if (job.failed()) return;
-  try {
-    for (const auto& queue : queues_) queue->join(stream);
-  } catch (const DriverError&) {
-    bool arrived = true;
-    for (std::size_t i = 0; i < num_threads; ++i) arrived &= lanes_[i]->settle(job);
-    if (!arrived) job.fail();
-  }
-}
-
-void StagingRing::Crew::drop_unusable_lanes() noexcept {
-  const auto dropped = std::erase_if(lanes_, [](const auto& lane) { return !lane->usable(); });
-  const auto num_slots = static_cast<std::size_t>(settings.slots_per_thread);
-  pinned_bytes -= dropped * num_slots * StagingLane::slot_bytes(settings.chunk_bytes);
-  std::erase_if(queues_, [](const auto& queue) { return !queue->usable(); });
+void StagingRing::Crew::drop_unusable_slots() noexcept {
+  if (slots_ == nullptr || slots_->usable()) return;
+  slots_.reset();
+  pinned_bytes = 0;
 }
 
 void StagingRing::Crew::trim() {
@@ -242,8 +221,7 @@ void StagingRing::Crew::trim() {
   const std::lock_guard lock(busy_);
   const ScopedRelaxedCapture relaxed(context.driver());
   workers_.clear();
-  lanes_.clear();
-  queues_.clear();
+  slots_.reset();
   begin_.reset();
   pinned_bytes = 0;
 }

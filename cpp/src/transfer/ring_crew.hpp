@@ -13,8 +13,7 @@
 
 namespace isthmus::transfer {
 
-/// Lane 0 is the caller's; lane i belongs to worker i - 1. Both are made when a copy first needs
-/// them.
+/// Slots and threads are made when a copy first needs them.
 struct StagingRing::Crew {
 public:
   Crew(const Context& context, const RingSettings& settings);
@@ -27,12 +26,16 @@ public:
   ///
   /// fresh       into memory that has no pages yet
   int threads_for(std::size_t size_bytes, bool fresh = false) const noexcept;
-  ChunkLimits chunk_limits(std::size_t grain_bytes, bool fresh = false) const noexcept;
-  /// What a piece has at least if a copy's pieces shall all have a slot at once, if they can.
-  std::size_t bytes_per_slot(std::size_t size_bytes, int num_threads) const noexcept;
+  /// Of an upload from memory.
+  PlanLimits upload_limits() const noexcept;
+  PlanLimits download_limits(std::size_t grain_bytes) const noexcept;
+  /// Of an upload from a SlotFiller.
+  std::size_t filler_bytes() const noexcept;
   /// Copies `job`, after what is in `stream` now; returns when all its threads have done their
   /// part. With !job.completes `stream` waits for the rest.
-  void copy(StagingJob& job, int num_threads, CUstream stream);
+  ///
+  /// piece_bytes  what slots shall hold
+  void copy(StagingJob& job, int num_threads, std::size_t piece_bytes, CUstream stream);
   void trim();
 
   const Context context;
@@ -45,23 +48,19 @@ public:
 private:
   Crew(const Context& context, const RingSettings& settings, window::CopyCpus cpus);
   int hire(int num_threads);
-  void add_queues();
-  void add_lanes(std::size_t num_lanes);
-  void begin(const Event* event) noexcept;
+  void make_slots();
   const Event* begin_of(CUstream stream);
   bool is_foreign_context() const;
   void post(StagingJob& job, std::size_t num_helpers) noexcept;
   void work_together(StagingJob& job, std::size_t num_threads) noexcept;
-  void leave_under_way(StagingJob& job, std::size_t num_threads, CUstream stream);
-  void drop_unusable_lanes() noexcept;
+  void drop_unusable_slots() noexcept;
 
   const std::uint64_t process_;
   const std::vector<int> cpus_;
   std::mutex busy_;
   std::unique_ptr<Event> begin_;
-  std::vector<std::shared_ptr<CrossingQueue>> queues_;
-  std::vector<std::unique_ptr<StagingLane>> lanes_;
-  std::vector<std::unique_ptr<RingWorker>> workers_;  // after the lanes, which they use
+  std::unique_ptr<StagingSlots> slots_;
+  std::vector<std::unique_ptr<RingWorker>> workers_;  // after the slots, which they use
 };
 
 }  // namespace isthmus::transfer

@@ -32,8 +32,8 @@ RingWorker::~RingWorker() {
   thread_.join();
 }
 
-void RingWorker::post(StagingLane& lane, StagingJob& job, Others others) noexcept {
-  lane_ = &lane;
+void RingWorker::post(StagingSlots& slots, StagingJob& job, Others others) noexcept {
+  slots_ = &slots;
   job_ = &job;
   others_ = others;
   announce();
@@ -67,7 +67,7 @@ void RingWorker::run(const std::vector<int>& cpus) noexcept {
     if (!answer_.compare_exchange_strong(before, 2 * post - 1, std::memory_order_acq_rel)) continue;
     if (job_ == nullptr) return;
     for (const auto& other : others_) other->wake();
-    lane_->work(*job_);
+    slots_->work(*job_);
     answer_.store(2 * post, std::memory_order_release);
   }
 }

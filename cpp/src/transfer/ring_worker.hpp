@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "transfer/staging_lane.hpp"
+#include "transfer/staging_slots.hpp"
 
 namespace isthmus::transfer {
 
@@ -32,7 +32,7 @@ public:
   /// wait().
   ///
   /// others      have a post too, and are woken by this worker before it does its part
-  void post(StagingLane& lane, StagingJob& job, Others others) noexcept;
+  void post(StagingSlots& slots, StagingJob& job, Others others) noexcept;
   /// Wakes the thread if it sleeps. From any thread.
   void wake() noexcept;
   /// Returns     true if the worker hasn't begun, and now won't.
@@ -48,7 +48,7 @@ private:
 
   // Written by the caller. No job asks the thread to end.
   alignas(128) std::atomic<std::uint64_t> posted_{0};
-  StagingLane* lane_ = nullptr;
+  StagingSlots* slots_ = nullptr;
   StagingJob* job_ = nullptr;
   Others others_;
   // Written by the worker; by the caller only when it takes a post back. Of post n: 2n - 2 before,

@@ -1,15 +1,11 @@
 #include "transfer/staging_job.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include <isthmus/errors.hpp>
 
 namespace isthmus::transfer {
 namespace {
-
-// The last pieces are shared out one by one, with just one more under way to hide the link behind.
-constexpr int kMostUnderWayNearEnd = 2;
 
 std::string undefined_text(std::size_t begin, std::size_t end) {
   return "bytes [" + std::to_string(begin) + ", " + std::to_string(end) +
@@ -18,26 +14,34 @@ std::string undefined_text(std::size_t begin, std::size_t end) {
 
 }  // namespace
 
-std::optional<Piece> StagingJob::take() noexcept {
-  std::size_t begin = next_begin_.load(std::memory_order_relaxed);
-  while (!failed() && begin < plan_.size_bytes()) {
-    const Piece piece = plan_.piece_at(begin);
-    if (next_begin_.compare_exchange_weak(begin, begin + piece.size_bytes,
-                                          std::memory_order_relaxed)) {
-      return piece;
-    }
+StagingJob::StagingJob(const PiecePlan& plan, CUdeviceptr device_address)
+    : device_address_(device_address),
+      plan_(plan),
+      progress_(std::make_unique<Progress[]>(plan.pieces().size())) {
+  for (std::size_t piece = 0; piece < num_pieces(); ++piece) {
+    progress_[piece].num_missing.store(plan.pieces()[piece].num_parts, std::memory_order_relaxed);
   }
-  return std::nullopt;
 }
 
-bool StagingJob::has_more() const noexcept {
-  return !failed() && next_begin_.load(std::memory_order_relaxed) < plan_.size_bytes();
+std::optional<StagingJob::Part> StagingJob::take(std::size_t piece) noexcept {
+  if (failed()) return std::nullopt;
+  const std::size_t part = next_part_.fetch_add(1, std::memory_order_relaxed);
+  if (part >= plan_.num_parts()) return std::nullopt;
+  const auto& pieces = plan_.pieces();
+  while (part >= pieces[piece].first_part + pieces[piece].num_parts) ++piece;
+  return Part{piece, plan_.part(pieces[piece], part)};
 }
 
-int StagingJob::most_under_way(int num_slots) const noexcept {
-  const std::size_t begin =
-      std::min(next_begin_.load(std::memory_order_relaxed), plan_.size_bytes());
-  return plan_.near_end(begin) ? std::min(num_slots, kMostUnderWayNearEnd) : num_slots;
+bool StagingJob::finish_part(std::size_t piece) noexcept {
+  return progress_[piece].num_missing.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+void StagingJob::note_enqueued(std::size_t piece) noexcept {
+  progress_[piece].enqueued.store(true, std::memory_order_release);
+}
+
+bool StagingJob::enqueued(std::size_t piece) const noexcept {
+  return progress_[piece].enqueued.load(std::memory_order_acquire);
 }
 
 void StagingJob::fail() noexcept {
@@ -46,15 +50,23 @@ void StagingJob::fail() noexcept {
   failed_.store(true, std::memory_order_release);
 }
 
-void StagingJob::note_undefined(std::size_t begin) noexcept {
-  const std::lock_guard lock(mutex_);
-  first_undefined_ = std::min(first_undefined_, begin);
+bool StagingJob::in_target(std::size_t piece, std::size_t num_slots) const noexcept {
+  if (target != nullptr) return progress_[piece].num_missing.load(std::memory_order_acquire) == 0;
+  // A slot is used again once its bytes have crossed.
+  const std::size_t next_in_slot = piece + num_slots;
+  return enqueued(piece) &&
+         (num_slots == 0 || (next_in_slot < num_pieces() && enqueued(next_in_slot)));
+}
+
+void StagingJob::note_undefined(std::size_t num_slots) noexcept {
+  std::size_t piece = 0;
+  while (piece < num_pieces() && in_target(piece, num_slots)) ++piece;
+  first_undefined_ = piece < num_pieces() ? bytes_of(piece).begin : plan_.size_bytes();
 }
 
 void StagingJob::rethrow() const {
   if (!failed()) return;
-  const std::size_t begin = std::min(first_undefined_, next_begin_.load());
-  const std::string undefined = undefined_text(begin, plan_.size_bytes());
+  const std::string undefined = undefined_text(first_undefined_, plan_.size_bytes());
   try {
     std::rethrow_exception(failure_);
   } catch (const OutOfDeviceMemory& error) {

@@ -13,14 +13,17 @@ class SlotFiller;
 
 /// All that was chosen by measuring. Source: benchmarks/transfer/ring_details.cpp.
 struct RingSettings {
-  int num_threads = 0;  ///< that move bytes, the caller's included; 0: as many as pay here
-  int slots_per_thread = 3;
-  int num_streams = 1;           ///< that the threads share
+  int num_threads = 0;           ///< that move bytes, the caller's included; 0: as many as pay here
+  int num_slots = 4;             ///< that all threads share
   bool marks_by_events = false;  ///< even where the driver can do better: see CrossingMarks
-  std::size_t chunk_bytes = std::size_t{4} << 20U;  ///< of a slot; the largest piece of a copy
-  /// Of the very first piece and the last, and of those near them: see ChunkPlan.
-  std::size_t first_chunk_bytes = std::size_t{128} << 10U;
-  std::size_t least_chunk_bytes = std::size_t{256} << 10U;
+  std::size_t slot_bytes = std::size_t{8} << 20U;  ///< the largest piece of a copy
+  /// Of an upload's first piece and a download's last: see PiecePlan.
+  std::size_t first_bytes = std::size_t{256} << 10U;
+  /// What a thread copies of a piece at a time.
+  std::size_t least_part_bytes = std::size_t{64} << 10U;
+  std::size_t most_part_bytes = std::size_t{256} << 10U;
+  /// What a SlotFiller is asked for at a time; less where that leaves threads without a slot.
+  std::size_t filler_bytes = std::size_t{2} << 20U;
   /// Of a piece, from which a download stores past the caches.
   std::size_t least_streamed_bytes = std::size_t{1} << 20U;
   /// Of a target without pages, from which it gets huge ones.
@@ -38,14 +41,16 @@ enum class UploadEnd {
   staged,
 };
 
-/// Persistent threads on the device's NUMA node, each with slots of its own, and a stream that they
-/// share. One copy at a time uses them; others wait their turn. The threads spin briefly after a
+/// Persistent threads on the device's NUMA node, and a few large slots that they fill and empty
+/// together, each of which crosses the link at once. One copy at a time uses them; others wait
+/// their turn. The threads spin briefly after a
 /// copy, then sleep: nothing runs when idle. May be used from any thread; in a forked child copies
 /// and trim() throw UsageError. At the end of the process what CUDA has torn down already is left
 /// alone.
 class StagingRing {
 public:
-  /// Starts nothing and pins nothing yet: the first copy does, for as many threads as it needs.
+  /// Starts nothing and pins nothing yet: the first copy pins the slots, and each starts the
+  /// threads that it needs.
   ///
   /// Throws      UsageError for settings that can't be.
   explicit StagingRing(const Context& context, const RingSettings& settings = {});
@@ -61,7 +66,8 @@ public:
   ///             undefined (none are named if nothing was copied), and the ring is usable again.
   void upload(CUdeviceptr target, const std::byte* source, std::size_t size_bytes, CUstream stream,
               UploadEnd end = UploadEnd::complete);
-  /// The same from a source that fills slots itself, by all threads, in pieces of chunk_bytes.
+  /// The same from a source that fills slots itself, in pieces of up to filler_bytes, by
+  /// all threads, each in a slot of its own.
   ///
   /// source      lives until this returns
   /// Throws      what source.fill() throws, too; a UsageError then has the undefined bytes as well.

@@ -29,6 +29,15 @@ protected:
     ASSERT_EQ(std::memcmp(received.data() + host_offset, sent.data() + host_offset, size), 0);
   }
 
+  /// As above, behind so many bytes on the device, and staged.
+  void expect_round_trip_beyond(StagingRing& ring, std::size_t offset) {
+    const Bytes sent = pattern(300 * kKiB, static_cast<unsigned>(offset));
+    Bytes received(sent.size());
+    ring.upload(device_ + offset, bytes_of(sent), sent.size(), stream_, UploadEnd::staged);
+    ring.download(bytes_of(received), device_ + offset, sent.size(), stream_);
+    ASSERT_EQ(received, sent);
+  }
+
   void SetUp() override {
     StagingUnderTest::SetUp();
     device_ = device_memory(3 * kMiB);
@@ -62,17 +71,26 @@ TEST_P(StagingCopyTest, RandomCopiesArrive) {
   }
 }
 
-TEST_P(StagingCopyTest, AnyNumberOfStreamsAndEitherMarkWillDo) {
+TEST_P(StagingCopyTest, AnyNumberOfSlotsAndEitherMarkWillDo) {
   RingSettings settings = small_settings(GetParam());
-  for (const int num_streams : {1, 2, 8}) {
+  for (const int num_slots : {1, 2, 9}) {
     for (const bool by_events : {false, true}) {
-      settings.num_streams = num_streams;
+      settings.num_slots = num_slots;
       settings.marks_by_events = by_events;
       StagingRing ring(retained(), settings);
       for (const std::size_t size : {64 * kKiB, kMiB + 12345}) {
         ASSERT_NO_FATAL_FAILURE(expect_round_trip(ring, size, 5, 3));
       }
     }
+  }
+}
+
+TEST_P(StagingCopyTest, PartsOfAnySizeWillDo) {
+  RingSettings settings = small_settings(GetParam());
+  for (const std::size_t part_bytes : {1000UL, 4 * kKiB, 200 * kKiB}) {
+    settings.least_part_bytes = settings.most_part_bytes = part_bytes;
+    StagingRing ring(retained(), settings);
+    ASSERT_NO_FATAL_FAILURE(expect_round_trip(ring, kMiB + 12345, 5, 3));
   }
 }
 
@@ -129,13 +147,17 @@ public:
   }
 };
 
-TEST_P(StagingCopyTest, AFillerFillsTheSlotsInWholeChunks) {
+TEST_P(StagingCopyTest, AFillerFillsSlotsOfItsOwnAlsoBetweenOtherCopies) {
   StagingRing ring(retained(), small_settings(GetParam()));
   constexpr std::size_t kBytes = 500 * kKiB + 11;
-  ring.upload(device_ + 5, Counting(), kBytes, stream_);
-  const Bytes arrived = on_device(device_ + 5, kBytes);
-  for (std::size_t i = 0; i < kBytes; ++i) {
-    ASSERT_EQ(std::byte{arrived[i]}, Counting::byte_at(i)) << "at " << i;
+  for (int round = 0; round < 3; ++round) {
+    fill(device_, kBytes, kGuard);
+    ring.upload(device_ + 5, Counting(), kBytes, stream_, UploadEnd::staged);
+    ASSERT_NO_FATAL_FAILURE(expect_round_trip_beyond(ring, kBytes + 5));
+    const Bytes arrived = on_device(device_ + 5, kBytes);
+    for (std::size_t i = 0; i < kBytes; ++i) {
+      ASSERT_EQ(std::byte{arrived[i]}, Counting::byte_at(i)) << "at " << i;
+    }
   }
 }
 

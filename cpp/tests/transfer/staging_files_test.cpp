@@ -10,6 +10,7 @@
 #include "transfer/mapped_file_copy.hpp"
 #include "transfer/memory_backing.hpp"
 #include "transfer/memory_source.hpp"
+#include "transfer/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
 
 namespace isthmus::transfer {
@@ -85,14 +86,28 @@ TEST_F(StagingFilesTest, ATruncatedSourceIsAUsageErrorAndTheRingGoesOn) {
   EXPECT_EQ(on_device(device_, kBytes), sent);
 }
 
-/// As on kernels that don't tell files from memory: the end of each piece is looked at.
+/// Lets a source fill each slot as a whole.
+class InSlots final : public SlotFiller {
+public:
+  explicit InSlots(const PartSource& source) : source_(source) {}
+  std::size_t fill(std::byte* slot, std::size_t offset_bytes,
+                   std::size_t size_bytes) const override {
+    source_.fill(slot, offset_bytes, size_bytes);
+    return 0;
+  }
+
+private:
+  const PartSource& source_;
+};
+
+/// As on kernels that don't tell files from memory: the end of each part is looked at.
 TEST_F(StagingFilesTest, ATruncatedSourceOfUnknownKindIsNoticedToo) {
   const MappedFile file(pattern(kBytes, 1));
   file.truncate(kBytes / 2);
-  const MemorySource source(file.data(), device_, Backing::unknown);
+  const MemorySource source(file.data(), Backing::unknown);
   StagingRing ring(retained(), small_settings(kNumThreads));
   const std::string message =
-      message_of<UsageError>([&] { ring.upload(device_, source, kBytes, order_); });
+      message_of<UsageError>([&] { ring.upload(device_, InSlots(source), kBytes, order_); });
   EXPECT_TRUE(says(message, "the mapped file has become shorter")) << message;
 }
 

@@ -132,21 +132,22 @@ TEST_F(StagingOrderTest, AnIdleStreamCostsNoEvent) {
 /// Staged, a copy needn't begin: the slots hold its bytes.
 TEST_F(StagingOrderTest, AStagedUploadReturnsBeforeTheStreamIsDoneAndTheStreamWaitsForIt) {
   StagingRing ring(retained(), small_settings(kNumThreads));
-  const Bytes sent = pattern(kBytes, 1);
-  Bytes source = sent;
   const CUstream order = stream();
   auto* const seen = pinned_memory<std::uint8_t>(kBytes);
-  contract::Gate held = gate();
-  held.hold(order);
   // No more than the slots hold: a thread that has none left waits for the stream.
-  constexpr std::size_t kStaged = 64 * kKiB;
-  ring.upload(device_, bytes_of(source), kStaged, order, UploadEnd::staged);
-  std::fill(source.begin(), source.end(), std::uint8_t{0});
-  driver().call(symbol::memcpy_dtoh_async)(seen, device_, kStaged, order);
-  EXPECT_EQ(query(order), CUDA_ERROR_NOT_READY);
-  held.open();
-  synchronize(order);
-  EXPECT_EQ(std::memcmp(seen, sent.data(), kStaged), 0);
+  for (const std::size_t staged : {5 * kKiB, 64 * kKiB, 190 * kKiB}) {
+    const Bytes sent = pattern(kBytes, static_cast<unsigned>(staged));
+    Bytes source = sent;
+    contract::Gate held = gate();
+    held.hold(order);
+    ring.upload(device_, bytes_of(source), staged, order, UploadEnd::staged);
+    std::fill(source.begin(), source.end(), std::uint8_t{0});
+    driver().call(symbol::memcpy_dtoh_async)(seen, device_, staged, order);
+    EXPECT_EQ(query(order), CUDA_ERROR_NOT_READY);
+    held.open();
+    synchronize(order);
+    EXPECT_EQ(std::memcmp(seen, sent.data(), staged), 0);
+  }
 }
 
 TEST_F(StagingOrderTest, StagedUploadsDontOverwriteEachOthersSlots) {

@@ -1,13 +1,14 @@
 // How copies are cut, and the copies within host memory that a ring makes.
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "transfer/chunk_plan.hpp"
 #include "transfer/host_copy.hpp"
 #include "transfer/memory_backing.hpp"
+#include "transfer/piece_plan.hpp"
 #include "window/guarded_pages.hpp"
 
 namespace isthmus::transfer {
@@ -15,87 +16,108 @@ namespace {
 
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
-constexpr ChunkLimits kLimits{128 * kKiB, 256 * kKiB, 4 * kMiB, 4096};
+constexpr PlanLimits kUpload{256 * kKiB, 2 * kMiB, 8 * kMiB, 64 * kKiB, 256 * kKiB, 64};
+constexpr PlanLimits kDownload{kMiB, 256 * kKiB, 8 * kMiB, 64 * kKiB, 256 * kKiB, 4096};
 
-std::vector<Piece> pieces_of(const ChunkPlan& plan) {
-  std::vector<Piece> pieces;
-  for (std::size_t begin = 0; begin < plan.size_bytes();) {
-    pieces.push_back(plan.piece_at(begin));
-    begin += pieces.back().size_bytes;
-  }
-  return pieces;
+std::vector<std::size_t> sizes_of(const PiecePlan& plan) {
+  std::vector<std::size_t> sizes;
+  for (const PlannedPiece& piece : plan.pieces()) sizes.push_back(piece.bytes.size_bytes);
+  return sizes;
 }
 
-TEST(ChunkPlanTest, PiecesCoverEveryCopyOnceAndKeepTheirLimits) {
+PlanLimits random_limits(std::mt19937_64& random) {
+  PlanLimits limits;
+  limits.grain_bytes = std::size_t{1} << (random() % 22);
+  limits.first_bytes = limits.grain_bytes + random() % kMiB;
+  limits.last_bytes = limits.grain_bytes + random() % kMiB;
+  limits.most_bytes = std::max(limits.first_bytes, limits.last_bytes) + random() % (4 * kMiB);
+  limits.least_part_bytes = 1 + random() % (64 * kKiB);
+  limits.most_part_bytes = limits.least_part_bytes + random() % (256 * kKiB);
+  return limits;
+}
+
+TEST(PiecePlanTest, PiecesCoverEveryCopyOnceAndKeepTheirLimits) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 2000; ++round) {
     const std::size_t size = 1 + random() % (std::size_t{1} << (random() % 31));
-    const std::size_t grain = std::size_t{1} << (random() % 22);
-    const std::size_t first = grain + random() % kMiB;
-    const std::size_t least = first + random() % kMiB;
-    const ChunkLimits limits{first, least, least + random() % (4 * kMiB), grain};
-    const ChunkPlan plan(size, 1 + static_cast<int>(random() % 16), limits, random() >> 16U);
+    const PlanLimits limits = random_limits(random);
+    const PiecePlan plan(size, 1 + static_cast<int>(random() % 16), limits, random() >> 16U);
     std::size_t covered = 0;
-    while (covered < size) {
-      const Piece piece = plan.piece_at(covered);
-      ASSERT_EQ(piece.begin, covered);
-      ASSERT_GT(piece.size_bytes, 0U);
-      ASSERT_LE(piece.size_bytes, limits.most_bytes);
-      covered += piece.size_bytes;
+    for (const PlannedPiece& piece : plan.pieces()) {
+      ASSERT_EQ(piece.bytes.begin, covered);
+      ASSERT_GT(piece.bytes.size_bytes, 0U);
+      ASSERT_LE(piece.bytes.size_bytes, limits.most_bytes);
+      covered += piece.bytes.size_bytes;
     }
     ASSERT_EQ(covered, size);
   }
 }
 
-TEST(ChunkPlanTest, InnerEndsAreMultiplesOfTheGrainAsAddresses) {
-  constexpr std::size_t kAddress = 0x7f0000000123;
-  const auto pieces = pieces_of(ChunkPlan(64 * kMiB, 8, kLimits, kAddress));
-  for (std::size_t i = 0; i + 1 < pieces.size(); ++i) {
-    ASSERT_EQ((kAddress + pieces[i].begin + pieces[i].size_bytes) % kLimits.grain_bytes, 0U);
+TEST(PiecePlanTest, PartsCoverEveryPieceOnceAndEndAtTheGrain) {
+  std::mt19937_64 random(2);
+  for (int round = 0; round < 500; ++round) {
+    const PlanLimits limits = random_limits(random);
+    const std::size_t address = random() >> 16U;
+    const std::size_t size = 1 + random() % (std::size_t{1} << (random() % 26));
+    const PiecePlan plan(size, 1 + static_cast<int>(random() % 16), limits, address);
+    std::size_t part = 0;
+    std::size_t covered = 0;
+    for (const PlannedPiece& piece : plan.pieces()) {
+      ASSERT_EQ(piece.first_part, part);
+      for (; part < piece.first_part + piece.num_parts; ++part) {
+        const Piece bytes = plan.part(piece, part);
+        ASSERT_EQ(bytes.begin, covered);
+        ASSERT_GT(bytes.size_bytes, 0U);
+        covered += bytes.size_bytes;
+        ASSERT_TRUE(covered == size || (address + covered) % limits.grain_bytes == 0);
+      }
+      ASSERT_EQ(covered, piece.bytes.begin + piece.bytes.size_bytes);
+    }
+    ASSERT_EQ(part, plan.num_parts());
   }
 }
 
-TEST(ChunkPlanTest, PiecesGrowFromTheLeastToTheMostAndShrinkAgain) {
-  constexpr int kNumThreads = 8;
-  const ChunkPlan plan(1024 * kMiB, kNumThreads, kLimits);
-  const auto pieces = pieces_of(plan);
-  EXPECT_EQ(pieces.front().size_bytes, 128 * kKiB);
-  for (std::size_t i = 1; i < pieces.size() / 3; ++i) {
-    EXPECT_GE(pieces[i].size_bytes, pieces[i - 1].size_bytes);
-  }
-  // A few bytes more than the least may be left over for the last piece.
-  EXPECT_LE(pieces.back().size_bytes, (128 + 64) * kKiB);
-  for (std::size_t i = 2; i < pieces.size() / 3; ++i) {
-    EXPECT_GE(pieces[pieces.size() - i - 1].size_bytes, pieces[pieces.size() - i].size_bytes);
-  }
-  const auto middle = pieces[pieces.size() / 2];
-  EXPECT_EQ(middle.size_bytes, 4 * kMiB);
-  EXPECT_FALSE(plan.near_end(middle.begin));
-  EXPECT_TRUE(plan.near_end(pieces.back().begin));
+TEST(PiecePlanTest, AnUploadsPiecesDoubleAndDontShrinkToCrumbs) {
+  const auto sizes = sizes_of(PiecePlan(64 * kMiB, 8, kUpload));
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(sizes[i], 256 * kKiB << i);
+  EXPECT_EQ(sizes[5], 8 * kMiB);
+  EXPECT_EQ(*std::ranges::max_element(sizes), 8 * kMiB);
+  EXPECT_GE(sizes.back(), kMiB);
+  EXPECT_LE(sizes.size(), 15U);
 }
 
-TEST(ChunkPlanTest, EachThreadGetsAShareOfASmallCopy) {
-  EXPECT_GE(pieces_of(ChunkPlan(4 * kMiB, 8, kLimits)).size(), 16U);
-  EXPECT_EQ(pieces_of(ChunkPlan(128 * kKiB, 8, kLimits)).size(), 1U);
-}
-
-/// What threads copy at once crosses one after the other: the next is there in time if it is
-/// longer by no more than a thread copies meanwhile.
-TEST(ChunkPlanTest, PiecesOfTheFirstRoundGrowNoFasterThanTheLinkAllows) {
-  const auto pieces = pieces_of(ChunkPlan(64 * kMiB, 8, kLimits));
-  for (std::size_t i = 1; i < 8; ++i) {
-    const std::size_t crosses_meanwhile = pieces[i - 1].size_bytes;
-    EXPECT_LE(pieces[i].size_bytes, pieces[i - 1].size_bytes + crosses_meanwhile / 5 + 4 * kKiB);
+TEST(PiecePlanTest, ADownloadsPiecesHalveTowardsTheEnd) {
+  const auto sizes = sizes_of(PiecePlan(64 * kMiB, 8, kDownload));
+  EXPECT_EQ(sizes.front(), kMiB);
+  EXPECT_LE(sizes.back(), 320 * kKiB) << "the copy of the last piece is hidden behind nothing";
+  std::size_t rest = 0;
+  for (std::size_t i = sizes.size(); --i > 0; rest += sizes[i]) {
+    // What is copied while the next one crosses.
+    EXPECT_LE(sizes[i - 1], 2 * (rest + sizes[i]) + 4096) << "piece " << i - 1;
   }
 }
 
-TEST(ChunkPlanTest, NoCrumbIsLeftForTheEnd) {
+TEST(PiecePlanTest, ASmallCopyIsOfFewPieces) {
+  EXPECT_EQ(sizes_of(PiecePlan(256 * kKiB, 8, kUpload)).size(), 1U);
+  EXPECT_EQ(sizes_of(PiecePlan(4 * kMiB, 8, kUpload)).size(), 4U);
+  EXPECT_LE(sizes_of(PiecePlan(4 * kMiB, 8, kDownload)).size(), 6U);
+}
+
+TEST(PiecePlanTest, APieceHasAPartForEachThreadIfThatIsNotTooLittleOrTooMuch) {
+  const PiecePlan plan(64 * kMiB, 8, kUpload);
+  EXPECT_EQ(plan.pieces()[0].num_parts, 4U) << "the least part is 64 KiB";
+  EXPECT_EQ(plan.pieces()[2].num_parts, 8U);
+  EXPECT_EQ(plan.pieces()[5].num_parts, 32U) << "the most is 256 KiB";
+}
+
+TEST(PiecePlanTest, NoCrumbIsLeftForTheEnd) {
   for (std::size_t size = 4 * kMiB; size < 6 * kMiB; size += 60001) {
-    EXPECT_GE(pieces_of(ChunkPlan(size, 8, kLimits)).back().size_bytes, 64 * kKiB);
+    EXPECT_GE(sizes_of(PiecePlan(size, 8, kUpload)).back(), 64 * kKiB);
+    EXPECT_GE(sizes_of(PiecePlan(size, 8, kDownload)).back(), 64 * kKiB);
   }
 }
 
-TEST(HostCopyTest, CopiesEverySizeAndAlignmentAndNothingElse) {
+TEST(HostCopyTest, AStreamingCopyCopiesEverySizeAndAlignmentAndNothingElse) {
   using window::GuardedPages;
   using window::kUntouched;
   const GuardedPages source(128 * kKiB);

@@ -129,7 +129,7 @@ TEST_F(StagingThreadsTest, AllSleepersAreWokenForALargeCopy) {
   for (const int num_threads : {2, 5, 12}) {
     const RingSettings settings = small_settings(num_threads);
     StagingRing ring(retained(), settings);
-    const std::size_t size_bytes = static_cast<std::size_t>(num_threads) * settings.chunk_bytes;
+    const std::size_t size_bytes = static_cast<std::size_t>(num_threads) * settings.filler_bytes;
     const CUdeviceptr device = device_memory(size_bytes);
     for (int round = 0; round < 2; ++round) {
       EXPECT_NO_THROW(ring.upload(device, MeetingPlace(num_threads), size_bytes, order_));
@@ -151,13 +151,13 @@ TEST_F(StagingThreadsTest, ThereAreNoMoreThreadsThanCores) {
 
 TEST_F(StagingThreadsTest, SettingsThatCantBeAreRefused) {
   RingSettings settings;
-  settings.slots_per_thread = 0;
+  settings.num_slots = 0;
   EXPECT_THROW(StagingRing(retained(), settings), UsageError);
   settings = {};
-  settings.num_streams = 0;
+  settings.least_part_bytes = 2 * settings.most_part_bytes;
   EXPECT_THROW(StagingRing(retained(), settings), UsageError);
   settings = {};
-  settings.least_chunk_bytes = 2 * settings.chunk_bytes;
+  settings.first_bytes = 2 * settings.slot_bytes;
   EXPECT_THROW(StagingRing(retained(), settings), UsageError);
 }
 

@@ -51,9 +51,11 @@ bool eventually(Condition holds) {
 inline RingSettings small_settings(int num_threads) {
   RingSettings settings;
   settings.num_threads = num_threads;
-  settings.chunk_bytes = 64 * kKiB;
-  settings.first_chunk_bytes = 4 * kKiB;
-  settings.least_chunk_bytes = 4 * kKiB;
+  settings.slot_bytes = 64 * kKiB;
+  settings.first_bytes = 4 * kKiB;
+  settings.least_part_bytes = 4 * kKiB;
+  settings.most_part_bytes = 8 * kKiB;
+  settings.filler_bytes = 16 * kKiB;
   settings.least_streamed_bytes = 16 * kKiB;
   settings.beyond_cores = true;
   return settings;

@@ -1,0 +1,66 @@
+// How a copy is cut: into pieces that cross the link one after the other, and each piece into parts
+// that threads copy at the same time.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace isthmus::transfer {
+
+/// Some bytes of a copy.
+struct Piece {
+  std::size_t begin = 0;
+  std::size_t size_bytes = 0;
+};
+
+/// All at least 1.
+struct PlanLimits {
+  std::size_t first_bytes = 1;       ///< of the first piece; at least grain_bytes
+  std::size_t last_bytes = 1;        ///< what pieces don't shrink below; at least grain_bytes
+  std::size_t most_bytes = 1;        ///< of any piece; at least first_bytes and last_bytes
+  std::size_t least_part_bytes = 1;  ///< but for what is left over
+  std::size_t most_part_bytes = 1;   ///< at least least_part_bytes; the grain may make it more
+  std::size_t grain_bytes = 1;  ///< pieces and parts end at multiples, as addresses; a power of two
+};
+
+/// One of a plan.
+struct PlannedPiece {
+  Piece bytes;
+  std::size_t first_part = 0;  ///< parts are counted over the whole copy
+  std::size_t num_parts = 0;
+  std::size_t part_bytes = 0;  ///< a multiple of the grain
+};
+
+/// Cuts a copy into few pieces, since each has its cost, of which the link need not wait for any
+/// but the first.
+///
+/// The first piece of an upload is small, since nothing crosses while it is copied. All threads
+/// together copy about twice as fast as the link, so that each piece may be twice as long as the
+/// one before. The end of a download is the same backwards: while the last piece is copied, nothing
+/// crosses any more. Source: benchmarks/transfer/README.md.
+class PiecePlan {
+public:
+  /// address     of the copy's first byte, for the grain
+  PiecePlan(std::size_t size_bytes, int num_threads, const PlanLimits& limits,
+            std::size_t address = 0);
+
+  const std::vector<PlannedPiece>& pieces() const noexcept { return pieces_; }
+  std::size_t num_parts() const noexcept;
+  /// part        of all parts, one of the piece's
+  Piece part(const PlannedPiece& piece, std::size_t part) const noexcept;
+
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+
+private:
+  std::size_t cut(std::size_t begin, std::size_t wanted_bytes) const noexcept;
+  void add(const Piece& bytes);
+  std::size_t bytes_past_grain(const Piece& bytes) const noexcept;
+
+  std::size_t size_bytes_;
+  std::size_t num_threads_;
+  PlanLimits limits_;
+  std::size_t address_;
+  std::vector<PlannedPiece> pieces_;
+};
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,141 @@
+// What the threads of a copy share: parts in order, pieces that are whole once, and what a failure
+// leaves undefined. And how many copies of the device a ring makes of one.
+#include "transfer/staging_job.hpp"
+
+#include <stdexcept>
+
+#include <isthmus/errors.hpp>
+
+#include "faults/emulator_controls.hpp"
+#include "transfer/staging_under_test.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+constexpr std::size_t kPieceBytes = 16 * kKiB;
+constexpr std::size_t kNumPieces = 8;
+constexpr CUdeviceptr kAddress = 4096;
+
+/// Of pieces of four parts.
+PiecePlan plan() {
+  return {kNumPieces * kPieceBytes,
+          1,
+          {kPieceBytes, kPieceBytes, kPieceBytes, kPieceBytes / 4, kPieceBytes / 4, 1}};
+}
+
+void fail(StagingJob& job) {
+  try {
+    throw UsageError("no more");
+  } catch (...) {
+    job.fail();
+  }
+}
+
+std::string failure_of(const StagingJob& job) {
+  return message_of<UsageError>([&] { job.rethrow(); });
+}
+
+TEST(StagingJobTest, PartsAreGivenInOrderUntilThereAreNone) {
+  const PiecePlan cut = plan();
+  StagingJob job(cut, kAddress);
+  std::size_t covered = 0;
+  std::size_t piece = 0;
+  while (const auto part = job.take(piece)) {
+    EXPECT_EQ(part->bytes.begin, covered);
+    EXPECT_EQ(part->piece, covered / kPieceBytes);
+    covered += part->bytes.size_bytes;
+    piece = part->piece;
+  }
+  EXPECT_EQ(covered, cut.size_bytes());
+  EXPECT_FALSE(job.take(0));
+}
+
+TEST(StagingJobTest, OneThreadFinishesAPieceWhateverTheOrder) {
+  const PiecePlan cut = plan();
+  StagingJob job(cut, kAddress);
+  for (const std::size_t piece : {1UL, 0UL}) {
+    for (int part = 0; part < 3; ++part) EXPECT_FALSE(job.finish_part(piece));
+  }
+  EXPECT_TRUE(job.finish_part(0));
+  EXPECT_TRUE(job.finish_part(1));
+}
+
+TEST(StagingJobTest, AFailureEndsTheCopyAndTheFirstIsThrown) {
+  const PiecePlan cut = plan();
+  StagingJob job(cut, kAddress);
+  EXPECT_NO_THROW(job.rethrow());
+  EXPECT_TRUE(job.take(0));
+  fail(job);
+  EXPECT_FALSE(job.take(0));
+  try {
+    throw std::runtime_error("later");
+  } catch (...) {
+    job.fail();
+  }
+  EXPECT_TRUE(says(failure_of(job), "no more; bytes [0, 131072) of the target are undefined"));
+}
+
+TEST(StagingJobTest, AnUploadIsDefinedUpToTheFirstPieceThatWasNotSent) {
+  const PiecePlan cut = plan();
+  StagingJob job(cut, kAddress);
+  for (const std::size_t piece : {0UL, 1UL, 3UL}) job.note_enqueued(piece);
+  fail(job);
+  job.note_undefined(0);
+  EXPECT_TRUE(says(failure_of(job), "bytes [32768, 131072)"));
+}
+
+/// A slot is used again only when its piece has crossed.
+TEST(StagingJobTest, WhatMayBeUnderWayIsUndefinedWhenNobodyKnows) {
+  const PiecePlan cut = plan();
+  StagingJob job(cut, kAddress);
+  for (std::size_t piece = 0; piece < 5; ++piece) job.note_enqueued(piece);
+  fail(job);
+  job.note_undefined(3);
+  EXPECT_TRUE(says(failure_of(job), "bytes [32768, 131072)"));
+}
+
+TEST(StagingJobTest, ADownloadIsDefinedUpToTheFirstPieceThatIsNotWhole) {
+  const PiecePlan cut = plan();
+  Bytes memory(cut.size_bytes());
+  const MemoryTarget target(reinterpret_cast<std::byte*>(memory.data()), memory.size(),
+                            {1, memory.size() + 1}, Backing::anonymous);
+  StagingJob job(cut, kAddress);
+  job.target = &target;
+  for (std::size_t piece = 0; piece < 3; ++piece) job.note_enqueued(piece);
+  for (int part = 0; part < 4; ++part) job.finish_part(0);
+  for (int part = 0; part < 3; ++part) job.finish_part(1);
+  fail(job);
+  job.note_undefined(0);
+  EXPECT_TRUE(says(failure_of(job), "bytes [16384, 131072)"));
+}
+
+class StagingPiecesTest : public StagingUnderTest {};
+
+/// However many threads copy: each copy of the device costs more than its bytes.
+TEST_F(StagingPiecesTest, OneCopyOfTheDeviceIsMadeForEachPiece) {
+  if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver tells what was called";
+  const test::EmulatorControls controls(driver());
+  constexpr std::size_t kBytes = 512 * kKiB;
+  const CUdeviceptr device = device_memory(kBytes);
+  Bytes bytes = pattern(kBytes, 1);
+  for (const int num_threads : {1, 8}) {
+    StagingRing ring(retained(), small_settings(num_threads));
+    for (const bool up : {true, false}) {
+      controls.log_calls(1);
+      up ? ring.upload(device, bytes_of(bytes), kBytes, nullptr)
+         : ring.download(bytes_of(bytes), device, kBytes, nullptr);
+      controls.log_calls(0);
+      const std::string log = controls.call_log();
+      const std::string symbol = up ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync";
+      std::size_t count = 0;
+      for (std::size_t at = 0; (at = log.find(symbol, at)) != std::string::npos; ++at) ++count;
+      // Of 64 KiB there are 5 or 6, and smaller ones at the ends.
+      EXPECT_GE(count, kBytes / (64 * kKiB));
+      EXPECT_LE(count, 15U) << symbol;
+      controls.reset();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isthmus::transfer
