@@ -88,7 +88,7 @@ struct CopyPlan {
   MemoryKind source = MemoryKind::unknown;
   MemoryKind target = MemoryKind::unknown;
   int device = -1;
-  std::vector<PathCost> costs;  ///< of every path, cheapest first
+  std::vector<PathCost> costs;  ///< of every path, in the order in which they are preferred
   bool measured = false;        ///< false: conservative defaults, no profile of this machine
   std::string profile;  ///< where the figures come from: "profile of 2026-11-22", "defaults"
 };

@@ -46,9 +46,12 @@ double CostCurve::seconds(std::size_t size_bytes) const noexcept {
   const auto after = std::ranges::upper_bound(points_, size_bytes, {}, &CostPoint::size_bytes);
   if (after == points_.begin() || points_.size() == 1) return points_.front().seconds;
   if (after != points_.end()) return on_line(*(after - 1), *after, size_bytes);
-  // Noise may have made the last point cheaper than the one before: more bytes never cost less.
+  // Noise in the last two points would grow with the distance from them: bytes beyond cost at least
+  // what those up to there did.
   const CostPoint& last = points_.back();
-  return std::max(last.seconds, on_line(points_[points_.size() - 2], last, size_bytes));
+  const double in_proportion =
+      last.seconds * static_cast<double>(size_bytes) / static_cast<double>(last.size_bytes);
+  return std::max(in_proportion, on_line(points_[points_.size() - 2], last, size_bytes));
 }
 
 Profile::Profile(std::vector<Entry> entries, bool measured, std::string source)

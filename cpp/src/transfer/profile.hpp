@@ -22,8 +22,8 @@ struct CostPoint {
   double seconds = 0;
 };
 
-/// Seconds over bytes, piecewise linear: below the first point its cost, beyond the last on with
-/// the last two points' slope.
+/// Seconds over bytes, piecewise linear: below the first point its cost, beyond the last with
+/// the last two points' slope, but at least in proportion to the last.
 class CostCurve {
 public:
   CostCurve() = default;
