@@ -29,10 +29,13 @@ CrossingMarks best_marks(const Context& context) noexcept {
 
 CrossingQueue::CrossingQueue(const Context& context, CrossingMarks marks,
                              std::uint32_t first_ticket)
-    : stream_(context), marks_(marks), last_ticket_(first_ticket), begun_at_(first_ticket) {
-  joined_.emplace(context, Event::Timing::disabled);
+    : stream_(context),
+      marks_(marks),
+      joined_(context, Event::Timing::disabled),
+      last_ticket_(first_ticket),
+      begun_at_(first_ticket) {
   if (marks_ == CrossingMarks::events) return;
-  flag_.emplace(context, kFlagBytes);
+  flag_ = std::make_unique<PinnedBuffer>(context, kFlagBytes);
   flag_address_ = flag_->device_pointer();
   __atomic_store_n(reinterpret_cast<std::uint32_t*>(flag_->data()), first_ticket, __ATOMIC_RELEASE);
 }
@@ -86,7 +89,7 @@ void CrossingQueue::begin_once() {
 
 void CrossingQueue::put(CrossingMark& mark) {
   const std::uint32_t ticket = last_ticket_ + 1;
-  if (marks_ == CrossingMarks::events) {
+  if (mark.event) {
     mark.event->record(stream_.handle());
   } else {
     // By default it is ordered behind what the stream has written before, for the host too.
@@ -110,9 +113,9 @@ bool CrossingQueue::crossed(const CrossingMark& mark) const {
 
 void CrossingQueue::join(CUstream stream) const {
   if (last_ticket_ == begun_at_) return;
-  joined_->record(stream_.handle());
-  if (joined_->complete()) return;
-  stream_.context().driver().call(symbol::stream_wait_event)(stream, joined_->handle(), 0U);
+  joined_.record(stream_.handle());
+  if (joined_.complete()) return;
+  stream_.context().driver().call(symbol::stream_wait_event)(stream, joined_.handle(), 0U);
 }
 
 bool CrossingQueue::stop() noexcept {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -88,9 +89,9 @@ private:
 
   Stream stream_;
   CrossingMarks marks_;
-  std::optional<PinnedBuffer> flag_;  // the ticket of the last piece that has crossed
+  std::unique_ptr<PinnedBuffer> flag_;  // the ticket of the last piece that has crossed
   CUdeviceptr flag_address_ = 0;
-  std::optional<Event> joined_;
+  Event joined_;
   std::mutex enqueueing_;
   const Event* begins_after_ = nullptr;
   std::uint32_t last_ticket_;

@@ -32,8 +32,8 @@ def seconds_at(points: Sequence[Point], size_bytes: int) -> float:
     Predict one copy, as the native core does.
 
     Args:
-        points: Of one curve: straight lines between them, its cost below the first, and the last
-            line's slope beyond the last.
+        points: Of one curve: straight lines between them, its cost below the first, and beyond the
+            last the last line's slope, but at least in proportion to the last.
         size_bytes: Of the copy.
     """
     after = bisect_right(points, size_bytes, key=lambda point: point.bytes)
@@ -43,7 +43,7 @@ def seconds_at(points: Sequence[Point], size_bytes: int) -> float:
     first, last = points[after - 2 : after] if beyond else points[after - 1 : after + 1]
     slope = (last.seconds - first.seconds) / (last.bytes - first.bytes)
     line = first.seconds + slope * (size_bytes - first.bytes)
-    return max(last.seconds, line) if beyond else line
+    return max(last.seconds * size_bytes / last.bytes, line) if beyond else line
 
 
 def reigns(profile: Profile, direction: str, host_memory: str) -> list[Reign]:
