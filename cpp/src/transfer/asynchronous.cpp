@@ -85,15 +85,14 @@ std::shared_ptr<PendingCopy> Engine::copy_now(const Task& task, const CopyOption
 std::shared_ptr<PendingCopy> Engine::upload_staged(const Task& task, const CopyOptions& options) {
   DevicePaths& ways = paths(task.device);
   const CUstream stream = stream_of(options);
-  const CopyPath path = task.crosses ? ways.best(task.crossing, true).path : CopyPath::driver;
-  statistics.count(path == CopyPath::staged ? path : CopyPath::driver, task.ends.size_bytes);
-  if (path == CopyPath::staged) {
+  const bool by_ring = task.crosses && ways.best(task.crossing, true).path == CopyPath::staged;
+  statistics.count(by_ring ? CopyPath::staged : CopyPath::driver, task.ends.size_bytes);
+  const auto upload = [&] {
     ways.ring().upload(task.device_address(), static_cast<const std::byte*>(task.ends.source),
                        task.ends.size_bytes, stream, UploadEnd::staged);
-  } else {
-    // The driver's own rule for pageable sources: it returns once they are staged.
-    enqueue_driver_copy(driver, task.ends, stream);
-  }
+  };
+  // The driver's own rule for pageable sources: it returns once they are staged.
+  if (!by_ring || !ways.try_ring(upload)) enqueue_driver_copy(driver, task.ends, stream);
   return marked(ways.context(), stream);
 }
 

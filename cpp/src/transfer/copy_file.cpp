@@ -56,11 +56,10 @@ void Engine::copy_file(void* target, int descriptor, std::uint64_t offset_bytes,
   const CUstream stream = stream_of(options);
   if (is_captured(driver, stream))
     throw UsageError("a file can't be copied in a stream that is being captured");
-  try {
+  const bool copied = ways.try_ring([&] {
     ways.ring().upload(reinterpret_cast<CUdeviceptr>(target), source, size_bytes, stream);
-  } catch (const Unavailable&) {
-    copy_by_pieces(driver, target, source, size_bytes, stream);  // no memory to pin
-  }
+  });
+  if (!copied) copy_by_pieces(driver, target, source, size_bytes, stream);
 }
 
 }  // namespace isthmus::transfer

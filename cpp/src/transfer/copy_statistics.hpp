@@ -15,6 +15,11 @@ inline constexpr std::array<CopyPath, kNumPaths> kAllPaths{
     CopyPath::window, CopyPath::window_threads, CopyPath::driver, CopyPath::staged,
     CopyPath::registered};
 
+/// True of the ways through a mapping.
+constexpr bool is_window(CopyPath path) noexcept {
+  return path == CopyPath::window || path == CopyPath::window_threads;
+}
+
 /// Counters of all paths. May be used from any thread.
 class CopyStatistics {
 public:

@@ -21,10 +21,6 @@ double counted_seconds(CopyPath path, double seconds) {
   return path == CopyPath::window_threads ? seconds * kMarginOfThreads : seconds;
 }
 
-bool is_window(CopyPath path) {
-  return path == CopyPath::window || path == CopyPath::window_threads;
-}
-
 }  // namespace
 
 DevicePaths::DevicePaths(const Driver& driver, int ordinal, const WindowCache& windows)
@@ -58,18 +54,19 @@ DevicePaths::Fit DevicePaths::fit(CopyPath path, const Crossing& crossing,
     if (needs_pageable && crossing.host_kind == MemoryKind::pinned) return Fit::pinned_already;
     return Fit::not_measured;
   }
-  if (given_up_[static_cast<std::size_t>(path)].load(std::memory_order_relaxed))
-    return Fit::given_up;
   if (is_window(path)) {
     if (crossing.size_bytes > kMostWindowBytes) return Fit::too_long;
     if (!windows_.may_open(context_.device().ordinal)) return Fit::no_window;
   }
-  if (path == CopyPath::staged && ring_.num_threads() < 2) return Fit::one_thread;
+  if (path == CopyPath::staged) {
+    if (ring_given_up_.load(std::memory_order_relaxed)) return Fit::given_up;
+    if (ring_.num_threads() < 2) return Fit::one_thread;
+  }
   if (path == CopyPath::registered) return Fit::by_name_only;
   return Fit::yes;
 }
 
-std::string DevicePaths::text_of(Fit fit, CopyPath path) const {
+std::string DevicePaths::text_of(Fit fit) const {
   switch (fit) {
     case Fit::yes:
       return {};
@@ -87,7 +84,7 @@ std::string DevicePaths::text_of(Fit fit, CopyPath path) const {
       return "only by its name: no other copy may use the same pages meanwhile";
     case Fit::given_up: {
       const std::lock_guard lock(mutex_);
-      return why_given_up_[static_cast<std::size_t>(path)];
+      return why_ring_given_up_;
     }
   }
   return {};
@@ -122,7 +119,7 @@ std::string DevicePaths::obstacle(CopyPath path, const Crossing& crossing) const
   const Fit found = fit(path, crossing, *current);
   // A path that somebody asks for by its name needs no prediction.
   if (found == Fit::not_measured || found == Fit::by_name_only) return {};
-  return text_of(found, path);
+  return text_of(found);
 }
 
 std::vector<PathCost> DevicePaths::costs(const Crossing& crossing) const {
@@ -131,7 +128,7 @@ std::vector<PathCost> DevicePaths::costs(const Crossing& crossing) const {
   for (const CopyPath path : kAllPaths) {
     const Fit found = fit(path, crossing, *current);
     const CostCurve* const curve = current->curve(path, crossing.direction, crossing.host_kind);
-    PathCost cost{path, found == Fit::yes, 0, text_of(found, path)};
+    PathCost cost{path, found == Fit::yes, 0, text_of(found)};
     if (curve != nullptr) cost.seconds = curve->seconds(crossing.size_bytes);
     if (cost.usable && path == CopyPath::window_threads)
       cost.reason = "counted 1.2 times: the helper threads may be asleep";
@@ -149,29 +146,29 @@ std::vector<PathCost> DevicePaths::costs(const Crossing& crossing) const {
 void DevicePaths::find_window_limits(Direction direction) {
   std::size_t window_bytes = 0;
   std::size_t threads_bytes = 0;
+  bool one_thread_is_enough = true;
   for (std::size_t size = kSmallestStep; size <= kMostWindowBytes; size += size / 4) {
     const CopyPath pageable = best({direction, MemoryKind::pageable, size}, false).path;
     const CopyPath pinned = best({direction, MemoryKind::pinned, size}, false).path;
     if (!is_window(pageable) || !is_window(pinned)) break;
     threads_bytes = size;
-    if (pageable == CopyPath::window && pinned == CopyPath::window &&
-        window_bytes + window_bytes / 4 >= size - size / 4)
-      window_bytes = size;
+    one_thread_is_enough &= pageable == CopyPath::window && pinned == CopyPath::window;
+    if (one_thread_is_enough) window_bytes = size;
   }
   Until& until = until_[static_cast<int>(direction)];
   until.window_bytes = window_bytes;
   until.threads_bytes = threads_bytes;
 }
 
-void DevicePaths::give_up(CopyPath path, const std::string& why) {
+void DevicePaths::give_up_ring(const std::string& why) {
   const std::lock_guard lock(mutex_);
-  why_given_up_[static_cast<std::size_t>(path)] = why;
-  given_up_[static_cast<std::size_t>(path)] = true;
+  why_ring_given_up_ = why;
+  ring_given_up_ = true;
 }
 
 void DevicePaths::trim() {
   ring_.trim();
-  for (auto& given_up : given_up_) given_up = false;
+  ring_given_up_ = false;
 }
 
 }  // namespace isthmus::transfer

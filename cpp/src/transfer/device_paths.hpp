@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <isthmus/errors.hpp>
+
 #include "device/context.hpp"
 #include "device/stream.hpp"
 #include "transfer/copy_statistics.hpp"
@@ -45,7 +47,7 @@ public:
   /// Stays for the life of this object, though another may be used meanwhile.
   const Profile* profile() const noexcept { return profile_.load(std::memory_order_acquire); }
 
-  /// The cheapest way; with `open_window_only` windows don't count. Always one.
+  /// The cheapest way; with `without_windows` the cheapest that needs none. Always one.
   Choice best(const Crossing& crossing, bool without_windows) const;
   /// Every way, usable ones first, cheapest first, with reasons.
   std::vector<PathCost> costs(const Crossing& crossing) const;
@@ -63,8 +65,20 @@ public:
     return until_[static_cast<int>(direction)].threads_bytes.load(std::memory_order_relaxed);
   }
 
-  /// The ring, or pinning in place, could not be had: they aren't tried again until trim().
-  void give_up(CopyPath path, const std::string& why);
+  /// Runs a copy by the ring.
+  ///
+  /// Returns     false if there is no memory to pin for it. It has copied nothing then, and isn't
+  ///             the best way any more until trim(). The driver needs no memory.
+  template <typename Copy>
+  bool try_ring(Copy copy) {
+    try {
+      copy();
+      return true;
+    } catch (const Unavailable& absent) {
+      give_up_ring(absent.what());
+      return false;
+    }
+  }
   void trim();
 
 private:
@@ -83,8 +97,9 @@ private:
     by_name_only
   };
   Fit fit(CopyPath path, const Crossing& crossing, const Profile& profile) const;
-  std::string text_of(Fit fit, CopyPath path) const;
+  std::string text_of(Fit fit) const;
   void find_window_limits(Direction direction);
+  void give_up_ring(const std::string& why);
 
   Context context_;
   const WindowCache& windows_;
@@ -94,8 +109,8 @@ private:
   std::vector<std::shared_ptr<const Profile>> profiles_;  ///< all that were used
   std::atomic<const Profile*> profile_{nullptr};
   std::array<Until, 2> until_;
-  std::array<std::atomic<bool>, kNumPaths> given_up_{};
-  std::array<std::string, kNumPaths> why_given_up_;
+  std::atomic<bool> ring_given_up_{false};
+  std::string why_ring_given_up_;
 };
 
 }  // namespace isthmus::transfer

@@ -7,6 +7,7 @@
 #include <isthmus/errors.hpp>
 
 #include "transfer/stream_order.hpp"
+#include "window/allocation.hpp"
 #include "window/forks.hpp"
 
 namespace isthmus::transfer {
@@ -20,10 +21,6 @@ thread_local std::uint32_t num_small_copies = 0;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-bool is_window(CopyPath path) {
-  return path == CopyPath::window || path == CopyPath::window_threads;
 }
 
 CopyPath path_named(std::string_view name) {
@@ -154,13 +151,8 @@ void Engine::carry_or_fall_back(const Task& task, CopyPath path, CachedWindow* w
                                 const CopyOptions& options) {
   const bool may_fall_back = options.path.empty() && path == CopyPath::staged;
   if (!may_fall_back) return carry(task, path, window, options);
-  try {
-    carry(task, path, window, options);
-  } catch (const Unavailable& absent) {
-    // No memory to pin. The driver needs none.
-    paths(task.device).give_up(path, absent.what());
-    copy_by_driver(driver, task.ends, stream_of(options));
-  }
+  const bool carried = paths(task.device).try_ring([&] { carry(task, path, window, options); });
+  if (!carried) copy_by_driver(driver, task.ends, stream_of(options));
 }
 
 void Engine::carry(const Task& task, CopyPath path, CachedWindow* window,
@@ -259,10 +251,11 @@ bool Engine::copy_small(void* target, const void* source, std::size_t size_bytes
   const bool threads = size_bytes > ways.window_until_bytes(direction);
   const ContextOfDevice context(ways.context());
   const MemoryKind hint = uploads ? options.source_kind : options.target_kind;
-  const bool host = hint == MemoryKind::pageable || hint == MemoryKind::pinned ||
+  const bool host = is_said_to_be_host(hint) ||
                     is_touchable_host_memory(driver, uploads ? source : target, size_bytes,
                                              uploads ? host::Access::read : host::Access::write);
-  if (!host || device_buffer_at(driver, uploads ? to : from) != window->buffer_id()) return false;
+  if (!host || window::buffer_id_at(driver, uploads ? to : from) != window->buffer_id())
+    return false;
   if (is_captured(driver, stream_of(options))) return false;
   if (options.ordered) wait_for_work(driver, stream_of(options));
   const CopyPath path = threads ? CopyPath::window_threads : CopyPath::window;

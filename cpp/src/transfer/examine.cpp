@@ -40,10 +40,6 @@ void require_apart(const void* target, const void* source, std::size_t size_byte
                    "protected, or its file ends before it does");
 }
 
-bool is_said_to_be_host(MemoryKind hint) {
-  return hint == MemoryKind::host || hint == MemoryKind::pageable || hint == MemoryKind::pinned;
-}
-
 /// What CUDA doesn't know is the host's, or nobody's: the CPU must not find out by a signal.
 void require_touchable(const Task& task, const CopyOptions& options) {
   const CopyEnds& ends = task.ends;

@@ -37,14 +37,13 @@ Facts facts_of(const Driver& driver, std::uintptr_t address) {
   return facts;
 }
 
-template <typename Value>
-Value one_attribute(const Driver& driver, CUpointer_attribute attribute,
-                    std::uintptr_t address) noexcept {
-  Value value{};
-  void* answer = &value;
+/// CU_MEMORYTYPE_*; 0 for what CUDA doesn't know.
+unsigned memory_type_at(const Driver& driver, std::uintptr_t address) noexcept {
+  unsigned type = 0;
+  void* answer = &type;
+  CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
   const auto ask = driver.raw(symbol::pointer_get_attributes);
-  if (ask(1, &attribute, &answer, CUdeviceptr{address}) != CUDA_SUCCESS) return {};
-  return value;
+  return ask(1, &attribute, &answer, CUdeviceptr{address}) == CUDA_SUCCESS ? type : 0;
 }
 
 MemoryKind kind_of(const Facts& facts) {
@@ -63,15 +62,10 @@ MemoryRange range_at(const Driver& driver, std::uintptr_t address) {
   return {kind, facts.device, facts.base, facts.size_bytes, facts.buffer_id};
 }
 
-std::uint64_t device_buffer_at(const Driver& driver, std::uintptr_t address) noexcept {
-  return one_attribute<unsigned long long>(driver, CU_POINTER_ATTRIBUTE_BUFFER_ID, address);
-}
-
 bool is_touchable_host_memory(const Driver& driver, const void* begin, std::size_t size_bytes,
                               host::Access access) noexcept {
   if (host::is_own_memory(begin)) return true;
-  const unsigned type = one_attribute<unsigned>(driver, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                                reinterpret_cast<std::uintptr_t>(begin));
+  const unsigned type = memory_type_at(driver, reinterpret_cast<std::uintptr_t>(begin));
   if (type == CU_MEMORYTYPE_HOST) return true;
   return type == 0 && host::can_touch_ends(begin, size_bytes, access);
 }

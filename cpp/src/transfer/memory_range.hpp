@@ -25,9 +25,10 @@ struct MemoryRange {
 /// Throws      DriverError.
 MemoryRange range_at(const Driver& driver, std::uintptr_t address);
 
-/// The id of the buffer that is at a device address now; 0 if there is none. A context must be
-/// current. Half as dear as range_at().
-std::uint64_t device_buffer_at(const Driver& driver, std::uintptr_t address) noexcept;
+/// True if a caller's hint says that memory is the host's and may be touched.
+inline bool is_said_to_be_host(MemoryKind hint) noexcept {
+  return hint == MemoryKind::host || hint == MemoryKind::pageable || hint == MemoryKind::pinned;
+}
 
 /// True if the CPU may touch the ends of a range, and it isn't a device's. A context must be
 /// current.

@@ -112,7 +112,7 @@ TEST_F(Asynchronous, CopiesThatFailSayWhyToWhomWaits) {
   held.hold(own);
   CopyFuture future =
       transfers().copy_async(target.data(), to_pointer(device), target.size(), in(own));
-  const test::EmulatorControls emulator(driver());
+  const isthmus::test::EmulatorControls emulator(driver());
   for (const char* const symbol : {"cuMemcpyDtoHAsync", "cuMemcpyDtoH"})
     for (int nth = 1; nth <= 4; ++nth)
       emulator.fail_call(symbol, nth, CUDA_ERROR_ECC_UNCORRECTABLE);

@@ -148,24 +148,69 @@ TEST_F(Chosen, ExplainListsEveryPathThatCanFirstWithReasonsForTheRest) {
     EXPECT_TRUE(usable_before || !cost.usable) << name_of(cost.path);
     usable_before = cost.usable;
     if (cost.usable) EXPECT_GT(cost.seconds, 0) << name_of(cost.path);
-    if (!cost.usable) EXPECT_NE(cost.reason, "") << name_of(cost.path);
+    if (!cost.usable) {
+      EXPECT_NE(cost.reason, "") << name_of(cost.path);
+    }
   }
   EXPECT_FALSE(plan.measured);
   EXPECT_NE(plan.profile, "");
 }
 
-TEST_F(Chosen, FallsBackToTheDriverWhenThereIsNothingToPin) {
-  if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
-  const CUdeviceptr device = device_memory(16 * kMiB);
-  const Bytes bytes = random_bytes(16 * kMiB, 6);
-  const CopyPlan plan = transfers().explain(to_pointer(device), bytes.data(), bytes.size());
-  if (plan.path != CopyPath::staged) GTEST_SKIP() << "one core: nothing is staged here";
-  const test::EmulatorControls emulator(driver());
-  for (const char* const symbol : {"cuMemHostAlloc", "cuMemHostRegister"})
-    for (int nth = 1; nth <= 8; ++nth) emulator.fail_call(symbol, nth, CUDA_ERROR_OUT_OF_MEMORY);
-  upload(device, bytes);
-  emulator.reset();
-  EXPECT_EQ(on_device(device, bytes.size()), bytes);
+/// The ring is chosen, and finds no memory to pin.
+class WithoutMemoryToPin : public TransfersUnderTest {
+protected:
+  void SetUp() override {
+    TransfersUnderTest::SetUp();
+    if (IsSkipped()) return;
+    if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
+    if (StagingRing(retained()).num_threads() < 2) GTEST_SKIP() << "one core: nothing is staged";
+    prefer_the_ring();
+    device_ = device_memory(kBytes);
+    emulator_.emplace(driver());
+    ASSERT_EQ(transfers().explain(to_pointer(device_), bytes_.data(), kBytes).path,
+              CopyPath::staged);
+    for (const char* const symbol : {"cuMemHostAlloc", "cuMemHostRegister"})
+      for (int nth = 1; nth <= 8; ++nth)
+        emulator_->fail_call(symbol, nth, CUDA_ERROR_OUT_OF_MEMORY);
+  }
+  void TearDown() override {
+    if (emulator_) emulator_->reset();
+    TransfersUnderTest::TearDown();
+  }
+
+  static constexpr std::size_t kBytes = 16 * kMiB;
+  CUdeviceptr device_ = 0;
+  Bytes bytes_ = random_bytes(kBytes, 6);
+  std::optional<isthmus::test::EmulatorControls> emulator_;
+};
+
+TEST_F(WithoutMemoryToPin, CopiesGoByTheDriverAndExplainSaysWhy) {
+  upload(device_, bytes_);
+  EXPECT_EQ(on_device(device_, kBytes), bytes_);
+  const CopyPlan plan = transfers().explain(to_pointer(device_), bytes_.data(), kBytes);
+  EXPECT_EQ(plan.path, CopyPath::driver);
+  const auto staged = std::find_if(plan.costs.begin(), plan.costs.end(), [](const PathCost& cost) {
+    return cost.path == CopyPath::staged;
+  });
+  EXPECT_FALSE(staged->usable);
+  EXPECT_NE(staged->reason, "");
+}
+
+TEST_F(WithoutMemoryToPin, AsynchronousCopiesGoByTheDriverToo) {
+  CopyFuture future =
+      transfers().copy_async(to_pointer(device_), bytes_.data(), kBytes, in(stream()));
+  future.wait();
+  EXPECT_EQ(on_device(device_, kBytes), bytes_);
+}
+
+TEST_F(WithoutMemoryToPin, TheRingIsTakenAgainAfterTrimming) {
+  upload(device_, bytes_);
+  emulator_->reset();
+  transfers().trim();
+  const std::uint64_t before = num_copies(CopyPath::staged);
+  upload(device_, bytes_);
+  EXPECT_EQ(num_copies(CopyPath::staged), before + 1);
+  EXPECT_EQ(on_device(device_, kBytes), bytes_);
 }
 
 }  // namespace

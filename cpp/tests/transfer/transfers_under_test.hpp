@@ -6,6 +6,7 @@
 
 #include <isthmus/transfer.hpp>
 
+#include "transfer/profile_text.hpp"
 #include "transfer/staging_under_test.hpp"
 
 namespace isthmus::transfer {
@@ -33,6 +34,21 @@ protected:
     Bytes bytes(size_bytes, kGuard);
     transfers().copy(bytes.data(), to_pointer(source), size_bytes, options);
     return bytes;
+  }
+  /// A profile by which long copies from pageable memory are staged, whatever cores there are.
+  void prefer_the_ring() {
+    using test::replaced;
+    const ProfileIdentity here = identity_of(retained().device(), 2, driver().emulated());
+    const ProfileIdentity there = test::h100();
+    std::string text = test::profile_text();
+    text = replaced(text, there.gpu_uuid, here.gpu_uuid);
+    text = replaced(text, there.gpu_name, here.gpu_name);
+    text = replaced(text, there.link.name(), here.link.name());
+    text = replaced(text, there.driver_release, here.driver_release);
+    text = replaced(text, "13000", std::to_string(here.cuda_version));
+    text = replaced(text, "\"num_cores\": 16", "\"num_cores\": 1");  // fewer than here, surely
+    if (here.emulated) text = replaced(text, "\"emulated\": false", "\"emulated\": true");
+    transfers().use_profile(text);
   }
   std::uint64_t num_copies(CopyPath path) {
     for (const PathUse& use : transfers().stats())

@@ -33,7 +33,8 @@ TEST_F(SmallCopies, GoByTheDriverFirstAndThroughAWindowOnceThatHasPaid) {
   EXPECT_EQ(num_copies(CopyPath::driver), 1u);
   EXPECT_EQ(transfers().windows().mapped_bytes(0), 0u);
   upload_often(device);
-  EXPECT_GT(num_copies(CopyPath::window), 0u);
+  EXPECT_GT(num_copies(CopyPath::window), 1u);
+  EXPECT_EQ(num_copies(CopyPath::window_threads), 0u);
   EXPECT_GT(transfers().windows().mapped_bytes(0), 0u);
   const Bytes last = random_bytes(64, 7);
   upload(device + 100, last);
