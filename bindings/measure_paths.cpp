@@ -1,7 +1,9 @@
 // Timing copies by each way, and what a profile of this machine must say of itself. The timing
 // releases the GIL.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <isthmus/transfer.hpp>
 
@@ -29,25 +31,8 @@ constexpr Word<CopyPath> kPaths[] = {{"window", CopyPath::window},
                                      {"staged", CopyPath::staged},
                                      {"registered", CopyPath::registered}};
 
-/// Copies of their own: nothing that another part of the program has opened makes them cheaper.
-class PathBench {
-public:
-  explicit PathBench(const isthmus::Context& context) : transfers_(context.driver()) {}
-
-  measure::Measurement run(measure::CopyBuffers& buffers, const std::string& path,
-                           const std::string& direction, std::size_t size_bytes,
-                           const measure::Stopping& stopping) {
-    return measure::measure_copy_path(
-        transfers_, buffers,
-        {value_of(kPaths, path, "way to copy"), value_of(kDirections, direction, "direction"),
-         size_bytes, stopping});
-  }
-
-private:
-  isthmus::Transfers transfers_;
-};
-
-using SharedPathBench = Unlocked<PathBench>;
+using measure::CopyPaths;
+using SharedPathBench = Unlocked<CopyPaths>;
 
 ProfileIdentity identity_of(const isthmus::Driver& driver, int ordinal) {
   return transfer::identity_of(isthmus::read_device_facts(driver, ordinal),
@@ -81,6 +66,13 @@ void bind_use(nb::module_& m) {
   nb::class_<Profile>(m, "CostProfile", "What copies are planned with.")
       .def_prop_ro("measured", &Profile::measured, "False: conservative defaults.")
       .def_prop_ro("source", &Profile::source, "Where its figures come from, and why from there.")
+      .def_prop_ro(
+          "ring_threads",
+          [](const Profile& profile) {
+            const auto& threads = profile.ring_threads();
+            return std::make_pair(threads.upload, threads.download);
+          },
+          "Of staged uploads and downloads; 0: as many as without a profile.")
       .def(
           "seconds",
           [](const Profile& profile, const std::string& path, const std::string& direction,
@@ -108,6 +100,12 @@ void bind_use(nb::module_& m) {
       "driver"_a, "ordinal"_a, Release(),
       "Load what copies with a device are planned with: the stored profile, or defaults.");
   m.def(
+      "margin_of",
+      [](const std::string& path) {
+        return transfer::margin_of(value_of(kPaths, path, "way to copy"));
+      },
+      "path"_a, "What a way's predicted time is multiplied by where ways are compared.");
+  m.def(
       "parse_profile",
       [](const std::string& text, const ProfileIdentity& identity) {
         return Profile::parse(text, identity);
@@ -115,25 +113,77 @@ void bind_use(nb::module_& m) {
       "text"_a, "identity"_a, "Read a profile's file; UsageError if it doesn't fit.");
 }
 
+void bind_turns(nb::module_& m) {
+  using measure::Turns;
+  const Turns usual;
+  nb::class_<Turns>(m, "Turns", "How often things that are compared take their turns.")
+      .def(
+          "__init__",
+          [](Turns* self, std::size_t least, std::size_t most, double most_seconds,
+             double turn_seconds, double hopeless) {
+            new (self) Turns{least, most, most_seconds, turn_seconds, hopeless};
+          },
+          nb::kw_only(), "least"_a = usual.least, "most"_a = usual.most,
+          "most_seconds"_a = usual.most_seconds, "turn_seconds"_a = usual.turn_seconds,
+          "hopeless"_a = usual.hopeless);
+  nb::class_<measure::PathTimes>(m, "PathTimes", "Copies by one path, timed.")
+      .def_prop_ro("path", [](const measure::PathTimes& one) { return word_of(kPaths, one.path); })
+      .def_prop_ro(
+          "seconds", [](const measure::PathTimes& one) { return one.times.seconds; },
+          "Of one copy, a figure for each turn.")
+      .def_ro("absence", &measure::PathTimes::absence, "Why it can't here; \"\" if it can.");
+  nb::class_<measure::RingTimes>(m, "RingTimes", "Staged copies by so many threads, timed.")
+      .def_ro("num_threads", &measure::RingTimes::num_threads)
+      .def_prop_ro("seconds", [](const measure::RingTimes& one) { return one.times.seconds; });
+}
+
+std::vector<measure::PathTimes> measure_paths(SharedPathBench& bench, SharedBuffers& buffers,
+                                              const std::vector<std::string>& paths,
+                                              const std::string& direction, std::size_t size_bytes,
+                                              const measure::Turns& turns) {
+  measure::CopyPathsOptions options;
+  for (const std::string& path : paths)
+    options.paths.push_back(value_of(kPaths, path, "way to copy"));
+  options.direction = value_of(kDirections, direction, "direction");
+  options.size_bytes = size_bytes;
+  options.turns = turns;
+  return bench->measure(*buffers, options);
+}
+
+void bind_bench(nb::module_& m) {
+  nb::class_<SharedPathBench>(m, "PathBench", "Copies by each way, to be timed.")
+      .def(
+          "__init__",
+          [](SharedPathBench* self, const SharedContext& context) {
+            new (self) SharedPathBench(CopyPaths(*context));
+          },
+          "context"_a, Release())
+      .def("measure", &measure_paths, "buffers"_a, nb::kw_only(), "paths"_a, "direction"_a,
+           "size_bytes"_a, "turns"_a, Release(),
+           "Time copies of one size by several ways in turns.")
+      .def(
+          "measure_ring",
+          [](SharedPathBench& bench, SharedBuffers& buffers, const std::string& direction,
+             std::size_t size_bytes, const measure::Turns& turns) {
+            return bench->measure_ring(*buffers, value_of(kDirections, direction, "direction"),
+                                       size_bytes, turns);
+          },
+          "buffers"_a, nb::kw_only(), "direction"_a, "size_bytes"_a, "turns"_a, Release(),
+          "Time staged copies with several numbers of threads; one untimed if there is no choice.")
+      .def(
+          "use_ring_threads",
+          [](SharedPathBench& bench, int upload, int download) {
+            bench->use_ring_threads({upload, download});
+          },
+          nb::kw_only(), "upload"_a, "download"_a,
+          "Stage with so many threads from now on; 0: as many as without a profile.");
+}
+
 }  // namespace
 
 void bind_measure_paths(nb::module_& m) {
   bind_identity(m);
   bind_use(m);
-  nb::class_<SharedPathBench>(m, "PathBench", "Copies by each way, to be timed.")
-      .def(
-          "__init__",
-          [](SharedPathBench* self, const SharedContext& context) {
-            new (self) SharedPathBench(PathBench(*context));
-          },
-          "context"_a, Release())
-      .def(
-          "measure",
-          [](SharedPathBench& bench, SharedBuffers& buffers, const std::string& path,
-             const std::string& direction, std::size_t size_bytes,
-             const measure::Stopping& stopping) {
-            return bench->run(*buffers, path, direction, size_bytes, stopping);
-          },
-          "buffers"_a, nb::kw_only(), "path"_a, "direction"_a, "size_bytes"_a, "stopping"_a,
-          Release(), "Sample copies of one size (metric \"completion\"); Unavailable if it can't.");
+  bind_turns(m);
+  bind_bench(m);
 }

@@ -80,7 +80,7 @@ bool TypeReaders::read(nb::handle object, bool as_target, QuickArray& array) {
     array.data = PyBytes_AS_STRING(object.ptr());
     array.size_bytes = static_cast<std::size_t>(PyBytes_GET_SIZE(object.ptr()));
     array.read_only = true;
-    array.owned = true;
+    array.host_kind = isthmus::MemoryKind::pageable;  // the interpreter's: nobody pins it
     return true;
   }
   const Reader* const reader = reader_for(Py_TYPE(object.ptr()));

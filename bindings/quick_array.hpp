@@ -7,6 +7,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <isthmus/transfer.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -33,7 +35,8 @@ public:
   const std::int64_t* shape = nullptr;
   bool read_only = false;
   bool on_device = false;
-  bool owned = false;  ///< the interpreter's own memory: nobody pins it, and it can be touched
+  /// What is certain: an array may view any of the host's memory.
+  isthmus::MemoryKind host_kind = isthmus::MemoryKind::unknown;
   std::uintptr_t stream = 0;  ///< what its library launches in now, if it is on a device
   int device = -1;
 

@@ -23,6 +23,7 @@ struct ArrayStruct {
   void* data;
 };
 constexpr int kContiguous = 0x1;
+constexpr int kOwnsData = 0x4;
 constexpr int kNativeOrder = 0x200;
 constexpr int kWritable = 0x400;
 static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t));
@@ -131,7 +132,7 @@ bool TypeReaders::read_buffer(nb::handle object, QuickArray& array) {
   array.data = buffer.buf;
   array.size_bytes = static_cast<std::size_t>(buffer.len);
   array.read_only = buffer.readonly != 0;
-  array.owned = PyByteArray_CheckExact(object.ptr());
+  if (PyByteArray_CheckExact(object.ptr())) array.host_kind = isthmus::MemoryKind::pageable;
   const char kind = kind_of_format(buffer.format);
   if (kind == 'u' && buffer.itemsize == 1 && buffer.ndim == 1) return true;  // plain bytes
   array.num_dimensions = buffer.ndim;
@@ -149,6 +150,8 @@ bool TypeReaders::read_numpy(nb::handle object, QuickArray& array) {
   if (found == nullptr || (found->flags & kNeeded) != kNeeded) return false;
   array.data = found->data;
   array.read_only = (found->flags & kWritable) == 0;
+  // From NumPy's allocator: it is there for as long as the array, and may be pinned by now.
+  if ((found->flags & kOwnsData) != 0) array.host_kind = isthmus::MemoryKind::host;
   array.num_dimensions = found->num_dimensions;
   array.shape = reinterpret_cast<const std::int64_t*>(found->shape);
   if (!array.take_items(found->kind, found->item_bytes)) return false;
@@ -156,18 +159,31 @@ bool TypeReaders::read_numpy(nb::handle object, QuickArray& array) {
   return true;
 }
 
-bool TypeReaders::read_torch(const Reader& reader, nb::handle object, bool as_target,
-                             QuickArray& array) {
+namespace {
+
+/// What PyTorch keeps beside the bytes: a gradient to come, a minus sign. Only numbers with a
+/// fraction have either, and to ask for both takes as long as the rest.
+bool is_more_than_its_bytes(nb::handle tensor, int type_code, bool as_target) {
   static const Name is_neg("is_neg");
   static const Name requires_grad("requires_grad");
+  const bool has_fraction =
+      type_code != dlpack::kInt && type_code != dlpack::kUnsigned && type_code != dlpack::kBool;
+  if (!has_fraction) return false;
+  if (as_target && !is_false(tensor, requires_grad)) return true;
+  const nb::object negated = nb::steal(PyObject_CallMethodNoArgs(tensor.ptr(), is_neg.ptr()));
+  return negated.ptr() != Py_False;
+}
+
+}  // namespace
+
+bool TypeReaders::read_torch(const Reader& reader, nb::handle object, bool as_target,
+                             QuickArray& array) {
   dlpack::Tensor tensor{};
   if (reader.exchange->borrow(object.ptr(), &tensor) != 0) return false;
   // Complex tensors may have their conjugation still before them; isthmus.arrays looks.
   const bool plain = tensor.item_lanes == 1 && tensor.item_bits % 8 == 0 &&
                      tensor.type_code != dlpack::kComplex && without_gaps(tensor);
-  if (!plain || (as_target && !is_false(object, requires_grad))) return false;
-  const nb::object negated = nb::steal(PyObject_CallMethodNoArgs(object.ptr(), is_neg.ptr()));
-  if (negated.ptr() != Py_False) return false;
+  if (!plain || is_more_than_its_bytes(object, tensor.type_code, as_target)) return false;
   array.data = static_cast<char*>(tensor.data) + tensor.offset_bytes;
   array.num_dimensions = tensor.num_dimensions;
   array.shape = tensor.shape;

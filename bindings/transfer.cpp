@@ -93,10 +93,8 @@ void* address(std::uintptr_t pointer) { return reinterpret_cast<void*>(pointer);
 
 // --- copies of arrays ----------------------------------------------------------------------------
 
-/// Only what is certain: a NumPy array may view any of the host's memory.
 MemoryKind kind_of(const QuickArray& array) {
-  if (array.on_device) return MemoryKind::device;
-  return array.owned ? MemoryKind::pageable : MemoryKind::unknown;
+  return array.on_device ? MemoryKind::device : array.host_kind;
 }
 
 CopyOptions options_of(const QuickPair& pair) {

@@ -1,11 +1,20 @@
 """How tests name what they are given: the program, what it left behind, golden files."""
 
+import os
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 # Finds no GPU on any machine: with a driver there are no visible devices, elsewhere no driver.
 NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}
+EMULATED = {"ISTHMUS_DRIVER": "emulated"}
+# By the names that new and older PyTorch know.
+EXPANDABLE_SEGMENTS = {
+    "PYTORCH_ALLOC_CONF": "expandable_segments:True",
+    "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True",
+}
 PROGRAM = [sys.executable, "-c", "import sys; from isthmus.cli.app import main; sys.exit(main())"]
 
 
@@ -16,6 +25,31 @@ class Outcome:
     code: int
     out: str
     err: str
+
+
+def run_process(
+    command: Sequence[str],
+    environment: Mapping[str, str] = MappingProxyType({}),
+    *,
+    most_seconds: float = 60,
+) -> Outcome:
+    """Run a command, with pipes for its output and more variables than here."""
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=most_seconds,
+        env=os.environ | environment,
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def run_code(
+    code: str, environment: Mapping[str, str] = MappingProxyType({}), *, most_seconds: float = 60
+) -> Outcome:
+    """Run a Python program of its own."""
+    return run_process([sys.executable, "-c", code], environment, most_seconds=most_seconds)
 
 
 Invoke = Callable[..., Outcome]

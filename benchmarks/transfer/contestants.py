@@ -1,9 +1,9 @@
 """The copies of each library, of the same arrays."""
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from rounds import Task
@@ -12,6 +12,8 @@ import isthmus
 from isthmus import _native
 
 HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2  # Source: cudaMemcpyKind
+
+Way = TypeVar("Way")
 
 
 class OwnDevice:
@@ -66,6 +68,21 @@ def optional(name: str) -> Any:  # noqa: ANN401 - none of them need be installed
     except Exception as error:  # noqa: BLE001 - whatever keeps it from working here
         print(f"without {name}: {type(error).__name__}: {error}")
         return None
+
+
+def working(ways: Mapping[str, Way], attempt: Callable[[Way], object]) -> dict[str, Way]:
+    """Leave out what of other libraries fails here, and say so."""
+    kept = {}
+    for name, way in ways.items():
+        try:
+            attempt(way)
+        except Exception as error:
+            if name.startswith("isthmus"):
+                raise
+            print(f"without {name}: {type(error).__name__}: {error}")
+            continue
+        kept[name] = way
+    return kept
 
 
 Copies = dict[str, Task]

@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from contestants import optional
+from contestants import optional, working
 from machine import machine_facts
 from rounds import Task, Times, by_turns, sample
 from safetensors_file import write_model
@@ -211,20 +211,10 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def working(found: dict[str, Loader]) -> dict[str, Loader]:
-    """Leave out loaders that fail here, and say so."""
-    kept = {}
-    for name, load in found.items():
-        try:
-            load()
-        except Exception as error:
-            if name.startswith("isthmus"):
-                raise
-            print(f"without {name}: {type(error).__name__}: {error}")
-            continue
-        kept[name] = load
-        release()
-    return kept
+def load_and_release(load: Loader) -> None:
+    """Load once."""
+    load()
+    release()
 
 
 def main(arguments: list[str]) -> int:
@@ -244,7 +234,7 @@ def main(arguments: list[str]) -> int:
 
 def measure(path: Path, size: int, options: argparse.Namespace) -> dict[str, Any]:
     """Measure everything on one file."""
-    found = working(loaders(path, gds=options.gds))
+    found = working(loaders(path, gds=options.gds), load_and_release)
     agreeing = verify(found)
     read_all(path, options.threads, direct=False)
     warm_share = cached_share(path)

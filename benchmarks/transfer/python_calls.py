@@ -1,18 +1,23 @@
 """
-What a copy costs in Python beyond the native call: medians of repeated loops, in nanoseconds.
+What a copy costs in Python beyond the same copy in C++: medians of turns, in nanoseconds.
 
-    python benchmarks/transfer/python_calls.py
+    python benchmarks/transfer/python_calls.py TRANSFER_DETAILS [OUT.json]
 
-The rest of `isthmus.copy` is the same call by addresses, which reads no arrays: the difference is
-what recognising them takes. Arrays of PyTorch and CuPy where they are installed and there is a GPU;
-on the emulated driver only what NumPy and the buffer protocol show. The thread has a current
-context, as one that uses PyTorch has.
+TRANSFER_DETAILS is the program of transfer_details.cpp. It runs beside this one and copies as many
+bytes when it is asked to: each turn is a burst in C++, then one in Python, since on a shared host
+the same call may take twice as long half a minute later. Arrays of PyTorch and CuPy where they are
+installed and there is a GPU; on the emulated driver only what NumPy and the buffer protocol show.
+The thread has a current context, as one that uses PyTorch has.
 """
 
 import ctypes
 import importlib.util
+import json
 import statistics
+import subprocess
+import sys
 import timeit
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +27,7 @@ from isthmus import _native
 from isthmus.transfer.copying import default_transfers
 
 SIZE_BYTES = 64
-REPEATS, SHORTEST_SECONDS = 15, 0.02
+TURNS, SHORTEST_SECONDS = 15, 0.005
 
 
 def make_context_current(driver: _native.Driver) -> None:
@@ -32,13 +37,39 @@ def make_context_current(driver: _native.Driver) -> None:
     library.cuCtxSetCurrent(context)
 
 
-def nanoseconds(statement: str, names: dict[str, Any]) -> float:
-    """Time one statement."""
+class Native:
+    """The C++ program beside this one."""
+
+    def __init__(self, program: str) -> None:
+        """Start it."""
+        self._process = subprocess.Popen(  # noqa: S603 - the user's own program
+            [program, "calls", str(SIZE_BYTES)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def seconds(self, direction: str) -> float:
+        """Time a burst of its copies."""
+        if self._process.stdin is None or self._process.stdout is None:
+            raise RuntimeError
+        self._process.stdin.write(f"{direction}\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+    def stop(self) -> None:
+        """End it."""
+        self._process.communicate()
+
+
+def turns(statement: str, names: dict[str, Any], native: Native, way: str) -> tuple[float, float]:
+    """Time a statement and the C++ copy, by turns: seconds of each."""
     timer = timeit.Timer(statement, globals=names)
     loops = 1
     while timer.timeit(loops) < SHORTEST_SECONDS:
         loops *= 2
-    return statistics.median(timer.repeat(REPEATS, loops)) / loops * 1e9
+    pairs = [(timer.timeit(loops) / loops, native.seconds(way)) for _ in range(TURNS)]
+    return statistics.median(one for one, _ in pairs), statistics.median(two for _, two in pairs)
 
 
 class CudaArray:
@@ -87,21 +118,16 @@ def arrays(driver: _native.Driver, memory: _native.DeviceMemory) -> dict[str, ob
     return found
 
 
-def report(what: str, seconds: float, native: float) -> None:
-    """Print a line."""
-    print(f"{what:<56}{seconds:>10.0f}{seconds - native:>12.0f}")
-
-
-def main() -> None:
-    """Print what each pair of arrays costs, and how much of it is not the copy."""
+def main(program: str, out: str | None) -> None:
+    """Print what each pair of arrays costs, and how much of it C++ doesn't take."""
+    native = Native(program)
     driver = _native.Driver.open()
     make_context_current(driver)
     memory = _native.DeviceMemory(_native.Context(driver, 0), SIZE_BYTES)
-    native = default_transfers()._native  # noqa: SLF001 - what is measured against
     host = np.zeros(SIZE_BYTES // 4, "f4")
-    names = {
+    names: dict[str, Any] = {
         "copy": isthmus.copy,
-        "native": native.copy,
+        "native": default_transfers().native.copy,
         "h": host,
         "p": isthmus.pinned.zeros(SIZE_BYTES // 4, "f4"),
         "b": bytearray(SIZE_BYTES),
@@ -110,24 +136,26 @@ def main() -> None:
         "n": SIZE_BYTES,
     }
     kind = "EMULATED, modelled" if driver.emulated else driver.device(0).name
-    print(f"{kind}; {SIZE_BYTES} bytes; ns a call, and beyond the call by addresses")
-    up = nanoseconds("native(pointer, host_pointer, n)", names)
-    down = nanoseconds("native(host_pointer, pointer, n)", names)
-    on_host = nanoseconds("copy(b, h)", names)
-    report("by addresses, to the device", up, up)
-    report("by addresses, to the host", down, down)
-    report(
-        "bytearray <- NumPy",
-        on_host,
-        nanoseconds("native(host_pointer + 8, host_pointer, 8)", names),
-    )
+    print(f"{kind}; {SIZE_BYTES} bytes; ns a call, of the same call in C++, and beyond that")
+    rows: list[dict[str, Any]] = []
+
+    def report(what: str, statement: str, way: str) -> None:
+        ours, theirs = turns(statement, names, native, way)
+        rows.append({"what": what, "direction": way, "python_s": ours, "cpp_s": theirs})
+        print(f"{what:<48}{ours * 1e9:>9.0f}{theirs * 1e9:>9.0f}{(ours - theirs) * 1e9:>9.0f}")
+
+    report("addresses, to the device", "native(pointer, host_pointer, n)", "h2d")
+    report("addresses, to the host", "native(host_pointer, pointer, n)", "d2h")
     for name, array in arrays(driver, memory).items():
         names["d"] = array
         for other, host_name in (("NumPy", "h"), ("isthmus.pinned", "p"), ("bytearray", "b")):
-            report(f"{name} <- {other}", nanoseconds(f"copy(d, {host_name})", names), up)
-            report(f"{other} <- {name}", nanoseconds(f"copy({host_name}, d)", names), down)
-    print(isthmus.stats())
+            report(f"{name} <- {other}", f"copy(d, {host_name})", "h2d")
+            report(f"{other} <- {name}", f"copy({host_name}, d)", "d2h")
+    native.stop()
+    if out:
+        record = {"machine": {"emulated": driver.emulated}, "bytes": SIZE_BYTES, "calls": rows}
+        Path(out).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None)  # noqa: PLR2004

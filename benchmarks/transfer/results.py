@@ -16,6 +16,7 @@ class Results:
         self._grid = _read(folder / "grid.json")
         self._side = _read(folder / "side_by_side.json")
         self._loading = _read(folder / "loading.json")
+        self._calls = _read(folder / "python_calls.json")
         self._cores = {count: _read(folder / f"cores_{count}.json") for count in (4, 1)}
         self.soak: dict[str, Any] = _read(folder / "soak.json")
 
@@ -37,6 +38,10 @@ class Results:
     def side(self, **wanted: object) -> Rows:
         """List rows of side_by_side.py that fit."""
         return chosen(self._side.get("results", []), wanted)
+
+    def calls(self, **wanted: object) -> Rows:
+        """List rows of python_calls.py that fit."""
+        return chosen(self._calls.get("calls", []), wanted)
 
     def loading(self, **wanted: object) -> Rows:
         """List rows of loading.py that fit."""

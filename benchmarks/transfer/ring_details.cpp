@@ -4,17 +4,23 @@
 //   ring_details [OPTION=LIST]...     ring_details threads=8,10 slot_mib=4,8,16 slots=3,4
 //
 // OPTION     default                  what it varies
-// threads    4,8,10,12                RingSettings::num_threads (never more than cores)
-// slot_mib   4,8                      slot_bytes
+// threads    8,10,12,15               RingSettings::num_threads (never more than cores)
+// slot_mib   8,16                     slot_bytes
 // slots      4                        num_slots
 // part_kib   256                      most_part_bytes
 // least_part_kib 64                   least_part_bytes; never more than part_kib
 // filler_kib 2048                     filler_bytes
 // marks      flags                    flags, events: marks_by_events
-// first_kib  256                      first_bytes
-// streamed_kib 1024                   least_streamed_bytes; 1048576 never streams
+// first_kib  512                      first_bytes
+// up_pieces  4                        upload_pieces
+// down_pieces 8                       download_pieces
+// growth     200                      percent: growth
+// long_growth 150                     percent: long_growth
+// stores     best                     best, plain, streaming, demoted: of an upload
+// streamed_kib 32768                  least_streamed_bytes
 // huge_kib   16384                    least_huge_bytes
 // size_kib   1024,4096,16384,65536,1048576
+// directions h2d,d2h
 // rounds     7                        medians of so many
 // conditions warm,pause,fresh         warm: right after another copy of the ring; pause: 2 ms
 // later,
@@ -52,6 +58,7 @@ namespace {
 
 using isthmus::transfer::CopyMoments;
 using isthmus::transfer::RingSettings;
+using isthmus::transfer::SlotStores;
 using isthmus::transfer::StagingRing;
 
 constexpr std::size_t kKiB = 1024;
@@ -72,17 +79,23 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 Options parsed(int argc, char** argv) {
-  Options options{{"threads", {"4", "8", "10", "12"}},
-                  {"slot_mib", {"4", "8"}},
+  Options options{{"threads", {"8", "10", "12", "15"}},
+                  {"slot_mib", {"8", "16"}},
                   {"slots", {"4"}},
                   {"part_kib", {"256"}},
                   {"least_part_kib", {"64"}},
                   {"filler_kib", {"2048"}},
                   {"marks", {"flags"}},
-                  {"first_kib", {"256"}},
-                  {"streamed_kib", {"1024"}},
+                  {"first_kib", {"512"}},
+                  {"up_pieces", {"4"}},
+                  {"down_pieces", {"8"}},
+                  {"growth", {"200"}},
+                  {"long_growth", {"150"}},
+                  {"stores", {"best"}},
+                  {"streamed_kib", {"32768"}},
                   {"huge_kib", {"16384"}},
                   {"size_kib", {"1024", "4096", "16384", "65536", "1048576"}},
+                  {"directions", {"h2d", "d2h"}},
                   {"rounds", {"7"}},
                   {"conditions", {"warm", "pause", "fresh"}}};
   for (int i = 1; i < argc; ++i) {
@@ -113,6 +126,28 @@ void vary_marks(std::vector<RingSettings>& all, const std::vector<std::string>& 
   all = std::move(varied);
 }
 
+constexpr std::pair<const char*, SlotStores> kStores[] = {{"best", SlotStores::best},
+                                                          {"plain", SlotStores::plain},
+                                                          {"streaming", SlotStores::streaming},
+                                                          {"demoted", SlotStores::demoted}};
+
+void vary_stores(std::vector<RingSettings>& all, const std::vector<std::string>& names) {
+  std::vector<RingSettings> varied;
+  for (const RingSettings& one : all) {
+    for (const std::string& name : names) {
+      const auto* const known =
+          std::ranges::find(kStores, name, [](const auto& each) { return each.first; });
+      if (known == std::end(kStores)) throw std::invalid_argument("unknown stores " + name);
+      varied.emplace_back(one).stores = known->second;
+    }
+  }
+  all = std::move(varied);
+}
+
+std::string name_of(SlotStores stores) {
+  return std::ranges::find(kStores, stores, [](const auto& each) { return each.second; })->first;
+}
+
 /// Every combination of the options' values that a ring can have.
 std::vector<RingSettings> settings_of(const Options& options) {
   std::vector<RingSettings> all{RingSettings{}};
@@ -134,7 +169,13 @@ std::vector<RingSettings> settings_of(const Options& options) {
   vary("first_kib", [](auto& one, std::size_t n) { one.first_bytes = n * kKiB; });
   vary("streamed_kib", [](auto& one, std::size_t n) { one.least_streamed_bytes = n * kKiB; });
   vary("huge_kib", [](auto& one, std::size_t n) { one.least_huge_bytes = n * kKiB; });
+  vary("up_pieces", [](auto& one, std::size_t n) { one.upload_pieces = static_cast<int>(n); });
+  vary("down_pieces", [](auto& one, std::size_t n) { one.download_pieces = static_cast<int>(n); });
+  vary("growth", [](auto& one, std::size_t n) { one.growth = static_cast<double>(n) / 100; });
+  vary("long_growth",
+       [](auto& one, std::size_t n) { one.long_growth = static_cast<double>(n) / 100; });
   vary_marks(all, options.at("marks"));
+  vary_stores(all, options.at("stores"));
   std::erase_if(all, [](const auto& one) { return one.first_bytes > one.slot_bytes; });
   return all;
 }
@@ -229,6 +270,11 @@ void Bench::add_ring(RingSettings settings) {
       .add("least_part_bytes", settings.least_part_bytes)
       .add("marks", settings.marks_by_events ? "events" : "flags")
       .add("first_bytes", settings.first_bytes)
+      .add("upload_pieces", static_cast<std::size_t>(settings.upload_pieces))
+      .add("download_pieces", static_cast<std::size_t>(settings.download_pieces))
+      .add("growth", settings.growth)
+      .add("long_growth", settings.long_growth)
+      .add("stores", name_of(settings.stores))
       .add("streamed_bytes", settings.least_streamed_bytes)
       .add("huge_bytes", settings.least_huge_bytes);
   subjects_.push_back({about,
@@ -299,7 +345,8 @@ void run(const Options& options) {
   for (const std::size_t size_kib : numbers(options, "size_kib")) {
     for (const std::string& condition : options.at("conditions")) {
       if (condition == "pause" && size_kib * kKiB > kMostPauseBytes) continue;
-      for (const bool up : {true, false}) {
+      for (const std::string& direction : options.at("directions")) {
+        const bool up = direction == "h2d";
         if (up && condition == "fresh") continue;
         const auto found = bench.measure(condition, up, size_kib * kKiB);
         rows.insert(rows.end(), found.begin(), found.end());

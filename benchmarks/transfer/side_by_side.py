@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from contestants import Contestants
+from contestants import Contestants, working
 from machine import machine_facts
 from rounds import Task, by_turns, sample
 
@@ -34,23 +34,8 @@ def rows(tasks: dict[str, Task], **circumstances: object) -> list[dict[str, Any]
     """Time tasks and describe what came out."""
     return [
         {**circumstances, "contestant": name, **times.row()}
-        for name, times in by_turns(working(tasks)).items()
+        for name, times in by_turns(working(tasks, lambda task: sample(task, 1))).items()
     ]
-
-
-def working(tasks: dict[str, Task]) -> dict[str, Task]:
-    """Leave out what of other libraries fails here, and say so."""
-    kept = {}
-    for name, task in tasks.items():
-        try:
-            sample(task, 1)
-        except Exception as error:
-            if name.startswith("isthmus"):
-                raise
-            print(f"without {name}: {type(error).__name__}: {error}")
-            continue
-        kept[name] = task
-    return kept
 
 
 def verify(contestants: Contestants, task: Task, data: "np.ndarray[Any, Any]") -> None:

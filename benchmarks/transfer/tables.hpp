@@ -18,5 +18,7 @@ std::vector<Row> large_copies(Arena& arena);
 std::vector<Row> choice_grid(Arena& arena);
 /// Copies of 4 B to 64 KiB beside the window they go through.
 std::vector<Row> small_copies(Arena& arena);
+/// For each line "h2d" or "d2h" on the standard input: the seconds of a copy, of a burst of them.
+void answer_calls(Arena& arena, std::size_t size_bytes);
 /// Pinning, the pool, and cuMemHostAlloc.
 std::vector<Row> pinning(Arena& arena);

@@ -7,8 +7,14 @@
 // the driver's own blocking copies are. The device is the first one of $ISTHMUS_DRIVER. One calling
 // thread, warm memory on both sides, medians of rounds in which everything that is compared takes
 // its turn. Every copy of the sweep is verified.
+//
+//   transfer_details calls SIZE_BYTES
+//
+// answers each line "h2d" or "d2h" with the seconds of a C++ copy between pageable and device
+// memory: python_calls.py asks.
 #include <iostream>
 #include <sstream>
+#include <string_view>
 
 #include "host/cores.hpp"
 #include "tables.hpp"
@@ -51,7 +57,13 @@ void run(const std::string& names, std::size_t most_bytes, const char* cudart_pa
 int main(int argc, char** argv) try {
   if (argc < 3 || argc > 4)
     throw std::invalid_argument("usage: transfer_details TABLES MOST_BYTES [LIBCUDART]");
-  run(argv[1], std::stoull(argv[2]), argc > 3 ? argv[3] : nullptr);
+  const std::size_t size_bytes = std::stoull(argv[2]);
+  if (std::string_view(argv[1]) == "calls") {
+    Arena arena(size_bytes, nullptr);
+    answer_calls(arena, size_bytes);
+    return 0;
+  }
+  run(argv[1], size_bytes, argc > 3 ? argv[3] : nullptr);
   return std::cout.flush() ? 0 : 1;
 } catch (const std::exception& error) {
   std::cerr << "error: " << error.what() << '\n';

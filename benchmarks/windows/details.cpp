@@ -11,13 +11,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
-#include <functional>
-#include <iomanip>
 #include <iostream>
-#include <optional>
-#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -29,6 +24,8 @@
 #include "host/affinity.hpp"
 #include "host/copy_instructions.hpp"
 #include "host/pattern.hpp"
+#include "rounds.hpp"
+#include "rows.hpp"
 #include "window/streaming_copy.hpp"
 
 namespace {
@@ -43,20 +40,6 @@ constexpr std::size_t kRoundBytes = std::size_t{1} << 20U;
 constexpr std::size_t kSizes[] = {4, 64, 256, 1024, 4096, 16384, 65536, 1 << 20};
 constexpr std::size_t kSmallSizes[] = {4, 64, 256, 1024, 4096};
 
-using Task = std::function<void()>;
-
-double seconds_of(const Task& task, std::size_t repeats) {
-  const auto start = std::chrono::steady_clock::now();
-  for (std::size_t i = 0; i < repeats; ++i) task();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
-         static_cast<double>(repeats);
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
 /// Seconds of one run of each task, by turns.
 std::vector<double> medians(const std::vector<Task>& tasks, std::size_t size_bytes,
                             std::size_t most_repeats) {
@@ -70,34 +53,6 @@ std::vector<double> medians(const std::vector<Task>& tasks, std::size_t size_byt
   std::vector<double> found;
   for (const auto& values : samples) found.push_back(median(values));
   return found;
-}
-
-/// One JSON object, its members in the order they came.
-class Row {
-public:
-  Row& add(const std::string& name, const std::string& text) { return raw(name, '"' + text + '"'); }
-  Row& add(const std::string& name, std::size_t number) {
-    return raw(name, std::to_string(number));
-  }
-  Row& add(const std::string& name, double number) {
-    std::ostringstream text;
-    text << std::setprecision(6) << number;
-    return raw(name, text.str());
-  }
-  Row& raw(const std::string& name, const std::string& value) {
-    members_ += (members_.empty() ? "\"" : ", \"") + name + "\": " + value;
-    return *this;
-  }
-  std::string text() const { return '{' + members_ + '}'; }
-
-private:
-  std::string members_;
-};
-
-std::string list(const std::vector<Row>& rows) {
-  std::string text;
-  for (const Row& row : rows) text += (text.empty() ? "\n    " : ",\n    ") + row.text();
-  return '[' + text + "\n  ]";
 }
 
 /// A device buffer, windows on it, and host memory.

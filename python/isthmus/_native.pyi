@@ -418,6 +418,10 @@ class CostProfile:
     def source(self) -> str:
         """Where its figures come from, and why from there."""
 
+    @property
+    def ring_threads(self) -> tuple[int, int]:
+        """Of staged uploads and downloads; 0: as many as without a profile."""
+
     def seconds(self, *, path: str, direction: str, host_memory: str, size_bytes: int) -> float | None:
         """Predict one copy; None if that way wasn't measured."""
 
@@ -426,17 +430,56 @@ def profile_in_use(driver: Driver, ordinal: int) -> CostProfile:
     Load what copies with a device are planned with: the stored profile, or defaults.
     """
 
+def margin_of(path: str) -> float:
+    """What a way's predicted time is multiplied by where ways are compared."""
+
 def parse_profile(text: str, identity: ProfileIdentity) -> CostProfile:
     """Read a profile's file; UsageError if it doesn't fit."""
+
+class Turns:
+    """How often things that are compared take their turns."""
+
+    def __init__(self, *, least: int = 5, most: int = 15, most_seconds: float = 0.1, turn_seconds: float = 0.0001, hopeless: float = 4.0) -> None: ...
+
+class PathTimes:
+    """Copies by one path, timed."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def seconds(self) -> list[float]:
+        """Of one copy, a figure for each turn."""
+
+    @property
+    def absence(self) -> str:
+        """Why it can't here; "" if it can."""
+
+class RingTimes:
+    """Staged copies by so many threads, timed."""
+
+    @property
+    def num_threads(self) -> int: ...
+
+    @property
+    def seconds(self) -> list[float]: ...
 
 class PathBench:
     """Copies by each way, to be timed."""
 
     def __init__(self, context: Context) -> None: ...
 
-    def measure(self, buffers: CopyBuffers, *, path: str, direction: str, size_bytes: int, stopping: Stopping) -> Measurement:
+    def measure(self, buffers: CopyBuffers, *, paths: Sequence[str], direction: str, size_bytes: int, turns: Turns) -> list[PathTimes]:
+        """Time copies of one size by several ways in turns."""
+
+    def measure_ring(self, buffers: CopyBuffers, *, direction: str, size_bytes: int, turns: Turns) -> list[RingTimes]:
         """
-        Sample copies of one size (metric "completion"); Unavailable if it can't.
+        Time staged copies with several numbers of threads; one untimed if there is no choice.
+        """
+
+    def use_ring_threads(self, *, upload: int, download: int) -> None:
+        """
+        Stage with so many threads from now on; 0: as many as without a profile.
         """
 
 class DlpackArray:

@@ -1,8 +1,6 @@
 """Runs the program: in this process where that is enough, as a process of its own elsewhere."""
 
 import ctypes
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.cli.app import main
-from program import NO_GPU, PROGRAM, Invoke, Outcome, Shell
+from program import NO_GPU, PROGRAM, Invoke, Outcome, Shell, run_process
 
 
 @pytest.fixture
@@ -30,15 +28,7 @@ def spawn() -> Invoke:
     """Run a command as a process without a GPU, with pipes for its output."""
 
     def run(*arguments: str, **environment: str) -> Outcome:
-        done = subprocess.run(
-            [*PROGRAM, *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-            env=os.environ | NO_GPU | environment,
-        )
-        return Outcome(done.returncode, done.stdout, done.stderr)
+        return run_process([*PROGRAM, *arguments], NO_GPU | environment)
 
     return run
 
@@ -48,15 +38,9 @@ def shell() -> Shell:
     """Run a command with a redirection, as a shell does it."""
 
     def run(redirection: str, *arguments: str) -> Outcome:
-        done = subprocess.run(
-            ["/bin/sh", "-c", f'"$@" {redirection}', "sh", *PROGRAM, *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-            env=os.environ | NO_GPU,
+        return run_process(
+            ["/bin/sh", "-c", f'"$@" {redirection}', "sh", *PROGRAM, *arguments], NO_GPU
         )
-        return Outcome(done.returncode, done.stdout, done.stderr)
 
     return run
 

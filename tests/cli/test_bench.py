@@ -15,7 +15,7 @@ import pytest
 from isthmus.bench.tests import BY_NAME
 from isthmus.run.model import Run, Status
 from isthmus.run.store import load_run
-from program import NO_GPU, PROGRAM, Invoke, Shell
+from program import NO_GPU, PROGRAM, Invoke, Shell, run_process
 
 QUICK = ("bench", "--device", "emulated", "--sizes", "4,64KiB", "--budget", "0.5")
 ONE = (*QUICK, "-t", "host_to_device_memcpy_ce")
@@ -209,17 +209,11 @@ def test_on_a_full_disk_the_results_are_still_printed_and_the_old_file_stays(
         "resource.setrlimit(resource.RLIMIT_FSIZE, (256, 256)); "
         "from isthmus.cli.app import main; sys.exit(main())"
     )
-    done = subprocess.run(
-        [PROGRAM[0], "-B", "-c", limited, *ONE, "--output", str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 1
-    assert "Bandwidth, GB/s" in done.stdout
-    assert f"error: can't write {path}: File too large" in done.stderr
-    assert done.stderr.count("error: can't write") == 2
+    done = run_process([PROGRAM[0], "-B", "-c", limited, *ONE, "--output", str(path)])
+    assert done.code == 1
+    assert "Bandwidth, GB/s" in done.out
+    assert f"error: can't write {path}: File too large" in done.err
+    assert done.err.count("error: can't write") == 2
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -1,11 +1,21 @@
 """Profiles and what they are measured on, made up."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
-from isthmus.errors import Unavailable
-from isthmus.profile.model import Cost, Machine, Measured, NotMeasured, Path, Profile, Way
+from isthmus.profile.measuring import Found
+from isthmus.profile.model import (
+    Cost,
+    Machine,
+    Measured,
+    NotMeasured,
+    Path,
+    Profile,
+    StagingThreads,
+    Way,
+)
+from isthmus.profile.plan import Effort
 
 MIB = 1 << 20
 MEASURED_AT = datetime(2026, 11, 20, 10, 11, 12, tzinfo=UTC)
@@ -44,12 +54,13 @@ def cost(path: Path, points: Mapping[int, float], direction: str = "h2d") -> Cos
 def profile(**changes: object) -> Profile:
     """A window is best for small copies, staging for large ones."""
     facts: dict[str, object] = {
-        "schema_version": 1,
+        "schema_version": 2,
         "measurement": Measured(
             finished_at=MEASURED_AT, seconds=8.25, quick=False, isthmus_version="0.1.0"
         ),
         "machine": machine(),
         "window_opening_seconds": 4.5e-5,
+        "staging_threads": StagingThreads(h2d=10, d2h=6),
         "costs": [
             cost(Path.DRIVER, {4: 6e-6, 64 * MIB: 8e-3}),
             cost(Path.WINDOW, {4: 2e-7, 16 * MIB: 1.3e-3}),
@@ -74,6 +85,8 @@ class FakeCopies:
     Attributes:
         asked: Every point that was measured: path, direction, host memory, size.
         absent: Ways that can't here.
+        threads: Gigabytes a second that so many threads stage.
+        staged_with: What was chosen of these.
     """
 
     check_s_per_byte = 1e-10
@@ -82,6 +95,8 @@ class FakeCopies:
         self.most_bytes = most_bytes
         self.asked: list[tuple[Way, int]] = []
         self.absent: dict[Path, str] = {}
+        self.threads: dict[int, float] = {2: 12, 4: 24, 6: 36, 8: 44.5, 10: 45, 16: 44}
+        self.staged_with: StagingThreads | None = None
         self.now = 100.0
         self._slower = slower
         self._lines = {
@@ -106,14 +121,26 @@ class FakeCopies:
             rate = 55e9
         return self._slower * (fixed + size_bytes / rate)
 
-    def seconds(self, way: Way, size_bytes: int, *, point_s: float) -> float:
+    def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
         assert size_bytes <= self.most_bytes
-        if way.path in self.absent:
-            raise Unavailable(capability="way", reason=self.absent[way.path], needs="luck")
-        self.asked.append((way, size_bytes))
-        one = self._seconds(way, size_bytes)
-        self.now += max(point_s, 5 * one) + size_bytes * self.check_s_per_byte
-        return one
+        able = [way for way in ways if way.path not in self.absent]
+        self.asked += [(way, size_bytes) for way in able]
+        seconds = {way: self._seconds(way, size_bytes) for way in able}
+        self.now += max(effort.point_s, (2 + effort.least_turns) * sum(seconds.values()))
+        self.now += (len(able) + 1) * size_bytes * self.check_s_per_byte
+        return Found(
+            seconds=seconds,
+            absences={way: self.absent[way.path] for way in ways if way.path in self.absent},
+        )
+
+    def staging_times(self, direction: str, size_bytes: int, effort: Effort) -> dict[int, float]:
+        assert direction in {"h2d", "d2h"}
+        found = {n: self._slower * size_bytes / (1e9 * rate) for n, rate in self.threads.items()}
+        self.now += max(effort.point_s, (2 + effort.least_turns) * sum(found.values()))
+        return found
+
+    def stage_with(self, threads: StagingThreads) -> None:
+        self.staged_with = threads
 
     def window_opening_seconds(self) -> float | None:
         return None if Path.WINDOW in self.absent else 4.5e-5

@@ -1,5 +1,7 @@
 """A real device, or a skip that says why there is none."""
 
+from typing import Any
+
 import pytest
 
 from isthmus import _native
@@ -15,3 +17,11 @@ def driver() -> _native.Driver:
     if opened.device_count() == 0:
         pytest.skip("the driver shows no device")
     return opened
+
+
+@pytest.fixture(scope="session")
+def torch() -> Any:  # noqa: ANN401 - it need not be installed
+    module = pytest.importorskip("torch")
+    if not module.cuda.is_available():
+        pytest.skip("this PyTorch sees no GPU")
+    return module

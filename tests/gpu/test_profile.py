@@ -1,7 +1,5 @@
 """A profile of a real GPU: measured in its time, used, and true to the defaults' order."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +7,7 @@ import pytest
 from isthmus import _native
 from isthmus.profile.model import Profile
 from isthmus.profile.store import load_profile
+from program import PROGRAM, run_process
 
 pytestmark = pytest.mark.gpu
 _MOST_SECONDS = {"--quick": 2.0, "": 10.0}
@@ -22,14 +21,8 @@ def profile(
     assert not driver.emulated
     path: Path = tmp_path_factory.mktemp("profile") / "profile.json"
     options = [request.param] if request.param else []
-    done = subprocess.run(
-        [sys.executable, "-m", "isthmus", "profile", "--device", "0", "-o", str(path), *options],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_process([*PROGRAM, "profile", "--device", "0", "-o", str(path), *options])
+    assert done.code == 0, done.err
     found = load_profile(path)
     assert found.measurement.seconds < _MOST_SECONDS[request.param]
     return found
@@ -65,3 +58,12 @@ def test_long_copies_are_measured_and_the_fastest_pageable_way_is_not_the_driver
     # With fewer cores staging need not pay.
     if identity.num_cores >= 8:
         assert seconds("staged") < seconds("driver")
+
+
+def test_the_threads_that_stage_were_counted(driver: _native.Driver, profile: Profile) -> None:
+    num_cores = _native.profile_identity(driver, 0).num_cores
+    if num_cores < 2:
+        pytest.skip("one core: nothing is staged")
+    for count in (profile.staging_threads.h2d, profile.staging_threads.d2h):
+        assert count is not None
+        assert 1 <= count <= num_cores

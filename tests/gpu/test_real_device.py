@@ -1,26 +1,19 @@
 """The main job on a real GPU. Skipped, with the reason, where there is none."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from isthmus import _native
+from program import PROGRAM, Outcome, run_process
 
 pytestmark = pytest.mark.gpu
 
 
-def isthmus(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "isthmus.cli.app", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+def isthmus(*arguments: str) -> Outcome:
+    return run_process([*PROGRAM, *arguments], most_seconds=300)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +23,7 @@ def run(driver: _native.Driver, tmp_path_factory: pytest.TempPathFactory) -> dic
     done = isthmus(
         "bench", "--sizes", "4,1MiB,64MiB", "--budget", "10", "--output", str(path), "--device", "0"
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     record: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return record
 
@@ -113,7 +106,7 @@ def test_a_running_kernel_answers_through_either_memory(run: dict[str, Any]) -> 
 
 def test_the_doctor_reads_the_link_of_every_gpu(driver: _native.Driver) -> None:
     done = isthmus("doctor", "--format", "json")
-    assert done.returncode in {0, 1}, done.stderr
-    names = [check["name"] for check in json.loads(done.stdout)["checks"]]
+    assert done.code in {0, 1}, done.err
+    names = [check["name"] for check in json.loads(done.out)["checks"]]
     for ordinal in range(driver.device_count()):
         assert f"gpu {ordinal} link" in names

@@ -1,10 +1,6 @@
 """Windows on a real GPU, against the copies of PyTorch, CuPy and the driver."""
 
-import os
 import random
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +10,8 @@ import pytest
 import isthmus
 from fakes.device_arrays import CudaArray
 from isthmus import _native
+from program import EXPANDABLE_SEGMENTS, run_code
+from threads import run_in_threads
 
 pytestmark = pytest.mark.gpu
 
@@ -29,14 +27,6 @@ def backend(driver: _native.Driver) -> str:
             return window.backend
     except isthmus.Unavailable as absence:
         pytest.skip(str(absence))
-
-
-@pytest.fixture
-def torch() -> Any:  # noqa: ANN401 - it need not be installed
-    module = pytest.importorskip("torch")
-    if not module.cuda.is_available():
-        pytest.skip("this PyTorch sees no GPU")
-    return module
 
 
 @pytest.fixture
@@ -91,19 +81,11 @@ def test_long_copies_by_several_threads_arrive_whole(
 def test_a_thread_that_never_used_cuda_can_open_and_use_a_window(
     memory: _native.DeviceMemory,
 ) -> None:
-    failures: list[Exception] = []
+    def use(_number: int) -> None:
+        with isthmus.window(memory.pointer, SIZE) as window:
+            window.write(b"from a thread", 7)
 
-    def use() -> None:
-        try:
-            with isthmus.window(memory.pointer, SIZE) as window:
-                window.write(b"from a thread", 7)
-        except isthmus.Error as failure:
-            failures.append(failure)
-
-    thread = threading.Thread(target=use)
-    thread.start()
-    thread.join()
-    assert failures == []
+    run_in_threads(use)
     assert memory.read(13, 7) == b"from a thread"
 
 
@@ -262,18 +244,10 @@ def test_expandable_segments_work_or_are_unavailable_with_a_reason(
     record_property: Any,  # noqa: ANN401
 ) -> None:
     del torch
-    setting = "expandable_segments:True"
-    done = subprocess.run(
-        [sys.executable, "-c", _EXPANDABLE],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        env=os.environ | {"PYTORCH_CUDA_ALLOC_CONF": setting, "PYTORCH_ALLOC_CONF": setting},
-    )
-    record_property("expandable_segments", done.stdout)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(("works", "unavailable"))
+    done = run_code(_EXPANDABLE, EXPANDABLE_SEGMENTS, most_seconds=300)
+    record_property("expandable_segments", done.out)
+    assert done.code == 0, done.err
+    assert done.out.startswith(("works", "unavailable"))
 
 
 # --- CuPy, and objects like Numba's --------------------------------------------------------------
@@ -357,10 +331,8 @@ if os.fork() == 0:
     os._exit(1)
 print(os.waitstatus_to_exitcode(os.wait()[1]), window.read(6))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
-    )
-    assert (done.stdout, done.stderr) == ("0 b'parent'\n", "")
+    done = run_code(code, most_seconds=120)
+    assert (done.out, done.err) == ("0 b'parent'\n", "")
 
 
 def test_a_tensor_of_a_gpu_that_is_not_the_current_one(torch: Any) -> None:  # noqa: ANN401

@@ -1,12 +1,12 @@
 """What the documentation shows is what the examples run."""
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from program import EMULATED, run_process
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -36,15 +36,8 @@ def test_code_in_the_documentation_is_taken_from_an_example(
 
 @pytest.mark.native
 def test_the_window_example_reads_what_it_wrote() -> None:
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / "window.py")],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env=os.environ | {"ISTHMUS_DRIVER": "emulated"},
-    )
-    assert done.stdout.splitlines() == [
+    done = run_process([sys.executable, str(EXAMPLES / "window.py")], EMULATED)
+    assert done.out.splitlines() == [
         "b'hello, GPU'",
         "1.0 2.0 3.0 4.0 5.0 6.0 7.0 8.0",
         "4096 bytes, by way of dmabuf",
@@ -53,15 +46,8 @@ def test_the_window_example_reads_what_it_wrote() -> None:
 
 @pytest.mark.native
 def test_the_copy_example_brings_back_what_it_sent() -> None:
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / "copy.py")],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env=os.environ | {"ISTHMUS_DRIVER": "emulated"},
-    )
-    assert (done.stdout.splitlines(), done.stderr) == (
+    done = run_process([sys.executable, str(EXAMPLES / "copy.py")], EMULATED)
+    assert (done.out.splitlines(), done.err) == (
         ["True", "328350.0", "pageable to device", "4"],
         "",
     )

@@ -17,7 +17,7 @@ MAY_INCLUDE = {
     "window": {"driver", "device", "host"},
     "transfer": {"driver", "device", "host", "window"},
     "capi": {"driver", "window", "transfer"},
-    "measure": {"driver", "device", "host", "window"},
+    "measure": {"driver", "device", "host", "window", "transfer"},
 }
 # Parts of python/isthmus that may not import the named parts.
 MAY_NOT_IMPORT = {

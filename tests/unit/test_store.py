@@ -19,6 +19,7 @@ from isthmus.run.store import (
     save_run,
     write_whole,
 )
+from program import run_process
 
 # A process that may write no file beyond 4096 bytes: what a full disk looks like from inside.
 FULL_DISK = """
@@ -73,11 +74,9 @@ def test_a_new_file_has_the_permissions_that_the_user_wants(tmp_path: Path) -> N
 def test_a_full_disk_leaves_the_old_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text("old")
-    done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    assert f"refused: can't write {path}: File too large" in done.stderr
+    done = run_process([sys.executable, "-c", FULL_DISK, str(path)])
+    assert done.code == 1
+    assert f"refused: can't write {path}: File too large" in done.err
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -149,8 +148,8 @@ print("printed")
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 def test_a_name_of_stdout_writes_to_whatever_stdout_is(tmp_path: Path, name: str) -> None:
     command = [sys.executable, "-c", WRITE_AND_PRINT, name]
-    piped = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (piped.stdout, piped.stderr) == ("file printed\n", "")
+    piped = run_process(command)
+    assert (piped.out, piped.err) == ("file printed\n", "")
     path = tmp_path / "out.txt"
     with path.open("w") as file:
         subprocess.run(command, stdout=file, check=True)

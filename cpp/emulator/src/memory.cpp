@@ -67,13 +67,14 @@ Range allocate(Context& context, std::size_t size_bytes) {
   return range;
 }
 
-/// Plain host memory that is known as managed.
+/// Host memory that is known as managed. Shared, as a real driver's is: no ordinary memory of the
+/// process's own.
 Range allocate_managed(Context& context, std::size_t size_bytes) {
   Range range{.kind = RangeKind::managed, .size_bytes = size_bytes};
   range.mapped_bytes = whole_pages(size_bytes);
   require(range.mapped_bytes != 0, CUDA_ERROR_OUT_OF_MEMORY);
   void* memory = mmap(nullptr, range.mapped_bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   require(memory != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
   range.base = address_of(memory);
   range.context = &context;

@@ -63,8 +63,9 @@ struct CopyOptions {
   /// A CUstream of the device's context: 0 legacy default, 1 the same, 2 per-thread default.
   std::uintptr_t stream = 0;
   /// What the caller knows of the two ends, which saves asking the driver, and the kernel whether
-  /// the memory can be touched (0.1 and 0.3 us each). Wrong answers are undefined behaviour, but
-  /// `device` is checked: memory that was freed is refused then, whatever lies there by now.
+  /// the memory can be touched: 0.5 to 1.5 us for what is neither in the stack nor in the heap, nor
+  /// was asked about some milliseconds ago. Wrong answers are undefined behaviour, but `device` is
+  /// checked: memory that was freed is refused then, whatever lies there by now.
   MemoryKind source_kind = MemoryKind::unknown;
   MemoryKind target_kind = MemoryKind::unknown;
   /// False: the caller has seen to it that nothing pending in any stream touches the bytes. No
@@ -137,10 +138,14 @@ public:
   ///
   /// target, source  of any kind, each inside one allocation; they must not overlap
   /// size_bytes      0 is allowed, and copies nothing
-  /// Throws          UsageError: null, overlapping, freed, or longer than the allocation; a path
-  ///                 that isn't one. Unavailable: the path that was asked for can't.
+  /// Throws          UsageError: null, overlapping, freed, or longer than the allocation; the
+  ///                 host's memory can't be touched, or its file has become too short; a path that
+  ///                 isn't one. Unavailable: the path that was asked for can't.
   ///                 OutOfDeviceMemory, DriverError: nothing has been copied, or the message says
   ///                 which bytes of the target are undefined; the Transfers stay usable.
+  /// The host's memory that one thread copies to or from again within the same tick of the kernel's
+  /// clock (1 to 10 ms) isn't looked at again: if it was unmapped since, the copy is the fault that
+  /// memcpy would be. Mapped files and shared memory are looked at each time.
   void copy(void* target, const void* source, std::size_t size_bytes,
             const CopyOptions& options = {});
 

@@ -1,5 +1,7 @@
 #include "device/capture.hpp"
 
+#include <isthmus/errors.hpp>
+
 namespace isthmus {
 
 ScopedRelaxedCapture::ScopedRelaxedCapture(const Driver& driver) noexcept
@@ -12,12 +14,17 @@ ScopedRelaxedCapture::~ScopedRelaxedCapture() {
   if (exchange_ != nullptr) exchange_(&mode_);
 }
 
-bool in_capture(const Driver& driver, CUstream stream) {
+bool is_captured(const Driver& driver, CUstream stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult result = driver.raw(symbol::stream_is_capturing)(stream, &status);
-  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
-  driver.check(result, symbol::stream_is_capturing.name);
+  driver.call(symbol::stream_is_capturing)(stream, &status);
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+bool may_be_captured(const Driver& driver, CUstream stream) try {
+  return is_captured(driver, stream);
+} catch (const DriverError& error) {
+  if (error.code() != CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) throw;
+  return true;
 }
 
 }  // namespace isthmus

@@ -22,10 +22,16 @@ private:
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// True if work may not be marked in `stream` by an event that is asked about later: the stream is
-/// captured, or it is the default stream and one that it waits for is. The context is current.
+/// True if work in `stream` is being recorded rather than done. The context is current.
 ///
-/// Throws      DriverError.
-bool in_capture(const Driver& driver, CUstream stream);
+/// Throws      DriverError(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) for the legacy default stream while
+///             a stream is captured that may wait for it; the capture stays valid.
+bool is_captured(const Driver& driver, CUstream stream);
+
+/// The same for those who may take a stream for captured that isn't: true where is_captured()
+/// can't tell.
+///
+/// Throws      DriverError of another kind.
+bool may_be_captured(const Driver& driver, CUstream stream);
 
 }  // namespace isthmus

@@ -55,6 +55,7 @@ CopyInstructions decode_x86(const X86Features& features) noexcept {
   found.sse4_1 = bit(features.leaf1_ecx, 19);
   found.avx2 = bit(features.leaf7_ebx, 5) && avx_saved;
   found.avx512f = bit(features.leaf7_ebx, 16) && avx512_saved;
+  found.cldemote = bit(features.leaf7_ecx, 25);
   found.movdiri = bit(features.leaf7_ecx, 27);
   found.movdir64b = bit(features.leaf7_ecx, 28);
   found.erms = bit(features.leaf7_ebx, 9);
@@ -78,15 +79,12 @@ CopyInstructions copy_instructions() {
 }
 
 std::vector<std::string> copy_instruction_names(const CopyInstructions& instructions) {
-  const std::pair<bool, const char*> all[] = {{instructions.sse4_1, "sse4_1"},
-                                              {instructions.avx2, "avx2"},
-                                              {instructions.avx512f, "avx512f"},
-                                              {instructions.movdiri, "movdiri"},
-                                              {instructions.movdir64b, "movdir64b"},
-                                              {instructions.erms, "erms"},
-                                              {instructions.fsrm, "fsrm"},
-                                              {instructions.neon, "neon"},
-                                              {instructions.sve, "sve"}};
+  const std::pair<bool, const char*> all[] = {
+      {instructions.sse4_1, "sse4_1"},       {instructions.avx2, "avx2"},
+      {instructions.avx512f, "avx512f"},     {instructions.movdiri, "movdiri"},
+      {instructions.movdir64b, "movdir64b"}, {instructions.cldemote, "cldemote"},
+      {instructions.erms, "erms"},           {instructions.fsrm, "fsrm"},
+      {instructions.neon, "neon"},           {instructions.sve, "sve"}};
   std::vector<std::string> names;
   for (const auto& [present, name] : all) {
     if (present) names.emplace_back(name);

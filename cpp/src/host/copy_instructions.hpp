@@ -13,6 +13,7 @@ struct CopyInstructions {
   bool avx512f = false;  ///< 64-byte loads and stores: a whole line
   bool movdiri = false;  ///< 4- or 8-byte direct stores
   bool movdir64b = false;  ///< 64-byte direct stores, atomic on the bus
+  bool cldemote = false;   ///< lines can be moved from a core's caches to the shared one
   bool erms = false;       ///< fast REP MOVSB
   bool fsrm = false;       ///< fast REP MOVSB for short copies
   bool neon = false;       ///< 16-byte vectors on 64-bit Arm

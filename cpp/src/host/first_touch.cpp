@@ -9,16 +9,11 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "host/affinity.hpp"
 #include "host/clock.hpp"
+#include "host/pages.hpp"
 #include "host/signal_block.hpp"
-
-// Linux 5.14; the C library's headers may be older than the kernel.
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 namespace isthmus::host {
 namespace {
@@ -26,29 +21,12 @@ namespace {
 constexpr std::size_t kMostPagesAsked = 16;
 constexpr double kSecondsPerNanosecond = 1e-9;
 
-std::uintptr_t page_bytes() noexcept {
-  static const auto bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
-/// Whole pages around a range.
-struct Pages {
-  Pages(const std::byte* memory, std::size_t size_bytes) noexcept
-      : first(reinterpret_cast<std::uintptr_t>(memory) / page_bytes() * page_bytes()),
-        end((reinterpret_cast<std::uintptr_t>(memory) + size_bytes + page_bytes() - 1) /
-            page_bytes() * page_bytes()) {}
-  std::size_t count() const noexcept { return (end - first) / page_bytes(); }
-  std::uintptr_t first;
-  std::uintptr_t end;
-};
-
-bool populate(const Pages& pages) noexcept {
-  int result = 0;
+bool make_present(const Pages& pages) noexcept {
+  int error = 0;
   do {
-    result =
-        madvise(reinterpret_cast<void*>(pages.first), pages.end - pages.first, MADV_POPULATE_WRITE);
-  } while (result != 0 && (errno == EINTR || errno == EAGAIN));
-  return result == 0;
+    error = populate(pages, Access::write);
+  } while (error == EINTR || error == EAGAIN);
+  return error == 0;
 }
 
 /// Whether the kernel knows the advice, tried on memory that surely can be written. Its answer to
@@ -56,7 +34,7 @@ bool populate(const Pages& pages) noexcept {
 bool can_populate() noexcept {
   static const bool can = [] {
     std::byte here{};
-    return populate(Pages(&here, 1));
+    return make_present(Pages(&here, 1));
   }();
   return can;
 }
@@ -71,12 +49,6 @@ void store_once_per_page(std::byte* memory, std::size_t size_bytes) noexcept {
   }
 }
 
-bool is_resident(std::uintptr_t page) noexcept {
-  unsigned char residency = 0;
-  if (mincore(reinterpret_cast<void*>(page), page_bytes(), &residency) != 0) return true;
-  return (residency & 1U) != 0;
-}
-
 std::size_t faults_of_this_thread() noexcept {
   rusage usage{};
   if (getrusage(RUSAGE_THREAD, &usage) != 0) return 0;
@@ -88,7 +60,7 @@ std::size_t faults_of_this_thread() noexcept {
 bool touch_pages(std::byte* memory, std::size_t size_bytes) noexcept {
   if (size_bytes == 0) return true;
   const Pages pages(memory, size_bytes);
-  if (can_populate()) return populate(pages);
+  if (can_populate()) return make_present(pages);
   store_once_per_page(memory, size_bytes);
   return true;
 }
@@ -109,7 +81,7 @@ bool mostly_untouched(const std::byte* memory, std::size_t size_bytes) noexcept 
   for (std::size_t i = 0; i < num_asked; ++i) {
     // Mid-way into each part: the ends of a buffer are often touched when the rest isn't.
     const std::size_t index = (2 * i + 1) * pages.count() / (2 * num_asked);
-    if (is_resident(pages.first + index * page_bytes())) ++num_resident;
+    if (is_resident(static_cast<std::byte*>(pages.data()) + index * page_bytes())) ++num_resident;
   }
   return 2 * num_resident < num_asked;
 }

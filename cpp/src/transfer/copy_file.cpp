@@ -4,6 +4,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "device/capture.hpp"
 #include "transfer/engine.hpp"
 #include "transfer/file_source.hpp"
 #include "transfer/stream_order.hpp"

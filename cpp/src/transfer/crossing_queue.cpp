@@ -52,6 +52,11 @@ void CrossingQueue::begin(const Event* event) noexcept {
   begun_at_ = last_ticket_;
 }
 
+void CrossingQueue::put_in_order() {
+  const auto lock = lock_for_one_piece();
+  begin_once();
+}
+
 void CrossingQueue::send(CUdeviceptr target, const std::byte* source, std::size_t size_bytes,
                          CrossingMark& mark) {
   const auto lock = lock_for_one_piece();
@@ -74,7 +79,7 @@ std::unique_lock<std::mutex> CrossingQueue::lock_for_one_piece() {
   std::unique_lock lock(enqueueing_, std::try_to_lock);
   for (int i = 0; !lock.owns_lock() && i < kMostTries; ++i) {
     window::pause_briefly();
-    lock.try_lock();
+    (void)lock.try_lock();
   }
   if (!lock.owns_lock()) lock.lock();
   return lock;

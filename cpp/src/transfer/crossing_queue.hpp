@@ -48,6 +48,8 @@ public:
   ///
   /// event       null: at once
   void begin(const Event* event) noexcept;
+  /// Orders what will be enqueued behind that event. Otherwise the first piece's thread does.
+  void put_in_order();
   void send(CUdeviceptr target, const std::byte* source, std::size_t size_bytes,
             CrossingMark& mark);
   void fetch(std::byte* target, CUdeviceptr source, std::size_t size_bytes, CrossingMark& mark);

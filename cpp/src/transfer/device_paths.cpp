@@ -1,6 +1,7 @@
 #include "transfer/device_paths.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "host/cores.hpp"
@@ -12,13 +13,18 @@ namespace {
 // (benchmarks/windows).
 constexpr std::size_t kMostWindowBytes = std::size_t{16} << 20U;
 constexpr std::size_t kSmallestStep = 64;
-// A profile times copies back to back, when helper threads are awake. In a program they may sleep,
-// or be kept off their cores: what is won with them must be worth that. Source: the points of
-// benchmarks/transfer/h200 where window_threads was taken and the driver was quicker.
-constexpr double kMarginOfThreads = 1.2;
 
-double counted_seconds(CopyPath path, double seconds) {
-  return path == CopyPath::window_threads ? seconds * kMarginOfThreads : seconds;
+double counted_seconds(CopyPath path, double seconds) { return seconds * margin_of(path); }
+
+/// "counted 1.03 times: ..."; empty for the driver's copy.
+std::string text_of_margin(CopyPath path) {
+  const int hundredths = static_cast<int>(std::lround(margin_of(path) * 100));
+  if (hundredths <= 100) return {};
+  const int rest = hundredths % 100;
+  std::string text = "counted " + std::to_string(hundredths / 100) + "." + (rest < 10 ? "0" : "") +
+                     std::to_string(rest) + " times: ";
+  return text + (path == CopyPath::window_threads ? "its helper threads may be asleep"
+                                                  : "it must be worth not being the driver's");
 }
 
 }  // namespace
@@ -31,11 +37,13 @@ DevicePaths::DevicePaths(const Driver& driver, int ordinal, const WindowCache& w
       Profile::for_device(context_.device(), host::effective_cores(), driver.emulated())));
 }
 
-void DevicePaths::use(std::shared_ptr<const Profile> profile) {
+void DevicePaths::use(const std::shared_ptr<const Profile>& profile) {
   {
     const std::lock_guard lock(mutex_);
-    profile_.store(profiles_.emplace_back(std::move(profile)).get(), std::memory_order_release);
+    if (std::ranges::find(profiles_, profile) == profiles_.end()) profiles_.push_back(profile);
+    profile_.store(profile.get(), std::memory_order_release);
   }
+  ring_.use_threads(profile->ring_threads());
   find_window_limits(Direction::host_to_device);
   find_window_limits(Direction::device_to_host);
 }
@@ -130,8 +138,7 @@ std::vector<PathCost> DevicePaths::costs(const Crossing& crossing) const {
     const CostCurve* const curve = current->curve(path, crossing.direction, crossing.host_kind);
     PathCost cost{path, found == Fit::yes, 0, text_of(found)};
     if (curve != nullptr) cost.seconds = curve->seconds(crossing.size_bytes);
-    if (cost.usable && path == CopyPath::window_threads)
-      cost.reason = "counted 1.2 times: the helper threads may be asleep";
+    if (cost.usable) cost.reason = text_of_margin(path);
     costs.push_back(std::move(cost));
   }
   std::stable_sort(costs.begin(), costs.end(), [](const PathCost& one, const PathCost& other) {

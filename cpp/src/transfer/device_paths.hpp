@@ -43,7 +43,8 @@ public:
   /// for.
   CUstream background_stream();
   double window_opening_seconds() const { return profile()->window_opening_seconds(); }
-  void use(std::shared_ptr<const Profile> profile);
+  /// Plans copies by it from now on, and stages them with its threads.
+  void use(const std::shared_ptr<const Profile>& profile);
   /// Stays for the life of this object, though another may be used meanwhile.
   const Profile* profile() const noexcept { return profile_.load(std::memory_order_acquire); }
 

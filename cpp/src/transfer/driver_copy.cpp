@@ -8,6 +8,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "device/capture.hpp"
 #include "transfer/memory_range.hpp"
 
 namespace isthmus::transfer {
@@ -90,7 +91,25 @@ void enqueue_driver_copy(const Driver& driver, const CopyEnds& ends, CUstream st
   }
 }
 
+bool is_complete_on_return(const CopyEnds& ends, CUstream stream) {
+  const bool legacy = stream == nullptr || stream == CU_STREAM_LEGACY;
+  const bool download = is_on_device(ends.source_kind) && !is_on_device(ends.target_kind);
+  const bool upload = is_on_device(ends.target_kind) && ends.source_kind == MemoryKind::pinned;
+  return legacy && !ends.spans_registrations && (download || upload);
+}
+
+void copy_whole(const Driver& driver, const CopyEnds& ends) {
+  // To call it spoils captures of other threads, unless this one says that it knows.
+  const ScopedRelaxedCapture relaxed(driver);
+  if (is_on_device(ends.target_kind)) {
+    driver.call(symbol::memcpy_htod)(device_address(ends.target), ends.source, ends.size_bytes);
+  } else {
+    driver.call(symbol::memcpy_dtoh)(ends.target, device_address(ends.source), ends.size_bytes);
+  }
+}
+
 void copy_by_driver(const Driver& driver, const CopyEnds& ends, CUstream stream) {
+  if (is_complete_on_return(ends, stream)) return copy_whole(driver, ends);
   enqueue_driver_copy(driver, ends, stream);
   driver.call(symbol::stream_synchronize)(stream);
 }

@@ -6,6 +6,9 @@
 
 #include <isthmus/errors.hpp>
 
+#include "device/capture.hpp"
+#include "transfer/driver_copy.hpp"
+#include "transfer/repeated_download.hpp"
 #include "transfer/stream_order.hpp"
 #include "window/allocation.hpp"
 #include "window/forks.hpp"
@@ -36,6 +39,7 @@ Engine::Engine(Windows the_windows)
     : driver(the_windows.driver()),
       windows(std::move(the_windows)),
       process_(0),
+      host_memory_(driver),
       cache_(std::make_unique<WindowCache>(windows)),
       paths_(static_cast<std::size_t>(std::max(driver.device_count(), 1))),
       background_(std::make_unique<Background>()) {
@@ -77,7 +81,9 @@ void Engine::copy(void* target, const void* source, std::size_t size_bytes,
                   const CopyOptions& options) {
   require_own_process();
   if (size_bytes == 0) return;
-  if (options.path.empty() && copy_small(target, source, size_bytes, options)) return;
+  if (options.path.empty() && (copy_small(target, source, size_bytes, options) ||
+                               copy_again(target, source, size_bytes, options)))
+    return;
   copy_planned(examine(target, source, size_bytes, options), options);
 }
 
@@ -94,6 +100,37 @@ void Engine::copy_planned(const Task& task, const CopyOptions& options) {
   statistics.count(path, task.ends.size_bytes);
   carry_or_fall_back(task, path, window.get(), options);
   statistics.time(path, seconds_since(start), predicted_seconds, 1);
+  if (path == CopyPath::driver && options.path.empty())
+    note_download(task, options, predicted_seconds);
+}
+
+/// Only what no window would do better: those are earned by what is counted here.
+void Engine::note_download(const Task& task, const CopyOptions& options, double predicted_seconds) {
+  const bool repeatable = task.crosses && !task.uploads() &&
+                          is_complete_on_return(task.ends, stream_of(options)) &&
+                          paths(task.device).best(task.crossing, false).path == CopyPath::driver;
+  if (!repeatable) return;
+  RepeatedDownload::of_thread().note(this, task.ends.target, task.ends.source, task.ends.size_bytes,
+                                     {task.device, predicted_seconds}, host::this_tick());
+}
+
+/// Returns     false, and has done nothing, if the thread has just done another copy.
+bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes,
+                        const CopyOptions& options) {
+  const auto [device, predicted_seconds] =
+      RepeatedDownload::of_thread().find(this, target, source, size_bytes, host::this_tick());
+  const CopyEnds ends{target, source, size_bytes, MemoryKind::pageable, MemoryKind::device, false};
+  const CUstream stream = stream_of(options);
+  if (device < 0 || !is_complete_on_return(ends, stream)) return false;
+  const ContextOfDevice context(paths(device).context());
+  if (is_captured(driver, stream)) return false;
+  statistics.count(CopyPath::driver, size_bytes);
+  const bool timed = num_small_copies++ % kTimedEvery == 0;
+  const auto start = timed ? Clock::now() : Clock::time_point{};
+  copy_whole(driver, ends);
+  if (timed)
+    statistics.time(CopyPath::driver, seconds_since(start), predicted_seconds, kTimedEvery);
+  return true;
 }
 
 /// Decides, and opens a window if one is to be used.
@@ -252,13 +289,15 @@ bool Engine::copy_small(void* target, const void* source, std::size_t size_bytes
   const ContextOfDevice context(ways.context());
   const MemoryKind hint = uploads ? options.source_kind : options.target_kind;
   const bool host = is_said_to_be_host(hint) ||
-                    is_touchable_host_memory(driver, uploads ? source : target, size_bytes,
-                                             uploads ? host::Access::read : host::Access::write);
+                    host_memory_.is_touchable(uploads ? source : target, size_bytes,
+                                              uploads ? host::Access::read : host::Access::write);
   if (!host || window::buffer_id_at(driver, uploads ? to : from) != window->buffer_id())
     return false;
   if (is_captured(driver, stream_of(options))) return false;
   if (options.ordered) wait_for_work(driver, stream_of(options));
   const CopyPath path = threads ? CopyPath::window_threads : CopyPath::window;
+  // Before the bytes: behind them an atomic addition would wait until they have left the core.
+  statistics.count(path, size_bytes);
   const bool timed = num_small_copies++ % kTimedEvery == 0;
   const auto start = timed ? Clock::now() : Clock::time_point{};
   if (uploads) {
@@ -266,7 +305,6 @@ bool Engine::copy_small(void* target, const void* source, std::size_t size_bytes
   } else {
     window->read(target, from, size_bytes, threads);
   }
-  statistics.count(path, size_bytes);
   if (timed)
     statistics.time(path, seconds_since(start),
                     ways.seconds(path, {direction, MemoryKind::pageable, size_bytes}), kTimedEvery);

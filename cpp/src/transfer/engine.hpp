@@ -12,6 +12,7 @@
 #include "transfer/copy_statistics.hpp"
 #include "transfer/device_paths.hpp"
 #include "transfer/driver_copy.hpp"
+#include "transfer/host_memory.hpp"
 #include "transfer/memory_range.hpp"
 #include "transfer/window_cache.hpp"
 
@@ -60,8 +61,12 @@ struct Engine {
 private:
   bool copy_small(void* target, const void* source, std::size_t size_bytes,
                   const CopyOptions& options);
+  void note_download(const Task& task, const CopyOptions& options, double predicted_seconds);
+  bool copy_again(void* target, const void* source, std::size_t size_bytes,
+                  const CopyOptions& options);
   Task examine(void* target, const void* source, std::size_t size_bytes,
                const CopyOptions& options);
+  void require_touchable(const Task& task, const CopyOptions& options) const;
   void copy_planned(const Task& task, const CopyOptions& options);
   CopyPath prepare(const Task& task, const CopyOptions& options,
                    std::shared_ptr<CachedWindow>& window, double& predicted_seconds);
@@ -77,6 +82,7 @@ private:
                           const CopyOptions& options);
 
   std::uint64_t process_;
+  HostMemory host_memory_;
   std::unique_ptr<WindowCache> cache_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<DevicePaths>> owned_paths_;

@@ -1,7 +1,6 @@
 // What a copy is asked to do: its two ends, checked.
 #include <isthmus/errors.hpp>
 
-#include "host/page_access.hpp"
 #include "transfer/engine.hpp"
 #include "transfer/stream_order.hpp"
 #include "window/allocation.hpp"
@@ -40,17 +39,6 @@ void require_apart(const void* target, const void* source, std::size_t size_byte
                    "protected, or its file ends before it does");
 }
 
-/// What CUDA doesn't know is the host's, or nobody's: the CPU must not find out by a signal.
-void require_touchable(const Task& task, const CopyOptions& options) {
-  const CopyEnds& ends = task.ends;
-  if (ends.source_kind == MemoryKind::pageable && !is_said_to_be_host(options.source_kind) &&
-      !host::can_touch_ends(ends.source, ends.size_bytes, host::Access::read))
-    refuse_foreign("source", "read");
-  if (ends.target_kind == MemoryKind::pageable && !is_said_to_be_host(options.target_kind) &&
-      !host::can_touch_ends(ends.target, ends.size_bytes, host::Access::write))
-    refuse_foreign("target", "written");
-}
-
 bool is_host(MemoryKind kind) { return kind == MemoryKind::pageable || kind == MemoryKind::pinned; }
 
 /// True if an end of a copy is pinned at its beginning, and reaches past what is pinned there. Its
@@ -76,6 +64,20 @@ void find_direction(Task& task) {
 }
 
 }  // namespace
+
+/// What CUDA doesn't know is the host's, or nobody's: the CPU must not find out by a signal.
+void Engine::require_touchable(const Task& task, const CopyOptions& options) const {
+  const CopyEnds& ends = task.ends;
+  const auto may_touch = [&](const void* end, host::Access access) {
+    return host_memory_.is_touchable_pageable(end, ends.size_bytes, access);
+  };
+  if (ends.source_kind == MemoryKind::pageable && !is_said_to_be_host(options.source_kind) &&
+      !may_touch(ends.source, host::Access::read))
+    refuse_foreign("source", "read");
+  if (ends.target_kind == MemoryKind::pageable && !is_said_to_be_host(options.target_kind) &&
+      !may_touch(ends.target, host::Access::write))
+    refuse_foreign("target", "written");
+}
 
 Task Engine::examine(void* target, const void* source, std::size_t size_bytes,
                      const CopyOptions& options) {

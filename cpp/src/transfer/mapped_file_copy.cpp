@@ -1,37 +1,19 @@
 #include "transfer/mapped_file_copy.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-// Linux 5.14; the C library's headers may be older than the kernel.
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
+#include "host/pages.hpp"
 
 namespace isthmus::transfer {
 namespace {
 
 using KernelCopy = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
                                unsigned long);
-
-/// A range widened to whole pages.
-struct Pages {
-  Pages(const std::byte* memory, std::size_t size_bytes) noexcept {
-    const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    const auto address = reinterpret_cast<std::uintptr_t>(memory);
-    first = reinterpret_cast<void*>(address / page_bytes * page_bytes);
-    num_bytes = address % page_bytes + size_bytes;
-  }
-  void* first = nullptr;
-  std::size_t num_bytes = 0;
-};
 
 /// The kernel's copy between this process's own memory and the range at `mapped`, until it can't.
 /// Returns -1 if it isn't allowed here.
@@ -50,9 +32,8 @@ ssize_t copy_by_kernel(KernelCopy copy, std::byte* own, std::byte* mapped,
   return static_cast<ssize_t>(done);
 }
 
-bool populate(const std::byte* memory, std::size_t size_bytes, int advice) noexcept {
-  const Pages pages(memory, size_bytes);
-  return madvise(pages.first, pages.num_bytes, advice) == 0 || errno != EFAULT;
+bool can_touch(const std::byte* memory, std::size_t size_bytes, host::Access access) noexcept {
+  return host::populate(host::Pages(memory, size_bytes), access) != EFAULT;
 }
 
 }  // namespace
@@ -62,7 +43,7 @@ std::size_t copy_from_mapped_file(std::byte* target, const std::byte* source,
   const ssize_t copied =
       copy_by_kernel(process_vm_readv, target, const_cast<std::byte*>(source), size_bytes);
   if (copied >= 0) return static_cast<std::size_t>(copied);
-  if (!populate(source, size_bytes, MADV_POPULATE_READ)) return 0;
+  if (!can_touch(source, size_bytes, host::Access::read)) return 0;
   std::memcpy(target, source, size_bytes);
   return size_bytes;
 }
@@ -72,14 +53,14 @@ std::size_t copy_to_mapped_file(std::byte* target, const std::byte* source,
   const ssize_t copied =
       copy_by_kernel(process_vm_writev, const_cast<std::byte*>(source), target, size_bytes);
   if (copied >= 0) return static_cast<std::size_t>(copied);
-  if (!populate(target, size_bytes, MADV_POPULATE_WRITE)) return 0;
+  if (!can_touch(target, size_bytes, host::Access::write)) return 0;
   std::memcpy(target, source, size_bytes);
   return size_bytes;
 }
 
 void read_ahead(const std::byte* memory, std::size_t size_bytes) noexcept {
-  const Pages pages(memory, size_bytes);
-  madvise(pages.first, pages.num_bytes, MADV_WILLNEED);
+  const host::Pages pages(memory, size_bytes);
+  madvise(pages.data(), pages.size_bytes(), MADV_WILLNEED);
 }
 
 }  // namespace isthmus::transfer

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "host/memory_map.hpp"
+
 namespace isthmus::transfer {
 
 enum class Backing {
@@ -14,18 +16,13 @@ enum class Backing {
 /// Asks the kernel about ranges of this process's memory. May be used from any thread.
 class MemoryBacking {
 public:
-  MemoryBacking() noexcept;
-  ~MemoryBacking();
-  MemoryBacking(const MemoryBacking&) = delete;
-  MemoryBacking& operator=(const MemoryBacking&) = delete;
-
   /// 0.6 us where the kernel has PROCMAP_QUERY (Linux 6.11). Where it hasn't, the list of all
   /// mappings is read, which takes 0.1 ms or more, and only for memory that has no pages yet: that
   /// is slow to copy anyway. Other memory is unknown then.
   Backing of(const std::byte* memory, std::size_t size_bytes) const noexcept;
 
 private:
-  int maps_ = -1;
+  host::MemoryMap map_;
 };
 
 /// As MemoryBacking, from the text of /proc/self/maps.

@@ -7,7 +7,6 @@
 #include <isthmus/transfer.hpp>
 
 #include "driver/driver.hpp"
-#include "host/page_access.hpp"
 
 namespace isthmus::transfer {
 
@@ -30,11 +29,6 @@ inline bool is_said_to_be_host(MemoryKind hint) noexcept {
   return hint == MemoryKind::host || hint == MemoryKind::pageable || hint == MemoryKind::pinned;
 }
 
-/// True if the CPU may touch the ends of a range, and it isn't a device's. A context must be
-/// current.
-bool is_touchable_host_memory(const Driver& driver, const void* begin, std::size_t size_bytes,
-                              host::Access access) noexcept;
-
 /// True if [address, address + size_bytes) leaves the memory around its beginning.
 bool reaches_past(const MemoryRange& range, std::uintptr_t address, std::size_t size_bytes);
 
@@ -42,8 +36,7 @@ bool reaches_past(const MemoryRange& range, std::uintptr_t address, std::size_t 
 ///
 /// role        "source" or "target", for the message
 /// Throws      UsageError. Adjacent mappings of cuMemMap are one range; of the host's memory
-/// nothing is
-///             known, whatever part of it is pinned.
+///             nothing is known, whatever part of it is pinned.
 void require_inside(const Driver& driver, const MemoryRange& range, std::uintptr_t address,
                     std::size_t size_bytes, const char* role);
 

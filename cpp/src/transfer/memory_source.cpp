@@ -1,7 +1,6 @@
 #include "transfer/memory_source.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include <isthmus/errors.hpp>
@@ -29,14 +28,16 @@ void MemorySource::fill(std::byte* place, std::size_t offset_bytes, std::size_t 
   const std::byte* const first = memory_ + offset_bytes;
   const std::size_t last = size_bytes - 1;
   if (backing_ == Backing::unknown && !readable(first + last)) throw_shorter(offset_bytes + last);
-  // What lies changed in the cores' caches the device reads at less than half its speed: 4 MiB in
-  // 192 us rather than 85 on an H100. A long copy's slots don't stay in there; and past the caches
-  // each byte costs the memory one transfer more. Source: benchmarks/transfer/README.md.
-  if (offset_bytes < kStreamedBytes) {
-    copy_streaming(place, first, size_bytes);
-  } else {
-    std::memcpy(place, first, size_bytes);
-  }
+  copy_by(stores_for(offset_bytes), place, first, size_bytes);
+}
+
+/// What lies changed in the cores' own caches the device reads at less than half its speed: 4 MiB
+/// in 192 us rather than 85 on an H100. But past the caches each byte costs the memory one transfer
+/// more, and a long copy's slots don't stay in the cores' caches anyway.
+/// Source: benchmarks/transfer/README.md.
+SlotStores MemorySource::stores_for(std::size_t offset_bytes) const noexcept {
+  if (stores_ != SlotStores::best) return stores_;
+  return offset_bytes < kStreamedBytes ? SlotStores::streaming : SlotStores::plain;
 }
 
 void MappedFileSource::fill(std::byte* place, std::size_t offset_bytes,

@@ -1,6 +1,7 @@
 // Slots filled from the caller's memory.
 #pragma once
 
+#include "transfer/host_copy.hpp"
 #include "transfer/memory_backing.hpp"
 #include "transfer/part_source.hpp"
 
@@ -9,15 +10,20 @@ namespace isthmus::transfer {
 /// Memory that stays: it isn't a mapped file's, or nobody knows.
 class MemorySource final : public PartSource {
 public:
-  MemorySource(const std::byte* memory, Backing backing) noexcept
-      : memory_(memory), backing_(backing) {}
+  /// stores      best: what suits a copy by few threads
+  MemorySource(const std::byte* memory, Backing backing,
+               SlotStores stores = SlotStores::best) noexcept
+      : memory_(memory), backing_(backing), stores_(stores) {}
 
   /// Throws      UsageError if the kernel tells in time that the last byte can't be read.
   void fill(std::byte* place, std::size_t offset_bytes, std::size_t size_bytes) const override;
 
 private:
+  SlotStores stores_for(std::size_t offset_bytes) const noexcept;
+
   const std::byte* memory_;
   Backing backing_;
+  SlotStores stores_;
 };
 
 /// A mapped file. Read ahead, and copied so that a file that shrinks is an error, no SIGBUS.

@@ -1,6 +1,5 @@
 #include "transfer/memory_target.hpp"
 
-#include <cstring>
 #include <string>
 
 #include <isthmus/errors.hpp>
@@ -20,7 +19,7 @@ constexpr std::size_t kPageBytes = 4096;
 MemoryTarget::MemoryTarget(std::byte* memory, std::size_t size_bytes, const TargetSizes& sizes,
                            Backing backing) noexcept
     : memory_(memory),
-      least_streamed_bytes_(sizes.least_streamed_bytes),
+      streamed_(size_bytes >= sizes.least_streamed_bytes),
       backing_(backing),
       fresh_(backing != Backing::file && partly_untouched(memory, size_bytes)),
       // Fewer pages than threads would leave threads without one.
@@ -39,8 +38,7 @@ void MemoryTarget::make_pages(const Piece& part) const noexcept {
   }
 }
 
-void MemoryTarget::store(const Piece& part, const std::byte* source,
-                         std::size_t piece_bytes) const {
+void MemoryTarget::store(const Piece& part, const std::byte* source) const {
   std::byte* const target = memory_ + part.begin;
   if (backing_ == Backing::file) {
     const std::size_t copied = copy_to_mapped_file(target, source, part.size_bytes);
@@ -48,11 +46,7 @@ void MemoryTarget::store(const Piece& part, const std::byte* source,
     throw UsageError("the target can't be written at byte " + std::to_string(part.begin + copied) +
                      ": it is a mapped file that has become shorter, or read-only");
   }
-  if (piece_bytes < least_streamed_bytes_) {
-    std::memcpy(target, source, part.size_bytes);
-  } else {
-    copy_streaming(target, source, part.size_bytes);
-  }
+  copy_by(streamed_ ? SlotStores::streaming : SlotStores::plain, target, source, part.size_bytes);
 }
 
 }  // namespace isthmus::transfer

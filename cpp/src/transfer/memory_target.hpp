@@ -9,7 +9,7 @@
 namespace isthmus::transfer {
 
 struct TargetSizes {
-  std::size_t least_streamed_bytes;  ///< of a piece, from which it is stored past the caches
+  std::size_t least_streamed_bytes;  ///< of memory that is stored past the caches
   std::size_t least_huge_bytes;      ///< of fresh memory, from which it gets huge pages
 };
 
@@ -31,13 +31,12 @@ public:
   void make_pages(const Piece& part) const noexcept;
   /// Copies a part to where it belongs.
   ///
-  /// piece_bytes  of the piece that it is a part of
   /// Throws      UsageError if the memory is a mapped file's, and that is too short.
-  void store(const Piece& part, const std::byte* source, std::size_t piece_bytes) const;
+  void store(const Piece& part, const std::byte* source) const;
 
 private:
   std::byte* memory_;
-  std::size_t least_streamed_bytes_;
+  bool streamed_;
   Backing backing_;
   bool fresh_;
   bool huge_;

@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace isthmus::transfer {
+namespace {
+
+std::size_t times(double factor, std::size_t size_bytes) {
+  return static_cast<std::size_t>(factor * static_cast<double>(size_bytes));
+}
+
+}  // namespace
 
 PiecePlan::PiecePlan(std::size_t size_bytes, int num_threads, const PlanLimits& limits,
                      std::size_t address)
@@ -11,11 +18,13 @@ PiecePlan::PiecePlan(std::size_t size_bytes, int num_threads, const PlanLimits& 
       limits_(limits),
       address_(address) {
   std::size_t growing = limits.first_bytes;
+  // Of a rest of which each piece is so much shorter than the one before, the first one's share.
+  const double share = 1 - 1 / limits.growth;
   for (std::size_t begin = 0; begin < size_bytes;) {
-    const std::size_t shrinking = std::max(limits.last_bytes, (size_bytes - begin) / 2);
+    const std::size_t shrinking = std::max(limits.last_bytes, times(share, size_bytes - begin));
     add({begin, cut(begin, std::min({growing, shrinking, limits.most_bytes}))});
     begin += pieces_.back().bytes.size_bytes;
-    growing = std::min(2 * growing, limits.most_bytes);
+    growing = std::min(times(limits.growth, growing) + 1, limits.most_bytes);
   }
 }
 

@@ -13,7 +13,7 @@ struct Piece {
   std::size_t size_bytes = 0;
 };
 
-/// All at least 1.
+/// All at least 1, growth more than that.
 struct PlanLimits {
   std::size_t first_bytes = 1;       ///< of the first piece; at least grain_bytes
   std::size_t last_bytes = 1;        ///< what pieces don't shrink below; at least grain_bytes
@@ -21,6 +21,7 @@ struct PlanLimits {
   std::size_t least_part_bytes = 1;  ///< but for what is left over
   std::size_t most_part_bytes = 1;   ///< at least least_part_bytes; the grain may make it more
   std::size_t grain_bytes = 1;  ///< pieces and parts end at multiples, as addresses; a power of two
+  double growth = 2;            ///< of pieces from the beginning, and backwards from the end
 };
 
 /// One of a plan.
@@ -34,10 +35,10 @@ struct PlannedPiece {
 /// Cuts a copy into few pieces, since each has its cost, of which the link need not wait for any
 /// but the first.
 ///
-/// The first piece of an upload is small, since nothing crosses while it is copied. All threads
-/// together copy about twice as fast as the link, so that each piece may be twice as long as the
-/// one before. The end of a download is the same backwards: while the last piece is copied, nothing
-/// crosses any more. Source: benchmarks/transfer/README.md.
+/// The first piece of an upload is small, since nothing crosses while it is copied. As much as all
+/// threads together copy faster than the link, so much longer each piece may be than the one before
+/// without the link's having to wait. The end of a download is the same backwards: while the last
+/// piece is copied, nothing crosses any more. Source: benchmarks/transfer/README.md.
 class PiecePlan {
 public:
   /// address     of the copy's first byte, for the grain

@@ -117,7 +117,7 @@ void* PinnedRegistry::allocate(std::size_t size_bytes, std::uintptr_t stream,
     const CurrentContext current(context_);
     // What was freed there before isn't ordered before a graph's replays; and asking for the id of
     // a captured stream would end the capture.
-    request.in_stream = !in_capture(context_.driver(), as_stream(stream));
+    request.in_stream = !may_be_captured(context_.driver(), as_stream(stream));
     if (request.in_stream) request.stream_id = id_of(as_stream(stream));
   }
   Lock lock(mutex_);

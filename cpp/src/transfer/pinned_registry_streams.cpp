@@ -51,7 +51,7 @@ void PinnedRegistry::free_in_stream(void* memory, CUstream stream) {
 PinnedRegistry::Mark PinnedRegistry::mark(CUstream stream, CUevent spare) {
   const Driver& driver = context_.driver();
   // An event recorded there would be part of the graph, and couldn't be asked.
-  if (in_capture(driver, stream)) return {.captured = true};
+  if (may_be_captured(driver, stream)) return {.captured = true};
   Mark mark{.stream_id = id_of(stream), .event = spare != nullptr ? spare : make_event()};
   const CUresult result = driver.raw(symbol::event_record)(mark.event, stream);
   if (result != CUDA_SUCCESS && spare == nullptr) {

@@ -11,6 +11,12 @@
 namespace isthmus::transfer {
 namespace {
 
+// Medians of the same copy, minutes apart, differ by 3 %; those of copies by a window's threads by
+// 10 % and more, since each thread may be asleep, or kept off its core. Source: the points of
+// benchmarks/transfer/h200/details.json that were measured twice.
+constexpr double kNoise = 1.03;
+constexpr double kNoiseOfThreads = 1.1;
+
 void check(const CostPoint& point) {
   if (std::isfinite(point.seconds) && point.seconds > 0) return;
   throw UsageError("a cost of " + std::to_string(point.seconds) + " s for " +
@@ -54,8 +60,19 @@ double CostCurve::seconds(std::size_t size_bytes) const noexcept {
   return std::max(in_proportion, on_line(points_[points_.size() - 2], last, size_bytes));
 }
 
+double margin_of(CopyPath path) noexcept {
+  if (path == CopyPath::driver) return 1;
+  return path == CopyPath::window_threads ? kNoiseOfThreads : kNoise;
+}
+
 Profile::Profile(std::vector<Entry> entries, bool measured, std::string source)
-    : entries_(std::move(entries)), measured_(measured), source_(std::move(source)) {}
+    : entries_(std::move(entries)), measured_(measured), source_(std::move(source)) {
+  entry_of_way_.fill(-1);
+  for (std::size_t i = entries_.size(); i-- > 0;) {
+    const Entry& entry = entries_[i];
+    entry_of_way_[way_of(entry.path, entry.direction, entry.host_kind)] = static_cast<int>(i);
+  }
+}
 
 Profile::Profile(std::vector<Entry> entries, bool measured, std::string source,
                  double window_opening_seconds)
@@ -65,10 +82,14 @@ Profile::Profile(std::vector<Entry> entries, bool measured, std::string source,
 
 const CostCurve* Profile::curve(CopyPath path, Direction direction,
                                 MemoryKind host_kind) const noexcept {
-  const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
-    return entry.path == path && entry.direction == direction && entry.host_kind == host_kind;
-  });
-  return found == entries_.end() ? nullptr : &found->curve;
+  if (host_kind != MemoryKind::pageable && host_kind != MemoryKind::pinned) return nullptr;
+  const int entry = entry_of_way_[way_of(path, direction, host_kind)];
+  return entry < 0 ? nullptr : &entries_[static_cast<std::size_t>(entry)].curve;
+}
+
+std::size_t Profile::way_of(CopyPath path, Direction direction, MemoryKind host_kind) noexcept {
+  const auto kind = static_cast<std::size_t>(host_kind == MemoryKind::pinned);
+  return (static_cast<std::size_t>(path) * 2 + static_cast<std::size_t>(direction)) * 2 + kind;
 }
 
 Profile Profile::defaults(const DeviceFacts& device, double num_cores, bool emulated) {

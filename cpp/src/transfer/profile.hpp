@@ -1,6 +1,7 @@
 // What each way of copying costs on one device's link: measured, or assumed from its kind.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "device/context.hpp"
 #include "transfer/profile_identity.hpp"
+#include "transfer/ring_threads.hpp"
 
 namespace isthmus::transfer {
 
@@ -36,6 +38,11 @@ public:
 private:
   std::vector<CostPoint> points_;
 };
+
+/// What a path's predicted seconds are multiplied by where paths are compared: so much must be
+/// gained by it over the driver's copy, so that a prediction that is a little wrong isn't a copy
+/// that is slower than cudaMemcpy.
+double margin_of(CopyPath path) noexcept;
 
 /// The cost curves of one device's link. Immutable.
 class Profile {
@@ -62,6 +69,14 @@ public:
     copy.source_ = std::move(source);
     return copy;
   }
+  /// The same figures with these threads.
+  Profile with_ring_threads(const RingThreads& threads) const {
+    Profile copy = *this;
+    copy.ring_threads_ = threads;
+    return copy;
+  }
+  /// Of staged copies, by which their costs were measured.
+  const RingThreads& ring_threads() const noexcept { return ring_threads_; }
   /// Seconds that opening a window on a buffer costs: paid back before one is opened.
   double window_opening_seconds() const noexcept { return window_opening_seconds_; }
 
@@ -85,7 +100,13 @@ public:
   static Profile for_device(const ProfileIdentity& identity);
 
 private:
+  static constexpr std::size_t kNumWays =
+      std::size_t{5} * 2 * 2;  ///< paths, directions, kinds of memory
+  static std::size_t way_of(CopyPath path, Direction direction, MemoryKind host_kind) noexcept;
+
   std::vector<Entry> entries_;
+  std::array<int, kNumWays> entry_of_way_;  ///< -1: none
+  RingThreads ring_threads_;
   bool measured_ = false;
   std::string source_;
   double window_opening_seconds_ = 150e-6;

@@ -1,4 +1,4 @@
-// The text of a profile: docs/schema/profile-v1.json. The only file that reads JSON.
+// The text of a profile: docs/schema/profile-v2.json. The only file that reads JSON.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -15,9 +15,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 /// A copy of as many bytes takes hours: no profile has it.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50U;
+/// More threads than any ring takes.
+constexpr std::uint64_t kMostThreads = 1024;
 /// Cores come and go by fractions of a quota; threads by whole ones.
 constexpr double kSameCores = 0.5;
 
@@ -60,6 +62,14 @@ struct Place {
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMostBytes)
       refuse(name + " must be a whole number of bytes, not " + value.dump());
     return value.get<std::size_t>();
+  }
+
+  /// 0 for null: not measured.
+  int threads_or_null() const {
+    if (value.is_null()) return 0;
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() - 1 >= kMostThreads)
+      refuse(name + " must be a number of threads, not " + value.dump());
+    return value.get<int>();
   }
 
   bool flag() const {
@@ -201,7 +211,7 @@ Profile read_profile(const Json& document, const ProfileIdentity& here) {
   const Place version = root.at("schema_version");
   if (version.value != kSchemaVersion)
     refuse("schema_version is " + version.value.dump() + "; this library reads " +
-           std::to_string(kSchemaVersion));
+           std::to_string(kSchemaVersion) + ": run `isthmus profile` again");
   const Place machine = root.at("machine");
   check_identity(machine, here);
   std::vector<Profile::Entry> entries = read_entries(root.at("costs"));
@@ -214,10 +224,15 @@ Profile read_profile(const Json& document, const ProfileIdentity& here) {
     source +=
         " with " + cores_text(num_cores) + " cores, corrected for " + cores_text(here.num_cores);
   }
+  const Place staging = root.at("staging_threads");
+  const RingThreads threads{staging.at("h2d").threads_or_null(),
+                            staging.at("d2h").threads_or_null()};
   const Place opening = root.at("window_opening_seconds");
-  if (opening.value.is_null()) return {std::move(entries), true, std::move(source)};
+  if (opening.value.is_null())
+    return Profile(std::move(entries), true, std::move(source)).with_ring_threads(threads);
   if (!(opening.number() > 0)) refuse(opening.name + " must be more than 0");
-  return {std::move(entries), true, std::move(source), opening.number()};
+  return Profile(std::move(entries), true, std::move(source), opening.number())
+      .with_ring_threads(threads);
 }
 
 }  // namespace

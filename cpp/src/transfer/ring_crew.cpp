@@ -1,6 +1,8 @@
 #include "transfer/ring_crew.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -15,10 +17,15 @@
 namespace isthmus::transfer {
 namespace {
 
-// Past 10, an H100's link gains nothing. Source: benchmarks/transfer/README.md.
+// Without a profile. Past 10, an H100's link gains nothing. Source: benchmarks/transfer/README.md.
 constexpr int kMostThreads = 10;
-// Zeroing new pages takes more: 34 GB/s rather than 26. Source: as above.
-constexpr int kMostFreshThreads = 12;
+// But where slots are demoted: 0.83 of the link's speed with 10, 0.95 with 12, 0.97 with 15.
+constexpr int kMostDemotingThreads = 15;
+constexpr int kLeastDemotingThreads = 12;
+// Zeroing new pages takes more, too: 33 GB/s rather than 29 with 12. Source: as above.
+constexpr int kMostFreshThreads = 15;
+// Of a copy. In a shorter one the link waits for the threads to wake, and streaming is as good.
+constexpr std::size_t kLeastDemotedBytes = std::size_t{32} << 20U;
 // The least parts that a thread is woken for: it copies fewer in less time than it takes to wake.
 constexpr std::size_t kLeastParts = 2;
 // An upload's last pieces are no shorter than this share of the longest. They are copied while
@@ -39,16 +46,31 @@ std::optional<int> node_of(const Context& context) {
   }
 }
 
-int threads_of(const RingSettings& settings, int num_helpers, int most_threads) {
-  const int wanted = settings.num_threads > 0 ? settings.num_threads : most_threads;
-  return settings.beyond_cores ? wanted : std::min(wanted, num_helpers + 1);
+int possible_threads_of(const RingSettings& settings, int num_helpers) {
+  return settings.beyond_cores ? std::numeric_limits<int>::max() : num_helpers + 1;
+}
+
+int threads_of(const RingSettings& settings, int most_threads, int possible_threads) {
+  return std::min(settings.num_threads > 0 ? settings.num_threads : most_threads, possible_threads);
+}
+
+bool may_demote(const RingSettings& settings) {
+  return can_demote() &&
+         (settings.stores == SlotStores::best || settings.stores == SlotStores::demoted);
+}
+
+int most_upload_threads(const RingSettings& settings, int possible_threads) {
+  return threads_of(settings, may_demote(settings) ? kMostDemotingThreads : kMostThreads,
+                    possible_threads);
 }
 
 RingSettings checked(const RingSettings& settings) {
   const bool valid = settings.num_threads >= 0 && settings.num_slots > 0 &&
                      settings.first_bytes > 0 && settings.first_bytes <= settings.slot_bytes &&
                      settings.least_part_bytes > 0 && settings.filler_bytes > 0 &&
-                     settings.least_part_bytes <= settings.most_part_bytes;
+                     settings.least_part_bytes <= settings.most_part_bytes &&
+                     settings.upload_pieces > 0 && settings.download_pieces > 0 &&
+                     settings.growth > 1 && settings.long_growth > 1;
   if (!valid) throw UsageError("a staging ring needs slots, and pieces and parts that fit in them");
   return settings;
 }
@@ -65,8 +87,11 @@ StagingRing::Crew::Crew(const Context& the_context, const RingSettings& the_sett
                         window::CopyCpus cpus)
     : context(the_context),
       settings(the_settings),
-      most_threads(threads_of(the_settings, cpus.most_helpers, kMostThreads)),
-      most_fresh_threads(threads_of(the_settings, cpus.most_helpers, kMostFreshThreads)),
+      possible_threads(possible_threads_of(the_settings, cpus.most_helpers)),
+      most_threads(threads_of(the_settings, kMostThreads, possible_threads)),
+      most_fresh_threads(threads_of(the_settings, kMostFreshThreads, possible_threads)),
+      most_upload_threads_(most_upload_threads(the_settings, possible_threads)),
+      most_download_threads_(most_threads),
       process_(window::process_generation()),
       cpus_(std::move(cpus.cpus)) {
   window::watch_forks();
@@ -83,29 +108,79 @@ void StagingRing::Crew::require_own_process() const {
       "stayed with the parent");
 }
 
-int StagingRing::Crew::threads_for(std::size_t size_bytes, bool fresh) const noexcept {
+int StagingRing::Crew::threads_for(std::size_t size_bytes, int most) const noexcept {
   const std::size_t num_shares = size_bytes / (kLeastParts * settings.least_part_bytes);
-  const auto most = static_cast<std::size_t>(fresh ? most_fresh_threads : most_threads);
-  return static_cast<int>(std::clamp<std::size_t>(num_shares, 1, most));
+  return static_cast<int>(std::clamp<std::size_t>(num_shares, 1, static_cast<std::size_t>(most)));
 }
 
-PlanLimits StagingRing::Crew::upload_limits() const noexcept {
-  const std::size_t most = settings.slot_bytes;
+int StagingRing::Crew::upload_threads(std::size_t size_bytes) const noexcept {
+  return threads_for(size_bytes, most_upload_threads_.load(std::memory_order_relaxed));
+}
+
+int StagingRing::Crew::download_threads(std::size_t size_bytes, bool fresh) const noexcept {
+  const int most = most_download_threads_.load(std::memory_order_relaxed);
+  return threads_for(size_bytes, fresh ? std::max(most, most_fresh_threads) : most);
+}
+
+int StagingRing::Crew::num_threads() const noexcept {
+  return std::max({most_upload_threads_.load(std::memory_order_relaxed),
+                   most_download_threads_.load(std::memory_order_relaxed), most_fresh_threads});
+}
+
+void StagingRing::Crew::use_threads(const RingThreads& threads) noexcept {
+  const auto within = [&](int measured, int otherwise) {
+    return measured > 0 ? std::min(measured, possible_threads) : otherwise;
+  };
+  most_upload_threads_.store(
+      within(threads.upload, most_upload_threads(settings, possible_threads)),
+      std::memory_order_relaxed);
+  most_download_threads_.store(within(threads.download, most_threads), std::memory_order_relaxed);
+}
+
+/// Demoting takes a thread more time than streaming does.
+SlotStores StagingRing::Crew::upload_stores(std::size_t size_bytes,
+                                            int num_threads) const noexcept {
+  const bool demoted = settings.stores == SlotStores::best && can_demote() &&
+                       size_bytes >= kLeastDemotedBytes && num_threads >= kLeastDemotingThreads;
+  return demoted ? SlotStores::demoted : settings.stores;
+}
+
+/// The longest piece of a copy that has so many of them. Few different ones, since slots are as
+/// long.
+std::size_t StagingRing::Crew::piece_bytes(std::size_t size_bytes, int num_pieces) const noexcept {
+  const std::size_t share = std::bit_ceil(size_bytes / static_cast<std::size_t>(num_pieces));
+  return std::min(std::max(share, kMostOverLast * settings.first_bytes), settings.slot_bytes);
+}
+
+double StagingRing::Crew::growth_of(std::size_t size_bytes) const noexcept {
+  return size_bytes < settings.least_long_bytes ? settings.growth : settings.long_growth;
+}
+
+PlanLimits StagingRing::Crew::upload_limits(std::size_t size_bytes) const noexcept {
+  const std::size_t most = piece_bytes(size_bytes, settings.upload_pieces);
   const std::size_t line = std::min(kLineBytes, settings.first_bytes);
   return {settings.first_bytes,
           std::max(settings.first_bytes, most / kMostOverLast),
           most,
           settings.least_part_bytes,
           settings.most_part_bytes,
-          line};
+          line,
+          growth_of(size_bytes)};
 }
 
-PlanLimits StagingRing::Crew::download_limits(std::size_t grain_bytes) const noexcept {
-  const std::size_t most = settings.slot_bytes;
-  const std::size_t grain = grain_bytes <= most ? grain_bytes : 1;
+PlanLimits StagingRing::Crew::download_limits(std::size_t size_bytes,
+                                              std::size_t grain_bytes) const noexcept {
+  const std::size_t grain = grain_bytes <= settings.slot_bytes ? grain_bytes : 1;
+  const std::size_t most = std::max(piece_bytes(size_bytes, settings.download_pieces), grain);
   const std::size_t last = std::max(settings.first_bytes, grain);
   const std::size_t first = std::clamp(kFirstOverLast * settings.first_bytes, last, most);
-  return {first, last, most, settings.least_part_bytes, settings.most_part_bytes, grain};
+  return {first,
+          last,
+          most,
+          settings.least_part_bytes,
+          settings.most_part_bytes,
+          grain,
+          growth_of(size_bytes)};
 }
 
 /// So much that each thread has a slot to fill while half as many cross.
@@ -118,10 +193,17 @@ std::size_t StagingRing::Crew::filler_bytes() const noexcept {
   return std::min(settings.filler_bytes, most);
 }
 
+std::unique_lock<std::mutex> StagingRing::Crew::take_turn(int num_threads) {
+  require_own_process();
+  std::unique_lock turn(busy_);
+  const auto num_helpers = std::min(static_cast<std::size_t>(num_threads) - 1, workers_.size());
+  const std::size_t num_first = std::min(num_helpers, kMostWokenByCaller);
+  for (std::size_t i = 0; i < num_first; ++i) workers_[i]->wake();
+  return turn;
+}
+
 void StagingRing::Crew::copy(StagingJob& job, int num_threads, std::size_t piece_bytes,
                              CUstream stream) {
-  require_own_process();
-  const std::lock_guard lock(busy_);
   const ScopedRelaxedCapture relaxed(context.driver());
   const bool foreign = is_foreign_context();
   if (foreign) {
@@ -202,6 +284,7 @@ void StagingRing::Crew::work_together(StagingJob& job, std::size_t num_threads) 
   // The others wake while the first piece crosses.
   slots_->fetch_first(job);
   post(job, num_helpers);
+  slots_->put_in_order(job);
   slots_->fetch_more(job);
   slots_->work(job);
   for (std::size_t i = num_helpers; i-- > 0;) {

@@ -23,16 +23,24 @@ public:
   bool in_own_process() const noexcept;
 
   /// Threads that a copy of so many bytes is worth.
-  ///
+  int upload_threads(std::size_t size_bytes) const noexcept;
   /// fresh       into memory that has no pages yet
-  int threads_for(std::size_t size_bytes, bool fresh = false) const noexcept;
+  int download_threads(std::size_t size_bytes, bool fresh) const noexcept;
+  /// The most that any copy takes.
+  int num_threads() const noexcept;
+  void use_threads(const RingThreads& threads) noexcept;
+  /// How its slots are filled.
+  SlotStores upload_stores(std::size_t size_bytes, int num_threads) const noexcept;
   /// Of an upload from memory.
-  PlanLimits upload_limits() const noexcept;
-  PlanLimits download_limits(std::size_t grain_bytes) const noexcept;
+  PlanLimits upload_limits(std::size_t size_bytes) const noexcept;
+  PlanLimits download_limits(std::size_t size_bytes, std::size_t grain_bytes) const noexcept;
   /// Of an upload from a SlotFiller.
   std::size_t filler_bytes() const noexcept;
+  /// Waits for other copies, and wakes the first helpers: that takes longer than what is left to
+  /// prepare for this one.
+  std::unique_lock<std::mutex> take_turn(int num_threads);
   /// Copies `job`, after what is in `stream` now; returns when all its threads have done their
-  /// part. With !job.completes `stream` waits for the rest.
+  /// part. With !job.completes `stream` waits for the rest. To be called in a turn.
   ///
   /// piece_bytes  what slots shall hold
   void copy(StagingJob& job, int num_threads, std::size_t piece_bytes, CUstream stream);
@@ -41,12 +49,16 @@ public:
   const Context context;
   const RingSettings settings;
   const MemoryBacking backing;
-  const int most_threads;
-  const int most_fresh_threads;
+  const int possible_threads;    ///< by the cores
+  const int most_threads;        ///< as long as none were measured
+  const int most_fresh_threads;  ///< at least
   std::atomic<std::size_t> pinned_bytes{0};
 
 private:
   Crew(const Context& context, const RingSettings& settings, window::CopyCpus cpus);
+  int threads_for(std::size_t size_bytes, int most) const noexcept;
+  std::size_t piece_bytes(std::size_t size_bytes, int num_pieces) const noexcept;
+  double growth_of(std::size_t size_bytes) const noexcept;
   int hire(int num_threads);
   void make_slots();
   const Event* begin_of(CUstream stream);
@@ -55,6 +67,8 @@ private:
   void work_together(StagingJob& job, std::size_t num_threads) noexcept;
   void drop_unusable_slots() noexcept;
 
+  std::atomic<int> most_upload_threads_;
+  std::atomic<int> most_download_threads_;
   const std::uint64_t process_;
   const std::vector<int> cpus_;
   std::mutex busy_;

@@ -31,6 +31,7 @@ std::size_t num_slots(const RingSettings& settings) {
 PlanLimits staged_limits(PlanLimits limits, const RingSettings& settings, std::size_t size_bytes) {
   // One slot less, since the ends of pieces are rounded down.
   const std::size_t share = size_bytes / std::max<std::size_t>(1, num_slots(settings) - 1) + 1;
+  limits.most_bytes = settings.slot_bytes;
   limits.first_bytes = limits.last_bytes = std::clamp(share, limits.last_bytes, limits.most_bytes);
   return limits;
 }
@@ -50,20 +51,22 @@ void StagingRing::upload(CUdeviceptr target, const std::byte* source, std::size_
                          CUstream stream, UploadEnd end) {
   crew_->require_own_process();
   if (size_bytes == 0) return;
+  const int num_threads = crew_->upload_threads(size_bytes);
+  const auto turn = crew_->take_turn(num_threads);
   const Backing backing = crew_->backing.of(source, size_bytes);
-  const MemorySource memory(source, backing);
+  const MemorySource memory(source, backing, crew_->upload_stores(size_bytes, num_threads));
   const MappedFileSource file(source, size_bytes);
-  const int num_threads = crew_->threads_for(size_bytes);
-  PiecePlan plan(size_bytes, num_threads, crew_->upload_limits(), target);
+  PlanLimits limits = crew_->upload_limits(size_bytes);
+  PiecePlan plan(size_bytes, num_threads, limits, target);
   const bool staged = end == UploadEnd::staged;
   if (staged && plan.pieces().size() > num_slots(crew_->settings)) {
-    const PlanLimits limits = staged_limits(crew_->upload_limits(), crew_->settings, size_bytes);
+    limits = staged_limits(limits, crew_->settings, size_bytes);
     plan = PiecePlan(size_bytes, num_threads, limits, target);
   }
   StagingJob job(plan, target);
   job.source = backing == Backing::file ? static_cast<const PartSource*>(&file) : &memory;
   job.completes = !staged;
-  crew_->copy(job, num_threads, crew_->settings.slot_bytes, stream);
+  crew_->copy(job, num_threads, limits.most_bytes, stream);
 }
 
 void StagingRing::upload(CUdeviceptr target, const SlotFiller& source, std::size_t size_bytes,
@@ -75,6 +78,7 @@ void StagingRing::upload(CUdeviceptr target, const SlotFiller& source, std::size
   StagingJob job(plan, target);
   job.filler = &source;
   job.completes = end == UploadEnd::complete;
+  const auto turn = crew_->take_turn(crew_->most_threads);
   crew_->copy(job, crew_->most_threads, bytes, stream);
 }
 
@@ -83,20 +87,23 @@ void StagingRing::download(std::byte* target, CUdeviceptr source, std::size_t si
   crew_->require_own_process();
   if (size_bytes == 0) return;
   const RingSettings& settings = crew_->settings;
+  const auto turn = crew_->take_turn(crew_->download_threads(size_bytes, false));
   const MemoryTarget memory(target, size_bytes,
                             {settings.least_streamed_bytes, settings.least_huge_bytes},
                             crew_->backing.of(target, size_bytes));
-  const int num_threads = crew_->threads_for(size_bytes, memory.fresh());
-  const PiecePlan plan(size_bytes, num_threads, crew_->download_limits(memory.grain_bytes()),
-                       address_of(target));
+  const int num_threads = crew_->download_threads(size_bytes, memory.fresh());
+  const PlanLimits limits = crew_->download_limits(size_bytes, memory.grain_bytes());
+  const PiecePlan plan(size_bytes, num_threads, limits, address_of(target));
   StagingJob job(plan, source);
   job.target = &memory;
-  crew_->copy(job, num_threads, settings.slot_bytes, stream);
+  crew_->copy(job, num_threads, limits.most_bytes, stream);
 }
 
-int StagingRing::num_threads() const noexcept {
-  return std::max(crew_->most_threads, crew_->most_fresh_threads);
-}
+int StagingRing::num_threads() const noexcept { return crew_->num_threads(); }
+
+int StagingRing::most_threads() const noexcept { return crew_->possible_threads; }
+
+void StagingRing::use_threads(const RingThreads& threads) noexcept { crew_->use_threads(threads); }
 
 void StagingRing::trim() { crew_->trim(); }
 

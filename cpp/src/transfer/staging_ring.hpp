@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "device/context.hpp"
+#include "transfer/host_copy.hpp"
+#include "transfer/ring_threads.hpp"
 
 namespace isthmus::transfer {
 
@@ -14,18 +16,24 @@ class SlotFiller;
 /// All that was chosen by measuring. Source: benchmarks/transfer/ring_details.cpp.
 struct RingSettings {
   int num_threads = 0;           ///< that move bytes, the caller's included; 0: as many as pay here
-  int num_slots = 4;             ///< that all threads share
+  int num_slots = 4;             ///< of slot_bytes; more, if pieces are shorter
   bool marks_by_events = false;  ///< even where the driver can do better: see CrossingMarks
-  std::size_t slot_bytes = std::size_t{8} << 20U;  ///< the largest piece of a copy
+  std::size_t slot_bytes = std::size_t{16} << 20U;  ///< the largest piece of a copy
+  int upload_pieces = 4;    ///< that a copy has at least, so that the link begins early
+  int download_pieces = 8;  ///< and the threads end early
   /// Of an upload's first piece and a download's last: see PiecePlan.
-  std::size_t first_bytes = std::size_t{256} << 10U;
+  std::size_t first_bytes = std::size_t{512} << 10U;
+  double growth = 2;         ///< of pieces: see PlanLimits
+  double long_growth = 1.5;  ///< of a copy that caches don't hold: threads are slower there
+  std::size_t least_long_bytes = std::size_t{32} << 20U;  ///< of such a copy
+  SlotStores stores = SlotStores::best;                   ///< of an upload
   /// What a thread copies of a piece at a time.
   std::size_t least_part_bytes = std::size_t{64} << 10U;
   std::size_t most_part_bytes = std::size_t{256} << 10U;
   /// What a SlotFiller is asked for at a time; less where that leaves threads without a slot.
   std::size_t filler_bytes = std::size_t{2} << 20U;
-  /// Of a piece, from which a download stores past the caches.
-  std::size_t least_streamed_bytes = std::size_t{1} << 20U;
+  /// Of a download that is stored past the caches.
+  std::size_t least_streamed_bytes = std::size_t{32} << 20U;
   /// Of a target without pages, from which it gets huge ones.
   std::size_t least_huge_bytes = std::size_t{16} << 20U;
   CopyMoments* moments = nullptr;  ///< outlives the ring, if there is one: for benchmarks
@@ -83,6 +91,11 @@ public:
 
   /// Threads that copies may use, the caller's included.
   int num_threads() const noexcept;
+  /// Threads that use_threads() can give them: a helper for each core but one, and the caller.
+  int most_threads() const noexcept;
+  /// From the next copies of memory on they take so many threads where they are long enough, at
+  /// most most_threads(). Fresh targets take more if more pay there.
+  void use_threads(const RingThreads& threads) noexcept;
   /// Ends the threads and unpins the slots; the next copy makes them again.
   void trim();
   std::size_t pinned_bytes() const noexcept;

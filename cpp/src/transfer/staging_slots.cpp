@@ -99,6 +99,14 @@ void StagingSlots::begin(std::size_t piece_bytes, const Event* event) {
 
 void StagingSlots::fetch_first(StagingJob& job) noexcept { fetch_all(job, 0, 1); }
 
+void StagingSlots::put_in_order(StagingJob& job) noexcept {
+  try {
+    queue_.put_in_order();
+  } catch (...) {
+    job.fail();
+  }
+}
+
 void StagingSlots::fetch_more(StagingJob& job) noexcept {
   fetch_all(job, 1, std::min(job.num_pieces(), slots_.size()));
 }
@@ -142,8 +150,7 @@ void StagingSlots::download(StagingJob& job) {
     const std::size_t piece = part->piece;
     job.target->make_pages(part->bytes);
     if (!await_enqueued(job, piece) || !await_crossed(job, slot_of(piece))) return;
-    job.target->store(part->bytes, slot_of(piece).data + lead_of(job, *part),
-                      job.bytes_of(piece).size_bytes);
+    job.target->store(part->bytes, slot_of(piece).data + lead_of(job, *part));
     const std::size_t next_in_slot = piece + slots_.size();
     if (job.finish_part(piece) && next_in_slot < job.num_pieces()) fetch(job, next_in_slot);
   }

@@ -35,6 +35,9 @@ public:
   void begin(std::size_t piece_bytes, const Event* event);
   /// Fetches the first piece of a download; of an upload nothing. One thread, before others work.
   void fetch_first(StagingJob& job) noexcept;
+  /// Asks for the event that begin() has named, so that nobody who has filled a slot need to. The
+  /// same thread; others may work.
+  void put_in_order(StagingJob& job) noexcept;
   /// Fetches as many more as there are slots for. The same thread; others may work.
   void fetch_more(StagingJob& job) noexcept;
   /// Copies parts until there are none left. From several threads. What fails is in the job then.

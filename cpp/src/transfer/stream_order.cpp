@@ -2,12 +2,6 @@
 
 namespace isthmus::transfer {
 
-bool is_captured(const Driver& driver, CUstream stream) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  driver.call(symbol::stream_is_capturing)(stream, &status);
-  return status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
 void wait_for_work(const Driver& driver, CUstream stream) {
   const CUresult state = driver.raw(symbol::stream_query)(stream);
   if (state == CUDA_ERROR_NOT_READY) return driver.call(symbol::stream_synchronize)(stream);

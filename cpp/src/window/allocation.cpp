@@ -5,30 +5,10 @@
 
 #include <isthmus/errors.hpp>
 
+#include "device/pointer_facts.hpp"
+
 namespace isthmus::window {
 namespace {
-
-struct PointerFacts {
-  CUcontext context = nullptr;
-  unsigned memory_type = 0;
-  int device = -1;
-  unsigned managed = 0;
-  unsigned long long buffer_id = 0;
-};
-
-// The plural form answers zeroes for what CUDA doesn't know, where the singular one fails.
-PointerFacts facts_of(const Driver& driver, std::uintptr_t pointer) {
-  PointerFacts facts;
-  std::array attributes{CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-                        CU_POINTER_ATTRIBUTE_BUFFER_ID};
-  std::array<void*, 5> answers{static_cast<void*>(&facts.context), &facts.memory_type,
-                               &facts.device, &facts.managed, &facts.buffer_id};
-  driver.call(symbol::pointer_get_attributes)(static_cast<unsigned>(attributes.size()),
-                                              attributes.data(), answers.data(),
-                                              CUdeviceptr{pointer});
-  return facts;
-}
 
 std::string hex(std::uintptr_t pointer) {
   std::array<char, 2 * sizeof pointer> digits;
@@ -55,7 +35,7 @@ void require_device_memory(const PointerFacts& facts, std::uintptr_t pointer) {
 }
 
 Allocation allocation_at(const Driver& driver, std::uintptr_t pointer) {
-  const PointerFacts facts = facts_of(driver, pointer);
+  const PointerFacts facts = pointer_facts(driver, pointer);
   require_device_memory(facts, pointer);
   CUdeviceptr base = 0;
   Allocation allocation;

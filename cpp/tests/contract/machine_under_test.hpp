@@ -18,6 +18,8 @@ namespace isthmus::contract {
 inline constexpr std::size_t kKiB = 1024;
 inline constexpr std::size_t kMiB = 1024 * kKiB;
 
+using Bytes = std::vector<std::uint8_t>;
+
 /// A flag in pinned memory that streams can be made to wait for. Opens when it goes out of scope,
 /// so that a failing test doesn't leave a stream blocked.
 class Gate {
@@ -59,11 +61,12 @@ protected:
   }
 
   /// Keeps the primary context alive for the whole program: making one takes 0.2 s on a real
-  /// device.
+  /// device. Emulated ones cost nothing to make, and other tests of a program need none to be alive
+  /// when they change the emulated machine.
   static void SetUpTestSuite() {
     static const bool kept = [] {
       CUcontext context = nullptr;
-      return driver().device_count() > 0 &&
+      return !driver().emulated() && driver().device_count() > 0 &&
              driver().raw(symbol::primary_ctx_retain)(&context, 0) == CUDA_SUCCESS;
     }();
     (void)kept;
@@ -94,6 +97,22 @@ protected:
     driver().call(symbol::mem_alloc)(&address, size_bytes);
     at_end([=] { return driver().raw(symbol::mem_free)(address); });
     return address;
+  }
+
+  CUdeviceptr managed_memory(std::size_t size_bytes) {
+    CUdeviceptr address = 0;
+    driver().call(symbol::mem_alloc_managed)(&address, size_bytes, unsigned{CU_MEM_ATTACH_GLOBAL});
+    at_end([=] { return driver().raw(symbol::mem_free)(address); });
+    return address;
+  }
+
+  /// Of the device.
+  std::size_t free_bytes() {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    driver().call(symbol::mem_get_info)(&free, &total);
+    EXPECT_LE(free, total);
+    return free;
   }
 
   /// Pinned, and zero.
@@ -141,14 +160,35 @@ protected:
   }
 
   /// Bytes that differ from their neighbours, and for each seed from those of the others.
-  static std::vector<std::uint8_t> pattern(std::size_t size_bytes, unsigned seed) {
-    std::vector<std::uint8_t> bytes(size_bytes);
+  static Bytes pattern(std::size_t size_bytes, unsigned seed) {
+    Bytes bytes(size_bytes);
     std::uint32_t state = seed * 2654435761u + 1;
     for (std::uint8_t& byte : bytes) {
       state = state * 1664525u + 1013904223u;
       byte = static_cast<std::uint8_t>(state >> 24);
     }
     return bytes;
+  }
+
+  Bytes on_device(CUdeviceptr address, std::size_t size_bytes) {
+    Bytes bytes(size_bytes);
+    driver().call(symbol::memcpy_dtoh)(bytes.data(), address, size_bytes);
+    return bytes;
+  }
+  void send_to_device(CUdeviceptr address, const Bytes& bytes) {
+    driver().call(symbol::memcpy_htod)(address, bytes.data(), bytes.size());
+    driver().call(symbol::ctx_synchronize)();
+  }
+  void fill(CUdeviceptr address, std::size_t size_bytes, std::uint8_t value) {
+    driver().call(symbol::memset_d8_async)(address, value, size_bytes, nullptr);
+    synchronize(nullptr);
+  }
+
+  template <typename Value>
+  Value attribute(CUpointer_attribute which, CUdeviceptr address) {
+    Value value{};
+    driver().call(symbol::pointer_get_attribute)(&value, which, address);
+    return value;
   }
 
   /// Runs when the test is over, last added first; must succeed.

@@ -8,33 +8,9 @@
 namespace isthmus::contract {
 namespace {
 
-class Memory : public MachineUnderTest {
-protected:
-  template <typename Value>
-  Value attribute(CUpointer_attribute which, CUdeviceptr address) {
-    Value value{};
-    driver().call(symbol::pointer_get_attribute)(&value, which, address);
-    return value;
-  }
-
-  std::size_t free_bytes() {
-    std::size_t free = 0;
-    std::size_t total = 0;
-    driver().call(symbol::mem_get_info)(&free, &total);
-    EXPECT_LE(free, total);
-    return free;
-  }
-
-  std::vector<std::uint8_t> contents(CUdeviceptr address, std::size_t size_bytes) {
-    std::vector<std::uint8_t> bytes(size_bytes);
-    driver().call(symbol::memcpy_dtoh)(bytes.data(), address, size_bytes);
-    return bytes;
-  }
-};
-
 CUdeviceptr address_of(const void* host) { return reinterpret_cast<CUdeviceptr>(host); }
 
-using DeviceMemory = Memory;
+using DeviceMemory = MachineUnderTest;
 
 TEST_F(DeviceMemory, IsAlignedTo256Bytes) {
   EXPECT_EQ(device_memory(1) % 256, 0u);
@@ -81,7 +57,7 @@ TEST_F(DeviceMemory, IsFilledByteByByteWithinTheBoundsGiven) {
   synchronize(work);
   std::vector<std::uint8_t> expected(kKiB, 1);
   std::fill_n(expected.begin() + 3, 13, std::uint8_t{9});
-  EXPECT_EQ(contents(device, kKiB), expected);
+  EXPECT_EQ(on_device(device, kKiB), expected);
 }
 
 TEST_F(DeviceMemory, IsFilledWordByWord) {
@@ -91,7 +67,7 @@ TEST_F(DeviceMemory, IsFilledWordByWord) {
   driver().call(symbol::memset_d32_async)(device + 4, 0x04030201u, std::size_t{2}, work);
   synchronize(work);
   const std::vector<std::uint8_t> expected{0, 0, 0, 0, 1, 2, 3, 4, 1, 2, 3, 4, 0, 0, 0, 0};
-  EXPECT_EQ(contents(device, 16), expected);
+  EXPECT_EQ(on_device(device, 16), expected);
 }
 
 TEST_F(DeviceMemory, RefusesWordsAtAnUnalignedAddress) {
@@ -105,7 +81,7 @@ TEST_F(DeviceMemory, AtNoAddressMayBeFreed) {
   EXPECT_EQ(driver().raw(symbol::mem_free_host)(nullptr), CUDA_SUCCESS);
 }
 
-using PinnedMemory = Memory;
+using PinnedMemory = MachineUnderTest;
 
 TEST_F(PinnedMemory, HasADevicePointer) {
   auto* host = pinned_memory(kKiB);
@@ -133,7 +109,7 @@ TEST_F(PinnedMemory, IsNoLongerKnownAfterItWasFreed) {
   EXPECT_EQ(driver().raw(symbol::mem_free_host)(host), CUDA_ERROR_INVALID_VALUE);
 }
 
-using RegisteredMemory = Memory;
+using RegisteredMemory = MachineUnderTest;
 
 TEST_F(RegisteredMemory, IsHostMemoryWhileItIsRegistered) {
   std::vector<std::uint8_t> host(kMiB);

@@ -13,20 +13,8 @@ constexpr std::size_t kLarge = 64 * kMiB;  // enough not to share anything with 
 
 class Pointer : public MachineUnderTest {
 protected:
-  template <typename Value>
-  Value attribute(CUpointer_attribute which, CUdeviceptr address) {
-    Value value{};
-    driver().call(symbol::pointer_get_attribute)(&value, which, address);
-    return value;
-  }
   unsigned long long buffer_id(CUdeviceptr address) {
     return attribute<unsigned long long>(CU_POINTER_ATTRIBUTE_BUFFER_ID, address);
-  }
-  CUdeviceptr managed_memory(std::size_t size_bytes) {
-    CUdeviceptr address = 0;
-    driver().call(symbol::mem_alloc_managed)(&address, size_bytes, unsigned{CU_MEM_ATTACH_GLOBAL});
-    at_end([=] { return driver().raw(symbol::mem_free)(address); });
-    return address;
   }
 };
 

@@ -8,9 +8,12 @@
 #include <isthmus/errors.hpp>
 
 #include "driver/locate.hpp"
+#include "messages.hpp"
 
 namespace isthmus {
 namespace {
+
+using test::says;
 
 std::string fake(const std::string& name) { return own_folder() + "/fakes/fake_" + name + ".so"; }
 
@@ -24,15 +27,11 @@ std::optional<Unavailable> refusal(const std::string& source) {
   return std::nullopt;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(Loader, OpensALibraryThatHasEverySymbol) {
   const Driver driver = Driver::open(fake("complete"));
   EXPECT_EQ(driver.version(), 12020);
   EXPECT_TRUE(driver.missing_symbols().empty());
-  EXPECT_TRUE(contains(driver.path(), "fake_complete.so"));
+  EXPECT_TRUE(says(driver.path(), "fake_complete.so"));
 }
 
 TEST(Loader, DoesNotTakeAnotherLibraryForTheEmulator) {
@@ -45,8 +44,8 @@ TEST(Loader, NeedsADriverWhereThereIsNoLibrary) {
   const auto error = refusal("/nowhere/libcuda.so.1");
   ASSERT_TRUE(error.has_value());
   EXPECT_EQ(error->capability(), "CUDA driver");
-  EXPECT_TRUE(contains(error->reason(), "/nowhere/libcuda.so.1"));
-  EXPECT_TRUE(contains(error->needs(), "12.2"));
+  EXPECT_TRUE(says(error->reason(), "/nowhere/libcuda.so.1"));
+  EXPECT_TRUE(says(error->needs(), "12.2"));
 }
 
 TEST(Loader, FindsALibraryWithoutStartingIt) {
@@ -58,13 +57,13 @@ TEST(Loader, FindsALibraryWithoutStartingIt) {
 TEST(Loader, RecognisesTheStubOfTheToolkit) {
   const auto error = refusal(fake("stub"));
   ASSERT_TRUE(error.has_value());
-  EXPECT_TRUE(contains(error->reason(), "stub"));
+  EXPECT_TRUE(says(error->reason(), "stub"));
 }
 
 TEST(Loader, SaysWhenLibraryAndKernelModuleDiffer) {
   const auto error = refusal(fake("mismatched"));
   ASSERT_TRUE(error.has_value());
-  EXPECT_TRUE(contains(error->needs(), "reboot"));
+  EXPECT_TRUE(says(error->needs(), "reboot"));
 }
 
 TEST(Loader, PassesOnAnyOtherFailureToStart) {
@@ -81,27 +80,27 @@ TEST(Loader, PassesOnAnyOtherFailureToStart) {
 TEST(Loader, NamesTheVersionOfADriverThatIsTooOld) {
   const auto error = refusal(fake("too_old"));
   ASSERT_TRUE(error.has_value());
-  EXPECT_TRUE(contains(error->reason(), "12.1"));
-  EXPECT_TRUE(contains(error->needs(), "12.2"));
+  EXPECT_TRUE(says(error->reason(), "12.1"));
+  EXPECT_TRUE(says(error->needs(), "12.2"));
 }
 
 TEST(Loader, NamesTheVersionOfADriverFromBeforeGetProcAddress) {
   const auto error = refusal(fake("ancient"));
   ASSERT_TRUE(error.has_value());
-  EXPECT_TRUE(contains(error->reason(), "11.2"));
+  EXPECT_TRUE(says(error->reason(), "11.2"));
 }
 
 TEST(Loader, RefusesALibraryThatIsNoDriver) {
   const auto error = refusal(fake("not_a_driver"));
   ASSERT_TRUE(error.has_value());
-  EXPECT_TRUE(contains(error->reason(), "cuInit"));
+  EXPECT_TRUE(says(error->reason(), "cuInit"));
 }
 
 TEST(Loader, NamesARequiredSymbolThatIsMissing) {
   const auto error = refusal(fake("without_required"));
   ASSERT_TRUE(error.has_value());
   EXPECT_EQ(error->capability(), "cuMemAlloc");
-  EXPECT_TRUE(contains(error->needs(), "3.2"));
+  EXPECT_TRUE(says(error->needs(), "3.2"));
 }
 
 TEST(Loader, DoesWithoutAnOptionalSymbolUntilItIsCalled) {
@@ -113,7 +112,7 @@ TEST(Loader, DoesWithoutAnOptionalSymbolUntilItIsCalled) {
     FAIL() << "called a symbol that is missing";
   } catch (const Unavailable& error) {
     EXPECT_EQ(error.capability(), "cuStreamWaitValue32");
-    EXPECT_TRUE(contains(error.needs(), "11.7"));
+    EXPECT_TRUE(says(error.needs(), "11.7"));
   }
 }
 

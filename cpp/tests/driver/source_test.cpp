@@ -7,6 +7,7 @@
 
 #include "driver/driver.hpp"
 #include "driver/locate.hpp"
+#include "messages.hpp"
 
 namespace isthmus {
 namespace {
@@ -31,12 +32,7 @@ private:
 };
 
 std::string usage_error(const std::string& source) {
-  try {
-    Driver::open(source);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::message_of<UsageError>([&] { Driver::open(source); });
 }
 
 TEST(DriverSource, IsTheSystemsDriverByDefault) {
@@ -70,19 +66,19 @@ TEST(DriverSource, TakesAnythingWithASlashForAPath) {
 }
 
 TEST(DriverSource, RefusesAFormItDoesNotKnow) {
-  EXPECT_NE(usage_error("emulator").find("'emulator'"), std::string::npos);
-  EXPECT_NE(usage_error("libcuda.so.1").find("a path with a '/'"), std::string::npos);
+  EXPECT_TRUE(test::says(usage_error("emulator"), "'emulator'"));
+  EXPECT_TRUE(test::says(usage_error("libcuda.so.1"), "a path with a '/'"));
 }
 
 TEST(DriverSource, RefusesABadValueOfTheVariable) {
   const DriverWish wish("gpu");
-  EXPECT_NE(usage_error("").find("'gpu'"), std::string::npos);
+  EXPECT_TRUE(test::says(usage_error(""), "'gpu'"));
 }
 
 TEST(DriverSource, RefusesAnUnknownProfileAndListsTheKnownOnes) {
   const std::string message = usage_error("emulated:huge");
-  EXPECT_NE(message.find("'huge'"), std::string::npos);
-  EXPECT_NE(message.find("small, two-gpus"), std::string::npos);
+  EXPECT_TRUE(test::says(message, "'huge'"));
+  EXPECT_TRUE(test::says(message, "small, two-gpus"));
 }
 
 }  // namespace

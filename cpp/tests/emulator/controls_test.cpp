@@ -112,7 +112,7 @@ TEST_F(CallLog, IsCutToTheCapacityAndStillSaysWhatItNeeds) {
   controls().log_calls(1);
   try_alloc();
   char buffer[8] = "xxxxxxx";
-  EXPECT_EQ(controls().call_log(buffer, sizeof buffer), call_log().size() + 1);
+  EXPECT_EQ(controls().copy_call_log(buffer, sizeof buffer), call_log().size() + 1);
   EXPECT_STREQ(buffer, "cuMemAl");
 }
 

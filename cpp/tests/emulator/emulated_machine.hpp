@@ -4,40 +4,16 @@
 #include <string>
 #include <vector>
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include "driver/driver.hpp"
-#include "emulator.h"
+#include "faults/emulator_controls.hpp"
 
 namespace isthmus::emulated {
 
 inline constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-/// The functions of emulator.h, from the library that `driver` opened.
-struct Controls {
-  explicit Controls(const Driver& driver)
-      : library(dlopen(driver.path().c_str(), RTLD_NOW | RTLD_NOLOAD)) {}
-
-  template <typename Function>
-  Function find(const char* name) const {
-    return reinterpret_cast<Function>(dlsym(library, name));
-  }
-#define ISTHMUS_CONTROL(name) \
-  decltype(&isthmus_emulator_##name) name = find<decltype(name)>("isthmus_emulator_" #name)
-  void* library;
-  ISTHMUS_CONTROL(select_profile);
-  ISTHMUS_CONTROL(profile);
-  ISTHMUS_CONTROL(profiles);
-  ISTHMUS_CONTROL(fail_call);
-  ISTHMUS_CONTROL(hide_symbol);
-  ISTHMUS_CONTROL(log_calls);
-  ISTHMUS_CONTROL(call_log);
-  ISTHMUS_CONTROL(object_file);
-  ISTHMUS_CONTROL(live);
-  ISTHMUS_CONTROL(reset);
-#undef ISTHMUS_CONTROL
-};
+using Controls = test::EmulatorControls;
 
 /// A test on one emulated machine, which it leaves as it found it: nothing alive, no pending
 /// failures.
@@ -116,11 +92,7 @@ protected:
                                         nullptr);
   }
 
-  std::string call_log() const {
-    std::vector<char> text(controls_.call_log(nullptr, 0));
-    controls_.call_log(text.data(), text.size());
-    return text.data();
-  }
+  std::string call_log() const { return controls_.call_log(); }
 
 private:
   Driver driver_;

@@ -1,10 +1,12 @@
-// The emulated driver's controls, found as a test finds them: by dlsym in the library that is
-// already open.
+// The emulated driver's controls: the functions of emulator.h, found as a test finds them, by dlsym
+// in the library that is already open.
 #pragma once
 
 #include <dlfcn.h>
 
+#include <map>
 #include <ostream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -16,20 +18,14 @@ namespace isthmus::test {
 class EmulatorControls {
 public:
   explicit EmulatorControls(const Driver& driver)
-      : library_(dlopen(driver.path().c_str(), RTLD_NOW | RTLD_NOLOAD)),
-        fail_call(find<decltype(&isthmus_emulator_fail_call)>("isthmus_emulator_fail_call")),
-        live(find<decltype(&isthmus_emulator_live)>("isthmus_emulator_live")),
-        reset(find<decltype(&isthmus_emulator_reset)>("isthmus_emulator_reset")),
-        log_calls(find<decltype(&isthmus_emulator_log_calls)>("isthmus_emulator_log_calls")),
-        call_log_(find<decltype(&isthmus_emulator_call_log)>("isthmus_emulator_call_log")) {}
+      : library_(dlopen(driver.path().c_str(), RTLD_NOW | RTLD_NOLOAD)) {}
 
   std::string call_log() const {
-    std::string text(call_log_(nullptr, 0), '\0');
-    call_log_(text.data(), text.size());
+    std::string text(copy_call_log(nullptr, 0), '\0');
+    copy_call_log(text.data(), text.size());
     return text.c_str();
   }
 
-private:
   template <typename Function>
   Function find(const char* name) const {
     void* function = library_ == nullptr ? nullptr : dlsym(library_, name);
@@ -38,17 +34,32 @@ private:
     return reinterpret_cast<Function>(function);
   }
 
+private:
   void* library_;
 
 public:
-  decltype(&isthmus_emulator_fail_call) fail_call;
-  decltype(&isthmus_emulator_live) live;
-  decltype(&isthmus_emulator_reset) reset;
-  decltype(&isthmus_emulator_log_calls) log_calls;
-
-private:
-  decltype(&isthmus_emulator_call_log) call_log_;
+#define ISTHMUS_CONTROL(member, name) \
+  decltype(&isthmus_emulator_##name) member = find<decltype(member)>("isthmus_emulator_" #name)
+  ISTHMUS_CONTROL(select_profile, select_profile);
+  ISTHMUS_CONTROL(profile, profile);
+  ISTHMUS_CONTROL(profiles, profiles);
+  ISTHMUS_CONTROL(fail_call, fail_call);
+  ISTHMUS_CONTROL(hide_symbol, hide_symbol);
+  ISTHMUS_CONTROL(log_calls, log_calls);
+  ISTHMUS_CONTROL(copy_call_log, call_log);
+  ISTHMUS_CONTROL(object_file, object_file);
+  ISTHMUS_CONTROL(live, live);
+  ISTHMUS_CONTROL(reset, reset);
+#undef ISTHMUS_CONTROL
 };
+
+/// How often each function is called, by a log.
+inline std::map<std::string, int> counts_of_calls(const std::string& log) {
+  std::istringstream lines(log);
+  std::map<std::string, int> counts;
+  for (std::string line; std::getline(lines, line);) ++counts[line.substr(0, line.find(' '))];
+  return counts;
+}
 
 }  // namespace isthmus::test
 

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <set>
-#include <sstream>
 
 #include <isthmus/errors.hpp>
 
@@ -75,10 +74,7 @@ protected:
     controls_.log_calls(1);
     GetParam().run(context, kernels);
     controls_.log_calls(0);
-    std::istringstream log(controls_.call_log());
-    std::map<std::string, int> counts;
-    for (std::string line; std::getline(log, line);) ++counts[line.substr(0, line.find(' '))];
-    return counts;
+    return test::counts_of_calls(controls_.call_log());
   }
 
   test::EmulatorControls controls_{test::driver()};

@@ -6,7 +6,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <sstream>
 #include <vector>
 
 #include <isthmus/errors.hpp>
@@ -56,10 +55,7 @@ protected:
     controls_.log_calls(1);
     EXPECT_EQ(use_a_window(buffer), "");
     controls_.log_calls(0);
-    std::istringstream log(controls_.call_log());
-    std::map<std::string, int> counts;
-    for (std::string line; std::getline(log, line);) ++counts[line.substr(0, line.find(' '))];
-    return counts;
+    return test::counts_of_calls(controls_.call_log());
   }
 
   test::EmulatorControls controls_{test::driver()};

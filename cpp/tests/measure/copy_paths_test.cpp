@@ -2,7 +2,6 @@
 #include "measure/copy_paths.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,85 +13,117 @@
 namespace isthmus::measure {
 namespace {
 
-constexpr Stopping kQuick{.min_samples = 3, .max_samples = 5, .max_seconds = 0.05};
+constexpr Turns kQuick{.least = 2, .most = 2, .most_seconds = 0, .turn_seconds = 10e-6};
 constexpr std::size_t kMostBytes = std::size_t{2} << 20U;
 constexpr CopyPath kPaths[] = {CopyPath::window, CopyPath::window_threads, CopyPath::driver,
                                CopyPath::staged, CopyPath::registered};
 constexpr Direction kDirections[] = {Direction::host_to_device, Direction::device_to_host};
 
-class CopyPaths : public testing::Test {
+class CopyPathsTest : public testing::Test {
 protected:
-  /// Nothing if this way can't here; its reason must then be said.
-  std::optional<Measurement> measure(CopyPath path, Direction direction, std::size_t size_bytes) {
-    try {
-      return measure_copy_path(transfers_, buffers_, {path, direction, size_bytes, kQuick});
-    } catch (const Unavailable& absence) {
-      EXPECT_NE(absence.reason(), "") << name_of(path);
-      return std::nullopt;
-    }
+  std::vector<PathTimes> measure(const std::vector<CopyPath>& paths, Direction direction,
+                                 std::size_t size_bytes, const Turns& turns = kQuick) {
+    return copies_.measure(buffers_, {paths, direction, size_bytes, turns});
   }
-
+  std::uint64_t num_copies(CopyPath path) const {
+    for (const PathUse& use : copies_.stats())
+      if (use.path == path) return use.num_copies;
+    return 0;
+  }
   std::vector<std::byte> host_bytes() const {
     return {buffers_.host(), buffers_.host() + buffers_.size_bytes()};
   }
 
   Context context_ = test::context();
-  Transfers transfers_{test::driver()};
+  CopyPaths copies_{context_};
   CopyBuffers buffers_{context_, HostMemory::pageable, kMostBytes, std::nullopt};
 };
 
-TEST_F(CopyPaths, EachWayYieldsTheCompletionOfVerifiedCopiesOfOddSizes) {
-  for (const CopyPath path : kPaths) {
-    for (const Direction direction : kDirections) {
-      for (const std::size_t size_bytes : {std::size_t{1}, std::size_t{4097}, kMostBytes - 1}) {
-        const auto found = measure(path, direction, size_bytes);
-        if (!found) continue;
-        ASSERT_EQ(found->samples.size(), 1U) << name_of(path);
-        EXPECT_EQ(found->samples[0].metric, "completion");
-        EXPECT_GE(found->samples[0].seconds.size(), 3U);
-        EXPECT_GT(*std::ranges::min_element(found->samples[0].seconds), 0);
-        EXPECT_GT(found->first_call_seconds, 0);
+TEST_F(CopyPathsTest, EachWayYieldsTimesOfOddSizesOrSaysWhyItCanNot) {
+  const std::vector<CopyPath> all(std::begin(kPaths), std::end(kPaths));
+  for (const Direction direction : kDirections) {
+    for (const std::size_t size_bytes : {std::size_t{1}, std::size_t{4097}, kMostBytes - 1}) {
+      const auto found = measure(all, direction, size_bytes);
+      ASSERT_EQ(found.size(), all.size());
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT_EQ(found[i].path, all[i]);
+        EXPECT_EQ(found[i].times.seconds.empty(), !found[i].absence.empty()) << name_of(all[i]);
+        for (const double seconds : found[i].times.seconds) EXPECT_GT(seconds, 0);
       }
     }
   }
 }
 
-TEST_F(CopyPaths, TheDriversWayIsAlwaysThere) {
+TEST_F(CopyPathsTest, TheDriversWayIsAlwaysThere) {
   for (const Direction direction : kDirections)
-    EXPECT_TRUE(measure(CopyPath::driver, direction, 4096).has_value());
+    EXPECT_EQ(measure({CopyPath::driver}, direction, 4096)[0].absence, "");
 }
 
-TEST_F(CopyPaths, TheWayThatWasAskedForIsTheOneThatIsTaken) {
-  ASSERT_TRUE(measure(CopyPath::driver, Direction::host_to_device, 64).has_value());
-  for (const PathUse& use : transfers_.stats())
-    EXPECT_EQ(use.num_copies > 0, use.path == CopyPath::driver) << name_of(use.path);
+TEST_F(CopyPathsTest, EveryCopyGoesTheWayThatIsMeasuredThoughNoneIsNamed) {
+  for (const CopyPath path : kPaths) {
+    for (const Direction direction : kDirections) {
+      std::vector<std::uint64_t> before;
+      for (const CopyPath other : kPaths) before.push_back(num_copies(other));
+      if (!measure({path}, direction, 4096)[0].absence.empty()) continue;
+      for (std::size_t i = 0; i < std::size(kPaths); ++i)
+        EXPECT_EQ(num_copies(kPaths[i]) > before[i], kPaths[i] == path)
+            << name_of(kPaths[i]) << " where " << name_of(path) << " was measured";
+    }
+  }
 }
 
-TEST_F(CopyPaths, WithoutTimeTheFewestSamplesAreTaken) {
-  const Stopping none{.min_samples = 1, .max_samples = 9, .max_seconds = 0};
-  const auto found = measure_copy_path(transfers_, buffers_,
-                                       {CopyPath::driver, Direction::host_to_device, 64, none});
-  EXPECT_EQ(found.samples[0].seconds.size(), 1U);
+TEST_F(CopyPathsTest, OfTwoWaysBothAreTaken) {
+  Turns turns = kQuick;
+  turns.hopeless = 1e9;
+  const auto found = measure({CopyPath::driver, CopyPath::registered}, Direction::host_to_device,
+                             kMostBytes, turns);
+  if (!found[1].absence.empty()) GTEST_SKIP() << found[1].absence;
+  // One whose bytes are compared, a first one, and two turns.
+  for (const CopyPath path : {CopyPath::driver, CopyPath::registered})
+    EXPECT_GE(num_copies(path), 4U) << name_of(path);
 }
 
-TEST_F(CopyPaths, CopiesLongEnoughForTheClockAreTimedAlone) {
-  const auto large = measure(CopyPath::driver, Direction::host_to_device, kMostBytes);
-  ASSERT_TRUE(large.has_value());
-  EXPECT_EQ(large->samples[0].copies_per_sample, 1U);
-}
-
-TEST_F(CopyPaths, BothSidesHoldTheSameBytesAfterwards) {
-  ASSERT_TRUE(measure(CopyPath::driver, Direction::host_to_device, kMostBytes).has_value());
+TEST_F(CopyPathsTest, BothSidesHoldTheSameBytesAfterwards) {
+  measure({CopyPath::driver}, Direction::host_to_device, kMostBytes);
   const std::vector<std::byte> sent = host_bytes();
-  ASSERT_TRUE(measure(CopyPath::driver, Direction::device_to_host, kMostBytes).has_value());
+  measure({CopyPath::driver}, Direction::device_to_host, kMostBytes);
   EXPECT_TRUE(sent == host_bytes());
 }
 
-TEST_F(CopyPaths, SizesThatTheBuffersDoNotHaveAreRefused) {
+TEST_F(CopyPathsTest, AWayThatCanNotLeavesTheOthersTheirBytes) {
+  // The longest window of a copy is 16 MiB.
+  const std::size_t size_bytes = std::size_t{17} << 20U;
+  CopyBuffers long_buffers(context_, HostMemory::pageable, size_bytes, std::nullopt);
+  for (const Direction direction : kDirections) {
+    const auto found = copies_.measure(
+        long_buffers, {{CopyPath::driver, CopyPath::window}, direction, size_bytes, kQuick});
+    EXPECT_EQ(found[0].absence, "");
+    EXPECT_NE(found[1].absence, "");
+    EXPECT_TRUE(found[1].times.seconds.empty());
+  }
+}
+
+TEST_F(CopyPathsTest, SizesAndTurnsThatCanNotBeAreRefused) {
   for (const std::size_t size_bytes : {std::size_t{0}, kMostBytes + 1})
-    EXPECT_THROW(measure_copy_path(transfers_, buffers_,
-                                   {CopyPath::driver, Direction::host_to_device, size_bytes, {}}),
-                 UsageError);
+    EXPECT_THROW(measure({CopyPath::driver}, Direction::host_to_device, size_bytes), UsageError);
+  EXPECT_THROW(measure({CopyPath::driver}, Direction::host_to_device, 64, {.least = 0}),
+               UsageError);
+}
+
+TEST_F(CopyPathsTest, StagedCopiesAreTimedByTheNumberOfThreads) {
+  for (const Direction direction : kDirections) {
+    const auto found = copies_.measure_ring(buffers_, direction, kMostBytes, kQuick);
+    ASSERT_FALSE(found.empty());
+    if (found.size() == 1) continue;  // no choice on this machine
+    for (const RingTimes& one : found) EXPECT_FALSE(one.times.seconds.empty()) << one.num_threads;
+  }
+}
+
+TEST(RingThreadCounts, GoUpToWhatThereIsOrPays) {
+  EXPECT_EQ(ring_thread_counts(1), std::vector{1});
+  EXPECT_EQ(ring_thread_counts(2), (std::vector{1, 2}));
+  EXPECT_EQ(ring_thread_counts(5), (std::vector{1, 2, 4, 5}));
+  EXPECT_EQ(ring_thread_counts(1000), (std::vector{1, 2, 4, 6, 8, 10, 12, 14, 16}));
 }
 
 }  // namespace

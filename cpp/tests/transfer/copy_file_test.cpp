@@ -5,7 +5,6 @@
 #include <isthmus/transfer.hpp>
 
 #include <cstring>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "device/buffers.hpp"
 #include "device/stream.hpp"
 #include "faults/emulator_controls.hpp"
+#include "transfer/random_file.hpp"
 
 namespace isthmus {
 namespace {
@@ -27,20 +27,9 @@ protected:
       : driver_(Driver::open()),
         context_(Context::retain(driver_, 0)),
         device_(context_, kFileBytes),
-        transfers_(driver_),
-        bytes_(kFileBytes) {
-    std::mt19937 engine(3);
-    for (std::byte& byte : bytes_) byte = static_cast<std::byte>(engine());
-    std::string name = testing::TempDir() + "isthmus_copy_file_XXXXXX";
-    descriptor_ = mkstemp(name.data());
-    EXPECT_GE(descriptor_, 0);
-    unlink(name.c_str());
-    EXPECT_EQ(pwrite(descriptor_, bytes_.data(), bytes_.size(), 0),
-              static_cast<ssize_t>(bytes_.size()));
-    EXPECT_EQ(fsync(descriptor_), 0);
+        transfers_(driver_) {
     poison();
   }
-  ~CopyFileTest() override { close(descriptor_); }
 
   void* target(std::size_t offset_bytes = 0) const {
     return reinterpret_cast<void*>(device_.pointer() + offset_bytes);
@@ -63,8 +52,9 @@ protected:
   Context context_;
   DeviceBuffer device_;
   Transfers transfers_;
-  std::vector<std::byte> bytes_;
-  int descriptor_ = -1;
+  test::RandomFile file_{kFileBytes};
+  const std::vector<std::byte>& bytes_ = file_.bytes();
+  const int descriptor_ = file_.descriptor();
 };
 
 TEST_F(CopyFileTest, BringsAFileToTheDeviceFromThePageCacheAndFromTheDisk) {

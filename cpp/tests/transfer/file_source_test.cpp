@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 #include <vector>
 
 #include <fcntl.h>
@@ -16,17 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "transfer/random_file.hpp"
+
 namespace isthmus::transfer {
 namespace {
 
 constexpr std::size_t kFileBytes = 300'001;  // ends in the middle of a block
-
-std::vector<std::byte> random_bytes(std::size_t size_bytes) {
-  std::mt19937 engine(7);
-  std::vector<std::byte> bytes(size_bytes);
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(engine());
-  return bytes;
-}
 
 struct Slot {
   explicit Slot(std::size_t size_bytes)
@@ -41,17 +35,6 @@ struct Slot {
 
 class FileSourceTest : public testing::Test {
 protected:
-  FileSourceTest() : bytes_(random_bytes(kFileBytes)) {
-    std::string name = testing::TempDir() + "isthmus_file_XXXXXX";
-    descriptor_ = mkstemp(name.data());
-    EXPECT_GE(descriptor_, 0);
-    unlink(name.c_str());
-    EXPECT_EQ(pwrite(descriptor_, bytes_.data(), bytes_.size(), 0),
-              static_cast<ssize_t>(bytes_.size()));
-    EXPECT_EQ(fsync(descriptor_), 0);
-  }
-  ~FileSourceTest() override { close(descriptor_); }
-
   /// Out of the page cache, as far as the file system lets it.
   void drop_from_cache() const {
     EXPECT_EQ(posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED), 0);
@@ -74,8 +57,9 @@ protected:
         << size_bytes << " bytes at " << file_offset << " + " << offset;
   }
 
-  std::vector<std::byte> bytes_;
-  int descriptor_ = -1;
+  test::RandomFile file_{kFileBytes};
+  const std::vector<std::byte>& bytes_ = file_.bytes();
+  const int descriptor_ = file_.descriptor();
 };
 
 TEST_F(FileSourceTest, GivesEveryRangeOfAFileThatIsInThePageCache) {

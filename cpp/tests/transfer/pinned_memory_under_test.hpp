@@ -9,25 +9,14 @@
 #include "contract/machine_under_test.hpp"
 #include "device/context.hpp"
 #include "faults/emulator_controls.hpp"
+#include "messages.hpp"
 
 namespace isthmus::transfer {
 
 using contract::kKiB;
 using contract::kMiB;
-
-template <typename Failure, typename Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const Failure& failure) {
-    return failure.what();
-  }
-  return {};
-}
-
-inline bool says(const std::string& message, const std::string& part) {
-  return message.find(part) != std::string::npos;
-}
+using isthmus::test::message_of;
+using isthmus::test::says;
 
 class PinnedMemoryUnderTest : public contract::MachineUnderTest {
 protected:
@@ -52,12 +41,7 @@ protected:
 
   /// How often a call of that name is in the log.
   std::size_t num_calls(const std::string& symbol) const {
-    const std::string log = controls().call_log();
-    std::size_t count = 0;
-    for (auto at = log.find(symbol); at != std::string::npos; at = log.find(symbol, at + 1)) {
-      if (log.compare(at + symbol.size(), 1, " ") == 0 && (at == 0 || log[at - 1] == '\n')) ++count;
-    }
-    return count;
+    return static_cast<std::size_t>(test::counts_of_calls(controls().call_log())[symbol]);
   }
 
 private:

@@ -35,6 +35,7 @@ TEST(ProfileFile, MeasuredCostsAreTaken) {
   EXPECT_TRUE(profile.measured());
   EXPECT_EQ(profile.source(), "profile of 2026-11-20");
   EXPECT_DOUBLE_EQ(profile.window_opening_seconds(), 4.5e-5);
+  EXPECT_EQ(profile.ring_threads(), (RingThreads{10, 6}));
   EXPECT_DOUBLE_EQ(seconds(profile, CopyPath::driver, 4), 6e-6);
   EXPECT_DOUBLE_EQ(seconds(profile, CopyPath::staged, 64 * kMiB), 1.5e-3);
   EXPECT_EQ(profile.curve(CopyPath::window, Direction::device_to_host, MemoryKind::pinned),
@@ -89,10 +90,17 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     ThatIsNoProfile, AnyMisfit,
     testing::Values(
-        Misfit{"{\"schema_version\": 1", "", "not a profile"},
-        Misfit{"\"schema_version\": 1", "\"schema_version\": 2", "schema_version is 2; this"},
-        Misfit{"\"schema_version\": 1", "\"schema_version\": \"1\"", "schema_version is \"1\""},
-        Misfit{"\"schema_version\": 1,", "", "profile has no \"schema_version\""},
+        Misfit{"{\"schema_version\": 2", "", "not a profile"},
+        Misfit{"\"schema_version\": 2", "\"schema_version\": 1",
+               "schema_version is 1; this library reads 2: run `isthmus profile` again"},
+        Misfit{"\"schema_version\": 2", "\"schema_version\": \"2\"", "schema_version is \"2\""},
+        Misfit{"\"schema_version\": 2,", "", "profile has no \"schema_version\""},
+        Misfit{"\"staging_threads\"", "\"threads\"", "profile has no \"staging_threads\""},
+        Misfit{"{\"h2d\": 10, ", "{", "staging_threads has no \"h2d\""},
+        Misfit{"\"h2d\": 10", "\"h2d\": 0", "h2d must be a number of threads, not 0"},
+        Misfit{"\"h2d\": 10", "\"h2d\": -2", "h2d must be a number of threads, not -2"},
+        Misfit{"\"d2h\": 6", "\"d2h\": 1025", "d2h must be a number of threads, not 1025"},
+        Misfit{"\"d2h\": 6", "\"d2h\": 6.5", "d2h must be a number of threads, not 6.5"},
         Misfit{"\"emulated\": false", "\"emulated\": 0", "machine.emulated must be true or false"},
         Misfit{"\"num_cores\": 16", "\"num_cores\": \"many\"", "num_cores must be a number"},
         Misfit{"\"path\": \"staged\"", "\"path\": \"teleport\"",
@@ -142,6 +150,13 @@ TEST(ProfileFile, ADriverWhoseReleaseIsNotKnownIsToldByItsCudaVersion) {
   EXPECT_TRUE(Profile::parse(test::profile_text(), unknown).measured());
   const std::string text = test::replaced(test::profile_text(), "\"580.159.04\"", "null");
   EXPECT_TRUE(Profile::parse(text, test::h100()).measured());
+}
+
+TEST(ProfileFile, ThreadsThatWereNotMeasuredAreTheRingsOwn) {
+  const std::string text =
+      test::replaced(test::profile_text(), R"("h2d": 10, "d2h": 6)", R"("h2d": null, "d2h": 6)");
+  EXPECT_EQ(Profile::parse(text, test::h100()).ring_threads(), (RingThreads{0, 6}));
+  EXPECT_EQ(Profile::defaults(test::h100()).ring_threads(), RingThreads{});
 }
 
 TEST(ProfileFile, WithoutWindowsTheCostOfOpeningOneIsTheDefault) {

@@ -80,6 +80,35 @@ TEST(CostCurve, SenselessPointsAreRefused) {
   EXPECT_THROW(CostCurve({{200, 1e-6}, {100, 2e-6}}), UsageError);
 }
 
+// --- choosing
+
+TEST(Profile, FindsEachCurveAndNoOther) {
+  const auto both = Direction::device_to_host;
+  const Profile profile(
+      {{CopyPath::driver, both, MemoryKind::pinned, CostCurve({{1, 1e-6}})},
+       {CopyPath::registered, both, MemoryKind::pageable, CostCurve({{1, 2e-6}})}},
+      false, "two");
+  const Profile copy = profile;
+  EXPECT_DOUBLE_EQ(seconds(copy, CopyPath::driver, 1, both, MemoryKind::pinned), 1e-6);
+  EXPECT_DOUBLE_EQ(seconds(copy, CopyPath::registered, 1, both), 2e-6);
+  int num_found = 0;
+  for (const CopyPath path : kPaths)
+    for (const Direction direction : kDirections)
+      for (const MemoryKind kind : {MemoryKind::unknown, MemoryKind::pageable, MemoryKind::pinned,
+                                    MemoryKind::device, MemoryKind::managed, MemoryKind::host})
+        num_found += copy.curve(path, direction, kind) != nullptr ? 1 : 0;
+  EXPECT_EQ(num_found, 2);
+}
+
+TEST(Profile, OnlyTheDriversCopyIsCountedAsItIs) {
+  EXPECT_DOUBLE_EQ(margin_of(CopyPath::driver), 1);
+  for (const CopyPath path : kPaths) {
+    if (path == CopyPath::driver) continue;
+    EXPECT_GE(margin_of(path), 1.03) << name_of(path);
+  }
+  EXPECT_GT(margin_of(CopyPath::window_threads), margin_of(CopyPath::window));
+}
+
 // --- defaults
 
 TEST(Defaults, EveryKindOfLinkHasThemForEveryWay) {

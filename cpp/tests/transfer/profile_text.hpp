@@ -22,13 +22,14 @@ inline ProfileIdentity h100() {
 
 /// As `isthmus profile` writes it, with few points.
 inline std::string profile_text() {
-  return R"({"schema_version": 1,
+  return R"({"schema_version": 2,
  "measurement": {"finished_at": "2026-11-20T10:11:12Z", "seconds": 8.5, "quick": false,
   "isthmus_version": "0.1.0"},
  "machine": {"emulated": false, "gpu_uuid": "GPU-00112233-4455-6677-8899-aabbccddeeff",
   "gpu_name": "NVIDIA H100", "link": "PCIe Gen5 x16", "cuda_version": 13000,
   "driver_release": "580.159.04", "cpu_model": "Some CPU", "num_cores": 16},
  "window_opening_seconds": 4.5e-05,
+ "staging_threads": {"h2d": 10, "d2h": 6},
  "costs": [
   {"path": "driver", "direction": "h2d", "host_memory": "pageable",
    "points": [{"bytes": 4, "seconds": 6e-06}, {"bytes": 67108864, "seconds": 0.008}]},

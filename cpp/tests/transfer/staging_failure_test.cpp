@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include <isthmus/errors.hpp>
 
@@ -111,10 +110,7 @@ protected:
 
   std::map<std::string, int> calls_of(StagingRing& ring) {
     EXPECT_EQ(ending(ring, 1, [&] { controls_->log_calls(1); }), "");
-    std::istringstream log(log_);
-    std::map<std::string, int> counts;
-    for (std::string line; std::getline(log, line);) ++counts[line.substr(0, line.find(' '))];
-    return counts;
+    return test::counts_of_calls(log_);
   }
 
   /// Fails each call of a copy by turns. Returns how many of the failures were reported.
@@ -160,7 +156,9 @@ TEST_P(StagingFailureTest, AnyFailingCallOfACopyIsReportedOrHarmlessAndTheRingGo
 }
 
 TEST_P(StagingFailureTest, AFailedCopyNamesTheSymbolAndTheBytes) {
-  StagingRing ring(retained(), small_settings(1));
+  RingSettings settings = small_settings(1);
+  settings.download_pieces = 1;  // of a slot's size, so that there are four slots
+  StagingRing ring(retained(), settings);
   EXPECT_EQ(ending(ring, 1), "");
   // A download delivers only when its slots are full.
   const int nth = GetParam() == Way::download ? 5 : 2;

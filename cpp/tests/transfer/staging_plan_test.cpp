@@ -33,6 +33,7 @@ PlanLimits random_limits(std::mt19937_64& random) {
   limits.most_bytes = std::max(limits.first_bytes, limits.last_bytes) + random() % (4 * kMiB);
   limits.least_part_bytes = 1 + random() % (64 * kKiB);
   limits.most_part_bytes = limits.least_part_bytes + random() % (256 * kKiB);
+  limits.growth = 1.1 + static_cast<double>(random() % 20) / 10;
   return limits;
 }
 
@@ -97,6 +98,20 @@ TEST(PiecePlanTest, ADownloadsPiecesHalveTowardsTheEnd) {
   }
 }
 
+TEST(PiecePlanTest, PiecesGrowAndShrinkNoFasterThanToldTo) {
+  PlanLimits limits = kUpload;
+  limits.last_bytes = limits.first_bytes;
+  limits.growth = 1.25;
+  const auto sizes = sizes_of(PiecePlan(64 * kMiB, 8, limits));
+  EXPECT_GT(*std::ranges::max_element(sizes), 6 * kMiB);
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    const auto before = static_cast<double>(sizes[i - 1]);
+    const auto after = static_cast<double>(sizes[i]);
+    EXPECT_LE(after, 1.25 * before + 64) << "piece " << i;
+    EXPECT_GE(after, 0.79 * before) << "piece " << i;
+  }
+}
+
 TEST(PiecePlanTest, ASmallCopyIsOfFewPieces) {
   EXPECT_EQ(sizes_of(PiecePlan(256 * kKiB, 8, kUpload)).size(), 1U);
   EXPECT_EQ(sizes_of(PiecePlan(4 * kMiB, 8, kUpload)).size(), 4U);
@@ -117,7 +132,7 @@ TEST(PiecePlanTest, NoCrumbIsLeftForTheEnd) {
   }
 }
 
-TEST(HostCopyTest, AStreamingCopyCopiesEverySizeAndAlignmentAndNothingElse) {
+TEST(HostCopyTest, EveryWayCopiesEverySizeAndAlignmentAndNothingElse) {
   using window::GuardedPages;
   using window::kUntouched;
   const GuardedPages source(128 * kKiB);
@@ -128,10 +143,13 @@ TEST(HostCopyTest, AStreamingCopyCopiesEverySizeAndAlignmentAndNothingElse) {
     for (const std::size_t offset : {0UL, 1UL, 63UL, 64UL}) {
       std::byte* const to = target.data() + 128 + offset;
       const std::byte* const from = source.data() + 3 + offset / 2;
-      copy_streaming(to, from, size);
-      ASSERT_EQ(std::memcmp(to, from, size), 0) << size << " bytes at " << offset;
-      ASSERT_TRUE(target.untouched_around(128 + offset, size)) << size << " bytes at " << offset;
-      std::memset(to, std::to_integer<int>(kUntouched), size);
+      for (const SlotStores stores :
+           {SlotStores::best, SlotStores::plain, SlotStores::streaming, SlotStores::demoted}) {
+        copy_by(stores, to, from, size);
+        ASSERT_EQ(std::memcmp(to, from, size), 0) << size << " bytes at " << offset;
+        ASSERT_TRUE(target.untouched_around(128 + offset, size)) << size << " bytes at " << offset;
+        std::memset(to, std::to_integer<int>(kUntouched), size);
+      }
     }
   }
 }

@@ -139,6 +139,31 @@ TEST_F(StagingThreadsTest, AllSleepersAreWokenForALargeCopy) {
   }
 }
 
+TEST_F(StagingThreadsTest, CopiesTakeTheThreadsThatTheyAreToldTo) {
+  StagingRing ring(retained(), small_settings(kNumThreads));
+  ring.use_threads({3, 1});
+  Bytes received(kBytes);
+  ring.download(bytes_of(received), device_, kBytes, order_);
+  EXPECT_TRUE(ring_threads().empty()) << "the caller alone";
+  const Bytes sent = pattern(kBytes, 1);
+  ring.upload(device_, bytes_of(sent), kBytes, order_);
+  // A thread has its name once it runs.
+  EXPECT_TRUE(eventually([] { return ring_threads().size() == 2; }));
+  ring.download(bytes_of(received), device_, kBytes, order_);
+  EXPECT_EQ(received, sent);
+  ring.use_threads({});
+  EXPECT_EQ(ring.num_threads(), kNumThreads) << "as it was made";
+}
+
+TEST_F(StagingThreadsTest, NobodyIsGivenMoreThreadsThanCores) {
+  RingSettings settings = small_settings(2);
+  settings.beyond_cores = false;
+  StagingRing ring(retained(), settings);
+  ring.use_threads({1000, 1000});
+  EXPECT_EQ(ring.num_threads(), ring.most_threads());
+  EXPECT_LE(ring.most_threads(), std::max(1.0, host::effective_cores()));
+}
+
 TEST_F(StagingThreadsTest, ThereAreNoMoreThreadsThanCores) {
   RingSettings settings = small_settings(1000);
   settings.beyond_cores = false;

@@ -147,8 +147,9 @@ TEST_F(Chosen, ExplainListsEveryPathThatCanFirstWithReasonsForTheRest) {
   for (const PathCost& cost : plan.costs) {
     EXPECT_TRUE(usable_before || !cost.usable) << name_of(cost.path);
     usable_before = cost.usable;
-    if (cost.usable) EXPECT_GT(cost.seconds, 0) << name_of(cost.path);
-    if (!cost.usable) {
+    if (cost.usable) {
+      EXPECT_GT(cost.seconds, 0) << name_of(cost.path);
+    } else {
       EXPECT_NE(cost.reason, "") << name_of(cost.path);
     }
   }

@@ -1,7 +1,12 @@
 // Copies open windows when that has paid, and keep none that they shouldn't.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <isthmus/errors.hpp>
 
+#include "host/recent_mappings.hpp"
 #include "transfer/transfers_under_test.hpp"
+#include "window/guarded_pages.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -61,6 +66,33 @@ TEST_F(SmallCopies, AreToldToLetGoByTrim) {
   upload_often(device_memory(2 * kMiB));
   transfers().trim();
   EXPECT_EQ(transfers().windows().mapped_bytes(0), 0u);
+}
+
+TEST_F(SmallCopies, FromAFileThatBecameShorterAreRefusedAtOnce) {
+  const CUdeviceptr device = device_memory(2 * kMiB);
+  upload_often(device);
+  const int file = memfd_create("isthmus-test", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, 4096), 0);
+  void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  for (int i = 0; i < 100; ++i) transfers().copy(to_pointer(device), page, 64);
+  ASSERT_EQ(ftruncate(file, 0), 0);
+  EXPECT_TRUE(says(message_of<UsageError>([&] { transfers().copy(to_pointer(device), page, 64); }),
+                   "file ends"));
+  munmap(page, 4096);
+  close(file);
+}
+
+TEST_F(SmallCopies, FromMemoryThatMayNoLongerBeReadAreRefusedOnceTheClockHasTicked) {
+  const CUdeviceptr device = device_memory(2 * kMiB);
+  upload_often(device);
+  const window::GuardedPages pages;
+  for (int i = 0; i < 100; ++i) transfers().copy(to_pointer(device), pages.data(), 64);
+  mprotect(pages.data(), pages.size_bytes(), PROT_NONE);
+  const host::Tick tick = host::this_tick();
+  ASSERT_TRUE(eventually([tick] { return host::this_tick() != tick; }));
+  EXPECT_TRUE(
+      says(message_of<UsageError>([&] { transfers().copy(to_pointer(device), pages.data(), 64); }),
+           "source of the copy is not memory"));
 }
 
 TEST_F(SmallCopies, NeverReachTheBufferThatHadTheAddressBefore) {

@@ -49,7 +49,7 @@ TEST_P(MappingOfWrongMemory, IsFoundBeforeAWindowIsHandedOut) {
   {
     Windows all = windows(kernel, GetParam());
     const std::string reason = refusal_of([&] { all.open(pointer, kMiB); });
-    EXPECT_TRUE(contains(reason, "self-test failed")) << reason;
+    EXPECT_TRUE(says(reason, "self-test failed")) << reason;
     EXPECT_EQ(kernel->num_mappings(), 0u);
   }
   EXPECT_EQ(kernel->num_open_files(), 0u);
@@ -68,7 +68,7 @@ TEST_P(MappingOfWrongMemory, IsFoundThoughTheBackendPassedItsTest) {
     const Window window = all.open(good, kMiB);
     kernel->show_wrong_memory();
     const std::string reason = refusal_of([&] { all.open(other, 2 * kMiB); });
-    EXPECT_TRUE(contains(reason, "other bytes than the buffer has")) << reason;
+    EXPECT_TRUE(says(reason, "other bytes than the buffer has")) << reason;
     EXPECT_EQ(kernel->num_mappings(), 1u);
     expect_same_memory(window.data(), good, kMiB);
   }
@@ -129,9 +129,9 @@ TEST_F(BackendChoice, SaysWhatEachOfThemSaidWhereNoneWorks) {
   Windows all(driver_without_dmabuf(), {}, fakes::files_of(kernel));
   const std::uintptr_t pointer = buffer(kMiB);
   const std::string reason = refusal_of([&] { all.open(pointer, kMiB); });
-  EXPECT_TRUE(contains(reason, "cuMemGetHandleForAddressRange")) << reason;
-  EXPECT_TRUE(contains(reason, "open of /dev/gdrdrv: Permission denied")) << reason;
-  EXPECT_TRUE(contains(reason, "open /dev/nvidiactl: No such file")) << reason;
+  EXPECT_TRUE(says(reason, "cuMemGetHandleForAddressRange")) << reason;
+  EXPECT_TRUE(says(reason, "open of /dev/gdrdrv: Permission denied")) << reason;
+  EXPECT_TRUE(says(reason, "open /dev/nvidiactl: No such file")) << reason;
 }
 
 TEST_F(BackendChoice, MakesOneMappingOfWindowsOnTheSamePages) {
@@ -155,7 +155,7 @@ TEST_F(BackendChoice, TellsOnceThatADriverIsNewerThanAnyTested) {
   const Window second = all.open(pointer + kMiB, kMiB);
   const Strings notices = all.take_notices();
   ASSERT_EQ(notices.size(), 1u);
-  EXPECT_TRUE(contains(notices[0], "999.10.02")) << notices[0];
+  EXPECT_TRUE(says(notices[0], "999.10.02")) << notices[0];
   EXPECT_EQ(all.take_notices(), Strings{});
 }
 

@@ -13,9 +13,12 @@
 #include <vector>
 
 #include "fakes/fake_kernel.hpp"
+#include "messages.hpp"
 #include "window/backend.hpp"
 
 namespace isthmus::window {
+
+using isthmus::test::says;
 
 inline constexpr std::size_t kHostPageBytes = 4096;
 
@@ -27,10 +30,6 @@ inline std::string refusal_of(const std::function<void()>& action) {
     return refusal.reason();
   }
   return {};
-}
-
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// Whole pages of `page_bytes` around a range of device memory.

@@ -15,8 +15,8 @@ class Opening : public WindowsUnderTest {
 protected:
   std::string refusal(CUdeviceptr pointer, std::size_t size_bytes,
                       const WindowOptions& options = {}) {
-    const auto message =
-        usage_error_of([&] { Window window = windows().open(pointer, size_bytes, options); });
+    const auto message = message_of<UsageError>(
+        [&] { Window window = windows().open(pointer, size_bytes, options); });
     EXPECT_EQ(windows().mapped_bytes(0), 0u) << "a refused window left something mapped";
     return message;
   }
@@ -79,16 +79,18 @@ TEST_F(Opening, BeyondTheEndOfASmallBufferIsRefusedThoughAMappingCoversItAlready
   const CUdeviceptr device = device_memory(1000);
   const Window window = windows().open(device, 1000);
   ASSERT_GE(window.mapped_bytes(), 2048u);
-  EXPECT_NE(usage_error_of([&] { windows().open(device, 2048); }), "");
-  EXPECT_NE(usage_error_of([&] { windows().open(device + 1000, 100); }), "");
+  EXPECT_NE(message_of<UsageError>([&] { windows().open(device, 2048); }), "");
+  EXPECT_NE(message_of<UsageError>([&] { windows().open(device + 1000, 100); }), "");
 }
 
 TEST_F(Opening, BeyondTheEndOfAllAddressesIsRefusedThoughAMappingIsOpenAlready) {
   const CUdeviceptr device = device_memory(64 * kMiB);
   const Window window = windows().open(device, kMiB);
   for (const std::size_t size_bytes : {kMost, kMost - 1, kMost - 4095, kMost - 4096}) {
-    EXPECT_NE(usage_error_of([&] { windows().open(device, size_bytes); }), "") << size_bytes;
-    EXPECT_NE(usage_error_of([&] { windows().open(device + 1, size_bytes); }), "") << size_bytes;
+    EXPECT_NE(message_of<UsageError>([&] { windows().open(device, size_bytes); }), "")
+        << size_bytes;
+    EXPECT_NE(message_of<UsageError>([&] { windows().open(device + 1, size_bytes); }), "")
+        << size_bytes;
   }
 }
 
@@ -112,10 +114,10 @@ TEST_F(ClosedAgain, WindowRefusesEveryCall) {
   Window window = windows().open(device_memory(kMiB), kMiB);
   window.close();
   std::uint8_t byte = 0;
-  EXPECT_TRUE(says(usage_error_of([&] { window.write(0, &byte, 1); }), "closed"));
-  EXPECT_TRUE(says(usage_error_of([&] { window.post(0, &byte, 1); }), "closed"));
-  EXPECT_TRUE(says(usage_error_of([&] { window.read(&byte, 0, 1); }), "closed"));
-  EXPECT_TRUE(says(usage_error_of([&] { (void)window.buffer_is_alive(); }), "closed"));
+  EXPECT_TRUE(says(message_of<UsageError>([&] { window.write(0, &byte, 1); }), "closed"));
+  EXPECT_TRUE(says(message_of<UsageError>([&] { window.post(0, &byte, 1); }), "closed"));
+  EXPECT_TRUE(says(message_of<UsageError>([&] { window.read(&byte, 0, 1); }), "closed"));
+  EXPECT_TRUE(says(message_of<UsageError>([&] { (void)window.buffer_is_alive(); }), "closed"));
   EXPECT_EQ(window.data(), nullptr);
   EXPECT_EQ(window.mapped_data(), nullptr);
 }
@@ -141,11 +143,14 @@ protected:
     const Bytes untouched = host;
     const auto named = std::to_string(offset_bytes);
     EXPECT_TRUE(
-        says(usage_error_of([&] { window.write(offset_bytes, host.data(), size_bytes); }), named));
+        says(message_of<UsageError>([&] { window.write(offset_bytes, host.data(), size_bytes); }),
+             named));
     EXPECT_TRUE(
-        says(usage_error_of([&] { window.post(offset_bytes, host.data(), size_bytes); }), named));
+        says(message_of<UsageError>([&] { window.post(offset_bytes, host.data(), size_bytes); }),
+             named));
     EXPECT_TRUE(
-        says(usage_error_of([&] { window.read(host.data(), offset_bytes, size_bytes); }), named));
+        says(message_of<UsageError>([&] { window.read(host.data(), offset_bytes, size_bytes); }),
+             named));
     Window::fence();
     EXPECT_EQ(host, untouched);
     EXPECT_EQ(on_device(buffer_, kBufferBytes), Bytes(kBufferBytes, 0x11));
@@ -189,7 +194,7 @@ TEST_F(Bar1Limit, RefusesAWindowBeyondItAndSaysWhatIsMapped) {
   Windows limited(driver(), {.backend = "", .bar1_limit_bytes = 4 * kMiB});
   const CUdeviceptr device = device_memory(8 * kMiB);
   Window first = limited.open(device, 3 * kMiB);
-  const auto message = unavailable_of([&] { limited.open(device + 4 * kMiB, 3 * kMiB); });
+  const auto message = message_of<Unavailable>([&] { limited.open(device + 4 * kMiB, 3 * kMiB); });
   EXPECT_TRUE(says(message, "BAR1")) << message;
   EXPECT_TRUE(says(message, std::to_string(4 * kMiB))) << message;
   EXPECT_EQ(limited.mapped_bytes(0), 3 * kMiB);
@@ -231,16 +236,17 @@ private:
 };
 
 TEST_F(Settings, OfABackendThatThereIsNotAreRefused) {
-  EXPECT_TRUE(says(usage_error_of([] { Windows(driver(), {.backend = "bar1"}); }), "'bar1'"));
+  EXPECT_TRUE(
+      says(message_of<UsageError>([] { Windows(driver(), {.backend = "bar1"}); }), "'bar1'"));
   set("ISTHMUS_WINDOW", "DMABUF");
-  const auto message = usage_error_of([] { (void)WindowSettings::from_environment(); });
+  const auto message = message_of<UsageError>([] { (void)WindowSettings::from_environment(); });
   EXPECT_TRUE(says(message, "ISTHMUS_WINDOW") && says(message, "'DMABUF'")) << message;
 }
 
 TEST_F(Settings, OfALimitThatIsNoNumberAreRefused) {
   for (const char* wrong : {"0", "-1", "64M", " 64", "1e3", "99999999999999999999"}) {
     set("ISTHMUS_WINDOW_BAR1_MIB", wrong);
-    const auto message = usage_error_of([] { (void)WindowSettings::from_environment(); });
+    const auto message = message_of<UsageError>([] { (void)WindowSettings::from_environment(); });
     EXPECT_TRUE(says(message, "ISTHMUS_WINDOW_BAR1_MIB")) << wrong << ": " << message;
   }
 }
@@ -256,7 +262,7 @@ TEST_F(Settings, AreReadFromTheEnvironment) {
 TEST_F(Settings, CanTurnWindowsOff) {
   Windows off(driver(), {.backend = "off"});
   const CUdeviceptr device = device_memory(kMiB);
-  EXPECT_TRUE(says(unavailable_of([&] { off.open(device, kMiB); }), "ISTHMUS_WINDOW=off"));
+  EXPECT_TRUE(says(message_of<Unavailable>([&] { off.open(device, kMiB); }), "ISTHMUS_WINDOW=off"));
 }
 
 class NoBackend : public WindowsUnderTest {};
@@ -266,7 +272,7 @@ TEST_F(NoBackend, IsUnavailableForTheReasonThatEachGave) {
   const CUdeviceptr device = device_memory(kMiB);
   for (const char* backend : {"gdrdrv", "rm"}) {
     Windows only(driver(), {.backend = backend});
-    const auto message = unavailable_of([&] { only.open(device, kMiB); });
+    const auto message = message_of<Unavailable>([&] { only.open(device, kMiB); });
     EXPECT_TRUE(says(message, std::string(backend) + ": the emulated driver has no device files"))
         << message;
   }
@@ -277,7 +283,7 @@ TEST_F(NoBackend, IsUnavailableForTheReasonThatEachGave) {
 TEST_F(NoBackend, ForMemoryThatIsNotExportableIsAnErrorOrAWindowThatWorks) {
   const CUdeviceptr device = created_memory(1, false);
   const Bytes sent = pattern(kKiB, 1);
-  const auto message = unavailable_of([&] {
+  const auto message = message_of<Unavailable>([&] {
     Window window = windows().open(device, granule_bytes());
     window.write(0, sent.data(), sent.size());
     EXPECT_EQ(on_device(device, kKiB), sent);

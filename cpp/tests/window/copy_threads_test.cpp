@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "eventually.hpp"
 #include "host/affinity.hpp"
 #include "host/cores.hpp"
 #include "host/cpu_list.hpp"
@@ -25,22 +26,12 @@ namespace isthmus::window {
 namespace {
 
 namespace fs = std::filesystem;
+using test::eventually;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = kKiB * kKiB;
 constexpr int kManyThreads = 8;
-
-/// True once `condition` is; false if that takes so long that it never will.
-template <class Condition>
-bool comes_true(Condition condition) {
-  const auto end = Clock::now() + std::chrono::seconds(30);
-  while (!condition()) {
-    if (Clock::now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 /// The helpers of this process, as /proc shows them.
 std::vector<fs::path> helpers() {
@@ -192,12 +183,12 @@ TEST_F(CopyThreadsTest, ASmallCopyIsTheCallersAlone) {
 
 TEST_F(CopyThreadsTest, HelpersTakePart) {
   SKIP_WITHOUT_HELPERS(threads_);
-  EXPECT_TRUE(comes_true([&] {
+  EXPECT_TRUE(eventually([&] {
     threads_.read(kNoting, target_.data(), source_.data(), kMiB, kManyThreads);
     return threads_noted().size() > 1;
   }));
   slices.clear();
-  EXPECT_TRUE(comes_true([&] {
+  EXPECT_TRUE(eventually([&] {
     threads_.write(kNoting, target_.data(), source_.data(), kMiB, kManyThreads);
     return threads_noted().size() > 1;
   }));
@@ -214,7 +205,7 @@ TEST_F(CopyThreadsTest, NoMoreThanTwoThreadsWrite) {
 TEST_F(CopyThreadsTest, NoMoreHelpersThanCoresToSpare) {
   threads_.start(1000);
   EXPECT_LE(threads_.num_started(), std::max(0.0, host::effective_cores() - 1));
-  EXPECT_TRUE(comes_true(
+  EXPECT_TRUE(eventually(
       [&] { return helpers().size() == static_cast<std::size_t>(threads_.num_started()); }));
 }
 
@@ -231,16 +222,16 @@ TEST_F(CopyThreadsTest, SleepingHelpersDelayNobodyAndWakeForABurst) {
     return tasks.size() == static_cast<std::size_t>(threads_.num_started()) &&
            std::all_of(tasks.begin(), tasks.end(), is_asleep);
   };
-  ASSERT_TRUE(comes_true(all_asleep));
+  ASSERT_TRUE(eventually(all_asleep));
   // The first after a pause wakes nobody for so little.
   threads_.read(kPatient, target_.data(), source_.data(), 4 * kKiB, kManyThreads);
   EXPECT_EQ(threads_noted(), std::set{std::this_thread::get_id()});
   EXPECT_EQ(std::memcmp(target_.data(), source_.data(), 4 * kKiB), 0);
-  EXPECT_TRUE(comes_true([&] {
+  EXPECT_TRUE(eventually([&] {
     threads_.read(kPatient, target_.data(), source_.data(), 4 * kKiB, kManyThreads);
     return threads_noted().size() > 1;
   }));
-  EXPECT_TRUE(comes_true(all_asleep));
+  EXPECT_TRUE(eventually(all_asleep));
 }
 
 TEST_F(CopyThreadsTest, SeveralCallersAtOnceCopyTheirOwn) {
@@ -278,7 +269,7 @@ TEST_F(CopyThreadsTest, HelpersOfAPinnedCallerRunElsewhere) {
     const auto has_moved = [&](const fs::path& task) {
       return status_of(task, "Cpus_allowed_list") != std::to_string(own);
     };
-    EXPECT_TRUE(comes_true([&] {
+    EXPECT_TRUE(eventually([&] {
       const auto tasks = helpers();
       return tasks.size() == static_cast<std::size_t>(threads_.num_started()) &&
              std::all_of(tasks.begin(), tasks.end(), has_moved);
@@ -293,7 +284,7 @@ TEST_F(CopyThreadsTest, HelpersOfAPinnedCallerRunElsewhere) {
 
 TEST_F(CopyThreadsTest, HelpersLeaveSignalsToTheProgram) {
   SKIP_WITHOUT_HELPERS(threads_);
-  ASSERT_TRUE(comes_true([] { return !helpers().empty(); }));
+  ASSERT_TRUE(eventually([] { return !helpers().empty(); }));
   const auto blocked = std::stoull(status_of(helpers().front(), "SigBlk"), nullptr, 16);
   const auto blocks = [&](int signal) { return (blocked >> (signal - 1) & 1U) != 0; };
   for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGUSR1}) EXPECT_TRUE(blocks(signal));
@@ -309,10 +300,7 @@ TEST_F(CopyThreadsTest, ThreadsEndWithTheirOwner) {
     threads.start(kManyThreads);
   }
   // The kernel lists a thread for a moment after others have seen it end.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (!helpers().empty() && std::chrono::steady_clock::now() < deadline)
-    std::this_thread::yield();
-  EXPECT_TRUE(helpers().empty());
+  EXPECT_TRUE(eventually([] { return helpers().empty(); }));
 }
 
 TEST_F(CopyThreadsTest, AForkedChildCopiesAloneAndForgetsTheThreads) {

@@ -157,7 +157,7 @@ TEST_F(Costs, LeaveOutMappingsThatShowOtherBytes) {
                                          kMiB, CUstream{nullptr});
   driver().call(symbol::ctx_synchronize)();
   kernel->show_wrong_memory();
-  EXPECT_TRUE(contains(refusal_of([&] { all.open(pointer, kMiB); }), "other bytes"));
+  EXPECT_TRUE(says(refusal_of([&] { all.open(pointer, kMiB); }), "other bytes"));
   expect_counts(all.costs(), 1, 1);
 }
 

@@ -101,7 +101,7 @@ TEST_F(Gdrdrv, RefusesAPlaceForPagesThatBeginInsideAGpuPage) {
   const DevicePages inside{pointer + kHostPageBytes, kHostPageBytes};
   const std::string reason =
       refusal_of([&] { backend->map(context(), allocation_at(pointer), inside, reserved); });
-  EXPECT_TRUE(contains(reason, "64 KiB")) << reason;
+  EXPECT_TRUE(says(reason, "64 KiB")) << reason;
   EXPECT_EQ(kernel_->num_pins(), 0u);
 }
 
@@ -167,7 +167,7 @@ TEST_F(Gdrdrv, SaysThatTheModuleIsNotLoaded) {
 TEST_F(Gdrdrv, OpensTheRealFileOrSaysWhyNot) {
   const std::string reason =
       refusal_of([&] { open_gdrdrv_backend(driver(), system_device_files()); });
-  EXPECT_TRUE(reason.empty() || contains(reason, "/dev/gdrdrv")) << reason;
+  EXPECT_TRUE(reason.empty() || says(reason, "/dev/gdrdrv")) << reason;
 }
 
 TEST_F(Gdrdrv, SaysThatItMayNotOpenTheFile) {
@@ -178,7 +178,7 @@ TEST_F(Gdrdrv, SaysThatItMayNotOpenTheFile) {
 TEST_F(Gdrdrv, RefusesAModuleOlderThanTwo) {
   kernel_->settings.version = version_of(1, 4);
   const std::string reason = refusal_of([&] { open(); });
-  EXPECT_TRUE(contains(reason, "version 1.4")) << reason;
+  EXPECT_TRUE(says(reason, "version 1.4")) << reason;
   expect_nothing_left();
 }
 
@@ -186,7 +186,7 @@ TEST_F(Gdrdrv, RefusesAModuleThatAsksForANewerInterface) {
   kernel_->settings.version = version_of(3, 0);
   kernel_->settings.oldest_interface = version_of(3, 0);
   const std::string reason = refusal_of([&] { open(); });
-  EXPECT_TRUE(contains(reason, "interface 3.0")) << reason;
+  EXPECT_TRUE(says(reason, "interface 3.0")) << reason;
   expect_nothing_left();
 }
 
@@ -194,7 +194,7 @@ TEST_F(Gdrdrv, UsesAModuleNewerThanItKnowsAndSaysSo) {
   kernel_->settings.version = version_of(2, 9);
   const std::uintptr_t pointer = buffer(kMiB);
   const auto backend = open();
-  EXPECT_TRUE(contains(backend->notice(), "gdrdrv 2.9")) << backend->notice();
+  EXPECT_TRUE(says(backend->notice(), "gdrdrv 2.9")) << backend->notice();
   expect_same_memory(map(*backend, pointer, kMiB)->data(), pointer, kMiB);
 }
 
@@ -242,7 +242,7 @@ TEST_F(Gdrdrv, RefusesPagesThatWereTakenBackAtOnce) {
   {
     const auto backend = open();
     const std::string reason = refusal_of([&] { map(*backend, pointer, kMiB); });
-    EXPECT_TRUE(contains(reason, "took the pages back")) << reason;
+    EXPECT_TRUE(says(reason, "took the pages back")) << reason;
     EXPECT_EQ(kernel_->num_pins(), 0u);
     EXPECT_EQ(kernel_->num_mappings(), 0u);
   }

@@ -24,17 +24,11 @@ protected:
   /// Bytes of a freed buffer, or nothing where the window refuses to look.
   static std::optional<Bytes> bytes_or_refusal(const Window& window, std::size_t size_bytes) {
     std::optional<Bytes> bytes;
-    const auto message = usage_error_of([&] { bytes = read(window, 0, size_bytes); });
+    const auto message = message_of<UsageError>([&] { bytes = read(window, 0, size_bytes); });
     if (!bytes) {
       EXPECT_TRUE(says(message, "freed")) << message;
     }
     return bytes;
-  }
-  std::size_t free_bytes() {
-    std::size_t free = 0;
-    std::size_t total = 0;
-    driver().call(symbol::mem_get_info)(&free, &total);
-    return free;
   }
 };
 
@@ -74,7 +68,7 @@ TEST_F(Lifetime, OfAFreedBufferEndsWithoutShowingTheNextOneAtItsAddress) {
     EXPECT_EQ(*seen, Bytes(kKiB, 0x11));
   }
   const Bytes sent(kKiB, 0x33);
-  usage_error_of([&] { window.write(0, sent.data(), sent.size()); });
+  message_of<UsageError>([&] { window.write(0, sent.data(), sent.size()); });
   EXPECT_EQ(on_device(next, kKiB), Bytes(kKiB, 0x22)) << "a stale window wrote into another buffer";
   free(next);
 }
@@ -89,9 +83,9 @@ TEST_F(Lifetime, OfASmallBufferInASharedPageEndsWithIt) {
   fill(neighbour, 512, 0x44);
   const Bytes sent(512, 0x33);
   Bytes found(512);
-  EXPECT_TRUE(says(usage_error_of([&] { window.write(0, sent.data(), 512); }), "freed"));
-  EXPECT_TRUE(says(usage_error_of([&] { window.post(0, sent.data(), 512); }), "freed"));
-  EXPECT_TRUE(says(usage_error_of([&] { window.read(found.data(), 0, 512); }), "freed"));
+  EXPECT_TRUE(says(message_of<UsageError>([&] { window.write(0, sent.data(), 512); }), "freed"));
+  EXPECT_TRUE(says(message_of<UsageError>([&] { window.post(0, sent.data(), 512); }), "freed"));
+  EXPECT_TRUE(says(message_of<UsageError>([&] { window.read(found.data(), 0, 512); }), "freed"));
   EXPECT_EQ(found, Bytes(512, 0));
   EXPECT_EQ(on_device(next, 512), Bytes(512, 0x22));
   EXPECT_EQ(on_device(neighbour, 512), Bytes(512, 0x44));
@@ -105,7 +99,7 @@ TEST_F(Lifetime, OfMemoryOfCuMemCreateDoesNotFollowItToAnotherAddress) {
   driver().call(symbol::mem_retain_allocation_handle)(&handle, reinterpret_cast<void*>(gone));
   driver().call(symbol::mem_unmap)(gone, granule_bytes());  // its bytes are now whose the handle is
   const std::uint8_t byte = 1;
-  EXPECT_TRUE(says(usage_error_of([&] { window.write(0, &byte, 1); }), "freed"));
+  EXPECT_TRUE(says(message_of<UsageError>([&] { window.write(0, &byte, 1); }), "freed"));
   driver().call(symbol::mem_map)(gone, granule_bytes(), std::size_t{0}, handle, 0ull);
   driver().call(symbol::mem_release)(handle);
 }
@@ -116,8 +110,8 @@ TEST_F(Lifetime, IsLookedAtByEachCallIfThatIsWanted) {
   std::uint8_t byte = 1;
   EXPECT_NO_THROW(window.write(0, &byte, 1));
   free(gone);
-  EXPECT_TRUE(says(usage_error_of([&] { window.write(0, &byte, 1); }), "freed"));
-  EXPECT_TRUE(says(usage_error_of([&] { window.read(&byte, 0, 1); }), "freed"));
+  EXPECT_TRUE(says(message_of<UsageError>([&] { window.write(0, &byte, 1); }), "freed"));
+  EXPECT_TRUE(says(message_of<UsageError>([&] { window.read(&byte, 0, 1); }), "freed"));
 }
 
 TEST_F(Lifetime, OfTheBufferCanBeAskedFor) {
@@ -193,7 +187,7 @@ TEST_F(Lifetime, MovesWithTheWindow) {
   EXPECT_FALSE(first.is_open());  // NOLINT(bugprone-use-after-move): that is what is asked
   EXPECT_TRUE(second.is_open());
   std::uint8_t byte = 7;
-  EXPECT_TRUE(says(usage_error_of([&] { first.write(0, &byte, 1); }), "closed"));
+  EXPECT_TRUE(says(message_of<UsageError>([&] { first.write(0, &byte, 1); }), "closed"));
   second.write(3, &byte, 1);
   EXPECT_EQ(on_device(device + 3, 1), Bytes{7});
 }
@@ -277,10 +271,11 @@ TEST_F(Lifetime, EndsInAForkedChildAndNotInItsParent) {
   window.write(0, before.data(), before.size());
   EXPECT_TRUE(holds_in_child([&] {
     Bytes bytes(kKiB, 0x77);
-    bool refused = says(usage_error_of([&] { window.write(0, bytes.data(), 1); }), "forked");
-    refused &= says(usage_error_of([&] { window.post(0, bytes.data(), 1); }), "forked");
-    refused &= says(usage_error_of([&] { window.read(bytes.data(), 0, 1); }), "forked");
-    refused &= says(usage_error_of([&] { windows().open(device, kMiB); }), "forked");
+    const auto is_refused = [](auto use) { return says(message_of<UsageError>(use), "forked"); };
+    const bool refused = is_refused([&] { window.write(0, bytes.data(), 1); }) &&
+                         is_refused([&] { window.post(0, bytes.data(), 1); }) &&
+                         is_refused([&] { window.read(bytes.data(), 0, 1); }) &&
+                         is_refused([&] { windows().open(device, kMiB); });
     window.close();
     return refused && bytes == Bytes(kKiB, 0x77);
   }));

@@ -105,7 +105,7 @@ TEST_F(ResourceManager, SaysHowToMakeMemoryOfCuMemCreateExportable) {
   const std::uintptr_t pointer = created(2 * kMiB, false);
   const auto backend = open();
   const std::string reason = refusal_of([&] { map(*backend, pointer, kMiB); });
-  EXPECT_TRUE(contains(reason, "cuMemExportToShareableHandle")) << reason;
+  EXPECT_TRUE(says(reason, "cuMemExportToShareableHandle")) << reason;
   expect_no_memory_left();
 }
 
@@ -199,13 +199,13 @@ TEST_F(ResourceManager, RefusesAGpuThatItDoesNotList) {
   kernel_->settings.lists_gpus = false;
   const std::uintptr_t pointer = buffer(kMiB);
   const std::string reason = refusal_of([&] { live(pointer); });
-  EXPECT_TRUE(contains(reason, "no GPU at " + context().device().pci_address)) << reason;
+  EXPECT_TRUE(says(reason, "no GPU at " + context().device().pci_address)) << reason;
   expect_nothing_left();
 }
 
 TEST_F(ResourceManager, NamesTheDriverItWasTestedWithAndHasNothingToAdd) {
   const auto backend = open();
-  EXPECT_TRUE(contains(backend->description(), "580.159.04")) << backend->description();
+  EXPECT_TRUE(says(backend->description(), "580.159.04")) << backend->description();
   EXPECT_EQ(backend->notice(), "");
 }
 
@@ -213,7 +213,7 @@ TEST_F(ResourceManager, UsesANewerDriverAndSaysSo) {
   kernel_->settings.version = "999.10.02";
   const std::uintptr_t pointer = buffer(kMiB);
   const auto backend = open();
-  EXPECT_TRUE(contains(backend->notice(), "999.10.02")) << backend->notice();
+  EXPECT_TRUE(says(backend->notice(), "999.10.02")) << backend->notice();
   expect_same_memory(map(*backend, pointer, kMiB)->data(), pointer, kMiB);
 }
 
@@ -221,10 +221,10 @@ TEST_F(ResourceManager, RefusesAnOlderDriverUnlessTheUserChoseTheBackend) {
   for (const char* const version : {"470.57.02", "580.65.06", "not a version"}) {
     kernel_->settings.version = version;
     const std::string reason = refusal_of([&] { open(); });
-    EXPECT_TRUE(contains(reason, version)) << reason;
+    EXPECT_TRUE(says(reason, version)) << reason;
     expect_nothing_left();
     const auto backend = open(true);
-    EXPECT_TRUE(contains(backend->notice(), version)) << backend->notice();
+    EXPECT_TRUE(says(backend->notice(), version)) << backend->notice();
   }
   expect_nothing_left();
 }
@@ -235,8 +235,8 @@ TEST_F(ResourceManager, SaysHowMuchOfBar1IsFreeWhenItIsUsedUp) {
   const auto backend = open();
   const auto first = map(*backend, pointer, 2 * kMiB);
   const std::string reason = refusal_of([&] { map(*backend, pointer + 4 * kMiB, 2 * kMiB); });
-  EXPECT_TRUE(contains(reason, "insufficient resources")) << reason;
-  EXPECT_TRUE(contains(reason, "1 of 3 MiB of BAR1 are free")) << reason;
+  EXPECT_TRUE(says(reason, "insufficient resources")) << reason;
+  EXPECT_TRUE(says(reason, "1 of 3 MiB of BAR1 are free")) << reason;
   EXPECT_EQ(kernel_->num_memory_objects(), 1u);
   expect_same_memory(first->data(), pointer, 2 * kMiB);
 }
@@ -270,8 +270,8 @@ TEST_P(ResourceManagerRefuses, WithTheNameOfTheCallAndWhy) {
   const std::uintptr_t pointer = buffer(kMiB);
   kernel_->refuse(GetParam().refusal);
   const std::string reason = refusal_of([&] { live(pointer); });
-  EXPECT_TRUE(contains(reason, GetParam().named)) << reason;
-  EXPECT_TRUE(contains(reason, GetParam().because)) << reason;
+  EXPECT_TRUE(says(reason, GetParam().named)) << reason;
+  EXPECT_TRUE(says(reason, GetParam().because)) << reason;
   expect_nothing_left();
   EXPECT_EQ(kernel_->complaints(), Strings{});
 }
@@ -326,8 +326,8 @@ TEST_F(ResourceManager, SaysThatItCouldNotImportExportedMemory) {
   const std::uintptr_t pointer = created(2 * kMiB);
   kernel_->refuse({.call = "CONTROL IMPORT_OBJECTS", .status = fakes::kInsufficientPermissions});
   const std::string reason = refusal_of([&] { live(pointer); });
-  EXPECT_TRUE(contains(reason, "import")) << reason;
-  EXPECT_TRUE(contains(reason, kNoPermission)) << reason;
+  EXPECT_TRUE(says(reason, "import")) << reason;
+  EXPECT_TRUE(says(reason, kNoPermission)) << reason;
   expect_nothing_left();
 }
 

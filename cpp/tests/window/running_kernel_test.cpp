@@ -78,34 +78,28 @@ protected:
     return std::memcmp(output_, answered(round).data(), kDataBytes) == 0;
   }
 
+  void expect_data_before_the_flag(int num_threads) {
+    start_answering();
+    Window data = windows().open(input(), kDataBytes, {.num_threads = num_threads});
+    Window flag = windows().open(question(), 4);
+    for (std::uint32_t round = 1; round <= kRounds; ++round) {
+      data.write(0, words(round).data(), kDataBytes);
+      flag.write(0, &round, sizeof round);
+      ASSERT_TRUE(has_answered(round)) << "round " << round;
+      ASSERT_TRUE(output_is_right(round)) << "round " << round << ": the flag overtook the data";
+    }
+  }
+
 private:
   std::uint32_t* answer_ = nullptr;
   std::uint32_t* output_ = nullptr;
 };
 
 TEST_F(RunningKernel, SeesTheDataOnceItSeesAFlagThatWasWrittenAfterIt) {
-  start_answering();
-  Window data = windows().open(input(), kDataBytes);
-  Window flag = windows().open(question(), 4);
-  for (std::uint32_t round = 1; round <= kRounds; ++round) {
-    data.write(0, words(round).data(), kDataBytes);
-    flag.write(0, &round, sizeof round);
-    ASSERT_TRUE(has_answered(round)) << "round " << round;
-    ASSERT_TRUE(output_is_right(round)) << "round " << round << ": the flag overtook the data";
-  }
+  expect_data_before_the_flag(1);
 }
 
-TEST_F(RunningKernel, SeesTheDataThatThreadsWroteBeforeTheFlag) {
-  start_answering();
-  Window data = windows().open(input(), kDataBytes, {.num_threads = 4});
-  Window flag = windows().open(question(), 4);
-  for (std::uint32_t round = 1; round <= kRounds; ++round) {
-    data.write(0, words(round).data(), kDataBytes);
-    flag.write(0, &round, sizeof round);
-    ASSERT_TRUE(has_answered(round)) << "round " << round;
-    ASSERT_TRUE(output_is_right(round)) << "round " << round << ": the flag overtook the data";
-  }
-}
+TEST_F(RunningKernel, SeesTheDataThatThreadsWroteBeforeTheFlag) { expect_data_before_the_flag(4); }
 
 TEST_F(RunningKernel, SeesDataThatWasPostedBeforeAFenceAndAPostedFlagBeforeTheNext) {
   start_answering();

@@ -1,21 +1,25 @@
 // Windows on the driver that ISTHMUS_DRIVER names, real or emulated: the same tests for both.
 #pragma once
 
-#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include <isthmus/window.hpp>
 
 #include "contract/machine_under_test.hpp"
 #include "device/context.hpp"
+#include "eventually.hpp"
+#include "messages.hpp"
 
 namespace isthmus::window {
 
+using contract::Bytes;
 using contract::kKiB;
 using contract::kMiB;
+using isthmus::test::eventually;
+using isthmus::test::message_of;
+using isthmus::test::says;
 
 /// The number in an environment variable, or `otherwise`.
 inline std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
@@ -23,55 +27,10 @@ inline std::uint64_t number_from(const char* variable, std::uint64_t otherwise) 
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-/// The message of the UsageError that `action` throws; "" if it throws none.
-template <typename Action>
-std::string usage_error_of(Action action) {
-  try {
-    action();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return {};
-}
-
-/// The whole message of the Unavailable that `action` throws; "" if it throws none.
-template <typename Action>
-std::string unavailable_of(Action action) {
-  try {
-    action();
-  } catch (const Unavailable& error) {
-    return error.what();
-  }
-  return {};
-}
-
-inline bool says(const std::string& message, const std::string& part) {
-  return message.find(part) != std::string::npos;
-}
-
-using Bytes = std::vector<std::uint8_t>;
-
-/// Waits for what another thread or a kernel does; false if it takes longer than any test should.
-template <typename Condition>
-bool eventually(Condition holds) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
-
 /// A test with a current context and a Windows of its own. Declare windows in the test: they have
 /// to go before the memory does.
 class WindowsUnderTest : public contract::MachineUnderTest {
 protected:
-  /// Emulated contexts cost nothing to make, and other tests of this program need none to be alive
-  /// when they change the emulated machine.
-  static void SetUpTestSuite() {
-    if (!driver().emulated()) MachineUnderTest::SetUpTestSuite();
-  }
-
   void SetUp() override {
     MachineUnderTest::SetUp();
     if (!IsSkipped()) windows_.emplace(driver());
@@ -92,30 +51,10 @@ protected:
   }
   void free(CUdeviceptr address) { driver().call(symbol::mem_free)(address); }
 
-  void fill(CUdeviceptr address, std::size_t size_bytes, std::uint8_t value) {
-    driver().call(symbol::memset_d8_async)(address, value, size_bytes, nullptr);
-    synchronize(nullptr);
-  }
-  Bytes on_device(CUdeviceptr address, std::size_t size_bytes) {
-    Bytes bytes(size_bytes);
-    driver().call(symbol::memcpy_dtoh)(bytes.data(), address, size_bytes);
-    return bytes;
-  }
-  void send_to_device(CUdeviceptr address, const Bytes& bytes) {
-    driver().call(symbol::memcpy_htod)(address, bytes.data(), bytes.size());
-    driver().call(symbol::ctx_synchronize)();
-  }
   static Bytes read(const Window& window, std::size_t offset_bytes, std::size_t size_bytes) {
     Bytes bytes(size_bytes);
     window.read(bytes.data(), offset_bytes, size_bytes);
     return bytes;
-  }
-
-  CUdeviceptr managed_memory(std::size_t size_bytes) {
-    CUdeviceptr address = 0;
-    driver().call(symbol::mem_alloc_managed)(&address, size_bytes, unsigned{CU_MEM_ATTACH_GLOBAL});
-    at_end([=] { return driver().raw(symbol::mem_free)(address); });
-    return address;
   }
 
   /// Memory of cuMemCreate in one or more mappings that adjoin, `granule_bytes()` each.

@@ -17,7 +17,7 @@ class Reign:
     Sizes at which one way is the cheapest.
 
     Attributes:
-        path: The way.
+        path: The way that copies choose.
         last_bytes: The largest such size.
         seconds: What that one costs.
     """
@@ -61,7 +61,9 @@ def reigns(profile: Profile, direction: str, host_memory: str) -> list[Reign]:
             for path, cost in curves.items()
             if cost.points[0].bytes <= size
         }
-        path = cheapest(costs, found[-1].path if found else None)
+        path = cheapest(costs)
+        if path is None:
+            continue
         reign = Reign(path=path, last_bytes=size, seconds=costs[path])
         if found and found[-1].path == path:
             found[-1] = reign

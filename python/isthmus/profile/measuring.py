@@ -2,14 +2,34 @@
 
 import time
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 import isthmus
-from isthmus.errors import Unavailable
-from isthmus.profile.model import Cost, Machine, Measured, NotMeasured, Path, Point, Profile, Way
-from isthmus.profile.plan import Effort, all_ways, applies, refinements
+from isthmus.profile.model import (
+    Cost,
+    Machine,
+    Measured,
+    NotMeasured,
+    Path,
+    Point,
+    Profile,
+    StagingThreads,
+    Way,
+)
+from isthmus.profile.plan import (
+    GROUPS,
+    Direction,
+    Effort,
+    Group,
+    all_ways,
+    applies,
+    fewest_threads,
+    group_of,
+    refinements,
+)
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -19,20 +39,52 @@ if TYPE_CHECKING:
 _HOPELESS = 4.0
 _HOPELESS_IN_A_ROW = 2
 _ONLY_GETS_WORSE = {Path.WINDOW, Path.WINDOW_THREADS}
-# Copies of a point at least: two before the samples, and the fewest samples.
-_FEWEST = 7
+# Copies of each way at a size beside its turns: one whose bytes are compared, and the first one
+# that is timed.
+_FIRST_COPIES = 2
+# Of the bytes that are there after all turns.
+_COMPARED_IN_THE_END = 4 << 20
 # Of the time that is left, what the next size of the grid may take at most.
 _MOST_OF_THE_REST = 0.8
+# Of the time that is left, what finding the number of threads may take at most for a direction;
+# how long a copy would take is told by one of 1 MiB, which takes some 30 of the shortest ones'
+# time. Copies that are too short say nothing.
+_MOST_FOR_THREADS = 0.2
+_PROBE_OVER_SHORTEST = 30
+_NUMBERS_OF_THREADS = 9
+_MORE_TURNS = 5.0
+_PROBE_BYTES = 1 << 20
+_LEAST_STAGING_BYTES = 8 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """
+    What copies of one size cost.
+
+    Attributes:
+        seconds: By the way, of those that can.
+        absences: Why the others can't.
+    """
+
+    seconds: Mapping[Way, float]
+    absences: Mapping[Way, str] = field(default_factory=dict)
 
 
 class Copies(Protocol):
-    """What measures one point: `Session`, or a test's."""
+    """What measures copies: `Session`, or a test's."""
 
     most_bytes: int
     check_s_per_byte: float
 
-    def seconds(self, way: Way, size_bytes: int, *, point_s: float) -> float:
-        """Measure one copy; Unavailable if that way can't."""
+    def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
+        """Measure copies of one size by several ways of one group, in turns."""
+
+    def staging_times(self, direction: str, size_bytes: int, effort: Effort) -> dict[int, float]:
+        """Measure staged copies by the number of threads; {} where there is no choice."""
+
+    def stage_with(self, threads: StagingThreads) -> None:
+        """Stage with so many threads from now on."""
 
     def window_opening_seconds(self) -> float | None:
         """Measure what mapping a buffer costs; None without windows."""
@@ -66,60 +118,101 @@ class Measuring:
         """Measure what mapping a buffer costs; None without windows."""
         return self._copies.window_opening_seconds()
 
-    def measure_grid(self) -> None:
+    def choose_threads(self) -> StagingThreads:
+        """Find how many threads to stage with, and stage later copies so; begin the grid before."""
+        found = StagingThreads(h2d=self._threads("h2d"), d2h=self._threads("d2h"))
+        self._copies.stage_with(found)
+        return found
+
+    def _threads(self, direction: Direction) -> int | None:
+        rate = self._staging_rate(direction)
+        size = min(self._effort.staging_bytes, self._copies.most_bytes)
+        num_copies = _NUMBERS_OF_THREADS * (_FIRST_COPIES + self._effort.least_turns)
+        while rate is not None and size >= _LEAST_STAGING_BYTES:
+            wall = num_copies * size / rate + 2 * self._copies.check_s_per_byte * size
+            if wall <= _MOST_FOR_THREADS * self._left():
+                effort = replace(self._effort, point_s=_MORE_TURNS * self._effort.point_s)
+                seconds = self._copies.staging_times(direction, size, effort)
+                return fewest_threads(seconds) if seconds else None
+            size //= 2
+        return None
+
+    def _staging_rate(self, direction: Direction) -> float | None:
+        """Tell a staged copy's bytes a second; None if it can't, or takes too long."""
+        way = Way(path=Path.STAGED, direction=direction, host_memory="pageable")
+        shortest = self.curves.get(way.model_copy(update={"path": Path.DRIVER}))
+        if not shortest:
+            return None
+        probe_s = _FIRST_COPIES * _PROBE_OVER_SHORTEST * shortest[0].seconds
+        if probe_s > _MOST_FOR_THREADS * self._left():
+            return None
+        size = min(_PROBE_BYTES, self._copies.most_bytes)
+        once = replace(self._effort, point_s=0, least_turns=1, most_turns=1)
+        found = self._copies.times([way], size, once).seconds
+        return size / found[way] if way in found else None
+
+    def measure_grid(self, sizes: Sequence[int]) -> None:
         """Measure all ways size by size, so that time runs out for the longest copies."""
-        ways = all_ways()
-        for size in self._effort.sizes:
-            ways = [way for way in ways if self._hopeless.get(way, 0) < _HOPELESS_IN_A_ROW]
-            at_work = [way for way in ways if applies(way, size)]
-            wall = sum(self._wall_seconds(way, size) for way in at_work)
+        for size in sizes:
+            wall = sum(self._wall_seconds(group, size) for group in GROUPS)
             if size > self._copies.most_bytes or wall > _MOST_OF_THE_REST * self._left():
                 return
-            for way in at_work:
-                self._measure(way, size)
-            self._judge(size)
+            for group in GROUPS:
+                self._measure(group, size)
 
     def refine(self) -> None:
         """Measure more sizes where the cheapest way changes."""
         for _ in range(self._effort.rounds):
-            for way, size in refinements(self.curves):
-                if self._wall_seconds(way, size) > self._left():
+            for group, size in refinements(self.curves):
+                if self._wall_seconds(group, size) > self._left():
                     return
-                self._measure(way, size)
+                self._measure(group, size)
 
-    def _measure(self, way: Way, size: int) -> None:
-        try:
-            seconds = self._copies.seconds(way, size, point_s=self._effort.point_s)
-        except Unavailable as absence:
+    def _ways(self, group: Group, size: int) -> list[Way]:
+        return [
+            way
+            for way in all_ways()
+            if group_of(way) == group and applies(way, size) and self._may_win(way, size)
+        ]
+
+    def _may_win(self, way: Way, size: int) -> bool:
+        """A way that was given up is still measured among sizes that it was measured at."""
+        if self._hopeless.get(way, 0) < _HOPELESS_IN_A_ROW:
+            return True
+        return way in self.curves and size < self.curves[way][-1].bytes
+
+    def _measure(self, group: Group, size: int) -> None:
+        found = self._copies.times(self._ways(group, size), size, self._effort)
+        for way, reason in found.absences.items():
             # A way that could so far is only at its end.
             if way not in self.curves:
-                self.absences[way] = absence.reason
+                self.absences[way] = reason
             self._hopeless[way] = _HOPELESS_IN_A_ROW
-            return
-        insort(self.curves.setdefault(way, []), Point(bytes=size, seconds=seconds), key=_bytes_of)
+        for way, seconds in found.seconds.items():
+            point = Point(bytes=size, seconds=seconds)
+            points = self.curves.setdefault(way, [])
+            insort(points, point, key=_bytes_of)
+            if way.path in _ONLY_GETS_WORSE and points[-1] is point:
+                hopeless = seconds > _HOPELESS * min(found.seconds.values())
+                self._hopeless[way] = self._hopeless.get(way, 0) + 1 if hopeless else 0
 
     def _left(self) -> float:
         return self._end - self._clock()
 
-    def _wall_seconds(self, way: Way, size: int) -> float:
-        """Guess how long a point will take: no copy is slower for a byte than shorter ones."""
-        points = [point for point in self.curves.get(way, ()) if point.bytes <= size]
-        one = points[-1].seconds * size / points[-1].bytes if points else 0.0
-        # Short copies are repeated until the point's time is up, or their noise is little.
-        return max(self._effort.point_s, _FEWEST * one) + self._copies.check_s_per_byte * size
+    def _wall_seconds(self, group: Group, size: int) -> float:
+        """Guess how long copies will take: none is slower for a byte than shorter ones."""
+        ways = self._ways(group, size)
+        copies = sorted(self._guess(way, size) for way in ways)
+        in_turns = sum(one for one in copies if one <= _HOPELESS * copies[0])
+        return (
+            _FIRST_COPIES * sum(copies)
+            + max(self._effort.point_s, self._effort.least_turns * in_turns)
+            + self._copies.check_s_per_byte * (size * len(ways) + min(size, _COMPARED_IN_THE_END))
+        )
 
-    def _judge(self, size: int) -> None:
-        """Count how often in a row a way has been hopeless."""
-        for way in [way for way in self.curves if way.path in _ONLY_GETS_WORSE]:
-            costs = {
-                other.path: points[-1].seconds
-                for other, points in self.curves.items()
-                if points[-1].bytes == size
-                and (other.direction, other.host_memory) == (way.direction, way.host_memory)
-            }
-            if way.path in costs:
-                hopeless = costs[way.path] > _HOPELESS * min(costs.values())
-                self._hopeless[way] = self._hopeless.get(way, 0) + 1 if hopeless else 0
+    def _guess(self, way: Way, size: int) -> float:
+        points = [point for point in self.curves.get(way, ()) if point.bytes <= size]
+        return points[-1].seconds * size / points[-1].bytes if points else 0.0
 
 
 def measure_profile(
@@ -147,10 +240,12 @@ def measure_profile(
     started = clock()
     measuring = Measuring(open_copies, effort, clock)
     opening_seconds = measuring.window_opening_seconds()
-    measuring.measure_grid()
+    measuring.measure_grid(effort.sizes[:1])
+    threads = measuring.choose_threads()
+    measuring.measure_grid(effort.sizes[1:])
     measuring.refine()
     return Profile(
-        schema_version=1,
+        schema_version=2,
         measurement=Measured(
             finished_at=datetime.now(UTC).replace(microsecond=0),
             seconds=clock() - started,
@@ -159,6 +254,7 @@ def measure_profile(
         ),
         machine=machine_of(identity),
         window_opening_seconds=opening_seconds,
+        staging_threads=threads,
         costs=[Cost(**way.model_dump(), points=points) for way, points in measuring.curves.items()],
         not_measured=[
             NotMeasured(**way.model_dump(), reason=reason)

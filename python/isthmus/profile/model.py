@@ -8,7 +8,17 @@ from pydantic import AwareDatetime, Field, PositiveFloat, PositiveInt, model_val
 
 from isthmus.run.record import Record
 
-__all__ = ["Cost", "Machine", "Measured", "NotMeasured", "Path", "Point", "Profile", "Way"]
+__all__ = [
+    "Cost",
+    "Machine",
+    "Measured",
+    "NotMeasured",
+    "Path",
+    "Point",
+    "Profile",
+    "StagingThreads",
+    "Way",
+]
 
 
 class Path(StrEnum):
@@ -84,14 +94,23 @@ class Measured(Record):
     isthmus_version: str
 
 
+class StagingThreads(Record):
+    """How many threads stage long copies best, the caller's included; null: not measured."""
+
+    h2d: PositiveInt | None
+    d2h: PositiveInt | None
+
+
 class Profile(Record):
     """The whole file."""
 
-    schema_version: Literal[1]
+    schema_version: Literal[2]
     measurement: Measured
     machine: Machine
     window_opening_seconds: PositiveFloat | None
     """What mapping a buffer costs before a copy through its window; null without windows."""
+    staging_threads: StagingThreads
+    """The costs of staging are with these."""
     costs: list[Cost]
     not_measured: list[NotMeasured]
 

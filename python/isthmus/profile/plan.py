@@ -4,33 +4,71 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal, TypeVar, get_args
+from typing import Literal, NamedTuple, get_args
 
 from isthmus.profile.model import Path, Point, Way
 from isthmus.sizes import powers_of_two
 
-Key = TypeVar("Key")
+Direction = Literal["h2d", "d2h"]
 HostMemory = Literal["pageable", "pinned"]
 _KIB, _MIB = 1 << 10, 1 << 20
 
+# Half-way between powers of two, too, where ways cross: windows, their threads, the driver and
+# staging do between 4 KiB and 256 KiB, and once more between 1 and 16 MiB (benchmarks/transfer).
+_CROSSINGS = (*powers_of_two(4 * _KIB, 128 * _KIB), *powers_of_two(_MIB, 8 * _MIB))
+_BETWEEN = tuple(size + size // 2 for size in _CROSSINGS)
 # The powers of two above 32 MiB cost more time than they tell.
-FULL_SIZES = (4, 64, 256, *powers_of_two(_KIB, 32 * _MIB), 64 * _MIB, 256 * _MIB)
-QUICK_SIZES = (4, *(_KIB << exponent for exponent in range(0, 17, 2)))
+FULL_SIZES = tuple(
+    sorted((4, 64, 256, *powers_of_two(_KIB, 32 * _MIB), *_BETWEEN, 64 * _MIB, 256 * _MIB))
+)
+QUICK_SIZES = tuple(
+    sorted((4, 8 * _KIB, 32 * _KIB, *(_KIB << exponent for exponent in range(0, 18, 2))))
+)
 
 # Threads, slots and pinning cost tens of microseconds and more, whatever the size
 # (benchmarks/windows; cpp/src/transfer/profile_defaults.cpp): below, nothing is to be found.
 _LEAST_BYTES: Mapping[Path, int] = {
     Path.WINDOW_THREADS: _KIB,
-    Path.STAGED: 64 * _KIB,
+    Path.STAGED: 16 * _KIB,
     Path.REGISTERED: 256 * _KIB,
 }
+# Copies open no longer windows: kMostWindowBytes in cpp/src/transfer/device_paths.cpp.
+_MOST_BYTES: Mapping[Path, int] = {Path.WINDOW: 16 * _MIB, Path.WINDOW_THREADS: 16 * _MIB}
 # Pinned memory needs neither staging nor pinning.
 _PAGEABLE_ONLY = {Path.STAGED, Path.REGISTERED}
-# A way is not cheaper than another by less: measured again, it may be the other way round.
-_NOISE = 1.1
+# Pinning is taken by its name only: so many sizes are enough to say what it would cost.
+_SIZES_OF_PINNING = {256 * _KIB, _MIB, 4 * _MIB, 16 * _MIB}
+
+# What a path's time is multiplied by where paths are compared, as in the native core: see
+# margin_of() in cpp/src/transfer/profile.cpp.
+MARGINS: Mapping[Path, float] = {
+    Path.WINDOW: 1.03,
+    Path.WINDOW_THREADS: 1.1,
+    Path.DRIVER: 1.0,
+    Path.STAGED: 1.03,
+}
 # Where the cheapest way changes between two sizes, they are brought this close together.
 _CLOSE_ENOUGH = 1.2
 _ALIGNMENT = 64
+# More threads are taken for a gain of more than this.
+_THREADS_GAIN = 1.02
+
+
+class Group(NamedTuple):
+    """Copies that differ only in their way, and are measured in turns."""
+
+    host_memory: HostMemory
+    direction: Direction
+
+
+GROUPS = tuple(
+    Group(memory, direction) for memory in get_args(HostMemory) for direction in get_args(Direction)
+)
+
+
+def group_of(way: Way) -> Group:
+    """Tell with which others a way is measured."""
+    return Group(way.host_memory, way.direction)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +79,11 @@ class Effort:
     Attributes:
         sizes: In bytes, ascending.
         budget_s: For everything, from the first call of the driver on.
-        point_s: For the samples of one point.
+        point_s: For all turns of the ways at one size.
+        least_turns: Of each way at each size.
+        most_turns: The same, where they are short.
         rounds: How often the sizes at crossovers are halved.
+        staging_bytes: Of the copies that the number of staging threads is found by.
         quick: Whether it is the lesser effort.
     """
 
@@ -50,16 +91,32 @@ class Effort:
     budget_s: float
     point_s: float
     rounds: int
+    least_turns: int = 5
+    most_turns: int = 21
+    staging_bytes: int = 64 * _MIB
     quick: bool = False
 
     def up_to(self, most_bytes: int) -> "Effort":
         """Leave out larger sizes."""
-        return replace(self, sizes=[size for size in self.sizes if size <= most_bytes])
+        return replace(
+            self,
+            sizes=[size for size in self.sizes if size <= most_bytes],
+            staging_bytes=min(self.staging_bytes, most_bytes),
+        )
 
 
 # Python's own start, and the end, are not in the budgets: 10 s and 2 s are for all together.
-FULL = Effort(sizes=FULL_SIZES, budget_s=8.5, point_s=0.012, rounds=3)
-QUICK = Effort(sizes=QUICK_SIZES, budget_s=1.4, point_s=0.002, rounds=1, quick=True)
+FULL = Effort(sizes=FULL_SIZES, budget_s=8.5, point_s=0.03, rounds=3)
+QUICK = Effort(
+    sizes=QUICK_SIZES,
+    budget_s=1.4,
+    point_s=0.005,
+    rounds=1,
+    least_turns=3,
+    most_turns=9,
+    staging_bytes=32 * _MIB,
+    quick=True,
+)
 # Emulated links are slow, and straight lines: nothing is to be learned from longer copies.
 MOST_EMULATED_BYTES = 16 * _MIB
 
@@ -68,66 +125,75 @@ def all_ways() -> list[Way]:
     """List the ways that a profile has costs of, the driver's first."""
     order = (Path.DRIVER, Path.WINDOW, Path.WINDOW_THREADS, Path.STAGED, Path.REGISTERED)
     return [
-        Way(path=path, direction=direction, host_memory=memory)
+        Way(path=path, direction=group.direction, host_memory=group.host_memory)
         for path in order
-        for memory in get_args(HostMemory)
-        for direction in ("h2d", "d2h")
-        if memory == "pageable" or path not in _PAGEABLE_ONLY
+        for group in GROUPS
+        if group.host_memory == "pageable" or path not in _PAGEABLE_ONLY
     ]
 
 
 def applies(way: Way, size_bytes: int) -> bool:
     """Say whether a way is worth measuring at a size."""
-    return size_bytes >= _LEAST_BYTES.get(way.path, 0)
+    if way.path == Path.REGISTERED and size_bytes not in _SIZES_OF_PINNING:
+        return False
+    least, most = _LEAST_BYTES.get(way.path, 0), _MOST_BYTES.get(way.path, size_bytes)
+    return least <= size_bytes <= most
 
 
-def refinements(curves: Mapping[Way, Sequence[Point]]) -> list[tuple[Way, int]]:
+def refinements(curves: Mapping[Way, Sequence[Point]]) -> list[tuple[Group, int]]:
     """
-    Find where to measure next: between two sizes whose cheapest ways differ, these two ways.
+    Find where to measure next: between two sizes whose cheapest ways differ.
 
     Args:
         curves: What was measured, each by ascending size.
 
     Returns:
-        Ways and sizes that have not been measured; none if every crossover is known closely.
+        Groups and sizes that have not been measured; none if every crossover is known closely.
     """
-    found: list[tuple[Way, int]] = []
-    for memory in get_args(HostMemory):
-        for direction in ("h2d", "d2h"):
-            group = {
-                way: {point.bytes: point.seconds for point in points}
-                for way, points in curves.items()
-                if (way.host_memory, way.direction) == (memory, direction)
-            }
-            found += _between_winners(group)
+    found: list[tuple[Group, int]] = []
+    for group in GROUPS:
+        costs = {
+            way.path: {point.bytes: point.seconds for point in points}
+            for way, points in curves.items()
+            if group_of(way) == group
+        }
+        found += [(group, size) for size in _between_winners(costs)]
     return found
 
 
-def _between_winners(group: Mapping[Way, Mapping[int, float]]) -> list[tuple[Way, int]]:
-    winners: list[tuple[int, Way]] = []
-    for size in sorted({size for costs in group.values() for size in costs}):
-        costs = {way: group[way][size] for way in group if size in group[way]}
-        winners.append((size, cheapest(costs, winners[-1][1] if winners else None)))
-    found = []
-    for (first, one), (last, other) in pairwise(winners):
-        middle = _middle(first, last)
-        if one != other and last > first * _CLOSE_ENOUGH and first < middle < last:
-            found += [(way, middle) for way in (one, other) if applies(way, middle)]
-    return found
+def _between_winners(costs: Mapping[Path, Mapping[int, float]]) -> list[int]:
+    winners: list[tuple[int, Path]] = []
+    for size in sorted({size for points in costs.values() for size in points}):
+        here = {path: points[size] for path, points in costs.items() if size in points}
+        if path := cheapest(here):
+            winners.append((size, path))
+    return [
+        _middle(first, last)
+        for (first, one), (last, other) in pairwise(winners)
+        if one != other and last > first * _CLOSE_ENOUGH and first < _middle(first, last) < last
+    ]
 
 
-def cheapest(costs: Mapping[Key, float], before: Key | None) -> Key:
+def cheapest(costs: Mapping[Path, float]) -> Path | None:
     """
-    Tell which costs least.
+    Tell which path copies choose, as the native core does; None if there is none to choose from.
 
     Args:
         costs: Seconds, at one size.
-        before: What was the cheapest at the size before: still is, if it's so but for noise.
     """
-    best = min(costs, key=lambda key: costs[key])
-    if before is not None and before in costs and costs[before] <= costs[best] * _NOISE:
-        return before
-    return best
+    counted = {path: costs[path] * margin for path, margin in MARGINS.items() if path in costs}
+    return min(counted, key=lambda path: counted[path]) if counted else None
+
+
+def fewest_threads(seconds: Mapping[int, float]) -> int:
+    """
+    Choose how many threads to stage with: no more than pay.
+
+    Args:
+        seconds: Of a copy, by the number of threads; not empty.
+    """
+    enough = min(seconds.values()) * _THREADS_GAIN
+    return min(count for count, one in seconds.items() if one <= enough)
 
 
 def _middle(first: int, last: int) -> int:

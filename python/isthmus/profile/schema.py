@@ -1,7 +1,7 @@
 """
 Writes the JSON schema of a profile: `python -m isthmus.profile.schema [--check] [FILE]`.
 
-Without a file it is docs/schema/profile-v1.json below the current folder.
+Without a file it is docs/schema/profile-v2.json below the current folder.
 """
 
 import sys
@@ -10,12 +10,12 @@ from pathlib import Path
 from isthmus.profile.model import Profile
 from isthmus.run.schema import schema_of, write_or_check
 
-_COMMITTED = Path("docs/schema/profile-v1.json")
+_COMMITTED = Path("docs/schema/profile-v2.json")
 
 
 def schema_text() -> str:
     """Give the schema as JSON text, the same on every machine."""
-    return schema_of(Profile, "Isthmus profile, version 1")
+    return schema_of(Profile, "Isthmus profile, version 2")
 
 
 def main(arguments: list[str]) -> int:

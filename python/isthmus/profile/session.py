@@ -2,23 +2,36 @@
 
 import statistics
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from isthmus.errors import OutOfDeviceMemory, Unavailable
-from isthmus.profile.model import Path, Way
-from isthmus.profile.plan import HostMemory
+from isthmus.profile.measuring import Found
+from isthmus.profile.model import Path, StagingThreads, Way
+from isthmus.profile.plan import Effort, HostMemory
 
 if TYPE_CHECKING:
     from isthmus import _native
 
 _LEAST_BYTES = 1 << 20
 _WINDOW_BYTES = 2 << 20
-_NOISE = 0.03
-_MOST_SAMPLES = 400
 _OPENING_S = 0.03
-# Long copies are few, and steady.
-_LONG_BYTES = 16 << 20
+_ONCE = Effort(sizes=(), budget_s=0, point_s=0, rounds=0, least_turns=1, most_turns=1)
+# Longer copies are steady, and three of them tell enough.
+_LONG_BYTES = 64 << 20
+_FEWEST_TURNS = 3
+
+
+def _turns(effort: Effort, size_bytes: int) -> "_native.Turns":
+    from isthmus import _native
+
+    long = size_bytes > _LONG_BYTES
+    return _native.Turns(
+        least=min(effort.least_turns, _FEWEST_TURNS) if long else effort.least_turns,
+        most=effort.most_turns,
+        most_seconds=effort.point_s,
+    )
 
 
 class Session:
@@ -54,7 +67,7 @@ class Session:
     def _fill(self, memory: HostMemory) -> float:
         """Fill buffers with what is to be copied, as the first copy does; tells the seconds."""
         started = time.perf_counter()
-        self.seconds(Way(path=Path.DRIVER, direction="h2d", host_memory=memory), 4, point_s=0)
+        self.times([Way(path=Path.DRIVER, direction="h2d", host_memory=memory)], 4, _ONCE)
         return time.perf_counter() - started
 
     def _allocate(self) -> "dict[str, _native.CopyBuffers]":
@@ -73,35 +86,46 @@ class Session:
                     raise
                 self.most_bytes //= 4
 
-    def seconds(self, way: Way, size_bytes: int, *, point_s: float) -> float:
+    def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
         """
-        Measure one point: the median time of a copy, from the call until its bytes are there.
+        Measure copies of one size in turns: medians, from the call until their bytes are there.
 
         Args:
-            way: How to copy.
+            ways: How to copy; of one direction and kind of memory.
             size_bytes: How much, at most `most_bytes`.
-            point_s: For how long to take samples.
+            effort: How often.
 
         Raises:
-            Unavailable: This way can't here.
             CorruptTransfer: The bytes that arrived aren't those that were sent.
         """
-        from isthmus import _native
-
-        stopping = _native.Stopping(
-            min_samples=3 if size_bytes >= _LONG_BYTES else 5,
-            max_samples=_MOST_SAMPLES,
-            max_seconds=point_s,
-            relative_iqr=_NOISE,
-        )
-        found = self._bench.measure(
-            self._buffers[way.host_memory],
-            path=way.path.value,
-            direction=way.direction,
+        if not ways:
+            return Found(seconds={})
+        measured = self._bench.measure(
+            self._buffers[ways[0].host_memory],
+            paths=[way.path.value for way in ways],
+            direction=ways[0].direction,
             size_bytes=size_bytes,
-            stopping=stopping,
+            turns=_turns(effort, size_bytes),
         )
-        return float(statistics.median(found.samples[0].seconds))
+        found = list(zip(ways, measured, strict=True))
+        return Found(
+            seconds={way: statistics.median(one.seconds) for way, one in found if one.seconds},
+            absences={way: one.absence for way, one in found if one.absence},
+        )
+
+    def staging_times(self, direction: str, size_bytes: int, effort: Effort) -> dict[int, float]:
+        """Measure staged copies by the number of threads; {} where there is no choice."""
+        measured = self._bench.measure_ring(
+            self._buffers["pageable"],
+            direction=direction,
+            size_bytes=size_bytes,
+            turns=_turns(effort, size_bytes),
+        )
+        return {one.num_threads: statistics.median(one.seconds) for one in measured if one.seconds}
+
+    def stage_with(self, threads: StagingThreads) -> None:
+        """Stage with so many threads from now on."""
+        self._bench.use_ring_threads(upload=threads.h2d or 0, download=threads.d2h or 0)
 
     def window_opening_seconds(self) -> float | None:
         """Measure what mapping a buffer costs; None without windows."""

@@ -3,7 +3,7 @@
 from itertools import groupby
 
 from isthmus.profile.costs import Reign, reigns
-from isthmus.profile.model import NotMeasured, Profile
+from isthmus.profile.model import NotMeasured, Profile, StagingThreads
 from isthmus.report.numbers import gigabytes_per_second
 from isthmus.sizes import format_size
 from isthmus.spelling import cuda_version
@@ -30,6 +30,7 @@ def profile_as_text(profile: Profile, age: str) -> str:
         lines.append("opening a window: not measured")
     else:
         lines.append(f"opening a window: {profile.window_opening_seconds * 1e6:.0f} us")
+    lines.append(_staging_text(profile.staging_threads))
     lines += _absences(profile.not_measured)
     if profile.machine.emulated:
         lines.append("emulated: every number is modelled, and only emulated devices use them")
@@ -46,6 +47,12 @@ def _heading(profile: Profile, age: str) -> list[str]:
         f"driver   {release}CUDA {cuda_version(machine.cuda_version)}",
         f"host     {machine.cpu_model or 'CPU of unknown name'}, {machine.num_cores:g} cores",
     ]
+
+
+def _staging_text(threads: StagingThreads) -> str:
+    counts = {"H2D": threads.h2d, "D2H": threads.d2h}
+    texts = (f"{way} {count or 'not measured'}" for way, count in counts.items())
+    return f"threads that stage: {', '.join(texts)}"
 
 
 def _reigns_text(found: list[Reign]) -> str:

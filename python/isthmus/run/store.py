@@ -95,7 +95,7 @@ def check_writable(path: Path) -> None:
         raise _write_error(path, cause) from cause
 
 
-def write_whole(path: Path, text: str) -> Path:
+def write_whole(path: Path, contents: str | bytes) -> Path:
     """
     Write a file so that readers see the old contents or the new, never a part.
 
@@ -104,11 +104,12 @@ def write_whole(path: Path, text: str) -> Path:
     Raises:
         WriteError: It could not be written; the old file is as it was.
     """
+    data = contents.encode() if isinstance(contents, str) else contents
     try:
         if _written_directly(path):
-            _write_directly(path, text.encode())
+            _write_directly(path, data)
         else:
-            _replace(path.resolve(), text.encode())
+            _replace(path.resolve(), data)
     except OSError as cause:
         raise _write_error(path, cause) from cause
     return path

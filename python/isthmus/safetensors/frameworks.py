@@ -59,20 +59,14 @@ def _module(name: str) -> Any:  # noqa: ANN401 - none of them need be installed
         ) from error
 
 
-_TORCH_NAMES = {
-    "F4": "float4_e2m1fn_x2",
+# Types that NumPy has, and CuPy with it.
+_NUMPY_NAMES = {
     "BOOL": "bool",
     "U8": "uint8",
     "I8": "int8",
-    "F8_E5M2": "float8_e5m2",
-    "F8_E4M3": "float8_e4m3fn",
-    "F8_E8M0": "float8_e8m0fnu",
-    "F8_E4M3FNUZ": "float8_e4m3fnuz",
-    "F8_E5M2FNUZ": "float8_e5m2fnuz",
     "U16": "uint16",
     "I16": "int16",
     "F16": "float16",
-    "BF16": "bfloat16",
     "U32": "uint32",
     "I32": "int32",
     "F32": "float32",
@@ -80,6 +74,16 @@ _TORCH_NAMES = {
     "I64": "int64",
     "F64": "float64",
     "C64": "complex64",
+}
+
+_TORCH_NAMES = _NUMPY_NAMES | {
+    "F4": "float4_e2m1fn_x2",
+    "F8_E5M2": "float8_e5m2",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E8M0": "float8_e8m0fnu",
+    "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2FNUZ": "float8_e5m2fnuz",
+    "BF16": "bfloat16",
 }
 
 
@@ -133,23 +137,6 @@ def _strides(shape: Sequence[int]) -> tuple[int, ...]:
         strides.append(stride)
         stride *= max(1, length)
     return tuple(reversed(strides))
-
-
-_NUMPY_NAMES = {
-    "BOOL": "bool",
-    "U8": "uint8",
-    "I8": "int8",
-    "U16": "uint16",
-    "I16": "int16",
-    "F16": "float16",
-    "U32": "uint32",
-    "I32": "int32",
-    "F32": "float32",
-    "U64": "uint64",
-    "I64": "int64",
-    "F64": "float64",
-    "C64": "complex64",
-}
 
 
 class _Cupy:

@@ -10,13 +10,14 @@ from isthmus import _native
 from isthmus.errors import UsageError
 from isthmus.profile.costs import seconds_at
 from isthmus.profile.measuring import machine_of, measure_profile
-from isthmus.profile.model import Profile
-from isthmus.profile.plan import Effort
+from isthmus.profile.model import Path as ModelPath
+from isthmus.profile.model import Profile, StagingThreads
+from isthmus.profile.plan import MARGINS, Effort
 from isthmus.profile.session import Session
 from isthmus.profile.store import profile_text, save_profile, stored_profile
 
 pytestmark = pytest.mark.native
-EFFORT = Effort(sizes=(4, 4096, 65536, 262144), budget_s=5, point_s=0.0, rounds=1, quick=True)
+EFFORT = Effort(sizes=(4, 4096, 65536, 262144), budget_s=5, point_s=0, rounds=1, quick=True)
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,24 @@ def test_both_languages_predict_the_same(driver: _native.Driver, measured: Profi
                 size_bytes=size,
             )
             assert predicted == pytest.approx(seconds_at(cost.points, size), rel=1e-12)
+
+
+def test_staged_copies_are_planned_with_the_measured_threads(
+    driver: _native.Driver, measured: Profile
+) -> None:
+    found = _native.profile_identity(driver, 0)
+    threads = StagingThreads(h2d=7, d2h=None)
+    text = profile_text(measured.model_copy(update={"staging_threads": threads}))
+    assert _native.parse_profile(text, found).ring_threads == (7, 0)
+
+
+def test_a_file_of_the_schema_before_is_refused_with_what_to_do(
+    driver: _native.Driver, measured: Profile
+) -> None:
+    found = _native.profile_identity(driver, 0)
+    old = profile_text(measured).replace('"schema_version": 2', '"schema_version": 1')
+    with pytest.raises(UsageError, match="reads 2: run `isthmus profile` again"):
+        _native.parse_profile(old, found)
 
 
 def test_every_way_of_the_emulated_device_is_measured_or_explained(measured: Profile) -> None:
@@ -115,11 +134,17 @@ def test_a_way_without_a_name_is_refused(driver: _native.Driver) -> None:
     with pytest.raises(UsageError, match="unknown way to copy 'teleport': use window"):
         bench.measure(
             buffers,
-            path="teleport",
+            paths=["driver", "teleport"],
             direction="h2d",
             size_bytes=4,
-            stopping=_native.Stopping(max_seconds=0),
+            turns=_native.Turns(),
         )
+
+
+def test_both_languages_compare_paths_alike() -> None:
+    for path, margin in MARGINS.items():
+        assert _native.margin_of(path.value) == margin
+    assert MARGINS.keys() == set(ModelPath) - {ModelPath.REGISTERED}
 
 
 def test_the_fakes_file_is_read_as_it_is_meant() -> None:

@@ -41,16 +41,6 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ISTHMUS_DRIVER", "emulated")
 
 
-@pytest.fixture
-def driver() -> _native.Driver:
-    return _native.Driver.open("emulated")
-
-
-@pytest.fixture
-def context(driver: _native.Driver) -> _native.Context:
-    return _native.Context(driver, 0)
-
-
 @pytest.fixture(autouse=True)
 def torch(context: _native.Context, monkeypatch: pytest.MonkeyPatch) -> Torch:
     fake = Torch(context)

@@ -23,11 +23,6 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def driver() -> _native.Driver:
-    return _native.Driver.open("emulated")
-
-
-@pytest.fixture
 def memory(driver: _native.Driver) -> _native.DeviceMemory:
     owned = _native.DeviceMemory(_native.Context(driver, 0), SIZE)
     owned.write(np.full(SIZE, 0xEE, np.uint8))

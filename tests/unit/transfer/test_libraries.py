@@ -53,6 +53,24 @@ def test_a_tensor_is_read_by_the_exchange_api_of_its_type(
     )
 
 
+def test_only_tensors_of_numbers_with_a_fraction_are_asked_for_a_sign_and_a_gradient(
+    transfers: isthmus.Transfers, device: int, torch: Torch
+) -> None:
+    whole, broken = (torch.tensor(device, (100,), type_code=code) for code in (0, 2))
+    for tensor in (whole, broken):
+        tensor.requires_grad = tensor.negated = True  # no tensor of whole numbers can be so
+    items = np.arange(100, dtype=np.int32)
+    transfers.copy(whole, items)
+    back = np.zeros_like(items)
+    transfers.copy(back, whole)
+    assert np.array_equal(back, items)
+    with pytest.raises(isthmus.UsageError, match="sign is pending"):
+        transfers.copy(broken, ITEMS)
+    broken.negated = False
+    with pytest.raises(isthmus.UsageError, match="autograd"):
+        transfers.copy(broken, ITEMS)
+
+
 def test_a_tensor_of_an_older_pytorch_is_read_by_dlpack(
     transfers: isthmus.Transfers, device: int, old_torch: Torch
 ) -> None:

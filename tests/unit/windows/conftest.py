@@ -13,16 +13,6 @@ SIZE = 8192
 
 
 @pytest.fixture
-def driver() -> _native.Driver:
-    return _native.Driver.open("emulated")
-
-
-@pytest.fixture
-def context(driver: _native.Driver) -> _native.Context:
-    return _native.Context(driver, 0)
-
-
-@pytest.fixture
 def memory(context: _native.Context) -> _native.DeviceMemory:
     owned = _native.DeviceMemory(context, SIZE)
     owned.write(bytes(SIZE))

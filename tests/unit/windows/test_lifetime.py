@@ -1,8 +1,6 @@
 """A window keeps its array, belongs to its process, and can't be used when it is closed."""
 
 import gc
-import os
-import subprocess
 import sys
 import threading
 import weakref
@@ -12,6 +10,8 @@ import pytest
 import isthmus
 from fakes.device_arrays import CudaArray, DlpackArray
 from isthmus import _native
+from program import EMULATED, run_code
+from threads import run_in_threads
 
 pytestmark = pytest.mark.native
 
@@ -127,19 +127,11 @@ def test_freed_memory_is_noticed_by_the_next_call(
 def test_a_window_may_be_used_in_a_thread_that_never_used_cuda(
     windows: isthmus.Windows, array: CudaArray, memory: _native.DeviceMemory
 ) -> None:
-    failures: list[Exception] = []
+    def use(_number: int) -> None:
+        with windows.open(array) as window:
+            window.write(b"from a thread")
 
-    def use() -> None:
-        try:
-            with windows.open(array) as window:
-                window.write(b"from a thread")
-        except isthmus.Error as failure:
-            failures.append(failure)
-
-    thread = threading.Thread(target=use)
-    thread.start()
-    thread.join()
-    assert failures == []
+    run_in_threads(use)
     assert memory.read(13) == b"from a thread"
 
 
@@ -225,20 +217,9 @@ print(code, window.read(6))
 """
 
 
-def in_a_process(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env=os.environ | {"ISTHMUS_DRIVER": "emulated"},
-    )
-
-
 def test_a_window_in_a_forked_child_is_refused_and_the_parents_stays() -> None:
-    done = in_a_process(_IN_A_CHILD)
-    assert (done.stdout, done.stderr) == ("0 b'parent'\n", "")
+    done = run_code(_IN_A_CHILD, EMULATED)
+    assert (done.out, done.err) == ("0 b'parent'\n", "")
 
 
 def test_a_program_may_end_with_open_windows() -> None:
@@ -249,5 +230,5 @@ memory = _native.DeviceMemory(_native.Context(_native.Driver.open("emulated"), 0
 window = isthmus.window(memory.pointer, 4096)
 window.write(b"x")
 """
-    done = in_a_process(code)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = run_code(code, EMULATED)
+    assert (done.code, done.err) == (0, "")

@@ -1,9 +1,6 @@
 """Settings, the default driver, pending work, and what is told once."""
 
 import ctypes
-import os
-import subprocess
-import sys
 import threading
 from types import SimpleNamespace
 
@@ -13,6 +10,7 @@ import isthmus
 from fakes.cuda_calls import Cuda
 from fakes.device_arrays import CudaArray, DlpackArray
 from isthmus import _native
+from program import EMULATED, run_code
 
 pytestmark = pytest.mark.native
 
@@ -184,15 +182,8 @@ with isthmus.window(memory.pointer, 4096) as w, isthmus.window(memory.pointer, 8
     w.write(b"hello")
     print(same.read(5), isinstance(w, isthmus.Window))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env=os.environ | {"ISTHMUS_DRIVER": "emulated"},
-    )
-    assert (done.stdout, done.stderr) == ("b'hello' True\n", "")
+    done = run_code(code, EMULATED)
+    assert (done.out, done.err) == ("b'hello' True\n", "")
 
 
 def test_without_a_driver_a_window_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:

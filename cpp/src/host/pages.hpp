@@ -1,0 +1,37 @@
+// The pages of this process's memory, and what the kernel does with them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace isthmus::host {
+
+/// What the kernel maps memory by: 4096 on x86-64.
+std::size_t page_bytes() noexcept;
+
+/// The whole pages around a range.
+struct Pages {
+  /// size_bytes  > 0
+  Pages(const void* memory, std::size_t size_bytes) noexcept;
+
+  void* data() const noexcept { return reinterpret_cast<void*>(first); }
+  std::size_t size_bytes() const noexcept { return end - first; }
+  std::size_t count() const noexcept { return size_bytes() / page_bytes(); }
+
+  std::uintptr_t first;
+  std::uintptr_t end;
+};
+
+enum class Access { read, write };
+
+/// Makes pages present as a touch of each would, but answers where a touch would be a signal.
+/// Changes no byte of them, nor errno.
+///
+/// Returns     0, or what madvise(MADV_POPULATE_READ or _WRITE) failed with: EINVAL before Linux
+///             5.14, and for a device's memory.
+int populate(const Pages& pages, Access access) noexcept;
+
+/// True if the page of a byte is there, or nobody can tell.
+bool is_resident(const void* byte) noexcept;
+
+}  // namespace isthmus::host

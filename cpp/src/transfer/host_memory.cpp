@@ -1,0 +1,77 @@
+#include "transfer/host_memory.hpp"
+
+#include <cstdint>
+
+#include "device/pointer_facts.hpp"
+#include "host/own_memory.hpp"
+#include "host/page_access.hpp"
+#include "window/forks.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+/// A child of fork() has other mappings than its parent: not those that were kept from it.
+struct MappingsOfThread {
+  std::uint64_t process = 0;
+  host::RecentMappings recent;
+};
+constinit thread_local MappingsOfThread mappings_of_thread;
+
+host::RecentMappings& recent_mappings() noexcept {
+  MappingsOfThread& mine = mappings_of_thread;
+  if (mine.process != window::process_generation()) {
+    mine.recent.forget();
+    mine.process = window::process_generation();
+  }
+  return mine.recent;
+}
+
+}  // namespace
+
+bool HostMemory::is_touchable(const void* begin, std::size_t size_bytes,
+                              host::Access access) const noexcept {
+  if (is_known(begin, size_bytes)) return true;
+  const auto first = reinterpret_cast<std::uintptr_t>(begin);
+  const unsigned type = memory_type_at(driver_, first);
+  if (type == 0) return is_touchable_pageable(begin, size_bytes, access);
+  if (type != CU_MEMORYTYPE_HOST) return false;
+  if (is_ordinary(begin, size_bytes)) return true;
+  // What is pinned may be touched; what follows it, pages later, is anybody's.
+  return host::Pages(begin, size_bytes).count() == 1 ||
+         memory_type_at(driver_, first + size_bytes - 1) == CU_MEMORYTYPE_HOST ||
+         host::can_touch(begin, size_bytes, access);
+}
+
+bool HostMemory::is_touchable_pageable(const void* begin, std::size_t size_bytes,
+                                       host::Access access) const noexcept {
+  return host::is_own_memory(begin, size_bytes) || is_ordinary(begin, size_bytes) ||
+         host::can_touch(begin, size_bytes, access);
+}
+
+/// True if nobody need be asked.
+bool HostMemory::is_known(const void* begin, std::size_t size_bytes) const noexcept {
+  if (host::is_own_memory(begin, size_bytes)) return true;
+  const auto first = reinterpret_cast<std::uintptr_t>(begin);
+  const host::RecentMappings& recent = recent_mappings();
+  const host::Tick now = clock_();
+  return recent.is_ordinary(first, now).value_or(false) &&
+         recent.is_ordinary(first + size_bytes - 1, now).value_or(false);
+}
+
+bool HostMemory::is_ordinary(const void* begin, std::size_t size_bytes) const noexcept {
+  const auto first = reinterpret_cast<std::uintptr_t>(begin);
+  return is_ordinary(first) && is_ordinary(first + size_bytes - 1);
+}
+
+/// Of the mapping around an address. The kernel is asked once in a tick.
+bool HostMemory::is_ordinary(std::uintptr_t address) const noexcept {
+  host::RecentMappings& recent = recent_mappings();
+  const host::Tick now = clock_();
+  if (const auto known = recent.is_ordinary(address, now)) return *known;
+  const auto answer = map_.find(address, host::MemoryMap::Wanted::covering);
+  if (!answer.mapping) return false;
+  recent.remember(*answer.mapping, now);
+  return answer.mapping->is_ordinary();
+}
+
+}  // namespace isthmus::transfer

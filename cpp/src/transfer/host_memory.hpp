@@ -1,0 +1,48 @@
+// Whether an end of a small copy is memory that the CPU may touch, asked as seldom as can be.
+#pragma once
+
+#include <cstddef>
+
+#include "driver/driver.hpp"
+#include "host/memory_map.hpp"
+#include "host/pages.hpp"
+#include "host/recent_mappings.hpp"
+
+namespace isthmus::transfer {
+
+/// May be used from any thread of the process that made it.
+///
+/// The thread's stack and heap cost nothing. Of other memory the driver and the kernel are asked,
+/// 0.5 to 1.5 us, and what they say of a whole mapping of ordinary memory holds for the calling
+/// thread until the kernel's clock ticks, some milliseconds: then 20 ns. Whoever copies from memory
+/// that he unmapped since then gets the fault that a memcpy would be; afterwards it is an error
+/// again. That is so for ordinary memory alone: a file, shared memory and a device's are asked
+/// about each time, so that a file that has become shorter is an error at once. Pages that a
+/// program guards inside its own mappings (MADV_GUARD_INSTALL) count as what is around them.
+class HostMemory {
+public:
+  using Clock = host::Tick() noexcept;
+
+  /// clock       stands in for the kernel's, for tests
+  explicit HostMemory(const Driver& driver, Clock* clock = host::this_tick)
+      : driver_(driver), clock_(clock) {}
+
+  /// True if the CPU may touch a range, and it isn't a device's. A context must be current.
+  ///
+  /// size_bytes  > 0
+  bool is_touchable(const void* begin, std::size_t size_bytes, host::Access access) const noexcept;
+  /// The same of memory that the driver is known not to know.
+  bool is_touchable_pageable(const void* begin, std::size_t size_bytes,
+                             host::Access access) const noexcept;
+
+private:
+  bool is_known(const void* begin, std::size_t size_bytes) const noexcept;
+  bool is_ordinary(const void* begin, std::size_t size_bytes) const noexcept;
+  bool is_ordinary(std::uintptr_t address) const noexcept;
+
+  Driver driver_;
+  Clock* clock_;
+  host::MemoryMap map_;
+};
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,46 @@
+// A download that a thread makes again and again.
+#pragma once
+
+#include <cstddef>
+
+#include "host/recent_mappings.hpp"
+
+namespace isthmus::transfer {
+
+/// What a thread found out for its last download by the driver, for the rest of the tick: the same
+/// copy need not be examined again. That costs the driver's answers about two pointers, 0.2 us and
+/// more where its memory isn't in the caches; a program that polls a result asks thousands of times
+/// for the same bytes. Should one end have been freed meanwhile, then the driver refuses the copy,
+/// or copies what is at the address by now; and a host target that was unmapped is a fault, as in
+/// cudaMemcpy.
+class RepeatedDownload {
+public:
+  /// Of the calling thread.
+  static RepeatedDownload& of_thread() noexcept;
+
+  struct Facts {
+    int device = -1;  ///< that the copy is from; -1: nothing is known
+    double predicted_seconds = 0;
+  };
+  /// What was noted of this copy in this tick.
+  ///
+  /// owner       of the note
+  Facts find(const void* owner, const void* target, const void* source, std::size_t size_bytes,
+             host::Tick now) const noexcept {
+    const bool same = owner_ == owner && target_ == target && source_ == source &&
+                      size_bytes_ == size_bytes && tick_ == now;
+    return same ? facts_ : Facts{};
+  }
+  void note(const void* owner, const void* target, const void* source, std::size_t size_bytes,
+            const Facts& facts, host::Tick now) noexcept;
+
+private:
+  const void* owner_ = nullptr;
+  const void* target_ = nullptr;
+  const void* source_ = nullptr;
+  std::size_t size_bytes_ = 0;
+  Facts facts_;
+  host::Tick tick_ = 0;
+};
+
+}  // namespace isthmus::transfer

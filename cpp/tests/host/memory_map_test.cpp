@@ -1,0 +1,97 @@
+// The list of this process's mappings, read as a whole and asked for one.
+#include "host/memory_map.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "host/pages.hpp"
+
+namespace isthmus::host {
+namespace {
+
+using Wanted = MemoryMap::Wanted;
+
+TEST(MappingText, OfALineIsItsRangeItsPermissionsAndWhetherItHasAFile) {
+  std::string_view text =
+      "10000000-10004000 rw-p 00000000 00:00 0                          [heap]\n"
+      "7f0010004000-7f0010008000 r--s 00001000 08:01 1234               /data/weights bin\n";
+  const auto heap = take_mapping(text);
+  ASSERT_TRUE(heap);
+  EXPECT_EQ(heap->begin, 0x10000000u);
+  EXPECT_EQ(heap->end, 0x10004000u);
+  EXPECT_TRUE(heap->is_ordinary());
+  const auto file = take_mapping(text);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->end, 0x7f0010008000u);
+  EXPECT_TRUE(file->readable && !file->writable && file->shared && file->has_file);
+  EXPECT_FALSE(file->is_ordinary());
+  EXPECT_TRUE(text.empty());
+}
+
+TEST(MappingText, OfADamagedLineIsNothingAndTheNextOneIsRead) {
+  std::string_view text =
+      "\nzz-1 rw-p\n1000-1000 rw-p 0 00:00 0\n1000-2000\n1000-2000 rw-p 0 0:0 0";
+  for (int damaged = 0; damaged < 4; ++damaged) EXPECT_FALSE(take_mapping(text)) << damaged;
+  EXPECT_TRUE(take_mapping(text));
+  EXPECT_TRUE(text.empty());
+}
+
+/// Two pages of a kind, and the kernel's answers about them.
+class MemoryMapTest : public testing::Test {
+protected:
+  void SetUp() override {
+    if (!map_.find(reinterpret_cast<std::uintptr_t>(&map_), Wanted::covering).known)
+      GTEST_SKIP() << "the kernel has no PROCMAP_QUERY";
+  }
+  void TearDown() override {
+    if (pages_ != nullptr) munmap(pages_, 2 * page_bytes());
+  }
+
+  std::uintptr_t map(int protection, int flags, int file = -1) {
+    pages_ = mmap(nullptr, 2 * page_bytes(), protection, flags, file, 0);
+    EXPECT_NE(pages_, MAP_FAILED);
+    return reinterpret_cast<std::uintptr_t>(pages_);
+  }
+  bool is_ordinary(std::uintptr_t address) const {
+    const auto answer = map_.find(address, Wanted::covering);
+    return answer.mapping && answer.mapping->is_ordinary();
+  }
+
+  MemoryMap map_;
+  void* pages_ = nullptr;
+};
+
+TEST_F(MemoryMapTest, MemoryIsOrdinaryWhereItMayBeReadAndWritten) {
+  const std::uintptr_t begin = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+  EXPECT_TRUE(is_ordinary(begin) && is_ordinary(begin + 2 * page_bytes() - 1));
+  mprotect(pages_, page_bytes(), PROT_READ);
+  EXPECT_FALSE(is_ordinary(begin));
+  EXPECT_TRUE(is_ordinary(begin + page_bytes()));
+  mprotect(pages_, page_bytes(), PROT_NONE);
+  EXPECT_FALSE(is_ordinary(begin));
+}
+
+TEST_F(MemoryMapTest, FilesAndSharedMemoryAreNotOrdinary) {
+  const int file = memfd_create("isthmus-test", MFD_CLOEXEC);
+  for (const int flags : {MAP_PRIVATE, MAP_SHARED, MAP_SHARED | MAP_ANONYMOUS}) {
+    const bool anonymous = (flags & MAP_ANONYMOUS) != 0;
+    const std::uintptr_t begin = map(PROT_READ | PROT_WRITE, flags, anonymous ? -1 : file);
+    EXPECT_FALSE(is_ordinary(begin)) << flags;
+    const auto found = map_.find(begin, Wanted::file_from_here).mapping;
+    EXPECT_TRUE(found && found->begin <= begin && found->has_file) << flags;
+    TearDown();
+  }
+  pages_ = nullptr;
+  close(file);
+}
+
+TEST_F(MemoryMapTest, WhereNothingIsMappedNothingIsFound) {
+  const auto answer = map_.find(page_bytes(), Wanted::covering);  // never mapped: vm.mmap_min_addr
+  EXPECT_TRUE(answer.known);
+  EXPECT_FALSE(answer.mapping);
+}
+
+}  // namespace
+}  // namespace isthmus::host

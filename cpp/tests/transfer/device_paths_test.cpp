@@ -1,0 +1,116 @@
+// Which path is chosen by which costs.
+#include "transfer/device_paths.hpp"
+
+#include <optional>
+
+#include "transfer/staging_under_test.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+constexpr Direction kDirections[] = {Direction::host_to_device, Direction::device_to_host};
+
+/// Costs that are the same for each direction and kind of memory, whatever the size.
+Profile profile_of(const std::vector<std::pair<CopyPath, CostCurve>>& curves) {
+  std::vector<Profile::Entry> entries;
+  for (const auto& [path, curve] : curves)
+    for (const Direction direction : kDirections)
+      for (const MemoryKind kind : {MemoryKind::pageable, MemoryKind::pinned})
+        entries.push_back({path, direction, kind, curve});
+  return {std::move(entries), true, "made up"};
+}
+
+CostCurve always(double seconds) { return CostCurve({{1, seconds}}); }
+
+class DevicePathsTest : public StagingUnderTest {
+protected:
+  void SetUp() override {
+    StagingUnderTest::SetUp();
+    if (IsSkipped()) return;
+    windows_.emplace(Windows(driver()));
+    paths_.emplace(driver(), 0, *windows_);
+  }
+  void TearDown() override {
+    paths_.reset();
+    windows_.reset();
+    StagingUnderTest::TearDown();
+  }
+
+  DevicePaths& paths() { return *paths_; }
+  void use(const Profile& profile) { paths_->use(std::make_shared<const Profile>(profile)); }
+  CopyPath best(std::size_t size_bytes) const {
+    return paths_->best({Direction::device_to_host, MemoryKind::pinned, size_bytes}, false).path;
+  }
+
+private:
+  std::optional<WindowCache> windows_;
+  std::optional<DevicePaths> paths_;
+};
+
+TEST_F(DevicePathsTest, AGainThatNoiseCouldMakeLeavesTheCopyToTheDriver) {
+  use(profile_of({{CopyPath::driver, always(1e-5)}, {CopyPath::window, always(0.98e-5)}}));
+  EXPECT_EQ(best(4096), CopyPath::driver);
+  use(profile_of({{CopyPath::driver, always(1e-5)}, {CopyPath::window, always(0.96e-5)}}));
+  EXPECT_EQ(best(4096), CopyPath::window);
+}
+
+TEST_F(DevicePathsTest, ThreadsMustGainMoreThanOneThreadMust) {
+  use(profile_of({{CopyPath::driver, always(1e-5)}, {CopyPath::window_threads, always(0.95e-5)}}));
+  EXPECT_EQ(best(4096), CopyPath::driver);
+  use(profile_of({{CopyPath::driver, always(1e-5)}, {CopyPath::window_threads, always(0.9e-5)}}));
+  EXPECT_EQ(best(4096), CopyPath::window_threads);
+  use(profile_of({{CopyPath::driver, always(1e-4)},
+                  {CopyPath::window, always(1e-5)},
+                  {CopyPath::window_threads, always(0.97e-5)}}));
+  EXPECT_EQ(best(4096), CopyPath::window);
+}
+
+TEST_F(DevicePathsTest, WhatIsPredictedIsTheCopysTimeWithoutAnyMargin) {
+  use(profile_of({{CopyPath::driver, always(1e-4)}, {CopyPath::window, always(1e-5)}}));
+  const Crossing crossing{Direction::host_to_device, MemoryKind::pageable, 4096};
+  EXPECT_DOUBLE_EQ(paths().best(crossing, false).seconds, 1e-5);
+  EXPECT_DOUBLE_EQ(paths().best(crossing, true).seconds, 1e-4);
+  const auto costs = paths().costs(crossing);
+  EXPECT_EQ(costs[0].path, CopyPath::window);
+  EXPECT_DOUBLE_EQ(costs[0].seconds, 1e-5);
+  EXPECT_EQ(costs[0].reason, "counted 1.03 times: it must be worth not being the driver's");
+  EXPECT_EQ(costs[1].path, CopyPath::driver);
+  EXPECT_EQ(costs[1].reason, "");
+}
+
+TEST_F(DevicePathsTest, SmallCopiesAreOneThreadsUpToWhereThreadsPayAndWindowsToWhereTheDriverDoes) {
+  use(profile_of({{CopyPath::driver, CostCurve({{1, 10e-6}, {1000000, 20e-6}})},
+                  {CopyPath::window, CostCurve({{1, 1e-6}, {1000000, 1001e-6}})},
+                  {CopyPath::window_threads, CostCurve({{1, 2e-6}, {1000000, 202e-6}})}}));
+  for (const Direction direction : kDirections) {
+    // 1.03 * (1 + n / 1000) is 1.1 * (2 + n / 5000) at 1445 bytes; that is 10 + n / 100000 at
+    // 37118. Both are found in steps of a quarter.
+    EXPECT_GT(paths().window_until_bytes(direction), 1445 * 3 / 4);
+    EXPECT_LE(paths().window_until_bytes(direction), 1446);
+    EXPECT_GT(paths().window_threads_until_bytes(direction), 37118 * 3 / 4);
+    EXPECT_LE(paths().window_threads_until_bytes(direction), 37119);
+  }
+}
+
+TEST_F(DevicePathsTest, TheRingTakesTheThreadsThatWereMeasured) {
+  const int most = paths().ring().most_threads();
+  const int unmeasured = paths().ring().num_threads();
+  const Profile profile = profile_of({{CopyPath::driver, always(1)}});
+  use(profile.with_ring_threads({1000, 1}));
+  EXPECT_EQ(paths().ring().num_threads(), most);
+  use(profile);
+  EXPECT_EQ(paths().ring().num_threads(), unmeasured);
+}
+
+TEST_F(DevicePathsTest, AProfileThatIsUsedAgainReplacesTheOneBetween) {
+  const auto first = std::make_shared<const Profile>(
+      profile_of({{CopyPath::driver, always(1e-5)}, {CopyPath::window, always(1e-6)}}));
+  paths().use(first);
+  use(profile_of({{CopyPath::driver, always(1e-5)}}));
+  EXPECT_EQ(best(64), CopyPath::driver);
+  paths().use(first);
+  EXPECT_EQ(best(64), CopyPath::window);
+}
+
+}  // namespace
+}  // namespace isthmus::transfer
