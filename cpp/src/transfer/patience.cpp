@@ -10,8 +10,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kPausesBeforeYield = 256;
-// When the link is what limits a copy, a thread may wait until all slots have crossed: 4 x 8 MiB
-// take 0.6 ms at 55 GB/s, and as much again while another ring uses the link.
+// When the link is what limits a copy, a thread may wait until all slots have crossed: 4 x 16 MiB
+// take 1.2 ms at 55 GB/s, and as much again while another ring uses the link.
 constexpr std::chrono::milliseconds kSpinTime{5};
 // Twice an H100's link latency for a whole slot: late by 5 % of what was waited for at most.
 constexpr std::chrono::microseconds kSleepTime{100};
