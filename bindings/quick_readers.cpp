@@ -23,7 +23,6 @@ struct ArrayStruct {
   void* data;
 };
 constexpr int kContiguous = 0x1;
-constexpr int kOwnsData = 0x4;
 constexpr int kNativeOrder = 0x200;
 constexpr int kWritable = 0x400;
 static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t));
@@ -150,8 +149,6 @@ bool TypeReaders::read_numpy(nb::handle object, QuickArray& array) {
   if (found == nullptr || (found->flags & kNeeded) != kNeeded) return false;
   array.data = found->data;
   array.read_only = (found->flags & kWritable) == 0;
-  // From NumPy's allocator: it is there for as long as the array, and may be pinned by now.
-  if ((found->flags & kOwnsData) != 0) array.host_kind = isthmus::MemoryKind::host;
   array.num_dimensions = found->num_dimensions;
   array.shape = reinterpret_cast<const std::int64_t*>(found->shape);
   if (!array.take_items(found->kind, found->item_bytes)) return false;

@@ -25,13 +25,18 @@ Tick this_tick() noexcept;
 /// another thread unmaps memory during a copy. Used by one thread.
 class RecentMappings {
 public:
+  /// The same of a range that lies in one mapping; nothing if it doesn't, as far as is known.
+  std::optional<bool> is_ordinary(std::uintptr_t first, std::uintptr_t last,
+                                  Tick now) const noexcept {
+    if (now != tick_) return std::nullopt;
+    for (const Entry& entry : entries_)
+      if (first >= entry.begin && last < entry.end) return entry.ordinary;
+    return std::nullopt;
+  }
   /// True or false as the mapping around an address was ordinary memory (Mapping::is_ordinary) in
   /// this tick; nothing if it isn't known.
   std::optional<bool> is_ordinary(std::uintptr_t address, Tick now) const noexcept {
-    if (now != tick_) return std::nullopt;
-    for (const Entry& entry : entries_)
-      if (address >= entry.begin && address < entry.end) return entry.ordinary;
-    return std::nullopt;
+    return is_ordinary(address, address, now);
   }
   void remember(const Mapping& mapping, Tick now) noexcept;
   void forget() noexcept;

@@ -106,31 +106,46 @@ void Engine::copy_planned(const Task& task, const CopyOptions& options) {
 
 /// Only what no window would do better: those are earned by what is counted here.
 void Engine::note_download(const Task& task, const CopyOptions& options, double predicted_seconds) {
+  DevicePaths& ways = paths(task.device);
   const bool repeatable = task.crosses && !task.uploads() &&
                           is_complete_on_return(task.ends, stream_of(options)) &&
-                          paths(task.device).best(task.crossing, false).path == CopyPath::driver;
+                          ways.best(task.crossing, false).path == CopyPath::driver;
   if (!repeatable) return;
+  const RepeatedDownload::Facts facts{task.device, task.target.kind == MemoryKind::pinned,
+                                      ways.profile(), predicted_seconds};
   RepeatedDownload::of_thread().note(this, task.ends.target, task.ends.source, task.ends.size_bytes,
-                                     {task.device, predicted_seconds}, host::this_tick());
+                                     facts, host::this_tick());
 }
 
 /// Returns     false, and has done nothing, if the thread has just done another copy.
 bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes,
                         const CopyOptions& options) {
-  const auto [device, predicted_seconds] =
+  const RepeatedDownload::Facts facts =
       RepeatedDownload::of_thread().find(this, target, source, size_bytes, host::this_tick());
   const CopyEnds ends{target, source, size_bytes, MemoryKind::pageable, MemoryKind::device, false};
   const CUstream stream = stream_of(options);
-  if (device < 0 || !is_complete_on_return(ends, stream)) return false;
-  const ContextOfDevice context(paths(device).context());
+  if (facts.device < 0 || !is_complete_on_return(ends, stream)) return false;
+  // A file may have become shorter since.
+  if (!facts.pinned && !host_memory_.is_known(target, size_bytes)) return false;
+  DevicePaths& ways = paths(facts.device);
+  if (ways.profile() != facts.profile) return false;
+  const ContextOfDevice context(ways.context());
   if (is_captured(driver, stream)) return false;
-  statistics.count(CopyPath::driver, size_bytes);
+  return repeat_download(ends, facts);
+}
+
+/// Returns     false if the driver doesn't know one of the addresses any more.
+bool Engine::repeat_download(const CopyEnds& ends, const RepeatedDownload::Facts& facts) try {
   const bool timed = num_small_copies++ % kTimedEvery == 0;
   const auto start = timed ? Clock::now() : Clock::time_point{};
   copy_whole(driver, ends);
+  statistics.count(CopyPath::driver, ends.size_bytes);
   if (timed)
-    statistics.time(CopyPath::driver, seconds_since(start), predicted_seconds, kTimedEvery);
+    statistics.time(CopyPath::driver, seconds_since(start), facts.predicted_seconds, kTimedEvery);
   return true;
+} catch (const DriverError& error) {
+  if (error.code() != CUDA_ERROR_INVALID_VALUE) throw;
+  return false;
 }
 
 /// Decides, and opens a window if one is to be used.

@@ -14,6 +14,7 @@
 #include "transfer/driver_copy.hpp"
 #include "transfer/host_memory.hpp"
 #include "transfer/memory_range.hpp"
+#include "transfer/repeated_download.hpp"
 #include "transfer/window_cache.hpp"
 
 namespace isthmus::transfer {
@@ -64,6 +65,7 @@ private:
   void note_download(const Task& task, const CopyOptions& options, double predicted_seconds);
   bool copy_again(void* target, const void* source, std::size_t size_bytes,
                   const CopyOptions& options);
+  bool repeat_download(const CopyEnds& ends, const RepeatedDownload::Facts& facts);
   Task examine(void* target, const void* source, std::size_t size_bytes,
                const CopyOptions& options);
   void require_touchable(const Task& task, const CopyOptions& options) const;

@@ -48,30 +48,23 @@ bool HostMemory::is_touchable_pageable(const void* begin, std::size_t size_bytes
          host::can_touch(begin, size_bytes, access);
 }
 
-/// True if nobody need be asked.
 bool HostMemory::is_known(const void* begin, std::size_t size_bytes) const noexcept {
   if (host::is_own_memory(begin, size_bytes)) return true;
   const auto first = reinterpret_cast<std::uintptr_t>(begin);
-  const host::RecentMappings& recent = recent_mappings();
-  const host::Tick now = clock_();
-  return recent.is_ordinary(first, now).value_or(false) &&
-         recent.is_ordinary(first + size_bytes - 1, now).value_or(false);
+  return recent_mappings().is_ordinary(first, first + size_bytes - 1, clock_()).value_or(false);
 }
 
+/// False, too, if it lies in several mappings: what is between their ends may be anything. The
+/// kernel is asked once in a tick.
 bool HostMemory::is_ordinary(const void* begin, std::size_t size_bytes) const noexcept {
   const auto first = reinterpret_cast<std::uintptr_t>(begin);
-  return is_ordinary(first) && is_ordinary(first + size_bytes - 1);
-}
-
-/// Of the mapping around an address. The kernel is asked once in a tick.
-bool HostMemory::is_ordinary(std::uintptr_t address) const noexcept {
   host::RecentMappings& recent = recent_mappings();
   const host::Tick now = clock_();
-  if (const auto known = recent.is_ordinary(address, now)) return *known;
-  const auto answer = map_.find(address, host::MemoryMap::Wanted::covering);
+  if (const auto known = recent.is_ordinary(first, first + size_bytes - 1, now)) return *known;
+  const auto answer = map_.find(first, host::MemoryMap::Wanted::covering);
   if (!answer.mapping) return false;
   recent.remember(*answer.mapping, now);
-  return answer.mapping->is_ordinary();
+  return answer.mapping->is_ordinary() && first + size_bytes <= answer.mapping->end;
 }
 
 }  // namespace isthmus::transfer

@@ -15,9 +15,9 @@ namespace isthmus::transfer {
 /// The thread's stack and heap cost nothing. Of other memory the driver and the kernel are asked,
 /// 0.5 to 1.5 us, and what they say of a whole mapping of ordinary memory holds for the calling
 /// thread until the kernel's clock ticks, some milliseconds: then 20 ns. Whoever copies from memory
-/// that he unmapped since then gets the fault that a memcpy would be; afterwards it is an error
-/// again. That is so for ordinary memory alone: a file, shared memory and a device's are asked
-/// about each time, so that a file that has become shorter is an error at once. Pages that a
+/// that he unmapped or protected since then gets the fault that a memcpy would be; afterwards it is
+/// an error again. That is so for ordinary memory alone: a file, shared memory and a device's are
+/// asked about each time, so that a file that has become shorter is an error at once. Pages that a
 /// program guards inside its own mappings (MADV_GUARD_INSTALL) count as what is around them.
 class HostMemory {
 public:
@@ -34,11 +34,11 @@ public:
   /// The same of memory that the driver is known not to know.
   bool is_touchable_pageable(const void* begin, std::size_t size_bytes,
                              host::Access access) const noexcept;
+  /// True if it may be touched, by what this thread knows: nobody is asked.
+  bool is_known(const void* begin, std::size_t size_bytes) const noexcept;
 
 private:
-  bool is_known(const void* begin, std::size_t size_bytes) const noexcept;
   bool is_ordinary(const void* begin, std::size_t size_bytes) const noexcept;
-  bool is_ordinary(std::uintptr_t address) const noexcept;
 
   Driver driver_;
   Clock* clock_;

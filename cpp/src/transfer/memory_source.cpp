@@ -14,7 +14,7 @@ namespace {
 // A disk of 10 GB/s delivers it in 6 ms: more than its latency, less than what fills a cgroup.
 constexpr std::size_t kReadAheadBytes = std::size_t{64} << 20U;
 
-// As much as all slots hold.
+// More than the cores' own caches hold.
 constexpr std::size_t kStreamedBytes = std::size_t{32} << 20U;
 
 [[noreturn]] void throw_shorter(std::size_t offset_bytes) {

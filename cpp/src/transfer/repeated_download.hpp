@@ -10,16 +10,17 @@ namespace isthmus::transfer {
 /// What a thread found out for its last download by the driver, for the rest of the tick: the same
 /// copy need not be examined again. That costs the driver's answers about two pointers, 0.2 us and
 /// more where its memory isn't in the caches; a program that polls a result asks thousands of times
-/// for the same bytes. Should one end have been freed meanwhile, then the driver refuses the copy,
-/// or copies what is at the address by now; and a host target that was unmapped is a fault, as in
-/// cudaMemcpy.
+/// for the same bytes. What is noted is only that the driver is the best way: it copies what is at
+/// the source's address now, or refuses, and then the copy is examined after all.
 class RepeatedDownload {
 public:
   /// Of the calling thread.
   static RepeatedDownload& of_thread() noexcept;
 
   struct Facts {
-    int device = -1;  ///< that the copy is from; -1: nothing is known
+    int device = -1;                ///< that the copy is from; -1: nothing is known
+    bool pinned = false;            ///< the target
+    const void* profile = nullptr;  ///< by which the driver was the best way
     double predicted_seconds = 0;
   };
   /// What was noted of this copy in this tick.

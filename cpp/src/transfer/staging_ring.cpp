@@ -66,7 +66,9 @@ void StagingRing::upload(CUdeviceptr target, const std::byte* source, std::size_
   StagingJob job(plan, target);
   job.source = backing == Backing::file ? static_cast<const PartSource*>(&file) : &memory;
   job.completes = !staged;
-  crew_->copy(job, num_threads, limits.most_bytes, stream);
+  // Staged ones that follow each other have slots of one size, or the second would wait.
+  const std::size_t piece_bytes = staged ? crew_->settings.slot_bytes : limits.most_bytes;
+  crew_->copy(job, num_threads, piece_bytes, stream);
 }
 
 void StagingRing::upload(CUdeviceptr target, const SlotFiller& source, std::size_t size_bytes,

@@ -91,7 +91,8 @@ public:
 
   /// Threads that copies may use, the caller's included.
   int num_threads() const noexcept;
-  /// Threads that use_threads() can give them: a helper for each core but one, and the caller.
+  /// Threads that use_threads() can give them: as many as there are cores, from 8 cores on one
+  /// less.
   int most_threads() const noexcept;
   /// From the next copies of memory on they take so many threads where they are long enough, at
   /// most most_threads(). Fresh targets take more if more pay there.

@@ -76,6 +76,8 @@ StagingSlots::~StagingSlots() {
 void StagingSlots::arrange(std::size_t piece_bytes) {
   const std::size_t stride_bytes = stride_for(piece_bytes);
   if (stride_bytes == stride_bytes_) return;
+  // What has been staged may have to wait for what its stream waits for: this job need not.
+  if (stride_bytes < stride_bytes_ && is_under_way()) return;
   await_all();
   std::vector<Slot> slots(memory_bytes_ / stride_bytes);
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -194,6 +196,11 @@ bool StagingSlots::await_crossed(const StagingJob& job, const Slot& slot) const 
     if (job.failed()) return false;
   }
   return true;
+}
+
+bool StagingSlots::is_under_way() const {
+  return std::ranges::any_of(
+      slots_, [this](const Slot& slot) { return slot.under_way && !queue_.crossed(slot.crossed); });
 }
 
 void StagingSlots::await_all() {

@@ -67,6 +67,7 @@ private:
   bool await_free_slot(const StagingJob& job, std::size_t piece);
   bool await_enqueued(const StagingJob& job, std::size_t piece) const;
   bool await_crossed(const StagingJob& job, const Slot& slot) const;
+  bool is_under_way() const;
   void await_all();
   void settle(StagingJob& job) noexcept;
   bool stop() noexcept;

@@ -32,7 +32,7 @@ constexpr Turns kThree{.least = 3, .most = 3, .most_seconds = 1};
 
 TEST_F(TurnsTest, EachTakesItsTurnInEachRoundAnotherOneFirst) {
   const auto times = take_turns({steady(0, 2e-3), steady(1, 3e-3), steady(2, 2e-3)}, kThree);
-  EXPECT_EQ(names_after(3), (std::vector{0, 1, 2, 1, 2, 0, 2, 0, 1}));
+  EXPECT_EQ(names_after(6), (std::vector{0, 1, 2, 1, 2, 0, 2, 0, 1}));
   for (const Times& one : times) EXPECT_EQ(one.seconds.size(), 3U);
   EXPECT_EQ(times[1].seconds, (std::vector{3e-3, 3e-3, 3e-3}));
 }

@@ -3,7 +3,12 @@
 
 #include <memory>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
+
+#include <isthmus/errors.hpp>
 
 #include "device/buffers.hpp"
 #include "transfer/transfers_under_test.hpp"
@@ -17,7 +22,8 @@ TEST(RepeatedDownloadTest, OnlyTheSameCopyInTheSameTickIsKnown) {
   char device[8];
   int owner = 0;
   EXPECT_EQ(last.find(&owner, host, device, 8, 5).device, -1);
-  last.note(&owner, host, device, 8, {.device = 3, .predicted_seconds = 0.5}, 5);
+  last.note(&owner, host, device, 8,
+            {.device = 3, .pinned = false, .profile = nullptr, .predicted_seconds = 0.5}, 5);
   EXPECT_EQ(last.find(&owner, host, device, 8, 5).device, 3);
   EXPECT_EQ(last.find(&owner, host, device, 8, 5).predicted_seconds, 0.5);
   EXPECT_EQ(last.find(&owner, host, device, 8, 6).device, -1);
@@ -57,8 +63,21 @@ TEST_F(RepeatedDownloads, OfABufferThatWasFreedAreRefused) {
     void* const source = to_pointer(buffer->pointer());
     for (int i = 0; i < 3; ++i) transfers().copy(target.data(), source, kBytes);
     buffer.reset();
-    EXPECT_ANY_THROW(transfers().copy(target.data(), source, kBytes));
+    EXPECT_THROW(transfers().copy(target.data(), source, kBytes), UsageError);
   }
+}
+
+TEST_F(RepeatedDownloads, ToAFileThatHasBecomeShorterAreRefused) {
+  const CUdeviceptr device = device_memory(kBytes);
+  const int file = memfd_create("isthmus-test", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, kBytes), 0);
+  void* const target = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ASSERT_NE(target, MAP_FAILED);
+  transfers().copy(target, to_pointer(device), kBytes);
+  ASSERT_EQ(ftruncate(file, 0), 0);
+  EXPECT_THROW(transfers().copy(target, to_pointer(device), kBytes), UsageError);
+  munmap(target, kBytes);
+  close(file);
 }
 
 }  // namespace

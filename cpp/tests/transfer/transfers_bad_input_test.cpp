@@ -5,6 +5,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "host/recent_mappings.hpp"
 #include "transfer/transfers_under_test.hpp"
 
 namespace isthmus::transfer {
@@ -30,6 +31,20 @@ TEST_F(BadCopy, OfOverlappingRangesIsRefused) {
   const CUdeviceptr device = device_memory(kMiB);
   EXPECT_TRUE(says(refusal(to_pointer(device + 100), to_pointer(device), 200), "overlap"));
   EXPECT_EQ(refusal(to_pointer(device + 200), to_pointer(device), 200), "");
+}
+
+TEST_F(BadCopy, AcrossAProtectedPageIsRefused) {
+  const CUdeviceptr device = device_memory(kMiB);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const pages =
+      mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  EXPECT_EQ(refusal(to_pointer(device), pages, 3 * page), "");
+  ASSERT_EQ(mprotect(static_cast<std::byte*>(pages) + page, page, PROT_NONE), 0);
+  for (host::Tick before = host::this_tick(); host::this_tick() == before;) {
+  }
+  EXPECT_NE(refusal(to_pointer(device), pages, 3 * page), "");
+  munmap(pages, 3 * page);
 }
 
 TEST_F(BadCopy, PastTheEndOfABufferIsRefused) {
