@@ -7,6 +7,7 @@
 
 #include "bindings.hpp"
 #include "measure/failures.hpp"
+#include "sim/deadlock.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -49,6 +50,8 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
     raise_message("CorruptTransfer", error);
   } catch (const isthmus::measure::TimedOut& error) {
     raise_message("TimedOut", error);
+  } catch (const isthmus::sim::Deadlock& error) {
+    raise_message("Deadlock", error);
   } catch (const isthmus::Interrupted& error) {
     // What a signal's handler raised is pending, if there was a signal.
     if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_KeyboardInterrupt, error.what());

@@ -20,4 +20,10 @@ NB_MODULE(_native, m) {
   bind_windows(m);
   bind_pinned(m);
   bind_transfer(m);
+  bind_pages(m);
+  bind_sim(m);
+  bind_sim_result(m);
+  bind_trace(m);
+  bind_trace_import(m);
+  bind_workloads(m);
 }

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from isthmus.profile.model import Profile
     from isthmus.run.model import Result, Run
     from isthmus.safetensors.loading import load_safetensors
+    from isthmus.sim.result import SimulationResult
+    from isthmus.sim.running import simulate
     from isthmus.sizes import format_size, parse_sizes
     from isthmus.transfer.copying import Transfers, copy, copy_async, explain, stats, trim
     from isthmus.transfer.future import CopyFuture
@@ -47,6 +49,7 @@ __all__ = [
     "Profile",
     "Result",
     "Run",
+    "SimulationResult",
     "Transfers",
     "Unavailable",
     "UsageError",
@@ -60,6 +63,7 @@ __all__ = [
     "load_safetensors",
     "parse_sizes",
     "pinned",
+    "simulate",
     "stats",
     "trim",
     "window",
@@ -74,6 +78,7 @@ _LAZY = {
     "Profile": "isthmus.profile.model",
     "Result": "isthmus.run.model",
     "Run": "isthmus.run.model",
+    "SimulationResult": "isthmus.sim.result",
     "Transfers": "isthmus.transfer.copying",
     "Window": "isthmus.windows.opening",
     "Windows": "isthmus.windows.opening",
@@ -83,6 +88,7 @@ _LAZY = {
     "format_size": "isthmus.sizes",
     "load_safetensors": "isthmus.safetensors.loading",
     "parse_sizes": "isthmus.sizes",
+    "simulate": "isthmus.sim.running",
     "stats": "isthmus.transfer.copying",
     "trim": "isthmus.transfer.copying",
     "window": "isthmus.windows.opening",

@@ -2,7 +2,10 @@
 The native core of Isthmus. Use the isthmus package; this module is its foundation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import numpy
+import numpy.typing
 
 
 class Driver:
@@ -860,3 +863,991 @@ class Transfers:
 
     def use_profile(self, json: str) -> None:
         """Use the costs in a profile's text."""
+
+class MigrationPolicy:
+    """
+    What moves when the GPU asks: a kind's defaults, each option by its name.
+    """
+
+    def __init__(self, kind: str) -> None: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def overflow(self) -> str: ...
+
+    @overflow.setter
+    def overflow(self, arg: str, /) -> None: ...
+
+    @property
+    def single_gap(self) -> str: ...
+
+    @single_gap.setter
+    def single_gap(self, arg: str, /) -> None: ...
+
+    @property
+    def request(self) -> str: ...
+
+    @request.setter
+    def request(self, arg: str, /) -> None: ...
+
+    @property
+    def write(self) -> str: ...
+
+    @write.setter
+    def write(self, arg: str, /) -> None: ...
+
+    @property
+    def page_bytes(self) -> int: ...
+
+    @page_bytes.setter
+    def page_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def unit_bytes(self) -> int: ...
+
+    @unit_bytes.setter
+    def unit_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def line_bytes(self) -> int: ...
+
+    @line_bytes.setter
+    def line_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def merge(self) -> bool: ...
+
+    @merge.setter
+    def merge(self, arg: bool, /) -> None: ...
+
+    @property
+    def gap_bytes(self) -> int: ...
+
+    @gap_bytes.setter
+    def gap_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def most_ranges(self) -> int: ...
+
+    @most_ranges.setter
+    def most_ranges(self, arg: int, /) -> None: ...
+
+    @property
+    def tree_threshold_percent(self) -> int: ...
+
+    @tree_threshold_percent.setter
+    def tree_threshold_percent(self, arg: int, /) -> None: ...
+
+    @property
+    def grow_bytes(self) -> int: ...
+
+    @grow_bytes.setter
+    def grow_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def prefetch_bytes(self) -> int: ...
+
+    @prefetch_bytes.setter
+    def prefetch_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def counter_threshold(self) -> int: ...
+
+    @counter_threshold.setter
+    def counter_threshold(self, arg: int, /) -> None: ...
+
+    @property
+    def counter_bytes(self) -> int: ...
+
+    @counter_bytes.setter
+    def counter_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def most_unit_bytes(self) -> int: ...
+
+    @most_unit_bytes.setter
+    def most_unit_bytes(self, arg: int, /) -> None: ...
+
+    def check(self) -> None:
+        """Raise UsageError if no page could be like this."""
+
+def policy_names() -> list[tuple[str, str]]:
+    """All kinds of policy, each with a description."""
+
+class PageTable:
+    """What each of the GPU's accesses finds and makes move."""
+
+    def __init__(self, policy: MigrationPolicy) -> None: ...
+
+    def request(self, address: int, length_bytes: int, is_write: bool = False) -> tuple[str, int, int, list[tuple[int, int]]]:
+        """
+        Outcome (hit, wait, migrate, remote), slot, epoch, and the (offset, length) to move.
+        """
+
+    def arrived(self, slot: int, epoch: int, transfer: tuple[int, int]) -> bool:
+        """False if nothing has become valid."""
+
+    def cpu_request(self, page_number: int) -> int:
+        """The page is the CPU's again; returns the bytes that go back."""
+
+    def make_resident(self, address: int, size_bytes: int) -> None: ...
+
+    def slot_of(self, page_number: int) -> int: ...
+
+    def state(self, slot: int) -> str:
+        """cpu, partial or gpu."""
+
+    def ranges(self, slot: int) -> list[tuple[int, int]]:
+        """Valid (offset, length), in order."""
+
+    @property
+    def valid_bytes(self) -> int: ...
+
+    @property
+    def resident_bytes(self) -> int:
+        """Valid, and on their way."""
+
+class Eviction:
+    """Which pages leave when the GPU's memory is full."""
+
+    def __init__(self, table: PageTable, kind: str, limit_bytes: int, *, recency: str = 'migration') -> None: ...
+
+    def started(self, slot: int, transfer: tuple[int, int]) -> None: ...
+
+    def used(self, slot: int, offset_bytes: int) -> None: ...
+
+    def left(self, slot: int) -> None: ...
+
+    def make_room(self, kept_slot: int) -> list[tuple[int, tuple[int, int], int]]:
+        """Slot, (offset, length), bytes that go back."""
+
+    @property
+    def fits(self) -> bool: ...
+
+    @property
+    def framed_bytes(self) -> int: ...
+
+class SimCores:
+    @property
+    def count(self) -> int: ...
+
+    @count.setter
+    def count(self, arg: int, /) -> None: ...
+
+    @property
+    def clock_hz(self) -> int: ...
+
+    @clock_hz.setter
+    def clock_hz(self, arg: int, /) -> None: ...
+
+    @property
+    def most_warps(self) -> int: ...
+
+    @most_warps.setter
+    def most_warps(self, arg: int, /) -> None: ...
+
+    @property
+    def most_ctas(self) -> int: ...
+
+    @most_ctas.setter
+    def most_ctas(self, arg: int, /) -> None: ...
+
+    @property
+    def issue_per_cycle(self) -> int: ...
+
+    @issue_per_cycle.setter
+    def issue_per_cycle(self, arg: int, /) -> None: ...
+
+    @property
+    def dependent_issue_cycles(self) -> int: ...
+
+    @dependent_issue_cycles.setter
+    def dependent_issue_cycles(self, arg: int, /) -> None: ...
+
+    @property
+    def lines_per_cycle(self) -> int: ...
+
+    @lines_per_cycle.setter
+    def lines_per_cycle(self, arg: int, /) -> None: ...
+
+class SimL1Cache:
+    @property
+    def size_bytes(self) -> int: ...
+
+    @size_bytes.setter
+    def size_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def ways(self) -> int: ...
+
+    @ways.setter
+    def ways(self, arg: int, /) -> None: ...
+
+    @property
+    def hit_cycles(self) -> int: ...
+
+    @hit_cycles.setter
+    def hit_cycles(self, arg: int, /) -> None: ...
+
+    @property
+    def misses(self) -> int: ...
+
+    @misses.setter
+    def misses(self, arg: int, /) -> None: ...
+
+    @property
+    def merges(self) -> int: ...
+
+    @merges.setter
+    def merges(self, arg: int, /) -> None: ...
+
+class SimTranslation:
+    @property
+    def entries(self) -> int: ...
+
+    @entries.setter
+    def entries(self, arg: int, /) -> None: ...
+
+    @property
+    def ways(self) -> int: ...
+
+    @ways.setter
+    def ways(self, arg: int, /) -> None: ...
+
+    @property
+    def ports(self) -> int: ...
+
+    @ports.setter
+    def ports(self, arg: int, /) -> None: ...
+
+    @property
+    def shared_entries(self) -> int: ...
+
+    @shared_entries.setter
+    def shared_entries(self, arg: int, /) -> None: ...
+
+    @property
+    def shared_ways(self) -> int: ...
+
+    @shared_ways.setter
+    def shared_ways(self, arg: int, /) -> None: ...
+
+    @property
+    def shared_cycles(self) -> int: ...
+
+    @shared_cycles.setter
+    def shared_cycles(self, arg: int, /) -> None: ...
+
+    @property
+    def walk_cycles(self) -> int: ...
+
+    @walk_cycles.setter
+    def walk_cycles(self, arg: int, /) -> None: ...
+
+    @property
+    def walkers(self) -> int: ...
+
+    @walkers.setter
+    def walkers(self, arg: int, /) -> None: ...
+
+class SimNetwork:
+    @property
+    def latency_cycles(self) -> int: ...
+
+    @latency_cycles.setter
+    def latency_cycles(self, arg: int, /) -> None: ...
+
+    @property
+    def port_bytes_per_cycle(self) -> int: ...
+
+    @port_bytes_per_cycle.setter
+    def port_bytes_per_cycle(self, arg: int, /) -> None: ...
+
+    @property
+    def partition_stripe_bytes(self) -> int: ...
+
+    @partition_stripe_bytes.setter
+    def partition_stripe_bytes(self, arg: int, /) -> None: ...
+
+class SimPartitions:
+    @property
+    def count(self) -> int: ...
+
+    @count.setter
+    def count(self, arg: int, /) -> None: ...
+
+    @property
+    def l2_size_bytes(self) -> int: ...
+
+    @l2_size_bytes.setter
+    def l2_size_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def l2_ways(self) -> int: ...
+
+    @l2_ways.setter
+    def l2_ways(self, arg: int, /) -> None: ...
+
+    @property
+    def l2_cycles(self) -> int: ...
+
+    @l2_cycles.setter
+    def l2_cycles(self, arg: int, /) -> None: ...
+
+    @property
+    def dram_bytes_per_s(self) -> int: ...
+
+    @dram_bytes_per_s.setter
+    def dram_bytes_per_s(self, arg: int, /) -> None: ...
+
+    @property
+    def dram_cycles(self) -> int: ...
+
+    @dram_cycles.setter
+    def dram_cycles(self, arg: int, /) -> None: ...
+
+    @property
+    def memory_bytes(self) -> int: ...
+
+    @memory_bytes.setter
+    def memory_bytes(self, arg: int, /) -> None: ...
+
+class SimGmmu:
+    @property
+    def buffer_entries(self) -> int: ...
+
+    @buffer_entries.setter
+    def buffer_entries(self, arg: int, /) -> None: ...
+
+    @property
+    def query_cycles(self) -> int: ...
+
+    @query_cycles.setter
+    def query_cycles(self, arg: int, /) -> None: ...
+
+class SimLink:
+    @property
+    def bytes_per_s(self) -> int: ...
+
+    @bytes_per_s.setter
+    def bytes_per_s(self, arg: int, /) -> None: ...
+
+    @property
+    def back_bytes_per_s(self) -> int: ...
+
+    @back_bytes_per_s.setter
+    def back_bytes_per_s(self, arg: int, /) -> None: ...
+
+    @property
+    def latency_ps(self) -> int: ...
+
+    @latency_ps.setter
+    def latency_ps(self, arg: int, /) -> None: ...
+
+    @property
+    def packet_bytes(self) -> int: ...
+
+    @packet_bytes.setter
+    def packet_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def packet_overhead_bytes(self) -> int: ...
+
+    @packet_overhead_bytes.setter
+    def packet_overhead_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def half_duplex(self) -> bool: ...
+
+    @half_duplex.setter
+    def half_duplex(self, arg: bool, /) -> None: ...
+
+    def add_cost(self, size_bytes: int, busy_ps: int) -> None:
+        """Points of a measured link, by rising size."""
+
+class SimFaults:
+    @property
+    def latency_ps(self) -> int: ...
+
+    @latency_ps.setter
+    def latency_ps(self, arg: int, /) -> None: ...
+
+    @property
+    def batch_faults(self) -> int: ...
+
+    @batch_faults.setter
+    def batch_faults(self, arg: int, /) -> None: ...
+
+    @property
+    def handling(self) -> str: ...
+
+    @handling.setter
+    def handling(self, arg: str, /) -> None: ...
+
+class SimMachine:
+    """What is simulated; the paper's machine at first."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def cores(self) -> SimCores: ...
+
+    @cores.setter
+    def cores(self, arg: SimCores, /) -> None: ...
+
+    @property
+    def l1(self) -> SimL1Cache: ...
+
+    @l1.setter
+    def l1(self, arg: SimL1Cache, /) -> None: ...
+
+    @property
+    def translation(self) -> SimTranslation: ...
+
+    @translation.setter
+    def translation(self, arg: SimTranslation, /) -> None: ...
+
+    @property
+    def network(self) -> SimNetwork: ...
+
+    @network.setter
+    def network(self, arg: SimNetwork, /) -> None: ...
+
+    @property
+    def partitions(self) -> SimPartitions: ...
+
+    @partitions.setter
+    def partitions(self, arg: SimPartitions, /) -> None: ...
+
+    @property
+    def gmmu(self) -> SimGmmu: ...
+
+    @gmmu.setter
+    def gmmu(self, arg: SimGmmu, /) -> None: ...
+
+    @property
+    def link(self) -> SimLink: ...
+
+    @link.setter
+    def link(self, arg: SimLink, /) -> None: ...
+
+    @property
+    def faults(self) -> SimFaults: ...
+
+    @faults.setter
+    def faults(self, arg: SimFaults, /) -> None: ...
+
+    @property
+    def launch_ps(self) -> int: ...
+
+    @launch_ps.setter
+    def launch_ps(self, arg: int, /) -> None: ...
+
+    def check(self) -> None:
+        """Raise UsageError for a machine that can't be."""
+
+class SimOptions:
+    """What machine and policy leave open."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def count_downloads(self) -> bool: ...
+
+    @count_downloads.setter
+    def count_downloads(self, arg: bool, /) -> None: ...
+
+    @property
+    def l1_kept_between_launches(self) -> bool: ...
+
+    @l1_kept_between_launches.setter
+    def l1_kept_between_launches(self, arg: bool, /) -> None: ...
+
+    @property
+    def eviction_kind(self) -> str: ...
+
+    @eviction_kind.setter
+    def eviction_kind(self, arg: str, /) -> None: ...
+
+    @property
+    def eviction_recency(self) -> str: ...
+
+    @eviction_recency.setter
+    def eviction_recency(self, arg: str, /) -> None: ...
+
+    @property
+    def mode(self) -> str: ...
+
+    @mode.setter
+    def mode(self, arg: str, /) -> None: ...
+
+    @property
+    def buffer_scope(self) -> str: ...
+
+    @buffer_scope.setter
+    def buffer_scope(self, arg: str, /) -> None: ...
+
+    @property
+    def local_memory(self) -> str: ...
+
+    @local_memory.setter
+    def local_memory(self, arg: str, /) -> None: ...
+
+    @property
+    def programmer_data(self) -> str: ...
+
+    @programmer_data.setter
+    def programmer_data(self, arg: str, /) -> None: ...
+
+    @property
+    def initially(self) -> str: ...
+
+    @initially.setter
+    def initially(self, arg: str, /) -> None: ...
+
+class TraceRecording:
+    """A trace in memory, for many runs at once."""
+
+    def __init__(self, trace: TraceSource) -> None:
+        """Read all of a trace."""
+
+    def replay(self) -> TraceSource:
+        """A source of its own, at the first block."""
+
+def simulate(machine: SimMachine, policy: MigrationPolicy, options: SimOptions, trace: TraceSource, *, poll: object | None = None, timeline: SimTimeline | None = None) -> SimResult:
+    """
+    Run a trace from its first block. `poll` is called with the simulated picoseconds some times a second; when it answers False the run ends with KeyboardInterrupt.
+    """
+
+class SimStalls:
+    @property
+    def issue_ps(self) -> int: ...
+
+    @property
+    def memory_ps(self) -> int: ...
+
+    @property
+    def translation_ps(self) -> int: ...
+
+    @property
+    def migration_ps(self) -> int: ...
+
+    @property
+    def barrier_ps(self) -> int: ...
+
+class SimTraffic:
+    @property
+    def copied_to_gpu(self) -> int: ...
+
+    @property
+    def migrated_to_gpu(self) -> int: ...
+
+    @property
+    def remote_to_gpu(self) -> int: ...
+
+    @property
+    def copied_to_cpu(self) -> int: ...
+
+    @property
+    def returned_to_cpu(self) -> int: ...
+
+    @property
+    def evicted_to_cpu(self) -> int: ...
+
+    @property
+    def remote_to_cpu(self) -> int: ...
+
+class SimTlbCounts:
+    @property
+    def accesses(self) -> int: ...
+
+    @property
+    def misses(self) -> int: ...
+
+    @property
+    def misses_or_absent(self) -> int: ...
+
+    @property
+    def accesses_after_l1(self) -> int: ...
+
+    @property
+    def misses_after_l1(self) -> int: ...
+
+    @property
+    def misses_or_absent_after_l1(self) -> int: ...
+
+    @property
+    def shared_accesses(self) -> int: ...
+
+    @property
+    def shared_misses(self) -> int: ...
+
+class SimCacheCounts:
+    @property
+    def l1_hits(self) -> int: ...
+
+    @property
+    def l1_misses(self) -> int: ...
+
+    @property
+    def l2_hits(self) -> int: ...
+
+    @property
+    def l2_misses(self) -> int: ...
+
+    @property
+    def dram_reads(self) -> int: ...
+
+    @property
+    def dram_writes(self) -> int: ...
+
+class SimUtilisation:
+    @property
+    def bin_ps(self) -> int: ...
+
+    @property
+    def to_gpu_ps(self) -> list[int]: ...
+
+    @property
+    def to_cpu_ps(self) -> list[int]: ...
+
+class SimResult:
+    """What a run gives. All of it is modelled."""
+
+    @property
+    def total_ps(self) -> int: ...
+
+    @property
+    def copy_ps(self) -> int: ...
+
+    @property
+    def kernel_ps(self) -> int: ...
+
+    @property
+    def launches(self) -> list[tuple[int, int]]:
+        """Of each launch (start_ps, end_ps)."""
+
+    @property
+    def stalls(self) -> SimStalls: ...
+
+    @property
+    def traffic(self) -> SimTraffic: ...
+
+    @property
+    def tlb(self) -> SimTlbCounts: ...
+
+    @property
+    def caches(self) -> SimCacheCounts: ...
+
+    @property
+    def migrations(self) -> int: ...
+
+    @property
+    def transfers(self) -> int: ...
+
+    @property
+    def waits(self) -> int: ...
+
+    @property
+    def buffer_waits(self) -> int: ...
+
+    @property
+    def fault_batches(self) -> int: ...
+
+    @property
+    def evictions(self) -> int: ...
+
+    @property
+    def cpu_requests(self) -> int: ...
+
+    @property
+    def touched_bytes(self) -> int: ...
+
+    @property
+    def ranges_per_page(self) -> list[int]: ...
+
+    @property
+    def link_to_gpu_busy_ps(self) -> int: ...
+
+    @property
+    def link_to_cpu_busy_ps(self) -> int: ...
+
+    @property
+    def utilisation(self) -> SimUtilisation: ...
+
+    @property
+    def line_requests(self) -> int: ...
+
+    @property
+    def warp_instructions(self) -> int: ...
+
+    @property
+    def num_ctas(self) -> int: ...
+
+    @property
+    def events(self) -> int: ...
+
+    @property
+    def event_digest(self) -> int: ...
+
+    @property
+    def accessed_share(self) -> float: ...
+
+class SimTimeline:
+    """What happened when, up to a number of rows."""
+
+    def __init__(self, most_rows: int) -> None: ...
+
+    @property
+    def rows(self) -> list[tuple[str, int, int, int, int]]:
+        """
+        (kind, where, amount, start_ps, end_ps): launch, its number; cta, core and number; migration and eviction, address and bytes; to_gpu, to_cpu, 0 and bytes.
+        """
+
+    @property
+    def kernels(self) -> list[str]:
+        """Names of the launches, by number."""
+
+    @property
+    def num_dropped(self) -> int: ...
+
+class TraceAllocation:
+    """Memory that a traced program allocated."""
+
+    def __init__(self, name: str, address: int, size_bytes: int) -> None: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def address(self) -> int: ...
+
+    @property
+    def size_bytes(self) -> int: ...
+
+class TraceHostStep:
+    """What the host does between launches."""
+
+    def __init__(self, kind: str, address: int, size_bytes: int) -> None: ...
+
+    @property
+    def kind(self) -> str:
+        """"upload", "download", "read" or "write"."""
+
+    @property
+    def address(self) -> int: ...
+
+    @property
+    def size_bytes(self) -> int: ...
+
+class TraceLaunch:
+    """One kernel of a traced program."""
+
+    def __init__(self, name: str, *, num_ctas: int, warps_per_cta: int, threads_per_cta: int, most_ctas_per_sm: int, local_bytes_per_thread: int, before: Sequence[TraceHostStep]) -> None: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def num_ctas(self) -> int: ...
+
+    @property
+    def warps_per_cta(self) -> int: ...
+
+    @property
+    def threads_per_cta(self) -> int: ...
+
+    @property
+    def most_ctas_per_sm(self) -> int:
+        """0: not limited."""
+
+    @property
+    def local_bytes_per_thread(self) -> int: ...
+
+    @property
+    def before(self) -> list[TraceHostStep]:
+        """Done before the launch."""
+
+class TraceProgram:
+    """All that is known before any operation is read."""
+
+    def __init__(self, name: str, *, description: str, synthetic: bool, allocations: Sequence[TraceAllocation], launches: Sequence[TraceLaunch], after: Sequence[TraceHostStep], thread_instructions: int) -> None: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def synthetic(self) -> bool: ...
+
+    @property
+    def allocations(self) -> list[TraceAllocation]: ...
+
+    @property
+    def launches(self) -> list[TraceLaunch]: ...
+
+    @property
+    def after(self) -> list[TraceHostStep]:
+        """Host steps after the last launch."""
+
+    @property
+    def thread_instructions(self) -> int:
+        """0: not known."""
+
+class TraceBlock:
+    """
+    Whole CTAs of one launch. The arrays are views: while one lives, the trace can't go on.
+    """
+
+    @property
+    def launch(self) -> int: ...
+
+    @property
+    def first_cta(self) -> int: ...
+
+    @property
+    def num_ctas(self) -> int: ...
+
+    @property
+    def op_begin(self) -> numpy.typing.NDArray[numpy.uint32]: ...
+
+    @property
+    def kinds(self) -> numpy.typing.NDArray[numpy.uint8]: ...
+
+    @property
+    def compute(self) -> numpy.typing.NDArray[numpy.uint32]: ...
+
+    @property
+    def line_begin(self) -> numpy.typing.NDArray[numpy.uint32]: ...
+
+    @property
+    def lines(self) -> numpy.typing.NDArray[numpy.uint64]: ...
+
+class TraceSource:
+    """A program's operations, block after block."""
+
+    def __init__(self, label: str, program: TraceProgram, num_blocks: int, read_block: Callable[[int], object]) -> None: ...
+
+    @staticmethod
+    def of_workload(name: str, seed: int = 0) -> TraceSource:
+        """A workload of the registry; UsageError for an unknown name."""
+
+    @property
+    def program(self) -> TraceProgram: ...
+
+    def next(self) -> TraceBlock | None:
+        """The next block; None at the end."""
+
+    def rewind(self) -> None: ...
+
+    def __iter__(self) -> TraceSource: ...
+
+    def __next__(self) -> TraceBlock: ...
+
+class ImportCounts:
+    """What was counted during an import."""
+
+    @property
+    def instructions(self) -> int: ...
+
+    @property
+    def thread_instructions(self) -> int: ...
+
+    @property
+    def memory_operations(self) -> int: ...
+
+    @property
+    def local_operations(self) -> int: ...
+
+    @property
+    def zero_loads(self) -> int: ...
+
+    @property
+    def texture_accesses(self) -> int: ...
+
+    @property
+    def constant_accesses(self) -> int: ...
+
+    @property
+    def bulk_copies(self) -> int: ...
+
+    @property
+    def copies_to_shared(self) -> int: ...
+
+    @property
+    def half_copies(self) -> int: ...
+
+    @property
+    def unplaced_generic(self) -> int: ...
+
+    @property
+    def unknown_accesses(self) -> int: ...
+
+    @property
+    def missing_ctas(self) -> int: ...
+
+class TouchedLines:
+    """Which memory a trace touches."""
+
+    def __init__(self) -> None: ...
+
+    def allocations(self, uploads: Sequence[TraceHostStep]) -> list[TraceAllocation]:
+        """What must have been allocated."""
+
+class AccelSimKernel:
+    """An Accel-Sim trace of one kernel, in pieces."""
+
+    def __init__(self, file: str, launch: int, touched: TouchedLines) -> None: ...
+
+    def feed(self, text: object) -> int:
+        """Read until a block is full; say how many bytes were read."""
+
+    def finish(self, *, missing_ctas_do_nothing: bool) -> None: ...
+
+    @property
+    def block_full(self) -> bool: ...
+
+    def block(self) -> tuple[int, int, numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.uint64]]:
+        """
+        First CTA, number of CTAs, and the arrays, overwritten by what comes next.
+        """
+
+    def drop_block(self) -> None: ...
+
+    @property
+    def launch(self) -> TraceLaunch: ...
+
+    @property
+    def stream(self) -> int: ...
+
+    @property
+    def tracer_version(self) -> int: ...
+
+    @property
+    def counts(self) -> ImportCounts: ...
+
+class WorkloadInfo:
+    """A program that the simulator can run."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def synthetic(self) -> str:
+        """What is made up that the original has from a file; "" if nothing."""
+
+    @property
+    def in_paper(self) -> bool:
+        """
+        One of the paper's ten programs: seven that it names, three that are a guess.
+        """
+
+def workloads() -> list[WorkloadInfo]:
+    """All workloads, the paper's first."""

@@ -74,6 +74,10 @@ class TimedOut(Error, RuntimeError):
     """A stream was held, or a kernel's answer awaited, past its timeout; nothing waits now."""
 
 
+class Deadlock(Error, RuntimeError):
+    """A simulated program that can't go on; the message says who waits for whom."""
+
+
 class WriteError(Error, OSError):
     """Something could not be written. A file that was there before is still there."""
 

@@ -18,6 +18,10 @@ MAY_INCLUDE = {
     "transfer": {"driver", "device", "host", "window"},
     "capi": {"driver", "window", "transfer"},
     "measure": {"driver", "device", "host", "window", "transfer"},
+    "trace": set[str](),
+    "pages": set[str](),
+    "workloads": {"trace"},
+    "sim": {"trace", "pages"},
 }
 # Parts of python/isthmus that may not import the named parts.
 MAY_NOT_IMPORT = {
@@ -54,6 +58,7 @@ MAY_KNOW = {
         "pinned.py",
         "profile",
         "safetensors",
+        "sim",
         "transfer",
         "windows",
     },

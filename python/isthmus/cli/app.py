@@ -13,6 +13,7 @@ import isthmus
 from isthmus.cli.bench import bench
 from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.profile import profile
+from isthmus.cli.sim import sim
 from isthmus.cli.state import DebugOption, State
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 app.command()(bench)
 app.command()(profile)
+app.add_typer(sim)
 if importlib.util.find_spec("isthmus.cli.doctor") is not None:
     app.command()(importlib.import_module("isthmus.cli.doctor").doctor)
 

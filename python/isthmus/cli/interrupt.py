@@ -12,8 +12,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import typer
+
 from isthmus.cli.failure import ExitCode
-from isthmus.cli.stderr import restore_cursor
+from isthmus.cli.stderr import restore_cursor, say
 
 
 @contextmanager
@@ -46,6 +48,20 @@ def stop_on_interrupt(say: Callable[[str], None]) -> Iterator[Callable[[], bool]
         writer.close()
         watcher.join()
         reader.close()
+
+
+@contextmanager
+def ended_by_interrupt() -> Iterator[None]:
+    """
+    End the command when Ctrl-C ends the block: what it did is not kept.
+
+    Typer has an exit code of its own for it, which isn't ours.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("interrupted: nothing was kept")
+        raise typer.Exit(ExitCode.ERROR) from None
 
 
 def _watch(reader: socket.socket, stop: threading.Event, say: Callable[[str], None]) -> None:

@@ -1,0 +1,74 @@
+// What a run tells Python while it goes on.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/observer.hpp"
+
+/// What happened when, in columns; for pictures of a run.
+class SimTimeline {
+public:
+  enum class Kind : std::uint8_t { launch, cta, migration, to_gpu, to_cpu, eviction };
+  /// kind, then what it is of (see SimObserver), then start and end.
+  struct Row {
+    Kind kind;
+    std::uint64_t where;
+    std::uint64_t amount;
+    isthmus::sim::Span span;
+  };
+
+  explicit SimTimeline(std::size_t most_rows) : most_rows_(most_rows) {}
+
+  void add(const Row& row) {
+    if (rows_.size() < most_rows_) {
+      rows_.push_back(row);
+    } else {
+      ++num_dropped_;
+    }
+  }
+  std::uint64_t name(const std::string& kernel) {
+    kernels_.push_back(kernel);
+    return kernels_.size() - 1;
+  }
+
+  const std::vector<Row>& rows() const { return rows_; }
+  const std::vector<std::string>& kernels() const { return kernels_; }
+  std::uint64_t num_dropped() const { return num_dropped_; }
+
+private:
+  std::size_t most_rows_;
+  std::vector<Row> rows_;
+  std::vector<std::string> kernels_;
+  std::uint64_t num_dropped_ = 0;
+};
+
+/// Lets signals through, tells how far the run is, fills a timeline. Lives while the GIL is held;
+/// its functions run without it.
+class SimObserver : public isthmus::sim::Observer {
+public:
+  using Span = isthmus::sim::Span;
+
+  /// poll        callable, or None
+  /// timeline    may be null
+  SimObserver(nanobind::object poll, SimTimeline* timeline);
+  ~SimObserver() override = default;
+
+  void poll(isthmus::sim::Picoseconds now_ps) override;
+  void launched(const std::string& kernel, Span span) override;
+  void cta_done(std::uint32_t core, std::uint32_t cta, Span span) override;
+  void migrated(std::uint64_t address, std::uint64_t size_bytes, Span span) override;
+  void link_busy(bool to_gpu, std::uint64_t size_bytes, Span span) override;
+  void evicted(std::uint64_t address, std::uint64_t size_bytes, Span span) override;
+
+private:
+  void add(SimTimeline::Kind kind, std::uint64_t where, std::uint64_t amount, Span span);
+
+  nanobind::object poll_;
+  SimTimeline* timeline_;
+  std::chrono::steady_clock::time_point next_;
+};

@@ -1,0 +1,216 @@
+// Traces: programs and their blocks, from workloads and from files.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <isthmus/errors.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "trace_blocks.hpp"
+#include "trace_source.hpp"
+#include "words.hpp"
+#include "workloads/registry.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+namespace trace = isthmus::trace;
+using trace::HostStep;
+
+namespace {
+
+constexpr Word<HostStep::Kind> kStepKinds[] = {{"upload", HostStep::Kind::upload},
+                                               {"download", HostStep::Kind::download},
+                                               {"read", HostStep::Kind::read},
+                                               {"write", HostStep::Kind::write}};
+
+/// The current block of a source, as Python sees it.
+struct TraceBlock {
+  const TraceSource* source;
+  std::uint64_t position;
+  trace::Block block;
+};
+
+/// A read-only view of a block's array. It keeps the source alive and at its place.
+template <typename Item>
+nb::object array_of(nb::handle self, std::span<const Item> items) {
+  const auto& block = nb::cast<const TraceBlock&>(self);
+  if (block.position != block.source->position()) {
+    throw isthmus::UsageError("the trace has gone on since this block: its arrays are gone");
+  }
+  using Keeper = std::pair<nb::object, std::shared_ptr<const int>>;
+  auto keeper = std::make_unique<Keeper>(nb::borrow(self), block.source->share());
+  nb::capsule owner(keeper.get(), [](void* held) noexcept { delete static_cast<Keeper*>(held); });
+  static_cast<void>(keeper.release());
+  return nb::cast(
+      nb::ndarray<nb::numpy, const Item, nb::ndim<1>>(items.data(), {items.size()}, owner));
+}
+
+template <auto Member>
+nb::object block_array(nb::handle self) {
+  return array_of(self, nb::cast<const TraceBlock&>(self).block.*Member);
+}
+
+nb::object next_block(nb::handle self) {
+  auto& source = nb::cast<TraceSource&>(self);
+  std::optional<trace::Block> block;
+  {
+    const TraceSource::Use use(source);
+    const nb::gil_scoped_release release;
+    block = use->next();
+  }
+  if (!block) return nb::none();
+  return nb::cast(TraceBlock{&source, source.position(), *block});
+}
+
+nb::object iterate(nb::handle self) {
+  nb::object block = next_block(self);
+  if (block.is_none()) throw nb::stop_iteration();
+  return block;
+}
+
+void rewind(TraceSource& source) {
+  const TraceSource::Use use(source);
+  const nb::gil_scoped_release release;
+  use->rewind();
+}
+
+void bind_steps(nb::module_& m) {
+  nb::class_<trace::Allocation>(m, "TraceAllocation", "Memory that a traced program allocated.")
+      .def(nb::init<std::string, std::uint64_t, std::uint64_t>(), "name"_a, "address"_a,
+           "size_bytes"_a)
+      .def_ro("name", &trace::Allocation::name)
+      .def_ro("address", &trace::Allocation::address)
+      .def_ro("size_bytes", &trace::Allocation::size_bytes);
+  nb::class_<HostStep>(m, "TraceHostStep", "What the host does between launches.")
+      .def(
+          "__init__",
+          [](HostStep* self, const std::string& kind, std::uint64_t address,
+             std::uint64_t size_bytes) {
+            new (self) HostStep{value_of(kStepKinds, kind, "host step"), address, size_bytes};
+          },
+          "kind"_a, "address"_a, "size_bytes"_a)
+      .def_prop_ro(
+          "kind", [](const HostStep& step) { return word_of(kStepKinds, step.kind); },
+          "\"upload\", \"download\", \"read\" or \"write\".")
+      .def_ro("address", &HostStep::address)
+      .def_ro("size_bytes", &HostStep::size_bytes);
+}
+
+void bind_launch(nb::module_& m) {
+  using trace::Launch;
+  nb::class_<Launch>(m, "TraceLaunch", "One kernel of a traced program.")
+      .def(
+          "__init__",
+          [](Launch* self, std::string name, std::uint32_t num_ctas, std::uint32_t warps_per_cta,
+             std::uint32_t threads_per_cta, std::uint32_t most_ctas_per_sm,
+             std::uint32_t local_bytes_per_thread, std::vector<HostStep> before) {
+            new (self) Launch{std::move(name),  num_ctas,         warps_per_cta,
+                              threads_per_cta,  most_ctas_per_sm, local_bytes_per_thread,
+                              std::move(before)};
+          },
+          "name"_a, nb::kw_only(), "num_ctas"_a, "warps_per_cta"_a, "threads_per_cta"_a,
+          "most_ctas_per_sm"_a, "local_bytes_per_thread"_a, "before"_a)
+      .def_ro("name", &Launch::name)
+      .def_ro("num_ctas", &Launch::num_ctas)
+      .def_ro("warps_per_cta", &Launch::warps_per_cta)
+      .def_ro("threads_per_cta", &Launch::threads_per_cta)
+      .def_ro("most_ctas_per_sm", &Launch::most_ctas_per_sm, "0: not limited.")
+      .def_ro("local_bytes_per_thread", &Launch::local_bytes_per_thread)
+      .def_ro("before", &Launch::before, "Done before the launch.");
+}
+
+void bind_program(nb::module_& m) {
+  using trace::Program;
+  nb::class_<Program>(m, "TraceProgram", "All that is known before any operation is read.")
+      .def(
+          "__init__",
+          [](Program* self, std::string name, std::string description, bool synthetic,
+             std::vector<trace::Allocation> allocations, std::vector<trace::Launch> launches,
+             std::vector<HostStep> after, std::uint64_t thread_instructions) {
+            new (self) Program{std::move(name),        std::move(description), synthetic,
+                               std::move(allocations), std::move(launches),    std::move(after),
+                               thread_instructions};
+          },
+          "name"_a, nb::kw_only(), "description"_a, "synthetic"_a, "allocations"_a, "launches"_a,
+          "after"_a, "thread_instructions"_a)
+      .def_ro("name", &Program::name)
+      .def_ro("description", &Program::description)
+      .def_ro("synthetic", &Program::synthetic)
+      .def_ro("allocations", &Program::allocations)
+      .def_ro("launches", &Program::launches)
+      .def_ro("after", &Program::after, "Host steps after the last launch.")
+      .def_ro("thread_instructions", &Program::thread_instructions, "0: not known.");
+}
+
+void bind_block(nb::module_& m) {
+  nb::class_<TraceBlock>(m, "TraceBlock",
+                         "Whole CTAs of one launch. The arrays are views: while one lives, the "
+                         "trace can't go on.")
+      .def_prop_ro("launch", [](const TraceBlock& b) { return b.block.launch; })
+      .def_prop_ro("first_cta", [](const TraceBlock& b) { return b.block.first_cta; })
+      .def_prop_ro("num_ctas", [](const TraceBlock& b) { return b.block.num_ctas; })
+      .def_prop_ro("op_begin", &block_array<&trace::Block::op_begin>,
+                   nb::sig("def op_begin(self) -> numpy.typing.NDArray[numpy.uint32]"))
+      .def_prop_ro("kinds", &block_array<&trace::Block::kinds>,
+                   nb::sig("def kinds(self) -> numpy.typing.NDArray[numpy.uint8]"))
+      .def_prop_ro("compute", &block_array<&trace::Block::compute>,
+                   nb::sig("def compute(self) -> numpy.typing.NDArray[numpy.uint32]"))
+      .def_prop_ro("line_begin", &block_array<&trace::Block::line_begin>,
+                   nb::sig("def line_begin(self) -> numpy.typing.NDArray[numpy.uint32]"))
+      .def_prop_ro("lines", &block_array<&trace::Block::lines>,
+                   nb::sig("def lines(self) -> numpy.typing.NDArray[numpy.uint64]"));
+}
+
+void bind_source(nb::module_& m) {
+  nb::class_<TraceSource>(m, "TraceSource", "A program's operations, block after block.")
+      .def(
+          "__init__",
+          [](TraceSource* self, std::string label, const trace::Program& program,
+             std::uint64_t num_blocks, nb::callable read_block) {
+            new (self) TraceSource(std::make_unique<PythonBlocks>(
+                std::move(label), program, num_blocks, std::move(read_block)));
+          },
+          "label"_a, "program"_a, "num_blocks"_a, "read_block"_a,
+          nb::sig("def __init__(self, label: str, program: TraceProgram, num_blocks: int, "
+                  "read_block: collections.abc.Callable[[int], object]) -> None"))
+      .def_static(
+          "of_workload",
+          [](const std::string& name, std::uint64_t seed) {
+            return std::make_unique<TraceSource>(isthmus::workloads::make_workload(name, seed));
+          },
+          "name"_a, "seed"_a = 0, nb::call_guard<nb::gil_scoped_release>(),
+          "A workload of the registry; UsageError for an unknown name.")
+      .def_prop_ro("program", &TraceSource::program)
+      .def("next", &next_block, nb::keep_alive<0, 1>(),
+           nb::sig("def next(self) -> TraceBlock | None"), "The next block; None at the end.")
+      .def("rewind", &rewind)
+      .def(
+          "__iter__",
+          [](nb::handle self) {
+            rewind(nb::cast<TraceSource&>(self));
+            return nb::borrow(self);
+          },
+          nb::sig("def __iter__(self) -> TraceSource"))
+      .def("__next__", &iterate, nb::keep_alive<0, 1>(),
+           nb::sig("def __next__(self) -> TraceBlock"));
+}
+
+}  // namespace
+
+void bind_trace(nb::module_& m) {
+  bind_steps(m);
+  bind_launch(m);
+  bind_program(m);
+  bind_block(m);
+  bind_source(m);
+}

@@ -1,0 +1,200 @@
+#include "pages/eviction.hpp"
+
+#include <isthmus/errors.hpp>
+
+#include <array>
+#include <bit>
+#include <string>
+#include <utility>
+
+namespace isthmus::pages {
+
+namespace {
+
+using NamedKind = std::pair<EvictionKind, std::string_view>;
+
+constexpr std::array<NamedKind, 4> kKinds = {{{EvictionKind::lru, "lru"},
+                                              {EvictionKind::tree, "tree"},
+                                              {EvictionKind::block_64k, "block_64k"},
+                                              {EvictionKind::clock, "clock"}}};
+
+bool takes_blocks(EvictionKind kind) {
+  return kind == EvictionKind::tree || kind == EvictionKind::block_64k;
+}
+
+/// True for pages whose ranges can't have holes taken out of them.
+bool has_ranges(PolicyKind kind) {
+  return kind == PolicyKind::whole_page || kind == PolicyKind::single_range ||
+         kind == PolicyKind::ranges;
+}
+
+std::uint32_t frame_bytes_of(const EvictionPolicy& policy, const MigrationPolicy& migration) {
+  if (!takes_blocks(policy.kind)) return migration.page_bytes;
+  return policy.block_bytes < migration.page_bytes ? policy.block_bytes : migration.page_bytes;
+}
+
+void check(const EvictionPolicy& policy, const MigrationPolicy& migration) {
+  const std::string name(eviction_name(policy.kind));
+  if (takes_blocks(policy.kind) && !std::has_single_bit(policy.block_bytes))
+    throw UsageError("block_bytes is " + std::to_string(policy.block_bytes) +
+                     ": a power of two is needed, such as 65536");
+  const std::uint32_t frame_bytes = frame_bytes_of(policy, migration);
+  if (policy.limit_bytes < frame_bytes)
+    throw UsageError("limit_bytes is " + std::to_string(policy.limit_bytes) + ", less than the " +
+                     std::to_string(frame_bytes) + " bytes that " + name +
+                     " eviction moves at once: nothing would fit");
+  if (frame_bytes == migration.page_bytes) return;
+  if (has_ranges(migration.kind))
+    throw UsageError(name + " eviction takes parts of pages, which a policy with valid ranges or " +
+                     "whole pages can't record: use lru or clock");
+  if (frame_bytes < migration.unit_bytes)
+    throw UsageError("block_bytes is less than unit_bytes (" +
+                     std::to_string(migration.unit_bytes) + "): raise it to that");
+}
+
+}  // namespace
+
+EvictionKind eviction_kind(std::string_view name) {
+  for (const auto& [kind, known] : kKinds)
+    if (known == name) return kind;
+  throw UsageError("no eviction is called '" + std::string(name) +
+                   "': there are lru, tree, block_64k, clock");
+}
+
+std::string_view eviction_name(EvictionKind kind) {
+  return kKinds[static_cast<std::size_t>(kind)].second;
+}
+
+Eviction::Eviction(const EvictionPolicy& policy, PageTable& table)
+    : policy_(policy), table_(table), frame_bytes_(frame_bytes_of(policy, table.policy())) {
+  check(policy, table.policy());
+  frames_per_page_ = table.policy().page_bytes / frame_bytes_;
+}
+
+// --- the list, oldest first
+// ------------------------------------------------------------------------
+
+std::uint32_t Eviction::frame_of(std::uint32_t slot, std::uint32_t offset_bytes) const {
+  return slot * frames_per_page_ + offset_bytes / frame_bytes_;
+}
+
+void Eviction::append(std::uint32_t frame) {
+  frames_[frame].older = newest_;
+  frames_[frame].newer = kNoFrame;
+  (newest_ == kNoFrame ? oldest_ : frames_[newest_].newer) = frame;
+  newest_ = frame;
+}
+
+void Eviction::remove(std::uint32_t frame) {
+  const Frame& left = frames_[frame];
+  (left.older == kNoFrame ? oldest_ : frames_[left.older].newer) = left.newer;
+  (left.newer == kNoFrame ? newest_ : frames_[left.newer].older) = left.older;
+}
+
+// --- uses
+// ------------------------------------------------------------------------------------------
+
+void Eviction::started(std::uint32_t slot, Span transfer) {
+  const std::size_t num_frames = std::size_t{table_.num_slots()} * frames_per_page_;
+  if (frames_.size() < num_frames) frames_.resize(num_frames);
+  const std::uint32_t last = frame_of(slot, transfer.end_bytes() - 1);
+  if (last >= num_frames)
+    throw UsageError("slot " + std::to_string(slot) + " isn't one of the table's");
+  for (std::uint32_t frame = frame_of(slot, transfer.offset_bytes); frame <= last; ++frame) {
+    const bool was_present = std::exchange(frames_[frame].present, true);
+    frames_[frame].referenced = true;
+    if (!was_present) num_frames_ += 1;
+    // clock's order is that of arrival.
+    if (was_present && policy_.kind == EvictionKind::clock) continue;
+    if (was_present) remove(frame);
+    append(frame);
+  }
+}
+
+bool Eviction::wants_accesses() const {
+  return policy_.kind == EvictionKind::clock || policy_.recency == Recency::access;
+}
+
+void Eviction::used(std::uint32_t slot, std::uint32_t offset_bytes) {
+  const std::uint32_t frame = frame_of(slot, offset_bytes);
+  if (frame >= frames_.size() || !frames_[frame].present) return;
+  frames_[frame].referenced = true;
+  if (policy_.kind == EvictionKind::clock || frame == newest_) return;
+  remove(frame);
+  append(frame);
+}
+
+void Eviction::left(std::uint32_t slot) {
+  const std::uint32_t first = slot * frames_per_page_;
+  for (std::uint32_t frame = first; frame < first + frames_per_page_; ++frame) {
+    if (frame >= frames_.size() || !frames_[frame].present) continue;
+    remove(frame);
+    frames_[frame] = {};
+    num_frames_ -= 1;
+  }
+}
+
+// --- victims
+// ---------------------------------------------------------------------------------------
+
+std::span<const Victim> Eviction::make_room(std::uint32_t kept_slot) {
+  victims_.clear();
+  while (!fits()) {
+    const std::uint32_t frame = next_victim(kept_slot);
+    if (frame == kNoFrame) break;
+    evict(frame);
+  }
+  return victims_;
+}
+
+bool Eviction::may_leave(std::uint32_t frame, std::uint32_t kept_slot) const {
+  const std::uint32_t slot = frame / frames_per_page_;
+  return slot != kept_slot && table_.page(slot).under_way == 0;
+}
+
+std::uint32_t Eviction::next_victim(std::uint32_t kept_slot) {
+  std::uint32_t frame = oldest_;
+  // clock's hand: what was used goes to the end, once; the second time round nothing is marked.
+  for (std::uint64_t turn = 0; frame != kNoFrame && turn < 2 * num_frames_; ++turn) {
+    const std::uint32_t next = frames_[frame].newer;
+    const bool spared =
+        policy_.kind == EvictionKind::clock && std::exchange(frames_[frame].referenced, false);
+    if (!spared && may_leave(frame, kept_slot)) return frame;
+    if (policy_.kind == EvictionKind::clock) {
+      remove(frame);
+      append(frame);
+      frame = oldest_;
+    } else {
+      frame = next;
+    }
+  }
+  return kNoFrame;
+}
+
+void Eviction::evict(std::uint32_t frame) {
+  const std::uint32_t slot = frame / frames_per_page_;
+  UnitRun leaving{frame % frames_per_page_, frame % frames_per_page_ + 1};
+  if (policy_.kind == EvictionKind::tree && frames_per_page_ > 1)
+    leaving = with_sparse_subtree(frame);
+  for (std::uint32_t index = leaving.first; index < leaving.end; ++index) {
+    const std::uint32_t one = slot * frames_per_page_ + index;
+    if (!frames_[one].present) continue;
+    remove(one);
+    frames_[one] = {};
+    num_frames_ -= 1;
+    const Span part{index * frame_bytes_, frame_bytes_};
+    victims_.push_back({slot, part, table_.evict(slot, part)});
+  }
+}
+
+UnitRun Eviction::with_sparse_subtree(std::uint32_t frame) const {
+  const std::uint32_t first = frame - frame % frames_per_page_;
+  std::vector<std::uint64_t> words((frames_per_page_ + kWordBits - 1) / kWordBits);
+  UnitBitmap present(words.data());
+  for (std::uint32_t index = 0; index < frames_per_page_; ++index)
+    if (frames_[first + index].present) present.set(index, index + 1);
+  const UnitRun leaf{frame - first, frame - first + 1};
+  return largest_sparse_subtree(present, frames_per_page_, leaf, policy_.tree_threshold_percent);
+}
+
+}  // namespace isthmus::pages

@@ -1,0 +1,252 @@
+// The state machine of one page: what a request makes move, and what an arrival makes valid. The
+// same code decides in the simulator and on a GPU.
+#pragma once
+
+#include "pages/access_counter.hpp"
+#include "pages/page.hpp"
+#include "pages/prefetch_tree.hpp"
+#include "pages/range_list.hpp"
+#include "pages/requested_span.hpp"
+#include "pages/single_range.hpp"
+
+namespace isthmus::pages {
+
+/// A page with its words. `start` in what follows is called with each Span that is to move.
+class PageMachine {
+public:
+  /// words       geometry.num_words of them; none are needed for zero_copy
+  ISTHMUS_HOST_DEVICE PageMachine(const Geometry& geometry, Page& page, std::uint64_t* words)
+      : geometry_(geometry),
+        policy_(geometry.policy),
+        page_(page),
+        words_(words),
+        planned_(words),
+        valid_(words + geometry.bitmap_words) {}
+
+  /// A request of the GPU for `bytes` of the page that are not all valid.
+  template <class Start>
+  ISTHMUS_HOST_DEVICE Outcome miss(Span bytes, bool is_write, Start start) {
+    if (policy_.kind == PolicyKind::zero_copy) return Outcome::remote;
+    const Span lines = aligned(bytes, granule_bytes());
+    if (policy_.kind == PolicyKind::access_counter) return counted(lines, start);
+    if (is_write && policy_.write == WriteMiss::validate && lines == bytes && can_join(lines))
+      return written(lines, start);
+    if (policy_.merge && all(planned_, lines)) return Outcome::wait;
+    return migrated(asked_for(policy_, lines), start);
+  }
+
+  /// A transfer's end. Returns false if nothing has become valid.
+  ISTHMUS_HOST_DEVICE bool arrived(Span transfer) {
+    if (!can_join(transfer)) {
+      forget(transfer);
+      return false;
+    }
+    if (keeps_valid_range()) range().add(transfer);
+    return make_valid(transfer);
+  }
+
+  /// Takes `part` from the GPU. Returns how much of it was valid.
+  ISTHMUS_HOST_DEVICE std::uint32_t evict(Span part) {
+    const std::uint32_t bytes = bytes_of(valid_.clear(first_of(part), end_of(part)));
+    page_.valid_bytes -= bytes;
+    page_.planned_bytes -= bytes_of(planned_.clear(first_of(part), end_of(part)));
+    return bytes;
+  }
+
+  /// The bits of a page that is the GPU's, which had none.
+  ISTHMUS_HOST_DEVICE void restore() {
+    planned_.set(0, geometry_.num_granules);
+    valid_.set(0, geometry_.num_granules);
+  }
+
+private:
+  ISTHMUS_HOST_DEVICE bool make_valid(Span span) {
+    page_.planned_bytes += bytes_of(planned_.set(first_of(span), end_of(span)));
+    const std::uint32_t bytes = bytes_of(valid_.set(first_of(span), end_of(span)));
+    page_.valid_bytes += bytes;
+    return bytes != 0;
+  }
+
+  // --- what moves ------------------------------------------------------------------------------
+
+  template <class Start>
+  ISTHMUS_HOST_DEVICE Outcome migrated(Span asked, Start start) {
+    switch (policy_.kind) {
+      case PolicyKind::single_range:
+        take(grown_range(asked), asked, start);
+        break;
+      case PolicyKind::ranges:
+        return taken(ranges().add(asked), asked, start);
+      case PolicyKind::tree:
+      case PolicyKind::tree_units:
+        take_subtrees(asked, start);
+        break;
+      case PolicyKind::sequential:
+        take(with_following(policy_, asked), asked, start);
+        break;
+      case PolicyKind::adaptive:
+        take(adapted(asked), asked, start);
+        break;
+      default:
+        take(asked, asked, start);
+        break;
+    }
+    return Outcome::migrate;
+  }
+
+  /// A write of whole lines: they needn't be fetched. What lies between them and a range does.
+  template <class Start>
+  ISTHMUS_HOST_DEVICE Outcome written(Span lines, Start start) {
+    Growth growth{lines, {}, false};
+    if (policy_.kind == PolicyKind::single_range) growth.grown = range().add(lines);
+    if (policy_.kind == PolicyKind::ranges) growth = ranges().add(lines);
+    if (growth.refused) return Outcome::remote;
+    make_valid(lines);
+    const std::uint32_t before = page_.under_way;
+    taken(growth, {}, start);
+    return page_.under_way == before ? Outcome::hit : Outcome::migrate;
+  }
+
+  template <class Start>
+  ISTHMUS_HOST_DEVICE Outcome taken(const Growth& growth, Span asked, Start start) {
+    if (growth.refused) return Outcome::remote;
+    take(growth.grown, asked, start);
+    take(growth.filled, asked, start);
+    return Outcome::migrate;
+  }
+
+  /// Starts what of `region` isn't on its way yet. Requests that don't merge take what they asked
+  /// for again if it hasn't arrived.
+  template <class Start>
+  ISTHMUS_HOST_DEVICE void take(Span region, Span asked, Start start) {
+    const std::uint32_t asked_first = first_of(asked);
+    const std::uint32_t asked_end = policy_.merge ? asked_first : end_of(asked);
+    const bool anew = keeps_valid_range();
+    const auto missing = [&](std::uint32_t index) {
+      const std::uint64_t absent = ~valid_.word(index);
+      if (anew) return absent;
+      return ~planned_.word(index) | (absent & word_mask(index, asked_first, asked_end));
+    };
+    for_each_run(first_of(region), end_of(region), missing,
+                 [&](std::uint32_t first, std::uint32_t end) {
+                   page_.under_way += 1;
+                   start(span_between(bytes_of(first), bytes_of(end)));
+                 });
+    page_.planned_bytes += bytes_of(planned_.set(first_of(region), end_of(region)));
+  }
+
+  /// Units one after the other, as if each had faulted.
+  template <class Start>
+  ISTHMUS_HOST_DEVICE void take_subtrees(Span asked, Start start) {
+    const std::uint32_t leaf_bytes =
+        policy_.kind == PolicyKind::tree ? policy_.grow_bytes : policy_.unit_bytes;
+    const Span leaves = aligned(asked, leaf_bytes);
+    std::uint32_t done_bytes = asked.offset_bytes;
+    for (std::uint32_t at = leaves.offset_bytes; at < leaves.end_bytes(); at += leaf_bytes) {
+      const Span leaf{at, leaf_bytes};
+      const UnitRun subtree =
+          largest_subtree(planned_, geometry_.num_granules, {first_of(leaf), end_of(leaf)},
+                          policy_.tree_threshold_percent);
+      const Span region = span_between(bytes_of(subtree.first), bytes_of(subtree.end));
+      // What a leaf before has brought along isn't taken twice.
+      const bool is_beyond = region.end_bytes() > done_bytes;
+      const Span beyond = is_beyond ? span_between(done_bytes, region.end_bytes()) : Span{};
+      take(region, overlap(asked, beyond), start);
+      done_bytes += beyond.length_bytes;
+    }
+  }
+
+  /// Served remotely; the last access before the threshold lets the counter's units move.
+  template <class Start>
+  ISTHMUS_HOST_DEVICE Outcome counted(Span lines, Start start) {
+    if (all(planned_, lines)) return Outcome::wait;
+    const std::uint32_t which = lines.offset_bytes / policy_.counter_bytes;
+    const std::uint32_t base_bytes = which * policy_.counter_bytes;
+    const std::uint32_t unit = (lines.offset_bytes - base_bytes) / policy_.unit_bytes;
+    AccessCounter counter(&words_[geometry_.counters_at + which]);
+    if (counter.count(unit) < policy_.counter_threshold) return Outcome::remote;
+    const std::uint64_t touched = counter.reset();
+    for_each_run(
+        0, kUnitsPerCounter, [&](std::uint32_t) { return touched; },
+        [&](std::uint32_t first, std::uint32_t end) {
+          const Span units{base_bytes + first * policy_.unit_bytes,
+                           (end - first) * policy_.unit_bytes};
+          take(units, {}, start);
+        });
+    return Outcome::remote;
+  }
+
+  // --- how much of the page --------------------------------------------------------------------
+
+  ISTHMUS_HOST_DEVICE Span grown_range(Span asked) {
+    return keeps_valid_range() ? range().grown(asked) : range().add(asked);
+  }
+
+  /// Blocks double while requests land beside what is there, and halve when they don't.
+  ISTHMUS_HOST_DEVICE Span adapted(Span asked) {
+    const std::uint32_t first = first_of(asked);
+    const std::uint32_t end = end_of(asked);
+    const bool beside = (first > 0 && planned_.test(first - 1)) ||
+                        (end < geometry_.num_granules && planned_.test(end));
+    if (beside && (policy_.unit_bytes << page_.doublings) < policy_.most_unit_bytes)
+      page_.doublings += 1;
+    else if (!beside && page_.doublings > 0)
+      page_.doublings -= 1;
+    return aligned(asked, policy_.unit_bytes << page_.doublings);
+  }
+
+  // --- the one range that holds only what has arrived --------------------------------------------
+
+  ISTHMUS_HOST_DEVICE bool keeps_valid_range() const {
+    return policy_.kind == PolicyKind::single_range && policy_.single_gap == SingleGap::valid;
+  }
+
+  ISTHMUS_HOST_DEVICE bool can_join(Span span) const {
+    return !keeps_valid_range() || range().joins(span);
+  }
+
+  /// What can't be recorded is as if it had never been asked for.
+  ISTHMUS_HOST_DEVICE void forget(Span transfer) {
+    for_each_run(
+        first_of(transfer), end_of(transfer),
+        [&](std::uint32_t index) { return planned_.word(index) & ~valid_.word(index); },
+        [&](std::uint32_t first, std::uint32_t end) {
+          page_.planned_bytes -= bytes_of(planned_.clear(first, end));
+        });
+  }
+
+  // --- words -----------------------------------------------------------------------------------
+
+  ISTHMUS_HOST_DEVICE SingleRange range() const { return SingleRange(spans()); }
+  ISTHMUS_HOST_DEVICE RangeList ranges() const {
+    const RangeRules rules{policy_.page_bytes, policy_.gap_bytes, policy_.most_ranges,
+                           policy_.overflow};
+    return {spans(), &page_.num_ranges, rules};
+  }
+  ISTHMUS_HOST_DEVICE Span* spans() const {
+    return reinterpret_cast<Span*>(words_ + geometry_.spans_at);
+  }
+
+  ISTHMUS_HOST_DEVICE std::uint32_t granule_bytes() const { return 1U << geometry_.granule_shift; }
+  ISTHMUS_HOST_DEVICE std::uint32_t bytes_of(std::uint32_t granules) const {
+    return granules << geometry_.granule_shift;
+  }
+  ISTHMUS_HOST_DEVICE std::uint32_t first_of(Span span) const {
+    return span.offset_bytes >> geometry_.granule_shift;
+  }
+  ISTHMUS_HOST_DEVICE std::uint32_t end_of(Span span) const {
+    return span.end_bytes() >> geometry_.granule_shift;
+  }
+  ISTHMUS_HOST_DEVICE bool all(const UnitBitmap& bits, Span span) const {
+    return bits.all(first_of(span), end_of(span));
+  }
+
+  const Geometry& geometry_;
+  const MigrationPolicy& policy_;
+  Page& page_;
+  std::uint64_t* words_;
+  UnitBitmap planned_;
+  UnitBitmap valid_;
+};
+
+}  // namespace isthmus::pages

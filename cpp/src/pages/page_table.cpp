@@ -1,0 +1,163 @@
+#include "pages/page_table.hpp"
+
+#include <isthmus/errors.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include "pages/geometry.hpp"
+#include "pages/page_machine.hpp"
+#include "pages/policy_names.hpp"
+
+namespace isthmus::pages {
+
+namespace {
+
+Geometry checked_geometry(const MigrationPolicy& policy) {
+  check(policy);
+  return geometry_of(policy);
+}
+
+}  // namespace
+
+/// Keeps the table's sums while a page changes.
+class PageTable::Change {
+public:
+  Change(PageTable& table, std::uint32_t slot) : table_(table), slot_(slot) {
+    table_.valid_bytes_ -= page().valid_bytes;
+    table_.planned_bytes_ -= page().planned_bytes;
+  }
+  Change(const Change&) = delete;
+  Change& operator=(const Change&) = delete;
+  ~Change() {
+    table_.valid_bytes_ += page().valid_bytes;
+    table_.planned_bytes_ += page().planned_bytes;
+  }
+
+private:
+  const Page& page() const { return table_.pages_[slot_]; }
+
+  PageTable& table_;
+  std::uint32_t slot_;
+};
+
+PageTable::PageTable(const MigrationPolicy& policy)
+    : geometry_(checked_geometry(policy)), blocks_(geometry_.num_words) {}
+
+Answer PageTable::miss(std::uint32_t slot, Span wanted, bool is_write) {
+  Page& page = pages_[slot];
+  // Nothing is kept of pages that stay where they are.
+  if (policy().kind == PolicyKind::zero_copy) return {Outcome::remote, slot, page.epoch, {}};
+  const Change change(*this, slot);
+  if (page.block == kNoBlock) page.block = blocks_.allocate();
+  transfers_.clear();
+  const Outcome outcome =
+      PageMachine(geometry_, page, blocks_[page.block])
+          .miss(wanted, is_write, [this](Span transfer) { transfers_.push_back(transfer); });
+  note_whole(slot);
+  return {outcome, slot, page.epoch, transfers_};
+}
+
+void PageTable::refuse(std::uint64_t address, std::uint32_t length_bytes) const {
+  throw UsageError("a request for " + std::to_string(length_bytes) + " bytes at address " +
+                   std::to_string(address) + " isn't within one page of " +
+                   std::to_string(policy().page_bytes) + " bytes: ask page by page");
+}
+
+bool PageTable::arrived(std::uint32_t slot, std::uint32_t epoch, Span transfer) {
+  if (slot >= pages_.size() || transfer.end_bytes() > policy().page_bytes)
+    throw UsageError("no transfer of this table arrived: slot " + std::to_string(slot) +
+                     ", bytes up to " + std::to_string(transfer.end_bytes()));
+  Page& page = pages_[slot];
+  if (page.epoch != epoch || page.under_way == 0) return false;
+  page.under_way -= 1;
+  // Other transfers of the same bytes may have made it whole before.
+  if (page.block == kNoBlock) return false;
+  const Change change(*this, slot);
+  const bool has_changed = PageMachine(geometry_, page, blocks_[page.block]).arrived(transfer);
+  note_whole(slot);
+  return has_changed;
+}
+
+void PageTable::grow() {
+  pages_.resize(index_.num_slots());
+  whole_.resize(index_.num_slots() / kWordBits);
+}
+
+/// A page that has become the GPU's needs no words any more.
+void PageTable::note_whole(std::uint32_t slot) {
+  Page& page = pages_[slot];
+  if (page.valid_bytes != policy().page_bytes) return;
+  UnitBitmap(whole_.data()).set(slot, slot + 1);
+  if (page.block != kNoBlock) blocks_.free(page.block);
+  page.block = kNoBlock;
+  page.num_ranges = 0;
+}
+
+std::uint32_t PageTable::cpu_request(std::uint64_t page_number) {
+  return clear(slot_of(page_number));
+}
+
+std::uint32_t PageTable::clear(std::uint32_t slot) {
+  Page& page = pages_.at(slot);
+  const std::uint32_t bytes = page.valid_bytes;
+  valid_bytes_ -= page.valid_bytes;
+  planned_bytes_ -= page.planned_bytes;
+  if (page.block != kNoBlock) blocks_.free(page.block);
+  const std::uint32_t epoch = page.epoch + 1;
+  page = Page{};
+  page.epoch = epoch;
+  UnitBitmap(whole_.data()).clear(slot, slot + 1);
+  return bytes;
+}
+
+std::uint32_t PageTable::evict(std::uint32_t slot, Span part) {
+  if (part == Span{0, policy().page_bytes}) return clear(slot);
+  Page& page = pages_.at(slot);
+  if (page.planned_bytes == 0) return 0;
+  const Change change(*this, slot);
+  if (page.block == kNoBlock) {
+    page.block = blocks_.allocate();
+    PageMachine(geometry_, page, blocks_[page.block]).restore();
+    UnitBitmap(whole_.data()).clear(slot, slot + 1);
+  }
+  return PageMachine(geometry_, page, blocks_[page.block]).evict(part);
+}
+
+void PageTable::make_resident(std::uint64_t address, std::uint64_t size_bytes) {
+  if (size_bytes == 0) return;
+  const std::uint64_t last = page_number_of(address + size_bytes - 1);
+  for (std::uint64_t number = page_number_of(address); number <= last; ++number) {
+    const std::uint32_t slot = slot_of(number);
+    clear(slot);
+    pages_[slot].valid_bytes = pages_[slot].planned_bytes = policy().page_bytes;
+    valid_bytes_ += policy().page_bytes;
+    planned_bytes_ += policy().page_bytes;
+    note_whole(slot);
+  }
+}
+
+template <class Run>
+void PageTable::for_each_range(std::uint32_t slot, Run run) const {
+  const Page& page = pages_.at(slot);
+  if (page.valid_bytes == policy().page_bytes) return run(0, geometry_.num_granules);
+  if (page.block == kNoBlock) return;
+  const std::uint64_t* const valid = blocks_[page.block] + geometry_.bitmap_words;
+  for_each_run(0, geometry_.num_granules, [&](std::uint32_t index) { return valid[index]; }, run);
+}
+
+std::vector<Span> PageTable::ranges(std::uint32_t slot) const {
+  std::vector<Span> found;
+  for_each_range(slot, [&](std::uint32_t first, std::uint32_t end) {
+    found.push_back(span_between(first << geometry_.granule_shift, end << geometry_.granule_shift));
+  });
+  return found;
+}
+
+std::uint32_t PageTable::num_ranges(std::uint32_t slot) const {
+  std::uint32_t num = 0;
+  for_each_range(slot, [&](std::uint32_t, std::uint32_t) { ++num; });
+  return num;
+}
+
+}  // namespace isthmus::pages

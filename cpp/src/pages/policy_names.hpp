@@ -1,0 +1,31 @@
+// Policies by name, with the defaults of each kind.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "pages/policy.hpp"
+
+namespace isthmus::pages {
+
+struct PolicyName {
+  PolicyKind kind;
+  std::string_view name;
+  std::string_view description;
+};
+
+/// All kinds, in the enumeration's order.
+std::span<const PolicyName> policy_names();
+
+/// Throws      UsageError for a name that is none, with those that are.
+PolicyKind policy_kind(std::string_view name);
+
+/// The defaults of a kind: MigrationPolicy's, but for the sizes that make the kind what it is
+/// (block_64k: units of 64 KiB; tree: of 4 KiB; ranges: requests of whole units).
+MigrationPolicy default_policy(PolicyKind kind);
+
+/// Throws      UsageError if no page could be like this: a unit larger than the page, sizes that
+///             are no powers of two, no range at all, a threshold over 100 %.
+void check(const MigrationPolicy& policy);
+
+}  // namespace isthmus::pages

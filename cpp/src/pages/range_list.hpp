@@ -1,0 +1,99 @@
+// A few valid ranges a page.
+#pragma once
+
+#include "pages/policy.hpp"
+#include "pages/span.hpp"
+
+namespace isthmus::pages {
+
+/// What joins a page's ranges with a request.
+struct Growth {
+  Span grown;   ///< the range that the request is in now
+  Span filled;  ///< the gap that had to be filled elsewhere; empty if none
+  bool refused = false;
+};
+
+/// When ranges become one.
+struct RangeRules {
+  std::uint32_t page_bytes = 0;
+  std::uint32_t gap_bytes = 0;  ///< smaller gaps are filled
+  std::uint32_t most = 0;       ///< ranges
+  Overflow overflow = Overflow::fill_gap;
+};
+
+/// A view of a page's ranges, which the page owns: in order, with gaps of at least gap_bytes.
+/// Source: the paper, Figure 3b; RangeRules::overflow is ours.
+class RangeList {
+public:
+  /// spans       room for rules.most + 1
+  ISTHMUS_HOST_DEVICE RangeList(Span* spans, std::uint16_t* num_spans, const RangeRules& rules)
+      : spans_(spans), num_spans_(num_spans), rules_(rules) {}
+
+  ISTHMUS_HOST_DEVICE std::uint32_t size() const { return *num_spans_; }
+  ISTHMUS_HOST_DEVICE Span operator[](std::uint32_t index) const { return spans_[index]; }
+
+  /// Puts `wanted` into the ranges. If refused, they are as they were.
+  ISTHMUS_HOST_DEVICE Growth add(Span wanted) {
+    std::uint32_t first = 0;
+    while (first < size() && apart(spans_[first], wanted)) ++first;
+    std::uint32_t end = first;
+    while (end < size() && !apart(wanted, spans_[end])) ++end;
+    const std::uint32_t num_after = size() - (end - first) + 1;
+    if (num_after > rules_.most && rules_.overflow == Overflow::refuse) return {{}, {}, true};
+    Growth growth;
+    growth.grown = wanted;
+    for (std::uint32_t index = first; index < end; ++index)
+      growth.grown = hull(growth.grown, spans_[index]);
+    replace(first, end, growth.grown);
+    if (size() > rules_.most) overflow(growth);
+    return growth;
+  }
+
+private:
+  /// True if `right` lies so far behind `left` that they don't become one.
+  ISTHMUS_HOST_DEVICE bool apart(Span left, Span right) const {
+    if (right.offset_bytes <= left.end_bytes()) return false;
+    return right.offset_bytes - left.end_bytes() >= rules_.gap_bytes;
+  }
+
+  /// One range in the place of those of [first, end).
+  ISTHMUS_HOST_DEVICE void replace(std::uint32_t first, std::uint32_t end, Span range) {
+    const std::uint32_t num_before = size();
+    if (end == first)
+      for (std::uint32_t index = num_before; index > first; --index)
+        spans_[index] = spans_[index - 1];
+    for (std::uint32_t index = end; end > first && index < num_before; ++index)
+      spans_[first + 1 + index - end] = spans_[index];
+    spans_[first] = range;
+    *num_spans_ = static_cast<std::uint16_t>(num_before - (end - first) + 1);
+  }
+
+  ISTHMUS_HOST_DEVICE void overflow(Growth& growth) {
+    if (rules_.overflow == Overflow::whole_page) {
+      growth.grown = {0, rules_.page_bytes};
+      replace(0, size(), growth.grown);
+      return;
+    }
+    const std::uint32_t left = before_smallest_gap();
+    growth.filled = span_between(spans_[left].end_bytes(), spans_[left + 1].offset_bytes);
+    replace(left, left + 2, hull(spans_[left], spans_[left + 1]));
+  }
+
+  ISTHMUS_HOST_DEVICE std::uint32_t before_smallest_gap() const {
+    std::uint32_t best = 0;
+    std::uint32_t best_gap_bytes = ~std::uint32_t{0};
+    for (std::uint32_t index = 0; index + 1 < size(); ++index) {
+      const std::uint32_t gap_bytes = spans_[index + 1].offset_bytes - spans_[index].end_bytes();
+      if (gap_bytes >= best_gap_bytes) continue;
+      best = index;
+      best_gap_bytes = gap_bytes;
+    }
+    return best;
+  }
+
+  Span* spans_;
+  std::uint16_t* num_spans_;
+  RangeRules rules_;
+};
+
+}  // namespace isthmus::pages

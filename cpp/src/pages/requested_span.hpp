@@ -1,0 +1,26 @@
+// How much of its page a request asks for.
+#pragma once
+
+#include "pages/policy.hpp"
+#include "pages/span.hpp"
+
+namespace isthmus::pages {
+
+/// What a policy asks for when `lines` of a page are wanted: those, their units, or the page.
+ISTHMUS_HOST_DEVICE inline Span asked_for(const MigrationPolicy& policy, Span lines) {
+  if (policy.kind == PolicyKind::whole_page) return {0, policy.page_bytes};
+  const bool may_be_lines =
+      policy.kind == PolicyKind::single_range || policy.kind == PolicyKind::ranges;
+  if (may_be_lines && policy.request == RequestedLength::line) return lines;
+  return aligned(lines, policy.unit_bytes);
+}
+
+/// `asked` with prefetch_bytes behind it, up to the end of the page.
+ISTHMUS_HOST_DEVICE inline Span with_following(const MigrationPolicy& policy, Span asked) {
+  const std::uint32_t room_bytes = policy.page_bytes - asked.end_bytes();
+  const std::uint32_t more_bytes =
+      policy.prefetch_bytes < room_bytes ? policy.prefetch_bytes : room_bytes;
+  return {asked.offset_bytes, asked.length_bytes + more_bytes};
+}
+
+}  // namespace isthmus::pages

@@ -1,0 +1,32 @@
+// One valid range a page: a start offset and a length, as the page table entry holds them.
+#pragma once
+
+#include "pages/span.hpp"
+
+namespace isthmus::pages {
+
+/// A view of a page's one range, which the page owns. Source: the paper, Figure 3a.
+class SingleRange {
+public:
+  ISTHMUS_HOST_DEVICE explicit SingleRange(Span* range) : range_(range) {}
+
+  ISTHMUS_HOST_DEVICE Span range() const { return *range_; }
+
+  /// The range if `wanted` is to be in it: the gap between them is in it too.
+  ISTHMUS_HOST_DEVICE Span grown(Span wanted) const { return hull(*range_, wanted); }
+
+  ISTHMUS_HOST_DEVICE Span add(Span wanted) {
+    *range_ = grown(wanted);
+    return *range_;
+  }
+
+  /// True if nothing lies between them: `wanted` can join without its gap.
+  ISTHMUS_HOST_DEVICE bool joins(Span wanted) const {
+    return range_->length_bytes == 0 || touch(*range_, wanted);
+  }
+
+private:
+  Span* range_;
+};
+
+}  // namespace isthmus::pages

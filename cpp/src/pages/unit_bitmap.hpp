@@ -1,0 +1,125 @@
+// One bit for each unit of a page.
+#pragma once
+
+#include "pages/host_device.hpp"
+
+#ifndef __CUDACC__
+#include <bit>
+#endif
+
+namespace isthmus::pages {
+
+ISTHMUS_HOST_DEVICE inline std::uint32_t num_ones(std::uint64_t word) {
+#ifdef __CUDA_ARCH__
+  return static_cast<std::uint32_t>(__popcll(word));
+#elif defined(__CUDACC__)
+  return static_cast<std::uint32_t>(__builtin_popcountll(word));
+#else
+  return static_cast<std::uint32_t>(std::popcount(word));
+#endif
+}
+
+/// The number of zeros under the lowest one; `word` isn't 0.
+ISTHMUS_HOST_DEVICE inline std::uint32_t lowest_one(std::uint64_t word) {
+#ifdef __CUDA_ARCH__
+  return static_cast<std::uint32_t>(__ffsll(static_cast<long long>(word)) - 1);
+#elif defined(__CUDACC__)
+  return static_cast<std::uint32_t>(__builtin_ctzll(word));
+#else
+  return static_cast<std::uint32_t>(std::countr_zero(word));
+#endif
+}
+
+inline constexpr std::uint32_t kWordBits = 64;
+
+/// Bits [first, end) of word `index` of a bitmap, as a mask.
+ISTHMUS_HOST_DEVICE constexpr std::uint64_t word_mask(std::uint32_t index, std::uint32_t first,
+                                                      std::uint32_t end) {
+  const std::uint32_t base = index * kWordBits;
+  std::uint64_t mask = ~std::uint64_t{0};
+  if (first > base) mask &= first - base >= kWordBits ? 0 : mask << (first - base);
+  if (end <= base) return 0;
+  if (end - base < kWordBits) mask &= (std::uint64_t{1} << (end - base)) - 1;
+  return mask;
+}
+
+/// Calls run(first, end) for each run of ones among bits [first, end), in order.
+///
+/// word        word(i) is word i of the bitmap
+template <class Word, class Run>
+ISTHMUS_HOST_DEVICE void for_each_run(std::uint32_t first, std::uint32_t end, Word word, Run run) {
+  bool open = false;
+  std::uint32_t begin = 0;
+  std::uint32_t index = first / kWordBits;
+  for (; index * kWordBits < end; ++index) {
+    const std::uint32_t base = index * kWordBits;
+    std::uint64_t ones = word(index) & word_mask(index, first, end);
+    if (open && (ones & 1U) == 0) run(begin, base);
+    open = open && (ones & 1U) != 0;
+    while (ones != 0) {
+      const std::uint32_t low = lowest_one(ones);
+      const std::uint64_t above = ~(ones | ((std::uint64_t{1} << low) - 1));
+      if (!open) begin = base + low;
+      open = above == 0;
+      if (open) break;
+      run(begin, base + lowest_one(above));
+      ones &= ~std::uint64_t{0} << lowest_one(above);
+    }
+  }
+  if (open) run(begin, index * kWordBits);
+}
+
+/// True if bits [first, end) are all set.
+ISTHMUS_HOST_DEVICE inline bool all_ones(const std::uint64_t* words, std::uint32_t first,
+                                         std::uint32_t end) {
+  for (std::uint32_t index = first / kWordBits; index * kWordBits < end; ++index) {
+    const std::uint64_t mask = word_mask(index, first, end);
+    if ((words[index] & mask) != mask) return false;
+  }
+  return true;
+}
+
+/// A view of a page's bits, which the page owns.
+class UnitBitmap {
+public:
+  ISTHMUS_HOST_DEVICE explicit UnitBitmap(std::uint64_t* words) : words_(words) {}
+
+  ISTHMUS_HOST_DEVICE bool test(std::uint32_t unit) const {
+    return (words_[unit / kWordBits] >> (unit % kWordBits) & 1U) != 0;
+  }
+
+  /// True if all of [first, end) are set.
+  ISTHMUS_HOST_DEVICE bool all(std::uint32_t first, std::uint32_t end) const {
+    return all_ones(words_, first, end);
+  }
+
+  ISTHMUS_HOST_DEVICE std::uint32_t count(std::uint32_t first, std::uint32_t end) const {
+    std::uint32_t ones = 0;
+    for (std::uint32_t index = first / kWordBits; index * kWordBits < end; ++index)
+      ones += num_ones(words_[index] & word_mask(index, first, end));
+    return ones;
+  }
+
+  /// Sets [first, end); returns how many were not.
+  ISTHMUS_HOST_DEVICE std::uint32_t set(std::uint32_t first, std::uint32_t end) {
+    const std::uint32_t before = count(first, end);
+    for (std::uint32_t index = first / kWordBits; index * kWordBits < end; ++index)
+      words_[index] |= word_mask(index, first, end);
+    return end - first - before;
+  }
+
+  /// Clears [first, end); returns how many were set.
+  ISTHMUS_HOST_DEVICE std::uint32_t clear(std::uint32_t first, std::uint32_t end) {
+    const std::uint32_t before = count(first, end);
+    for (std::uint32_t index = first / kWordBits; index * kWordBits < end; ++index)
+      words_[index] &= ~word_mask(index, first, end);
+    return before;
+  }
+
+  ISTHMUS_HOST_DEVICE std::uint64_t word(std::uint32_t index) const { return words_[index]; }
+
+private:
+  std::uint64_t* words_;
+};
+
+}  // namespace isthmus::pages

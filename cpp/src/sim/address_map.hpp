@@ -1,0 +1,94 @@
+// Gives the lines of a sparse address space small numbers, so that all else is flat arrays.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/machine.hpp"
+#include "sim/schedule.hpp"
+
+namespace isthmus::sim {
+
+/// Where the local memory of all threads lies: far from any allocation.
+inline constexpr std::uint64_t kLocalBase = 1ULL << 46U;
+
+/// Numbers chunks of the address space (2 MiB, or a page if that is larger) in the order in which
+/// they are first placed; a line's number is its chunk's and its place in it, a page's likewise.
+class AddressMap {
+public:
+  AddressMap(const Machine& machine, std::uint32_t page_bytes);
+
+  /// real_line   address / 128
+  /// Throws      UsageError beyond 512 GiB of touched chunks.
+  PlacedLine place(std::uint64_t real_line) {
+    if (real_line >> chunk_shift_ != last_real_chunk_) find_chunk(real_line >> chunk_shift_);
+    return placed(real_line, last_chunk_, geometry_);
+  }
+  void place(std::span<const std::uint64_t> real_lines, PlacedLine* placed_lines);
+
+  std::uint64_t real_line(std::uint32_t line) const {
+    return (real_chunks_[line >> chunk_shift_] << chunk_shift_) + (line & chunk_mask_);
+  }
+  std::uint32_t page_of(std::uint32_t line) const { return line >> page_shift_; }
+  std::uint32_t first_line(std::uint32_t page) const { return page << page_shift_; }
+  std::uint32_t lines_per_page() const { return 1U << page_shift_; }
+  std::uint32_t lines_per_chunk() const { return 1U << chunk_shift_; }
+  std::uint32_t num_chunks() const { return static_cast<std::uint32_t>(real_chunks_.size()); }
+  /// The address of a chunk's first byte.
+  std::uint64_t chunk_address(std::uint32_t chunk) const;
+  /// The number of the page at an address, kNoPage if none of its chunk was ever placed.
+  std::uint32_t page_at(std::uint64_t address) const;
+
+  static constexpr std::uint32_t kNoPage = ~0U;
+
+private:
+  static constexpr std::size_t kNumTurns = 64;  // by the top 6 bits of a row's hash
+
+  /// What a line's place follows from.
+  struct Geometry {
+    unsigned chunk_shift;
+    unsigned stripe_shift;
+    std::uint64_t num_partitions;
+    std::uint64_t row_factor;  // 2^64 / num_partitions, rounded up: exact for stripes below 2^48
+    std::uint64_t num_sets;
+    std::uint64_t set_mask;  // 0: num_sets is no power of two
+    std::array<std::uint8_t, kNumTurns> turns;
+  };
+
+  static PlacedLine placed(std::uint64_t real_line, std::uint32_t chunk, const Geometry& geometry) {
+    const std::uint64_t in_chunk = real_line & ((1ULL << geometry.chunk_shift) - 1);
+    const std::uint64_t line = (std::uint64_t{chunk} << geometry.chunk_shift) + in_chunk;
+    const std::uint64_t stripe = real_line >> geometry.stripe_shift;
+    const auto row = geometry.num_partitions == 1
+                         ? stripe
+                         : static_cast<std::uint64_t>((Wide{stripe} * geometry.row_factor) >> 64U);
+    // Rows are turned against each other, so that power-of-two strides meet all partitions.
+    std::uint64_t partition =
+        stripe - row * geometry.num_partitions + geometry.turns[row * 0x9E3779B97F4A7C15ULL >> 58U];
+    if (partition >= geometry.num_partitions) partition -= geometry.num_partitions;
+    const std::uint64_t in_stripe = real_line & ((1ULL << geometry.stripe_shift) - 1);
+    const std::uint64_t in_partition = row << geometry.stripe_shift | in_stripe;
+    const std::uint64_t set = geometry.set_mask != 0 ? in_partition & geometry.set_mask
+                                                     : in_partition % geometry.num_sets;
+    return PlacedLine::of(static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(partition),
+                          static_cast<std::uint32_t>(set));
+  }
+
+  void find_chunk(std::uint64_t real_chunk);
+  std::uint32_t look_up(std::uint64_t real_chunk) const;
+  void add(std::uint64_t real_chunk);
+
+  unsigned chunk_shift_;
+  unsigned page_shift_;
+  std::uint64_t chunk_mask_;
+  Geometry geometry_;
+  std::uint64_t last_real_chunk_ = ~0ULL;
+  std::uint32_t last_chunk_ = 0;
+  std::vector<std::uint64_t> real_chunks_;
+  std::vector<std::uint32_t> table_;  // open addressing; 0: empty, else chunk + 1
+};
+
+}  // namespace isthmus::sim

@@ -1,0 +1,147 @@
+#include "sim/cores.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace isthmus::sim {
+namespace {
+
+std::uint32_t l1_sets(const Machine& machine) {
+  if (machine.l1.size_bytes == 0) return 0;
+  return static_cast<std::uint32_t>(machine.l1.size_bytes / trace::kLineBytes / machine.l1.ways);
+}
+
+Picoseconds line_ps(const Machine& machine) {
+  const std::uint32_t lines = std::min(machine.cores.lines_per_cycle, machine.translation.ports);
+  return (cycle_ps(machine.cores.clock_hz) + lines - 1) / lines;
+}
+
+}  // namespace
+
+Core::Core(const Machine& machine, std::uint32_t num_l1_lines)
+    : queue(machine.cores.most_warps),
+      warps(machine.cores.most_warps),
+      ctas(machine.cores.most_ctas),
+      tlb(machine.translation.entries, machine.translation.ways),
+      l1(num_l1_lines),
+      misses(machine.l1.misses),
+      waiters(std::size_t{machine.l1.misses} * machine.l1.merges),
+      fills(machine.l1.misses) {
+  for (std::uint32_t miss = machine.l1.misses; miss-- > 0;) {
+    free_misses.push_back(static_cast<std::uint16_t>(miss));
+  }
+}
+
+Cores::Cores(const Machine& machine, Picoseconds lookahead_ps, const AddressMap& map,
+             Residency& residency, Schedule& schedule, Result& result, Observer* observer)
+    : machine_(machine),
+      map_(map),
+      residency_(residency),
+      schedule_(schedule),
+      result_(result),
+      observer_(observer),
+      lookahead_ps_(lookahead_ps),
+      cycle_ps_(cycle_ps(machine.cores.clock_hz)),
+      unit_line_ps_(line_ps(machine)),
+      network_ps_(machine.network.latency_cycles * cycle_ps_),
+      l1_hit_ps_(machine.l1.hit_cycles * cycle_ps_),
+      warps_per_core_(machine.cores.most_warps),
+      l1_sets_(l1_sets(machine)),
+      l1_set_mask_(std::has_single_bit(l1_sets_) ? l1_sets_ - 1 : 0),
+      issue_shift_(std::has_single_bit(machine.cores.issue_per_cycle)
+                       ? static_cast<std::uint32_t>(std::countr_zero(machine.cores.issue_per_cycle))
+                       : kNoShift),
+      walker_free_ps_(machine.translation.walkers, 0) {
+  cores_.assign(machine.cores.count, Core(machine, l1_sets_ * machine.l1.ways));
+  if (machine.translation.shared_entries != 0) {
+    shared_tlb_.emplace_back(machine.translation.shared_entries, machine.translation.shared_ways);
+  }
+}
+
+void Cores::on_warp_ready(std::uint32_t warp) {
+  const Position at = position(warp);
+  const Picoseconds now = schedule_.now_ps();
+  const Operation& operation = *at.warp.operation;
+  const std::uint64_t instructions =
+      operation.compute + (operation.kind == trace::OpKind::end ? 0U : 1U);
+  Picoseconds done = now;
+  if (instructions != 0) {
+    at.core.issue_free_ps = std::max(at.core.issue_free_ps, now) + issue_slots_ps(instructions);
+    const Picoseconds chain = instructions * machine_.cores.dependent_issue_cycles * cycle_ps_;
+    done = std::max(now + chain, at.core.issue_free_ps);
+  }
+  result_.warp_instructions += instructions;
+  result_.stalls.issue_ps += done - now;
+  __builtin_prefetch(at.warp.lines + operation.first_line);
+  schedule_.at(done, EventKind::execute, warp);
+}
+
+void Cores::on_execute(std::uint32_t warp) {
+  const Position at = position(warp);
+  const Picoseconds now = schedule_.now_ps();
+  at.warp.since_ps = now;
+  at.warp.ready_ps = now;
+  const Operation& operation = *at.warp.operation;
+  if (operation.kind == trace::OpKind::end) return end_warp(at);
+  if (operation.kind == trace::OpKind::barrier) return reach_barrier(at);
+  at.warp.line = operation.first_line;
+  at.warp.pending = 1;
+  at.warp.translation_ps = 0;
+  at.warp.migration_ps = 0;
+  Core& core = at.core;
+  const std::uint32_t place = core.queue_first + core.queue_size;
+  core.queue[place < warps_per_core_ ? place : place - warps_per_core_] = at.warp_index;
+  ++core.queue_size;
+  if (!core.stalled) run_unit(at.core_index);
+}
+
+void Cores::on_resume(std::uint32_t core) {
+  Core& stalled = cores_[core];
+  // Overtaken by an earlier one.
+  if (!stalled.stalled || stalled.resume_ps != schedule_.now_ps()) return;
+  stalled.stalled = false;
+  run_unit(core);
+}
+
+void Cores::served(std::uint32_t core_index, std::uint32_t miss_index, Served served) {
+  Core& core = cores_[core_index];
+  Miss& miss = core.misses[miss_index];
+  core.fills.insert({served.time_ps, miss_index});
+  if (miss.l1_line != Miss::kNoL1Line) core.l1[miss.l1_line].filled_ps = served.time_ps;
+  const std::uint16_t* const waiters = &core.waiters[std::size_t{miss_index} * machine_.l1.merges];
+  for (std::uint32_t i = 0; i < miss.num_waiters; ++i) {
+    const Position at{core, core_index, core.warps[waiters[i]], waiters[i]};
+    line_here(at, served.time_ps, miss.translation_ps, served.migration_ps);
+    if (--at.warp.pending == 0) end_operation(at);
+  }
+  miss.num_waiters = 0;
+  if (core.stalled && served.time_ps < core.wake_before_ps) {
+    core.resume_ps = served.time_ps;
+    core.wake_before_ps = served.time_ps;
+    schedule_.at(core.resume_ps, EventKind::resume, core_index);
+  }
+}
+
+void Cores::line_here(const Position& at, Picoseconds time_ps, Picoseconds translation_ps,
+                      Picoseconds migration_ps) {
+  if (time_ps < at.warp.ready_ps) return;
+  at.warp.ready_ps = time_ps;
+  at.warp.translation_ps = translation_ps;
+  at.warp.migration_ps = migration_ps;
+}
+
+void Cores::end_operation(const Position& at) {
+  Warp& warp = at.warp;
+  // A line that was asked for by another warp before may have waited longer than this one.
+  const Picoseconds waited = warp.ready_ps - warp.since_ps;
+  const Picoseconds migration = std::min(warp.migration_ps, waited);
+  const Picoseconds translation = std::min(warp.translation_ps, waited - migration);
+  result_.stalls.migration_ps += migration;
+  result_.stalls.translation_ps += translation;
+  result_.stalls.memory_ps += waited - migration - translation;
+  ++warp.operation;
+  __builtin_prefetch(warp.operation + 1);
+  schedule_.at(warp.ready_ps, EventKind::warp_ready, number(at.core_index, at.warp_index));
+}
+
+}  // namespace isthmus::sim

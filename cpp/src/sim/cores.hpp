@@ -1,0 +1,170 @@
+// All cores: CTAs, issue, load/store units, L1 caches, TLBs and page walks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/core.hpp"
+#include "sim/observer.hpp"
+#include "sim/residency.hpp"
+#include "sim/result.hpp"
+
+namespace isthmus::sim {
+
+/// What happened to a load's line before it came.
+struct Served {
+  Picoseconds time_ps = 0;
+  Picoseconds migration_ps = 0;  ///< of waiting for pages
+};
+
+/// Handles the events of cores. Line requests leave it through the schedule and come back by
+/// served().
+class Cores {
+public:
+  /// lookahead_ps  no line's time is told less than this before it
+  Cores(const Machine& machine, Picoseconds lookahead_ps, const AddressMap& map,
+        Residency& residency, Schedule& schedule, Result& result, Observer* observer);
+
+  /// Begins a launch, whose CTAs come from `feed`, at `time_ps`.
+  ///
+  /// Throws      UsageError if a CTA doesn't fit on a core.
+  void begin_launch(const trace::Launch& launch, CtaFeed& feed, Picoseconds time_ps, bool empty_l1);
+
+  void prefetch(std::uint32_t warp) const {
+    const Warp& of = cores_[warp >> 16U].warps[warp & 0xFFFFU];
+    __builtin_prefetch(of.operation);
+  }
+  void on_warp_ready(std::uint32_t warp);
+  void on_execute(std::uint32_t warp);
+  void on_resume(std::uint32_t core);
+  void on_translate(const LineRequest& request);
+
+  /// A load's or atomic's line will be at its core; all who wait for it get to know.
+  void served(std::uint32_t core, std::uint32_t miss, Served served);
+
+  std::uint32_t running_ctas() const { return running_ctas_; }
+  std::uint64_t stores_sent() const { return stores_sent_; }
+
+  /// Who waits at what, for a deadlock's message: at most `most` of them.
+  std::string waiting_warps(std::size_t most) const;
+
+private:
+  struct Position {
+    Core& core;
+    std::uint32_t core_index;
+    Warp& warp;
+    std::uint32_t warp_index;  // of the core
+  };
+  static constexpr Picoseconds kAccepted = 0;
+  static constexpr std::uint32_t kNoShift = ~0U;
+
+  Position position(std::uint32_t warp) {
+    const std::uint32_t core = warp >> 16U;
+    const std::uint32_t index = warp & 0xFFFFU;
+    return {cores_[core], core, cores_[core].warps[index], index};
+  }
+  // Of a warp, in events.
+  static std::uint32_t number(std::uint32_t core, std::uint32_t warp) { return core << 16U | warp; }
+
+  // CTAs (cores_ctas.cpp)
+  void fill_cores();
+  bool start_cta(std::uint32_t core, std::uint32_t slot);
+  void end_warp(const Position& at);
+  void reach_barrier(const Position& at);
+  void release_barrier(Core& core, std::uint32_t core_index, std::uint32_t slot);
+
+  // Issue slots for so many instructions, in whole picoseconds.
+  Picoseconds issue_slots_ps(std::uint64_t instructions) const {
+    const std::uint64_t rate = machine_.cores.issue_per_cycle;
+    const std::uint64_t sum = instructions * cycle_ps_ + rate - 1;
+    return issue_shift_ != kNoShift ? sum >> issue_shift_ : sum / rate;
+  }
+
+  // Load/store unit (cores_lines.cpp)
+  std::size_t l1_set(PlacedLine place) const {
+    return l1_set_mask_ != 0 ? place.line() & l1_set_mask_ : place.line() % l1_sets_;
+  }
+  void run_unit(std::uint32_t core);
+  bool run_operation(Core& core, std::uint32_t core_index, std::uint32_t warp);
+  // These return kAccepted, or until when there is no room: kNever if nobody knows. `time_ps` is
+  // the line's turn, which they may put off.
+  Picoseconds accept(const Position& at, trace::OpKind kind, PlacedLine place,
+                     Picoseconds& time_ps);
+  Picoseconds accept_load(const Position& at, PlacedLine place, Picoseconds& time_ps);
+  Picoseconds accept_hit(const Position& at, L1Line& line, PlacedLine place, Picoseconds time_ps);
+  Picoseconds accept_miss(const Position& at, PlacedLine place, Picoseconds& time_ps);
+  Picoseconds accept_atomic(const Position& at, PlacedLine place, Picoseconds& time_ps);
+  Picoseconds accept_store(const Position& at, PlacedLine place, Picoseconds time_ps);
+  Picoseconds accept_local_store(const Position& at, PlacedLine place, Picoseconds time_ps);
+  void stall(Core& core, std::uint32_t core_index, Picoseconds until_ps,
+             Picoseconds wake_before_ps);
+  void stay(const Position& at, PlacedLine place, Picoseconds time_ps, Picoseconds translated_ps,
+            bool anybody);
+  L1Line* find(Core& core, PlacedLine place, std::uint32_t generation);
+  L1Line* victim(Core& core, PlacedLine place, Picoseconds time_ps);
+  Picoseconds first_fill_of_set(const Core& core, PlacedLine place) const;
+  void displace(std::uint32_t core, L1Line& line, Picoseconds time_ps);
+  static Picoseconds free_a_miss(Core& core, Picoseconds& time_ps);
+  std::uint16_t take_miss(const Position& at);
+  void send(EventKind kind, std::uint32_t core, std::uint32_t miss, PlacedLine place,
+            Picoseconds time_ps, Picoseconds translated_ps);
+  void line_here(const Position& at, Picoseconds time_ps, Picoseconds translation_ps,
+                 Picoseconds migration_ps);
+  void end_operation(const Position& at);
+
+  // Translation (cores_translation.cpp)
+  std::uint64_t translation_key(std::uint32_t line) const {
+    const std::uint32_t page = map_.page_of(line);
+    return page | std::uint64_t{residency_.generation(page)} << 32U;
+  }
+  std::uint32_t generation_of(PlacedLine place) const {
+    return residency_.generation(map_.page_of(place.line()));
+  }
+  // When the line's translation is there: `time_ps` for a hit, kNever if a translate event must
+  // tell.
+  Picoseconds translate(Core& core, PlacedLine place, Picoseconds time_ps) {
+    const std::uint64_t key = translation_key(place.line());
+    const std::uint32_t entry = core.tlb.find(key);
+    ++result_.tlb.accesses;
+    if (entry != Lookaside::kAbsent) {
+      const Picoseconds ready = core.tlb.ready_ps(entry);
+      if (ready <= time_ps) return time_ps;
+      ++result_.tlb.misses;
+      return ready;
+    }
+    ++result_.tlb.misses;
+    core.tlb.set_ready_ps(core.tlb.insert(key), kNever);
+    return kNever;
+  }
+  Picoseconds look_up_shared(std::uint64_t key, Picoseconds time_ps);
+  Picoseconds walk(Picoseconds time_ps);
+
+  const Machine& machine_;
+  const AddressMap& map_;
+  Residency& residency_;
+  Schedule& schedule_;
+  Result& result_;
+  Observer* observer_;
+
+  Picoseconds lookahead_ps_;
+  Picoseconds cycle_ps_;
+  Picoseconds unit_line_ps_;
+  Picoseconds network_ps_;
+  Picoseconds l1_hit_ps_;
+  std::uint32_t warps_per_core_;
+  std::uint32_t l1_sets_;
+  std::uint32_t l1_set_mask_;  // 0: their number is no power of two
+  std::uint32_t issue_shift_;  // instructions a cycle as a power of two, or kNoShift
+  std::vector<Core> cores_;
+  std::vector<Lookaside> shared_tlb_;  // none or one
+  std::vector<Picoseconds> walker_free_ps_;
+
+  const trace::Launch* launch_ = nullptr;
+  CtaFeed* feed_ = nullptr;
+  Picoseconds launch_start_ps_ = 0;
+  std::uint32_t slots_per_core_ = 0;
+  std::uint32_t running_ctas_ = 0;
+  std::uint64_t stores_sent_ = 0;
+};
+
+}  // namespace isthmus::sim

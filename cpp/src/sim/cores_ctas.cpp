@@ -1,0 +1,123 @@
+// CTAs come and go; barriers.
+#include <algorithm>
+#include <string>
+
+#include <isthmus/errors.hpp>
+
+#include "sim/cores.hpp"
+
+namespace isthmus::sim {
+
+void Cores::begin_launch(const trace::Launch& launch, CtaFeed& feed, Picoseconds time_ps,
+                         bool empty_l1) {
+  launch_ = &launch;
+  feed_ = &feed;
+  launch_start_ps_ = time_ps;
+  slots_per_core_ =
+      std::min(machine_.cores.most_ctas, warps_per_core_ / std::max(1U, launch.warps_per_cta));
+  if (launch.most_ctas_per_sm != 0) {
+    slots_per_core_ = std::min(slots_per_core_, launch.most_ctas_per_sm);
+  }
+  if (slots_per_core_ == 0) {
+    throw UsageError("a CTA of launch '" + launch.name + "' has " +
+                     std::to_string(launch.warps_per_cta) + " warps, and a core has room for " +
+                     std::to_string(warps_per_core_) + " (cores.most_warps)");
+  }
+  if (empty_l1) {
+    for (Core& core : cores_) std::ranges::fill(core.l1, L1Line{});
+  }
+  fill_cores();
+}
+
+void Cores::fill_cores() {
+  for (std::uint32_t slot = 0; slot < slots_per_core_; ++slot) {
+    for (std::uint32_t core = 0; core < cores_.size(); ++core) {
+      if (!start_cta(core, slot)) return;
+    }
+  }
+}
+
+bool Cores::start_cta(std::uint32_t core_index, std::uint32_t slot_index) {
+  Core& core = cores_[core_index];
+  CtaSlot& slot = core.ctas[slot_index];
+  const CtaPlace place{core_index, slot_index, static_cast<std::uint32_t>(cores_.size()),
+                       slots_per_core_};
+  const auto cta = feed_->next(place, slot.work);
+  if (!cta) return false;
+  slot.number = *cta;
+  slot.running_warps = launch_->warps_per_cta;
+  slot.at_barrier = 0;
+  slot.start_ps = std::max(schedule_.now_ps(), launch_start_ps_);
+  for (std::uint32_t warp = 0; warp < launch_->warps_per_cta; ++warp) {
+    const std::uint32_t index = slot_index * launch_->warps_per_cta + warp;
+    core.warps[index] = Warp{};
+    core.warps[index].operation = &slot.work.operations[slot.work.first_operation[warp]];
+    core.warps[index].lines = slot.work.lines.data();
+    core.warps[index].cta_slot = static_cast<std::uint16_t>(slot_index);
+    core.warps[index].running = true;
+    schedule_.at(slot.start_ps, EventKind::warp_ready, number(core_index, index));
+  }
+  ++running_ctas_;
+  ++result_.num_ctas;
+  return true;
+}
+
+void Cores::end_warp(const Position& at) {
+  at.warp.running = false;
+  const std::uint32_t slot_index = at.warp.cta_slot;
+  CtaSlot& slot = at.core.ctas[slot_index];
+  if (--slot.running_warps != 0) {
+    // Who has ended is waited for no more.
+    if (slot.at_barrier == slot.running_warps) release_barrier(at.core, at.core_index, slot_index);
+    return;
+  }
+  --running_ctas_;
+  if (observer_ != nullptr) {
+    observer_->cta_done(at.core_index, slot.number, {slot.start_ps, schedule_.now_ps()});
+  }
+  start_cta(at.core_index, slot_index);
+}
+
+void Cores::reach_barrier(const Position& at) {
+  at.warp.at_barrier = true;
+  CtaSlot& slot = at.core.ctas[at.warp.cta_slot];
+  if (++slot.at_barrier == slot.running_warps) {
+    release_barrier(at.core, at.core_index, at.warp.cta_slot);
+  }
+}
+
+void Cores::release_barrier(Core& core, std::uint32_t core_index, std::uint32_t slot) {
+  if (core.ctas[slot].at_barrier == 0) return;
+  core.ctas[slot].at_barrier = 0;
+  const std::uint32_t first = slot * launch_->warps_per_cta;
+  const Picoseconds now = schedule_.now_ps();
+  for (std::uint32_t index = first; index < first + launch_->warps_per_cta; ++index) {
+    Warp& warp = core.warps[index];
+    if (!warp.running || !warp.at_barrier) continue;
+    warp.at_barrier = false;
+    result_.stalls.barrier_ps += now - warp.since_ps;
+    ++warp.operation;
+    on_warp_ready(number(core_index, index));
+  }
+}
+
+std::string Cores::waiting_warps(std::size_t most) const {
+  std::string text;
+  std::size_t found = 0;
+  for (std::size_t core = 0; core < cores_.size(); ++core) {
+    for (std::size_t index = 0; index < cores_[core].warps.size(); ++index) {
+      const Warp& warp = cores_[core].warps[index];
+      if (!warp.running || found++ >= most) continue;
+      const CtaSlot& slot = cores_[core].ctas[warp.cta_slot];
+      text += (text.empty() ? "" : "; ");
+      text += "warp " + std::to_string(index % launch_->warps_per_cta) + " of CTA " +
+              std::to_string(slot.number) + " on core " + std::to_string(core);
+      text += warp.at_barrier ? " waits at a barrier"
+                              : " waits for " + std::to_string(warp.pending) + " lines";
+    }
+  }
+  if (found > most) text += "; and " + std::to_string(found - most) + " more";
+  return text;
+}
+
+}  // namespace isthmus::sim

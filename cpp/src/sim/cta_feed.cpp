@@ -1,0 +1,109 @@
+#include "sim/cta_feed.hpp"
+
+#include <string>
+#include <utility>
+
+#include <isthmus/errors.hpp>
+
+namespace isthmus::sim {
+namespace {
+
+bool is_local(trace::OpKind kind) {
+  return kind == trace::OpKind::local_load || kind == trace::OpKind::local_store;
+}
+
+}  // namespace
+
+CtaFeed::CtaFeed(trace::Source& source, AddressMap& map, std::function<void()> placed)
+    : source_(source), map_(map), placed_(std::move(placed)) {
+  source_.rewind();
+}
+
+void CtaFeed::begin_launch(std::uint32_t index) {
+  launch_index_ = index;
+  next_cta_ = 0;
+  warps_per_cta_ = program().launches[index].warps_per_cta;
+}
+
+std::optional<std::uint32_t> CtaFeed::next(const CtaPlace& place, CtaWork& work) {
+  const trace::Launch& launch = program().launches[launch_index_];
+  if (next_cta_ == launch.num_ctas) return std::nullopt;
+  if (!have_block()) fail("ends");
+  if (block_.launch != launch_index_) {
+    fail("has a block of launch " + std::to_string(block_.launch));
+  }
+  if (block_.first_cta + next_in_block_ != next_cta_) {
+    fail("has a block that begins with CTA " + std::to_string(block_.first_cta));
+  }
+  copy(next_in_block_ * warps_per_cta_, place, work);
+  placed_();
+  ++next_in_block_;
+  return next_cta_++;
+}
+
+void CtaFeed::check_end() {
+  if (!have_block()) return;
+  throw UsageError(
+      "the trace goes on after the last launch of its program, with a block of launch " +
+      std::to_string(block_.launch));
+}
+
+bool CtaFeed::have_block() {
+  while (next_in_block_ == block_.num_ctas) {
+    const auto block = source_.next();
+    if (!block) return false;
+    block_ = *block;
+    next_in_block_ = 0;
+  }
+  return true;
+}
+
+void CtaFeed::copy(std::uint32_t first_warp, const CtaPlace& place, CtaWork& work) {
+  const trace::Block& block = block_;
+  const std::uint32_t first = block.op_begin[first_warp];
+  const std::uint32_t end = block.op_begin[first_warp + warps_per_cta_];
+  const std::uint32_t first_line = block.line_begin[first];
+  const std::uint32_t num_lines = block.line_begin[end] - first_line;
+  work.operations.resize(std::size_t{end} - first + 1);
+  Operation* operation = work.operations.data();
+  bool any_local = false;
+  for (std::uint32_t op = first; op < end; ++op, ++operation) {
+    const auto kind = static_cast<trace::OpKind>(block.kinds[op]);
+    *operation = {block.compute[op], block.line_begin[op] - first_line, kind};
+    any_local = any_local || is_local(kind);
+  }
+  *operation = {0, num_lines, trace::OpKind::end};
+  work.first_operation.clear();
+  for (std::uint32_t warp = 0; warp < warps_per_cta_; ++warp) {
+    work.first_operation.push_back(block.op_begin[first_warp + warp] - first);
+  }
+  work.first_operation.push_back(end - first);
+  work.lines.resize(num_lines);
+  if (any_local) return place_with_local(block.lines.data() + first_line, place, work);
+  map_.place(block.lines.subspan(first_line, num_lines), work.lines.data());
+}
+
+// Local memory: words of all threads that can run at once side by side, a line for each warp.
+void CtaFeed::place_with_local(const std::uint64_t* lines, const CtaPlace& place, CtaWork& work) {
+  const std::uint64_t row = std::uint64_t{place.num_cores} * place.slots_per_core * warps_per_cta_;
+  const std::uint64_t cta_column = place.core + std::uint64_t{place.num_cores} * place.slot;
+  for (std::uint32_t warp = 0; warp < warps_per_cta_; ++warp) {
+    const std::uint64_t column =
+        kLocalBase / trace::kLineBytes + cta_column * warps_per_cta_ + warp;
+    for (std::uint32_t op = work.first_operation[warp]; op < work.first_operation[warp + 1]; ++op) {
+      const bool local = is_local(work.operations[op].kind);
+      const std::uint32_t end = work.operations[op + 1].first_line;
+      for (std::uint32_t line = work.operations[op].first_line; line < end; ++line) {
+        work.lines[line] = map_.place(local ? column + lines[line] * row : lines[line]);
+      }
+    }
+  }
+}
+
+void CtaFeed::fail(const std::string& what) const {
+  throw UsageError("the trace " + what + " where CTA " + std::to_string(next_cta_) + " of launch " +
+                   std::to_string(launch_index_) + " ('" + program().launches[launch_index_].name +
+                   "') should be: it is incomplete, or its program says otherwise");
+}
+
+}  // namespace isthmus::sim

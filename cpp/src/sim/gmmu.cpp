@@ -1,0 +1,205 @@
+#include "sim/gmmu.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "trace/trace.hpp"
+
+namespace isthmus::sim {
+namespace {
+
+constexpr auto kLineBytes = static_cast<std::uint32_t>(trace::kLineBytes);
+
+std::unique_ptr<pages::Eviction> make_eviction(const Machine& machine, const Options& options,
+                                               pages::PageTable& table) {
+  if (options.mode != Mode::migrate) return nullptr;
+  pages::EvictionPolicy policy = options.eviction;
+  if (policy.limit_bytes == 0) policy.limit_bytes = machine.partitions.memory_bytes;
+  return std::make_unique<pages::Eviction>(policy, table);
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-function-size): the parts of a run that it works with
+Gmmu::Gmmu(const Machine& machine, const pages::MigrationPolicy& policy, const Options& options,
+           const AddressMap& map, Residency& residency, Schedule& schedule, Cores& cores,
+           HostLink& link, Result& result, Observer* observer)
+    : machine_(machine),
+      options_(options),
+      map_(map),
+      residency_(residency),
+      schedule_(schedule),
+      cores_(cores),
+      link_(link),
+      result_(result),
+      observer_(observer),
+      partitions_(machine, result.caches),
+      table_(policy),
+      eviction_(make_eviction(machine, options, table_)),
+      query_ps_(options.mode == Mode::migrate
+                    ? machine.gmmu.query_cycles * cycle_ps(machine.cores.clock_hz)
+                    : 0),
+      remote_only_(policy.kind == pages::PolicyKind::zero_copy),
+      counts_accesses_(eviction_ != nullptr && eviction_->wants_accesses()) {
+  const bool total = options.buffer_scope == BufferScope::total;
+  entries_used_.assign(total ? 1 : machine.partitions.count, 0);
+  blocked_.resize(entries_used_.size());
+}
+
+// Served by L2 and DRAM: its data is in the GPU's memory.
+void Gmmu::serve(const LineRequest& request, Picoseconds time_ps, Picoseconds migration_ps) {
+  const std::uint32_t line = request.place.line();
+  const std::uint32_t page = map_.page_of(line);
+  const std::uint32_t generation = residency_.generation(page);
+  if (residency_.touch(line)) {
+    const bool local = map_.real_line(line) >= kLocalBase / kLineBytes;
+    ++(local ? touched_local_lines_ : touched_global_lines_);
+  }
+  if (counts_accesses_ && page < slot_of_page_.size() && slot_of_page_[page] != kNone) {
+    eviction_->used(slot_of_page_[page], (line & (map_.lines_per_page() - 1)) * kLineBytes);
+  }
+  if (request.kind == EventKind::store) {
+    ++stores_done_;
+    const Picoseconds done = partitions_.store(request.place, generation, time_ps);
+    last_store_ps_ = std::max(last_store_ps_, done);
+    return;
+  }
+  const bool changes = request.kind == EventKind::atomic;
+  const Picoseconds done = partitions_.load(request.place, generation, time_ps, changes);
+  cores_.served(request.core, request.waiter, {done, migration_ps});
+}
+
+void Gmmu::ask(const Waiting& waiting) {
+  const std::uint32_t line = waiting.request.place.line();
+  const std::uint32_t page = map_.page_of(line);
+  const std::uint32_t buffer = entries_used_.size() == 1 ? 0 : waiting.request.place.partition();
+  if (const std::uint32_t migration = residency_.migration(line);
+      migration != Residency::kNoMigration) {
+    ++result_.waits;
+    return append(migrations_[migration].waiters, waiting);
+  }
+  if (must_wait_for_entry(buffer)) {
+    ++result_.buffer_waits;
+    return append(blocked_[buffer], waiting);
+  }
+  answer(waiting, page);
+}
+
+bool Gmmu::must_wait_for_entry(std::uint32_t buffer) const {
+  if (remote_only_) return false;
+  return entries_used_[buffer] >= machine_.gmmu.buffer_entries || !waits_for_room_.empty();
+}
+
+void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
+  const LineRequest& request = waiting.request;
+  const std::uint64_t address = map_.real_line(request.place.line()) * kLineBytes;
+  const bool is_write = request.kind == EventKind::store;
+  const pages::Answer answer = table_.request(address, kLineBytes, is_write);
+  if (page >= slot_of_page_.size()) {
+    const std::size_t pages_in_chunk = map_.lines_per_chunk() / map_.lines_per_page();
+    slot_of_page_.resize(map_.num_chunks() * pages_in_chunk, kNone);
+    last_migration_.resize(slot_of_page_.size(), kNone);
+  }
+  slot_of_page_[page] = answer.slot;
+  if (answer.slot >= page_of_slot_.size()) page_of_slot_.resize(answer.slot + 1, kNone);
+  page_of_slot_[answer.slot] = page;
+  const std::uint32_t buffer = entries_used_.size() == 1 ? 0 : request.place.partition();
+  std::uint32_t migration = kNone;
+  if (!answer.transfers.empty()) migration = start(answer, page, buffer);
+  switch (answer.outcome) {
+    case pages::Outcome::hit:
+      validate_without_fetch(waiting, answer, page);
+      break;
+    case pages::Outcome::wait:
+      ++result_.waits;
+      append(migrations_[migration_to_wait_for(request.place.line(), page)].waiters, waiting);
+      break;
+    case pages::Outcome::migrate:
+      append(migrations_[migration].waiters, waiting);
+      break;
+    case pages::Outcome::remote:
+      serve_remotely(waiting);
+      break;
+  }
+  if (migration != kNone) {
+    migrations_[migration].handled_ps = fault_done_ps();
+    make_room_and_transfer(migration);
+  }
+}
+
+// What is asked for is on its way; by which migration is known unless another took over its line.
+std::uint32_t Gmmu::migration_to_wait_for(std::uint32_t line, std::uint32_t page) const {
+  if (residency_.migration(line) != Residency::kNoMigration) return residency_.migration(line);
+  const std::uint32_t last = last_migration_[page];
+  if (last != kNone && migrations_[last].active && migrations_[last].page == page) return last;
+  for (std::uint32_t index = 0; index < migrations_.size(); ++index) {
+    if (migrations_[index].active && migrations_[index].page == page) return index;
+  }
+  throw std::logic_error("the page table says that something is on its way, and nothing is");
+}
+
+void Gmmu::validate_without_fetch(const Waiting& waiting, const pages::Answer& answer,
+                                  std::uint32_t page) {
+  const std::uint32_t line = waiting.request.place.line();
+  if (eviction_ != nullptr) {
+    const std::uint32_t in_page = line & (map_.lines_per_page() - 1);
+    eviction_->started(answer.slot, {in_page * kLineBytes, kLineBytes});
+    make_room(answer.slot);
+  }
+  static_cast<void>(page);
+  residency_.make_valid(line, 1);
+  serve(waiting.request, schedule_.now_ps() + query_ps_, schedule_.now_ps() - waiting.since_ps);
+}
+
+// Over the link, past L2, which keeps none of the CPU's memory.
+void Gmmu::serve_remotely(const Waiting& waiting) {
+  const Picoseconds now = schedule_.now_ps() + query_ps_;
+  if (waiting.request.kind == EventKind::store) {
+    result_.traffic.remote_to_cpu += kLineBytes;
+    last_store_ps_ = std::max(last_store_ps_, link_.to_cpu(now, kLineBytes));
+    ++stores_done_;
+    return;
+  }
+  result_.traffic.remote_to_gpu += kLineBytes;
+  const Picoseconds back = machine_.network.latency_cycles * cycle_ps(machine_.cores.clock_hz);
+  const Picoseconds done = link_.to_gpu(now, kLineBytes) + back;
+  cores_.served(waiting.request.core, waiting.request.waiter, {done, done - waiting.since_ps});
+}
+
+bool Gmmu::starts_resident(std::uint32_t chunk) {
+  if (options_.mode != Mode::migrate) return true;
+  const std::uint64_t address = map_.chunk_address(chunk);
+  if (address >= kLocalBase) return options_.local_memory == LocalMemory::resident;
+  return options_.initially == Initially::on_gpu;
+}
+
+std::uint64_t Gmmu::cpu_request(std::uint64_t address, std::uint64_t size_bytes) {
+  const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * kLineBytes;
+  std::uint64_t back_bytes = 0;
+  for (std::uint64_t at = address / page_bytes * page_bytes; at < address + size_bytes;
+       at += page_bytes) {
+    const std::uint32_t page = map_.page_at(at);
+    if (page == AddressMap::kNoPage || page >= slot_of_page_.size()) continue;
+    if (slot_of_page_[page] == kNone) continue;
+    const std::uint32_t bytes = table_.cpu_request(table_.page_number_of(at));
+    if (bytes == 0) continue;
+    back_bytes += bytes;
+    ++result_.cpu_requests;
+    residency_.make_invalid(map_.first_line(page), map_.lines_per_page());
+    residency_.leave(page);
+    if (eviction_ != nullptr) eviction_->left(slot_of_page_[page]);
+  }
+  result_.traffic.returned_to_cpu += back_bytes;
+  return back_bytes;
+}
+
+void Gmmu::count_ranges() {
+  for (std::uint32_t slot = 0; slot < table_.num_slots(); ++slot) {
+    const std::uint32_t ranges = table_.num_ranges(slot);
+    if (ranges == 0) continue;
+    if (ranges >= result_.ranges_per_page.size()) result_.ranges_per_page.resize(ranges + 1, 0);
+    ++result_.ranges_per_page[ranges];
+  }
+}
+
+}  // namespace isthmus::sim

@@ -1,0 +1,149 @@
+// The GPU's memory management unit: lines that aren't in the GPU's memory, and how they get there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pages/eviction.hpp"
+#include "pages/page_table.hpp"
+#include "sim/cores.hpp"
+#include "sim/link.hpp"
+#include "sim/options.hpp"
+#include "sim/partitions.hpp"
+#include "sim/residency.hpp"
+
+namespace isthmus::sim {
+
+/// Handles line requests at their partition, page faults and arrivals. A request that can't be
+/// served is asked again when what it waits for has come: its migration, or an entry of the
+/// migration buffer (first come, first served).
+class Gmmu {
+public:
+  Gmmu(const Machine& machine, const pages::MigrationPolicy& policy, const Options& options,
+       const AddressMap& map, Residency& residency, Schedule& schedule, Cores& cores,
+       HostLink& link, Result& result, Observer* observer);
+
+  void on_line(const LineRequest& request) {
+    const std::uint32_t line = request.place.line();
+    if (residency_.valid(line)) return serve(request, schedule_.now_ps() + query_ps_, 0);
+    if (request.note == 0) ++result_.tlb.misses_or_absent;
+    if (request.note == 0) ++result_.tlb.misses_or_absent_after_l1;
+    ask({request, schedule_.now_ps(), kNone});
+  }
+  void prefetch(const LineRequest& request) const {
+    partitions_.prefetch(request.place);
+    residency_.prefetch(request.place.line());
+  }
+  void on_transfer(std::uint32_t migration);
+  void on_arrived(std::uint32_t migration);
+
+  /// True for a chunk of the address space whose data the GPU has from the start.
+  bool starts_resident(std::uint32_t chunk);
+  /// The CPU accesses [address, address + size_bytes): its pages go back. Returns bytes that moved.
+  std::uint64_t cpu_request(std::uint64_t address, std::uint64_t size_bytes);
+  /// Counts the valid ranges of each page into the result.
+  void count_ranges();
+
+  std::uint64_t stores_done() const { return stores_done_; }
+  Picoseconds last_store_ps() const { return last_store_ps_; }
+  std::uint32_t under_way() const { return under_way_; }
+  /// Lines touched: of global and of local memory.
+  std::uint64_t touched_global_lines() const { return touched_global_lines_; }
+  std::uint64_t touched_local_lines() const { return touched_local_lines_; }
+  /// Which requests and migrations wait, for a deadlock's message.
+  std::string waiting() const;
+
+private:
+  static constexpr std::uint32_t kNone = ~0U;
+
+  /// A request that waits; a list's element.
+  struct Waiting {
+    LineRequest request;
+    Picoseconds since_ps = 0;
+    std::uint32_t next = kNone;
+  };
+  struct List {
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
+    std::uint32_t size = 0;
+  };
+  struct Migration {
+    std::uint32_t slot = 0;
+    std::uint32_t epoch = 0;
+    std::uint32_t page = 0;
+    std::uint32_t buffer = 0;
+    std::uint64_t size_bytes = 0;
+    Picoseconds since_ps = 0;
+    Picoseconds handled_ps = 0;  // its fault
+    bool active = false;
+    List waiters;
+    std::vector<pages::Span> transfers;
+  };
+
+  void serve(const LineRequest& request, Picoseconds time_ps, Picoseconds migration_ps);
+  void ask(const Waiting& waiting);
+  void answer(const Waiting& waiting, std::uint32_t page);
+  void serve_remotely(const Waiting& waiting);
+  void validate_without_fetch(const Waiting& waiting, const pages::Answer& answer,
+                              std::uint32_t page);
+  bool must_wait_for_entry(std::uint32_t buffer) const;
+  std::uint32_t migration_to_wait_for(std::uint32_t line, std::uint32_t page) const;
+
+  std::uint32_t start(const pages::Answer& answer, std::uint32_t page, std::uint32_t buffer);
+  Picoseconds fault_done_ps();
+  void make_room_and_transfer(std::uint32_t migration);
+  std::optional<Picoseconds> make_room(std::uint32_t slot);
+  void take_away(const pages::Victim& victim, Picoseconds& done_ps);
+  void serve_waiters(std::uint32_t migration);
+  void serve_or_ask(const Waiting& waiting);
+  void serve_blocked(std::uint32_t buffer);
+  void retry_for_room();
+
+  void append(List& list, const Waiting& waiting);
+  Waiting take_first(List& list);
+  std::uint32_t new_migration();
+  std::uint32_t lines_of(pages::Span span) const;
+  std::uint64_t page_address(std::uint32_t page) const;
+
+  const Machine& machine_;
+  const Options& options_;
+  const AddressMap& map_;
+  Residency& residency_;
+  Schedule& schedule_;
+  Cores& cores_;
+  HostLink& link_;
+  Result& result_;
+  Observer* observer_;
+  MemoryPartitions partitions_;
+  pages::PageTable table_;
+  std::unique_ptr<pages::Eviction> eviction_;
+
+  Picoseconds query_ps_;
+  bool remote_only_;
+  bool counts_accesses_ = false;
+  std::vector<std::uint32_t> page_of_slot_;
+  std::vector<std::uint32_t> slot_of_page_;
+  std::vector<std::uint32_t> last_migration_;  // of a page; may be over
+  std::vector<Migration> migrations_;
+  std::vector<std::uint32_t> free_migrations_;
+  std::vector<Waiting> pool_;
+  std::uint32_t free_waiting_ = kNone;
+  std::vector<std::uint32_t> entries_used_;    // of each buffer
+  std::vector<List> blocked_;                  // at each buffer
+  std::vector<std::uint32_t> waits_for_room_;  // migrations: one, and none else starts meanwhile
+  std::uint32_t under_way_ = 0;
+
+  Picoseconds batch_start_ps_ = 0;  // of the fault batch that is last so far
+  Picoseconds batch_end_ps_ = 0;
+  std::uint32_t faults_in_batch_ = 0;
+
+  std::uint64_t stores_done_ = 0;
+  Picoseconds last_store_ps_ = 0;
+  std::uint64_t touched_global_lines_ = 0;
+  std::uint64_t touched_local_lines_ = 0;
+};
+
+}  // namespace isthmus::sim

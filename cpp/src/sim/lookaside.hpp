@@ -1,0 +1,54 @@
+// A set of keys with a limit, least recently used out first: translation look-aside buffers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/time.hpp"
+
+namespace isthmus::sim {
+
+/// Fully associative or in sets; find and insert take constant time.
+class Lookaside {
+public:
+  static constexpr std::uint32_t kAbsent = ~0U;
+  static constexpr std::uint64_t kNoKey = ~0ULL;
+
+  /// entries     > 0
+  /// ways        divides `entries`; 0: fully associative
+  Lookaside(std::uint32_t entries, std::uint32_t ways);
+
+  /// Where `key` is, and it counts as used; kAbsent if it isn't there.
+  std::uint32_t find(std::uint64_t key) {
+    if (keys_[newest_] == key) return newest_;
+    return find_older(key);
+  }
+
+  /// In place of the least recently used of its set. `key` is absent.
+  std::uint32_t insert(std::uint64_t key);
+
+  /// When the translation is there: kNever while nobody knows.
+  Picoseconds ready_ps(std::uint32_t entry) const { return ready_ps_[entry]; }
+  void set_ready_ps(std::uint32_t entry, Picoseconds time_ps) { ready_ps_[entry] = time_ps; }
+
+private:
+  std::size_t set_of(std::uint64_t key) const { return key % heads_.size(); }
+  std::size_t bucket_of(std::uint64_t key) const {
+    return (key * 0x9E3779B97F4A7C15ULL) >> bucket_shift_;
+  }
+  std::uint32_t find_older(std::uint64_t key);
+  void use(std::uint32_t entry, std::size_t set);
+  void unchain(std::uint32_t entry);
+
+  std::vector<std::uint64_t> keys_;
+  std::vector<Picoseconds> ready_ps_;
+  std::vector<std::uint32_t> newer_,
+      older_;                         // within a set, circular: older_[head] .. newer_[head]
+  std::vector<std::uint32_t> heads_;  // of each set, most recently used
+  std::vector<std::uint32_t> buckets_, chain_;
+  unsigned bucket_shift_ = 0;
+  std::uint32_t newest_ = 0;  // found or inserted last: its set's head
+};
+
+}  // namespace isthmus::sim

@@ -1,0 +1,105 @@
+#include "sim/machine.hpp"
+
+#include <bit>
+#include <string>
+
+#include <isthmus/errors.hpp>
+
+#include "trace/trace.hpp"
+
+namespace isthmus::sim {
+namespace {
+
+void need(bool holds, const std::string& parameter, std::uint64_t value, const std::string& what) {
+  if (holds) return;
+  throw UsageError(parameter + " is " + std::to_string(value) + ": it must be " + what);
+}
+
+void need_range(const std::string& parameter, std::uint64_t value, std::uint64_t least,
+                std::uint64_t most) {
+  need(least <= value && value <= most, parameter, value,
+       "from " + std::to_string(least) + " to " + std::to_string(most));
+}
+
+void check_cores(const CoreParameters& cores) {
+  need_range("cores.count", cores.count, 1, 256);
+  need_range("cores.clock_hz", cores.clock_hz, 1'000'000, 100'000'000'000);
+  need_range("cores.most_warps", cores.most_warps, 1, 4094);
+  need_range("cores.most_ctas", cores.most_ctas, 1, 4094);
+  need_range("cores.issue_per_cycle", cores.issue_per_cycle, 1, 64);
+  need_range("cores.dependent_issue_cycles", cores.dependent_issue_cycles, 0, 10'000);
+  need_range("cores.lines_per_cycle", cores.lines_per_cycle, 1, 64);
+}
+
+void check_cache(const std::string& name, std::uint64_t size_bytes, std::uint32_t ways) {
+  if (size_bytes == 0) return;
+  need_range(name + "_ways", ways, 1, 1024);
+  const std::uint64_t set_bytes = ways * trace::kLineBytes;
+  need(size_bytes % set_bytes == 0, name + "_size_bytes", size_bytes,
+       "0 or a multiple of " + std::to_string(set_bytes) + " (ways x 128)");
+  need(size_bytes / set_bytes <= 65536, name + "_size_bytes", size_bytes, "at most 65536 sets");
+}
+
+void check_l1(const L1Parameters& l1) {
+  check_cache("l1.cache", l1.size_bytes, l1.ways);
+  need_range("l1.hit_cycles", l1.hit_cycles, 0, 10'000);
+  need_range("l1.misses", l1.misses, 1, 4094);
+  need_range("l1.merges", l1.merges, 1, 4094);
+}
+
+void check_entries(const std::string& name, std::uint32_t entries, std::uint32_t ways) {
+  need_range(name + "entries", entries, 1, 1U << 20U);
+  if (ways == 0) return;
+  need(entries % ways == 0, name + "ways", ways,
+       "0 or a divisor of " + std::to_string(entries) + " entries");
+}
+
+void check_translation(const TranslationParameters& translation) {
+  check_entries("translation.", translation.entries, translation.ways);
+  need_range("translation.ports", translation.ports, 1, 64);
+  if (translation.shared_entries != 0) {
+    check_entries("translation.shared_", translation.shared_entries, translation.shared_ways);
+  }
+  need_range("translation.walkers", translation.walkers, 0, 4096);
+}
+
+void check_partitions(const Machine& machine) {
+  const PartitionParameters& partitions = machine.partitions;
+  need_range("partitions.count", partitions.count, 1, 256);
+  check_cache("partitions.l2", partitions.l2_size_bytes, partitions.l2_ways);
+  need(partitions.dram_bytes_per_s != 0, "partitions.dram_bytes_per_s", 0, "more than 0");
+  const NetworkParameters& network = machine.network;
+  need(network.port_bytes_per_cycle != 0, "network.port_bytes_per_cycle", 0, "more than 0");
+  const std::uint32_t stripe = network.partition_stripe_bytes;
+  need(std::has_single_bit(stripe) && stripe >= trace::kLineBytes, "network.partition_stripe_bytes",
+       stripe, "a power of two from 128");
+}
+
+void check_link(const LinkParameters& link) {
+  need(link.bytes_per_s != 0, "link.bytes_per_s", 0, "more than 0");
+  const LinkCost* before = nullptr;
+  for (const LinkCost& cost : link.costs) {
+    need(cost.size_bytes != 0 && cost.busy_ps != 0, "link.costs", 0, "more than 0 bytes and time");
+    if (before != nullptr) {
+      need(cost.size_bytes > before->size_bytes && cost.busy_ps >= before->busy_ps, "link.costs",
+           cost.size_bytes, "points of rising size and time");
+    }
+    before = &cost;
+  }
+}
+
+}  // namespace
+
+void check_machine(const Machine& machine) {
+  check_cores(machine.cores);
+  check_l1(machine.l1);
+  check_translation(machine.translation);
+  check_partitions(machine);
+  need(machine.gmmu.buffer_entries != 0, "gmmu.buffer_entries", 0,
+       "1 or more: without an entry "
+       "no page can migrate");
+  check_link(machine.link);
+  need_range("faults.batch_faults", machine.faults.batch_faults, 1, 1U << 20U);
+}
+
+}  // namespace isthmus::sim

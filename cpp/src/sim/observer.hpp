@@ -1,0 +1,36 @@
+// What a run tells while it goes on: for timelines, progress and interruption.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/time.hpp"
+
+namespace isthmus::sim {
+
+/// Something that took from `start_ps` to `end_ps`.
+struct Span {
+  Picoseconds start_ps = 0;
+  Picoseconds end_ps = 0;
+};
+
+/// Watches a run. Every function may throw: the run ends there and the exception goes on.
+class Observer {
+public:
+  Observer() = default;
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
+  virtual ~Observer() = default;
+
+  /// From time to time: the place for signals and progress.
+  virtual void poll(Picoseconds /*now_ps*/) {}
+  virtual void launched(const std::string& /*kernel*/, Span /*span*/) {}
+  virtual void cta_done(std::uint32_t /*core*/, std::uint32_t /*cta*/, Span /*span*/) {}
+  /// From the request until all of it has arrived; `address` is the page's.
+  virtual void migrated(std::uint64_t /*address*/, std::uint64_t /*size_bytes*/, Span /*span*/) {}
+  /// The link to the GPU (or to the CPU) was busy.
+  virtual void link_busy(bool /*to_gpu*/, std::uint64_t /*size_bytes*/, Span /*span*/) {}
+  virtual void evicted(std::uint64_t /*address*/, std::uint64_t /*size_bytes*/, Span /*span*/) {}
+};
+
+}  // namespace isthmus::sim

@@ -1,0 +1,49 @@
+#include "sim/residency.hpp"
+
+#include <algorithm>
+
+namespace isthmus::sim {
+
+void Residency::add_chunk(bool valid) {
+  const std::size_t lines = map_.lines_per_chunk();
+  words_.resize(words_.size() + lines / 64, {valid ? ~0ULL : 0, 0});
+  migrations_.resize(migrations_.size() + lines, kNoMigration);
+  generations_.resize(generations_.size() + lines / map_.lines_per_page(), 0);
+  ++num_chunks_;
+}
+
+template <class Change>
+void Residency::for_words(std::uint32_t first_line, std::uint32_t num_lines, Change&& change) {
+  for (std::uint64_t line = first_line, end = line + num_lines; line < end;) {
+    const std::uint64_t next = std::min(end, (line / 64 + 1) * 64);
+    const std::uint64_t count = next - line;
+    const std::uint64_t ones = count == 64 ? ~0ULL : (1ULL << count) - 1;
+    change(words_[line / 64], ones << (line % 64));
+    line = next;
+  }
+}
+
+void Residency::make_valid(std::uint32_t first_line, std::uint32_t num_lines) {
+  for_words(first_line, num_lines, [](Word& word, std::uint64_t bits) { word.valid |= bits; });
+}
+
+void Residency::make_invalid(std::uint32_t first_line, std::uint32_t num_lines) {
+  for_words(first_line, num_lines, [](Word& word, std::uint64_t bits) {
+    word.valid &= ~bits;
+    word.touched &= ~bits;
+  });
+}
+
+void Residency::set_migration(std::uint32_t first_line, std::uint32_t num_lines,
+                              std::uint32_t migration) {
+  const auto first = migrations_.begin() + first_line;
+  std::fill(first, first + num_lines, migration);
+}
+
+void Residency::clear_migration(std::uint32_t first_line, std::uint32_t num_lines,
+                                std::uint32_t migration) {
+  const auto first = migrations_.begin() + first_line;
+  std::replace(first, first + num_lines, migration, kNoMigration);
+}
+
+}  // namespace isthmus::sim

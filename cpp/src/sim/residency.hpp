@@ -1,0 +1,67 @@
+// Which lines are in the GPU's memory, as flat arrays: what every request asks first.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/address_map.hpp"
+
+namespace isthmus::sim {
+
+/// By line number. The page table knows more; what is valid here is valid there.
+class Residency {
+public:
+  static constexpr std::uint32_t kNoMigration = ~0U;
+
+  explicit Residency(const AddressMap& map) : map_(map) {}
+
+  /// Adds chunks that the map has got since: `valid` says of each whether all of it is resident.
+  template <class Valid>
+  void grow(Valid&& valid) {
+    while (num_chunks_ < map_.num_chunks()) add_chunk(valid(num_chunks_));
+  }
+
+  void prefetch(std::uint32_t line) const { __builtin_prefetch(&words_[line / 64]); }
+  bool valid(std::uint32_t line) const { return words_[line / 64].valid >> (line % 64) & 1U; }
+  /// True the first time since the line came.
+  bool touch(std::uint32_t line) {
+    std::uint64_t& word = words_[line / 64].touched;
+    const std::uint64_t bit = 1ULL << (line % 64);
+    const bool first = (word & bit) == 0;
+    word |= bit;
+    return first;
+  }
+  void make_valid(std::uint32_t first_line, std::uint32_t num_lines);
+  void make_invalid(std::uint32_t first_line, std::uint32_t num_lines);
+
+  /// The migration that brings a line; kNoMigration if none that is known.
+  std::uint32_t migration(std::uint32_t line) const { return migrations_[line]; }
+  void set_migration(std::uint32_t first_line, std::uint32_t num_lines, std::uint32_t migration);
+  /// Forgets `migration`, but not another that has taken over a line.
+  void clear_migration(std::uint32_t first_line, std::uint32_t num_lines, std::uint32_t migration);
+
+  /// Changes when a page leaves, so that what caches and TLBs hold of it is known to be old.
+  std::uint32_t generation(std::uint32_t page) const { return any_left_ ? generations_[page] : 0; }
+  void leave(std::uint32_t page) {
+    any_left_ = true;
+    ++generations_[page];
+  }
+
+private:
+  struct Word {
+    std::uint64_t valid;
+    std::uint64_t touched;
+  };
+  void add_chunk(bool valid);
+  template <class Change>
+  void for_words(std::uint32_t first_line, std::uint32_t num_lines, Change&& change);
+
+  const AddressMap& map_;
+  std::uint32_t num_chunks_ = 0;
+  bool any_left_ = false;
+  std::vector<Word> words_;
+  std::vector<std::uint32_t> migrations_;
+  std::vector<std::uint32_t> generations_;
+};
+
+}  // namespace isthmus::sim

@@ -1,0 +1,213 @@
+#include "sim/simulator.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "pages/policy_names.hpp"
+#include "sim/cores.hpp"
+#include "sim/deadlock.hpp"
+#include "sim/gmmu.hpp"
+
+namespace isthmus::sim {
+namespace {
+
+constexpr std::uint64_t kEventsBetweenPolls = 1U << 16U;  // some milliseconds
+
+// The least from a load's event at its partition to the time that is told to its core. What comes
+// over the link passes no port and no L2.
+Picoseconds lookahead_ps(const Machine& machine, const pages::MigrationPolicy& policy,
+                         const Options& options) {
+  using pages::PolicyKind;
+  const bool remote = policy.kind == PolicyKind::zero_copy ||
+                      policy.kind == PolicyKind::access_counter ||
+                      policy.overflow == pages::Overflow::refuse;
+  const Picoseconds cycle = cycle_ps(machine.cores.clock_hz);
+  const Picoseconds network = machine.network.latency_cycles * cycle;
+  if (options.mode == Mode::migrate && remote) return network;
+  return network + machine.partitions.l2_cycles * cycle + port_line_ps(machine);
+}
+
+/// One run: the parts, and the order of what they do.
+class Run {
+public:
+  Run(const Machine& machine, const pages::MigrationPolicy& policy, const Options& options,
+      trace::Source& source, Observer* observer)
+      : options_(options),
+        observer_(observer),
+        map_(machine, policy.page_bytes),
+        residency_(map_),
+        feed_(source, map_, [this] { grow(); }),
+        cores_(machine, lookahead_ps(machine, policy, options), map_, residency_, schedule_,
+               result_, observer),
+        link_(machine.link, result_.utilisation, observer),
+        gmmu_(machine, policy, options, map_, residency_, schedule_, cores_, link_, result_,
+              observer),
+        launch_ps_(machine.launch_ps) {}
+
+  Result operator()() {
+    const trace::Program& program = feed_.program();
+    for (std::uint32_t index = 0; index < program.launches.size(); ++index) launch(index);
+    feed_.check_end();
+    gmmu_.count_ranges();
+    host_steps(program.after);
+    copy_what_was_touched();
+    finish();
+    return std::move(result_);
+  }
+
+private:
+  void grow() {
+    residency_.grow([this](std::uint32_t chunk) { return gmmu_.starts_resident(chunk); });
+  }
+
+  void launch(std::uint32_t index) {
+    const trace::Launch& launch = feed_.program().launches[index];
+    host_steps(launch.before);
+    const Picoseconds start = time_ps_ + launch_ps_;
+    feed_.begin_launch(index);
+    cores_.begin_launch(launch, feed_, start, !options_.l1_kept_between_launches);
+    run_events(launch);
+    time_ps_ = std::max({start, schedule_.now_ps(), gmmu_.last_store_ps()});
+    result_.launches.push_back({start, time_ps_});
+    result_.kernel_ps += time_ps_ - start;
+    if (observer_ != nullptr) observer_->launched(launch.name, {start, time_ps_});
+  }
+
+  bool launch_done() const {
+    return cores_.running_ctas() == 0 && cores_.stores_sent() == gmmu_.stores_done();
+  }
+
+  void run_events(const trace::Launch& launch) {
+    while (!launch_done()) {
+      if (schedule_.empty()) fail(launch);
+      const Event event = schedule_.next();
+      if (const Event* soon = schedule_.soon(); soon != nullptr) prefetch(*soon);
+      handle(event);
+      if (schedule_.num_events() % kEventsBetweenPolls == 0 && observer_ != nullptr) {
+        observer_->poll(schedule_.now_ps());
+      }
+    }
+  }
+
+  void prefetch(const Event& event) const {
+    const auto kind = static_cast<EventKind>(event.payload >> 60U);
+    if (kind <= EventKind::execute)
+      return cores_.prefetch(static_cast<std::uint32_t>(event.payload));
+    if (kind >= EventKind::load && kind <= EventKind::atomic) {
+      gmmu_.prefetch(LineRequest::of(event));
+    }
+  }
+
+  void handle(const Event& event) {
+    const auto index = static_cast<std::uint32_t>(event.payload);
+    switch (static_cast<EventKind>(event.payload >> 60U)) {
+      case EventKind::warp_ready:
+        return cores_.on_warp_ready(index);
+      case EventKind::execute:
+        return cores_.on_execute(index);
+      case EventKind::resume:
+        return cores_.on_resume(index);
+      case EventKind::translate:
+        return cores_.on_translate(LineRequest::of(event));
+      case EventKind::load:
+      case EventKind::store:
+      case EventKind::atomic:
+        return gmmu_.on_line(LineRequest::of(event));
+      case EventKind::transfer:
+        return gmmu_.on_transfer(index);
+      case EventKind::arrived:
+        return gmmu_.on_arrived(index);
+    }
+  }
+
+  // Migrations that nobody waited for go on while the next kernel runs, but not while the CPU takes
+  // its pages back.
+  void host_steps(const std::vector<trace::HostStep>& steps) {
+    if (steps.empty() || options_.mode == Mode::ideal) return;
+    while (!schedule_.empty()) handle(schedule_.next());
+    time_ps_ = std::max(time_ps_, schedule_.now_ps());
+    const Picoseconds start = time_ps_;
+    for (const trace::HostStep& step : steps) {
+      if (options_.mode == Mode::programmer) {
+        copy(step);
+      } else {
+        take_back(step);
+      }
+    }
+    result_.copy_ps += time_ps_ - start;
+  }
+
+  void copy(const trace::HostStep& step) {
+    using Kind = trace::HostStep::Kind;
+    if (step.kind == Kind::upload || step.kind == Kind::write) {
+      if (options_.programmer_data != ProgrammerData::uploads) return;
+      result_.traffic.copied_to_gpu += step.size_bytes;
+      time_ps_ = link_.to_gpu(time_ps_, step.size_bytes);
+    } else if (options_.count_downloads) {
+      result_.traffic.copied_to_cpu += step.size_bytes;
+      time_ps_ = link_.to_cpu(time_ps_, step.size_bytes);
+    }
+  }
+
+  void take_back(const trace::HostStep& step) {
+    const std::uint64_t bytes = gmmu_.cpu_request(step.address, step.size_bytes);
+    if (bytes != 0 && options_.count_downloads) time_ps_ = link_.to_cpu(time_ps_, bytes);
+  }
+
+  // What a programmer copies, known only now, and copied before the start: all else is later by it.
+  void copy_what_was_touched() {
+    if (options_.mode != Mode::programmer) return;
+    if (options_.programmer_data == ProgrammerData::uploads) return;
+    std::uint64_t lines = gmmu_.touched_global_lines();
+    if (options_.programmer_data == ProgrammerData::touched_all)
+      lines += gmmu_.touched_local_lines();
+    result_.traffic.copied_to_gpu = lines * trace::kLineBytes;
+    const Picoseconds end = link_.to_gpu(time_ps_, result_.traffic.copied_to_gpu);
+    result_.copy_ps += end - time_ps_;
+    time_ps_ = end;
+  }
+
+  void finish() {
+    result_.total_ps = time_ps_;
+    result_.tlb.misses_or_absent += result_.tlb.misses;
+    result_.tlb.misses_or_absent_after_l1 += result_.tlb.misses_after_l1;
+    const bool local_migrates = options_.local_memory == LocalMemory::migrates;
+    result_.touched_bytes =
+        (gmmu_.touched_global_lines() + (local_migrates ? gmmu_.touched_local_lines() : 0)) *
+        trace::kLineBytes;
+    result_.link_to_gpu_busy_ps = link_.to_gpu_busy_ps();
+    result_.link_to_cpu_busy_ps = link_.to_cpu_busy_ps();
+    result_.events = schedule_.num_events();
+    result_.event_digest = schedule_.digest();
+  }
+
+  [[noreturn]] void fail(const trace::Launch& launch) const {
+    throw Deadlock("nothing can go on in launch '" + launch.name + "' after " +
+                   std::to_string(schedule_.now_ps()) + " ps: " + cores_.waiting_warps(4) +
+                   gmmu_.waiting());
+  }
+
+  const Options& options_;
+  Observer* observer_;
+  Result result_;
+  Schedule schedule_;
+  AddressMap map_;
+  Residency residency_;
+  CtaFeed feed_;
+  Cores cores_;
+  HostLink link_;
+  Gmmu gmmu_;
+  Picoseconds launch_ps_;
+  Picoseconds time_ps_ = 0;
+};
+
+}  // namespace
+
+Result simulate(const Machine& machine, const pages::MigrationPolicy& policy,
+                const Options& options, trace::Source& source, Observer* observer) {
+  check_machine(machine);
+  pages::check(policy);
+  return Run(machine, policy, options, source, observer)();
+}
+
+}  // namespace isthmus::sim

@@ -1,0 +1,42 @@
+// Collects the operations of CTAs into a block.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trace/trace.hpp"
+
+namespace isthmus::trace {
+
+/// Owns what a Block points at. Warps are added in order, each closed by end_warp().
+class BlockBuilder {
+public:
+  /// A block ends with the CTA with which it has this many operations or lines: some megabytes.
+  static constexpr std::uint32_t kFullBlock = 1U << 17U;
+
+  BlockBuilder() { clear(); }
+
+  /// Throws      UsageError at the 2^31st operation or line: a file's offsets have 31 bits.
+  void add(OpKind kind, std::uint32_t compute, std::span<const std::uint64_t> lines);
+  /// Adds the warp's end, after so many instructions.
+  void end_warp(std::uint32_t compute);
+  void end_cta() { ++num_ctas_; }
+  /// Forgets the operations; memory is kept.
+  void clear();
+
+  std::uint32_t num_ctas() const { return num_ctas_; }
+  bool full() const { return kinds_.size() >= kFullBlock || lines_.size() >= kFullBlock; }
+  /// What was collected, valid until the next call of any other function.
+  Block block(std::uint32_t launch, std::uint32_t first_cta) const;
+
+private:
+  std::uint32_t num_ctas_ = 0;
+  std::vector<std::uint32_t> op_begin_;
+  std::vector<std::uint8_t> kinds_;
+  std::vector<std::uint32_t> compute_;
+  std::vector<std::uint32_t> line_begin_;
+  std::vector<std::uint64_t> lines_;
+};
+
+}  // namespace isthmus::trace

@@ -1,0 +1,58 @@
+// A trace in memory, read by as many as want to.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "trace/trace.hpp"
+
+namespace isthmus::trace {
+
+/// A program with all its operations: about 8 bytes for each line and 9 for each operation.
+class Recording {
+public:
+  explicit Recording(Program program) : program_(std::move(program)) {}
+
+  /// Adds a copy of a block.
+  void add(const Block& block);
+
+  const Program& program() const { return program_; }
+  std::size_t num_blocks() const { return blocks_.size(); }
+  /// Valid as long as the recording.
+  Block block(std::size_t index) const;
+
+private:
+  struct Kept {
+    std::uint32_t launch = 0;
+    std::uint32_t first_cta = 0;
+    std::uint32_t num_ctas = 0;
+    std::vector<std::uint32_t> op_begin;
+    std::vector<std::uint8_t> kinds;
+    std::vector<std::uint32_t> compute;
+    std::vector<std::uint32_t> line_begin;
+    std::vector<std::uint64_t> lines;
+  };
+  Program program_;
+  std::vector<Kept> blocks_;
+};
+
+/// Reads all of a source into memory, from its first block.
+std::shared_ptr<const Recording> record(Source& source);
+
+/// Reads a recording; others may read it at the same time.
+class Replay : public Source {
+public:
+  explicit Replay(std::shared_ptr<const Recording> recording) : recording_(std::move(recording)) {}
+
+  const Program& program() const override { return recording_->program(); }
+  std::optional<Block> next() override;
+  void rewind() override { next_block_ = 0; }
+
+private:
+  std::shared_ptr<const Recording> recording_;
+  std::size_t next_block_ = 0;
+};
+
+}  // namespace isthmus::trace

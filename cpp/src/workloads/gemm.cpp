@@ -1,0 +1,42 @@
+#include "workloads/gemm.hpp"
+
+#include <algorithm>
+
+#include "workloads/random_numbers.hpp"
+
+namespace isthmus::workloads {
+namespace {
+
+void fill(const Array<GemmPart>& matrix, RandomNumbers& random) {
+  for (std::uint64_t part = 0; part < matrix.num_elements; ++part)
+    for (float& value : matrix.values[part].values) value = random.uniform() * 2 - 1;
+}
+
+}  // namespace
+
+Gemm::Gemm(std::uint64_t seed) {
+  arguments_.left = heap_.allocate<GemmPart>("left", std::uint64_t{kNumRows} * kDepth / 4);
+  arguments_.right = heap_.allocate<GemmPart>("right", std::uint64_t{kDepth} * kNumColumns / 4);
+  arguments_.product =
+      heap_.allocate<GemmPart>("product", std::uint64_t{kNumRows} * kNumColumns / 4);
+  arguments_.depth = kDepth;
+  arguments_.num_columns = kNumColumns;
+  RandomNumbers random(seed);
+  fill(arguments_.left, random);
+  fill(arguments_.right, random);
+  trace::Launch& multiply = program_.launches.emplace_back(
+      launch("multiply", kNumRows / kGemmTile * (kNumColumns / kGemmTile), kGemmThreads));
+  multiply.before = {upload(arguments_.left), upload(arguments_.right)};
+  program_.after = {download(arguments_.product)};
+  finish_program();
+}
+
+void Gemm::reset() {
+  std::fill_n(arguments_.product.values, arguments_.product.num_elements, GemmPart{});
+}
+
+void Gemm::run(std::uint32_t /*launch*/, Cta& cta) { gemm_tile(cta, arguments_); }
+
+std::unique_ptr<Workload> make_gemm(std::uint64_t seed) { return std::make_unique<Gemm>(seed); }
+
+}  // namespace isthmus::workloads

@@ -1,0 +1,50 @@
+// The memory of a workload's program: laid out as GPGPU-Sim lays it out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trace/trace.hpp"
+#include "workloads/array.hpp"
+
+namespace isthmus::workloads {
+
+/// Gives out addresses one after another, and zeroed memory on the host for what lies there.
+///
+/// Source      GPGPU-Sim, abstract_hardware_model.cc, gpgpu_t::gpu_malloc: from 0xC0000000,
+/// 256-byte
+///             aligned, nothing is ever used again.
+class Heap {
+public:
+  static constexpr std::uint64_t kFirstAddress = 0xC0000000;
+  static constexpr std::uint64_t kAlignmentBytes = 256;
+
+  template <class T>
+  Array<T> allocate(const std::string& name, std::uint64_t num_elements) {
+    const Piece piece = allocate_bytes(name, num_elements * sizeof(T));
+    return {reinterpret_cast<T*>(piece.memory), piece.address, num_elements};
+  }
+
+  /// What was allocated, by address.
+  const std::vector<trace::Allocation>& allocations() const { return allocations_; }
+
+private:
+  struct Piece {
+    std::byte* memory;
+    std::uint64_t address;
+  };
+  struct Release {
+    void operator()(std::byte* memory) const;
+  };
+
+  Piece allocate_bytes(const std::string& name, std::uint64_t size_bytes);
+
+  std::uint64_t next_address_ = kFirstAddress;
+  std::vector<trace::Allocation> allocations_;
+  std::vector<std::unique_ptr<std::byte, Release>> memory_;
+};
+
+}  // namespace isthmus::workloads

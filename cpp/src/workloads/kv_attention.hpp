@@ -1,0 +1,46 @@
+// Attention over a paged cache of keys and values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "workloads/kv_attention_kernel.hpp"
+#include "workloads/workload.hpp"
+
+namespace isthmus::workloads {
+
+/// One layer of one decode step. The cache has 256 MiB, of which the sequences' blocks are half;
+/// a programmer copies those to the GPU block by block. Of a key's or value's block each head is
+/// 4 KiB, which a CTA reads as a whole.
+class KvAttention : public Workload {
+public:
+  static constexpr std::uint32_t kNumSequences = 32;
+  static constexpr std::uint32_t kNumHeads = 8;
+  static constexpr std::uint32_t kFewestTokens = 256;
+  static constexpr std::uint32_t kMostTokens = 1792;
+  static constexpr std::uint32_t kMostBlocks = kMostTokens / kKvBlockTokens;
+  static constexpr std::uint32_t kCacheBlocks = 4096;
+
+  explicit KvAttention(std::uint64_t seed);
+
+  void reset() override;
+  void run(std::uint32_t launch, Cta& cta) override;
+
+  const KvAttentionArguments& arguments() const { return arguments_; }
+  /// The cache's blocks that hold tokens, in the order of sequences and tokens.
+  const std::vector<std::uint32_t>& used_blocks() const { return used_blocks_; }
+
+private:
+  void allocate();
+  void place_blocks(std::uint64_t seed);
+  void fill_blocks(std::uint64_t seed);
+  void describe();
+
+  KvAttentionArguments arguments_{};
+  std::vector<std::uint32_t> used_blocks_;
+};
+
+std::unique_ptr<Workload> make_kv_attention(std::uint64_t seed);
+
+}  // namespace isthmus::workloads

@@ -1,0 +1,39 @@
+// Handwritten digits by a convolutional network.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "workloads/nn_kernel.hpp"
+#include "workloads/workload.hpp"
+
+namespace isthmus::workloads {
+
+/// 28 digits of 29 x 29 points; layers of 6 x 13 x 13, 50 x 5 x 5, 100 and 10 neurons. Digits and
+/// weights are random.
+///
+/// Source      Simard, Steinkraus, Platt: Best practices for convolutional neural networks, ICDAR
+///             2003; the sizes of the weights' arrays follow simulating.md (e): 50 x 6 x 26 of the
+///             second layer, of which the last 5 a map are not used.
+class Nn : public Workload {
+public:
+  static constexpr std::uint32_t kNumDigits = 28;
+  static constexpr std::uint32_t kNumLayers = 4;
+
+  explicit Nn(std::uint64_t seed);
+
+  void reset() override;
+  void run(std::uint32_t launch, Cta& cta) override;
+
+  const std::array<NnLayer, kNumLayers>& layers() const { return layers_; }
+
+private:
+  void allocate(std::uint64_t seed);
+
+  std::array<NnLayer, kNumLayers> layers_{};
+};
+
+std::unique_ptr<Workload> make_nn(std::uint64_t seed);
+
+}  // namespace isthmus::workloads

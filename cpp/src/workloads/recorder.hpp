@@ -1,0 +1,49 @@
+// Runs a workload and gives out what its warps ask of memory, block after block.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "trace/trace.hpp"
+#include "workloads/workload.hpp"
+
+namespace isthmus::workloads {
+
+/// A workload as a trace. Computes as it goes: memory is bounded by one block, and what lies behind
+/// the last block has not been computed yet. rewind() computes everything anew, to the same blocks.
+class Recorder : public trace::Source {
+public:
+  /// A block ends with the CTA with which it has this many lines or operations.
+  static constexpr std::uint32_t kBlockLines = 1U << 17U;
+
+  explicit Recorder(std::unique_ptr<Workload> workload);
+
+  const trace::Program& program() const override { return workload_->program(); }
+  std::optional<trace::Block> next() override;
+  void rewind() override;
+
+  /// Instructions times the lanes that did them, of all blocks since the first.
+  std::uint64_t thread_instructions() const { return thread_instructions_; }
+  Workload& workload() { return *workload_; }
+
+private:
+  void run_cta(std::uint32_t launch, std::uint32_t cta);
+  void append(const WarpLog& log);
+  void clear_block();
+
+  std::unique_ptr<Workload> workload_;
+  std::vector<WarpLog> logs_;
+  std::uint32_t launch_ = 0;    // of the next block
+  std::uint32_t next_cta_ = 0;  // of that launch
+  std::uint64_t thread_instructions_ = 0;
+
+  std::vector<std::uint32_t> op_begin_;
+  std::vector<std::uint8_t> kinds_;
+  std::vector<std::uint32_t> compute_;
+  std::vector<std::uint32_t> line_begin_;
+  std::vector<std::uint64_t> lines_;
+};
+
+}  // namespace isthmus::workloads

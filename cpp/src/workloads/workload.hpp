@@ -1,0 +1,60 @@
+// A program that really computes: memory, launches, kernels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "trace/trace.hpp"
+#include "workloads/heap.hpp"
+#include "workloads/warp.hpp"
+
+namespace isthmus::workloads {
+
+/// A program of the registry. A derived class allocates its arrays from heap_ and writes the
+/// launches of program_ in its constructor, with finish_program() at the end.
+class Workload {
+public:
+  Workload() = default;
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
+  virtual ~Workload() = default;
+
+  const trace::Program& program() const { return program_; }
+  /// What the registry says of it.
+  ///
+  /// synthetic   whether an input is made up that the original has from a file
+  void name_program(std::string_view name, std::string_view description, bool synthetic);
+
+  /// Puts the memory back to what it was before the first launch.
+  virtual void reset() = 0;
+  /// What the host computes before a launch; its copies are in the launch's HostSteps.
+  virtual void before(std::uint32_t launch) { static_cast<void>(launch); }
+  /// Runs a CTA of a launch. CTAs come in order, after those of the launches before.
+  virtual void run(std::uint32_t launch, Cta& cta) = 0;
+
+protected:
+  template <class T>
+  static trace::HostStep step(trace::HostStep::Kind kind, const Array<T>& array) {
+    return {kind, array.address, array.num_elements * sizeof(T)};
+  }
+  template <class T>
+  static trace::HostStep upload(const Array<T>& array) {
+    return step(trace::HostStep::Kind::upload, array);
+  }
+  template <class T>
+  static trace::HostStep download(const Array<T>& array) {
+    return step(trace::HostStep::Kind::download, array);
+  }
+  /// A launch of CTAs of so many threads, without host steps.
+  static trace::Launch launch(std::string name, std::uint32_t num_ctas,
+                              std::uint32_t threads_per_cta);
+
+  /// Fills what follows from the heap.
+  void finish_program() { program_.allocations = heap_.allocations(); }
+
+  Heap heap_;
+  trace::Program program_;
+};
+
+}  // namespace isthmus::workloads

@@ -1,0 +1,264 @@
+// Times that can be worked out by hand, to the picosecond.
+#include <gtest/gtest.h>
+
+#include "small_programs.hpp"
+
+namespace isthmus::sim::small {
+namespace {
+
+constexpr Picoseconds kCycle = 1000;
+constexpr std::uint64_t kKiB = 1024;
+
+pages::MigrationPolicy units(std::uint32_t unit_bytes) {
+  pages::MigrationPolicy policy;
+  policy.kind = pages::PolicyKind::bitmap;
+  policy.unit_bytes = unit_bytes;
+  return policy;
+}
+
+// What a load of a line in DRAM takes from the load/store unit to the core: network, port, DRAM
+// (8 + 100), L2, network.
+constexpr Picoseconds kDramLoad = (10 + 4 + 8 + 100 + 20 + 10) * kCycle;
+constexpr Picoseconds kL2Load = (10 + 4 + 20 + 10) * kCycle;
+
+TEST(ExactTimes, APowerOfTwoClockAndBandwidthAreExact) {
+  EXPECT_EQ(cycle_ps(1'000'000'000), 1000U);
+  EXPECT_EQ(cycle_ps(700'000'000), 1429U);
+  EXPECT_EQ(transfer_ps(2 << 20, 16'000'000'000), 131'072'000U);
+  EXPECT_EQ(transfer_ps(1ULL << 40, 16'000'000'000), 68'719'476'736'000U);
+}
+
+TEST(ExactTimes, InstructionsOfOneWarpFollowEachOther) {
+  const Builder builder = Builder().launch({}, {{{{OpKind::barrier, 9, {}}}}});
+  const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
+  EXPECT_EQ(result.total_ps, 10 * 4 * kCycle);
+  EXPECT_EQ(result.warp_instructions, 10U);
+}
+
+TEST(ExactTimes, ManyWarpsShareTheIssueSlots) {
+  // 8 warps of 10 instructions: one a cycle, 80 cycles; one alone would take 40.
+  std::vector<WarpSteps> warps(8, WarpSteps{barrier(9)});
+  const Builder builder = Builder().launch({}, {warps});
+  EXPECT_EQ(run(builder, round_machine(), {}, mode(Mode::ideal)).total_ps, 80 * kCycle);
+}
+
+TEST(ExactTimes, ALoadGoesToDramAndTheNextFindsItInL1) {
+  const Builder builder = Builder().launch({}, {{{load({8}), load({8})}}});
+  const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
+  // instruction, DRAM, instruction, L1.
+  EXPECT_EQ(result.total_ps, 4 * kCycle + kDramLoad + 4 * kCycle + 2 * kCycle);
+  EXPECT_EQ(result.caches.l1_hits, 1U);
+  EXPECT_EQ(result.caches.dram_reads, 1U);
+  EXPECT_EQ(result.line_requests, 2U);
+}
+
+TEST(ExactTimes, L2KeepsWhatL1ForgetsBetweenKernels) {
+  const Builder builder = Builder().launch({}, {{{load({8})}}}).launch({}, {{{load({8})}}});
+  const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
+  EXPECT_EQ(result.total_ps, 4 * kCycle + kDramLoad + 4 * kCycle + kL2Load);
+}
+
+TEST(ExactTimes, LinesOfOneLoadFollowEachOtherThroughDram) {
+  // The unit takes one a cycle and the port one in 4, DRAM one in 8: that is what counts.
+  const Builder builder = Builder().launch({}, {{{load({0, 1, 2, 3})}}});
+  const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
+  EXPECT_EQ(result.total_ps, 4 * kCycle + kDramLoad + 3 * 8 * kCycle);
+}
+
+TEST(ExactTimes, AStoreIsntWaitedForButTheKernelEndsAfterIt) {
+  const Builder builder = Builder().launch({}, {{{store({0})}}});
+  const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
+  // instruction, network, port: L2 has it.
+  EXPECT_EQ(result.total_ps, (4 + 10 + 4) * kCycle);
+}
+
+TEST(ExactTimes, APageWalkDelaysTheFirstAccessToAPage) {
+  Machine machine = round_machine();
+  machine.translation.walk_cycles = 50;
+  const Builder builder = Builder().launch({}, {{{load({8}), load({16})}}});
+  const Result result = run(builder, machine, {}, mode(Mode::ideal));
+  EXPECT_EQ(result.total_ps, (4 + 50) * kCycle + kDramLoad + 4 * kCycle + kDramLoad);
+  EXPECT_EQ(result.stalls.translation_ps, 50 * kCycle);
+  EXPECT_EQ(result.tlb.accesses, 2U);
+  EXPECT_EQ(result.tlb.misses, 1U);
+}
+
+TEST(ExactTimes, ABarrierWaitsForTheLastWarp) {
+  const Builder builder =
+      Builder().launch({}, {{{barrier(0), barrier(0)}, {barrier(99), barrier(0)}}});
+  const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
+  // The second warp's 100 instructions, after the first one's issue slot; then one more of each.
+  EXPECT_EQ(result.total_ps, 100 * 4 * kCycle + 4 * kCycle);
+  EXPECT_EQ(result.stalls.barrier_ps, (400 - 4) * kCycle);
+}
+
+TEST(ExactTimes, AProgrammersCopyComesFirst) {
+  const Builder builder = Builder().launch({upload(0, 4096)}, {{{load({8})}}});
+  Machine machine = round_machine();
+  machine.link.latency_ps = 500;
+  const Result result = run(builder, machine, {}, mode(Mode::programmer));
+  EXPECT_EQ(result.total_ps, 4'096'000U + 500U + 4 * kCycle + kDramLoad);
+  EXPECT_EQ(result.copy_ps, 4'096'500U);
+  EXPECT_EQ(result.traffic.copied_to_gpu, 4096U);
+}
+
+TEST(ExactTimes, AMigratedUnitTakesTheLinkAndThenItIsLocal) {
+  const Builder builder = Builder().launch({}, {{{load({8}), load({9})}}});
+  const Result result = run(builder, round_machine(), units(kKiB), mode(Mode::migrate));
+  // To the partition (10), the link (1024 ns), port and DRAM, and back; line 9 is of the same unit.
+  EXPECT_EQ(result.total_ps, 4 * kCycle + kDramLoad + 1'024'000U + 4 * kCycle + kDramLoad);
+  EXPECT_EQ(result.traffic.migrated_to_gpu, kKiB);
+  EXPECT_EQ(result.migrations, 1U);
+  EXPECT_EQ(result.stalls.migration_ps, 1'024'000U);
+}
+
+TEST(ExactTimes, AWholePageTakesItsWholeLength) {
+  pages::MigrationPolicy policy;
+  policy.kind = pages::PolicyKind::whole_page;
+  const Builder builder = Builder().launch({}, {{{load({8})}}});
+  const Result result = run(builder, round_machine(), policy, mode(Mode::migrate));
+  EXPECT_EQ(result.total_ps, 4 * kCycle + kDramLoad + 2'097'152'000U);
+}
+
+TEST(ExactTimes, ABufferOfOneSerialisesMigrations) {
+  // Two lines of two units: with room for both the link's latency is paid once, else twice.
+  const Builder builder = Builder().launch({}, {{{load({0, 64})}}});
+  Machine machine = round_machine();
+  machine.link.latency_ps = 700'000;
+  const Result both = run(builder, machine, units(kKiB), mode(Mode::migrate));
+  EXPECT_EQ(both.total_ps, 4 * kCycle + kDramLoad + 2 * 1'024'000U + 700'000U);
+  machine.gmmu.buffer_entries = 1;
+  const Result one = run(builder, machine, units(kKiB), mode(Mode::migrate));
+  EXPECT_EQ(one.total_ps, 4 * kCycle + kDramLoad + 2 * (1'024'000U + 700'000U));
+  EXPECT_EQ(one.buffer_waits, 1U);
+}
+
+TEST(ExactTimes, FaultsAreHandledSideBySideOrInBatchesOrOneAfterTheOther) {
+  // Two faults a cycle apart, 1 us each.
+  const Builder builder = Builder().launch({}, {{{load({0, 64})}}});
+  Machine machine = round_machine();
+  machine.faults.latency_ps = 10'000'000;
+  const Picoseconds base = 4 * kCycle + kDramLoad;
+  EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps,
+            base + 10'000'000U + 2 * 1'024'000U);
+  machine.faults.handling = FaultParameters::Handling::batch;
+  EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps,
+            base + 2 * 10'000'000U + 1'024'000U);
+  machine.faults.handling = FaultParameters::Handling::serial;
+  EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps,
+            base + 2 * 10'000'000U + 1'024'000U);
+}
+
+TEST(ExactTimes, ABatchTakesAllThatArrivedWhileAnotherWasHandled) {
+  // Four faults a cycle apart: the first alone, the other three together, one transfer each.
+  const Builder builder = Builder().launch({}, {{{load({0, 64, 128, 192})}}});
+  Machine machine = round_machine();
+  machine.faults = {10'000'000, FaultParameters::Handling::batch, 256};
+  const Result result = run(builder, machine, units(kKiB), mode(Mode::migrate));
+  EXPECT_EQ(result.total_ps, 4 * kCycle + kDramLoad + 2 * 10'000'000U + 3 * 1'024'000U);
+  EXPECT_EQ(result.fault_batches, 2U);
+}
+
+TEST(ExactTimes, AZeroCopyLoadCrossesTheLinkAlone) {
+  pages::MigrationPolicy policy;
+  policy.kind = pages::PolicyKind::zero_copy;
+  const Builder builder = Builder().launch({}, {{{load({8})}}});
+  Machine machine = round_machine();
+  machine.link.packet_bytes = 256;
+  machine.link.packet_overhead_bytes = 24;
+  const Result result = run(builder, machine, policy, mode(Mode::migrate));
+  EXPECT_EQ(result.total_ps, (4 + 10) * kCycle + 152'000U + 10 * kCycle);
+  EXPECT_EQ(result.traffic.remote_to_gpu, 128U);
+}
+
+TEST(ExactTimes, AnAtomicIsDoneInL2AndWaitedFor) {
+  const Builder builder =
+      Builder().launch({}, {{{load({8}), {OpKind::atomic, 0, {8}}, load({8})}}});
+  const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
+  // L1 forgets the line that is changed behind it.
+  EXPECT_EQ(result.total_ps, 3 * 4 * kCycle + kDramLoad + 2 * kL2Load);
+}
+
+TEST(ExactTimes, AStoreMakesL1ForgetItsLine) {
+  const Builder builder = Builder().launch({}, {{{load({8}), store({8}), load({8})}}});
+  const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
+  // The store takes the unit a cycle, and its warp goes on.
+  EXPECT_EQ(result.total_ps, 3 * 4 * kCycle + kDramLoad + kCycle + kL2Load);
+}
+
+TEST(ExactTimes, LocalMemoryStaysInL1UntilItIsDisplaced) {
+  const Builder builder =
+      Builder().launch({}, {{{{OpKind::local_store, 0, {0}}, {OpKind::local_load, 0, {0}}}}});
+  const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
+  // A cycle of the unit, and L1's two of the hit.
+  EXPECT_EQ(result.total_ps, 2 * 4 * kCycle + kCycle + 2 * kCycle);
+  EXPECT_EQ(result.caches.l2_hits + result.caches.l2_misses, 0U);
+}
+
+TEST(ExactTimes, LocalMemoryMigratesOnlyIfItIsToldTo) {
+  const Builder builder = Builder().launch({}, {{{{OpKind::local_load, 0, {0}}}}});
+  Options options = mode(Mode::migrate);
+  EXPECT_EQ(run(builder, round_machine(), units(kKiB), options).migrations, 0U);
+  options.local_memory = LocalMemory::migrates;
+  const Result result = run(builder, round_machine(), units(kKiB), options);
+  EXPECT_EQ(result.total_ps, 4 * kCycle + kDramLoad + 1'024'000U);
+}
+
+TEST(ExactTimes, AProgrammerMayCopyOnlyWhatIsTouched) {
+  const Builder builder = Builder().launch({upload(0, 1 << 20)}, {{{load({8, 9}), load({8})}}});
+  Options options = mode(Mode::programmer);
+  options.programmer_data = ProgrammerData::touched_global;
+  const Result result = run(builder, round_machine(), {}, options);
+  EXPECT_EQ(result.copy_ps, 2 * 128'000U);
+  EXPECT_EQ(result.total_ps, result.kernel_ps + result.copy_ps);
+}
+
+TEST(ExactTimes, AnEvictedPageGoesBackBeforeTheNextComes) {
+  pages::MigrationPolicy policy;
+  policy.kind = pages::PolicyKind::whole_page;
+  Options options = mode(Mode::migrate);
+  options.eviction.limit_bytes = 2 << 20;
+  const Builder builder = Builder().launch({}, {{{load({0}), load({16384})}}});
+  const Result result = run(builder, round_machine(), policy, options);
+  EXPECT_EQ(result.total_ps, 2 * (4 * kCycle + kDramLoad) + 3 * 2'097'152'000ULL);
+  EXPECT_EQ(result.traffic.evicted_to_cpu, 2U << 20);
+}
+
+TEST(ExactTimes, AMissInTheSharedTlbIsWalked) {
+  Machine machine = round_machine();
+  machine.translation.shared_entries = 16;
+  machine.translation.shared_cycles = 5;
+  machine.translation.walk_cycles = 50;
+  // Two kernels on two cores: the second core's first access finds the first one's walk.
+  machine.cores.count = 2;
+  machine.cores.most_ctas = 1;
+  const Builder builder = Builder().launch({}, {{{load({8})}}, {{barrier(99), load({16})}}});
+  const Result result = run(builder, machine, {}, mode(Mode::ideal));
+  EXPECT_EQ(result.tlb.shared_accesses, 2U);
+  EXPECT_EQ(result.tlb.shared_misses, 1U);
+  EXPECT_EQ(result.total_ps, 101 * 4 * kCycle + 5 * kCycle + kDramLoad);
+}
+
+TEST(ExactTimes, MissesUnderWayLimitTheLoadsAtOnce) {
+  Machine machine = round_machine();
+  machine.l1.misses = 1;
+  const Builder builder = Builder().launch({}, {{{load({0, 1})}}});
+  const Result result = run(builder, machine, {}, mode(Mode::ideal));
+  EXPECT_EQ(result.total_ps, 4 * kCycle + 2 * kDramLoad);
+}
+
+TEST(ExactTimes, ACpuRequestBringsThePageBackAndTheNextKernelAsksAgain) {
+  const Builder builder =
+      Builder().launch({}, {{{load({8})}}}).launch({download(0, 4)}, {{{load({8})}}});
+  Options options = mode(Mode::migrate);
+  const Result free = run(builder, round_machine(), units(kKiB), options);
+  const Picoseconds kernel = 4 * kCycle + kDramLoad + 1'024'000U;
+  EXPECT_EQ(free.total_ps, 2 * kernel);
+  EXPECT_EQ(free.cpu_requests, 1U);
+  EXPECT_EQ(free.traffic.returned_to_cpu, kKiB);
+  options.count_downloads = true;
+  EXPECT_EQ(run(builder, round_machine(), units(kKiB), options).total_ps, 2 * kernel + 1'024'000U);
+}
+
+}  // namespace
+}  // namespace isthmus::sim::small

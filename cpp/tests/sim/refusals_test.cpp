@@ -1,0 +1,101 @@
+// Machines and traces that can't be, and runs that can't go on.
+#include <gtest/gtest.h>
+
+#include <isthmus/errors.hpp>
+
+#include "pages/policy_names.hpp"
+#include "sim/deadlock.hpp"
+#include "small_programs.hpp"
+
+namespace isthmus::sim::small {
+namespace {
+
+std::string refusal(const Machine& machine) {
+  try {
+    check_machine(machine);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Refusals, ThePapersMachineIsPossible) { EXPECT_EQ(refusal(Machine{}), ""); }
+
+TEST(Refusals, AnImpossibleMachineIsNamed) {
+  Machine machine;
+  machine.link.bytes_per_s = 0;
+  EXPECT_NE(refusal(machine).find("link.bytes_per_s is 0"), std::string::npos);
+  machine = {};
+  machine.translation.entries = 0;
+  EXPECT_NE(refusal(machine).find("translation.entries is 0"), std::string::npos);
+  machine = {};
+  machine.gmmu.buffer_entries = 0;
+  EXPECT_NE(refusal(machine).find("gmmu.buffer_entries is 0"), std::string::npos);
+  machine = {};
+  machine.partitions.l2_size_bytes = 1000;
+  EXPECT_NE(refusal(machine).find("partitions.l2_size_bytes is 1000"), std::string::npos);
+  machine = {};
+  machine.cores.count = 257;
+  EXPECT_NE(refusal(machine).find("from 1 to 256"), std::string::npos);
+}
+
+TEST(Refusals, AUnitLargerThanThePageIsRefused) {
+  pages::MigrationPolicy policy = pages::default_policy(pages::PolicyKind::bitmap);
+  policy.page_bytes = 4096;
+  policy.unit_bytes = 8192;
+  const Builder builder = Builder().launch({}, {{{load({8})}}});
+  EXPECT_THROW(run(builder, round_machine(), policy, mode(Mode::migrate)), UsageError);
+}
+
+TEST(Refusals, ACtaThatFitsOnNoCoreIsRefused) {
+  const Builder builder = Builder().launch({}, {{9, WarpSteps{load({8})}}});
+  EXPECT_THROW(run(builder, round_machine(), {}, mode(Mode::ideal)), UsageError);
+}
+
+TEST(Refusals, ATraceWithoutItsCtasIsRefused) {
+  trace::Program program;
+  program.launches.push_back({"kernel", 2, 1, 32, 0, 0, {}});
+  const auto recording = std::make_shared<trace::Recording>(program);
+  trace::Replay replay(recording);
+  EXPECT_THROW(simulate(round_machine(), {}, {}, replay), UsageError);
+}
+
+TEST(Refusals, AnEmptyProgramTakesNoTime) {
+  const Result result = run(Builder(), round_machine(), {}, mode(Mode::migrate));
+  EXPECT_EQ(result.total_ps, 0U);
+  EXPECT_EQ(result.accessed_share(), 0.0);
+}
+
+TEST(Refusals, ADeadlockSaysWhoWaitsForWhat) {
+  // Blocks of one page only, of which those may stay that the page's other requests wait for.
+  Options options = mode(Mode::migrate);
+  options.eviction.kind = pages::EvictionKind::block_64k;
+  options.eviction.limit_bytes = 2 * 65536;
+  const Builder builder = Builder().launch({}, {{{load({0, 512, 1024, 1536})}}});
+  pages::MigrationPolicy policy = pages::default_policy(pages::PolicyKind::bitmap);
+  try {
+    run(builder, round_machine(), policy, options);
+    FAIL() << "it went on";
+  } catch (const Deadlock& deadlock) {
+    const std::string message = deadlock.what();
+    EXPECT_NE(message.find("warp 0 of CTA 0 on core 0 waits for"), std::string::npos) << message;
+    EXPECT_NE(message.find("waits for room in GPU memory"), std::string::npos) << message;
+  }
+}
+
+/// Ends the run at the first poll.
+class Impatient : public Observer {
+public:
+  void poll(Picoseconds /*now_ps*/) override { throw std::runtime_error("enough"); }
+};
+
+TEST(Refusals, AnObserverCanEndARun) {
+  std::vector<std::vector<WarpSteps>> ctas(
+      4000, std::vector<WarpSteps>(2, WarpSteps(8, load({1, 2, 3}))));
+  const Builder builder = Builder().launch({}, ctas);
+  Impatient observer;
+  EXPECT_THROW(run(builder, round_machine(), {}, mode(Mode::ideal), &observer), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace isthmus::sim::small

@@ -1,0 +1,54 @@
+#include "trace/touched_lines.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace isthmus::trace {
+namespace {
+
+using Shown = std::vector<std::string>;
+using Steps = std::vector<HostStep>;
+
+HostStep upload(std::uint64_t address, std::uint64_t size_bytes) {
+  return {HostStep::Kind::upload, address, size_bytes};
+}
+
+/// What is allocated where these addresses' lines are touched.
+Shown allocated(const std::vector<std::uint64_t>& addresses, const Steps& uploads) {
+  TouchedLines touched;
+  for (const std::uint64_t address : addresses) touched.add(address / kLineBytes);
+  Shown result;
+  for (const Allocation& each : touched.allocations(uploads)) {
+    result.push_back(each.name + " " + std::to_string(each.address) + "+" +
+                     std::to_string(each.size_bytes));
+  }
+  return result;
+}
+
+constexpr std::uint64_t kBlock = TouchedLines::kBlockBytes;
+
+TEST(TouchedLines, ThoseThatLieCloseAreOneAllocation) {
+  EXPECT_EQ(allocated({4096, 0, kBlock - 128, 3 * kBlock}, {}),
+            (Shown{"touched-0 0+" + std::to_string(kBlock),
+                   "touched-1 " + std::to_string(3 * kBlock) + "+128"}));
+}
+
+TEST(TouchedLines, UploadsAreAllocationsOfTheirOwnUnlessTheyOverlap) {
+  EXPECT_EQ(allocated({}, {upload(1024, 100), upload(0, 512), upload(256, 512), upload(768, 256)}),
+            (Shown{"upload-0 0+768", "upload-1 768+256", "upload-2 1024+100"}));
+}
+
+TEST(TouchedLines, LinesOfUploadsAreNotTakenForMore) {
+  // The upload ends within the line at 1024.
+  EXPECT_EQ(allocated({256, 512, 1024}, {upload(256, 800)}), Shown{"upload-0 256+800"});
+}
+
+TEST(TouchedLines, NoAllocationReachesAcrossAnUpload) {
+  EXPECT_EQ(allocated({0, 256, 512, 1024, 1280}, {upload(512, 256)}),
+            (Shown{"touched-0 0+384", "upload-1 512+256", "touched-2 1024+384"}));
+}
+
+}  // namespace
+}  // namespace isthmus::trace

@@ -1,0 +1,107 @@
+// Runs a workload to its end and counts what the reference tables count.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "trace/checking.hpp"
+#include "workloads/recorder.hpp"
+
+namespace isthmus::workloads::testing {
+
+/// A trace in numbers.
+struct Recording {
+  std::uint64_t thread_instructions = 0;
+  std::uint64_t warp_instructions = 0;
+  std::uint64_t line_requests = 0;  ///< of global memory
+  std::uint64_t local_accesses = 0;
+  std::uint64_t barriers = 0;
+  std::uint64_t hash = 14695981039346656037U;  ///< of all blocks; FNV-1a's start
+  double upload_kib = 0;
+  double touched_kib = 0;   ///< lines of global memory that were accessed
+  std::uint64_t pages = 0;  ///< of 2 MiB, of which a line was accessed
+  std::uint64_t most_block_lines = 0;
+
+  double millions() const { return static_cast<double>(thread_instructions) / 1e6; }
+};
+
+template <class T>
+void add_to_hash(std::uint64_t& hash, std::span<const T> values) {
+  for (const T value : values) hash = (hash ^ static_cast<std::uint64_t>(value)) * 1099511628211U;
+}
+
+inline void count_block(Recording& counted, std::vector<std::uint64_t>& lines,
+                        const trace::Block& block) {
+  for (std::size_t op = 0; op < block.kinds.size(); ++op) {
+    const auto kind = static_cast<trace::OpKind>(block.kinds[op]);
+    const std::uint32_t num_lines = block.line_begin[op + 1] - block.line_begin[op];
+    counted.warp_instructions += block.compute[op] + (kind == trace::OpKind::end ? 0 : 1);
+    if (kind == trace::OpKind::barrier) ++counted.barriers;
+    if (kind == trace::OpKind::local_load || kind == trace::OpKind::local_store) {
+      ++counted.local_accesses;
+      continue;
+    }
+    counted.line_requests += num_lines;
+    for (std::uint32_t line = 0; line < num_lines; ++line)
+      lines.push_back(block.lines[block.line_begin[op] + line]);
+  }
+  add_to_hash(counted.hash, block.op_begin);
+  add_to_hash(counted.hash, block.kinds);
+  add_to_hash(counted.hash, block.compute);
+  add_to_hash(counted.hash, block.line_begin);
+  add_to_hash(counted.hash, block.lines);
+  counted.most_block_lines = std::max<std::uint64_t>(counted.most_block_lines, block.lines.size());
+}
+
+inline double upload_kib(const trace::Program& program) {
+  std::uint64_t bytes = 0;
+  for (const trace::Launch& launch : program.launches)
+    for (const trace::HostStep& step : launch.before)
+      if (step.kind == trace::HostStep::Kind::upload) bytes += step.size_bytes;
+  return static_cast<double>(bytes) / 1024;
+}
+
+/// Runs the workload from its start to its end. Throws UsageError for a block that breaks the rules
+/// of trace.hpp.
+inline Recording record(Recorder& recorder) {
+  Recording counted;
+  std::vector<std::uint64_t> lines;
+  const auto keep_distinct = [&] {
+    std::sort(lines.begin(), lines.end());
+    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  };
+  recorder.rewind();
+  while (const std::optional<trace::Block> block = recorder.next()) {
+    trace::check_block(recorder.program(), *block);
+    count_block(counted, lines, *block);
+    if (lines.size() > 1U << 22) keep_distinct();
+  }
+  keep_distinct();
+  std::set<std::uint64_t> pages;
+  for (const std::uint64_t line : lines) pages.insert(line * trace::kLineBytes >> 21);
+  counted.pages = pages.size();
+  counted.touched_kib = static_cast<double>(lines.size() * trace::kLineBytes) / 1024;
+  counted.upload_kib = upload_kib(recorder.program());
+  counted.thread_instructions = recorder.thread_instructions();
+  return counted;
+}
+
+/// A workload of the class W, run to its end.
+template <class W>
+struct Recorded {
+  explicit Recorded(std::unique_ptr<W> workload)
+      : program(*workload), recorder(std::move(workload)), counted(record(recorder)) {}
+
+  W& program;
+  Recorder recorder;
+  Recording counted;
+};
+
+}  // namespace isthmus::workloads::testing

@@ -1,0 +1,168 @@
+"""`isthmus sim`: page migration on modelled machines."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.cli.sim_options import (
+    MachineOption,
+    ProfileOption,
+    SeedOption,
+    SettingsOption,
+)
+from isthmus.cli.sim_reproduce import reproduce
+from isthmus.cli.sim_sweep import sweep
+from isthmus.cli.sim_trace import trace
+from isthmus.cli.state import DebugOption
+from isthmus.cli.stdout import print_data
+from isthmus.errors import UsageError
+from isthmus.report.format import Format, format_of_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isthmus.sim.result import SimulationResult
+    from isthmus.sim.settings import Setup
+
+sim = typer.Typer(
+    name="sim",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    context_settings={"max_content_width": 100},
+)
+
+_PoliciesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-p",
+        "--policy",
+        metavar="NAME",
+        help="What moves when the GPU asks for bytes. May be given often: each is a column, the "
+        "first is what the others are compared with.  [default: programmer, ranges]",
+    ),
+]
+_TimelineOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Write what happened when, for chrome://tracing or Perfetto (one -p)."
+    ),
+]
+_FormatOption = Annotated[Format, typer.Option("--format", help="Of what is printed.")]
+_OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write to a file, too: .json, .csv or .txt decide its format.",
+    ),
+]
+
+
+@sim.callback()
+def show_help(context: typer.Context) -> None:
+    """
+    Simulate page migration between CPU and GPU on machines one does not have.
+
+    Every number is modelled: none is measured, and none is compared with a measured one.
+    """
+    if context.invoked_subcommand is None:
+        print_data(f"{context.get_help()}\n")
+
+
+@sim.command()
+def run(
+    workload: Annotated[
+        str, typer.Argument(metavar="WORKLOAD|TRACE", help="A workload's name or a trace's file.")
+    ],
+    *,
+    policies: _PoliciesOption = None,
+    machine: MachineOption = "paper-gtx480",
+    settings: SettingsOption = None,
+    seed: SeedOption = 0,
+    profile: ProfileOption = None,
+    timeline: _TimelineOption = None,
+    output_format: _FormatOption = Format.TEXT,
+    output: _OutputOption = None,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Simulate one workload under some policies.
+
+    `isthmus sim list` lists workloads, policies, machines and settings. Equal seeds give equal
+    results, bit for bit.
+
+    Exit codes: 0 ok, 1 an error (a deadlock says who waits for whom), 2 usage.
+    """
+    del debug  # its callback has noted it
+    from isthmus.cli.interrupt import ended_by_interrupt
+    from isthmus.cli.output import check_output
+    from isthmus.sim.as_text import runs_text
+
+    check_output(timeline)
+    check_output(output)
+    names = list(dict.fromkeys(policies or ("programmer", "ranges")))
+    if timeline is not None and len(names) > 1:
+        raise UsageError("a timeline is of one policy", hint=f"give one: -p {names[-1]}")
+    setups = {name: _setup(name, machine, settings or [], profile) for name in names}
+    with ended_by_interrupt():
+        results = _run_all(workload, seed, setups, timeline)
+    modelled = next(iter(setups.values())).machine
+    _write(output, lambda wanted: runs_text(workload, modelled, results, wanted), output_format)
+    print_data(runs_text(workload, modelled, results, output_format))
+
+
+@sim.command("list")
+def list_all(*, output_format: _FormatOption = Format.TEXT, debug: DebugOption = False) -> None:
+    """List workloads, policies, machines, and what --set and --axis can name."""
+    del debug  # its callback has noted it
+    from isthmus.sim.catalogue import catalogue_text
+
+    print_data(catalogue_text(output_format))
+
+
+sim.command()(sweep)
+sim.command()(reproduce)
+sim.add_typer(trace)
+
+
+def _setup(policy: str, machine: str, assignments: list[str], profile: str | None) -> "Setup":
+    from isthmus.cli.sim_options import with_profile
+    from isthmus.sim.machine_files import load_machine
+    from isthmus.sim.policy import default_policy
+    from isthmus.sim.settings import Setup, read_assignments, with_settings
+
+    setup = Setup(machine=load_machine(machine), policy=default_policy(policy))
+    return with_settings(with_profile(setup, profile), read_assignments(assignments))
+
+
+def _run_all(
+    workload: str, seed: int, setups: "dict[str, Setup]", timeline: Path | None
+) -> "dict[str, SimulationResult]":
+    from isthmus.cli.stderr import say
+    from isthmus.sim.running import open_source
+    from isthmus.sim.running import run as run_one
+    from isthmus.sim.timeline import new_timeline, write_timeline
+
+    source = open_source(workload, seed)
+    if source.program.synthetic:
+        say(f"note: {workload} is synthetic: {source.program.description}")
+    results = {}
+    for name, setup in setups.items():
+        events = new_timeline() if timeline is not None else None
+        results[name] = run_one(source, setup, timeline=events)
+        if timeline is not None and events is not None:
+            say(f"written: {write_timeline(events, timeline)}")
+            if events.num_dropped:
+                say(f"note: the timeline leaves out its last {events.num_dropped} events")
+    return results
+
+
+def _write(path: Path | None, text: "Callable[[Format], str]", wanted: Format) -> None:
+    if path is None:
+        return
+    from isthmus.cli.stderr import say
+    from isthmus.run.store import write_whole
+
+    say(f"written: {write_whole(path, text(format_of_file(path, wanted)))}")

@@ -1,0 +1,176 @@
+"""`isthmus sim reproduce`."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.cli.failure import ExitCode
+from isthmus.cli.sim_sweep import JobsOption
+from isthmus.cli.state import DebugOption
+from isthmus.cli.stderr import say
+from isthmus.cli.stdout import print_data
+from isthmus.errors import Error, UsageError
+from isthmus.report.format import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isthmus.sim.evaluation import Evaluation
+    from isthmus.sim.points import Point
+    from isthmus.sim.store import Row
+
+_FolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        help="Write there: the table as .txt, .json and .csv, every run as .parquet, and pictures.",
+    ),
+]
+_PicturesOption = Annotated[
+    bool,
+    typer.Option(help="Draw them (SVG, PNG, HTML) into --output; needs isthmus[report]."),
+]
+_GridOption = Annotated[
+    bool,
+    typer.Option(
+        "--grid",
+        help="Run every combination of the answers to what the paper leaves open, too, into "
+        "grid.parquet and grid.csv: an hour or so; resumable.",
+    ),
+]
+_FormatOption = Annotated[Format, typer.Option("--format", help="Of what is printed.")]
+
+
+def reproduce(
+    *,
+    output: _FolderOption = None,
+    pictures: _PicturesOption = True,
+    grid: _GridOption = False,
+    jobs: JobsOption = None,
+    output_format: _FormatOption = Format.TEXT,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Run the paper's evaluation: theirs beside ours, with a verdict for each target.
+
+    Figures 4, 5 and 6, the TLB's miss rates, ranges on a page; and what the paper left out: the
+    best size of units by what a fault costs. Options are those fixed beforehand; --grid shows all.
+
+    Exit codes: 0 ok (whatever the verdicts), 1 an error or interrupted, 2 usage.
+    """
+    del debug  # its callback has noted it
+    _check(output, pictures=pictures, grid=grid)
+    from isthmus.sim.evaluation import Evaluation
+    from isthmus.sim.scores import score_all
+    from isthmus.sim.scores_text import scores_text
+    from isthmus.sim.studies import evaluation
+
+    runs = evaluation(_programs())
+    points = list({run.point.key: run.point for run in runs}.values())
+    rows = _run(points, output / "runs.parquet" if output else None, jobs)
+    found = Evaluation(runs, rows)
+    scores = score_all(found)
+    if output is not None:
+        texts = {
+            f"targets{suffix}": scores_text(scores, found, wanted)
+            for suffix, wanted in _SUFFIXES.items()
+        }
+        _write(output, texts, found if pictures else None)
+        if grid:
+            _run_grid(output, jobs)
+    print_data(scores_text(scores, found, output_format))
+
+
+_SUFFIXES = {".txt": Format.TEXT, ".json": Format.JSON, ".csv": Format.CSV}
+
+
+def _programs() -> list[str]:
+    """List the paper's programs, and say which of them aren't to be had."""
+    from isthmus.sim.running import workload_names
+    from isthmus.sim.studies import PROGRAMS
+
+    known = workload_names()
+    absent = [program for program in PROGRAMS if program not in known]
+    if absent:
+        say(f"warning: averages are without {', '.join(absent)}: there are no such workloads")
+    return [program for program in PROGRAMS if program in known]
+
+
+def _check(output: Path | None, *, pictures: bool, grid: bool) -> None:
+    if output is None:
+        if grid:
+            raise UsageError("--grid needs a place for its files", hint="-o FOLDER")
+        return
+    from isthmus.errors import WriteError
+    from isthmus.sim.pictures import check_pictures
+    from isthmus.sim.store import check_pyarrow
+
+    check_pyarrow()
+    if pictures:
+        check_pictures()
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise WriteError(
+            f"--output {output}: {cause.strerror or cause}", hint="name a folder"
+        ) from cause
+
+
+def _run(points: "Sequence[Point]", file: Path | None, jobs: int | None) -> "dict[str, Row]":
+    """Run points; those of a file that is there are not run again."""
+    from isthmus.cli.interrupt import stop_on_interrupt
+    from isthmus.cli.sim_progress import sweep_progress
+    from isthmus.sim.library import Library
+    from isthmus.sim.store import MemoryStore, SweepStore
+    from isthmus.sim.sweep import num_cores, run_sweep
+
+    keys = [point.key for point in points]
+    store = SweepStore(file, "the paper's evaluation", keys) if file else MemoryStore()
+    begun = time.monotonic()
+    with stop_on_interrupt(say) as should_stop, store, sweep_progress() as observer:
+        outcome = run_sweep(
+            points,
+            store,
+            run=Library().run,
+            num_threads=jobs or num_cores(),
+            observer=observer,
+            should_stop=should_stop,
+        )
+    say(
+        f"{outcome.num_finished - outcome.num_reused} runs in {time.monotonic() - begun:.1f} s, "
+        f"{outcome.num_reused} were there before"
+    )
+    if outcome.num_finished < outcome.num_points:
+        say(
+            f"{outcome.num_finished} of {outcome.num_points} runs are finished"
+            + (f" and in {file}: the same command goes on" if file else "")
+        )
+        raise typer.Exit(ExitCode.ERROR)
+    failed = [row for point in points if (row := store.row(point.key))["error"] is not None]
+    if failed:
+        raise Error(f"{len(failed)} runs failed; the first: {failed[0]['error']}")
+    return {point.key: store.row(point.key) for point in points}
+
+
+def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") -> None:
+    from isthmus.run.store import write_whole
+    from isthmus.sim.pictures import draw_all
+
+    for name, text in texts.items():
+        say(f"written: {write_whole(output / name, text)}")
+    if drawn is not None:
+        files = draw_all(drawn, output)
+        say(f"written: {len(files)} pictures in {output}")
+
+
+def _run_grid(output: Path, jobs: int | None) -> None:
+    from isthmus.run.store import write_whole
+    from isthmus.sim.grid import grid_points, grid_text
+
+    points = grid_points()
+    rows = _run(points, output / "grid.parquet", jobs)
+    say(f"written: {write_whole(output / 'grid.csv', grid_text(points, rows))}")

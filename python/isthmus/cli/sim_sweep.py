@@ -1,0 +1,117 @@
+"""`isthmus sim sweep`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.cli.failure import ExitCode
+from isthmus.cli.sim_options import MachineOption, SeedOption, SettingsOption
+from isthmus.cli.state import DebugOption
+from isthmus.cli.stderr import say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isthmus.sim.axes import Axis
+    from isthmus.sim.points import Base
+    from isthmus.sim.sweep import Outcome
+
+_AxesOption = Annotated[
+    list[str],
+    typer.Option(
+        "-a",
+        "--axis",
+        metavar="NAME=VALUES",
+        help="A setting's values, workload, policy, machine or seed: policy.unit=128..2MiB (each "
+        "twice the one before), workload=bfs,lps. May be given often: all combinations are run.",
+    ),
+]
+_PolicyOption = Annotated[
+    str, typer.Option("-p", "--policy", metavar="NAME", help="Where no axis says otherwise.")
+]
+_FileOption = Annotated[
+    Path, typer.Option("-o", "--output", metavar="FILE", help="The Parquet file to write.")
+]
+JobsOption = Annotated[
+    int | None,
+    typer.Option("-j", "--jobs", min=1, help="Runs at a time.  [default: one for each core]"),
+]
+
+
+def sweep(
+    workload: Annotated[
+        str | None, typer.Argument(metavar="[WORKLOAD|TRACE]", help="If no axis names some.")
+    ] = None,
+    *,
+    axes: _AxesOption,
+    output: _FileOption,
+    policy: _PolicyOption = "ranges",
+    machine: MachineOption = "paper-gtx480",
+    settings: SettingsOption = None,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Simulate every combination of some values, on all cores.
+
+    Each finished point is kept at once. Ctrl-C stops at once and keeps what is finished (exit code
+    1); the same command goes on from there.
+
+    Exit codes: 0 ok, 1 an error or interrupted (finished points stand), 2 usage.
+    """
+    del debug  # its callback has noted it
+    from isthmus.cli.output import check_output
+    from isthmus.sim.axes import read_axes
+    from isthmus.sim.points import Base
+    from isthmus.sim.settings import read_assignments
+
+    check_output(output)
+    base = Base(
+        workload=workload,
+        machine=machine,
+        policy=policy,
+        seed=seed,
+        settings=read_assignments(settings or []),
+    )
+    outcome = _sweep(base, read_axes(axes), output, jobs)
+    say(_summary(outcome, output))
+    if outcome.num_failed or outcome.num_finished < outcome.num_points:
+        raise typer.Exit(ExitCode.ERROR)
+
+
+def _sweep(base: "Base", axes: "Sequence[Axis]", output: Path, jobs: int | None) -> "Outcome":
+    from isthmus.cli.interrupt import stop_on_interrupt
+    from isthmus.cli.sim_progress import sweep_progress
+    from isthmus.sim.axes import points
+    from isthmus.sim.library import Library
+    from isthmus.sim.points import build_points
+    from isthmus.sim.running import check_workload
+    from isthmus.sim.store import SweepStore
+    from isthmus.sim.sweep import num_cores, run_sweep, sweep_identity
+
+    built = build_points(base, points(axes))
+    for name in dict.fromkeys(point.workload for point in built):
+        check_workload(name)
+    store = SweepStore(output, sweep_identity(base, axes), [point.key for point in built])
+    with stop_on_interrupt(say) as should_stop, store, sweep_progress() as observer:
+        return run_sweep(
+            built,
+            store,
+            run=Library().run,
+            num_threads=jobs or num_cores(),
+            observer=observer,
+            should_stop=should_stop,
+        )
+
+
+def _summary(outcome: "Outcome", output: Path) -> str:
+    parts = [f"{outcome.num_finished} of {outcome.num_points} points in {output} (modelled)"]
+    if outcome.num_reused:
+        parts.append(f"{outcome.num_reused} were there before")
+    if outcome.num_failed:
+        parts.append(f"{outcome.num_failed} failed")
+    if outcome.num_finished < outcome.num_points:
+        parts.append("the same command goes on")
+    return ", ".join(parts)

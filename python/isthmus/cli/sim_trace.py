@@ -1,0 +1,107 @@
+"""`isthmus sim trace`: traces at rest."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isthmus.cli.sim_options import SeedOption
+from isthmus.cli.state import DebugOption
+from isthmus.cli.stderr import say
+from isthmus.cli.stdout import print_data
+
+trace = typer.Typer(
+    name="trace",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    context_settings={"max_content_width": 100},
+)
+
+_ZstdOption = Annotated[
+    bool,
+    typer.Option("--zstd", help="Compress: a fraction of the size, and no longer mapped as it is."),
+]
+_FileOption = Annotated[
+    Path, typer.Option("-o", "--output", metavar="FILE", help="The trace to write (.arrow).")
+]
+
+
+@trace.callback()
+def show_help(context: typer.Context) -> None:
+    """Record, import and look at traces."""
+    if context.invoked_subcommand is None:
+        print_data(f"{context.get_help()}\n")
+
+
+@trace.command()
+def record(
+    workload: Annotated[str, typer.Argument(metavar="WORKLOAD", help="A workload's name.")],
+    *,
+    output: _FileOption,
+    seed: SeedOption = 0,
+    zstd: _ZstdOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Write down what a workload asks of memory."""
+    del debug  # its callback has noted it
+    from isthmus.cli.interrupt import ended_by_interrupt
+    from isthmus.cli.output import check_output
+    from isthmus.sim.running import open_source
+    from isthmus.sim.trace_file import record_trace
+
+    check_output(output)
+    with ended_by_interrupt():
+        record_trace(open_source(workload, seed), output, compression="zstd" if zstd else None)
+    say(f"written: {output}")
+
+
+@trace.command()
+def info(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace.")],
+    *,
+    debug: DebugOption = False,
+) -> None:
+    """Say what a trace holds."""
+    del debug  # its callback has noted it
+    from isthmus.sim.trace_file import trace_info
+    from isthmus.sim.trace_report import info_text
+
+    print_data(info_text(trace_info(file)))
+
+
+@trace.command("import")
+def import_accelsim(
+    kernels_list: Annotated[
+        Path, typer.Argument(metavar="kernelslist.g", help="Of an Accel-Sim or NVBit trace.")
+    ],
+    *,
+    output: _FileOption,
+    zstd: _ZstdOption = False,
+    sampled: Annotated[
+        bool,
+        typer.Option("--sampled", help="The trace has not all CTAs: those that miss do nothing."),
+    ] = False,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Read an Accel-Sim or NVBit trace, block by block in bounded memory.
+
+    Texture and constant accesses, asynchronous copies and allocations aren't in such traces: the
+    warnings say what is missing.
+    """
+    del debug  # its callback has noted it
+    from isthmus.cli.interrupt import ended_by_interrupt
+    from isthmus.cli.output import check_output
+    from isthmus.sim.trace_import import import_trace
+
+    check_output(output)
+    with ended_by_interrupt():
+        report = import_trace(
+            kernels_list,
+            output,
+            compression="zstd" if zstd else None,
+            missing_ctas_do_nothing=sampled,
+        )
+    for warning in report.warnings:
+        say(f"warning: {warning}")
+    say(f"written: {output}")

@@ -1,0 +1,134 @@
+"""Simulations as plain text, JSON and CSV."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from isthmus.report.as_text import table_lines
+from isthmus.report.format import Format
+from isthmus.report.page import Table
+from isthmus.sim.machine import Machine
+from isthmus.sim.settings import setting_of
+from isthmus.sizes import approximate_size
+
+if TYPE_CHECKING:
+    from isthmus.sim.result import SimulationResult
+
+MODELLED = "modelled: no number here was measured; compare policies on one machine, not machines"
+_PS_PER_US = 1e6
+_STALL_WORDS = {
+    "issue_ps": "issue",
+    "memory_ps": "memory",
+    "translation_ps": "page walks",
+    "migration_ps": "migration",
+    "barrier_ps": "barriers",
+}
+
+
+def runs_text(
+    workload: str, machine: Machine, runs: "Mapping[str, SimulationResult]", wanted: Format
+) -> str:
+    """
+    Write what one workload did under some policies.
+
+    Args:
+        workload: Its name.
+        machine: That it ran on.
+        runs: Policy -> result.
+        wanted: The format.
+    """
+    if wanted is Format.JSON:
+        return _runs_json(workload, machine, runs)
+    if wanted is Format.CSV:
+        return csv_text([{"workload": workload, "policy": p, **r.flat()} for p, r in runs.items()])
+    return "\n".join([MODELLED, "", *_heading(workload, machine), "", *_runs_table(runs)]) + "\n"
+
+
+def _runs_json(workload: str, machine: Machine, runs: "Mapping[str, SimulationResult]") -> str:
+    document = {
+        "schema_version": 1,
+        "modelled": True,
+        "workload": workload,
+        "machine": machine.model_dump(mode="json"),
+        "runs": [
+            {
+                "policy": policy,
+                **result.flat(),
+                "launches_ps": result.launch_ps.tolist(),
+                "ranges_per_page": result.ranges_per_page.tolist(),
+                "link_bin_seconds": result.link.bin_seconds,
+                "link_to_gpu_busy": result.link.to_gpu.round(6).tolist(),
+                "link_to_cpu_busy": result.link.to_cpu.round(6).tolist(),
+            }
+            for policy, result in runs.items()
+        ],
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
+    """Write rows, whose columns are the first one's."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _heading(workload: str, machine: Machine) -> list[str]:
+    link = {name: setting_of(f"link.{name}") for name in ("bandwidth", "latency")}
+    fault = setting_of("faults.latency").text(machine.faults.latency)
+    return [
+        f"workload  {workload}",
+        f"machine   {machine.name}: {machine.description}",
+        (
+            f"link      {link['bandwidth'].text(machine.link.bandwidth)} to the GPU, latency "
+            f"{link['latency'].text(machine.link.latency)}; a fault costs {fault}"
+        ),
+    ]
+
+
+def _runs_table(runs: "Mapping[str, SimulationResult]") -> list[str]:
+    results = list(runs.values())
+    first = results[0].total_ps
+
+    def row(name: str, cell: "Callable[[SimulationResult], str]") -> tuple[str, ...]:
+        return (name, *(cell(result) for result in results))
+
+    rows = [
+        row("time, us", lambda r: f"{r.total_ps / _PS_PER_US:.1f}"),
+        row("times the first", lambda r: f"{r.total_ps / first:.3f}" if first else "-"),
+        row("to the GPU", lambda r: approximate_size(r.bytes_to_gpu)),
+        row("to the CPU", lambda r: approximate_size(r.bytes_to_cpu)),
+        row("migrations", lambda r: str(r.counts["migrations"])),
+        row("accessed share", lambda r: f"{r.accessed_share:.1%}" if _migrated(r) else "-"),
+        row("most ranges on a page", lambda r: str(r.most_ranges) if _migrated(r) else "-"),
+        row("evictions", lambda r: str(r.counts["evictions"])),
+        row("TLB misses", lambda r: _share(r.tlb["misses"], r.tlb["accesses"])),
+        row("L1 hits", lambda r: _share(r.caches["l1_hits"], _looked_up(r, "l1"))),
+        row("L2 hits", lambda r: _share(r.caches["l2_hits"], _looked_up(r, "l2"))),
+        row("link to the GPU busy", lambda r: _share(r.link_busy_ps[0], r.total_ps)),
+    ]
+    for stall, word in _STALL_WORDS.items():
+        shares = (_stall_share(result, stall) for result in results)
+        rows.append((f"warps wait: {word}", *shares))
+    table = Table(title="", heads=("", *runs), rows=tuple(rows), num_text_columns=1)
+    return table_lines(table)[1:]
+
+
+def _migrated(result: "SimulationResult") -> bool:
+    return result.traffic_bytes["migrated_to_gpu"] > 0
+
+
+def _looked_up(result: "SimulationResult", level: str) -> int:
+    return result.caches[f"{level}_hits"] + result.caches[f"{level}_misses"]
+
+
+def _stall_share(result: "SimulationResult", stall: str) -> str:
+    return _share(result.stall_ps[stall], sum(result.stall_ps.values()))
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "-"

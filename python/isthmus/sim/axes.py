@@ -1,0 +1,126 @@
+"""Axes of a sweep: `link.bandwidth=16GB/s,32GB/s`, `policy.unit=128..2MiB`, `workload=bfs,lps`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from isthmus.errors import UsageError
+from isthmus.sim.machine_files import machine_names
+from isthmus.sim.policy import policy_names
+from isthmus.sim.quantities import COUNT
+from isthmus.sim.settings import Setting, setting_of, settings
+from isthmus.suggest import did_you_mean, shortened
+
+WORKLOAD, POLICY, MACHINE, SEED = "workload", "policy", "machine", "seed"
+_WORDS = (WORKLOAD, POLICY, MACHINE, SEED)
+_HINT = "write it like policy.unit=128..2MiB or workload=bfs,lps"
+# More points than anybody waits for: a slip of the keyboard.
+_MOST_VALUES = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """
+    One direction of a sweep.
+
+    Attributes:
+        name: A setting's, or workload, policy, machine, seed.
+        values: As they are typed, each once, in order.
+    """
+
+    name: str
+    values: tuple[str, ...]
+
+
+def read_axes(texts: Sequence[str]) -> list[Axis]:
+    """
+    Read `name=values` texts.
+
+    `a..b` stands for a, 2a, 4a and so on, and b; of seeds for every one from a to b.
+
+    Raises:
+        UsageError: One has no such form, names nothing, or is given twice.
+    """
+    axes = [_read(text) for text in texts]
+    for axis in axes:
+        if sum(other.name == axis.name for other in axes) > 1:
+            raise UsageError(f"axis '{axis.name}' is given twice", hint="put its values together")
+    return axes
+
+
+def points(axes: Sequence[Axis]) -> list[Mapping[str, str]]:
+    """List every combination, the last axis changing fastest."""
+    names = [axis.name for axis in axes]
+    return [
+        dict(zip(names, values, strict=True)) for values in product(*(one.values for one in axes))
+    ]
+
+
+def _read(text: str) -> Axis:
+    name, equals, typed = (part.strip() for part in text.partition("="))
+    if not (name and equals and typed):
+        raise UsageError(f"'{shortened(text)}' is no axis", hint=_HINT)
+    if name not in _WORDS and name not in settings():
+        raise UsageError(
+            f"there is no setting '{shortened(name)}' to sweep",
+            hint=did_you_mean(name, [*_WORDS, *settings()]),
+        )
+    values: dict[str, None] = {}
+    for item in (part.strip() for part in typed.split(",")):
+        if not item:
+            raise UsageError(f"axis '{shortened(text)}': an empty value", hint=_HINT)
+        values |= dict.fromkeys(_range(name, item) if ".." in item else [item])
+    if len(values) > _MOST_VALUES:
+        raise UsageError(f"axis '{name}' has {len(values)} values", hint=f"at most {_MOST_VALUES}")
+    _check_words(name, list(values))
+    return Axis(name=name, values=tuple(values))
+
+
+def _range(name: str, item: str) -> list[str]:
+    first_text, _, last_text = (part.strip() for part in item.partition(".."))
+    quantity = COUNT if name == SEED else None
+    if name not in _WORDS:
+        quantity = setting_of(name).quantity
+    if quantity is None or not (first_text and last_text):
+        raise UsageError(f"'{name}={shortened(item)}' is no range", hint=_HINT)
+    try:
+        first, last = quantity.parse(first_text), quantity.parse(last_text)
+    except UsageError as cause:
+        raise UsageError(f"{name}: {cause}", hint=cause.hint) from None
+    if first > last:
+        raise UsageError(
+            f"'{name}={item}': the range runs backwards",
+            hint=f"did you mean {last_text}..{first_text}?",
+        )
+    if name == SEED:
+        return [str(seed) for seed in range(first, min(last, first + _MOST_VALUES) + 1)]
+    if first == 0:
+        raise UsageError(
+            f"'{name}={item}': doubling 0 leads nowhere", hint=f"write {name}=0,... and a range"
+        )
+    return [quantity.format(value) for value in _doubled(first, last)]
+
+
+def _doubled(first: int, last: int) -> list[int]:
+    values = [first]
+    while values[-1] * 2 <= last:
+        values.append(values[-1] * 2)
+    return values if values[-1] == last else [*values, last]
+
+
+def _check_words(name: str, values: list[str]) -> None:
+    """Refuse what can be seen to be wrong without building anything."""
+    known = {POLICY: policy_names(), MACHINE: machine_names()}.get(name)
+    if known is not None:
+        for value in values:
+            if value not in known and not value.endswith(".toml"):
+                raise UsageError(
+                    f"there is no {name} '{shortened(value)}'", hint=did_you_mean(value, known)
+                )
+    elif name not in _WORDS:
+        setting: Setting = setting_of(name)
+        for value in values:
+            setting.check(value)
+    elif name == SEED:
+        for value in values:
+            COUNT.parse(value)

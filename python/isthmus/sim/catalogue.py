@@ -1,0 +1,85 @@
+"""What there is to simulate: workloads, policies, machines, settings, open questions."""
+
+import json
+from collections.abc import Mapping
+
+from isthmus.report.as_text import table_lines
+from isthmus.report.format import Format
+from isthmus.report.page import Table
+from isthmus.sim.as_text import csv_text
+from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine, machine_names
+from isthmus.sim.options import QUESTIONS
+from isthmus.sim.policy import MEANINGS, default_policy
+from isthmus.sim.settings import Setup, settings
+
+_Row = Mapping[str, str]
+
+
+def catalogue_text(wanted: Format) -> str:
+    """List everything, in a format."""
+    groups: dict[str, list[_Row]] = {
+        "workloads": _workloads(),
+        "policies": [{"name": kind.value, "meaning": text} for kind, text in MEANINGS.items()],
+        "machines": _machines(),
+        "settings": _settings(),
+        "open questions of the paper": _questions(),
+    }
+    if wanted is Format.JSON:
+        return json.dumps({"schema_version": 1, **groups}, indent=1) + "\n"
+    if wanted is Format.CSV:
+        rows = [
+            {"group": group, "name": row["name"], "meaning": row.get("meaning", "")}
+            for group, rows in groups.items()
+            for row in rows
+        ]
+        return csv_text(rows)
+    return "\n".join("\n".join([*_lines(group, rows), ""]) for group, rows in groups.items())
+
+
+def _lines(group: str, rows: list[_Row]) -> list[str]:
+    heads = tuple(rows[0])
+    cells = tuple(tuple(row[head] for head in heads) for row in rows)
+    return table_lines(Table(title=group, heads=heads, rows=cells, num_text_columns=len(heads)))
+
+
+def _workloads() -> list[_Row]:
+    from isthmus import _native
+
+    return [
+        {
+            "name": one.name,
+            "paper": "yes" if one.in_paper else "",
+            "meaning": one.description + (f" (made up: {one.synthetic})" if one.synthetic else ""),
+        }
+        for one in _native.workloads()
+    ]
+
+
+def _machines() -> list[_Row]:
+    return [{"name": name, "meaning": load_machine(name).description} for name in machine_names()]
+
+
+def _settings() -> list[_Row]:
+    """List settings, with the values of the paper's machine and its proposal."""
+    setup = Setup(machine=load_machine(DEFAULT_MACHINE), policy=default_policy("ranges"))
+    return [
+        {
+            "name": setting.name,
+            "value": setting.text(setup.value(setting.name)),
+            "choices": ", ".join(setting.choices),
+            "meaning": " ".join(setting.meaning.split()),
+        }
+        for setting in settings().values()
+    ]
+
+
+def _questions() -> list[_Row]:
+    return [
+        {
+            "name": str(one.number),
+            "setting": one.setting or "-",
+            "choices": ", ".join(one.choices),
+            "meaning": f"{one.question} {one.reason}",
+        }
+        for one in QUESTIONS
+    ]

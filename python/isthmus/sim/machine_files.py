@@ -1,0 +1,92 @@
+"""Machines as TOML files: ours by name, anybody's by path."""
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from isthmus.errors import UsageError
+from isthmus.sim.machine import Machine
+from isthmus.suggest import did_you_mean
+
+_FOLDER = resources.files("isthmus.sim") / "machines"
+_SUFFIX = ".toml"
+DEFAULT_MACHINE = "paper-gtx480"
+
+
+def machine_names() -> list[str]:
+    """List the machines that come with Isthmus."""
+    names = (file.name for file in _FOLDER.iterdir())
+    return sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
+
+
+def load_machine(name: str) -> Machine:
+    """
+    Read a machine.
+
+    Args:
+        name: Of one that comes with Isthmus; or the path of a TOML file.
+
+    Raises:
+        UsageError: There is none, or its file doesn't describe one; the message says where.
+    """
+    if name in machine_names():
+        return _read((_FOLDER / f"{name}{_SUFFIX}").read_bytes(), name)
+    path = Path(name)
+    if path.suffix != _SUFFIX:
+        raise UsageError(
+            f"there is no machine '{name}'",
+            hint=f"{did_you_mean(name, machine_names())} `isthmus sim list` lists them; "
+            "a path that ends in .toml is read as a file",
+        )
+    try:
+        return _read(path.read_bytes(), name)
+    except OSError as cause:
+        raise UsageError(
+            f"can't read machine {name}: {cause.strerror or cause}",
+            hint=f"one of ours: {', '.join(machine_names())}",
+        ) from None
+
+
+def refusal(what: str, cause: ValidationError, model: type[BaseModel]) -> UsageError:
+    """Say in one line what is wrong with a description, and what would be right."""
+    # A key with a slip in it is missing under its right name, too: that says less.
+    first = min(cause.errors(), key=lambda error: error["type"] != "extra_forbidden")
+    place = ".".join(str(part) for part in first["loc"])
+    inner = first.get("ctx", {}).get("error")
+    if first["type"] == "extra_forbidden":
+        known = _names_beside(model, first["loc"])
+        return UsageError(
+            f"{what}: there is no '{place}'", hint=did_you_mean(str(first["loc"][-1]), known)
+        )
+    text = str(inner) if inner is not None else _lower(first)
+    hint = inner.hint if isinstance(inner, UsageError) else "docs/simulate.md describes every key"
+    return UsageError(f"{what}: {place + ': ' if place else ''}{text}", hint=hint)
+
+
+def _read(contents: bytes, name: str) -> Machine:
+    try:
+        return Machine.model_validate(tomllib.loads(contents.decode()))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
+        raise UsageError(
+            f"machine {name} is no TOML: {cause}", hint="machines are TOML files: docs/simulate.md"
+        ) from cause
+    except ValidationError as cause:
+        raise refusal(f"machine {name}", cause, Machine) from None
+
+
+def _lower(first: ErrorDetails) -> str:
+    text = first["msg"].replace("Input should", "should")
+    return text[:1].lower() + text[1:]
+
+
+def _names_beside(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
+    """List the fields that stand where an unknown one was found."""
+    for part in place[:-1]:
+        field = model.model_fields.get(str(part))
+        if field is None or not isinstance(field.annotation, type):
+            break
+        model = field.annotation
+    return list(model.model_fields)

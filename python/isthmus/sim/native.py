@@ -1,0 +1,95 @@
+"""From the models of this folder to the values that the simulator takes."""
+
+from enum import Enum
+from math import atan, pi
+from typing import TYPE_CHECKING
+
+from isthmus.sim.machine import Curve, Link, Machine
+from isthmus.sim.policy import Kind, Policy
+from isthmus.sim.quantities import BANDWIDTH, Quantity
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from isthmus import _native
+    from isthmus.sim.options import Options
+
+_PS_PER_S = 10**12
+_KIB = 1024
+# UVMSmart's convert_byte_string(): a curve fitted to copies over PCIe.
+_ATAN_PER_KIB = 0.07292
+_CURVE_BYTES = tuple(1 << power for power in range(7, 22))
+
+
+def native_name(model: "type[BaseModel]", field: str) -> str:
+    """Say what the simulator calls a field: the same, with its unit."""
+    found = [one for one in model.model_fields[field].metadata if isinstance(one, Quantity)]
+    if not found:
+        return field
+    suffix = found[0].suffix
+    # A bandwidth's name says what it is a rate of: back_bandwidth, back_bytes_per_s.
+    return field.replace("bandwidth", suffix) if found[0] is BANDWIDTH else field + suffix
+
+
+def native_machine(machine: Machine) -> "_native.SimMachine":
+    """Give the simulator's machine."""
+    from isthmus import _native
+
+    native = _native.SimMachine()
+    sections: dict[str, BaseModel] = {
+        "cores": machine.cores,
+        "l1": machine.l1,
+        "translation": machine.tlb,
+        "network": machine.network,
+        "partitions": machine.partitions,
+        "gmmu": machine.gmmu,
+        "link": machine.link,
+        "faults": machine.faults,
+    }
+    for name, section in sections.items():
+        _fill(getattr(native, name), section, leave_out=("curve", "costs"))
+    native.launch_ps = machine.launch.latency
+    for size_bytes, busy_ps in link_costs(machine.link):
+        native.link.add_cost(size_bytes, busy_ps)
+    return native
+
+
+def native_policy(policy: Policy) -> "_native.MigrationPolicy":
+    """Give the simulator's policy; of ideal and programmer one that is never asked."""
+    from isthmus import _native
+
+    kind = policy.kind if policy.kind.migrates else Kind.WHOLE_PAGE
+    native = _native.MigrationPolicy(kind.value.replace("-", "_"))
+    _fill(native, policy, leave_out=("kind",))
+    return native
+
+
+def native_options(options: "Options", kind: Kind) -> "_native.SimOptions":
+    """Give the simulator's options, with the mode that the policy's kind stands for."""
+    from isthmus import _native
+
+    native = _native.SimOptions()
+    _fill(native, options)
+    native.mode = "migrate" if kind.migrates else kind.value
+    return native
+
+
+def link_costs(link: Link) -> list[tuple[int, int]]:
+    """List (bytes, picoseconds) of a link that isn't described by its bandwidth alone."""
+    if link.curve is Curve.NONE:
+        return [(cost.size, cost.busy) for cost in link.costs]
+    return [(size_bytes, _curve_ps(size_bytes, link.bandwidth)) for size_bytes in _CURVE_BYTES]
+
+
+def _curve_ps(size_bytes: int, bandwidth_bytes_per_s: int) -> int:
+    share = 2 / pi * atan(_ATAN_PER_KIB * size_bytes / _KIB)
+    return round(size_bytes * _PS_PER_S / (bandwidth_bytes_per_s * share))
+
+
+def _fill(native: object, model: "BaseModel", leave_out: tuple[str, ...] = ()) -> None:
+    for field in type(model).model_fields:
+        if field in leave_out:
+            continue
+        value = getattr(model, field)
+        word = value.value if isinstance(value, Enum) else value
+        setattr(native, native_name(type(model), field), word)

@@ -1,0 +1,194 @@
+"""
+What the paper leaves open: each question a named option, with its default and the reason for it.
+
+The defaults were fixed on what the paper's words say, before any run was compared with its results.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from isthmus.run.record import Record
+
+
+class BufferScope(StrEnum):
+    """Whose entries the migration buffer's are."""
+
+    PER_PARTITION = "per_partition"
+    TOTAL = "total"
+
+
+class LocalMemory(StrEnum):
+    """Where per-thread (spill) memory is."""
+
+    RESIDENT = "resident"
+    MIGRATES = "migrates"
+
+
+class ProgrammerData(StrEnum):
+    """What a programmer copies before the program starts."""
+
+    UPLOADS = "uploads"
+    TOUCHED_GLOBAL = "touched_global"
+    TOUCHED_ALL = "touched_all"
+
+
+class Initially(StrEnum):
+    """Where data is at the start."""
+
+    ON_CPU = "on_cpu"
+    ON_GPU = "on_gpu"
+
+
+class EvictionKind(StrEnum):
+    """What leaves the GPU when its memory is full."""
+
+    LRU = "lru"
+    TREE = "tree"
+    BLOCK_64K = "block_64k"
+    CLOCK = "clock"
+
+
+class Recency(StrEnum):
+    """What counts as a use of a page, for eviction."""
+
+    MIGRATION = "migration"
+    ACCESS = "access"
+
+
+class Options(Record):
+    """Choices that neither the machine nor the policy makes."""
+
+    buffer_scope: BufferScope = BufferScope.PER_PARTITION
+    """Whether each memory partition has gmmu.buffer_entries, or all together."""
+    local_memory: LocalMemory = LocalMemory.RESIDENT
+    """Whether per-thread memory is on the GPU, or migrates as everything else."""
+    programmer_data: ProgrammerData = ProgrammerData.UPLOADS
+    """programmer: explicit copies; lines of global memory touched; local memory's too."""
+    count_downloads: bool = False
+    """programmer: whether copies of results count in the time."""
+    initially: Initially = Initially.ON_CPU
+    """Where all data is at the start."""
+    l1_kept_between_launches: bool = False
+    """Whether the first-level cache outlives a kernel."""
+    eviction_kind: EvictionKind = EvictionKind.LRU
+    """Of a full memory: page unused longest, subtree, block of 64 KiB, or pages in turn."""
+    eviction_recency: Recency = Recency.MIGRATION
+    """Whether a page is used by migration alone, as far as a driver sees, or by any access."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """
+    One that the paper leaves open.
+
+    Attributes:
+        number: In docs/simulate.md.
+        question: What it doesn't say.
+        setting: What answers it; empty where a result holds every answer.
+        choices: The default first.
+        reason: Why that is the default.
+    """
+
+    number: int
+    question: str
+    setting: str
+    choices: tuple[str, ...]
+    reason: str
+
+
+QUESTIONS: Final = (
+    Question(
+        number=1,
+        question="are requests for the same page or unit merged?",
+        setting="policy.merge",
+        choices=("true", "false"),
+        reason="for partial migration a sibling paper says so; for whole-page it is false, since "
+        "there merging is presented as new. Both are reported",
+    ),
+    Question(
+        number=2,
+        question='"128 entries/memory partition": of each, or of all?',
+        setting="options.buffer_scope",
+        choices=("per_partition", "total"),
+        reason="what the words say",
+    ),
+    Question(
+        number=3,
+        question="a single range's gap, while transfers are on their way: to what?",
+        setting="policy.single_gap",
+        choices=("planned", "valid"),
+        reason="the range is updated when the request is made, else a gap is transferred often",
+    ),
+    Question(
+        number=4,
+        question="how much does a request ask for?",
+        setting="policy.request",
+        choices=("line", "unit"),
+        reason="a core sends address and length: its line. For ranges it is unit, since requests "
+        "are split into units there",
+    ),
+    Question(
+        number=5,
+        question="does a write to absent bytes migrate them?",
+        setting="policy.write",
+        choices=("migrate", "validate"),
+        reason="the paper makes no difference between reads and writes",
+    ),
+    Question(
+        number=6,
+        question="does local memory migrate?",
+        setting="options.local_memory",
+        choices=("resident", "migrates"),
+        reason="the CPU never has it: a runtime allocates it on the GPU",
+    ),
+    Question(
+        number=7,
+        question="what does the programmer copy?",
+        setting="options.programmer_data",
+        choices=("uploads", "touched_global", "touched_all"),
+        reason="what the programs' own copies say",
+    ),
+    Question(
+        number=8,
+        question="do copies of results count?",
+        setting="options.count_downloads",
+        choices=("false", "true"),
+        reason="the paper counts what is copied to the GPU before the start",
+    ),
+    Question(
+        number=9,
+        question='what is "ideal"?',
+        setting="",
+        choices=("all data resident",),
+        reason="the paper: no communication",
+    ),
+    Question(
+        number=10,
+        question="what is a TLB miss?",
+        setting="",
+        choices=("not in the TLB", "or not migrated", "each counted after L1"),
+        reason="the word's usual meaning; a result counts them all",
+    ),
+    Question(
+        number=11,
+        question="which average?",
+        setting="",
+        choices=("arithmetic mean of times", "geometric mean"),
+        reason='the paper says "average"; both are given',
+    ),
+    Question(
+        number=12,
+        question="which clock?",
+        setting="cores.clock",
+        choices=("700MHz", "1400MHz"),
+        reason="the simulator's own, a warp wide; 1.4 GHz is the hot clock of the same machine",
+    ),
+    Question(
+        number=13,
+        question="what does a query of a page's state cost?",
+        setting="gmmu.query_cycles",
+        choices=("0", "100"),
+        reason="the paper counts it and gives no number; 100 is as dear as a page walk",
+    ),
+)

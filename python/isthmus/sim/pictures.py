@@ -1,0 +1,284 @@
+"""The evaluation as pictures: Vega-Lite by altair; SVG, PNG and HTML by vl-convert, offline."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isthmus.errors import Unavailable
+from isthmus.run.store import write_whole
+from isthmus.sim.evaluation import Evaluation, means
+from isthmus.sim.studies import BANDWIDTHS, UNITS
+from isthmus.sizes import format_size, parse_size
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_MODELLED = "modelled, not measured"
+_TIMES = "time / programmer's copy"
+# Of the paper's figures.
+_CUT_AT = 20
+_WIDTH, _HEIGHT = 640, 320
+_SCALE = 2.0
+# Tableau's ten.
+_COLOURS = (
+    *("#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f"),
+    *("#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#bab0ac"),
+)
+_HARDWARE, _DRIVER = "0", "20us"
+Rows = Sequence[Mapping[str, object]]
+
+
+def draw_all(evaluation: Evaluation, folder: Path) -> list[Path]:
+    """
+    Draw every picture into a folder that exists: .svg, .png, .html and the Vega-Lite .json.
+
+    Returns:
+        The files.
+
+    Raises:
+        Unavailable: altair or vl-convert isn't installed.
+        WriteError: One can't be written.
+    """
+    check_pictures()
+    drawn = {
+        "figure-4": policies(evaluation, ("programmer", "single-range", "whole-page"), "4"),
+        "figure-5": unit_sizes(evaluation),
+        "figure-6": policies(evaluation, ("programmer", "ranges", "whole-page"), "6"),
+        "tlb": tlb_rates(evaluation),
+        "best-unit": best_units(evaluation),
+        "unit-and-fault": units_and_faults(evaluation),
+    }
+    return [path for name, chart in drawn.items() for path in _write(chart, folder / name)]
+
+
+def check_pictures() -> None:
+    """
+    Find out early whether pictures can be drawn.
+
+    Raises:
+        Unavailable: They can't.
+    """
+    try:
+        import altair as alt  # noqa: F401 - only whether it is there
+        import vl_convert  # noqa: F401
+    except ImportError as cause:
+        raise Unavailable(
+            capability="pictures",
+            reason=f"{cause.name or 'altair'} is not installed",
+            needs="pip install 'isthmus[report]'",
+        ) from cause
+
+
+def policies(evaluation: Evaluation, series: Sequence[str], number: str) -> "alt.TopLevelMixin":
+    """Draw normalised times by program, as the paper's Figures 4 and 6 do."""
+    import altair as alt
+
+    rows = [
+        {"program": program, "series": one, "bandwidth": bandwidth, "times": ratio}
+        for bandwidth in BANDWIDTHS[:2]
+        for one in series
+        for program, ratio in [
+            *((p, evaluation.ratio(p, one, bandwidth)) for p in evaluation.programs()),
+            ("mean", means(evaluation.ratios(one, bandwidth))[0]),
+        ]
+    ]
+    chart: alt.Chart = (
+        alt.Chart(_data(rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("program:N", sort=[*evaluation.programs(), "mean"], title=None),
+            xOffset=alt.XOffset("series:N", sort=list(series)),
+            y=alt.Y("times:Q", title=_TIMES, scale=alt.Scale(type="symlog", constant=1)),
+            color=alt.Color("series:N", sort=list(series), title=None),
+            row=alt.Row("bandwidth:N", sort=list(BANDWIDTHS), title=None),
+            tooltip=["program:N", "series:N", "bandwidth:N", "times:Q"],
+        )
+        .properties(
+            width=_WIDTH,
+            height=_HEIGHT // 2,
+            title=_title(
+                f"Figure {number}: {', '.join(series)}",
+                f"the paper cuts its axis at {_CUT_AT}; here it is whole, and not linear",
+            ),
+        )
+    )
+    return chart
+
+
+def unit_sizes(evaluation: Evaluation) -> "alt.TopLevelMixin":
+    """Draw what larger units cost, as Figure 5 does."""
+    import altair as alt
+
+    rows = [
+        {
+            "program": program,
+            "unit": parse_size(unit),
+            "times": evaluation.unit_ratio(program, unit),
+        }
+        for unit in UNITS
+        for program in evaluation.programs()
+    ]
+    rows += [
+        {"program": "mean", "unit": parse_size(unit), "times": mean}
+        for unit, mean in evaluation.unit_means().items()
+    ]
+    thick = alt.condition(alt.datum.program == "mean", alt.value(4), alt.value(1.5))
+    chart: alt.Chart = (
+        alt.Chart(_data(rows))
+        .mark_line(point=True)
+        .encode(
+            x=_size_axis("unit:Q", "size of units"),
+            y=alt.Y("times:Q", title=_TIMES, scale=alt.Scale(zero=False)),
+            color=alt.Color(
+                "program:N",
+                sort=[*evaluation.programs(), "mean"],
+                scale=alt.Scale(
+                    domain=[*evaluation.programs(), "mean"],
+                    range=[*_COLOURS[: len(evaluation.programs())], "black"],
+                ),
+                title=None,
+            ),
+            strokeWidth=thick,
+            tooltip=["program:N", "unit:Q", "times:Q"],
+        )
+        .properties(
+            width=_WIDTH,
+            height=_HEIGHT,
+            title=_title("Figure 5: size of units, several ranges, 16 GB/s", ""),
+        )
+    )
+    return chart
+
+
+def tlb_rates(evaluation: Evaluation) -> "alt.TopLevelMixin":
+    """Draw the TLB's miss rates, by every reading, beside the paper's."""
+    import altair as alt
+
+    theirs = {"4KiB": 0.8972, "2MiB": 0.6476}
+    rows: list[dict[str, object]] = [
+        {"page": page, "reading": reading, "rate": rate}
+        for page in theirs
+        for reading, rate in evaluation.tlb_rates(page).items()
+    ]
+    rows += [{"page": page, "reading": "the paper", "rate": rate} for page, rate in theirs.items()]
+    chart: alt.Chart = (
+        alt.Chart(_data(rows))
+        .mark_bar()
+        .encode(
+            y=alt.Y("reading:N", sort=None, title=None, axis=alt.Axis(labelLimit=300)),
+            x=alt.X("rate:Q", title="miss rate", axis=alt.Axis(format="%")),
+            color=alt.condition(
+                alt.datum.reading == "the paper", alt.value("#e45756"), alt.value("#4c78a8")
+            ),
+            row=alt.Row("page:N", sort=list(theirs), title="pages"),
+            tooltip=["page:N", "reading:N", "rate:Q"],
+        )
+        .properties(
+            width=_WIDTH // 2,
+            height=_HEIGHT // 2,
+            title=_title("TLB misses, 256 shared entries", "mean over programs"),
+        )
+    )
+    return chart
+
+
+def best_units(evaluation: Evaluation) -> "alt.TopLevelMixin":
+    """Draw which size of units is best for which fault latency: what the paper left out."""
+    import altair as alt
+
+    best = evaluation.best_units()
+    rows = [{"latency": latency, "unit": parse_size(unit)} for latency, unit in best.items()]
+    hardware, driver = (format_size(parse_size(best[one])) for one in (_HARDWARE, _DRIVER))
+    chart: alt.Chart = (
+        alt.Chart(_data(rows))
+        .mark_line(point=alt.OverlayMarkDef(size=120), strokeDash=[4, 4])
+        .encode(
+            x=alt.X("latency:N", sort=None, title="fault latency", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y(
+                "unit:Q",
+                title="best size of units",
+                scale=alt.Scale(type="log", base=2, domain=[128, 2 << 20]),
+                axis=_size_labels(),
+            ),
+            tooltip=["latency:N", "unit:Q"],
+        )
+        .properties(
+            width=_WIDTH // 2,
+            height=_HEIGHT,
+            title=_title(
+                f"Best unit: {hardware} if faults are free, {driver} at {_DRIVER}",
+                "mean of the programs",
+            ),
+        )
+    )
+    return chart
+
+
+def units_and_faults(evaluation: Evaluation) -> "alt.TopLevelMixin":
+    """Draw time over the size of units, one line for each fault latency."""
+    import altair as alt
+
+    found = evaluation.fault_means()
+    rows = [
+        {"latency": latency, "unit": parse_size(unit), "times": ratio}
+        for (latency, unit), ratio in found.items()
+    ]
+    latencies = list(dict.fromkeys(latency for latency, _ in found))
+    chart: alt.Chart = (
+        alt.Chart(_data(rows))
+        .mark_line(point=True)
+        .encode(
+            x=_size_axis("unit:Q", "size of units"),
+            y=alt.Y("times:Q", title=_TIMES, scale=alt.Scale(type="log", base=2)),
+            color=alt.Color("latency:N", sort=latencies, title="fault latency"),
+            tooltip=["latency:N", "unit:Q", "times:Q"],
+        )
+        .properties(
+            width=_WIDTH,
+            height=_HEIGHT,
+            title=_title("Size of units and fault latency, 16 GB/s", "mean of the programs"),
+        )
+    )
+    return chart
+
+
+def _data(rows: Rows) -> "alt.Data":
+    import altair as alt
+
+    return alt.InlineData(values=[dict(row) for row in rows])
+
+
+def _title(text: str, below: str) -> "alt.TitleParams":
+    import altair as alt
+
+    return alt.TitleParams(text, subtitle="; ".join(filter(None, (_MODELLED, below))))
+
+
+def _size_axis(field: str, title: str) -> "alt.X":
+    import altair as alt
+
+    return alt.X(field, title=title, scale=alt.Scale(type="log", base=2), axis=_size_labels())
+
+
+def _size_labels() -> "alt.Axis":
+    """Label powers of two as people write them."""
+    import altair as alt
+
+    ticks = [1 << power for power in range(7, 22)]
+    names = {str(tick): format_size(tick).replace("iB", "") for tick in ticks}
+    return alt.Axis(values=ticks, labelExpr=f"({json.dumps(names)})[datum.value]", labelAngle=0)
+
+
+def _write(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:
+    import vl_convert
+
+    specification = json.dumps(chart.to_dict(), indent=1, sort_keys=True)
+    texts = {
+        ".json": specification + "\n",
+        ".svg": vl_convert.vegalite_to_svg(specification),
+        ".html": vl_convert.vegalite_to_html(specification, bundle=True),
+    }
+    paths = [write_whole(stem.with_suffix(suffix), text) for suffix, text in texts.items()]
+    image = vl_convert.vegalite_to_png(specification, scale=_SCALE)
+    return [*paths, write_whole(stem.with_suffix(".png"), image)]

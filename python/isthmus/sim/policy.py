@@ -1,0 +1,173 @@
+"""
+What moves to the GPU when it asks for bytes: the policies, by name, and their options.
+
+The state machines are C++: cpp/src/pages/policy.hpp, with the source of every default.
+"""
+
+from enum import StrEnum
+from typing import Self
+
+from pydantic import model_validator
+
+from isthmus.errors import UsageError
+from isthmus.run.record import Record
+from isthmus.sim.quantities import Count, Extent, Number, Size
+from isthmus.sizes import format_size
+from isthmus.suggest import did_you_mean
+
+_KIB, _MIB = 1 << 10, 1 << 20
+
+
+class Kind(StrEnum):
+    """How data comes to the GPU. The first two are what the others are compared with."""
+
+    IDEAL = "ideal"
+    PROGRAMMER = "programmer"
+    WHOLE_PAGE = "whole-page"
+    SINGLE_RANGE = "single-range"
+    RANGES = "ranges"
+    BITMAP = "bitmap"
+    BLOCK_64K = "block-64k"
+    TREE = "tree"
+    SEQUENTIAL = "sequential"
+    ACCESS_COUNTER = "access-counter"
+    ZERO_COPY = "zero-copy"
+    ADAPTIVE = "adaptive"
+    TREE_UNITS = "tree-units"
+
+    @property
+    def migrates(self) -> bool:
+        """Whether pages move on demand."""
+        return self not in {Kind.IDEAL, Kind.PROGRAMMER}
+
+
+MEANINGS = {
+    Kind.IDEAL: "all data is on the GPU from the start, for nothing",
+    Kind.PROGRAMMER: "what the program copies is copied before it starts",
+    Kind.WHOLE_PAGE: "the page; each waiting request carries its own (the paper's baseline)",
+    Kind.SINGLE_RANGE: "the request, and the gap to what is there: one range a page (the paper)",
+    Kind.RANGES: "units, a few ranges a page (the paper's proposal)",
+    Kind.BITMAP: "units, one bit each, no gap filled",
+    Kind.BLOCK_64K: "blocks of 64 KiB, the driver's big pages",
+    Kind.TREE: "as NVIDIA's driver: big pages, then subtrees over 51 %",
+    Kind.SEQUENTIAL: "units, and the next 64 KiB of the page",
+    Kind.ACCESS_COUNTER: "stays remote until it was asked for 256 times",
+    Kind.ZERO_COPY: "never moves: each access crosses the link",
+    Kind.ADAPTIVE: "blocks that double beside what is there and halve elsewhere",
+    Kind.TREE_UNITS: "small units as leaves of the driver's tree",
+}
+
+
+class Overflow(StrEnum):
+    """What happens to the range beyond the most that a page can have."""
+
+    FILL_GAP = "fill_gap"
+    WHOLE_PAGE = "whole_page"
+    REFUSE = "refuse"
+
+
+class SingleGap(StrEnum):
+    """What the gap of a single range is computed from while transfers are on their way."""
+
+    PLANNED = "planned"
+    VALID = "valid"
+
+
+class Requested(StrEnum):
+    """What a request asks for."""
+
+    LINE = "line"
+    UNIT = "unit"
+
+
+class WriteMiss(StrEnum):
+    """What a write to bytes that aren't there does."""
+
+    MIGRATE = "migrate"
+    VALIDATE = "validate"
+
+
+class Policy(Record):
+    """Options of all kinds; kinds ignore what isn't theirs."""
+
+    kind: Kind
+    """Which of them."""
+    page: Extent = 2 * _MIB
+    """What is translated and has one state: a power of two."""
+    unit: Extent = _KIB
+    """The least that moves, but for whole-page: a power of two."""
+    merge: bool = True
+    """Whether requests for what is on its way wait for that; else each carries its own."""
+    request: Requested = Requested.LINE
+    """single-range, ranges: whether a request asks for its line or for units."""
+    write: WriteMiss = WriteMiss.MIGRATE
+    """A write to absent bytes: fetched first, or valid without."""
+    single_gap: SingleGap = SingleGap.PLANNED
+    """single-range: the gap to what was asked for, or to what has arrived."""
+    gap: Size = 0
+    """ranges: smaller gaps move too."""
+    most_ranges: Number = 8
+    """ranges: of one page."""
+    overflow: Overflow = Overflow.FILL_GAP
+    """ranges: what the next one does."""
+    tree_threshold_percent: Count = 51
+    """tree, tree-units: a subtree of which more is there or asked for moves."""
+    grow: Extent = 64 * _KIB
+    """tree: what a fault grows to first."""
+    prefetch: Size = 64 * _KIB
+    """sequential: how much behind the request."""
+    counter_threshold: Number = 256
+    """access-counter: the access that makes its part move."""
+    counter: Extent = 2 * _MIB
+    """access-counter: what has one counter."""
+    most_unit: Extent = 64 * _KIB
+    """adaptive: how large a block gets."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        sizes = {name: getattr(self, name) for name in ("page", "unit", "grow", "counter")}
+        for name, size_bytes in sizes.items():
+            if size_bytes & (size_bytes - 1):
+                raise UsageError(
+                    f"{name} of {format_size(size_bytes)} is no power of two",
+                    hint=f"did you mean {format_size(1 << size_bytes.bit_length() - 1)}?",
+                )
+        if self.unit > self.page:
+            raise UsageError(
+                f"a unit of {format_size(self.unit)} is larger than its page of "
+                f"{format_size(self.page)}",
+                hint=f"policy.unit={format_size(self.page)} moves whole pages",
+            )
+        return self
+
+
+_OF_KIND: dict[Kind, dict[str, object]] = {
+    # The paper's text doesn't merge: docs/simulate.md, question 1. Both are reported.
+    Kind.WHOLE_PAGE: {"merge": False},
+    Kind.RANGES: {"request": Requested.UNIT},
+    Kind.BLOCK_64K: {"unit": 64 * _KIB},
+    Kind.TREE: {"unit": 4 * _KIB},
+    Kind.SEQUENTIAL: {"unit": 4 * _KIB},
+    Kind.ACCESS_COUNTER: {"unit": 64 * _KIB},
+}
+
+
+def policy_names() -> list[str]:
+    """List the policies."""
+    return [kind.value for kind in Kind]
+
+
+def default_policy(name: str) -> Policy:
+    """
+    Give a policy with the defaults of its kind.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    if name not in policy_names():
+        raise UsageError(
+            f"there is no policy '{name}'",
+            hint=f"{did_you_mean(name, policy_names())} `isthmus sim list` lists them",
+        )
+    kind = Kind(name)
+    return Policy.model_validate({"kind": kind, **_OF_KIND.get(kind, {})})

@@ -1,0 +1,193 @@
+"""
+Quantities with units, as people write them: `32GB/s`, `20us`, `700MHz`, `64KiB`.
+
+Inside, all are whole numbers: bytes per second, picoseconds, hertz, bytes. A number without a unit
+is refused where it could mean several things.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
+
+from isthmus.errors import UsageError
+from isthmus.suggest import shortened
+
+_FORM = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[^\d\s][^\s]*)?")
+# What a 64-bit integer of the simulator holds.
+_MOST = (1 << 63) - 1
+_MOST_DIGITS = 30
+STORED = {"stored": True}
+"""Context of a validation of what was validated before: integers are in our own units."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """
+    A kind of number.
+
+    Attributes:
+        noun: What messages call it.
+        units: Unit -> how many of ours it is, the most usual one first.
+        example: A valid text.
+        shown: Units to write values in, largest first.
+        unitless: Whether a number without a unit is one of ours.
+        zero: What 0 would mean if it can't be; empty where 0 is allowed.
+        suffix: Ends the names of plain integers in our own unit.
+    """
+
+    noun: str
+    units: Mapping[str, Fraction]
+    example: str
+    shown: tuple[str, ...]
+    unitless: bool = False
+    zero: str = ""
+    suffix: str = ""
+
+    def validate(self, typed: object, info: ValidationInfo) -> int:
+        """Read a field's value; integers that were validated before are in our own units."""
+        if info.context is STORED and isinstance(typed, int):
+            return self._checked(Fraction(typed), str(typed))
+        return self.parse(typed)
+
+    def parse(self, typed: object) -> int:
+        """
+        Read one.
+
+        Args:
+            typed: Text with a unit; or an integer, if that says enough.
+
+        Raises:
+            UsageError: It is none, or one that can't be; the hint has the nearest valid choice.
+        """
+        if isinstance(typed, int) and not isinstance(typed, bool):
+            typed = str(typed)
+        if not isinstance(typed, str):
+            raise UsageError(f"{typed!r} is no {self.noun}", hint=f"write it like {self.example}")
+        return self._read(typed.strip())
+
+    def format(self, value: int) -> str:
+        """Write a value in the largest unit that needs no more than three decimals."""
+        if value == 0:
+            return "0"
+        for unit in self.shown:
+            scaled = Fraction(value) / self.units[unit]
+            if scaled >= 1 and (scaled * 1000).denominator == 1:
+                whole, thousandths = divmod(int(scaled * 1000), 1000)
+                decimals = f".{thousandths:03}".rstrip("0") if thousandths else ""
+                return f"{whole}{decimals} {unit}".strip()
+        return f"{value} {self.shown[-1]}".strip()
+
+    def _read(self, typed: str) -> int:
+        match = _FORM.fullmatch(typed)
+        if match is None or len(match["number"]) > _MOST_DIGITS:
+            raise UsageError(
+                f"'{shortened(typed)}' is no {self.noun}", hint=f"write it like {self.example}"
+            )
+        number, unit = Fraction(match["number"]), match["unit"] or ""
+        if not unit and (self.unitless or number == 0):
+            return self._checked(number, typed)
+        if unit not in self.units:
+            raise self._unknown_unit(typed, match["number"], unit)
+        return self._checked(number * self.units[unit], typed)
+
+    def _checked(self, value: Fraction, typed: str) -> int:
+        if value == 0 and self.zero:
+            raise UsageError(f"a {self.noun} of 0: {self.zero}", hint=f"such as {self.example}")
+        if value < 0 or value > _MOST:
+            raise UsageError(
+                f"{self.noun} '{shortened(typed)}' is beyond what can be",
+                hint=f"such as {self.example}",
+            )
+        if value.denominator != 1:
+            raise UsageError(
+                f"{self.noun} '{typed}' is not a whole number of {self._own_unit()}",
+                hint=f"did you mean {max(1, round(value))} {self._own_unit()}?",
+            )
+        return int(value)
+
+    def _own_unit(self) -> str:
+        return next((unit for unit, size in self.units.items() if size == 1 and unit), "ones")
+
+    def _unknown_unit(self, typed: str, number: str, unit: str) -> UsageError:
+        valid = [name for name in self.units if name]
+        same = [name for name in valid if name.lower() == unit.lower()]
+        close = same or difflib.get_close_matches(unit, valid, n=1, cutoff=0.4) or valid[:1]
+        what = f"unknown unit '{shortened(unit)}'" if unit else "a unit is missing"
+        listed = f"; units: {', '.join(valid)}" if valid else ""
+        meant = f"{number}{close[0]}" if close else number
+        return UsageError(
+            f"{self.noun} '{shortened(typed)}': {what}", hint=f"did you mean {meant}?{listed}"
+        )
+
+
+def _scaled(base: str, prefixes: Mapping[str, int]) -> dict[str, Fraction]:
+    return {f"{prefix}{base}": Fraction(size) for prefix, size in prefixes.items()}
+
+
+_DECIMAL = {"G": 10**9, "M": 10**6, "K": 10**3, "k": 10**3, "T": 10**12, "": 1}
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_SHORT = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+BANDWIDTH = Quantity(
+    noun="bandwidth",
+    units=_scaled("B/s", _DECIMAL | _BINARY),
+    example="32GB/s",
+    shown=("GB/s", "MB/s", "B/s"),
+    zero="nothing would ever arrive",
+    suffix="bytes_per_s",
+)
+DURATION = Quantity(
+    noun="time",
+    units={
+        "us": Fraction(10**6),
+        "\u00b5s": Fraction(10**6),
+        "ns": Fraction(10**3),
+        "ps": Fraction(1),
+        "ms": Fraction(10**9),
+        "s": Fraction(10**12),
+    },
+    example="20us",
+    shown=("s", "ms", "us", "ns", "ps"),
+    suffix="_ps",
+)
+FREQUENCY = Quantity(
+    noun="clock",
+    units=_scaled("Hz", _DECIMAL),
+    example="700MHz",
+    shown=("GHz", "MHz", "Hz"),
+    zero="nothing would ever run",
+    suffix="_hz",
+)
+# As isthmus.sizes: K, M, G, T alone are binary.
+SIZE = Quantity(
+    noun="size",
+    units=_scaled("B", _BINARY | _DECIMAL) | _scaled("", _SHORT),
+    example="64KiB",
+    shown=("GiB", "MiB", "KiB", "B"),
+    unitless=True,
+    suffix="_bytes",
+)
+COUNT = Quantity(noun="count", units={"": Fraction(1)}, example="8", shown=("",), unitless=True)
+NUMBER = replace(COUNT, noun="number", zero="it takes at least 1")
+EXTENT = replace(SIZE, zero="it takes at least 1 B")
+
+
+def _text_schema(quantity: Quantity) -> WithJsonSchema:
+    text = {"type": "string", "examples": [quantity.example]}
+    number = {"type": "integer", "minimum": int(bool(quantity.zero))}
+    return WithJsonSchema({"anyOf": [number, text]} if quantity.unitless else text)
+
+
+# Of fields of models: integers inside, texts with units in files.
+Bandwidth = Annotated[int, BeforeValidator(BANDWIDTH.validate), _text_schema(BANDWIDTH), BANDWIDTH]
+Duration = Annotated[int, BeforeValidator(DURATION.validate), _text_schema(DURATION), DURATION]
+Frequency = Annotated[int, BeforeValidator(FREQUENCY.validate), _text_schema(FREQUENCY), FREQUENCY]
+Size = Annotated[int, BeforeValidator(SIZE.validate), _text_schema(SIZE), SIZE]
+Extent = Annotated[int, BeforeValidator(EXTENT.validate), _text_schema(EXTENT), EXTENT]
+Count = Annotated[int, BeforeValidator(COUNT.validate), _text_schema(COUNT), COUNT]
+Number = Annotated[int, BeforeValidator(NUMBER.validate), _text_schema(NUMBER), NUMBER]

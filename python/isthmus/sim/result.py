@@ -1,0 +1,182 @@
+"""What a simulation gives, as NumPy arrays and numbers. All of it is modelled."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isthmus import _native
+
+_PS_PER_S = 1e12
+Integers = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LinkUtilisation:
+    """
+    How busy the link was over time.
+
+    Attributes:
+        bin_seconds: Length of a bin.
+        to_gpu: Share of each bin, from 0 to 1.
+        to_cpu: The other direction.
+    """
+
+    bin_seconds: float
+    to_gpu: npt.NDArray[np.float64]
+    to_cpu: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SimulationResult:
+    """
+    One run.
+
+    Attributes:
+        modelled: True: no number here was measured.
+        total_ps: How long the program takes.
+        copy_ps: Of it, a programmer's copies and what the CPU takes back.
+        kernel_ps: Of it, kernels.
+        launch_ps: Start and end of each launch, shape (num_launches, 2).
+        stall_ps: What warps waited for, summed over warps: issue, memory, translation, migration,
+            barrier.
+        traffic_bytes: Over the link, by cause.
+        tlb: Look-ups and misses, by every reading of the word.
+        caches: Hits and misses of both levels, and lines of DRAM.
+        counts: Migrations, transfers, waits, evictions and the like.
+        ranges_per_page: [n]: pages with n valid ranges at the end.
+        accessed_share: Of the bytes that migration brought, those that were accessed.
+        link: How busy it was.
+        link_busy_ps: In all: to the GPU, to the CPU.
+        event_digest: Equal for equal runs.
+    """
+
+    modelled: bool
+    total_ps: int
+    copy_ps: int
+    kernel_ps: int
+    launch_ps: Integers
+    stall_ps: "Mapping[str, int]"
+    traffic_bytes: "Mapping[str, int]"
+    tlb: "Mapping[str, int]"
+    caches: "Mapping[str, int]"
+    counts: "Mapping[str, int]"
+    ranges_per_page: Integers
+    accessed_share: float
+    link: LinkUtilisation
+    link_busy_ps: tuple[int, int]
+    event_digest: int
+
+    @property
+    def total_seconds(self) -> float:
+        """How long the program takes on the modelled machine."""
+        return self.total_ps / _PS_PER_S
+
+    @property
+    def bytes_to_gpu(self) -> int:
+        """All that crossed to the GPU."""
+        return sum(size for cause, size in self.traffic_bytes.items() if cause.endswith("to_gpu"))
+
+    @property
+    def bytes_to_cpu(self) -> int:
+        """All that crossed to the CPU."""
+        return sum(size for cause, size in self.traffic_bytes.items() if cause.endswith("to_cpu"))
+
+    @property
+    def most_ranges(self) -> int:
+        """The most valid ranges that a page had at the end."""
+        pages = np.flatnonzero(self.ranges_per_page)
+        return int(pages[-1]) if pages.size else 0
+
+    def flat(self) -> "dict[str, int | float]":
+        """Give every number under one name, for tables and files."""
+        numbers: dict[str, int | float] = {
+            "total_ps": self.total_ps,
+            "copy_ps": self.copy_ps,
+            "kernel_ps": self.kernel_ps,
+            "bytes_to_gpu": self.bytes_to_gpu,
+            "bytes_to_cpu": self.bytes_to_cpu,
+            "accessed_share": self.accessed_share,
+            "most_ranges": self.most_ranges,
+            "link_to_gpu_busy_ps": self.link_busy_ps[0],
+            "link_to_cpu_busy_ps": self.link_busy_ps[1],
+        }
+        groups = {"stall": self.stall_ps, "tlb": self.tlb, "cache": self.caches, "": self.counts}
+        for prefix, group in {**groups, "bytes": self.traffic_bytes}.items():
+            numbers |= {f"{prefix}_{name}".lstrip("_"): value for name, value in group.items()}
+        return numbers
+
+
+_STALLS = ("issue_ps", "memory_ps", "translation_ps", "migration_ps", "barrier_ps")
+_TRAFFIC = (
+    "copied_to_gpu",
+    "migrated_to_gpu",
+    "remote_to_gpu",
+    "copied_to_cpu",
+    "returned_to_cpu",
+    "evicted_to_cpu",
+    "remote_to_cpu",
+)
+_TLB = (
+    "accesses",
+    "misses",
+    "misses_or_absent",
+    "accesses_after_l1",
+    "misses_after_l1",
+    "misses_or_absent_after_l1",
+    "shared_accesses",
+    "shared_misses",
+)
+_CACHES = ("l1_hits", "l1_misses", "l2_hits", "l2_misses", "dram_reads", "dram_writes")
+_COUNTS = (
+    "migrations",
+    "transfers",
+    "waits",
+    "buffer_waits",
+    "fault_batches",
+    "evictions",
+    "cpu_requests",
+    "touched_bytes",
+    "line_requests",
+    "warp_instructions",
+    "num_ctas",
+    "events",
+)
+
+
+def result_of(native: "_native.SimResult") -> SimulationResult:
+    """Read what the simulator gave."""
+    return SimulationResult(
+        modelled=True,
+        total_ps=native.total_ps,
+        copy_ps=native.copy_ps,
+        kernel_ps=native.kernel_ps,
+        launch_ps=np.array(native.launches, dtype=np.uint64).reshape(-1, 2),
+        stall_ps=_numbers(native.stalls, _STALLS),
+        traffic_bytes=_numbers(native.traffic, _TRAFFIC),
+        tlb=_numbers(native.tlb, _TLB),
+        caches=_numbers(native.caches, _CACHES),
+        counts=_numbers(native, _COUNTS),
+        ranges_per_page=np.array(native.ranges_per_page, dtype=np.uint64),
+        accessed_share=native.accessed_share,
+        link=_utilisation(native.utilisation, native.total_ps),
+        link_busy_ps=(native.link_to_gpu_busy_ps, native.link_to_cpu_busy_ps),
+        event_digest=native.event_digest,
+    )
+
+
+def _numbers(native: object, names: tuple[str, ...]) -> dict[str, int]:
+    return {name: getattr(native, name) for name in names}
+
+
+def _utilisation(native: "_native.SimUtilisation", total_ps: int) -> LinkUtilisation:
+    num_bins = max(1, -(-total_ps // native.bin_ps))
+    return LinkUtilisation(
+        bin_seconds=native.bin_ps / _PS_PER_S,
+        to_gpu=np.array(native.to_gpu_ps[:num_bins], dtype=np.float64) / native.bin_ps,
+        to_cpu=np.array(native.to_cpu_ps[:num_bins], dtype=np.float64) / native.bin_ps,
+    )

@@ -1,0 +1,152 @@
+"""Runs one simulation: a workload or a trace, on a machine, under a policy."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isthmus.errors import UsageError
+from isthmus.sim.machine import Machine
+from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
+from isthmus.sim.options import Options
+from isthmus.sim.policy import Policy, default_policy
+from isthmus.sim.settings import Setup, setting_of, with_settings
+from isthmus.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from isthmus import _native
+    from isthmus.sim.result import SimulationResult
+
+DEFAULT_POLICY = "ranges"
+Poll = Callable[[int], bool]
+"""Called now and then with the simulated picoseconds; False stops the run."""
+_TRACE_SUFFIX = ".arrow"
+
+
+def simulate(
+    trace: "str | Path | _native.TraceSource",
+    machine: str | Machine = DEFAULT_MACHINE,
+    policy: str | Policy = DEFAULT_POLICY,
+    *,
+    settings: Mapping[str, str] | None = None,
+    seed: int = 0,
+    options: Options | None = None,
+) -> "SimulationResult":
+    """
+    Simulate a program on a machine that one needn't have.
+
+    Args:
+        trace: A workload's name, a trace file's path, or an open trace.
+        machine: A machine's name or TOML file, or a machine.
+        policy: A policy's name, or a policy.
+        settings: Of machine, policy and options, by their dotted names:
+            `{"link.bandwidth": "32GB/s", "policy.unit": "4KiB"}`.
+        seed: Of a workload's inputs. Equal seeds give identical results.
+        options: Choices that neither machine nor policy makes.
+
+    Returns:
+        Modelled numbers. Ratios between policies on one machine are what they are for.
+
+    Raises:
+        UsageError: A name, value, machine or trace that can't be.
+        Error: The configuration deadlocks; the message says who waits for whom.
+    """
+    setup = Setup(
+        machine=load_machine(machine) if isinstance(machine, str) else machine,
+        policy=default_policy(policy) if isinstance(policy, str) else policy,
+        options=options or Options(),
+    )
+    source = open_source(trace, seed) if isinstance(trace, str | Path) else trace
+    return run(source, _changed(setup, settings or {}))
+
+
+def run(
+    source: "_native.TraceSource",
+    setup: Setup,
+    *,
+    poll: Poll | None = None,
+    timeline: "_native.SimTimeline | None" = None,
+) -> "SimulationResult":
+    """
+    Run a trace, from its first block, without the GIL.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed, or `poll` said so.
+    """
+    from isthmus import _native
+    from isthmus.sim.native import native_machine, native_options, native_policy
+    from isthmus.sim.result import result_of
+
+    check_setup(setup)
+    native = _native.simulate(
+        native_machine(setup.machine),
+        native_policy(setup.policy),
+        native_options(setup.options, setup.policy.kind),
+        source,
+        poll=poll,
+        timeline=timeline,
+    )
+    return result_of(native)
+
+
+def check_setup(setup: Setup) -> None:
+    """
+    Refuse a machine or policy that can't be, before anything runs.
+
+    Raises:
+        UsageError: It can't be; the message says which parameter is why.
+    """
+    from isthmus.sim.native import native_machine, native_policy
+
+    native_machine(setup.machine).check()
+    native_policy(setup.policy).check()
+
+
+def workload_names() -> list[str]:
+    """List the workloads, the paper's first."""
+    from isthmus import _native
+
+    return [one.name for one in _native.workloads()]
+
+
+def is_workload(name: str) -> bool:
+    """Tell workloads from files."""
+    return name in workload_names()
+
+
+def open_source(name: str | Path, seed: int = 0) -> "_native.TraceSource":
+    """
+    Open a workload by its name, or a trace by its file.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if is_workload(str(name)):
+        from isthmus import _native
+
+        return _native.TraceSource.of_workload(str(name), seed)
+    path = Path(name)
+    if path.exists() or path.suffix == _TRACE_SUFFIX:
+        from isthmus.sim.trace_file import open_trace
+
+        return open_trace(path)
+    raise UsageError(
+        f"there is no workload or trace file '{name}'",
+        hint=f"{did_you_mean(str(name), workload_names())} `isthmus sim list` lists the workloads",
+    )
+
+
+def check_workload(name: str) -> None:
+    """
+    Refuse what can't be simulated, before anything runs.
+
+    Raises:
+        UsageError: It is neither a workload nor a trace's file.
+    """
+    if not is_workload(name):
+        open_source(name)
+
+
+def _changed(setup: Setup, given: Mapping[str, str]) -> Setup:
+    for name in given:
+        setting_of(name)
+    return with_settings(setup, given)

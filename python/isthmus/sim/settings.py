@@ -1,0 +1,181 @@
+"""Parameters by their dotted names: `link.bandwidth=32GB/s`, `policy.unit=4KiB`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from isthmus.errors import UsageError
+from isthmus.run.record import Record
+from isthmus.sim.machine import Machine
+from isthmus.sim.machine_files import refusal
+from isthmus.sim.options import Options
+from isthmus.sim.policy import Policy
+from isthmus.sim.quantities import STORED, Quantity
+from isthmus.suggest import did_you_mean, shortened
+
+_HINT = "write it like link.bandwidth=32GB/s"
+
+
+class Setup(Record):
+    """All that a run takes beside its trace."""
+
+    machine: Machine
+    policy: Policy
+    options: Options = Options()
+
+    def value(self, name: str) -> object:
+        """Give the value of a setting, an integer in our own units where it is a quantity."""
+        found: object = self
+        for part in _place(name):
+            found = getattr(found, part)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """
+    One that can be set.
+
+    Attributes:
+        name: With its dots.
+        meaning: In words.
+        quantity: What kind of number it is, or None.
+        choices: Words it can be, if it isn't a number.
+    """
+
+    name: str
+    meaning: str
+    quantity: Quantity | None
+    choices: tuple[str, ...]
+
+    def text(self, value: object) -> str:
+        """Write a value as it is typed."""
+        if self.quantity is not None and isinstance(value, int):
+            return self.quantity.format(value)
+        if isinstance(value, Enum):
+            return str(value.value)
+        return str(value).lower()
+
+    def check(self, text: str) -> None:
+        """
+        Refuse a text that can't be a value.
+
+        Raises:
+            UsageError: It isn't one; the message names the setting.
+        """
+        if self.quantity is not None:
+            try:
+                self.quantity.parse(text)
+            except UsageError as cause:
+                raise UsageError(f"{self.name}: {cause}", hint=cause.hint) from None
+        elif text not in self.choices:
+            raise UsageError(
+                f"{self.name} can't be '{shortened(text)}'",
+                hint=f"{did_you_mean(text, self.choices)} There are: {', '.join(self.choices)}",
+            )
+
+
+@cache
+def settings() -> dict[str, Setting]:
+    """List what can be set, by name."""
+    found = {}
+    for section, model in _sections().items():
+        for field, info in model.model_fields.items():
+            setting = _setting(f"{section}.{field}", info)
+            if setting is not None:
+                found[setting.name] = setting
+    return found
+
+
+def read_assignments(texts: list[str]) -> dict[str, str]:
+    """
+    Read `name=value` texts.
+
+    Raises:
+        UsageError: One has no such form, names nothing that can be set, or is given twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (equals and name and value):
+            raise UsageError(f"'{shortened(text)}' sets nothing", hint=_HINT)
+        if setting_of(name).name in found:
+            raise UsageError(f"'{name}' is set twice", hint="leave one of them out")
+        found[name] = value
+    return found
+
+
+def setting_of(name: str) -> Setting:
+    """
+    Find a setting.
+
+    Raises:
+        UsageError: There is none of that name; the hint has the nearest.
+    """
+    if name not in settings():
+        raise UsageError(
+            f"there is no setting '{shortened(name)}'", hint=did_you_mean(name, settings())
+        )
+    return settings()[name]
+
+
+def with_settings(setup: Setup, assignments: Mapping[str, str]) -> Setup:
+    """
+    Change some settings.
+
+    Args:
+        setup: What they are changed in; it stays as it is.
+        assignments: Name -> text.
+
+    Raises:
+        UsageError: A value is none, or all together can't be.
+    """
+    if not assignments:
+        return setup
+    for name, text in assignments.items():
+        setting_of(name).check(text)
+    document = setup.model_dump()
+    for name, text in assignments.items():
+        *sections, field = _place(name)
+        place = document
+        for section in sections:
+            place = place[section]
+        place[field] = text
+    try:
+        return Setup.model_validate(document, context=STORED)
+    except ValidationError as cause:
+        given = ", ".join(f"{name}={text}" for name, text in assignments.items())
+        raise refusal(given, cause, Setup) from None
+
+
+def _sections() -> dict[str, type[BaseModel]]:
+    found: dict[str, type[BaseModel]] = {}
+    for name, info in Machine.model_fields.items():
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            found[name] = info.annotation
+    return {**found, "policy": Policy, "options": Options}
+
+
+def _place(name: str) -> tuple[str, ...]:
+    section, _, field = name.partition(".")
+    return (section, field) if section in {"policy", "options"} else ("machine", section, field)
+
+
+def _setting(name: str, info: FieldInfo) -> Setting | None:
+    """Describe a field; None for what can't be said in one word."""
+    quantity = next((found for found in info.metadata if isinstance(found, Quantity)), None)
+    choices: tuple[str, ...] = ()
+    if quantity is None:
+        if info.annotation is bool:
+            choices = ("false", "true")
+        elif isinstance(info.annotation, type) and issubclass(info.annotation, Enum):
+            choices = tuple(str(one.value) for one in info.annotation)
+        else:
+            return None
+    if name == "policy.kind":
+        return None
+    return Setting(name=name, meaning=info.description or "", quantity=quantity, choices=choices)

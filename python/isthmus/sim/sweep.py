@@ -1,0 +1,152 @@
+"""Runs many points on all cores, in any order, and keeps each as soon as it is finished."""
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from isthmus.errors import Error
+from isthmus.sim.axes import Axis
+from isthmus.sim.points import Base, Point
+from isthmus.sim.store import Row, SweepStore
+
+if TYPE_CHECKING:
+    from isthmus.sim.result import SimulationResult
+
+# How long Ctrl-C waits at most to be seen while points run.
+_PATIENCE_S = 0.1
+Run = Callable[[Point, Callable[[], bool]], "SimulationResult"]
+"""Runs a point; the function says whether to go on."""
+
+
+class Observer(Protocol):
+    """Hears of the points of a sweep as they finish."""
+
+    def point_finished(self, num_finished: int, total: int, point: Point, row: Row) -> None:
+        """Hear of one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """
+    What came of a sweep.
+
+    Attributes:
+        num_finished: Points that have a row now.
+        num_reused: Of them, those that were finished before.
+        num_failed: Of them, those that ended in an error.
+        num_points: All.
+    """
+
+    num_finished: int
+    num_reused: int
+    num_failed: int
+    num_points: int
+
+
+def num_cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def sweep_identity(base: Base, axes: Sequence[Axis]) -> str:
+    """Tell sweeps apart that may not share a file: other columns, or another base."""
+    names = sorted(axis.name for axis in axes)
+    described = {**vars(base), "settings": dict(base.settings), "axes": names}
+    return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+
+
+def run_sweep(
+    points: Sequence[Point],
+    store: SweepStore,
+    *,
+    run: Run,
+    num_threads: int,
+    observer: Observer,
+    should_stop: Callable[[], bool],
+) -> Outcome:
+    """
+    Run the points that aren't finished, as many at a time as there are threads.
+
+    The simulator gives up the GIL, so threads of one process use all cores and share what they
+    read. A point that fails has its error for a row, and the others go on.
+
+    Args:
+        points: What is to run.
+        store: Open; has what is finished, and gets what gets so.
+        run: Runs one.
+        num_threads: At least 1.
+        observer: Hears of each, from the calling thread.
+        should_stop: Whether to begin no more, and to leave those that are under way.
+    """
+    todo = [point for point in points if point.key not in store]
+    num_reused = len(points) - len(todo)
+    num_finished = num_reused
+    for point, row in _finished(todo, run, num_threads, should_stop):
+        store.add(point.key, row)
+        num_finished += 1
+        observer.point_finished(num_finished, len(points), point, row)
+    rows = [store.row(point.key) for point in points if point.key in store]
+    return Outcome(
+        num_finished=num_finished,
+        num_reused=num_reused,
+        num_failed=sum(row["error"] is not None for row in rows),
+        num_points=len(points),
+    )
+
+
+def _finished(
+    points: Sequence[Point], run: Run, num_threads: int, should_stop: Callable[[], bool]
+) -> Iterator[tuple[Point, Row]]:
+    """Yield points as they finish, until all are or somebody wants to stop."""
+    stopped = threading.Event()
+    waiting = iter(points)
+    under_way: dict[Future[SimulationResult], Point] = {}
+
+    def begin() -> None:
+        for point in waiting:
+            under_way[pool.submit(run, point, lambda: not stopped.is_set())] = point
+            # One more than threads, so that none waits for this one.
+            if len(under_way) > num_threads:
+                return
+
+    with ThreadPoolExecutor(num_threads) as pool:
+        try:
+            begin()
+            while under_way and not should_stop():
+                done, _ = wait(under_way, _PATIENCE_S, FIRST_COMPLETED)
+                for future in done:
+                    point = under_way.pop(future)
+                    yield point, {**columns_of(point), **_numbers_of(future)}
+                begin()
+        finally:
+            stopped.set()
+            for future in under_way:
+                future.cancel()
+
+
+def columns_of(point: Point) -> Row:
+    """Say in a table what a point is; quantities as numbers of B, B/s, ps and Hz."""
+    columns: dict[str, str | int] = {
+        "workload": point.workload,
+        "machine": point.setup.machine.name,
+        "policy": point.setup.policy.kind.value,
+        "seed": point.seed,
+    }
+    for name, text in point.place.items():
+        if "." in name:
+            value = point.setup.value(name)
+            columns[name] = value if isinstance(value, int) else text
+    return columns
+
+
+def _numbers_of(future: "Future[SimulationResult]") -> Row:
+    """Give a point's numbers; or what is wrong with it, if that was its own fault."""
+    try:
+        return {"modelled": True, "error": None, **future.result().flat()}
+    except Error as error:
+        return {"modelled": True, "error": str(error)}

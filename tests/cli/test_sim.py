@@ -1,0 +1,250 @@
+"""`isthmus sim`: short runs, in this process where that is enough."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from program import NO_GPU, PROGRAM, Golden, Invoke, Outcome
+
+pytestmark = pytest.mark.native
+AXES = ("-a", "workload=cp", "-a", "policy=tree,ranges", "-a", "link.bandwidth=16GB/s,32GB/s")
+
+
+@pytest.mark.parametrize(
+    "command", ["", "run", "list", "sweep", "reproduce", "trace", "trace record", "trace import"]
+)
+def test_help_is_as_reviewed(invoke: Invoke, golden: Golden, command: str) -> None:
+    outcome = invoke("sim", *command.split(), "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    golden("_".join(["help_sim", *command.split()]) + ".text", outcome.out)
+
+
+@pytest.mark.parametrize("group", [("sim",), ("sim", "trace")])
+def test_a_group_alone_shows_its_help(invoke: Invoke, group: tuple[str, ...]) -> None:
+    assert invoke(*group) == invoke(*group, "--help")
+
+
+def test_a_run_compares_policies_and_says_that_it_is_modelled(invoke: Invoke) -> None:
+    outcome = invoke("sim", "run", "cp", "-p", "ideal", "-p", "ranges")
+    assert outcome.code == 0
+    assert outcome.out.startswith("modelled: no number here was measured")
+    assert "16 GB/s to the GPU" in outcome.out
+    heads = next(line for line in outcome.out.splitlines() if line.split() == ["ideal", "ranges"])
+    assert heads
+    assert any(line.split()[:3] == ["times", "the", "first"] for line in outcome.out.splitlines())
+
+
+def test_equal_runs_print_equal_bytes(invoke: Invoke) -> None:
+    arguments = ("sim", "run", "cp", "--seed", "3", "--format", "json")
+    assert invoke(*arguments) == invoke(*arguments)
+
+
+def test_a_run_as_json_and_csv(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    outcome = invoke("sim", "run", "cp", "--format", "json", "-o", str(path))
+    document = json.loads(outcome.out)
+    assert document["modelled"] is True
+    assert [run["policy"] for run in document["runs"]] == ["programmer", "ranges"]
+    assert document["machine"]["link"]["bandwidth"] == 16_000_000_000
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert int(rows[1]["total_ps"]) == document["runs"][1]["total_ps"]
+
+
+def test_settings_change_the_machine(invoke: Invoke) -> None:
+    outcome = invoke(
+        "sim", "run", "cp", "--set", "link.bandwidth=32GB/s", "--set", "policy.unit=4K"
+    )
+    assert outcome.code == 0
+    assert "32 GB/s to the GPU" in outcome.out
+
+
+def test_a_timeline_is_written(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    outcome = invoke("sim", "run", "cp", "-p", "ranges", "--timeline", str(path))
+    assert f"written: {path}" in outcome.err
+    assert json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+
+
+def test_a_synthetic_input_is_said_to_be_one(invoke: Invoke) -> None:
+    assert "note: bfs is synthetic" in invoke("sim", "run", "bfs", "-p", "ideal").err
+    assert invoke("sim", "run", "cp", "-p", "ideal").err == ""
+
+
+def test_the_list_names_everything(invoke: Invoke) -> None:
+    text = invoke("sim", "list").out
+    for name in ("mum-140k", "whole-page", "gh200-c2c", "link.bandwidth", "what is a TLB miss?"):
+        assert name in text
+    document = json.loads(invoke("sim", "list", "--format", "json").out)
+    assert set(document) >= {"workloads", "policies", "machines", "settings"}
+    assert invoke("sim", "list", "--format", "csv").out.startswith("group,name,meaning\n")
+
+
+def refused(outcome: Outcome, error: str, hint: str) -> None:
+    assert outcome.code == 2, outcome.err
+    assert outcome.out == ""
+    assert outcome.err.count("error: ") == 1
+    assert error in outcome.err
+    assert hint in outcome.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "hint"),
+    [
+        ("run bsf", "no workload or trace file 'bsf'", "did you mean bfs?"),
+        ("run cp -p rangs", "no policy 'rangs'", "did you mean ranges?"),
+        ("run cp -m h100", "no machine 'h100'", "did you mean h100-pcie5?"),
+        ("run cp -m /no/such.toml", "can't read machine", "one of ours"),
+        ("run cp --set link.bandwith=1GB/s", "no setting 'link.bandwith'", "link.bandwidth"),
+        ("run cp --set link.bandwidth=32", "a unit is missing", "did you mean 32GB/s?"),
+        ("run cp --set link.bandwidth=0GB/s", "nothing would ever arrive", "32GB/s"),
+        ("run cp --set tlb.entries=0", "tlb.entries", "8"),
+        ("run cp --set policy.unit=4MiB", "larger than its page", "policy.unit=2 MiB"),
+        ("run cp --seed x", "'--seed'", "isthmus sim run --help"),
+        ("run cp --timeline t.json", "a timeline is of one policy", "-p ranges"),
+        ("run cp --link-from-profile /no/such", "profile unavailable", "isthmus profile"),
+        ("sweep cp -o x.parquet -a policy.unit=4MiB", "policy.unit=4MiB: ", "policy.unit=2 MiB"),
+        ("sweep cp -o x.parquet -a unit=1", "no setting 'unit'", "unit"),
+        ("sweep -o x.parquet -a seed=1", "no workload", "--axis workload="),
+        ("sweep -o x.parquet -a workload=bsf", "'bsf'", "did you mean bfs?"),
+        ("sweep cp -a seed=1", "'-o'", "isthmus sim sweep --help"),
+        ("reproduce --grid", "--grid needs a place", "-o FOLDER"),
+        ("trace info /no/such.arrow", "/no/such.arrow", ""),
+    ],
+)
+def test_bad_usage_is_one_line_a_hint_and_exit_code_2(
+    invoke: Invoke,
+    arguments: str,
+    error: str,
+    hint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = invoke("sim", *arguments.split())
+    if "profile" in arguments:
+        assert (outcome.code, error in outcome.err) == (1, True)
+    else:
+        refused(outcome, error, hint)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sweep_writes_a_table_and_does_not_run_twice(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "s.parquet"
+    outcome = invoke("sim", "sweep", *AXES, "-o", str(path))
+    assert outcome.code == 0
+    assert "[4/4] workload=cp" in outcome.err
+    assert "4 of 4 points" in outcome.err
+    before = path.read_bytes()
+    again = invoke("sim", "sweep", *AXES, "-o", str(path))
+    assert again.err.endswith("(modelled), 4 were there before\n")
+    assert path.read_bytes() == before
+    rows = pq.read_table(path).to_pylist()
+    assert [(row["policy"], row["link.bandwidth"]) for row in rows] == [
+        ("tree", 16_000_000_000),
+        ("tree", 32_000_000_000),
+        ("ranges", 16_000_000_000),
+        ("ranges", 32_000_000_000),
+    ]
+
+
+def test_a_sweep_over_another_file_is_refused(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "s.parquet"
+    invoke("sim", "sweep", *AXES, "-o", str(path))
+    outcome = invoke("sim", "sweep", "cp", "-a", "seed=1", "-o", str(path))
+    refused(outcome, "is of another sweep", "another --output")
+
+
+def test_ctrl_c_in_a_sweep_keeps_the_finished_points_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "s.parquet"
+    command = [*PROGRAM, "sim", "sweep", "-a", "workload=mum-140k", "-a", "seed=0..9"]
+    with subprocess.Popen(
+        [*command, "-j", "1", "-o", str(path)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | NO_GPU,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("[ 1/10]")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "the same command goes on" in err
+    num_rows = pq.read_table(path).num_rows
+    assert 1 <= num_rows < 10
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_ctrl_c_in_a_run_ends_it_at_once(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [*PROGRAM, "sim", "run", "mum-1400k", "-p", "whole-page"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | NO_GPU,
+        cwd=tmp_path,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("note: mum-1400k is synthetic")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert err == "interrupted: nothing was kept\n"
+
+
+def test_the_evaluation_is_written_to_a_folder_and_not_run_twice(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("isthmus.sim.studies.PROGRAMS", ("cp", "aes"))
+    folder = tmp_path / "evaluation"
+    first = invoke("sim", "reproduce", "--no-pictures", "-o", str(folder))
+    assert first.code == 0
+    assert "modelled" in first.out
+    assert "T1 " in first.out
+    assert (folder / "targets.txt").read_text(encoding="utf-8") == first.out
+    assert {path.name for path in folder.iterdir()} == {
+        "targets.txt",
+        "targets.json",
+        "targets.csv",
+        "runs.parquet",
+    }
+    again = invoke("sim", "reproduce", "--no-pictures", "-o", str(folder))
+    assert again.out == first.out
+    assert "\n0 runs in" in f"\n{again.err}"
+
+
+def test_without_a_folder_nothing_is_written(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("isthmus.sim.studies.PROGRAMS", ("cp",))
+    document = json.loads(invoke("sim", "reproduce", "--format", "json").out)
+    assert document["modelled"] is True
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recorded_trace_runs_as_its_workload_does(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "cp.arrow"
+    assert invoke("sim", "trace", "record", "cp", "-o", str(path)).code == 0
+    info = invoke("sim", "trace", "info", str(path))
+    assert info.code == 0
+    assert "128 B" in info.out
+    direct, recorded = (
+        json.loads(invoke("sim", "run", one, "--format", "json").out)["runs"]
+        for one in ("cp", str(path))
+    )
+    assert direct == recorded
+
+
+def test_a_link_can_be_a_measured_one(invoke: Invoke, tmp_path: Path) -> None:
+    from fakes.profiles import profile
+    from isthmus.profile.store import save_profile
+
+    path = save_profile(profile(), tmp_path / "p.json")
+    outcome = invoke("sim", "run", "cp", "--link-from-profile", str(path))
+    assert outcome.code in {0, 2}
+    assert "pinned" in outcome.err or "measured here" in outcome.err

@@ -1,0 +1,113 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from fakes.simulated import row_of, rows
+from isthmus.report.format import Format
+from isthmus.sim.evaluation import Evaluation
+from isthmus.sim.grid import ANSWERS, grid_points, grid_text
+from isthmus.sim.pictures import draw_all
+from isthmus.sim.scores import score_all
+from isthmus.sim.scores_text import scores_text
+from isthmus.sim.studies import BANDWIDTHS, POLICIES, PROGRAMS, evaluation
+from isthmus.sim.targets import TARGETS, Verdict
+
+
+@pytest.fixture(scope="module")
+def made_up() -> Evaluation:
+    return Evaluation(evaluation(), rows())
+
+
+def test_the_matrix_is_the_papers_ten_programs_five_policies_and_two_bandwidths() -> None:
+    matrix = {
+        (run.program, run.series, run.bandwidth)
+        for run in evaluation()
+        if run.study == "matrix" and run.series in POLICIES and run.bandwidth in BANDWIDTHS[:2]
+    }
+    assert len(matrix) == 100
+
+
+def test_runs_differ_from_the_papers_machine_in_what_they_sweep_alone() -> None:
+    run = next(run for run in evaluation() if run.study == "fault" and run.place[0] == "20us")
+    assert run.point.setup.machine.faults.latency == 20_000_000
+    assert run.point.setup.machine.name == "paper-gtx480"
+    assert run.point.setup.options == type(run.point.setup.options)()
+
+
+def test_every_target_gets_a_verdict(made_up: Evaluation) -> None:
+    scores = {score.target.name: score for score in score_all(made_up)}
+    assert list(scores) == [one.name for one in TARGETS]
+    assert scores["T1"].verdict is Verdict.MATCHED
+    assert scores["T1"].why == ""
+    assert scores["T2"].verdict is Verdict.NOT_MATCHED
+    assert "no link has" in scores["T2"].why
+    assert scores["T15a"].ours == "5 %"
+    assert len(scores["T15a"].beside) == 6
+    assert scores["T16"].verdict is Verdict.NOT_SCORED
+
+
+def test_programs_that_are_not_there_are_left_out_and_their_targets_not_scored() -> None:
+    programs = [one for one in PROGRAMS if one not in {"lib", "wp"}]
+    runs = evaluation(programs)
+    found = Evaluation(runs, {run.point.key: row_of(run) for run in runs})
+    assert found.programs() == programs
+    scores = {score.target.name: score.verdict for score in score_all(found)}
+    assert scores["T11a"] is scores["T11b"] is Verdict.NOT_SCORED
+    assert scores["T1"] is Verdict.MATCHED
+
+
+def test_the_best_unit_moves_up_with_what_a_fault_costs(made_up: Evaluation) -> None:
+    best = made_up.best_units()
+    assert best["0"] == "1KiB"
+    assert best["45us"] == "256KiB"
+
+
+def test_the_text_says_that_it_is_modelled_and_what_a_percentage_means(
+    made_up: Evaluation,
+) -> None:
+    text = scores_text(score_all(made_up), made_up, Format.TEXT)
+    assert text.startswith("modelled: no number here was measured")
+    assert '"98.62 % slower" means 1 / (1 - 0.9862) = 72.5x the time, not 98.62x.' in text
+    assert "what the paper left out" in text
+
+
+def test_the_json_has_every_target_and_says_that_it_is_modelled(made_up: Evaluation) -> None:
+    document = json.loads(scores_text(score_all(made_up), made_up, Format.JSON))
+    assert document["schema_version"] == 1
+    assert document["modelled"] is True
+    assert len(document["targets"]) == len(TARGETS)
+    lines = scores_text(score_all(made_up), made_up, Format.CSV).splitlines()
+    assert len(lines) == len(TARGETS) + 1
+
+
+def test_pictures_are_drawn_in_four_formats_and_say_that_they_are_modelled(
+    made_up: Evaluation, tmp_path: Path
+) -> None:
+    files = draw_all(made_up, tmp_path)
+    assert sorted(files) == sorted(tmp_path.iterdir())
+    assert {file.suffix for file in files} == {".json", ".svg", ".png", ".html"}
+    assert {file.stem for file in files} >= {"figure-4", "figure-5", "figure-6", "best-unit"}
+    for file in tmp_path.glob("*.svg"):
+        assert "modelled, not measured" in file.read_text(encoding="utf-8")
+    for file in tmp_path.glob("*.png"):
+        assert file.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_grid_has_every_combination_once() -> None:
+    points = grid_points()
+    assert len({point.key for point in points}) == len(points)
+    combinations = len(points) // (len(PROGRAMS) * 2)
+    assert combinations == 24 + 64 + 256 + 128
+    for policy, answers in ANSWERS.items():
+        assert policy in POLICIES
+        assert all(len(choices) > 1 for choices in answers.values())
+
+
+def test_the_grid_is_scored_against_every_way_to_count_the_programmers_copy() -> None:
+    points = grid_points()
+    made = {point.key: {"error": None, "total_ps": 1000} for point in points}
+    lines = grid_text(points, made).splitlines()
+    # Of 24 programmers' copies 6 have a policy's own clock and local memory.
+    assert len(lines) == 1 + (64 + 256 + 128) * 6 * 2
+    assert all(line.endswith("1,1,True") for line in lines[1:])

@@ -1,0 +1,215 @@
+"""The simulator through Python: what is set arrives, and what comes back is what it gave."""
+
+import json
+import threading
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus import _native
+from isthmus.errors import UsageError
+from isthmus.run.record import Record
+from isthmus.sim import machine as machines
+from isthmus.sim.library import Library
+from isthmus.sim.machine_files import load_machine, machine_names
+from isthmus.sim.native import (
+    link_costs,
+    native_machine,
+    native_name,
+    native_options,
+    native_policy,
+)
+from isthmus.sim.options import Options
+from isthmus.sim.policy import Kind, Policy, default_policy, policy_names
+from isthmus.sim.running import open_source, run, workload_names
+from isthmus.sim.settings import Setup, with_settings
+from isthmus.sim.studies import PROGRAMS
+from isthmus.sim.timeline import new_timeline, timeline_text
+
+pytestmark = pytest.mark.native
+WORKLOAD = "cp"  # the shortest
+
+
+def setup(policy: str = "ranges", machine: str = "paper-gtx480") -> Setup:
+    return Setup(machine=load_machine(machine), policy=default_policy(policy))
+
+
+def public(native: object) -> set[str]:
+    found = {name for name in dir(native) if not name.startswith("_")}
+    return {name for name in found if not callable(getattr(native, name))}
+
+
+SECTIONS: dict[str, type[Record]] = {
+    "cores": machines.Cores,
+    "l1": machines.L1Cache,
+    "translation": machines.Tlb,
+    "network": machines.Network,
+    "partitions": machines.Partitions,
+    "gmmu": machines.Gmmu,
+    "link": machines.Link,
+    "faults": machines.Faults,
+}
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_parameter_of_the_simulator_can_be_set_and_every_setting_is_one(
+    section: str,
+) -> None:
+    model = SECTIONS[section]
+    ours = {native_name(model, field) for field in model.model_fields} - {"curve", "costs"}
+    assert ours == public(getattr(_native.SimMachine(), section))
+
+
+def test_the_papers_machine_is_the_simulators_default() -> None:
+    ours, theirs = native_machine(load_machine("paper-gtx480")), _native.SimMachine()
+    for section in SECTIONS:
+        for name in public(getattr(ours, section)):
+            mine, default = (getattr(getattr(one, section), name) for one in (ours, theirs))
+            if name == "back_bytes_per_s":
+                assert default in {0, mine}  # 0: as to the GPU
+            else:
+                assert mine == default, f"{section}.{name}"
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_every_machine_is_one_that_can_be(name: str) -> None:
+    native_machine(load_machine(name)).check()
+
+
+def test_every_option_is_the_simulators_and_has_its_default() -> None:
+    native = native_options(Options(), Kind.RANGES)
+    default = _native.SimOptions()
+    assert public(native) == {"mode", *Options.model_fields}
+    assert {name: getattr(native, name) for name in public(native)} == {
+        name: getattr(default, name) for name in public(default)
+    }
+
+
+@pytest.mark.parametrize("name", [one for one in policy_names() if Kind(one).migrates])
+def test_every_policy_has_the_simulators_defaults(name: str) -> None:
+    native = native_policy(default_policy(name))
+    default = _native.MigrationPolicy(name.replace("-", "_"))
+    native.check()
+    for option in public(default) - {"merge"}:
+        assert getattr(native, option) == getattr(default, option), option
+    fields = {native_name(Policy, field) for field in Policy.model_fields}
+    assert fields | {"line_bytes"} == public(default)
+
+
+def test_the_simulator_has_no_policy_that_we_have_not() -> None:
+    known = {name.replace("_", "-") for name, _ in _native.policy_names()}
+    assert known == {kind.value for kind in Kind if kind.migrates}
+
+
+def test_a_curve_is_slower_for_small_transfers_and_nears_the_bandwidth() -> None:
+    curved = with_settings(setup(), {"link.curve": "atan"}).machine.link
+    costs = link_costs(curved)
+    rates = [size_bytes / busy_ps for size_bytes, busy_ps in costs]
+    assert rates == sorted(rates)
+    assert rates[-1] * 1e12 == pytest.approx(16e9, rel=0.01)
+    assert link_costs(setup().machine.link) == []
+
+
+def test_a_run_gives_numbers_and_arrays_that_say_they_are_modelled() -> None:
+    result = isthmus.simulate(WORKLOAD)
+    assert result.modelled
+    assert result.total_ps > 0
+    assert result.total_seconds == result.total_ps / 1e12
+    assert result.launch_ps.shape == (1, 2)
+    assert result.ranges_per_page.dtype == np.uint64
+    assert result.bytes_to_gpu == result.traffic_bytes["migrated_to_gpu"] == 256 << 10
+    assert result.accessed_share == 1.0
+    assert 0 <= result.link.to_gpu.min() <= result.link.to_gpu.max() <= 1
+    busy_s = float(result.link.to_gpu.sum()) * result.link.bin_seconds
+    assert busy_s * 1e12 == pytest.approx(result.link_busy_ps[0], rel=1e-6)
+    assert sum(result.stall_ps.values()) > 0
+    assert all(isinstance(value, int | float) for value in result.flat().values())
+
+
+def test_settings_reach_the_simulator() -> None:
+    fast = isthmus.simulate(WORKLOAD, policy="whole-page", settings={"link.bandwidth": "1TB/s"})
+    assert fast.total_ps < isthmus.simulate(WORKLOAD, policy="whole-page").total_ps
+
+
+def test_all_resident_is_ideal() -> None:
+    resident = isthmus.simulate(WORKLOAD, settings={"options.initially": "on_gpu"})
+    assert resident.total_ps == isthmus.simulate(WORKLOAD, policy="ideal").total_ps
+
+
+def test_units_of_a_page_are_whole_pages() -> None:
+    page = {"policy.unit": "2MiB"}
+    merged = isthmus.simulate(WORKLOAD, policy="whole-page", settings={"policy.merge": "true"})
+    assert isthmus.simulate(WORKLOAD, policy="bitmap", settings=page).total_ps == merged.total_ps
+
+
+def test_equal_seeds_give_equal_runs_in_any_thread() -> None:
+    library = Library()
+    digests: list[int] = []
+
+    def once() -> None:
+        digests.append(run(library.source(WORKLOAD, 0), setup()).event_digest)
+
+    threads = [threading.Thread(target=once) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert digests == [isthmus.simulate(WORKLOAD).event_digest] * 3
+
+
+def test_the_papers_programs_are_workloads() -> None:
+    assert set(PROGRAMS) <= set(workload_names())
+
+
+def test_an_unknown_workload_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UsageError) as caught:
+        open_source("bsf")
+    assert "did you mean bfs?" in caught.value.hint
+
+
+def test_an_impossible_machine_is_refused_by_name() -> None:
+    with pytest.raises(UsageError, match="partition_stripe"):
+        isthmus.simulate(WORKLOAD, settings={"network.partition_stripe": "3"})
+
+
+def test_a_run_is_stopped_by_whoever_is_asked() -> None:
+    asked: list[int] = []
+
+    def stop(now_ps: int) -> bool:
+        asked.append(now_ps)
+        return False
+
+    source = open_source("mum-140k")
+    with pytest.raises(KeyboardInterrupt):
+        run(source, setup("whole-page"), poll=stop)
+    assert len(asked) == 1
+    assert run(open_source(WORKLOAD), setup()).total_ps > 0, "others go on"
+
+
+def test_what_the_poll_raises_ends_the_run() -> None:
+    def fail(_now_ps: int) -> bool:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run(open_source("mum-140k"), setup("whole-page"), poll=fail)
+
+
+def test_a_timeline_is_a_trace_of_events_in_microseconds() -> None:
+    timeline = new_timeline()
+    result = run(open_source(WORKLOAD), setup(), timeline=timeline)
+    document = json.loads(timeline_text(timeline))
+    assert document["otherData"] == {"modelled": True, "events_left_out": 0}
+    events = [event for event in document["traceEvents"] if event["ph"] == "X"]
+    ends = [event["ts"] + event["dur"] for event in events]
+    assert max(ends) <= result.total_ps / 1e6 + 1e-6
+    migrations = [event for event in events if event["pid"] == 3]
+    assert sum(one["args"]["bytes"] for one in migrations) == result.bytes_to_gpu
+    assert sum(event["pid"] == 2 for event in events) == result.counts["num_ctas"]
+
+
+def test_a_timeline_takes_so_many_events_and_counts_the_others() -> None:
+    timeline = _native.SimTimeline(10)
+    run(open_source(WORKLOAD), setup(), timeline=timeline)
+    assert len(timeline.rows) == 10
+    assert timeline.num_dropped > 0

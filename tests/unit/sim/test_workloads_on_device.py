@@ -1,0 +1,68 @@
+"""Kernels of workloads are the same code on a GPU: NVRTC compiles them, over thread.hpp."""
+
+import pytest
+
+from nvrtc import SOURCES, compile_for_gpu
+
+# Kernel file -> its entries, each a function and what it takes.
+ENTRIES = {
+    "aes": [("aes_blocks", "AesArguments")],
+    "bfs": [("bfs_level", "BfsArguments")],
+    "cp": [("cp_plane", "CpArguments")],
+    "embedding": [("embedding_bags", "EmbeddingArguments")],
+    "gemm": [("gemm_tile", "GemmArguments")],
+    "hash_join": [
+        ("hash_join_build", "HashJoinArguments"),
+        ("hash_join_probe", "HashJoinArguments"),
+    ],
+    "kv_attention": [("kv_attention", "KvAttentionArguments")],
+    "lib": [("lib_paths", "LibArguments")],
+    "lps": [("lps_step", "LpsArguments")],
+    "mum": [("mum_reads", "MumArguments")],
+    "nn": [("nn_convolution", "NnLayer"), ("nn_connected", "NnLayer")],
+    "nqu": [("nqu_board", "NquArguments")],
+    "pagerank": [
+        ("pagerank_shares", "PagerankArguments"),
+        ("pagerank_ranks", "PagerankArguments"),
+    ],
+    "ray": [("ray_pixels", "RayArguments")],
+    "spmv": [("spmv_rows", "SpmvArguments")],
+    "sto": [("sto_windows", "StoArguments")],
+    "wp": [("wp_step", "WpArguments")],
+}
+
+HEAD = """
+#include "workloads/{name}_kernel.hpp"
+#include "workloads/thread.hpp"
+using namespace isthmus::workloads;
+
+struct AllThreads {{
+  void operator()() const {{ __syncthreads(); }}
+}};
+"""
+
+ENTRY = """
+extern "C" __global__ void entry_{function}({arguments} in) {{
+  extern __shared__ uint4 shared[];
+  ThreadCta<AllThreads> cta(blockIdx.x, blockDim.x, threadIdx.x, shared, AllThreads());
+  {function}(cta, in);
+}}
+"""
+
+
+def test_every_kernel_file_is_compiled_here() -> None:
+    files = {
+        path.name.removesuffix("_kernel.hpp") for path in SOURCES.glob("workloads/*_kernel.hpp")
+    }
+    assert files == set(ENTRIES)
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_kernel_compiles_for_a_gpu(name: str, architecture: str) -> None:
+    source = HEAD.format(name=name) + "".join(
+        ENTRY.format(function=function, arguments=arguments)
+        for function, arguments in ENTRIES[name]
+    )
+    options = ["--device-as-default-execution-space", f"--gpu-architecture={architecture}"]
+    assert compile_for_gpu(source.encode(), *options) == (0, "")
