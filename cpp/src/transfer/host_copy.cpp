@@ -36,9 +36,9 @@ void demote(const std::byte* line) {
   __asm__ volatile(".byte 0x0f, 0x1c, 0x07" : : "D"(line) : "memory");
 }
 
-template <LineAction kAction>
+template <LineAction Action>
 inline void for_lines(const std::byte* block) {
-  for (std::size_t i = 0; i < kLinesAtOnce; ++i) kAction(block + i * kLineBytes);
+  for (std::size_t i = 0; i < kLinesAtOnce; ++i) Action(block + i * kLineBytes);
 }
 
 /// What is fetched ahead may lie behind the ends: a prefetch of what can't be touched does nothing.

@@ -3,11 +3,11 @@
 namespace isthmus::transfer {
 namespace {
 
-constinit thread_local RepeatedDownload kRepeatedDownload;
+constinit thread_local RepeatedDownload repeated_download;
 
 }  // namespace
 
-RepeatedDownload& RepeatedDownload::of_thread() noexcept { return kRepeatedDownload; }
+RepeatedDownload& RepeatedDownload::of_thread() noexcept { return repeated_download; }
 
 void RepeatedDownload::note(const void* owner, const void* target, const void* source,
                             std::size_t size_bytes, const Facts& facts, host::Tick now) noexcept {

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 _MODELLED = "modelled, not measured"
+_POWERS = [0, 1, 10, 100, 1000]
 _TIMES = "time / programmer's copy"
 # Of the paper's figures.
 _CUT_AT = 20
@@ -89,7 +90,12 @@ def policies(evaluation: Evaluation, series: Sequence[str], number: str) -> "alt
         .encode(
             x=alt.X("program:N", sort=[*evaluation.programs(), "mean"], title=None),
             xOffset=alt.XOffset("series:N", sort=list(series)),
-            y=alt.Y("times:Q", title=_TIMES, scale=alt.Scale(type="symlog", constant=1)),
+            y=alt.Y(
+                "times:Q",
+                title=_TIMES,
+                scale=alt.Scale(type="symlog", constant=1),
+                axis=alt.Axis(values=_POWERS),  # its own are the highest ones only
+            ),
             color=alt.Color("series:N", sort=list(series), title=None),
             row=alt.Row("bandwidth:N", sort=list(BANDWIDTHS), title=None),
             tooltip=["program:N", "series:N", "bandwidth:N", "times:Q"],
