@@ -12,10 +12,14 @@ constexpr std::size_t kOffsetsEnd = std::size_t{1} << 31U;
 
 }  // namespace
 
-void BlockBuilder::add(OpKind kind, std::uint32_t compute, std::span<const std::uint64_t> lines) {
-  if (kinds_.size() + 1 >= kOffsetsEnd || lines_.size() + lines.size() >= kOffsetsEnd) {
+void BlockBuilder::require_room(std::size_t num_operations, std::size_t num_lines) const {
+  if (kinds_.size() + num_operations >= kOffsetsEnd || lines_.size() + num_lines >= kOffsetsEnd) {
     throw UsageError("one CTA has 2^31 operations or lines: a block can't hold it");
   }
+}
+
+void BlockBuilder::add(OpKind kind, std::uint32_t compute, std::span<const std::uint64_t> lines) {
+  require_room(1, lines.size());
   kinds_.push_back(static_cast<std::uint8_t>(kind));
   compute_.push_back(compute);
   lines_.insert(lines_.end(), lines.begin(), lines.end());
@@ -24,6 +28,19 @@ void BlockBuilder::add(OpKind kind, std::uint32_t compute, std::span<const std::
 
 void BlockBuilder::end_warp(std::uint32_t compute) {
   add(OpKind::end, compute, {});
+  op_begin_.push_back(static_cast<std::uint32_t>(kinds_.size()));
+}
+
+void BlockBuilder::add_warp(std::span<const std::uint8_t> kinds,
+                            std::span<const std::uint32_t> compute,
+                            std::span<const std::uint32_t> line_ends,
+                            std::span<const std::uint64_t> lines) {
+  require_room(kinds.size(), lines.size());
+  const auto first_line = static_cast<std::uint32_t>(lines_.size());
+  kinds_.insert(kinds_.end(), kinds.begin(), kinds.end());
+  compute_.insert(compute_.end(), compute.begin(), compute.end());
+  for (const std::uint32_t end : line_ends) line_begin_.push_back(first_line + end);
+  lines_.insert(lines_.end(), lines.begin(), lines.end());
   op_begin_.push_back(static_cast<std::uint32_t>(kinds_.size()));
 }
 

@@ -1,6 +1,7 @@
 // Collects the operations of CTAs into a block.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -21,6 +22,11 @@ public:
   void add(OpKind kind, std::uint32_t compute, std::span<const std::uint64_t> lines);
   /// Adds the warp's end, after so many instructions.
   void end_warp(std::uint32_t compute);
+  /// Adds a whole warp, whose last operation is its end.
+  ///
+  /// line_ends   of each operation, the end of its lines: counted from the warp's first line
+  void add_warp(std::span<const std::uint8_t> kinds, std::span<const std::uint32_t> compute,
+                std::span<const std::uint32_t> line_ends, std::span<const std::uint64_t> lines);
   void end_cta() { ++num_ctas_; }
   /// Forgets the operations; memory is kept.
   void clear();
@@ -31,6 +37,8 @@ public:
   Block block(std::uint32_t launch, std::uint32_t first_cta) const;
 
 private:
+  void require_room(std::size_t num_operations, std::size_t num_lines) const;
+
   std::uint32_t num_ctas_ = 0;
   std::vector<std::uint32_t> op_begin_;
   std::vector<std::uint8_t> kinds_;

@@ -18,25 +18,17 @@ void Recorder::rewind() {
 std::optional<trace::Block> Recorder::next() {
   const std::vector<trace::Launch>& launches = program().launches;
   if (launch_ == launches.size()) return std::nullopt;
-  clear_block();
-  trace::Block block;
-  block.launch = launch_;
-  block.first_cta = next_cta_;
-  if (next_cta_ == 0) workload_->before(launch_);
-  const std::uint32_t num_ctas = launches[launch_].num_ctas;
-  while (next_cta_ < num_ctas && lines_.size() < kBlockLines && kinds_.size() < kBlockLines)
-    run_cta(launch_, next_cta_++);
-  block.num_ctas = next_cta_ - block.first_cta;
-  block.op_begin = op_begin_;
-  block.kinds = kinds_;
-  block.compute = compute_;
-  block.line_begin = line_begin_;
-  block.lines = lines_;
+  block_.clear();
+  const std::uint32_t launch = launch_;
+  const std::uint32_t first_cta = next_cta_;
+  if (first_cta == 0) workload_->before(launch);
+  const std::uint32_t num_ctas = launches[launch].num_ctas;
+  while (next_cta_ < num_ctas && !block_.full()) run_cta(launch, next_cta_++);
   if (next_cta_ == num_ctas) {
     ++launch_;
     next_cta_ = 0;
   }
-  return block;
+  return block_.block(launch, first_cta);
 }
 
 void Recorder::run_cta(std::uint32_t launch, std::uint32_t cta) {
@@ -46,27 +38,12 @@ void Recorder::run_cta(std::uint32_t launch, std::uint32_t cta) {
   workload_->run(launch, runner);
   for (std::uint32_t warp = 0; warp < shape.warps_per_cta; ++warp) {
     logs_[warp].without_lines(trace::OpKind::end, Mask{0});
-    append(logs_[warp]);
+    const WarpLog& log = logs_[warp];
+    block_.add_warp(log.kinds(), log.compute(), log.line_ends(), log.lines());
+    thread_instructions_ += log.thread_instructions();
     logs_[warp].clear();
   }
-}
-
-void Recorder::append(const WarpLog& log) {
-  const auto first_line = static_cast<std::uint32_t>(lines_.size());
-  kinds_.insert(kinds_.end(), log.kinds().begin(), log.kinds().end());
-  compute_.insert(compute_.end(), log.compute().begin(), log.compute().end());
-  for (const std::uint32_t end : log.line_ends()) line_begin_.push_back(first_line + end);
-  lines_.insert(lines_.end(), log.lines().begin(), log.lines().end());
-  op_begin_.push_back(static_cast<std::uint32_t>(kinds_.size()));
-  thread_instructions_ += log.thread_instructions();
-}
-
-void Recorder::clear_block() {
-  op_begin_.assign(1, 0);
-  kinds_.clear();
-  compute_.clear();
-  line_begin_.assign(1, 0);
-  lines_.clear();
+  block_.end_cta();
 }
 
 }  // namespace isthmus::workloads

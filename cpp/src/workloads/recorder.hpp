@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "trace/block_builder.hpp"
 #include "trace/trace.hpp"
 #include "workloads/workload.hpp"
 
@@ -15,9 +16,6 @@ namespace isthmus::workloads {
 /// the last block has not been computed yet. rewind() computes everything anew, to the same blocks.
 class Recorder : public trace::Source {
 public:
-  /// A block ends with the CTA with which it has this many lines or operations.
-  static constexpr std::uint32_t kBlockLines = 1U << 17U;
-
   explicit Recorder(std::unique_ptr<Workload> workload);
 
   const trace::Program& program() const override { return workload_->program(); }
@@ -30,20 +28,13 @@ public:
 
 private:
   void run_cta(std::uint32_t launch, std::uint32_t cta);
-  void append(const WarpLog& log);
-  void clear_block();
 
   std::unique_ptr<Workload> workload_;
   std::vector<WarpLog> logs_;
   std::uint32_t launch_ = 0;    // of the next block
   std::uint32_t next_cta_ = 0;  // of that launch
   std::uint64_t thread_instructions_ = 0;
-
-  std::vector<std::uint32_t> op_begin_;
-  std::vector<std::uint8_t> kinds_;
-  std::vector<std::uint32_t> compute_;
-  std::vector<std::uint32_t> line_begin_;
-  std::vector<std::uint64_t> lines_;
+  trace::BlockBuilder block_;
 };
 
 }  // namespace isthmus::workloads

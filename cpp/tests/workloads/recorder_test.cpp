@@ -66,8 +66,8 @@ TEST(Recorder, ABlockHasOneCtaMoreThanItsLimitAtMost) {
   std::size_t most_lines = 0;
   while (const std::optional<trace::Block> block = recorder.next())
     most_lines = std::max(most_lines, block->lines.size());
-  EXPECT_GE(most_lines, Recorder::kBlockLines);
-  EXPECT_LE(most_lines, Recorder::kBlockLines + kThreadsPerCta * 200);
+  EXPECT_GE(most_lines, trace::BlockBuilder::kFullBlock);
+  EXPECT_LE(most_lines, trace::BlockBuilder::kFullBlock + kThreadsPerCta * 200);
 }
 
 TEST(Recorder, ComputesAsItGoesAndAnewAfterRewind) {
