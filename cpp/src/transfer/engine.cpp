@@ -8,19 +8,13 @@
 
 #include "device/capture.hpp"
 #include "transfer/driver_copy.hpp"
-#include "transfer/repeated_download.hpp"
 #include "transfer/stream_order.hpp"
-#include "window/allocation.hpp"
 #include "window/forks.hpp"
 
 namespace isthmus::transfer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Two looks at the clock cost as much as half of the shortest copy: one in so many is timed.
-constexpr std::uint32_t kTimedEvery = 64;
-thread_local std::uint32_t num_small_copies = 0;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -102,50 +96,6 @@ void Engine::copy_planned(const Task& task, const CopyOptions& options) {
   statistics.time(path, seconds_since(start), predicted_seconds, 1);
   if (path == CopyPath::driver && options.path.empty())
     note_download(task, options, predicted_seconds);
-}
-
-/// Only what no window would do better: those are earned by what is counted here.
-void Engine::note_download(const Task& task, const CopyOptions& options, double predicted_seconds) {
-  DevicePaths& ways = paths(task.device);
-  const bool repeatable = task.crosses && !task.uploads() &&
-                          is_complete_on_return(task.ends, stream_of(options)) &&
-                          ways.best(task.crossing, false).path == CopyPath::driver;
-  if (!repeatable) return;
-  const RepeatedDownload::Facts facts{task.device, task.target.kind == MemoryKind::pinned,
-                                      ways.profile(), predicted_seconds};
-  RepeatedDownload::of_thread().note(this, task.ends.target, task.ends.source, task.ends.size_bytes,
-                                     facts, host::this_tick());
-}
-
-/// Returns     false, and has done nothing, if the thread has just done another copy.
-bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes,
-                        const CopyOptions& options) {
-  const RepeatedDownload::Facts facts =
-      RepeatedDownload::of_thread().find(this, target, source, size_bytes, host::this_tick());
-  const CopyEnds ends{target, source, size_bytes, MemoryKind::pageable, MemoryKind::device, false};
-  const CUstream stream = stream_of(options);
-  if (facts.device < 0 || !is_complete_on_return(ends, stream)) return false;
-  // A file may have become shorter since.
-  if (!facts.pinned && !host_memory_.is_known(target, size_bytes)) return false;
-  DevicePaths& ways = paths(facts.device);
-  if (ways.profile() != facts.profile) return false;
-  const ContextOfDevice context(ways.context());
-  if (is_captured(driver, stream)) return false;
-  return repeat_download(ends, facts);
-}
-
-/// Returns     false if the driver doesn't know one of the addresses any more.
-bool Engine::repeat_download(const CopyEnds& ends, const RepeatedDownload::Facts& facts) try {
-  const bool timed = num_small_copies++ % kTimedEvery == 0;
-  const auto start = timed ? Clock::now() : Clock::time_point{};
-  copy_whole(driver, ends);
-  statistics.count(CopyPath::driver, ends.size_bytes);
-  if (timed)
-    statistics.time(CopyPath::driver, seconds_since(start), facts.predicted_seconds, kTimedEvery);
-  return true;
-} catch (const DriverError& error) {
-  if (error.code() != CUDA_ERROR_INVALID_VALUE) throw;
-  return false;
 }
 
 /// Decides, and opens a window if one is to be used.
@@ -285,45 +235,6 @@ void Engine::trim() {
   cache_->trim();
   const std::lock_guard lock(mutex_);
   for (auto& paths : owned_paths_) paths->trim();
-}
-
-/// The way of small copies through a window that is open: nothing is asked that need not be.
-///
-/// Returns     false, and has done nothing, if it is not for such a copy.
-bool Engine::copy_small(void* target, const void* source, std::size_t size_bytes,
-                        const CopyOptions& options) {
-  const auto to = reinterpret_cast<std::uintptr_t>(target);
-  const auto from = reinterpret_cast<std::uintptr_t>(source);
-  auto window = cache_->find_either(to, from, size_bytes);
-  if (window == nullptr) return false;
-  const bool uploads = window->covers(to, size_bytes);
-  DevicePaths& ways = paths(window->device());
-  const Direction direction = uploads ? Direction::host_to_device : Direction::device_to_host;
-  if (size_bytes > ways.window_threads_until_bytes(direction)) return false;
-  const bool threads = size_bytes > ways.window_until_bytes(direction);
-  const ContextOfDevice context(ways.context());
-  const MemoryKind hint = uploads ? options.source_kind : options.target_kind;
-  const bool host = is_said_to_be_host(hint) ||
-                    host_memory_.is_touchable(uploads ? source : target, size_bytes,
-                                              uploads ? host::Access::read : host::Access::write);
-  if (!host || window::buffer_id_at(driver, uploads ? to : from) != window->buffer_id())
-    return false;
-  if (is_captured(driver, stream_of(options))) return false;
-  if (options.ordered) wait_for_work(driver, stream_of(options));
-  const CopyPath path = threads ? CopyPath::window_threads : CopyPath::window;
-  // Before the bytes: behind them an atomic addition would wait until they have left the core.
-  statistics.count(path, size_bytes);
-  const bool timed = num_small_copies++ % kTimedEvery == 0;
-  const auto start = timed ? Clock::now() : Clock::time_point{};
-  if (uploads) {
-    window->write(to, source, size_bytes, threads);
-  } else {
-    window->read(target, from, size_bytes, threads);
-  }
-  if (timed)
-    statistics.time(path, seconds_since(start),
-                    ways.seconds(path, {direction, MemoryKind::pageable, size_bytes}), kTimedEvery);
-  return true;
 }
 
 }  // namespace isthmus::transfer

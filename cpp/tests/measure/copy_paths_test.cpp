@@ -83,6 +83,21 @@ TEST_F(CopyPathsTest, OfTwoWaysBothAreTaken) {
     EXPECT_GE(num_copies(path), 4U) << name_of(path);
 }
 
+/// The driver's turn before it knows the very same download.
+TEST_F(CopyPathsTest, AStagedDownloadIsTimedAsOneThoughTheDriverHasJustMadeIt) {
+  constexpr int kNumTurns = 20;
+  const Turns turns{.least = kNumTurns,
+                    .most = kNumTurns,
+                    .most_seconds = 0,
+                    .turn_seconds = 1e-6,
+                    .hopeless = 1e9};
+  const auto found =
+      measure({CopyPath::driver, CopyPath::staged}, Direction::device_to_host, 4096, turns);
+  if (!found[1].absence.empty()) GTEST_SKIP() << found[1].absence;
+  EXPECT_GE(num_copies(CopyPath::driver), std::uint64_t{kNumTurns});
+  EXPECT_GE(num_copies(CopyPath::staged), std::uint64_t{kNumTurns});
+}
+
 TEST_F(CopyPathsTest, BothSidesHoldTheSameBytesAfterwards) {
   measure({CopyPath::driver}, Direction::host_to_device, kMostBytes);
   const std::vector<std::byte> sent = host_bytes();

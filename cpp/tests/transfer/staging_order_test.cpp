@@ -150,6 +150,26 @@ TEST_F(StagingOrderTest, AStagedUploadReturnsBeforeTheStreamIsDoneAndTheStreamWa
   }
 }
 
+/// Both fit into the slots: the second needn't wait for one that the first has taken.
+TEST_F(StagingOrderTest, StagedUploadsOfDifferentSizesDontWaitForTheStream) {
+  StagingRing ring(retained(), small_settings(1));
+  const CUstream order = stream();
+  const Bytes sent = pattern(64 * kKiB, 3);
+  contract::Gate held = gate();
+  held.hold(order);
+  Background uploads([&] {
+    ring.upload(device_, bytes_of(sent), 60 * kKiB, order, UploadEnd::staged);
+    ring.upload(device_ + 60 * kKiB, bytes_of(sent) + 60 * kKiB, 4 * kKiB, order,
+                UploadEnd::staged);
+  });
+  EXPECT_TRUE(eventually([&] { return uploads.done(); }));
+  EXPECT_EQ(query(order), CUDA_ERROR_NOT_READY);
+  held.open();
+  uploads.join();
+  synchronize(order);
+  EXPECT_EQ(on_device(device_, sent.size()), sent);
+}
+
 TEST_F(StagingOrderTest, StagedUploadsDontOverwriteEachOthersSlots) {
   StagingRing ring(retained(), small_settings(kNumThreads));
   const CUstream order = stream();
