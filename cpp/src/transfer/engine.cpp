@@ -94,8 +94,7 @@ void Engine::copy_planned(const Task& task, const CopyOptions& options) {
   statistics.count(path, task.ends.size_bytes);
   carry_or_fall_back(task, path, window.get(), options);
   statistics.time(path, seconds_since(start), predicted_seconds, 1);
-  if (path == CopyPath::driver && options.path.empty())
-    note_download(task, options, predicted_seconds);
+  if (path == CopyPath::driver && options.path.empty()) note_copy(task, options, predicted_seconds);
 }
 
 /// Decides, and opens a window if one is to be used.

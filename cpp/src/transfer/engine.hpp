@@ -14,7 +14,7 @@
 #include "transfer/driver_copy.hpp"
 #include "transfer/host_memory.hpp"
 #include "transfer/memory_range.hpp"
-#include "transfer/repeated_download.hpp"
+#include "transfer/repeated_copy.hpp"
 #include "transfer/window_cache.hpp"
 
 namespace isthmus::transfer {
@@ -30,6 +30,7 @@ struct Task {
 
   bool uploads() const noexcept { return crossing.direction == Direction::host_to_device; }
   const MemoryRange& device_range() const noexcept { return uploads() ? target : source; }
+  const MemoryRange& host_range() const noexcept { return uploads() ? source : target; }
   std::uintptr_t device_address() const noexcept {
     return reinterpret_cast<std::uintptr_t>(uploads() ? ends.target : ends.source);
   }
@@ -62,10 +63,11 @@ struct Engine {
 private:
   bool copy_small(void* target, const void* source, std::size_t size_bytes,
                   const CopyOptions& options);
-  void note_download(const Task& task, const CopyOptions& options, double predicted_seconds);
+  void note_copy(const Task& task, const CopyOptions& options, double predicted_seconds);
   bool copy_again(void* target, const void* source, std::size_t size_bytes,
                   const CopyOptions& options);
-  bool repeat_download(const CopyEnds& ends, const RepeatedDownload::Facts& facts);
+  bool is_still_there(const CopyEnds& ends, const RepeatedCopy::Facts& facts) const;
+  bool repeat_copy(const CopyEnds& ends, const RepeatedCopy::Facts& facts);
   Task examine(void* target, const void* source, std::size_t size_bytes,
                const CopyOptions& options);
   void require_touchable(const Task& task, const CopyOptions& options) const;

@@ -73,37 +73,48 @@ bool Engine::copy_small(void* target, const void* source, std::size_t size_bytes
 }
 
 /// Only what no window would do better: those are earned by what is counted here.
-void Engine::note_download(const Task& task, const CopyOptions& options, double predicted_seconds) {
+void Engine::note_copy(const Task& task, const CopyOptions& options, double predicted_seconds) {
   DevicePaths& ways = paths(task.device);
-  const bool repeatable = task.crosses && !task.uploads() &&
-                          is_complete_on_return(task.ends, stream_of(options)) &&
+  const bool repeatable = task.crosses && is_complete_on_return(task.ends, stream_of(options)) &&
                           ways.best(task.crossing, false).path == CopyPath::driver;
   if (!repeatable) return;
-  const RepeatedDownload::Facts facts{task.device, task.target.kind == MemoryKind::pinned,
-                                      ways.profile(), predicted_seconds};
-  RepeatedDownload::of_thread().note(this, task.ends.target, task.ends.source, task.ends.size_bytes,
-                                     facts, host::this_tick());
+  const RepeatedCopy::Facts facts{task.device, task.uploads(), task.host_range().buffer_id,
+                                  ways.profile(), predicted_seconds};
+  RepeatedCopy::of_thread().note(this, task.ends.target, task.ends.source, task.ends.size_bytes,
+                                 facts, host::this_tick());
 }
 
 /// Returns     false, and has done nothing, if the thread has just done another copy.
 bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes,
                         const CopyOptions& options) {
-  const RepeatedDownload::Facts facts =
-      RepeatedDownload::of_thread().find(this, target, source, size_bytes, host::this_tick());
-  const CopyEnds ends{target, source, size_bytes, MemoryKind::pageable, MemoryKind::device, false};
+  const RepeatedCopy::Facts facts =
+      RepeatedCopy::of_thread().find(this, target, source, size_bytes, host::this_tick());
+  if (facts.device < 0) return false;
+  const MemoryKind host = facts.pinned_id == 0 ? MemoryKind::pageable : MemoryKind::pinned;
+  const CopyEnds ends{target,
+                      source,
+                      size_bytes,
+                      facts.uploads ? MemoryKind::device : host,
+                      facts.uploads ? host : MemoryKind::device,
+                      false};
   const CUstream stream = stream_of(options);
-  if (facts.device < 0 || !is_complete_on_return(ends, stream)) return false;
-  // A file may have become shorter since.
-  if (!facts.pinned && !host_memory_.is_known(target, size_bytes)) return false;
+  if (!is_complete_on_return(ends, stream)) return false;
   DevicePaths& ways = paths(facts.device);
   if (ways.profile() != facts.profile) return false;
   const ContextOfDevice context(ways.context());
-  if (is_captured(driver, stream)) return false;
-  return repeat_download(ends, facts);
+  if (!is_still_there(ends, facts) || is_captured(driver, stream)) return false;
+  return repeat_copy(ends, facts);
+}
+
+/// Of the host's end: a file may have become shorter since, pinned memory may have been freed.
+bool Engine::is_still_there(const CopyEnds& ends, const RepeatedCopy::Facts& facts) const {
+  const void* const host = facts.uploads ? ends.source : ends.target;
+  if (facts.pinned_id == 0) return host_memory_.is_known(host, ends.size_bytes);
+  return window::buffer_id_at(driver, reinterpret_cast<std::uintptr_t>(host)) == facts.pinned_id;
 }
 
 /// Returns     false if the driver doesn't know one of the addresses any more.
-bool Engine::repeat_download(const CopyEnds& ends, const RepeatedDownload::Facts& facts) try {
+bool Engine::repeat_copy(const CopyEnds& ends, const RepeatedCopy::Facts& facts) try {
   carry_and_count(
       statistics, CopyPath::driver, ends.size_bytes, [&] { copy_whole(driver, ends); },
       [&] { return facts.predicted_seconds; });
