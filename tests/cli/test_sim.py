@@ -134,6 +134,35 @@ def test_bad_usage_is_one_line_a_hint_and_exit_code_2(
     assert list(tmp_path.iterdir()) == []
 
 
+# Memory of two blocks of 64 KiB: a page that waits for room keeps what its own requests wait for.
+DEADLOCK = ("--set", "options.eviction_kind=block_64k", "-p", "bitmap")
+
+
+def test_a_configuration_that_deadlocks_is_an_error_that_says_who_waits_for_whom(
+    invoke: Invoke,
+) -> None:
+    outcome = invoke("sim", "run", "nqu", *DEADLOCK, "--set", "partitions.memory=128KiB")
+    assert (outcome.code, outcome.out) == (1, "")
+    [line] = [line for line in outcome.err.splitlines() if line.startswith("error: ")]
+    assert "nothing can go on in launch 'board' after " in line
+    assert "warp 0 of CTA 0 on core 0 waits for " in line
+    assert "bytes to page " in line
+    assert "waits for room in GPU memory" in line
+
+
+def test_a_point_of_a_sweep_that_deadlocks_has_a_row_and_the_others_go_on(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.parquet"
+    axis = ("-a", "partitions.memory=128KiB,1MiB")
+    outcome = invoke("sim", "sweep", "nqu", *DEADLOCK, *axis, "-o", str(path))
+    assert outcome.code == 1
+    stuck, well = pq.read_table(path).to_pylist()
+    assert (stuck["total_ps"], stuck["partitions.memory"]) == (None, 131072)
+    assert "waits for room in GPU memory" in stuck["error"]
+    assert (well["error"], well["total_ps"] > 0) == (None, True)
+
+
 def test_a_sweep_writes_a_table_and_does_not_run_twice(invoke: Invoke, tmp_path: Path) -> None:
     path = tmp_path / "s.parquet"
     outcome = invoke("sim", "sweep", *AXES, "-o", str(path))

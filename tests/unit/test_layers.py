@@ -45,6 +45,18 @@ MAY_NOT_IMPORT = {
     "transfer": {"cli", "report", "bench", "run", "doctor", "machine", "profile"},
     "profile": {"cli", "report", "bench", "doctor", "windows", "machine"},
     "safetensors": {"cli", "report", "bench", "run", "doctor", "machine", "profile"},
+    # It models machines that aren't there: of what measures or copies it may only read a profile.
+    "sim": {
+        "cli",
+        "bench",
+        "doctor",
+        "machine",
+        "windows",
+        "arrays",
+        "transfer",
+        "pinned",
+        "safetensors",
+    },
 }
 
 # What only some parts of python/isthmus may import.
@@ -62,6 +74,8 @@ MAY_KNOW = {
         "transfer",
         "windows",
     },
+    # What is modelled is never mixed with what is measured or copied.
+    "isthmus.sim": {"__init__.py", "cli", "sim"},
     "cuda": {"doctor", "machine"},
     "pynvml": {"doctor", "machine"},
     "typer": {"cli"},

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -38,8 +38,9 @@ _GridOption = Annotated[
     bool,
     typer.Option(
         "--grid",
-        help="Run every combination of the answers to what the paper leaves open, too, into "
-        "grid.parquet and grid.csv: an hour or so; resumable.",
+        help="Run every combination of the answers to what the paper leaves open, too, and sum "
+        "them up; all are in grid.csv. Some 5,700 runs: the command says first how long they "
+        "will take. After Ctrl-C it goes on where it was.",
     ),
 ]
 _FormatOption = Annotated[Format, typer.Option("--format", help="Of what is printed.")]
@@ -71,8 +72,8 @@ def reproduce(
 
     runs = evaluation(_programs())
     points = list({run.point.key: run.point for run in runs}.values())
-    rows = _run(points, output / "runs.parquet" if output else None, jobs)
-    found = Evaluation(runs, rows)
+    finished = _run(points, output / "runs.parquet" if output else None, jobs)
+    found = Evaluation(runs, finished.rows)
     scores = score_all(found)
     if output is not None:
         texts = {
@@ -80,9 +81,11 @@ def reproduce(
             for suffix, wanted in _SUFFIXES.items()
         }
         _write(output, texts, found if pictures else None)
-        if grid:
-            _run_grid(output, jobs)
-    print_data(scores_text(scores, found, output_format))
+    printed = scores_text(scores, found, output_format)
+    if output is not None and grid:
+        summary = _run_grid(output, jobs, finished.seconds_per_run)
+        printed += f"\n{summary}" if output_format is Format.TEXT else ""
+    print_data(printed)
 
 
 _SUFFIXES = {".txt": Format.TEXT, ".json": Format.JSON, ".csv": Format.CSV}
@@ -120,7 +123,25 @@ def _check(output: Path | None, *, pictures: bool, grid: bool) -> None:
         ) from cause
 
 
-def _run(points: "Sequence[Point]", file: Path | None, jobs: int | None) -> "dict[str, Row]":
+class _Finished(NamedTuple):
+    """
+    Runs that are all there.
+
+    Attributes:
+        rows: Point's key -> row.
+        seconds_per_run: Of those that were run now; None if none was.
+    """
+
+    rows: "dict[str, Row]"
+    seconds_per_run: float | None
+
+
+def _run(
+    points: "Sequence[Point]",
+    file: Path | None,
+    jobs: int | None,
+    seconds_per_run: float | None = None,
+) -> _Finished:
     """Run points; those of a file that is there are not run again."""
     from isthmus.cli.interrupt import stop_on_interrupt
     from isthmus.cli.sim_progress import sweep_progress
@@ -131,6 +152,9 @@ def _run(points: "Sequence[Point]", file: Path | None, jobs: int | None) -> "dic
     keys = [point.key for point in points]
     store = SweepStore(file, "the paper's evaluation", keys) if file else MemoryStore()
     begun = time.monotonic()
+    if seconds_per_run is not None:
+        num_to_run = sum(key not in store for key in keys)
+        say(f"{num_to_run} runs: about {num_to_run * seconds_per_run / 60:.0f} minutes")
     with stop_on_interrupt(say) as should_stop, store, sweep_progress() as observer:
         outcome = run_sweep(
             points,
@@ -140,10 +164,9 @@ def _run(points: "Sequence[Point]", file: Path | None, jobs: int | None) -> "dic
             observer=observer,
             should_stop=should_stop,
         )
-    say(
-        f"{outcome.num_finished - outcome.num_reused} runs in {time.monotonic() - begun:.1f} s, "
-        f"{outcome.num_reused} were there before"
-    )
+    seconds = time.monotonic() - begun
+    num_run = outcome.num_finished - outcome.num_reused
+    say(f"{num_run} runs in {seconds:.1f} s, {outcome.num_reused} were there before")
     if outcome.num_finished < outcome.num_points:
         say(
             f"{outcome.num_finished} of {outcome.num_points} runs are finished"
@@ -153,7 +176,8 @@ def _run(points: "Sequence[Point]", file: Path | None, jobs: int | None) -> "dic
     failed = [row for point in points if (row := store.row(point.key))["error"] is not None]
     if failed:
         raise Error(f"{len(failed)} runs failed; the first: {failed[0]['error']}")
-    return {point.key: store.row(point.key) for point in points}
+    rows = {point.key: store.row(point.key) for point in points}
+    return _Finished(rows, seconds / num_run if num_run else None)
 
 
 def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") -> None:
@@ -167,10 +191,16 @@ def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") ->
         say(f"written: {len(files)} pictures in {output}")
 
 
-def _run_grid(output: Path, jobs: int | None) -> None:
+def _run_grid(output: Path, jobs: int | None, seconds_per_run: float | None) -> str:
+    """Give the grid's summary; every combination is in a file."""
     from isthmus.run.store import write_whole
-    from isthmus.sim.grid import grid_points, grid_text
+    from isthmus.sim.grid import combinations, grid_csv, grid_points
+    from isthmus.sim.grid_summary import summary_text
 
     points = grid_points()
-    rows = _run(points, output / "grid.parquet", jobs)
-    say(f"written: {write_whole(output / 'grid.csv', grid_text(points, rows))}")
+    finished = _run(points, output / "grid.parquet", jobs, seconds_per_run)
+    found = combinations(points, finished.rows)
+    summary = summary_text(found)
+    for name, text in {"grid.csv": grid_csv(found), "grid.txt": summary}.items():
+        say(f"written: {write_whole(output / name, text)}")
+    return summary

@@ -1,6 +1,7 @@
 """The evaluation as pictures: Vega-Lite by altair; SVG, PNG and HTML by vl-convert, offline."""
 
 import json
+import string
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 from isthmus.errors import Unavailable
 from isthmus.run.store import write_whole
 from isthmus.sim.evaluation import Evaluation, means
-from isthmus.sim.studies import BANDWIDTHS, UNITS
+from isthmus.sim.studies import BANDWIDTHS, FAULT_UNITS, UNITS
 from isthmus.sizes import format_size, parse_size
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ _TIMES = "time / programmer's copy"
 _CUT_AT = 20
 _WIDTH, _HEIGHT = 640, 320
 _SCALE = 2.0
+# Alike in width, so that labels have the room they were given wherever one of them is.
+_FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
+# Where none of them is, labels are wider.
+_PADDING = 24
+_TITLE_PADDING = 10
 # Tableau's ten.
 _COLOURS = (
     *("#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f"),
@@ -76,7 +82,7 @@ def policies(evaluation: Evaluation, series: Sequence[str], number: str) -> "alt
     import altair as alt
 
     rows = [
-        {"program": program, "series": one, "bandwidth": bandwidth, "times": ratio}
+        {"program": program, "series": one, "bandwidth": _spaced(bandwidth), "times": ratio}
         for bandwidth in BANDWIDTHS[:2]
         for one in series
         for program, ratio in [
@@ -84,25 +90,32 @@ def policies(evaluation: Evaluation, series: Sequence[str], number: str) -> "alt
             ("mean", means(evaluation.ratios(one, bandwidth))[0]),
         ]
     ]
+    # Above the longest bar, and never as if cut off.
+    top = 1.5 * max(ratio for one in series for ratio in evaluation.ratios(one, BANDWIDTHS[0]))
     chart: alt.Chart = (
         alt.Chart(_data(rows))
         .mark_bar()
         .encode(
-            x=alt.X("program:N", sort=[*evaluation.programs(), "mean"], title=None),
+            x=alt.X(
+                "program:N",
+                sort=[*evaluation.programs(), "mean"],
+                title=None,
+                axis=alt.Axis(labelAngle=0),
+            ),
             xOffset=alt.XOffset("series:N", sort=list(series)),
             y=alt.Y(
                 "times:Q",
                 title=_TIMES,
-                scale=alt.Scale(type="symlog", constant=1),
+                scale=alt.Scale(type="symlog", constant=1, domain=[0, top], nice=False),
                 axis=alt.Axis(values=_POWERS),  # its own are the highest ones only
             ),
             color=alt.Color("series:N", sort=list(series), title=None),
-            row=alt.Row("bandwidth:N", sort=list(BANDWIDTHS), title=None),
+            row=alt.Row("bandwidth:N", sort=[_spaced(one) for one in BANDWIDTHS], title=None),
             tooltip=["program:N", "series:N", "bandwidth:N", "times:Q"],
         )
         .properties(
             width=_WIDTH,
-            height=_HEIGHT // 2,
+            height=_HEIGHT * 2 // 3,
             title=_title(
                 f"Figure {number}: {', '.join(series)}",
                 f"the paper cuts its axis at {_CUT_AT}; here it is whole, and not linear",
@@ -134,7 +147,7 @@ def unit_sizes(evaluation: Evaluation) -> "alt.TopLevelMixin":
         alt.Chart(_data(rows))
         .mark_line(point=True)
         .encode(
-            x=_size_axis("unit:Q", "size of units"),
+            x=_size_axis("unit:Q", "size of units", UNITS),
             y=alt.Y("times:Q", title=_TIMES, scale=alt.Scale(zero=False)),
             color=alt.Color(
                 "program:N",
@@ -163,28 +176,35 @@ def tlb_rates(evaluation: Evaluation) -> "alt.TopLevelMixin":
 
     theirs = {"4KiB": 0.8972, "2MiB": 0.6476}
     rows: list[dict[str, object]] = [
-        {"page": page, "reading": reading, "rate": rate}
+        {"page": _size(page), "reading": reading, "rate": rate}
         for page in theirs
         for reading, rate in evaluation.tlb_rates(page).items()
     ]
-    rows += [{"page": page, "reading": "the paper", "rate": rate} for page, rate in theirs.items()]
-    chart: alt.Chart = (
-        alt.Chart(_data(rows))
-        .mark_bar()
-        .encode(
-            y=alt.Y("reading:N", sort=None, title=None, axis=alt.Axis(labelLimit=300)),
-            x=alt.X("rate:Q", title="miss rate", axis=alt.Axis(format="%")),
-            color=alt.condition(
-                alt.datum.reading == "the paper", alt.value("#e45756"), alt.value("#4c78a8")
-            ),
-            row=alt.Row("page:N", sort=list(theirs), title="pages"),
-            tooltip=["page:N", "reading:N", "rate:Q"],
+    rows += [
+        {"page": _size(page), "reading": "the paper", "rate": rate} for page, rate in theirs.items()
+    ]
+    base = alt.Chart(_data(rows)).encode(
+        y=alt.Y("reading:N", sort=None, title=None, axis=alt.Axis(labelLimit=300)),
+        x=alt.X(
+            "rate:Q",
+            title="miss rate",
+            axis=alt.Axis(format="%", tickCount=5),
+            scale=alt.Scale(domain=[0, 1]),
+        ),
+        tooltip=["page:N", "reading:N", "rate:Q"],
+    )
+    bars = base.mark_bar().encode(
+        color=alt.condition(
+            alt.datum.reading == "the paper", alt.value("#e45756"), alt.value("#4c78a8")
         )
-        .properties(
-            width=_WIDTH // 2,
-            height=_HEIGHT // 2,
-            title=_title("TLB misses, 256 shared entries", "mean over programs"),
-        )
+    )
+    # Some bars are too short to be seen.
+    numbers = base.mark_text(align="left", dx=3).encode(text=alt.Text("rate:Q", format=".1%"))
+    chart: alt.FacetChart = (
+        alt.layer(bars, numbers)
+        .properties(width=_WIDTH // 2, height=_HEIGHT // 2)
+        .facet(row=alt.Row("page:N", sort=[_size(page) for page in theirs], title="size of pages"))
+        .properties(title=_title("TLB misses, 256 shared entries", "ours blue, mean over programs"))
     )
     return chart
 
@@ -194,8 +214,8 @@ def best_units(evaluation: Evaluation) -> "alt.TopLevelMixin":
     import altair as alt
 
     best = evaluation.best_units()
-    rows = [{"latency": latency, "unit": parse_size(unit)} for latency, unit in best.items()]
-    hardware, driver = (format_size(parse_size(best[one])) for one in (_HARDWARE, _DRIVER))
+    rows = [{"latency": _fault(one), "unit": parse_size(unit)} for one, unit in best.items()]
+    hardware, driver = (_size(best[one]) for one in (_HARDWARE, _DRIVER))
     chart: alt.Chart = (
         alt.Chart(_data(rows))
         .mark_line(point=alt.OverlayMarkDef(size=120), strokeDash=[4, 4])
@@ -205,7 +225,7 @@ def best_units(evaluation: Evaluation) -> "alt.TopLevelMixin":
                 "unit:Q",
                 title="best size of units",
                 scale=alt.Scale(type="log", base=2, domain=[128, 2 << 20]),
-                axis=_size_labels(),
+                axis=_size_labels(UNITS),
             ),
             tooltip=["latency:N", "unit:Q"],
         )
@@ -213,8 +233,8 @@ def best_units(evaluation: Evaluation) -> "alt.TopLevelMixin":
             width=_WIDTH // 2,
             height=_HEIGHT,
             title=_title(
-                f"Best unit: {hardware} if faults are free, {driver} at {_DRIVER}",
-                "mean of the programs",
+                f"Best unit: {hardware} if faults are free, {driver} at {_spaced(_DRIVER)}",
+                "mean of the programs, several ranges, 16 GB/s",
             ),
         )
     )
@@ -227,16 +247,16 @@ def units_and_faults(evaluation: Evaluation) -> "alt.TopLevelMixin":
 
     found = evaluation.fault_means()
     rows = [
-        {"latency": latency, "unit": parse_size(unit), "times": ratio}
+        {"latency": _fault(latency), "unit": parse_size(unit), "times": ratio}
         for (latency, unit), ratio in found.items()
     ]
-    latencies = list(dict.fromkeys(latency for latency, _ in found))
+    latencies = list(dict.fromkeys(_fault(latency) for latency, _ in found))
     chart: alt.Chart = (
         alt.Chart(_data(rows))
         .mark_line(point=True)
         .encode(
-            x=_size_axis("unit:Q", "size of units"),
-            y=alt.Y("times:Q", title=_TIMES, scale=alt.Scale(type="log", base=2)),
+            x=_size_axis("unit:Q", "size of units", FAULT_UNITS),
+            y=alt.Y("times:Q", title=_TIMES, scale=alt.Scale(zero=False)),
             color=alt.Color("latency:N", sort=latencies, title="fault latency"),
             tooltip=["latency:N", "unit:Q", "times:Q"],
         )
@@ -261,25 +281,48 @@ def _title(text: str, below: str) -> "alt.TitleParams":
     return alt.TitleParams(text, subtitle="; ".join(filter(None, (_MODELLED, below))))
 
 
-def _size_axis(field: str, title: str) -> "alt.X":
+def _size_axis(field: str, title: str, sizes: Sequence[str]) -> "alt.X":
     import altair as alt
 
-    return alt.X(field, title=title, scale=alt.Scale(type="log", base=2), axis=_size_labels())
+    scale = alt.Scale(type="log", base=2)
+    return alt.X(field, title=title, scale=scale, axis=_size_labels(sizes))
 
 
-def _size_labels() -> "alt.Axis":
-    """Label powers of two as people write them."""
+def _size_labels(sizes: Sequence[str]) -> "alt.Axis":
+    """Label sizes that there is a number for as people write them."""
     import altair as alt
 
-    ticks = [1 << power for power in range(7, 22)]
-    names = {str(tick): format_size(tick).replace("iB", "") for tick in ticks}
-    return alt.Axis(values=ticks, labelExpr=f"({json.dumps(names)})[datum.value]", labelAngle=0)
+    names = {str(parse_size(size)): _size(size) for size in sizes}
+    # Vega drops the first and last labels where it thinks that they don't fit.
+    return alt.Axis(
+        values=[int(tick) for tick in names],
+        labelExpr=f"({json.dumps(names)})[datum.value]",
+        labelAngle=0,
+        labelFlush=False,
+    )
+
+
+def _size(text: str) -> str:
+    return format_size(parse_size(text))
+
+
+def _fault(latency: str) -> str:
+    return "0 (hardware)" if latency == _HARDWARE else _spaced(latency)
+
+
+def _spaced(quantity: str) -> str:
+    """Write 16GB/s as 16 GB/s."""
+    number = quantity.rstrip("/" + string.ascii_letters)
+    return f"{number} {quantity.removeprefix(number)}"
 
 
 def _write(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:
     import vl_convert
 
-    specification = json.dumps(chart.to_dict(), indent=1, sort_keys=True)
+    looks = {"font": _FONT, "padding": _PADDING, "axis": {"titlePadding": _TITLE_PADDING}}
+    described = chart.to_dict()
+    described["config"] = {**described.get("config", {}), **looks}
+    specification = json.dumps(described, indent=1, sort_keys=True)
     texts = {
         ".json": specification + "\n",
         ".svg": vl_convert.vegalite_to_svg(specification),

@@ -14,6 +14,8 @@ from isthmus.sim.settings import Setup, with_settings
 # The seven that the paper names, and three of its source (ISPASS'09) that we guess. MUM with the
 # input of ISPASS'09, which the paper cites for its programs.
 PROGRAMS: Final = ("bfs", "mum-140k", "nn", "cp", "lps", "lib", "wp", "aes", "ray", "sto")
+LOCAL_PROGRAMS: Final = ("lib", "wp")
+"""Those that have per-thread memory: where it is makes no difference to the others."""
 POLICIES: Final = ("ideal", "programmer", "whole-page", "single-range", "ranges")
 BANDWIDTHS: Final = ("16GB/s", "32GB/s", "96GB/s")
 FAULT_UNITS: Final = ("1KiB", "4KiB", "16KiB", "64KiB", "256KiB", "2MiB")
@@ -87,7 +89,7 @@ def make_point(program: str, policy: str, settings: Mapping[str, str]) -> Point:
     """Make a point on the paper's machine."""
     setup = with_settings(_paper_setup(policy), settings)
     return Point(
-        place={**settings},
+        place={"workload": program, "policy": policy, **settings},
         workload=program,
         seed=0,
         setup=setup,

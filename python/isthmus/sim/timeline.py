@@ -1,6 +1,11 @@
 """What happened when, as a trace that chrome://tracing and Perfetto show."""
 
 import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +21,63 @@ _PS_PER_US = 1e6
 _PROCESSES = {
     "launch": (1, "kernels"),
     "cta": (2, "CTAs by core"),
-    "migration": (3, "migrations"),
-    "eviction": (4, "evictions"),
+    "migration": (3, "migrations by page"),
+    "eviction": (4, "evictions by page"),
     "to_gpu": (5, "link to the GPU"),
     "to_cpu": (6, "link to the CPU"),
 }
+# Of 2 MiB: rows are of these, whatever the size of pages.
+_PAGE_BITS = 21
+# What the rows of each are called.
+_ROWS = {1: "kernels", 2: "core {owner}", 3: "{address}", 4: "{address}", 5: "link", 6: "link"}
 Event = dict[str, object]
+Row = tuple[str, int, int, int, int]
+"""Kind, where (core, address or kernel), amount (bytes or CTA), start and end in picoseconds."""
+
+
+@dataclass
+class _Owner:
+    """Rows of one core, or of one page."""
+
+    free: list[int] = field(default_factory=list)
+    busy: list[tuple[int, int]] = field(default_factory=list)
+
+    def take(self, start_ps: int, end_ps: int) -> int:
+        """Take the first row that is free from `start_ps`, which never falls, to `end_ps`."""
+        while self.busy and self.busy[0][0] <= start_ps:
+            heappush(self.free, heappop(self.busy)[1])
+        lane = heappop(self.free) if self.free else len(self.busy)
+        heappush(self.busy, (end_ps, lane))
+        return lane
+
+
+class _Rows:
+    """Gives each event a row of the viewer to itself: what overlaps in a row isn't drawn."""
+
+    def __init__(self) -> None:
+        self._owners: defaultdict[tuple[int, int], _Owner] = defaultdict(_Owner)
+        self._numbers: dict[tuple[int, int, int], int] = {}
+
+    def number(self, row: Row) -> int:
+        """Give the number of an event's row; events come in the order of their starts."""
+        kind, where, _, start_ps, end_ps = row
+        process = _PROCESSES[kind][0]
+        owner = where if kind == "cta" else 0
+        if kind in {"migration", "eviction"}:
+            owner = where >> _PAGE_BITS
+        lane = self._owners[process, owner].take(start_ps, end_ps)
+        return self._numbers.setdefault((process, owner, lane), len(self._numbers) + 1)
+
+    def names(self) -> Iterator[Event]:
+        """Describe the rows, for the viewer: those of one core or page together."""
+        for index, ((process, owner, lane), number) in enumerate(sorted(self._numbers.items())):
+            name = _ROWS[process].format(owner=owner, address=f"{owner << _PAGE_BITS:#x}")
+            shown = name if lane == 0 else f"{name}, at once"
+            for kind, args in (
+                ("thread_name", {"name": shown}),
+                ("thread_sort_index", {"sort_index": index}),
+            ):
+                yield {"ph": "M", "name": kind, "pid": process, "tid": number, "args": args}
 
 
 def new_timeline() -> "_native.SimTimeline":
@@ -43,27 +99,31 @@ def write_timeline(timeline: "_native.SimTimeline", path: Path) -> Path:
 
 def timeline_text(timeline: "_native.SimTimeline") -> str:
     """Give it as JSON in the trace event format; times in microseconds."""
-    kernels = timeline.kernels
-    events: list[Event] = [
-        {"ph": "M", "name": "process_name", "pid": number, "args": {"name": f"{name} (modelled)"}}
+    rows, kernels = _Rows(), timeline.kernels
+    in_order: list[Row] = sorted(timeline.rows, key=itemgetter(3))
+    drawn = [_event(row, kernels, rows.number(row)) for row in in_order]
+    heads: list[Event] = [
+        {"ph": "M", "name": kind, "pid": number, "args": args}
         for number, name in _PROCESSES.values()
+        for kind, args in (
+            ("process_name", {"name": f"{name} (modelled)"}),
+            ("process_sort_index", {"sort_index": number}),
+        )
     ]
-    events += [_event(kernels, *row) for row in timeline.rows]
     document = {
         "displayTimeUnit": "ns",
         "otherData": {"modelled": True, "events_left_out": timeline.num_dropped},
-        "traceEvents": events,
+        "traceEvents": [*heads, *rows.names(), *drawn],
     }
     return json.dumps(document, separators=(",", ":")) + "\n"
 
 
-def _event(
-    kernels: list[str], kind: str, where: int, amount: int, start_ps: int, end_ps: int
-) -> Event:
+def _event(row: Row, kernels: list[str], number: int) -> Event:
+    kind, where, amount, start_ps, end_ps = row
     event: Event = {
         "ph": "X",
         "pid": _PROCESSES[kind][0],
-        "tid": where if kind == "cta" else 0,
+        "tid": number,
         "ts": start_ps / _PS_PER_US,
         "dur": (end_ps - start_ps) / _PS_PER_US,
     }
@@ -72,7 +132,6 @@ def _event(
     if kind == "cta":
         return {**event, "name": f"CTA {amount}"}
     if kind in {"migration", "eviction"}:
-        # Many are under way at once: one row for each page.
         args = {"address": f"{where:#x}", "bytes": amount}
-        return {**event, "tid": where >> 21, "name": f"{amount} B", "args": args}
+        return {**event, "name": f"{amount} B", "args": args}
     return {**event, "name": f"{amount} B"}

@@ -1,13 +1,8 @@
 """The page state machine is the same code on a GPU: NVRTC compiles it, without any header else."""
 
-import ctypes
-from pathlib import Path
-
 import pytest
 
-from isthmus.machine.software import find_nvrtc
-
-SOURCES = Path(__file__).parents[3] / "cpp" / "src"
+from nvrtc import compile_for_gpu
 
 KERNEL = b"""
 #include "pages/page_machine.hpp"
@@ -29,29 +24,13 @@ extern "C" __global__ void access(const Geometry* geometry, Page* pages, std::ui
 """
 
 
-def compile_with_nvrtc(source: bytes, architecture: str) -> tuple[int, str]:
-    path = find_nvrtc()
-    if path is None:
-        pytest.skip("no NVRTC: the test extra brings it")
-    library = ctypes.CDLL(path)
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    options = [f"-I{SOURCES}", "--std=c++20", f"--gpu-architecture={architecture}"]
-    encoded = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
-    library.nvrtcCreateProgram(ctypes.byref(program), source, b"access.cu", 0, None, None)
-    status = library.nvrtcCompileProgram(program, len(options), encoded)
-    library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log = ctypes.create_string_buffer(size.value)
-    library.nvrtcGetProgramLog(program, log)
-    library.nvrtcDestroyProgram(ctypes.byref(program))
-    return status, log.value.decode()
-
-
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
 def test_the_state_machine_compiles_for_a_gpu(architecture: str) -> None:
-    assert compile_with_nvrtc(KERNEL, architecture) == (0, "")
+    assert compile_for_gpu(KERNEL, f"--gpu-architecture={architecture}") == (0, "")
 
 
 def test_code_for_the_cpu_alone_does_not() -> None:
-    status, log = compile_with_nvrtc(b'#include "pages/page_table.hpp"\n', "sm_90")
+    source = b'#include "pages/page_table.hpp"\n'
+    status, log = compile_for_gpu(source, "--gpu-architecture=sm_90")
     assert status != 0, "then the test above would prove nothing"
     assert "error" in log

@@ -208,6 +208,23 @@ def test_a_timeline_is_a_trace_of_events_in_microseconds() -> None:
     assert sum(event["pid"] == 2 for event in events) == result.counts["num_ctas"]
 
 
+def test_nothing_overlaps_in_a_row_of_a_timeline_and_rows_have_names() -> None:
+    timeline = new_timeline()
+    run(open_source(WORKLOAD), setup(), timeline=timeline)
+    assert len({(kind, where) for kind, where, *_ in timeline.rows if kind == "cta"}) < sum(
+        kind == "cta" for kind, *_ in timeline.rows
+    ), "no core has two CTAs: this test would prove nothing"
+    events = json.loads(timeline_text(timeline))["traceEvents"]
+    names = {one["tid"]: one["args"]["name"] for one in events if one["name"] == "thread_name"}
+    ends: dict[int, float] = {}
+    for event in events:
+        if event["ph"] == "X":
+            assert ends.get(event["tid"], 0) <= event["ts"] + 1e-6
+            ends[event["tid"]] = event["ts"] + event["dur"]
+    assert set(ends) == set(names)
+    assert {"kernels", "core 0", "core 0, at once", "link"} <= set(names.values())
+
+
 def test_a_timeline_takes_so_many_events_and_counts_the_others() -> None:
     timeline = _native.SimTimeline(10)
     run(open_source(WORKLOAD), setup(), timeline=timeline)
