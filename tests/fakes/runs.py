@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 from fakes.session import FakeMeasurement, FakeSession, Watcher, usual, usual_window
 from isthmus.bench.crossover import crossovers
-from isthmus.bench.plan import CopyLimits, Point, plan_points
+from isthmus.bench.demand import Demand, Limits
+from isthmus.bench.plan import Point, plan_points
 from isthmus.bench.runner import RunSettings, run_points
 from isthmus.bench.tests import (
     BY_NAME,
@@ -115,9 +116,9 @@ _WINDOW_SIZES = [1, 64, 4096, 1 << 16, 1 << 18, 1 << 20]
 
 
 def _window_points() -> tuple[Point, ...]:
-    limits = CopyLimits(device_bytes=1 << 30, host_bytes=1 << 30, num_cores=2)
+    limits = Limits(device_bytes=1 << 30, host_bytes=1 << 30, num_cores=2)
     windows = [test for test in TESTS if isinstance(test, WindowTest)]
-    return plan_points(windows, _WINDOW_SIZES, limits).points
+    return plan_points(windows, Demand(sizes=_WINDOW_SIZES, limits=limits)).points
 
 
 def results(*, keep_samples: bool = False) -> list[Result]:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from isthmus.bench.plan import Point
-from isthmus.bench.session import Buffers, StoppingRule
+from isthmus.bench.session import Buffers
+from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests import (
     PLAIN,
     BenchTest,
@@ -108,22 +109,23 @@ class FakeSession:
         return FakeBuffers(host_memory, size_bytes, {0: 16})
 
     def measure(
-        self, buffers: Buffers, test: CopyTest, size_bytes: int, stopping: StoppingRule
-    ) -> FakeMeasurement:
-        assert isinstance(buffers, FakeBuffers)
-        assert buffers.size_bytes >= size_bytes
-        assert buffers.host_memory == test.host_memory
-        self.calls.append(f"measure {test.name} {size_bytes}")
-        self.rules.append(stopping)
-        return self.answer(test, size_bytes)
-
-    def measure_window(
-        self, test: WindowTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+        self,
+        test: BenchTest,
+        size_bytes: int,
+        variation: Variation,
+        stopping: StoppingRule,
+        buffers: Buffers | None,
     ) -> FakeMeasurement:
         words = f", {variation.words}" if variation != PLAIN else ""
         self.calls.append(f"measure {test.name} {size_bytes}{words}")
         self.rules.append(stopping)
-        return self.answer_window(test, size_bytes, variation)
+        if isinstance(test, WindowTest):
+            return self.answer_window(test, size_bytes, variation)
+        if isinstance(test, CopyTest):
+            assert isinstance(buffers, FakeBuffers)
+            assert buffers.size_bytes >= size_bytes
+            assert buffers.host_memory == test.host_memory
+        return self.answer(test, size_bytes)
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
         self.calls.append(f"load {direction} {seconds} {buffers.host_pages_by_node}")

@@ -1,7 +1,7 @@
 import pytest
 
 from isthmus.bench.budget import Budget
-from isthmus.bench.plan import Point, weight
+from isthmus.bench.plan import Point
 from isthmus.bench.tests import BY_NAME
 
 TEST = BY_NAME["host_to_device_memcpy_ce"]
@@ -26,8 +26,8 @@ def test_shares_that_are_used_up_exactly_spend_the_budget_exactly() -> None:
 
 def test_shares_are_by_weight() -> None:
     budget = Budget(60.0, POINTS, Clock())
-    total = sum(map(weight, POINTS))
-    assert budget.share(POINTS[0]) == pytest.approx(60.0 * weight(POINTS[0]) / total)
+    total = sum(point.weight for point in POINTS)
+    assert budget.share(POINTS[0]) == pytest.approx(60.0 * POINTS[0].weight / total)
 
 
 def test_what_is_left_unused_goes_to_the_points_after() -> None:

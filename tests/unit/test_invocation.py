@@ -4,8 +4,8 @@ import pytest
 
 from fakes import runs
 from fakes.session import FakeMeasurement, FakeSession, Watcher, usual
+from isthmus.bench.demand import Limits
 from isthmus.bench.invocation import BUDGET_EMULATED_S, BUDGET_REAL_S, carry_out, plan_request
-from isthmus.bench.plan import CopyLimits
 from isthmus.bench.request import Request
 from isthmus.bench.tests import TESTS, BenchTest, WindowTest
 from isthmus.errors import UsageError
@@ -18,8 +18,8 @@ class FakeGround:
     largest_bytes: int = 1 << 30
     window_setting: str | None = None
 
-    def limits(self) -> CopyLimits:
-        return CopyLimits(device_bytes=self.largest_bytes, host_bytes=self.largest_bytes)
+    def limits(self) -> Limits:
+        return Limits(device_bytes=self.largest_bytes, host_bytes=self.largest_bytes)
 
     def check_windows(self) -> None:
         if self.window_setting is not None:

@@ -66,7 +66,9 @@ def test_settings_of_windows_can_be_checked_without_opening_one(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str | None
 ) -> None:
     placement = Placement(nodes=[], device_node=None, bound_node=None, cpus=[0])
-    windows = NativeWindows(_native.Context(_native.Driver.open("emulated"), 0), placement)
+    driver = _native.Driver.open("emulated")
+    context = _native.Context(driver, 0)
+    windows = NativeWindows(NativeSession(driver, context, None, placement=placement))
     if value is None:
         monkeypatch.delenv(variable, raising=False)
         windows.check_settings()

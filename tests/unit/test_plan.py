@@ -1,15 +1,23 @@
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus.bench.plan import CopyLimits, Point, copy_limits, plan_points, weight
-from isthmus.bench.tests import BY_NAME, TESTS, Variation
+from isthmus.bench.demand import Demand, Limits, limits_of
+from isthmus.bench.plan import Plan, Point
+from isthmus.bench.plan import plan_points as plan_demand
+from isthmus.bench.tests import BY_NAME, TESTS, BenchTest, Variation
 from isthmus.errors import UsageError
 
 GIB = 1 << 30
-ROOMY = CopyLimits(device_bytes=64 * GIB, host_bytes=32 * GIB)
+ROOMY = Limits(device_bytes=64 * GIB, host_bytes=32 * GIB)
 BANDWIDTH = BY_NAME["host_to_device_memcpy_ce"]
 SMALL_COPY = BY_NAME["host_to_device_small_copy_async"]
+
+
+def plan_points(tests: Sequence[BenchTest], sizes: Sequence[int] | None, limits: Limits) -> Plan:
+    return plan_demand(tests, Demand(sizes=sizes, limits=limits))
 
 
 def sizes_of(points: tuple[Point, ...]) -> list[int]:
@@ -23,7 +31,7 @@ def test_the_default_sweep_is_every_power_of_two_from_4_b_to_1_gib() -> None:
 
 
 def test_the_default_sweep_ends_where_memory_does_and_says_so() -> None:
-    plan = plan_points([BANDWIDTH], None, CopyLimits(device_bytes=GIB - 1, host_bytes=4 * GIB))
+    plan = plan_points([BANDWIDTH], None, Limits(device_bytes=GIB - 1, host_bytes=4 * GIB))
     assert sizes_of(plan.points)[-1] == GIB // 2
     (note,) = plan.notes
     assert "ends at 512 MiB instead of 1 GiB" in note
@@ -36,7 +44,7 @@ def test_small_copies_are_of_4_bytes_whatever_sizes_are_given() -> None:
 
 
 def test_a_clipped_sweep_is_no_news_to_small_copies() -> None:
-    tight = CopyLimits(device_bytes=GIB // 2, host_bytes=GIB)
+    tight = Limits(device_bytes=GIB // 2, host_bytes=GIB)
     assert plan_points([SMALL_COPY], None, tight).notes == ()
 
 
@@ -49,12 +57,12 @@ def test_every_test_is_paired_with_every_size_in_order() -> None:
 @pytest.mark.parametrize(
     ("limits", "memory"),
     [
-        (CopyLimits(device_bytes=GIB, host_bytes=2 * GIB), "device"),
-        (CopyLimits(device_bytes=2 * GIB, host_bytes=GIB), "host"),
+        (Limits(device_bytes=GIB, host_bytes=2 * GIB), "device"),
+        (Limits(device_bytes=2 * GIB, host_bytes=GIB), "host"),
     ],
 )
 def test_a_size_that_does_not_fit_is_refused_with_the_largest_that_does(
-    limits: CopyLimits, memory: str
+    limits: Limits, memory: str
 ) -> None:
     with pytest.raises(UsageError, match=f"size 2 GiB .* free {memory} memory") as caught:
         plan_points(TESTS, [4, 2 * GIB, 4 * GIB], limits)
@@ -62,7 +70,7 @@ def test_a_size_that_does_not_fit_is_refused_with_the_largest_that_does(
 
 
 def test_the_largest_size_that_fits_is_one_that_fits() -> None:
-    limits = CopyLimits(device_bytes=GIB + 12345, host_bytes=2 * GIB)
+    limits = Limits(device_bytes=GIB + 12345, host_bytes=2 * GIB)
     with pytest.raises(UsageError) as caught:
         plan_points([BANDWIDTH], [GIB + 12346], limits)
     assert caught.value.hint.endswith("1GiB")
@@ -70,7 +78,7 @@ def test_the_largest_size_that_fits_is_one_that_fits() -> None:
 
 def test_no_room_for_even_the_smallest_copy_is_refused_too() -> None:
     with pytest.raises(UsageError, match="size 4 B"):
-        plan_points(TESTS, None, CopyLimits(device_bytes=3, host_bytes=GIB))
+        plan_points(TESTS, None, Limits(device_bytes=3, host_bytes=GIB))
 
 
 @given(st.integers(0, 1 << 50), st.integers(0, 1 << 50), st.booleans())
@@ -79,26 +87,26 @@ def test_what_is_offered_leaves_room_on_both_sides(
     host: int,
     emulated: bool,
 ) -> None:
-    limits = copy_limits(free_device_bytes=device, free_host_bytes=host, emulated=emulated)
+    limits = limits_of(free_device_bytes=device, free_host_bytes=host, emulated=emulated)
     assert limits.device_bytes <= device
     assert limits.host_bytes * (2 if emulated else 1) <= host
     assert limits.largest_bytes <= min(device, host)
 
 
 def test_where_the_host_s_memory_is_unknown_the_device_s_decides() -> None:
-    limits = copy_limits(free_device_bytes=64 * GIB, free_host_bytes=None, emulated=False)
+    limits = limits_of(free_device_bytes=64 * GIB, free_host_bytes=None, emulated=False)
     assert limits.largest_bytes == limits.device_bytes == 63 * GIB
 
 
 def test_larger_copies_weigh_more_and_each_metric_weighs() -> None:
-    weights = [weight(Point(BANDWIDTH, size)) for size in (4, 1 << 20, GIB)]
+    weights = [Point(BANDWIDTH, size).weight for size in (4, 1 << 20, GIB)]
     assert weights == sorted(weights)
     assert weights[-1] == 65
-    assert weight(Point(SMALL_COPY, 4)) == 10
+    assert Point(SMALL_COPY, 4).weight == 10
 
 
 def window_points(name: str, sizes: list[int] | None, num_cores: int = 4) -> list[Point]:
-    limits = CopyLimits(device_bytes=GIB, host_bytes=GIB, num_cores=num_cores)
+    limits = Limits(device_bytes=GIB, host_bytes=GIB, num_cores=num_cores)
     return list(plan_points([BY_NAME[name]], sizes, limits).points)
 
 
@@ -168,7 +176,7 @@ def test_a_size_that_no_chosen_test_measures_is_refused() -> None:
 
 
 def test_window_points_fit_where_memory_is_tight() -> None:
-    tight = CopyLimits(device_bytes=1 << 20, host_bytes=1 << 20)
+    tight = Limits(device_bytes=1 << 20, host_bytes=1 << 20)
     plan = plan_points([test for test in TESTS if test.name.startswith("window")], None, tight)
     assert max(point.size_bytes for point in plan.points) == 1 << 20
 
@@ -180,3 +188,21 @@ def test_a_point_s_label_says_what_is_special() -> None:
     assert cold.label == "window_write 4 KiB, cold, 2 threads"
     far = Point(BY_NAME["window_bandwidth_read"], 4096, Variation(cpu_node="far"))
     assert far.label == "window_bandwidth_read 4 KiB, far node"
+
+
+def test_a_quick_run_takes_few_sizes_up_to_the_largest_that_fits() -> None:
+    demand = Demand(limits=ROOMY, quick=True)
+    sizes = sizes_of(plan_demand([BANDWIDTH], demand).points)
+    assert sizes[-1] == GIB
+    assert len(sizes) < 10
+    everything = plan_demand(TESTS, demand).points
+    assert len(everything) < len(plan_points(TESTS, None, ROOMY).points) / 2
+
+
+def test_no_point_has_more_memory_than_the_user_allows() -> None:
+    limits = ROOMY.at_most(1 << 20)
+    for point in plan_points(TESTS, None, limits).points:
+        footprint = point.test.footprint(point.size_bytes, point.variation)
+        assert max(footprint.host_bytes, footprint.device_bytes) <= 1 << 20
+    assert ROOMY.at_most(None) == ROOMY
+    assert ROOMY.at_most(128 * GIB) == ROOMY

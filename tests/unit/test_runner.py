@@ -2,7 +2,8 @@ import pytest
 
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher, usual
 from isthmus.bench.plan import Point
-from isthmus.bench.runner import STICKY_CODES, Outcome, RunSettings, run_points, stopping_rule
+from isthmus.bench.runner import STICKY_CODES, Outcome, RunSettings, run_points
+from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests import (
     BY_NAME,
     BenchTest,
@@ -22,6 +23,10 @@ POINTS = [Point(H2D, 4), Point(H2D, 4096), Point(D2H, 4), Point(D2H, 4096)]
 
 def run(session: FakeSession, points: list[Point] = POINTS, **settings: object) -> Outcome:
     return run_points(session, points, RunSettings(budget_s=1.0, **settings), Watcher())  # type: ignore[arg-type]
+
+
+def rule_of(point: Point, *, emulated: bool) -> StoppingRule:
+    return point.test.stopping(point.size_bytes, point.variation, 0.6, emulated=emulated)
 
 
 def driver_error(code: int = 999, kind: type[DriverError] = DriverError) -> DriverError:
@@ -306,13 +311,13 @@ def test_without_windows_every_metric_is_waived_with_the_reason_and_none_fails()
 def test_every_point_is_sampled_at_least_three_times_and_within_its_share() -> None:
     for point in (*POINTS, Point(ASYNC, 4), Point(WRITE, 4), Point(WRITE, 1 << 24, COLD)):
         for emulated in (True, False):
-            rule = stopping_rule(point, 0.6, emulated=emulated)
+            rule = rule_of(point, emulated=emulated)
             assert 3 <= rule.min_samples <= rule.max_samples
             assert rule.max_seconds * len(point.metrics) <= 0.6001
 
 
 def test_a_window_s_life_gets_its_whole_share_since_each_is_a_sample_of_every_metric() -> None:
-    rule = stopping_rule(Point(BY_NAME["window_lifecycle"], 1 << 16), 0.6, emulated=False)
+    rule = rule_of(Point(BY_NAME["window_lifecycle"], 1 << 16), emulated=False)
     assert rule.max_seconds == 0.6
 
 

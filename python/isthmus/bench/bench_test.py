@@ -4,7 +4,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from isthmus.bench.demand import Demand, Footprint
 from isthmus.bench.metrics import EVENT_METRICS, Metric
+from isthmus.bench.stopping import StoppingRule
+
+
+class Suite(StrEnum):
+    """Tests that belong together: what `isthmus bench SUITE` takes."""
+
+    BANDWIDTH = "bandwidth"
+    LATENCY = "latency"
+    ALLOC = "alloc"
+    PINNED_VS_PAGEABLE = "pinned_vs_pageable"
+    OVERLAP = "overlap"
+    NUMA = "numa"
+    MULTI = "multi"
+    WINDOWS = "windows"
+    HOST = "host"
 
 
 class Direction(StrEnum):
@@ -34,6 +50,8 @@ class Variation:
         question: Of a round trip, where the flag lies that the CPU sets.
         answer: Of a round trip, where the flag lies that the kernel sets.
         data: Of a round trip, where its data lie; None without data.
+        axes: Other circumstances by name, such as ("streams", 4); what a result keeps as `axes`.
+            An underscore is a space for people.
     """
 
     num_threads: int = 1
@@ -42,6 +60,7 @@ class Variation:
     question: Residence | None = None
     answer: Residence | None = None
     data: Residence | None = None
+    axes: tuple[tuple[str, str | int], ...] = ()
 
     @property
     def words(self) -> str:
@@ -52,11 +71,18 @@ class Variation:
             f"{self.cpu_node} node" if self.cpu_node == "far" else "",
             f"{self.question} to {self.answer} flag" if self.question else "",
             f"{self.data} data" if self.data else "",
+            *(axis_words(name, value) for name, value in self.axes),
         ]
         return ", ".join(filter(None, parts))
 
 
 PLAIN = Variation()
+
+
+def axis_words(name: str, value: str | int) -> str:
+    """Write one circumstance for people: "4 streams", "contents zeros"."""
+    spoken = name.replace("_", " ")
+    return f"{value} {spoken}" if isinstance(value, int) else f"{spoken} {value}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +93,7 @@ class BenchTest:
     Attributes:
         name: What `-t` takes.
         about: One line for `--list`.
+        suite: What it belongs to.
         metrics: What it reports, in order.
         direction: Which way the bytes go; None if both or neither.
         derived: What is worked out from its results, and others', when all are there.
@@ -74,14 +101,58 @@ class BenchTest:
 
     name: str
     about: str
+    suite: Suite
     metrics: tuple[Metric, ...]
     direction: Direction | None
     derived: tuple[Metric, ...] = ()
+
+    def points(self, demand: Demand) -> list[tuple[int, Variation]]:
+        """List what to measure: sizes in bytes, each with its circumstances, in order."""
+        raise NotImplementedError(f"{self.name} lists no points for {demand}")
+
+    def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
+        """Give the memory that one point has at once; the default is a buffer on each side."""
+        del variation
+        return Footprint(host_bytes=size_bytes, device_bytes=size_bytes)
+
+    def weight(self, size_bytes: int, variation: Variation) -> float:
+        """
+        Weigh how much of the budget a point gets, relative to a copy of no bytes.
+
+        A large copy needs time for its samples, a small one for many of them; 1 GiB weighs as much
+        as 65 of the smallest.
+        """
+        del variation
+        return 1.0 + size_bytes / (16 << 20)
+
+    def stopping(
+        self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
+    ) -> StoppingRule:
+        """
+        Choose when a point has enough samples.
+
+        Args:
+            size_bytes: Of the point.
+            variation: Of the point.
+            share_s: Its share of the budget, in seconds.
+            emulated: Modelled numbers need few samples.
+        """
+        del size_bytes, variation
+        return StoppingRule(
+            min_samples=3 if emulated else 5,
+            max_samples=200,
+            max_seconds=share_s,
+            relative_iqr=0.005,
+        )
 
     def metrics_in(self, variation: Variation) -> tuple[Metric, ...]:
         """List the metrics that mean something in these circumstances."""
         del variation
         return self.metrics
+
+    def unit(self, metric: Metric) -> Literal["B/s", "s", "B", "1"]:
+        """Give a metric's unit. Of "B/s", samples are seconds for the point's bytes."""
+        return "B/s" if metric == Metric.BANDWIDTH else "s"
 
     def clock(self, metric: Metric) -> Literal["device", "host"]:
         """Whose clock times a metric."""

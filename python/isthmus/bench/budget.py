@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
-from isthmus.bench.plan import Point, weight
+from isthmus.bench.plan import Point
 
 _LEAST_SHARE_S = 0.01
 
@@ -31,11 +31,11 @@ class Budget:
         """
         self._clock = clock
         self._deadline = clock() + seconds
-        self._weight_left = sum(map(weight, points))
+        self._weight_left = sum(point.weight for point in points)
 
     def share(self, point: Point) -> float:
         """Give the next point its share, in seconds; never nothing."""
-        own = weight(point)
+        own = point.weight
         seconds_left = max(0.0, self._deadline - self._clock())
         share = seconds_left * own / self._weight_left if self._weight_left > 0 else 0.0
         self._weight_left -= own

@@ -101,7 +101,7 @@ def _passed(
     if impossible:
         return _result(point, metric, Status.ERROR, around, error=_broken_clock(impossible))
     values = list(found.seconds)
-    if metric == Metric.BANDWIDTH:
+    if point.test.unit(metric) == "B/s":
         values = [point.size_bytes / seconds for seconds in values]
     return _result(
         point,
@@ -139,6 +139,7 @@ def _result(
     variation, direction = point.variation, point.test.direction
     return Result(
         test=point.test.name,
+        suite=point.test.suite.value,
         status=status,
         source=source,
         target=target,
@@ -147,10 +148,11 @@ def _result(
         metric=metric.value,
         clock=point.test.clock(metric),
         blocked=point.test.behind_gate(metric),
-        unit="B/s" if metric == Metric.BANDWIDTH else "s",
+        unit=point.test.unit(metric),
         cpu_cache=variation.cpu_cache,
         num_threads=variation.num_threads,
         cpu_node=variation.cpu_node,
         data=variation.data and variation.data.value,
+        axes=dict(variation.axes),
         **fields,
     )

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from isthmus.bench.bench_test import BenchTest, Direction
+from isthmus.bench.bench_test import PLAIN, BenchTest, Direction, Suite, Variation
+from isthmus.bench.demand import Demand
 from isthmus.bench.metrics import EVENT_METRICS, Metric
+from isthmus.bench.stopping import StoppingRule
+from isthmus.sizes import powers_of_two
+
+SMALL_COPY_BYTES = 4
+SWEEP = tuple(powers_of_two(4, 1 << 30))
 
 
 class HostMemory(StrEnum):
@@ -47,6 +53,30 @@ class CopyTest(BenchTest):
     host_memory: HostMemory
     blocked: bool = False
     method: Method | None = None
+
+    def points(self, demand: Demand) -> list[tuple[int, Variation]]:
+        """Sweep a bandwidth over sizes; a small copy has one of its own."""
+        sizes = [SMALL_COPY_BYTES] if self.method else demand.sweep(SWEEP)
+        return [(size, PLAIN) for size in sizes]
+
+    def weight(self, size_bytes: int, variation: Variation) -> float:
+        """Weigh each metric of a small copy apart, as it is sampled."""
+        if self.method is None:
+            return super().weight(size_bytes, variation)
+        return 2.0 * sum(metric != Metric.EVENT_FLOOR for metric in self.metrics)
+
+    def stopping(
+        self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
+    ) -> StoppingRule:
+        """Sample a small copy often: a 99th percentile needs a few hundred samples."""
+        if self.method is None:
+            return super().stopping(size_bytes, variation, share_s, emulated=emulated)
+        return StoppingRule(
+            min_samples=20 if emulated else 200,
+            max_samples=2000,
+            max_seconds=share_s / len(self.metrics),
+            relative_iqr=0.005,
+        )
 
     def clock(self, metric: Metric) -> Literal["device", "host"]:
         """Whose clock times a metric."""
@@ -93,6 +123,7 @@ def _bandwidth(direction: Direction, host_memory: HostMemory) -> CopyTest:
         about=f"{label} bandwidth, {how}",
         direction=direction,
         host_memory=host_memory,
+        suite=Suite.BANDWIDTH,
         metrics=(Metric.BANDWIDTH,),
         blocked=pinned,
     )
@@ -111,6 +142,7 @@ def _small_copy(direction: Direction, method: Method) -> CopyTest:
         about=f"{label} latency of 4 B, {how}",
         direction=direction,
         host_memory=HostMemory.PAGEABLE if blocking else HostMemory.PINNED,
+        suite=Suite.LATENCY,
         metrics=_LATENCIES,
         method=method,
     )

@@ -78,6 +78,7 @@ def _compare(
     return [
         Result(
             test=test.name,
+            suite=test.suite.value,
             status=Status.PASSED,
             source=source,
             target=target,

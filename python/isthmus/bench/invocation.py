@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 import isthmus
-from isthmus.bench.crossover import crossovers
-from isthmus.bench.plan import CopyLimits, Plan, plan_points
+from isthmus.bench.demand import Demand, Limits
+from isthmus.bench.derived import derived
+from isthmus.bench.plan import Plan, plan_points
 from isthmus.bench.request import Request
 from isthmus.bench.runner import Observer, RunSettings, run_points
 from isthmus.bench.session import Session
@@ -15,8 +16,11 @@ from isthmus.bench.tests import WindowTest
 from isthmus.run.machine import Machine
 from isthmus.run.model import Identity, Options, Run
 
-BUDGET_REAL_S = 60.0
+# A whole run stays below four minutes on one GPU, a quick one below 15 seconds, with what it takes
+# to allocate and to read the machine.
+BUDGET_REAL_S = 180.0
 BUDGET_EMULATED_S = 25.0
+BUDGET_QUICK_S = 8.0
 
 
 class Ground(Protocol):
@@ -26,7 +30,7 @@ class Ground(Protocol):
     def session(self) -> Session:
         """Measures."""
 
-    def limits(self) -> CopyLimits:
+    def limits(self) -> Limits:
         """Tell how large a copy may be now."""
 
     def check_windows(self) -> None:
@@ -45,7 +49,22 @@ def plan_request(request: Request, ground: Ground) -> Plan:
     """
     if any(isinstance(test, WindowTest) for test in request.tests):
         ground.check_windows()
-    return plan_points(request.tests, request.sizes, ground.limits())
+    demand = Demand(
+        limits=ground.limits().at_most(request.max_bytes),
+        sizes=request.sizes,
+        quick=request.quick,
+        managed=request.managed,
+    )
+    return plan_points(request.tests, demand)
+
+
+def budget_of(request: Request, *, emulated: bool) -> float:
+    """Give the seconds that the measurements may take together."""
+    if request.budget_s is not None:
+        return request.budget_s
+    if request.quick:
+        return BUDGET_QUICK_S
+    return BUDGET_EMULATED_S if emulated else BUDGET_REAL_S
 
 
 def carry_out(
@@ -67,7 +86,7 @@ def carry_out(
     """
     started_at = datetime.now(UTC)
     machine = ground.read_machine()
-    budget_s = request.budget_s or (BUDGET_EMULATED_S if machine.emulated else BUDGET_REAL_S)
+    budget_s = budget_of(request, emulated=machine.emulated)
     settings = RunSettings(
         budget_s=budget_s, keep_samples=request.keep_samples, should_stop=should_stop
     )
@@ -85,7 +104,7 @@ def carry_out(
         ),
         machine=machine.model_copy(update={"notes": notes, "windows": ground.session.window_facts}),
         options=_options(request, budget_s),
-        results=[*outcome.results, *crossovers(outcome.results)],
+        results=[*outcome.results, *derived(outcome.results)],
     )
 
 
@@ -94,6 +113,9 @@ def _options(request: Request, budget_s: float) -> Options:
         device=request.device,
         tests=[test.name for test in request.tests],
         sizes=None if request.sizes is None else list(request.sizes),
+        quick=request.quick,
+        managed=request.managed,
+        max_bytes=request.max_bytes,
         budget_s=budget_s,
         samples=request.keep_samples,
     )

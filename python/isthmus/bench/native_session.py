@@ -1,10 +1,19 @@
 """The native module as a `Session`."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
+from isthmus.bench.native_rule import native_rule
 from isthmus.bench.native_windows import NativeWindows
-from isthmus.bench.session import Buffers, StoppingRule
-from isthmus.bench.tests import CopyTest, Direction, HostMemory, Variation, WindowTest
+from isthmus.bench.session import Buffers
+from isthmus.bench.stopping import StoppingRule
+from isthmus.bench.tests import (
+    BenchTest,
+    CopyTest,
+    Direction,
+    HostMemory,
+    Variation,
+    WindowTest,
+)
 from isthmus.errors import DriverError, Unavailable
 from isthmus.machine.placement import Placement, stray_pages_note
 from isthmus.run.machine import WindowFacts
@@ -13,6 +22,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isthmus import _native
+
+
+class Instrument(Protocol):
+    """Measures one kind of test with the native module; made when the first of them is wanted."""
+
+    def measure(
+        self,
+        test: Any,  # noqa: ANN401 - each knows its own kind of test, and INSTRUMENTS pairs them
+        size_bytes: int,
+        variation: Variation,
+        stopping: StoppingRule,
+    ) -> "_native.Measurement":
+        """Measure one point."""
 
 
 class NativeSession:
@@ -40,12 +62,13 @@ class NativeSession:
         self.kernels = kernels
         self.placement = placement
         self.notes: list[str] = []
-        self._windows = NativeWindows(context, placement)
+        self._instruments: dict[type[BenchTest], Instrument] = {}
 
     @property
     def window_facts(self) -> WindowFacts | None:
         """How windows were opened; None if none was."""
-        return self._windows.facts
+        windows = self._instruments.get(WindowTest)
+        return windows.facts if isinstance(windows, NativeWindows) else None
 
     @property
     def emulated(self) -> bool:
@@ -54,7 +77,7 @@ class NativeSession:
 
     def check_windows(self) -> None:
         """Raise a UsageError if the environment's settings of windows can't be."""
-        self._windows.check_settings()
+        NativeWindows(self).check_settings()
 
     def free_device_bytes(self) -> int:
         """Tell how much memory the device has free."""
@@ -73,37 +96,34 @@ class NativeSession:
         # Pageable memory has no pages before it is first written.
         if host_memory == HostMemory.PINNED:
             pages, node = buffers.host_pages_by_node, self.placement.wanted_node
-            self._note_once(stray_pages_note(pages, node, host_memory.value))
+            self.note_once(stray_pages_note(pages, node, host_memory.value))
         return buffers
 
-    def _note_once(self, note: str | None) -> None:
+    def note_once(self, note: str | None) -> None:
+        """Keep what the user should know; None is nothing."""
         if note is not None and note not in self.notes:
             self.notes.append(note)
 
     def measure(
-        self, buffers: Buffers, test: CopyTest, size_bytes: int, stopping: StoppingRule
+        self,
+        test: BenchTest,
+        size_bytes: int,
+        variation: Variation,
+        stopping: StoppingRule,
+        buffers: Buffers | None,
     ) -> "_native.Measurement":
-        """Measure a test at one size; without the kernels once they turn out not to load."""
-        return self._with_kernels(
-            lambda kernels: _measure_copy(buffers, kernels, test, size_bytes, native_rule(stopping))
-        )
-
-    def measure_window(
-        self, test: WindowTest, size_bytes: int, variation: Variation, stopping: StoppingRule
-    ) -> "_native.Measurement":
-        """Measure a test of windows; without the kernels once they turn out not to load."""
-        found = self._with_kernels(
-            lambda kernels: self._windows.measure(
-                kernels, test, size_bytes, variation, native_rule(stopping)
+        """Measure one point; without the kernels once they turn out not to load."""
+        if isinstance(test, CopyTest) and buffers is not None:
+            rule, pair = native_rule(stopping), buffers
+            return self.with_kernels(
+                lambda kernels: _measure_copy(pair, kernels, test, size_bytes, rule)
             )
-        )
-        for notice in self._windows.take_notices():
-            self._note_once(notice)
-        return found
+        return self._instrument(type(test)).measure(test, size_bytes, variation, stopping)
 
-    def _with_kernels(
+    def with_kernels(
         self, ask: "Callable[[_native.Kernels | None], _native.Measurement]"
     ) -> "_native.Measurement":
+        """Ask with the kernels, and without them once they turn out not to load."""
         try:
             return ask(self.kernels)
         except (Unavailable, DriverError) as error:
@@ -113,6 +133,11 @@ class NativeSession:
             self.notes.append(f"no kernels: {error}")
             return ask(None)
 
+    def _instrument(self, kind: type[BenchTest]) -> Instrument:
+        if kind not in self._instruments:
+            self._instruments[kind] = INSTRUMENTS[kind](self)
+        return self._instruments[kind]
+
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
         """Copy in a loop for that long, with Python's lock released."""
         from isthmus import _native
@@ -120,16 +145,9 @@ class NativeSession:
         _native.run_copy_load(_native_buffers(buffers), direction=direction.value, seconds=seconds)
 
 
-def native_rule(stopping: StoppingRule) -> "_native.Stopping":
-    """Hand a stopping rule to the native module."""
-    from isthmus import _native
-
-    return _native.Stopping(
-        min_samples=stopping.min_samples,
-        max_samples=stopping.max_samples,
-        max_seconds=stopping.max_seconds,
-        relative_iqr=stopping.relative_iqr,
-    )
+INSTRUMENTS: "dict[type[BenchTest], Callable[[NativeSession], Instrument]]" = {
+    WindowTest: NativeWindows,
+}
 
 
 def _measure_copy(

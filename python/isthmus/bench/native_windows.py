@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from isthmus.bench.native_rule import native_rule
+from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests import Variation, WindowKind, WindowTest
 from isthmus.errors import Unavailable
 from isthmus.machine.host import NodeFacts
@@ -10,22 +12,22 @@ from isthmus.run.machine import WindowFacts
 
 if TYPE_CHECKING:
     from isthmus import _native
+    from isthmus.bench.native_session import NativeSession
 
 
 class NativeWindows:
     """The windows of a session, opened when the first measurement wants one."""
 
-    def __init__(self, context: "_native.Context", placement: Placement) -> None:
+    def __init__(self, session: "NativeSession") -> None:
         """
         Open nothing yet.
 
         Args:
-            context: Where the device memory is.
-            placement: Where the host's threads and memory are.
+            session: Whose windows they are.
         """
         self.facts: WindowFacts | None = None
-        self._context = context
-        self._placement = placement
+        self._session = session
+        self._placement = session.placement
         self._opened: _native.WindowBench | None = None
 
     def check_settings(self) -> None:
@@ -38,12 +40,7 @@ class NativeWindows:
         self._bench()
 
     def measure(
-        self,
-        kernels: "_native.Kernels | None",
-        test: WindowTest,
-        size_bytes: int,
-        variation: Variation,
-        rule: "_native.Stopping",
+        self, test: WindowTest, size_bytes: int, variation: Variation, stopping: StoppingRule
     ) -> "_native.Measurement":
         """
         Measure a test of windows.
@@ -51,6 +48,22 @@ class NativeWindows:
         Raises:
             Unavailable: There are no windows here, or not in these circumstances.
         """
+        rule = native_rule(stopping)
+        found = self._session.with_kernels(
+            lambda kernels: self._measure(kernels, test, size_bytes, variation, rule)
+        )
+        for notice in self._bench().take_notices():
+            self._session.note_once(notice)
+        return found
+
+    def _measure(
+        self,
+        kernels: "_native.Kernels | None",
+        test: WindowTest,
+        size_bytes: int,
+        variation: Variation,
+        rule: "_native.Stopping",
+    ) -> "_native.Measurement":
         bench = self._bench()
         node = self._placement.bound_node
         if test.kind == WindowKind.PUSH:
@@ -71,15 +84,11 @@ class NativeWindows:
             stopping=rule,
         )
 
-    def take_notices(self) -> list[str]:
-        """Hand on what windows want to be said once."""
-        return self._opened.take_notices() if self._opened is not None else []
-
     def _bench(self) -> "_native.WindowBench":
         from isthmus import _native
 
         if self._opened is None:
-            self._opened = _native.WindowBench(self._context)
+            self._opened = _native.WindowBench(self._session.context)
         return self._opened
 
     def _describe(self, bench: "_native.WindowBench") -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.bench.choice import Choice, choose_device
+from isthmus.bench.demand import Limits, limits_of
 from isthmus.bench.native_session import NativeSession
-from isthmus.bench.plan import CopyLimits, copy_limits
 from isthmus.bench.tests import Direction, HostMemory
 from isthmus.errors import DriverError, Error, Unavailable
 from isthmus.machine.facts import Setting, read_machine
@@ -55,15 +55,17 @@ class Opened:
             )
         return lines
 
-    def limits(self) -> CopyLimits:
+    def limits(self) -> Limits:
         """Tell how large a copy may be now."""
         from isthmus import _native
 
-        return copy_limits(
+        return limits_of(
             free_device_bytes=self.session.free_device_bytes(),
             free_host_bytes=_native.memory_limits().available_bytes or None,
             emulated=self.session.emulated,
             num_cores=max(1, int(_native.effective_cores())),
+            cpu_nodes=tuple(node.node for node in self.placement.nodes) or (0,),
+            num_gpus=self.session.driver.device_count(),
         )
 
     def check_windows(self) -> None:

@@ -15,6 +15,9 @@ class Request:
         tests: What to run, in order.
         sizes: Sizes of the bandwidth tests in bytes, ascending; None for the default sweep.
         device: As typed; None for whichever there is.
+        quick: Fewer sizes and circumstances, in seconds.
+        managed: Managed memory may be measured.
+        max_bytes: The most memory of each side that a measurement may have; None for what is free.
         budget_s: Seconds for the measurements; None for the default.
         keep_samples: Keep raw samples.
         command: The command line.
@@ -23,6 +26,9 @@ class Request:
     tests: Sequence[BenchTest]
     sizes: Sequence[int] | None = None
     device: str | None = None
+    quick: bool = False
+    managed: bool = False
+    max_bytes: int | None = None
     budget_s: float | None = None
     keep_samples: bool = False
     command: Sequence[str] = ()

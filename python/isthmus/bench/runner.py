@@ -8,8 +8,9 @@ from typing import Protocol
 from isthmus.bench import convert
 from isthmus.bench.budget import Budget
 from isthmus.bench.plan import Point
-from isthmus.bench.session import Buffers, Measurement, Session, StoppingRule
-from isthmus.bench.tests import BenchTest, CopyTest, HostMemory, WindowKind, WindowTest
+from isthmus.bench.session import Buffers, Measurement, Session
+from isthmus.bench.stopping import StoppingRule
+from isthmus.bench.tests import BenchTest, CopyTest, HostMemory
 from isthmus.errors import DriverError, Error, Unavailable
 from isthmus.run.result import Result
 
@@ -22,7 +23,6 @@ STICKY_CODES = frozenset(
 # What a measurement may end in without ending the run: Isthmus's own errors, and the plain ones
 # that the native module raises when the host is out of something.
 _POINT_ERRORS = (Error, RuntimeError, MemoryError, OSError)
-_SMALL_BYTES = 64 << 10
 _BuffersKey = tuple[HostMemory, bool]
 
 
@@ -70,7 +70,7 @@ def run_points(
     Args:
         session: The device.
         points: What to measure. Neighbours with the same kind of host memory share buffers:
-            allocating gigabytes takes longer than copying them. Windows bring their own.
+            allocating gigabytes takes longer than copying them. Other tests bring their own.
         settings: How.
         observer: Is told about every point.
 
@@ -81,50 +81,6 @@ def run_points(
     groups = groupby(enumerate(points), key=lambda item: _buffers_key(item[1].test))
     finished = all(run.measure_group(key, list(group)) for key, group in groups)
     return Outcome(run.results, interrupted=not finished, notes=tuple(session.notes))
-
-
-def stopping_rule(point: Point, share_s: float, *, emulated: bool) -> StoppingRule:
-    """
-    Choose when a point has enough samples.
-
-    Args:
-        point: What is measured.
-        share_s: Its share of the budget, in seconds.
-        emulated: Modelled numbers need few samples.
-    """
-    if isinstance(point.test, WindowTest):
-        return _window_rule(point, share_s, emulated=emulated)
-    if isinstance(point.test, CopyTest) and point.test.method is None:
-        return StoppingRule(
-            min_samples=3 if emulated else 5,
-            max_samples=200,
-            max_seconds=share_s,
-            relative_iqr=0.005,
-        )
-    # A 99th percentile needs a few hundred samples; each metric is sampled apart.
-    return StoppingRule(
-        min_samples=20 if emulated else 200,
-        max_samples=2000,
-        max_seconds=share_s / len(point.metrics),
-        relative_iqr=0.005,
-    )
-
-
-def _window_rule(point: Point, share_s: float, *, emulated: bool) -> StoppingRule:
-    test = point.test
-    single = isinstance(test, WindowTest) and test.kind in {WindowKind.PING_PONG, WindowKind.PUSH}
-    # A round trip is timed by itself; of copies, a sample averages up to a hundred. Past 64 KiB one
-    # takes up to 16 ms.
-    most_wanted = 200 if single else 50
-    min_samples = most_wanted if point.size_bytes <= _SMALL_BYTES else 10
-    # One life is a sample of each of its steps; other metrics are sampled apart.
-    at_once = isinstance(test, WindowTest) and test.kind == WindowKind.LIFECYCLE
-    return StoppingRule(
-        min_samples=3 if emulated else min_samples,
-        max_samples=2000,
-        max_seconds=share_s if at_once else share_s / len(point.metrics),
-        relative_iqr=0.005,
-    )
 
 
 class _Run:
@@ -175,7 +131,9 @@ class _Run:
             return convert.failed(point, self._lost, not_run=True)
         if isinstance(buffers, Exception):
             return _unmeasured(point, buffers)
-        rule = stopping_rule(point, share_s, emulated=self._session.emulated)
+        rule = point.test.stopping(
+            point.size_bytes, point.variation, share_s, emulated=self._session.emulated
+        )
         try:
             measurement, pages = self._ask(buffers, point, rule)
         except _POINT_ERRORS as error:
@@ -190,13 +148,8 @@ class _Run:
     def _ask(
         self, buffers: Buffers | None, point: Point, rule: StoppingRule
     ) -> tuple[Measurement, Mapping[int, int]]:
-        test, session = point.test, self._session
-        if isinstance(test, WindowTest):
-            return session.measure_window(test, point.size_bytes, point.variation, rule), {}
-        if not isinstance(test, CopyTest) or buffers is None:
-            raise TypeError(f"{test.name} has no buffers")
-        found = session.measure(buffers, test, point.size_bytes, rule)
-        return found, buffers.host_pages_by_node
+        found = self._session.measure(point.test, point.size_bytes, point.variation, rule, buffers)
+        return found, {} if buffers is None else buffers.host_pages_by_node
 
     def _remember(self, error: Exception) -> Exception:
         if isinstance(error, DriverError) and error.code in STICKY_CODES:

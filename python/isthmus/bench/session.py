@@ -5,29 +5,11 @@ What the runner needs from a device.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-from isthmus.bench.tests import CopyTest, Direction, HostMemory, Variation, WindowTest
+from isthmus.bench.stopping import StoppingRule
+from isthmus.bench.tests import BenchTest, Direction, HostMemory, Variation
 from isthmus.run.machine import WindowFacts
-
-
-@dataclass(frozen=True, kw_only=True)
-class StoppingRule:
-    """
-    When enough samples were taken.
-
-    Attributes:
-        min_samples: Take these in any case.
-        max_samples: Take no more than these.
-        max_seconds: After this time, stop as soon as there are `min_samples`.
-        relative_iqr: Stop when the interquartile range is this part of the median.
-    """
-
-    min_samples: int
-    max_samples: int
-    max_seconds: float
-    relative_iqr: float
 
 
 class Buffers(Protocol):
@@ -100,14 +82,23 @@ class Session(Protocol):
         """Allocate a pair of buffers, each of `size_bytes`."""
 
     def measure(
-        self, buffers: Buffers, test: CopyTest, size_bytes: int, stopping: StoppingRule
+        self,
+        test: BenchTest,
+        size_bytes: int,
+        variation: Variation,
+        stopping: StoppingRule,
+        buffers: Buffers | None,
     ) -> Measurement:
-        """Measure a test at one size, with buffers of at least that size."""
+        """
+        Measure one point.
 
-    def measure_window(
-        self, test: WindowTest, size_bytes: int, variation: Variation, stopping: StoppingRule
-    ) -> Measurement:
-        """Measure a test of windows, which brings buffers of its own."""
+        Args:
+            test: What to measure.
+            size_bytes: At this size.
+            variation: In these circumstances.
+            stopping: Until then.
+            buffers: For a copy, of at least that size; None for what brings its own.
+        """
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
         """Copy in a loop for that long. Other Python threads run meanwhile."""

@@ -1,6 +1,6 @@
 """The tests that `isthmus bench` can run, in the order in which it runs them."""
 
-from isthmus.bench.bench_test import PLAIN, BenchTest, Direction, Residence, Variation
+from isthmus.bench.bench_test import PLAIN, BenchTest, Direction, Residence, Suite, Variation
 from isthmus.bench.copies import COPY_TESTS, CopyTest, HostMemory, Method
 from isthmus.bench.metrics import EVENT_METRICS, METRIC_MEANING, Metric
 from isthmus.bench.windows import WINDOW_TESTS, WindowKind, WindowTest
@@ -18,6 +18,7 @@ __all__ = [
     "Method",
     "Metric",
     "Residence",
+    "Suite",
     "Variation",
     "WindowKind",
     "WindowTest",

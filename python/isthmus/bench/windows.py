@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 
-from isthmus.bench.bench_test import PLAIN, BenchTest, Direction, Residence, Variation
+from isthmus.bench.bench_test import PLAIN, BenchTest, Direction, Residence, Suite, Variation
+from isthmus.bench.demand import Demand
 from isthmus.bench.metrics import Metric
+from isthmus.bench.stopping import StoppingRule
 from isthmus.sizes import powers_of_two
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -18,6 +20,7 @@ LARGEST_BYTES = 16 * _MIB
 # Below, a second thread costs more than it brings: it isn't worth the time to show that 10 times.
 _LEAST_SHARED_BYTES = _KIB
 _FLAG_BYTES = 4
+_SMALL_BYTES = 64 * _KIB
 _SWEEP = tuple(powers_of_two(1, LARGEST_BYTES))
 _FEWER = _SWEEP[::2]
 _HOST_ENDS = {
@@ -49,6 +52,36 @@ class WindowTest(BenchTest):
 
     kind: WindowKind
 
+    def points(self, demand: Demand) -> list[tuple[int, Variation]]:
+        """Pair circumstances with the sizes that they are measured at."""
+        return [
+            (size, variation)
+            for variation, default in variations(self, demand.limits.num_cores, quick=demand.quick)
+            for size in sizes_of(self, default, demand.sizes)
+        ]
+
+    def weight(self, size_bytes: int, variation: Variation) -> float:
+        """Windows take little: a copy through one is over in microseconds."""
+        del size_bytes, variation
+        return 0.5
+
+    def stopping(
+        self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
+    ) -> StoppingRule:
+        """Time a round trip by itself; of copies, a sample averages up to a hundred."""
+        single = self.kind in {WindowKind.PING_PONG, WindowKind.PUSH}
+        # Past 64 KiB one takes up to 16 ms.
+        most_wanted = 200 if single else 50
+        min_samples = most_wanted if size_bytes <= _SMALL_BYTES else 10
+        # One life is a sample of each of its steps; other metrics are sampled apart.
+        at_once = self.kind == WindowKind.LIFECYCLE
+        return StoppingRule(
+            min_samples=3 if emulated else min_samples,
+            max_samples=2000,
+            max_seconds=share_s if at_once else share_s / len(self.metrics_in(variation)),
+            relative_iqr=0.005,
+        )
+
     def metrics_in(self, variation: Variation) -> tuple[Metric, ...]:
         """List the metrics that mean something in these circumstances."""
         if self.kind not in {WindowKind.WRITE, WindowKind.READ}:
@@ -62,17 +95,25 @@ class WindowTest(BenchTest):
         return _HOST_ENDS.get(metric, "pageable")
 
 
-def variations(test: WindowTest, num_cores: int) -> list[tuple[Variation, tuple[int, ...]]]:
+def variations(
+    test: WindowTest, num_cores: int, *, quick: bool
+) -> list[tuple[Variation, tuple[int, ...]]]:
     """
     List the circumstances in which a test runs.
 
     Args:
         test: Of windows.
         num_cores: So many threads may run at once.
+        quick: Only the plain ones, at few sizes.
 
     Returns:
         Each with its default sizes in bytes, ascending.
     """
+    found = _variations(test, num_cores)
+    return [(variation, sizes[::4]) for variation, sizes in found[:1]] if quick else found
+
+
+def _variations(test: WindowTest, num_cores: int) -> list[tuple[Variation, tuple[int, ...]]]:
     several = powers_of_two(2, num_cores)
     if test.kind in {WindowKind.WRITE, WindowKind.READ}:
         by_all = [Variation(num_threads=threads) for threads in several[-1:]]
@@ -134,6 +175,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
     WindowTest(
         name="window_write",
         about="H2D latency of CPU stores through a window, beside cudaMemcpy",
+        suite=Suite.WINDOWS,
         kind=WindowKind.WRITE,
         direction=Direction.HOST_TO_DEVICE,
         metrics=(Metric.FENCED, Metric.POSTED, *_MEMCPY),
@@ -142,6 +184,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
     WindowTest(
         name="window_read",
         about="D2H latency of CPU loads through a window, beside cudaMemcpy",
+        suite=Suite.WINDOWS,
         kind=WindowKind.READ,
         direction=Direction.DEVICE_TO_HOST,
         metrics=(Metric.COMPLETE, *_MEMCPY),
@@ -150,6 +193,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
     WindowTest(
         name="window_push",
         about="D2H latency of a kernel that stores into pinned memory, launched or asked by window",
+        suite=Suite.WINDOWS,
         kind=WindowKind.PUSH,
         direction=Direction.DEVICE_TO_HOST,
         metrics=(Metric.LAUNCHED, Metric.ASKED),
@@ -157,6 +201,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
     WindowTest(
         name="window_bandwidth_write",
         about="H2D bandwidth through a window, by 1 to N threads, near and far NUMA node",
+        suite=Suite.WINDOWS,
         kind=WindowKind.BANDWIDTH,
         direction=Direction.HOST_TO_DEVICE,
         metrics=(Metric.BANDWIDTH,),
@@ -164,6 +209,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
     WindowTest(
         name="window_bandwidth_read",
         about="D2H bandwidth through a window, by 1 to N threads, near and far NUMA node",
+        suite=Suite.WINDOWS,
         kind=WindowKind.BANDWIDTH,
         direction=Direction.DEVICE_TO_HOST,
         metrics=(Metric.BANDWIDTH,),
@@ -171,6 +217,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
     WindowTest(
         name="window_lifecycle",
         about="what opening, first use and closing of a window cost, and the steps of its backend",
+        suite=Suite.WINDOWS,
         kind=WindowKind.LIFECYCLE,
         direction=None,
         metrics=(
@@ -189,6 +236,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
     WindowTest(
         name="window_ping_pong",
         about="round trip from the CPU to a running kernel, flags and data in either memory",
+        suite=Suite.WINDOWS,
         kind=WindowKind.PING_PONG,
         direction=None,
         metrics=(Metric.ROUND_TRIP,),

@@ -13,10 +13,14 @@ from isthmus.cli.options import (
     DeviceOption,
     FormatOption,
     ListOption,
+    ManagedOption,
+    MaxBytesOption,
     OutputOption,
     PrefixesOption,
+    QuickOption,
     SamplesOption,
     SizesOption,
+    SuitesArgument,
     TestsOption,
 )
 from isthmus.cli.state import DebugOption, state_of
@@ -33,11 +37,15 @@ if TYPE_CHECKING:
 
 def bench(
     context: typer.Context,
+    suites: SuitesArgument = None,
     *,
     tests: TestsOption = None,
     prefixes: PrefixesOption = None,
     sizes: SizesOption = None,
     device: DeviceOption = None,
+    quick: QuickOption = False,
+    managed: ManagedOption = False,
+    max_bytes: MaxBytesOption = None,
     budget: BudgetOption = None,
     output_format: FormatOption = Format.TEXT,
     output: OutputOption = None,
@@ -48,8 +56,9 @@ def bench(
     """
     Measure the link between CPU and GPU.
 
-    Bandwidth is swept over sizes; small copies are timed in five ways, each under its own name;
-    windows, CPU mappings of GPU memory, are timed beside cudaMemcpy of the same bytes.
+    Without a suite or a test by name, all of them: bandwidth swept over sizes; small copies timed
+    in five ways, each under its own name; windows, CPU mappings of GPU memory, beside cudaMemcpy of
+    the same bytes; and what memory costs to allocate.
     Results go to stdout, talk to stderr, and every run is kept below ~/.local/share/isthmus/runs
     (or XDG_DATA_HOME). Without a GPU the emulated device is measured: modelled numbers.
 
@@ -61,7 +70,7 @@ def bench(
     del debug  # its callback has noted it
     from isthmus.bench.selection import select_tests
 
-    chosen = select_tests(tests or (), prefixes or ())
+    chosen = select_tests(tests or (), prefixes or (), suites or ())
     if show_list:
         _print_list(chosen, output_format)
         return
@@ -70,6 +79,9 @@ def bench(
         tests=chosen,
         sizes=None if sizes is None else parse_sizes(sizes),
         device=device,
+        quick=quick,
+        managed=managed,
+        max_bytes=None if max_bytes is None else parse_sizes(max_bytes)[-1],
         budget_s=_checked_budget(budget),
         keep_samples=samples,
         command=("isthmus", *state.arguments),
@@ -108,7 +120,7 @@ def _measure_and_report(
 
 
 def _measure(request: Request) -> "Run":
-    from isthmus.bench.invocation import carry_out, plan_request
+    from isthmus.bench.invocation import budget_of, carry_out, plan_request
     from isthmus.bench.opening import open_session
     from isthmus.cli.interrupt import stop_on_interrupt
     from isthmus.cli.output import say_if_not_kept
@@ -123,5 +135,7 @@ def _measure(request: Request) -> "Run":
         plan = plan_request(request, ground)
         for note in plan.notes:
             say(f"note: {note}")
+        seconds = budget_of(request, emulated=ground.session.emulated)
+        say(f"measuring {len(plan.points)} points, about {seconds:g} s (--budget)")
         with progress() as observer:
             return carry_out(request, plan, ground, observer, should_stop)

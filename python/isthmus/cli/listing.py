@@ -19,9 +19,9 @@ def listing(tests: Sequence[BenchTest], wanted: Format) -> str:
 def _as_text(tests: Sequence[BenchTest]) -> str:
     table = Table(
         title="Tests",
-        heads=("name", "what it measures"),
-        rows=tuple((test.name, test.about) for test in tests),
-        num_text_columns=2,
+        heads=("suite", "name", "what it measures"),
+        rows=tuple((test.suite.value, test.name, test.about) for test in tests),
+        num_text_columns=3,
     )
     used = {metric for test in tests for metric in (*test.metrics, *test.derived)}
     metrics = Table(
@@ -38,6 +38,7 @@ def _as_text(tests: Sequence[BenchTest]) -> str:
 def _as_json(tests: Sequence[BenchTest]) -> str:
     rows = [
         {
+            "suite": test.suite.value,
             "test": test.name,
             "about": test.about,
             "source": test.source,
@@ -53,8 +54,9 @@ def _as_json(tests: Sequence[BenchTest]) -> str:
 def _as_csv(tests: Sequence[BenchTest]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["test", "about", "source", "target", "direction", "metrics"])
+    writer.writerow(["suite", "test", "about", "source", "target", "direction", "metrics"])
     for test in tests:
         metrics = " ".join((*test.metrics, *test.derived))
-        writer.writerow([test.name, test.about, test.source, test.target, test.direction, metrics])
+        ends = (test.source, test.target, test.direction)
+        writer.writerow([test.suite, test.name, test.about, *ends, metrics])
     return text.getvalue()

@@ -7,6 +7,15 @@ import typer
 
 from isthmus.report.format import Format
 
+SuitesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[SUITE]...",
+        help="bandwidth, latency, alloc, pinned_vs_pageable, overlap, numa, multi, windows, host.  "
+        "[default: all]",
+        show_default=False,
+    ),
+]
 TestsOption = Annotated[
     list[str] | None,
     typer.Option("-t", "--test", metavar="NAME", help="Run this test. May be given often."),
@@ -37,7 +46,24 @@ BudgetOption = Annotated[
     typer.Option(
         metavar="SECONDS",
         help="Time for all measurements together; large copies may overrun it, each is made at "
-        "least 3 times.  [default: 60, emulated 25]",
+        "least 3 times.  [default: 180, emulated 25, --quick 8]",
+    ),
+]
+QuickOption = Annotated[
+    bool, typer.Option("--quick", help="Fewer sizes and circumstances: at most 15 seconds.")
+]
+ManagedOption = Annotated[
+    bool,
+    typer.Option(
+        "--managed", help="Measure managed memory, too: at most 512 MiB of it, and what is free."
+    ),
+]
+MaxBytesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="The most memory of each side that a measurement may have, such as 4GiB.  "
+        "[default: what is free]",
     ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="Of what is printed.")]

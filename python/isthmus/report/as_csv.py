@@ -39,6 +39,7 @@ def _row(run: Run, result: Result) -> dict[str, object]:
         "emulated": str(run.machine.emulated).lower(),
         **{name: getattr(result, name) for name in _PLAIN},
         "blocked": str(result.blocked).lower(),
+        "axes": " ".join(f"{name}={value}" for name, value in result.axes.items()),
         "host_pages_by_node": " ".join(f"{node}:{count}" for node, count in pages.items()),
         "reason": result.reason,
         "error_symbol": error and error.symbol,

@@ -32,6 +32,12 @@ class Options(Record):
     tests: list[str]
     sizes: list[PositiveInt] | None
     """Sizes of the bandwidth tests in bytes; null for the default sweep."""
+    quick: bool = False
+    """Fewer sizes and circumstances."""
+    managed: bool = False
+    """Whether managed memory was to be measured."""
+    max_bytes: PositiveInt | None = None
+    """The most memory of each side that a measurement was allowed; null for what was free."""
     budget_s: float
     """How long the measurements may take together."""
     samples: bool

@@ -8,6 +8,20 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_serializer, model
 
 from isthmus.run.record import Record
 
+Memory = Literal[
+    "pinned",
+    "pageable",
+    "registered",
+    "write_combined",
+    "mapped",
+    "huge_pinned",
+    "managed",
+    "host",
+    "device",
+    "pool",
+    "peer",
+]
+
 
 class Status(StrEnum):
     """How a measurement ended."""
@@ -40,10 +54,12 @@ class Result(Record):
     """
 
     test: str
+    suite: str = ""
+    """Which tests it belongs to; empty in files of older versions."""
     status: Status
-    source: Literal["pinned", "pageable", "device"] | None
+    source: Memory | None
     """The memory that is read; of a round trip, where the flag lies that the CPU sets."""
-    target: Literal["pinned", "pageable", "device"] | None
+    target: Memory | None
     """The memory that is written; of a round trip, where the flag lies that the kernel sets."""
     direction: Literal["h2d", "d2h"] | None
     """Null for what goes both ways, or none."""
@@ -55,7 +71,8 @@ class Result(Record):
     blocked: bool
     """Whether the copies waited behind a gate until all were enqueued, so that the time the CPU
     takes to ask for them is not in the numbers."""
-    unit: Literal["B/s", "s", "B"]
+    unit: Literal["B/s", "s", "B", "1"]
+    """"1": a ratio."""
     median: float | None
     min: float | None
     max: float | None
@@ -82,6 +99,8 @@ class Result(Record):
     choose."""
     data: Literal["pinned", "device"] | None = None
     """Of a round trip with data, where they lie; `bytes` is their size."""
+    axes: dict[str, str | int] = Field(default_factory=dict)
+    """Other circumstances by name, such as {"streams": 4}."""
     host_pages_by_node: dict[int, int] | None
     """Where the pages of the host's buffer are: NUMA node to pages looked at."""
     reason: str | None = Field(default=None, description="Why it was waived. Only then present.")

@@ -1,0 +1,134 @@
+"""What a run was asked for, as tests see it: sizes, memory, how thorough."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from isthmus.sizes import approximate_size
+
+# Managed memory above this has taken whole machines down, and no driver frees it quickly.
+MOST_MANAGED_BYTES = 512 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footprint:
+    """Memory that a measurement has allocated at once, in bytes."""
+
+    host_bytes: int = 0
+    device_bytes: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """
+    How much memory a measurement may have, and what of the machine it may use.
+
+    Attributes:
+        device_bytes: On the device.
+        host_bytes: On the host, beside what is on the device if that is emulated.
+        num_cores: So many threads may run at once.
+        cpu_nodes: NUMA nodes with CPUs that this process may use.
+        num_gpus: Devices that the driver offers.
+    """
+
+    device_bytes: int
+    host_bytes: int
+    num_cores: int = 1
+    cpu_nodes: tuple[int, ...] = (0,)
+    num_gpus: int = 1
+
+    @property
+    def largest_bytes(self) -> int:
+        """The largest copy that fits on both sides."""
+        return min(self.device_bytes, self.host_bytes)
+
+    @property
+    def tightest(self) -> str:
+        """Which memory runs out first."""
+        return "device" if self.device_bytes < self.host_bytes else "host"
+
+    def hold(self, footprint: Footprint) -> bool:
+        """Tell whether so much may be allocated at once."""
+        return (
+            footprint.host_bytes <= self.host_bytes and footprint.device_bytes <= self.device_bytes
+        )
+
+    def at_most(self, max_bytes: int | None) -> "Limits":
+        """Lower both sides to what the user allows; None allows all there is."""
+        if max_bytes is None:
+            return self
+        return replace(
+            self,
+            device_bytes=min(self.device_bytes, max_bytes),
+            host_bytes=min(self.host_bytes, max_bytes),
+        )
+
+    @property
+    def words(self) -> str:
+        """Say how large a copy may be, for people."""
+        return f"{approximate_size(self.largest_bytes)} can be used"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """
+    What was asked for.
+
+    Attributes:
+        limits: Of memory, and of the machine.
+        sizes: In bytes, ascending; None for each test's own.
+        quick: Fewer sizes and circumstances: the whole run takes seconds.
+        managed: Managed memory may be measured; it is asked for, since it can slow a machine down.
+    """
+
+    limits: Limits
+    sizes: Sequence[int] | None = None
+    quick: bool = False
+    managed: bool = False
+
+    def sweep(self, powers: Sequence[int]) -> list[int]:
+        """
+        Choose sizes: those that were asked for, or a test's own as far as they fit.
+
+        Args:
+            powers: The test's own, ascending. A quick run takes every fourth of them, counted from
+                the largest that fits.
+        """
+        if self.sizes is not None:
+            return list(self.sizes)
+        fitting = [size for size in powers if size <= self.limits.largest_bytes]
+        return fitting[::-4][::-1] if self.quick else fitting
+
+
+def limits_of(
+    *,
+    free_device_bytes: int,
+    free_host_bytes: int | None,
+    emulated: bool,
+    num_cores: int = 1,
+    cpu_nodes: tuple[int, ...] = (0,),
+    num_gpus: int = 1,
+) -> Limits:
+    """
+    Work out how much memory may be used, leaving room for what else needs memory.
+
+    Args:
+        free_device_bytes: Free memory of the device.
+        free_host_bytes: Memory the host could still give this process; None if unknown.
+        emulated: The device's memory is taken from the host's.
+        num_cores: So many threads may run at once.
+        cpu_nodes: NUMA nodes with CPUs that this process may use.
+        num_gpus: Devices that the driver offers.
+    """
+    device_bytes = free_device_bytes - free_device_bytes // 64
+    host_bytes = device_bytes
+    if free_host_bytes is not None:
+        # An eighth stays free: filling memory to the brim gets processes killed, not errors.
+        usable_bytes = free_host_bytes - free_host_bytes // 8
+        host_bytes = usable_bytes // 2 if emulated else usable_bytes
+    return Limits(
+        device_bytes=device_bytes,
+        host_bytes=host_bytes,
+        num_cores=num_cores,
+        cpu_nodes=cpu_nodes,
+        num_gpus=num_gpus,
+    )

@@ -1,0 +1,20 @@
+"""Stopping rules as the native module has them."""
+
+from typing import TYPE_CHECKING
+
+from isthmus.bench.stopping import StoppingRule
+
+if TYPE_CHECKING:
+    from isthmus import _native
+
+
+def native_rule(stopping: StoppingRule) -> "_native.Stopping":
+    """Hand a stopping rule to the native module."""
+    from isthmus import _native
+
+    return _native.Stopping(
+        min_samples=stopping.min_samples,
+        max_samples=stopping.max_samples,
+        max_seconds=stopping.max_seconds,
+        relative_iqr=stopping.relative_iqr,
+    )
