@@ -7,6 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -105,6 +106,7 @@ def refused(outcome: Outcome, error: str, hint: str) -> None:
         ("run cp --set link.bandwidth=0GB/s", "nothing would ever arrive", "32GB/s"),
         ("run cp --set tlb.entries=0", "tlb.entries", "8"),
         ("run cp --set policy.unit=4MiB", "larger than its page", "policy.unit=2 MiB"),
+        ("run cp --set partitions.memory=1MiB", "partitions.memory=1 MiB is less", "2 MiB"),
         ("run cp --seed x", "'--seed'", "isthmus sim run --help"),
         ("run cp --timeline t.json", "a timeline is of one policy", "-p ranges"),
         ("run cp --link-from-profile /no/such", "profile unavailable", "isthmus profile"),
@@ -267,6 +269,29 @@ def test_a_recorded_trace_runs_as_its_workload_does(invoke: Invoke, tmp_path: Pa
         for one in ("cp", str(path))
     )
     assert direct == recorded
+
+
+def test_a_trace_without_memory_operations_is_warned_of(invoke: Invoke, tmp_path: Path) -> None:
+    from fakes.traces import END, program
+    from isthmus import _native
+    from isthmus.sim.trace_file import record_trace
+
+    block = [
+        np.zeros(2, np.uint32),
+        np.zeros(2, np.uint32),
+        np.arange(3, dtype=np.uint32),
+        np.full(2, END, np.uint8),
+        np.full(2, 100, np.uint32),
+        np.zeros(3, np.uint32),
+        np.zeros(0, np.uint64),
+    ]
+    path = tmp_path / "none.arrow"
+    source = _native.TraceSource("none", program(num_ctas=(1,)), 1, [block].__getitem__)
+    record_trace(source, path)
+    outcome = invoke("sim", "run", str(path), "-p", "ranges")
+    assert outcome.code == 0
+    assert f"warning: {path} has no memory operations" in outcome.err
+    assert "memory operations" not in invoke("sim", "run", "cp", "-p", "ideal").err
 
 
 def test_a_link_can_be_a_measured_one(invoke: Invoke, tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ namespace isthmus::pages {
 
 namespace {
 
-constexpr std::uint32_t kNoIndex = ~std::uint32_t{0};
-constexpr std::uint64_t kNoGroup = ~std::uint64_t{0};
+constexpr std::uint32_t kNone = ~std::uint32_t{0};
+constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
 constexpr std::uint32_t kFirstBits = 6;
+/// So much of the table is empty that the first probe is the last, as a rule.
+constexpr std::size_t kEmptyTimes = 8;
 
 /// Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): 2^64 over the golden ratio.
 constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15;
@@ -16,38 +18,47 @@ constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15;
 }  // namespace
 
 PageIndex::PageIndex()
-    : entries_(std::size_t{1} << kFirstBits, Entry{kNoGroup, kNoIndex}),
-      last_group_(kNoGroup),
+    : regions_(std::size_t{1} << kFirstBits, Region{kNoNumber, kNone}),
+      last_group_(kNoNumber),
       hash_shift_(64 - kFirstBits) {}
 
 void PageIndex::look_up(std::uint64_t group) {
-  Entry* entry = &entry_of(group);
-  if (entry->index == kNoIndex) {
-    // At most half full: probes stay short.
-    if (2 * (groups_.size() + 1) > entries_.size()) {
-      grow();
-      entry = &entry_of(group);
-    }
-    *entry = {group, static_cast<std::uint32_t>(groups_.size())};
+  const std::uint32_t at = first_of(group / kRegionGroups) + group % kRegionGroups;
+  if (indices_[at] == kNone) {
+    indices_[at] = static_cast<std::uint32_t>(groups_.size());
     groups_.push_back(group);
   }
   last_group_ = group;
-  last_slot_ = entry->index * kGroupPages;
+  last_slot_ = indices_[at] * kGroupPages;
 }
 
-PageIndex::Entry& PageIndex::entry_of(std::uint64_t group) {
-  const std::size_t mask = entries_.size() - 1;
-  std::size_t at = (group * kMultiplier) >> hash_shift_;
-  while (entries_[at].index != kNoIndex && entries_[at].group != group) at = (at + 1) & mask;
-  return entries_[at];
+std::uint32_t PageIndex::first_of(std::uint64_t region) {
+  Region* entry = &entry_of(region);
+  if (entry->first == kNone) {
+    const auto first = static_cast<std::uint32_t>(indices_.size());
+    if (kEmptyTimes * (first / kRegionGroups + 1) > regions_.size()) {
+      grow();
+      entry = &entry_of(region);
+    }
+    *entry = {region, first};
+    indices_.resize(indices_.size() + kRegionGroups, kNone);
+  }
+  return entry->first;
+}
+
+PageIndex::Region& PageIndex::entry_of(std::uint64_t region) {
+  const std::size_t mask = regions_.size() - 1;
+  std::size_t at = (region * kMultiplier) >> hash_shift_;
+  while (regions_[at].first != kNone && regions_[at].number != region) at = (at + 1) & mask;
+  return regions_[at];
 }
 
 void PageIndex::grow() {
-  const std::vector<Entry> old =
-      std::exchange(entries_, std::vector<Entry>(entries_.size() * 2, Entry{kNoGroup, kNoIndex}));
+  const std::vector<Region> old =
+      std::exchange(regions_, std::vector<Region>(regions_.size() * 2, Region{kNoNumber, kNone}));
   hash_shift_ -= 1;
-  for (const Entry& entry : old)
-    if (entry.index != kNoIndex) entry_of(entry.group) = entry;
+  for (const Region& entry : old)
+    if (entry.first != kNone) entry_of(entry.number) = entry;
 }
 
 }  // namespace isthmus::pages

@@ -6,12 +6,19 @@
 
 namespace isthmus::pages {
 
-/// A hash table of groups of neighbouring pages: a look-up in the group of the one before takes a
-/// comparison, any other one a multiplication and, mostly, one probe.
+/// Slots of pages in groups of neighbours, found in two steps: a hash table of regions, which is
+/// small enough for the nearest cache, and an array of each region's groups. A page in the group
+/// of the one before takes a comparison.
+///
+/// Steps, since a hash table of all groups has to guess whether the first probe is the last: a
+/// wrong guess is found out only when a line has come from far away, and so far nothing else can go
+/// on.
 class PageIndex {
 public:
-  /// Slots come in groups of so many: for 100 GB of 4 KiB pages the table of groups fits a cache.
+  /// Slots come in groups of so many pages.
   static constexpr std::uint32_t kGroupPages = 512;
+  /// For 100 GB of 4 KiB pages: 94 regions, whose arrays take 190 KiB.
+  static constexpr std::uint32_t kRegionGroups = 512;
 
   PageIndex();
 
@@ -31,17 +38,19 @@ public:
   }
 
 private:
-  struct Entry {
-    std::uint64_t group;
-    std::uint32_t index;
+  struct Region {
+    std::uint64_t number;
+    std::uint32_t first;  ///< of its groups in indices_
   };
 
   void look_up(std::uint64_t group);
-  Entry& entry_of(std::uint64_t group);
+  std::uint32_t first_of(std::uint64_t region);
+  Region& entry_of(std::uint64_t region);
   void grow();
 
-  std::vector<Entry> entries_;
-  std::vector<std::uint64_t> groups_;  ///< by index
+  std::vector<Region> regions_;         ///< by hash
+  std::vector<std::uint32_t> indices_;  ///< into groups_, by region and place in it
+  std::vector<std::uint64_t> groups_;   ///< by index
   std::uint64_t last_group_;
   std::uint32_t last_slot_ = 0;
   std::uint32_t hash_shift_;

@@ -141,11 +141,14 @@ def _run_all(
     workload: str, seed: int, setups: "dict[str, Setup]", timeline: Path | None
 ) -> "dict[str, SimulationResult]":
     from isthmus.cli.stderr import say
-    from isthmus.sim.running import open_source
+    from isthmus.sim.running import check_setup, open_source
     from isthmus.sim.running import run as run_one
     from isthmus.sim.timeline import new_timeline, write_timeline
 
     source = open_source(workload, seed)
+    # Before the first of them has taken its time.
+    for setup in setups.values():
+        check_setup(setup)
     if source.program.synthetic:
         say(f"note: {workload} is synthetic: {source.program.description}")
     results = {}
@@ -156,6 +159,8 @@ def _run_all(
             say(f"written: {write_timeline(events, timeline)}")
             if events.num_dropped:
                 say(f"note: the timeline leaves out its last {events.num_dropped} events")
+    if not any(result.counts["line_requests"] for result in results.values()):
+        say(f"warning: {workload} has no memory operations: no policy makes a difference to it")
     return results
 
 

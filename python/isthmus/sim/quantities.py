@@ -118,7 +118,7 @@ class Quantity:
         same = [name for name in valid if name.lower() == unit.lower()]
         close = same or difflib.get_close_matches(unit, valid, n=1, cutoff=0.4) or valid[:1]
         what = f"unknown unit '{shortened(unit)}'" if unit else "a unit is missing"
-        listed = f"; units: {', '.join(valid)}" if valid else ""
+        listed = f" Units: {', '.join(valid)}" if valid else ""
         meant = f"{number}{close[0]}" if close else number
         return UsageError(
             f"{self.noun} '{shortened(typed)}': {what}", hint=f"did you mean {meant}?{listed}"

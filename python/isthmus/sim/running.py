@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from isthmus.errors import UsageError
 from isthmus.sim.machine import Machine
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
-from isthmus.sim.options import Options
+from isthmus.sim.options import EvictionKind, Options
 from isthmus.sim.policy import Policy, default_policy
 from isthmus.sim.settings import Setup, setting_of, with_settings
+from isthmus.sizes import format_size
 from isthmus.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ DEFAULT_POLICY = "ranges"
 Poll = Callable[[int], bool]
 """Called now and then with the simulated picoseconds; False stops the run."""
 _TRACE_SUFFIX = ".arrow"
+# What block_64k and tree eviction take at once: pages/eviction.hpp.
+_BLOCK_BYTES = 64 * 1024
 
 
 def simulate(
@@ -99,6 +102,20 @@ def check_setup(setup: Setup) -> None:
 
     native_machine(setup.machine).check()
     native_policy(setup.policy).check()
+    if setup.policy.kind.migrates:
+        _check_memory(setup)
+
+
+def _check_memory(setup: Setup) -> None:
+    memory, page = setup.machine.partitions.memory, setup.policy.page
+    in_blocks = setup.options.eviction_kind in {EvictionKind.TREE, EvictionKind.BLOCK_64K}
+    least = min(page, _BLOCK_BYTES) if in_blocks else page
+    if memory < least:
+        raise UsageError(
+            f"partitions.memory={format_size(memory)} is less than the {format_size(least)} that "
+            f"{setup.options.eviction_kind.value} eviction moves at once: nothing would fit",
+            hint=f"give partitions.memory={format_size(least)} or more, or a smaller policy.page",
+        )
 
 
 def workload_names() -> list[str]:
