@@ -119,13 +119,13 @@ private:
   /// for again if it hasn't arrived.
   template <class Start>
   ISTHMUS_HOST_DEVICE void take(Span region, Span asked, Start start) {
-    const std::uint32_t asked_first = first_of(asked);
-    const std::uint32_t asked_end = policy_.merge ? asked_first : end_of(asked);
     const bool anew = keeps_valid_range();
     const auto missing = [&](std::uint32_t index) {
       const std::uint64_t absent = ~valid_.word(index);
       if (anew) return absent;
-      return ~planned_.word(index) | (absent & word_mask(index, asked_first, asked_end));
+      const std::uint64_t unplanned = ~planned_.word(index);
+      if (policy_.merge) return unplanned;
+      return unplanned | (absent & word_mask(index, first_of(asked), end_of(asked)));
     };
     for_each_run(first_of(region), end_of(region), missing,
                  [&](std::uint32_t first, std::uint32_t end) {

@@ -52,8 +52,10 @@ ISTHMUS_HOST_DEVICE void for_each_run(std::uint32_t first, std::uint32_t end, Wo
   std::uint32_t begin = 0;
   std::uint32_t index = first / kWordBits;
   for (; index * kWordBits < end; ++index) {
+    const std::uint64_t all = word(index);
+    if (all == 0 && !open) continue;  // as most words are where a page's range grows
     const std::uint32_t base = index * kWordBits;
-    std::uint64_t ones = word(index) & word_mask(index, first, end);
+    std::uint64_t ones = all & word_mask(index, first, end);
     if (open && (ones & 1U) == 0) run(begin, base);
     open = open && (ones & 1U) != 0;
     while (ones != 0) {
@@ -102,18 +104,26 @@ public:
 
   /// Sets [first, end); returns how many were not.
   ISTHMUS_HOST_DEVICE std::uint32_t set(std::uint32_t first, std::uint32_t end) {
-    const std::uint32_t before = count(first, end);
-    for (std::uint32_t index = first / kWordBits; index * kWordBits < end; ++index)
-      words_[index] |= word_mask(index, first, end);
-    return end - first - before;
+    std::uint32_t changed = 0;
+    for (std::uint32_t index = first / kWordBits; index * kWordBits < end; ++index) {
+      if (~words_[index] == 0) continue;
+      const std::uint64_t zeros = ~words_[index] & word_mask(index, first, end);
+      changed += num_ones(zeros);
+      words_[index] |= zeros;
+    }
+    return changed;
   }
 
   /// Clears [first, end); returns how many were set.
   ISTHMUS_HOST_DEVICE std::uint32_t clear(std::uint32_t first, std::uint32_t end) {
-    const std::uint32_t before = count(first, end);
-    for (std::uint32_t index = first / kWordBits; index * kWordBits < end; ++index)
-      words_[index] &= ~word_mask(index, first, end);
-    return before;
+    std::uint32_t changed = 0;
+    for (std::uint32_t index = first / kWordBits; index * kWordBits < end; ++index) {
+      if (words_[index] == 0) continue;
+      const std::uint64_t ones = words_[index] & word_mask(index, first, end);
+      changed += num_ones(ones);
+      words_[index] &= ~ones;
+    }
+    return changed;
   }
 
   ISTHMUS_HOST_DEVICE std::uint64_t word(std::uint32_t index) const { return words_[index]; }

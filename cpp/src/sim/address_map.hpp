@@ -21,12 +21,8 @@ class AddressMap {
 public:
   AddressMap(const Machine& machine, std::uint32_t page_bytes);
 
-  /// real_line   address / 128
+  /// real_lines  addresses / 128
   /// Throws      UsageError beyond 512 GiB of touched chunks.
-  PlacedLine place(std::uint64_t real_line) {
-    if (real_line >> chunk_shift_ != last_real_chunk_) find_chunk(real_line >> chunk_shift_);
-    return placed(real_line, last_chunk_, geometry_);
-  }
   void place(std::span<const std::uint64_t> real_lines, PlacedLine* placed_lines);
 
   std::uint64_t real_line(std::uint32_t line) const {

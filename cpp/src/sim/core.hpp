@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/cache_sets.hpp"
 #include "sim/cta_feed.hpp"
 #include "sim/lookaside.hpp"
 #include "sim/machine.hpp"
@@ -38,21 +39,10 @@ struct CtaSlot {
   Picoseconds start_ps = 0;
 };
 
-/// A line of L1.
-struct alignas(32) L1Line {
-  PlacedLine place{~0ULL};
-  Picoseconds filled_ps = 0;  ///< kNever: on its way, nobody knows until when
-  std::uint64_t used = 0;
-  std::uint32_t generation = 0;  ///< of its page, when it was asked for
-  std::uint16_t miss = 0;        ///< where its waiters are, while it is on its way
-  bool dirty = false;            ///< local memory's
-};
-
 /// A line on its way to a core, and the warps that wait for it.
 struct Miss {
-  static constexpr std::uint32_t kNoL1Line = ~0U;
   Picoseconds translation_ps = 0;
-  std::uint32_t l1_line = kNoL1Line;
+  std::size_t l1_way = CacheSets::kNowhere;  ///< that it will fill
   std::uint32_t num_waiters = 0;
 };
 
@@ -112,9 +102,23 @@ private:
   FillQueue late_, early_;
 };
 
+/// What L1 keeps of a line beside its tag: where it lies, and while it is on its way, which miss
+/// brings it.
+struct L1Note {
+  std::uint64_t bits = 0;  // as PlacedLine, with the miss in place of the line's number
+
+  static L1Note of(PlacedLine place, std::uint32_t miss) {
+    return {(place.bits & ~0xFFFF'FFFFULL) | miss};
+  }
+  std::uint32_t miss() const { return static_cast<std::uint32_t>(bits); }
+  PlacedLine place(std::uint64_t tag) const {
+    return {(bits & ~0xFFFF'FFFFULL) | static_cast<std::uint32_t>(tag)};
+  }
+};
+
 /// Data only; Cores has the rules.
 struct Core {
-  Core(const Machine& machine, std::uint32_t num_l1_lines);
+  explicit Core(const Machine& machine);
 
   Picoseconds issue_free_ps = 0;
   Picoseconds unit_free_ps = 0;    ///< load/store unit
@@ -128,8 +132,7 @@ struct Core {
   std::vector<Warp> warps;
   std::vector<CtaSlot> ctas;
   Lookaside tlb;
-  std::uint64_t uses = 0;
-  std::vector<L1Line> l1;
+  CacheSets l1;  ///< times: kNever while nobody knows
   std::vector<Miss> misses;
   std::vector<std::uint16_t> waiters;  ///< [misses x merges], warps
   std::vector<std::uint16_t> free_misses;

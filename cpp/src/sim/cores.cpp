@@ -18,12 +18,12 @@ Picoseconds line_ps(const Machine& machine) {
 
 }  // namespace
 
-Core::Core(const Machine& machine, std::uint32_t num_l1_lines)
+Core::Core(const Machine& machine)
     : queue(machine.cores.most_warps),
       warps(machine.cores.most_warps),
       ctas(machine.cores.most_ctas),
       tlb(machine.translation.entries, machine.translation.ways),
-      l1(num_l1_lines),
+      l1(l1_sets(machine), machine.l1.ways, true),
       misses(machine.l1.misses),
       waiters(std::size_t{machine.l1.misses} * machine.l1.merges),
       fills(machine.l1.misses) {
@@ -42,17 +42,18 @@ Cores::Cores(const Machine& machine, Picoseconds lookahead_ps, const AddressMap&
       observer_(observer),
       lookahead_ps_(lookahead_ps),
       cycle_ps_(cycle_ps(machine.cores.clock_hz)),
+      dependent_issue_ps_(machine.cores.dependent_issue_cycles * cycle_ps_),
       unit_line_ps_(line_ps(machine)),
       network_ps_(machine.network.latency_cycles * cycle_ps_),
       l1_hit_ps_(machine.l1.hit_cycles * cycle_ps_),
       warps_per_core_(machine.cores.most_warps),
       l1_sets_(l1_sets(machine)),
-      l1_set_mask_(std::has_single_bit(l1_sets_) ? l1_sets_ - 1 : 0),
+      l1_sets_are_power_of_two_(l1_sets_ == 0 || std::has_single_bit(l1_sets_)),
       issue_shift_(std::has_single_bit(machine.cores.issue_per_cycle)
                        ? static_cast<std::uint32_t>(std::countr_zero(machine.cores.issue_per_cycle))
                        : kNoShift),
       walker_free_ps_(machine.translation.walkers, 0) {
-  cores_.assign(machine.cores.count, Core(machine, l1_sets_ * machine.l1.ways));
+  cores_.assign(machine.cores.count, Core(machine));
   if (machine.translation.shared_entries != 0) {
     shared_tlb_.emplace_back(machine.translation.shared_entries, machine.translation.shared_ways);
   }
@@ -67,8 +68,7 @@ void Cores::on_warp_ready(std::uint32_t warp) {
   Picoseconds done = now;
   if (instructions != 0) {
     at.core.issue_free_ps = std::max(at.core.issue_free_ps, now) + issue_slots_ps(instructions);
-    const Picoseconds chain = instructions * machine_.cores.dependent_issue_cycles * cycle_ps_;
-    done = std::max(now + chain, at.core.issue_free_ps);
+    done = std::max(now + instructions * dependent_issue_ps_, at.core.issue_free_ps);
   }
   result_.warp_instructions += instructions;
   result_.stalls.issue_ps += done - now;
@@ -92,7 +92,7 @@ void Cores::on_execute(std::uint32_t warp) {
   const std::uint32_t place = core.queue_first + core.queue_size;
   core.queue[place < warps_per_core_ ? place : place - warps_per_core_] = at.warp_index;
   ++core.queue_size;
-  if (!core.stalled) run_unit(at.core_index);
+  if (!core.stalled) run_unit(core, at.core_index);
 }
 
 void Cores::on_resume(std::uint32_t core) {
@@ -100,14 +100,14 @@ void Cores::on_resume(std::uint32_t core) {
   // Overtaken by an earlier one.
   if (!stalled.stalled || stalled.resume_ps != schedule_.now_ps()) return;
   stalled.stalled = false;
-  run_unit(core);
+  run_unit(stalled, core);
 }
 
 void Cores::served(std::uint32_t core_index, std::uint32_t miss_index, Served served) {
   Core& core = cores_[core_index];
   Miss& miss = core.misses[miss_index];
   core.fills.insert({served.time_ps, miss_index});
-  if (miss.l1_line != Miss::kNoL1Line) core.l1[miss.l1_line].filled_ps = served.time_ps;
+  if (miss.l1_way != CacheSets::kNowhere) core.l1.set_filled_ps(miss.l1_way, served.time_ps);
   const std::uint16_t* const waiters = &core.waiters[std::size_t{miss_index} * machine_.l1.merges];
   for (std::uint32_t i = 0; i < miss.num_waiters; ++i) {
     const Position at{core, core_index, core.warps[waiters[i]], waiters[i]};
@@ -120,14 +120,6 @@ void Cores::served(std::uint32_t core_index, std::uint32_t miss_index, Served se
     core.wake_before_ps = served.time_ps;
     schedule_.at(core.resume_ps, EventKind::resume, core_index);
   }
-}
-
-void Cores::line_here(const Position& at, Picoseconds time_ps, Picoseconds translation_ps,
-                      Picoseconds migration_ps) {
-  if (time_ps < at.warp.ready_ps) return;
-  at.warp.ready_ps = time_ps;
-  at.warp.translation_ps = translation_ps;
-  at.warp.migration_ps = migration_ps;
 }
 
 void Cores::end_operation(const Position& at) {

@@ -80,51 +80,70 @@ private:
     return issue_shift_ != kNoShift ? sum >> issue_shift_ : sum / rate;
   }
 
-  // Load/store unit (cores_lines.cpp)
+  /// A line that is asked for, and what it is known by as its page is now.
+  struct AskedLine {
+    PlacedLine place;
+    std::size_t l1_set;
+    std::uint64_t tag;   // in caches
+    std::uint64_t page;  // in TLBs
+  };
   std::size_t l1_set(PlacedLine place) const {
-    return l1_set_mask_ != 0 ? place.line() & l1_set_mask_ : place.line() % l1_sets_;
+    return l1_sets_are_power_of_two_ ? place.line() & (l1_sets_ - 1) : place.line() % l1_sets_;
   }
-  void run_unit(std::uint32_t core);
-  bool run_operation(Core& core, std::uint32_t core_index, std::uint32_t warp);
+  AskedLine asked(PlacedLine place) const {
+    const std::uint32_t page = map_.page_of(place.line());
+    const std::uint32_t generation = residency_.generation(page);
+    return {place, l1_set(place), CacheSets::tag_of(place.line(), generation),
+            page | std::uint64_t{generation} << 32U};
+  }
+
+  // Load/store unit (cores_lines.cpp)
+  std::size_t find(Core& core, const AskedLine& line) const {
+    return l1_sets_ == 0 ? CacheSets::kNowhere : core.l1.find(line.l1_set, line.tag);
+  }
+  void run_unit(Core& core, std::uint32_t core_index);
+  bool run_operation(const Position& at);
   // These return kAccepted, or until when there is no room: kNever if nobody knows. `time_ps` is
   // the line's turn, which they may put off.
-  Picoseconds accept(const Position& at, trace::OpKind kind, PlacedLine place,
+  Picoseconds accept(const Position& at, trace::OpKind kind, const AskedLine& line,
                      Picoseconds& time_ps);
-  Picoseconds accept_load(const Position& at, PlacedLine place, Picoseconds& time_ps);
-  Picoseconds accept_hit(const Position& at, L1Line& line, PlacedLine place, Picoseconds time_ps);
-  Picoseconds accept_miss(const Position& at, PlacedLine place, Picoseconds& time_ps);
-  Picoseconds accept_atomic(const Position& at, PlacedLine place, Picoseconds& time_ps);
-  Picoseconds accept_store(const Position& at, PlacedLine place, Picoseconds time_ps);
-  Picoseconds accept_local_store(const Position& at, PlacedLine place, Picoseconds time_ps);
+  Picoseconds accept_load(const Position& at, const AskedLine& line, Picoseconds& time_ps);
+  Picoseconds accept_hit(const Position& at, std::size_t way, const AskedLine& line,
+                         Picoseconds time_ps);
+  Picoseconds accept_miss(const Position& at, const AskedLine& line, Picoseconds& time_ps);
+  Picoseconds accept_atomic(const Position& at, const AskedLine& line, Picoseconds& time_ps);
+  Picoseconds accept_store(const Position& at, const AskedLine& line, Picoseconds time_ps);
+  Picoseconds accept_local_store(const Position& at, const AskedLine& line, Picoseconds time_ps);
   void stall(Core& core, std::uint32_t core_index, Picoseconds until_ps,
              Picoseconds wake_before_ps);
-  void stay(const Position& at, PlacedLine place, Picoseconds time_ps, Picoseconds translated_ps,
-            bool anybody);
-  L1Line* find(Core& core, PlacedLine place, std::uint32_t generation);
-  L1Line* victim(Core& core, PlacedLine place, Picoseconds time_ps);
-  Picoseconds first_fill_of_set(const Core& core, PlacedLine place) const;
-  void displace(std::uint32_t core, L1Line& line, Picoseconds time_ps);
+  void stay(const Position& at, const AskedLine& line, Picoseconds time_ps, bool anybody);
+  struct OnItsWay {
+    Picoseconds filled_ps;
+    std::uint32_t miss;
+  };
+  void place_in_l1(const Position& at, std::size_t way, const AskedLine& line, const OnItsWay& from,
+                   Picoseconds time_ps);
+  void write_back(const Position& at, std::size_t way, Picoseconds time_ps);
+  void drop_from_l1(Core& core, const AskedLine& line);
   static Picoseconds free_a_miss(Core& core, Picoseconds& time_ps);
-  std::uint16_t take_miss(const Position& at);
-  void send(EventKind kind, std::uint32_t core, std::uint32_t miss, PlacedLine place,
-            Picoseconds time_ps, Picoseconds translated_ps);
-  void line_here(const Position& at, Picoseconds time_ps, Picoseconds translation_ps,
-                 Picoseconds migration_ps);
+  std::uint32_t take_miss(const Position& at, std::size_t l1_way);
+  void send(EventKind kind, const Position& at, std::uint32_t miss, const AskedLine& line,
+            Picoseconds time_ps);
+  // The last line that comes decides when an operation ends, and what it has waited for.
+  static void line_here(const Position& at, Picoseconds time_ps, Picoseconds translation_ps,
+                        Picoseconds migration_ps) {
+    if (time_ps < at.warp.ready_ps) return;
+    at.warp.ready_ps = time_ps;
+    at.warp.translation_ps = translation_ps;
+    at.warp.migration_ps = migration_ps;
+  }
   void end_operation(const Position& at);
 
   // Translation (cores_translation.cpp)
-  std::uint64_t translation_key(std::uint32_t line) const {
-    const std::uint32_t page = map_.page_of(line);
-    return page | std::uint64_t{residency_.generation(page)} << 32U;
-  }
-  std::uint32_t generation_of(PlacedLine place) const {
-    return residency_.generation(map_.page_of(place.line()));
-  }
   // When the line's translation is there: `time_ps` for a hit, kNever if a translate event must
   // tell.
-  Picoseconds translate(Core& core, PlacedLine place, Picoseconds time_ps) {
-    const std::uint64_t key = translation_key(place.line());
-    const std::uint32_t entry = core.tlb.find(key);
+  Picoseconds translate(Core& core, const AskedLine& line, Picoseconds time_ps) {
+    const std::uint32_t entry = core.tlb.find(line.page);
     ++result_.tlb.accesses;
     if (entry != Lookaside::kAbsent) {
       const Picoseconds ready = core.tlb.ready_ps(entry);
@@ -133,7 +152,7 @@ private:
       return ready;
     }
     ++result_.tlb.misses;
-    core.tlb.set_ready_ps(core.tlb.insert(key), kNever);
+    core.tlb.set_ready_ps(core.tlb.insert(line.page), kNever);
     return kNever;
   }
   Picoseconds look_up_shared(std::uint64_t key, Picoseconds time_ps);
@@ -148,13 +167,14 @@ private:
 
   Picoseconds lookahead_ps_;
   Picoseconds cycle_ps_;
+  Picoseconds dependent_issue_ps_;  // from one instruction to the next of its warp
   Picoseconds unit_line_ps_;
   Picoseconds network_ps_;
   Picoseconds l1_hit_ps_;
   std::uint32_t warps_per_core_;
-  std::uint32_t l1_sets_;
-  std::uint32_t l1_set_mask_;  // 0: their number is no power of two
-  std::uint32_t issue_shift_;  // instructions a cycle as a power of two, or kNoShift
+  std::uint32_t l1_sets_;          // 0: no L1
+  bool l1_sets_are_power_of_two_;  // their number is a power of two, or none
+  std::uint32_t issue_shift_;      // instructions a cycle as a power of two, or kNoShift
   std::vector<Core> cores_;
   std::vector<Lookaside> shared_tlb_;  // none or one
   std::vector<Picoseconds> walker_free_ps_;

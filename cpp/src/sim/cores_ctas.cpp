@@ -24,7 +24,7 @@ void Cores::begin_launch(const trace::Launch& launch, CtaFeed& feed, Picoseconds
                      std::to_string(warps_per_core_) + " (cores.most_warps)");
   }
   if (empty_l1) {
-    for (Core& core : cores_) std::ranges::fill(core.l1, L1Line{});
+    for (Core& core : cores_) core.l1.clear();
   }
   fill_cores();
 }
@@ -113,7 +113,8 @@ std::string Cores::waiting_warps(std::size_t most) const {
       text += "warp " + std::to_string(index % launch_->warps_per_cta) + " of CTA " +
               std::to_string(slot.number) + " on core " + std::to_string(core);
       text += warp.at_barrier ? " waits at a barrier"
-                              : " waits for " + std::to_string(warp.pending) + " lines";
+                              : " waits for " + std::to_string(warp.pending) +
+                                    (warp.pending == 1 ? " line" : " lines");
     }
   }
   if (found > most) text += "; and " + std::to_string(found - most) + " more";

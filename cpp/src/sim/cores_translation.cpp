@@ -8,7 +8,7 @@ namespace isthmus::sim {
 void Cores::on_translate(const LineRequest& request) {
   Core& core = cores_[request.core];
   const Picoseconds now = schedule_.now_ps();
-  const std::uint64_t key = translation_key(request.place.line());
+  const std::uint64_t key = asked(request.place).page;
   const std::uint32_t entry = core.tlb.find(key);
   Picoseconds ready = entry == Lookaside::kAbsent ? kNever : core.tlb.ready_ps(entry);
   if (ready == kNever) {

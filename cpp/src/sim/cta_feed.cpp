@@ -79,25 +79,29 @@ void CtaFeed::copy(std::uint32_t first_warp, const CtaPlace& place, CtaWork& wor
   }
   work.first_operation.push_back(end - first);
   work.lines.resize(num_lines);
-  if (any_local) return place_with_local(block.lines.data() + first_line, place, work);
-  map_.place(block.lines.subspan(first_line, num_lines), work.lines.data());
+  const auto lines = block.lines.subspan(first_line, num_lines);
+  if (any_local) return place_with_local(lines, place, work);
+  map_.place(lines, work.lines.data());
 }
 
 // Local memory: words of all threads that can run at once side by side, a line for each warp.
-void CtaFeed::place_with_local(const std::uint64_t* lines, const CtaPlace& place, CtaWork& work) {
+void CtaFeed::place_with_local(std::span<const std::uint64_t> lines, const CtaPlace& place,
+                               CtaWork& work) {
   const std::uint64_t row = std::uint64_t{place.num_cores} * place.slots_per_core * warps_per_cta_;
   const std::uint64_t cta_column = place.core + std::uint64_t{place.num_cores} * place.slot;
+  real_lines_.assign(lines.begin(), lines.end());
   for (std::uint32_t warp = 0; warp < warps_per_cta_; ++warp) {
     const std::uint64_t column =
         kLocalBase / trace::kLineBytes + cta_column * warps_per_cta_ + warp;
     for (std::uint32_t op = work.first_operation[warp]; op < work.first_operation[warp + 1]; ++op) {
-      const bool local = is_local(work.operations[op].kind);
+      if (!is_local(work.operations[op].kind)) continue;
       const std::uint32_t end = work.operations[op + 1].first_line;
       for (std::uint32_t line = work.operations[op].first_line; line < end; ++line) {
-        work.lines[line] = map_.place(local ? column + lines[line] * row : lines[line]);
+        real_lines_[line] = column + real_lines_[line] * row;
       }
     }
   }
+  map_.place(real_lines_, work.lines.data());
 }
 
 void CtaFeed::fail(const std::string& what) const {

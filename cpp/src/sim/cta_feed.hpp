@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,7 @@ public:
 private:
   bool have_block();
   void copy(std::uint32_t first_warp, const CtaPlace& place, CtaWork& work);
-  void place_with_local(const std::uint64_t* lines, const CtaPlace& place, CtaWork& work);
+  void place_with_local(std::span<const std::uint64_t> lines, const CtaPlace& place, CtaWork& work);
   [[noreturn]] void fail(const std::string& what) const;
 
   trace::Source& source_;
@@ -71,6 +72,7 @@ private:
   std::uint32_t launch_index_ = 0;
   std::uint32_t next_cta_ = 0;
   std::uint32_t warps_per_cta_ = 0;
+  std::vector<std::uint64_t> real_lines_;  // of a CTA with local memory
 };
 
 }  // namespace isthmus::sim

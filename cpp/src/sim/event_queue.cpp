@@ -4,41 +4,50 @@
 #include <bit>
 
 namespace isthmus::sim {
-namespace {
 
-bool later(const Event& left, const Event& right) { return right < left; }
+bool EventQueue::later(const FarEvent& left, const FarEvent& right) {
+  return left.event.time_ps != right.event.time_ps ? left.event.time_ps > right.event.time_ps
+                                                   : left.sequence > right.sequence;
+}
 
-}  // namespace
-
-std::uint32_t EventQueue::add_node(const Event& event) {
-  nodes_.push_back({event, kNone});
-  return static_cast<std::uint32_t>(nodes_.size() - 1);
+void EventQueue::add_nodes() {
+  chunks_.push_back(std::make_unique<Node[]>(kNodesPerChunk));
+  Node* const nodes = chunks_.back().get();
+  for (std::size_t i = 0; i < kNodesPerChunk; ++i) nodes[i].next = nodes + i + 1;
+  nodes[kNodesPerChunk - 1].next = nullptr;
+  free_ = nodes;
 }
 
 // Behind the last event that isn't later, of which the bucket's last isn't one.
-void EventQueue::insert_inside(Bucket& bucket, std::uint32_t node) {
-  const Picoseconds time_ps = nodes_[node].event.time_ps;
-  std::uint32_t* link = &bucket.first;
-  while (nodes_[*link].event.time_ps <= time_ps) link = &nodes_[*link].next;
-  nodes_[node].next = *link;
+void EventQueue::insert_inside(Bucket& bucket, Node* node) {
+  Node** link = &bucket.first;
+  while ((*link)->event.time_ps <= node->event.time_ps) link = &(*link)->next;
+  node->next = *link;
   *link = node;
 }
 
 void EventQueue::push_far(const Event& event) {
-  far_.push_back(event);
+  far_.push_back({event, num_far_++});
   std::push_heap(far_.begin(), far_.end(), later);
 }
 
 // The current bucket is empty. The wheel holds the buckets [current_, current_ + kNumBuckets), the
 // heap what comes after them.
 void EventQueue::advance() {
-  current_ = occupied_words_ != 0 ? next_bucket() : far_.front().time_ps >> kBucketShift;
-  while (!far_.empty() && (far_.front().time_ps >> kBucketShift) - current_ < kNumBuckets) {
-    const Event event = far_.front();
+  mark_empty(current_ % kNumBuckets);
+  current_ = occupied_words_ != 0 ? next_bucket() : far_.front().event.time_ps >> kBucketShift;
+  while (!far_.empty() && (far_.front().event.time_ps >> kBucketShift) - current_ < kNumBuckets) {
+    const Event event = far_.front().event;
     std::pop_heap(far_.begin(), far_.end(), later);
     far_.pop_back();
-    insert(event.time_ps >> kBucketShift, event);
+    insert((event.time_ps >> kBucketShift) % kNumBuckets, event);
   }
+}
+
+void EventQueue::mark_empty(std::size_t slot) {
+  std::uint64_t& word = occupied_[slot / 64];
+  word &= ~(1ULL << (slot % 64));
+  if (word == 0) occupied_words_ &= ~(1ULL << (slot / 64));
 }
 
 std::uint64_t EventQueue::next_bucket() const {

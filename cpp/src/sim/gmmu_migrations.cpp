@@ -3,9 +3,22 @@
 #include <string>
 
 #include "sim/gmmu.hpp"
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
 #include "trace/trace.hpp"
 
 namespace isthmus::sim {
+namespace {
+
+std::string hexadecimal(std::uint64_t address) {
+  std::array<char, 19> text{};
+  std::snprintf(text.data(), text.size(), "0x%" PRIx64, address);
+  return text.data();
+}
+
+}  // namespace
 
 std::uint32_t Gmmu::start(const pages::Answer& answer, std::uint32_t page, std::uint32_t buffer) {
   const std::uint32_t index = new_migration();
@@ -200,7 +213,7 @@ std::string Gmmu::waiting() const {
   for (const std::uint32_t index : waits_for_room_) {
     const Migration& migration = migrations_[index];
     text += "; a migration of " + std::to_string(migration.size_bytes) + " bytes to page " +
-            std::to_string(page_address(migration.page)) + " waits for room in GPU memory, where " +
+            hexadecimal(page_address(migration.page)) + " waits for room in GPU memory, where " +
             std::to_string(eviction_->framed_bytes()) + " bytes of pages stay";
   }
   std::uint64_t blocked = 0;

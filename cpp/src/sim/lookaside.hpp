@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/aligned_allocator.hpp"
 #include "sim/time.hpp"
 
 namespace isthmus::sim {
@@ -21,7 +22,7 @@ public:
 
   /// Where `key` is, and it counts as used; kAbsent if it isn't there.
   std::uint32_t find(std::uint64_t key) {
-    if (keys_[newest_] == key) return newest_;
+    if (entries_[newest_].key == key) return newest_;
     return find_older(key);
   }
 
@@ -29,24 +30,33 @@ public:
   std::uint32_t insert(std::uint64_t key);
 
   /// When the translation is there: kNever while nobody knows.
-  Picoseconds ready_ps(std::uint32_t entry) const { return ready_ps_[entry]; }
-  void set_ready_ps(std::uint32_t entry, Picoseconds time_ps) { ready_ps_[entry] = time_ps; }
+  Picoseconds ready_ps(std::uint32_t entry) const { return entries_[entry].ready_ps; }
+  void set_ready_ps(std::uint32_t entry, Picoseconds time_ps) {
+    entries_[entry].ready_ps = time_ps;
+  }
 
 private:
-  std::size_t set_of(std::uint64_t key) const { return key % heads_.size(); }
+  /// Half a line of the CPU's cache. A set's entries are a circle from its head, which was used
+  /// last: older and older ones, and then the head again.
+  struct Entry {
+    std::uint64_t key = kNoKey;
+    Picoseconds ready_ps = 0;
+    std::uint32_t newer = 0;
+    std::uint32_t older = 0;
+    std::uint32_t next_in_bucket = kAbsent;
+    std::uint32_t set = 0;
+  };
+
   std::size_t bucket_of(std::uint64_t key) const {
     return (key * 0x9E3779B97F4A7C15ULL) >> bucket_shift_;
   }
   std::uint32_t find_older(std::uint64_t key);
-  void use(std::uint32_t entry, std::size_t set);
+  void use(std::uint32_t entry);
   void unchain(std::uint32_t entry);
 
-  std::vector<std::uint64_t> keys_;
-  std::vector<Picoseconds> ready_ps_;
-  std::vector<std::uint32_t> newer_,
-      older_;                         // within a set, circular: older_[head] .. newer_[head]
-  std::vector<std::uint32_t> heads_;  // of each set, most recently used
-  std::vector<std::uint32_t> buckets_, chain_;
+  std::vector<Entry, AlignedAllocator<Entry>> entries_;
+  std::vector<std::uint32_t> heads_;  // of each set
+  std::vector<std::uint32_t> buckets_;
   unsigned bucket_shift_ = 0;
   std::uint32_t newest_ = 0;  // found or inserted last: its set's head
 };

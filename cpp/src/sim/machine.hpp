@@ -40,7 +40,7 @@ struct TranslationParameters {
   std::uint32_t shared_entries = 0;  ///< second level, of all cores; 0: none. The paper's TLB
                                      ///< experiment: 256; Mosaic: 1024
   std::uint32_t shared_ways = 0;     ///< 0: fully associative; Mosaic: 16
-  std::uint32_t shared_cycles = 10;  ///< lookup in it: a guess (an L2 TLB of 1024 in Mosaic: 10)
+  std::uint32_t shared_cycles = 10;  ///< lookup in it: a guess (Mosaic's page walk cache: 10)
 
   std::uint32_t walk_cycles = 100;  ///< UVMSmart (4 KiB pages; 66 for 2 MiB) and MGPUSim
   std::uint32_t walkers = 0;        ///< walks at once; 0: as many as asked for, the paper's silence

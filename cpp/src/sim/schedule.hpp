@@ -37,7 +37,7 @@ enum class AfterTranslation : std::uint8_t { load, store, atomic, l1_hit };
 
 inline constexpr std::uint32_t kNobody = 0xFFF;
 
-/// A line request as an event's payload and carried bits.
+/// A line request as an event: its place is the payload.
 struct LineRequest {
   EventKind kind = EventKind::load;
   std::uint32_t core = 0;
@@ -45,19 +45,15 @@ struct LineRequest {
   PlacedLine place;
   std::uint32_t note = 0;  ///< translate: AfterTranslation; at the partition: 1 if the TLB missed
 
-  std::uint64_t payload() const {
-    return static_cast<std::uint64_t>(kind) << 60U | std::uint64_t{core} << 52U |
-           std::uint64_t{waiter} << 40U | (place.bits & 0xFF'FFFF'FFFFU);
+  std::uint32_t what() const {
+    return static_cast<std::uint32_t>(kind) << 28U | core << 20U | waiter << 8U | note;
   }
-  std::uint32_t carried() const { return note << 16U | place.set(); }
-
   static LineRequest of(const Event& event) {
-    const std::uint64_t set = event.order & 0xFFFFU;
-    return {static_cast<EventKind>(event.payload >> 60U),
-            static_cast<std::uint32_t>(event.payload >> 52U) & 0xFFU,
-            static_cast<std::uint32_t>(event.payload >> 40U) & 0xFFFU,
-            {(event.payload & 0xFF'FFFF'FFFFU) | set << 40U},
-            static_cast<std::uint32_t>(event.order >> 16U) & 3U};
+    return {static_cast<EventKind>(event.what >> 28U),
+            event.what >> 20U & 0xFFU,
+            event.what >> 8U & 0xFFFU,
+            {event.payload},
+            event.what & 0xFFU};
   }
 };
 
@@ -65,10 +61,10 @@ struct LineRequest {
 class Schedule {
 public:
   void at(Picoseconds time_ps, EventKind kind, std::uint32_t index) {
-    queue_.push(time_ps, static_cast<std::uint64_t>(kind) << 60U | index);
+    queue_.push({time_ps, index, static_cast<std::uint32_t>(kind) << 28U});
   }
   void at(Picoseconds time_ps, const LineRequest& request) {
-    queue_.push(time_ps, request.payload(), request.carried());
+    queue_.push({time_ps, request.place.bits, request.what()});
   }
 
   /// The next event, which is now.
@@ -76,9 +72,17 @@ public:
     const Event event = queue_.pop();
     now_ps_ = event.time_ps;
     ++num_events_;
-    digest_ = (digest_ ^ (event.time_ps + event.payload)) * 0x9E3779B97F4A7C15ULL;
+    // The set of a line follows from its number, so it needn't be in.
+    const std::uint64_t number =
+        std::uint64_t{event.what >> 8U} << 40U | (event.payload & 0xFF'FFFF'FFFFU);
+    digest_ = (digest_ ^ (event.time_ps + number)) * 0x9E3779B97F4A7C15ULL;
     digest_ ^= digest_ >> 32U;
     return event;
+  }
+
+  static EventKind kind(const Event& event) { return static_cast<EventKind>(event.what >> 28U); }
+  static std::uint32_t index(const Event& event) {
+    return static_cast<std::uint32_t>(event.payload);
   }
 
   const Event* soon() const { return queue_.soon(); }

@@ -90,17 +90,16 @@ private:
   }
 
   void prefetch(const Event& event) const {
-    const auto kind = static_cast<EventKind>(event.payload >> 60U);
-    if (kind <= EventKind::execute)
-      return cores_.prefetch(static_cast<std::uint32_t>(event.payload));
+    const EventKind kind = Schedule::kind(event);
+    if (kind <= EventKind::execute) return cores_.prefetch(Schedule::index(event));
     if (kind >= EventKind::load && kind <= EventKind::atomic) {
       gmmu_.prefetch(LineRequest::of(event));
     }
   }
 
   void handle(const Event& event) {
-    const auto index = static_cast<std::uint32_t>(event.payload);
-    switch (static_cast<EventKind>(event.payload >> 60U)) {
+    const std::uint32_t index = Schedule::index(event);
+    switch (Schedule::kind(event)) {
       case EventKind::warp_ready:
         return cores_.on_warp_ready(index);
       case EventKind::execute:

@@ -1,4 +1,5 @@
-// The queue, the TLB and the link by themselves, against the plainest versions of them.
+// The queue, the caches' sets, the TLB and the link by themselves, against plain versions of them.
+// them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <random>
 
 #include "sim/address_map.hpp"
+#include "sim/cache_sets.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/link.hpp"
 #include "sim/lookaside.hpp"
@@ -26,13 +28,13 @@ TEST(TheEventQueue, GivesEventsInTheOrderOfTimeAndSequence) {
       // Now, soon, within the wheel, and far beyond it.
       const std::uint64_t reaches[] = {1, 3000, 4'000'000, 500'000'000};
       const Picoseconds time = now + generator() % reaches[generator() % 4];
-      queue.push(time, next, static_cast<std::uint32_t>(next % 7));
+      queue.push({time, next, static_cast<std::uint32_t>(next % 7)});
       plain.emplace(time, next++);
     } else {
       const Event event = queue.pop();
       ASSERT_EQ(event.time_ps, plain.top().first);
       ASSERT_EQ(event.payload, plain.top().second);
-      ASSERT_EQ(event.order & 0x3FFFF, event.payload % 7);
+      ASSERT_EQ(event.what, event.payload % 7);
       now = event.time_ps;
       plain.pop();
     }
@@ -66,6 +68,74 @@ TEST(TheLookaside, IsAPlainLruList) {
   compare_with_plain_lru(16, 4);
   compare_with_plain_lru(16, 1);
   compare_with_plain_lru(12, 3);
+}
+
+/// A way of a set, told as plainly as can be.
+struct PlainWay {
+  std::uint64_t tag = 0;
+  Picoseconds filled_ps = 0;
+  std::uint64_t used = 0;
+  bool holds = false;
+  bool dirty = false;
+};
+
+/// Of those filled, the one used longest ago; the set's size if there is none.
+std::size_t plain_oldest(const std::vector<PlainWay>& set, Picoseconds time_ps) {
+  std::size_t oldest = set.size();
+  for (std::size_t way = 0; way < set.size(); ++way) {
+    if (set[way].filled_ps > time_ps) continue;
+    if (oldest == set.size() || set[way].used < set[oldest].used) oldest = way;
+  }
+  return oldest;
+}
+
+void compare_with_plain_sets(std::size_t num_sets, std::uint32_t num_ways) {
+  std::mt19937_64 generator(num_sets * num_ways);
+  CacheSets sets(num_sets, num_ways, true);
+  std::vector<std::vector<PlainWay>> plain(num_sets, std::vector<PlainWay>(num_ways));
+  for (std::uint64_t now = 1; now <= 20'000; ++now) {
+    const std::uint64_t tag = generator() % (num_sets * num_ways * 2);
+    const std::size_t set = tag % num_sets;
+    auto& ways = plain[set];
+    const auto held = std::ranges::find_if(
+        ways, [=](const PlainWay& way) { return way.holds && way.tag == tag; });
+    std::size_t way = sets.find(set, tag);
+    ASSERT_EQ(way != CacheSets::kNowhere, held != ways.end());
+    if (way != CacheSets::kNowhere) {
+      held->used = now;
+      ASSERT_EQ(sets.filled_ps(way), held->filled_ps);
+      ASSERT_EQ(sets.dirty(way), held->dirty);
+      ASSERT_EQ(sets.note(way), tag);
+      if (generator() % 8 == 0) {
+        sets.drop(set, way);
+        *held = {};
+      } else if (generator() % 4 == 0) {
+        sets.set_dirty(way);
+        held->dirty = true;
+      }
+      continue;
+    }
+    way = sets.oldest_filled(set, now);
+    const std::size_t oldest = plain_oldest(ways, now);
+    ASSERT_EQ(way == CacheSets::kNowhere, oldest == ways.size());
+    if (way == CacheSets::kNowhere) {
+      ASSERT_GT(sets.first_fill_ps(set), now);
+      continue;
+    }
+    ASSERT_EQ(sets.dirty(way), ways[oldest].dirty);
+    const Picoseconds filled = now + generator() % (num_sets * num_ways * 2);
+    sets.replace(set, way, tag, filled);
+    sets.note(way) = tag;
+    ways[oldest] = {tag, filled, now, true, false};
+  }
+}
+
+TEST(TheCacheSets, ArePlainLruSetsOfLinesSomeOfWhichAreOnTheirWay) {
+  compare_with_plain_sets(16, 4);
+  compare_with_plain_sets(5, 8);
+  compare_with_plain_sets(3, 6);
+  compare_with_plain_sets(7, 1);
+  compare_with_plain_sets(1, 1024);
 }
 
 TEST(TheLink, ServesOneAfterTheOtherAndAddsItsLatency) {
@@ -102,6 +172,12 @@ TEST(TheLink, TakesItsCostsFromACurve) {
   EXPECT_EQ(link.cost_ps(8000, true), 3400U);
 }
 
+PlacedLine placed(AddressMap& map, std::uint64_t real_line) {
+  PlacedLine place;
+  map.place({&real_line, 1}, &place);
+  return place;
+}
+
 TEST(TheAddressMap, GivesEachLineItsOwnNumberAndKeepsItsAddress) {
   Machine machine;
   for (const std::uint32_t partitions : {1U, 3U, 12U, 256U}) {
@@ -111,9 +187,9 @@ TEST(TheAddressMap, GivesEachLineItsOwnNumberAndKeepsItsAddress) {
     std::vector<std::uint64_t> used(partitions, 0);
     for (int i = 0; i < 20'000; ++i) {
       const std::uint64_t line = (generator() % 64) << 30 | generator() % 40'000;
-      const PlacedLine place = map.place(line);
+      const PlacedLine place = placed(map, line);
       ASSERT_EQ(map.real_line(place.line()), line);
-      ASSERT_EQ(map.place(line).bits, place.bits);
+      ASSERT_EQ(placed(map, line).bits, place.bits);
       ASSERT_LT(place.partition(), partitions);
       ++used[place.partition()];
     }
@@ -126,7 +202,7 @@ TEST(TheAddressMap, SpreadsStridesOfPowersOfTwoOverAllPartitions) {
   for (std::uint64_t stride = 2; stride <= 1U << 14; stride *= 2) {
     AddressMap map(machine, 2U << 20);
     std::vector<std::uint64_t> used(machine.partitions.count, 0);
-    for (std::uint64_t i = 0; i < 4096; ++i) ++used[map.place(i * stride).partition()];
+    for (std::uint64_t i = 0; i < 4096; ++i) ++used[placed(map, i * stride).partition()];
     EXPECT_GT(*std::ranges::min_element(used), 100U) << stride;
   }
 }

@@ -1,0 +1,136 @@
+// The ways of a cache's sets: which lines they hold, since when, and which was used least recently.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/aligned_allocator.hpp"
+#include "sim/time.hpp"
+
+namespace isthmus::sim {
+
+/// A way is the index of its tag among all words. A set lies together, aligned for the CPU that
+/// simulates: its ways' tags, their last uses, the times at which they are filled, and notes if
+/// any.
+class CacheSets {
+public:
+  static constexpr std::size_t kNowhere = ~std::size_t{0};
+  static constexpr std::uint32_t kMostWays = 1024;
+
+  /// A line, and the generation of its page: what was there before the page left is another's.
+  static std::uint64_t tag_of(std::uint32_t line, std::uint32_t generation) {
+    return line | std::uint64_t{generation} << 32U;
+  }
+
+  /// num_ways    <= kMostWays; not 0 if there are sets
+  CacheSets(std::size_t num_sets, std::uint32_t num_ways, bool has_notes);
+
+  std::size_t num_sets() const { return num_sets_; }
+  /// Holds nothing any more.
+  void clear();
+
+  /// Where `tag` is in the set, and it counts as used; kNowhere if it isn't there.
+  std::size_t find(std::size_t set, std::uint64_t tag) {
+    const std::size_t first = first_way(set);
+    const std::size_t found = index_of(words_.data() + first, tag);
+    if (found == kNowhere) return kNowhere;
+    std::uint64_t& use = words_[first + found + num_ways_];
+    use = next_use(found) | (use & kDirty);
+    return first + found;
+  }
+  /// The least recently used of a set; of those never used, the first.
+  std::size_t oldest(std::size_t set) const {
+    const std::size_t first = first_way(set);
+    return first + index_in(least(words_.data() + first + num_ways_));
+  }
+  /// The least recently used of those that are filled at `time_ps`; kNowhere if none is.
+  std::size_t oldest_filled(std::size_t set, Picoseconds time_ps) const {
+    const std::size_t way = oldest(set);
+    return filled_ps(way) <= time_ps ? way : search_oldest_filled(set, time_ps);
+  }
+  /// When the first of a set is filled.
+  Picoseconds first_fill_ps(std::size_t set) const;
+
+  /// A way of `set` holds another line from now on.
+  void replace(std::size_t set, std::size_t way, std::uint64_t tag, Picoseconds filled_ps) {
+    words_[way] = tag;
+    words_[way + num_ways_] = next_use(way - first_way(set));
+    words_[way + 2 * num_ways_] = filled_ps;
+  }
+  /// A way of `set` holds nothing, as if it had never been used.
+  void drop(std::size_t set, std::size_t way) {
+    words_[way] = kNoTag;
+    words_[way + num_ways_] = (way - first_way(set)) * kIndex;
+    words_[way + 2 * num_ways_] = 0;
+  }
+
+  std::uint64_t tag(std::size_t way) const { return words_[way]; }
+  Picoseconds filled_ps(std::size_t way) const { return words_[way + 2 * num_ways_]; }
+  void set_filled_ps(std::size_t way, Picoseconds time_ps) {
+    words_[way + 2 * num_ways_] = time_ps;
+  }
+  /// The line isn't in memory as it is here.
+  bool dirty(std::size_t way) const { return (words_[way + num_ways_] & kDirty) != 0; }
+  void set_dirty(std::size_t way) { words_[way + num_ways_] |= kDirty; }
+  /// The owner's, if it has notes.
+  std::uint64_t& note(std::size_t way) { return words_[way + 3 * num_ways_]; }
+
+  /// Brings a set into the cache of the CPU that simulates.
+  void prefetch(std::size_t set) const {
+    const std::uint64_t* const words = words_.data() + first_way(set);
+    __builtin_prefetch(words);
+    __builtin_prefetch(words + num_ways_);
+    __builtin_prefetch(words + 2 * num_ways_);
+  }
+
+private:
+  static constexpr std::uint64_t kNoTag = ~0ULL;
+  // A last use: its number, the way's index in its set, dirty or not. The least tells its way.
+  static constexpr std::uint64_t kDirty = 1;
+  static constexpr std::uint64_t kIndex = 2;
+  static constexpr std::uint64_t kUse = kIndex * kMostWays;
+
+  std::size_t first_way(std::size_t set) const { return set * words_per_set_; }
+  std::uint64_t next_use(std::size_t index) { return (uses_ += kUse) | index * kIndex; }
+  static std::size_t index_in(std::uint64_t use) { return use / kIndex % kMostWays; }
+
+  // All ways are looked at: a jump out of the loop would be guessed wrong too often. The loops over
+  // the usual numbers of ways are unrolled.
+  std::size_t index_of(const std::uint64_t* tags, std::uint64_t tag) const {
+    if (num_ways_ == 4) return index_among<4>(tags, tag);
+    if (num_ways_ == 8) return index_among<8>(tags, tag);
+    std::size_t found = kNowhere;
+    for (std::size_t way = 0; way < num_ways_; ++way) found = tags[way] == tag ? way : found;
+    return found;
+  }
+  template <std::size_t NumWays>
+  static std::size_t index_among(const std::uint64_t* tags, std::uint64_t tag) {
+    std::size_t found = kNowhere;
+#pragma GCC unroll 8
+    for (std::size_t way = 0; way < NumWays; ++way) found = tags[way] == tag ? way : found;
+    return found;
+  }
+  std::uint64_t least(const std::uint64_t* uses) const {
+    if (num_ways_ == 4) return least_of<4>(uses);
+    if (num_ways_ == 8) return least_of<8>(uses);
+    return *std::min_element(uses, uses + num_ways_);
+  }
+  template <std::size_t NumWays>
+  static std::uint64_t least_of(const std::uint64_t* uses) {
+    std::uint64_t least = uses[0];
+#pragma GCC unroll 8
+    for (std::size_t way = 1; way < NumWays; ++way) least = uses[way] < least ? uses[way] : least;
+    return least;
+  }
+  std::size_t search_oldest_filled(std::size_t set, Picoseconds time_ps) const;
+
+  std::size_t num_sets_;
+  std::size_t num_ways_;
+  std::size_t words_per_set_;
+  std::uint64_t uses_ = 0;
+  std::vector<std::uint64_t, AlignedAllocator<std::uint64_t>> words_;
+};
+
+}  // namespace isthmus::sim
