@@ -1,12 +1,11 @@
 // Migrations: from the fault to the arrival, and room for them.
 #include <algorithm>
-#include <string>
-
-#include "sim/gmmu.hpp"
-
 #include <array>
 #include <cinttypes>
 #include <cstdio>
+#include <string>
+
+#include "sim/gmmu.hpp"
 #include "trace/trace.hpp"
 
 namespace isthmus::sim {
