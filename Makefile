@@ -12,7 +12,10 @@ ARGS ?=
 
 native := $(shell find cpp/src cpp/include cpp/emulator bindings kernels cmake -type f) CMakeLists.txt pyproject.toml
 tested := $(shell find cpp/tests third_party -type f)
-launcher := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+launcher := $(if $(shell command -v ccache),CMAKE_CXX_COMPILER_LAUNCHER=ccache)
+# One build for the extension and for its tests: the core is compiled once.
+build := build/release
+installed := _native;isthmus_emulator;isthmus;gdrapi
 # NVRTC must not be newer than the driver's CUDA: 580 is the first driver of CUDA 13.
 driver := $(shell sed -n 's/.*Kernel Module *\(for [^ ]*\)\? *\([0-9]*\)\..*/\2/p' /proc/driver/nvidia/version 2>/dev/null | head -n 1)
 extra := $(if $(driver),$(shell test $(driver) -ge 580 && echo '[cuda13]' || echo '[cuda12]'))
@@ -28,17 +31,17 @@ doctor: $(VENV)/.isthmus  ## look for what slows transfers down here
 
 test: test-cpp test-python  ## all tests that need no GPU
 
-test-cpp: build/tests/.built
-	@$(BIN)/ctest --preset tests --timeout 300
+test-cpp: $(build)/.tests
+	@$(BIN)/ctest --test-dir $(build) --output-on-failure --timeout 300
 
 test-python: $(VENV)/.isthmus $(VENV)/.test
 	@$(BIN)/python -m pytest $(ARGS)
 
-lint: $(VENV)/.isthmus $(VENV)/.test $(VENV)/.lint build/tests/.built  ## ruff, mypy --strict, clang-format, clang-tidy
+lint: $(VENV)/.isthmus $(VENV)/.test $(VENV)/.lint $(build)/.tests  ## ruff, mypy --strict, clang-format, clang-tidy
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	git ls-files 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*' 'kernels/*' | grep -v CMakeLists | xargs $(BIN)/clang-format --dry-run --Werror
-	git ls-files 'cpp/src/*.cpp' 'cpp/emulator/*.cpp' | xargs -P 2 -n 8 $(BIN)/clang-tidy --quiet -p build/tests
+	git ls-files 'cpp/src/*.cpp' 'cpp/emulator/*.cpp' | xargs -P 2 -n 8 $(BIN)/clang-tidy --quiet -p $(build)
 
 format: $(VENV)/.lint  ## rewrite sources in the project's format
 	$(BIN)/ruff check --fix-only -q . ; $(BIN)/ruff format .
@@ -53,7 +56,7 @@ golden: $(VENV)/.isthmus $(VENV)/.test  ## rewrite the golden files: CLI help an
 
 sanitize: $(VENV)/.tools $(VENV)/.test  ## the C++ tests under ASan+UBSan, then under TSan
 	@for preset in asan tsan; do \
-	  $(BIN)/cmake --preset $$preset $(launcher) >/dev/null && $(BIN)/cmake --build --preset $$preset && \
+	  $(BIN)/cmake --preset $$preset $(launcher:%=-D%) >/dev/null && $(BIN)/cmake --build --preset $$preset && \
 	  $(BIN)/ctest --preset $$preset --timeout 600 || exit 1; \
 	done
 
@@ -72,7 +75,8 @@ $(VENV)/.tools: pyproject.toml cmake/build_requirements.py
 
 $(VENV)/.isthmus: $(VENV)/.tools $(native)
 	$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation \
-	  --config-settings=build-dir=build/python $(if $(launcher),--config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache) \
+	  --config-settings=build-dir=$(build) --config-settings='build.targets=$(installed)' \
+	  --config-settings=cmake.define.ISTHMUS_BUILD_TESTS=ON $(launcher:%=--config-settings=cmake.define.%) \
 	  -e '.$(extra)'
 	@touch $@
 
@@ -84,7 +88,8 @@ $(VENV)/.lint: $(VENV)/.tools
 	$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py lint)
 	@touch $@
 
-build/tests/.built: $(VENV)/.tools $(VENV)/.test $(native) $(tested)
-	@test -f build/tests/build.ninja || $(BIN)/cmake --preset tests $(launcher) >/dev/null
-	$(BIN)/cmake --build --preset tests
+# Configured again: NVRTC's wheel wasn't there yet when the extension was.
+$(build)/.tests: $(VENV)/.isthmus $(VENV)/.test $(tested)
+	$(BIN)/cmake $(build) >/dev/null
+	$(BIN)/cmake --build $(build)
 	@touch $@

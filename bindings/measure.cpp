@@ -7,7 +7,6 @@
 
 #include "bindings.hpp"
 #include "measure/bandwidth.hpp"
-#include "measure/latency.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
 
@@ -18,16 +17,26 @@ using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 
-constexpr Word<measure::HostMemory> kHostMemory[] = {{"pinned", measure::HostMemory::pinned},
-                                                     {"pageable", measure::HostMemory::pageable}};
-constexpr Word<measure::Method> kMethods[] = {{"blocking", measure::Method::blocking},
-                                              {"async", measure::Method::async}};
+constexpr Word<measure::HostMemory> kHostMemory[] = {
+    {"pinned", measure::HostMemory::pinned},
+    {"pageable", measure::HostMemory::pageable},
+    {"registered", measure::HostMemory::registered},
+    {"write_combined", measure::HostMemory::write_combined},
+    {"huge_pinned", measure::HostMemory::huge_pinned}};
+constexpr Word<measure::DeviceMemory> kDeviceMemory[] = {
+    {"device", measure::DeviceMemory::allocated}, {"pool", measure::DeviceMemory::pool}};
+constexpr Word<measure::Contents> kContents[] = {{"random", measure::Contents::random},
+                                                 {"zeros", measure::Contents::zeros}};
+constexpr Word<measure::Engine> kEngines[] = {
+    {"copy_engine", measure::Engine::copy_engine},
+    {"multiprocessors", measure::Engine::multiprocessors}};
 constexpr Word<measure::StoppedBy> kStoppedBy[] = {
     {"noise", measure::StoppedBy::noise},
     {"time", measure::StoppedBy::time},
     {"max_samples", measure::StoppedBy::max_samples}};
 constexpr Word<measure::VerifiedOn> kVerifiedOn[] = {{"device", measure::VerifiedOn::device},
-                                                     {"host", measure::VerifiedOn::host}};
+                                                     {"host", measure::VerifiedOn::host},
+                                                     {"nobody", measure::VerifiedOn::nobody}};
 
 void bind_results(nb::module_& m) {
   using measure::Measurement;
@@ -43,18 +52,35 @@ void bind_results(nb::module_& m) {
       .def_ro("samples", &Measurement::samples)
       .def_ro("first_call_seconds", &Measurement::first_call_seconds)
       .def_ro("waived", &Measurement::waived, "Metric -> why it can't be measured here.")
+      .def_ro("host_pages_by_node", &Measurement::host_pages_by_node,
+              "NUMA node -> sampled pages of the host's memory; {} where the loop didn't look.")
       .def_prop_ro(
           "verified_on", [](const Measurement& r) { return word_of(kVerifiedOn, r.verified_on); },
-          "\"device\" or \"host\".");
+          "\"device\", \"host\", or \"nobody\" where the rule said so.");
   nb::class_<measure::Stopping>(m, "Stopping", "When to stop sampling.")
       .def(
           "__init__",
           [](measure::Stopping* self, std::size_t min_samples, std::size_t max_samples,
-             double max_seconds, double relative_iqr) {
-            new (self) measure::Stopping{min_samples, max_samples, max_seconds, relative_iqr};
+             double max_seconds, double relative_iqr, bool verify) {
+            new (self)
+                measure::Stopping{min_samples, max_samples, max_seconds, relative_iqr, verify};
           },
           nb::kw_only(), "min_samples"_a = 5, "max_samples"_a = 1000, "max_seconds"_a = 0.5,
-          "relative_iqr"_a = 0.01);
+          "relative_iqr"_a = 0.01, "verify"_a = true);
+}
+
+struct BufferWords {
+  std::string host_memory;
+  std::string device_memory;
+  std::string contents;
+};
+
+measure::CopyBuffers make_buffers(const SharedContext& context, std::size_t size_bytes,
+                                  const BufferWords& words, measure::BufferKinds kinds) {
+  kinds.host = value_of(kHostMemory, words.host_memory, "host memory");
+  kinds.device = value_of(kDeviceMemory, words.device_memory, "device memory");
+  kinds.contents = value_of(kContents, words.contents, "contents");
+  return {*context, size_bytes, kinds};
 }
 
 void bind_buffers(nb::module_& m) {
@@ -63,13 +89,19 @@ void bind_buffers(nb::module_& m) {
       .def(
           "__init__",
           [](SharedBuffers* self, const SharedContext& context, const std::string& host_memory,
-             std::size_t size_bytes, std::optional<int> numa_node) {
+             std::size_t size_bytes, std::optional<int> numa_node, const std::string& device_memory,
+             const std::string& contents, std::size_t host_offset_bytes,
+             std::size_t device_offset_bytes) {
+            measure::BufferKinds kinds;
+            kinds.host_offset_bytes = host_offset_bytes;
+            kinds.device_offset_bytes = device_offset_bytes;
+            kinds.numa_node = numa_node;
             new (self) SharedBuffers(
-                measure::CopyBuffers(*context, value_of(kHostMemory, host_memory, "host memory"),
-                                     size_bytes, numa_node));
+                make_buffers(context, size_bytes, {host_memory, device_memory, contents}, kinds));
           },
           "context"_a, nb::kw_only(), "host_memory"_a, "size_bytes"_a, "numa_node"_a = nb::none(),
-          Release())
+          "device_memory"_a = "device", "contents"_a = "random", "host_offset_bytes"_a = 0,
+          "device_offset_bytes"_a = 0, Release())
       .def_prop_ro(
           "host_pages_by_node",
           [](const SharedBuffers& buffers) { return buffers->host_pages_by_node(); },
@@ -78,22 +110,12 @@ void bind_buffers(nb::module_& m) {
 
 measure::Measurement bandwidth(const SharedBuffers& buffers, const SharedKernels* kernels,
                                const std::string& direction, std::size_t size_bytes, bool blocked,
-                               const measure::Stopping& stopping, double gate_timeout_seconds) {
+                               const measure::Stopping& stopping, double gate_timeout_seconds,
+                               const std::string& by) {
   return measure::measure_bandwidth(
       *buffers, kernels_of(kernels),
       {value_of(kDirections, direction, "direction"), size_bytes, blocked, stopping,
-       std::chrono::duration<double>(gate_timeout_seconds)});
-}
-
-measure::Measurement latency(const SharedBuffers& buffers, const SharedKernels* kernels,
-                             const std::string& direction, const std::string& method,
-                             std::size_t size_bytes, const measure::Stopping& stopping) {
-  measure::LatencyOptions options;
-  options.direction = value_of(kDirections, direction, "direction");
-  options.method = value_of(kMethods, method, "method");
-  options.size_bytes = size_bytes;
-  options.stopping = stopping;
-  return measure::measure_latency(*buffers, kernels_of(kernels), options);
+       std::chrono::duration<double>(gate_timeout_seconds), value_of(kEngines, by, "engine")});
 }
 
 void copy_load(const SharedBuffers& buffers, const std::string& direction, double seconds) {
@@ -108,9 +130,7 @@ void bind_measure(nb::module_& m) {
   bind_buffers(m);
   m.def("measure_bandwidth", &bandwidth, "buffers"_a, "kernels"_a.none(), nb::kw_only(),
         "direction"_a, "size_bytes"_a, "blocked"_a, "stopping"_a, "gate_timeout_seconds"_a = 15.0,
-        Release(), "Sample the time of one copy (metric \"copy_time\").");
-  m.def("measure_latency", &latency, "buffers"_a, "kernels"_a.none(), nb::kw_only(), "direction"_a,
-        "method"_a, "size_bytes"_a, "stopping"_a, Release(), "Sample the latencies of one copy.");
+        "by"_a = "copy_engine", Release(), "Sample the time of one copy (metric \"copy_time\").");
   m.def("run_copy_load", &copy_load, "buffers"_a, nb::kw_only(), "direction"_a, "seconds"_a,
         Release(), "Keep the link busy for some seconds.");
 }

@@ -176,13 +176,19 @@ void bind_source(nb::module_& m) {
       .def(
           "__init__",
           [](TraceSource* self, std::string label, const trace::Program& program,
-             std::uint64_t num_blocks, nb::callable read_block) {
+             std::uint64_t num_blocks, nb::callable read_block, nb::object mapping,
+             int descriptor) {
             new (self) TraceSource(std::make_unique<PythonBlocks>(
-                std::move(label), program, num_blocks, std::move(read_block)));
+                std::move(label), program, num_blocks, std::move(read_block),
+                MappedFile{std::move(mapping), descriptor}));
           },
-          "label"_a, "program"_a, "num_blocks"_a, "read_block"_a,
+          "label"_a, "program"_a, "num_blocks"_a, "read_block"_a, nb::kw_only(),
+          "mapping"_a = nb::none(), "descriptor"_a = -1,
           nb::sig("def __init__(self, label: str, program: TraceProgram, num_blocks: int, "
-                  "read_block: collections.abc.Callable[[int], object]) -> None"))
+                  "read_block: collections.abc.Callable[[int], object], *, "
+                  "mapping: object | None = None, descriptor: int = -1) -> None"),
+          "Blocks that lie in `mapping`, a mapped file whose descriptor is given, can be read "
+          "again from the file.")
       .def_static(
           "of_workload",
           [](const std::string& name, std::uint64_t seed) {

@@ -9,7 +9,7 @@ namespace nb = nanobind;
 namespace trace = isthmus::trace;
 
 PythonBlocks::PythonBlocks(std::string label, trace::Program program, std::uint64_t num_blocks,
-                           nb::callable read_block)
+                           nb::callable read_block, const MappedFile& file)
     : label_(std::move(label)),
       program_(std::move(program)),
       num_blocks_(num_blocks),
@@ -20,11 +20,19 @@ PythonBlocks::PythonBlocks(std::string label, trace::Program program, std::uint6
   } catch (const isthmus::UsageError& error) {
     throw isthmus::UsageError(label_ + ": " + error.what());
   }
+  if (file.descriptor >= 0) map(file);
+}
+
+void PythonBlocks::map(const MappedFile& file) {
+  store_ = std::make_shared<trace::FileStore>(label_, file.descriptor);
+  if (PyObject_GetBuffer(file.mapping.ptr(), &mapping_, PyBUF_SIMPLE) != 0)
+    throw nb::python_error();
 }
 
 PythonBlocks::~PythonBlocks() {
   const nb::gil_scoped_acquire gil;
   release();
+  if (mapping_.obj != nullptr) PyBuffer_Release(&mapping_);
   read_block_.reset();
 }
 
@@ -48,9 +56,10 @@ std::optional<trace::Block> PythonBlocks::next() {
       release();
       hold(read_block_(next_block_));
     }
-    const trace::Block block = held_block();
+    trace::Block block = held_block();
     trace::check_block(program_, block);
     order_.check(block);
+    block.stored = stored(block);
     ++next_block_;
     return block;
   } catch (const isthmus::UsageError& error) {
@@ -115,4 +124,22 @@ trace::Block PythonBlocks::held_block() const {
   block.line_begin = items<std::uint32_t>(5, "line_begin");
   block.lines = items<std::uint64_t>(6, "lines");
   return block;
+}
+
+// An array of another place was decompressed, or copied to be aligned. Of none is read if it's
+// empty.
+trace::StoredBlock PythonBlocks::stored(const trace::Block& block) const {
+  const auto base = reinterpret_cast<std::uintptr_t>(mapping_.buf);
+  bool all = store_ != nullptr;
+  const auto offset = [&](auto array) -> std::uint64_t {
+    const auto address = reinterpret_cast<std::uintptr_t>(array.data());
+    const auto size_bytes = static_cast<std::uintptr_t>(mapping_.len);
+    if (array.empty()) return 0;
+    all = all && address >= base && address - base <= size_bytes &&
+          array.size_bytes() <= size_bytes - (address - base);
+    return address - base;
+  };
+  const trace::StoredBlock found{store_, offset(block.kinds), offset(block.compute),
+                                 offset(block.line_begin), offset(block.lines)};
+  return all ? found : trace::StoredBlock{};
 }

@@ -5,21 +5,29 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "trace/checking.hpp"
+#include "trace/file_store.hpp"
 #include "trace/trace.hpp"
+
+/// A file that is mapped into memory, and where. None: a negative descriptor.
+struct MappedFile {
+  nanobind::object mapping;
+  int descriptor = -1;
+};
 
 /// Asks Python for one block after the other and holds the memory of the last. `read_block(i)`
 /// gives seven contiguous buffers: the launch and the CTA of every warp, then the arrays of
-/// trace::Block.
+/// trace::Block. Blocks that lie in a mapped file can be read again from it.
 class PythonBlocks : public isthmus::trace::Source {
 public:
   /// label       what errors name: the file
   /// Throws      UsageError for a program that can't be.
   PythonBlocks(std::string label, isthmus::trace::Program program, std::uint64_t num_blocks,
-               nanobind::callable read_block);
+               nanobind::callable read_block, const MappedFile& file);
   ~PythonBlocks() override;
 
   const isthmus::trace::Program& program() const override { return program_; }
@@ -33,6 +41,8 @@ private:
   void hold(nanobind::handle buffers);
   void release() noexcept;
   isthmus::trace::Block held_block() const;
+  void map(const MappedFile& file);
+  isthmus::trace::StoredBlock stored(const isthmus::trace::Block& block) const;
   template <typename Item>
   std::span<const Item> items(std::size_t buffer, const char* name) const;
   [[noreturn]] void fail(const std::string& why) const;
@@ -44,4 +54,6 @@ private:
   isthmus::trace::BlockOrder order_;
   std::uint64_t next_block_ = 0;
   std::array<Py_buffer, kNumBuffers> buffers_{};
+  Py_buffer mapping_{};
+  std::shared_ptr<const isthmus::trace::FileStore> store_;  // of the mapped file, if there is one
 };

@@ -11,3 +11,6 @@ __device__ inline uint64_t isthmus_pattern_word(uint64_t seed, uint64_t index) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
   return z ^ (z >> 31);
 }
+
+/// What a check adds to its count when it has run; more than any count of mismatches.
+#define ISTHMUS_PATTERN_CHECKED (1ull << 62)

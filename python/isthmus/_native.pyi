@@ -310,31 +310,51 @@ class Measurement:
         """Metric -> why it can't be measured here."""
 
     @property
+    def host_pages_by_node(self) -> dict[int, int]:
+        """
+        NUMA node -> sampled pages of the host's memory; {} where the loop didn't look.
+        """
+
+    @property
     def verified_on(self) -> str:
-        """"device" or "host"."""
+        """"device", "host", or "nobody" where the rule said so."""
 
 class Stopping:
     """When to stop sampling."""
 
-    def __init__(self, *, min_samples: int = 5, max_samples: int = 1000, max_seconds: float = 0.5, relative_iqr: float = 0.01) -> None: ...
+    def __init__(self, *, min_samples: int = 5, max_samples: int = 1000, max_seconds: float = 0.5, relative_iqr: float = 0.01, verify: bool = True) -> None: ...
 
 class CopyBuffers:
     """One host buffer and one device buffer of the same size."""
 
-    def __init__(self, context: Context, *, host_memory: str, size_bytes: int, numa_node: int | None = None) -> None: ...
+    def __init__(self, context: Context, *, host_memory: str, size_bytes: int, numa_node: int | None = None, device_memory: str = 'device', contents: str = 'random', host_offset_bytes: int = 0, device_offset_bytes: int = 0) -> None: ...
 
     @property
     def host_pages_by_node(self) -> dict[int, int]:
         """NUMA node -> number of sampled pages; {} where the kernel can't say."""
 
-def measure_bandwidth(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, blocked: bool, stopping: Stopping, gate_timeout_seconds: float = 15.0) -> Measurement:
+def measure_bandwidth(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, blocked: bool, stopping: Stopping, gate_timeout_seconds: float = 15.0, by: str = 'copy_engine') -> Measurement:
     """Sample the time of one copy (metric "copy_time")."""
-
-def measure_latency(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, method: str, size_bytes: int, stopping: Stopping) -> Measurement:
-    """Sample the latencies of one copy."""
 
 def run_copy_load(buffers: CopyBuffers, *, direction: str, seconds: float) -> None:
     """Keep the link busy for some seconds."""
+
+MOST_MANAGED_BYTES: int = 536870912
+
+def measure_managed(context: Context, kernels: Kernels | None, *, direction: str, way: str, size_bytes: int, stopping: Stopping) -> Measurement:
+    """
+    Sample the time that managed memory takes to the other side (metric "copy_time").
+    """
+
+def measure_page_faults(context: Context, kernels: Kernels | None, *, num_pages: int, stopping: Stopping) -> Measurement:
+    """
+    Sample the time of one fault of managed memory ("device_fault", "host_fault").
+    """
+
+def measure_pointer_chase(context: Context, kernels: Kernels | None, *, size_bytes: int, order: str, numa_node: int | None = None, stopping: Stopping) -> Measurement:
+    """
+    Sample the time of one load of host memory by a kernel (metric "access_latency").
+    """
 
 class WindowBench:
     """The windows of one measuring session."""
@@ -368,6 +388,38 @@ class WindowBench:
 
     def measure_push(self, kernels: Kernels | None, *, size_bytes: int, stopping: Stopping) -> Measurement:
         """Sample a kernel that stores into pinned host memory."""
+
+def measure_allocation(context: Context, *, kind: str, touched: bool, size_bytes: int, num_live: int, stopping: Stopping) -> Measurement:
+    """Sample allocating and freeing memory of one kind."""
+
+def measure_memory_life(context: Context, kernels: Kernels | None, *, host_memory: str, size_bytes: int, num_copies: int, numa_node: int | None, stopping: Stopping) -> Measurement:
+    """Sample lives of host buffers: allocated, copied up and down, freed."""
+
+def measure_host_memcpy(*, stores: str, size_bytes: int, num_threads: int, source_node: int | None, target_node: int | None, stopping: Stopping) -> tuple[Measurement, dict[int, int]]:
+    """
+    Sample copies within host memory (metric "copy_time"), and the source's pages by node.
+    """
+
+class SmallCopyBench:
+    """The small copies of one measuring session."""
+
+    def __init__(self, context: Context, *, numa_node: int | None) -> None: ...
+
+    def measure(self, kernels: Kernels | None, *, direction: str, method: str, host_memory: str, size_bytes: int, cold: bool, stopping: Stopping) -> Measurement:
+        """Sample the latencies of one copy."""
+
+    def take_notices(self) -> list[str]:
+        """
+        What windows want to be said once, such as an untested driver; empties the list.
+        """
+
+    def measure_kernel_then_copy(self, kernels: Kernels | None, *, clock: str, size_bytes: int, num_iterations: int, stopping: Stopping) -> Measurement:
+        """
+        Run kernel and copy home over and over, blocking and async: a sample a run.
+        """
+
+    def measure_copy_kernel_copy(self, kernels: Kernels | None, *, size_bytes: int, num_iterations: int, stopping: Stopping) -> Measurement:
+        """Run upload, light kernel, download over and over: a sample a run."""
 
 class ProfileIdentity:
     """The machine that a profile is of."""
@@ -484,6 +536,65 @@ class PathBench:
         """
         Stage with so many threads from now on; 0: as many as without a profile.
         """
+
+class FlowGroup:
+    """Copies between the host and devices, or devices, that run together."""
+
+    def __init__(self) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def add_host(self, buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, by: str = 'copy_engine') -> None:
+        """Copies between the two ends of pinned buffers."""
+
+    def add_peer(self, source: Context, source_kernels: Kernels | None, target: Context, target_kernels: Kernels | None, *, size_bytes: int, role: str, by: str = 'copy_engine') -> None:
+        """
+        Copies from device to device, by the one that reads or the one that writes.
+        """
+
+    def measure_one(self, index: int, *, stopping: Stopping) -> Measurement:
+        """One flow by itself ("copy_time")."""
+
+    def measure_under_load(self, index: int, *, stopping: Stopping) -> Measurement:
+        """One flow by itself ("alone") and while all others run ("copy_time")."""
+
+    def measure_aggregate(self, *, stopping: Stopping, metric: str = 'aggregate') -> Measurement:
+        """All flows from a common start, bytes over the makespan."""
+
+def measure_node_bandwidth(context: Context, kernels: Kernels | None, *, node: int, cpus: Sequence[int], num_nodes: int, host_memory: str, direction: str, size_bytes: int, stopping: Stopping) -> Measurement:
+    """
+    Sample the time of one copy with thread and host memory on a NUMA node.
+    """
+
+def measure_under_load(buffers: CopyBuffers, load: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, stopping: Stopping, by: str = 'copy_engine') -> Measurement:
+    """
+    Sample the time of one copy while others go the other way (metric "copy_time").
+    """
+
+def measure_duplex(up: CopyBuffers, down: CopyBuffers, kernels: Kernels | None, *, size_bytes: int, stopping: Stopping) -> Measurement:
+    """
+    Sample copies in both directions over a common window (metrics "duplex_total", "duplex_h2d" and "duplex_d2h").
+    """
+
+def measure_stream_copies(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, num_streams: int, stopping: Stopping) -> Measurement:
+    """
+    Sample the time of one copy that several streams share (metric "copy_time").
+    """
+
+def measure_pitched_copies(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, row_bytes: int, num_rows: int, stopping: Stopping) -> Measurement:
+    """
+    Sample the time of one 2-D copy, pitched on the device (metric "copy_time").
+    """
+
+def measure_many_copies(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, way: str, piece_bytes: int, num_pieces: int, stopping: Stopping) -> Measurement:
+    """
+    Sample the time of many small copies (metrics "api_return" and "completion").
+    """
+
+def measure_overlap(buffers: CopyBuffers, kernels: Kernels | None, *, copies: str, size_bytes: int, num_chunks: int, num_streams: int, stopping: Stopping) -> Measurement:
+    """
+    Sample a pipeline of copies and kernels, and its halves (metrics "copy_alone", "compute_alone" and "together").
+    """
 
 class DlpackArray:
     """What a DLPack capsule says of its array."""
@@ -1730,7 +1841,10 @@ class TraceBlock:
 class TraceSource:
     """A program's operations, block after block."""
 
-    def __init__(self, label: str, program: TraceProgram, num_blocks: int, read_block: Callable[[int], object]) -> None: ...
+    def __init__(self, label: str, program: TraceProgram, num_blocks: int, read_block: Callable[[int], object], *, mapping: object | None = None, descriptor: int = -1) -> None:
+        """
+        Blocks that lie in `mapping`, a mapped file whose descriptor is given, can be read again from the file.
+        """
 
     @staticmethod
     def of_workload(name: str, seed: int = 0) -> TraceSource:

@@ -74,6 +74,10 @@ class TimedOut(Error, RuntimeError):
     """A stream was held, or a kernel's answer awaited, past its timeout; nothing waits now."""
 
 
+class ImpossibleTime(Error, RuntimeError):
+    """What was timed can't be right: clocks contradict each other, or a unit is wrong."""
+
+
 class Deadlock(Error, RuntimeError):
     """A simulated program that can't go on; the message says who waits for whom."""
 

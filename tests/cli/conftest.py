@@ -1,6 +1,7 @@
 """Runs the program: in this process where that is enough, as a process of its own elsewhere."""
 
 import ctypes
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ def invoke(capsys: pytest.CaptureFixture[str]) -> Invoke:
 
     def run(*arguments: str) -> Outcome:
         code = main(arguments)
+        # An error's traceback may keep a session; the emulator's profile changes only without one.
+        gc.collect()
         captured = capsys.readouterr()
         return Outcome(code, captured.out, captured.err)
 

@@ -38,7 +38,8 @@ def refused(outcome: Outcome, code: int, error: str, hint: str) -> None:
         ("--output /no/such/folder/run.json", "/no/such/folder", "mkdir -p"),
         ("--output /", "--output / is a folder", "name a file"),
         ("--device gpu0", "'gpu0' is not a device", "emulated:PROFILE"),
-        ("extra", "extra", "isthmus bench --help"),
+        ("extra", "no suite is named 'extra'", "the suites: bandwidth"),
+        ("latncy", "no suite is named 'latncy'", "did you mean latency?"),
     ],
 )
 def test_bad_usage_exits_with_2_and_names_the_offender_and_the_nearest_choice(

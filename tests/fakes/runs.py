@@ -124,16 +124,16 @@ def _window_points() -> tuple[Point, ...]:
 def results(*, keep_samples: bool = False) -> list[Result]:
     """Passed, waived and failed ones; the last test is told that the device was lost."""
     order = [
-        *(test for test in TESTS if test.name.startswith("host_to_device")),
+        BY_NAME["host_to_device_memcpy_ce"],
+        BY_NAME["host_to_device_memcpy_pageable"],
+        *(test for test in TESTS if test.name.startswith("host_to_device_small_copy")),
         BY_NAME["device_to_host_memcpy_ce"],
         BY_NAME["device_to_host_small_copy_async"],
     ]
     points = [
         Point(test, size)
         for test in order
-        for size in (
-            [4, 4096, 1 << 30] if isinstance(test, CopyTest) and test.method is None else [4]
-        )
+        for size in ([4, 4096, 1 << 30] if isinstance(test, CopyTest) else [4])
     ]
     settings = RunSettings(budget_s=1.0, keep_samples=keep_samples)
     session = FakeSession(_answer, answer_window=_answer_window)

@@ -9,6 +9,7 @@ from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests import (
     PLAIN,
     BenchTest,
+    BufferKinds,
     CopyTest,
     Direction,
     HostMemory,
@@ -21,7 +22,7 @@ from isthmus.run.result import Result
 
 @dataclass
 class FakeBuffers:
-    host_memory: HostMemory
+    kinds: BufferKinds
     size_bytes: int
     host_pages_by_node: Mapping[int, int] = field(default_factory=dict)
 
@@ -40,6 +41,7 @@ class FakeMeasurement:
     first_call_seconds: float = 0.5
     verified_on: str = "device"
     waived: Mapping[str, str] = field(default_factory=dict)
+    host_pages_by_node: Mapping[int, int] = field(default_factory=dict)
 
 
 def usual(test: BenchTest, size_bytes: int) -> FakeMeasurement:
@@ -88,6 +90,7 @@ class FakeSession:
         rules: The stopping rules that came with the measurements.
         answer_window: Gives what a measurement of windows yields, or raises.
         window_facts: How windows are opened.
+        clocks: What holds the GPU's clocks down.
     """
 
     answer: Callable[[BenchTest, int], FakeMeasurement] = usual
@@ -99,14 +102,15 @@ class FakeSession:
     rules: list[StoppingRule] = field(default_factory=list)
     answer_window: Callable[[WindowTest, int, Variation], FakeMeasurement] = usual_window
     window_facts: WindowFacts | None = None
+    clocks: Sequence[str] | None = None
 
     def free_device_bytes(self) -> int:
         return self.free_bytes
 
-    def allocate(self, host_memory: HostMemory, size_bytes: int) -> FakeBuffers:
-        self.calls.append(f"allocate {host_memory} {size_bytes}")
-        self.refuse(host_memory)
-        return FakeBuffers(host_memory, size_bytes, {0: 16})
+    def allocate(self, kinds: BufferKinds, size_bytes: int) -> FakeBuffers:
+        self.calls.append(f"allocate {kinds.host_memory} {size_bytes}")
+        self.refuse(kinds.host_memory)
+        return FakeBuffers(kinds, size_bytes, {0: 16})
 
     def measure(
         self,
@@ -124,8 +128,11 @@ class FakeSession:
         if isinstance(test, CopyTest):
             assert isinstance(buffers, FakeBuffers)
             assert buffers.size_bytes >= size_bytes
-            assert buffers.host_memory == test.host_memory
+            assert buffers.kinds == test.buffers(variation)
         return self.answer(test, size_bytes)
+
+    def clock_reasons(self) -> Sequence[str] | None:
+        return self.clocks
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
         self.calls.append(f"load {direction} {seconds} {buffers.host_pages_by_node}")

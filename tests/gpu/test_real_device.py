@@ -52,7 +52,8 @@ def test_copies_to_the_device_are_verified_on_the_device(run: dict[str, Any]) ->
     copies = [
         result
         for result in results(run, direction="h2d", metric="bandwidth")
-        if result["test"].startswith("host_to_device")
+        # Zeros, and what begins between words, no kernel of ours compares.
+        if result["test"].startswith("host_to_device_memcpy") and not result["axes"]
     ]
     assert copies
     for result in copies:

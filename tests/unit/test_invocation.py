@@ -1,13 +1,19 @@
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
 
 from fakes import runs
 from fakes.session import FakeMeasurement, FakeSession, Watcher, usual
+from isthmus.bench import invocation
 from isthmus.bench.demand import Limits
 from isthmus.bench.invocation import BUDGET_EMULATED_S, BUDGET_REAL_S, carry_out, plan_request
+from isthmus.bench.plan import Point
 from isthmus.bench.request import Request
-from isthmus.bench.tests import TESTS, BenchTest, WindowTest
+from isthmus.bench.runner import Observer, Outcome, RunSettings, run_points
+from isthmus.bench.session import Session
+from isthmus.bench.tests import TESTS, BenchTest
 from isthmus.errors import UsageError
 from isthmus.run.machine import Machine, WindowFacts
 
@@ -43,7 +49,8 @@ def test_a_run_has_exactly_one_result_for_each_metric_of_each_point() -> None:
         for metric in point.metrics
     ]
     assert found[: len(wanted)] == wanted
-    assert all(metric.startswith("crossover_") for _, _, metric in found[len(wanted) :])
+    derived = {metric for test in TESTS for metric in test.derived}
+    assert {metric for _, _, metric in found[len(wanted) :]} <= derived
     assert not run.failed
     assert not run.run.interrupted
 
@@ -90,7 +97,7 @@ def test_a_setting_of_windows_that_cannot_be_is_refused_before_anything_runs() -
 
 
 def test_without_tests_of_windows_nobody_asks_for_their_settings() -> None:
-    copies = [test for test in TESTS if not isinstance(test, WindowTest)]
+    copies = [test for test in TESTS if "window" not in test.name]
     request = Request(tests=copies, sizes=[4], command=["isthmus"])
     assert plan_request(request, FakeGround(window_setting="nonsense")).points
 
@@ -117,7 +124,7 @@ def test_a_run_with_an_error_has_failed_and_is_complete() -> None:
     run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
     assert run.failed
     copies = [result for result in run.results if not result.test.startswith("window")]
-    assert {result.bytes for result in copies} == {4, 4096}
+    assert {result.bytes for result in copies} >= {4, 4096}
 
 
 def test_crossovers_are_results_too_and_follow_the_others() -> None:
@@ -143,3 +150,32 @@ def test_what_was_noted_on_the_way_is_in_the_machine_s_notes() -> None:
     run = carry_out(request, plan_request(request, ground), ground, Watcher())
     assert any("ends at 1 MiB" in note for note in run.machine.notes)
     assert "no kernels: odd" in run.machine.notes
+
+
+@pytest.mark.parametrize(
+    ("options", "emulated", "limited"),
+    [
+        ({"quick": True}, False, True),
+        ({}, False, True),
+        ({"quick": True}, True, False),
+        ({"quick": True, "budget_s": 5.0}, False, False),
+        ({"num_samples": 3}, False, False),
+    ],
+)
+def test_only_a_real_run_whose_time_nobody_chose_ends_in_time(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, object], emulated: bool, limited: bool
+) -> None:
+    seen: list[float | None] = []
+
+    def remember(
+        session: Session, points: Sequence[Point], settings: RunSettings, observer: Observer
+    ) -> Outcome:
+        seen.append(settings.latest_s)
+        return run_points(session, points[:1], settings, observer)
+
+    monkeypatch.setattr(invocation, "run_points", remember)
+    request = dataclasses.replace(REQUEST, **options)  # type: ignore[arg-type]
+    ground = FakeGround(FakeSession(emulated=emulated))
+    carry_out(request, plan_request(request, ground), ground, Watcher())
+    assert [latest is not None for latest in seen] == [limited]
+    assert all(latest is None or latest < 240 for latest in seen)

@@ -28,6 +28,8 @@ MAY_NOT_IMPORT = {
     "run": {"report", "cli", "bench"},
     "report": {"cli", "bench", "machine"},
     "bench": {"cli", "report"},
+    "compare": {"cli", "report", "bench", "machine", "expected"},
+    "expected": {"cli", "report", "bench", "machine", "compare"},
     "machine": {"cli", "report", "bench"},
     "doctor": {"cli", "report", "bench", "windows"},
     "windows": {"cli", "report", "bench", "run", "doctor", "machine"},

@@ -5,10 +5,10 @@ from typing import cast
 import pytest
 
 from isthmus import _native
+from isthmus.bench.native_kernels import kernel_cache_folder
 from isthmus.bench.native_session import NativeSession
 from isthmus.bench.native_windows import NativeWindows, far_node
-from isthmus.bench.opening import kernel_cache_folder
-from isthmus.bench.tests import HostMemory
+from isthmus.bench.tests import BufferKinds, HostMemory
 from isthmus.errors import Unavailable, UsageError
 from isthmus.machine.placement import Placement
 
@@ -54,7 +54,7 @@ def test_pinned_memory_that_is_not_where_it_should_be_is_noted_once(
         cast("_native.Driver", None), cast("_native.Context", None), None, placement=placement
     )
     for memory in (HostMemory.PAGEABLE, HostMemory.PINNED, HostMemory.PINNED):
-        session.allocate(memory, 4096)
+        session.allocate(BufferKinds(host_memory=memory), 4096)
     assert session.notes == ["25 % of pinned pages lie off NUMA node 1"]
 
 

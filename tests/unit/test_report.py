@@ -72,7 +72,8 @@ def test_what_was_waived_is_a_line_for_each_reason_and_no_row_of_the_table() -> 
     line, *windows = (line for line in as_text(run).splitlines() if line.startswith("waived: "))
     assert all("window" in other for other in windows)
     assert line == (
-        "waived: H2D blocking visible, H2D async visible: needs NVRTC to compile its kernel"
+        "waived: visible of H2D blocking, H2D async, H2D batch, H2D graph, H2D sm, H2D window: "
+        "needs NVRTC to compile its kernel"
     )
 
 
@@ -86,7 +87,8 @@ def test_the_first_call_stands_once_a_copy_beside_its_completion() -> None:
     table = small_copies(runs.run())
     column = table.heads.index("first call")
     shown = [(row[0], row[2]) for row in table.rows if row[column]]
-    assert shown == [("H2D blocking", "completion"), ("H2D async", "completion")]
+    ways = ("blocking", "async", "batch", "graph", "sm", "window")
+    assert shown == [(f"H2D {way}", "completion") for way in ways]
 
 
 def test_a_line_says_whose_clock_timed_which_memory() -> None:

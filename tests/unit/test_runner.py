@@ -7,9 +7,9 @@ from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests import (
     BY_NAME,
     BenchTest,
-    CopyTest,
     HostMemory,
     Residence,
+    SmallCopyTest,
     Variation,
 )
 from isthmus.errors import CorruptTransfer, DriverError, OutOfDeviceMemory, Unavailable
@@ -53,7 +53,6 @@ def test_points_run_in_order_and_neighbours_share_buffers_of_the_largest_size() 
         "measure device_to_host_memcpy_ce 4096",
         "allocate pageable 8",
         "measure device_to_host_memcpy_pageable 8",
-        "allocate pinned 4",
         "measure host_to_device_small_copy_async 4",
     ]
 
@@ -135,6 +134,34 @@ def test_after_an_error_that_kills_the_context_nothing_more_is_tried(code: int) 
     messages = [result.error.message for result in results[1:] if result.error]
     assert not messages[0].startswith("not run")
     assert all(message.startswith("not run, the device was lost") for message in messages[1:])
+
+
+@pytest.mark.parametrize("code", [46, 100, 101, 304, 999])
+def test_a_device_that_has_gone_answers_nothing_more_and_nothing_more_is_asked(code: int) -> None:
+    class Gone(FakeSession):
+        def free_device_bytes(self) -> int:
+            raise driver_error(code)
+
+    results = run(Gone(fail_once(driver_error(code), H2D, 4096).answer)).results
+    assert [result.status for result in results] == [Status.PASSED, *[Status.ERROR] * 3]
+    messages = [result.error.message for result in results[2:] if result.error]
+    assert all(message.startswith("not run, the device was lost") for message in messages)
+
+
+def test_each_result_says_what_held_the_clocks_down() -> None:
+    assert {r.clock_reasons for r in run(FakeSession()).results} == {None}
+    (result,) = run(FakeSession(clocks=["sw_power_cap"]), POINTS[:1]).results
+    assert result.clock_reasons == ["sw_power_cap"]
+    (result,) = run(FakeSession(clocks=[]), POINTS[:1]).results
+    assert result.clock_reasons == []
+
+
+def test_outliers_are_reported_and_not_dropped() -> None:
+    seconds = [1.0, 1.01, 1.02, 1.03, 1.04, 9.0]
+    session = FakeSession(lambda *_: FakeMeasurement([FakeSamples("copy_time", seconds)]))
+    (result,) = run(session, POINTS[:1]).results
+    assert (result.num_outliers, result.n) == (1, 6)
+    assert result.min == pytest.approx(4 / 9.0)
 
 
 def test_buffers_that_do_not_fit_fail_only_those_who_need_them() -> None:
@@ -221,11 +248,30 @@ def test_every_result_says_whose_clock_timed_it_and_whether_behind_a_gate(
 
 
 def test_every_small_copy_reports_every_latency_if_only_to_waive_it() -> None:
-    small = [
-        test for test in BY_NAME.values() if isinstance(test, CopyTest) and test.method is not None
-    ]
+    small = [test for test in BY_NAME.values() if isinstance(test, SmallCopyTest)]
     assert len({test.metrics for test in small}) == 1
     assert len(small[0].metrics) == 6
+
+
+def test_when_the_time_is_over_what_is_left_is_waived_and_nothing_is_allocated_for_it() -> None:
+    session = FakeSession()
+    outcome = run(session, latest_s=0.0)
+    assert session.calls == []
+    assert not outcome.interrupted
+    assert {result.status for result in outcome.results} == {Status.WAIVED}
+    assert {result.reason for result in outcome.results} == {
+        "no time left: a run begins nothing more after 0 s (--budget SECONDS measures all)"
+    }
+    assert {r.status for r in run(FakeSession(), latest_s=1e9).results} == {Status.PASSED}
+
+
+def test_so_many_samples_as_were_asked_for_are_taken_and_verified_unless_that_was_refused() -> None:
+    session = FakeSession()
+    run(session, num_samples=7, verify=False)
+    assert {(r.min_samples, r.max_samples, r.verify) for r in session.rules} == {(7, 7, False)}
+    usual_rules = FakeSession()
+    run(usual_rules)
+    assert all(rule.verify and rule.max_samples > 7 for rule in usual_rules.rules)
 
 
 def test_a_stop_keeps_what_is_finished() -> None:

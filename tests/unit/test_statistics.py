@@ -51,3 +51,28 @@ def test_samples_around_zero_have_no_relative_variation() -> None:
 def test_what_is_no_sample_is_refused(values: list[float]) -> None:
     with pytest.raises(ValueError, match="finite"):
         summarize(values)
+
+
+def test_outliers_are_counted_and_kept() -> None:
+    summary = summarize([*[10.0, 10.1, 10.2, 10.3] * 10, 90.0, 0.1])
+    assert summary.num_outliers == 2
+    assert (summary.max, summary.min, summary.n) == (90.0, 0.1, 42)
+
+
+@given(samples)
+def test_fewer_than_half_of_the_samples_are_outliers(values: list[float]) -> None:
+    found = summarize(values).num_outliers
+    if len(values) < 5:
+        assert found is None
+    else:
+        assert found is not None
+        assert found <= len(values) / 2
+
+
+def test_a_spread_that_is_usual_has_no_outliers() -> None:
+    assert summarize([float(value) for value in range(100)]).num_outliers == 0
+
+
+def test_what_differs_by_little_is_no_outlier_however_quiet_the_rest_is() -> None:
+    assert summarize([*[10.0] * 20, 10.3]).num_outliers == 0
+    assert summarize([*[10.0] * 20, 10.6]).num_outliers == 1

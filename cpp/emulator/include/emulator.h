@@ -26,6 +26,10 @@ const char* isthmus_emulator_profiles(void);
  * effect. `symbol` is the public name ("cuMemAlloc"). Several may be pending. */
 void isthmus_emulator_fail_call(const char* symbol, int nth, int code);
 
+/* Makes every further call of a driver function succeed without effect, until the reset: a copy that
+ * never happens, though nothing says so. */
+void isthmus_emulator_swallow_calls(const char* symbol);
+
 /* Makes cuGetProcAddress not find a symbol, as an older driver would, until the reset. */
 void isthmus_emulator_hide_symbol(const char* symbol);
 
@@ -46,10 +50,11 @@ int isthmus_emulator_object_file(unsigned int object, size_t* size_bytes);
  * of it is alive. */
 typedef struct IsthmusEmulatorLive {
   size_t contexts, streams, events, modules, device_bytes, pinned_bytes, registered_ranges;
+  size_t graphs; /* and executable ones */
 } IsthmusEmulatorLive;
 IsthmusEmulatorLive isthmus_emulator_live(void);
 
-/* Forgets pending failures, hidden symbols and the log. Leaves memory and streams alone. */
+/* Forgets pending failures, swallowed calls, hidden symbols and the log. Leaves memory and streams alone. */
 void isthmus_emulator_reset(void);
 
 #ifdef __cplusplus

@@ -34,6 +34,8 @@ struct Range {
   std::uint64_t id = 0;      ///< never used twice
   bool accessible = true;    ///< a mapping isn't until cuMemSetAccess
   bool synchronous = false;  ///< CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+  int prefetched_to = CU_DEVICE_INVALID;       ///< of managed memory, all of it
+  int preferred_location = CU_DEVICE_INVALID;  ///< of managed memory, by advice
 
   bool on_host() const { return kind == RangeKind::pinned || kind == RangeKind::registered; }
 };

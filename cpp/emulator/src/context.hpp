@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cuda_api.hpp"
+#include "profiles.hpp"
 #include "scheduler.hpp"
 #include "stream.hpp"
 
@@ -22,7 +23,8 @@ struct Context {
   /// Read without the mutex by operations that wait for memory: they give up when the context goes.
   std::atomic<bool> closing{false};
   StreamPtr default_stream;
-  std::vector<OperationPtr> orphans;  ///< last operations of destroyed streams
+  std::vector<OperationPtr> orphans;      ///< last operations of destroyed streams
+  std::array<bool, kMaxDevices> peers{};  ///< whose memory it may access
 
   CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
 };
@@ -30,7 +32,8 @@ struct Context {
 /// The engines of one device, which work side by side, and what it has handed out.
 struct Device {
   Context context;
-  std::atomic<std::size_t> used_bytes{0};  ///< objects return theirs without the mutex
+  std::atomic<std::size_t> used_bytes{0};              ///< objects return theirs without the mutex
+  std::atomic<std::uint64_t> pool_threshold_bytes{0};  ///< of its default memory pool
   /// Objects that small allocations share; some may be gone.
   std::vector<std::weak_ptr<MemoryObject>> shared_objects;
   Lane host_to_device{{.thread_name = "emu-h2d", .num_slots = 1, .callers_may_help = true}};

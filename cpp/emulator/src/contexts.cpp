@@ -31,6 +31,12 @@ Context& context_of(CUcontext handle) {
 
 bool alive(const Context& context) { return context.num_retained > 0; }
 
+/// Throws Refusal(DEVICE_UNAVAILABLE) for a device that is another process's alone.
+void require_free(CUdevice ordinal) {
+  const Profile& profile = machine().profile();
+  require(ordinal < profile.num_devices - profile.num_busy_devices, CUDA_ERROR_DEVICE_UNAVAILABLE);
+}
+
 void require_initialised() { require(machine().initialised, CUDA_ERROR_NOT_INITIALIZED); }
 
 }  // namespace
@@ -73,6 +79,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice ordinal) 
   return Call("cuDevicePrimaryCtxRetain")([&] {
     Device& device = device_at(ordinal);
     require(context != nullptr);
+    require_free(ordinal);
     const Lock lock = lock_machine();
     ++device.context.num_retained;
     *context = device.context.handle();

@@ -57,6 +57,7 @@ const char* isthmus_emulator_select_profile(const char* name) {
   }
   machine().active_profile = wanted;
   machine().initialised = false;
+  faults().lose_device_after(wanted->copies_until_lost);
   return nullptr;
 }
 
@@ -70,6 +71,8 @@ const char* isthmus_emulator_profiles() {
 void isthmus_emulator_fail_call(const char* symbol, int nth, int code) {
   faults().fail_call(symbol, nth, static_cast<CUresult>(code));
 }
+
+void isthmus_emulator_swallow_calls(const char* symbol) { faults().swallow(symbol); }
 
 void isthmus_emulator_hide_symbol(const char* symbol) { faults().hide(symbol); }
 
@@ -85,7 +88,7 @@ std::size_t isthmus_emulator_call_log(char* buffer, std::size_t capacity) {
 }
 
 IsthmusEmulatorLive isthmus_emulator_live() {
-  const Lock lock = lock_machine();
+  Lock lock = lock_machine();
   IsthmusEmulatorLive live{};
   for (const Device& device : machine().devices) live.contexts += device.context.num_retained;
   live.streams = machine().streams.size();
@@ -93,9 +96,10 @@ IsthmusEmulatorLive isthmus_emulator_live() {
   live.modules = machine().modules.size();
   live.device_bytes = machine().addresses.total_bytes(RangeKind::device) +
                       machine().addresses.total_bytes(RangeKind::managed) +
-                      machine().objects.created_bytes();
+                      machine().objects.created_bytes() + array_bytes(lock);
   live.pinned_bytes = machine().addresses.total_bytes(RangeKind::pinned);
   live.registered_ranges = machine().addresses.count(RangeKind::registered);
+  live.graphs = machine().graphs.size() + machine().executable_graphs.size();
   return live;
 }
 

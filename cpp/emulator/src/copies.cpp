@@ -5,9 +5,8 @@
 
 #include "call.hpp"
 #include "context.hpp"
-#include "link.hpp"
-#include "machine.hpp"
 #include "memory.hpp"
+#include "paces.hpp"
 
 namespace isthmus::emulator {
 namespace {
@@ -65,13 +64,6 @@ Place check(Call& call, Lock& lock, const Copy& copy, CUstream handle) {
   const bool synchronous =
       is_synchronous(lock, copy.device()) || is_synchronous(lock, address_of(copy.host()));
   return {context, stream, host, synchronous};
-}
-
-Pace pinned_pace() {
-  return {machine().profile().copy_latency, machine().profile().pinned_bytes_per_s};
-}
-Pace pageable_pace() {
-  return {machine().profile().copy_latency, machine().profile().pageable_bytes_per_s};
 }
 
 OperationPtr make_transfer(const Place& place, const Copy& copy, const Pace& pace) {

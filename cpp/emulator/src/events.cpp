@@ -11,6 +11,8 @@ constexpr unsigned int kEventFlags = unsigned{CU_EVENT_BLOCKING_SYNC} |
                                      unsigned{CU_EVENT_DISABLE_TIMING} |
                                      unsigned{CU_EVENT_INTERPROCESS};
 
+constexpr float kNonsenseMilliseconds = -1;
+
 Time timestamp(const Event& event) {
   require(event.timed && event.recorded != nullptr, CUDA_ERROR_INVALID_HANDLE);
   require(event.recorded->done, CUDA_ERROR_NOT_READY);
@@ -29,7 +31,8 @@ CUresult elapsed(float* milliseconds, CUevent first_handle, CUevent last_handle)
     require(event->timed && event->recorded != nullptr, CUDA_ERROR_INVALID_HANDLE);
   }
   const Time begin = timestamp(*first);
-  *milliseconds = std::chrono::duration<float, std::milli>(timestamp(*last) - begin).count();
+  const float between = std::chrono::duration<float, std::milli>(timestamp(*last) - begin).count();
+  *milliseconds = machine().profile().usable_event_times ? between : kNonsenseMilliseconds;
   return CUDA_SUCCESS;
 }
 

@@ -1,10 +1,28 @@
 #include "faults.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace isthmus::emulator {
+namespace {
+
+/// What works without the device, even a lost one.
+constexpr std::array<std::string_view, 10> kAnsweredByTheDriver{
+    "cuGetErrorName",   "cuGetErrorString", "cuGetProcAddress", "cuDriverGetVersion",
+    "cuDeviceGetCount", "cuDeviceGet",      "cuCtxPushCurrent", "cuCtxPopCurrent",
+    "cuCtxGetCurrent",  "cuCtxGetDevice"};
+
+}  // namespace
 
 void Faults::fail_call(std::string_view symbol, int nth, CUresult code) {
   const std::scoped_lock lock(mutex_);
   pending_.push_back({std::string(symbol), nth, code});
+  any_pending_ = true;
+}
+
+void Faults::swallow(std::string_view symbol) {
+  const std::scoped_lock lock(mutex_);
+  swallowed_.emplace(symbol);
   any_pending_ = true;
 }
 
@@ -16,11 +34,29 @@ void Faults::hide(std::string_view symbol) {
 void Faults::reset() {
   const std::scoped_lock lock(mutex_);
   pending_.clear();
+  swallowed_.clear();
   any_pending_ = false;
   hidden_.clear();
 }
 
+void Faults::lose_device_after(int num_copies) {
+  copies_left_ = num_copies;
+  may_be_lost_ = num_copies > 0;
+}
+
+bool Faults::lost(std::string_view symbol) {
+  if (!may_be_lost_.load(std::memory_order_relaxed)) return false;
+  if (symbol.starts_with("cuMemcpy")) --copies_left_;
+  return copies_left_ < 0 &&
+         std::ranges::find(kAnsweredByTheDriver, symbol) == std::ranges::end(kAnsweredByTheDriver);
+}
+
 std::optional<CUresult> Faults::next(std::string_view symbol) {
+  if (lost(symbol)) return CUDA_ERROR_UNKNOWN;
+  return due(symbol);
+}
+
+std::optional<CUresult> Faults::due(std::string_view symbol) {
   if (!any_pending_.load(std::memory_order_relaxed)) return std::nullopt;
   const std::scoped_lock lock(mutex_);
   std::optional<CUresult> code;
@@ -29,7 +65,8 @@ std::optional<CUresult> Faults::next(std::string_view symbol) {
     if (due && !code) code = fault->code;
     fault = due ? pending_.erase(fault) : fault + 1;
   }
-  any_pending_ = !pending_.empty();
+  any_pending_ = !pending_.empty() || !swallowed_.empty();
+  if (!code && swallowed_.contains(symbol)) code = CUDA_SUCCESS;
   return code;
 }
 

@@ -17,7 +17,11 @@ class Faults {
 public:
   /// The `nth` next call of `symbol` returns `code`, once.
   void fail_call(std::string_view symbol, int nth, CUresult code);
+  /// Every further call of `symbol` returns success without effect.
+  void swallow(std::string_view symbol);
   void hide(std::string_view symbol);
+  /// Every call that needs the device fails once so many copies were asked for; 0: none does.
+  void lose_device_after(int num_copies);
   void reset();
 
   /// Counts one call of `symbol`; the code it has to fail with, if it has to.
@@ -25,6 +29,8 @@ public:
   bool hidden(std::string_view symbol) const;
 
 private:
+  bool lost(std::string_view symbol);
+  std::optional<CUresult> due(std::string_view symbol);
   struct Pending {
     std::string symbol;
     int calls_left;
@@ -33,8 +39,11 @@ private:
 
   mutable std::mutex mutex_;
   std::vector<Pending> pending_;
-  std::atomic<bool> any_pending_{false};
+  std::atomic<bool> any_pending_{false};  ///< or swallowed
+  std::set<std::string, std::less<>> swallowed_;
   std::set<std::string, std::less<>> hidden_;
+  std::atomic<bool> may_be_lost_{false};
+  std::atomic<int> copies_left_{0};
 };
 
 /// The process's faults. Never destroyed.

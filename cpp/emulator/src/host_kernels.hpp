@@ -30,6 +30,11 @@ struct IsthmusIndex {
 };
 
 // NOLINTBEGIN(readability-identifier-naming): CUDA's names
+/// Sixteen bytes, moved at once.
+struct alignas(16) uint4 {
+  unsigned int x, y, z, w;
+};
+
 inline constexpr IsthmusIndex gridDim{1, 1, 1};
 inline constexpr IsthmusIndex blockIdx{0, 0, 0};
 inline constexpr IsthmusIndex blockDim{1, 1, 1};

@@ -1,16 +1,11 @@
 // cuMemset* and cuMemcpyDtoD*: work that stays inside the device.
 #include "call.hpp"
 #include "context.hpp"
-#include "link.hpp"
-#include "machine.hpp"
 #include "memory.hpp"
+#include "paces.hpp"
 
 namespace isthmus::emulator {
 namespace {
-
-Pace inside_pace() {
-  return {machine().profile().launch_latency, machine().profile().device_bytes_per_s};
-}
 
 template <typename Work>
 OperationPtr enqueue_inside(Call& call, Lock& lock, CUstream handle, std::size_t size_bytes,

@@ -6,7 +6,9 @@
 #include <unordered_map>
 
 #include "address_map.hpp"
+#include "arrays.hpp"
 #include "context.hpp"
+#include "graphs.hpp"
 #include "handle_table.hpp"
 #include "kernels.hpp"
 #include "memory_objects.hpp"
@@ -46,6 +48,9 @@ struct Machine {
   HandleTable<CUfunction, Function> functions;
   MemoryObjects objects;
   VirtualMemory virtual_memory;
+  HandleTable<CUarray, Array> arrays;
+  HandleTable<CUgraph, Graph> graphs;
+  HandleTable<CUgraphExec, Graph> executable_graphs;
   std::vector<StreamCapture> captures;
   std::uint64_t num_streams_made = 0;
 };

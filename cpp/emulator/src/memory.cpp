@@ -52,19 +52,7 @@ Range allocate_block(Device& device, std::size_t size_bytes) {
 Range allocate(Context& context, std::size_t size_bytes) {
   Lock lock = lock_machine();
   require_no_capture(lock);
-  Device& device = device_of(context);
-  Range range{.size_bytes = size_bytes};
-  if (size_bytes <= kMostSharedBytes) {
-    range = allocate_block(device, size_bytes);
-  } else {
-    range.object = make_mapped_object(device, rounded_up(size_bytes, kDevicePageBytes));
-  }
-  range.base = range.object->base() + range.object_offset_bytes;
-  range.context = &context;
-  range.device = context.ordinal;
-  range.id = next_handle();
-  machine().addresses.add(range);
-  return range;
+  return allocate_on_device(lock, context, size_bytes);
 }
 
 /// Host memory that is known as managed. Shared, as a real driver's is: no ordinary memory of the
@@ -93,6 +81,23 @@ std::optional<Range> remove_allocation(Lock& lock, CUdeviceptr address) {
 }
 
 }  // namespace
+
+Range allocate_on_device(Lock& lock, Context& context, std::size_t size_bytes) {
+  (void)lock;
+  Device& device = device_of(context);
+  Range range{.size_bytes = size_bytes};
+  if (size_bytes <= kMostSharedBytes) {
+    range = allocate_block(device, size_bytes);
+  } else {
+    range.object = make_mapped_object(device, rounded_up(size_bytes, kDevicePageBytes));
+  }
+  range.base = range.object->base() + range.object_offset_bytes;
+  range.context = &context;
+  range.device = context.ordinal;
+  range.id = next_handle();
+  machine().addresses.add(range);
+  return range;
+}
 
 std::size_t whole_pages(std::size_t size_bytes) { return rounded_up(size_bytes, kPageBytes); }
 

@@ -6,6 +6,9 @@
 
 namespace isthmus::emulator {
 
+/// Device memory of the context's device, as cuMemAlloc gives it. Throws Refusal(OUT_OF_MEMORY).
+Range allocate_on_device(Lock& lock, Context& context, std::size_t size_bytes);
+
 /// Gives host pages of a range back to the system; leaves registered ranges, which are the
 /// caller's, alone. Device memory goes with the last reference to its object.
 void unmap(const Range& range);

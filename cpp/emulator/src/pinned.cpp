@@ -39,6 +39,18 @@ bool is_mapped(std::uintptr_t address, std::size_t size_bytes) {
                  residency.data()) == 0;
 }
 
+/// Throws Refusal(OUT_OF_MEMORY) where no more host memory may be pinned.
+void require_pinnable(const Lock& lock, std::size_t size_bytes) {
+  (void)lock;
+  const std::size_t limit_bytes = machine().profile().pinned_limit_bytes;
+  if (limit_bytes == 0) return;
+  const AddressMap& addresses = machine().addresses;
+  const std::size_t pinned_bytes =
+      addresses.total_bytes(RangeKind::pinned) + addresses.total_bytes(RangeKind::registered);
+  const bool fits = pinned_bytes <= limit_bytes && size_bytes <= limit_bytes - pinned_bytes;
+  require(fits, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 /// A lock of the machine while no capture forbids what is about to happen.
 Lock lock_uncaptured_machine() {
   Lock lock = lock_machine();
@@ -73,7 +85,7 @@ CUresult CUDAAPI cuMemHostAlloc(void** host, std::size_t size_bytes, unsigned in
     require(host != nullptr && (flags & ~kAllocFlags) == 0);
     *host = nullptr;
     if (size_bytes == 0) return CUDA_SUCCESS;
-    lock_uncaptured_machine().unlock();
+    require_pinnable(lock_uncaptured_machine(), size_bytes);
     Range range{.kind = RangeKind::pinned, .size_bytes = size_bytes, .context = &context};
     range.device = context.ordinal;
     range.mapped_bytes = whole_pages(size_bytes);
@@ -103,6 +115,7 @@ CUresult CUDAAPI cuMemHostRegister(void* host, std::size_t size_bytes, unsigned 
     const Lock lock = lock_uncaptured_machine();
     require(!machine().addresses.overlaps(address_of(host), size_bytes),
             CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    require_pinnable(lock, size_bytes);
     machine().addresses.add({.kind = RangeKind::registered,
                              .base = address_of(host),
                              .size_bytes = size_bytes,

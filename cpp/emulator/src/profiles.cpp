@@ -49,6 +49,24 @@ constexpr std::array kProfiles{
                [](Profile& p) { p.memory_bytes = 64 * kMiB; }),
     like_small("no-stream-memory-operations", "without cuStreamWaitValue32, as on some systems",
                [](Profile& p) { p.stream_memory_operations = false; }),
+    like_small("two-gpus-apart", "two GPUs that can't reach each other's memory",
+               [](Profile& p) {
+                 p.num_devices = 2;
+                 p.peer_access = false;
+               }),
+    like_small("two-gpus-one-busy", "two GPUs, the second in use by a process that shares it not",
+               [](Profile& p) {
+                 p.num_devices = 2;
+                 p.num_busy_devices = 1;
+               }),
+    like_small("exclusive", "a GPU in exclusive mode that another process uses",
+               [](Profile& p) { p.num_busy_devices = 1; }),
+    like_small("vanishing", "a GPU that falls off the bus after 100 copies",
+               [](Profile& p) { p.copies_until_lost = 100; }),
+    like_small("confidential", "times between events go negative, as with confidential computing",
+               [](Profile& p) { p.usable_event_times = false; }),
+    like_small("little-memlock", "at most 32 MiB of host memory can be pinned",
+               [](Profile& p) { p.pinned_limit_bytes = 32 * kMiB; }),
     // The figures of an H100 SXM on PCIe 5.0 x16 (shared/DESIGN.md, "Figures from real hardware").
     // One memcpy of this machine is usually slower than such a link, and real time then counts.
     like_small("h100-pcie5", "a fast link, 55 GB/s pinned; bounded by this machine's own memcpy",

@@ -23,6 +23,13 @@ struct Profile {
   Duration copy_latency;
   Duration launch_latency;
   bool stream_memory_operations;
+  bool peer_access = true;  ///< of devices to each other's memory
+  /// False: the times between events are nonsense, as with confidential computing.
+  bool usable_event_times = true;
+  int num_busy_devices = 0;  ///< the last ones are another process's alone
+  /// The device answers no more after so many copies were asked for; 0: it always does.
+  int copies_until_lost = 0;
+  std::size_t pinned_limit_bytes = 0;  ///< of host memory; 0: as much as there is
 };
 
 inline constexpr int kMaxDevices = 2;

@@ -12,6 +12,8 @@ void forget_handles(const Context& context) {
   std::erase_if(state.captures, [&](const auto& each) { return of_context(*each.stream); });
   state.functions.remove_if([&](const Function& each) { return of_context(*each.module); });
   state.modules.remove_if(of_context);
+  state.executable_graphs.remove_if(of_context);
+  state.arrays.remove_if(of_context);
   state.events.remove_if(of_context);
   state.streams.remove_if(of_context);
 }
@@ -24,6 +26,7 @@ void release_everything(Lock& lock, Context& context) {
   context.closing = false;
   if (context.num_retained > 0) return;  // somebody came back meanwhile
   forget_handles(context);
+  context.peers = {};
   const std::vector<Range> ranges = machine().addresses.remove_all_of(context);
   for (const Range& range : ranges) give_back_block(lock, range);
   lock.unlock();

@@ -1,5 +1,4 @@
-// cuStreamBeginCapture, cuStreamIsCapturing, cuStreamEndCapture, cuThreadExchangeStreamCaptureMode,
-// cuGraphDestroy.
+// cuStreamBeginCapture, cuStreamIsCapturing, cuStreamEndCapture, cuThreadExchangeStreamCaptureMode.
 #include "stream_capture.hpp"
 
 #include <algorithm>
@@ -24,12 +23,6 @@ bool forbids(const StreamCapture& capture) {
   }
   return thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
          capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
-}
-
-/// All graphs are empty, and this one.
-CUgraph empty_graph() {
-  static char graph;
-  return reinterpret_cast<CUgraph>(&graph);
 }
 
 }  // namespace
@@ -115,14 +108,7 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream handle, CUgraph* graph) {
     const bool invalidated = found->invalidated;
     captures.erase(found);
     require(!invalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    *graph = empty_graph();
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult CUDAAPI cuGraphDestroy(CUgraph graph) {
-  return Call("cuGraphDestroy")([&] {
-    require(graph == empty_graph());
+    *graph = machine().graphs.add(std::make_shared<Graph>());
     return CUDA_SUCCESS;
   });
 }

@@ -18,14 +18,14 @@ Owned<CUdeviceptr> allocate_device(const Context& context, std::size_t size_byte
   return {context, pointer, driver.raw(symbol::mem_free), symbol::mem_free.name};
 }
 
-Owned<void*> allocate_pinned(const Context& context, std::size_t size_bytes) {
+Owned<void*> allocate_pinned(const Context& context, std::size_t size_bytes, HostCaching caching) {
   refuse_zero(size_bytes, "pinned buffer");
   const CurrentContext current(context);
   const Driver& driver = context.driver();
   void* pointer = nullptr;
-  driver.call(symbol::mem_host_alloc)(
-      &pointer, size_bytes,
-      static_cast<unsigned>(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+  unsigned flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
+  if (caching == HostCaching::write_combined) flags |= CU_MEMHOSTALLOC_WRITECOMBINED;
+  driver.call(symbol::mem_host_alloc)(&pointer, size_bytes, flags);
   return {context, pointer, driver.raw(symbol::mem_free_host), symbol::mem_free_host.name};
 }
 
@@ -34,8 +34,8 @@ Owned<void*> allocate_pinned(const Context& context, std::size_t size_bytes) {
 DeviceBuffer::DeviceBuffer(const Context& context, std::size_t size_bytes)
     : owned_(allocate_device(context, size_bytes)), size_bytes_(size_bytes) {}
 
-PinnedBuffer::PinnedBuffer(const Context& context, std::size_t size_bytes)
-    : owned_(allocate_pinned(context, size_bytes)), size_bytes_(size_bytes) {}
+PinnedBuffer::PinnedBuffer(const Context& context, std::size_t size_bytes, HostCaching caching)
+    : owned_(allocate_pinned(context, size_bytes, caching)), size_bytes_(size_bytes) {}
 
 CUdeviceptr PinnedBuffer::device_pointer() const {
   const CurrentContext current(owned_.context());

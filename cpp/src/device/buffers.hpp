@@ -22,6 +22,12 @@ private:
   std::size_t size_bytes_;
 };
 
+/// How the CPU sees pinned memory.
+enum class HostCaching {
+  cached,
+  write_combined,  ///< stores are gathered and sent past the caches; plain loads are very slow
+};
+
 /// Pinned host memory from cuMemHostAlloc, mapped on the device and portable to all contexts.
 /// Movable.
 ///
@@ -29,7 +35,8 @@ private:
 class PinnedBuffer {
 public:
   /// Throws   UsageError if `size_bytes` is 0; OutOfDeviceMemory if the host can't pin that much.
-  PinnedBuffer(const Context& context, std::size_t size_bytes);
+  PinnedBuffer(const Context& context, std::size_t size_bytes,
+               HostCaching caching = HostCaching::cached);
 
   std::byte* data() const noexcept { return static_cast<std::byte*>(owned_.handle()); }
   std::size_t size_bytes() const noexcept { return size_bytes_; }

@@ -1,5 +1,7 @@
 #include "device/stream.hpp"
 
+#include <isthmus/errors.hpp>
+
 namespace isthmus {
 namespace {
 
@@ -25,6 +27,14 @@ bool complete_or_throw(const Driver& driver, CUresult result, std::string_view n
   if (result == CUDA_ERROR_NOT_READY) return false;
   driver.check(result, name);
   return true;
+}
+
+[[noreturn]] void throw_unusable_times(float milliseconds) {
+  throw Unavailable("GPU event times",
+                    "an event came " + std::to_string(milliseconds) +
+                        " ms after the one recorded before it, as happens with confidential "
+                        "computing",
+                    "a GPU whose event clock can be trusted");
 }
 
 }  // namespace
@@ -62,6 +72,8 @@ bool Event::complete() const {
 double elapsed_seconds(const Context& context, const Event& first, const Event& last) {
   float milliseconds = 0;
   context.driver().call(symbol::event_elapsed_time)(&milliseconds, first.handle(), last.handle());
+  // Also for what isn't a number.
+  if (!(milliseconds >= 0)) throw_unusable_times(milliseconds);
   return static_cast<double>(milliseconds) * 1e-3;
 }
 

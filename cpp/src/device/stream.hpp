@@ -48,6 +48,7 @@ private:
 /// Seconds of the device's clock between two recorded, complete events; the resolution is about 0.5
 /// us.
 ///
+/// Throws   Unavailable if the time is negative or no number, as in confidential computing.
 /// Source   CUDA Driver API 13.0, cuEventElapsedTime.
 double elapsed_seconds(const Context& context, const Event& first, const Event& last);
 

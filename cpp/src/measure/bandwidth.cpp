@@ -1,6 +1,7 @@
 #include "measure/bandwidth.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include <isthmus/errors.hpp>
 
@@ -23,9 +24,22 @@ std::size_t copies_for(double one_copy_seconds) {
   return std::clamp(static_cast<std::size_t>(wanted), std::size_t{1}, kMostCopies);
 }
 
-double timed_copy(const Copy& copy, const Stream& stream) {
+using Enqueue = std::function<void(CUstream)>;
+
+Enqueue copy_by(const CopyBuffers& buffers, const Kernels* kernels,
+                const BandwidthOptions& options) {
+  if (options.by == Engine::multiprocessors) {
+    return [copy = SmCopy(buffers, kernels, options.direction, options.size_bytes)](
+               CUstream stream) { copy.enqueue(stream); };
+  }
+  return [copy = Copy(buffers, options.direction, options.size_bytes)](CUstream stream) {
+    copy.enqueue(stream);
+  };
+}
+
+double timed_copy(const Enqueue& enqueue, const Stream& stream) {
   const auto start = Clock::now();
-  copy.enqueue(stream.handle());
+  enqueue(stream.handle());
   stream.synchronize();
   return seconds_since(start);
 }
@@ -35,7 +49,7 @@ double timed_copy(const Copy& copy, const Stream& stream) {
 class BlockedLoop {
 public:
   BlockedLoop(const CopyBuffers& buffers, const Kernels* kernels, const BandwidthOptions& options)
-      : copy_(buffers, options.direction, options.size_bytes),
+      : enqueue_(copy_by(buffers, kernels, options)),
         stream_(buffers.context()),
         first_(buffers.context()),
         last_(buffers.context()),
@@ -43,7 +57,7 @@ public:
         warm_up_copies_(options.size_bytes < kNoWarmUpBytes ? kWarmUpCopies : 0) {}
 
   void run(VerifiedSampling& sampling, Measurement& measurement) {
-    measurement.first_call_seconds = timed_copy(copy_, stream_);
+    measurement.first_call_seconds = timed_copy(enqueue_, stream_);
     // A copy that fills a sample by itself is not repeated: there are gigabytes to wait for.
     num_copies_ = std::min<std::size_t>(4, copies_for(measurement.first_call_seconds));
     // Two voided samples: the first pays for lazy loading, the second says how long a copy takes.
@@ -55,16 +69,16 @@ public:
 private:
   double one_sample() {
     gate_.hold(stream_.handle());
-    for (std::size_t i = 0; i < warm_up_copies_; ++i) copy_.enqueue(stream_.handle());
+    for (std::size_t i = 0; i < warm_up_copies_; ++i) enqueue_(stream_.handle());
     first_.record(stream_.handle());
-    for (std::size_t i = 0; i < num_copies_; ++i) copy_.enqueue(stream_.handle());
+    for (std::size_t i = 0; i < num_copies_; ++i) enqueue_(stream_.handle());
     last_.record(stream_.handle());
     gate_.release();
     last_.synchronize();
     return elapsed_seconds(stream_.context(), first_, last_) / static_cast<double>(num_copies_);
   }
 
-  Copy copy_;
+  Enqueue enqueue_;
   Stream stream_;
   Event first_;
   Event last_;
@@ -94,6 +108,9 @@ void run_unblocked(const CopyBuffers& buffers, const BandwidthOptions& options,
 
 Measurement measure_bandwidth(CopyBuffers& buffers, const Kernels* kernels,
                               const BandwidthOptions& options) {
+  if (!options.blocked && options.by == Engine::multiprocessors) {
+    throw UsageError("copies by multiprocessors are measured behind a gate only");
+  }
   if (options.blocked && buffers.host_memory() == HostMemory::pageable) {
     throw UsageError(
         "pageable copies synchronise inside and can't run behind a gate: measure them unblocked");
@@ -116,9 +133,10 @@ void run_copy_load(CopyBuffers& buffers, Direction direction,
                    std::chrono::duration<double> seconds) {
   const CurrentContext current(buffers.context());
   const Copy copy(buffers, direction, buffers.size_bytes());
+  const Enqueue enqueue = [&copy](CUstream handle) { copy.enqueue(handle); };
   const Stream stream(buffers.context());
   const auto start = Clock::now();
-  while (seconds_since(start) < seconds.count()) timed_copy(copy, stream);
+  while (seconds_since(start) < seconds.count()) timed_copy(enqueue, stream);
 }
 
 }  // namespace isthmus::measure

@@ -6,6 +6,7 @@
 
 #include "measure/copy_buffers.hpp"
 #include "measure/samples.hpp"
+#include "measure/sm_copy.hpp"
 
 namespace isthmus::measure {
 
@@ -18,6 +19,7 @@ struct BandwidthOptions {
   bool blocked = true;
   Stopping stopping;
   std::chrono::duration<double> gate_timeout{15.0};
+  Engine by = Engine::copy_engine;  ///< the multiprocessors copy behind a gate only
 };
 
 /// Measures one size in one direction. Yields one metric, "copy_time": seconds for one copy.
@@ -26,8 +28,8 @@ struct BandwidthOptions {
 /// the samples, target verified. CPU caches are warm: the same buffer every time.
 ///
 /// kernels   null: prepared and verified from the host
-/// Throws    UsageError (size, blocked with pageable memory), Unavailable (no gate on this device),
-///           CorruptTransfer, TimedOut, DriverError.
+/// Throws    UsageError (size, blocked with pageable memory), Unavailable (no gate on this device,
+///           no kernel to copy by), CorruptTransfer, TimedOut, DriverError.
 Measurement measure_bandwidth(CopyBuffers& buffers, const Kernels* kernels,
                               const BandwidthOptions& options);
 

@@ -1,62 +1,57 @@
 #include "measure/copy_buffers.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <vector>
 
 #include <isthmus/errors.hpp>
 
 #include "host/numa.hpp"
-#include "host/pattern.hpp"
 #include "measure/failures.hpp"
 
 namespace isthmus::measure {
 namespace {
 
-constexpr int kPoison = 0xA5;
+constexpr int kPoison = 0xA5;  // no zero, and no word of the pattern but by chance
 constexpr std::size_t kReadBackBytes = std::size_t{16} << 20U;
-constexpr unsigned kBlockLanes = 256;
-constexpr std::uint64_t kSeedStep = 0x9e3779b97f4a7c15ULL;  // SplitMix64's increment
 
-using HostBuffer = std::variant<PinnedBuffer, host::PageableBuffer>;
-
-HostBuffer allocate_host(const Context& context, HostMemory memory, std::size_t size_bytes) {
-  if (memory == HostMemory::pinned) return PinnedBuffer(context, size_bytes);
-  return host::PageableBuffer(size_bytes);
-}
-
-/// Different buffers hold different bytes, so that a copy from the wrong buffer can't pass.
-std::uint64_t next_seed() {
-  static std::atomic<std::uint64_t> count{0};
-  return 0x697374686d7573ULL + ++count * 0x2545f4914f6cdd1dULL;
-}
-
-unsigned blocks_for(const Context& context) {
-  return 8U * static_cast<unsigned>(std::max(1, context.device().num_multiprocessors));
+/// Counts mismatches over chunks that `read(target, offset_bytes,
+/// chunk_bytes)` brings, and trailing bytes of the last one.
+template <typename Read>
+std::uint64_t count_in_chunks(const BufferContents& contents, std::size_t size_bytes,
+                              const Read& read) {
+  std::vector<std::byte> chunk(std::min(size_bytes, kReadBackBytes));
+  std::uint64_t mismatches = 0;
+  for (std::size_t offset = 0; offset < size_bytes; offset += chunk.size()) {
+    const std::size_t chunk_bytes = std::min(chunk.size(), size_bytes - offset);
+    read(chunk.data(), offset, chunk_bytes);
+    mismatches += contents.count_mismatches(chunk.data(), offset, chunk_bytes);
+  }
+  return mismatches;
 }
 
 }  // namespace
 
+CopyBuffers::CopyBuffers(const Context& context, std::size_t size_bytes, const BufferKinds& kinds)
+    : context_(context),
+      host_(context, kinds.host, size_bytes + kinds.host_offset_bytes, kinds.numa_node),
+      device_(context, kinds.device, size_bytes + kinds.device_offset_bytes),
+      host_offset_bytes_(kinds.host_offset_bytes),
+      device_offset_bytes_(kinds.device_offset_bytes),
+      size_bytes_(size_bytes),
+      stream_(context),
+      contents_(kinds.contents) {
+  if (size_bytes == 0) throw UsageError("buffers of 0 bytes: give at least 1");
+}
+
 CopyBuffers::CopyBuffers(const Context& context, HostMemory memory, std::size_t size_bytes,
                          std::optional<int> numa_node)
-    : context_(context),
-      memory_(memory),
-      host_([&] {
-        std::optional<host::ScopedMemoryPolicy> policy;
-        if (numa_node) policy.emplace(*numa_node);
-        HostBuffer buffer = allocate_host(context, memory, size_bytes);
-        // Touched under the policy: pageable pages are placed now.
-        std::visit([](auto& b) { std::memset(b.data(), kPoison, b.size_bytes()); }, buffer);
-        return buffer;
-      }()),
-      device_(context, size_bytes),
-      stream_(context),
-      seed_(next_seed()) {}
-
-std::byte* CopyBuffers::host() const noexcept {
-  return std::visit([](const auto& buffer) { return buffer.data(); }, host_);
-}
+    : CopyBuffers(context, size_bytes, [&] {
+        BufferKinds kinds;
+        kinds.host = memory;
+        kinds.numa_node = numa_node;
+        return kinds;
+      }()) {}
 
 std::map<int, std::size_t> CopyBuffers::host_pages_by_node() const {
   return host::pages_by_node(host(), size_bytes());
@@ -68,18 +63,19 @@ void CopyBuffers::check_size(std::size_t bytes) const {
                    std::to_string(size_bytes()));
 }
 
+const Kernels* CopyBuffers::fit(const Kernels* kernels) const {
+  return contents_.kernels_can_check(device()) ? kernels : nullptr;
+}
+
 void CopyBuffers::prepare(const Kernels* kernels) {
   if (at_rest_) return;
-  const Driver& driver = context_.driver();
   const CurrentContext current(context_);
-  host::fill_pattern(host(), size_bytes(), seed_);
-  if (kernels != nullptr) {
-    const Kernel fill = kernels->get("pattern", "isthmus_pattern_fill");
-    fill.launch(stream_.handle(), blocks_for(context_), kBlockLanes, device(),
-                static_cast<unsigned long long>(size_bytes()),
-                static_cast<unsigned long long>(seed_));
+  contents_.fill(host(), size_bytes());
+  if (fit(kernels) != nullptr) {
+    contents_.fill_by_kernel(*kernels, stream_, device(), size_bytes());
   } else {
-    driver.call(symbol::memcpy_htod_async)(device(), host(), size_bytes(), stream_.handle());
+    context_.driver().call(symbol::memcpy_htod_async)(device(), host(), size_bytes(),
+                                                      stream_.handle());
   }
   stream_.synchronize();
   at_rest_ = true;
@@ -101,11 +97,11 @@ void CopyBuffers::poison(Direction direction, std::size_t bytes) {
 VerifiedOn CopyBuffers::verify(Direction direction, std::size_t bytes, const Kernels* kernels) {
   const CurrentContext current(context_);
   const bool to_device = direction == Direction::host_to_device;
-  const bool on_device = to_device && kernels != nullptr;
-  const std::uint64_t mismatches = on_device ? device_mismatches(bytes, *kernels)
-                                   : to_device
-                                       ? device_mismatches_on_host(bytes)
-                                       : host::count_pattern_mismatches(host(), bytes, seed_);
+  const bool on_device = to_device && fit(kernels) != nullptr;
+  const std::uint64_t mismatches =
+      on_device   ? contents_.count_by_kernel(*kernels, stream_, device(), bytes)
+      : to_device ? device_mismatches_on_host(bytes)
+                  : host_mismatches(bytes);
   if (mismatches != 0) {
     throw CorruptTransfer("verification failed: " + std::to_string(mismatches) + " words of a " +
                           std::to_string(bytes) + "-byte copy from " +
@@ -116,32 +112,22 @@ VerifiedOn CopyBuffers::verify(Direction direction, std::size_t bytes, const Ker
   return on_device ? VerifiedOn::device : VerifiedOn::host;
 }
 
-std::uint64_t CopyBuffers::device_mismatches(std::size_t bytes, const Kernels& kernels) const {
-  const Driver& driver = context_.driver();
-  const DeviceBuffer count(context_, sizeof(std::uint64_t));
-  driver.call(symbol::memset_d8_async)(count.pointer(), static_cast<unsigned char>(0),
-                                       count.size_bytes(), stream_.handle());
-  const Kernel check = kernels.get("pattern", "isthmus_pattern_check");
-  check.launch(stream_.handle(), blocks_for(context_), kBlockLanes, device(),
-               static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(seed_),
-               count.pointer());
-  stream_.synchronize();
-  std::uint64_t mismatches = 0;
-  driver.call(symbol::memcpy_dtoh)(&mismatches, count.pointer(), sizeof mismatches);
-  return mismatches;
+std::uint64_t CopyBuffers::device_mismatches_on_host(std::size_t bytes) const {
+  const auto read = context_.driver().call(symbol::memcpy_dtoh);
+  return count_in_chunks(contents_, bytes,
+                         [&](std::byte* chunk, std::size_t offset, std::size_t chunk_bytes) {
+                           read(chunk, device() + offset, chunk_bytes);
+                         });
 }
 
-std::uint64_t CopyBuffers::device_mismatches_on_host(std::size_t bytes) const {
-  std::vector<std::byte> chunk(std::min(bytes, kReadBackBytes));
-  std::uint64_t mismatches = 0;
-  for (std::size_t offset = 0; offset < bytes; offset += chunk.size()) {
-    const std::size_t chunk_bytes = std::min(chunk.size(), bytes - offset);
-    context_.driver().call(symbol::memcpy_dtoh)(chunk.data(), device() + offset, chunk_bytes);
-    // SplitMix64 from `seed_` at word k is SplitMix64 from seed_ + k * step at word 0.
-    const std::uint64_t seed = seed_ + offset / 8 * kSeedStep;
-    mismatches += host::count_pattern_mismatches(chunk.data(), chunk_bytes, seed);
-  }
-  return mismatches;
+std::uint64_t CopyBuffers::host_mismatches(std::size_t bytes) const {
+  // Comparing in place would load such memory word by word, some 100 MB/s.
+  if (host_.memory() != HostMemory::write_combined)
+    return contents_.count_mismatches(host(), 0, bytes);
+  return count_in_chunks(contents_, bytes,
+                         [&](std::byte* chunk, std::size_t offset, std::size_t chunk_bytes) {
+                           host_.read(chunk, host_offset_bytes_ + offset, chunk_bytes);
+                         });
 }
 
 Copy::Copy(const CopyBuffers& buffers, Direction direction, std::size_t size_bytes)

@@ -15,11 +15,12 @@ struct Stopping {
   std::size_t max_samples = 1000;
   double max_seconds = 0.5;    ///< wall time for sampling one metric, preparation not counted
   double relative_iqr = 0.01;  ///< stop when (Q3 - Q1) / median is at or below this
+  bool verify = true;          ///< compare the bytes that arrived; false where a user said so
 };
 
 enum class StoppedBy { noise, time, max_samples };
 enum class Direction { host_to_device, device_to_host };
-enum class VerifiedOn { device, host };
+enum class VerifiedOn { device, host, nobody };
 
 /// One quantity, sampled.
 struct Samples {
@@ -34,6 +35,8 @@ struct Measurement {
   double first_call_seconds = 0;  ///< the first copy of this size, by the CPU clock, waited for
   VerifiedOn verified_on = VerifiedOn::host;
   std::map<std::string, std::string> waived;  ///< metric -> why it can't be measured here
+  /// Where the host's pages lay, if the loop allocated them and looked: NUMA node -> sampled pages.
+  std::map<int, std::size_t> host_pages_by_node;
 };
 
 }  // namespace isthmus::measure

@@ -24,14 +24,18 @@ public:
   /// Poisons the target, samples `one()`, verifies the target, and adds the samples to
   /// `measurement`.
   ///
+  /// Where the rule says not to verify, nobody does, and the measurement says so.
+  ///
   /// one      copies at least once, and returns the seconds of one copy with all copies complete
   /// Throws   CorruptTransfer, and what `one` throws; then nothing is added.
   template <typename OneSample>
   void add(Measurement& measurement, std::string metric, std::size_t copies_per_sample,
            OneSample one) {
-    buffers_.poison(direction_, size_bytes_);
+    if (stopping_.verify) buffers_.poison(direction_, size_bytes_);
     Samples samples = sample(stopping_, std::move(metric), copies_per_sample, one);
-    measurement.verified_on = buffers_.verify(direction_, size_bytes_, kernels_);
+    measurement.verified_on = stopping_.verify
+                                  ? buffers_.verify(direction_, size_bytes_, kernels_)
+                                  : VerifiedOn::nobody;
     measurement.samples.push_back(std::move(samples));
   }
 

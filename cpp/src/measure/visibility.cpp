@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "host/cpu_cache.hpp"
 #include "measure/flags.hpp"
 
 namespace isthmus::measure {
@@ -21,19 +22,15 @@ std::string reason_to_waive(const CopyBuffers& buffers, const Kernels* kernels,
   if (options.direction == Direction::host_to_device) {
     return kernels != nullptr ? "" : "needs a running kernel, and there is no NVRTC to compile one";
   }
-  if (options.method == Method::blocking)
-    return "a blocking copy returns with the bytes visible: see completion";
-  return buffers.host_memory() == HostMemory::pinned
+  if (traits_of(options.method, options.direction, buffers.host_memory()).over_on_return)
+    return "the call returns with the bytes visible: see completion";
+  return buffers.host_memory() != HostMemory::pageable
              ? ""
              : "an async copy to pageable memory returns with the bytes visible: see completion";
 }
 
-void call(const Copy& copy, Method method, const Stream& stream) {
-  if (method == Method::blocking) {
-    copy.blocking();
-  } else {
-    copy.enqueue(stream.handle());
-  }
+void make_ready(const CopyBuffers& buffers, const LatencyOptions& options) {
+  if (options.cold) host::evict_from_caches(buffers.host(), options.size_bytes);
 }
 
 /// A kernel that polls a flag in device memory and answers in pinned memory, until this goes.
@@ -74,11 +71,9 @@ private:
 
 /// Host to device: the CPU sends numbers 1, 2, ... by copies and waits for the kernel to say each
 /// back.
-Samples sample_question_and_answer(CopyBuffers& buffers, const Kernels& kernels,
+Samples sample_question_and_answer(CopyBuffers& buffers, const Kernels& kernels, SmallCopy& copy,
                                    const LatencyOptions& options) {
   const Context& context = buffers.context();
-  const Copy copy(buffers, options.direction, options.size_bytes);
-  const Stream stream(context);
   const std::size_t offset = flag_offset(options.size_bytes);
   const Flag question = flag_at(buffers.host() + offset);
   const auto num_rounds = static_cast<unsigned>(options.stopping.max_samples + kWarmUpRounds);
@@ -88,8 +83,9 @@ Samples sample_question_and_answer(CopyBuffers& buffers, const Kernels& kernels,
   std::uint32_t round = 0;
   const auto one_round = [&] {
     question.store(++round);
+    make_ready(buffers, options);
     const auto start = Clock::now();
-    call(copy, options.method, stream);
+    copy.call();
     await(answer, round, options.answer_timeout, "a kernel's answer");
     return seconds_since(start);
   };
@@ -98,9 +94,8 @@ Samples sample_question_and_answer(CopyBuffers& buffers, const Kernels& kernels,
 }
 
 /// Device to host: the CPU polls the target of an async copy.
-Samples sample_polled_target(CopyBuffers& buffers, const LatencyOptions& options) {
+Samples sample_polled_target(CopyBuffers& buffers, SmallCopy& copy, const LatencyOptions& options) {
   const Context& context = buffers.context();
-  const Copy copy(buffers, options.direction, options.size_bytes);
   const Stream stream(context);
   const std::size_t offset = flag_offset(options.size_bytes);
   const Flag seen = flag_at(buffers.host() + offset);
@@ -109,11 +104,12 @@ Samples sample_polled_target(CopyBuffers& buffers, const LatencyOptions& options
     context.driver().call(symbol::memset_d32_async)(buffers.device() + offset, ++round,
                                                     std::size_t{1}, stream.handle());
     stream.synchronize();
+    make_ready(buffers, options);
     const auto start = Clock::now();
-    call(copy, options.method, stream);
+    copy.call();
     await(seen, round, options.answer_timeout, "a copied value");
     const double seconds = seconds_since(start);
-    stream.synchronize();
+    copy.wait();
     return seconds;
   };
   for (std::size_t i = 0; i < kWarmUpRounds; ++i) one_round();
@@ -122,8 +118,8 @@ Samples sample_polled_target(CopyBuffers& buffers, const LatencyOptions& options
 
 }  // namespace
 
-void measure_visibility(CopyBuffers& buffers, const Kernels* kernels, const LatencyOptions& options,
-                        Measurement& measurement) {
+void measure_visibility(CopyBuffers& buffers, const Kernels* kernels, SmallCopy& copy,
+                        const LatencyOptions& options, Measurement& measurement) {
   const std::string reason = reason_to_waive(buffers, kernels, options);
   if (!reason.empty()) {
     measurement.waived[kMetric] = reason;
@@ -131,8 +127,8 @@ void measure_visibility(CopyBuffers& buffers, const Kernels* kernels, const Late
   }
   buffers.disturb();
   measurement.samples.push_back(options.direction == Direction::host_to_device
-                                    ? sample_question_and_answer(buffers, *kernels, options)
-                                    : sample_polled_target(buffers, options));
+                                    ? sample_question_and_answer(buffers, *kernels, copy, options)
+                                    : sample_polled_target(buffers, copy, options));
 }
 
 }  // namespace isthmus::measure

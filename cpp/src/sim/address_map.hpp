@@ -25,6 +25,13 @@ public:
   /// Throws      UsageError beyond 512 GiB of touched chunks.
   void place(std::span<const std::uint64_t> real_lines, PlacedLine* placed_lines);
 
+  /// Numbers their chunks as place() would.
+  void number_chunks(std::span<const std::uint64_t> real_lines) {
+    for (const std::uint64_t real_line : real_lines) {
+      if (real_line >> chunk_shift_ != last_real_chunk_) find_chunk(real_line >> chunk_shift_);
+    }
+  }
+
   std::uint64_t real_line(std::uint32_t line) const {
     return (real_chunks_[line >> chunk_shift_] << chunk_shift_) + (line & chunk_mask_);
   }

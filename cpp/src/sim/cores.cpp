@@ -62,6 +62,8 @@ Cores::Cores(const Machine& machine, Picoseconds lookahead_ps, const AddressMap&
 void Cores::on_warp_ready(std::uint32_t warp) {
   const Position at = position(warp);
   const Picoseconds now = schedule_.now_ps();
+  if (at.warp.operation->ends_window) [[unlikely]]
+    begin_window(at);
   const Operation& operation = *at.warp.operation;
   const std::uint64_t instructions =
       operation.compute + (operation.kind == trace::OpKind::end ? 0U : 1U);

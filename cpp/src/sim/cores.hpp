@@ -67,10 +67,12 @@ private:
   static std::uint32_t number(std::uint32_t core, std::uint32_t warp) { return core << 16U | warp; }
 
   // CTAs (cores_ctas.cpp)
+  void drop_large_work();
   void fill_cores();
   bool start_cta(std::uint32_t core, std::uint32_t slot);
   void end_warp(const Position& at);
   void reach_barrier(const Position& at);
+  void begin_window(const Position& at);
   void release_barrier(Core& core, std::uint32_t core_index, std::uint32_t slot);
 
   // Issue slots for so many instructions, in whole picoseconds.

@@ -26,7 +26,19 @@ void Cores::begin_launch(const trace::Launch& launch, CtaFeed& feed, Picoseconds
   if (empty_l1) {
     for (Core& core : cores_) core.l1.clear();
   }
+  drop_large_work();
   fill_cores();
+}
+
+// What slots held in another launch, they or others may hold no more.
+void Cores::drop_large_work() {
+  const std::size_t most = CtaFeed::most_held_bytes(cores_.size(), slots_per_core_);
+  for (Core& core : cores_) {
+    for (std::size_t slot = 0; slot < core.ctas.size(); ++slot) {
+      CtaWork& work = core.ctas[slot].work;
+      if (slot >= slots_per_core_ || work.held_bytes() > most) work = {};
+    }
+  }
 }
 
 void Cores::fill_cores() {
@@ -51,8 +63,9 @@ bool Cores::start_cta(std::uint32_t core_index, std::uint32_t slot_index) {
   for (std::uint32_t warp = 0; warp < launch_->warps_per_cta; ++warp) {
     const std::uint32_t index = slot_index * launch_->warps_per_cta + warp;
     core.warps[index] = Warp{};
-    core.warps[index].operation = &slot.work.operations[slot.work.first_operation[warp]];
-    core.warps[index].lines = slot.work.lines.data();
+    const WarpWork begin = feed_->begin(slot.work, warp);
+    core.warps[index].operation = begin.operation;
+    core.warps[index].lines = begin.lines;
     core.warps[index].cta_slot = static_cast<std::uint16_t>(slot_index);
     core.warps[index].running = true;
     schedule_.at(slot.start_ps, EventKind::warp_ready, number(core_index, index));
@@ -76,6 +89,13 @@ void Cores::end_warp(const Position& at) {
     observer_->cta_done(at.core_index, slot.number, {slot.start_ps, schedule_.now_ps()});
   }
   start_cta(at.core_index, slot_index);
+}
+
+void Cores::begin_window(const Position& at) {
+  CtaWork& work = at.core.ctas[at.warp.cta_slot].work;
+  const WarpWork next = feed_->next_window(work, at.warp_index % launch_->warps_per_cta);
+  at.warp.operation = next.operation;
+  at.warp.lines = next.lines;
 }
 
 void Cores::reach_barrier(const Position& at) {

@@ -8,8 +8,14 @@
 namespace isthmus::sim {
 namespace {
 
-bool is_local(trace::OpKind kind) {
-  return kind == trace::OpKind::local_load || kind == trace::OpKind::local_store;
+// Twice the room, as a vector takes it that grows, would be twice the memory of large CTAs.
+template <class Item>
+void resize_exactly(std::vector<Item>& items, std::size_t size) {
+  if (items.capacity() < size) {
+    items = {};
+    items.reserve(size);
+  }
+  items.resize(size);
 }
 
 }  // namespace
@@ -35,7 +41,13 @@ std::optional<std::uint32_t> CtaFeed::next(const CtaPlace& place, CtaWork& work)
   if (block_.first_cta + next_in_block_ != next_cta_) {
     fail("has a block that begins with CTA " + std::to_string(block_.first_cta));
   }
-  copy(next_in_block_ * warps_per_cta_, place, work);
+  const std::uint32_t first_warp = next_in_block_ * warps_per_cta_;
+  const Extent cta = extent(first_warp);
+  if (is_read_in_windows(cta, place)) {
+    begin_windows(first_warp, cta, place, work);
+  } else {
+    hold(first_warp, cta, place, work);
+  }
   placed_();
   ++next_in_block_;
   return next_cta_++;
@@ -58,46 +70,60 @@ bool CtaFeed::have_block() {
   return true;
 }
 
-void CtaFeed::copy(std::uint32_t first_warp, const CtaPlace& place, CtaWork& work) {
+CtaFeed::Extent CtaFeed::extent(std::uint32_t first_warp) const {
+  const std::uint32_t first = block_.op_begin[first_warp];
+  const std::uint32_t end = block_.op_begin[first_warp + warps_per_cta_];
+  const std::uint32_t first_line = block_.line_begin[first];
+  return {first, end, first_line, block_.line_begin[end] - first_line};
+}
+
+CtaFeed::LocalMemory CtaFeed::local_memory(const CtaPlace& place) const {
+  const std::uint64_t cta_column = place.core + std::uint64_t{place.num_cores} * place.slot;
+  return {kLocalBase / trace::kLineBytes + cta_column * warps_per_cta_,
+          std::uint64_t{place.num_cores} * place.slots_per_core * warps_per_cta_};
+}
+
+WarpWork CtaFeed::begin(CtaWork& work, std::uint32_t warp) {
+  if (!work.windows.empty()) return next_window(work, warp);
+  return {&work.operations[work.first_operation[warp]], work.lines.data()};
+}
+
+void CtaFeed::hold(std::uint32_t first_warp, const Extent& extent, const CtaPlace& place,
+                   CtaWork& work) {
   const trace::Block& block = block_;
-  const std::uint32_t first = block.op_begin[first_warp];
-  const std::uint32_t end = block.op_begin[first_warp + warps_per_cta_];
-  const std::uint32_t first_line = block.line_begin[first];
-  const std::uint32_t num_lines = block.line_begin[end] - first_line;
-  work.operations.resize(std::size_t{end} - first + 1);
+  const std::uint32_t first = extent.first_operation;
+  const std::uint32_t end = extent.end_operation;
+  work.windows.clear();
+  resize_exactly(work.operations, std::size_t{end} - first + 1);
   Operation* operation = work.operations.data();
   bool any_local = false;
   for (std::uint32_t op = first; op < end; ++op, ++operation) {
     const auto kind = static_cast<trace::OpKind>(block.kinds[op]);
-    *operation = {block.compute[op], block.line_begin[op] - first_line, kind};
-    any_local = any_local || is_local(kind);
+    *operation = {block.compute[op], block.line_begin[op] - extent.first_line, kind};
+    any_local = any_local || trace::is_local(kind);
   }
-  *operation = {0, num_lines, trace::OpKind::end};
+  *operation = {0, extent.num_lines, trace::OpKind::end};
   work.first_operation.clear();
   for (std::uint32_t warp = 0; warp < warps_per_cta_; ++warp) {
     work.first_operation.push_back(block.op_begin[first_warp + warp] - first);
   }
   work.first_operation.push_back(end - first);
-  work.lines.resize(num_lines);
-  const auto lines = block.lines.subspan(first_line, num_lines);
+  resize_exactly(work.lines, extent.num_lines);
+  const auto lines = block.lines.subspan(extent.first_line, extent.num_lines);
   if (any_local) return place_with_local(lines, place, work);
   map_.place(lines, work.lines.data());
 }
 
-// Local memory: words of all threads that can run at once side by side, a line for each warp.
 void CtaFeed::place_with_local(std::span<const std::uint64_t> lines, const CtaPlace& place,
                                CtaWork& work) {
-  const std::uint64_t row = std::uint64_t{place.num_cores} * place.slots_per_core * warps_per_cta_;
-  const std::uint64_t cta_column = place.core + std::uint64_t{place.num_cores} * place.slot;
+  const LocalMemory local = local_memory(place);
   real_lines_.assign(lines.begin(), lines.end());
   for (std::uint32_t warp = 0; warp < warps_per_cta_; ++warp) {
-    const std::uint64_t column =
-        kLocalBase / trace::kLineBytes + cta_column * warps_per_cta_ + warp;
     for (std::uint32_t op = work.first_operation[warp]; op < work.first_operation[warp + 1]; ++op) {
-      if (!is_local(work.operations[op].kind)) continue;
+      if (!trace::is_local(work.operations[op].kind)) continue;
       const std::uint32_t end = work.operations[op + 1].first_line;
       for (std::uint32_t line = work.operations[op].first_line; line < end; ++line) {
-        real_lines_[line] = column + real_lines_[line] * row;
+        real_lines_[line] = local.line(warp, real_lines_[line]);
       }
     }
   }

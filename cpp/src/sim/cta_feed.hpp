@@ -1,6 +1,7 @@
 // CTAs out of a trace, in order, with their lines placed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -9,39 +10,30 @@
 #include <vector>
 
 #include "sim/address_map.hpp"
-#include "sim/schedule.hpp"
+#include "sim/cta_work.hpp"
 #include "trace/trace.hpp"
 
 namespace isthmus::sim {
 
-/// Instructions, then what follows them. `first_line` is an index into CtaWork::lines.
-struct Operation {
-  std::uint32_t compute = 0;
-  std::uint32_t first_line = 0;
-  trace::OpKind kind = trace::OpKind::end;
-};
-
-/// What one CTA does: a copy, since a trace's blocks go by while CTAs run.
-struct CtaWork {
-  std::vector<std::uint32_t> first_operation;  ///< [num_warps + 1], into operations
-  std::vector<Operation> operations;           ///< the last has no kind, only the end of the lines
-  std::vector<PlacedLine> lines;
-};
-
-/// Where a CTA runs, which decides where its local memory lies.
-struct CtaPlace {
-  std::uint32_t core = 0;
-  std::uint32_t slot = 0;  ///< of the core
-  std::uint32_t num_cores = 0;
-  std::uint32_t slots_per_core = 0;  ///< of this launch
-};
-
 /// Reads a Source launch by launch.
 class CtaFeed {
 public:
+  /// All CTAs that run at once hold no more than this, if their trace can be read again. Half of
+  /// what the rest of a large simulation takes; a warp of 8448 (132 cores) has 7.9 KB of it.
+  static constexpr std::size_t kMostHeldBytes = 64U << 20U;
+  /// A window ends after so many operations, or before this would be more lines: 3.6 KB, of which a
+  /// reading of some microseconds is less than 20 ns for each.
+  static constexpr std::uint32_t kWindowOperations = 128;
+  static constexpr std::uint32_t kWindowLines = 256;
+
+  /// What one of so many may hold.
+  static std::size_t most_held_bytes(std::size_t num_cores, std::uint32_t slots_per_core) {
+    return kMostHeldBytes / num_cores / slots_per_core;
+  }
+
   /// Both outlive the feed. The source is rewound.
   ///
-  /// placed      called after a CTA's lines have been placed, of which some may be in new chunks
+  /// placed      called after lines have been placed, of which some may be in new chunks
   CtaFeed(trace::Source& source, AddressMap& map, std::function<void()> placed);
 
   /// Starts launch `index`, which follows the last one's end.
@@ -51,6 +43,13 @@ public:
   /// Throws      UsageError if the source has others than the program says.
   std::optional<std::uint32_t> next(const CtaPlace& place, CtaWork& work);
 
+  /// Where a warp of a CTA begins.
+  WarpWork begin(CtaWork& work, std::uint32_t warp);
+  /// Writes a warp's next window over its last.
+  ///
+  /// Throws      UsageError if the trace can't be read again as it was.
+  WarpWork next_window(CtaWork& work, std::uint32_t warp);
+
   /// After the last launch.
   ///
   /// Throws      UsageError if the source goes on.
@@ -59,10 +58,37 @@ public:
   const trace::Program& program() const { return source_.program(); }
 
 private:
+  /// Operations and lines of the current block.
+  struct Extent {
+    std::uint32_t first_operation, end_operation, first_line, num_lines;
+  };
+  /// Lines of local memory: words of all threads that can run at once side by side, a line for each
+  /// warp.
+  struct LocalMemory {
+    std::uint64_t first_line;  // of word 0, of the CTA's first warp
+    std::uint64_t lines_per_word;
+
+    std::uint64_t line(std::uint32_t warp, std::uint64_t word) const {
+      return first_line + warp + word * lines_per_word;
+    }
+  };
+
   bool have_block();
-  void copy(std::uint32_t first_warp, const CtaPlace& place, CtaWork& work);
+  Extent extent(std::uint32_t first_warp) const;
+  LocalMemory local_memory(const CtaPlace& place) const;
+  void hold(std::uint32_t first_warp, const Extent& extent, const CtaPlace& place, CtaWork& work);
   void place_with_local(std::span<const std::uint64_t> lines, const CtaPlace& place, CtaWork& work);
   [[noreturn]] void fail(const std::string& what) const;
+
+  // Windows (cta_windows.cpp)
+  bool is_read_in_windows(const Extent& extent, const CtaPlace& place) const;
+  void begin_windows(std::uint32_t first_warp, const Extent& extent, const CtaPlace& place,
+                     CtaWork& work);
+  void number_chunks(std::uint32_t first_warp, const Extent& extent, const CtaPlace& place);
+  std::uint64_t read_operations(const trace::StoredBlock& stored, WarpWindow& window);
+  void read_lines(const CtaWork& work, std::uint32_t warp, std::uint64_t first_line,
+                  WarpWindow& window);
+  [[noreturn]] void fail_changed() const;
 
   trace::Source& source_;
   AddressMap& map_;
@@ -72,7 +98,7 @@ private:
   std::uint32_t launch_index_ = 0;
   std::uint32_t next_cta_ = 0;
   std::uint32_t warps_per_cta_ = 0;
-  std::vector<std::uint64_t> real_lines_;  // of a CTA with local memory
+  std::vector<std::uint64_t> real_lines_;  // of a CTA with local memory, or of a window
 };
 
 }  // namespace isthmus::sim

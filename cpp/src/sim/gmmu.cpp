@@ -73,8 +73,8 @@ void Gmmu::ask(const Waiting& waiting) {
   const std::uint32_t line = waiting.request.place.line();
   const std::uint32_t page = map_.page_of(line);
   const std::uint32_t buffer = entries_used_.size() == 1 ? 0 : waiting.request.place.partition();
-  if (const std::uint32_t migration = residency_.migration(line);
-      migration != Residency::kNoMigration) {
+  if (const std::uint32_t migration = migration_of_line_.at(line);
+      migration != MigrationMap::kNone) {
     ++result_.waits;
     return append(migrations_[migration].waiters, waiting);
   }
@@ -129,7 +129,8 @@ void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
 
 // What is asked for is on its way; by which migration is known unless another took over its line.
 std::uint32_t Gmmu::migration_to_wait_for(std::uint32_t line, std::uint32_t page) const {
-  if (residency_.migration(line) != Residency::kNoMigration) return residency_.migration(line);
+  const std::uint32_t known = migration_of_line_.at(line);
+  if (known != MigrationMap::kNone) return known;
   const std::uint32_t last = last_migration_[page];
   if (last != kNone && migrations_[last].active && migrations_[last].page == page) return last;
   for (std::uint32_t index = 0; index < migrations_.size(); ++index) {

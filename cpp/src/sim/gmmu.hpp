@@ -11,6 +11,7 @@
 #include "pages/page_table.hpp"
 #include "sim/cores.hpp"
 #include "sim/link.hpp"
+#include "sim/migration_map.hpp"
 #include "sim/options.hpp"
 #include "sim/partitions.hpp"
 #include "sim/residency.hpp"
@@ -128,6 +129,7 @@ private:
   std::vector<std::uint32_t> slot_of_page_;
   std::vector<std::uint32_t> last_migration_;  // of a page; may be over
   std::vector<Migration> migrations_;
+  MigrationMap migration_of_line_;  // if requests are merged
   std::vector<std::uint32_t> free_migrations_;
   std::vector<Waiting> pool_;
   std::uint32_t free_waiting_ = kNone;

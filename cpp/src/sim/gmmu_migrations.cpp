@@ -36,7 +36,7 @@ std::uint32_t Gmmu::start(const pages::Answer& answer, std::uint32_t page, std::
     eviction_->started(answer.slot, span);
     if (table_.policy().merge) {
       const auto first = static_cast<std::uint32_t>(span.offset_bytes / trace::kLineBytes);
-      residency_.set_migration(map_.first_line(page) + first, lines_of(span), index);
+      migration_of_line_.set(map_.first_line(page) + first, lines_of(span), index);
     }
   }
   last_migration_[page] = index;
@@ -118,7 +118,7 @@ void Gmmu::on_arrived(std::uint32_t index) {
     if (table_.arrived(migration.slot, migration.epoch, span)) {
       residency_.make_valid(first, lines_of(span));
     }
-    if (table_.policy().merge) residency_.clear_migration(first, lines_of(span), index);
+    if (table_.policy().merge) migration_of_line_.clear(first, lines_of(span), index);
   }
   const std::uint32_t buffer = migration.buffer;
   --entries_used_[buffer];

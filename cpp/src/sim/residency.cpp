@@ -7,7 +7,6 @@ namespace isthmus::sim {
 void Residency::add_chunk(bool valid) {
   const std::size_t lines = map_.lines_per_chunk();
   words_.resize(words_.size() + lines / 64, {valid ? ~0ULL : 0, 0});
-  migrations_.resize(migrations_.size() + lines, kNoMigration);
   generations_.resize(generations_.size() + lines / map_.lines_per_page(), 0);
   ++num_chunks_;
 }
@@ -32,18 +31,6 @@ void Residency::make_invalid(std::uint32_t first_line, std::uint32_t num_lines) 
     word.valid &= ~bits;
     word.touched &= ~bits;
   });
-}
-
-void Residency::set_migration(std::uint32_t first_line, std::uint32_t num_lines,
-                              std::uint32_t migration) {
-  const auto first = migrations_.begin() + first_line;
-  std::fill(first, first + num_lines, migration);
-}
-
-void Residency::clear_migration(std::uint32_t first_line, std::uint32_t num_lines,
-                                std::uint32_t migration) {
-  const auto first = migrations_.begin() + first_line;
-  std::replace(first, first + num_lines, migration, kNoMigration);
 }
 
 }  // namespace isthmus::sim

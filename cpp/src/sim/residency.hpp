@@ -11,8 +11,6 @@ namespace isthmus::sim {
 /// By line number. The page table knows more; what is valid here is valid there.
 class Residency {
 public:
-  static constexpr std::uint32_t kNoMigration = ~0U;
-
   explicit Residency(const AddressMap& map) : map_(map) {}
 
   /// Adds chunks that the map has got since: `valid` says of each whether all of it is resident.
@@ -34,12 +32,6 @@ public:
   void make_valid(std::uint32_t first_line, std::uint32_t num_lines);
   void make_invalid(std::uint32_t first_line, std::uint32_t num_lines);
 
-  /// The migration that brings a line; kNoMigration if none that is known.
-  std::uint32_t migration(std::uint32_t line) const { return migrations_[line]; }
-  void set_migration(std::uint32_t first_line, std::uint32_t num_lines, std::uint32_t migration);
-  /// Forgets `migration`, but not another that has taken over a line.
-  void clear_migration(std::uint32_t first_line, std::uint32_t num_lines, std::uint32_t migration);
-
   /// Changes when a page leaves, so that what caches and TLBs hold of it is known to be old.
   std::uint32_t generation(std::uint32_t page) const { return any_left_ ? generations_[page] : 0; }
   void leave(std::uint32_t page) {
@@ -60,7 +52,6 @@ private:
   std::uint32_t num_chunks_ = 0;
   bool any_left_ = false;
   std::vector<Word> words_;
-  std::vector<std::uint32_t> migrations_;
   std::vector<std::uint32_t> generations_;
 };
 

@@ -113,8 +113,7 @@ void check_warp(const Block& block, std::size_t warp) {
 void check_local_words(const Block& block, const Launch& launch) {
   const std::uint64_t num_words = (std::uint64_t{launch.local_bytes_per_thread} + 3) / 4;
   for (std::size_t op = 0; op < block.kinds.size(); ++op) {
-    const auto kind = static_cast<OpKind>(block.kinds[op]);
-    if (kind != OpKind::local_load && kind != OpKind::local_store) continue;
+    if (!is_local(static_cast<OpKind>(block.kinds[op]))) continue;
     const std::uint64_t word = block.lines[block.line_begin[op]];
     if (word < num_words) continue;
     throw UsageError(numbered("operation", op) + " of the block is of local word " +

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,10 @@ enum class OpKind : std::uint8_t {
   barrier,      ///< of its CTA; no lines
   end,          ///< nothing more than its compute instructions; no lines
 };
+
+inline bool is_local(OpKind kind) {
+  return kind == OpKind::local_load || kind == OpKind::local_store;
+}
 
 /// Memory that the program allocated.
 struct Allocation {
@@ -67,6 +72,29 @@ struct Program {
   std::uint64_t thread_instructions = 0;  ///< of all launches, calibrated; 0: not known
 };
 
+/// What keeps the bytes of blocks that have gone by: a file.
+class BlockStore {
+public:
+  BlockStore() = default;
+  BlockStore(const BlockStore&) = delete;
+  BlockStore& operator=(const BlockStore&) = delete;
+  virtual ~BlockStore() = default;
+
+  /// Reads `bytes.size()` bytes from `offset_bytes` on.
+  ///
+  /// Throws      UsageError if they can't be read any more.
+  virtual void read(std::uint64_t offset_bytes, std::span<std::byte> bytes) const = 0;
+};
+
+/// Where arrays of a block lie in a store.
+struct StoredBlock {
+  std::shared_ptr<const BlockStore> store;  ///< null: a block that is gone can't be read again
+  std::uint64_t kinds_offset = 0;           ///< in bytes, as the next
+  std::uint64_t compute_offset = 0;
+  std::uint64_t line_begin_offset = 0;
+  std::uint64_t lines_offset = 0;
+};
+
 /// Whole CTAs of one launch: arrays, of which a file may be the owner. Warps are in order, those of
 /// a CTA together. Of warp w the operations are [op_begin[w], op_begin[w + 1]), of operation o the
 /// lines [line_begin[o], line_begin[o + 1]): addresses divided by kLineBytes, each once, in the
@@ -80,6 +108,7 @@ struct Block {
   std::span<const std::uint32_t> compute;     ///< [num_ops], warp instructions before it
   std::span<const std::uint32_t> line_begin;  ///< [num_ops + 1]
   std::span<const std::uint64_t> lines;
+  StoredBlock stored = {};  ///< from where it can be read after the source has gone on
 };
 
 /// A program's operations, block after block, in the order of launches and CTAs.

@@ -51,6 +51,25 @@ TEST_F(FailCall, LeavesAFailedFreeForALaterTry) {
   EXPECT_EQ(driver().raw(symbol::mem_free)(address), CUDA_SUCCESS);
 }
 
+using SwallowCalls = Controlled;
+
+TEST_F(SwallowCalls, MakesAFunctionSucceedWithoutEffectUntilTheReset) {
+  controls().swallow_calls("cuMemAlloc");
+  EXPECT_EQ(try_alloc(), CUDA_SUCCESS);
+  EXPECT_EQ(try_alloc(), CUDA_SUCCESS);
+  EXPECT_EQ(controls().live().device_bytes, 0U);
+  controls().reset();
+  EXPECT_EQ(try_alloc(), CUDA_SUCCESS);
+  EXPECT_EQ(controls().live().device_bytes, kMiB);
+}
+
+TEST_F(SwallowCalls, LetsTheFunctionFailWhereThatWasAskedFor) {
+  controls().swallow_calls("cuMemAlloc");
+  controls().fail_call("cuMemAlloc", 1, CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(try_alloc(), CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(try_alloc(), CUDA_SUCCESS);
+}
+
 using HideSymbol = Controlled;
 
 TEST_F(HideSymbol, MakesALaterOpenedDriverLackIt) {

@@ -28,8 +28,10 @@ protected:
 TEST_F(OnSmall, EveryProfileIsListedWithALineAboutIt) {
   std::string text = controls().profiles();
   text.insert(0, 1, '\n');
-  for (const char* name : {"small", "two-gpus", "no-gpu", "old-driver", "tiny-memory",
-                           "no-stream-memory-operations", "h100-pcie5"}) {
+  for (const char* name :
+       {"small", "two-gpus", "no-gpu", "old-driver", "tiny-memory", "no-stream-memory-operations",
+        "two-gpus-apart", "two-gpus-one-busy", "exclusive", "vanishing", "confidential",
+        "little-memlock", "h100-pcie5"}) {
     const std::string row = std::string("\n").append(name).append("\t");
     EXPECT_NE(text.find(row), std::string::npos) << name;
   }

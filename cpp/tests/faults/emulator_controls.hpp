@@ -44,6 +44,7 @@ public:
   ISTHMUS_CONTROL(profile, profile);
   ISTHMUS_CONTROL(profiles, profiles);
   ISTHMUS_CONTROL(fail_call, fail_call);
+  ISTHMUS_CONTROL(swallow_calls, swallow_calls);
   ISTHMUS_CONTROL(hide_symbol, hide_symbol);
   ISTHMUS_CONTROL(log_calls, log_calls);
   ISTHMUS_CONTROL(copy_call_log, call_log);
@@ -67,12 +68,14 @@ inline std::map<std::string, int> counts_of_calls(const std::string& log) {
 inline bool operator==(const IsthmusEmulatorLive& a, const IsthmusEmulatorLive& b) {
   return a.contexts == b.contexts && a.streams == b.streams && a.events == b.events &&
          a.modules == b.modules && a.device_bytes == b.device_bytes &&
-         a.pinned_bytes == b.pinned_bytes && a.registered_ranges == b.registered_ranges;
+         a.pinned_bytes == b.pinned_bytes && a.registered_ranges == b.registered_ranges &&
+         a.graphs == b.graphs;
 }
 
 inline std::ostream& operator<<(std::ostream& out, const IsthmusEmulatorLive& live) {
   return out << live.contexts << " contexts, " << live.streams << " streams, " << live.events
              << " events, " << live.modules << " modules, " << live.device_bytes
              << " device bytes, " << live.pinned_bytes << " pinned bytes, "
-             << live.registered_ranges << " registered ranges";
+             << live.registered_ranges << " registered ranges, "
+             << live.graphs << " graphs";
 }

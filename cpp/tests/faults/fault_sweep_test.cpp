@@ -12,6 +12,7 @@
 #include "measure/bandwidth.hpp"
 #include "measure/failures.hpp"
 #include "measure/latency.hpp"
+#include "measure/small_transfer.hpp"
 #include "measure/verified_sampling.hpp"
 
 namespace isthmus {
@@ -62,6 +63,26 @@ std::vector<Operation> operations() {
        [](const Context& c, const Kernels& k) {
          latency(c, k, Method::blocking, Direction::host_to_device);
        }},
+      {"batch_latency",
+       [](const Context& c, const Kernels& k) {
+         latency(c, k, Method::batch, Direction::host_to_device);
+       }},
+      {"graph_latency",
+       [](const Context& c, const Kernels& k) {
+         latency(c, k, Method::graph, Direction::device_to_host);
+       }},
+      {"kernel_latency",
+       [](const Context& c, const Kernels& k) {
+         latency(c, k, Method::kernel, Direction::host_to_device);
+       }},
+      {"kernel_then_copy",
+       [](const Context& c, const Kernels& k) {
+         measure_kernel_then_copy(c, &k, LoopClock::device, {64, 5, std::nullopt, kShort});
+       }},
+      {"copy_kernel_copy",
+       [](const Context& c, const Kernels& k) {
+         measure_copy_kernel_copy(c, &k, {64, 5, std::nullopt, kShort});
+       }},
   };
 }
 
@@ -84,9 +105,9 @@ protected:
 /// cache.
 bool throws(const std::string& symbol) {
   static const std::set<std::string> quiet{
-      "cuStreamDestroy", "cuEventDestroy",   "cuMemFree",
-      "cuMemFreeHost",   "cuModuleUnload",   "cuCtxPopCurrent",
-      "cuGetErrorName",  "cuGetErrorString", "cuDevicePrimaryCtxRelease"};
+      "cuGraphDestroy", "cuGraphExecDestroy", "cuStreamDestroy",          "cuEventDestroy",
+      "cuMemFree",      "cuMemFreeHost",      "cuModuleUnload",           "cuCtxPopCurrent",
+      "cuGetErrorName", "cuGetErrorString",   "cuDevicePrimaryCtxRelease"};
   return !quiet.contains(symbol);
 }
 

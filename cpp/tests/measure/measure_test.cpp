@@ -77,6 +77,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Way{HostMemory::pageable, Direction::device_to_host, "pageable_d2h"}),
     [](const auto& test) { return test.param.name; });
 
+TEST(Bandwidth, IsVerifiedByNobodyWhereTheRuleSaysSo) {
+  CopyBuffers buffers(test::context(), HostMemory::pinned, 1 << 16, std::nullopt);
+  Stopping unverified = kQuick;
+  unverified.verify = false;
+  const BandwidthOptions options{Direction::host_to_device, 1 << 16, true, unverified};
+  EXPECT_EQ(measure_bandwidth(buffers, &test::kernels(), options).verified_on, VerifiedOn::nobody);
+}
+
 TEST(Bandwidth, RefusesToHoldPageableCopiesBehindAGate) {
   CopyBuffers buffers(test::context(), HostMemory::pageable, 4096, std::nullopt);
   EXPECT_THROW(measure_bandwidth(buffers, nullptr, {Direction::host_to_device, 4096, true, kQuick}),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from isthmus.bench.buffers import BufferKinds
 from isthmus.bench.demand import Demand, Footprint
 from isthmus.bench.metrics import EVENT_METRICS, Metric
 from isthmus.bench.stopping import StoppingRule
@@ -80,9 +81,11 @@ PLAIN = Variation()
 
 
 def axis_words(name: str, value: str | int) -> str:
-    """Write one circumstance for people: "4 streams", "contents zeros"."""
+    """Write one circumstance for people: "4 streams", "1 stream", "contents zeros"."""
     spoken = name.replace("_", " ")
-    return f"{value} {spoken}" if isinstance(value, int) else f"{spoken} {value}"
+    if isinstance(value, int):
+        return f"{value} {spoken.removesuffix('s') if value == 1 else spoken}"
+    return f"{spoken} {value}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +117,11 @@ class BenchTest:
         """Give the memory that one point has at once; the default is a buffer on each side."""
         del variation
         return Footprint(host_bytes=size_bytes, device_bytes=size_bytes)
+
+    def buffers(self, variation: Variation) -> BufferKinds | None:
+        """Give the buffers that a point needs from the session; the default brings its own."""
+        del variation
+        return None
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
         """
@@ -153,6 +161,10 @@ class BenchTest:
     def unit(self, metric: Metric) -> Literal["B/s", "s", "B", "1"]:
         """Give a metric's unit. Of "B/s", samples are seconds for the point's bytes."""
         return "B/s" if metric == Metric.BANDWIDTH else "s"
+
+    def moves_all(self, metric: Metric) -> bool:
+        """Whether all of a point's bytes are moved in a metric's time, whatever its unit."""
+        return self.unit(metric) == "B/s"
 
     def clock(self, metric: Metric) -> Literal["device", "host"]:
         """Whose clock times a metric."""

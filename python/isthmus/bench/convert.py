@@ -1,11 +1,11 @@
 """Turns what a point yielded (samples, a reason, an error) into results, one for each metric."""
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from isthmus.bench.plan import Point
+from isthmus.bench.plausible import contradiction, impossible_time
 from isthmus.bench.session import Measurement, Samples
 from isthmus.bench.statistics import summarize
 from isthmus.bench.tests import EVENT_METRICS, Metric
@@ -13,6 +13,7 @@ from isthmus.errors import DriverError
 from isthmus.run.result import Failure, Result, Status
 
 _SAMPLED_AS = {"copy_time": Metric.BANDWIDTH}
+_NOBODY = "nobody"
 # What a result without numbers says of each of them.
 NOT_MEASURED = dict.fromkeys(
     ("median", "min", "max", "p99", "iqr", "cov", "n", "copies_per_sample", "stopped_by")
@@ -26,6 +27,7 @@ class Circumstances:
     first_call_s: float | None = None
     verified_on: str | None = None
     host_pages_by_node: Mapping[int, int] | None = None
+    clock_reasons: Sequence[str] | None = None
 
 
 def measured(
@@ -33,6 +35,7 @@ def measured(
     measurement: Measurement,
     *,
     host_pages_by_node: Mapping[int, int],
+    clock_reasons: Sequence[str] | None = None,
     keep_samples: bool,
 ) -> list[Result]:
     """
@@ -42,6 +45,7 @@ def measured(
         point: What was measured.
         measurement: What came of it.
         host_pages_by_node: Where the host's buffer was; empty if unknown.
+        clock_reasons: What held the GPU's clocks down meanwhile; None if unknown.
         keep_samples: Keep the raw samples, in the result's unit.
 
     Returns:
@@ -50,8 +54,9 @@ def measured(
     samples = {_SAMPLED_AS.get(found.metric, found.metric): found for found in measurement.samples}
     around = Circumstances(
         first_call_s=measurement.first_call_seconds,
-        verified_on=measurement.verified_on,
+        verified_on=None if measurement.verified_on == _NOBODY else measurement.verified_on,
         host_pages_by_node=host_pages_by_node or None,
+        clock_reasons=None if clock_reasons is None else list(clock_reasons),
     )
     results = []
     for metric in point.metrics:
@@ -97,9 +102,9 @@ def failed(point: Point, error: Exception, *, not_run: bool = False) -> list[Res
 def _passed(
     point: Point, metric: Metric, found: Samples, around: Circumstances, *, keep: bool
 ) -> Result:
-    impossible = [seconds for seconds in found.seconds if not _possible(metric, seconds)]
-    if impossible:
-        return _result(point, metric, Status.ERROR, around, error=_broken_clock(impossible))
+    if reason := _impossible(point, metric, found.seconds, around):
+        broken = Failure(symbol=None, code=None, code_name=None, message=reason)
+        return _result(point, metric, Status.ERROR, around, error=broken)
     values = list(found.seconds)
     if point.test.unit(metric) == "B/s":
         values = [point.size_bytes / seconds for seconds in values]
@@ -115,20 +120,25 @@ def _passed(
     )
 
 
-def _possible(metric: Metric, seconds: float) -> bool:
-    if not math.isfinite(seconds):
-        return False
-    return seconds >= 0 if metric in EVENT_METRICS else seconds > 0
-
-
-def _broken_clock(impossible: list[float]) -> Failure:
-    """Say so: GPU events give such times in confidential-computing mode (nvbandwidth's README)."""
-    return Failure(
-        symbol=None,
-        code=None,
-        code_name=None,
-        message=f"the clock gave impossible times, such as {impossible[0]} s for one copy",
+def _impossible(
+    point: Point, metric: Metric, samples: Sequence[float], around: Circumstances
+) -> str | None:
+    """Say why a sample can't be right; None if all may be."""
+    unit = point.test.unit(metric)
+    moved = point.size_bytes if point.test.moves_all(metric) else None
+    # A ratio is no time that a first call could be held against.
+    first_call_s = around.first_call_s if unit in {"s", "B/s"} else None
+    reasons = (
+        impossible_time(
+            seconds,
+            clock=point.test.clock(metric),
+            may_be_zero=metric in EVENT_METRICS,
+            num_bytes=moved,
+        )
+        for seconds in samples
     )
+    first = next(filter(None, reasons), None)
+    return first or contradiction(samples, first_call_s, clock=point.test.clock(metric))
 
 
 def _result(

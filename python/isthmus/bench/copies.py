@@ -5,31 +5,18 @@ Names follow the field: `<source>_to_<target>_<operation>`, as in nvbandwidth.
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Literal
 
 from isthmus.bench.bench_test import PLAIN, BenchTest, Direction, Suite, Variation
-from isthmus.bench.demand import Demand
-from isthmus.bench.metrics import EVENT_METRICS, Metric
-from isthmus.bench.stopping import StoppingRule
+from isthmus.bench.buffers import BufferKinds, Contents, DeviceMemory, HostMemory
+from isthmus.bench.demand import Demand, Footprint
+from isthmus.bench.metrics import Metric
 from isthmus.sizes import powers_of_two
 
-SMALL_COPY_BYTES = 4
 SWEEP = tuple(powers_of_two(4, 1 << 30))
-
-
-class HostMemory(StrEnum):
-    """How the host's side of a copy was allocated."""
-
-    PINNED = "pinned"
-    PAGEABLE = "pageable"
-
-
-class Method(StrEnum):
-    """How a small copy is made."""
-
-    BLOCKING = "blocking"
-    ASYNC = "async"
+_MOST_QUICK_BYTES = 64 << 20
+_HUGE_PAGE_BYTES = 2 << 20
+_LEAST_HUGE_PAGES = 2  # as the native module has them: one doesn't show whether it is huge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,81 +24,92 @@ class CopyTest(BenchTest):
     """
     One way to copy with CUDA.
 
-    A small copy reports every latency, some of them waived where they mean nothing: those are the
-    native module's to know.
-
     Attributes:
         direction: Which way the bytes go.
         host_memory: How the host's buffer is allocated.
         blocked: A bandwidth's copies wait behind a gate until all are enqueued, so that submitting
             costs nothing. Pageable copies can't: the driver synchronises inside, and would wait
             for ever.
-        method: How a small copy is made; None for bandwidth.
+        device_memory: How the device's buffer is allocated.
+        by_kernel: A kernel copies instead of a copy engine, and sees the host's memory mapped.
+        sizes: What it is swept over, in bytes, ascending.
+        quick_sizes: The same in a quick run; None takes two of those that pinned memory has then.
+        circumstances: What it is measured in, each at every size. Axes may name "contents",
+            "host_offset" and "device_offset".
     """
 
     direction: Direction
     host_memory: HostMemory
     blocked: bool = False
-    method: Method | None = None
+    device_memory: DeviceMemory = DeviceMemory.DEVICE
+    by_kernel: bool = False
+    sizes: tuple[int, ...] = SWEEP
+    quick_sizes: tuple[int, ...] | None = None
+    circumstances: tuple[Variation, ...] = (PLAIN,)
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
-        """Sweep a bandwidth over sizes; a small copy has one of its own."""
-        sizes = [SMALL_COPY_BYTES] if self.method else demand.sweep(SWEEP)
-        return [(size, PLAIN) for size in sizes]
+        """Sweep over sizes, in each of the circumstances."""
+        sizes = self._sizes(demand)
+        return [(size, variation) for variation in self.circumstances for size in sizes]
 
-    def weight(self, size_bytes: int, variation: Variation) -> float:
-        """Weigh each metric of a small copy apart, as it is sampled."""
-        if self.method is None:
-            return super().weight(size_bytes, variation)
-        return 2.0 * sum(metric != Metric.EVENT_FLOOR for metric in self.metrics)
+    def _sizes(self, demand: Demand) -> list[int]:
+        if not demand.quick or demand.sizes is not None or self.sizes == SWEEP:
+            return demand.sweep(self.sizes)
+        if self.quick_sizes is not None:
+            return [size for size in self.quick_sizes if size <= demand.limits.largest_bytes]
+        return [size for size in demand.sweep(SWEEP) if size <= _MOST_QUICK_BYTES][-2:]
 
-    def stopping(
-        self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
-    ) -> StoppingRule:
-        """Sample a small copy often: a 99th percentile needs a few hundred samples."""
-        if self.method is None:
-            return super().stopping(size_bytes, variation, share_s, emulated=emulated)
-        return StoppingRule(
-            min_samples=20 if emulated else 200,
-            max_samples=2000,
-            max_seconds=share_s / len(self.metrics),
-            relative_iqr=0.005,
+    def buffers(self, variation: Variation) -> BufferKinds:
+        """Give the kinds of memory on both sides, and how they are laid out here."""
+        axes = dict(variation.axes)
+        return BufferKinds(
+            host_memory=self.host_memory,
+            device_memory=self.device_memory,
+            contents=Contents(str(axes.get("contents", Contents.RANDOM))),
+            host_offset_bytes=_bytes_of(axes.get("host_offset")),
+            device_offset_bytes=_bytes_of(axes.get("device_offset")),
         )
+
+    def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
+        """Count what offsets and whole huge pages take beside the bytes that are copied."""
+        kinds = self.buffers(variation)
+        host_bytes = size_bytes + kinds.host_offset_bytes
+        if kinds.host_memory == HostMemory.HUGE_PINNED:
+            num_pages = max(_LEAST_HUGE_PAGES, -(-host_bytes // _HUGE_PAGE_BYTES))
+            host_bytes = num_pages * _HUGE_PAGE_BYTES
+        return Footprint(host_bytes=host_bytes, device_bytes=size_bytes + kinds.device_offset_bytes)
 
     def clock(self, metric: Metric) -> Literal["device", "host"]:
         """Whose clock times a metric."""
-        if metric == Metric.BANDWIDTH:
-            return "device" if self.blocked else "host"
-        return super().clock(metric)
+        del metric
+        return "device" if self.blocked else "host"
 
     def behind_gate(self, metric: Metric) -> bool:
         """Whether a metric's copies are all enqueued before the first begins."""
-        if metric == Metric.BANDWIDTH:
-            return self.blocked
-        return (
-            metric in EVENT_METRICS
-            and self.method == Method.ASYNC
-            and self.host_memory == HostMemory.PINNED
-        )
+        del metric
+        return self.blocked
+
+    def ends(self, metric: Metric, variation: Variation) -> tuple[str | None, str | None]:
+        """Give the kinds of memory that are read and written."""
+        ends = super().ends(metric, variation)
+        source, target = (self.device_memory.value if end == "device" else end for end in ends)
+        return source, target
 
     def host_end(self, metric: Metric) -> str:
-        """Give the kind of memory at the host's end."""
+        """Give the kind of memory at the host's end, as whoever copies sees it."""
         del metric
-        return self.host_memory.value
+        return "mapped" if self.by_kernel else self.host_memory.value
+
+
+def _bytes_of(offset: str | int | None) -> int:
+    """Read the number of "64 B"; 0 without."""
+    return int(str(offset).partition(" ")[0]) if offset is not None else 0
 
 
 _WORDS = {
     Direction.HOST_TO_DEVICE: ("host_to_device", "H2D"),
     Direction.DEVICE_TO_HOST: ("device_to_host", "D2H"),
 }
-_LATENCIES = (
-    Metric.API_RETURN,
-    Metric.COMPLETION,
-    Metric.EVENT_DELTA,
-    Metric.EVENT_FLOOR,
-    Metric.RECIPROCAL_THROUGHPUT,
-    Metric.VISIBLE,
-)
 
 
 def _bandwidth(direction: Direction, host_memory: HostMemory) -> CopyTest:
@@ -129,26 +127,10 @@ def _bandwidth(direction: Direction, host_memory: HostMemory) -> CopyTest:
     )
 
 
-def _small_copy(direction: Direction, method: Method) -> CopyTest:
-    name, label = _WORDS[direction]
-    blocking = method == Method.BLOCKING
-    how = (
-        "blocking copy, pageable memory"
-        if blocking
-        else "async copy and stream sync, pinned memory"
-    )
-    return CopyTest(
-        name=f"{name}_small_copy_{method}",
-        about=f"{label} latency of 4 B, {how}",
-        direction=direction,
-        host_memory=HostMemory.PAGEABLE if blocking else HostMemory.PINNED,
-        suite=Suite.LATENCY,
-        metrics=_LATENCIES,
-        method=method,
-    )
-
-
 COPY_TESTS: tuple[CopyTest, ...] = (
-    *(_bandwidth(direction, memory) for memory in HostMemory for direction in Direction),
-    *(_small_copy(direction, method) for direction in Direction for method in Method),
+    *(
+        _bandwidth(direction, memory)
+        for memory in (HostMemory.PINNED, HostMemory.PAGEABLE)
+        for direction in Direction
+    ),
 )

@@ -8,6 +8,9 @@ from isthmus.sizes import approximate_size
 # Managed memory above this has taken whole machines down, and no driver frees it quickly.
 MOST_MANAGED_BYTES = 512 << 20
 
+# Bandwidth has long stopped to grow there.
+_LARGEST_QUICK_BYTES = 256 << 20
+
 
 @dataclass(frozen=True, kw_only=True)
 class Footprint:
@@ -78,12 +81,16 @@ class Demand:
         sizes: In bytes, ascending; None for each test's own.
         quick: Fewer sizes and circumstances: the whole run takes seconds.
         managed: Managed memory may be measured; it is asked for, since it can slow a machine down.
+        emulated: Numbers are modelled: what takes long need not be measured at every size.
+        runs: Of the small-transfer experiments; None for as many as they take by themselves.
     """
 
     limits: Limits
     sizes: Sequence[int] | None = None
     quick: bool = False
     managed: bool = False
+    emulated: bool = False
+    runs: int | None = None
 
     def sweep(self, powers: Sequence[int]) -> list[int]:
         """
@@ -91,12 +98,15 @@ class Demand:
 
         Args:
             powers: The test's own, ascending. A quick run takes every fourth of them, counted from
-                the largest that fits.
+                the largest that fits and is quickly there: pinning a GiB alone takes half a second.
         """
         if self.sizes is not None:
             return list(self.sizes)
         fitting = [size for size in powers if size <= self.limits.largest_bytes]
-        return fitting[::-4][::-1] if self.quick else fitting
+        if not self.quick:
+            return fitting
+        quick = [size for size in fitting if size <= _LARGEST_QUICK_BYTES] or fitting[:1]
+        return quick[::-4][::-1]
 
 
 def limits_of(

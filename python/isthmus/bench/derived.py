@@ -2,10 +2,21 @@
 
 from collections.abc import Callable, Sequence
 
+from isthmus.bench.allocation_fit import allocation_fits
+from isthmus.bench.break_even import break_evens, pinned_gains
 from isthmus.bench.crossover import crossovers
+from isthmus.bench.fit import fits
+from isthmus.bench.overlap_ratio import overlap_ratios
 from isthmus.run.result import Result
 
-_AREAS: tuple[Callable[[Sequence[Result]], list[Result]], ...] = (crossovers,)
+_AREAS: tuple[Callable[[Sequence[Result]], list[Result]], ...] = (
+    crossovers,
+    fits,
+    allocation_fits,
+    break_evens,
+    pinned_gains,
+    overlap_ratios,
+)
 
 
 def derived(results: Sequence[Result]) -> list[Result]:

@@ -12,7 +12,7 @@ from isthmus.bench.plan import Plan, plan_points
 from isthmus.bench.request import Request
 from isthmus.bench.runner import Observer, RunSettings, run_points
 from isthmus.bench.session import Session
-from isthmus.bench.tests import WindowTest
+from isthmus.bench.tests import BenchTest, Method, SmallCopyTest, WindowTest
 from isthmus.run.machine import Machine
 from isthmus.run.model import Identity, Options, Run
 
@@ -21,6 +21,9 @@ from isthmus.run.model import Identity, Options, Run
 BUDGET_REAL_S = 180.0
 BUDGET_EMULATED_S = 25.0
 BUDGET_QUICK_S = 8.0
+# Large copies and allocations overrun the budget; past these nothing more begins.
+LATEST_S = 220.0
+LATEST_QUICK_S = 11.0
 
 
 class Ground(Protocol):
@@ -47,13 +50,15 @@ def plan_request(request: Request, ground: Ground) -> Plan:
     Raises:
         UsageError: A size doesn't fit, or windows are wanted and a setting of theirs can't be.
     """
-    if any(isinstance(test, WindowTest) for test in request.tests):
+    if any(map(_opens_windows, request.tests)):
         ground.check_windows()
     demand = Demand(
         limits=ground.limits().at_most(request.max_bytes),
         sizes=request.sizes,
         quick=request.quick,
         managed=request.managed,
+        emulated=ground.session.emulated,
+        runs=request.runs,
     )
     return plan_points(request.tests, demand)
 
@@ -88,7 +93,12 @@ def carry_out(
     machine = ground.read_machine()
     budget_s = budget_of(request, emulated=machine.emulated)
     settings = RunSettings(
-        budget_s=budget_s, keep_samples=request.keep_samples, should_stop=should_stop
+        budget_s=budget_s,
+        latest_s=_latest_of(request, emulated=machine.emulated),
+        keep_samples=request.keep_samples,
+        num_samples=request.num_samples,
+        verify=request.verify,
+        should_stop=should_stop,
     )
     outcome = run_points(ground.session, plan.points, settings, observer)
     notes = [*machine.notes, *plan.notes, *outcome.notes]
@@ -108,6 +118,23 @@ def carry_out(
     )
 
 
+def _latest_of(request: Request, *, emulated: bool) -> float | None:
+    """
+    Give the seconds after which no further point begins.
+
+    Only where the time is ours to keep: who asks for a time or for a number of samples gets every
+    point, and modelled machines are as slow as the one below them.
+    """
+    if emulated or request.budget_s is not None or request.num_samples is not None:
+        return None
+    return LATEST_QUICK_S if request.quick else LATEST_S
+
+
+def _opens_windows(test: BenchTest) -> bool:
+    by_window = isinstance(test, SmallCopyTest) and test.method == Method.WINDOW
+    return by_window or isinstance(test, WindowTest)
+
+
 def _options(request: Request, budget_s: float) -> Options:
     return Options(
         device=request.device,
@@ -118,4 +145,8 @@ def _options(request: Request, budget_s: float) -> Options:
         max_bytes=request.max_bytes,
         budget_s=budget_s,
         samples=request.keep_samples,
+        runs=request.runs,
+        num_samples=request.num_samples,
+        verify=request.verify,
+        bind=request.bind,
     )

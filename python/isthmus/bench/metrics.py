@@ -14,6 +14,14 @@ class Metric(StrEnum):
     RECIPROCAL_THROUGHPUT = "reciprocal_throughput"
     VISIBLE = "visible"
 
+    BLOCKING = "blocking"
+    ASYNC = "async"
+    ASYNC_OVER_BLOCKING = "async_over_blocking"
+    UPLOAD = "upload"
+    DOWNLOAD = "download"
+    BOTH_WAYS = "both_ways"
+    DOWNLOAD_OVER_UPLOAD = "download_over_upload"
+
     FENCED = "fenced"
     POSTED = "posted"
     COMPLETE = "complete"
@@ -33,6 +41,44 @@ class Metric(StrEnum):
     UNPIN = "unpin"
     MEMCPY_4_BYTES = "memcpy_4_bytes"
 
+    ALONE = "alone"
+    AGGREGATE = "aggregate"
+
+    DUPLEX_TOTAL = "duplex_total"
+    DUPLEX_H2D = "duplex_h2d"
+    DUPLEX_D2H = "duplex_d2h"
+    TOGETHER = "together"
+    COPY_ALONE = "copy_alone"
+    COMPUTE_ALONE = "compute_alone"
+    OVERLAP_RATIO = "overlap_ratio"
+
+    ACCESS_LATENCY = "access_latency"
+    DEVICE_FAULT = "device_fault"
+    HOST_FAULT = "host_fault"
+    FIT_START = "fit_start"
+    FIT_BANDWIDTH = "fit_bandwidth"
+    HALF_BANDWIDTH_SIZE = "half_bandwidth_size"
+    FIT_ERROR = "fit_error"
+
+    ALLOCATE = "allocate"
+    FREE = "free"
+    PAIR = "pair"
+    ALLOCATE_LIVE = "allocate_live"
+    FREE_LIVE = "free_live"
+    ALLOCATE_RETURN = "allocate_return"
+    FREE_RETURN = "free_return"
+    ALLOCATION_START = "allocation_start"
+    ALLOCATION_RATE = "allocation_rate"
+    ALLOCATION_ERROR = "allocation_error"
+    LIFE_UPLOAD = "life_upload"
+    LIFE_DOWNLOAD = "life_download"
+    LIFE_ONE_WAY = "life_one_way"
+    LIFE_BOTH_WAYS = "life_both_ways"
+    BREAK_EVEN_ONE_WAY = "break_even_one_way"
+    BREAK_EVEN_BOTH_WAYS = "break_even_both_ways"
+    BREAK_EVEN_COPIES = "break_even_copies"
+    PINNED_GAIN = "pinned_gain"
+
     CROSSOVER_PINNED = "crossover_pinned"
     CROSSOVER_PAGEABLE = "crossover_pageable"
     CROSSOVER_PUSH = "crossover_push"
@@ -49,6 +95,14 @@ METRIC_MEANING = {
     Metric.EVENT_FLOOR: "GPU clock, between two events with nothing between them",
     Metric.RECIPROCAL_THROUGHPUT: "CPU clock, many copies back to back, divided by their number",
     Metric.VISIBLE: "CPU clock, until the other side reads the new bytes and that is known here",
+    Metric.BLOCKING: "one iteration of a run: kernel, then cudaMemcpy home to pageable memory",
+    Metric.ASYNC: "one iteration of a run: kernel, then cudaMemcpyAsync home to pinned memory, on "
+    "one stream that is waited for once, at the end",
+    Metric.ASYNC_OVER_BLOCKING: "how many times the blocking way's time the async one takes",
+    Metric.UPLOAD: "GPU clock, between events before and after one cudaMemcpyAsync to the GPU",
+    Metric.DOWNLOAD: "the same home, once the kernel before it is known to be over",
+    Metric.BOTH_WAYS: "upload and download together",
+    Metric.DOWNLOAD_OVER_UPLOAD: "how many times the upload's time the download takes",
     Metric.FENCED: "CPU clock, write() back to back, time over their number; sfence holds back "
     "stores only, so a clock read after a single call may run before its bytes have left",
     Metric.POSTED: "CPU clock, post() to one cache line after the other, divided by their number: "
@@ -70,6 +124,55 @@ METRIC_MEANING = {
     Metric.UNMAP: "CPU clock, of close: what map did is undone",
     Metric.UNPIN: "CPU clock, of close: what pin took is given back; dmabuf has no such step",
     Metric.MEMCPY_4_BYTES: "CPU clock, cudaMemcpy of 4 B, pageable memory, until complete",
+    Metric.ALONE: "bytes over time by the GPU clock, while no other GPU copies; its `bandwidth` is "
+    "while all others do",
+    Metric.AGGREGATE: "bytes of all GPUs together over the CPU's time from their common start "
+    "until the last of them is done",
+    Metric.DUPLEX_TOTAL: "bytes of both directions over their common window, by the GPU clock, "
+    "from a common start until the slower direction is done",
+    Metric.DUPLEX_H2D: "bytes from host to device over that direction's own time, from that start",
+    Metric.DUPLEX_D2H: "the same from device to host",
+    Metric.TOGETHER: "GPU clock, a pipeline of copies and kernels, all chunks; the kernels need "
+    "the bytes that are copied, and last as long as the copies",
+    Metric.COPY_ALONE: "GPU clock, the same copies in the same streams without the kernels",
+    Metric.COMPUTE_ALONE: "GPU clock, the same kernels without the copies",
+    Metric.OVERLAP_RATIO: "together over the longer of copy_alone and compute_alone: 1 hides the "
+    "shorter half, 2 hides nothing",
+    Metric.ACCESS_LATENCY: "GPU clock, a kernel's round through a chain of pointers in the host's "
+    "memory, divided by its loads: each waits for the one before",
+    Metric.DEVICE_FAULT: "GPU clock, a kernel's load from a page of managed memory that the host "
+    "has: the page comes over; one page in each 2 MiB, so that none brings another",
+    Metric.HOST_FAULT: "CPU clock, the same load by the CPU, of a page that the device has",
+    Metric.FIT_START: "seconds of a copy of no bytes, by the line fitted through a test's times",
+    Metric.FIT_BANDWIDTH: "bytes a second of a copy without end, by the same line",
+    Metric.HALF_BANDWIDTH_SIZE: "bytes of a copy at half of that bandwidth: n 1/2",
+    Metric.FIT_ERROR: "the largest distance of a time from its line, as a part of the time",
+    Metric.ALLOCATE: "CPU clock, one allocation, the one before freed; stream-ordered memory until "
+    "its stream has come so far; touched memory with a write to each page; reading the clock "
+    "(some 25 ns) is in it",
+    Metric.FREE: "CPU clock, its end; of device memory this waits for the device",
+    Metric.PAIR: "CPU clock, both, back to back many times where they are short, divided by their "
+    "number",
+    Metric.ALLOCATE_LIVE: "CPU clock, one of several that are alive at the end, divided by their "
+    "number",
+    Metric.FREE_LIVE: "CPU clock, one of several that were alive, divided by their number",
+    Metric.ALLOCATE_RETURN: "CPU clock, until the call returns; its stream may not be there yet",
+    Metric.FREE_RETURN: "the same of freeing",
+    Metric.ALLOCATION_START: "seconds of allocating and freeing no bytes, by the line fitted "
+    "through a kind's `pair` over all sizes",
+    Metric.ALLOCATION_RATE: "what a byte more costs, by the same line, as bytes a second",
+    Metric.ALLOCATION_ERROR: "the largest distance of a time from that line, as a part of the time",
+    Metric.LIFE_UPLOAD: "CPU clock, one blocking copy from it to the device, until complete",
+    Metric.LIFE_DOWNLOAD: "CPU clock, one blocking copy from the device into it, until complete",
+    Metric.LIFE_ONE_WAY: "CPU clock, allocated with all pages there, one upload, freed: their sum",
+    Metric.LIFE_BOTH_WAYS: "the same with one download",
+    Metric.BREAK_EVEN_ONE_WAY: "bytes from which such a life is shorter than pageable memory's, "
+    "worked out between the two sizes that are its min and max",
+    Metric.BREAK_EVEN_BOTH_WAYS: "the same with one download",
+    Metric.BREAK_EVEN_COPIES: "uploads after which the memory has paid for itself against "
+    "pageable memory; min and max by the quartiles of all times",
+    Metric.PINNED_GAIN: "pinned memory's bandwidth over pageable memory's; min and max by both's "
+    "quartiles",
     Metric.CROSSOVER_PINNED: f"{_CROSSOVER} cudaMemcpy with pinned memory",
     Metric.CROSSOVER_PAGEABLE: f"{_CROSSOVER} cudaMemcpy with pageable memory",
     Metric.CROSSOVER_PUSH: f"{_CROSSOVER} a kernel that is asked to push",

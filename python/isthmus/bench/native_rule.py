@@ -17,4 +17,5 @@ def native_rule(stopping: StoppingRule) -> "_native.Stopping":
         max_samples=stopping.max_samples,
         max_seconds=stopping.max_seconds,
         relative_iqr=stopping.relative_iqr,
+        verify=stopping.verify,
     )

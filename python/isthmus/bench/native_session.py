@@ -1,13 +1,44 @@
 """The native module as a `Session`."""
 
+import weakref
 from typing import TYPE_CHECKING, Any, Protocol
 
+from isthmus.bench.all_gpus import AllGpusTest
+from isthmus.bench.alloc import AllocTest
+from isthmus.bench.duplex import DuplexTest
+from isthmus.bench.experiments import SmallTransferTest
+from isthmus.bench.host import HostCopyTest
+from isthmus.bench.managed import ManagedTest, PageFaultTest
+from isthmus.bench.many_copies import ManyCopiesTest
+from isthmus.bench.memory_life import LifeTest
+from isthmus.bench.native_alloc import NativeAlloc, NativeLargeCopies, NativeLife
+from isthmus.bench.native_flows import NativeAllGpus, NativeOneGpu, NativePeers
+from isthmus.bench.native_host import NativeHostCopies
+from isthmus.bench.native_kernels import open_kernels
+from isthmus.bench.native_numa import NativeNuma
+from isthmus.bench.native_reaching import NativeManaged, NativePageFaults, NativePointerChase
+from isthmus.bench.native_requests import (
+    NativeDuplex,
+    NativeManyCopies,
+    NativeOverlap,
+    NativePitched,
+    NativeStreams,
+)
 from isthmus.bench.native_rule import native_rule
+from isthmus.bench.native_small_copies import NativeSmallCopies
 from isthmus.bench.native_windows import NativeWindows
-from isthmus.bench.session import Buffers
+from isthmus.bench.numa import NumaTest
+from isthmus.bench.overlap import OverlapTest
+from isthmus.bench.peers import OneGpuTest, PeerTest
+from isthmus.bench.pinned_vs_pageable import LargeCopyTest
+from isthmus.bench.pointer_chase import PointerChaseTest
+from isthmus.bench.session import Buffers, Measurement
+from isthmus.bench.small_copies import SmallCopyTest
 from isthmus.bench.stopping import StoppingRule
+from isthmus.bench.streams import PitchedTest, StreamsTest
 from isthmus.bench.tests import (
     BenchTest,
+    BufferKinds,
     CopyTest,
     Direction,
     HostMemory,
@@ -15,6 +46,7 @@ from isthmus.bench.tests import (
     WindowTest,
 )
 from isthmus.errors import DriverError, Unavailable
+from isthmus.machine.clocks import ClockWatch
 from isthmus.machine.placement import Placement, stray_pages_note
 from isthmus.run.machine import WindowFacts
 
@@ -33,7 +65,7 @@ class Instrument(Protocol):
         size_bytes: int,
         variation: Variation,
         stopping: StoppingRule,
-    ) -> "_native.Measurement":
+    ) -> Measurement:
         """Measure one point."""
 
 
@@ -63,6 +95,7 @@ class NativeSession:
         self.placement = placement
         self.notes: list[str] = []
         self._instruments: dict[type[BenchTest], Instrument] = {}
+        self._clocks: ClockWatch | None = None
 
     @property
     def window_facts(self) -> WindowFacts | None:
@@ -83,20 +116,24 @@ class NativeSession:
         """Tell how much memory the device has free."""
         return self.context.free_memory_bytes()
 
-    def allocate(self, host_memory: HostMemory, size_bytes: int) -> "_native.CopyBuffers":
+    def allocate(self, kinds: BufferKinds, size_bytes: int) -> "_native.CopyBuffers":
         """Allocate a pair of buffers on the session's NUMA node, and note it if they are not."""
         from isthmus import _native
 
         buffers = _native.CopyBuffers(
             self.context,
-            host_memory=host_memory.value,
+            host_memory=kinds.host_memory.value,
             size_bytes=size_bytes,
             numa_node=self.placement.bound_node,
+            device_memory=kinds.device_memory.value,
+            contents=kinds.contents.value,
+            host_offset_bytes=kinds.host_offset_bytes,
+            device_offset_bytes=kinds.device_offset_bytes,
         )
         # Pageable memory has no pages before it is first written.
-        if host_memory == HostMemory.PINNED:
+        if kinds.host_memory != HostMemory.PAGEABLE:
             pages, node = buffers.host_pages_by_node, self.placement.wanted_node
-            self.note_once(stray_pages_note(pages, node, host_memory.value))
+            self.note_once(stray_pages_note(pages, node, kinds.host_memory.value))
         return buffers
 
     def note_once(self, note: str | None) -> None:
@@ -111,7 +148,7 @@ class NativeSession:
         variation: Variation,
         stopping: StoppingRule,
         buffers: Buffers | None,
-    ) -> "_native.Measurement":
+    ) -> Measurement:
         """Measure one point; without the kernels once they turn out not to load."""
         if isinstance(test, CopyTest) and buffers is not None:
             rule, pair = native_rule(stopping), buffers
@@ -135,8 +172,21 @@ class NativeSession:
 
     def _instrument(self, kind: type[BenchTest]) -> Instrument:
         if kind not in self._instruments:
-            self._instruments[kind] = INSTRUMENTS[kind](self)
+            # Not to outlive the session: a cycle would keep contexts until somebody collects it.
+            self._instruments[kind] = INSTRUMENTS[kind](weakref.proxy(self))
         return self._instruments[kind]
+
+    def open_kernels(self, context: "_native.Context") -> "_native.Kernels | None":
+        """Give another device's kernels; None if this session has none either."""
+        return None if self.kernels is None else open_kernels(self.driver, context)[0]
+
+    def clock_reasons(self) -> list[str] | None:
+        """Name what has held the GPU's clocks down since this was last asked; None if unknown."""
+        if self.emulated:
+            return None
+        if self._clocks is None:
+            self._clocks = ClockWatch(self.context.device.pci_address)
+        return self._clocks.reasons()
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
         """Copy in a loop for that long, with Python's lock released."""
@@ -146,7 +196,25 @@ class NativeSession:
 
 
 INSTRUMENTS: "dict[type[BenchTest], Callable[[NativeSession], Instrument]]" = {
+    ManagedTest: NativeManaged,
+    PageFaultTest: NativePageFaults,
+    PointerChaseTest: NativePointerChase,
+    SmallCopyTest: NativeSmallCopies,
+    SmallTransferTest: NativeSmallCopies,
+    AllocTest: NativeAlloc,
+    LifeTest: NativeLife,
+    LargeCopyTest: NativeLargeCopies,
+    HostCopyTest: NativeHostCopies,
+    DuplexTest: NativeDuplex,
+    StreamsTest: NativeStreams,
+    PitchedTest: NativePitched,
+    ManyCopiesTest: NativeManyCopies,
+    OverlapTest: NativeOverlap,
     WindowTest: NativeWindows,
+    NumaTest: NativeNuma,
+    AllGpusTest: NativeAllGpus,
+    PeerTest: NativePeers,
+    OneGpuTest: NativeOneGpu,
 }
 
 
@@ -160,22 +228,14 @@ def _measure_copy(
     from isthmus import _native
 
     pair = _native_buffers(buffers)
-    if test.method is None:
-        return _native.measure_bandwidth(
-            pair,
-            kernels,
-            direction=test.direction.value,
-            size_bytes=size_bytes,
-            blocked=test.blocked,
-            stopping=rule,
-        )
-    return _native.measure_latency(
+    return _native.measure_bandwidth(
         pair,
         kernels,
         direction=test.direction.value,
-        method=test.method.value,
         size_bytes=size_bytes,
+        blocked=test.blocked,
         stopping=rule,
+        by="multiprocessors" if test.by_kernel else "copy_engine",
     )
 
 

@@ -1,21 +1,20 @@
 """Opens a session on a chosen device, with everything that a run records about it."""
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.bench.choice import Choice, choose_device
 from isthmus.bench.demand import Limits, limits_of
+from isthmus.bench.gpus import DEVICE_UNAVAILABLE, busy
+from isthmus.bench.native_kernels import open_kernels
 from isthmus.bench.native_session import NativeSession
-from isthmus.bench.tests import Direction, HostMemory
-from isthmus.errors import DriverError, Error, Unavailable
+from isthmus.bench.tests import BufferKinds, Direction, HostMemory
+from isthmus.errors import DriverError, Error, NoDevice
 from isthmus.machine.facts import Setting, read_machine
+from isthmus.machine.host import cpu_model
 from isthmus.machine.link import LOAD_CALL_SECONDS, LinkFacts, read_link
 from isthmus.machine.placement import Placement, bind_near_device
-from isthmus.machine.software import find_nvrtc
 from isthmus.run.machine import Machine
-from isthmus.spelling import cuda_major
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,9 +63,16 @@ class Opened:
             free_host_bytes=_native.memory_limits().available_bytes or None,
             emulated=self.session.emulated,
             num_cores=max(1, int(_native.effective_cores())),
-            cpu_nodes=tuple(node.node for node in self.placement.nodes) or (0,),
+            cpu_nodes=tuple(n.node for n in self.placement.nodes if n.cpus) or (0,),
             num_gpus=self.session.driver.device_count(),
         )
+
+    def identity(self) -> tuple[str | None, ...]:
+        """Tell which machine this is, as `compare.machines.identity_of` does of a run's."""
+        driver = self.session.driver
+        if driver.emulated:
+            return ("emulated", driver.profile or None)
+        return (self.session.context.device.uuid, cpu_model())
 
     def check_windows(self) -> None:
         """Refuse settings of windows that can't be, with a UsageError; no window is opened."""
@@ -87,12 +93,13 @@ class Opened:
         )
 
 
-def open_session(wanted: str | None) -> Opened:
+def open_session(wanted: str | None, *, bind: bool = True) -> Opened:
     """
     Choose a device and make it ready.
 
     Args:
         wanted: As typed after `--device`, or None.
+        bind: Bind this thread, and the host's memory with it, to the device's NUMA node.
 
     Raises:
         NoDevice, UsageError: As `choose_device` does.
@@ -104,9 +111,9 @@ def open_session(wanted: str | None) -> Opened:
     driver = choice.driver
     facts = driver.device(choice.ordinal)
     # Bound before anything is allocated, so that the driver's own memory is near the device too.
-    placement = bind_near_device(facts.pci_address, _native, emulated=driver.emulated)
-    context = _native.Context(driver, choice.ordinal)
-    kernels, kernel_notes = _open_kernels(driver, context)
+    placement = bind_near_device(facts.pci_address, _native, emulated=driver.emulated, bind=bind)
+    context = _open_context(driver, choice.ordinal)
+    kernels, kernel_notes = open_kernels(driver, context)
     return Opened(
         session=NativeSession(driver, context, kernels, placement=placement),
         placement=placement,
@@ -115,40 +122,23 @@ def open_session(wanted: str | None) -> Opened:
     )
 
 
-def kernel_cache_folder() -> str:
-    """
-    Give the folder of compiled kernels: `$XDG_CACHE_HOME/isthmus/kernels`, or in `~/.cache`.
-
-    Returns:
-        Its path; "", which means no cache, for a user without a home.
-    """
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    try:
-        cache = base if base.is_absolute() else Path.home() / ".cache"
-    except RuntimeError:
-        return ""
-    return str(cache / "isthmus" / "kernels")
-
-
-def _open_kernels(
-    driver: "_native.Driver", context: "_native.Context"
-) -> "tuple[_native.Kernels | None, list[str]]":
+def _open_context(driver: "_native.Driver", ordinal: int) -> "_native.Context":
     from isthmus import _native
 
-    nvrtc = None if driver.emulated else find_nvrtc(cuda_major(driver.version))
     try:
-        kernels = _native.Kernels(context, nvrtc=nvrtc, cache_folder=kernel_cache_folder())
-    except (Unavailable, DriverError) as error:
-        note = f"no kernels, so the host verifies and 'visible' is waived: {error}"
-        return None, [note]
-    return kernels, []
+        return _native.Context(driver, ordinal)
+    except DriverError as error:
+        if error.code != DEVICE_UNAVAILABLE:
+            raise
+        absence = busy(ordinal)
+        raise NoDevice(str(absence), needs=absence.needs, hint=absence.needs) from error
 
 
 def _read_link(session: NativeSession) -> LinkFacts:
     load: Callable[[], None] | None = None
     notes = []
     try:
-        buffers = session.allocate(HostMemory.PINNED, _LOAD_BUFFER_BYTES)
+        buffers = session.allocate(BufferKinds(host_memory=HostMemory.PINNED), _LOAD_BUFFER_BYTES)
 
         def load() -> None:
             session.keep_link_busy(buffers, Direction.HOST_TO_DEVICE, LOAD_CALL_SECONDS)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isthmus.bench.bench_test import PLAIN, BenchTest, Suite, Variation
+from isthmus.bench.buffers import BufferKinds
 from isthmus.bench.copies import SWEEP
 from isthmus.bench.demand import Demand, Limits
 from isthmus.bench.metrics import Metric
@@ -26,6 +27,11 @@ class Point:
     def metrics(self) -> tuple[Metric, ...]:
         """What it reports, in order."""
         return self.test.metrics_in(self.variation)
+
+    @property
+    def buffers(self) -> BufferKinds | None:
+        """The buffers it needs; None if it brings its own."""
+        return self.test.buffers(self.variation)
 
     @property
     def label(self) -> str:

@@ -18,8 +18,12 @@ class Request:
         quick: Fewer sizes and circumstances, in seconds.
         managed: Managed memory may be measured.
         max_bytes: The most memory of each side that a measurement may have; None for what is free.
+        runs: Runs of the small-transfer experiments; None for the default.
         budget_s: Seconds for the measurements; None for the default.
         keep_samples: Keep raw samples.
+        num_samples: Take so many of each metric; None for each test's rule.
+        verify: Compare the bytes that arrive with those sent.
+        bind: Bind thread and memory to the GPU's NUMA node.
         command: The command line.
     """
 
@@ -29,6 +33,10 @@ class Request:
     quick: bool = False
     managed: bool = False
     max_bytes: int | None = None
+    runs: int | None = None
     budget_s: float | None = None
     keep_samples: bool = False
+    num_samples: int | None = None
+    verify: bool = True
+    bind: bool = True
     command: Sequence[str] = ()

@@ -1,5 +1,6 @@
 """Runs a plan, point by point. A point that fails becomes a result that says so."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -10,7 +11,7 @@ from isthmus.bench.budget import Budget
 from isthmus.bench.plan import Point
 from isthmus.bench.session import Buffers, Measurement, Session
 from isthmus.bench.stopping import StoppingRule
-from isthmus.bench.tests import BenchTest, CopyTest, HostMemory
+from isthmus.bench.tests import BufferKinds
 from isthmus.errors import DriverError, Error, Unavailable
 from isthmus.run.result import Result
 
@@ -20,10 +21,15 @@ from isthmus.run.result import Result
 STICKY_CODES = frozenset(
     {4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911}
 )
+# What calls return when a GPU has fallen off the bus, was taken away, or is not the caller's any
+# more: DEVICE_UNAVAILABLE, NO_DEVICE, INVALID_DEVICE, OPERATING_SYSTEM, UNKNOWN. Each of them may
+# also have another cause, so the device is asked.
+_DOUBTFUL_CODES = frozenset({46, 100, 101, 304, 999})
 # What a measurement may end in without ending the run: Isthmus's own errors, and the plain ones
 # that the native module raises when the host is out of something.
 _POINT_ERRORS = (Error, RuntimeError, MemoryError, OSError)
-_BuffersKey = tuple[HostMemory, bool]
+
+_NO_TIME = "no time left: a run begins nothing more after {:g} s (--budget SECONDS measures all)"
 
 
 class Observer(Protocol):
@@ -44,11 +50,18 @@ class RunSettings:
     Attributes:
         budget_s: Seconds for all points together, allocations included.
         keep_samples: Keep raw samples in the results.
+        latest_s: Seconds from the start after which no further point begins: what is left is
+            waived. None lets a run take as long as it takes.
+        num_samples: Take so many of each metric, however long it takes; None for each test's rule.
+        verify: Compare the bytes that arrive; False where somebody asked for that.
         should_stop: Asked before each point; True ends the run there.
     """
 
     budget_s: float
     keep_samples: bool = False
+    latest_s: float | None = None
+    num_samples: int | None = None
+    verify: bool = True
     should_stop: Callable[[], bool] = field(default=lambda: False)
 
 
@@ -78,7 +91,7 @@ def run_points(
         A result for each metric of each point that was reached.
     """
     run = _Run(session, points, settings, observer)
-    groups = groupby(enumerate(points), key=lambda item: _buffers_key(item[1].test))
+    groups = groupby(enumerate(points), key=lambda item: item[1].buffers)
     finished = all(run.measure_group(key, list(group)) for key, group in groups)
     return Outcome(run.results, interrupted=not finished, notes=tuple(session.notes))
 
@@ -100,13 +113,16 @@ class _Run:
         self._observer = observer
         self._budget = Budget(settings.budget_s, points)
         self._lost: DriverError | None = None
+        self._started_s = time.monotonic()
+        session.clock_reasons()  # what was before the run doesn't count
 
-    def measure_group(self, key: _BuffersKey | None, points: Sequence[tuple[int, Point]]) -> bool:
+    def measure_group(self, kinds: BufferKinds | None, points: Sequence[tuple[int, Point]]) -> bool:
         """Measure points with the same buffers, if they need any; False if the run was stopped."""
         if self._settings.should_stop():
             return False
         largest_bytes = max(point.size_bytes for _, point in points)
-        buffers = None if key is None else self._allocate(key[0], largest_bytes)
+        late = self._late()
+        buffers = None if kinds is None or late else self._allocate(kinds, largest_bytes)
         for index, point in points:
             if self._settings.should_stop():
                 return False
@@ -116,12 +132,12 @@ class _Run:
             self._observer.point_finished(point, results)
         return True
 
-    def _allocate(self, memory: HostMemory, size_bytes: int) -> Buffers | Exception:
+    def _allocate(self, kinds: BufferKinds, size_bytes: int) -> Buffers | Exception:
         """Allocate, or give the reason why not: every point of the group then reports it."""
         if self._lost is not None:
             return self._lost
         try:
-            return self._session.allocate(memory, size_bytes)
+            return self._session.allocate(kinds, size_bytes)
         except _POINT_ERRORS as error:
             return self._remember(error)
 
@@ -129,11 +145,14 @@ class _Run:
         share_s = self._budget.share(point)
         if self._lost is not None:
             return convert.failed(point, self._lost, not_run=True)
+        if self._late():
+            return convert.waived(point, _NO_TIME.format(self._settings.latest_s))
         if isinstance(buffers, Exception):
             return _unmeasured(point, buffers)
         rule = point.test.stopping(
             point.size_bytes, point.variation, share_s, emulated=self._session.emulated
         )
+        rule = rule.asked(self._settings.num_samples, verify=self._settings.verify)
         try:
             measurement, pages = self._ask(buffers, point, rule)
         except _POINT_ERRORS as error:
@@ -142,24 +161,38 @@ class _Run:
             point,
             measurement,
             host_pages_by_node=pages,
+            clock_reasons=self._session.clock_reasons(),
             keep_samples=self._settings.keep_samples,
         )
+
+    def _late(self) -> bool:
+        latest_s = self._settings.latest_s
+        return latest_s is not None and time.monotonic() - self._started_s > latest_s
 
     def _ask(
         self, buffers: Buffers | None, point: Point, rule: StoppingRule
     ) -> tuple[Measurement, Mapping[int, int]]:
         found = self._session.measure(point.test, point.size_bytes, point.variation, rule, buffers)
-        return found, {} if buffers is None else buffers.host_pages_by_node
+        # Modules built before loops looked have no such attribute.
+        own = getattr(found, "host_pages_by_node", {})
+        return found, own if buffers is None else buffers.host_pages_by_node
 
     def _remember(self, error: Exception) -> Exception:
-        if isinstance(error, DriverError) and error.code in STICKY_CODES:
+        if isinstance(error, DriverError) and self._ends_everything(error):
             self._lost = error
         return error
 
-
-def _buffers_key(test: BenchTest) -> _BuffersKey | None:
-    """Say which tests share buffers; a small copy gets small ones of its own."""
-    return (test.host_memory, test.method is None) if isinstance(test, CopyTest) else None
+    def _ends_everything(self, error: DriverError) -> bool:
+        """Tell an error that is the device's end; a device that has gone answers nothing more."""
+        if error.code in STICKY_CODES:
+            return True
+        if error.code not in _DOUBTFUL_CODES:
+            return False
+        try:
+            self._session.free_device_bytes()
+        except DriverError:
+            return True
+        return False
 
 
 def _unmeasured(point: Point, error: Exception) -> list[Result]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from isthmus.bench.stopping import StoppingRule
-from isthmus.bench.tests import BenchTest, Direction, HostMemory, Variation
+from isthmus.bench.tests import BenchTest, BufferKinds, Direction, Variation
 from isthmus.run.machine import WindowFacts
 
 
@@ -53,11 +53,15 @@ class Measurement(Protocol):
 
     @property
     def verified_on(self) -> str:
-        """Who compared the bytes: "device" or "host"."""
+        """Who compared the bytes: "device" or "host"; "nobody" if the rule said so."""
 
     @property
     def waived(self) -> Mapping[str, str]:
         """Metrics that can't be measured here, and why."""
+
+    @property
+    def host_pages_by_node(self) -> Mapping[int, int]:
+        """Where the host's pages lay: node to pages looked at; empty where nobody looked."""
 
 
 class Session(Protocol):
@@ -78,7 +82,7 @@ class Session(Protocol):
     def free_device_bytes(self) -> int:
         """Tell how much memory the device has free."""
 
-    def allocate(self, host_memory: HostMemory, size_bytes: int) -> Buffers:
+    def allocate(self, kinds: BufferKinds, size_bytes: int) -> Buffers:
         """Allocate a pair of buffers, each of `size_bytes`."""
 
     def measure(
@@ -98,6 +102,14 @@ class Session(Protocol):
             variation: In these circumstances.
             stopping: Until then.
             buffers: For a copy, of at least that size; None for what brings its own.
+        """
+
+    def clock_reasons(self) -> Sequence[str] | None:
+        """
+        Name what has held the GPU's clocks down since this was last asked.
+
+        Returns:
+            The names, empty if nothing did; None if nobody can tell.
         """
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:

@@ -5,6 +5,11 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+_FEWEST_FOR_QUARTILES = 5
+_FENCES = 3.0
+# Of quiet samples the fences are so near that what lies beyond is no news.
+_LEAST_DISTANCE = 0.05
+
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
@@ -17,8 +22,13 @@ class Summary:
         max: The largest sample.
         p99: The 99th percentile.
         iqr: Distance between the 25th and the 75th percentile.
+        mean: Of all samples, outliers and all.
         cov: Standard deviation over mean, a ratio; None for a single sample or a mean of zero.
         n: How many samples.
+        num_outliers: So many of them lie far from the others: more than three interquartile
+            ranges beyond the quartiles (Tukey's outer fences), and a twentieth of the median at
+            least. They count like all others; None for fewer than five samples, whose quartiles
+            say nothing.
     """
 
     median: float
@@ -26,8 +36,10 @@ class Summary:
     max: float
     p99: float
     iqr: float
+    mean: float
     cov: float | None
     n: int
+    num_outliers: int | None
 
 
 def summarize(samples: Sequence[float]) -> Summary:
@@ -49,9 +61,20 @@ def summarize(samples: Sequence[float]) -> Summary:
         max=ordered[-1],
         p99=_quantile(ordered, 0.99),
         iqr=_quantile(ordered, 0.75) - _quantile(ordered, 0.25),
+        mean=statistics.fmean(ordered),
         cov=_variation(ordered),
         n=len(ordered),
+        num_outliers=_outliers(ordered),
     )
+
+
+def _outliers(ordered: Sequence[float]) -> int | None:
+    """Count what lies beyond the outer fences. Source: Tukey, Exploratory Data Analysis, 1977."""
+    if len(ordered) < _FEWEST_FOR_QUARTILES:
+        return None
+    first, third = _quantile(ordered, 0.25), _quantile(ordered, 0.75)
+    reach = max(_FENCES * (third - first), _LEAST_DISTANCE * abs(_quantile(ordered, 0.5)))
+    return sum(not first - reach <= sample <= third + reach for sample in ordered)
 
 
 def _quantile(ordered: Sequence[float], fraction: float) -> float:

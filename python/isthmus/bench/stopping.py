@@ -1,6 +1,6 @@
 """When a measurement has enough samples."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,9 +13,23 @@ class StoppingRule:
         max_samples: Take no more than these.
         max_seconds: After this time, stop as soon as there are `min_samples`.
         relative_iqr: Stop when the interquartile range is this part of the median.
+        verify: Compare the bytes that arrived with those sent.
     """
 
     min_samples: int
     max_samples: int
     max_seconds: float
     relative_iqr: float
+    verify: bool = True
+
+    def asked(self, num_samples: int | None, *, verify: bool) -> "StoppingRule":
+        """
+        Change the rule to what a user asked for.
+
+        Args:
+            num_samples: Take so many, however long it takes; None leaves that to the rule.
+            verify: Compare the bytes that arrived.
+        """
+        if num_samples is None:
+            return replace(self, verify=verify)
+        return replace(self, min_samples=num_samples, max_samples=num_samples, verify=verify)

@@ -1,8 +1,24 @@
 """The tests that `isthmus bench` can run, in the order in which it runs them."""
 
+from isthmus.bench.alloc import ALLOC_TESTS
 from isthmus.bench.bench_test import PLAIN, BenchTest, Direction, Residence, Suite, Variation
-from isthmus.bench.copies import COPY_TESTS, CopyTest, HostMemory, Method
+from isthmus.bench.buffers import BufferKinds, HostMemory
+from isthmus.bench.copies import COPY_TESTS, CopyTest
+from isthmus.bench.duplex import DUPLEX_TESTS
+from isthmus.bench.experiments import EXPERIMENT_TESTS, SmallTransferTest
+from isthmus.bench.host import HOST_TESTS
+from isthmus.bench.managed import MANAGED_TESTS, PAGE_FAULT_TESTS
+from isthmus.bench.many_copies import MANY_COPIES_TESTS
+from isthmus.bench.memory_kinds import MEMORY_KIND_TESTS
+from isthmus.bench.memory_life import LIFE_TESTS
 from isthmus.bench.metrics import EVENT_METRICS, METRIC_MEANING, Metric
+from isthmus.bench.multi import MULTI_TESTS
+from isthmus.bench.numa import NUMA_TESTS
+from isthmus.bench.overlap import OVERLAP_TESTS
+from isthmus.bench.pinned_vs_pageable import PINNED_VS_PAGEABLE_TESTS
+from isthmus.bench.pointer_chase import POINTER_CHASE_TESTS
+from isthmus.bench.small_copies import SMALL_COPY_TESTS, Method, SmallCopyTest
+from isthmus.bench.streams import PITCHED_TESTS, STREAMS_TESTS
 from isthmus.bench.windows import WINDOW_TESTS, WindowKind, WindowTest
 
 __all__ = [
@@ -12,17 +28,40 @@ __all__ = [
     "PLAIN",
     "TESTS",
     "BenchTest",
+    "BufferKinds",
     "CopyTest",
     "Direction",
     "HostMemory",
     "Method",
     "Metric",
     "Residence",
+    "SmallCopyTest",
+    "SmallTransferTest",
     "Suite",
     "Variation",
     "WindowKind",
     "WindowTest",
 ]
 
-TESTS: tuple[BenchTest, ...] = (*COPY_TESTS, *WINDOW_TESTS)
+TESTS: tuple[BenchTest, ...] = (
+    *COPY_TESTS,
+    *MEMORY_KIND_TESTS,
+    *MANAGED_TESTS,
+    *POINTER_CHASE_TESTS,
+    *PAGE_FAULT_TESTS,
+    *DUPLEX_TESTS,
+    *STREAMS_TESTS,
+    *PITCHED_TESTS,
+    *MANY_COPIES_TESTS,
+    *SMALL_COPY_TESTS,
+    *EXPERIMENT_TESTS,
+    *ALLOC_TESTS,
+    *LIFE_TESTS,
+    *PINNED_VS_PAGEABLE_TESTS,
+    *OVERLAP_TESTS,
+    *WINDOW_TESTS,
+    *NUMA_TESTS,
+    *MULTI_TESTS,
+    *HOST_TESTS,
+)
 BY_NAME = {test.name: test for test in TESTS}

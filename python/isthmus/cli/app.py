@@ -11,6 +11,7 @@ from typer.exceptions import Abort, TyperException
 
 import isthmus
 from isthmus.cli.bench import bench
+from isthmus.cli.compare import compare
 from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.profile import profile
 from isthmus.cli.sim import sim
@@ -27,6 +28,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command()(bench)
+app.command()(compare)
 app.command()(profile)
 app.add_typer(sim)
 if importlib.util.find_spec("isthmus.cli.doctor") is not None:

@@ -7,11 +7,26 @@ from typing import TYPE_CHECKING
 import typer
 
 from isthmus.bench.request import Request
-from isthmus.cli.failure import ExitCode
+from isthmus.cli.bench_options import (
+    AnywayOption,
+    BufferOption,
+    CompareOption,
+    DisableAffinityOption,
+    ExpectOption,
+    JsonOption,
+    MeanOption,
+    PlotsOption,
+    RunFormatOption,
+    RunsOption,
+    SamplesNumberOption,
+    SkipVerificationOption,
+    ToleranceOption,
+    VerboseOption,
+)
+from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.options import (
     BudgetOption,
     DeviceOption,
-    FormatOption,
     ListOption,
     ManagedOption,
     MaxBytesOption,
@@ -24,14 +39,15 @@ from isthmus.cli.options import (
     TestsOption,
 )
 from isthmus.cli.state import DebugOption, state_of
-from isthmus.errors import UsageError
-from isthmus.report.format import Format
-from isthmus.sizes import parse_sizes
+from isthmus.errors import Error, UsageError
+from isthmus.report.format import Layout, RunFormat
+from isthmus.sizes import parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isthmus.bench.tests import BenchTest
+    from isthmus.cli.verdicts import Verdicts
     from isthmus.run.model import Run
 
 
@@ -47,9 +63,22 @@ def bench(
     managed: ManagedOption = False,
     max_bytes: MaxBytesOption = None,
     budget: BudgetOption = None,
-    output_format: FormatOption = Format.TEXT,
+    buffer_mib: BufferOption = None,
+    num_samples: SamplesNumberOption = None,
+    runs: RunsOption = None,
+    skip_verification: SkipVerificationOption = False,
+    disable_affinity: DisableAffinityOption = False,
+    output_format: RunFormatOption = RunFormat.TEXT,
+    as_json: JsonOption = False,
+    use_mean: MeanOption = False,
+    verbose: VerboseOption = False,
     output: OutputOption = None,
     samples: SamplesOption = False,
+    plots: PlotsOption = None,
+    compare: CompareOption = None,
+    tolerance: ToleranceOption = None,
+    anyway: AnywayOption = False,
+    expect: ExpectOption = False,
     show_list: ListOption = False,
     debug: DebugOption = False,
 ) -> None:
@@ -65,35 +94,46 @@ def bench(
     Ctrl-C stops after the current point and keeps what is finished (exit code 1); a second one
     stops at once.
 
-    Exit codes: 0 ok, 1 an error (the other results stand), 2 usage, 4 no device.
+    Options of one letter mean what they mean to nvbandwidth, and -t takes its numbers, too.
+
+    Exit codes: 0 ok, 1 an error (the other results stand), 2 usage, 3 slower than --compare's run
+    or short of what --expect expects, 4 no device.
     """
     del debug  # its callback has noted it
-    from isthmus.bench.selection import select_tests
+    from isthmus.cli.asked import layout_of, samples_number, sizes_of, tests_of
 
-    chosen = select_tests(tests or (), prefixes or (), suites or ())
+    layout = layout_of(output_format, as_json=as_json, use_mean=use_mean, verbose=verbose)
+    chosen = tests_of(tests or (), prefixes or (), suites or (), output_format)
     if show_list:
-        _print_list(chosen, output_format)
+        _print_list(chosen, layout)
         return
+    from isthmus.cli.verdicts import verdicts_of
+
     state = state_of(context)
     request = Request(
         tests=chosen,
-        sizes=None if sizes is None else parse_sizes(sizes),
+        sizes=sizes_of(sizes, buffer_mib, output_format),
         device=device,
         quick=quick,
         managed=managed,
-        max_bytes=None if max_bytes is None else parse_sizes(max_bytes)[-1],
+        max_bytes=None if max_bytes is None else parse_size(max_bytes),
+        runs=runs,
         budget_s=_checked_budget(budget),
-        keep_samples=samples,
+        keep_samples=samples or verbose,
+        num_samples=samples_number(num_samples),
+        verify=not skip_verification,
+        bind=not disable_affinity,
         command=("isthmus", *state.arguments),
     )
-    raise typer.Exit(_measure_and_report(request, output_format, output, debug=state.debug))
+    verdicts = verdicts_of(compare, tolerance, anyway=anyway, expect=expect, plots=plots)
+    raise typer.Exit(_measure_and_report(request, layout, output, verdicts, debug=state.debug))
 
 
-def _print_list(tests: "Sequence[BenchTest]", wanted: Format) -> None:
+def _print_list(tests: "Sequence[BenchTest]", layout: Layout) -> None:
     from isthmus.cli.listing import listing
     from isthmus.cli.stdout import print_data
 
-    print_data(listing(tests, wanted))
+    print_data(listing(tests, layout.wanted))
 
 
 def _checked_budget(seconds: float | None) -> float | None:
@@ -106,20 +146,29 @@ def _checked_budget(seconds: float | None) -> float | None:
 
 
 def _measure_and_report(
-    request: Request, wanted: Format, path: Path | None, *, debug: bool
+    request: Request, layout: Layout, path: Path | None, verdicts: "Verdicts", *, debug: bool
 ) -> ExitCode:
     from isthmus.cli.output import check_output, keep, show
 
     check_output(path)
-    run = _measure(request)
+    run = _measure(request, verdicts)
     # Files first: a stdout that takes nothing loses nothing.
-    codes = [keep(run, path, wanted, debug=debug), show(run, wanted, debug=debug)]
+    codes = [keep(run, path, layout, debug=debug), show(run, layout, debug=debug)]
+    codes.append(_judge(run, layout, verdicts, debug=debug))
     if run.failed or run.run.interrupted:
         return ExitCode.ERROR
     return max(codes)
 
 
-def _measure(request: Request) -> "Run":
+def _judge(run: "Run", layout: Layout, verdicts: "Verdicts", *, debug: bool) -> ExitCode:
+    try:
+        verdicts.draw(run)
+        return verdicts.give(run, on_stdout=layout.wanted == RunFormat.TEXT)
+    except Error as error:
+        return report_failure(error, debug=debug)
+
+
+def _measure(request: Request, verdicts: "Verdicts") -> "Run":
     from isthmus.bench.invocation import budget_of, carry_out, plan_request
     from isthmus.bench.opening import open_session
     from isthmus.cli.interrupt import stop_on_interrupt
@@ -128,7 +177,8 @@ def _measure(request: Request) -> "Run":
     from isthmus.cli.talk import progress
 
     with stop_on_interrupt(say) as should_stop:
-        ground = open_session(request.device)
+        ground = open_session(request.device, bind=request.bind)
+        verdicts.check(ground.identity(), emulated=ground.session.emulated)
         for line in ground.announcements():
             say(line)
         say_if_not_kept()

@@ -7,13 +7,25 @@ from collections.abc import Sequence
 
 from isthmus.bench.tests import METRIC_MEANING, BenchTest
 from isthmus.report.as_text import table_lines
-from isthmus.report.format import Format
+from isthmus.report.format import RunFormat
+from isthmus.report.nvbandwidth_tests import listing_text
 from isthmus.report.page import Table
 
 
-def listing(tests: Sequence[BenchTest], wanted: Format) -> str:
+def listing(tests: Sequence[BenchTest], wanted: RunFormat) -> str:
     """Write the tests, one a line, in a format."""
-    return {Format.TEXT: _as_text, Format.JSON: _as_json, Format.CSV: _as_csv}[wanted](tests)
+    writers = {
+        RunFormat.TEXT: _as_text,
+        RunFormat.JSON: _as_json,
+        RunFormat.CSV: _as_csv,
+        RunFormat.NVBANDWIDTH: _as_nvbandwidth,
+        RunFormat.GDRCOPY: _as_text,
+    }
+    return writers[wanted](tests)
+
+
+def _as_nvbandwidth(tests: Sequence[BenchTest]) -> str:
+    return listing_text({test.name: test.about for test in tests})
 
 
 def _as_text(tests: Sequence[BenchTest]) -> str:

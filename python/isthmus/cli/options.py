@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from isthmus.report.format import Format
-
 SuitesArgument = Annotated[
     list[str] | None,
     typer.Argument(
@@ -18,11 +16,23 @@ SuitesArgument = Annotated[
 ]
 TestsOption = Annotated[
     list[str] | None,
-    typer.Option("-t", "--test", metavar="NAME", help="Run this test. May be given often."),
+    typer.Option(
+        "-t",
+        "--test",
+        "--testcase",
+        metavar="NAME",
+        help="Run this test, by name or by its number in nvbandwidth. May be given often.",
+    ),
 ]
 PrefixesOption = Annotated[
     list[str] | None,
-    typer.Option("-p", "--prefix", metavar="PREFIX", help="Run the tests whose names begin so."),
+    typer.Option(
+        "-p",
+        "--prefix",
+        "--testcasePrefixes",
+        metavar="PREFIX",
+        help="Run the tests whose names begin so.",
+    ),
 ]
 SizesOption = Annotated[
     str | None,
@@ -30,7 +40,8 @@ SizesOption = Annotated[
         metavar="SIZES",
         help="Sizes of the bandwidth and window tests, such as 4,64KiB or 4..1GiB (a range: its "
         "ends and the powers of two between). K, M, G, T and KiB.. are binary, KB.. decimal. Small "
-        "copies are always of 4 B.  [default: 4..1GiB, windows 1..16MiB, as far as it fits]",
+        "copies take those up to 64KiB, or 4 B.  [default: 4..1GiB, windows 1..16MiB, small copies "
+        "1..64KiB, as far as it fits]",
     ),
 ]
 DeviceOption = Annotated[
@@ -66,7 +77,6 @@ MaxBytesOption = Annotated[
         "[default: what is free]",
     ),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", help="Of what is printed.")]
 OutputOption = Annotated[
     Path | None,
     typer.Option(

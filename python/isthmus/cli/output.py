@@ -7,8 +7,8 @@ from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.stderr import is_terminal, say
 from isthmus.cli.stdout import print_data
 from isthmus.errors import UsageError, WriteError
-from isthmus.report.format import Format, format_of_file
-from isthmus.report.render import render
+from isthmus.report.format import Layout, RunFormat, layout_of_file
+from isthmus.report.render import render_as
 from isthmus.run.model import Run
 from isthmus.run.store import check_runs_folder, check_writable, save_run, write_whole
 
@@ -45,10 +45,10 @@ def say_if_not_kept() -> None:
         say(f"note: this run will not be kept: {error}")
 
 
-def print_report(run: Run, wanted: Format) -> None:
+def print_report(run: Run, layout: Layout) -> None:
     """Print a run on stdout; tables are drawn on a terminal and plain elsewhere."""
-    if wanted != Format.TEXT or not is_terminal(sys.stdout):
-        print_data(render(run, wanted))
+    if layout.wanted != RunFormat.TEXT or not is_terminal(sys.stdout):
+        print_data(render_as(run, layout))
         return
     from rich.console import Console
 
@@ -56,27 +56,27 @@ def print_report(run: Run, wanted: Format) -> None:
 
     console = Console()
     with console.capture() as drawn:
-        console.print(as_renderable(run))
+        console.print(as_renderable(run, use_mean=layout.use_mean, verbose=layout.verbose))
     print_data(drawn.get())
 
 
-def show(run: Run, wanted: Format, *, debug: bool) -> ExitCode:
+def show(run: Run, layout: Layout, *, debug: bool) -> ExitCode:
     """Print a run; ERROR if stdout wouldn't take it, which has then been reported."""
     try:
-        print_report(run, wanted)
+        print_report(run, layout)
     except WriteError as error:
         return report_failure(error, debug=debug)
     return ExitCode.OK
 
 
-def keep(run: Run, path: Path | None, wanted: Format, *, debug: bool) -> ExitCode:
+def keep(run: Run, path: Path | None, layout: Layout, *, debug: bool) -> ExitCode:
     """
     Write the run's files.
 
     Args:
         run: What to keep.
-        path: Of `--output`; its suffix decides the format, or else `wanted`.
-        wanted: The format of the report.
+        path: Of `--output`; its suffix decides the format, or else `layout` does.
+        layout: Of the report.
         debug: Show where failures came from.
 
     Returns:
@@ -90,7 +90,7 @@ def keep(run: Run, path: Path | None, wanted: Format, *, debug: bool) -> ExitCod
         code = report_failure(error, debug=debug)
     if path is not None:
         try:
-            write_whole(path, render(run, format_of_file(path, wanted)))
+            write_whole(path, render_as(run, layout_of_file(path, layout)))
             say(f"written: {path}")
         except WriteError as error:
             code = report_failure(error, debug=debug)

@@ -8,6 +8,7 @@ from isthmus.bench.plan import Point
 from isthmus.bench.runner import Observer
 from isthmus.cli.stderr import is_terminal, say
 from isthmus.report.numbers import gigabytes_per_second, microseconds
+from isthmus.report.quantities import quantity
 from isthmus.run.result import Result
 
 
@@ -50,6 +51,6 @@ def outcome_text(results: Sequence[Result]) -> str:
         if result.metric == "completion":
             return f"{microseconds(result.median)} us completion"
     if passed:
-        return f"{passed[0].metric} {microseconds(passed[0].median)} us"
+        return f"{passed[0].metric} {quantity(passed[0].median, passed[0].unit)}"
     first = results[0]
     return f"{first.status}: {first.error.message if first.error else first.reason}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isthmus.errors import Error
+from isthmus.machine.clocks import clock_reasons
 from isthmus.machine.nvml import Nvml
 from isthmus.run.machine import GpuState, Link
 
@@ -144,27 +145,11 @@ def _read_state(nvml: Nvml) -> GpuState:
             "memory clock",
             lambda n, gpu: _HZ_PER_MHZ * n.nvmlDeviceGetClockInfo(gpu, n.NVML_CLOCK_MEM),
         ),
-        throttle_reasons=nvml.ask("throttle reasons", _throttle_reasons),
+        throttle_reasons=nvml.ask("throttle reasons", clock_reasons),
         persistence_mode=nvml.ask(
             "persistence mode", lambda n, gpu: bool(n.nvmlDeviceGetPersistenceMode(gpu))
         ),
     )
-
-
-_REASONS = {
-    "sw_power_cap": "nvmlClocksThrottleReasonSwPowerCap",
-    "hw_slowdown": "nvmlClocksThrottleReasonHwSlowdown",
-    "sw_thermal_slowdown": "nvmlClocksThrottleReasonSwThermalSlowdown",
-    "hw_thermal_slowdown": "nvmlClocksThrottleReasonHwThermalSlowdown",
-    "hw_power_brake_slowdown": "nvmlClocksThrottleReasonHwPowerBrakeSlowdown",
-    "application_clocks": "nvmlClocksThrottleReasonApplicationsClocksSetting",
-    "sync_boost": "nvmlClocksThrottleReasonSyncBoost",
-}
-
-
-def _throttle_reasons(nvml: Any, gpu: Any) -> list[str]:  # noqa: ANN401 - NVML has no types
-    mask = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(gpu)
-    return [name for name, constant in _REASONS.items() if mask & getattr(nvml, constant, 0)]
 
 
 def _as_text(value: str | bytes | None) -> str | None:

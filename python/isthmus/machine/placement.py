@@ -7,6 +7,7 @@ from typing import Protocol
 from isthmus.errors import Error
 from isthmus.machine.host import NodeFacts
 
+_LEFT_ALONE = "thread and memory were not bound to a NUMA node, as asked"
 _REFUSED = "this process may use none of its CPUs, or the kernel refused"
 # A stray page is no news: some belong to no buffer of ours, some moved when the node was full.
 _MOST_STRAY = 0.05
@@ -60,7 +61,9 @@ class Placement:
         return self.device_node
 
 
-def bind_near_device(pci_address: str, topology: Topology, *, emulated: bool) -> Placement:
+def bind_near_device(
+    pci_address: str, topology: Topology, *, emulated: bool, bind: bool = True
+) -> Placement:
     """
     Bind the calling thread to the device's node, if the host has more than one.
 
@@ -68,12 +71,15 @@ def bind_near_device(pci_address: str, topology: Topology, *, emulated: bool) ->
         pci_address: Of the device.
         topology: The native module, or what looks like it.
         emulated: An emulated device hangs on no node.
+        bind: False leaves the thread where the system puts it.
     """
     cpus = topology.allowed_cpus()
     nodes = topology.numa_nodes()
     device_node = None if emulated else topology.pci_numa_node(pci_address)
     bound_node, notes = None, []
-    if device_node is not None and len(nodes) > 1:
+    if not bind:
+        notes.append(_LEFT_ALONE)
+    elif device_node is not None and len(nodes) > 1:
         try:
             if topology.bind_thread_to_node(device_node):
                 bound_node = device_node

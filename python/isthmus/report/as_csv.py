@@ -40,6 +40,7 @@ def _row(run: Run, result: Result) -> dict[str, object]:
         **{name: getattr(result, name) for name in _PLAIN},
         "blocked": str(result.blocked).lower(),
         "axes": " ".join(f"{name}={value}" for name, value in result.axes.items()),
+        "clock_reasons": None if result.clock_reasons is None else " ".join(result.clock_reasons),
         "host_pages_by_node": " ".join(f"{node}:{count}" for node, count in pages.items()),
         "reason": result.reason,
         "error_symbol": error and error.symbol,

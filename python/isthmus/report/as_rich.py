@@ -5,14 +5,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from isthmus.report.as_text import page_of
+from isthmus.report.as_text import page_as
 from isthmus.report.page import Table
 from isthmus.run.model import Run
 
 
-def as_renderable(run: Run) -> Group:
+def as_renderable(run: Run, *, use_mean: bool = False, verbose: bool = False) -> Group:
     """Lay out a run for a terminal: the same words and numbers as the plain text."""
-    page = page_of(run)
+    page = page_as(run, use_mean=use_mean, verbose=verbose)
     parts: list[RenderableType] = []
     if page.warning:
         parts.append(Text(page.warning, style="bold yellow"))

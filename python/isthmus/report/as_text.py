@@ -1,10 +1,27 @@
 """A run as plain text: aligned columns, no colour, the same bytes on every terminal."""
 
+from dataclasses import replace
+
+from isthmus.report.alloc import alloc_notes, alloc_tables
 from isthmus.report.bandwidth import bandwidth_notes, bandwidth_table
+from isthmus.report.doubts import doubt_notes
+from isthmus.report.experiments import experiment_notes, experiment_tables
+from isthmus.report.fitted import fitted_notes, fitted_tables
 from isthmus.report.heading import emulated_warning, head_lines
+from isthmus.report.host import host_notes, host_tables
+from isthmus.report.means import call_means, with_means
+from isthmus.report.memory_kinds import memory_notes, memory_tables
+from isthmus.report.multi import multi_notes, multi_tables
+from isthmus.report.numa import numa_notes, numa_tables
 from isthmus.report.page import Page, Table
+from isthmus.report.pinned_vs_pageable import (
+    pinned_vs_pageable_notes,
+    pinned_vs_pageable_tables,
+)
 from isthmus.report.problems import problem_lines
-from isthmus.report.small_copies import comparison_lines, small_copy_table, waived_lines
+from isthmus.report.requests import request_notes, request_tables
+from isthmus.report.samples import samples_table
+from isthmus.report.small_copies import comparison_lines, small_copy_tables, waived_lines
 from isthmus.report.windows import window_notes, window_tables
 from isthmus.run.model import Run
 
@@ -13,24 +30,61 @@ _GAP = "  "
 
 def page_of(run: Run) -> Page:
     """Collect what a report of the run contains."""
-    tables = (bandwidth_table(run), small_copy_table(run), *window_tables(run))
+    tables = (
+        bandwidth_table(run),
+        *memory_tables(run),
+        *request_tables(run),
+        *fitted_tables(run),
+        *small_copy_tables(run),
+        *experiment_tables(run),
+        *alloc_tables(run),
+        *pinned_vs_pageable_tables(run),
+        *window_tables(run),
+        *numa_tables(run),
+        *multi_tables(run),
+        *host_tables(run),
+    )
     return Page(
         warning=emulated_warning(run.machine),
         head=head_lines(run),
         tables=tuple(table for table in tables if table is not None),
         foot=(
             *bandwidth_notes(run),
+            *memory_notes(run),
+            *request_notes(run),
+            *fitted_notes(run),
             *comparison_lines(run),
             *waived_lines(run),
+            *experiment_notes(run),
+            *alloc_notes(run),
+            *pinned_vs_pageable_notes(run),
             *window_notes(run),
+            *numa_notes(run),
+            *multi_notes(run),
+            *host_notes(run),
+            *doubt_notes(run),
         ),
         problems=tuple(problem_lines(run)),
     )
 
 
-def as_text(run: Run) -> str:
-    """Write a run as plain text."""
-    page = page_of(run)
+def page_as(run: Run, *, use_mean: bool, verbose: bool) -> Page:
+    """
+    Collect a report.
+
+    Args:
+        run: What was measured.
+        use_mean: With means where medians would stand.
+        verbose: With samples, where they were kept.
+    """
+    page = call_means(page_of(with_means(run))) if use_mean else page_of(run)
+    samples = samples_table(run) if verbose else None
+    return page if samples is None else replace(page, tables=(*page.tables, samples))
+
+
+def as_text(run: Run, *, use_mean: bool = False, verbose: bool = False) -> str:
+    """Write a run as plain text; arguments as of `page_as`."""
+    page = page_as(run, use_mean=use_mean, verbose=verbose)
     head = [*([page.warning] if page.warning else []), *page.head]
     blocks = [head, *map(table_lines, page.tables), page.foot, page.problems]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"

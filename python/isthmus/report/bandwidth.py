@@ -1,7 +1,9 @@
 """The bandwidth table: a row for each size, a column for each test."""
 
+import re
+
 from isthmus.report.heading import title_suffix
-from isthmus.report.labels import BANDWIDTH, labels, of_copies
+from isthmus.report.labels import BANDWIDTH
 from isthmus.report.numbers import gigabytes_per_second
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Run, Status
@@ -9,6 +11,8 @@ from isthmus.sizes import format_size
 
 # The interquartile range, as a part of the median, from which a number deserves suspicion.
 _NOISY = 0.05
+# The two kinds of memory that every program has; the others have tables of their own.
+_TESTS = re.compile(r"(host_to_device|device_to_host)_memcpy_(ce|pageable)")
 _MOST_NAMED = 6
 _BACK_TO_BACK, _ONE_AT_A_TIME = "back to back", "one blocking call and wait at a time"
 _HOW_TIMED = {
@@ -21,31 +25,28 @@ _HOW_TIMED = {
 
 def bandwidth_table(run: Run) -> Table | None:
     """Lay out the medians; None if no bandwidth was to be measured."""
-    results = [result for result in of_copies(run) if result.metric == BANDWIDTH]
+    results = _results(run)
     if not results:
         return None
-    tests = list(dict.fromkeys(result.test for result in results))
+    tests = list(dict.fromkeys((result.test, _head(result)) for result in results))
     cells = {(result.bytes, result.test): _cell(result) for result in results}
     sizes = sorted({result.bytes for result in results})
     return Table(
         title="Bandwidth, GB/s (median; 1 GB = 1e9 B)" + title_suffix(run.machine),
-        heads=("size", *(labels(run)[test] for test in tests)),
+        heads=("size", *(head for _, head in tests)),
         rows=tuple(
-            (format_size(size), *(cells.get((size, test), "") for test in tests)) for size in sizes
+            (format_size(size), *(cells.get((size, test), "") for test, _ in tests))
+            for size in sizes
         ),
     )
 
 
 def bandwidth_notes(run: Run) -> list[str]:
     """Say which test is which column, how each was timed, and which numbers are noisy."""
-    results = [result for result in of_copies(run) if result.metric == BANDWIDTH]
-    tests = dict.fromkeys(result.test for result in results)
-    heads = labels(run)
-    lines = [f"{heads[test]} = {test}" for test in tests if heads[test] != test]
+    results = _results(run)
+    lines = list(dict.fromkeys(f"{_head(result)} = {result.test}" for result in results))
     lines += _timing_lines(results)
-    noisy = [
-        f"{heads[result.test]} {format_size(result.bytes)}" for result in results if _noisy(result)
-    ]
+    noisy = [f"{_head(result)} {format_size(result.bytes)}" for result in results if _noisy(result)]
     if noisy:
         named = ", ".join(noisy[:_MOST_NAMED])
         more = len(noisy) - _MOST_NAMED
@@ -54,10 +55,18 @@ def bandwidth_notes(run: Run) -> list[str]:
     return lines
 
 
+def _results(run: Run) -> list[Result]:
+    return [r for r in run.results if r.metric == BANDWIDTH and _TESTS.fullmatch(r.test)]
+
+
 def _timing_lines(results: list[Result]) -> list[str]:
     """Say whose clock timed which kind of memory: one table shows two ways of measuring."""
     used = dict.fromkeys((_host_memory(r), r.clock, r.blocked) for r in results)
     return [f"{memory}: {_HOW_TIMED[clock, blocked]}" for memory, clock, blocked in used]
+
+
+def _head(result: Result) -> str:
+    return f"{(result.direction or '').upper()} {_host_memory(result)}"
 
 
 def _host_memory(result: Result) -> str | None:

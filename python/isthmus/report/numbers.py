@@ -30,5 +30,8 @@ def four_digit_microseconds(seconds: float) -> str:
 
 
 def ratio(numerator: float, denominator: float) -> str:
-    """Write how many times one number is the other."""
-    return f"{numerator / denominator:.2f}x" if denominator else "-"
+    """Write how many times one number is the other: two decimals, or digits where it is small."""
+    if not denominator:
+        return "-"
+    times = numerator / denominator
+    return f"{times:.2f}x" if times >= 0.1 else f"{times:.2g}x"  # noqa: PLR2004 - as above

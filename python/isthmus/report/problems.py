@@ -6,6 +6,8 @@ from isthmus.report.labels import BANDWIDTH, about_windows
 from isthmus.run.model import Result, Run, Status
 from isthmus.sizes import format_size
 
+# These suites' notes say what they waive.
+_TELL_THEMSELVES = frozenset({"numa", "multi"})
 _Key = tuple[str, str, str]
 
 
@@ -23,6 +25,7 @@ def problem_lines(run: Run) -> list[str]:
             result.status == Status.WAIVED
             and result.metric == BANDWIDTH
             and not about_windows(result)
+            and result.suite not in _TELL_THEMSELVES
         )
     ]
     return [_line(key, list(group)) for key, group in groupby(troubled, key=_key)]

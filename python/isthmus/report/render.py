@@ -1,20 +1,29 @@
 """Writes a run in any of the formats."""
 
-from collections.abc import Callable
-
 from isthmus.report.as_csv import as_csv
+from isthmus.report.as_gdrcopy import as_gdrcopy
+from isthmus.report.as_nvbandwidth import as_nvbandwidth, as_nvbandwidth_json
 from isthmus.report.as_text import as_text
-from isthmus.report.format import Format
+from isthmus.report.format import Format, Layout, RunFormat
 from isthmus.run.model import Run
 from isthmus.run.store import run_text
 
-_WRITERS: dict[Format, Callable[[Run], str]] = {
-    Format.TEXT: as_text,
-    Format.JSON: run_text,
-    Format.CSV: as_csv,
-}
-
 
 def render(run: Run, wanted: Format) -> str:
-    """Write a run in a format."""
-    return _WRITERS[wanted](run)
+    """Write a run in a format of ours."""
+    return render_as(run, Layout(wanted=RunFormat(wanted.value)))
+
+
+def render_as(run: Run, layout: Layout) -> str:
+    """Write a run in a layout."""
+    if layout.wanted == RunFormat.NVBANDWIDTH:
+        write = as_nvbandwidth_json if layout.as_json else as_nvbandwidth
+        return write(run, use_mean=layout.use_mean, verbose=layout.verbose)
+    if layout.wanted == RunFormat.TEXT:
+        return as_text(run, use_mean=layout.use_mean, verbose=layout.verbose)
+    writers = {
+        RunFormat.JSON: run_text,
+        RunFormat.CSV: as_csv,
+        RunFormat.GDRCOPY: as_gdrcopy,
+    }
+    return writers[layout.wanted](run)

@@ -42,6 +42,14 @@ class Options(Record):
     """How long the measurements may take together."""
     samples: bool
     """Whether raw samples were asked for."""
+    runs: PositiveInt | None = None
+    """How many runs of the small-transfer experiments were asked for; null for the default."""
+    num_samples: PositiveInt | None = None
+    """How many of each metric were asked for; null where each test decided."""
+    verify: bool = True
+    """Whether the bytes that arrived were to be compared with those sent."""
+    bind: bool = True
+    """Whether thread and memory were to be bound to the GPU's NUMA node."""
 
 
 class Run(Record):

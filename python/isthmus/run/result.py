@@ -79,17 +79,26 @@ class Result(Record):
     p99: float | None
     """The 99th percentile of the values; for a bandwidth that is its fast end."""
     iqr: float | None
+    mean: float | None = None
+    """Of all samples: what outliers pull at. The median is what is compared."""
     cov: float | None
     """Standard deviation over mean, a ratio."""
     n: NonNegativeInt | None
     """How many samples."""
+    num_outliers: NonNegativeInt | None = None
+    """How many of them lie far from the rest: more than three times the interquartile range beyond
+    the quartiles, and at least 5 % of the median. They are in all the statistics; null for fewer
+    than five samples."""
+    clock_reasons: list[str] | None = None
+    """What held the GPU's clocks down while this was measured, as NVML names it; empty if nothing
+    did, null if nobody could tell."""
     copies_per_sample: PositiveInt | None
     first_call_s: float | None
     """How long the very first copy of this measurement took, which no sample contains."""
     stopped_by: str | None
     """What ended the sampling: "noise" (quiet enough), "time" or "max_samples"."""
     verified_on: Literal["device", "host"] | None
-    """Who compared the bytes that arrived with those sent."""
+    """Who compared the bytes that arrived with those sent; null if nobody did."""
     cpu_cache: Literal["warm", "cold"]
     """Whether the host's bytes were in the CPU's caches where they fit, or were evicted before."""
     num_threads: PositiveInt = 1

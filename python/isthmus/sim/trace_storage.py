@@ -4,6 +4,7 @@ import contextlib
 import mmap
 import os
 import secrets
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -45,7 +46,8 @@ class TraceFile:
         """
         pa = require_arrow()
         self.path = path
-        self._mapping = _mapped(path)
+        self._mapping, self._descriptor = _mapped(path)
+        weakref.finalize(self, os.close, self._descriptor)
         self._given_bytes = 0
         with _refusing(path, "can't read the trace"):
             if sealed:
@@ -68,7 +70,14 @@ class TraceFile:
         """Give a source of the blocks; it keeps the file open."""
         from isthmus import _native
 
-        return _native.TraceSource(str(self.path), self.program(), self.num_blocks, self.block)
+        return _native.TraceSource(
+            str(self.path),
+            self.program(),
+            self.num_blocks,
+            self.block,
+            mapping=self._mapping,
+            descriptor=self._descriptor,
+        )
 
     @property
     def size_bytes(self) -> int:
@@ -164,13 +173,15 @@ def whole_trace(
         raise
 
 
-def _mapped(path: Path) -> mmap.mmap:
+def _mapped(path: Path) -> tuple[mmap.mmap, int]:
+    """Map a file, and open it: the descriptor is the caller's to close."""
     try:
         refuse_other_than_file(path)
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size == 0:
                 raise UsageError(f"{path} is empty, so it is no trace")
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return mapping, os.dup(file.fileno())
     except OSError as cause:
         raise UsageError(
             f"can't read trace {path}: {cause.strerror or cause}",

@@ -1,0 +1,22 @@
+// Copies that are asked for by two addresses alone: entries of batches, nodes of graphs.
+#pragma once
+
+#include "memory.hpp"
+
+namespace isthmus::emulator {
+
+struct AddressedCopy {
+  CUdeviceptr target = 0;
+  CUdeviceptr source = 0;
+  std::size_t size_bytes = 0;
+};
+
+/// Throws Refusal(INVALID_VALUE) for no bytes, and for memory of the device that nobody has.
+void require_copyable(Lock& lock, const AddressedCopy& copy);
+
+/// Adds copies to the end of a stream, one after the other. Only the first pays for latency: one
+/// call asked for all of them.
+void enqueue_copies(Lock& lock, Context& context, const StreamPtr& stream,
+                    const std::vector<AddressedCopy>& copies);
+
+}  // namespace isthmus::emulator

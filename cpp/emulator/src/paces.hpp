@@ -1,0 +1,20 @@
+// How fast the active profile's transfers go, by the memory that they touch.
+#pragma once
+
+#include "link.hpp"
+#include "machine.hpp"
+
+namespace isthmus::emulator {
+
+inline Pace pinned_pace() {
+  return {machine().profile().copy_latency, machine().profile().pinned_bytes_per_s};
+}
+inline Pace pageable_pace() {
+  return {machine().profile().copy_latency, machine().profile().pageable_bytes_per_s};
+}
+/// Inside the device.
+inline Pace inside_pace() {
+  return {machine().profile().launch_latency, machine().profile().device_bytes_per_s};
+}
+
+}  // namespace isthmus::emulator

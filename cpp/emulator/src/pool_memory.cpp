@@ -1,0 +1,63 @@
+// cuMemAllocAsync, cuMemFreeAsync: device memory in stream order. There is no pool behind it: what
+// is freed goes back at once.
+#include "call.hpp"
+#include "context.hpp"
+#include "machine.hpp"
+#include "memory.hpp"
+#include "stream_capture.hpp"
+
+namespace isthmus::emulator {
+namespace {
+
+/// The range is nobody's any more, but its memory is there until the stream has come so far.
+OperationPtr make_free(const Range& range) {
+  auto operation = std::make_shared<Operation>();
+  operation->lane = &device_of(*range.context).inside;
+  operation->work = [range](Time start) {
+    Lock lock = lock_machine();
+    give_back_block(lock, range);
+    return start;
+  };
+  return operation;
+}
+
+}  // namespace
+
+}  // namespace isthmus::emulator
+
+using namespace isthmus::emulator;
+
+extern "C" {
+
+CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr* address, std::size_t size_bytes, CUstream handle) {
+  Call call("cuMemAllocAsync");
+  call.note("bytes", size_bytes);
+  return call([&] {
+    Context& context = current_context();
+    require(address != nullptr && size_bytes > 0);
+    Lock lock = lock_machine();
+    const StreamPtr stream = find_stream(lock, context, handle);
+    require_not_captured(lock, stream);
+    call.note("stream", stream->number);
+    *address = allocate_on_device(lock, context, size_bytes).base;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
+  Call call("cuMemFreeAsync");
+  return call([&] {
+    Context& context = current_context();
+    if (address == 0) return CUDA_SUCCESS;
+    Lock lock = lock_machine();
+    const StreamPtr stream = find_stream(lock, context, handle);
+    require_not_captured(lock, stream);
+    call.note("stream", stream->number);
+    const std::optional<Range> range = machine().addresses.remove(address, RangeKind::device);
+    require(range.has_value());
+    enqueue(lock, stream, make_free(*range));
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,60 @@
+// Many copies across the link, asked for by one call: a batch, or a graph of copies.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "device/owned.hpp"
+
+namespace isthmus {
+
+/// One copy across the link.
+struct LinkCopy {
+  std::byte* host = nullptr;  ///< pinned
+  CUdeviceptr device = 0;
+  std::size_t size_bytes = 0;
+  bool to_device = true;
+};
+
+/// Copies in no particular order, by cuMemcpyBatchAsync. Movable. What it names must outlive each
+/// call's work. The caller of a member function holds a CurrentContext.
+///
+/// Source   CUDA Driver API 13.0, cuMemcpyBatchAsync.
+class CopyBatch {
+public:
+  /// copies   at least one, all of at least 1 byte
+  /// Throws   UsageError for none; Unavailable on a driver older than CUDA 12.8.
+  CopyBatch(const Context& context, std::span<const LinkCopy> copies);
+
+  /// stream   not the legacy default stream, which the call refuses
+  void enqueue(CUstream stream) const;
+
+private:
+  PFN_cuMemcpyBatchAsync_v12080 function_;
+  Context context_;
+  // The driver's arrays aren't const, though it only reads them.
+  mutable std::vector<CUdeviceptr> targets_;
+  mutable std::vector<CUdeviceptr> sources_;
+  mutable std::vector<std::size_t> sizes_;
+};
+
+/// Copies as nodes of an instantiated graph. Movable; as CopyBatch.
+///
+/// Source   CUDA Driver API 13.0, Graph Management.
+class CopyGraph {
+public:
+  enum class Order {
+    any,    ///< no node waits for another
+    given,  ///< each node waits for the one before it
+  };
+
+  /// Throws   UsageError for no copies; Unavailable, DriverError.
+  CopyGraph(const Context& context, std::span<const LinkCopy> copies, Order order = Order::any);
+
+  void enqueue(CUstream stream) const;
+
+private:
+  Owned<CUgraphExec> executable_;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,33 @@
+// Managed memory that is owned, and the questions to ask before there is any.
+#pragma once
+
+#include "device/owned.hpp"
+
+namespace isthmus::measure {
+
+/// More has taken whole machines down, and no driver gives it back quickly.
+inline constexpr std::size_t kMostManagedBytes = std::size_t{512} << 20U;
+
+/// Managed memory from cuMemAllocManaged. Movable.
+class ManagedAllocation {
+public:
+  /// Throws   UsageError (none, or more than kMostManagedBytes); Unavailable if the device has no
+  ///          managed memory, or not so much memory free; DriverError.
+  ManagedAllocation(const Context& context, std::size_t size_bytes);
+
+  CUdeviceptr device() const noexcept { return owned_.handle(); }
+  /// Its address is the same on both sides.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  std::byte* host() const noexcept { return reinterpret_cast<std::byte*>(owned_.handle()); }
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+
+private:
+  Owned<CUdeviceptr> owned_;
+  std::size_t size_bytes_;
+};
+
+/// Throws Unavailable unless CPU and device may use managed memory at the same time: only then are
+/// there faults, prefetches and advice.
+void require_concurrent_access(const Context& context);
+
+}  // namespace isthmus::measure

@@ -1,0 +1,135 @@
+// Managed memory that is told where to be, and memory in stream order.
+#include "contract/machine_under_test.hpp"
+
+namespace isthmus::contract {
+namespace {
+
+class PrefetchedMemory : public MachineUnderTest {
+protected:
+  void SetUp() override {
+    MachineUnderTest::SetUp();
+    if (IsSkipped()) return;
+    int concurrent = 0;
+    driver().call(symbol::device_get_attribute)(
+        &concurrent, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, CUdevice{0});
+    if (concurrent == 0) GTEST_SKIP() << "the device takes no prefetches";
+  }
+
+  static CUmemLocation host() {
+    CUmemLocation place{};
+    place.type = CU_MEM_LOCATION_TYPE_HOST;
+    return place;
+  }
+  static CUmemLocation device(int ordinal = 0) {
+    CUmemLocation place{};
+    place.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    place.id = ordinal;
+    return place;
+  }
+
+  int range_attribute(CUmem_range_attribute which, CUdeviceptr address, std::size_t size_bytes) {
+    int value = 0;
+    driver().call(symbol::mem_range_get_attribute)(static_cast<void*>(&value), sizeof value, which,
+                                                   address, size_bytes);
+    return value;
+  }
+};
+
+TEST_F(PrefetchedMemory, KeepsItsBytesWhenItIsPrefetchedThereAndBack) {
+  const CUdeviceptr memory = managed_memory(kMiB);
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(memory);
+  const Bytes sent = pattern(kMiB, 1);
+  std::copy(sent.begin(), sent.end(), bytes);
+  const CUstream work = stream();
+  driver().call(symbol::mem_prefetch_async)(memory, kMiB, device(), 0u, work);
+  synchronize(work);
+  EXPECT_EQ(on_device(memory, kMiB), sent);
+  driver().call(symbol::mem_prefetch_async)(memory, kMiB, host(), 0u, work);
+  synchronize(work);
+  EXPECT_TRUE(std::equal(sent.begin(), sent.end(), bytes));
+}
+
+TEST_F(PrefetchedMemory, SaysWhereAllOfItWasLastPrefetchedTo) {
+  constexpr auto kLast = CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION;
+  const CUdeviceptr memory = managed_memory(kMiB);
+  EXPECT_EQ(range_attribute(kLast, memory, kMiB), CU_DEVICE_INVALID);
+  const CUstream work = stream();
+  driver().call(symbol::mem_prefetch_async)(memory, kMiB, device(), 0u, work);
+  EXPECT_EQ(range_attribute(kLast, memory, kMiB), 0);
+  driver().call(symbol::mem_prefetch_async)(memory, kMiB, host(), 0u, work);
+  EXPECT_EQ(range_attribute(kLast, memory, kMiB), CU_DEVICE_CPU);
+  synchronize(work);
+}
+
+TEST_F(PrefetchedMemory, TakesAdviceAboutItsPreferredLocation) {
+  constexpr auto kPreferred = CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION;
+  const CUdeviceptr memory = managed_memory(kMiB);
+  EXPECT_EQ(range_attribute(kPreferred, memory, kMiB), CU_DEVICE_INVALID);
+  const auto advise = driver().call(symbol::mem_advise);
+  advise(memory, kMiB, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, host());
+  advise(memory, kMiB, CU_MEM_ADVISE_SET_ACCESSED_BY, device());
+  EXPECT_EQ(range_attribute(kPreferred, memory, kMiB), CU_DEVICE_CPU);
+}
+
+TEST_F(PrefetchedMemory, IsNotWhatCuMemAllocGives) {
+  const CUdeviceptr memory = device_memory(kMiB);
+  EXPECT_EQ(driver().raw(symbol::mem_prefetch_async)(memory, kMiB, device(), 0u, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(PrefetchedMemory, IsNotPrefetchedToADeviceThatIsNotThere) {
+  const CUdeviceptr memory = managed_memory(kMiB);
+  EXPECT_EQ(driver().raw(symbol::mem_prefetch_async)(memory, kMiB, device(1000), 0u, nullptr),
+            CUDA_ERROR_INVALID_DEVICE);
+}
+
+class StreamOrderedMemory : public MachineUnderTest {
+protected:
+  CUdeviceptr allocate(std::size_t size_bytes, CUstream on) {
+    CUdeviceptr address = 0;
+    driver().call(symbol::mem_alloc_async)(&address, size_bytes, on);
+    return address;
+  }
+};
+
+TEST_F(StreamOrderedMemory, HoldsWhatItsStreamCopiesThere) {
+  const CUstream work = stream();
+  const CUdeviceptr memory = allocate(kMiB, work);
+  const Bytes sent = pattern(kMiB, 2);
+  driver().call(symbol::memcpy_htod_async)(memory, sent.data(), kMiB, work);
+  synchronize(work);
+  EXPECT_EQ(on_device(memory, kMiB), sent);
+  driver().call(symbol::mem_free_async)(memory, work);
+  synchronize(work);
+}
+
+TEST_F(StreamOrderedMemory, IsFreedBehindTheWorkOfItsStreamWithoutWaitingForIt) {
+  const CUstream work = stream();
+  const CUdeviceptr memory = allocate(kMiB, work);
+  auto* const target = pinned_memory(kMiB);
+  fill(memory, kMiB, 7);
+  Gate held = gate();
+  held.hold(work);
+  driver().call(symbol::memcpy_dtoh_async)(target, memory, kMiB, work);
+  driver().call(symbol::mem_free_async)(memory, work);
+  EXPECT_EQ(query(work), CUDA_ERROR_NOT_READY);
+  held.open();
+  synchronize(work);
+  EXPECT_EQ(Bytes(target, target + kMiB), Bytes(kMiB, 7));
+}
+
+TEST_F(StreamOrderedMemory, MayBeFreedByCuMemFree) {
+  const CUstream work = stream();
+  const CUdeviceptr memory = allocate(kMiB, work);
+  synchronize(work);
+  EXPECT_EQ(driver().raw(symbol::mem_free)(memory), CUDA_SUCCESS);
+}
+
+TEST_F(StreamOrderedMemory, OfNoBytesIsRefused) {
+  CUdeviceptr address = 0;
+  EXPECT_EQ(driver().raw(symbol::mem_alloc_async)(&address, std::size_t{0}, stream()),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
+}  // namespace
+}  // namespace isthmus::contract

@@ -1,0 +1,61 @@
+// Devices among themselves. Skipped where there is one.
+#include "contract/machine_under_test.hpp"
+
+namespace isthmus::contract {
+namespace {
+
+class Peers : public MachineUnderTest {
+protected:
+  void SetUp() override {
+    MachineUnderTest::SetUp();
+    if (context() == nullptr) return;
+    if (driver().device_count() < 2) GTEST_SKIP() << "needs two devices";
+    driver().call(symbol::primary_ctx_retain)(&second_, 1);
+    at_end([] { return driver().raw(symbol::primary_ctx_release)(1); });
+  }
+
+  bool reachable() {
+    int can_access = -1;
+    driver().call(symbol::device_can_access_peer)(&can_access, 0, 1);
+    return can_access == 1;
+  }
+
+  CUcontext second_ = nullptr;
+};
+
+TEST_F(Peers, NoDeviceIsItsOwn) {
+  int can_access = -1;
+  driver().call(symbol::device_can_access_peer)(&can_access, 0, 0);
+  EXPECT_EQ(can_access, 0);
+}
+
+TEST_F(Peers, AccessIsEnabledOnceAndDisabledOnce) {
+  if (!reachable()) GTEST_SKIP() << "the devices can't reach each other";
+  const auto enable = driver().raw(symbol::ctx_enable_peer_access);
+  const auto disable = driver().raw(symbol::ctx_disable_peer_access);
+  EXPECT_EQ(disable(second_), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+  EXPECT_EQ(enable(second_, 0U), CUDA_SUCCESS);
+  EXPECT_EQ(enable(second_, 0U), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+  EXPECT_EQ(disable(second_), CUDA_SUCCESS);
+}
+
+TEST_F(Peers, CopiesArriveWithAndWithoutAccess) {
+  const CUdeviceptr source = device_memory(kMiB);
+  const Bytes sent = pattern(kMiB, 7);
+  send_to_device(source, sent);
+  driver().call(symbol::ctx_push_current)(second_);
+  CUdeviceptr target = 0;
+  driver().call(symbol::mem_alloc)(&target, kMiB);
+  CUcontext popped = nullptr;
+  driver().call(symbol::ctx_pop_current)(&popped);
+  const CUstream asked = stream();
+  driver().call(symbol::memcpy_peer_async)(target, second_, source, context(), kMiB, asked);
+  synchronize(asked);
+  driver().call(symbol::ctx_push_current)(second_);
+  EXPECT_EQ(on_device(target, kMiB), sent);
+  driver().call(symbol::mem_free)(target);
+  driver().call(symbol::ctx_pop_current)(&popped);
+}
+
+}  // namespace
+}  // namespace isthmus::contract

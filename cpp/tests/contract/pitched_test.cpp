@@ -1,0 +1,108 @@
+// cuMemcpy2DAsync: rows that are further apart on one side than on the other.
+#include <algorithm>
+#include <cstring>
+
+#include "contract/machine_under_test.hpp"
+
+namespace isthmus::contract {
+namespace {
+
+class Pitched : public MachineUnderTest {
+protected:
+  static constexpr std::size_t kRowBytes = 100;
+  static constexpr std::size_t kPitchBytes = 512;
+  static constexpr std::size_t kNumRows = 9;
+  static constexpr std::uint8_t kGap = 0xEE;
+
+  void SetUp() override {
+    MachineUnderTest::SetUp();
+    if (IsSkipped()) return;
+    host_ = pinned_memory(kRowBytes * kNumRows);
+    device_ = device_memory(kPitchBytes * kNumRows);
+    fill(device_, kPitchBytes * kNumRows, kGap);
+    used_ = stream();
+  }
+
+  CUDA_MEMCPY2D rows(bool to_device) const {
+    CUDA_MEMCPY2D copy{};
+    copy.srcMemoryType = to_device ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    copy.dstMemoryType = to_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    copy.srcHost = copy.dstHost = host_;
+    copy.srcDevice = copy.dstDevice = device_;
+    copy.srcPitch = to_device ? kRowBytes : kPitchBytes;
+    copy.dstPitch = to_device ? kPitchBytes : kRowBytes;
+    copy.WidthInBytes = kRowBytes;
+    copy.Height = kNumRows;
+    return copy;
+  }
+
+  CUresult copy(const CUDA_MEMCPY2D& wanted) {
+    return driver().raw(symbol::memcpy_2d_async)(&wanted, used_);
+  }
+  void copy_and_wait(const CUDA_MEMCPY2D& wanted) {
+    EXPECT_EQ(copy(wanted), CUDA_SUCCESS);
+    synchronize(used_);
+  }
+  Bytes on_host() const { return Bytes(host_, host_ + kRowBytes * kNumRows); }
+
+  std::uint8_t* host_ = nullptr;
+  CUdeviceptr device_ = 0;
+  CUstream used_ = nullptr;
+};
+
+TEST_F(Pitched, PutsEachRowAtItsPitchAndLeavesTheGapsAlone) {
+  const Bytes bytes = pattern(kRowBytes * kNumRows, 1);
+  std::memcpy(host_, bytes.data(), bytes.size());
+  copy_and_wait(rows(true));
+  const Bytes found = on_device(device_, kPitchBytes * kNumRows);
+  for (std::size_t row = 0; row < kNumRows; ++row) {
+    const auto begin = found.begin() + static_cast<std::ptrdiff_t>(row * kPitchBytes);
+    EXPECT_TRUE(std::equal(begin, begin + kRowBytes, bytes.begin() + row * kRowBytes)) << row;
+    EXPECT_EQ(std::count(begin + kRowBytes, begin + kPitchBytes, kGap), kPitchBytes - kRowBytes);
+  }
+}
+
+TEST_F(Pitched, BringsRowsHomeWithoutTheirGaps) {
+  const Bytes bytes = pattern(kRowBytes * kNumRows, 2);
+  std::memcpy(host_, bytes.data(), bytes.size());
+  copy_and_wait(rows(true));
+  std::memset(host_, 0, bytes.size());
+  copy_and_wait(rows(false));
+  EXPECT_EQ(on_host(), bytes);
+}
+
+TEST_F(Pitched, BeginsWhereTheOffsetsSay) {
+  const Bytes bytes = pattern(kRowBytes * kNumRows, 3);
+  std::memcpy(host_, bytes.data(), bytes.size());
+  CUDA_MEMCPY2D one = rows(true);
+  one.srcY = 2;
+  one.srcXInBytes = 10;
+  one.dstY = 3;
+  one.dstXInBytes = 7;
+  one.WidthInBytes = 20;
+  one.Height = 1;
+  copy_and_wait(one);
+  const Bytes found = on_device(device_ + 3 * kPitchBytes, 30);
+  EXPECT_TRUE(
+      std::equal(found.begin() + 7, found.begin() + 27, bytes.begin() + 2 * kRowBytes + 10));
+  EXPECT_EQ(found[6], kGap);
+  EXPECT_EQ(found[27], kGap);
+}
+
+TEST_F(Pitched, RunsInTheOrderOfItsStream) {
+  Gate held = gate();
+  held.hold(used_);
+  EXPECT_EQ(copy(rows(true)), CUDA_SUCCESS);
+  EXPECT_EQ(query(used_), CUDA_ERROR_NOT_READY);
+  held.open();
+  synchronize(used_);
+}
+
+TEST_F(Pitched, RefusesAPitchThatRowsDoNotFit) {
+  CUDA_MEMCPY2D narrow = rows(true);
+  narrow.dstPitch = kRowBytes - 1;
+  EXPECT_EQ(copy(narrow), CUDA_ERROR_INVALID_VALUE);
+}
+
+}  // namespace
+}  // namespace isthmus::contract

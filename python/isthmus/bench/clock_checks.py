@@ -1,0 +1,70 @@
+"""Holds a small copy's times against each other and against a clock on the wall."""
+
+import statistics
+from collections.abc import Mapping
+
+from isthmus.bench.metrics import EVENT_METRICS, Metric
+from isthmus.bench.session import Measurement
+from isthmus.errors import ImpossibleTime
+
+# All samples of one metric together can't have taken longer than the whole measurement. Clocks
+# differ by parts of a million, units by a thousand.
+_MOST_OF_THE_WALL = 2.0
+_NOT_SECONDS = frozenset({Metric.ASYNC_OVER_BLOCKING, Metric.DOWNLOAD_OVER_UPLOAD})
+# The quickest call of a driver that does no work takes about as long: cuPointerGetAttributes, 76 ns
+# on an H100's host (benchmarks/transfer/README.md); and no event sees less than a clock's tick of
+# 32 ns (kernels/portable.cuh).
+_LEAST_DRIVER_CALL_S = 20e-9
+_LEAST_EVENT_TIME_S = 10e-9
+# A copy that events see is part of what the CPU waits for; one behind a gate had to be woken.
+_MOST_COMPLETIONS = 50.0
+
+
+def check_wall_time(found: Measurement, elapsed_s: float) -> None:
+    """
+    Compare samples with the time that it took to take them.
+
+    Raises:
+        ImpossibleTime: A metric's samples take longer than everything together.
+    """
+    for samples in found.samples:
+        if samples.metric in _NOT_SECONDS:
+            continue
+        total_s = sum(samples.seconds) * samples.copies_per_sample
+        if total_s > _MOST_OF_THE_WALL * elapsed_s:
+            raise ImpossibleTime(
+                f"{samples.metric}: {len(samples.seconds)} samples say {total_s:.3g} s of what "
+                f"took {elapsed_s:.3g} s: a wrong unit, or a wrong clock"
+            )
+
+
+def check_latencies(found: Measurement, *, by_driver: bool) -> None:
+    """
+    Compare a small copy's latencies with each other and with what can be.
+
+    Args:
+        found: All that was measured of one copy.
+        by_driver: Calls of the driver copied; a CPU's own stores may take next to no time.
+
+    Raises:
+        ImpossibleTime: Too short for a call, or the GPU's clock contradicts the CPU's.
+    """
+    medians = {s.metric: statistics.median(s.seconds) for s in found.samples if s.seconds}
+    if by_driver:
+        _check_shortest(medians)
+    delta, completion = medians.get(Metric.EVENT_DELTA), medians.get(Metric.COMPLETION)
+    if delta is not None and completion is not None and delta > _MOST_COMPLETIONS * completion:
+        raise ImpossibleTime(
+            f"the GPU's clock says {delta:.3g} s of a copy that the CPU saw done in "
+            f"{completion:.3g} s: a wrong unit, or a wrong clock"
+        )
+
+
+def _check_shortest(medians: Mapping[str, float]) -> None:
+    for metric, median in medians.items():
+        least = _LEAST_EVENT_TIME_S if metric in EVENT_METRICS else _LEAST_DRIVER_CALL_S
+        if metric != Metric.EVENT_FLOOR and 0 < median < least:
+            raise ImpossibleTime(
+                f"{metric}: {median:.3g} s is less than any call of a driver takes: "
+                "a wrong unit, or a wrong clock"
+            )

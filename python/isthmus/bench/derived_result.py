@@ -1,0 +1,51 @@
+"""A result that is worked out from others: it keeps their circumstances, not their times."""
+
+from dataclasses import dataclass
+
+from isthmus.bench.convert import NOT_MEASURED
+from isthmus.bench.metrics import Metric
+from isthmus.run.result import Result, Status
+
+_FORGOTTEN = dict.fromkeys(
+    ("first_call_s", "verified_on", "samples", "mean", "num_outliers", "clock_reasons")
+)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A number that is worked out, and between which it lies by what it is worked out from."""
+
+    middle: float
+    low: float
+    high: float
+
+
+def derived_result(
+    like: Result, metric: Metric, unit: str, spread: Spread, *, num_points: int = 1
+) -> Result:
+    """
+    Make a result of a number.
+
+    Args:
+        like: Whose test, size and circumstances it has.
+        metric: What the number is.
+        unit: Of the number.
+        spread: The number; its ends become min and max.
+        num_points: How many results it is worked out from.
+    """
+    numbers = {
+        "median": spread.middle,
+        "min": spread.low,
+        "max": spread.high,
+        "p99": spread.high,
+        "iqr": spread.high - spread.low,
+        "n": num_points,
+    }
+    named = {"metric": metric.value, "unit": unit, "blocked": False}
+    return like.model_copy(update=NOT_MEASURED | _FORGOTTEN | named | numbers)
+
+
+def no_derived_result(like: Result, metric: Metric, unit: str, reason: str) -> Result:
+    """Make a result that says why there is no number."""
+    named = {"metric": metric.value, "unit": unit, "status": Status.WAIVED, "reason": reason}
+    return like.model_copy(update=NOT_MEASURED | _FORGOTTEN | named | {"blocked": False})

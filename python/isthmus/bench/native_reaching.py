@@ -1,0 +1,118 @@
+"""The native module's measurements of memory that is reached, not copied."""
+
+from typing import TYPE_CHECKING
+
+from isthmus.bench.bench_test import Variation
+from isthmus.bench.managed import ManagedTest, PageFaultTest
+from isthmus.bench.native_rule import native_rule
+from isthmus.bench.pointer_chase import PointerChaseTest
+from isthmus.bench.stopping import StoppingRule
+
+if TYPE_CHECKING:
+    from isthmus import _native
+    from isthmus.bench.native_session import NativeSession
+
+
+class NativeManaged:
+    """Managed memory, allocated for each point and freed with it."""
+
+    def __init__(self, session: "NativeSession") -> None:
+        """
+        Allocate nothing yet.
+
+        Args:
+            session: Where it is measured.
+        """
+        self._session = session
+
+    def measure(
+        self, test: ManagedTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """
+        Measure one size.
+
+        Raises:
+            Unavailable: There is no managed memory here, or not so much.
+        """
+        from isthmus import _native
+
+        del variation
+        rule = native_rule(stopping)
+        return self._session.with_kernels(
+            lambda kernels: _native.measure_managed(
+                self._session.context,
+                kernels,
+                direction=test.direction.value,
+                way=test.way.value,
+                size_bytes=size_bytes,
+                stopping=rule,
+            )
+        )
+
+
+class NativePointerChase:
+    """Chains of pointers in pinned memory, allocated for each point."""
+
+    def __init__(self, session: "NativeSession") -> None:
+        """
+        Allocate nothing yet.
+
+        Args:
+            session: Where it is measured.
+        """
+        self._session = session
+
+    def measure(
+        self, test: PointerChaseTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """
+        Measure one order of visiting.
+
+        Raises:
+            Unavailable: There are no kernels here.
+        """
+        from isthmus import _native
+
+        rule = native_rule(stopping)
+        return self._session.with_kernels(
+            lambda kernels: _native.measure_pointer_chase(
+                self._session.context,
+                kernels,
+                size_bytes=size_bytes,
+                order=test.order(variation),
+                numa_node=self._session.placement.bound_node,
+                stopping=rule,
+            )
+        )
+
+
+class NativePageFaults:
+    """Faults of managed memory, allocated for each point."""
+
+    def __init__(self, session: "NativeSession") -> None:
+        """
+        Allocate nothing yet.
+
+        Args:
+            session: Where it is measured.
+        """
+        self._session = session
+
+    def measure(
+        self, test: PageFaultTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """
+        Measure both sides' faults.
+
+        Raises:
+            Unavailable: Managed memory doesn't fault here, or there are no kernels.
+        """
+        from isthmus import _native
+
+        del size_bytes, variation
+        rule = native_rule(stopping)
+        return self._session.with_kernels(
+            lambda kernels: _native.measure_page_faults(
+                self._session.context, kernels, num_pages=test.num_pages, stopping=rule
+            )
+        )

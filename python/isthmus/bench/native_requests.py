@@ -1,0 +1,214 @@
+"""The native module's measurements of other ways to ask for copies than one after the other."""
+
+from typing import TYPE_CHECKING
+
+from isthmus.bench.bench_test import Variation
+from isthmus.bench.buffers import BufferKinds, HostMemory
+from isthmus.bench.duplex import DuplexTest
+from isthmus.bench.many_copies import ManyCopiesTest, num_pieces
+from isthmus.bench.native_rule import native_rule
+from isthmus.bench.overlap import OverlapTest, shape
+from isthmus.bench.stopping import StoppingRule
+from isthmus.bench.streams import STREAMS, PitchedTest, StreamsTest, row_bytes
+
+if TYPE_CHECKING:
+    from isthmus import _native
+    from isthmus.bench.native_session import NativeSession
+
+_PINNED = BufferKinds(host_memory=HostMemory.PINNED)
+
+
+class NativeDuplex:
+    """Both directions at once, each between buffers of its own."""
+
+    def __init__(self, session: "NativeSession") -> None:
+        """
+        Allocate nothing yet.
+
+        Args:
+            session: Where it is measured.
+        """
+        self._session = session
+
+    def measure(
+        self, test: DuplexTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """
+        Measure one size.
+
+        Raises:
+            Unavailable: No stream can be held back here, or there are no kernels to copy by.
+        """
+        from isthmus import _native
+
+        del variation
+        rule = native_rule(stopping)
+        buffers = self._session.allocate(_PINNED, size_bytes)
+        other = self._session.allocate(_PINNED, size_bytes)
+
+        def ask(kernels: "_native.Kernels | None") -> "_native.Measurement":
+            if test.direction is None:
+                return _native.measure_duplex(
+                    buffers, other, kernels, size_bytes=size_bytes, stopping=rule
+                )
+            return _native.measure_under_load(
+                buffers,
+                other,
+                kernels,
+                direction=test.direction.value,
+                size_bytes=size_bytes,
+                stopping=rule,
+                by="multiprocessors" if test.by_kernel else "copy_engine",
+            )
+
+        return self._session.with_kernels(ask)
+
+
+class NativeStreams:
+    """One copy that several streams share."""
+
+    def __init__(self, session: "NativeSession") -> None:
+        """
+        Allocate nothing yet.
+
+        Args:
+            session: Where it is measured.
+        """
+        self._session = session
+
+    def measure(
+        self, test: StreamsTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """
+        Measure one number of streams.
+
+        Raises:
+            Unavailable: No stream can be held back here.
+        """
+        from isthmus import _native
+
+        rule = native_rule(stopping)
+        buffers = self._session.allocate(_PINNED, size_bytes)
+        return self._session.with_kernels(
+            lambda kernels: _native.measure_stream_copies(
+                buffers,
+                kernels,
+                direction=test.direction.value,
+                size_bytes=size_bytes,
+                num_streams=int(dict(variation.axes)[STREAMS]),
+                stopping=rule,
+            )
+        )
+
+
+class NativePitched:
+    """2-D copies."""
+
+    def __init__(self, session: "NativeSession") -> None:
+        """
+        Allocate nothing yet.
+
+        Args:
+            session: Where it is measured.
+        """
+        self._session = session
+
+    def measure(
+        self, test: PitchedTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """
+        Measure one width of rows.
+
+        Raises:
+            Unavailable: No stream can be held back here.
+        """
+        from isthmus import _native
+
+        rule, row = native_rule(stopping), row_bytes(variation)
+        buffers = self._session.allocate(_PINNED, size_bytes)
+        return self._session.with_kernels(
+            lambda kernels: _native.measure_pitched_copies(
+                buffers,
+                kernels,
+                direction=test.direction.value,
+                row_bytes=row,
+                num_rows=size_bytes // row,
+                stopping=rule,
+            )
+        )
+
+
+class NativeManyCopies:
+    """Many small copies."""
+
+    def __init__(self, session: "NativeSession") -> None:
+        """
+        Allocate nothing yet.
+
+        Args:
+            session: Where it is measured.
+        """
+        self._session = session
+
+    def measure(
+        self, test: ManyCopiesTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """
+        Measure one set of pieces.
+
+        Raises:
+            Unavailable: The driver is too old for a batch, or there are no kernels to copy by.
+        """
+        from isthmus import _native
+
+        rule, pieces = native_rule(stopping), num_pieces(variation)
+        buffers = self._session.allocate(_PINNED, size_bytes)
+        return self._session.with_kernels(
+            lambda kernels: _native.measure_many_copies(
+                buffers,
+                kernels,
+                direction=test.direction.value,
+                way=test.way.value,
+                piece_bytes=size_bytes // pieces,
+                num_pieces=pieces,
+                stopping=rule,
+            )
+        )
+
+
+class NativeOverlap:
+    """Pipelines of copies and kernels."""
+
+    def __init__(self, session: "NativeSession") -> None:
+        """
+        Allocate nothing yet.
+
+        Args:
+            session: Where it is measured.
+        """
+        self._session = session
+
+    def measure(
+        self, test: OverlapTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """
+        Measure one pipeline and its halves.
+
+        Raises:
+            Unavailable: There are no kernels here, or no stream can be held back.
+        """
+        from isthmus import _native
+
+        rule, (chunks, streams) = native_rule(stopping), shape(variation)
+        buffers = self._session.allocate(_PINNED, size_bytes)
+        return self._session.with_kernels(
+            lambda kernels: _native.measure_overlap(
+                buffers,
+                kernels,
+                copies=test.copies,
+                size_bytes=size_bytes,
+                num_chunks=chunks,
+                num_streams=streams,
+                stopping=rule,
+            )
+        )

@@ -1,0 +1,108 @@
+"""The native module's small copies and small-transfer experiments."""
+
+import time
+from typing import TYPE_CHECKING
+
+from isthmus.bench.bench_test import Variation
+from isthmus.bench.clock_checks import check_latencies, check_wall_time
+from isthmus.bench.experiments import Experiment, SmallTransferTest
+from isthmus.bench.native_rule import native_rule
+from isthmus.bench.small_copies import Method, SmallCopyTest
+from isthmus.bench.stopping import StoppingRule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isthmus import _native
+    from isthmus.bench.native_session import NativeSession
+
+
+class NativeSmallCopies:
+    """The buffers and windows of a session's small copies."""
+
+    def __init__(self, session: "NativeSession") -> None:
+        """
+        Allocate nothing yet.
+
+        Args:
+            session: Where they are measured.
+        """
+        self._session = session
+        self._opened: _native.SmallCopyBench | None = None
+
+    def measure(
+        self,
+        test: SmallCopyTest | SmallTransferTest,
+        size_bytes: int,
+        variation: Variation,
+        stopping: StoppingRule,
+    ) -> "_native.Measurement":
+        """
+        Measure one point.
+
+        Raises:
+            Unavailable: This driver or machine can't copy so.
+            CorruptTransfer: Bytes arrived that were not sent.
+            ImpossibleTime: The clocks contradict each other.
+        """
+        rule = native_rule(stopping)
+        if isinstance(test, SmallTransferTest):
+            return self._experiment(test, size_bytes, variation, rule)
+        found = self._timed(
+            lambda kernels: self._bench().measure(
+                kernels,
+                direction=test.direction.value,
+                method=test.method.value,
+                host_memory=test.host_memory.value,
+                size_bytes=size_bytes,
+                cold=variation.cpu_cache == "cold",
+                stopping=rule,
+            )
+        )
+        for notice in self._bench().take_notices():
+            self._session.note_once(notice)
+        check_latencies(found, by_driver=test.method != Method.WINDOW)
+        return found
+
+    def _experiment(
+        self,
+        test: SmallTransferTest,
+        size_bytes: int,
+        variation: Variation,
+        rule: "_native.Stopping",
+    ) -> "_native.Measurement":
+        num_iterations = int(dict(variation.axes)["iterations"])
+        bench = self._bench()
+        if test.experiment == Experiment.COPY_KERNEL_COPY:
+            return self._timed(
+                lambda kernels: bench.measure_copy_kernel_copy(
+                    kernels, size_bytes=size_bytes, num_iterations=num_iterations, stopping=rule
+                )
+            )
+        return self._timed(
+            lambda kernels: bench.measure_kernel_then_copy(
+                kernels,
+                clock=test.by,
+                size_bytes=size_bytes,
+                num_iterations=num_iterations,
+                stopping=rule,
+            )
+        )
+
+    def _timed(
+        self, ask: "Callable[[_native.Kernels | None], _native.Measurement]"
+    ) -> "_native.Measurement":
+        """Measure, and compare what was measured with the time that it took."""
+        start_s = time.monotonic()
+        found = self._session.with_kernels(ask)
+        check_wall_time(found, time.monotonic() - start_s)
+        return found
+
+    def _bench(self) -> "_native.SmallCopyBench":
+        from isthmus import _native
+
+        if self._opened is None:
+            self._opened = _native.SmallCopyBench(
+                self._session.context, numa_node=self._session.placement.bound_node
+            )
+        return self._opened

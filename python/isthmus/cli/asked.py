@@ -1,0 +1,110 @@
+"""Turns the command line of `isthmus bench` into tests, sizes and a layout, or says what is odd."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from isthmus.errors import UsageError
+from isthmus.report.format import Layout, RunFormat
+from isthmus.report.nvbandwidth_tests import DEFAULT_BUFFER_MIB, NVBANDWIDTH_TESTS
+from isthmus.sizes import parse_sizes
+
+if TYPE_CHECKING:
+    from isthmus.bench.tests import BenchTest
+
+_MIB = 1 << 20
+# What a size may be: no machine has more.
+_MOST_MIB = 1 << 32
+
+
+def layout_of(wanted: RunFormat, *, as_json: bool, use_mean: bool, verbose: bool) -> Layout:
+    """
+    Choose how the run is written.
+
+    Raises:
+        UsageError: -j was given with a format that has no JSON.
+    """
+    if as_json and wanted in {RunFormat.CSV, RunFormat.GDRCOPY}:
+        raise UsageError(f"-j with --format {wanted}: it has no JSON", hint="leave one of them out")
+    ours = as_json and wanted == RunFormat.TEXT
+    return Layout(
+        wanted=RunFormat.JSON if ours else wanted,
+        use_mean=use_mean,
+        verbose=verbose,
+        as_json=as_json and wanted == RunFormat.NVBANDWIDTH,
+    )
+
+
+def sizes_of(sizes: str | None, buffer_mib: int | None, wanted: RunFormat) -> list[int] | None:
+    """
+    Choose the sizes: those of --sizes, or that of -b, or what nvbandwidth would take.
+
+    Returns:
+        Bytes, ascending; None for each test's own.
+
+    Raises:
+        UsageError: They are no sizes, or both are given.
+    """
+    if buffer_mib is None:
+        if sizes is None:
+            default = [DEFAULT_BUFFER_MIB * _MIB]
+            return default if wanted == RunFormat.NVBANDWIDTH else None
+        return parse_sizes(sizes)
+    if sizes is not None:
+        raise UsageError("-b and --sizes both say how large copies are", hint="leave one out")
+    if not 0 < buffer_mib < _MOST_MIB:
+        raise UsageError(f"-b {buffer_mib} is no size in MiB", hint="give 1 or more: -b 512")
+    return [buffer_mib * _MIB]
+
+
+def tests_of(
+    names: Sequence[str], prefixes: Sequence[str], suites: Sequence[str], wanted: RunFormat
+) -> "list[BenchTest]":
+    """
+    Choose the tests; without any name, those that the format has.
+
+    As in nvbandwidth, a test may be given by its number there, and one -t or -p may be followed by
+    several names.
+
+    Raises:
+        UsageError: A name or number fits no test.
+    """
+    from isthmus.bench.selection import select_tests
+    from isthmus.bench.tests import BY_NAME, Suite
+
+    known = {suite.value for suite in Suite}
+    loose = [word for word in suites if word not in known] if names or prefixes else []
+    chosen = [_name(word) for word in (*names, *(loose if names else ()))]
+    begun = [*prefixes, *(loose if not names else ())]
+    real_suites = [word for word in suites if word not in loose]
+    if chosen or begun or real_suites:
+        return select_tests(chosen, begun, real_suites)
+    if wanted == RunFormat.NVBANDWIDTH:
+        return select_tests([test for test in NVBANDWIDTH_TESTS if test in BY_NAME])
+    if wanted == RunFormat.GDRCOPY:
+        return select_tests(suites=[Suite.WINDOWS])
+    return select_tests()
+
+
+def samples_number(asked: int | None) -> int | None:
+    """
+    Check how many samples are to be taken.
+
+    Raises:
+        UsageError: It is no such number.
+    """
+    if asked is not None and asked < 1:
+        raise UsageError(f"-i {asked}: no samples to take", hint="give 1 or more: -i 3")
+    return asked
+
+
+def _name(test: str) -> str:
+    if not test.isdecimal():
+        return test
+    index = int(test) if len(test) < len(str(_MOST_MIB)) else len(NVBANDWIDTH_TESTS)
+    if index >= len(NVBANDWIDTH_TESTS):
+        last = len(NVBANDWIDTH_TESTS) - 1
+        raise UsageError(
+            f"no test has the number {test}",
+            hint=f"nvbandwidth's tests are 0 to {last}: isthmus bench -l --format nvbandwidth",
+        )
+    return NVBANDWIDTH_TESTS[index]

@@ -1,0 +1,35 @@
+"""Reads `--tolerance 5%`."""
+
+import re
+
+from isthmus.compare.comparison import DEFAULT_TOLERANCE
+from isthmus.errors import UsageError
+from isthmus.suggest import shortened
+
+_FORM = re.compile(r"(?P<number>[0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(?P<percent>%?)")
+
+
+def parse_tolerance(text: str | None) -> float:
+    """
+    Read a tolerance.
+
+    Args:
+        text: "5%" or 0.05; None for the default.
+
+    Returns:
+        A part of one.
+
+    Raises:
+        UsageError: It is neither, or 100 % and more.
+    """
+    if text is None:
+        return DEFAULT_TOLERANCE
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"'{shortened(text)}' is no tolerance", hint="write it like 5%")
+    value = float(match["number"]) / (100 if match["percent"] else 1)
+    if value >= 1:
+        raise UsageError(
+            f"a tolerance of '{shortened(text)}' tolerates everything", hint="write it like 5%"
+        )
+    return value

@@ -1,0 +1,154 @@
+"""What is held against a new run of `isthmus bench`: an earlier one, and expected values."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isthmus.cli.failure import ExitCode
+from isthmus.cli.stderr import say
+from isthmus.cli.stdout import print_data
+from isthmus.compare.comparison import check_kind, compare
+from isthmus.compare.machines import identity_of
+from isthmus.errors import UsageError, WriteError
+from isthmus.run.reading import read_run
+
+if TYPE_CHECKING:
+    from isthmus.run.model import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdicts:
+    """
+    What to do with a run once it is there.
+
+    Attributes:
+        baseline: The earlier run to compare with; None to compare with none.
+        tolerance: A change of the median up to this part is the same.
+        anyway: Compare even with another machine's run.
+        expect: Hold the run against expected values.
+        plots: Where to draw it; None to draw nothing.
+    """
+
+    baseline: "Run | None" = None
+    tolerance: float = 0.0
+    anyway: bool = False
+    expect: bool = False
+    plots: Path | None = None
+
+    def check(self, identity: tuple[str | None, ...], *, emulated: bool) -> None:
+        """
+        Refuse, before anything is measured, what can't be judged afterwards.
+
+        Args:
+            identity: Of the machine that will be measured.
+            emulated: Whether its device is emulated.
+
+        Raises:
+            UsageError: The earlier run is of another kind or machine, or the device is emulated
+                and expected values are of real ones.
+        """
+        if self.expect:
+            from isthmus.expected.judging import refuse_emulated
+
+            refuse_emulated(emulated=emulated)
+        if self.baseline is None:
+            return
+        check_kind(self.baseline, emulated=emulated)
+        if identity_of(self.baseline.machine) != identity and not self.anyway:
+            run, device = self.baseline.run, self.baseline.machine.device
+            raise UsageError(
+                f"run {run.id} is of another machine: {device.name}, {device.uuid}, with "
+                f"{self.baseline.machine.host.cpu_model}",
+                hint="--anyway compares all the same; `isthmus compare` lists what differs",
+            )
+
+    def give(self, run: "Run", *, on_stdout: bool) -> ExitCode:
+        """
+        Judge a run, and say so.
+
+        Args:
+            run: The new one.
+            on_stdout: Print below the report; False says it on stderr, since stdout is data.
+
+        Returns:
+            BELOW_THRESHOLD if anything is slower than before, or short of what is expected.
+        """
+        texts, codes = [], [ExitCode.OK]
+        if self.baseline is not None:
+            from isthmus.report.comparison import comparison_text
+
+            comparison = compare(self.baseline, run, self.tolerance)
+            texts.append(comparison_text([self.baseline, run], [comparison], every=False))
+            codes.append(ExitCode.BELOW_THRESHOLD if comparison.regressed else ExitCode.OK)
+        if self.expect:
+            from isthmus.expected.judging import Judgement, judge
+            from isthmus.report.expectation import expectation_text
+
+            findings = judge(run)
+            texts.append(expectation_text(run, findings))
+            short = any(finding.judgement == Judgement.SHORT for finding in findings)
+            codes.append(ExitCode.BELOW_THRESHOLD if short else ExitCode.OK)
+        for text in texts:
+            if on_stdout:
+                print_data("\n" + text)
+            else:
+                say(text.rstrip("\n"))
+        return max(codes)
+
+    def draw(self, run: "Run") -> None:
+        """
+        Draw a run, if that was asked for.
+
+        Raises:
+            WriteError: A picture can't be written.
+        """
+        if self.plots is None:
+            return
+        from isthmus.report.pictures import draw_run
+
+        _make_folder(self.plots)
+        files = draw_run(run, self.plots)
+        say(f"drawn: {len(files)} files in {self.plots}")
+
+
+def verdicts_of(
+    compare_with: str | None,
+    tolerance: str | None,
+    *,
+    anyway: bool,
+    expect: bool,
+    plots: Path | None,
+) -> Verdicts:
+    """
+    Read what was asked for; what can't be is refused here, before anything runs.
+
+    Raises:
+        UsageError: There is no such run, or the tolerance is none.
+        Unavailable: What draws pictures isn't installed.
+        WriteError: The folder can't be made.
+    """
+    from isthmus.cli.tolerance import parse_tolerance
+
+    part = parse_tolerance(tolerance)
+    if compare_with is None and (anyway or tolerance is not None):
+        option = "--anyway" if anyway else "--tolerance"
+        raise UsageError(f"{option} is for --compare", hint="name a run: --compare last")
+    if plots is not None:
+        from isthmus.report.drawing import check_pictures
+
+        check_pictures()
+        _make_folder(plots)
+    return Verdicts(
+        baseline=None if compare_with is None else read_run(compare_with),
+        tolerance=part,
+        anyway=anyway,
+        expect=expect,
+        plots=plots,
+    )
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise WriteError(f"--plots {folder}: {cause.strerror or cause}") from cause

@@ -1,0 +1,1 @@
+"""Compares runs, result by result. Knows no format and prints nothing."""

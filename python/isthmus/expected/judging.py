@@ -1,0 +1,105 @@
+"""Holds a run against what is expected of its machine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from isthmus.errors import UsageError
+from isthmus.expected.values import Value, expected_values
+from isthmus.run.model import Run
+from isthmus.run.result import Result, Status
+
+
+class Judgement(StrEnum):
+    """How a result stands to what is expected."""
+
+    AS_EXPECTED = "as expected"
+    BETTER = "better"
+    SHORT = "short"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """
+    One expected value, and what was measured.
+
+    Attributes:
+        value: What is expected.
+        result: The best result that the value holds for.
+        judgement: How it stands.
+    """
+
+    value: Value
+    result: Result
+    judgement: Judgement
+
+    @property
+    def ratio(self) -> float:
+        """Measured over expected."""
+        return (self.result.median or 0.0) / self.value.typical
+
+
+def judge(run: Run) -> list[Finding]:
+    """
+    Hold a run against what is expected of its machine.
+
+    Returns:
+        A finding for each value that the run has a result for; empty if nothing is known of the
+        machine, or nothing of it was measured.
+
+    Raises:
+        UsageError: The run is emulated.
+    """
+    refuse_emulated(emulated=run.machine.emulated)
+    findings = []
+    for value in expected_values(run.machine):
+        results = _results(run.results, value)
+        if results:
+            best = _best(results, value)
+            findings.append(Finding(value=value, result=best, judgement=_judge(best, value)))
+    return findings
+
+
+def refuse_emulated(*, emulated: bool) -> None:
+    """
+    Refuse to hold modelled numbers against real hardware's.
+
+    Raises:
+        UsageError: They are modelled.
+    """
+    if emulated:
+        raise UsageError(
+            "--expect is for real devices: the emulated device's numbers are modelled",
+            hint="leave --expect out, or choose a GPU with --device",
+        )
+
+
+def _results(results: Sequence[Result], value: Value) -> list[Result]:
+    return [
+        result
+        for result in results
+        if result.status == Status.PASSED
+        and result.median is not None
+        and (result.test, result.metric, result.unit) == (value.test, value.metric, value.unit)
+        and value.from_bytes <= result.bytes <= (value.to_bytes or result.bytes)
+        and _plain(result)
+    ]
+
+
+def _plain(result: Result) -> bool:
+    """Tell whether it was measured in the usual circumstances, as the values were."""
+    near = result.cpu_node in {None, "near"}
+    return result.cpu_cache == "warm" and result.num_threads == 1 and near and not result.axes
+
+
+def _best(results: Sequence[Result], value: Value) -> Result:
+    best = max if value.unit == "B/s" else min
+    return best(results, key=lambda result: result.median or 0.0)
+
+
+def _judge(result: Result, value: Value) -> Judgement:
+    ratio = (result.median or 0.0) / value.typical
+    if abs(ratio - 1) <= value.tolerance:
+        return Judgement.AS_EXPECTED
+    better = (ratio > 1) == (value.unit == "B/s")
+    return Judgement.BETTER if better else Judgement.SHORT

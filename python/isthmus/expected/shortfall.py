@@ -1,0 +1,123 @@
+"""What a shortfall usually means: first what the run itself shows, then what to look for."""
+
+from collections.abc import Sequence
+
+from isthmus.expected.judging import Finding, Judgement
+from isthmus.expected.values import gpu_values
+from isthmus.run.machine import Machine
+
+_HUGE = "never"
+_FASTEST = "P0"
+_COPY_ENGINE = ("_memcpy_ce", "_memcpy_sm")
+
+
+def explanations(machine: Machine, findings: Sequence[Finding]) -> list[str]:
+    """
+    Say why results may be short.
+
+    Args:
+        machine: Of the run.
+        findings: All of the run.
+
+    Returns:
+        Lines, the likeliest first; none if nothing is short.
+    """
+    short = [finding for finding in findings if finding.judgement == Judgement.SHORT]
+    if not short:
+        return []
+    seen = [line for line in _seen(machine) if line]
+    tests = {finding.value.test for finding in short}
+    return [*(f"seen here: {line}" for line in seen), *_usual(tests)]
+
+
+def _seen(machine: Machine) -> list[str]:
+    return [
+        _link(machine),
+        _slot(machine),
+        _numa(machine),
+        _power(machine),
+        _throttled(machine),
+        _huge_pages(machine),
+        *(f"{note}" for note in machine.notes if "off NUMA node" in note or "not bound" in note),
+    ]
+
+
+def _link(machine: Machine) -> str:
+    link = machine.link
+    now, most = (link.generation, link.width), (link.generation_max, link.width_max)
+    if None in now or None in most or now == most:
+        return ""
+    when = "under load" if link.read_under_load else "but read idle, where links train down"
+    return (
+        f"the link runs at Gen{now[0]} x{now[1]} ({when}) and could do Gen{most[0]} x{most[1]}: "
+        "reseat the card, try another slot or riser, look at the BIOS's bifurcation and its limit "
+        "of the link's speed"
+    )
+
+
+def _slot(machine: Machine) -> str:
+    gpu, link = gpu_values(machine), machine.link
+    if gpu is None or gpu.link is None or link.generation_max is None or link.width_max is None:
+        return ""
+    if (link.generation_max, link.width_max) >= (gpu.link.generation, gpu.link.width):
+        return ""
+    return (
+        f"the slot and the card together do Gen{link.generation_max} x{link.width_max}, and the "
+        f"values are of Gen{gpu.link.generation} x{gpu.link.width}: another slot may do more"
+    )
+
+
+def _numa(machine: Machine) -> str:
+    host, device = machine.host, machine.device
+    if len(host.numa_nodes) <= 1 or device.numa_node is None:
+        return ""
+    if host.measured_on_node == device.numa_node:
+        return ""
+    where = "on no node" if host.measured_on_node is None else f"on node {host.measured_on_node}"
+    return (
+        f"NUMA: the GPU is on node {device.numa_node}, and thread and memory were bound {where}: "
+        "leave out -d, or allow the CPUs of the GPU's node (cpuset, container)"
+    )
+
+
+def _power(machine: Machine) -> str:
+    state = machine.gpu_state.performance_state
+    if state is None or state == _FASTEST:
+        return ""
+    return f"power: the GPU was in {state}, not {_FASTEST}, while copies ran"
+
+
+def _throttled(machine: Machine) -> str:
+    reasons = machine.gpu_state.throttle_reasons
+    return f"clocks were held back by {', '.join(reasons)}" if reasons else ""
+
+
+def _huge_pages(machine: Machine) -> str:
+    if machine.host.transparent_huge_pages != _HUGE:
+        return ""
+    return "huge pages are switched off: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
+
+
+def _usual(tests: set[str]) -> list[str]:
+    lines = []
+    if any(test.endswith(_COPY_ENGINE) for test in tests):
+        lines += [
+            "usually: the link's generation or width is less than it could be (isthmus doctor)",
+            "usually: an IOMMU that translates every access: boot with iommu=pt",
+            "usually: memory on the far NUMA node, or another GPU behind the same switch",
+        ]
+    if any("device_to_host" in test for test in tests):
+        lines.append(
+            "usually for D2H alone: payloads of 128 bytes instead of 256, or relaxed ordering off"
+        )
+    if any("pageable" in test for test in tests):
+        lines.append(
+            "usually for pageable memory: a slow or busy core, since the driver copies with one "
+            "thread, and no huge pages"
+        )
+    if any(test.startswith("window") or "latency" in test for test in tests):
+        lines.append(
+            "usually for times: a core far from the GPU's root port, CPU power states, a governor "
+            "that isn't performance"
+        )
+    return lines

@@ -1,0 +1,143 @@
+"""The expected values that are shipped: one TOML file for each GPU, and one for links."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Literal
+
+from pydantic import Field, PositiveFloat, PositiveInt
+
+from isthmus.run.machine import Link, Machine
+from isthmus.run.record import Record
+
+_LINKS = "links.toml"
+
+
+class Value(Record):
+    """What one metric of one test usually is, in a range of sizes."""
+
+    test: str
+    metric: str
+    unit: Literal["B/s", "s"]
+    typical: PositiveFloat
+    tolerance: PositiveFloat = 0.05
+    """How far a healthy machine may be off, as a part of `typical`."""
+    from_bytes: PositiveInt
+    """The smallest size that it holds for."""
+    to_bytes: PositiveInt | None = None
+    """The largest; null if it holds for all above."""
+    kind: Literal["published", "measured by Isthmus", "inferred from the link"]
+    source: str
+
+
+class ExpectedLink(Record):
+    """The link that a file's values were measured over."""
+
+    generation: PositiveInt
+    width: PositiveInt
+
+
+class GpuValues(Record):
+    """The values of one GPU."""
+
+    gpu: str
+    matches: list[str]
+    """Words of the product name, any of which means this GPU."""
+    link: ExpectedLink | None = None
+    """Null where it isn't PCIe."""
+    values: list[Value] = Field(alias="value")
+
+    def fits(self, name: str) -> bool:
+        """Tell whether a product name is this GPU's: whole words, so that A10 is no A100."""
+        return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", name) for word in self.matches)
+
+
+class LinkValues(Record):
+    """What large copies reach on any PCIe link."""
+
+    efficiency: PositiveFloat
+    from_bytes: PositiveInt
+    tests: list[str]
+    source: str
+    lane_bytes_per_s: dict[int, PositiveFloat]
+    """What one lane of a generation carries after the encoding."""
+
+    def bandwidth(self, generation: int, width: int) -> float | None:
+        """Give what large copies reach; None for a generation that isn't known."""
+        lane = self.lane_bytes_per_s.get(generation)
+        return None if lane is None else lane * width * self.efficiency
+
+
+def all_gpus() -> list[GpuValues]:
+    """Read every GPU's file."""
+    return [GpuValues.model_validate(tomllib.loads(file.read_text("utf-8"))) for file in _files()]
+
+
+def link_values() -> LinkValues:
+    """Read what is known of links."""
+    text = (resources.files(__package__) / _LINKS).read_text("utf-8")
+    return LinkValues.model_validate(tomllib.loads(text))
+
+
+def gpu_values(machine: Machine) -> GpuValues | None:
+    """Find the values of a machine's GPU; None if no file knows it."""
+    return next((gpu for gpu in all_gpus() if gpu.fits(machine.device.name)), None)
+
+
+def expected_values(machine: Machine) -> list[Value]:
+    """
+    List what to expect of a machine.
+
+    Returns:
+        The values of its GPU, and those of its link for tests that they leave out. Empty if
+        neither is known.
+    """
+    gpu = gpu_values(machine)
+    own = list(gpu.values) if gpu else []
+    if gpu is not None and gpu.link is None:
+        return own
+    link = (
+        ExpectedLink(generation=gpu.link.generation, width=gpu.link.width)
+        if gpu and gpu.link
+        else None
+    )
+    known = {value.test for value in own}
+    return own + [
+        value for value in _of_link(link or _best(machine.link)) if value.test not in known
+    ]
+
+
+def _of_link(link: ExpectedLink | None) -> list[Value]:
+    known = link_values()
+    bandwidth = known.bandwidth(link.generation, link.width) if link else None
+    if bandwidth is None:
+        return []
+    return [
+        Value(
+            test=test,
+            metric="bandwidth",
+            unit="B/s",
+            typical=bandwidth,
+            from_bytes=known.from_bytes,
+            kind="inferred from the link",
+            source=known.source,
+        )
+        for test in known.tests
+    ]
+
+
+def _best(link: Link) -> ExpectedLink | None:
+    """Give what device and slot can do together: an idle or degraded link lies."""
+    generation = link.generation_max or link.generation
+    width = link.width_max or link.width
+    if generation is None or width is None:
+        return None
+    return ExpectedLink(generation=generation, width=width)
+
+
+def _files() -> Iterator[Traversable]:
+    for file in sorted(resources.files(__package__).iterdir(), key=lambda entry: entry.name):
+        if file.name.endswith(".toml") and file.name != _LINKS:
+            yield file

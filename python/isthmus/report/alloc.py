@@ -1,0 +1,171 @@
+"""The tables of suite `alloc`: what memory costs, and from where pinning pays."""
+
+from collections.abc import Sequence
+
+from isthmus.report.grid import grid, waived_lines
+from isthmus.report.heading import title_suffix
+from isthmus.report.numbers import four_digit_microseconds
+from isthmus.report.page import Table
+from isthmus.run.model import Result, Run, Status
+from isthmus.sizes import approximate_size, format_size
+
+_SUITE, _LIFE = "alloc", "host_memory_life"
+_PREFIX = "alloc_"
+_NS_PER_S, _BYTES_PER_KIB = 1e9, 1024
+_LIVE, _MEMORY = "live", "memory"
+_COSTS = {
+    "allocate": "Allocating, microseconds (median; one at a time, the one before freed)",
+    "free": "Freeing, microseconds (median)",
+    "allocate_live": "Allocating several that stay alive, microseconds each (median)",
+    "free_live": "Freeing several that were alive, microseconds each (median)",
+    "allocate_return": "Allocating in stream order, microseconds until the call returns (median)",
+    "free_return": "Freeing in stream order, microseconds until the call returns (median)",
+}
+_LIVES = {
+    "life_one_way": "Host memory allocated, copied to the device once and freed, microseconds "
+    "(median)",
+    "life_both_ways": "The same, copied back as well, microseconds (median)",
+}
+_BREAK_EVENS = {
+    "break_even_one_way": "copied to the device once",
+    "break_even_both_ways": "copied there and back",
+}
+_NOTES = {
+    "allocate": "allocating: touched memory with a write to each page; of registered memory the "
+    "registration, which makes the pages of untouched memory; each call has some 25 ns of the "
+    "clock's own in it (`pair` has not)",
+    "allocate_live": "several alive: 64, or as many as take 256 MiB",
+}
+
+
+def alloc_tables(run: Run) -> list[Table]:
+    """Lay out what each kind of memory costs at each size."""
+    results = alloc_results(run)
+    suffix = title_suffix(run.machine)
+    tables = [_cost_table(title + suffix, results, metric) for metric, title in _COSTS.items()]
+    tables.append(
+        _per_byte_table("Both, back to back, nanoseconds a KiB (median)" + suffix, results)
+    )
+    tables.append(_first_table("First allocation of its size, microseconds" + suffix, results))
+    tables += [_life_table(title + suffix, results, metric) for metric, title in _LIVES.items()]
+    return [table for table in tables if table is not None]
+
+
+def alloc_notes(run: Run) -> list[str]:
+    """Say what a byte more costs, from where pinning pays, and what was waived."""
+    results = alloc_results(run)
+    measured = {result.metric for result in results if result.status == Status.PASSED}
+    return [
+        *(note for metric, note in _NOTES.items() if metric in measured),
+        *_line_notes(results),
+        *_break_even_notes(results),
+        *_copies_notes(results),
+        *waived_lines([r for r in results if not r.metric.startswith(("break", "allocation_"))]),
+    ]
+
+
+def alloc_results(run: Run) -> list[Result]:
+    """List the suite's results."""
+    return [result for result in run.results if result.suite == _SUITE]
+
+
+def _cost_table(title: str, results: Sequence[Result], metric: str) -> Table | None:
+    wanted = [r for r in results if r.metric == metric and r.test != _LIFE]
+    return grid(title, ("memory",), wanted, _kind, _size)
+
+
+def _per_byte_table(title: str, results: Sequence[Result]) -> Table | None:
+    wanted = [r for r in results if r.metric == "pair" and r.test != _LIFE]
+    return grid(title, ("memory",), wanted, _kind, _size, _per_byte)
+
+
+def _first_table(title: str, results: Sequence[Result]) -> Table | None:
+    wanted = [r for r in results if r.metric == "allocate" and r.test != _LIFE]
+    timed = [result for result in wanted if result.first_call_s]
+    return grid(title, ("memory",), timed, _kind, _size, _first)
+
+
+def _life_table(title: str, results: Sequence[Result], metric: str) -> Table | None:
+    wanted = [result for result in results if result.metric == metric]
+    return grid(title, ("memory",), wanted, lambda r: (_memory(r),), _size)
+
+
+def _kind(result: Result) -> tuple[str, ...]:
+    circumstances = (
+        f"{name} {value}" for name, value in result.axes.items() if name not in {_LIVE, _MEMORY}
+    )
+    name = result.test.removeprefix(_PREFIX)
+    return (", ".join((name, *circumstances)),)
+
+
+def _size(result: Result) -> str:
+    return format_size(result.bytes)
+
+
+def _memory(result: Result) -> str:
+    return str(result.axes.get(_MEMORY, "")).replace("_", " ")
+
+
+def _per_byte(result: Result) -> str:
+    if result.median is None:
+        return result.status.value
+    return f"{result.median * _NS_PER_S * _BYTES_PER_KIB / result.bytes:.3g}"
+
+
+def _first(result: Result) -> str:
+    return four_digit_microseconds(result.first_call_s or 0.0)
+
+
+def _line_notes(results: Sequence[Result]) -> list[str]:
+    """Write a line's start and slope as people add them up: so much, and so much a MiB."""
+    starts = {_kind(r): r for r in results if r.metric == "allocation_start"}
+    rates = {_kind(r): r for r in results if r.metric == "allocation_rate"}
+    errors = {_kind(r): r.median or 0.0 for r in results if r.metric == "allocation_error"}
+    parts = []
+    for kind, start in starts.items():
+        rate = rates[kind].median
+        slope = f" + {four_digit_microseconds((1 << 20) / rate)} us/MiB" if rate else ""
+        within = f"within {errors[kind]:.0%}"
+        parts.append(
+            f"{kind[0]} {four_digit_microseconds(start.median or 0.0)} us{slope} ({within})"
+        )
+    if not parts:
+        return []
+    return [f"allocated and freed, by the line through all sizes: {'; '.join(parts)}"]
+
+
+def _break_even_notes(results: Sequence[Result]) -> list[str]:
+    lines = []
+    for metric, words in _BREAK_EVENS.items():
+        ends = [f"{_memory(r)} {_from_where(r)}" for r in results if r.metric == metric]
+        if ends:
+            lines.append(
+                f"break-even, memory {words} and freed, against pageable: {', '.join(ends)}"
+            )
+    return lines
+
+
+def _from_where(result: Result) -> str:
+    if result.median is None:
+        return f"not up to {format_size(result.bytes)}"
+    if not result.min:
+        return f"from the smallest size on ({format_size(int(result.max or 0))})"
+    between = f"{format_size(int(result.min))} and {format_size(int(result.max or 0))}"
+    return f"from about {approximate_size(int(result.median))} (between {between})"
+
+
+def _copies_notes(results: Sequence[Result]) -> list[str]:
+    lines = []
+    found = [result for result in results if result.metric == "break_even_copies"]
+    for memory in dict.fromkeys(map(_memory, found)):
+        parts = [f"{_size(r)} {_uploads(r)}" for r in found if _memory(r) == memory]
+        lines.append(
+            f"break-even, uploads after which {memory} memory has paid: {', '.join(parts)}"
+        )
+    return lines
+
+
+def _uploads(result: Result) -> str:
+    if result.median is None:
+        return "never"
+    return f"{result.median:.1f} ({result.min:.1f} to {result.max:.1f})"

@@ -1,0 +1,42 @@
+"""What to hold against the numbers: outliers, and clocks that were held down."""
+
+from isthmus.run.model import Result, Run
+from isthmus.sizes import format_size
+
+_MOST_NAMED = 3
+
+
+def doubt_notes(run: Run) -> list[str]:
+    """Say which results have outliers, and which were measured with slowed clocks."""
+    return [*_outlier_lines(run), *_clock_lines(run)]
+
+
+def _outlier_lines(run: Run) -> list[str]:
+    with_outliers = [result for result in run.results if result.num_outliers]
+    if not with_outliers:
+        return []
+    worst = sorted(with_outliers, key=_share, reverse=True)[:_MOST_NAMED]
+    named = ", ".join(f"{_name(r)} {r.num_outliers} of {r.n}" for r in worst)
+    num_looked_at = sum(result.num_outliers is not None for result in run.results)
+    how_many = f"{len(with_outliers)} of {num_looked_at} results"
+    return [f"outliers, kept in all numbers, in {how_many}; most: {named}"]
+
+
+def _clock_lines(run: Run) -> list[str]:
+    slowed: dict[str, list[Result]] = {}
+    for result in run.results:
+        for reason in result.clock_reasons or ():
+            slowed.setdefault(reason, []).append(result)
+    return [
+        f"the GPU's clocks were held down ({reason}) during {len(results)} results, "
+        f"first {_name(results[0])}"
+        for reason, results in slowed.items()
+    ]
+
+
+def _share(result: Result) -> float:
+    return (result.num_outliers or 0) / (result.n or 1)
+
+
+def _name(result: Result) -> str:
+    return f"{result.test} {result.metric} {format_size(result.bytes)}"

@@ -1,0 +1,94 @@
+"""Writes a picture in every form: SVG, PNG, HTML and its Vega-Lite, offline."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isthmus.errors import Unavailable
+from isthmus.run.store import write_whole
+from isthmus.sizes import format_size
+
+if TYPE_CHECKING:
+    import altair as alt
+
+WIDTH, HEIGHT = 640, 360
+_SCALE = 2.0
+# Alike in width, so that labels have the room they were given wherever one of them is.
+_FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
+# Where none of them is, labels are wider.
+_PADDING = 24
+_TITLE_PADDING = 10
+# A label for every fourth power of two fits at this width.
+_LABELLED = 4
+Rows = Sequence[Mapping[str, object]]
+
+
+def check_pictures() -> None:
+    """
+    Find out early whether pictures can be drawn.
+
+    Raises:
+        Unavailable: They can't.
+    """
+    try:
+        import altair as alt  # noqa: F401 - only whether it is there
+        import vl_convert  # noqa: F401
+    except ImportError as cause:
+        raise Unavailable(
+            capability="pictures",
+            reason=f"{cause.name or 'altair'} is not installed",
+            needs="pip install 'isthmus[report]'",
+        ) from cause
+
+
+def data_of(rows: Rows) -> "alt.Data":
+    """Put rows into a picture's own specification."""
+    import altair as alt
+
+    return alt.InlineData(values=[dict(row) for row in rows])
+
+
+def size_axis(field: str, sizes: Sequence[int]) -> "alt.X":
+    """Make a logarithmic axis of sizes in bytes, labelled as people write them."""
+    import altair as alt
+
+    powers = sorted({1 << (size.bit_length() - 1) for size in sizes})
+    ticks = powers[::_LABELLED] if len(powers) > 2 * _LABELLED else powers
+    names = {str(tick): format_size(tick) for tick in ticks}
+    return alt.X(
+        f"{field}:Q",
+        title="size",
+        scale=alt.Scale(type="log", base=2, nice=False),
+        # Vega drops the first and last labels where it thinks that they don't fit.
+        axis=alt.Axis(
+            values=ticks, labelExpr=f"({json.dumps(names)})[datum.value]", labelFlush=False
+        ),
+    )
+
+
+def write_chart(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:
+    """
+    Write a chart beside each other as .json, .svg, .html and .png.
+
+    Args:
+        chart: What to write.
+        stem: The files' name without a suffix, in a folder that exists.
+
+    Raises:
+        WriteError: One can't be written.
+    """
+    import vl_convert
+
+    looks = {"font": _FONT, "padding": _PADDING, "axis": {"titlePadding": _TITLE_PADDING}}
+    described = chart.to_dict()
+    described["config"] = {**described.get("config", {}), **looks}
+    specification = json.dumps(described, indent=1, sort_keys=True)
+    texts = {
+        ".json": specification + "\n",
+        ".svg": vl_convert.vegalite_to_svg(specification),
+        ".html": vl_convert.vegalite_to_html(specification, bundle=True),
+    }
+    paths = [write_whole(stem.with_suffix(suffix), text) for suffix, text in texts.items()]
+    image = vl_convert.vegalite_to_png(specification, scale=_SCALE)
+    return [*paths, write_whole(stem.with_suffix(".png"), image)]

@@ -1,0 +1,65 @@
+"""What was measured over what is expected, as a table, and why it may be short."""
+
+from collections.abc import Sequence
+
+from isthmus.expected.judging import Finding
+from isthmus.expected.shortfall import explanations
+from isthmus.report.as_text import table_lines
+from isthmus.report.page import Table
+from isthmus.report.quantities import quantity
+from isthmus.run.model import Run
+from isthmus.sizes import format_size
+
+
+def expectation_text(run: Run, findings: Sequence[Finding]) -> str:
+    """Write how a run stands to what is expected of its machine."""
+    if not findings:
+        return f"{_unknown(run)}\n"
+    blocks = [
+        table_lines(_table(run, findings)),
+        explanations(run.machine, findings),
+        _sources(findings),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+
+
+def _unknown(run: Run) -> str:
+    return (
+        f"no value to expect of {run.machine.device.name} was measured: values are shipped for "
+        "some GPUs, and for PCIe links of known generation, in copies of 64 MiB and more"
+    )
+
+
+def _table(run: Run, findings: Sequence[Finding]) -> Table:
+    return Table(
+        title=f"Measured over expected, {run.machine.device.name}",
+        heads=("test", "metric", "size", "", "measured", "expected", "ratio", "source"),
+        rows=tuple(
+            (
+                finding.value.test,
+                finding.value.metric,
+                format_size(finding.result.bytes),
+                finding.judgement.value,
+                quantity(finding.result.median, finding.value.unit),
+                quantity(finding.value.typical, finding.value.unit),
+                f"{finding.ratio:.2f}",
+                f"[{number}]",
+            )
+            for finding, number in zip(findings, _numbers(findings), strict=True)
+        ),
+        num_text_columns=4,
+    )
+
+
+def _numbers(findings: Sequence[Finding]) -> list[int]:
+    order = list(dict.fromkeys(_source(finding) for finding in findings))
+    return [order.index(_source(finding)) + 1 for finding in findings]
+
+
+def _sources(findings: Sequence[Finding]) -> list[str]:
+    order = dict.fromkeys(_source(finding) for finding in findings)
+    return [f"[{number}] {source}" for number, source in enumerate(order, start=1)]
+
+
+def _source(finding: Finding) -> str:
+    return f"{finding.value.kind}: {finding.value.source}"

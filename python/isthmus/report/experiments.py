@@ -1,0 +1,87 @@
+"""The table of the small-transfer experiments: average, least and most over their runs."""
+
+from collections.abc import Sequence
+
+from isthmus.report.heading import title_suffix
+from isthmus.report.numbers import microseconds
+from isthmus.report.page import Table
+from isthmus.run.model import Result, Run, Status
+from isthmus.sizes import format_size
+
+_NAMES = {
+    "kernel_then_copy_cpu_clock": "kernel, copy home: CPU clock",
+    "kernel_then_copy_gpu_clock": "kernel, copy home: GPU clock",
+    "copy_kernel_copy": "copy, kernel, copy: copies alone",
+}
+_WORDS = {
+    "async_over_blocking": "async / blocking",
+    "upload": "H2D",
+    "download": "D2H",
+    "both_ways": "H2D + D2H",
+    "download_over_upload": "D2H / H2D",
+}
+_HEADS = ("experiment", "bytes", "what", "average", "min", "max", "runs", "iterations")
+_SAME_STREAM = (
+    "kernel, copy home: on one stream nothing overlaps, so the two ways differ by what calling and "
+    "waiting cost; async waits once a run"
+)
+
+
+def experiment_tables(run: Run) -> list[Table]:
+    """Lay out every experiment that was to be run."""
+    results = [result for result in _experiments(run) if result.status != Status.WAIVED]
+    if not results:
+        return []
+    return [
+        Table(
+            title="Small transfers, microseconds an iteration (ratios: times)"
+            + title_suffix(run.machine),
+            heads=_HEADS,
+            rows=tuple(map(_row, results)),
+            num_text_columns=3,
+        )
+    ]
+
+
+def experiment_notes(run: Run) -> list[str]:
+    """Say what the ratios say, and what was waived."""
+    results = _experiments(run)
+    return [*_reading(results), *_waived(results)]
+
+
+def _experiments(run: Run) -> list[Result]:
+    return [result for result in run.results if result.test in _NAMES]
+
+
+def _row(result: Result) -> tuple[str, ...]:
+    start = (
+        _NAMES[result.test],
+        format_size(result.bytes),
+        _WORDS.get(result.metric, result.metric),
+    )
+    iterations = str(result.axes.get("iterations", ""))
+    if result.median is None:
+        return (*start, result.status.value, "", "", "", iterations)
+    numbers = (_number(result, value) for value in (result.mean, result.min, result.max))
+    return (*start, *numbers, str(result.n), iterations)
+
+
+def _number(result: Result, value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f}x" if result.unit == "1" else microseconds(value)
+
+
+def _reading(results: Sequence[Result]) -> list[str]:
+    """Tell the reader of async copies what they are compared for."""
+    if not any(result.metric == "async_over_blocking" and result.median for result in results):
+        return []
+    return [_SAME_STREAM]
+
+
+def _waived(results: Sequence[Result]) -> list[str]:
+    reasons: dict[str, dict[str, None]] = {}
+    for result in results:
+        if result.status == Status.WAIVED:
+            reasons.setdefault(result.reason or "", {})[result.test] = None
+    return [f"waived: {', '.join(tests)}: {reason}" for reason, tests in reasons.items()]

@@ -1,0 +1,96 @@
+"""Which lines a picture has: as many as can be told apart, the most telling of each suite."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from isthmus.compare.subject import subject_of
+from isthmus.run.model import Result, Run, Status
+
+# A line through fewer points says nothing about sizes.
+_FEWEST_SIZES = 3
+# So many colours there are.
+MOST_LINES = 20
+DRAWN_UNITS = frozenset({"B/s", "s"})
+# It has a picture that fits it better.
+_DRAWN_APART = "pinned_vs_pageable"
+# Of a test that has one of these, it is the number that says most.
+_LEADING = ("bandwidth", "completion", "allocate", "fenced", "complete", "asked")
+_WAYS = {"h2d": "host to device", "d2h": "device to host", None: "both ways"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """
+    A metric of a test in one circumstance, at several sizes.
+
+    Attributes:
+        test: Its name.
+        metric: Its name.
+        words: The circumstances, perhaps none.
+        results: One for each size.
+    """
+
+    test: str
+    metric: str
+    words: str
+    results: list[Result]
+
+    @property
+    def name(self) -> str:
+        """What stands in the legend."""
+        metric = "" if self.metric == "bandwidth" else self.metric
+        return ", ".join(filter(None, (f"{self.test} {metric}".strip(), self.words)))
+
+
+def lines_by_suite(run: Run) -> dict[tuple[str, str], list[Line]]:
+    """Collect what was measured at several sizes, by suite and unit."""
+    lines: dict[tuple[str, str, str, str, str], list[Result]] = defaultdict(list)
+    for result in run.results:
+        shown = result.unit in DRAWN_UNITS and result.suite != _DRAWN_APART
+        if shown and result.status == Status.PASSED and result.stopped_by:
+            words = subject_of(result).words
+            key = (result.suite or "all", result.unit, result.test, result.metric, words)
+            lines[key].append(result)
+    found: dict[tuple[str, str], list[Line]] = defaultdict(list)
+    for (suite, unit, test, metric, words), results in lines.items():
+        if len({result.bytes for result in results}) >= _FEWEST_SIZES:
+            line = Line(test=test, metric=metric, words=words, results=results)
+            found[suite, unit].append(line)
+    return found
+
+
+def parts_of(lines: Sequence[Line]) -> dict[str, list[Line]]:
+    """
+    Choose lines for pictures in which they can be told apart.
+
+    Returns:
+        All in one picture, named "", if they are few. Of more, each test's first circumstance; of
+        more still, its leading metric; and what is still too much, a picture for each direction.
+    """
+    chosen = list(lines)
+    for narrow in (_first_circumstances, _leading_metrics):
+        if len(chosen) > MOST_LINES:
+            chosen = narrow(chosen)
+    if len(chosen) <= MOST_LINES:
+        return {"": chosen}
+    parts: dict[str, list[Line]] = defaultdict(list)
+    for line in chosen:
+        parts[_WAYS[line.results[0].direction]].append(line)
+    return {way: own[:MOST_LINES] for way, own in parts.items()}
+
+
+def _first_circumstances(lines: Sequence[Line]) -> list[Line]:
+    first: dict[tuple[str, str], str] = {}
+    for line in lines:
+        first.setdefault((line.test, line.metric), line.words)
+    return [line for line in lines if first[line.test, line.metric] == line.words]
+
+
+def _leading_metrics(lines: Sequence[Line]) -> list[Line]:
+    leading: dict[str, str] = {}
+    for line in lines:
+        best = leading.setdefault(line.test, line.metric)
+        if line.metric in _LEADING and best not in _LEADING:
+            leading[line.test] = line.metric
+    return [line for line in lines if leading[line.test] == line.metric]

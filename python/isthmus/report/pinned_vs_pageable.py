@@ -1,0 +1,120 @@
+"""The table and the picture of suite `pinned_vs_pageable`."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from isthmus.report.drawing import HEIGHT, WIDTH, data_of
+from isthmus.report.grid import grid, waived_lines
+from isthmus.report.heading import title_suffix
+from isthmus.report.numbers import gigabytes_per_second
+from isthmus.report.page import Table
+from isthmus.run.model import Result, Run, Status
+from isthmus.sizes import format_size
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_SUITE, _MEMORY, _GAIN = "pinned_vs_pageable", "memory", "pinned_gain"
+_BYTES_PER_GB = 1e9
+_BYTES_PER_MIB = 1 << 20
+
+
+def pinned_vs_pageable_tables(run: Run) -> list[Table]:
+    """Lay out both kinds of memory in both directions, with the least and the most seen."""
+    results = pinned_vs_pageable_results(run)
+    table = grid(
+        "Pinned against pageable memory, GB/s (median, least to most; host memory allocated anew "
+        "between)" + title_suffix(run.machine),
+        ("size",),
+        results,
+        lambda result: (format_size(result.bytes),),
+        _head,
+        _cell,
+    )
+    return [] if table is None else [table]
+
+
+def pinned_vs_pageable_notes(run: Run) -> list[str]:
+    """Say by how much each kind spreads, and what was waived."""
+    results = pinned_vs_pageable_results(run)
+    lines = []
+    for memory in ("pageable", "pinned"):
+        spreads = [_spread(r) for r in results if r.axes.get(_MEMORY) == memory and _is_rate(r)]
+        if spreads:
+            lines.append(f"{memory} memory: most over least at one size up to {max(spreads):.2f}x")
+    return [*lines, *waived_lines(results)]
+
+
+def pinned_vs_pageable_results(run: Run) -> list[Result]:
+    """List the suite's results."""
+    return [result for result in run.results if result.suite == _SUITE]
+
+
+def chart(run: Run) -> "alt.TopLevelMixin | None":
+    """Draw medians over sizes, with bars from the least to the most; None without two sizes."""
+    rates = [result for result in pinned_vs_pageable_results(run) if _is_rate(result)]
+    if len({result.bytes for result in rates}) <= 1:
+        return None
+    return _picture(run, rates)
+
+
+def _picture(run: Run, rates: Sequence[Result]) -> "alt.TopLevelMixin":
+    import altair as alt
+
+    rows = [
+        {
+            "what": f"{_direction(result)} {result.axes.get(_MEMORY)}",
+            "mib": result.bytes / _BYTES_PER_MIB,
+            "median": (result.median or 0.0) / _BYTES_PER_GB,
+            "least": (result.min or 0.0) / _BYTES_PER_GB,
+            "most": (result.max or 0.0) / _BYTES_PER_GB,
+        }
+        for result in rates
+    ]
+    base = alt.Chart(data_of(rows)).encode(
+        x=alt.X("mib:Q", title="size, MiB"),
+        color=alt.Color("what:N", title=None, legend=alt.Legend(orient="bottom", columns=2)),
+    )
+    medians = base.mark_line(point=True).encode(
+        y=alt.Y("median:Q", title="GB/s, median; bars: least to most", scale=alt.Scale(zero=True)),
+        tooltip=["what:N", "mib:Q", "median:Q", "least:Q", "most:Q"],
+    )
+    spreads = base.mark_rule(strokeWidth=3, opacity=0.4).encode(y="least:Q", y2="most:Q")
+    return alt.layer(spreads, medians).properties(width=WIDTH, height=HEIGHT, title=_title(run))
+
+
+def _title(run: Run) -> "alt.TitleParams":
+    import altair as alt
+
+    modelled = "EMULATED, modelled numbers; " if run.machine.emulated else ""
+    return alt.TitleParams(
+        "Pinned against pageable host memory, allocated anew between copies",
+        subtitle=f"{modelled}{run.machine.device.name}, run {run.run.id}",
+    )
+
+
+def _is_rate(result: Result) -> bool:
+    return result.status == Status.PASSED and result.unit == "B/s"
+
+
+def _direction(result: Result) -> str:
+    return (result.direction or "").upper()
+
+
+def _head(result: Result) -> str:
+    if result.metric == _GAIN:
+        return f"{_direction(result)} pinned/pageable"
+    return f"{_direction(result)} {result.axes.get(_MEMORY)}"
+
+
+def _cell(result: Result) -> str:
+    if result.median is None:
+        return result.status.value
+    if result.metric == _GAIN:
+        return f"{result.median:.2f}x"
+    least, most = (gigabytes_per_second(value or 0.0) for value in (result.min, result.max))
+    return f"{gigabytes_per_second(result.median)} ({least}-{most})"
+
+
+def _spread(result: Result) -> float:
+    return (result.max or 0.0) / result.min if result.min else 0.0

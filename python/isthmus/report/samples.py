@@ -1,0 +1,35 @@
+"""The samples behind the numbers, where they were kept."""
+
+from isthmus.compare.subject import subject_of
+from isthmus.report.heading import title_suffix
+from isthmus.report.page import Table
+from isthmus.report.quantities import quantity
+from isthmus.run.model import Result, Run
+from isthmus.sizes import format_size
+
+# So many are written out; all of them are in the run's file.
+_MOST_SHOWN = 6
+
+
+def samples_table(run: Run) -> Table | None:
+    """Lay out extremes, mean and the first samples of each result; None if none were kept."""
+    kept = [result for result in run.results if result.samples]
+    if not kept:
+        return None
+    return Table(
+        title=f"Samples, the first {_MOST_SHOWN}" + title_suffix(run.machine),
+        heads=("test", "metric", "size", "circumstances", "samples", "min", "max", "mean", "n"),
+        rows=tuple(map(_row, kept)),
+        num_text_columns=5,
+    )
+
+
+def _row(result: Result) -> tuple[str, ...]:
+    shown = [quantity(sample, result.unit) for sample in (result.samples or [])[:_MOST_SHOWN]]
+    extremes = (quantity(value, result.unit) for value in (result.min, result.max, result.mean))
+    return (
+        *(result.test, result.metric, format_size(result.bytes), subject_of(result).words),
+        ", ".join(shown),
+        *extremes,
+        str(result.n),
+    )

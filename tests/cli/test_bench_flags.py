@@ -1,0 +1,257 @@
+"""Options of `isthmus bench` that nvbandwidth's users know, and those that judge a run."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from isthmus.bench.tests import BY_NAME
+from isthmus.report.nvbandwidth_tests import NVBANDWIDTH_TESTS
+from isthmus.run.model import Run
+from program import Invoke, Outcome
+
+_H2D, _D2H = "host_to_device_memcpy_ce", "device_to_host_memcpy_ce"
+EMULATED = ("bench", "--device", "emulated", "--budget", "0.3")
+ONE = (*EMULATED, "-t", _H2D, "-b", "1")
+
+
+def run_of(outcome: Outcome) -> Run:
+    assert outcome.code == 0, outcome.err
+    return Run.model_validate_json(outcome.out)
+
+
+def refused(outcome: Outcome, error: str, hint: str) -> None:
+    assert outcome.code == 2, outcome.err
+    assert outcome.out == ""
+    assert error in outcome.err
+    assert hint in outcome.err
+
+
+def test_b_is_one_size_in_mib(invoke: Invoke) -> None:
+    run = run_of(invoke(*EMULATED, "-t", _H2D, "-b", "2", "-j"))
+    assert [result.bytes for result in run.results if result.test == _H2D] == [2 << 20]
+
+
+def test_t_takes_names_and_numbers_and_several_after_one(invoke: Invoke) -> None:
+    for words in (("0", "1"), (_H2D, _D2H), ("-t", "0", "-t", "1")):
+        arguments = words if words[0] == "-t" else ("-t", *words)
+        run = run_of(invoke(*EMULATED, *arguments, "-b", "1", "-j"))
+        assert run.options.tests == [_H2D, _D2H]
+
+
+def test_p_takes_several_prefixes(invoke: Invoke) -> None:
+    outcome = invoke("bench", "-l", "--format", "csv", "-p", _H2D, _D2H)
+    rows = csv.DictReader(io.StringIO(outcome.out))
+    assert [row["test"] for row in rows] == [_H2D, _D2H]
+
+
+def test_i_takes_exactly_so_many_samples(invoke: Invoke) -> None:
+    run = run_of(invoke(*ONE, "-i", "4", "-j"))
+    assert {result.n for result in run.results if result.stopped_by} == {4}
+    assert run.options.num_samples == 4
+
+
+def test_s_leaves_copies_uncompared_and_the_run_says_so(invoke: Invoke) -> None:
+    assert {r.verified_on for r in run_of(invoke(*ONE, "-j")).results} == {"device"}
+    skipped = run_of(invoke(*ONE, "-s", "-j"))
+    assert {r.verified_on for r in skipped.results if r.test == _H2D and r.n} == {None}
+    assert not skipped.options.verify
+
+
+def test_d_leaves_the_thread_where_it_is_and_the_run_says_so(invoke: Invoke) -> None:
+    run = run_of(invoke(*ONE, "-d", "-j"))
+    assert not run.options.bind
+    assert run.machine.host.measured_on_node is None
+    assert any("not bound to a NUMA node, as asked" in note for note in run.machine.notes)
+
+
+def test_m_shows_means_where_medians_stood(invoke: Invoke) -> None:
+    assert "GB/s (median;" in invoke(*ONE).out
+    assert "GB/s (mean;" in invoke(*ONE, "-m").out
+
+
+def test_v_shows_samples_and_keeps_them(
+    invoke: Invoke, saved_runs: Callable[[], list[Path]]
+) -> None:
+    outcome = invoke(*ONE, "-v", "-i", "3")
+    assert re.search(rf"^{_H2D} .* GB/s, .* GB/s, .* GB/s .* 3$", outcome.out, re.MULTILINE)
+    kept = Run.model_validate_json(saved_runs()[-1].read_bytes())
+    assert all(len(result.samples or []) == 3 for result in kept.results if result.stopped_by)
+
+
+def test_j_is_our_json_and_nvbandwidth_s_with_its_format(invoke: Invoke) -> None:
+    assert json.loads(invoke(*ONE, "-j").out)["schema_version"] == 1
+    document = json.loads(invoke(*ONE, "-j", "--format", "nvbandwidth").out)
+    (case,) = document["nvbandwidth"]["testcases"]
+    assert (case["name"], case["status"]) == (_H2D, "Passed")
+    assert float(case["bandwidth_matrix"][0][0]) == pytest.approx(case["sum"], rel=1e-4)
+
+
+def test_nvbandwidth_s_format_runs_its_tests_and_prints_their_sums(invoke: Invoke) -> None:
+    outcome = invoke(*EMULATED, "-b", "1", "--format", "nvbandwidth", "-i", "1")
+    assert outcome.code == 0, outcome.err
+    shared = [test for test in NVBANDWIDTH_TESTS if test in BY_NAME]
+    assert re.findall(r"^Running (\w+)\.$", outcome.out, re.MULTILINE) == shared
+    assert {_H2D, _D2H} <= set(re.findall(r"^SUM (\w+) [\d.]+$", outcome.out, re.MULTILINE))
+
+
+def test_nvbandwidth_s_list_has_its_numbers(invoke: Invoke) -> None:
+    outcome = invoke("bench", "-l", "--format", "nvbandwidth")
+    assert f"0, {_H2D}:\n\t" in outcome.out
+    assert "window_write" not in outcome.out
+
+
+def test_gdrcopy_s_format_runs_windows(invoke: Invoke) -> None:
+    outcome = invoke(*EMULATED, "--sizes", "4,64", "--format", "gdrcopy")
+    assert outcome.code == 0, outcome.err
+    rows = re.findall(
+        r"^(gdr_copy_\w+) \t +(\d+) \t +[\d.]+ \t +[\d.]+$", outcome.out, re.MULTILINE
+    )
+    assert rows == [
+        (name, size)
+        for name in ("gdr_copy_to_mapping", "gdr_copy_from_mapping")
+        for size in ("4", "64")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "hint"),
+    [
+        ("-b 1 --sizes 4", "-b and --sizes", "leave one out"),
+        ("-b 0", "-b 0 is no size", "-b 512"),
+        ("-b -1", "-b -1 is no size", "-b 512"),
+        ("-i 0", "-i 0: no samples", "-i 3"),
+        ("-t 99", "no test has the number 99", "0 to 33"),
+        ("-t 99999999999999999999", "no test has the number", "0 to 33"),
+        ("-j --format csv", "-j with --format csv", "leave one of them out"),
+        ("-j --format gdrcopy", "-j with --format gdrcopy", "leave one of them out"),
+        ("--compare /no/such/run", "there is no run '/no/such/run'", "--output run.json"),
+        ("--compare last", "there is no run 'last'", "--output run.json"),
+        ("--tolerance 5%", "--tolerance is for --compare", "--compare last"),
+        ("--anyway", "--anyway is for --compare", "--compare last"),
+        ("--expect", "the emulated device's numbers are modelled", "choose a GPU"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_runs(
+    invoke: Invoke,
+    saved_runs: Callable[[], list[Path]],
+    arguments: str,
+    error: str,
+    hint: str,
+) -> None:
+    refused(invoke(*EMULATED, *arguments.split()), error, hint)
+    assert saved_runs() == []
+
+
+@pytest.mark.parametrize("tolerance", ["5", "100%", "1", "five", "-5%", "nan", "", "5%%"])
+def test_a_tolerance_that_is_none_is_refused(invoke: Invoke, tolerance: str) -> None:
+    invoke(*ONE)
+    outcome = invoke(*ONE, "--compare", "last", f"--tolerance={tolerance}")
+    refused(outcome, "toleran", "5%")
+
+
+def changed(source: Path, target: Path, edit: Callable[[dict[str, Any]], None]) -> str:
+    document = json.loads(source.read_text("utf-8"))
+    edit(document)
+    target.write_text(json.dumps(document), encoding="utf-8")
+    return str(target)
+
+
+def faster(document: dict[str, Any]) -> None:
+    """As if the earlier run had been ten times faster."""
+    for result in document["results"]:
+        if result["unit"] == "B/s":
+            result.update(median=result["median"] * 10, iqr=0)
+
+
+def test_a_run_that_is_slower_than_before_exits_with_3_and_says_what(
+    invoke: Invoke, saved_runs: Callable[[], list[Path]], tmp_path: Path
+) -> None:
+    invoke(*ONE)
+    before = changed(saved_runs()[-1], tmp_path / "before.json", faster)
+    outcome = invoke(*ONE, "--compare", before)
+    assert outcome.code == 3, outcome.err
+    assert "Bandwidth, GB/s" in outcome.out
+    assert re.search(rf"^{_H2D} +bandwidth .* slower +-\d\d\.\d %$", outcome.out, re.MULTILINE)
+    assert "1 slower" in outcome.out
+
+
+def test_beside_data_the_comparison_is_said_on_stderr(
+    invoke: Invoke, saved_runs: Callable[[], list[Path]], tmp_path: Path
+) -> None:
+    invoke(*ONE)
+    before = changed(saved_runs()[-1], tmp_path / "before.json", faster)
+    outcome = invoke(*ONE, "--compare", before, "-j")
+    assert outcome.code == 3
+    assert Run.model_validate_json(outcome.out).machine.emulated
+    assert "1 slower" in outcome.err
+
+
+def test_a_run_like_the_last_one_exits_with_0(invoke: Invoke) -> None:
+    invoke(*ONE)
+    outcome = invoke(*ONE, "--compare", "last", "--tolerance", "99%")
+    assert outcome.code == 0, outcome.out
+    assert "1 same, 0 faster, 0 slower, 0 lost" in outcome.out
+
+
+def other_profile(document: dict[str, Any]) -> None:
+    document["machine"]["profile"] = "another"
+
+
+def measured(document: dict[str, Any]) -> None:
+    document["machine"].update(emulated=False, profile=None)
+
+
+def test_a_run_of_another_machine_is_compared_only_if_that_is_wanted_anyway(
+    invoke: Invoke, saved_runs: Callable[[], list[Path]], tmp_path: Path
+) -> None:
+    invoke(*ONE)
+    before = changed(saved_runs()[-1], tmp_path / "before.json", other_profile)
+    outcome = invoke(*ONE, "--compare", before)
+    refused(outcome, "is of another machine", "--anyway compares all the same")
+    outcome = invoke(*ONE, "--compare", before, "--anyway", "--tolerance", "99%")
+    assert outcome.code == 0, outcome.err
+    assert "What differs between the runs" in outcome.out
+    assert "another" in outcome.out
+
+
+@pytest.mark.parametrize("more", [(), ("--anyway",)])
+def test_a_measured_run_is_never_compared_with_a_modelled_one(
+    invoke: Invoke, saved_runs: Callable[[], list[Path]], tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    invoke(*ONE)
+    before = changed(saved_runs()[-1], tmp_path / "before.json", measured)
+    outcome = invoke(*ONE, "--compare", before, *more)
+    refused(outcome, "modelled numbers are never compared", "runs of the same kind")
+
+
+def test_plots_are_written_into_a_folder_that_is_made(invoke: Invoke, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "plots"
+    outcome = invoke(*EMULATED, "-t", _H2D, "--sizes", "4,64,4096", "--plots", str(folder))
+    assert outcome.code == 0, outcome.err
+    assert {path.name for path in folder.iterdir()} >= {"bandwidth.svg", "bandwidth.png"}
+    assert "EMULATED" in (folder / "bandwidth.svg").read_text("utf-8")
+
+
+def test_a_folder_of_plots_that_cannot_be_made_is_refused_before_anything_runs(
+    invoke: Invoke, saved_runs: Callable[[], list[Path]], tmp_path: Path
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    outcome = invoke(*ONE, "--plots", str(blocked / "plots"))
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "error: --plots" in outcome.err
+    assert saved_runs() == []
+
+
+def test_no_copy_is_larger_than_what_max_bytes_allows(invoke: Invoke) -> None:
+    run = run_of(invoke(*EMULATED, "-p", "host_to_device_memcpy", "--max-bytes", "64KiB", "-j"))
+    assert run.options.max_bytes == 64 << 10
+    assert {result.bytes for result in run.results if result.stopped_by} <= set(range(65537))
+    outcome = invoke(*EMULATED, "-t", _H2D, "-b", "1", "--max-bytes", "64KiB")
+    refused(outcome, "size 1 MiB is larger than", "64KiB")

@@ -1,0 +1,137 @@
+"""`isthmus compare`."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from fakes import runs
+from isthmus.run.model import Result, Run, Status
+from isthmus.run.store import run_text
+from program import Invoke
+
+
+def kept(folder: Path, name: str, factor: float = 1.0, **machine: object) -> str:
+    """Write a run whose times and rates are so many times the fakes'."""
+    run = runs.run(emulated=bool(machine.pop("emulated", False)))
+    results = [times(result, factor) for result in run.results]
+    facts = run.machine.model_copy(update=machine)
+    identity = run.run.model_copy(update={"id": name})
+    changed = run.model_copy(update={"run": identity, "results": results, "machine": facts})
+    path = folder / f"{name}.json"
+    path.write_text(run_text(changed), encoding="utf-8")
+    return str(path)
+
+
+def times(result: Result, factor: float) -> Result:
+    if result.status != Status.PASSED or result.unit not in {"B/s", "s"} or not result.stopped_by:
+        return result
+    return result.model_copy(update={"median": (result.median or 0) * factor, "iqr": 0.0})
+
+
+def test_runs_that_are_alike_exit_with_0_and_a_line(invoke: Invoke, tmp_path: Path) -> None:
+    outcome = invoke("compare", kept(tmp_path, "aa"), kept(tmp_path, "bb"))
+    assert (outcome.code, outcome.err) == (0, "")
+    (line,) = outcome.out.splitlines()
+    assert line.startswith("bb: ")
+    assert line.endswith("0 faster, 0 slower, 0 lost")
+
+
+def test_a_regression_exits_with_3_and_the_worst_stands_first(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    outcome = invoke("compare", kept(tmp_path, "aa"), kept(tmp_path, "bb", 0.5))
+    assert outcome.code == 3
+    table = outcome.out.partition("Results that changed\n")[2].splitlines()
+    assert table[0].split() == [
+        *("test", "metric", "size", "circumstances", "aa", "bb", "verdict", "change")
+    ]
+    verdicts = [row.split()[-3] for row in table[1 : table.index("")]]
+    assert verdicts == sorted(verdicts, reverse=True)
+    assert set(verdicts) == {"slower", "faster"}
+
+
+def test_all_shows_what_stayed_the_same(invoke: Invoke, tmp_path: Path) -> None:
+    outcome = invoke("compare", "--all", kept(tmp_path, "aa"), kept(tmp_path, "bb"))
+    assert " same " in outcome.out.partition("Results\n")[2]
+
+
+def test_several_runs_are_each_held_against_the_first(invoke: Invoke, tmp_path: Path) -> None:
+    files = [kept(tmp_path, name, factor) for name, factor in (("aa", 1.0), ("bb", 1.0), ("cc", 2))]
+    outcome = invoke("compare", *files)
+    assert outcome.code == 3
+    *_, first, second = outcome.out.splitlines()
+    assert "0 faster, 0 slower" in first
+    assert second.startswith("cc: 0 same")
+
+
+def test_the_tolerance_decides(invoke: Invoke, tmp_path: Path) -> None:
+    files = kept(tmp_path, "aa"), kept(tmp_path, "bb", 1.08)
+    assert invoke("compare", *files).code == 3
+    assert invoke("compare", *files, "--tolerance", "10%").code == 0
+    assert invoke("compare", *files, "--tolerance", "0.1").code == 0
+
+
+def test_what_differs_between_machines_comes_first(invoke: Invoke, tmp_path: Path) -> None:
+    device = runs.machine().device.model_copy(update={"name": "Other GPU", "uuid": "GPU-1"})
+    files = kept(tmp_path, "aa"), kept(tmp_path, "bb", 2.0, device=device)
+    outcome = invoke("compare", *files)
+    assert outcome.out.startswith("What differs between the runs\n")
+    assert "Test GPU" in outcome.out.partition("Results that changed")[0]
+    assert "Other GPU" in outcome.out.partition("Results that changed")[0]
+
+
+def test_json_has_every_result_with_its_verdict(invoke: Invoke, tmp_path: Path) -> None:
+    outcome = invoke("compare", kept(tmp_path, "aa"), kept(tmp_path, "bb", 2.0), "--format", "json")
+    assert outcome.code == 3
+    document = json.loads(outcome.out)
+    (comparison,) = document["comparisons"]
+    assert (document["before"], comparison["after"], comparison["regressed"]) == ("aa", "bb", True)
+    by_unit = {(row["unit"], row["verdict"]) for row in comparison["results"]}
+    assert by_unit == {("B/s", "faster"), ("s", "slower")}
+    assert {row["change"] for row in comparison["results"] if row["after"]} == {1.0}
+    assert comparison["slower"] + comparison["faster"] == len(comparison["results"])
+
+
+def test_csv_has_a_row_for_each_result(invoke: Invoke, tmp_path: Path) -> None:
+    outcome = invoke("compare", kept(tmp_path, "aa"), kept(tmp_path, "bb", 2.0), "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(outcome.out)))
+    assert {row["emulated"] for row in rows} == {"false"}
+    assert {(row["before_run"], row["after_run"]) for row in rows} == {("aa", "bb")}
+    assert "cold" in {row["circumstances"] for row in rows}
+
+
+@pytest.mark.parametrize("names", [(), ("aa",)])
+def test_one_run_is_no_comparison(invoke: Invoke, tmp_path: Path, names: tuple[str, ...]) -> None:
+    outcome = invoke("compare", *(kept(tmp_path, name) for name in names))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "needs two runs or more" in outcome.err
+
+
+def test_an_emulated_run_beside_a_real_one_is_refused(invoke: Invoke, tmp_path: Path) -> None:
+    files = kept(tmp_path, "aa"), kept(tmp_path, "bb", emulated=True)
+    for pair in (files, files[::-1]):
+        outcome = invoke("compare", *pair)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert "modelled numbers are never compared with measured ones" in outcome.err
+
+
+def test_emulated_runs_compare_and_say_that_they_are(invoke: Invoke, tmp_path: Path) -> None:
+    files = [kept(tmp_path, name, emulated=True) for name in ("aa", "bb")]
+    outcome = invoke("compare", *files)
+    assert outcome.code == 0
+    assert outcome.out.startswith("EMULATED")
+    assert json.loads(invoke("compare", *files, "--format", "json").out)["emulated"] is True
+
+
+def test_another_schema_is_refused(invoke: Invoke, tmp_path: Path) -> None:
+    file = Path(kept(tmp_path, "aa"))
+    document = json.loads(file.read_text("utf-8")) | {"schema_version": 7}
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(document), encoding="utf-8")
+    outcome = invoke("compare", str(file), str(other))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "is of schema 7" in outcome.err
+    assert Run.model_validate_json(file.read_bytes()).run.id == "aa"

@@ -1,0 +1,141 @@
+from collections.abc import Callable
+
+import pytest
+
+from fakes import runs
+from isthmus.compare.comparison import REGRESSIONS, Verdict, compare
+from isthmus.compare.machines import differences, same_machine
+from isthmus.compare.subject import subject_of
+from isthmus.errors import UsageError
+from isthmus.run.model import Result, Run, Status
+
+Edit = Callable[[Result], dict[str, object]]
+
+
+def edited(edit: Edit, *, emulated: bool = False) -> Run:
+    """A run whose results were changed; those that didn't pass stay as they are."""
+    run = runs.run(emulated=emulated)
+    results = [
+        result.model_copy(update=edit(result)) if result.status == Status.PASSED else result
+        for result in run.results
+    ]
+    return run.model_copy(update={"results": results})
+
+
+def times(factor: float) -> Edit:
+    def edit(result: Result) -> dict[str, object]:
+        return {"median": (result.median or 0) * factor, "iqr": 0.0}
+
+    return edit
+
+
+def verdicts(before: Run, after: Run, tolerance: float = 0.05) -> dict[str, set[Verdict]]:
+    """The verdicts by unit."""
+    found: dict[str, set[Verdict]] = {}
+    for change in compare(before, after, tolerance).changes:
+        found.setdefault(change.subject.unit, set()).add(change.verdict)
+    return found
+
+
+def test_a_run_is_the_same_as_itself_in_every_result_that_was_measured() -> None:
+    run = runs.run()
+    comparison = compare(run, run)
+    passed = [r for r in run.results if r.status == Status.PASSED and r.stopped_by is not None]
+    assert len(comparison.changes) == len(passed)
+    assert {change.verdict for change in comparison.changes} == {Verdict.SAME}
+    assert (comparison.num_only_before, comparison.num_only_after) == (0, 0)
+    assert not comparison.regressed
+
+
+def test_more_bytes_a_second_are_faster_and_more_seconds_are_slower() -> None:
+    before, after = edited(times(1.0)), edited(times(1.5))
+    assert verdicts(before, after) == {"B/s": {Verdict.FASTER}, "s": {Verdict.SLOWER}}
+    assert verdicts(after, before) == {"B/s": {Verdict.SLOWER}, "s": {Verdict.FASTER}}
+    assert compare(before, after).regressed
+
+
+@pytest.mark.parametrize("factor", [1.049, 0.951])
+def test_a_change_within_the_tolerance_is_the_same(factor: float) -> None:
+    before = edited(times(1.0))
+    assert verdicts(before, edited(times(factor))) == {"B/s": {Verdict.SAME}, "s": {Verdict.SAME}}
+    others = verdicts(before, edited(times(factor)), tolerance=0.02)
+    assert all(Verdict.SAME not in found for found in others.values())
+
+
+def test_intervals_that_overlap_are_the_same_however_far_the_medians_are_apart() -> None:
+    before = edited(lambda result: {"iqr": result.median})
+    assert verdicts(before, edited(times(1.9))) == {"B/s": {Verdict.SAME}, "s": {Verdict.SAME}}
+    assert Verdict.SAME not in verdicts(before, edited(times(2.1)))["s"]
+
+
+def test_what_was_measured_and_is_waived_now_is_lost_and_a_regression() -> None:
+    before = runs.run()
+    lost = before.results[0].model_copy(
+        update={"status": Status.WAIVED, "median": None, "reason": "no windows"}
+    )
+    after = before.model_copy(update={"results": [lost, *before.results[1:]]})
+    comparison = compare(before, after)
+    assert [change.verdict for change in comparison.changes if change.after is lost] == [
+        Verdict.LOST
+    ]
+    assert Verdict.LOST in REGRESSIONS
+    assert comparison.regressed
+
+
+def test_results_that_only_one_run_has_are_counted_and_are_no_regression() -> None:
+    run = runs.run()
+    passed = [r for r in run.results if r.status == Status.PASSED and r.stopped_by is not None]
+    fewer = run.model_copy(update={"results": passed[2:]})
+    assert compare(run, fewer).num_only_before == 2
+    assert compare(fewer, run).num_only_after >= 2
+    assert not compare(run, fewer).regressed
+
+
+def test_what_is_worked_out_from_other_results_is_not_judged() -> None:
+    comparison = compare(runs.run(), runs.run())
+    assert not [c for c in comparison.changes if c.subject.metric.startswith("crossover")]
+
+
+def test_circumstances_keep_results_apart_and_are_told_in_words() -> None:
+    run = runs.run()
+    subjects = [subject_of(result) for result in run.results]
+    assert len(set(subjects)) == len(subjects)
+    cold = next(s for s in subjects if s.test == "window_write" and "cold" in s.words)
+    assert cold.words == "cold"
+    threads = next(s for s in subjects if dict(s.circumstances)["num_threads"] == "2")
+    assert "2 threads" in threads.words
+    with_axes = run.results[0].model_copy(update={"axes": {"streams": 4}})
+    assert subject_of(with_axes) != subject_of(run.results[0])
+    assert subject_of(with_axes).words == "4 streams"
+
+
+@pytest.mark.parametrize("emulated", [True, False])
+def test_a_modelled_run_is_never_compared_with_a_measured_one(emulated: bool) -> None:
+    with pytest.raises(UsageError, match="modelled numbers are never compared"):
+        compare(runs.run(emulated=emulated), runs.run(emulated=not emulated))
+
+
+def test_machines_are_told_apart_by_gpu_and_cpu_and_emulated_ones_by_profile() -> None:
+    machine = runs.machine()
+    device = machine.device.model_copy(update={"uuid": "GPU-1"})
+    host = machine.host.model_copy(update={"cpu_model": "Other CPU"})
+    assert same_machine(machine, machine.model_copy())
+    assert not same_machine(machine, machine.model_copy(update={"device": device}))
+    assert not same_machine(machine, machine.model_copy(update={"host": host}))
+    emulated = runs.machine(emulated=True)
+    assert not same_machine(emulated, emulated.model_copy(update={"profile": "large"}))
+    driver = machine.driver.model_copy(update={"driver_version": "999.1"})
+    assert same_machine(machine, machine.model_copy(update={"driver": driver}))
+
+
+def test_what_differs_between_machines_is_listed_and_nothing_else() -> None:
+    run = runs.run()
+    driver = run.machine.driver.model_copy(update={"driver_version": "999.1"})
+    link = run.machine.link.model_copy(update={"width": 8})
+    machine = run.machine.model_copy(update={"driver": driver, "link": link})
+    found = differences([run, run.model_copy(update={"machine": machine})])
+    assert {(d.fact, d.values) for d in found} == {
+        ("driver", ("580.159.04", "999.1")),
+        ("link", ("PCIe Gen4 x16", "PCIe Gen4 x8")),
+    }
+    assert differences([run, run]) == []

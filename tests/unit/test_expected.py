@@ -1,0 +1,170 @@
+import pytest
+
+from fakes import runs
+from isthmus.bench.tests import BY_NAME
+from isthmus.errors import UsageError
+from isthmus.expected.judging import Finding, Judgement, judge
+from isthmus.expected.shortfall import explanations
+from isthmus.expected.values import all_gpus, expected_values, gpu_values, link_values
+from isthmus.report.expectation import expectation_text
+from isthmus.report.nvbandwidth_tests import NVBANDWIDTH_TESTS
+from isthmus.run.machine import Machine
+from isthmus.run.model import Run
+
+_H2D, _D2H = "host_to_device_memcpy_ce", "device_to_host_memcpy_ce"
+
+
+def on(name: str, **facts: object) -> Machine:
+    """The machine of the fakes with another GPU."""
+    machine = runs.machine()
+    device = machine.device.model_copy(update={"name": name})
+    link = machine.link.model_copy(update={"generation": 5, "generation_max": 5})
+    return machine.model_copy(update={"device": device, "link": link, **facts})
+
+
+def measured(bandwidth: float, machine: Machine, **fields: object) -> Run:
+    """A run of one result: pinned H2D of 1 GiB."""
+    run = runs.run()
+    result = next(r for r in run.results if (r.test, r.bytes) == (_H2D, 1 << 30))
+    result = result.model_copy(update={"median": bandwidth, **fields})
+    return run.model_copy(update={"machine": machine, "results": [result]})
+
+
+@pytest.mark.parametrize(
+    ("name", "gpu"),
+    [
+        ("NVIDIA H100 80GB HBM3", "H100"),
+        ("NVIDIA H100 PCIe", "H100"),
+        ("NVIDIA H200", "H200"),
+        ("NVIDIA GH200 480GB", "GH200"),
+        ("NVIDIA A100-SXM4-80GB", "A100"),
+        ("NVIDIA A10", "A10"),
+        ("NVIDIA B200", "B200"),
+        ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+        ("NVIDIA GeForce RTX 5090", "RTX 5090"),
+        ("NVIDIA A1000", None),
+    ],
+)
+def test_a_gpu_is_known_by_whole_words_of_its_name(name: str, gpu: str | None) -> None:
+    found = gpu_values(on(name))
+    assert (found.gpu if found else None) == gpu
+
+
+def test_every_value_has_a_source_a_place_in_the_sweep_and_a_test_that_exists() -> None:
+    for gpu in all_gpus():
+        for value in gpu.values:
+            assert len(value.source) > 20, gpu.gpu
+            assert value.test in {*BY_NAME, *NVBANDWIDTH_TESTS}, value.test
+            assert value.to_bytes is None or value.from_bytes <= value.to_bytes
+            # Of GB/s for bytes a second, or of us for seconds.
+            sane = (1e9, 1e12) if value.unit == "B/s" else (1e-8, 1e-3)
+            assert sane[0] < value.typical < sane[1], f"{gpu.gpu} {value.test}"
+
+
+def test_no_copy_is_expected_to_be_faster_than_its_link() -> None:
+    links = link_values()
+    for gpu in all_gpus():
+        if gpu.link is not None:
+            lane = links.lane_bytes_per_s[gpu.link.generation]
+            rates = [value.typical for value in gpu.values if value.unit == "B/s"]
+            assert max(rates, default=0) < lane * gpu.link.width
+
+
+def test_a_gpu_that_no_file_knows_is_expected_to_fill_its_link() -> None:
+    values = {value.test: value for value in expected_values(on("Unheard of"))}
+    assert values[_H2D].typical == pytest.approx(55.45e9, rel=0.01)
+    assert values[_H2D].kind == "inferred from the link"
+    unknown = on("Unheard of", link=runs.machine(emulated=True).link)
+    assert expected_values(unknown) == []
+
+
+def test_a_link_s_value_stands_in_only_for_tests_that_the_gpu_s_file_leaves_out() -> None:
+    kinds = [v.kind for v in expected_values(on("NVIDIA B200")) if v.test == _H2D]
+    assert kinds == ["inferred from the link"]
+    assert [v.kind for v in expected_values(on("NVIDIA H100")) if v.test == _H2D] == ["published"]
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "judgement"),
+    [
+        (55.2e9, Judgement.AS_EXPECTED),
+        (52.7e9, Judgement.AS_EXPECTED),
+        (52.5e9, Judgement.SHORT),
+        (26.0e9, Judgement.SHORT),
+        (55.2e6, Judgement.SHORT),
+        (62.0e9, Judgement.BETTER),
+    ],
+)
+def test_measured_over_expected_is_judged_with_the_value_s_tolerance(
+    bandwidth: float, judgement: Judgement
+) -> None:
+    (finding,) = judge(measured(bandwidth, on("NVIDIA H100 80GB HBM3")))
+    assert finding.judgement == judgement
+    assert finding.ratio == pytest.approx(bandwidth / 55.35e9)
+
+
+def test_more_seconds_than_expected_are_short_and_fewer_are_better() -> None:
+    def judged(seconds: float) -> Judgement:
+        write = {"test": "window_write", "metric": "fenced", "unit": "s", "bytes": 4}
+        (finding,) = judge(measured(seconds, on("NVIDIA H200"), **write))
+        return finding.judgement
+
+    assert judged(0.15e-6) == Judgement.AS_EXPECTED
+    assert judged(0.3e-6) == Judgement.SHORT
+    assert judged(0.05e-6) == Judgement.BETTER
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"bytes": 4096}, {"cpu_node": "far"}, {"axes": {"streams": 4}}, {"metric": "total"}],
+)
+def test_other_circumstances_than_the_value_s_are_not_held_against_it(
+    fields: dict[str, object],
+) -> None:
+    assert judge(measured(1e9, on("NVIDIA H100"), **fields)) == []
+
+
+def test_expected_values_are_never_held_against_modelled_numbers() -> None:
+    with pytest.raises(UsageError, match="modelled"):
+        judge(runs.run(emulated=True))
+
+
+def short(machine: Machine) -> list[Finding]:
+    return judge(measured(20e9, machine))
+
+
+def test_nothing_is_explained_where_nothing_is_short() -> None:
+    machine = on("NVIDIA H100")
+    assert explanations(machine, judge(measured(55e9, machine))) == []
+
+
+def test_a_shortfall_is_explained_by_what_the_run_shows_first() -> None:
+    base = on("NVIDIA H100")
+    state = base.gpu_state.model_copy(
+        update={"performance_state": "P8", "throttle_reasons": ["hw_slowdown"]}
+    )
+    host = base.host.model_copy(update={"measured_on_node": 0, "transparent_huge_pages": "never"})
+    link = base.link.model_copy(update={"generation": 4, "width": 8})
+    machine = base.model_copy(update={"gpu_state": state, "host": host, "link": link})
+    lines = explanations(machine, short(machine))
+    seen = [line for line in lines if line.startswith("seen here: ")]
+    for part in ("Gen4 x8", "on node 1", "P8", "hw_slowdown", "huge pages"):
+        assert any(part in line for line in seen), part
+    assert any("iommu=pt" in line for line in lines[len(seen) :])
+
+
+def test_a_slot_that_is_too_old_for_the_gpu_is_named() -> None:
+    machine = on("NVIDIA H100", link=runs.machine().link.model_copy(update={"generation_max": 4}))
+    lines = explanations(machine, short(machine))
+    assert any("Gen4 x16, and the values are of Gen5 x16" in line for line in lines)
+
+
+def test_the_table_shows_ratio_and_source_and_a_healthy_machine_no_reasons() -> None:
+    machine = on("NVIDIA H100")
+    run = measured(55.2e9, machine)
+    text = expectation_text(run, judge(run))
+    assert "55.20 GB/s" in text
+    assert "1.00" in text
+    assert "[1] published: nvbandwidth v0.10.0" in text
+    assert "usually" not in text
+    assert "no value to expect" in expectation_text(run, [])
