@@ -50,7 +50,10 @@ void PeerFlow::prepare() {
   } else {
     std::vector<std::byte> bytes(size_bytes());
     contents_.fill(bytes.data(), bytes.size());
-    source_.context.driver().call(symbol::memcpy_htod)(from_.pointer(), bytes.data(), bytes.size());
+    const Driver& driver = source_.context.driver();
+    driver.call(symbol::memcpy_htod)(from_.pointer(), bytes.data(), bytes.size());
+    // The last of pageable memory may still be on its way; other streams wouldn't wait for it.
+    driver.call(symbol::stream_synchronize)(nullptr);
   }
 }
 

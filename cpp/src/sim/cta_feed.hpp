@@ -18,11 +18,11 @@ namespace isthmus::sim {
 /// Reads a Source launch by launch.
 class CtaFeed {
 public:
-  /// All CTAs that run at once hold no more than this, if their trace can be read again. Half of
-  /// what the rest of a large simulation takes; a warp of 8448 (132 cores) has 7.9 KB of it.
+  /// All CTAs that run at once hold no more than this, if their trace can be read again: about as
+  /// much as the rest of a large simulation. Of 8448 warps (132 cores) each has 7.9 KB of it.
   static constexpr std::size_t kMostHeldBytes = 64U << 20U;
-  /// A window ends after so many operations, or before this would be more lines: 3.6 KB, of which a
-  /// reading of some microseconds is less than 20 ns for each.
+  /// A window has at most so many operations and, unless a single one has more, lines: 3.6 KB.
+  /// Reading it takes some microseconds, less than 20 ns for each.
   static constexpr std::uint32_t kWindowOperations = 128;
   static constexpr std::uint32_t kWindowLines = 256;
 

@@ -36,11 +36,13 @@ protected:
   void sweep(const std::function<void()>& operation);
 };
 
-/// What is called in destructors can't throw.
+/// What is called in destructors can't throw; without its context current, which no caller keeps so
+/// here, a handle can't be freed either.
 bool throws(const std::string& symbol) {
   static const std::set<std::string> quiet{
-      "cuStreamDestroy", "cuEventDestroy", "cuMemFree",        "cuMemFreeHost",
-      "cuCtxPopCurrent", "cuGetErrorName", "cuGetErrorString", "cuCtxDisablePeerAccess"};
+      "cuStreamDestroy", "cuEventDestroy",   "cuMemFree",
+      "cuMemFreeHost",   "cuCtxPushCurrent", "cuCtxPopCurrent",
+      "cuGetErrorName",  "cuGetErrorString", "cuCtxDisablePeerAccess"};
   return !quiet.contains(symbol);
 }
 

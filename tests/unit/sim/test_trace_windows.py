@@ -13,10 +13,11 @@ from isthmus.sim.trace_storage import Compression
 
 pytestmark = pytest.mark.native
 
-# A CTA on h100-pcie5 may hold 64 MiB / 132 cores / 32: 15.9 KB. These have 8 times as much.
-_NUM_OPERATIONS = 500
+# Three CTAs run on each of h100-pcie5's 132 cores, and each may hold 64 MiB / 132 / 3: 169 KB.
+# These have 280 KB.
+_NUM_OPERATIONS = 2000
 _LINES_EACH = 16
-_NUM_CTAS = 8
+_NUM_CTAS = 4
 
 
 def test_a_file_gives_the_same_results_whether_its_blocks_can_be_read_again_or_not(
