@@ -26,8 +26,8 @@ const char* isthmus_emulator_profiles(void);
  * effect. `symbol` is the public name ("cuMemAlloc"). Several may be pending. */
 void isthmus_emulator_fail_call(const char* symbol, int nth, int code);
 
-/* Makes every further call of a driver function succeed without effect, until the reset: a copy that
- * never happens, though nothing says so. */
+/* Makes every further call of a driver function succeed without effect, until the reset: a copy
+ * that never happens, though nothing says so. */
 void isthmus_emulator_swallow_calls(const char* symbol);
 
 /* Makes cuGetProcAddress not find a symbol, as an older driver would, until the reset. */
@@ -54,7 +54,8 @@ typedef struct IsthmusEmulatorLive {
 } IsthmusEmulatorLive;
 IsthmusEmulatorLive isthmus_emulator_live(void);
 
-/* Forgets pending failures, swallowed calls, hidden symbols and the log. Leaves memory and streams alone. */
+/* Forgets pending failures, swallowed calls, hidden symbols and the log. Leaves memory and streams
+ * alone. */
 void isthmus_emulator_reset(void);
 
 #ifdef __cplusplus

@@ -31,9 +31,9 @@ struct Range {
   std::size_t object_offset_bytes = 0;  ///< where in the object it begins
   Context* context = nullptr;           ///< null for mappings, which belong to no context
   int device = 0;
-  std::uint64_t id = 0;      ///< never used twice
-  bool accessible = true;    ///< a mapping isn't until cuMemSetAccess
-  bool synchronous = false;  ///< CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+  std::uint64_t id = 0;                        ///< never used twice
+  bool accessible = true;                      ///< a mapping isn't until cuMemSetAccess
+  bool synchronous = false;                    ///< CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
   int prefetched_to = CU_DEVICE_INVALID;       ///< of managed memory, all of it
   int preferred_location = CU_DEVICE_INVALID;  ///< of managed memory, by advice
 

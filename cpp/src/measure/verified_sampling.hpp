@@ -33,9 +33,8 @@ public:
            OneSample one) {
     if (stopping_.verify) buffers_.poison(direction_, size_bytes_);
     Samples samples = sample(stopping_, std::move(metric), copies_per_sample, one);
-    measurement.verified_on = stopping_.verify
-                                  ? buffers_.verify(direction_, size_bytes_, kernels_)
-                                  : VerifiedOn::nobody;
+    measurement.verified_on =
+        stopping_.verify ? buffers_.verify(direction_, size_bytes_, kernels_) : VerifiedOn::nobody;
     measurement.samples.push_back(std::move(samples));
   }
 

@@ -76,6 +76,5 @@ inline std::ostream& operator<<(std::ostream& out, const IsthmusEmulatorLive& li
   return out << live.contexts << " contexts, " << live.streams << " streams, " << live.events
              << " events, " << live.modules << " modules, " << live.device_bytes
              << " device bytes, " << live.pinned_bytes << " pinned bytes, "
-             << live.registered_ranges << " registered ranges, "
-             << live.graphs << " graphs";
+             << live.registered_ranges << " registered ranges, " << live.graphs << " graphs";
 }
