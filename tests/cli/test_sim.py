@@ -218,6 +218,8 @@ def test_ctrl_c_in_a_run_ends_it_at_once(tmp_path: Path) -> None:
         text=True,
         env=os.environ | NO_GPU,
         cwd=tmp_path,
+        # Tests that run in the background of a shell ignore it, and their children would.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("note: mum-1400k is synthetic")
