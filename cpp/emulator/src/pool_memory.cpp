@@ -34,12 +34,13 @@ CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr* address, std::size_t size_bytes, C
   call.note("bytes", size_bytes);
   return call([&] {
     Context& context = current_context();
-    require(address != nullptr && size_bytes > 0);
+    require(address != nullptr);
     Lock lock = lock_machine();
     const StreamPtr stream = find_stream(lock, context, handle);
     require_not_captured(lock, stream);
     call.note("stream", stream->number);
-    *address = allocate_on_device(lock, context, size_bytes).base;
+    // No bytes are no error here, unlike in cuMemAlloc; null may be freed.
+    *address = size_bytes == 0 ? 0 : allocate_on_device(lock, context, size_bytes).base;
     return CUDA_SUCCESS;
   });
 }

@@ -125,10 +125,13 @@ TEST_F(StreamOrderedMemory, MayBeFreedByCuMemFree) {
   EXPECT_EQ(driver().raw(symbol::mem_free)(memory), CUDA_SUCCESS);
 }
 
-TEST_F(StreamOrderedMemory, OfNoBytesIsRefused) {
+TEST_F(StreamOrderedMemory, OfNoBytesIsGivenAndTakenBack) {
+  // Unlike cuMemAlloc; the driver 580.159 of an H100 says so, the documentation nothing.
+  const CUstream work = stream();
   CUdeviceptr address = 0;
-  EXPECT_EQ(driver().raw(symbol::mem_alloc_async)(&address, std::size_t{0}, stream()),
-            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver().raw(symbol::mem_alloc_async)(&address, std::size_t{0}, work), CUDA_SUCCESS);
+  EXPECT_EQ(driver().raw(symbol::mem_free_async)(address, work), CUDA_SUCCESS);
+  synchronize(work);
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ TEST(UnderLoad, IsMeasuredOfKernelsThatCopyToo) {
 }
 
 TEST(UnderLoad, SwallowsNoCopyThatNeverHappenedInEitherDirection) {
+  if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   CopyBuffers buffers = pinned(kMiB);
   CopyBuffers load = pinned(kMiB);
   for (const Direction missing : kDirections) {
@@ -104,6 +105,7 @@ TEST(Duplex, CountsBothDirectionsOverTheCommonWindow) {
 }
 
 TEST(Duplex, SwallowsNoCopyThatNeverHappened) {
+  if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   CopyBuffers up = pinned(kMiB);
   CopyBuffers down = pinned(kMiB);
   for (const Direction missing : kDirections) {
@@ -143,6 +145,7 @@ TEST(StreamCopies, AreNoQuickerThanOneEngineForAllOfThem) {
 }
 
 TEST(StreamCopies, AreNotBelievedWithoutTheirBytes) {
+  if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   CopyBuffers buffers = pinned(kMiB);
   buffers.prepare(&test::kernels());
   const Swallowed copies("cuMemcpyDtoHAsync");
@@ -152,6 +155,7 @@ TEST(StreamCopies, AreNotBelievedWithoutTheirBytes) {
 }
 
 TEST(StreamCopies, NeverGoTheWrongWay) {
+  if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   const test::EmulatorControls controls(test::driver());
   CopyBuffers buffers = pinned(kMiB);
   for (const Direction direction : kDirections) {
@@ -186,6 +190,7 @@ TEST(PitchedCopies, MoveRowsOfAnyWidthBothWays) {
 }
 
 TEST(PitchedCopies, AreNotBelievedWithoutTheirBytes) {
+  if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   CopyBuffers buffers = pinned(kMiB);
   for (const Direction direction : kDirections) {
     buffers.prepare(&test::kernels());

@@ -55,6 +55,7 @@ TEST_P(EveryWayToAsk, BringsPiecesOfEverySizeBothWays) {
 }
 
 TEST_P(EveryWayToAsk, IsNotBelievedWithoutItsBytes) {
+  if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   test::EmulatorControls controls(test::driver());
   for (const Direction direction : kDirections) {
     buffers_.prepare(nullptr);
@@ -77,6 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(ManyCopies, AreAskedForByOneCallOrOneEach) {
+  if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   test::EmulatorControls controls(test::driver());
   CopyBuffers buffers(test::context(), HostMemory::pinned, kBufferBytes, std::nullopt);
   const auto num_calls = [&](ManyCopiesWay way, const char* symbol) {
@@ -100,6 +102,7 @@ TEST(ManyCopies, WithoutKernelsLackTheKernelOnly) {
 }
 
 TEST(ManyCopies, OnADriverBefore12_8LackTheBatch) {
+  if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   test::EmulatorControls controls(test::driver());
   controls.hide_symbol("cuMemcpyBatchAsync");
   const Driver older = Driver::open(test::driver().path());

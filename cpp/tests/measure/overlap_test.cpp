@@ -61,6 +61,7 @@ TEST(Overlap, IsNoQuickerThanTheLinkAndOfOneStreamNoQuickerThanBothHalves) {
 }
 
 TEST(Overlap, IsNotBelievedWithoutItsCopiesOrItsKernels) {
+  if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   test::EmulatorControls controls(test::driver());
   struct {
     PipelineCopies copies;
