@@ -109,7 +109,7 @@ def _check(output: Path | None, *, pictures: bool, grid: bool) -> None:
             raise UsageError("--grid needs a place for its files", hint="-o FOLDER")
         return
     from isthmus.errors import WriteError
-    from isthmus.sim.pictures import check_pictures
+    from isthmus.report.drawing import check_pictures
     from isthmus.sim.store import check_pyarrow
 
     check_pyarrow()

@@ -2,12 +2,11 @@
 
 import json
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isthmus.errors import Unavailable
-from isthmus.run.store import write_whole
+from isthmus.report.drawing import WIDTH, check_pictures, data_of, write_chart
 from isthmus.sim.evaluation import Evaluation, means
 from isthmus.sim.studies import BANDWIDTHS, FAULT_UNITS, UNITS
 from isthmus.sizes import format_size, parse_size
@@ -20,20 +19,13 @@ _POWERS = [0, 1, 10, 100, 1000]
 _TIMES = "time / programmer's copy"
 # Of the paper's figures.
 _CUT_AT = 20
-_WIDTH, _HEIGHT = 640, 320
-_SCALE = 2.0
-# Alike in width, so that labels have the room they were given wherever one of them is.
-_FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
-# Where none of them is, labels are wider.
-_PADDING = 24
-_TITLE_PADDING = 10
+_HEIGHT = 320
 # Tableau's ten.
 _COLOURS = (
     *("#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f"),
     *("#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#bab0ac"),
 )
 _HARDWARE, _DRIVER = "0", "20us"
-Rows = Sequence[Mapping[str, object]]
 
 
 def draw_all(evaluation: Evaluation, folder: Path) -> list[Path]:
@@ -56,25 +48,7 @@ def draw_all(evaluation: Evaluation, folder: Path) -> list[Path]:
         "best-unit": best_units(evaluation),
         "unit-and-fault": units_and_faults(evaluation),
     }
-    return [path for name, chart in drawn.items() for path in _write(chart, folder / name)]
-
-
-def check_pictures() -> None:
-    """
-    Find out early whether pictures can be drawn.
-
-    Raises:
-        Unavailable: They can't.
-    """
-    try:
-        import altair as alt  # noqa: F401 - only whether it is there
-        import vl_convert  # noqa: F401
-    except ImportError as cause:
-        raise Unavailable(
-            capability="pictures",
-            reason=f"{cause.name or 'altair'} is not installed",
-            needs="pip install 'isthmus[report]'",
-        ) from cause
+    return [path for name, chart in drawn.items() for path in write_chart(chart, folder / name)]
 
 
 def policies(evaluation: Evaluation, series: Sequence[str], number: str) -> "alt.TopLevelMixin":
@@ -93,7 +67,7 @@ def policies(evaluation: Evaluation, series: Sequence[str], number: str) -> "alt
     # Above the longest bar, and never as if cut off.
     top = 1.5 * max(ratio for one in series for ratio in evaluation.ratios(one, BANDWIDTHS[0]))
     chart: alt.Chart = (
-        alt.Chart(_data(rows))
+        alt.Chart(data_of(rows))
         .mark_bar()
         .encode(
             x=alt.X(
@@ -114,7 +88,7 @@ def policies(evaluation: Evaluation, series: Sequence[str], number: str) -> "alt
             tooltip=["program:N", "series:N", "bandwidth:N", "times:Q"],
         )
         .properties(
-            width=_WIDTH,
+            width=WIDTH,
             height=_HEIGHT * 2 // 3,
             title=_title(
                 f"Figure {number}: {', '.join(series)}",
@@ -144,7 +118,7 @@ def unit_sizes(evaluation: Evaluation) -> "alt.TopLevelMixin":
     ]
     thick = alt.condition(alt.datum.program == "mean", alt.value(4), alt.value(1.5))
     chart: alt.Chart = (
-        alt.Chart(_data(rows))
+        alt.Chart(data_of(rows))
         .mark_line(point=True)
         .encode(
             x=_size_axis("unit:Q", "size of units", UNITS),
@@ -162,7 +136,7 @@ def unit_sizes(evaluation: Evaluation) -> "alt.TopLevelMixin":
             tooltip=["program:N", "unit:Q", "times:Q"],
         )
         .properties(
-            width=_WIDTH,
+            width=WIDTH,
             height=_HEIGHT,
             title=_title("Figure 5: size of units, several ranges, 16 GB/s", ""),
         )
@@ -183,7 +157,7 @@ def tlb_rates(evaluation: Evaluation) -> "alt.TopLevelMixin":
     rows += [
         {"page": _size(page), "reading": "the paper", "rate": rate} for page, rate in theirs.items()
     ]
-    base = alt.Chart(_data(rows)).encode(
+    base = alt.Chart(data_of(rows)).encode(
         y=alt.Y("reading:N", sort=None, title=None, axis=alt.Axis(labelLimit=300)),
         x=alt.X(
             "rate:Q",
@@ -202,7 +176,7 @@ def tlb_rates(evaluation: Evaluation) -> "alt.TopLevelMixin":
     numbers = base.mark_text(align="left", dx=3).encode(text=alt.Text("rate:Q", format=".1%"))
     chart: alt.FacetChart = (
         alt.layer(bars, numbers)
-        .properties(width=_WIDTH // 2, height=_HEIGHT // 2)
+        .properties(width=WIDTH // 2, height=_HEIGHT // 2)
         .facet(row=alt.Row("page:N", sort=[_size(page) for page in theirs], title="size of pages"))
         .properties(title=_title("TLB misses, 256 shared entries", "ours blue, mean over programs"))
     )
@@ -217,7 +191,7 @@ def best_units(evaluation: Evaluation) -> "alt.TopLevelMixin":
     rows = [{"latency": _fault(one), "unit": parse_size(unit)} for one, unit in best.items()]
     hardware, driver = (_size(best[one]) for one in (_HARDWARE, _DRIVER))
     chart: alt.Chart = (
-        alt.Chart(_data(rows))
+        alt.Chart(data_of(rows))
         .mark_line(point=alt.OverlayMarkDef(size=120), strokeDash=[4, 4])
         .encode(
             x=alt.X("latency:N", sort=None, title="fault latency", axis=alt.Axis(labelAngle=0)),
@@ -230,7 +204,7 @@ def best_units(evaluation: Evaluation) -> "alt.TopLevelMixin":
             tooltip=["latency:N", "unit:Q"],
         )
         .properties(
-            width=_WIDTH // 2,
+            width=WIDTH // 2,
             height=_HEIGHT,
             title=_title(
                 f"Best unit: {hardware} if faults are free, {driver} at {_spaced(_DRIVER)}",
@@ -252,7 +226,7 @@ def units_and_faults(evaluation: Evaluation) -> "alt.TopLevelMixin":
     ]
     latencies = list(dict.fromkeys(_fault(latency) for latency, _ in found))
     chart: alt.Chart = (
-        alt.Chart(_data(rows))
+        alt.Chart(data_of(rows))
         .mark_line(point=True)
         .encode(
             x=_size_axis("unit:Q", "size of units", FAULT_UNITS),
@@ -261,18 +235,12 @@ def units_and_faults(evaluation: Evaluation) -> "alt.TopLevelMixin":
             tooltip=["latency:N", "unit:Q", "times:Q"],
         )
         .properties(
-            width=_WIDTH,
+            width=WIDTH,
             height=_HEIGHT,
             title=_title("Size of units and fault latency, 16 GB/s", "mean of the programs"),
         )
     )
     return chart
-
-
-def _data(rows: Rows) -> "alt.Data":
-    import altair as alt
-
-    return alt.InlineData(values=[dict(row) for row in rows])
 
 
 def _title(text: str, below: str) -> "alt.TitleParams":
@@ -314,20 +282,3 @@ def _spaced(quantity: str) -> str:
     """Write 16GB/s as 16 GB/s."""
     number = quantity.rstrip("/" + string.ascii_letters)
     return f"{number} {quantity.removeprefix(number)}"
-
-
-def _write(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:
-    import vl_convert
-
-    looks = {"font": _FONT, "padding": _PADDING, "axis": {"titlePadding": _TITLE_PADDING}}
-    described = chart.to_dict()
-    described["config"] = {**described.get("config", {}), **looks}
-    specification = json.dumps(described, indent=1, sort_keys=True)
-    texts = {
-        ".json": specification + "\n",
-        ".svg": vl_convert.vegalite_to_svg(specification),
-        ".html": vl_convert.vegalite_to_html(specification, bundle=True),
-    }
-    paths = [write_whole(stem.with_suffix(suffix), text) for suffix, text in texts.items()]
-    image = vl_convert.vegalite_to_png(specification, scale=_SCALE)
-    return [*paths, write_whole(stem.with_suffix(".png"), image)]
