@@ -1,19 +1,20 @@
 """Times that contradict each other or a clock on the wall are refused."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from fakes.latency import ROOMY
 from fakes.session import FakeMeasurement, FakeSamples
 from isthmus.bench.bench_test import Variation
-from isthmus.bench.clock_checks import check_latencies, check_wall_time
+from isthmus.bench.clock_checks import check_latencies
 from isthmus.bench.demand import Demand
 from isthmus.bench.experiments import EXPERIMENT_TESTS, SmallTransferTest
 from isthmus.bench.native_small_copies import NativeSmallCopies
 from isthmus.bench.small_copies import SmallCopyTest
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests import BY_NAME
+from isthmus.bench.wall_time import ALLOCATIONS, within_wall_time
 from isthmus.errors import ImpossibleTime
 
 RULE = StoppingRule(min_samples=3, max_samples=3, max_seconds=1.0, relative_iqr=0.01)
@@ -25,10 +26,16 @@ def latencies(**seconds: float) -> FakeMeasurement:
     return FakeMeasurement([FakeSamples(name, [value] * 3, 1) for name, value in seconds.items()])
 
 
+def held(found: FakeMeasurement, wall_s: float, sampled: Sequence[str] = ()) -> FakeMeasurement:
+    """Hold samples against the time that went by while they were taken."""
+    moments = iter((10.0, 10.0 + wall_s))
+    return within_wall_time(lambda: found, RULE, sampled=sampled, clock=lambda: next(moments))
+
+
 def test_times_that_agree_pass() -> None:
     found = latencies(api_return=2e-6, completion=6e-6, event_delta=2e-6, event_floor=0.0)
     check_latencies(found, by_driver=True)
-    check_wall_time(found, elapsed_s=1e-3)
+    assert held(found, 1e-3) is found
 
 
 @pytest.mark.parametrize(
@@ -47,12 +54,18 @@ def test_a_store_of_the_cpu_may_take_nanoseconds() -> None:
 
 def test_samples_that_sum_to_more_than_the_time_they_took_are_refused() -> None:
     milliseconds_for_seconds = latencies(completion=6e-3)
-    with pytest.raises(ImpossibleTime, match="took"):
-        check_wall_time(milliseconds_for_seconds, elapsed_s=1e-3)
+    with pytest.raises(ImpossibleTime, match=r"completion: 3 samples sum to .* a wrong unit"):
+        held(milliseconds_for_seconds, 1e-3)
+
+
+def test_samples_that_are_no_part_of_a_sum_are_still_held_against_the_time_alone() -> None:
+    pairs = latencies(pair=6e-3)
+    with pytest.raises(ImpossibleTime, match="pair: 3 samples"):
+        held(pairs, 1e-3, sampled=ALLOCATIONS)
 
 
 def test_a_ratio_is_no_time() -> None:
-    check_wall_time(latencies(async_over_blocking=1.5), elapsed_s=1e-3)
+    held(latencies(async_over_blocking=1.5), 1e-3)
 
 
 class Bench:

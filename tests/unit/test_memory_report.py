@@ -7,9 +7,10 @@ from isthmus.bench.plan import plan_points
 from isthmus.bench.runner import RunSettings, run_points
 from isthmus.bench.tests import BY_NAME
 from isthmus.errors import Unavailable
-from isthmus.report.fitted import fitted_notes, fitted_tables
+from isthmus.report.fitted import fitted_tables
 from isthmus.report.memory_kinds import memory_notes, memory_tables
 from isthmus.report.page import Table
+from isthmus.report.waived import waived_lines
 from isthmus.run.model import Run
 from isthmus.run.result import Result
 
@@ -110,7 +111,9 @@ def test_faults_are_in_microseconds_a_page_and_waived_ones_say_why() -> None:
         ("device", "25.00", "25.00", "25.00", "1"),
         ("host", "waived", "", "", ""),
     )
-    assert fitted_notes(run) == ["waived: managed_page_fault host_fault: pages stay where they are"]
+    assert waived_lines(run) == [
+        "waived: host_fault of managed_page_fault, 4 KiB: pages stay where they are"
+    ]
 
 
 def test_loads_by_a_kernel_are_in_nanoseconds() -> None:

@@ -10,7 +10,8 @@ from isthmus.bench.experiments import EXPERIMENT_TESTS
 from isthmus.bench.metrics import Metric
 from isthmus.bench.small_copies import SMALL_COPY_TESTS, Method
 from isthmus.bench.tests import BY_NAME, BenchTest
-from isthmus.report.small_copies import comparison_lines, small_copy_tables, waived_lines
+from isthmus.report.small_copies import comparison_lines, small_copy_tables
+from isthmus.report.waived import waived_lines
 
 KIB = 1 << 10
 ASYNC = BY_NAME["host_to_device_small_copy_async"]
@@ -102,5 +103,5 @@ def test_what_is_waived_for_one_reason_is_one_line() -> None:
     demand = Demand(limits=ROOMY, quick=True)
     results = results_of(tests, FakeSession(answer), demand=demand)
     assert waived_lines(run_of(results)) == [
-        "waived: visible of H2D async, H2D batch, D2H async, D2H batch: nobody looks"
+        "waived: visible of 4 tests of suite latency, 4 B: nobody looks"
     ]

@@ -7,6 +7,7 @@ up to some size; memory that is copied again and again had better be pinned from
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from isthmus.bench.derived_result import Spread, derived_result, no_derived_result
 from isthmus.bench.memory_life import LIFE_MEMORIES, MEMORY
@@ -130,23 +131,40 @@ def _uploads_that_pay(ours: Mapping[Metric, Result], theirs: Mapping[Metric, Res
         [ours[Metric.ALLOCATE], ours[Metric.FREE]], [theirs[Metric.ALLOCATE], theirs[Metric.FREE]]
     )
     saving = _difference([theirs[Metric.LIFE_UPLOAD]], [ours[Metric.LIFE_UPLOAD]])
-    if cost.middle <= 0:
-        return derived_result(result, metric, "1", Spread(0.0, 0.0, 0.0))
-    if saving.middle <= 0:
+    if saving.middle <= 0 <= cost.middle:
         return no_derived_result(result, metric, "1", "an upload from it takes no less time")
-    middle = cost.middle / saving.middle
-    low = max(0.0, cost.low) / saving.high
-    # Where the quartiles allow no saving at all, the number has no upper end: it is left as it is.
-    high = cost.high / saving.low if saving.low > 0 else middle
-    return derived_result(result, metric, "1", Spread(middle, low, max(high, middle)))
+    if saving.middle < 0:
+        most = cost.middle / saving.middle
+        reason = f"it costs less to have, and each upload takes longer: ahead for {most:.1f} only"
+        return no_derived_result(result, metric, "1", reason)
+    return derived_result(result, metric, "1", _quotient(cost, saving))
 
 
-def _difference(more: Sequence[Result], less: Sequence[Result]) -> Spread:
+def _quotient(cost: "_Difference", saving: "_Difference") -> Spread:
+    """Divide; what costs no more has paid before the first upload."""
+    middle = cost.middle / saving.middle if cost.middle > 0 else 0.0
+    low = cost.low / saving.high if cost.low > 0 else 0.0
+    if cost.high <= 0:
+        return Spread(middle, low, 0.0)
+    # Where the quartiles allow no saving at all, the number has no upper end.
+    return Spread(middle, low, cost.high / saving.low if saving.low > 0 else None)
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """By how much more time one thing takes than another: by medians, at best and at worst."""
+
+    middle: float
+    low: float
+    high: float
+
+
+def _difference(more: Sequence[Result], less: Sequence[Result]) -> _Difference:
     """Subtract sums of times, with the quartiles' worst and best."""
     more_low, more_high = _summed(more)
     less_low, less_high = _summed(less)
     middle = sum(r.median or 0.0 for r in more) - sum(r.median or 0.0 for r in less)
-    return Spread(middle, more_low - less_high, more_high - less_low)
+    return _Difference(middle, more_low - less_high, more_high - less_low)
 
 
 def _summed(results: Sequence[Result]) -> tuple[float, float]:

@@ -13,11 +13,18 @@ _FORGOTTEN = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Spread:
-    """A number that is worked out, and between which it lies by what it is worked out from."""
+    """
+    A number that is worked out, and between which it lies by what it is worked out from.
+
+    Attributes:
+        middle: The number.
+        low: It is no less.
+        high: It is no more; None if it has no upper end.
+    """
 
     middle: float
     low: float
-    high: float
+    high: float | None
 
 
 def derived_result(
@@ -38,7 +45,7 @@ def derived_result(
         "min": spread.low,
         "max": spread.high,
         "p99": spread.high,
-        "iqr": spread.high - spread.low,
+        "iqr": None if spread.high is None else spread.high - spread.low,
         "n": num_points,
     }
     named = {"metric": metric.value, "unit": unit, "blocked": False}

@@ -170,7 +170,8 @@ METRIC_MEANING = {
     "worked out between the two sizes that are its min and max",
     Metric.BREAK_EVEN_BOTH_WAYS: "the same with one download",
     Metric.BREAK_EVEN_COPIES: "uploads after which the memory has paid for itself against "
-    "pageable memory; min and max by the quartiles of all times",
+    "pageable memory, 0 if it costs no more to have; min and max by the quartiles of all times, "
+    "no max where these allow that no upload saves anything",
     Metric.PINNED_GAIN: "pinned memory's bandwidth over pageable memory's; min and max by both's "
     "quartiles",
     Metric.CROSSOVER_PINNED: f"{_CROSSOVER} cudaMemcpy with pinned memory",

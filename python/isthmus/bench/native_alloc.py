@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from isthmus.bench.alloc import LIVE, PAGES, TOUCHED, AllocTest
 from isthmus.bench.bench_test import Direction, Variation
 from isthmus.bench.memory_life import MEMORY, LifeTest
+from isthmus.bench.native_instrument import NativeInstrument
 from isthmus.bench.native_rule import native_rule
 from isthmus.bench.pinned_vs_pageable import LargeCopyTest
 from isthmus.bench.stopping import StoppingRule
@@ -21,12 +22,8 @@ if TYPE_CHECKING:
 _COPIES_PER_LIFE = 2
 
 
-class NativeAlloc:
+class NativeAlloc(NativeInstrument):
     """Allocations and frees."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """Allocate nothing yet."""
-        self._session = session
 
     def measure(
         self, test: AllocTest, size_bytes: int, variation: Variation, stopping: StoppingRule
@@ -36,7 +33,7 @@ class NativeAlloc:
 
         Raises:
             Unavailable: It can't be had here.
-            ImpossibleTimes: The clock is wrong.
+            ImpossibleTime: The clock is wrong.
         """
         from isthmus import _native
 
@@ -55,12 +52,8 @@ class NativeAlloc:
         )
 
 
-class NativeLife:
+class NativeLife(NativeInstrument):
     """Host memory from its allocation to its end."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """Allocate nothing yet."""
-        self._session = session
 
     def measure(
         self, test: LifeTest, size_bytes: int, variation: Variation, stopping: StoppingRule
@@ -71,12 +64,12 @@ class NativeLife:
         return measure_lives(self._session, memory, size_bytes, stopping, num_copies=1)
 
 
-class NativeLargeCopies:
+class NativeLargeCopies(NativeInstrument):
     """Large copies: each life of a buffer serves both directions."""
 
     def __init__(self, session: "NativeSession") -> None:
         """Copy nothing yet."""
-        self._session = session
+        super().__init__(session)
         self._other_way: dict[tuple[Direction, int, str], OneWay] = {}
 
     def measure(
@@ -113,7 +106,7 @@ def measure_lives(
 
     Raises:
         Unavailable: Such memory can't be had here.
-        ImpossibleTimes: The clock is wrong.
+        ImpossibleTime: The clock is wrong.
     """
     from isthmus import _native
 

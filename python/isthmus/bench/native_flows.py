@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from isthmus.bench.all_gpus import AllGpusTest
 from isthmus.bench.bench_test import Direction, Variation
-from isthmus.bench.gpus import Gpu, Gpus
+from isthmus.bench.gpus import Gpu
+from isthmus.bench.native_instrument import NativeGpusInstrument
 from isthmus.bench.native_rule import native_rule
 from isthmus.bench.numa import GPU
 from isthmus.bench.peers import PEER, OneGpuTest, PeerTest
@@ -13,7 +14,6 @@ from isthmus.errors import Unavailable
 
 if TYPE_CHECKING:
     from isthmus import _native
-    from isthmus.bench.native_session import NativeSession
 
 _OPPOSITE = {
     Direction.HOST_TO_DEVICE: Direction.DEVICE_TO_HOST,
@@ -21,13 +21,8 @@ _OPPOSITE = {
 }
 
 
-class NativeAllGpus:
+class NativeAllGpus(NativeGpusInstrument):
     """Copies between the host and all GPUs at once."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """Open nothing yet."""
-        self._session = session
-        self._gpus = Gpus(session)
 
     def measure(
         self, test: AllGpusTest, size_bytes: int, variation: Variation, stopping: StoppingRule
@@ -51,13 +46,8 @@ class NativeAllGpus:
         return self._session.with_kernels(ask)
 
 
-class NativePeers:
+class NativePeers(NativeGpusInstrument):
     """Copies from GPU to GPU."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """Open nothing yet."""
-        self._session = session
-        self._gpus = Gpus(session)
 
     def measure(
         self, test: PeerTest, size_bytes: int, variation: Variation, stopping: StoppingRule
@@ -84,13 +74,8 @@ class NativePeers:
         return self._session.with_kernels(ask)
 
 
-class NativeOneGpu:
+class NativeOneGpu(NativeGpusInstrument):
     """Copies between one GPU and all others."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """Open nothing yet."""
-        self._session = session
-        self._gpus = Gpus(session)
 
     def measure(
         self, test: OneGpuTest, size_bytes: int, variation: Variation, stopping: StoppingRule

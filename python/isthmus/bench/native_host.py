@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.bench.bench_test import Variation
 from isthmus.bench.host import FROM_NODE, TO_NODE, HostCopyTest
+from isthmus.bench.native_instrument import NativeInstrument
 from isthmus.bench.native_rule import native_rule
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.wall_time import COPIES, within_wall_time
@@ -13,16 +14,11 @@ from isthmus.machine.placement import Placement, stray_pages_note
 
 if TYPE_CHECKING:
     from isthmus import _native
-    from isthmus.bench.native_session import NativeSession
     from isthmus.bench.session import Measurement
 
 
-class NativeHostCopies:
+class NativeHostCopies(NativeInstrument):
     """Copies within host memory: no device takes part."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """Allocate nothing yet."""
-        self._session = session
 
     def measure(
         self, test: HostCopyTest, size_bytes: int, variation: Variation, stopping: StoppingRule
@@ -33,7 +29,7 @@ class NativeHostCopies:
         Raises:
             Unavailable: This process may use no CPU of the node that reads, or the pages are
                 elsewhere.
-            ImpossibleTimes: The clock is wrong.
+            ImpossibleTime: The clock is wrong.
         """
         from isthmus import _native
 

@@ -3,23 +3,17 @@
 from typing import TYPE_CHECKING
 
 from isthmus.bench.bench_test import Variation
-from isthmus.bench.gpus import Gpus
+from isthmus.bench.native_instrument import NativeGpusInstrument
 from isthmus.bench.native_rule import native_rule
 from isthmus.bench.numa import GPU, NODE, NumaTest
 from isthmus.bench.stopping import StoppingRule
 
 if TYPE_CHECKING:
     from isthmus import _native
-    from isthmus.bench.native_session import NativeSession
 
 
-class NativeNuma:
+class NativeNuma(NativeGpusInstrument):
     """Copies with thread and memory on one CPU node."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """Open nothing yet."""
-        self._session = session
-        self._gpus = Gpus(session)
 
     def measure(
         self, test: NumaTest, size_bytes: int, variation: Variation, stopping: StoppingRule

@@ -4,26 +4,17 @@ from typing import TYPE_CHECKING
 
 from isthmus.bench.bench_test import Variation
 from isthmus.bench.managed import ManagedTest, PageFaultTest
+from isthmus.bench.native_instrument import NativeInstrument
 from isthmus.bench.native_rule import native_rule
 from isthmus.bench.pointer_chase import PointerChaseTest
 from isthmus.bench.stopping import StoppingRule
 
 if TYPE_CHECKING:
     from isthmus import _native
-    from isthmus.bench.native_session import NativeSession
 
 
-class NativeManaged:
+class NativeManaged(NativeInstrument):
     """Managed memory, allocated for each point and freed with it."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """
-        Allocate nothing yet.
-
-        Args:
-            session: Where it is measured.
-        """
-        self._session = session
 
     def measure(
         self, test: ManagedTest, size_bytes: int, variation: Variation, stopping: StoppingRule
@@ -50,17 +41,8 @@ class NativeManaged:
         )
 
 
-class NativePointerChase:
+class NativePointerChase(NativeInstrument):
     """Chains of pointers in pinned memory, allocated for each point."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """
-        Allocate nothing yet.
-
-        Args:
-            session: Where it is measured.
-        """
-        self._session = session
 
     def measure(
         self, test: PointerChaseTest, size_bytes: int, variation: Variation, stopping: StoppingRule
@@ -86,17 +68,8 @@ class NativePointerChase:
         )
 
 
-class NativePageFaults:
+class NativePageFaults(NativeInstrument):
     """Faults of managed memory, allocated for each point."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """
-        Allocate nothing yet.
-
-        Args:
-            session: Where it is measured.
-        """
-        self._session = session
 
     def measure(
         self, test: PageFaultTest, size_bytes: int, variation: Variation, stopping: StoppingRule

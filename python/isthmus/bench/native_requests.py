@@ -6,6 +6,7 @@ from isthmus.bench.bench_test import Variation
 from isthmus.bench.buffers import BufferKinds, HostMemory
 from isthmus.bench.duplex import DuplexTest
 from isthmus.bench.many_copies import ManyCopiesTest, num_pieces
+from isthmus.bench.native_instrument import NativeInstrument
 from isthmus.bench.native_rule import native_rule
 from isthmus.bench.overlap import OverlapTest, shape
 from isthmus.bench.stopping import StoppingRule
@@ -13,22 +14,12 @@ from isthmus.bench.streams import STREAMS, PitchedTest, StreamsTest, row_bytes
 
 if TYPE_CHECKING:
     from isthmus import _native
-    from isthmus.bench.native_session import NativeSession
 
 _PINNED = BufferKinds(host_memory=HostMemory.PINNED)
 
 
-class NativeDuplex:
+class NativeDuplex(NativeInstrument):
     """Both directions at once, each between buffers of its own."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """
-        Allocate nothing yet.
-
-        Args:
-            session: Where it is measured.
-        """
-        self._session = session
 
     def measure(
         self, test: DuplexTest, size_bytes: int, variation: Variation, stopping: StoppingRule
@@ -64,17 +55,8 @@ class NativeDuplex:
         return self._session.with_kernels(ask)
 
 
-class NativeStreams:
+class NativeStreams(NativeInstrument):
     """One copy that several streams share."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """
-        Allocate nothing yet.
-
-        Args:
-            session: Where it is measured.
-        """
-        self._session = session
 
     def measure(
         self, test: StreamsTest, size_bytes: int, variation: Variation, stopping: StoppingRule
@@ -101,17 +83,8 @@ class NativeStreams:
         )
 
 
-class NativePitched:
+class NativePitched(NativeInstrument):
     """2-D copies."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """
-        Allocate nothing yet.
-
-        Args:
-            session: Where it is measured.
-        """
-        self._session = session
 
     def measure(
         self, test: PitchedTest, size_bytes: int, variation: Variation, stopping: StoppingRule
@@ -138,17 +111,8 @@ class NativePitched:
         )
 
 
-class NativeManyCopies:
+class NativeManyCopies(NativeInstrument):
     """Many small copies."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """
-        Allocate nothing yet.
-
-        Args:
-            session: Where it is measured.
-        """
-        self._session = session
 
     def measure(
         self, test: ManyCopiesTest, size_bytes: int, variation: Variation, stopping: StoppingRule
@@ -176,17 +140,8 @@ class NativeManyCopies:
         )
 
 
-class NativeOverlap:
+class NativeOverlap(NativeInstrument):
     """Pipelines of copies and kernels."""
-
-    def __init__(self, session: "NativeSession") -> None:
-        """
-        Allocate nothing yet.
-
-        Args:
-            session: Where it is measured.
-        """
-        self._session = session
 
     def measure(
         self, test: OverlapTest, size_bytes: int, variation: Variation, stopping: StoppingRule

@@ -1,14 +1,15 @@
 """The native module's small copies and small-transfer experiments."""
 
-import time
 from typing import TYPE_CHECKING
 
 from isthmus.bench.bench_test import Variation
-from isthmus.bench.clock_checks import check_latencies, check_wall_time
+from isthmus.bench.clock_checks import check_latencies
 from isthmus.bench.experiments import Experiment, SmallTransferTest
+from isthmus.bench.native_instrument import NativeInstrument
 from isthmus.bench.native_rule import native_rule
 from isthmus.bench.small_copies import Method, SmallCopyTest
 from isthmus.bench.stopping import StoppingRule
+from isthmus.bench.wall_time import within_wall_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from isthmus.bench.native_session import NativeSession
 
 
-class NativeSmallCopies:
+class NativeSmallCopies(NativeInstrument):
     """The buffers and windows of a session's small copies."""
 
     def __init__(self, session: "NativeSession") -> None:
@@ -27,7 +28,7 @@ class NativeSmallCopies:
         Args:
             session: Where they are measured.
         """
-        self._session = session
+        super().__init__(session)
         self._opened: _native.SmallCopyBench | None = None
 
     def measure(
@@ -45,10 +46,11 @@ class NativeSmallCopies:
             CorruptTransfer: Bytes arrived that were not sent.
             ImpossibleTime: The clocks contradict each other.
         """
-        rule = native_rule(stopping)
         if isinstance(test, SmallTransferTest):
-            return self._experiment(test, size_bytes, variation, rule)
+            return self._experiment(test, size_bytes, variation, stopping)
+        rule = native_rule(stopping)
         found = self._timed(
+            stopping,
             lambda kernels: self._bench().measure(
                 kernels,
                 direction=test.direction.value,
@@ -57,7 +59,7 @@ class NativeSmallCopies:
                 size_bytes=size_bytes,
                 cold=variation.cpu_cache == "cold",
                 stopping=rule,
-            )
+            ),
         )
         for notice in self._bench().take_notices():
             self._session.note_once(notice)
@@ -69,34 +71,35 @@ class NativeSmallCopies:
         test: SmallTransferTest,
         size_bytes: int,
         variation: Variation,
-        rule: "_native.Stopping",
+        stopping: StoppingRule,
     ) -> "_native.Measurement":
         num_iterations = int(dict(variation.axes)["iterations"])
-        bench = self._bench()
+        bench, rule = self._bench(), native_rule(stopping)
         if test.experiment == Experiment.COPY_KERNEL_COPY:
             return self._timed(
+                stopping,
                 lambda kernels: bench.measure_copy_kernel_copy(
                     kernels, size_bytes=size_bytes, num_iterations=num_iterations, stopping=rule
-                )
+                ),
             )
         return self._timed(
+            stopping,
             lambda kernels: bench.measure_kernel_then_copy(
                 kernels,
                 clock=test.by,
                 size_bytes=size_bytes,
                 num_iterations=num_iterations,
                 stopping=rule,
-            )
+            ),
         )
 
     def _timed(
-        self, ask: "Callable[[_native.Kernels | None], _native.Measurement]"
+        self,
+        stopping: StoppingRule,
+        ask: "Callable[[_native.Kernels | None], _native.Measurement]",
     ) -> "_native.Measurement":
         """Measure, and compare what was measured with the time that it took."""
-        start_s = time.monotonic()
-        found = self._session.with_kernels(ask)
-        check_wall_time(found, time.monotonic() - start_s)
-        return found
+        return within_wall_time(lambda: self._session.with_kernels(ask), stopping)
 
     def _bench(self) -> "_native.SmallCopyBench":
         from isthmus import _native

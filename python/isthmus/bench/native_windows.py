@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from isthmus.bench.native_instrument import NativeInstrument
 from isthmus.bench.native_rule import native_rule
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests import Variation, WindowKind, WindowTest
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from isthmus.bench.native_session import NativeSession
 
 
-class NativeWindows:
+class NativeWindows(NativeInstrument):
     """The windows of a session, opened when the first measurement wants one."""
 
     def __init__(self, session: "NativeSession") -> None:
@@ -25,8 +26,8 @@ class NativeWindows:
         Args:
             session: Whose windows they are.
         """
+        super().__init__(session)
         self.facts: WindowFacts | None = None
-        self._session = session
         self._placement = session.placement
         self._opened: _native.WindowBench | None = None
 

@@ -50,7 +50,7 @@ class Opened:
             lines.insert(
                 0,
                 f"{because}measuring the EMULATED device, profile '{driver.profile}': "
-                "all numbers are modelled",
+                "no GPU is measured, times are modelled or the CPU's own",
             )
         return lines
 

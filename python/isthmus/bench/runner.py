@@ -173,9 +173,8 @@ class _Run:
         self, buffers: Buffers | None, point: Point, rule: StoppingRule
     ) -> tuple[Measurement, Mapping[int, int]]:
         found = self._session.measure(point.test, point.size_bytes, point.variation, rule, buffers)
-        # Modules built before loops looked have no such attribute.
-        own = getattr(found, "host_pages_by_node", {})
-        return found, own if buffers is None else buffers.host_pages_by_node
+        where = found if buffers is None else buffers
+        return found, where.host_pages_by_node
 
     def _remember(self, error: Exception) -> Exception:
         if isinstance(error, DriverError) and self._ends_everything(error):

@@ -61,7 +61,12 @@ BudgetOption = Annotated[
     ),
 ]
 QuickOption = Annotated[
-    bool, typer.Option("--quick", help="Fewer sizes and circumstances: at most 15 seconds.")
+    bool,
+    typer.Option(
+        "--quick",
+        help="Fewer sizes and circumstances: at most 15 seconds; of several suites the text is a "
+        "first look.",
+    ),
 ]
 ManagedOption = Annotated[
     bool,

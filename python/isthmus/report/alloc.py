@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from isthmus.report.grid import grid, waived_lines
+from isthmus.report.grid import grid
 from isthmus.report.heading import title_suffix
 from isthmus.report.numbers import four_digit_microseconds
 from isthmus.report.page import Table
@@ -52,16 +52,19 @@ def alloc_tables(run: Run) -> list[Table]:
 
 
 def alloc_notes(run: Run) -> list[str]:
-    """Say what a byte more costs, from where pinning pays, and what was waived."""
+    """Say what a byte more costs, and from where pinning pays."""
     results = alloc_results(run)
     measured = {result.metric for result in results if result.status == Status.PASSED}
     return [
         *(note for metric, note in _NOTES.items() if metric in measured),
         *_line_notes(results),
-        *_break_even_notes(results),
-        *_copies_notes(results),
-        *waived_lines([r for r in results if not r.metric.startswith(("break", "allocation_"))]),
+        *break_even_notes(results),
     ]
+
+
+def break_even_notes(results: Sequence[Result]) -> list[str]:
+    """Say from which size, and after how many uploads, other memory than pageable pays."""
+    return [*_size_notes(results), *_copies_notes(results)]
 
 
 def alloc_results(run: Run) -> list[Result]:
@@ -134,7 +137,7 @@ def _line_notes(results: Sequence[Result]) -> list[str]:
     return [f"allocated and freed, by the line through all sizes: {'; '.join(parts)}"]
 
 
-def _break_even_notes(results: Sequence[Result]) -> list[str]:
+def _size_notes(results: Sequence[Result]) -> list[str]:
     lines = []
     for metric, words in _BREAK_EVENS.items():
         ends = [f"{_memory(r)} {_from_where(r)}" for r in results if r.metric == metric]
@@ -155,17 +158,25 @@ def _from_where(result: Result) -> str:
 
 
 def _copies_notes(results: Sequence[Result]) -> list[str]:
+    """Say for each kind of memory after how many uploads of which sizes it has paid."""
     lines = []
     found = [result for result in results if result.metric == "break_even_copies"]
     for memory in dict.fromkeys(map(_memory, found)):
-        parts = [f"{_size(r)} {_uploads(r)}" for r in found if _memory(r) == memory]
-        lines.append(
-            f"break-even, uploads after which {memory} memory has paid: {', '.join(parts)}"
-        )
+        sizes: dict[str, list[str]] = {}
+        for result in found:
+            if _memory(result) == memory:
+                sizes.setdefault(_uploads(result), []).append(_size(result))
+        parts = "; ".join(f"{', '.join(of)} {uploads}" for uploads, of in sizes.items())
+        lines.append(f"break-even, uploads after which {memory} memory has paid: {parts}")
     return lines
 
 
 def _uploads(result: Result) -> str:
+    """Tell a number of uploads, with what the quartiles allow; what is up to 1 is the first."""
     if result.median is None:
-        return "never"
+        return f"- ({result.reason})"
+    if result.max is None:
+        return f"{result.median:.1f} ({result.min:.1f} or more)"
+    if result.max <= 1:
+        return "at once (it pays from the first upload)"
     return f"{result.median:.1f} ({result.min:.1f} to {result.max:.1f})"

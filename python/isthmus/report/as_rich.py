@@ -19,7 +19,7 @@ def as_renderable(run: Run, *, use_mean: bool = False, verbose: bool = False) ->
     parts += [Text(line) for line in page.head]
     for table in page.tables:
         parts += [Text(), Text(table.title, style="bold"), _table(table)]
-    parts += [Text(line, style="dim") for line in page.foot]
+    parts += [Text(), *(Text(line, style="dim") for line in page.foot)]
     parts += [
         Text(line, style="red" if line.startswith("error") else "yellow") for line in page.problems
     ]
@@ -27,7 +27,7 @@ def as_renderable(run: Run, *, use_mean: bool = False, verbose: bool = False) ->
 
 
 def _table(table: Table) -> RichTable:
-    drawn = RichTable(box=box.SIMPLE_HEAD)
+    drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for index, head in enumerate(table.heads):
         words = index < table.num_text_columns
         drawn.add_column(head, justify="left" if words else "right", no_wrap=True)

@@ -6,6 +6,7 @@ from isthmus.report.alloc import alloc_notes, alloc_tables
 from isthmus.report.bandwidth import bandwidth_notes, bandwidth_table
 from isthmus.report.doubts import doubt_notes
 from isthmus.report.experiments import experiment_notes, experiment_tables
+from isthmus.report.first_look import first_look_of, is_first_look
 from isthmus.report.fitted import fitted_notes, fitted_tables
 from isthmus.report.heading import emulated_warning, head_lines
 from isthmus.report.host import host_notes, host_tables
@@ -21,7 +22,7 @@ from isthmus.report.pinned_vs_pageable import (
 from isthmus.report.problems import problem_lines
 from isthmus.report.requests import request_notes, request_tables
 from isthmus.report.samples import samples_table
-from isthmus.report.small_copies import comparison_lines, small_copy_tables, waived_lines
+from isthmus.report.small_copies import comparison_lines, small_copy_tables
 from isthmus.report.windows import window_notes, window_tables
 from isthmus.run.model import Run
 
@@ -54,7 +55,6 @@ def page_of(run: Run) -> Page:
             *request_notes(run),
             *fitted_notes(run),
             *comparison_lines(run),
-            *waived_lines(run),
             *experiment_notes(run),
             *alloc_notes(run),
             *pinned_vs_pageable_notes(run),
@@ -70,14 +70,15 @@ def page_of(run: Run) -> Page:
 
 def page_as(run: Run, *, use_mean: bool, verbose: bool) -> Page:
     """
-    Collect a report.
+    Collect a report; of a quick run a first look.
 
     Args:
         run: What was measured.
         use_mean: With means where medians would stand.
-        verbose: With samples, where they were kept.
+        verbose: Of everything, and with samples where they were kept.
     """
-    page = call_means(page_of(with_means(run))) if use_mean else page_of(run)
+    collect = first_look_of if is_first_look(run) and not verbose else page_of
+    page = call_means(collect(with_means(run))) if use_mean else collect(run)
     samples = samples_table(run) if verbose else None
     return page if samples is None else replace(page, tables=(*page.tables, samples))
 

@@ -12,7 +12,7 @@ from isthmus.run.model import Run
 from isthmus.sizes import format_size
 
 _ORDER = (Verdict.LOST, Verdict.SLOWER, Verdict.FASTER, Verdict.SAME)
-_EMULATED = "EMULATED devices: these numbers are modelled, not measured"
+_EMULATED = "EMULATED devices: modelled, not measured on a GPU"
 Rows = dict[Subject, dict[int, Change]]
 
 

@@ -1,7 +1,5 @@
 """The table of the small-transfer experiments: average, least and most over their runs."""
 
-from collections.abc import Sequence
-
 from isthmus.report.heading import title_suffix
 from isthmus.report.numbers import microseconds
 from isthmus.report.page import Table
@@ -44,9 +42,11 @@ def experiment_tables(run: Run) -> list[Table]:
 
 
 def experiment_notes(run: Run) -> list[str]:
-    """Say what the ratios say, and what was waived."""
+    """Tell the reader of async copies what they are compared for."""
     results = _experiments(run)
-    return [*_reading(results), *_waived(results)]
+    if not any(result.metric == "async_over_blocking" and result.median for result in results):
+        return []
+    return [_SAME_STREAM]
 
 
 def _experiments(run: Run) -> list[Result]:
@@ -70,18 +70,3 @@ def _number(result: Result, value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.2f}x" if result.unit == "1" else microseconds(value)
-
-
-def _reading(results: Sequence[Result]) -> list[str]:
-    """Tell the reader of async copies what they are compared for."""
-    if not any(result.metric == "async_over_blocking" and result.median for result in results):
-        return []
-    return [_SAME_STREAM]
-
-
-def _waived(results: Sequence[Result]) -> list[str]:
-    reasons: dict[str, dict[str, None]] = {}
-    for result in results:
-        if result.status == Status.WAIVED:
-            reasons.setdefault(result.reason or "", {})[result.test] = None
-    return [f"waived: {', '.join(tests)}: {reason}" for reason, tests in reasons.items()]

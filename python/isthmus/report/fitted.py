@@ -5,13 +5,17 @@ from collections.abc import Mapping, Sequence
 from isthmus.report.heading import title_suffix
 from isthmus.report.numbers import gigabytes_per_second, microseconds
 from isthmus.report.page import Table
-from isthmus.run.model import Result, Run, Status
+from isthmus.run.model import Result, Run
 from isthmus.sizes import approximate_size, format_size
 
 _FIT = ("fit_start", "fit_bandwidth", "half_bandwidth_size", "fit_error")
 _CHASE = "host_device_latency_sm"
 _FAULT = "managed_page_fault"
 _NS_PER_S = 1e9
+_LINES = (
+    "lines fitted: time = start + bytes / bandwidth, by least relative squares over all sizes; "
+    "n1/2 is the size at half of that bandwidth, the error the largest at any size"
+)
 
 
 def fitted_tables(run: Run) -> list[Table]:
@@ -21,19 +25,10 @@ def fitted_tables(run: Run) -> list[Table]:
 
 
 def fitted_notes(run: Run) -> list[str]:
-    """Say what the numbers of a line are, and what was waived of the rest."""
-    reasons = {
-        f"waived: {result.test} {result.metric}: {result.reason}": None
-        for result in run.results
-        if result.test in {_CHASE, _FAULT} and result.status == Status.WAIVED
-    }
+    """Say what the numbers of a line are."""
     if not any(result.metric in _FIT for result in run.results):
-        return list(reasons)
-    line = (
-        "lines fitted: time = start + bytes / bandwidth, by least relative squares over all "
-        "sizes; n1/2 is the size at half of that bandwidth, the error the largest at any size"
-    )
-    return [line, *reasons]
+        return []
+    return [_LINES]
 
 
 def fit_table(run: Run) -> Table | None:

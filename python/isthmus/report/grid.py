@@ -54,12 +54,3 @@ def median_cell(result: Result) -> str:
     if result.unit == "B/s":
         return gigabytes_per_second(result.median)
     return four_digit_microseconds(result.median)
-
-
-def waived_lines(results: Sequence[Result]) -> list[str]:
-    """Say what was waived, a line for each reason."""
-    waived: dict[str, dict[str, None]] = {}
-    for result in results:
-        if result.status == Status.WAIVED:
-            waived.setdefault(result.reason or "", {})[f"{result.test} {result.metric}"] = None
-    return [f"waived: {', '.join(names)}: {reason}" for reason, names in waived.items()]

@@ -7,19 +7,19 @@ from isthmus.spelling import cpu_list
 
 
 def emulated_warning(machine: Machine) -> str | None:
-    """Say that the numbers are modelled, and why the emulated device was used."""
+    """Say whose times these are, and why the emulated device was used."""
     if not machine.emulated:
         return None
     because = f" ({machine.emulated_because})" if machine.emulated_because else ""
     return (
-        f"EMULATED device, profile '{machine.profile}'{because}: "
-        "these numbers are modelled, not measured"
+        f"EMULATED device, profile '{machine.profile}'{because}: modelled, not measured on a GPU; "
+        "copies and launches take modelled time, kernels, windows and allocations the CPU's own"
     )
 
 
 def title_suffix(machine: Machine) -> str:
-    """Give what every table's title ends with when the numbers are modelled."""
-    return " - EMULATED, modelled numbers" if machine.emulated else ""
+    """Give what every table's title ends with when there is no GPU below the numbers."""
+    return " - EMULATED" if machine.emulated else ""
 
 
 def head_lines(run: Run) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The tables of suite `host`: copies within host memory."""
 
-from isthmus.report.grid import grid, waived_lines
+from isthmus.report.grid import grid
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Run, Status
 from isthmus.sizes import format_size
@@ -38,7 +38,7 @@ def host_tables(run: Run) -> list[Table]:
 
 
 def host_notes(run: Run) -> list[str]:
-    """Say what the numbers are the ceiling of, and what was waived."""
+    """Say what the numbers are the ceiling of."""
     results = host_results(run)
     if not results:
         return []
@@ -51,7 +51,7 @@ def host_notes(run: Run) -> list[str]:
     between = [r for r in results if r.test == _BETWEEN_NODES and r.status == Status.PASSED]
     if len(between) == 1:
         lines.append("node to node: this host has one node")
-    return [*lines, *waived_lines(results)]
+    return lines
 
 
 def host_results(run: Run) -> list[Result]:

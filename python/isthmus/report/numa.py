@@ -41,7 +41,7 @@ def numa_tables(run: Run) -> list[Table]:
 
 
 def numa_notes(run: Run) -> list[str]:
-    """Say which node is near, how placement was verified, and what was waived."""
+    """Say which node is near, and how placement was verified."""
     results = numa_results(run)
     node = run.machine.device.numa_node
     lines = []
@@ -52,17 +52,12 @@ def numa_notes(run: Run) -> list[str]:
         lines.append("CPU nodes: all host pages were found on the node, before the copies")
     elif pages:
         lines.append("CPU nodes: the kernel doesn't say where pages lie; the host has one node")
-    reasons = dict.fromkeys(f"waived, CPU node {_axis(r, _NODE)}: {r.reason}" for r in _waived(run))
-    return [*lines, *reasons]
+    return lines
 
 
 def numa_results(run: Run) -> list[Result]:
     """List the suite's results."""
     return [result for result in run.results if result.suite == _SUITE]
-
-
-def _waived(run: Run) -> list[Result]:
-    return [result for result in numa_results(run) if result.status == Status.WAIVED]
 
 
 def _row(result: Result) -> _Row:

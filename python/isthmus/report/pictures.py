@@ -98,8 +98,8 @@ def _title(run: Run, about: str) -> "alt.TitleParams":
     import altair as alt
 
     machine = run.machine
-    modelled = "EMULATED, modelled numbers; " if machine.emulated else ""
+    emulated = "EMULATED, no GPU measured; " if machine.emulated else ""
     return alt.TitleParams(
         about.replace("_", " ").capitalize(),
-        subtitle=f"{modelled}{machine.device.name}, run {run.run.id}",
+        subtitle=f"{emulated}{machine.device.name}, run {run.run.id}",
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from isthmus.report.drawing import HEIGHT, WIDTH, data_of
-from isthmus.report.grid import grid, waived_lines
+from isthmus.report.grid import grid
 from isthmus.report.heading import title_suffix
 from isthmus.report.numbers import gigabytes_per_second
 from isthmus.report.page import Table
@@ -29,25 +29,35 @@ def pinned_vs_pageable_tables(run: Run) -> list[Table]:
         results,
         lambda result: (format_size(result.bytes),),
         _head,
-        _cell,
+        spread_cell,
     )
     return [] if table is None else [table]
 
 
 def pinned_vs_pageable_notes(run: Run) -> list[str]:
-    """Say by how much each kind spreads, and what was waived."""
+    """Say by how much each kind spreads."""
     results = pinned_vs_pageable_results(run)
     lines = []
     for memory in ("pageable", "pinned"):
         spreads = [_spread(r) for r in results if r.axes.get(_MEMORY) == memory and _is_rate(r)]
         if spreads:
             lines.append(f"{memory} memory: most over least at one size up to {max(spreads):.2f}x")
-    return [*lines, *waived_lines(results)]
+    return lines
 
 
 def pinned_vs_pageable_results(run: Run) -> list[Result]:
     """List the suite's results."""
     return [result for result in run.results if result.suite == _SUITE]
+
+
+def spread_cell(result: Result) -> str:
+    """Write a median with the least and the most, or how many times pageable memory's it is."""
+    if result.median is None:
+        return result.status.value
+    if result.metric == _GAIN:
+        return f"{result.median:.2f}x"
+    least, most = (gigabytes_per_second(value or 0.0) for value in (result.min, result.max))
+    return f"{gigabytes_per_second(result.median)} ({least}-{most})"
 
 
 def chart(run: Run) -> "alt.TopLevelMixin | None":
@@ -86,10 +96,10 @@ def _picture(run: Run, rates: Sequence[Result]) -> "alt.TopLevelMixin":
 def _title(run: Run) -> "alt.TitleParams":
     import altair as alt
 
-    modelled = "EMULATED, modelled numbers; " if run.machine.emulated else ""
+    emulated = "EMULATED, no GPU measured; " if run.machine.emulated else ""
     return alt.TitleParams(
         "Pinned against pageable host memory, allocated anew between copies",
-        subtitle=f"{modelled}{run.machine.device.name}, run {run.run.id}",
+        subtitle=f"{emulated}{run.machine.device.name}, run {run.run.id}",
     )
 
 
@@ -105,15 +115,6 @@ def _head(result: Result) -> str:
     if result.metric == _GAIN:
         return f"{_direction(result)} pinned/pageable"
     return f"{_direction(result)} {result.axes.get(_MEMORY)}"
-
-
-def _cell(result: Result) -> str:
-    if result.median is None:
-        return result.status.value
-    if result.metric == _GAIN:
-        return f"{result.median:.2f}x"
-    least, most = (gigabytes_per_second(value or 0.0) for value in (result.min, result.max))
-    return f"{gigabytes_per_second(result.median)} ({least}-{most})"
 
 
 def _spread(result: Result) -> float:

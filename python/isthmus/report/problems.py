@@ -1,46 +1,47 @@
-"""What did not yield a number, and why: one line for each reason."""
+"""What did not yield a number, and why."""
 
 from itertools import groupby
 
-from isthmus.report.labels import BANDWIDTH, about_windows
+from isthmus.report.waived import how_many, waived_counts, waived_lines
 from isthmus.run.model import Result, Run, Status
 from isthmus.sizes import format_size
 
-# These suites' notes say what they waive.
-_TELL_THEMSELVES = frozenset({"numa", "multi"})
-_Key = tuple[str, str, str]
+_Key = tuple[str, str]
 
 
 def problem_lines(run: Run) -> list[str]:
-    """
-    Name what was waived or failed; neighbours with the same reason share a line.
+    """Name what was waived, a line for each reason, and then what failed."""
+    return [*waived_lines(run), *error_lines(run)]
 
-    Waived latencies, and what is waived of windows, are told beside their tables.
-    """
-    troubled = [
-        result
-        for result in run.results
-        if result.status == Status.ERROR
-        or (
-            result.status == Status.WAIVED
-            and result.metric == BANDWIDTH
-            and not about_windows(result)
-            and result.suite not in _TELL_THEMSELVES
-        )
-    ]
-    return [_line(key, list(group)) for key, group in groupby(troubled, key=_key)]
+
+def problem_counts(run: Run) -> list[str]:
+    """Count what was waived or failed, a line for each reason."""
+    failed: dict[str, list[Result]] = {}
+    for result in run.results:
+        if result.status == Status.ERROR:
+            failed.setdefault(_key(result)[1], []).append(result)
+    errors = (
+        f"error, {how_many(found)}, first {found[0].test} {format_size(found[0].bytes)}: {message}"
+        for message, found in failed.items()
+    )
+    return [*waived_counts(run), *errors]
+
+
+def error_lines(run: Run) -> list[str]:
+    """Name what failed; neighbours with the same message share a line."""
+    failed = [result for result in run.results if result.status == Status.ERROR]
+    return [_line(key, list(group)) for key, group in groupby(failed, key=_key)]
 
 
 def _key(result: Result) -> _Key:
-    message = result.error.message if result.error else result.reason or ""
-    return result.status.value, result.test, message
+    return result.test, result.error.message if result.error else ""
 
 
 def _line(key: _Key, results: list[Result]) -> str:
-    status, test, message = key
+    test, message = key
     sizes = sorted({result.bytes for result in results})
     metrics = list(dict.fromkeys(result.metric for result in results))
     where = format_size(sizes[0])
     if len(sizes) > 1:
         where += f"..{format_size(sizes[-1])} ({len(sizes)} sizes)"
-    return f"{status}: {test} {', '.join(metrics)}, {where}: {message}"
+    return f"error: {test} {', '.join(metrics)}, {where}: {message}"

@@ -1,7 +1,7 @@
 """Small copies: every latency of the smallest, each latency by size, and how the ways compare."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from isthmus.report.heading import title_suffix
 from isthmus.report.numbers import microseconds, ratio
@@ -39,20 +39,6 @@ def small_copy_tables(run: Run) -> list[Table]:
             if (of_metric := [result for result in results if result.metric == metric])
         ]
     return tables
-
-
-def waived_lines(run: Run) -> list[str]:
-    """Say which latencies were waived: a line for each reason."""
-    reasons: dict[str, dict[str, dict[str, None]]] = {}
-    for result in _latencies(run):
-        if result.status == Status.WAIVED:
-            metrics = reasons.setdefault(result.reason or "", {}).setdefault(result.metric, {})
-            metrics[_head(result)] = None
-    return [
-        f"waived: {'; '.join(_of_heads(metrics, heads) for heads, metrics in _shared(by_metric))}"
-        f": {reason}"
-        for reason, by_metric in reasons.items()
-    ]
 
 
 def comparison_lines(run: Run) -> list[str]:
@@ -117,26 +103,12 @@ def _shown_bytes(sizes: Sequence[int]) -> int | None:
     return _USUAL_BYTES if _USUAL_BYTES in sizes else next(iter(sizes), None)
 
 
-def _shared(
-    by_metric: dict[str, dict[str, None]],
-) -> list[tuple[tuple[str, ...], list[str]]]:
-    """Put metrics together that the same copies lack."""
-    metrics: dict[tuple[str, ...], list[str]] = {}
-    for metric, heads in by_metric.items():
-        metrics.setdefault(tuple(heads), []).append(metric)
-    return list(metrics.items())
-
-
-def _of_heads(metrics: Sequence[str], heads: Iterable[str]) -> str:
-    return f"{', '.join(metrics)} of {', '.join(heads)}"
-
-
 def _detail_table(run: Run, results: Sequence[Result]) -> Table:
     """
     Lay out every latency of one size.
 
-    The floor of the GPU's clock has no row of its own: it stands beside what it bounds. What was
-    waived is in `waived_lines`, and the first call, one a copy, beside its completion.
+    The floor of the GPU's clock has no row of its own: it stands beside what it bounds; and the
+    first call, one a copy, beside its completion.
     """
     warm = [result for result in results if result.cpu_cache == "warm"]
     floors = {result.test: result.median for result in warm if result.metric == _FLOOR}

@@ -75,7 +75,7 @@ def window_tables(run: Run) -> list[Table]:
 
 
 def window_notes(run: Run) -> list[str]:
-    """Say where windows stop paying, what the columns mean, and what was waived."""
+    """Say where windows stop paying and what the columns mean."""
     results = [result for result in run.results if about_windows(result)]
     used = {result.metric for result in results if result.status != Status.WAIVED}
     return [
@@ -83,7 +83,6 @@ def window_notes(run: Run) -> list[str]:
         *(meaning for metric, meaning in _MEANINGS.items() if metric in used),
         *([_EMULATED] if run.machine.emulated and used else []),
         *_first_line(results),
-        *_waived_lines(results),
     ]
 
 
@@ -163,16 +162,3 @@ def _first_line(results: Sequence[Result]) -> list[str]:
     if seconds is None:
         return []
     return [f"first window, backends tried and tested: {four_digit_microseconds(seconds)} us"]
-
-
-def _waived_lines(results: Sequence[Result]) -> list[str]:
-    waived: dict[str, list[str]] = {}
-    for result in results:
-        if result.status == Status.WAIVED:
-            node = f" {result.cpu_node}" if result.cpu_node else ""
-            waived.setdefault(result.reason or "", []).append(
-                f"{result.test} {result.metric}{node}"
-            )
-    return [
-        f"waived: {', '.join(dict.fromkeys(names))}: {reason}" for reason, names in waived.items()
-    ]

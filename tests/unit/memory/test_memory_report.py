@@ -10,7 +10,7 @@ from isthmus.bench.derived import derived
 from isthmus.bench.plan import Point
 from isthmus.bench.runner import RunSettings, run_points
 from isthmus.bench.tests import BY_NAME
-from isthmus.report.alloc import alloc_notes, alloc_tables
+from isthmus.report.alloc import alloc_notes, alloc_tables, break_even_notes
 from isthmus.report.as_text import as_text
 from isthmus.report.host import host_notes, host_tables
 from isthmus.report.page import Table
@@ -20,6 +20,7 @@ from isthmus.report.pinned_vs_pageable import (
     pinned_vs_pageable_tables,
 )
 from isthmus.run.model import Run
+from isthmus.sizes import format_size
 
 _MIB = 1 << 20
 _LIMITS = Limits(device_bytes=8 << 30, host_bytes=8 << 30, num_cores=4)
@@ -74,6 +75,35 @@ def test_break_evens_are_written_out(base: Run) -> None:
     notes = "\n".join(alloc_notes(_run(base, "host_memory_life")))
     assert "copied to the device once and freed, against pageable: pinned not up to" in notes
     assert "uploads after which pinned memory has paid" in notes
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ((0.0, 0.0, 0.0), "at once (it pays from the first upload)"),
+        ((0.04, 0.0, 1.0), "at once (it pays from the first upload)"),
+        ((0.04, 0.0, 1.1), "0.0 (0.0 to 1.1)"),
+        ((3.0, 2.5, 3.61), "3.0 (2.5 to 3.6)"),
+        ((3.0, 2.5, None), "3.0 (2.5 or more)"),
+        ((None, None, None), "- (an upload from it takes no less time)"),
+    ],
+)
+def test_uploads_that_pay_are_told_in_words_where_a_number_says_nothing(
+    base: Run, numbers: tuple[float | None, float | None, float | None], words: str
+) -> None:
+    found = _run(base, "host_memory_life").results
+    one = next(r for r in found if r.metric == "break_even_copies")
+    told = dict(zip(("median", "min", "max"), numbers, strict=True))
+    (note,) = break_even_notes([one.model_copy(update=told)])
+    assert note.endswith(f"pinned memory has paid: {format_size(one.bytes)} {words}")
+
+
+def test_sizes_after_which_memory_has_paid_alike_are_told_together(base: Run) -> None:
+    found = [r for r in _run(base, "host_memory_life").results if r.metric == "break_even_copies"]
+    assert len({result.bytes for result in found}) > 1
+    notes = break_even_notes(found)
+    assert len(notes) == 3  # a line for each kind of memory
+    assert all(note.count("an upload from it takes no less time") == 1 for note in notes)
 
 
 def test_large_copies_show_their_spread_and_the_gain(base: Run) -> None:

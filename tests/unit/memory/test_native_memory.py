@@ -17,7 +17,8 @@ from isthmus.bench.native_alloc import NativeAlloc, NativeLargeCopies, one_way
 from isthmus.bench.pinned_vs_pageable import LargeCopyTest
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests import BY_NAME
-from isthmus.bench.wall_time import ALLOCATIONS, ImpossibleTimes, within_wall_time
+from isthmus.bench.wall_time import ALLOCATIONS, within_wall_time
+from isthmus.errors import ImpossibleTime
 
 _RULE = StoppingRule(min_samples=1, max_samples=2, max_seconds=0.1, relative_iqr=0.1)
 
@@ -43,12 +44,12 @@ def test_samples_that_fit_into_the_time_that_went_by_are_taken() -> None:
 
 
 def test_milliseconds_taken_for_seconds_are_refused() -> None:
-    with pytest.raises(ImpossibleTimes, match=r"only 0\.7 s went by: a wrong unit"):
+    with pytest.raises(ImpossibleTime, match=r"only 0\.7 s went by: a wrong unit"):
         _held(_taking(100.0), 0.7)
 
 
 def test_seconds_taken_for_milliseconds_are_refused_where_sampling_took_its_time() -> None:
-    with pytest.raises(ImpossibleTimes, match=r"ended after 0\.1 s: a wrong unit"):
+    with pytest.raises(ImpossibleTime, match=r"ended after 0\.1 s: a wrong unit"):
         _held(_taking(1e-5, "time"), 0.7)
     early = _taking(1e-5, "noise")
     assert _held(early, 0.7) is early
@@ -72,7 +73,7 @@ def test_a_native_module_that_reports_milliseconds_is_refused(
     instrument = NativeAlloc(cast("Any", SimpleNamespace(context=None)))
     test = BY_NAME["alloc_cuda_malloc"]
     assert isinstance(test, AllocTest)
-    with pytest.raises(ImpossibleTimes):
+    with pytest.raises(ImpossibleTime):
         instrument.measure(test, 4096, Variation(axes=(("live", 2),)), _RULE)
 
 
