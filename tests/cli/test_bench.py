@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -132,7 +133,7 @@ def test_talk_is_on_stderr_one_line_a_point_and_data_alone_on_stdout(invoke: Inv
     rows = list(csv.DictReader(io.StringIO(outcome.out)))
     assert [row["bytes"] for row in rows] == ["4", "65536"]
     points = [line for line in outcome.err.splitlines() if line.startswith("[")]
-    assert points[0].startswith("[1/2] host_to_device_memcpy_ce 4 B: ")
+    assert re.match(r"\[1/2\] +\d+ s  host_to_device_memcpy_ce 4 B: ", points[0])
     assert points[1].endswith(" GB/s")
     assert outcome.err.splitlines()[-1].startswith("run saved: ")
 

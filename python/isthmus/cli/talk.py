@@ -1,7 +1,8 @@
 """How far a run is, said on stderr."""
 
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from isthmus.bench.plan import Point
@@ -25,11 +26,18 @@ def progress() -> Iterator[Observer]:
 
 
 class Lines:
-    """Says one line for each point."""
+    """Says one line for each point, with the seconds since the run began."""
 
-    def __init__(self) -> None:
-        """Begin before the first point."""
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """
+        Begin before the first point.
+
+        Args:
+            clock: Seconds since any moment.
+        """
         self._place = ""
+        self._clock = clock
+        self._started_s = clock()
 
     def point_started(self, index: int, total: int, point: Point) -> None:
         """Remember where we are; the line comes when there is something to say."""
@@ -38,7 +46,8 @@ class Lines:
 
     def point_finished(self, point: Point, results: Sequence[Result]) -> None:
         """Say what came of it."""
-        say(f"{self._place} {point.label}: {outcome_text(results)}")
+        elapsed_s = self._clock() - self._started_s
+        say(f"{self._place} {elapsed_s:3.0f} s  {point.label}: {outcome_text(results)}")
 
 
 def outcome_text(results: Sequence[Result]) -> str:

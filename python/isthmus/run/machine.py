@@ -38,6 +38,47 @@ class Link(Record):
     """How much of the device's memory the CPU can map at once."""
 
 
+class LinkErrors(Record):
+    """
+    Errors on the PCIe link. `null`: this driver, kernel or virtual machine doesn't count them.
+
+    Replays are NVML's; the others are AER messages of the GPU and of the port above it, together.
+    """
+
+    replays: int | None
+    """How often packets were sent again."""
+    correctable: int | None
+    """Errors that the hardware put right."""
+    nonfatal: int | None
+    """Errors that cost a transaction."""
+    fatal: int | None
+    """Errors that made the link unreliable."""
+
+    @property
+    def known(self) -> bool:
+        """Whether anything was counted at all."""
+        return any(count is not None for count in self._counts)
+
+    @property
+    def any(self) -> bool:
+        """Whether anything went wrong."""
+        return any(self._counts)
+
+    @property
+    def in_words(self) -> str:
+        """What went wrong, such as "3 replays, 2 correctable AER errors"; "" if nothing did."""
+        names = ("replay", "correctable AER error", "nonfatal AER error", "fatal AER error")
+        return ", ".join(
+            f"{count} {name}{'' if count == 1 else 's'}"
+            for count, name in zip(self._counts, names, strict=True)
+            if count
+        )
+
+    @property
+    def _counts(self) -> tuple[int | None, ...]:
+        return (self.replays, self.correctable, self.nonfatal, self.fatal)
+
+
 class GpuState(Record):
     """The GPU's clocks and what held them back, read under load."""
 
@@ -120,5 +161,7 @@ class Machine(Record):
     software: Software
     windows: WindowFacts | None = None
     """Null if none was measured, or there are none here."""
+    link_errors: LinkErrors | None = None
+    """What went wrong on the link while it was measured; null if the device is emulated."""
     notes: list[str]
     """What could not be found out, and why."""

@@ -1,0 +1,155 @@
+"""
+What went wrong on the PCIe link: replays as NVML counts them, errors as the kernel does.
+
+A count that can't be had is None; nothing here raises.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from isthmus.machine.nvml import Nvml
+from isthmus.run.machine import LinkErrors
+
+_DEVICES = Path("sys/bus/pci/devices")
+# Host bridges are named "pci0000:00" and have no such address.
+_PCI_ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+# The kernel's files (4.19 and later), and the line of each that counts messages of any kind.
+# Source: Linux, Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats.
+_AER_FILES = {
+    "correctable": ("aer_dev_correctable", "TOTAL_ERR_COR"),
+    "nonfatal": ("aer_dev_nonfatal", "TOTAL_ERR_NONFATAL"),
+    "fatal": ("aer_dev_fatal", "TOTAL_ERR_FATAL"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AerCounts:
+    """
+    Errors that one device has seen and reported since the kernel found it.
+
+    Attributes:
+        correctable: Put right by the hardware, nothing is lost.
+        nonfatal: A transaction is lost, the link works.
+        fatal: The link can't be relied on, and is reset.
+    """
+
+    correctable: int | None = None
+    nonfatal: int | None = None
+    fatal: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkErrorCounts:
+    """
+    What both ends of a link have counted up to now.
+
+    Attributes:
+        replays: Of packets, since the GPU was reset; None if NVML doesn't tell.
+        aer: By PCI address, of the GPU and of the port above it: whichever end sees an error counts
+            it. Empty where the kernel shows none.
+    """
+
+    replays: int | None = None
+    aer: Mapping[str, AerCounts] = field(default_factory=dict)
+
+    def total(self) -> LinkErrors:
+        """Add up both ends."""
+        return LinkErrors(
+            replays=self.replays,
+            correctable=_sum([counts.correctable for counts in self.aer.values()]),
+            nonfatal=_sum([counts.nonfatal for counts in self.aer.values()]),
+            fatal=_sum([counts.fatal for counts in self.aer.values()]),
+        )
+
+    def since(self, before: "LinkErrorCounts") -> LinkErrors:
+        """Tell what has been added: None where either reading lacks a count."""
+        now, then = self.total(), before.total()
+        return LinkErrors(
+            replays=_growth(now.replays, then.replays),
+            correctable=_growth(now.correctable, then.correctable),
+            nonfatal=_growth(now.nonfatal, then.nonfatal),
+            fatal=_growth(now.fatal, then.fatal),
+        )
+
+
+def read_link_errors(
+    pci_address: str,
+    library: Any = None,  # noqa: ANN401 - a module
+    root: Path = Path("/"),
+) -> LinkErrorCounts:
+    """
+    Read all counts of a GPU's link.
+
+    Args:
+        pci_address: Which GPU, as in "0000:01:00.0".
+        library: The module `pynvml`, or one that looks like it; imported by default.
+        root: Of /sys.
+    """
+    with Nvml(pci_address, library) as nvml:
+        replays = nvml.ask("replays", lambda n, gpu: int(n.nvmlDeviceGetPcieReplayCounter(gpu)))
+    ends = [pci_address, port_above(pci_address, root)]
+    found = {end: read_aer(end, root) for end in ends if end is not None}
+    return LinkErrorCounts(
+        replays=replays, aer={end: counts for end, counts in found.items() if counts is not None}
+    )
+
+
+def port_above(pci_address: str, root: Path) -> str | None:
+    """Find the other end of a device's link: a root port, or a switch's; None if it is hidden."""
+    parent = (root / _DEVICES / pci_address).resolve().parent.name
+    return parent if _PCI_ADDRESS.fullmatch(parent) else None
+
+
+def read_aer(pci_address: str, root: Path) -> AerCounts | None:
+    """Read what the kernel has counted at one device; None if it shows nothing."""
+    folder = root / _DEVICES / pci_address
+    counts = {
+        kind: _read_total(folder / name, total) for kind, (name, total) in _AER_FILES.items()
+    }
+    return None if set(counts.values()) == {None} else AerCounts(**counts)
+
+
+def _read_total(path: Path, total: str) -> int | None:
+    """From lines like "Bad TLP 0", the number of the line that begins with `total`."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        name, _, number = line.strip().rpartition(" ")
+        if name == total and number.isdecimal():
+            return int(number)
+    return None
+
+
+def _sum(counts: list[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _growth(now: int | None, before: int | None) -> int | None:
+    """A count that has become smaller began anew: the GPU was reset meanwhile."""
+    if now is None or before is None:
+        return None
+    return now - before if now >= before else now
+
+
+class LinkErrorWatch:
+    """Counts what goes wrong on a GPU's link from now on."""
+
+    def __init__(
+        self,
+        pci_address: str,
+        library: Any = None,  # noqa: ANN401 - a module
+        root: Path = Path("/"),
+    ) -> None:
+        """Take the first reading; arguments as of `read_link_errors`."""
+        self._place = (pci_address, library, root)
+        self._before = read_link_errors(*self._place)
+
+    def grown(self) -> LinkErrors:
+        """Tell what has been added since."""
+        return read_link_errors(*self._place).since(self._before)
