@@ -16,7 +16,7 @@ from isthmus.bench.tests import (
     Variation,
     WindowTest,
 )
-from isthmus.run.machine import WindowFacts
+from isthmus.run.machine import LinkErrors, WindowFacts
 from isthmus.run.result import Result
 
 
@@ -91,6 +91,7 @@ class FakeSession:
         answer_window: Gives what a measurement of windows yields, or raises.
         window_facts: How windows are opened.
         clocks: What holds the GPU's clocks down.
+        errors: What goes wrong on the link.
     """
 
     answer: Callable[[BenchTest, int], FakeMeasurement] = usual
@@ -103,6 +104,7 @@ class FakeSession:
     answer_window: Callable[[WindowTest, int, Variation], FakeMeasurement] = usual_window
     window_facts: WindowFacts | None = None
     clocks: Sequence[str] | None = None
+    errors: LinkErrors | None = None
 
     def free_device_bytes(self) -> int:
         return self.free_bytes
@@ -133,6 +135,10 @@ class FakeSession:
 
     def clock_reasons(self) -> Sequence[str] | None:
         return self.clocks
+
+    def link_errors(self) -> LinkErrors | None:
+        self.calls.append("link errors")
+        return self.errors
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
         self.calls.append(f"load {direction} {seconds} {buffers.host_pages_by_node}")

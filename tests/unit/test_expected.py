@@ -8,7 +8,7 @@ from isthmus.expected.shortfall import explanations
 from isthmus.expected.values import all_gpus, expected_values, gpu_values, link_values
 from isthmus.report.expectation import expectation_text
 from isthmus.report.nvbandwidth_tests import NVBANDWIDTH_TESTS
-from isthmus.run.machine import Machine
+from isthmus.run.machine import LinkErrors, Machine
 from isthmus.run.model import Run
 
 _H2D, _D2H = "host_to_device_memcpy_ce", "device_to_host_memcpy_ce"
@@ -151,6 +151,16 @@ def test_a_shortfall_is_explained_by_what_the_run_shows_first() -> None:
     for part in ("Gen4 x8", "on node 1", "P8", "hw_slowdown", "huge pages"):
         assert any(part in line for line in seen), part
     assert any("iommu=pt" in line for line in lines[len(seen) :])
+
+
+def test_a_link_that_sent_packets_again_is_named_and_a_clean_one_is_not() -> None:
+    def lines(replays: int | None) -> list[str]:
+        errors = LinkErrors(replays=replays, correctable=0, nonfatal=0, fatal=0)
+        machine = on("NVIDIA H100", link_errors=errors)
+        return [line for line in explanations(machine, short(machine)) if "the link had" in line]
+
+    assert lines(12)[0].startswith("seen here: the link had 12 replays during the run")
+    assert lines(0) == lines(None) == []
 
 
 def test_a_slot_that_is_too_old_for_the_gpu_is_named() -> None:

@@ -15,7 +15,7 @@ from isthmus.bench.runner import Observer, Outcome, RunSettings, run_points
 from isthmus.bench.session import Session
 from isthmus.bench.tests import TESTS, BenchTest
 from isthmus.errors import UsageError
-from isthmus.run.machine import Machine, WindowFacts
+from isthmus.run.machine import LinkErrors, Machine, WindowFacts
 
 
 @dataclass
@@ -142,6 +142,21 @@ def test_how_windows_were_opened_is_a_fact_of_the_machine() -> None:
     ground = FakeGround(FakeSession(window_facts=facts))
     run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
     assert run.machine.windows == facts
+
+
+def test_what_went_wrong_on_the_link_between_a_run_s_beginning_and_end_is_kept() -> None:
+    errors = LinkErrors(replays=12, correctable=None, nonfatal=None, fatal=None)
+    ground = FakeGround(FakeSession(errors=errors))
+    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    assert run.machine.link_errors == errors
+    calls = ground.session.calls
+    assert [calls[0], calls[-1], calls.count("link errors")] == ["link errors", "link errors", 2]
+
+
+def test_without_a_link_nothing_is_said_of_its_errors() -> None:
+    ground = FakeGround(FakeSession(emulated=True))
+    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    assert run.machine.link_errors is None
 
 
 def test_what_was_noted_on_the_way_is_in_the_machine_s_notes() -> None:

@@ -1,5 +1,6 @@
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -11,6 +12,7 @@ from isthmus.bench.native_windows import NativeWindows, far_node
 from isthmus.bench.tests import BufferKinds, HostMemory
 from isthmus.errors import Unavailable, UsageError
 from isthmus.machine.placement import Placement
+from isthmus.run.machine import LinkErrors
 
 
 def no_home() -> Path:
@@ -36,6 +38,41 @@ class FakeNode:
     node: int
     cpus: list[int] = field(default_factory=list)
     memory_bytes: int = 1 << 30
+
+
+class FakeWatch:
+    """Implements isthmus.machine.link_errors.LinkErrorWatch: a replay more at each look."""
+
+    begun = 0
+
+    def __init__(self, pci_address: str) -> None:
+        assert pci_address == "0000:01:00.0"
+        FakeWatch.begun += 1
+        self.replays = -1
+
+    def grown(self) -> LinkErrors:
+        self.replays += 1
+        return LinkErrors(replays=self.replays, correctable=None, nonfatal=None, fatal=None)
+
+
+def test_errors_of_the_link_are_counted_from_the_first_time_that_they_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("isthmus.bench.native_session.LinkErrorWatch", FakeWatch)
+    monkeypatch.setattr(FakeWatch, "begun", 0)
+    driver = SimpleNamespace(emulated=False)
+    context = SimpleNamespace(device=SimpleNamespace(pci_address="0000:01:00.0"))
+    session = NativeSession(
+        cast("_native.Driver", driver),
+        cast("_native.Context", context),
+        None,
+        placement=Placement(nodes=[], device_node=None, bound_node=None, cpus=[0]),
+    )
+    found = [session.link_errors() for _ in range(2)]
+    assert [errors.replays for errors in found if errors is not None] == [0, 1]
+    assert FakeWatch.begun == 1
+    driver.emulated = True
+    assert session.link_errors() is None
 
 
 @dataclass

@@ -100,8 +100,13 @@ def carry_out(
         verify=request.verify,
         should_stop=should_stop,
     )
+    ground.session.link_errors()  # what was before the run doesn't count
     outcome = run_points(ground.session, plan.points, settings, observer)
-    notes = [*machine.notes, *plan.notes, *outcome.notes]
+    learned = {
+        "notes": [*machine.notes, *plan.notes, *outcome.notes],
+        "windows": ground.session.window_facts,
+        "link_errors": ground.session.link_errors(),
+    }
     return Run(
         schema_version=1,
         run=Identity(
@@ -112,7 +117,7 @@ def carry_out(
             command=list(request.command),
             interrupted=outcome.interrupted,
         ),
-        machine=machine.model_copy(update={"notes": notes, "windows": ground.session.window_facts}),
+        machine=machine.model_copy(update=learned),
         options=_options(request, budget_s),
         results=[*outcome.results, *derived(outcome.results)],
     )

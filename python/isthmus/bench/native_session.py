@@ -47,8 +47,9 @@ from isthmus.bench.tests import (
 )
 from isthmus.errors import DriverError, Unavailable
 from isthmus.machine.clocks import ClockWatch
+from isthmus.machine.link_errors import LinkErrorWatch
 from isthmus.machine.placement import Placement, stray_pages_note
-from isthmus.run.machine import WindowFacts
+from isthmus.run.machine import LinkErrors, WindowFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,6 +97,7 @@ class NativeSession:
         self.notes: list[str] = []
         self._instruments: dict[type[BenchTest], Instrument] = {}
         self._clocks: ClockWatch | None = None
+        self._link_errors: LinkErrorWatch | None = None
 
     @property
     def window_facts(self) -> WindowFacts | None:
@@ -187,6 +189,14 @@ class NativeSession:
         if self._clocks is None:
             self._clocks = ClockWatch(self.context.device.pci_address)
         return self._clocks.reasons()
+
+    def link_errors(self) -> LinkErrors | None:
+        """Count what has gone wrong on the link since this was first asked; None without a link."""
+        if self.emulated:
+            return None
+        if self._link_errors is None:
+            self._link_errors = LinkErrorWatch(self.context.device.pci_address)
+        return self._link_errors.grown()
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
         """Copy in a loop for that long, with Python's lock released."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests import BenchTest, BufferKinds, Direction, Variation
-from isthmus.run.machine import WindowFacts
+from isthmus.run.machine import LinkErrors, WindowFacts
 
 
 class Buffers(Protocol):
@@ -110,6 +110,14 @@ class Session(Protocol):
 
         Returns:
             The names, empty if nothing did; None if nobody can tell.
+        """
+
+    def link_errors(self) -> LinkErrors | None:
+        """
+        Count what has gone wrong on the link since this was first asked.
+
+        Returns:
+            The counts; None if there is no link.
         """
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:

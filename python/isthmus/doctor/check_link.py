@@ -1,7 +1,9 @@
 """Judges the PCIe link of a GPU, and how much of its memory the CPU can map."""
 
 from isthmus.doctor.check import Check, Status
+from isthmus.doctor.check_link_errors import judge_link_errors, link_error_facts
 from isthmus.doctor.facts import Gpu
+from isthmus.machine.link_errors import LinkErrorCounts
 from isthmus.run.machine import Link
 from isthmus.sizes import approximate_size
 
@@ -21,7 +23,7 @@ _NARROW = (
 )
 _SLOW = (
     "a slot or riser of an older generation, a limit in the firmware's settings, or errors on the "
-    "link that made it train down: look at the replay counter of nvidia-smi -q and AER in dmesg"
+    "link that made it train down: its replay counter and AER counts tell, and AER lines in dmesg"
 )
 
 
@@ -38,18 +40,14 @@ def check_link(gpu: Gpu) -> Check:
     if gpu.emulated:
         return Check(name=name, status=Status.OK, finding="not modelled: the device is emulated")
     if link.generation is None or link.width is None:
-        return Check(
-            name=name,
-            status=Status.NOTE,
-            finding="unknown: " + "; ".join(gpu.link.notes or ["NVML doesn't say"]),
-            advice="NVML comes with the driver: see whether nvidia-smi works",
-        )
+        return _unknown(gpu, name)
+    errors = judge_link_errors(gpu)
     status, advice = _judge(gpu, link)
     return Check(
         name=name,
-        status=status,
-        finding=_finding(gpu, link),
-        advice=advice,
+        status=_worse(status, errors.status),
+        finding=f"{_finding(gpu, link)}, {errors.finding}",
+        advice=_both(advice, errors.advice),
         facts={
             "generation": link.generation,
             "generation_max": link.generation_max,
@@ -59,8 +57,30 @@ def check_link(gpu: Gpu) -> Check:
             "read_under_load": link.read_under_load,
             "bytes_per_second": link_bytes_per_second(link.generation, link.width),
             "c2c": gpu.c2c,
+            **link_error_facts(gpu),
         },
     )
+
+
+def _unknown(gpu: Gpu, name: str) -> Check:
+    errors = judge_link_errors(gpu)
+    finding = "unknown: " + "; ".join(gpu.link.notes or ["NVML doesn't say"])
+    shown = gpu.link_errors != LinkErrorCounts()
+    return Check(
+        name=name,
+        status=_worse(Status.NOTE, errors.status),
+        finding=f"{finding}; {errors.finding}" if shown else finding,
+        advice=_both("NVML comes with the driver: see whether nvidia-smi works", errors.advice),
+        facts=link_error_facts(gpu) if shown else {},
+    )
+
+
+def _worse(one: Status, other: Status) -> Status:
+    return max(one, other, key=list(Status).index)
+
+
+def _both(*advice: str | None) -> str | None:
+    return "; ".join(filter(None, advice)) or None
 
 
 def _finding(gpu: Gpu, link: Link) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from isthmus.machine.link import LinkFacts
+from isthmus.machine.link_errors import LinkErrorCounts
+from isthmus.run.machine import LinkErrors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +92,8 @@ class Gpu:
         emulated: Whether it is emulated: it has no link then.
         link: What NVML says of link, clocks and BAR1, read under load where that worked.
         link_generation_of_gpu: The most the GPU alone could do, whatever its slot; None if unknown.
+        link_errors: What both ends of the link have counted since the GPU's reset and since boot.
+        new_link_errors: Those of them that came while the link was read; None if nobody looked.
         c2c: Whether NVLink-C2C joins it to the CPU (Grace); None if unknown.
         numa_node: Of the host; None if the machine doesn't say and has several.
         near_cpus: The CPUs of that node.
@@ -105,6 +109,8 @@ class Gpu:
     emulated: bool = False
     link: LinkFacts = field(default_factory=LinkFacts)
     link_generation_of_gpu: int | None = None
+    link_errors: LinkErrorCounts = field(default_factory=LinkErrorCounts)
+    new_link_errors: LinkErrors | None = None
     c2c: bool | None = None
     numa_node: int | None = None
     near_cpus: Sequence[int] = ()

@@ -11,6 +11,7 @@ from isthmus.doctor.sources import Sources
 from isthmus.errors import DriverError, Error, Unavailable
 from isthmus.machine.absence import no_driver_library
 from isthmus.machine.link import LOAD_CALL_SECONDS, LinkFacts, read_link
+from isthmus.machine.link_errors import read_link_errors
 from isthmus.machine.nvml import Nvml
 
 # Enough for the copy engine to stream, and little enough to be had on a busy GPU.
@@ -96,9 +97,14 @@ def _with_place(sources: Sources, driver: OpenDriver, gpu: Gpu, *, under_load: b
             "link generation of the GPU", lambda n, h: n.nvmlDeviceGetGpuMaxPcieLinkGeneration(h)
         )
         c2c = nvml.ask("NVLink-C2C", lambda n, h: bool(n.nvmlDeviceGetC2cModeInfoV(h).isC2cEnabled))
+    before = read_link_errors(gpu.pci_address, sources.nvml, sources.root)
+    link = _read_link(sources, driver, gpu, under_load=under_load)
+    errors = read_link_errors(gpu.pci_address, sources.nvml, sources.root)
     return replace(
         gpu,
-        link=_read_link(sources, driver, gpu, under_load=under_load),
+        link=link,
+        link_errors=errors,
+        new_link_errors=errors.since(before),
         link_generation_of_gpu=generation,
         c2c=c2c,
         numa_node=node,

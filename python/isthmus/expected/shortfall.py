@@ -34,6 +34,7 @@ def _seen(machine: Machine) -> list[str]:
     return [
         _link(machine),
         _slot(machine),
+        _link_errors(machine),
         _numa(machine),
         _power(machine),
         _throttled(machine),
@@ -64,6 +65,16 @@ def _slot(machine: Machine) -> str:
     return (
         f"the slot and the card together do Gen{link.generation_max} x{link.width_max}, and the "
         f"values are of Gen{gpu.link.generation} x{gpu.link.width}: another slot may do more"
+    )
+
+
+def _link_errors(machine: Machine) -> str:
+    errors = machine.link_errors
+    if errors is None or not errors.in_words:
+        return ""
+    return (
+        f"the link had {errors.in_words} during the run, and what is sent again costs bandwidth: "
+        "reseat the card, try another slot, riser or cable, or a lower generation"
     )
 
 

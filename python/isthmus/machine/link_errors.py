@@ -5,7 +5,7 @@ A count that can't be had is None; nothing here raises.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,21 +57,21 @@ class LinkErrorCounts:
 
     def total(self) -> LinkErrors:
         """Add up both ends."""
-        return LinkErrors(
-            replays=self.replays,
-            correctable=_sum([counts.correctable for counts in self.aer.values()]),
-            nonfatal=_sum([counts.nonfatal for counts in self.aer.values()]),
-            fatal=_sum([counts.fatal for counts in self.aer.values()]),
-        )
+        return _added_up(self.replays, list(self.aer.values()))
 
     def since(self, before: "LinkErrorCounts") -> LinkErrors:
         """Tell what has been added: None where either reading lacks a count."""
-        now, then = self.total(), before.total()
-        return LinkErrors(
-            replays=_growth(now.replays, then.replays),
-            correctable=_growth(now.correctable, then.correctable),
-            nonfatal=_growth(now.nonfatal, then.nonfatal),
-            fatal=_growth(now.fatal, then.fatal),
+        return _added_up(
+            _growth(self.replays, before.replays),
+            [
+                AerCounts(
+                    correctable=_growth(now.correctable, before.aer[end].correctable),
+                    nonfatal=_growth(now.nonfatal, before.aer[end].nonfatal),
+                    fatal=_growth(now.fatal, before.aer[end].fatal),
+                )
+                for end, now in self.aer.items()
+                if end in before.aer
+            ],
         )
 
 
@@ -106,9 +106,7 @@ def port_above(pci_address: str, root: Path) -> str | None:
 def read_aer(pci_address: str, root: Path) -> AerCounts | None:
     """Read what the kernel has counted at one device; None if it shows nothing."""
     folder = root / _DEVICES / pci_address
-    counts = {
-        kind: _read_total(folder / name, total) for kind, (name, total) in _AER_FILES.items()
-    }
+    counts = {kind: _read_total(folder / name, total) for kind, (name, total) in _AER_FILES.items()}
     return None if set(counts.values()) == {None} else AerCounts(**counts)
 
 
@@ -125,13 +123,22 @@ def _read_total(path: Path, total: str) -> int | None:
     return None
 
 
-def _sum(counts: list[int | None]) -> int | None:
+def _added_up(replays: int | None, ends: Sequence[AerCounts]) -> LinkErrors:
+    return LinkErrors(
+        replays=replays,
+        correctable=_sum(end.correctable for end in ends),
+        nonfatal=_sum(end.nonfatal for end in ends),
+        fatal=_sum(end.fatal for end in ends),
+    )
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 
 
 def _growth(now: int | None, before: int | None) -> int | None:
-    """A count that has become smaller began anew: the GPU was reset meanwhile."""
+    """Tell what was added; a count that is smaller now began anew, with a reset of the GPU."""
     if now is None or before is None:
         return None
     return now - before if now >= before else now

@@ -1,4 +1,4 @@
-"""What to hold against the numbers: outliers, and clocks that were held down."""
+"""What to hold against the numbers: outliers, held-down clocks, errors on the link."""
 
 from isthmus.run.model import Result, Run
 from isthmus.sizes import format_size
@@ -7,8 +7,8 @@ _MOST_NAMED = 3
 
 
 def doubt_notes(run: Run) -> list[str]:
-    """Say which results have outliers, and which were measured with slowed clocks."""
-    return [*_outlier_lines(run), *_clock_lines(run)]
+    """Say which results have outliers or slowed clocks, and what went wrong on the link."""
+    return [*_outlier_lines(run), *_clock_lines(run), *_link_lines(run)]
 
 
 def _outlier_lines(run: Run) -> list[str]:
@@ -32,6 +32,17 @@ def _clock_lines(run: Run) -> list[str]:
         f"first {_name(results[0])}"
         for reason, results in slowed.items()
     ]
+
+
+def _link_lines(run: Run) -> list[str]:
+    errors = run.machine.link_errors
+    if errors is None or not errors.in_words:
+        return []
+    means = "packets arrived damaged and were sent again, which costs bandwidth"
+    if errors.nonfatal or errors.fatal:
+        means = "what the hardware can't correct loses transactions; dmesg has the AER lines"
+    happened = f"the PCIe link had {errors.in_words} during this run"
+    return [f"{happened}: {means}; isthmus doctor says what to do"]
 
 
 def _share(result: Result) -> float:

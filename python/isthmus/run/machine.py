@@ -55,28 +55,17 @@ class LinkErrors(Record):
     """Errors that made the link unreliable."""
 
     @property
-    def known(self) -> bool:
-        """Whether anything was counted at all."""
-        return any(count is not None for count in self._counts)
-
-    @property
-    def any(self) -> bool:
-        """Whether anything went wrong."""
-        return any(self._counts)
-
-    @property
     def in_words(self) -> str:
         """What went wrong, such as "3 replays, 2 correctable AER errors"; "" if nothing did."""
-        names = ("replay", "correctable AER error", "nonfatal AER error", "fatal AER error")
+        counts = {
+            "replay": self.replays,
+            "correctable AER error": self.correctable,
+            "nonfatal AER error": self.nonfatal,
+            "fatal AER error": self.fatal,
+        }
         return ", ".join(
-            f"{count} {name}{'' if count == 1 else 's'}"
-            for count, name in zip(self._counts, names, strict=True)
-            if count
+            f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items() if count
         )
-
-    @property
-    def _counts(self) -> tuple[int | None, ...]:
-        return (self.replays, self.correctable, self.nonfatal, self.fatal)
 
 
 class GpuState(Record):

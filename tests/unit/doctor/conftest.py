@@ -11,9 +11,11 @@ from isthmus.doctor.facts import Driver, Gpu, Host, HugePagePool, IommuGroup
 from isthmus.doctor.sources import Native, Sources
 from isthmus.errors import DriverError
 from isthmus.machine.link import LinkFacts
-from isthmus.run.machine import GpuState, Link
+from isthmus.machine.link_errors import AerCounts, LinkErrorCounts
+from isthmus.run.machine import GpuState, Link, LinkErrors
 
 GIB = 1 << 30
+CLEAN = AerCounts(correctable=0, nonfatal=0, fatal=0)
 
 
 @pytest.fixture
@@ -60,6 +62,8 @@ def gpu(link: Link, state: GpuState) -> Gpu:
         total_memory_bytes=80 * GIB,
         link=LinkFacts(link=link, state=state, driver_version="580.95.05"),
         link_generation_of_gpu=5,
+        link_errors=LinkErrorCounts(replays=0, aer={"0000:ab:00.0": CLEAN, "0000:aa:01.0": CLEAN}),
+        new_link_errors=LinkErrors(replays=0, correctable=0, nonfatal=0, fatal=0),
         c2c=False,
         numa_node=1,
         near_cpus=[4, 5, 6, 7],
@@ -226,7 +230,7 @@ def native() -> SimpleNamespace:
 @pytest.fixture
 def nvml() -> SimpleNamespace:
     """The functions of pynvml that are asked about a link; what is missing, NVML doesn't know."""
-    module = SimpleNamespace(generation=5)
+    module = SimpleNamespace(generation=5, replays=0)
     module.nvmlInit = lambda: None
     module.nvmlShutdown = lambda: None
     module.nvmlSystemGetDriverVersion = lambda: b"580.95.05"
@@ -236,6 +240,7 @@ def nvml() -> SimpleNamespace:
     module.nvmlDeviceGetGpuMaxPcieLinkGeneration = lambda _gpu: 5
     module.nvmlDeviceGetCurrPcieLinkWidth = lambda _gpu: 16
     module.nvmlDeviceGetMaxPcieLinkWidth = lambda _gpu: 16
+    module.nvmlDeviceGetPcieReplayCounter = lambda _gpu: module.replays
     module.nvmlDeviceGetBAR1MemoryInfo = lambda _gpu: SimpleNamespace(bar1Total=128 * GIB)
     return module
 

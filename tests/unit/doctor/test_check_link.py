@@ -6,6 +6,7 @@ from isthmus.doctor.check import Status
 from isthmus.doctor.check_link import check_bar1, check_link, link_bytes_per_second
 from isthmus.doctor.facts import Gpu
 from isthmus.machine.link import LinkFacts
+from isthmus.machine.link_errors import AerCounts, LinkErrorCounts
 
 
 def with_link(gpu: Gpu, **changes: object) -> Gpu:
@@ -17,7 +18,8 @@ def test_a_link_at_its_best_is_ok_and_says_what_it_carries(gpu: Gpu) -> None:
     check = check_link(gpu)
     assert check.status == Status.OK
     assert check.finding == (
-        "Gen5 x16 under load, at most Gen5 x16, 63.0 GB/s each way before packet headers"
+        "Gen5 x16 under load, at most Gen5 x16, 63.0 GB/s each way before packet headers, "
+        "0 replays, no AER errors"
     )
     assert check.facts["generation"] == 5
     assert check.advice is None
@@ -80,13 +82,40 @@ def test_pcie_beside_nvlink_c2c_is_not_judged(gpu: Gpu) -> None:
 
 
 def test_a_link_that_nvml_hides_is_a_note_with_nvmls_reason(gpu: Gpu) -> None:
-    check = check_link(replace(gpu, link=LinkFacts(notes=["no link facts: Driver Not Loaded"])))
+    hidden = LinkFacts(notes=["no link facts: Driver Not Loaded"])
+    check = check_link(replace(gpu, link=hidden, link_errors=LinkErrorCounts()))
     assert check.status == Status.NOTE
     assert check.finding == "unknown: no link facts: Driver Not Loaded"
 
 
 def test_a_link_that_nvml_hides_without_a_word_is_a_note(gpu: Gpu) -> None:
-    assert check_link(replace(gpu, link=LinkFacts())).finding == "unknown: NVML doesn't say"
+    blind = replace(gpu, link=LinkFacts(), link_errors=LinkErrorCounts(), new_link_errors=None)
+    assert check_link(blind).finding == "unknown: NVML doesn't say"
+
+
+def test_what_the_kernel_counted_is_told_of_a_link_that_nvml_hides(gpu: Gpu) -> None:
+    port = {"0000:aa:01.0": AerCounts(correctable=0, nonfatal=0, fatal=1)}
+    check = check_link(replace(gpu, link=LinkFacts(), link_errors=LinkErrorCounts(aer=port)))
+    assert check.status == Status.PROBLEM
+    assert check.finding == (
+        "unknown: NVML doesn't say; replays not shown by this driver, 1 fatal AER error"
+    )
+    assert check.advice is not None
+    assert "nvidia-smi" in check.advice
+    assert "dmesg" in check.advice
+
+
+def test_errors_are_told_beside_what_else_the_link_lacks(gpu: Gpu) -> None:
+    worn = replace(with_link(gpu, width=8), link_errors=LinkErrorCounts(replays=3))
+    check = check_link(worn)
+    assert check.status == Status.PROBLEM
+    assert check.finding.endswith(
+        "3 replays, AER errors not shown by this kernel or virtual machine"
+    )
+    assert check.advice is not None
+    assert "bifurcation" in check.advice
+    assert "sent again" in check.advice
+    assert check.facts["replays"] == 3
 
 
 def test_unknown_greatest_values_are_no_problem(gpu: Gpu) -> None:
@@ -98,7 +127,7 @@ def test_unknown_greatest_values_are_no_problem(gpu: Gpu) -> None:
 def test_an_unheard_of_generation_has_no_rate(gpu: Gpu) -> None:
     assert link_bytes_per_second(9, 16) is None
     check = check_link(with_link(gpu, generation=9, generation_max=9))
-    assert check.finding == "Gen9 x16 under load, at most Gen9 x16"
+    assert check.finding.startswith("Gen9 x16 under load, at most Gen9 x16, 0 replays")
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,17 @@ def test_a_link_that_stays_slow_under_load_is_a_problem(
     assert diagnosis.has_problem
 
 
+def test_replays_that_come_while_the_doctor_copies_are_a_problem(
+    sources: Sources, native: SimpleNamespace, nvml: SimpleNamespace
+) -> None:
+    def copy(*_: object, **__: object) -> None:
+        nvml.replays += 100
+
+    native.run_copy_load = copy
+    diagnosis = diagnose(sources)
+    assert statuses(diagnosis)["gpu 0 link"] == Status.PROBLEM
+
+
 def test_every_gpu_is_looked_at(sources: Sources, native: SimpleNamespace) -> None:
     native.real.num_devices = 2
     assert {"gpu 0 link", "gpu 1 link"} <= set(names(diagnose(sources)))

@@ -131,6 +131,25 @@ def test_c2c_is_told_by_an_nvml_that_knows_it(sources: Sources, nvml: SimpleName
     assert read_gpu(sources, opened(sources), 0).c2c is True
 
 
+def test_errors_of_the_link_are_read_before_and_after_its_load(
+    sources: Sources, native: SimpleNamespace, nvml: SimpleNamespace
+) -> None:
+    device = sources.root / "sys/bus/pci/devices/0000:01:00.0"
+    device.mkdir(parents=True)
+    (device / "aer_dev_correctable").write_text("Bad TLP 7\nTOTAL_ERR_COR 7\n")
+    nvml.replays = 40
+
+    def copy(*_: object, **__: object) -> None:
+        nvml.replays = 42
+
+    native.run_copy_load = copy
+    gpu = read_gpu(sources, opened(sources), 0)
+    assert gpu.link_errors.replays == 42
+    assert gpu.link_errors.aer["0000:01:00.0"].correctable == 7
+    assert gpu.new_link_errors is not None
+    assert gpu.new_link_errors.in_words == "2 replays"
+
+
 def test_an_emulated_device_has_no_place_and_puts_no_load_on(
     sources: Sources, native: SimpleNamespace
 ) -> None:

@@ -1,0 +1,100 @@
+"""Judges what has gone wrong on the PCIe link of a GPU: replays, and the kernel's AER counts."""
+
+from dataclasses import asdict, dataclass
+
+from pydantic import JsonValue
+
+from isthmus.doctor.check import Status
+from isthmus.doctor.facts import Gpu
+from isthmus.run.machine import LinkErrors
+
+# From here on DCGM's health watch warns, and it waits for a whole minute where the doctor's load
+# takes a second. Source: DCGM, dcgmlib/dcgm_errors.h and its health tests.
+_MOST_REPLAYS_A_MINUTE = 8
+_WHAT_TO_DO = (
+    "reseat the card and its riser or cable, try another slot, look at retimers, or set the slot "
+    "to a lower generation in the firmware's settings"
+)
+_CORRECTED = (
+    "packets that arrive damaged are sent again: nothing is lost but bandwidth and time. The "
+    "counts are as old as the GPU's last reset (replays) and the last boot (AER): copy for a while "
+    f"and run this again; if they grow, {_WHAT_TO_DO}"
+)
+_GROWING = f"packets arrive damaged and are sent again, which costs bandwidth: {_WHAT_TO_DO}"
+_UNCORRECTED = (
+    "what the hardware could not correct: a nonfatal error loses a transaction, a fatal one makes "
+    "the link unreliable. The counts are as old as the last boot: see the AER lines of dmesg for "
+    f"when and which; if they grow, {_WHAT_TO_DO}"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorVerdict:
+    """
+    What the errors of a link come to.
+
+    Attributes:
+        status: Never better than the link's own.
+        finding: "0 replays, no AER errors".
+        advice: None if there is nothing to do.
+    """
+
+    status: Status
+    finding: str
+    advice: str | None = None
+
+
+def judge_link_errors(gpu: Gpu) -> ErrorVerdict:
+    """Judge what both ends of the link have counted, and how much of it is new."""
+    errors, new = gpu.link_errors.total(), gpu.new_link_errors
+    finding = f"{_replays(errors)}, {_aer(errors)}"
+    if (errors.replays, *_aer_counts(errors)) == (None,) * 4:
+        finding = "replays and AER errors not shown by this driver or virtual machine"
+    if new is not None and new.in_words:
+        finding += f" ({new.in_words} while the link was read)"
+    if _many_are_new(new):
+        return ErrorVerdict(status=Status.PROBLEM, finding=finding, advice=_GROWING)
+    if errors.fatal or errors.nonfatal:
+        status = Status.PROBLEM if errors.fatal or _lost(new) else Status.NOTE
+        return ErrorVerdict(status=status, finding=finding, advice=_UNCORRECTED)
+    if errors.in_words:
+        return ErrorVerdict(status=Status.NOTE, finding=finding, advice=_CORRECTED)
+    return ErrorVerdict(status=Status.OK, finding=finding)
+
+
+def link_error_facts(gpu: Gpu) -> dict[str, JsonValue]:
+    """Give the same for programs: the counts, by end, and what is new."""
+    new = gpu.new_link_errors
+    return {
+        "replays": gpu.link_errors.replays,
+        "aer": {end: asdict(counts) for end, counts in gpu.link_errors.aer.items()},
+        "new_errors": None if new is None else new.model_dump(),
+    }
+
+
+def _many_are_new(new: LinkErrors | None) -> bool:
+    if new is None:
+        return False
+    return any((count or 0) > _MOST_REPLAYS_A_MINUTE for count in (new.replays, new.correctable))
+
+
+def _lost(new: LinkErrors | None) -> bool:
+    return new is not None and bool(new.nonfatal)
+
+
+def _replays(errors: LinkErrors) -> str:
+    if errors.replays is None:
+        return "replays not shown by this driver"
+    return f"{errors.replays} replay{'' if errors.replays == 1 else 's'}"
+
+
+def _aer(errors: LinkErrors) -> str:
+    counts = _aer_counts(errors)
+    if counts == (None,) * len(counts):
+        return "AER errors not shown by this kernel or virtual machine"
+    only_aer = errors.model_copy(update={"replays": None})
+    return only_aer.in_words or "no AER errors"
+
+
+def _aer_counts(errors: LinkErrors) -> tuple[int | None, ...]:
+    return (errors.correctable, errors.nonfatal, errors.fatal)
