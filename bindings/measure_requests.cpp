@@ -1,13 +1,14 @@
 // Measuring other ways to ask for copies than one after the other: both directions at once, several
 // streams, rows, many pieces, behind computation.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
 #include "measure/duplex.hpp"
 #include "measure/many_copies.hpp"
 #include "measure/overlap.hpp"
-#include "measure/pitched_copies.hpp"
+#include "measure/shaped_copies.hpp"
 #include "measure/stream_copies.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
@@ -24,6 +25,8 @@ namespace {
 constexpr Word<measure::Engine> kEngines[] = {
     {"copy_engine", measure::Engine::copy_engine},
     {"multiprocessors", measure::Engine::multiprocessors}};
+constexpr Word<measure::Layout> kLayouts[] = {{"pitched", measure::Layout::pitched},
+                                              {"array", measure::Layout::array}};
 constexpr Word<ManyCopiesWay> kWays[] = {{"loop", ManyCopiesWay::loop},
                                          {"batch", ManyCopiesWay::batch},
                                          {"graph", ManyCopiesWay::graph},
@@ -59,15 +62,16 @@ measure::Measurement stream_copies(const SharedBuffers& buffers, const SharedKer
                                          .stopping = stopping});
 }
 
-measure::Measurement pitched_copies(const SharedBuffers& buffers, const SharedKernels* kernels,
-                                    const std::string& direction, std::size_t row_bytes,
-                                    std::size_t num_rows, const measure::Stopping& stopping) {
-  return measure::measure_pitched_copies(
-      *buffers, kernels_of(kernels),
-      {.direction = value_of(kDirections, direction, "direction"),
-       .row_bytes = row_bytes,
-       .num_rows = num_rows,
-       .stopping = stopping});
+measure::Measurement shaped_copies(const SharedBuffers& buffers, const SharedKernels* kernels,
+                                   const std::string& direction, const std::string& layout,
+                                   std::size_t row_bytes, std::size_t num_rows,
+                                   std::optional<std::size_t> num_slices,
+                                   const measure::Stopping& stopping) {
+  return measure::measure_shaped_copies(*buffers, kernels_of(kernels),
+                                        {.direction = value_of(kDirections, direction, "direction"),
+                                         .layout = value_of(kLayouts, layout, "layout of memory"),
+                                         .shape = {row_bytes, num_rows, num_slices},
+                                         .stopping = stopping});
 }
 
 measure::Measurement many_copies(const SharedBuffers& buffers, const SharedKernels* kernels,
@@ -107,9 +111,11 @@ void bind_measure_requests(nb::module_& m) {
   m.def("measure_stream_copies", &stream_copies, "buffers"_a, "kernels"_a.none(), nb::kw_only(),
         "direction"_a, "size_bytes"_a, "num_streams"_a, "stopping"_a, Release(),
         "Sample the time of one copy that several streams share (metric \"copy_time\").");
-  m.def("measure_pitched_copies", &pitched_copies, "buffers"_a, "kernels"_a.none(), nb::kw_only(),
-        "direction"_a, "row_bytes"_a, "num_rows"_a, "stopping"_a, Release(),
-        "Sample the time of one 2-D copy, pitched on the device (metric \"copy_time\").");
+  m.def("measure_shaped_copies", &shaped_copies, "buffers"_a, "kernels"_a.none(), nb::kw_only(),
+        "direction"_a, "layout"_a, "row_bytes"_a, "num_rows"_a, "num_slices"_a.none(), "stopping"_a,
+        Release(),
+        "Sample the time of one 2-D copy, or 3-D if there are slices, between packed rows on the "
+        "host and a layout on the device, \"pitched\" or \"array\" (metric \"copy_time\").");
   m.def("measure_many_copies", &many_copies, "buffers"_a, "kernels"_a.none(), nb::kw_only(),
         "direction"_a, "way"_a, "piece_bytes"_a, "num_pieces"_a, "stopping"_a, Release(),
         "Sample the time of many small copies (metrics \"api_return\" and \"completion\").");

@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import re
 
 import pytest
 
@@ -52,6 +53,23 @@ def test_streams_and_rows_are_measured_at_each_number_and_width(invoke: Invoke) 
     ]
 
 
+def test_boxes_are_measured_in_pitched_memory_and_in_arrays_side_by_side(invoke: Invoke) -> None:
+    outcome = invoke(
+        *BENCH,
+        *("-t", "host_to_device_memcpy_3d", "-t", "device_to_host_memcpy_3d"),
+        *("-t", "host_to_device_memcpy_array", "-t", "device_to_host_memcpy_array"),
+    )
+    assert outcome.code == 0, outcome.err
+    lines = outcome.out.splitlines()
+    (start,) = (i for i, line in enumerate(lines) if line.startswith("3-D and array copies, GB/s"))
+    heads, *rows = (re.split(r"  +", line.strip()) for line in lines[start + 1 : start + 6])
+    assert heads == ["direction", "size", "shape", "pitched", "array"]
+    shapes = [tuple(row[:3]) for row in rows]
+    box, square = "512 B x 64 x 32", "1 KiB x 1024"
+    assert shapes == [(way, "1 MiB", shape) for way in ("H2D", "D2H") for shape in (box, square)]
+    assert [len(row) for row in rows] == [5, 4, 5, 4]
+
+
 def test_a_pipeline_is_reported_with_its_halves_and_its_ratio(invoke: Invoke) -> None:
     run = run_of(invoke, "-t", "duplex_overlap")
     (eight,) = (r for r in run.results if r.metric == "overlap_ratio" and r.axes["chunks"] == 8)
@@ -67,6 +85,7 @@ def test_a_pipeline_is_reported_with_its_halves_and_its_ratio(invoke: Invoke) ->
         ("duplex_memcpy_ce", b"cuMemcpyHtoDAsync"),
         ("device_to_host_memcpy_streams", b"cuMemcpyDtoHAsync"),
         ("host_to_device_memcpy_2d", b"cuMemcpy2DAsync"),
+        ("device_to_host_memcpy_3d", b"cuMemcpy3DAsync"),
         ("host_to_device_many_copies_batch", b"cuMemcpyBatchAsync"),
         ("device_to_host_many_copies_graph", b"cuGraphLaunch"),
         ("duplex_overlap", b"cuMemcpyDtoHAsync"),

@@ -3,6 +3,7 @@
 import pytest
 
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher
+from isthmus.bench.boxes import BOX_TESTS, Shape, cube, shape_of, square
 from isthmus.bench.demand import Demand, Limits
 from isthmus.bench.duplex import DUPLEX_TESTS
 from isthmus.bench.many_copies import MANY_COPIES_TESTS
@@ -22,9 +23,11 @@ TESTS: tuple[BenchTest, ...] = (
     *DUPLEX_TESTS,
     *STREAMS_TESTS,
     *PITCHED_TESTS,
+    *BOX_TESTS,
     *MANY_COPIES_TESTS,
     *OVERLAP_TESTS,
 )
+BOX = Shape(512, 1024, 128).variation
 CHUNKS = Variation(axes=(("chunks", 4), ("streams", 2)))
 PIPELINE = Point(BY_NAME["host_to_device_overlap_double_buffering"], 64 * MIB, CHUNKS)
 ONE_OF_EACH = [
@@ -32,6 +35,8 @@ ONE_OF_EACH = [
     Point(BY_NAME["duplex_memcpy_ce"], 64 * MIB),
     Point(BY_NAME["device_to_host_memcpy_streams"], 64 * MIB, Variation(axes=(("streams", 2),))),
     Point(BY_NAME["device_to_host_memcpy_2d"], 64 * MIB, Variation(axes=(("row_bytes", 512),))),
+    Point(BY_NAME["host_to_device_memcpy_3d"], 64 * MIB, BOX),
+    Point(BY_NAME["device_to_host_memcpy_array"], 64 * MIB, BOX),
     PIPELINE,
 ]
 
@@ -65,7 +70,7 @@ def test_sizes_that_were_asked_for_are_those_that_are_measured(test: BenchTest) 
 
 def test_a_size_that_cannot_be_divided_so_is_left_out() -> None:
     odd = Demand(limits=AMPLE, sizes=[3])
-    divided = [*STREAMS_TESTS, *PITCHED_TESTS, *MANY_COPIES_TESTS]
+    divided = [*STREAMS_TESTS, *PITCHED_TESTS, *BOX_TESTS, *MANY_COPIES_TESTS]
     assert [test.points(odd) for test in divided] == [[] for _ in divided]
 
 
@@ -81,6 +86,11 @@ def test_memory_is_counted_with_gaps_slots_and_second_buffers() -> None:
     rows = Variation(axes=(("row_bytes", 64),))
     pitched = BY_NAME["host_to_device_memcpy_2d"].footprint(64 * 16, rows)
     assert pitched.device_bytes == 64 * 16 + 512 * 16
+    box = Shape(512, 4, 3)
+    boxed = BY_NAME["host_to_device_memcpy_3d"].footprint(box.size_bytes, box.variation)
+    assert boxed.device_bytes == 512 * 4 * 3 + 1024 * 5 * 3
+    array = BY_NAME["host_to_device_memcpy_array"].footprint(box.size_bytes, box.variation)
+    assert array.device_bytes == 2 * box.size_bytes
     pieces = Variation(axes=(("pieces", 16),))
     many = BY_NAME["host_to_device_many_copies_loop"].footprint(4 * 16, pieces)
     assert many.host_bytes == 4 * 16 + 128 * 16
@@ -90,6 +100,38 @@ def test_memory_is_counted_with_gaps_slots_and_second_buffers() -> None:
 
 def test_rows_never_touch_on_the_device() -> None:
     assert [pitch(row) for row in (1, 511, 512)] == [512, 512, 1024]
+
+
+def test_boxes_are_near_cubic_and_rows_near_square_but_no_row_is_shorter_than_a_pitch() -> None:
+    assert square(16 * MIB) == Shape(4096, 4096)
+    assert square(2048) == Shape(512, 4)
+    assert cube(MIB) == Shape(512, 64, 32)
+    assert cube(16 * MIB) == Shape(512, 256, 128)
+    assert cube(1 << 30) == Shape(2048, 4096, 128)
+
+
+def test_what_has_no_second_row_or_slice_is_no_box() -> None:
+    for size in (0, 3, 512, MIB + 4):
+        assert square(size) is None
+        assert cube(size) is None
+    assert cube(1024) is None
+
+
+def test_a_box_that_was_measured_can_be_told_from_its_result() -> None:
+    for shape in (Shape(4096, 4096), Shape(512, 256, 128)):
+        assert shape_of(shape.variation) == shape
+
+
+def test_arrays_have_no_more_rows_than_every_device_takes() -> None:
+    (array,) = (test for test in BOX_TESTS if test.name == "host_to_device_memcpy_array")
+    found = {
+        gib: [
+            shape_of(variation).num_rows
+            for _, variation in array.points(Demand(limits=AMPLE, sizes=[gib << 30]))
+        ]
+        for gib in (1, 4, 16)
+    }
+    assert found == {1: [32768, 4096], 4: [65536, 8192], 16: []}
 
 
 def test_a_pipeline_is_held_against_its_longer_half() -> None:

@@ -46,7 +46,8 @@ CUarray create(const CUDA_ARRAY3D_DESCRIPTOR& wanted) {
   require(wanted.Width > 0 && (wanted.Depth == 0 || wanted.Height > 0) && wanted.Flags == 0);
   auto array = std::make_shared<Array>();
   array->context = &context;
-  array->row_bytes = product(wanted.Width, element_bytes(wanted.Format, wanted.NumChannels));
+  array->element_bytes = element_bytes(wanted.Format, wanted.NumChannels);
+  array->row_bytes = product(wanted.Width, array->element_bytes);
   array->num_rows = std::max<std::size_t>(wanted.Height, 1);
   array->num_slices = std::max<std::size_t>(wanted.Depth, 1);
   const std::size_t size_bytes =

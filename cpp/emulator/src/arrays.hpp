@@ -10,6 +10,7 @@ namespace isthmus::emulator {
 struct Array {
   Context* context = nullptr;
   MemoryObjectPtr object;
+  std::size_t element_bytes = 1;
   std::size_t row_bytes = 0;
   std::size_t num_rows = 1;  ///< of one slice
   std::size_t num_slices = 1;

@@ -101,6 +101,7 @@ const std::array kTable{
     ISTHMUS_EMULATED(cuMemcpyDtoDAsync, 3020),
     ISTHMUS_EMULATED(cuMemcpyPeerAsync, 4000),
     ISTHMUS_EMULATED(cuMemcpy2DAsync, 3020),
+    ISTHMUS_EMULATED(cuMemcpy3DAsync, 3020),
     ISTHMUS_EMULATED(cuMemsetD8, 3020),
     ISTHMUS_EMULATED(cuMemsetD32, 3020),
     ISTHMUS_EMULATED(cuMemsetD8Async, 3020),

@@ -12,7 +12,7 @@
 #include "measure/duplex.hpp"
 #include "measure/many_copies.hpp"
 #include "measure/overlap.hpp"
-#include "measure/pitched_copies.hpp"
+#include "measure/shaped_copies.hpp"
 #include "measure/stream_copies.hpp"
 
 namespace isthmus::measure {
@@ -32,6 +32,13 @@ std::ostream& operator<<(std::ostream& out, const Request& request) { return out
 Request many(const char* name, ManyCopiesWay way) {
   return {name, [way](CopyBuffers& buffers, const Kernels& kernels) {
             measure_many_copies(buffers, &kernels, {Direction::host_to_device, way, 64, 8, kShort});
+          }};
+}
+
+Request shaped(const char* name, Layout layout, const BoxShape& shape) {
+  return {name, [layout, shape](CopyBuffers& buffers, const Kernels& kernels) {
+            measure_shaped_copies(buffers, &kernels,
+                                  {Direction::host_to_device, layout, shape, kShort});
           }};
 }
 
@@ -55,10 +62,10 @@ std::vector<Request> requests() {
        [](CopyBuffers& buffers, const Kernels& kernels) {
          measure_stream_copies(buffers, &kernels, {Direction::device_to_host, kBytes, 3, kShort});
        }},
-      {"pitched",
-       [](CopyBuffers& buffers, const Kernels& kernels) {
-         measure_pitched_copies(buffers, &kernels, {Direction::host_to_device, 64, 8, kShort});
-       }},
+      shaped("pitched", Layout::pitched, {64, 8, std::nullopt}),
+      shaped("pitched_3d", Layout::pitched, {64, 4, 2}),
+      shaped("array", Layout::array, {64, 8, std::nullopt}),
+      shaped("array_3d", Layout::array, {64, 4, 2}),
       {"overlap",
        [](CopyBuffers& buffers, const Kernels& kernels) {
          measure_overlap(buffers, &kernels, {PipelineCopies::duplex, kBytes, 4, 2, kShort});
@@ -74,10 +81,9 @@ std::vector<Request> requests() {
 /// What is called in destructors can't throw.
 bool throws(const std::string& symbol) {
   static const std::set<std::string> quiet{
-      "cuStreamDestroy",  "cuEventDestroy",           "cuMemFree",
-      "cuMemFreeHost",    "cuModuleUnload",           "cuCtxPopCurrent",
-      "cuGraphDestroy",   "cuGraphExecDestroy",       "cuGetErrorName",
-      "cuGetErrorString", "cuDevicePrimaryCtxRelease"};
+      "cuStreamDestroy",    "cuEventDestroy",  "cuMemFree",        "cuMemFreeHost",
+      "cuModuleUnload",     "cuCtxPopCurrent", "cuArrayDestroy",   "cuGraphDestroy",
+      "cuGraphExecDestroy", "cuGetErrorName",  "cuGetErrorString", "cuDevicePrimaryCtxRelease"};
   return !quiet.contains(symbol);
 }
 

@@ -1,4 +1,4 @@
-// Duplex, several streams and pitched copies: every figure stands on bytes that arrived.
+// Duplex and several streams: every figure stands on bytes that arrived.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 #include "../faults/emulator_controls.hpp"
 #include "measure/duplex.hpp"
 #include "measure/failures.hpp"
-#include "measure/pitched_copies.hpp"
 #include "measure/stream_copies.hpp"
 
 namespace isthmus::measure {
@@ -176,45 +175,6 @@ TEST(StreamCopies, RefuseStreamsWithoutBytes) {
                UsageError);
   EXPECT_THROW(measure_stream_copies(buffers, nullptr, {Direction::host_to_device, 100, 0, kQuick}),
                UsageError);
-}
-
-TEST(PitchedCopies, MoveRowsOfAnyWidthBothWays) {
-  CopyBuffers buffers = pinned(kMiB);
-  for (const Direction direction : kDirections) {
-    for (const std::size_t row_bytes : {1UL, 64UL, 512UL, 4096UL}) {
-      const Measurement measurement =
-          measure_pitched_copies(buffers, &test::kernels(), {direction, row_bytes, 64, kQuick});
-      EXPECT_GT(least(of(measurement, "copy_time")), 0);
-    }
-  }
-}
-
-TEST(PitchedCopies, AreNotBelievedWithoutTheirBytes) {
-  if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
-  CopyBuffers buffers = pinned(kMiB);
-  for (const Direction direction : kDirections) {
-    buffers.prepare(&test::kernels());
-    const Swallowed copies("cuMemcpy2DAsync");
-    EXPECT_THROW(measure_pitched_copies(buffers, &test::kernels(), {direction, 1024, 256, kQuick}),
-                 CorruptTransfer);
-  }
-}
-
-TEST(PitchedCopies, LeaveAGapBetweenRowsAlways) {
-  EXPECT_EQ(pitch_of(1), 512U);
-  EXPECT_EQ(pitch_of(511), 512U);
-  EXPECT_EQ(pitch_of(512), 1024U);
-}
-
-TEST(PitchedCopies, RefuseRowsThatTheBuffersDoNotHold) {
-  CopyBuffers buffers = pinned(4096);
-  const auto rows = [&](std::size_t row_bytes, std::size_t num_rows) {
-    return measure_pitched_copies(buffers, nullptr,
-                                  {Direction::host_to_device, row_bytes, num_rows, kQuick});
-  };
-  EXPECT_THROW(rows(1024, 5), UsageError);
-  EXPECT_THROW(rows(0, 5), UsageError);
-  EXPECT_THROW(rows(1024, 0), UsageError);
 }
 
 }  // namespace

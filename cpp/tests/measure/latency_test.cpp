@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
         Swallowed{"cuMemcpyBatchAsync", Method::batch, Direction::device_to_host, "batch_d2h"},
         Swallowed{"cuGraphLaunch", Method::graph, Direction::host_to_device, "graph_h2d"},
         Swallowed{"cuGraphLaunch", Method::graph, Direction::device_to_host, "graph_d2h"},
-        // The other way a swallowed launch would also swallow the comparison.
+        Swallowed{"cuLaunchKernel", Method::kernel, Direction::host_to_device, "kernel_h2d"},
         Swallowed{"cuLaunchKernel", Method::kernel, Direction::device_to_host, "kernel_d2h"}),
     [](const auto& test) { return test.param.name; });
 

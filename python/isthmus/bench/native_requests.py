@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from isthmus.bench.bench_test import Variation
+from isthmus.bench.boxes import BoxTest, Layout, shape_of
 from isthmus.bench.buffers import BufferKinds, HostMemory
 from isthmus.bench.duplex import DuplexTest
 from isthmus.bench.many_copies import ManyCopiesTest, num_pieces
@@ -100,12 +101,44 @@ class NativePitched(NativeInstrument):
         rule, row = native_rule(stopping), row_bytes(variation)
         buffers = self._session.allocate(_PINNED, size_bytes)
         return self._session.with_kernels(
-            lambda kernels: _native.measure_pitched_copies(
+            lambda kernels: _native.measure_shaped_copies(
                 buffers,
                 kernels,
                 direction=test.direction.value,
+                layout=Layout.PITCHED.value,
                 row_bytes=row,
                 num_rows=size_bytes // row,
+                num_slices=None,
+                stopping=rule,
+            )
+        )
+
+
+class NativeBoxes(NativeInstrument):
+    """3-D copies, and copies into and out of arrays."""
+
+    def measure(
+        self, test: BoxTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """
+        Measure one shape.
+
+        Raises:
+            Unavailable: No stream can be held back here, or the driver has no 3-D copies.
+        """
+        from isthmus import _native
+
+        rule, shape = native_rule(stopping), shape_of(variation)
+        buffers = self._session.allocate(_PINNED, size_bytes)
+        return self._session.with_kernels(
+            lambda kernels: _native.measure_shaped_copies(
+                buffers,
+                kernels,
+                direction=test.direction.value,
+                layout=test.layout.value,
+                row_bytes=shape.row_bytes,
+                num_rows=shape.num_rows,
+                num_slices=shape.num_slices,
                 stopping=rule,
             )
         )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from isthmus.bench.all_gpus import AllGpusTest
 from isthmus.bench.alloc import AllocTest
+from isthmus.bench.boxes import BoxTest
 from isthmus.bench.duplex import DuplexTest
 from isthmus.bench.experiments import SmallTransferTest
 from isthmus.bench.host import HostCopyTest
@@ -18,6 +19,7 @@ from isthmus.bench.native_kernels import open_kernels
 from isthmus.bench.native_numa import NativeNuma
 from isthmus.bench.native_reaching import NativeManaged, NativePageFaults, NativePointerChase
 from isthmus.bench.native_requests import (
+    NativeBoxes,
     NativeDuplex,
     NativeManyCopies,
     NativeOverlap,
@@ -218,6 +220,7 @@ INSTRUMENTS: "dict[type[BenchTest], Callable[[NativeSession], Instrument]]" = {
     DuplexTest: NativeDuplex,
     StreamsTest: NativeStreams,
     PitchedTest: NativePitched,
+    BoxTest: NativeBoxes,
     ManyCopiesTest: NativeManyCopies,
     OverlapTest: NativeOverlap,
     WindowTest: NativeWindows,

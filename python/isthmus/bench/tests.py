@@ -2,6 +2,7 @@
 
 from isthmus.bench.alloc import ALLOC_TESTS
 from isthmus.bench.bench_test import PLAIN, BenchTest, Direction, Residence, Suite, Variation
+from isthmus.bench.boxes import BOX_TESTS
 from isthmus.bench.buffers import BufferKinds, HostMemory
 from isthmus.bench.copies import COPY_TESTS, CopyTest
 from isthmus.bench.duplex import DUPLEX_TESTS
@@ -52,6 +53,7 @@ TESTS: tuple[BenchTest, ...] = (
     *DUPLEX_TESTS,
     *STREAMS_TESTS,
     *PITCHED_TESTS,
+    *BOX_TESTS,
     *MANY_COPIES_TESTS,
     *SMALL_COPY_TESTS,
     *EXPERIMENT_TESTS,

@@ -1,4 +1,4 @@
-"""Tables of other ways to ask for copies: duplex, streams, rows, many pieces, pipelines."""
+"""Tables of other ways to ask for copies: duplex, streams, rows, boxes, many pieces, pipelines."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,6 +13,7 @@ from isthmus.sizes import format_size
 _LOADED = re.compile(r"(?:host_to_device|device_to_host)_bidirectional_memcpy_(ce|sm)")
 _STREAMS = re.compile(r"(?:host_to_device|device_to_host)_memcpy_streams")
 _ROWS = re.compile(r"(?:host_to_device|device_to_host)_memcpy_2d")
+_BOXES = re.compile(r"(?:host_to_device|device_to_host)_memcpy_(3d|array)")
 _MANY = re.compile(r"(?:host_to_device|device_to_host)_many_copies_(\w+)")
 _DUPLEX = "duplex_memcpy_ce"
 _DUPLEX_HEADS = {"duplex_total": "together", "duplex_h2d": "of it H2D", "duplex_d2h": "of it D2H"}
@@ -41,6 +42,7 @@ def request_tables(run: Run) -> list[Table]:
             row=_direction_and_size,
             column=lambda result: format_size(int(result.axes["row_bytes"])),
         ),
+        _boxes_table(run, suffix),
         _table(
             _many(run),
             title=f"Many small copies, us until all are complete (median){suffix}",
@@ -62,12 +64,29 @@ def request_notes(run: Run) -> list[str]:
         lines.append(
             "together: bytes of both directions from their common start until the slower is done"
         )
+    if any(_BOXES.fullmatch(result.test) for result in run.results):
+        lines.append(
+            "shape: bytes of a row x rows x slices; pitched: gaps behind rows and slices on the "
+            "device; array: a CUDA array"
+        )
     lines += _best_ways(_many(run))
     if any(result.metric == _RATIO for result in run.results):
         lines.append(
             "overlap: the pipeline over the longer of its halves: 1.00x hides the shorter half"
         )
     return lines
+
+
+def _boxes_table(run: Run, suffix: str) -> Table | None:
+    """Put pitched memory beside arrays of the same shape, and arrays of rows below."""
+    results = _of(run, _BOXES, BANDWIDTH, axis="rows")
+    return _table(
+        sorted(results, key=lambda r: (r.direction != "h2d", r.bytes, "slices" not in r.axes)),
+        title=f"3-D and array copies, GB/s (median){suffix}",
+        heads=("direction", "size", "shape"),
+        row=lambda result: (*_direction_and_size(result), _shape(result)),
+        column=lambda result: _named(_BOXES, result).replace("3d", "pitched"),
+    )
 
 
 def _duplex_table(run: Run, suffix: str) -> Table | None:
@@ -173,6 +192,11 @@ def _cell(result: Result) -> str:
 
 def _direction_and_size(result: Result) -> _Key:
     return (_direction(result), format_size(result.bytes))
+
+
+def _shape(result: Result) -> str:
+    numbers = [str(result.axes[name]) for name in ("rows", "slices") if name in result.axes]
+    return " x ".join([format_size(int(result.axes["row_bytes"])), *numbers])
 
 
 def _pieces(result: Result) -> _Key:

@@ -1,0 +1,83 @@
+// Device memory that has a shape, pitched or an array, and the boxes that are copied in and out.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "device/context.hpp"
+
+namespace isthmus::measure {
+
+/// Rows of device memory begin at multiples of this. Source: what cuMemAllocPitch returns on every
+/// GPU so far; CUDA Driver API 13.0, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT is less.
+inline constexpr std::size_t kPitchAlignment = 512;
+
+/// The elements of arrays: a choice. Rows in arrays are made of whole ones.
+inline constexpr std::size_t kElementBytes = 4;
+
+/// The distance of rows on the device, with a gap between them always.
+constexpr std::size_t pitch_of(std::size_t row_bytes) {
+  return (row_bytes / kPitchAlignment + 1) * kPitchAlignment;
+}
+
+/// Rows of bytes.
+struct BoxShape {
+  std::size_t row_bytes = 0;
+  std::size_t num_rows = 0;               ///< of one slice
+  std::optional<std::size_t> num_slices;  ///< empty: 2-D
+
+  bool is_3d() const noexcept { return num_slices.has_value(); }
+  std::size_t num_all_rows() const noexcept { return num_rows * num_slices.value_or(1); }
+  std::size_t size_bytes() const noexcept { return row_bytes * num_all_rows(); }
+};
+
+/// One end of a copy, in the words of CUDA_MEMCPY3D.
+struct BoxEnd {
+  CUmemorytype memory = CU_MEMORYTYPE_HOST;
+  void* host = nullptr;
+  CUdeviceptr device = 0;
+  CUarray array = nullptr;
+  std::size_t pitch_bytes = 0;  ///< from row to row; not of an array
+  std::size_t num_rows = 0;     ///< from slice to slice; not of an array
+};
+
+/// A box whose rows and slices follow each other.
+BoxEnd packed_on_host(void* host, const BoxShape& shape) noexcept;
+
+CUDA_MEMCPY3D box_copy(const BoxEnd& target, const BoxEnd& source, const BoxShape& shape) noexcept;
+
+enum class Layout {
+  pitched,  ///< rows with gaps between them, and in 3-D a row of gap between slices
+  array,    ///< cuArrayCreate or cuArray3DCreate: the driver's own order, and no address
+};
+
+/// Memory of a device that holds one box.
+///
+/// All but end() is done by blocking copies of whole memory, or of whole arrays from pageable
+/// memory: other ways than those that are measured. The caller holds a CurrentContext.
+class ShapedMemory {
+public:
+  virtual ~ShapedMemory() = default;
+  ShapedMemory(const ShapedMemory&) = delete;
+  ShapedMemory& operator=(const ShapedMemory&) = delete;
+
+  virtual BoxEnd end() const noexcept = 0;
+
+  /// Writes rows that follow each other, and poison into the gaps. Waits for it.
+  ///
+  /// rows   null: poison everywhere
+  virtual void fill(const std::byte* rows) = 0;
+
+  /// Rows that differ from those, or are followed by a gap that isn't poison any longer.
+  virtual std::size_t num_wrong_rows(const std::byte* rows) = 0;
+
+protected:
+  ShapedMemory() = default;
+};
+
+/// Throws   UsageError for rows in an array that aren't of whole elements; OutOfDeviceMemory;
+///          DriverError for an array of more rows than the device takes; Unavailable.
+std::unique_ptr<ShapedMemory> make_shaped_memory(const Context& context, Layout layout,
+                                                 const BoxShape& shape);
+
+}  // namespace isthmus::measure
