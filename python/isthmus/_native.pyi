@@ -581,9 +581,9 @@ def measure_stream_copies(buffers: CopyBuffers, kernels: Kernels | None, *, dire
     Sample the time of one copy that several streams share (metric "copy_time").
     """
 
-def measure_pitched_copies(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, row_bytes: int, num_rows: int, stopping: Stopping) -> Measurement:
+def measure_shaped_copies(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, layout: str, row_bytes: int, num_rows: int, num_slices: int | None, stopping: Stopping) -> Measurement:
     """
-    Sample the time of one 2-D copy, pitched on the device (metric "copy_time").
+    Sample the time of one 2-D copy, or 3-D if there are slices, between packed rows on the host and a layout on the device, "pitched" or "array" (metric "copy_time").
     """
 
 def measure_many_copies(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, way: str, piece_bytes: int, num_pieces: int, stopping: Stopping) -> Measurement:
