@@ -54,3 +54,13 @@ def test_each_picture_is_written_in_four_forms(tmp_path: Path) -> None:
 
 def test_a_run_with_nothing_over_sizes_has_no_pictures(tmp_path: Path) -> None:
     assert draw_run(runs.run().model_copy(update={"results": []}), tmp_path) == []
+
+
+def test_a_circumstance_that_follows_from_the_size_does_not_cut_a_line() -> None:
+    run = runs.run()
+    pinned = [r for r in run.results if r.test == "host_to_device_memcpy_ce" and r.median]
+    sizes = sorted({r.bytes for r in pinned})
+    live = [r.model_copy(update={"axes": {"live": sizes.index(r.bytes) + 1}}) for r in pinned]
+    chart = charts(run.model_copy(update={"results": live}))["bandwidth"].to_dict()
+    assert {row["what"] for row in rows(chart)} == {"host_to_device_memcpy_ce"}
+    assert sorted({row["bytes"] for row in rows(chart)}) == sizes

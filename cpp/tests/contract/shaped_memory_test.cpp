@@ -163,14 +163,6 @@ TEST_F(ShapedMemory, RefusesABoxThatIsLargerThanIt) {
   }
 }
 
-TEST_F(ShapedMemory, RefusesACopyThatBeginsInsideAnElement) {
-  const CUarray made = array(32, 8);
-  auto* host = pinned_memory(1024);
-  CUDA_MEMCPY3D copy = to_array(made, host, box(4, 1, 1));
-  copy.dstXInBytes = 2;
-  EXPECT_EQ(driver().raw(symbol::memcpy_3d_async)(&copy, nullptr), CUDA_ERROR_INVALID_VALUE);
-}
-
 TEST_F(ShapedMemory, OfNoWidthIsRefused) {
   const CUDA_ARRAY_DESCRIPTOR wanted{0, 8, CU_AD_FORMAT_FLOAT, 1};
   CUarray made = nullptr;

@@ -16,6 +16,8 @@ DRAWN_UNITS = frozenset({"B/s", "s"})
 _DRAWN_APART = "pinned_vs_pageable"
 # Of a test that has one of these, it is the number that says most.
 _LEADING = ("bandwidth", "completion", "allocate", "fenced", "complete", "asked")
+# Circumstances that a test chooses by the size: they don't tell lines over sizes apart.
+_BY_SIZE = frozenset({"live"})
 _WAYS = {"h2d": "host to device", "d2h": "device to host", None: "both ways"}
 
 
@@ -49,7 +51,7 @@ def lines_by_suite(run: Run) -> dict[tuple[str, str], list[Line]]:
     for result in run.results:
         shown = result.unit in DRAWN_UNITS and result.suite != _DRAWN_APART
         if shown and result.status == Status.PASSED and result.stopped_by:
-            words = subject_of(result).words
+            words = subject_of(_of_any_size(result)).words
             key = (result.suite or "all", result.unit, result.test, result.metric, words)
             lines[key].append(result)
     found: dict[tuple[str, str], list[Line]] = defaultdict(list)
@@ -58,6 +60,11 @@ def lines_by_suite(run: Run) -> dict[tuple[str, str], list[Line]]:
             line = Line(test=test, metric=metric, words=words, results=results)
             found[suite, unit].append(line)
     return found
+
+
+def _of_any_size(result: Result) -> Result:
+    axes = {name: value for name, value in result.axes.items() if name not in _BY_SIZE}
+    return result.model_copy(update={"axes": axes})
 
 
 def parts_of(lines: Sequence[Line]) -> dict[str, list[Line]]:
