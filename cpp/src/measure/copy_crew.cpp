@@ -1,9 +1,5 @@
 #include "measure/copy_crew.hpp"
 
-#include <algorithm>
-
-#include <sched.h>
-
 #include <isthmus/errors.hpp>
 
 #include "host/affinity.hpp"
@@ -39,44 +35,24 @@ std::vector<int> usable_cpus(std::optional<int> node) {
   return host::ScopedThreadBinding(*node).cpus();
 }
 
-/// The CPUs of each of a crew: one of its own, the caller's present one for the caller; all of them
-/// for each where they don't go round.
-///
-/// Not bound, two threads may share a CPU for milliseconds while another one idles: the kernel
-/// doesn't move at once what spins. On an H100's host with 16 CPUs, 16 threads then copied 4 MiB
-/// in 3 ms, and in 20 us where they happened to be apart.
-std::vector<std::vector<int>> cpus_of_each(std::size_t num_threads, std::optional<int> node) {
-  std::vector<int> usable = usable_cpus(node);
-  if (num_threads == 1 || usable.size() < num_threads) return {num_threads, usable};
-  const auto present = std::find(usable.begin(), usable.end(), sched_getcpu());
-  if (present != usable.end()) std::iter_swap(usable.begin(), present);
-  std::vector<std::vector<int>> each;
-  for (std::size_t i = 0; i < num_threads; ++i) each.push_back({usable[i]});
-  return each;
-}
-
 }  // namespace
 
 CopyCrew::CopyCrew(int num_threads, std::optional<int> node) {
   const host::ScopedSignalBlock block;  // for the helpers, who inherit it
-  const auto each = cpus_of_each(static_cast<std::size_t>(checked(num_threads)), node);
-  helpers_.reserve(each.size() - 1);
+  const auto num_helpers = static_cast<std::size_t>(checked(num_threads)) - 1;
+  const std::vector<int> cpus = usable_cpus(node);
+  helpers_.reserve(num_helpers);
   try {
-    for (std::size_t index = 1; index < each.size(); ++index) {
-      helpers_.emplace_back([this, index, cpus = each[index]] { help(index, cpus); });
+    for (std::size_t index = 1; index <= num_helpers; ++index) {
+      helpers_.emplace_back([this, index, cpus] { help(index, cpus); });
     }
   } catch (...) {
     ending_ = true;  // those that were started end before they are joined
     throw;
   }
-  std::vector<int> before = host::allowed_cpus();
-  if (!each[0].empty() && host::allow_cpus(each[0])) caller_cpus_ = std::move(before);
 }
 
-CopyCrew::~CopyCrew() {
-  ending_ = true;
-  if (!caller_cpus_.empty()) host::allow_cpus(caller_cpus_);
-}
+CopyCrew::~CopyCrew() { ending_ = true; }
 
 double CopyCrew::run(const std::function<void(std::size_t)>& part) {
   part_ = &part;

@@ -10,13 +10,12 @@
 
 namespace isthmus::measure {
 
-/// The caller and helpers, each bound to a CPU of its own while there is a crew, where there are
-/// enough. Helpers wait spinning, giving way to other threads: a crew is for short use. Joins them
-/// when it goes, which must be on the thread that made it.
+/// The caller and helpers. Helpers wait spinning, giving way to other threads: a crew is for short
+/// use. Joins them when it goes.
 class CopyCrew {
 public:
   /// num_threads  at least 1, the caller's included
-  /// node         whose CPUs they run on; empty: where the caller may
+  /// node         whose CPUs the helpers run on; empty: where the caller may
   /// Throws       UsageError if there is no such node; std::system_error if a thread can't be
   ///              started.
   CopyCrew(int num_threads, std::optional<int> node);
@@ -39,7 +38,6 @@ private:
   alignas(128) std::atomic<std::uint64_t> round_{0};
   alignas(128) std::atomic<std::size_t> num_done_{0};
   alignas(128) std::atomic<bool> ending_{false};
-  std::vector<int> caller_cpus_;  ///< where the caller might run before; {} if it isn't bound
   std::vector<std::jthread> helpers_;
 };
 

@@ -18,22 +18,9 @@ std::vector<std::vector<int>> cpus_of(CopyCrew& crew) {
   return each;
 }
 
-TEST(ACopyCrew, HasACpuForEachAndGivesTheCallersBack) {
+TEST(ACopyCrew, RunsWhereverTheCallerMay) {
   const std::vector<int> before = host::allowed_cpus();
-  if (before.size() < 2) GTEST_SKIP() << "needs two CPUs";
-  {
-    CopyCrew crew(2, std::nullopt);
-    const auto each = cpus_of(crew);
-    ASSERT_EQ(each[0].size(), 1u);
-    ASSERT_EQ(each[1].size(), 1u);
-    EXPECT_NE(each[0], each[1]);
-  }
-  EXPECT_EQ(host::allowed_cpus(), before);
-}
-
-TEST(ACopyCrew, ThatIsLargerThanTheMachineRunsWhereverItMay) {
-  const std::vector<int> before = host::allowed_cpus();
-  CopyCrew crew(static_cast<int>(before.size()) + 1, std::nullopt);
+  CopyCrew crew(3, std::nullopt);
   for (const std::vector<int>& cpus : cpus_of(crew)) EXPECT_EQ(cpus, before);
 }
 

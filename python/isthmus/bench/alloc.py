@@ -17,7 +17,7 @@ _LEAST_BYTES = 4
 # A quarter of the powers of two between 256 B and 1 GiB says all that there is to say.
 _SWEEP = powers_of_two(256, 1 << 30)[::2]
 # A gigabyte takes half a second to pin, and a minute to pin in all the ways there are.
-_MOST_QUICK_BYTES = 64 * _MIB
+_MOST_QUICK_BYTES = 16 * _MIB
 # So many, or as many as take so much memory.
 _MOST_LIVE = 64
 _MOST_LIVE_BYTES = 256 * _MIB
