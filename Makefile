@@ -23,8 +23,8 @@ extra := $(if $(driver),$(shell test $(driver) -ge 580 && echo '[cuda13]' || ech
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-bench: $(VENV)/.isthmus  ## measure this machine (without a GPU: the emulated one); ARGS="..." goes to isthmus bench
-	@$(BIN)/isthmus bench $(ARGS)
+bench: $(VENV)/.isthmus  ## a first look at this machine (without a GPU: the emulated one); ARGS="..." goes to isthmus bench
+	@$(BIN)/isthmus bench $(or $(ARGS),--quick)
 
 doctor: $(VENV)/.isthmus  ## look for what slows transfers down here
 	@$(BIN)/isthmus doctor $(ARGS)
