@@ -1,11 +1,13 @@
 """Workloads kept in memory: generated once, run many times, by many threads at once."""
 
+import json
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from isthmus.sim.points import Point
-from isthmus.sim.running import is_workload, open_source, run
+from isthmus.sim.policy import Kind
+from isthmus.sim.running import check_setup, is_workload, open_source, run
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -27,6 +29,7 @@ class Library:
         self._lock = threading.Lock()
         self._locks: dict[tuple[str, int], threading.Lock] = {}
         self._kept: dict[tuple[str, int], _native.TraceRecording] = {}
+        self._without_link: dict[str, SimulationResult] = {}
 
     def source(self, workload: str, seed: int) -> "_native.TraceSource":
         """
@@ -51,8 +54,33 @@ class Library:
         return recording.replay()
 
     def run(self, point: Point, go_on: Callable[[], bool]) -> "SimulationResult":
-        """Run a point of a sweep, until it ends or `go_on` says no."""
-        return run(self.source(point.workload, point.seed), point.setup, poll=lambda _now: go_on())
+        """
+        Run a point of a sweep, until it ends or `go_on` says no.
+
+        What differs from an earlier run only in a link that neither uses has its result.
+        """
+        name = _name_without_link(point)
+        if name is not None and (earlier := self._without_link.get(name)) is not None:
+            check_setup(point.setup)
+            return earlier
+        source = self.source(point.workload, point.seed)
+        result = run(source, point.setup, poll=lambda _now: go_on())
+        if name is not None:
+            self._without_link[name] = result
+        return result
+
+
+def _name_without_link(point: Point) -> str | None:
+    """
+    Name a run by all that decides it, if its link doesn't: nothing is copied in the ideal mode.
+
+    A file may be another the next time; of one there is no name.
+    """
+    if point.setup.policy.kind is not Kind.IDEAL or not is_workload(point.workload):
+        return None
+    described = point.setup.model_dump(mode="json")
+    del described["machine"]["link"]
+    return json.dumps([point.workload, point.seed, described], sort_keys=True)
 
 
 def _record(workload: str, seed: int) -> "_native.TraceRecording":

@@ -24,7 +24,7 @@ from isthmus.sim.options import Options
 from isthmus.sim.policy import Kind, Policy, default_policy, policy_names
 from isthmus.sim.running import open_source, run, workload_names
 from isthmus.sim.settings import Setup, with_settings
-from isthmus.sim.studies import PROGRAMS
+from isthmus.sim.studies import PROGRAMS, make_point
 from isthmus.sim.timeline import new_timeline, timeline_text
 
 pytestmark = pytest.mark.native
@@ -156,6 +156,34 @@ def test_equal_seeds_give_equal_runs_in_any_thread() -> None:
     for thread in threads:
         thread.join()
     assert digests == [isthmus.simulate(WORKLOAD).event_digest] * 3
+
+
+@pytest.mark.parametrize("policy", ["ideal", "programmer", "ranges"])
+def test_points_that_differ_in_their_link_have_the_results_of_runs_of_their_own(
+    policy: str,
+) -> None:
+    library = Library()
+    for link in (
+        {"link.bandwidth": "16GB/s"},
+        {"link.bandwidth": "1GB/s", "link.back_bandwidth": "2GB/s"},
+        {"link.latency": "3us", "link.packet": "256", "link.packet_overhead": "24"},
+    ):
+        shared = library.run(make_point(WORKLOAD, policy, link), lambda: True)
+        alone = isthmus.simulate(WORKLOAD, policy=policy, settings=link)
+        assert shared.flat() == alone.flat()
+        assert shared.event_digest == alone.event_digest
+
+
+def test_an_ideal_run_is_simulated_once_for_all_links() -> None:
+    library = Library()
+    points = [
+        make_point(WORKLOAD, "ideal", {"link.bandwidth": one, **more})
+        for more in ({}, {"l1.hit_cycles": "20"})
+        for one in ("16GB/s", "32GB/s")
+    ]
+    first, again, other, _ = (library.run(point, lambda: True) for point in points)
+    assert again is first
+    assert other is not first
 
 
 def test_the_papers_programs_are_workloads() -> None:
