@@ -1,0 +1,64 @@
+"""
+How long the runs of `isthmus sim reproduce` take: the paper's own, and those that it left out.
+
+    .venv/bin/python benchmarks/sim/reproducing.py [THREADS]
+
+The paper's own are the 100 of its matrix (ten programs, five ways, two bandwidths) and its sweeps:
+sizes of units, ranges and TLBs. It left out fault latencies, a third bandwidth, and other readings
+of its words. Making the workloads is in the time, as it is in the command's; pictures are not.
+Needs idle cores.
+"""
+
+import sys
+import time
+from collections.abc import Sequence
+
+from isthmus.sim.library import Library
+from isthmus.sim.points import Point
+from isthmus.sim.store import MemoryStore, Row
+from isthmus.sim.studies import BANDWIDTHS, VARIANTS, Run, evaluation
+from isthmus.sim.sweep import num_cores, run_sweep
+
+
+class Silent:
+    """Hears of points and says nothing."""
+
+    def point_finished(self, num_finished: int, total: int, point: Point, row: Row) -> None:
+        """Say nothing."""
+
+
+def is_the_papers(run: Run) -> bool:
+    """Tell what the paper ran from what it left out."""
+    theirs = run.study != "fault" and run.series not in VARIANTS
+    return theirs and run.bandwidth in BANDWIDTHS[:2]
+
+
+def distinct(runs: Sequence[Run]) -> list[Point]:
+    """Give each point once, in order."""
+    return list({run.point.key: run.point for run in runs}.values())
+
+
+def main(num_threads: int) -> None:
+    """Measure the paper's own, then the rest with what is in memory by then."""
+    runs = evaluation()
+    own = distinct([run for run in runs if is_the_papers(run)])
+    keys = {point.key for point in own}
+    rest = [point for point in distinct(runs) if point.key not in keys]
+    library = Library()
+    print(f"{num_threads} threads")
+    for name, points in (("the paper's own", own), ("the rest", rest)):
+        begun = time.perf_counter()
+        with MemoryStore() as store:
+            run_sweep(
+                points,
+                store,
+                run=library.run,
+                num_threads=num_threads,
+                observer=Silent(),
+                should_stop=lambda: False,
+            )
+        print(f"{name}: {len(points)} runs, {time.perf_counter() - begun:.1f} s")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else num_cores())
