@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from isthmus.bench.bench_test import Variation
-from isthmus.bench.boxes import BoxTest, Layout, shape_of
+from isthmus.bench.bench_test import Direction, Variation
+from isthmus.bench.boxes import BoxTest, Layout, Shape, shape_of
 from isthmus.bench.buffers import BufferKinds, HostMemory
 from isthmus.bench.duplex import DuplexTest
 from isthmus.bench.many_copies import ManyCopiesTest, num_pieces
@@ -84,7 +84,31 @@ class NativeStreams(NativeInstrument):
         )
 
 
-class NativePitched(NativeInstrument):
+class _ShapedInstrument(NativeInstrument):
+    """Copies between packed rows and what has a shape on the device."""
+
+    def _measure(
+        self, direction: Direction, layout: Layout, shape: Shape, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        from isthmus import _native
+
+        rule = native_rule(stopping)
+        buffers = self._session.allocate(_PINNED, shape.size_bytes)
+        return self._session.with_kernels(
+            lambda kernels: _native.measure_shaped_copies(
+                buffers,
+                kernels,
+                direction=direction.value,
+                layout=layout.value,
+                row_bytes=shape.row_bytes,
+                num_rows=shape.num_rows,
+                num_slices=shape.num_slices,
+                stopping=rule,
+            )
+        )
+
+
+class NativePitched(_ShapedInstrument):
     """2-D copies."""
 
     def measure(
@@ -96,25 +120,13 @@ class NativePitched(NativeInstrument):
         Raises:
             Unavailable: No stream can be held back here.
         """
-        from isthmus import _native
-
-        rule, row = native_rule(stopping), row_bytes(variation)
-        buffers = self._session.allocate(_PINNED, size_bytes)
-        return self._session.with_kernels(
-            lambda kernels: _native.measure_shaped_copies(
-                buffers,
-                kernels,
-                direction=test.direction.value,
-                layout=Layout.PITCHED.value,
-                row_bytes=row,
-                num_rows=size_bytes // row,
-                num_slices=None,
-                stopping=rule,
-            )
+        row = row_bytes(variation)
+        return self._measure(
+            test.direction, Layout.PITCHED, Shape(row, size_bytes // row), stopping
         )
 
 
-class NativeBoxes(NativeInstrument):
+class NativeBoxes(_ShapedInstrument):
     """3-D copies, and copies into and out of arrays."""
 
     def measure(
@@ -126,22 +138,8 @@ class NativeBoxes(NativeInstrument):
         Raises:
             Unavailable: No stream can be held back here, or the driver has no 3-D copies.
         """
-        from isthmus import _native
-
-        rule, shape = native_rule(stopping), shape_of(variation)
-        buffers = self._session.allocate(_PINNED, size_bytes)
-        return self._session.with_kernels(
-            lambda kernels: _native.measure_shaped_copies(
-                buffers,
-                kernels,
-                direction=test.direction.value,
-                layout=test.layout.value,
-                row_bytes=shape.row_bytes,
-                num_rows=shape.num_rows,
-                num_slices=shape.num_slices,
-                stopping=rule,
-            )
-        )
+        del size_bytes  # the shape's
+        return self._measure(test.direction, test.layout, shape_of(variation), stopping)
 
 
 class NativeManyCopies(NativeInstrument):
