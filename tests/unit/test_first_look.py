@@ -105,13 +105,13 @@ def test_every_way_of_a_small_copy_has_one_time_a_direction() -> None:
 
 def test_memory_has_its_cost_at_the_largest_size_and_where_pinning_pays() -> None:
     run = quick_run()
-    table = titled(run, "Memory of 64 MiB, microseconds")
+    table = titled(run, "Memory of 16 MiB, microseconds")
     # 10 us, and 1 ns a byte.
     assert row(table, "cuda_malloc_host") == {
         "memory": "cuda_malloc_host",
-        "allocate": "67119",
-        "free": "67119",
-        "first allocation": "134238",
+        "allocate": "16787",
+        "free": "16787",
+        "first allocation": "33574",
     }
     assert "malloc, pages touched" in [cells[0] for cells in table.rows]
     notes = [note for note in first_look_of(run).foot if note.startswith("break-even")]
