@@ -38,6 +38,18 @@ def test_the_default_sweep_ends_where_memory_does_and_says_so() -> None:
     assert "device memory" in note
 
 
+def test_tests_that_end_earlier_by_themselves_are_not_said_to_lack_memory() -> None:
+    assert plan_points([BY_NAME["host_to_device_memcpy_2d"]], None, ROOMY).notes == ()
+    assert plan_points(TESTS, None, ROOMY).notes == ()
+
+
+def test_a_quick_run_that_lacks_no_memory_does_not_say_so_and_one_that_does_says_it() -> None:
+    assert plan_demand(TESTS, Demand(limits=ROOMY, quick=True)).notes == ()
+    tight = Limits(device_bytes=GIB // 8, host_bytes=GIB)
+    (note,) = plan_demand(TESTS, Demand(limits=tight, quick=True)).notes
+    assert "instead of 256 MiB: of the device memory only 128.0 MiB can be used" in note
+
+
 def test_small_copies_are_of_4_bytes_if_no_small_size_is_given() -> None:
     assert plan_points([SMALL_COPY], [GIB], ROOMY).points == (Point(SMALL_COPY, 4),)
     assert plan_points([SMALL_COPY], [8, GIB], ROOMY).points == (Point(SMALL_COPY, 8),)
