@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from isthmus.report.grid import grid, median_cell
 from isthmus.report.heading import title_suffix
-from isthmus.report.labels import BANDWIDTH
+from isthmus.report.labels import BANDWIDTH, direction_of
 from isthmus.report.page import Table
 from isthmus.report.pinned_vs_pageable import pinned_vs_pageable_results, spread_cell
 from isthmus.run.model import Result, Run, Status
@@ -49,7 +49,7 @@ def large_copies_table(run: Run) -> Table | None:
         ("memory",),
         [result for result in found if result.bytes == most],
         lambda result: ("pinned / pageable" if result.unit == "1" else _memory(result),),
-        _direction,
+        direction_of,
         spread_cell,
     )
 
@@ -104,7 +104,3 @@ def _at_most_bytes(results: Iterable[Result]) -> Result | None:
 
 def _memory(result: Result) -> str:
     return str(result.axes.get("memory", ""))
-
-
-def _direction(result: Result) -> str:
-    return (result.direction or "").upper()

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from isthmus.report.grid import grid, median_cell
 from isthmus.report.heading import title_suffix
+from isthmus.report.labels import direction_of
 from isthmus.report.numbers import four_digit_microseconds, microseconds
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Run, Status
@@ -43,7 +44,7 @@ def latency_table(run: Run) -> Table | None:
         ("way",),
         [result for result in found if result.bytes == size],
         lambda result: (_named(_SMALL, result),),
-        _direction,
+        direction_of,
         lambda result: (
             result.status.value if result.median is None else microseconds(result.median)
         ),
@@ -150,7 +151,7 @@ def _limit(result: Result) -> str:
 
 def _pieces(result: Result) -> tuple[str, ...]:
     pieces = int(result.axes["pieces"])
-    return (f"{_direction(result)}, {pieces} of {format_size(result.bytes // pieces)}",)
+    return (f"{direction_of(result)}, {pieces} of {format_size(result.bytes // pieces)}",)
 
 
 def _kind(result: Result) -> str:
@@ -159,10 +160,6 @@ def _kind(result: Result) -> str:
 
 def _streams(result: Result) -> int:
     return int(result.axes.get("streams", 1))
-
-
-def _direction(result: Result) -> str:
-    return (result.direction or "").upper()
 
 
 def _named(tests: re.Pattern[str], result: Result) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from isthmus.report.heading import title_suffix
-from isthmus.report.labels import BANDWIDTH
+from isthmus.report.labels import BANDWIDTH, direction_of
 from isthmus.report.numbers import gigabytes_per_second, ratio
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Run, Status
@@ -98,8 +98,7 @@ def _kinds_table(run: Run, direction: str) -> Table | None:
 def _managed_table(run: Run) -> Table | None:
     columns: dict[str, dict[int, Result]] = {}
     for result in _of(run, "managed"):
-        direction = (result.direction or "").upper()
-        columns.setdefault(f"{direction} {_ending(result)}", {})[result.bytes] = result
+        columns.setdefault(f"{direction_of(result)} {_ending(result)}", {})[result.bytes] = result
     if not columns:
         return None
     sizes = sorted({size for cells in columns.values() for size in cells})
@@ -144,7 +143,7 @@ def _compared(
         heads=("copy", "size", ending, "GB/s", "of the first"),
         rows=tuple(
             (
-                (result.direction or "").upper(),
+                direction_of(result),
                 format_size(result.bytes),
                 name_of(result),
                 _rate(result),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from isthmus.report.drawing import HEIGHT, WIDTH, data_of
 from isthmus.report.grid import grid
 from isthmus.report.heading import title_suffix
+from isthmus.report.labels import direction_of
 from isthmus.report.numbers import gigabytes_per_second
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Run, Status
@@ -73,7 +74,7 @@ def _picture(run: Run, rates: Sequence[Result]) -> "alt.TopLevelMixin":
 
     rows = [
         {
-            "what": f"{_direction(result)} {result.axes.get(_MEMORY)}",
+            "what": f"{direction_of(result)} {result.axes.get(_MEMORY)}",
             "mib": result.bytes / _BYTES_PER_MIB,
             "median": (result.median or 0.0) / _BYTES_PER_GB,
             "least": (result.min or 0.0) / _BYTES_PER_GB,
@@ -107,14 +108,10 @@ def _is_rate(result: Result) -> bool:
     return result.status == Status.PASSED and result.unit == "B/s"
 
 
-def _direction(result: Result) -> str:
-    return (result.direction or "").upper()
-
-
 def _head(result: Result) -> str:
     if result.metric == _GAIN:
-        return f"{_direction(result)} pinned/pageable"
-    return f"{_direction(result)} {result.axes.get(_MEMORY)}"
+        return f"{direction_of(result)} pinned/pageable"
+    return f"{direction_of(result)} {result.axes.get(_MEMORY)}"
 
 
 def _spread(result: Result) -> float:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from isthmus.report.heading import title_suffix
-from isthmus.report.labels import BANDWIDTH
+from isthmus.report.labels import BANDWIDTH, direction_of
 from isthmus.report.numbers import gigabytes_per_second, microseconds
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Run, Status
@@ -103,7 +103,7 @@ def _duplex_head(result: Result) -> str:
     if result.test == _DUPLEX:
         return _DUPLEX_HEADS[result.metric]
     engine = " by SM" if _named(_LOADED, result) == "sm" else ""
-    return f"{_direction(result)} loaded{engine}"
+    return f"{direction_of(result)} loaded{engine}"
 
 
 def _overlap_table(run: Run, suffix: str) -> Table | None:
@@ -191,7 +191,7 @@ def _cell(result: Result) -> str:
 
 
 def _direction_and_size(result: Result) -> _Key:
-    return (_direction(result), format_size(result.bytes))
+    return (direction_of(result), format_size(result.bytes))
 
 
 def _shape(result: Result) -> str:
@@ -201,13 +201,9 @@ def _shape(result: Result) -> str:
 
 def _pieces(result: Result) -> _Key:
     pieces = int(result.axes["pieces"])
-    return (_direction(result), str(pieces), format_size(result.bytes // pieces))
+    return (direction_of(result), str(pieces), format_size(result.bytes // pieces))
 
 
 def _axis(result: Result, name: str, unit: str) -> str:
     value = result.axes[name]
     return f"{value} {unit if value != 1 else unit.removesuffix('s')}"
-
-
-def _direction(result: Result) -> str:
-    return (result.direction or "").upper()
