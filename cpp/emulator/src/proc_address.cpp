@@ -54,6 +54,7 @@ const std::array kTable{
     ISTHMUS_EMULATED(cuMemFree, 3020),
     ISTHMUS_EMULATED(cuMemGetAddressRange, 3020),
     ISTHMUS_EMULATED(cuMemHostAlloc, 2020),
+    ISTHMUS_EMULATED(cuMemAllocHost, 3020),
     ISTHMUS_EMULATED(cuMemFreeHost, 2000),
     ISTHMUS_EMULATED(cuMemHostGetDevicePointer, 3020),
     ISTHMUS_EMULATED(cuMemHostRegister, 6050),

@@ -56,5 +56,15 @@ TEST_F(OfOthers, MemoryOfANamedPoolIsThereInStreamOrder) {
   synchronize(work);
 }
 
+TEST_F(OfOthers, MemoryOfTheHostIsPinnedAndMayBeAllocatedWithoutFlags) {
+  const auto allocate = exported<decltype(&cuMemAllocHost)>("cuMemAllocHost_v2");
+  ASSERT_NE(allocate, nullptr);
+  void* host = nullptr;
+  ASSERT_EQ(allocate(&host, kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(attribute<unsigned>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device_pointer(host)),
+            unsigned{CU_MEMORYTYPE_HOST});
+  EXPECT_EQ(driver().raw(symbol::mem_free_host)(host), CUDA_SUCCESS);
+}
+
 }  // namespace
 }  // namespace isthmus::contract
