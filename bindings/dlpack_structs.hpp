@@ -64,7 +64,7 @@ struct ExchangeHeader {
 struct Exchange {
   ExchangeHeader header;
   void (*allocate)();
-  int (*from_object)(void* object, VersionedTensor** tensor);
+  void (*from_object)();
   void (*to_object)();
   int (*borrow)(void* object, Tensor* tensor);  // may be null
   int (*current_stream)(DeviceType type, std::int32_t id, void** stream);

@@ -6,24 +6,19 @@
 #include <memory>
 #include <utility>
 
-#include "dlpack_structs.hpp"
 #include "gil.hpp"
 
-/// An array's promise not to move, shrink or free its memory: a buffer of the buffer protocol, a
-/// tensor that DLPack has exported, or an object that owns the memory. Made, moved and destroyed
-/// with the GIL held.
+/// An array's promise not to move, shrink or free its memory: a buffer of the buffer protocol, or
+/// an object that owns the memory. Made, moved and destroyed with the GIL held.
 class Export {
 public:
   Export() = default;
   Export(Export&& other) noexcept
-      : buffer_(std::exchange(other.buffer_, Py_buffer{})),
-        tensor_(std::exchange(other.tensor_, nullptr)),
-        owner_(std::move(other.owner_)) {}
+      : buffer_(std::exchange(other.buffer_, Py_buffer{})), owner_(std::move(other.owner_)) {}
   Export& operator=(Export&&) = delete;
   ~Export() {
     into_python([this] {
       if (buffer_.obj != nullptr) PyBuffer_Release(&buffer_);
-      if (tensor_ != nullptr && tensor_->deleter != nullptr) tensor_->deleter(tensor_);
       owner_.reset();
     });
   }
@@ -37,11 +32,9 @@ public:
   }
   /// Its shape and strides are valid until this is moved.
   const Py_buffer& buffer() const noexcept { return buffer_; }
-  void take_tensor(dlpack::VersionedTensor* tensor) noexcept { tensor_ = tensor; }
   void take_owner(nanobind::object owner) noexcept { owner_ = std::move(owner); }
 
 private:
   Py_buffer buffer_{};
-  dlpack::VersionedTensor* tensor_ = nullptr;
   nanobind::object owner_;
 };

@@ -173,17 +173,11 @@ bool is_more_than_its_bytes(nb::handle tensor, int type_code, TypeReaders::Role 
   return negated.ptr() != Py_False;
 }
 
-/// Gives a tensor's memory: lent while nobody changes the tensor, or exported. The latter keeps the
-/// memory when the tensor is given another (tensor.data = ..., tensor.set_()), and takes longer.
-bool get_tensor(const dlpack::Exchange& exchange, nb::handle object, Hold hold, Export& held,
-                dlpack::Tensor& tensor) {
-  if (hold == Hold::call) return exchange.borrow(object.ptr(), &tensor) == 0;
-  dlpack::VersionedTensor* exported = nullptr;
-  if (exchange.from_object == nullptr || exchange.from_object(object.ptr(), &exported) != 0)
-    return false;
-  held.take_tensor(exported);
-  tensor = exported->tensor;
-  return true;
+/// A tensor of its own on the same memory. It keeps that when the first is given another
+/// (tensor.data = ..., tensor.set_()); to make it takes longer than all the rest.
+nb::object alias_of(nb::handle tensor) {
+  static const Name detach("detach");
+  return nb::steal(PyObject_CallMethodNoArgs(tensor.ptr(), detach.ptr()));
 }
 
 }  // namespace
@@ -191,7 +185,9 @@ bool get_tensor(const dlpack::Exchange& exchange, nb::handle object, Hold hold, 
 bool TypeReaders::read_torch(const Reader& reader, nb::handle object, Role role, Hold hold,
                              QuickArray& array) {
   dlpack::Tensor tensor{};
-  if (!get_tensor(*reader.exchange, object, hold, array.held, tensor)) return false;
+  const nb::object alias = hold == Hold::copy ? alias_of(object) : nb::borrow(object);
+  if (!alias.is_valid() || reader.exchange->borrow(alias.ptr(), &tensor) != 0) return false;
+  array.held.take_owner(alias);
   // Complex tensors may have their conjugation still before them; isthmus.arrays looks.
   const bool plain = tensor.item_lanes == 1 && tensor.item_bits % 8 == 0 &&
                      tensor.type_code != dlpack::kComplex && without_gaps(tensor);

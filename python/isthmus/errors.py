@@ -33,7 +33,7 @@ class DriverError(Error, RuntimeError):
             are kept until the process ends.
     """
 
-    def __init__(  # noqa: PLR0913 - what the driver says
+    def __init__(
         self,
         message: str,
         *,

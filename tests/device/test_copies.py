@@ -43,24 +43,10 @@ def test_bytes_go_to_the_device_and_back(
         assert transfers.explain(device, host).source == memory_of_the_host
 
 
-# The window cache maps the first piece and copies beyond it, where windows are the cheapest way.
-_BEYOND_ITS_WINDOW = pytest.mark.xfail(
-    reason="a copy across pieces through a window: 'not inside the window's 2097152 bytes'",
-    raises=isthmus.UsageError,
-    strict=True,
-)
-
-
 @pytest.mark.parametrize("allocator", ALLOCATORS)
 def test_memory_of_every_allocator_is_copied_to_and_from(
-    request: pytest.FixtureRequest,
-    transfers: isthmus.Transfers,
-    cuda: Cuda,
-    driver: _native.Driver,
-    allocator: str,
+    transfers: isthmus.Transfers, cuda: Cuda, allocator: str
 ) -> None:
-    if driver.emulated and allocator == "expandable segments":
-        request.applymarker(_BEYOND_ITS_WINDOW)
     with ALLOCATORS[allocator](cuda, LONG) as pointer:
         for offset, size in ((0, LONG), (3, 100), ((2 << 20) - 5, 10), (1, 3 << 20)):
             sent, back = random_bytes(size), np.zeros(size, np.uint8)

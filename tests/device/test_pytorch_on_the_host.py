@@ -23,12 +23,6 @@ torch: Any = pytest.importorskip("torch", reason="PyTorch isn't installed")
 pytestmark = pytest.mark.native
 
 LARGE = 16 << 20
-# From 2.10 on, the native reader keeps the tensor and not its storage.
-_BORROWED = pytest.mark.xfail(
-    hasattr(torch.Tensor, "__dlpack_c_exchange_api__"),
-    reason="copy_async only borrows a tensor that it reads by DLPack's exchange API",
-    strict=True,
-)
 SUBCLASS: Any = type("Subclass", (torch.Tensor,), {})
 TYPES = [
     *("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"),
@@ -377,13 +371,7 @@ print(sum(np.count_nonzero(other) for other in others), "foreign bytes written")
 
 
 @pytest.mark.parametrize("replaced_by", ["data", "set_"])
-@pytest.mark.parametrize(
-    "kind_of_tensor",
-    [
-        pytest.param("Tensor", marks=_BORROWED),
-        "subclass",
-    ],
-)
+@pytest.mark.parametrize("kind_of_tensor", ["Tensor", "subclass"])
 def test_memory_that_a_tensor_lets_go_of_is_not_written_by_a_copy_under_way(
     environment: dict[str, str], kind_of_tensor: str, replaced_by: str
 ) -> None:

@@ -5,7 +5,9 @@
 import ctypes
 import types
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -69,8 +71,11 @@ class Torch:
                 return self.negated
 
             def detach(self) -> "Tensor":
+                """Give another tensor on the same memory."""
                 self.num_detached = getattr(self, "num_detached", 0) + 1
-                return self
+                alias = copy(self)
+                self.alias = ref(alias)
+                return alias
 
         return Tensor
 
@@ -80,30 +85,17 @@ class Torch:
             ctypes.memmove(out, ctypes.byref(tensor._tensor), ctypes.sizeof(tensor._tensor))  # noqa: SLF001
             return 0
 
-        def from_object(tensor: Any, out: Any) -> int:
-            out[0] = tensor.managed()
-            return 0
-
         def current_stream(_kind: int, _device: int, out: Any) -> int:
             out[0] = self.stream
             return 0
 
         borrow_type = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
-        export_type = ctypes.PYFUNCTYPE(
-            ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p)
-        )
         stream_type = ctypes.PYFUNCTYPE(
             ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p)
         )
-        self._functions = (
-            export_type(from_object),
-            borrow_type(borrow),
-            stream_type(current_stream),
-        )
-        export, borrowing, streams = (
-            ctypes.cast(function, ctypes.c_void_p) for function in self._functions
-        )
-        self._table = _Exchange(1, 3, None, None, export, None, borrowing, streams)
+        self._functions = borrow_type(borrow), stream_type(current_stream)
+        addresses = [ctypes.cast(function, ctypes.c_void_p) for function in self._functions]
+        self._table = _Exchange(1, 3, None, None, None, None, *addresses)
         self._name = ctypes.c_char_p(b"dlpack_exchange_api")
         return device_arrays.new_capsule(ctypes.addressof(self._table), self._name, None)
 

@@ -114,13 +114,6 @@ class DlpackArray:
         )
         return capsule
 
-    def managed(self) -> int:
-        """Give the address of a tensor that its consumer gives back by calling its deleter."""
-        deleter = ctypes.cast(self._destructor, ctypes.c_void_p)
-        versioned = _Versioned(*self._version, None, deleter, int(self._read_only), self._tensor)
-        self._kept.append(versioned)
-        return ctypes.addressof(versioned)
-
     def _release(self, _capsule: int) -> None:
         self.num_released += 1
 

@@ -76,7 +76,7 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode)
     const StreamPtr stream = find_stream(lock, context, handle);
     require(stream != context.default_stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     require_not_captured(lock, stream);
-    machine().captures.push_back({stream, mode, std::this_thread::get_id()});
+    machine().captures.push_back({stream, mode, std::this_thread::get_id(), false, {}});
     return CUDA_SUCCESS;
   });
 }

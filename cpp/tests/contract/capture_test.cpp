@@ -119,7 +119,7 @@ TEST_F(CapturedCopies, AreMadeByEachLaunchOfTheirGraphAndNotBefore) {
   const CUgraphExec graph = launchable(captured);
   synchronize(captured);
   EXPECT_EQ(std::count(target, target + kMiB, 0), kMiB) << "recorded, not made";
-  for (const std::uint8_t value : {5, 6}) {
+  for (const std::uint8_t value : {std::uint8_t{5}, std::uint8_t{6}}) {
     std::fill_n(source, kMiB, value);
     driver().call(symbol::graph_launch)(graph, captured);
     synchronize(captured);

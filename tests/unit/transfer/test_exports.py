@@ -110,7 +110,7 @@ def test_a_dropped_copys_buffer_can_be_taken_away_once_the_copy_is_complete(
     pytest.fail("the copy's buffer was never let go")
 
 
-def test_a_tensor_is_exported_until_its_copy_has_ended(
+def test_a_tensors_memory_is_held_by_an_alias_until_the_copy_has_ended(
     torch: Torch,
     transfers: isthmus.Transfers,
     memory: _native.DeviceMemory,
@@ -120,18 +120,18 @@ def test_a_tensor_is_exported_until_its_copy_has_ended(
     tensor = torch.tensor(memory.pointer, (SIZE,), item_bits=8, type_code=1)
     target = np.zeros(SIZE, np.uint8)
     future = transfers.copy_async(target, tensor, stream=blocked.handle)
-    assert tensor.num_released == 0
+    assert tensor.alias() is not None
     blocked.go_on()
     future.result(60)
-    assert tensor.num_released == 1
+    assert tensor.alias() is None
     transfers.copy(target, tensor)
-    assert (torch.num_borrowed, tensor.num_released) == (1, 1), "a blocking copy borrows it"
+    assert (torch.num_borrowed, tensor.num_detached) == (2, 1), "a blocking copy needs none"
 
 
 def test_a_future_that_its_own_array_refers_to_is_no_leak(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
 ) -> None:
-    class Array(np.ndarray):  # type: ignore[type-arg]
+    class Array(np.ndarray):
         future: isthmus.CopyFuture
 
     target = np.zeros(SIZE, np.uint8).view(Array)
