@@ -11,11 +11,15 @@ void Completion::mark(CUstream stream) const {
   event_.record(stream);
 }
 
+bool Completion::reached() const {
+  const CurrentContext current(event_.context());
+  const ScopedRelaxedCapture relaxed(event_.context().driver());
+  return event_.complete();
+}
+
 Completion::State Completion::state() const noexcept {
   try {
-    const CurrentContext current(event_.context());
-    const ScopedRelaxedCapture relaxed(event_.context().driver());
-    return event_.complete() ? State::reached : State::under_way;
+    return reached() ? State::reached : State::under_way;
   } catch (const std::exception&) {
     return State::unknown;
   }

@@ -23,6 +23,8 @@ public:
   ///
   /// Throws      DriverError.
   void mark(CUstream stream) const;
+  /// Throws      DriverError where state() is unknown.
+  bool reached() const;
   State state() const noexcept;
   /// Waits until the place is reached.
   ///

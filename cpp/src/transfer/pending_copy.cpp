@@ -39,8 +39,11 @@ void PendingCopy::finish(std::exception_ptr failure) noexcept {
 
 void PendingCopy::wait() {
   require_own_process();
-  if (end_) return wait_for_end();
   std::unique_lock lock(mutex_);
+  if (!done_ && end_) {
+    lock.unlock();
+    return wait_for_end();
+  }
   changed_.wait(lock, [this] { return done_; });
   if (failure_) std::rethrow_exception(failure_);
 }
@@ -56,17 +59,32 @@ void PendingCopy::wait_for_end() const {
 
 bool PendingCopy::ready() {
   require_own_process();
-  if (end_) return end_->state() != Completion::State::under_way;
   const std::lock_guard lock(mutex_);
+  if (!done_ && end_) look_at_end();
   return done_;
+}
+
+/// The first answer is the last, so that who was told of an end doesn't wait for one: the driver
+/// may fail once and then say that the copy is under way.
+void PendingCopy::look_at_end() {
+  try {
+    done_ = end_->reached();
+  } catch (const DriverError& error) {
+    try {
+      error.throw_of_memory_in_use();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    done_ = true;
+  }
 }
 
 bool PendingCopy::over() noexcept {
   // The parent's copies never touch a child's memory.
   if (process_ != window::process_generation()) return true;
-  if (end_) return end_->state() == Completion::State::reached;
   const std::lock_guard lock(mutex_);
-  return done_ && (failure_ == nullptr || !leaves_memory_in_use(failure_));
+  if (done_ && (failure_ == nullptr || !leaves_memory_in_use(failure_))) return true;
+  return end_ && end_->state() == Completion::State::reached;
 }
 
 }  // namespace isthmus::transfer

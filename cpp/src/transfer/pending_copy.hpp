@@ -47,6 +47,7 @@ public:
 private:
   void require_own_process() const;
   void wait_for_end() const;
+  void look_at_end();
 
   const std::uint64_t process_ = window::process_generation();
   std::optional<Completion> end_;
