@@ -13,7 +13,7 @@ CORE = ROOT / "cpp" / "src"
 MAY_INCLUDE = {
     "driver": set[str](),
     "host": set[str](),
-    "device": {"driver"},
+    "device": {"driver", "host"},
     "window": {"driver", "device", "host"},
     "transfer": {"driver", "device", "host", "window"},
     "capi": {"driver", "window", "transfer"},

@@ -9,6 +9,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/kernel_sources.hpp"
+#include "host/folder.hpp"
 
 namespace isthmus {
 namespace {
@@ -27,12 +28,10 @@ constexpr Result kSuccess = 0;
 void open_builtins(void* nvrtc_function) {
   Dl_info info{};
   if (dladdr(nvrtc_function, &info) == 0) return;
-  std::error_code ignored;
   const auto folder = std::filesystem::path(info.dli_fname).parent_path();
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename();
+  for (const std::string& name : host::names_in(folder)) {
     if (name.starts_with("libnvrtc-builtins.so."))
-      dlopen(entry.path().c_str(), RTLD_NOW | RTLD_GLOBAL);
+      dlopen((folder / name).c_str(), RTLD_NOW | RTLD_GLOBAL);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "host/folder.hpp"
 #include "host/text_file.hpp"
 
 namespace isthmus::host {
@@ -35,10 +36,8 @@ std::optional<HugePagePool> read_pool(const fs::path& folder) {
 
 std::vector<HugePagePool> read_pools(const fs::path& folder) {
   std::vector<HugePagePool> pools;
-  std::error_code absent;
-  for (const auto& entry : fs::directory_iterator(folder, absent)) {
-    if (const auto pool = read_pool(entry.path())) pools.push_back(*pool);
-  }
+  for (const std::string& name : names_in(folder))
+    if (const auto pool = read_pool(folder / name)) pools.push_back(*pool);
   std::sort(pools.begin(), pools.end(),
             [](const auto& a, const auto& b) { return a.page_bytes < b.page_bytes; });
   return pools;

@@ -1,5 +1,6 @@
 #include "host/iommu.hpp"
 
+#include "host/folder.hpp"
 #include "host/text_file.hpp"
 #include "host/topology.hpp"
 
@@ -8,11 +9,9 @@ namespace isthmus::host {
 namespace fs = std::filesystem;
 
 std::size_t num_iommu_groups(const fs::path& root) {
-  std::error_code absent;
   std::size_t num_groups = 0;
-  for (const auto& entry : fs::directory_iterator(root / "sys/kernel/iommu_groups", absent)) {
-    if (parse_integer(entry.path().filename().string())) ++num_groups;
-  }
+  for (const std::string& name : names_in(root / "sys/kernel/iommu_groups"))
+    if (parse_integer(name)) ++num_groups;
   return num_groups;
 }
 
