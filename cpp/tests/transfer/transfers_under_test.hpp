@@ -26,6 +26,7 @@ protected:
 
   Transfers& transfers() { return *transfers_; }
   void drop_transfers() { transfers_.reset(); }
+  void make_transfers() { transfers_.emplace(driver()); }
 
   void upload(CUdeviceptr target, const Bytes& source, const CopyOptions& options = {}) {
     transfers().copy(to_pointer(target), source.data(), source.size(), options);

@@ -1,0 +1,113 @@
+// Every way in which an operation's surroundings can fail, one at a time.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "faults/emulator_controls.hpp"
+#include "system_faults.h"
+
+namespace isthmus::test {
+
+/// Something that fails once: the nth call of a function of the system's or the driver's.
+struct Fault {
+  std::string function;
+  bool of_driver = false;
+  int code = 0;  ///< that a driver's function fails with
+};
+
+/// What the system refuses.
+inline std::vector<Fault> system_faults() {
+  std::vector<Fault> faults;
+  for (const char* const kind : {"new", "thread", "mmap", "mlock", "open"})
+    faults.push_back({kind, false, 0});
+  return faults;
+}
+
+/// Calls that can't be tried again: what the driver refuses to take back is lost. Leaving the
+/// context current changes what later calls mean.
+inline bool releases(const std::string& symbol) {
+  static const std::set<std::string> known{
+      "cuStreamDestroy", "cuEventDestroy",  "cuMemHostUnregister", "cuMemFreeHost",
+      "cuMemFree",       "cuCtxPopCurrent", "cuGraphDestroy",      "cuDevicePrimaryCtxRelease"};
+  return known.contains(symbol);
+}
+
+/// Makes one call fail, and tells whether it came to that.
+class ArmedFault {
+public:
+  ArmedFault(const EmulatorControls& emulator, const Fault& fault, int nth)
+      : emulator_(emulator), fault_(fault), nth_(nth) {
+    if (fault_.of_driver) {
+      emulator_.log_calls(1);
+      emulator_.fail_call(fault_.function.c_str(), nth, fault_.code);
+    } else if (isthmus_system_faults_arm(fault_.function.c_str(), nth, "main") != 0) {
+      throw std::invalid_argument("no fault called " + fault_.function);
+    }
+  }
+  ArmedFault(const ArmedFault&) = delete;
+  ArmedFault& operator=(const ArmedFault&) = delete;
+  ~ArmedFault() {
+    if (!ended_) static_cast<void>(end());
+  }
+
+  /// Nothing fails any more.
+  ///
+  /// Returns     true if there was a call to fail
+  bool end() {
+    ended_ = true;
+    if (!fault_.of_driver) return isthmus_system_faults_disarm() >= nth_;
+    emulator_.log_calls(0);
+    const auto counts = counts_of_calls(emulator_.call_log());
+    emulator_.reset();
+    const auto found = counts.find(fault_.function);
+    return found != counts.end() && found->second >= nth_;
+  }
+
+private:
+  const EmulatorControls& emulator_;
+  const Fault& fault_;
+  int nth_;
+  bool ended_ = false;
+};
+
+/// What a process has of what it must give back.
+struct Possessions {
+  IsthmusEmulatorLive driver{};
+  std::size_t num_threads = 0;  ///< but those of the emulated driver, which stay
+  std::size_t num_descriptors = 0;
+
+  static Possessions now(const EmulatorControls& emulator) {
+    Possessions all{emulator.live(), 0, 0};
+    namespace fs = std::filesystem;
+    for (const auto& thread : fs::directory_iterator("/proc/self/task"))
+      all.num_threads += is_of_emulator(thread.path()) ? 0 : 1;
+    for ([[maybe_unused]] const auto& open : fs::directory_iterator("/proc/self/fd"))
+      ++all.num_descriptors;
+    return all;
+  }
+  /// A thread that has ended is listed for a moment longer: also in what there was before.
+  bool is_no_more_than(const Possessions& other) const {
+    return driver == other.driver && num_threads <= other.num_threads &&
+           num_descriptors == other.num_descriptors;
+  }
+
+private:
+  static bool is_of_emulator(const std::filesystem::path& thread) {
+    std::ifstream file(thread / "comm");
+    std::string name;
+    return std::getline(file, name) && name.starts_with("emu-");
+  }
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Possessions& all) {
+  return out << all.driver << ", " << all.num_threads << " threads, " << all.num_descriptors
+             << " descriptors";
+}
+
+}  // namespace isthmus::test
