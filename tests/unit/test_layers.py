@@ -143,6 +143,17 @@ def test_only_the_driver_layer_calls_a_driver_function_by_its_name() -> None:
         assert not call.findall(code), path
 
 
+def test_the_environment_is_read_in_one_place() -> None:
+    """A program with more rights than its user must not load what its user names."""
+    readers = [
+        path.relative_to(CORE).as_posix()
+        for folder in (CORE, ROOT / "bindings", ROOT / "cpp" / "emulator" / "src")
+        for path in sources(folder, "*.hpp", "*.cpp")
+        if re.search(r"\bgetenv\b|\bsecure_getenv\b|\benviron\b", path.read_text("utf-8"))
+    ]
+    assert readers == ["driver/environment.cpp"]
+
+
 def test_only_windows_open_the_device_files_of_gpus() -> None:
     for path in sources(CORE, "*.hpp", "*.cpp"):
         if path.parent.name != "window":
@@ -218,9 +229,12 @@ WRITING_METHODS = {
     *("write_text", "write_bytes", "mkdir", "unlink", "rmdir", "touch", "symlink_to"),
     *("hardlink_to", "write_table", "new_stream", "OSFile", "mkstemp", "NamedTemporaryFile"),
 }
-# A stream that broke is led to /dev/null; a cursor is shown again; a table is made in memory, and
-# a trace in a file of `files`.
-WRITES_ELSEWHERE = {"cli/stderr.py": {"O_WRONLY", "write"}, "sim/store.py": {"write_table"}}
+# Of standard error, and a table that is made in memory.
+WRITES_ELSEWHERE = {
+    "cli/startup.py": {"write"},
+    "cli/stderr.py": {"O_WRONLY", "write"},
+    "sim/store.py": {"write_table"},
+}
 
 
 def test_only_one_part_writes_files() -> None:
