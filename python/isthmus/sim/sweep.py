@@ -4,9 +4,8 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -87,12 +86,10 @@ def run_sweep(
     todo = [point for point in points if point.key not in store]
     num_reused = len(points) - len(todo)
     num_finished = num_reused
-    # Closed at once when a point can't be kept: else runs go on behind the error.
-    with closing(_finished(todo, run, num_threads, should_stop)) as finished:
-        for point, row in finished:
-            store.add(point.key, row)
-            num_finished += 1
-            observer.point_finished(num_finished, len(points), point, row)
+    for point, row in _finished(todo, run, num_threads, should_stop):
+        store.add(point.key, row)
+        num_finished += 1
+        observer.point_finished(num_finished, len(points), point, row)
     rows = [store.row(point.key) for point in points if point.key in store]
     return Outcome(
         num_finished=num_finished,
@@ -104,7 +101,7 @@ def run_sweep(
 
 def _finished(
     points: Sequence[Point], run: Run, num_threads: int, should_stop: Callable[[], bool]
-) -> Generator[tuple[Point, Row], None, None]:
+) -> Iterator[tuple[Point, Row]]:
     """Yield points as they finish, until all are or somebody wants to stop."""
     stopped = threading.Event()
     waiting = iter(points)

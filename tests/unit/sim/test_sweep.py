@@ -7,11 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from fakes.sweeps import Listener, Made, Run, Runner
-from isthmus.errors import UsageError, WriteError
+from isthmus.errors import Deadlock, UsageError, WriteError
 from isthmus.sim.axes import points, read_axes
 from isthmus.sim.points import Base, Point, build_points
 from isthmus.sim.result import SimulationResult
-from isthmus.sim.store import MemoryStore, SweepStore
+from isthmus.sim.store import MemoryStore, Row, SweepStore
 from isthmus.sim.sweep import Outcome, num_cores, run_sweep, sweep_identity
 
 BASE = Base(workload="bfs", machine="paper-gtx480", policy="ranges", seed=0, settings={})
@@ -90,6 +90,28 @@ def test_runs_under_way_hear_that_they_should_stop(tmp_path: Path) -> None:
 
     outcome = sweep(opened(tmp_path / "s.parquet"), endless, begun.is_set)
     assert outcome.num_finished == 0
+
+
+def test_runs_under_way_have_ended_when_a_point_that_can_not_be_kept_ends_the_sweep() -> None:
+    class Full(MemoryStore):
+        def add(self, key: str, row: Row) -> None:
+            raise WriteError(f"can't write {key}: {len(row)} columns")
+
+    begun, ended = threading.Event(), threading.Event()
+
+    def run(point: Point, go_on: Callable[[], bool]) -> SimulationResult:
+        if point.key == KEYS[0]:
+            assert begun.wait(60)
+            return Made(point.seed)  # type: ignore[return-value]  # see Made
+        begun.set()
+        while go_on():
+            pass
+        ended.set()
+        raise Deadlock
+
+    with pytest.raises(WriteError):
+        sweep(Full(), run)
+    assert ended.is_set()
 
 
 def test_a_sweep_that_was_killed_goes_on_from_its_journal(tmp_path: Path) -> None:
