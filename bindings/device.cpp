@@ -84,5 +84,12 @@ void bind_device(nb::module_& m) {
           "nvrtc: path of libnvrtc, or None to search. cache_folder: \"\" for no cache.")
       .def_prop_ro(
           "nvrtc_version", [](const SharedKernels& kernels) { return kernels->nvrtc_version(); },
-          "\"13.0\"; \"\" on the emulated driver.");
+          "\"13.0\"; \"\" on the emulated driver.")
+      .def_prop_ro(
+          "cache_refusal", [](const SharedKernels& kernels) { return kernels->cache_refusal(); },
+          "Why compiled kernels aren't cached though they should be; \"\" if they are.");
+  m.def(
+      "kernel_cache_folder", [] { return isthmus::default_kernel_cache_folder().string(); },
+      "Where compiled kernels are kept: $XDG_CACHE_HOME/isthmus/kernels, or below $HOME/.cache; "
+      "\"\", which means no cache, for a user without a home.");
 }

@@ -16,7 +16,7 @@ EXPANDABLE_SEGMENTS = {
     "PYTORCH_ALLOC_CONF": "expandable_segments:True",
     "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True",
 }
-PROGRAM = [sys.executable, "-c", "import sys; from isthmus.cli.app import main; sys.exit(main())"]
+PROGRAM = [sys.executable, "-m", "isthmus"]
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,22 @@
 """
 Isthmus moves data between CPU and GPU as fast as the link allows, and shows why.
 
-Importing this package is light: errors and the version are here at once, everything else is
-loaded when it is first used.
+Importing this package imports nothing else: everything is loaded when it is first used.
 """
 
-import importlib
-from typing import TYPE_CHECKING
-
-from isthmus.errors import (
-    CorruptTransfer,
-    DriverError,
-    Error,
-    IsthmusWarning,
-    OutOfDeviceMemory,
-    Unavailable,
-    UsageError,
-)
-
+TYPE_CHECKING = False  # what type checkers know; typing takes a while to import
 if TYPE_CHECKING:
     from isthmus import pinned
     from isthmus.arrays.pointers import DevicePointer, HostPointer
+    from isthmus.errors import (
+        CorruptTransfer,
+        DriverError,
+        Error,
+        IsthmusWarning,
+        OutOfDeviceMemory,
+        Unavailable,
+        UsageError,
+    )
     from isthmus.profile.model import Profile
     from isthmus.run.model import Result, Run
     from isthmus.safetensors.loading import load_safetensors
@@ -73,13 +69,20 @@ _LAZY = {
     "CopyFuture": "isthmus.transfer.future",
     "CopyPlan": "isthmus.transfer.plan",
     "CopyStats": "isthmus.transfer.statistics",
+    "CorruptTransfer": "isthmus.errors",
     "DevicePointer": "isthmus.arrays.pointers",
+    "DriverError": "isthmus.errors",
+    "Error": "isthmus.errors",
     "HostPointer": "isthmus.arrays.pointers",
+    "IsthmusWarning": "isthmus.errors",
+    "OutOfDeviceMemory": "isthmus.errors",
     "Profile": "isthmus.profile.model",
     "Result": "isthmus.run.model",
     "Run": "isthmus.run.model",
     "SimulationResult": "isthmus.sim.result",
     "Transfers": "isthmus.transfer.copying",
+    "Unavailable": "isthmus.errors",
+    "UsageError": "isthmus.errors",
     "Window": "isthmus.windows.opening",
     "Windows": "isthmus.windows.opening",
     "copy": "isthmus.transfer.copying",
@@ -94,11 +97,13 @@ _LAZY = {
     "window": "isthmus.windows.opening",
 }
 
-_LAZY_MODULES = {"pinned"}
+_LAZY_MODULES = {"errors", "pinned"}
 
 
 def __getattr__(name: str) -> object:
     """Load a public name when it is first used."""
+    import importlib
+
     if name in _LAZY_MODULES:
         return importlib.import_module(f"isthmus.{name}")
     if name not in _LAZY:

@@ -2,7 +2,7 @@
 
 import sys
 
-from isthmus.cli.app import main
+from isthmus.cli.startup import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -107,6 +107,17 @@ class Kernels:
     def nvrtc_version(self) -> str:
         """"13.0"; "" on the emulated driver."""
 
+    @property
+    def cache_refusal(self) -> str:
+        """
+        Why compiled kernels aren't cached though they should be; "" if they are.
+        """
+
+def kernel_cache_folder() -> str:
+    """
+    Where compiled kernels are kept: $XDG_CACHE_HOME/isthmus/kernels, or below $HOME/.cache; "", which means no cache, for a user without a home.
+    """
+
 class DeviceMemory:
     """Memory on a device, freed when it goes."""
 

@@ -17,9 +17,10 @@ def invoke(capsys: pytest.CaptureFixture[str]) -> Invoke:
     """Run a command in this process."""
 
     def run(*arguments: str) -> Outcome:
-        code = main(arguments)
-        # An error's traceback may keep a session; the emulator's profile changes only without one.
+        # The emulator's profile changes only while no context is alive. An error's traceback may
+        # keep one, and so may what any earlier test has left in a circle.
         gc.collect()
+        code = main(arguments)
         captured = capsys.readouterr()
         return Outcome(code, captured.out, captured.err)
 

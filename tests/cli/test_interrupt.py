@@ -57,7 +57,7 @@ def test_a_second_ctrl_c_stops_at_once_and_keeps_nothing(own_environment: Path) 
         wait_for(process, "Ctrl-C again stops at once")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert "stopping at once" in err
     assert out == ""
     assert not (own_environment / "data/isthmus/runs").exists()
@@ -79,7 +79,7 @@ def test_a_second_ctrl_c_on_a_terminal_brings_the_cursor_back() -> None:
         read_until(ours, b"again stops at once")
         process.send_signal(signal.SIGINT)
         rest = read_until(ours, None)
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert rest.rfind(b"\x1b[?25h") > rest.rfind(b"\x1b[?25l")
 
 

@@ -225,8 +225,8 @@ def test_ctrl_c_in_a_run_ends_it_at_once(tmp_path: Path) -> None:
         assert process.stderr.readline().startswith("note: mum-1400k is synthetic")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert err == "interrupted: nothing was kept\n"
+    assert process.returncode == 130
+    assert err == "interrupted: unfinished work was not kept\n"
 
 
 def test_the_evaluation_is_written_to_a_folder_and_not_run_twice(

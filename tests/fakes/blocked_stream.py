@@ -1,6 +1,7 @@
 """A stream of a device that stands still until it is told to go on."""
 
 import ctypes
+import gc
 from collections.abc import Callable
 
 from fakes.cuda_calls import Cuda
@@ -12,6 +13,9 @@ class BlockedStream:
     """Waits for a flag in pinned memory; what is launched in it afterwards waits with it."""
 
     def __init__(self, cuda: Cuda) -> None:
+        # Device memory that an earlier test has left in a circle would be freed at any moment, and
+        # freeing waits for the device: for ever, while this stream stands still.
+        gc.collect()
         self._cuda = cuda
         self._flag = ctypes.c_void_p()
         self._stream = ctypes.c_void_p()

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from isthmus import _native
-from isthmus.bench.native_kernels import kernel_cache_folder
+from isthmus.bench.native_kernels import open_kernels
 from isthmus.bench.native_session import NativeSession
 from isthmus.bench.native_windows import NativeWindows, far_node
 from isthmus.bench.tests import BufferKinds, HostMemory
@@ -15,22 +15,28 @@ from isthmus.machine.placement import Placement
 from isthmus.run.machine import LinkErrors
 
 
-def no_home() -> Path:
-    raise RuntimeError("Could not determine home directory.")
-
-
 def test_compiled_kernels_are_kept_in_the_user_s_cache(
     own_environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert kernel_cache_folder() == str(own_environment / "cache/isthmus/kernels")
+    assert _native.kernel_cache_folder() == str(own_environment / "cache/isthmus/kernels")
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert kernel_cache_folder() == str(own_environment / ".cache/isthmus/kernels")
+    assert _native.kernel_cache_folder() == str(own_environment / ".cache/isthmus/kernels")
 
 
 def test_a_user_without_a_home_has_no_kernel_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")
-    monkeypatch.setattr(Path, "home", no_home)
-    assert kernel_cache_folder() == ""
+    monkeypatch.delenv("HOME")
+    assert _native.kernel_cache_folder() == ""
+
+
+@pytest.mark.native
+def test_a_folder_of_kernels_that_is_not_used_is_told_of(
+    driver: _native.Driver, context: _native.Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert open_kernels(driver, context)[1] == []
+    why = "compiled kernels are not kept in /x: others may write to it"
+    monkeypatch.setattr(_native, "Kernels", lambda *_, **__: SimpleNamespace(cache_refusal=why))
+    assert open_kernels(driver, context)[1] == [why]
 
 
 @dataclass

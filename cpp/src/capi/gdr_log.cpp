@@ -2,19 +2,21 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "driver/environment.hpp"
 
 namespace isthmus::capi {
 namespace {
 
 // Read once, at the first message, as GDRCopy does.
 struct LogSettings {
-  // NOLINTBEGIN(concurrency-mt-unsafe): by the first message alone
-  bool enabled = std::getenv("GDRCOPY_ENABLE_LOGGING") != nullptr;
-  const char* level_text = std::getenv("GDRCOPY_LOG_LEVEL");
-  // NOLINTEND(concurrency-mt-unsafe)
+  bool enabled = environment("GDRCOPY_ENABLE_LOGGING").has_value();
+  std::optional<std::string> level_text = environment("GDRCOPY_LOG_LEVEL");
   // What is no number counts as 0, which prints everything: as atoi has it in GDRCopy.
-  long lowest_level = level_text != nullptr ? std::strtol(level_text, nullptr, 10)
-                                            : static_cast<long>(GdrMessage::error);
+  long lowest_level = level_text ? std::strtol(level_text->c_str(), nullptr, 10)
+                                 : static_cast<long>(GdrMessage::error);
 };
 
 const char* prefix_of(GdrMessage level) {

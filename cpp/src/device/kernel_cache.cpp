@@ -1,86 +1,186 @@
 #include "device/kernel_cache.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
+#include <string_view>
+#include <utility>
 
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "device/sha256.hpp"
+#include "driver/environment.hpp"
 
 namespace isthmus {
 namespace {
 
-constexpr std::string_view kMagic = "isthmus-kernel-cache 1\n";
+constexpr std::string_view kMagic = "isthmus-kernel-cache 2\n";
+constexpr std::size_t kHashDigits = 64;
+constexpr std::size_t kHeaderBytes = kMagic.size() + kHashDigits + 1;
+/// Some thousand times the largest kernel.
+constexpr off_t kMostBytes = off_t{64} * 1024 * 1024;
+constexpr mode_t kOthersMayWrite = 0022;
+constexpr mode_t kFolderMode = 0700;
+constexpr mode_t kFileMode = 0600;
 
-/// FNV-1a, 64 bit. Only a name and a damage check: the key itself is compared in full.
-/// Source   draft-eastlake-fnv, constants of the 64-bit variant.
-template <typename Bytes>
-std::uint64_t fnv1a(const Bytes& bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3ULL;
-  return hash;
+class Descriptor {
+public:
+  explicit Descriptor(int number) noexcept : number_(number) {}
+  ~Descriptor() { close(); }
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor& operator=(Descriptor&&) = delete;
+
+  explicit operator bool() const noexcept { return number_ >= 0; }
+  int number() const noexcept { return number_; }
+  /// False if what was written may not have arrived.
+  bool close() noexcept { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
+
+private:
+  int number_;
+};
+
+/// What keeps a folder or a file from being believed; empty if nothing does.
+std::string why_not_ours(const struct stat& found) {
+  if (found.st_uid != geteuid())
+    return "it belongs to user " + std::to_string(found.st_uid) + ", not to " +
+           std::to_string(geteuid());
+  if ((found.st_mode & kOthersMayWrite) != 0) return "others may write to it";
+  return {};
 }
 
-std::string hex(std::uint64_t value) {
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
+/// A folder that is open, or the reason why it isn't used. Neither if there is none.
+struct OpenedFolder {
+  Descriptor folder{-1};
+  std::string refusal;
+};
+
+OpenedFolder open_folder(const std::filesystem::path& path) {
+  // What is opened is looked at, not what has the name: that could be changed in between.
+  Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) {
+    if (errno == ENOENT) return {};
+    if (errno == ENOTDIR || errno == ELOOP) return {Descriptor(-1), "it is a link or no folder"};
+    return {Descriptor(-1), "it can't be opened"};
+  }
+  struct stat found{};
+  if (fstat(folder.number(), &found) != 0) return {Descriptor(-1), "it can't be looked at"};
+  std::string refusal = why_not_ours(found);
+  if (!refusal.empty()) return {Descriptor(-1), std::move(refusal)};
+  return {std::move(folder), {}};
+}
+
+std::string hash_of_key(const std::string& key) {
+  Sha256 hash;
+  hash.add(key.data(), key.size());
+  return hash.hex();
+}
+
+std::string file_name(const std::string& key) { return hash_of_key(key) + ".kernel"; }
+
+std::string header_of(const std::string& key, std::string_view image) {
+  Sha256 hash;
+  // The key's own hash has one length, so that no other key and image are these bytes together.
+  const std::string first = hash_of_key(key);
+  hash.add(first.data(), first.size());
+  hash.add(image.data(), image.size());
+  return std::string(kMagic) + hash.hex() + "\n";
+}
+
+std::optional<std::string> content_of(int file) {
+  std::string content;
+  std::array<char, 65536> part{};
+  for (;;) {
+    const ssize_t count = read(file, part.data(), part.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::nullopt;
+    if (count == 0) return content;
+    content.append(part.data(), static_cast<std::size_t>(count));
+  }
+}
+
+bool write_all(int file, std::string_view data) {
+  while (!data.empty()) {
+    const ssize_t count = write(file, data.data(), data.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    data.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+std::string temporary_name() {
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number) return {};
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "new-%016llx", static_cast<unsigned long long>(number));
   return text.data();
 }
 
-std::string header_of(const std::string& key, std::uint64_t image_hash) {
-  return std::string(kMagic) + hex(image_hash) + "\n" + std::to_string(key.size()) + "\n" + key;
-}
-
-// C's streams, for the reason in host/text_file.cpp.
-struct CloseFile {
-  void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
-
-std::string content_of(std::FILE* file) {
-  std::string content;
-  std::array<char, 4096> part{};
-  while (const std::size_t read = std::fread(part.data(), 1, part.size(), file))
-    content.append(part.data(), read);
-  return content;
+/// Not synced: what a crash leaves of a file is a miss.
+void write_file(int folder, const std::string& name, std::string_view header,
+                std::string_view image) {
+  const std::string temporary = temporary_name();
+  if (temporary.empty()) return;
+  Descriptor file(openat(folder, temporary.c_str(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+  if (!file) return;
+  bool whole = write_all(file.number(), header) && write_all(file.number(), image);
+  whole = file.close() && whole;
+  if (!whole || renameat(folder, temporary.c_str(), folder, name.c_str()) != 0)
+    unlinkat(folder, temporary.c_str(), 0);
 }
 
 }  // namespace
 
-std::filesystem::path KernelCache::file_of(const std::string& key) const {
-  return folder_ / (hex(fnv1a(key)) + ".kernel");
+std::filesystem::path default_kernel_cache_folder() {
+  const auto folder = user_folder("XDG_CACHE_HOME", ".cache");
+  return folder.empty() ? folder : folder / "isthmus" / "kernels";
 }
 
 std::optional<KernelImage> KernelCache::find(const std::string& key) const {
   if (folder_.empty()) return std::nullopt;
-  const File file(std::fopen(file_of(key).c_str(), "rb"));
-  if (file == nullptr) return std::nullopt;
-  const std::string content = content_of(file.get());
-  const std::size_t header_bytes = header_of(key, 0).size();
-  if (content.size() <= header_bytes) return std::nullopt;
-  KernelImage image(content.begin() + static_cast<std::ptrdiff_t>(header_bytes), content.end());
-  if (!content.starts_with(header_of(key, fnv1a(image)))) return std::nullopt;
-  return image;
+  const OpenedFolder opened = open_folder(folder_);
+  if (!opened.folder) return std::nullopt;
+  // A pipe's opening would wait for a writer.
+  const Descriptor file(openat(opened.folder.number(), file_name(key).c_str(),
+                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat found{};
+  if (!file || fstat(file.number(), &found) != 0 || !S_ISREG(found.st_mode) ||
+      found.st_size > kMostBytes || !why_not_ours(found).empty())
+    return std::nullopt;
+  const auto content = content_of(file.number());
+  if (!content || content->size() <= kHeaderBytes) return std::nullopt;
+  const std::string_view image = std::string_view(*content).substr(kHeaderBytes);
+  if (!content->starts_with(header_of(key, image))) return std::nullopt;
+  return KernelImage(image.begin(), image.end());
 }
 
 void KernelCache::store(const std::string& key, const KernelImage& image) const noexcept {
   if (folder_.empty()) return;
   try {
-    std::filesystem::create_directories(folder_);
-    std::string temporary = (folder_ / "new-XXXXXX").string();
-    const int descriptor = mkstemp(temporary.data());
-    if (descriptor < 0) return;
-    const std::string header = header_of(key, fnv1a(image));
-    File file(fdopen(descriptor, "wb"));
-    bool whole = std::fwrite(header.data(), 1, header.size(), file.get()) == header.size() &&
-                 std::fwrite(image.data(), 1, image.size(), file.get()) == image.size();
-    whole = std::fclose(file.release()) == 0 && whole;
-    std::error_code refused;
-    if (whole) std::filesystem::rename(temporary, file_of(key), refused);
-    if (!whole || refused) std::filesystem::remove(temporary, refused);
+    std::filesystem::create_directories(folder_.parent_path());
+    // Whether it was there already, and whose it is then, is seen when it is opened.
+    mkdir(folder_.c_str(), kFolderMode);
+    const OpenedFolder opened = open_folder(folder_);
+    if (!opened.folder) return;
+    const std::string_view bytes(image.data(), image.size());
+    write_file(opened.folder.number(), file_name(key), header_of(key, bytes), bytes);
   } catch (...) {  // NOLINT(bugprone-empty-catch): see the header: not caching is not an error
   }
+}
+
+std::string KernelCache::refusal() const {
+  if (folder_.empty()) return {};
+  const OpenedFolder opened = open_folder(folder_);
+  if (opened.refusal.empty()) return {};
+  return "compiled kernels are not kept in " + folder_.string() + ": " + opened.refusal +
+         "; remove it, and it is made anew";
 }
 
 }  // namespace isthmus

@@ -42,6 +42,10 @@ std::string Kernels::nvrtc_version() const {
   return state_->nvrtc ? state_->nvrtc->version() : std::string{};
 }
 
+std::string Kernels::cache_refusal() const {
+  return state_->nvrtc ? state_->cache.refusal() : std::string{};
+}
+
 KernelImage Kernels::image(const std::string& stem) const {
   const KernelSource& source = kernel_source(stem);
   if (!state_->nvrtc) {

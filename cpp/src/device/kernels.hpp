@@ -62,6 +62,10 @@ public:
   /// "13.0"; empty on the emulated driver.
   std::string nvrtc_version() const;
 
+  /// Why compiled kernels aren't cached though they should be, and what to do; empty if they are,
+  /// and on the emulated driver, which compiles none.
+  std::string cache_refusal() const;
+
 private:
   struct State {
     Context context;

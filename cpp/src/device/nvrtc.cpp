@@ -1,7 +1,6 @@
 #include "device/nvrtc.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include <dlfcn.h>
@@ -9,6 +8,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/kernel_sources.hpp"
+#include "driver/environment.hpp"
 #include "host/folder.hpp"
 
 namespace isthmus {
@@ -37,9 +37,8 @@ void open_builtins(void* nvrtc_function) {
 
 std::vector<std::string> candidates(const std::string& library) {
   if (!library.empty()) return {library};
-  // Read once, when a program first compiles: no other thread writes the environment.
-  const char* wish = std::getenv("ISTHMUS_NVRTC");  // NOLINT(concurrency-mt-unsafe)
-  if (wish != nullptr && *wish != '\0') return {wish};
+  const std::string wish = environment("ISTHMUS_NVRTC").value_or("");
+  if (!wish.empty()) return {wish};
   return {"libnvrtc.so.13", "libnvrtc.so.12"};
 }
 

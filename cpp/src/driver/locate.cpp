@@ -1,11 +1,12 @@
 #include "driver/locate.hpp"
 
-#include <cstdlib>
 #include <string_view>
 
 #include <dlfcn.h>
 
 #include <isthmus/errors.hpp>
+
+#include "driver/environment.hpp"
 
 namespace isthmus {
 namespace {
@@ -31,9 +32,8 @@ std::string own_folder() {
 
 DriverLocation locate_driver(const std::string& source) {
   if (source.empty()) {
-    // Read once per open, at the start of a program: no other thread writes the environment.
-    const char* wish = std::getenv("ISTHMUS_DRIVER");  // NOLINT(concurrency-mt-unsafe)
-    return locate_driver(wish != nullptr && *wish != '\0' ? wish : "system");
+    const std::string wish = environment("ISTHMUS_DRIVER").value_or("");
+    return locate_driver(wish.empty() ? "system" : wish);
   }
   const std::string_view view = source;
   if (view == "system") return {"libcuda.so.1", {}};

@@ -1,10 +1,10 @@
 // Where a machine's profile is kept, and whether the one that is there may be used.
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
 #include <isthmus/errors.hpp>
 
+#include "driver/environment.hpp"
 #include "host/text_file.hpp"
 #include "transfer/profile.hpp"
 
@@ -15,19 +15,6 @@ constexpr std::string_view kOff = "off";
 constexpr const char* kMeasure = "`isthmus profile` measures it";
 /// Some hundred times what `isthmus profile` writes.
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 20U;
-
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-  return value != nullptr ? value : "";
-}
-
-/// Source: XDG Base Directory Specification 0.8: a relative path is ignored.
-std::filesystem::path data_folder() {
-  std::filesystem::path folder = environment("XDG_DATA_HOME");
-  if (folder.is_absolute()) return folder;
-  const std::filesystem::path home = environment("HOME");
-  return home.is_absolute() ? home / ".local" / "share" : std::filesystem::path();
-}
 
 /// Throws      UsageError with the reason, after which "the file " fits.
 std::string read_profile(const std::filesystem::path& file) {
@@ -48,17 +35,17 @@ Profile instead(const ProfileIdentity& identity, const std::string& why) {
 }  // namespace
 
 std::filesystem::path profile_path(const ProfileIdentity& identity) {
-  std::string wish = environment("ISTHMUS_PROFILE");
+  std::string wish = environment("ISTHMUS_PROFILE").value_or("");
   if (wish == kOff) return {};
   if (!wish.empty()) return wish;
-  const auto folder = data_folder();
+  const auto folder = user_folder("XDG_DATA_HOME", ".local/share");
   if (folder.empty()) return {};
   return folder / "isthmus" / "profiles" / profile_file_name(identity);
 }
 
 Profile Profile::for_device(const ProfileIdentity& identity) {
   const auto file = profile_path(identity);
-  const std::string wish = environment("ISTHMUS_PROFILE");
+  const std::string wish = environment("ISTHMUS_PROFILE").value_or("");
   if (wish == kOff) return instead(identity, "profiles are off, by ISTHMUS_PROFILE");
   std::error_code failure;
   if (file.empty() || (wish.empty() && !std::filesystem::exists(file, failure)))

@@ -4,6 +4,7 @@
 #include <isthmus/errors.hpp>
 #include <isthmus/window.hpp>
 
+#include "driver/environment.hpp"
 #include "window/registry.hpp"
 
 namespace isthmus {
@@ -11,11 +12,6 @@ namespace {
 
 constexpr std::size_t kMostPageBytes = std::size_t{2} << 20U;
 constexpr std::uintptr_t kLastAddress = std::numeric_limits<std::uintptr_t>::max();
-
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-  return value != nullptr ? value : "";
-}
 
 std::uint64_t bar1_limit_from(const std::string& mebibytes) {
   if (mebibytes.empty()) return 0;
@@ -60,9 +56,9 @@ std::string_view name_of(WindowBackend backend) noexcept {
 
 WindowSettings WindowSettings::from_environment() {
   WindowSettings settings;
-  settings.backend = environment("ISTHMUS_WINDOW");
+  settings.backend = environment("ISTHMUS_WINDOW").value_or("");
   check_backend_name(settings.backend, "ISTHMUS_WINDOW");
-  settings.bar1_limit_bytes = bar1_limit_from(environment("ISTHMUS_WINDOW_BAR1_MIB"));
+  settings.bar1_limit_bytes = bar1_limit_from(environment("ISTHMUS_WINDOW_BAR1_MIB").value_or(""));
   return settings;
 }
 

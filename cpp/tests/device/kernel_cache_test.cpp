@@ -42,27 +42,40 @@ TEST_F(KernelCacheTest, GivesBackWhatWasStoredAndNothingElse) {
   EXPECT_EQ(num_files(), 1U) << "a temporary file was left behind";
 }
 
-TEST_F(KernelCacheTest, TreatsADamagedFileAsAbsentAndReplacesIt) {
+TEST_F(KernelCacheTest, TreatsAFileWithAnyWrongByteAsAbsentAndReplacesIt) {
   const KernelCache cache(folder_ / "kernels");
   cache.store("key", image_);
-  {
-    std::fstream file(only_file(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(-1, std::ios::end);
-    file.put('X');
+  const auto size = static_cast<std::streamoff>(file_size(only_file()));
+  for (std::streamoff place = 0; place < size; ++place) {
+    {
+      std::fstream file(only_file(), std::ios::in | std::ios::out | std::ios::binary);
+      file.seekg(place);
+      const int byte = file.get();
+      file.seekp(place);
+      file.put(static_cast<char>(byte ^ 1));
+    }
+    EXPECT_FALSE(cache.find("key")) << "with byte " << place << " changed";
+    cache.store("key", image_);
+    EXPECT_EQ(cache.find("key"), image_);
   }
-  EXPECT_FALSE(cache.find("key"));
-  cache.store("key", image_);
-  EXPECT_EQ(cache.find("key"), image_);
 }
 
 TEST_F(KernelCacheTest, TreatsATruncatedFileAsAbsent) {
   const KernelCache cache(folder_ / "kernels");
   cache.store("key", image_);
-  for (const std::uintmax_t size :
-       {std::uintmax_t{0}, std::uintmax_t{10}, file_size(only_file()) - 1}) {
+  for (std::uintmax_t size = file_size(only_file()); size-- > 0;) {
     std::filesystem::resize_file(only_file(), size);
     EXPECT_FALSE(cache.find("key")) << "with " << size << " bytes left";
   }
+}
+
+TEST_F(KernelCacheTest, TreatsALongerFileAsAbsent) {
+  const KernelCache cache(folder_ / "kernels");
+  cache.store("key", image_);
+  std::filesystem::resize_file(only_file(), file_size(only_file()) + 1);
+  EXPECT_FALSE(cache.find("key"));
+  std::filesystem::resize_file(only_file(), std::uintmax_t{1} << 30U);
+  EXPECT_FALSE(cache.find("key")) << "and isn't read either";
 }
 
 TEST_F(KernelCacheTest, TakesAFileOfAnotherKeyUnderItsNameAsAMiss) {

@@ -15,13 +15,18 @@ from isthmus.cli.compare import compare
 from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.profile import profile
 from isthmus.cli.sim import sim
+from isthmus.cli.startup import MESSAGE
 from isthmus.cli.state import DebugOption, State
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
 
 app = typer.Typer(
     name="isthmus",
-    help="Move data between CPU and GPU as fast as the link allows, and see why.",
+    help=(
+        "Move data between CPU and GPU as fast as the link allows, and see why.\n\n"
+        "Exit codes: 0 ok, 1 an error, 2 usage, 3 below what was asked for, 4 no device, "
+        "130 interrupted by Ctrl-C: unfinished work was not kept."
+    ),
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -67,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The command line after the program's name; the process's own by default.
 
     Returns:
-        The exit code: 0 ok, 1 error, 2 usage, 3 below threshold, 4 no device.
+        An ExitCode.
     """
     state = State(arguments=tuple(sys.argv[1:] if arguments is None else arguments))
     command = typer.main.get_command(app)
@@ -76,12 +81,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             args=list(state.arguments), prog_name="isthmus", standalone_mode=False, obj=state
         )
     except (Abort, KeyboardInterrupt):
-        say("interrupted: nothing was kept")
-        return ExitCode.ERROR
+        code = ExitCode.INTERRUPTED
     except (TyperException, Exception) as error:  # noqa: BLE001 - here every error ends
         return report_failure(error, debug=state.debug)
+    if code == ExitCode.INTERRUPTED:
+        # Typer turns Ctrl-C into this code, and says nothing.
+        say(MESSAGE)
     return int(code or ExitCode.OK)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

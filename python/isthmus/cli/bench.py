@@ -92,7 +92,7 @@ def bench(
     (or XDG_DATA_HOME). Without a GPU the emulated device is measured: modelled numbers.
 
     Ctrl-C stops after the current point and keeps what is finished (exit code 1); a second one
-    stops at once.
+    stops at once (130).
 
     Options of one letter mean what they mean to nvbandwidth, and -t takes its numbers, too.
 

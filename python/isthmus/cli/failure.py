@@ -5,6 +5,7 @@ from enum import IntEnum
 
 from typer.exceptions import TyperException
 
+from isthmus.cli.startup import INTERRUPTED
 from isthmus.cli.stderr import say
 from isthmus.errors import Error, NoDevice, Unavailable, UsageError
 
@@ -17,6 +18,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     BELOW_THRESHOLD = 3
     NO_DEVICE = 4
+    INTERRUPTED = INTERRUPTED
 
 
 def report_failure(error: BaseException, *, debug: bool) -> ExitCode:

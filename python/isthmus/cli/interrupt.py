@@ -12,10 +12,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import typer
-
 from isthmus.cli.failure import ExitCode
-from isthmus.cli.stderr import restore_cursor, say
+from isthmus.cli.stderr import restore_cursor
 
 
 @contextmanager
@@ -50,20 +48,6 @@ def stop_on_interrupt(say: Callable[[str], None]) -> Iterator[Callable[[], bool]
         reader.close()
 
 
-@contextmanager
-def ended_by_interrupt() -> Iterator[None]:
-    """
-    End the command when Ctrl-C ends the block: what it did is not kept.
-
-    Typer has an exit code of its own for it, which isn't ours.
-    """
-    try:
-        yield
-    except KeyboardInterrupt:
-        say("interrupted: nothing was kept")
-        raise typer.Exit(ExitCode.ERROR) from None
-
-
 def _watch(reader: socket.socket, stop: threading.Event, say: Callable[[str], None]) -> None:
     while signals := reader.recv(16):
         for number in signals:
@@ -72,6 +56,6 @@ def _watch(reader: socket.socket, stop: threading.Event, say: Callable[[str], No
             if stop.is_set():
                 say("interrupted again: stopping at once, nothing is kept")
                 restore_cursor()
-                os._exit(ExitCode.ERROR)
+                os._exit(ExitCode.INTERRUPTED)
             stop.set()
             say("interrupted: stopping after the current point; Ctrl-C again stops at once")

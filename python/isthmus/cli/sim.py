@@ -96,7 +96,6 @@ def run(
     Exit codes: 0 ok, 1 an error (a deadlock says who waits for whom), 2 usage.
     """
     del debug  # its callback has noted it
-    from isthmus.cli.interrupt import ended_by_interrupt
     from isthmus.cli.output import check_output
     from isthmus.sim.as_text import runs_text
 
@@ -106,8 +105,7 @@ def run(
     if timeline is not None and len(names) > 1:
         raise UsageError("a timeline is of one policy", hint=f"give one: -p {names[-1]}")
     setups = {name: _setup(name, machine, settings or [], profile) for name in names}
-    with ended_by_interrupt():
-        results = _run_all(workload, seed, setups, timeline)
+    results = _run_all(workload, seed, setups, timeline)
     modelled = next(iter(setups.values())).machine
     _write(output, lambda wanted: runs_text(workload, modelled, results, wanted), output_format)
     print_data(runs_text(workload, modelled, results, output_format))
@@ -168,6 +166,6 @@ def _write(path: Path | None, text: "Callable[[Format], str]", wanted: Format) -
     if path is None:
         return
     from isthmus.cli.stderr import say
-    from isthmus.run.store import write_whole
+    from isthmus.files.whole import write_whole
 
     say(f"written: {write_whole(path, text(format_of_file(path, wanted)))}")

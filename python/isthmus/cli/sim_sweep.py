@@ -57,7 +57,7 @@ def sweep(
     Simulate every combination of some values, on all cores.
 
     Each finished point is kept at once. Ctrl-C stops at once and keeps what is finished (exit code
-    1); the same command goes on from there.
+    1); the same command goes on from there, also after a crash or where the disk was full.
 
     Exit codes: 0 ok, 1 an error or interrupted (finished points stand), 2 usage.
     """

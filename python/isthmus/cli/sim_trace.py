@@ -44,14 +44,12 @@ def record(
 ) -> None:
     """Write down what a workload asks of memory."""
     del debug  # its callback has noted it
-    from isthmus.cli.interrupt import ended_by_interrupt
     from isthmus.cli.output import check_output
     from isthmus.sim.running import open_source
     from isthmus.sim.trace_file import record_trace
 
     check_output(output)
-    with ended_by_interrupt():
-        record_trace(open_source(workload, seed), output, compression="zstd" if zstd else None)
+    record_trace(open_source(workload, seed), output, compression="zstd" if zstd else None)
     say(f"written: {output}")
 
 
@@ -90,18 +88,16 @@ def import_accelsim(
     warnings say what is missing.
     """
     del debug  # its callback has noted it
-    from isthmus.cli.interrupt import ended_by_interrupt
     from isthmus.cli.output import check_output
     from isthmus.sim.trace_import import import_trace
 
     check_output(output)
-    with ended_by_interrupt():
-        report = import_trace(
-            kernels_list,
-            output,
-            compression="zstd" if zstd else None,
-            missing_ctas_do_nothing=sampled,
-        )
+    report = import_trace(
+        kernels_list,
+        output,
+        compression="zstd" if zstd else None,
+        missing_ctas_do_nothing=sampled,
+    )
     for warning in report.warnings:
         say(f"warning: {warning}")
     say(f"written: {output}")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from isthmus.errors import Unavailable, UsageError, WriteError
+from isthmus.errors import Unavailable, UsageError
+from isthmus.files.folder import make_folder
+from isthmus.files.whole import write_whole
 from isthmus.profile.model import Profile
-from isthmus.run.store import write_whole
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -28,13 +29,7 @@ def save_profile(profile: Profile, path: Path) -> Path:
     Raises:
         WriteError: The folder can't be made, or the file can't be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as cause:
-        raise WriteError(
-            f"can't write {path}: {cause.strerror or cause}",
-            hint="choose another place with ISTHMUS_PROFILE or XDG_DATA_HOME, or make room",
-        ) from cause
+    make_folder(path.parent)
     return write_whole(path, profile_text(profile))
 
 

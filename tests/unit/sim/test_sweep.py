@@ -1,12 +1,12 @@
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from fakes.sweeps import Listener, Made, Run, Runner
 from isthmus.errors import Deadlock, UsageError, WriteError
 from isthmus.sim.axes import points, read_axes
 from isthmus.sim.points import Base, Point, build_points
@@ -18,41 +18,6 @@ BASE = Base(workload="bfs", machine="paper-gtx480", policy="ranges", seed=0, set
 AXES = read_axes(["seed=0..7", "link.bandwidth=16GB/s,32GB/s"])
 POINTS = build_points(BASE, points(AXES))
 KEYS = [point.key for point in POINTS]
-Run = Callable[[Point, Callable[[], bool]], SimulationResult]
-
-
-@dataclass
-class Made:
-    """Stands in for a result: only its numbers are asked for."""
-
-    seed: int
-
-    def flat(self) -> dict[str, int | float]:
-        return {"total_ps": 1000 + self.seed}
-
-
-@dataclass
-class Runner:
-    """Counts what it runs."""
-
-    fails_for: set[int] = field(default_factory=set)
-    seeds: list[int] = field(default_factory=list)
-
-    def __call__(self, point: Point, go_on: Callable[[], bool]) -> SimulationResult:
-        assert go_on()
-        self.seeds.append(point.seed)
-        if point.seed in self.fails_for:
-            raise Deadlock("warp 3 waits for the migration buffer")
-        return Made(point.seed)  # type: ignore[return-value]  # see above
-
-
-class Listener:
-    def __init__(self) -> None:
-        self.heard: list[tuple[int, int]] = []
-
-    def point_finished(self, num_finished: int, total: int, point: Point, row: Row) -> None:
-        assert row["seed"] == point.seed
-        self.heard.append((num_finished, total))
 
 
 def sweep(
@@ -125,6 +90,28 @@ def test_runs_under_way_hear_that_they_should_stop(tmp_path: Path) -> None:
 
     outcome = sweep(opened(tmp_path / "s.parquet"), endless, begun.is_set)
     assert outcome.num_finished == 0
+
+
+def test_runs_under_way_have_ended_when_a_point_that_can_not_be_kept_ends_the_sweep() -> None:
+    class Full(MemoryStore):
+        def add(self, key: str, row: Row) -> None:
+            raise WriteError(f"can't write {key}: {len(row)} columns")
+
+    begun, ended = threading.Event(), threading.Event()
+
+    def run(point: Point, go_on: Callable[[], bool]) -> SimulationResult:
+        if point.key == KEYS[0]:
+            assert begun.wait(60)
+            return Made(point.seed)  # type: ignore[return-value]  # see Made
+        begun.set()
+        while go_on():
+            pass
+        ended.set()
+        raise Deadlock
+
+    with pytest.raises(WriteError):
+        sweep(Full(), run)
+    assert ended.is_set()
 
 
 def test_a_sweep_that_was_killed_goes_on_from_its_journal(tmp_path: Path) -> None:

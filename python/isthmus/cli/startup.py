@@ -1,0 +1,50 @@
+"""
+The program's first steps, in which Ctrl-C ends it at once.
+
+To load what commands stand on takes some tenths of a second. There an interrupt would be a trace
+of other people's modules, or be lost where one of them swallows it. Nothing has begun by then that
+would have to be ended. This module imports only what Python itself has loaded already.
+"""
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C: 128 and the signal's number, as shells have it."""
+
+MESSAGE = "interrupted: unfinished work was not kept"
+
+_STDERR = 2
+
+
+def main() -> int:
+    """Run the program; gives its exit code."""
+    try:
+        return _loaded_program()()
+    except KeyboardInterrupt:
+        _end_at_once()
+
+
+def _loaded_program() -> "Callable[[], int]":
+    import signal
+
+    guarded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    # Else somebody wants it to be ignored, as shells do for what runs in the background.
+    if guarded:
+        signal.signal(signal.SIGINT, _end_at_once)
+    from isthmus.cli.app import main as program
+
+    if guarded:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return program
+
+
+def _end_at_once(*_: object) -> "NoReturn":
+    try:
+        os.write(_STDERR, f"{MESSAGE}\n".encode())
+    finally:
+        os._exit(INTERRUPTED)
