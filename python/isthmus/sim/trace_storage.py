@@ -12,11 +12,11 @@ from pydantic import ValidationError
 
 from isthmus.errors import UsageError, WriteError
 from isthmus.files.failure import writing
+from isthmus.files.regular import open_regular
 from isthmus.files.whole import WholeFile
 from isthmus.sim.trace_format import BlockArrays, batch_of, buffers_of, program_of, require_arrow
 from isthmus.sim.trace_program import native_program
 from isthmus.sim.trace_seal import check_seal, seal
-from isthmus.sim.trace_text import refuse_other_than_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -180,8 +180,7 @@ def whole_trace(
 def _mapped(path: Path) -> tuple[mmap.mmap, int]:
     """Map a file, and open it: the descriptor is the caller's to close."""
     try:
-        refuse_other_than_file(path)
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             if os.fstat(file.fileno()).st_size == 0:
                 raise UsageError(f"{path} is empty, so it is no trace")
             mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
