@@ -2,9 +2,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
+#include "text.hpp"
 #include "unlocked.hpp"
 
 namespace nb = nanobind;

@@ -1,6 +1,5 @@
 // HostBuffer: what the buffer protocol says of an object, for Python code to judge.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <isthmus/errors.hpp>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

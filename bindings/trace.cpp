@@ -1,7 +1,6 @@
 // Traces: programs and their blocks, from workloads and from files.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "text.hpp"
 #include "trace_blocks.hpp"
 #include "trace_source.hpp"
 #include "words.hpp"
