@@ -11,6 +11,7 @@ from isthmus.errors import UsageError
 from isthmus.sim.axes import MACHINE, POLICY, SEED, WORKLOAD
 from isthmus.sim.machine_files import load_machine
 from isthmus.sim.policy import default_policy
+from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.running import check_setup
 from isthmus.sim.settings import Setup, with_settings
 
@@ -91,7 +92,7 @@ def _build(base: Base, place: Mapping[str, str]) -> Point:
         raise UsageError(
             "no workload to simulate", hint="name one, or give --axis workload=bfs,lps"
         )
-    seed = int(place.get(SEED, base.seed))
+    seed = SEED_NUMBER.parse(place.get(SEED, base.seed))
     axes = {name: text for name, text in place.items() if "." in name}
     setup = with_settings(
         Setup(
