@@ -148,7 +148,7 @@ def _not_a_size(typed: str) -> UsageError:
         positive = typed.lstrip("-")
         valid = _FORM.fullmatch(positive) is not None
         valid = valid and len(positive) <= _MOST_DIGITS
-        hint = f"did you mean {positive}?" if valid else "the smallest size is 1"
+        hint = f"did you mean {shortened(positive)}?" if valid else "the smallest size is 1"
         return UsageError(f"size '{shortened(typed)}' is negative", hint=hint)
     return UsageError(
         f"'{shortened(typed)}' is not a size",

@@ -65,8 +65,29 @@ def read_kernels_list(path: Path) -> KernelsList:
     """
     if os.path.isdir(path):  # noqa: PTH112 - of any name at all
         path /= "kernelslist.g"
+    try:
+        contents = read_regular(path, most_bytes=_MOST_LIST_BYTES)
+    except OSError as cause:
+        raise UsageError(
+            f"can't read {path}: {cause.strerror or cause}",
+            hint="give the kernelslist.g of an Accel-Sim trace, or its folder",
+        ) from cause
+    return parse_kernels_list(contents, path)
+
+
+def parse_kernels_list(contents: bytes, path: Path) -> KernelsList:
+    """
+    Read a list's text.
+
+    Args:
+        contents: The text; names of files may be any bytes.
+        path: Of the list, beside which the kernels are.
+
+    Raises:
+        UsageError: It names no kernel, or a line is corrupt; the message says which.
+    """
     found = KernelsList()
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(_lines(contents), start=1):
         if line.startswith(("MemcpyHtoD", "MemcpyDtoH")):
             found.after += _copies(line, f"{path}, line {number}")
         elif line.startswith("kernel"):
@@ -83,16 +104,8 @@ def read_kernels_list(path: Path) -> KernelsList:
     return found
 
 
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        # A file's name may be any bytes.
-        text = read_regular(path, most_bytes=_MOST_LIST_BYTES).decode(errors="surrogateescape")
-    except OSError as cause:
-        raise UsageError(
-            f"can't read {path}: {cause.strerror or cause}",
-            hint="give the kernelslist.g of an Accel-Sim trace, or its folder",
-        ) from cause
-    return (line.strip() for line in text.split("\n"))
+def _lines(contents: bytes) -> Iterator[str]:
+    return (line.strip() for line in contents.decode(errors="surrogateescape").split("\n"))
 
 
 def _copies(line: str, where: str) -> list[Copy]:

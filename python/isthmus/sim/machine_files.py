@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from isthmus.errors import UsageError
 from isthmus.files.regular import read_regular
 from isthmus.sim.machine import Machine
-from isthmus.suggest import did_you_mean, shortened
+from isthmus.suggest import did_you_mean, one_line, shortened
 
 _FOLDER = resources.files("isthmus.sim") / "machines"
 _SUFFIX = ".toml"
@@ -41,7 +41,7 @@ def load_machine(name: str) -> Machine:
     path = Path(name)
     if path.suffix != _SUFFIX:
         raise UsageError(
-            f"there is no machine '{name}'",
+            f"there is no machine '{shortened(name)}'",
             hint=f"{did_you_mean(name, machine_names())} `isthmus sim list` lists them; "
             "a path that ends in .toml is read as a file",
         )
@@ -49,7 +49,7 @@ def load_machine(name: str) -> Machine:
         return parse_machine(read_regular(path, most_bytes=_MOST_BYTES), name)
     except OSError as cause:
         raise UsageError(
-            f"can't read machine {name}: {cause.strerror or cause}",
+            f"can't read machine {one_line(name)}: {cause.strerror or cause}",
             hint=f"one of ours: {', '.join(machine_names())}",
         ) from None
 
@@ -87,12 +87,13 @@ def parse_machine(contents: bytes, name: str) -> Machine:
     # Some of tomllib's errors aren't its own: numbers of too many digits, brackets too deep.
     except (ValueError, RecursionError) as cause:
         raise UsageError(
-            f"machine {name} is no TOML: {cause}", hint="machines are TOML files: docs/simulate.md"
+            f"machine {one_line(name)} is no TOML: {cause}",
+            hint="machines are TOML files: docs/simulate.md",
         ) from cause
     try:
         return Machine.model_validate(document)
     except ValidationError as cause:
-        raise refusal(f"machine {name}", cause, Machine) from None
+        raise refusal(f"machine {one_line(name)}", cause, Machine) from None
 
 
 def _check_dots(contents: bytes) -> None:

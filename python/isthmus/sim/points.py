@@ -14,6 +14,7 @@ from isthmus.sim.policy import default_policy
 from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.running import check_setup
 from isthmus.sim.settings import Setup, with_settings
+from isthmus.suggest import shortened
 
 _KEY_DIGITS = 16
 
@@ -68,7 +69,7 @@ def build_points(base: Base, places: Sequence[Mapping[str, str]]) -> list[Point]
             check_setup(point.setup)
             built.append(point)
         except UsageError as cause:
-            where = " ".join(f"{name}={value}" for name, value in place.items())
+            where = " ".join(f"{name}={shortened(value)}" for name, value in place.items())
             raise UsageError(f"{where or 'sweep'}: {cause}", hint=cause.hint) from None
     return built
 
@@ -109,6 +110,6 @@ def _file_identity(workload: str) -> list[int]:
     """Tell a trace's file from another of the same name; nothing for a workload."""
     try:
         status = Path(workload).stat()
-    except OSError:
+    except (OSError, ValueError):
         return []
     return [status.st_size, status.st_mtime_ns]

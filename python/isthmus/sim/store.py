@@ -138,7 +138,8 @@ class SweepStore:
                 raise self._other_sweep(self._path) from cause
         if (table.schema.metadata or {}).get(_MARK) != self._identity.encode():
             raise self._other_sweep(self._path)
-        if not {"key", "error"} <= set(table.column_names):
+        # Without rows there is no column but the keys'.
+        if rows and not {"key", "error"} <= set(table.column_names):
             raise self._other_sweep(self._path)
         return {str(row["key"]): row for row in rows}
 

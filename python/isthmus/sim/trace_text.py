@@ -7,6 +7,7 @@ from pathlib import Path
 
 from isthmus.errors import UsageError
 from isthmus.files.regular import open_regular
+from isthmus.suggest import one_line
 
 _PIECE_BYTES = 1 << 20
 # What `xz -9` needs to unpack is 65 MiB; a corrupt header may ask for 4 GiB.
@@ -24,9 +25,10 @@ def text_pieces(path: Path) -> Iterator[bytes]:
         with open_regular(path) as file:
             yield from _unpacked(file) if path.suffix == ".xz" else _pieces(file)
     except OSError as cause:
-        raise UsageError(f"can't read {path}: {cause.strerror or cause}") from cause
+        # A list names the file, and it may say anything.
+        raise UsageError(f"can't read {one_line(str(path))}: {cause.strerror or cause}") from cause
     except (lzma.LZMAError, EOFError, MemoryError) as cause:
-        raise UsageError(f"{path} is corrupt or truncated: {cause}") from cause
+        raise UsageError(f"{one_line(str(path))} is corrupt or truncated: {cause}") from cause
 
 
 def _pieces(file: FileIO) -> Iterator[bytes]:

@@ -88,6 +88,14 @@ def test_a_table_without_keys_or_errors_is_of_no_sweep(tmp_path: Path) -> None:
             opened(path)
 
 
+def test_a_sweep_that_ended_before_its_first_point_can_be_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "s.parquet"
+    with opened(path):
+        pass
+    assert pq.read_table(path).num_rows == 0
+    assert sweep(path).num_finished == len(POINTS)
+
+
 def test_a_table_with_any_wrong_byte_is_a_sweep_or_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.parquet"
     sweep(path)
