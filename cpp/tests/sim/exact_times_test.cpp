@@ -260,5 +260,15 @@ TEST(ExactTimes, ACpuRequestBringsThePageBackAndTheNextKernelAsksAgain) {
   EXPECT_EQ(run(builder, round_machine(), units(kKiB), options).total_ps, 2 * kernel + 1'024'000U);
 }
 
+TEST(ExactTimes, ACpuRequestForTheWholeAddressSpaceCostsNoMoreThanWhatWasTouched) {
+  const std::uint64_t everything = std::uint64_t{1} << 57U;
+  const Builder builder = Builder()
+                              .launch({}, {{{load({8}), load({1U << 20U})}}})
+                              .launch({download(0, everything)}, {{{load({8})}}});
+  const Result result = run(builder, round_machine(), units(kKiB), mode(Mode::migrate));
+  EXPECT_EQ(result.cpu_requests, 2U);
+  EXPECT_EQ(result.traffic.returned_to_cpu, 2 * kKiB);
+}
+
 }  // namespace
 }  // namespace isthmus::sim::small
