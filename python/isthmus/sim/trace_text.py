@@ -1,4 +1,4 @@
-"""The text of a traced kernel, plain or xz, in pieces."""
+"""Text from outside: of a traced kernel, plain or xz, in pieces; and what may be shown of any."""
 
 import lzma
 import stat
@@ -31,6 +31,11 @@ def text_pieces(path: Path) -> Iterator[bytes]:
         raise UsageError(f"can't read {path}: {cause.strerror or cause}") from cause
     except (lzma.LZMAError, EOFError, MemoryError) as cause:
         raise UsageError(f"{path} is corrupt or truncated: {cause}") from cause
+
+
+def shown(text: object) -> str:
+    """Give a file's name, or text of a file, as anything can show it: in characters that print."""
+    return "".join(letter if letter.isprintable() else "?" for letter in str(text))
 
 
 def refuse_other_than_file(path: Path) -> None:
