@@ -247,6 +247,12 @@ TEST(ExactTimes, MissesUnderWayLimitTheLoadsAtOnce) {
   EXPECT_EQ(result.total_ps, 4 * kCycle + 2 * kDramLoad);
 }
 
+TEST(ExactTimes, AnOperationMayComeAfterAsManyInstructionsAsATraceCanSay) {
+  const Builder builder = Builder().launch({}, {{{barrier(0xffff'ffff)}}});
+  const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
+  EXPECT_EQ(result.total_ps, (std::uint64_t{1} << 32U) * 4 * kCycle);
+}
+
 TEST(ExactTimes, ACpuRequestBringsThePageBackAndTheNextKernelAsksAgain) {
   const Builder builder =
       Builder().launch({}, {{{load({8})}}}).launch({download(0, 4)}, {{{load({8})}}});
