@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "unlocked.hpp"
 
 namespace nb = nanobind;
@@ -31,8 +32,6 @@ void bind_facts(nb::module_& m) {
 }
 
 }  // namespace
-
-using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 

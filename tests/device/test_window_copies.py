@@ -80,23 +80,43 @@ def test_zero_bytes_may_be_written_and_read_up_to_the_very_end(window: isthmus.W
     assert window.read(0, SIZE) == b""
 
 
-def test_random_writes_and_reads_agree_with_a_model(
-    window: isthmus.Window, memory: _native.DeviceMemory
+def test_ten_thousand_random_writes_and_reads_agree_with_a_model(
+    windows: isthmus.Windows, context: _native.Context
 ) -> None:
     chance = random.Random(3)  # noqa: S311 - reproducible on purpose
-    model = bytearray(SIZE)
-    for _ in range(2000):
-        offset = chance.randrange(SIZE)
-        size = min(chance.choice([1, 4, 63, 64, 65, 500, 4096]), SIZE - offset)
-        data = chance.randbytes(size)
-        window.write(data, offset)
-        model[offset : offset + size] = data
-        start = chance.randrange(SIZE)
-        assert window.read(min(77, SIZE - start), start) == model[start : start + 77]
+    memory = _native.DeviceMemory(context, LONG)
+    model = bytearray(chance.randbytes(LONG))
+    memory.write(model)
+    with windows.open(memory.pointer, LONG) as window:
+        for step in range(10_000):
+            offset = chance.randrange(LONG)
+            size = min(chance.choice([1, 3, 4, 8, 63, 64, 65, 1000, 4096, 70_000]), LONG - offset)
+            data = chance.randbytes(size)
+            window.write(data, offset)
+            model[offset : offset + size] = data
+            start = chance.randrange(LONG)
+            length = min(5000 if step % 100 == 0 else 77, LONG - start)
+            assert window.read(length, start) == model[start : start + length]
     assert memory.read() == model
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+def test_a_part_of_an_array_at_an_odd_place_is_only_that_part(
+    windows: isthmus.Windows, memory: _native.DeviceMemory
+) -> None:
+    model = bytearray(SIZE)
+    chance = random.Random(2)  # noqa: S311 - reproducible on purpose
+    for _ in range(200):
+        first = chance.randrange(SIZE - 1)
+        last = chance.randrange(first + 1, SIZE)
+        data = chance.randbytes(last - first)
+        with windows.open(CudaArray(memory.pointer + first, (last - first,))) as window:
+            assert window.nbytes == last - first
+            window.write(data)
+        model[first:last] = data
+    assert memory.read() == model
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
 def test_long_copies_arrive_whole_with_any_number_of_threads(
     windows: isthmus.Windows, context: _native.Context, threads: int
 ) -> None:
