@@ -1,5 +1,8 @@
 """What all tests share: a quiet environment of their own, and golden files."""
 
+import gc
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +34,36 @@ def own_environment(
     monkeypatch.delenv("ISTHMUS_DRIVER", raising=False)
     monkeypatch.delenv("ISTHMUS_PROFILE", raising=False)
     return home
+
+
+# What isthmus opens once for a process, when it is first needed: module, name, what makes its
+# first value.
+_DEFAULTS: tuple[tuple[str, str, Callable[[], object]], ...] = (
+    ("isthmus.transfer.copying", "_default", lambda: None),
+    ("isthmus.windows.opening", "_default", lambda: None),
+    ("isthmus.pinned", "_pools", dict),
+)
+
+
+@pytest.fixture(autouse=True)
+def own_defaults() -> Iterator[None]:
+    """
+    Forget after each test what it opened for all of the process.
+
+    Each test has a driver of its own. What is kept would be of another's, and its context would
+    hold the emulated driver to one profile.
+    """
+    yield
+    opened = [
+        (module, name, first)
+        for module, name, first in _DEFAULTS
+        if module in sys.modules and getattr(sys.modules[module], name) != first()
+    ]
+    for module, name, first in opened:
+        setattr(sys.modules[module], name, first())
+    if opened:
+        # A future or an error's traceback may refer to it in a circle.
+        gc.collect()
 
 
 @pytest.fixture

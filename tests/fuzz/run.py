@@ -99,9 +99,6 @@ def _status(fuzzer: Fuzzer, folder: Path, output: int, most_seconds: float) -> i
         **os.environ,
         "ISTHMUS_DRIVER": "emulated",
         "ISTHMUS_PROFILE": "off",
-        "PYTHONPATH": os.pathsep.join(
-            [str(_HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-        ),
     }
     try:
         return subprocess.run(

@@ -46,6 +46,8 @@ MAY_NOT_IMPORT = {
     },
     "transfer": {"cli", "report", "bench", "run", "doctor", "machine", "profile"},
     "profile": {"cli", "report", "bench", "doctor", "windows", "machine"},
+    # It knows errors alone.
+    "files": {"cli", "report", "bench", "run", "doctor", "machine", "profile", "sim"},
     "safetensors": {"cli", "report", "bench", "run", "doctor", "machine", "profile"},
     # It models machines that aren't there: of what measures or copies it may only read a profile.
     "sim": {
@@ -153,6 +155,12 @@ def test_only_the_bindings_know_nanobind_and_nothing_in_the_core_knows_python() 
         assert not foreign, path
 
 
+def test_text_crosses_between_the_languages_in_one_way() -> None:
+    """nanobind's own caster would be another definition of the same one."""
+    for path in sources(ROOT / "bindings", "*.hpp", "*.cpp"):
+        assert "nanobind/stl/string.h" not in includes(path), f"{path}: include text.hpp"
+
+
 def test_the_core_and_the_emulator_share_only_the_controls_and_the_kernels() -> None:
     for path in sources(ROOT / "cpp" / "emulator", "*.hpp", "*.cpp", "*.h"):
         assert not [h for h in includes(path) if h.split("/")[0] in MAY_INCLUDE], path
@@ -190,6 +198,54 @@ def test_only_the_command_line_prints() -> None:
                 and node.func.id == "print"
             )
             assert not printed, f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)} prints"
+
+
+def writes(node: ast.AST) -> bool:
+    """Say whether something makes, changes, names or removes a file or a folder."""
+    if isinstance(node, ast.Attribute):
+        if isinstance(node.value, ast.Name) and node.value.id == "os":
+            return node.attr in WRITING_FUNCTIONS
+        return node.attr in WRITING_METHODS
+    if isinstance(node, ast.Call):
+        # A mode of open(), as an argument of any function of that name.
+        opens = getattr(node.func, "id", getattr(node.func, "attr", "")) == "open"
+        given = [*node.args, *(word.value for word in node.keywords)]
+        modes = [str(one.value) for one in given if isinstance(one, ast.Constant)]
+        return opens and any(set(m) <= set("rwaxbt+") and set(m) & set("wax+") for m in modes)
+    return False
+
+
+WRITING_FUNCTIONS = {
+    *("O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC", "write", "pwrite", "truncate"),
+    *("rename", "replace", "unlink", "remove", "mkdir", "makedirs", "rmdir", "symlink", "link"),
+    *("fsync", "fdatasync", "ftruncate", "chmod", "fchmod"),
+}
+WRITING_METHODS = {
+    *("write_text", "write_bytes", "mkdir", "unlink", "rmdir", "touch", "symlink_to"),
+    *("hardlink_to", "write_table", "new_stream", "OSFile", "mkstemp", "NamedTemporaryFile"),
+}
+# A stream that broke is led to /dev/null; a cursor is shown again; a table is made in memory, and
+# a trace in a file of `files`.
+WRITES_ELSEWHERE = {"cli/stderr.py": {"O_WRONLY", "write"}, "sim/store.py": {"write_table"}}
+
+
+def test_only_one_part_writes_files() -> None:
+    package = ROOT / "python" / "isthmus"
+    for path in sources(package, "*.py"):
+        name = path.relative_to(package).as_posix()
+        if name.startswith("files/"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if writes(node) and getattr(node, "attr", "") not in WRITES_ELSEWHERE.get(name, set()):
+                raise AssertionError(f"{name}:{getattr(node, 'lineno', 0)} writes a file")
+
+
+@pytest.mark.parametrize(
+    "source", ["open(p, 'w')", "p.open(mode='r+b')", "os.fsync(3)", "p.mkdir()"]
+)
+def test_what_writes_a_file_is_seen(source: str) -> None:
+    assert any(map(writes, ast.walk(ast.parse(source))))
+    assert not any(map(writes, ast.walk(ast.parse("open(p, 'rb'); os.open(p, os.O_RDONLY)"))))
 
 
 @pytest.mark.parametrize("part", sorted(MAY_NOT_IMPORT))

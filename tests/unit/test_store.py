@@ -10,15 +10,8 @@ import pytest
 
 from fakes import runs
 from isthmus.errors import WriteError
-from isthmus.run.store import (
-    check_runs_folder,
-    check_writable,
-    load_run,
-    run_text,
-    runs_folder,
-    save_run,
-    write_whole,
-)
+from isthmus.files.whole import check_writable, write_whole
+from isthmus.run.store import check_runs_folder, load_run, run_text, runs_folder, save_run
 from program import run_process
 
 # A process that may write no file beyond 4096 bytes: what a full disk looks like from inside.
@@ -26,7 +19,7 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 from isthmus.errors import WriteError
-from isthmus.run.store import write_whole
+from isthmus.files.whole import write_whole
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
@@ -138,7 +131,7 @@ def test_the_text_of_a_run_is_json_that_ends_with_a_newline() -> None:
 WRITE_AND_PRINT = """
 import sys
 from pathlib import Path
-from isthmus.run.store import check_writable, write_whole
+from isthmus.files.whole import check_writable, write_whole
 check_writable(Path(sys.argv[1]))
 write_whole(Path(sys.argv[1]), "file ")
 print("printed")

@@ -7,10 +7,11 @@ from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.stderr import is_terminal, say
 from isthmus.cli.stdout import print_data
 from isthmus.errors import UsageError, WriteError
+from isthmus.files.whole import check_writable, write_whole
 from isthmus.report.format import Layout, RunFormat, layout_of_file
 from isthmus.report.render import render_as
 from isthmus.run.model import Run
-from isthmus.run.store import check_runs_folder, check_writable, save_run, write_whole
+from isthmus.run.store import check_runs_folder, save_run
 
 
 def check_output(path: Path | None) -> None:

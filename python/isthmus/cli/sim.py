@@ -168,6 +168,6 @@ def _write(path: Path | None, text: "Callable[[Format], str]", wanted: Format) -
     if path is None:
         return
     from isthmus.cli.stderr import say
-    from isthmus.run.store import write_whole
+    from isthmus.files.whole import write_whole
 
     say(f"written: {write_whole(path, text(format_of_file(path, wanted)))}")

@@ -108,19 +108,14 @@ def _check(output: Path | None, *, pictures: bool, grid: bool) -> None:
         if grid:
             raise UsageError("--grid needs a place for its files", hint="-o FOLDER")
         return
-    from isthmus.errors import WriteError
+    from isthmus.files.folder import make_folder
     from isthmus.report.drawing import check_pictures
     from isthmus.sim.store import check_pyarrow
 
     check_pyarrow()
     if pictures:
         check_pictures()
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as cause:
-        raise WriteError(
-            f"--output {output}: {cause.strerror or cause}", hint="name a folder"
-        ) from cause
+    make_folder(output, option="--output")
 
 
 class _Finished(NamedTuple):
@@ -181,7 +176,7 @@ def _run(
 
 
 def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") -> None:
-    from isthmus.run.store import write_whole
+    from isthmus.files.whole import write_whole
     from isthmus.sim.pictures import draw_all
 
     for name, text in texts.items():
@@ -193,7 +188,7 @@ def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") ->
 
 def _run_grid(output: Path, jobs: int | None, seconds_per_run: float | None) -> str:
     """Give the grid's summary; every combination is in a file."""
-    from isthmus.run.store import write_whole
+    from isthmus.files.whole import write_whole
     from isthmus.sim.grid import combinations, grid_csv, grid_points
     from isthmus.sim.grid_summary import summary_text
 

@@ -9,7 +9,8 @@ from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
 from isthmus.compare.comparison import check_kind, compare
 from isthmus.compare.machines import identity_of
-from isthmus.errors import UsageError, WriteError
+from isthmus.errors import UsageError
+from isthmus.files.folder import make_folder
 from isthmus.run.reading import read_run
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Verdicts:
             return
         from isthmus.report.pictures import draw_run
 
-        _make_folder(self.plots)
+        make_folder(self.plots, option="--plots")
         files = draw_run(run, self.plots)
         say(f"drawn: {len(files)} files in {self.plots}")
 
@@ -137,7 +138,7 @@ def verdicts_of(
         from isthmus.report.drawing import check_pictures
 
         check_pictures()
-        _make_folder(plots)
+        make_folder(plots, option="--plots")
     return Verdicts(
         baseline=None if compare_with is None else read_run(compare_with),
         tolerance=part,
@@ -145,10 +146,3 @@ def verdicts_of(
         expect=expect,
         plots=plots,
     )
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as cause:
-        raise WriteError(f"--plots {folder}: {cause.strerror or cause}") from cause

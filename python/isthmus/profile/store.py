@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from isthmus.errors import Unavailable, UsageError, WriteError
+from isthmus.errors import Unavailable, UsageError
+from isthmus.files.folder import make_folder
+from isthmus.files.regular import read_regular
+from isthmus.files.whole import write_whole
 from isthmus.profile.model import Profile
-from isthmus.run.store import write_whole
+from isthmus.run.record import first_fault
 
 if TYPE_CHECKING:
     from isthmus import _native
 
+# Some hundred times what `isthmus profile` writes: as in cpp/src/transfer/stored_profile.cpp.
+_MOST_BYTES = 4 << 20
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
@@ -28,13 +33,7 @@ def save_profile(profile: Profile, path: Path) -> Path:
     Raises:
         WriteError: The folder can't be made, or the file can't be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as cause:
-        raise WriteError(
-            f"can't write {path}: {cause.strerror or cause}",
-            hint="choose another place with ISTHMUS_PROFILE or XDG_DATA_HOME, or make room",
-        ) from cause
+    make_folder(path.parent)
     return write_whole(path, profile_text(profile))
 
 
@@ -47,7 +46,7 @@ def load_profile(path: Path) -> Profile:
         UsageError: It is something else.
     """
     try:
-        return Profile.model_validate_json(path.read_bytes())
+        return Profile.model_validate_json(read_regular(path, most_bytes=_MOST_BYTES))
     except OSError as cause:
         raise Unavailable(
             capability="profile",
@@ -55,12 +54,9 @@ def load_profile(path: Path) -> Profile:
             needs="`isthmus profile`",
         ) from cause
     except ValidationError as cause:
-        first = cause.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
         raise UsageError(
-            f"{path} is no profile: {place + ': ' if place else ''}{first['msg']}",
-            hint="`isthmus profile` makes a new one",
-        ) from cause
+            f"{path} is no profile: {first_fault(cause)}", hint="`isthmus profile` makes a new one"
+        ) from None
 
 
 def stored_profile(identity: "_native.ProfileIdentity") -> Profile:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.errors import Unavailable
-from isthmus.run.store import write_whole
+from isthmus.files.whole import write_whole
 from isthmus.sizes import format_size
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from isthmus.files.folder import make_folder
+from isthmus.files.whole import write_whole
 from isthmus.run.model import Run
 
 _COMMITTED = Path("docs/schema/run-v1.json")
@@ -46,8 +48,8 @@ def write_or_check(arguments: list[str], committed: Path, text: str) -> int:
     path = files[0] if files else committed
     if check:
         return int(not path.exists() or path.read_text(encoding="utf-8") != text)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    make_folder(path.parent)
+    write_whole(path, text)
     return 0
 
 

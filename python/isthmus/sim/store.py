@@ -1,20 +1,20 @@
 """
 Where a sweep's points are kept: a journal while it runs, a Parquet file when it ends.
 
-Every finished point is in the journal before the next is begun, so a sweep that was killed goes on
-where it was. The Parquet file is written whole or not at all.
+Every finished point is in the journal, on disk, before it counts as finished. So a sweep that was
+killed goes on where it was. The journal goes only when the Parquet file is durable.
 """
 
-import contextlib
 import json
-import os
-import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from isthmus.errors import Unavailable, UsageError, WriteError
+from isthmus.files.journal import Journal, read_lines
+from isthmus.files.regular import open_regular
+from isthmus.files.whole import write_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, "str | int | float | bool | None"]
 _MARK = b"isthmus.sweep"
 _VERSION = 1
+_GOES_ON = "finished points are in the journal beside it: the same command goes on there"
 
 
 class SweepStore:
@@ -50,22 +51,22 @@ class SweepStore:
         self._identity = identity
         self._order = {key: index for index, key in enumerate(order)}
         self._journal_path = path.with_name(path.name + ".journal")
-        self._rows: dict[str, Row] = {}
         try:
-            self._rows |= self._read_table()
-            self._rows |= self._read_journal()
+            self._rows = self._read_table()
+            # What the Parquet file hasn't.
+            self._journalled = self._read_journal()
         except OSError as cause:
-            raise WriteError(f"can't read {path}: {cause.strerror or cause}") from cause
-        self._num_added = 0
+            raise WriteError(
+                f"can't read {path}: {cause.strerror or cause}",
+                hint="choose another --output, or check the disk",
+            ) from cause
+        self._rows |= self._journalled
 
     def __enter__(self) -> Self:
-        """Open the journal."""
-        try:
-            self._journal = self._journal_path.open("a", encoding="utf-8")
-            if self._journal.tell() == 0:
-                self._append({"sweep": _VERSION, "identity": self._identity})
-        except OSError as cause:
-            raise self._write_error(cause) from cause
+        """Begin a journal, with what the one that is there holds."""
+        entries = [json.dumps({"sweep": _VERSION, "identity": self._identity})]
+        entries += [_entry(key, row) for key, row in self._journalled.items()]
+        self._journal = Journal(self._journal_path, entries, hint=_GOES_ON)
         return self
 
     def __exit__(
@@ -74,12 +75,21 @@ class SweepStore:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Write the table; the journal goes only when it is there."""
+        """
+        Write the table; the journal goes only when that is durable.
+
+        A failure to write it doesn't hide the one that ended the sweep, whose note it becomes.
+        """
         self._journal.close()
-        if self._num_added or not self._path.exists():
-            self._write_table()
-        with contextlib.suppress(OSError):
-            self._journal_path.unlink()
+        try:
+            if self._journalled or not self._path.exists():
+                self._write_table()
+        except WriteError as failure:
+            if error is None:
+                raise
+            error.add_note(str(failure))
+            return
+        self._journal.remove()
 
     def __contains__(self, key: str) -> bool:
         """Whether a point is finished."""
@@ -94,29 +104,22 @@ class SweepStore:
         Keep a finished point, on disk when this returns.
 
         Raises:
-            WriteError: There is no room.
+            WriteError: There is no room. The points before it stand.
         """
-        try:
-            self._append({"key": key, "row": row})
-        except OSError as cause:
-            raise self._write_error(cause) from cause
-        self._rows[key] = row
-        self._num_added += 1
-
-    def _append(self, entry: Mapping[str, object]) -> None:
-        self._journal.write(json.dumps(entry) + "\n")
-        self._journal.flush()
-        os.fsync(self._journal.fileno())
+        self._journal.add(_entry(key, row))
+        self._rows[key] = self._journalled[key] = row
 
     def _read_journal(self) -> dict[str, Row]:
-        if not self._journal_path.exists():
+        lines = read_lines(self._journal_path)
+        if not lines:
             return {}
-        head, *lines = self._journal_path.read_text(encoding="utf-8").split("\n")
-        if _parsed(head).get("identity") != self._identity:
+        head, *entries = map(_parsed, lines)
+        if head.get("identity") != self._identity:
             raise self._other_sweep(self._journal_path)
-        # Whatever ended the program may have cut the last line.
-        entries = (_parsed(line) for line in lines)
-        return {str(one["key"]): _row(one["row"]) for one in entries if "key" in one}
+        # Whatever ended the program may have cut the last line: that point is run again.
+        rows = {str(one["key"]): one["row"] for one in entries if _is_point(one)}
+        self._check_columns(rows)
+        return rows
 
     def _read_table(self) -> dict[str, Row]:
         if not self._path.exists():
@@ -124,39 +127,47 @@ class SweepStore:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        try:
-            table = pq.read_table(self._path)
-        except pa.ArrowInvalid as cause:
-            raise self._other_sweep(self._path) from cause
+        with open_regular(self._path) as file:
+            try:
+                table = pq.read_table(file)
+                rows = table.to_pylist()
+            except (pa.ArrowException, ValueError, TypeError, OverflowError, OSError) as cause:
+                # pyarrow has OSError for what it can't make out, too, but without a number.
+                if isinstance(cause, OSError) and cause.errno is not None:
+                    raise
+                raise self._other_sweep(self._path) from cause
         if (table.schema.metadata or {}).get(_MARK) != self._identity.encode():
             raise self._other_sweep(self._path)
-        return {str(row["key"]): row for row in table.to_pylist()}
+        # Without rows there is no column but the keys'.
+        if rows and not {"key", "error"} <= set(table.column_names):
+            raise self._other_sweep(self._path)
+        return {str(row["key"]): row for row in rows}
+
+    def _check_columns(self, rows: Mapping[str, Row]) -> None:
+        """Refuse rows that make no table: at the sweep's end it would be too late."""
+        import pyarrow as pa
+
+        try:
+            _table({**self._rows, **rows}, self._identity)
+        except (pa.ArrowException, ValueError, TypeError, OverflowError) as cause:
+            raise self._other_sweep(self._journal_path) from cause
 
     def _write_table(self) -> None:
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}.tmp")
-        try:
-            # Points finish in any order; equal sweeps have equal tables.
-            keys = sorted(self._rows, key=lambda key: (self._order.get(key, len(self._order)), key))
-            rows = {key: self._rows[key] for key in keys}
-            pq.write_table(_table(rows, self._identity), temporary)
-            temporary.replace(self._path)
-        except OSError as cause:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise self._write_error(cause) from cause
+        # Points finish in any order; equal sweeps have equal tables.
+        keys = sorted(self._rows, key=lambda key: (self._order.get(key, len(self._order)), key))
+        rows = {key: self._rows[key] for key in keys}
+        # Into memory, where a table of thousands of points is small: pyarrow syncs no files.
+        made = pa.BufferOutputStream()
+        pq.write_table(_table(rows, self._identity), made)
+        write_whole(self._path, made.getvalue().to_pybytes(), hint=_GOES_ON)
 
     def _other_sweep(self, path: Path) -> UsageError:
         return UsageError(
             f"{path} is of another sweep, or of none",
             hint="give the same axes and settings to go on with it, or another --output",
-        )
-
-    def _write_error(self, cause: OSError) -> WriteError:
-        return WriteError(
-            f"can't write {self._path}: {cause.strerror or cause}",
-            hint="finished points are in the journal beside it: the same command goes on there",
         )
 
 
@@ -212,13 +223,24 @@ def _table(rows: Mapping[str, Row], identity: str) -> "pa.Table":
     return table.replace_schema_metadata({_MARK: identity.encode()})
 
 
-def _parsed(line: str) -> dict[str, object]:
+def _parsed(line: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return entry if isinstance(entry, dict) else {}
 
 
-def _row(value: object) -> Row:
-    return value if isinstance(value, dict) else {}
+def _entry(key: str, row: Row) -> str:
+    return json.dumps({"key": key, "row": row})
+
+
+def _is_point(entry: Mapping[str, object]) -> bool:
+    """Tell whether a journal's line is a whole point."""
+    row = entry.get("row")
+    return (
+        "key" in entry
+        and isinstance(row, dict)
+        and "error" in row
+        and all(value is None or isinstance(value, str | int | float) for value in row.values())
+    )

@@ -4,8 +4,9 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +14,7 @@ from isthmus.errors import Error
 from isthmus.sim.axes import Axis
 from isthmus.sim.points import Base, Point
 from isthmus.sim.store import Row, SweepStore
+from isthmus.suggest import writable
 
 if TYPE_CHECKING:
     from isthmus.sim.result import SimulationResult
@@ -86,10 +88,12 @@ def run_sweep(
     todo = [point for point in points if point.key not in store]
     num_reused = len(points) - len(todo)
     num_finished = num_reused
-    for point, row in _finished(todo, run, num_threads, should_stop):
-        store.add(point.key, row)
-        num_finished += 1
-        observer.point_finished(num_finished, len(points), point, row)
+    # Closed at once when a point can't be kept: else runs go on behind the error.
+    with closing(_finished(todo, run, num_threads, should_stop)) as finished:
+        for point, row in finished:
+            store.add(point.key, row)
+            num_finished += 1
+            observer.point_finished(num_finished, len(points), point, row)
     rows = [store.row(point.key) for point in points if point.key in store]
     return Outcome(
         num_finished=num_finished,
@@ -101,7 +105,7 @@ def run_sweep(
 
 def _finished(
     points: Sequence[Point], run: Run, num_threads: int, should_stop: Callable[[], bool]
-) -> Iterator[tuple[Point, Row]]:
+) -> Generator[tuple[Point, Row], None, None]:
     """Yield points as they finish, until all are or somebody wants to stop."""
     stopped = threading.Event()
     waiting = iter(points)
@@ -132,7 +136,7 @@ def _finished(
 def columns_of(point: Point) -> Row:
     """Say in a table what a point is; quantities as numbers of B, B/s, ps and Hz."""
     columns: dict[str, str | int] = {
-        "workload": point.workload,
+        "workload": writable(point.workload),
         "machine": point.setup.machine.name,
         "policy": point.setup.policy.kind.value,
         "seed": point.seed,
@@ -140,7 +144,7 @@ def columns_of(point: Point) -> Row:
     for name, text in point.place.items():
         if "." in name:
             value = point.setup.value(name)
-            columns[name] = value if isinstance(value, int) else text
+            columns[name] = value if isinstance(value, int) else writable(text)
     return columns
 
 

@@ -9,7 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isthmus.run.store import write_whole
+from isthmus.files.whole import write_whole
 
 if TYPE_CHECKING:
     from isthmus import _native

@@ -11,9 +11,9 @@ import mmap
 import struct
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 
 from isthmus.errors import UsageError
+from isthmus.files.whole import WholeFile
 
 # JSON escapes control characters, so no program's text can have the mark.
 _MARK = b"\x1ecrc32 of the file with zeros here: "
@@ -28,18 +28,20 @@ _TAIL = struct.Struct("<i6s")
 _PIECE_BYTES = 16 << 20
 
 
-def seal(path: Path) -> None:
+def seal(file: WholeFile) -> None:
     """
     Write the checksum into a finished file whose schema has `UNSEALED` in its metadata.
 
     Raises:
-        OSError: It can't be written.
+        OSError: It can't be read.
+        WriteError: It can't be written.
     """
-    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+    # Not written through the mapping: where the disk is full, that ends the process by a signal.
+    with mmap.mmap(file.descriptor, 0, access=mmap.ACCESS_READ) as mapped:
         places = _places(mapped)
         digits = _checksum(mapped, places)
-        for place in places:
-            mapped[place : place + len(digits)] = digits
+    for place in places:
+        file.overwrite(place, digits)
 
 
 def check_seal(mapped: mmap.mmap) -> None:

@@ -3,7 +3,6 @@
 import contextlib
 import mmap
 import os
-import secrets
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +11,13 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ValidationError
 
 from isthmus.errors import UsageError, WriteError
+from isthmus.files.failure import writing
+from isthmus.files.regular import open_regular
+from isthmus.files.whole import WholeFile
 from isthmus.sim.trace_format import BlockArrays, batch_of, buffers_of, program_of, require_arrow
 from isthmus.sim.trace_program import native_program
 from isthmus.sim.trace_seal import check_seal, seal
-from isthmus.sim.trace_text import refuse_other_than_file, shown
+from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,7 +73,7 @@ class TraceFile:
         from isthmus import _native
 
         return _native.TraceSource(
-            shown(self.path),
+            one_line(str(self.path)),
             self.program(),
             self.num_blocks,
             self.block,
@@ -130,12 +132,20 @@ class TraceWriter:
         """
         pa = require_arrow()
         self._path = path
-        self.unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         self.num_blocks = 0
-        with _writing(path):
-            self._file = self.unfinished.open("xb")
-            options = pa.ipc.IpcWriteOptions(compression=compression)
-            self._writer = pa.ipc.new_file(self._file, schema, options=options)
+        self._file = WholeFile(path)
+        try:
+            with _writing(path):
+                options = pa.ipc.IpcWriteOptions(compression=compression)
+                self._writer = pa.ipc.new_file(self._file, schema, options=options)
+        except BaseException:
+            self._file.abandon()
+            raise
+
+    @property
+    def unfinished(self) -> Path:
+        """The file, as long as it hasn't its name."""
+        return self._file.temporary
 
     def write(self, arrays: BlockArrays) -> None:
         """Append a block."""
@@ -148,26 +158,21 @@ class TraceWriter:
         self.num_blocks += 1
 
     def finish(self) -> None:
-        """End the file, put its checksum into it, and give it its name."""
+        """End the file, put its checksum into it, and give it its name. It is durable then."""
         self.end_unnamed()
         with _writing(self._path):
-            seal(self.unfinished)
-            self.unfinished.replace(self._path)
+            seal(self._file)
+        self._file.keep()
 
     def end_unnamed(self) -> None:
         """End the file, but leave it without its checksum and under its temporary name."""
         with _writing(self._path):
             self._writer.close()
-            self._file.close()
 
     def abandon(self) -> None:
         """Remove what was written, unless it has its name. Never raises."""
-        with contextlib.suppress(Exception):
-            self._writer.close()
-        with contextlib.suppress(OSError):
-            self._file.close()
-        with contextlib.suppress(OSError):
-            self.unfinished.unlink()
+        # Its writer isn't closed: that would write the file's end, once more if it has one.
+        self._file.abandon()
 
 
 @contextlib.contextmanager
@@ -187,8 +192,7 @@ def whole_trace(
 def _mapped(path: Path) -> tuple[mmap.mmap, int]:
     """Map a file, and open it: the descriptor is the caller's to close."""
     try:
-        refuse_other_than_file(path)
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             if os.fstat(file.fileno()).st_size == 0:
                 raise UsageError(f"{path} is empty, so it is no trace")
             mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -220,10 +224,10 @@ def _refusing(path: Path, what: str) -> Iterator[None]:
 def _writing(path: Path) -> Iterator[None]:
     pa = require_arrow()
     try:
-        yield
-    except (OSError, pa.ArrowException) as cause:
-        reason = cause.strerror if isinstance(cause, OSError) else None
-        raise WriteError(f"can't write {path}: {reason or _first_line(cause)}") from cause
+        with writing(path):
+            yield
+    except pa.ArrowException as cause:
+        raise WriteError(f"can't write {path}: {_first_line(cause)}") from cause
 
 
 def _first_line(error: Exception) -> str:

@@ -3,6 +3,8 @@ Crafted traces are refused with an error of ours, or read and simulated.
 
 What a trace may not do: end the process, raise anything else, or take more than a second of the
 processor. So each is read in a child process, which tells how far it is in memory that both have.
+There is no Atheris here: what is read is mostly Arrow's, which it can't follow, and it would not
+survive what is looked for.
 """
 
 import argparse
@@ -15,30 +17,33 @@ import struct
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
-from fuzz.crafted_traces import CRAFTED, crafted, small_traces
-from isthmus.errors import Error
+from crafted_traces import CRAFTED, crafted, small_traces
+from fuzzing import Finding, require, require_readable
+from isthmus.errors import Error, UsageError
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
 from isthmus.sim.running import simulate
 from isthmus.sim.trace_file import trace_info
+from isthmus.sim.trace_report import info_text
 
 # In memory shared with a child: the number of its trace, and how many it has read.
 _PROGRESS = struct.Struct("<QQ")
 _MOST_CPU_SECONDS = 1.0
-_MACHINE = load_machine(DEFAULT_MACHINE)
 # A child that waits for something takes no CPU time.
 _MOST_SECONDS = 60.0
 _MOST_FINDINGS = 10
 _POLL_SECONDS = 0.05
+_FOUND = 1
 
 
 @dataclass(slots=True)
 class Child:
     """A process that reads one crafted trace after the other."""
 
-    index: int
     folder: Path
     shared: mmap.mmap = field(default_factory=lambda: mmap.mmap(-1, _PROGRESS.size))
     pid: int = 0
@@ -66,14 +71,35 @@ class Findings:
         self.count += 1
 
 
+def check(data: bytes) -> None:
+    """
+    Read a trace in a child process.
+
+    Raises:
+        Finding: It does what it may not.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "kept.arrow"
+        path.write_bytes(data)
+        pid = os.fork()
+        if pid == 0:
+            _in_child(lambda: read(path))
+        _, status = os.waitpid(pid, 0)
+    if status != 0:
+        raise Finding(why_ended(status))
+
+
 def read(path: Path) -> None:
-    """Do all that is done with a trace."""
+    """Do all that is done with a trace, in a process that its signal may end wherever it is."""
+    signal.setitimer(signal.ITIMER_PROF, _MOST_CPU_SECONDS)
     try:
-        trace_info(path)
+        require(info_text(trace_info(path)).replace("\n", "").isprintable(), "what is shown moves")
         simulate(path, _MACHINE)
-    except Error as refusal:
-        if not str(refusal):
-            raise AssertionError("a refusal says nothing") from refusal
+    except UsageError as refusal:
+        require_readable(refusal)
+    except Error as failure:
+        require(str(failure), "a failure says nothing")
+    signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def work(child: Child, first: int, step: int, originals: list[bytes]) -> None:
@@ -81,11 +107,7 @@ def work(child: Child, first: int, step: int, originals: list[bytes]) -> None:
     for done in range(1 << 62):
         number = first + done * step
         child.shared[:] = _PROGRESS.pack(number, done)
-        path = crafted(number, originals, child.folder)
-        # Its signal ends the process, wherever it is.
-        signal.setitimer(signal.ITIMER_PROF, _MOST_CPU_SECONDS)
-        read(path)
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        read(crafted(number, originals, child.folder))
 
 
 def start(child: Child, first: int, step: int, originals: list[bytes]) -> None:
@@ -94,17 +116,13 @@ def start(child: Child, first: int, step: int, originals: list[bytes]) -> None:
     child.seen, child.seen_at = -1, time.monotonic()
     child.pid = os.fork()
     if child.pid == 0:
-        try:
-            work(child, first, step, originals)
-        except BaseException as error:  # noqa: BLE001  (whatever it is, it is the finding)
-            print(f"foreign exception: {type(error).__name__}: {error}", flush=True)
-        os._exit(1)
+        _in_child(lambda: work(child, first, step, originals))
 
 
 def why_ended(status: int) -> str:
     """Say what a child's end means."""
     if not os.WIFSIGNALED(status):
-        return "it raises an exception that isn't ours"
+        return "it raises what it may not"
     number = os.WTERMSIG(status)
     if number == signal.SIGPROF:
         return f"it takes more than {_MOST_CPU_SECONDS} s of the processor"
@@ -132,34 +150,27 @@ def stop(child: Child) -> None:
     os.waitpid(child.pid, 0)
 
 
-def replay(corpus: Path, folder: Path, findings: Findings) -> int:
-    """Read the traces that are kept, each in a child; give their number."""
+def replay(corpus: Path, findings: Findings) -> int:
+    """Read the traces that are kept; give their number."""
     files = sorted(path for path in corpus.iterdir() if path.is_file())
     for file in files:
-        shutil.copyfile(file, folder / "kept.arrow")
-        pid = os.fork()
-        if pid == 0:
-            signal.setitimer(signal.ITIMER_PROF, _MOST_CPU_SECONDS)
-            read(folder / "kept.arrow")
-            os._exit(0)
-        _, status = os.waitpid(pid, 0)
-        if status != 0:
-            findings.add(file, file.stem, why_ended(status))
+        try:
+            check(file.read_bytes())
+        except Finding as finding:
+            findings.add(file, file.stem, str(finding))
     return len(files)
 
 
-def fuzz(seconds: float, seed: int, originals: list[bytes], findings: Findings) -> int:
+def fuzz(seconds: float, seed: int, findings: Findings) -> int:
     """Read crafted traces for a while in a child for each processor; give their number."""
     total = 0
     until = time.monotonic() + seconds
-    children = []
     step = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="isthmus-traces-") as name:
-        for index in range(step):
-            folder = Path(name) / str(index)
-            folder.mkdir()
-            children.append(Child(index, folder))
-            start(children[-1], seed + index, step, originals)
+        originals = small_traces(Path(name))
+        children = [Child(Path(tempfile.mkdtemp(dir=name))) for _ in range(step)]
+        for index, child in enumerate(children):
+            start(child, seed + index, step, originals)
         while time.monotonic() < until and findings.count < _MOST_FINDINGS:
             time.sleep(_POLL_SECONDS)
             for child in children:
@@ -177,24 +188,32 @@ def fuzz(seconds: float, seed: int, originals: list[bytes], findings: Findings) 
 
 def main() -> int:
     """Take the options of every fuzzer in Python."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument(
-        "--corpus", type=Path, required=True, help="traces that are read first, and changed"
-    )
-    parser.add_argument("--seed", type=int, default=None, help="the first crafted trace's number")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long")
+    parser.add_argument("--corpus", type=Path, required=True, help="traces that are read first")
+    parser.add_argument("--seed", type=int, help="the first crafted trace's number")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else secrets.randbits(48)
     begin = time.monotonic()
     findings = Findings()
-    with tempfile.TemporaryDirectory(prefix="isthmus-traces-") as name:
-        num_inputs = replay(options.corpus, Path(name), findings)
-        originals = small_traces(Path(name))
+    num_inputs = replay(options.corpus, findings)
     print(f"crafted traces from number {seed} on", flush=True)
-    num_inputs += fuzz(options.seconds, seed, originals, findings)
+    num_inputs += fuzz(options.seconds, seed, findings)
     print(f"Done {num_inputs} runs in {time.monotonic() - begin:.0f} second(s)")
     return 1 if findings.count else 0
 
+
+def _in_child(action: Callable[[], None]) -> NoReturn:
+    """End this process with 0 if nothing is raised."""
+    try:
+        action()
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is the finding
+        print(f"{type(error).__name__}: {error}", flush=True)
+        os._exit(_FOUND)
+    os._exit(0)
+
+
+_MACHINE = load_machine(DEFAULT_MACHINE)
 
 if __name__ == "__main__":
     sys.exit(main())

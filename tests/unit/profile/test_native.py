@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -96,11 +97,18 @@ def test_the_identity_is_the_machine_s(driver: _native.Driver) -> None:
     assert machine_of(found).driver_release is None
 
 
-def test_another_emulated_device_does_not_use_it(measured: Profile) -> None:
-    fast = _native.Driver.open("emulated:h100-pcie5")
-    found = _native.profile_identity(fast, 0)
-    if found.gpu_name == measured.machine.gpu_name:
-        pytest.skip("a process has one emulated machine, and it is the other one")
+@pytest.fixture
+def another_device() -> Iterator[_native.Driver]:
+    """Make the process's emulated machine another one, for the time of a test."""
+    yield _native.Driver.open("emulated:h100-pcie5")
+    _native.Driver.open("emulated")
+
+
+def test_another_emulated_device_does_not_use_it(
+    measured: Profile, another_device: _native.Driver
+) -> None:
+    found = _native.profile_identity(another_device, 0)
+    assert found.gpu_name != measured.machine.gpu_name
     with pytest.raises(UsageError, match="it is of GPU"):
         _native.parse_profile(profile_text(measured), found)
 

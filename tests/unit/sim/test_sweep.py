@@ -1,58 +1,23 @@
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from isthmus.errors import Deadlock, UsageError, WriteError
+from fakes.sweeps import Listener, Made, Run, Runner
+from isthmus.errors import UsageError, WriteError
 from isthmus.sim.axes import points, read_axes
 from isthmus.sim.points import Base, Point, build_points
 from isthmus.sim.result import SimulationResult
-from isthmus.sim.store import MemoryStore, Row, SweepStore
+from isthmus.sim.store import MemoryStore, SweepStore
 from isthmus.sim.sweep import Outcome, num_cores, run_sweep, sweep_identity
 
 BASE = Base(workload="bfs", machine="paper-gtx480", policy="ranges", seed=0, settings={})
 AXES = read_axes(["seed=0..7", "link.bandwidth=16GB/s,32GB/s"])
 POINTS = build_points(BASE, points(AXES))
 KEYS = [point.key for point in POINTS]
-Run = Callable[[Point, Callable[[], bool]], SimulationResult]
-
-
-@dataclass
-class Made:
-    """Stands in for a result: only its numbers are asked for."""
-
-    seed: int
-
-    def flat(self) -> dict[str, int | float]:
-        return {"total_ps": 1000 + self.seed}
-
-
-@dataclass
-class Runner:
-    """Counts what it runs."""
-
-    fails_for: set[int] = field(default_factory=set)
-    seeds: list[int] = field(default_factory=list)
-
-    def __call__(self, point: Point, go_on: Callable[[], bool]) -> SimulationResult:
-        assert go_on()
-        self.seeds.append(point.seed)
-        if point.seed in self.fails_for:
-            raise Deadlock("warp 3 waits for the migration buffer")
-        return Made(point.seed)  # type: ignore[return-value]  # see above
-
-
-class Listener:
-    def __init__(self) -> None:
-        self.heard: list[tuple[int, int]] = []
-
-    def point_finished(self, num_finished: int, total: int, point: Point, row: Row) -> None:
-        assert row["seed"] == point.seed
-        self.heard.append((num_finished, total))
 
 
 def sweep(

@@ -7,15 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from crafted_traces import crafted, sealed, small_traces
 from fakes import traces
-from fuzz.crafted_traces import crafted, small_traces
 from isthmus import _native
 from isthmus.errors import UsageError
 from isthmus.sim.running import simulate
 from isthmus.sim.trace_file import record_trace, trace_info
 from isthmus.sim.trace_import import import_trace
 from isthmus.sim.trace_report import info_text
-from isthmus.sim.trace_seal import seal
 from program import run_code
 
 pytestmark = pytest.mark.native
@@ -51,8 +50,7 @@ def with_array(path: Path, old: list[int], new: list[int], dtype: type) -> Path:
     before, after = np.array(old, dtype).tobytes(), np.array(new, dtype).tobytes()
     assert before in data
     assert len(before) == len(after)
-    path.write_bytes(data.replace(before, after, 1))
-    seal(path)
+    path.write_bytes(sealed(data.replace(before, after, 1)))
     return path
 
 

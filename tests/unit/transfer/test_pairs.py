@@ -344,18 +344,31 @@ def test_a_numpy_scalar_is_a_source(
 LENGTHS = st.lists(st.integers(0, 4), max_size=4).map(tuple)
 
 
+@pytest.fixture(scope="module")
+def transfers_of_all_examples() -> isthmus.Transfers:
+    return isthmus.Transfers(Windows("emulated"))
+
+
+@pytest.fixture(scope="module")
+def context_of_all_examples() -> _native.Context:
+    return _native.Context(_native.Driver.open("emulated"), 0)
+
+
 @settings(max_examples=150, deadline=None)
 @given(LENGTHS, st.data())
 def test_any_view_of_a_host_array_arrives_as_numpy_would_copy_it(
-    shape: tuple[int, ...], data: st.DataObject
+    transfers_of_all_examples: isthmus.Transfers,
+    context_of_all_examples: _native.Context,
+    shape: tuple[int, ...],
+    data: st.DataObject,
 ) -> None:
-    transfers = shared_transfers()
+    transfers = transfers_of_all_examples
     base = numbers(*(2 * length for length in shape), dtype=np.uint16)
     steps = [data.draw(st.sampled_from([1, 2, -1, -2])) for _ in shape]
     index: Any = (*(slice(None, None, step) for step in steps), ...)
     view = base[index]
     view = view.transpose(data.draw(st.permutations(range(len(shape)))))
-    device = _native.DeviceMemory(shared_context(), max(1, view.nbytes))
+    device = _native.DeviceMemory(context_of_all_examples, max(1, view.nbytes))
     shown = CudaArray(device.pointer, view.shape, typestr="<u2")
     transfers.copy(shown, view)
     assert device.read(view.nbytes) == view.tobytes()
@@ -364,20 +377,3 @@ def test_any_view_of_a_host_array_arrives_as_numpy_would_copy_it(
     if target.shape == view.shape:
         transfers.copy(target, shown)
         assert np.array_equal(target, view)
-
-
-_shared: list[Any] = []
-
-
-def shared_transfers() -> isthmus.Transfers:
-    if not _shared:
-        windows = Windows("emulated")
-        driver = _native.Driver.open("emulated")
-        _shared.extend([isthmus.Transfers(windows), _native.Context(driver, 0)])
-    transfers: isthmus.Transfers = _shared[0]
-    return transfers
-
-
-def shared_context() -> _native.Context:
-    context: _native.Context = _shared[1]
-    return context

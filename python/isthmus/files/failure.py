@@ -1,0 +1,54 @@
+"""What a user is told when a file can't be written: what, why, and what to do."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from isthmus.errors import WriteError
+
+_ADVICE = {
+    errno.ENOSPC: "make room on its disk",
+    errno.EDQUOT: "make room: the disk quota is used up",
+    errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
+    errno.EROFS: "its file system is read-only: mount it writable",
+    errno.EACCES: "get the permission to write there",
+    errno.EPERM: "get the permission to write there",
+    errno.EIO: "check the disk (dmesg tells what failed)",
+    errno.ENOENT: "make the folder first",
+}
+_ELSEWHERE = "choose another place: --output, XDG_DATA_HOME, or ISTHMUS_PROFILE for a profile"
+
+
+@contextmanager
+def writing(path: Path, *, hint: str = "", option: str = "") -> Iterator[None]:
+    """
+    Turn what the system refuses into a WriteError.
+
+    Args:
+        path: What is being written.
+        hint: Advice of the caller's, put behind the general one.
+        option: The option that named the path, if one did.
+    """
+    try:
+        yield
+    except WriteError:
+        raise
+    except OSError as cause:
+        what = f"{option} {path}" if option else f"can't write {path}"
+        raise WriteError(f"{what}: {cause.strerror or cause}", hint=_hint(cause, hint)) from cause
+
+
+def not_durable(path: Path, cause: OSError) -> WriteError:
+    """Say that a file is written, but that nobody knows whether it survives a crash."""
+    why = cause.strerror or str(cause)
+    return WriteError(
+        f"{path} is written, but can't be made durable: {why}",
+        hint=f"it is whole now, and may be lost when the machine crashes: {_hint(cause, '')}",
+    )
+
+
+def _hint(cause: OSError, own: str) -> str:
+    advice = _ADVICE.get(cause.errno or 0)
+    general = f"{advice}, or {_ELSEWHERE}" if advice else _ELSEWHERE
+    return f"{general}; {own}" if own else general

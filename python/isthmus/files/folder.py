@@ -1,0 +1,79 @@
+"""Folders: made, tried, and synced."""
+
+import errno
+import os
+import secrets
+from pathlib import Path
+
+from isthmus.files.failure import writing
+
+# What file systems answer that have no such thing as syncing a folder.
+_CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
+
+
+def make_folder(folder: Path, *, option: str = "") -> Path:
+    """
+    Make a folder, and those above it that are missing. Their names are durable.
+
+    Args:
+        folder: The folder; it may be there.
+        option: The option that named it, if one did.
+
+    Raises:
+        WriteError: It can't be made.
+    """
+    with writing(folder, option=option):
+        _make(folder)
+    return folder
+
+
+def try_folder(folder: Path) -> None:
+    """
+    Make a file in a folder, and remove it.
+
+    Raises:
+        OSError: That can't be done.
+    """
+    path = temporary_in(folder)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+    path.unlink()
+
+
+def temporary_in(folder: Path) -> Path:
+    """Give a name that no file in a folder has: a short one, since names have a longest length."""
+    return folder / f".isthmus.{secrets.token_hex(8)}.tmp"
+
+
+def sync_folder(folder: Path) -> None:
+    """
+    Make the names in a folder durable, on file systems that can.
+
+    Raises:
+        OSError: The disk failed.
+    """
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except PermissionError:
+        # One may write in a folder that one may not read, but not sync it.
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as cause:
+        if cause.errno not in _CANNOT_SYNC:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _make(folder: Path) -> None:
+    if folder.is_dir():
+        return
+    _make(folder.parent)
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        # Another process was quicker, or a file is in the way.
+        if not folder.is_dir():
+            raise
+    else:
+        sync_folder(folder.parent)

@@ -1,0 +1,212 @@
+"""How a file is written so that it is whole or untouched, and stays when the machine crashes."""
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+
+from isthmus.files.failure import not_durable, writing
+from isthmus.files.folder import sync_folder, temporary_in, try_folder
+
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(?P<number>[0-9]{1,6})")
+_STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+
+
+def write_whole(path: Path, contents: str | bytes, *, hint: str = "") -> Path:
+    """
+    Write a file so that readers see the old contents or the new, never a part.
+
+    When this returns, the new contents survive a crash. A link is followed. What is no regular
+    file, such as /dev/stdout or a pipe, is written directly.
+
+    Args:
+        path: The file, in a folder that exists.
+        contents: Text is written as UTF-8.
+        hint: What else to do when it can't be written.
+
+    Raises:
+        WriteError: It could not be written; the old file is as it was.
+    """
+    data = contents.encode() if isinstance(contents, str) else contents
+    if _written_directly(path):
+        with writing(path, hint=hint):
+            _write_directly(path, data)
+    else:
+        with whole_file(path, hint=hint) as file:
+            file.write(data)
+    return path
+
+
+def check_writable(path: Path) -> None:
+    """
+    Find out whether `write_whole` could write a file. Leaves nothing behind.
+
+    Raises:
+        WriteError: It couldn't, as far as can be told without writing.
+    """
+    with writing(path):
+        if not _written_directly(path):
+            try_folder(path.resolve().parent)
+        elif _descriptor_of(path) is None and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+class WholeFile:
+    """
+    A file that is being written, under a temporary name in the folder of its own.
+
+    Unbuffered: what the disk refuses is refused in `write`, not later. pyarrow takes it for a file.
+    """
+
+    def __init__(self, path: Path, *, hint: str = "") -> None:
+        """
+        Begin the file. A link is followed.
+
+        Args:
+            path: As for `write_whole`.
+            hint: As for `write_whole`.
+
+        Raises:
+            WriteError: It can't be made.
+        """
+        self._path = path
+        self._hint = hint
+        with self._writing():
+            self._target = path.resolve()
+            self.temporary = temporary_in(self._target.parent)
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            self.descriptor = os.open(self.temporary, flags, 0o666)
+        self.closed = False
+        self._unnamed = True
+
+    def write(self, data: bytes | memoryview) -> int:
+        """
+        Append bytes, all of them.
+
+        Raises:
+            WriteError: The disk is full, or fails.
+        """
+        with self._writing():
+            write_all(self.descriptor, data)
+        return len(data)
+
+    def overwrite(self, place: int, data: bytes) -> None:
+        """
+        Put a few bytes in place of others.
+
+        Raises:
+            WriteError: The disk fails.
+        """
+        with self._writing():
+            if os.pwrite(self.descriptor, data, place) != len(data):
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def flush(self) -> None:
+        """Do nothing: nothing is held back."""
+
+    def keep(self) -> None:
+        """
+        Make the contents durable, give the file its name, and make that durable.
+
+        Raises:
+            WriteError: One of these failed. The old file is as it was; or, if only the last
+                failed, the new one is whole in its place.
+        """
+        with self._writing():
+            with suppress(FileNotFoundError):
+                os.fchmod(self.descriptor, self._target.stat().st_mode & 0o7777)
+            os.fsync(self.descriptor)
+            # Network file systems tell of a full disk here, too.
+            self._close()
+            self.temporary.replace(self._target)
+            self._unnamed = False
+        try:
+            sync_folder(self._target.parent)
+        except OSError as cause:
+            raise not_durable(self._path, cause) from cause
+
+    def abandon(self) -> None:
+        """Remove what was written, unless it has its name. Never raises."""
+        with suppress(OSError):
+            self._close()
+        if self._unnamed:
+            with suppress(OSError):
+                self.temporary.unlink()
+            self._unnamed = False
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return writing(self._path, hint=self._hint)
+
+    def _close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            # Even if it fails: its number is free, and may soon be another file's.
+            descriptor, self.descriptor = self.descriptor, -1
+            os.close(descriptor)
+
+
+@contextmanager
+def whole_file(path: Path, *, hint: str = "") -> Iterator[WholeFile]:
+    """
+    Give a file to write, which gets its name at the end, and is removed on any failure.
+
+    Raises:
+        WriteError: It could not be written; the old file is as it was.
+    """
+    file = WholeFile(path, hint=hint)
+    try:
+        yield file
+        file.keep()
+    except BaseException:
+        file.abandon()
+        raise
+
+
+def write_all(descriptor: int, data: bytes | memoryview) -> None:
+    """
+    Write bytes at a descriptor's position, in as many pieces as the system takes.
+
+    Raises:
+        OSError: It takes no more.
+    """
+    with memoryview(data).cast("B") as left:
+        written = 0
+        while written < len(left):
+            written += os.write(descriptor, left[written:])
+
+
+def _written_directly(path: Path) -> bool:
+    """
+    Say whether a path names something that can't be replaced by a new file.
+
+    The path is looked at as it is: resolved, /dev/stdout is "/proc/1/fd/pipe:[123]", which isn't
+    there, or a file that stdout is to be appended to.
+    """
+    if _descriptor_of(path) is not None:
+        return True
+    with writing(path):
+        try:
+            return not stat.S_ISREG(path.stat().st_mode)
+        except FileNotFoundError:
+            return False
+
+
+def _descriptor_of(path: Path) -> int | None:
+    """Tell which of this process's descriptors a path stands for: 1 for /dev/stdout."""
+    if str(path) in _STANDARD:
+        return _STANDARD[str(path)]
+    match = _DESCRIPTOR.fullmatch(str(path))
+    return int(match["number"]) if match else None
+
+
+def _write_directly(path: Path, contents: bytes) -> None:
+    # A copy of the descriptor shares its position, which opening the path anew would not.
+    number = _descriptor_of(path)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC) if number is None else os.dup(number)
+    try:
+        write_all(descriptor, contents)
+    finally:
+        os.close(descriptor)
