@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "text.hpp"
 #include "unlocked.hpp"
 
@@ -31,8 +32,6 @@ void bind_facts(nb::module_& m) {
 }
 
 }  // namespace
-
-using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include "bindings.hpp"
 #include "device/buffers.hpp"
 #include "device/stream.hpp"
+#include "gil.hpp"
 #include "host_bytes.hpp"
 #include "unlocked.hpp"
 #include "window/allocation.hpp"
@@ -65,11 +66,10 @@ private:
 };
 
 using SharedMemory = Unlocked<DeviceMemory>;
-using Release = nb::call_guard<nb::gil_scoped_release>;
 
 void write_memory(const SharedMemory& memory, nb::handle data, std::size_t offset) {
   const HostBytes source(data, HostBytes::Access::readable);
-  const nb::gil_scoped_release release;
+  const GilReleased released;
   memory->write(offset, source.data(), source.size_bytes());
 }
 
@@ -78,7 +78,7 @@ nb::bytes read_memory(const SharedMemory& memory, std::optional<std::size_t> siz
   const std::size_t rest = memory->size_bytes() - std::min(offset, memory->size_bytes());
   const std::size_t count = size.value_or(rest);
   nb::bytes bytes(nullptr, count);
-  const nb::gil_scoped_release release;
+  const GilReleased released;
   memory->read(PyBytes_AS_STRING(bytes.ptr()), offset, count);
   return bytes;
 }

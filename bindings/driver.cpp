@@ -5,6 +5,7 @@
 #include "bindings.hpp"
 #include "device/device_facts.hpp"
 #include "driver/driver.hpp"
+#include "gil.hpp"
 #include "text.hpp"
 
 namespace nb = nanobind;
@@ -13,7 +14,7 @@ using isthmus::Driver;
 
 void bind_driver(nb::module_& m) {
   nb::class_<Driver>(m, "Driver", "A loaded CUDA driver, real or emulated.")
-      .def_static("open", &Driver::open, "source"_a = "", nb::call_guard<nb::gil_scoped_release>(),
+      .def_static("open", &Driver::open, "source"_a = "", Release(),
                   "Open \"system\", \"emulated[:PROFILE]\" or a path; \"\" is $ISTHMUS_DRIVER or "
                   "else \"system\".")
       .def_prop_ro("version", &Driver::version,
@@ -23,8 +24,7 @@ void bind_driver(nb::module_& m) {
       .def_prop_ro("profile", &Driver::profile,
                    "The emulated driver's profile; \"\" on a real one.")
       .def("missing_symbols", &Driver::missing_symbols, "Optional driver functions that it lacks.")
-      .def("device_count", &Driver::device_count, nb::call_guard<nb::gil_scoped_release>(),
-           "Number of CUDA devices; 0 if none.")
-      .def("device", &isthmus::read_device_facts, "ordinal"_a,
-           nb::call_guard<nb::gil_scoped_release>(), "Facts about one device.");
+      .def("device_count", &Driver::device_count, Release(), "Number of CUDA devices; 0 if none.")
+      .def("device", &isthmus::read_device_facts, "ordinal"_a, Release(),
+           "Facts about one device.");
 }

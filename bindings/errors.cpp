@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "measure/failures.hpp"
 #include "sim/deadlock.hpp"
 #include "text.hpp"
@@ -25,9 +26,10 @@ void raise(const char* class_name, const nb::object& instance) {
 }
 
 void raise_driver_error(const char* class_name, const isthmus::DriverError& error) {
-  raise(class_name,
-        error_class(class_name)(std::string(error.what()), "code"_a = error.code(),
-                                "code_name"_a = error.code_name(), "symbol"_a = error.symbol()));
+  raise(class_name, error_class(class_name)(std::string(error.what()), "code"_a = error.code(),
+                                            "code_name"_a = error.code_name(),
+                                            "symbol"_a = error.symbol(),
+                                            "memory_in_use"_a = error.memory_in_use()));
 }
 
 void raise_message(const char* class_name, const std::exception& error) {
@@ -35,7 +37,7 @@ void raise_message(const char* class_name, const std::exception& error) {
 }
 
 /// From the most derived family to the least.
-void translate(const std::exception_ptr& pointer, void* /*payload*/) {
+void raise_as_python_error(const std::exception_ptr& pointer) {
   try {
     std::rethrow_exception(pointer);
   } catch (const isthmus::OutOfDeviceMemory& error) {
@@ -61,6 +63,11 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
     PyErr_SetObject(PyExc_OSError,
                     nb::make_tuple(error.code().value(), std::string(error.what())).ptr());
   }
+}
+
+/// The exceptions' classes are written in Python.
+void translate(const std::exception_ptr& pointer, void* /*payload*/) {
+  into_python([&] { raise_as_python_error(pointer); });
 }
 
 }  // namespace

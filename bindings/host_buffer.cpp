@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "export.hpp"
 #include "text.hpp"
 
 namespace nb = nanobind;
@@ -20,26 +21,26 @@ namespace {
 class HostBuffer {
 public:
   explicit HostBuffer(nb::handle object) {
-    if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_FULL_RO) != 0) throw nb::python_error();
-    if (buffer_.suboffsets == nullptr) return;
-    PyBuffer_Release(&buffer_);
+    if (!held_.take_buffer(object, PyBUF_FULL_RO)) throw nb::python_error();
+    if (buffer().suboffsets == nullptr) return;
     throw isthmus::UsageError("this buffer is a table of pointers, not one piece of memory");
   }
   HostBuffer(const HostBuffer&) = delete;
   HostBuffer& operator=(const HostBuffer&) = delete;
-  ~HostBuffer() { PyBuffer_Release(&buffer_); }
 
-  std::uintptr_t pointer() const { return reinterpret_cast<std::uintptr_t>(buffer_.buf); }
-  std::vector<Py_ssize_t> shape() const { return {buffer_.shape, buffer_.shape + buffer_.ndim}; }
+  std::uintptr_t pointer() const { return reinterpret_cast<std::uintptr_t>(buffer().buf); }
+  std::vector<Py_ssize_t> shape() const { return {buffer().shape, buffer().shape + buffer().ndim}; }
   std::vector<Py_ssize_t> strides() const {
-    return {buffer_.strides, buffer_.strides + buffer_.ndim};
+    return {buffer().strides, buffer().strides + buffer().ndim};
   }
-  std::string format() const { return buffer_.format == nullptr ? "B" : buffer_.format; }
-  Py_ssize_t item_bytes() const { return buffer_.itemsize; }
-  bool read_only() const { return buffer_.readonly != 0; }
+  std::string format() const { return buffer().format == nullptr ? "B" : buffer().format; }
+  Py_ssize_t item_bytes() const { return buffer().itemsize; }
+  bool read_only() const { return buffer().readonly != 0; }
 
 private:
-  Py_buffer buffer_{};
+  const Py_buffer& buffer() const noexcept { return held_.buffer(); }
+
+  Export held_;
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ void HostBytes::borrow(nb::handle object, Access access) {
     throw nb::type_error(message.c_str());
   }
   const int flags = access == Access::writable ? PyBUF_WRITABLE : PyBUF_SIMPLE;
-  if (PyObject_GetBuffer(object.ptr(), &buffer_, flags) != 0) {
+  if (!held_.take_buffer(object, flags)) {
     const char* const needed =
         access == Access::writable ? "writable, C-contiguous" : "C-contiguous";
     std::string why = pending_error();
@@ -43,6 +43,6 @@ void HostBytes::borrow(nb::handle object, Access access) {
     throw isthmus::UsageError("can't use the memory of this '" + type_of(object) + "': " + why +
                               "; pass a " + needed + " one");
   }
-  data_ = buffer_.buf;
-  size_bytes_ = static_cast<std::size_t>(buffer_.len);
+  data_ = held_.buffer().buf;
+  size_bytes_ = static_cast<std::size_t>(held_.buffer().len);
 }

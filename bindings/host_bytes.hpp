@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "export.hpp"
+
 /// Borrows an object's bytes by the buffer protocol, C-contiguous, of any item type. `bytes` take a
 /// shorter way. Made and destroyed with the GIL held; the bytes may be touched without it.
 class HostBytes {
@@ -15,9 +17,6 @@ public:
   HostBytes(nanobind::handle object, Access access);
   HostBytes(const HostBytes&) = delete;
   HostBytes& operator=(const HostBytes&) = delete;
-  ~HostBytes() {
-    if (buffer_.obj != nullptr) PyBuffer_Release(&buffer_);
-  }
 
   void* data() const noexcept { return data_; }
   std::size_t size_bytes() const noexcept { return size_bytes_; }
@@ -27,5 +26,5 @@ private:
 
   void* data_ = nullptr;
   std::size_t size_bytes_ = 0;
-  Py_buffer buffer_{};
+  Export held_;
 };

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "measure/bandwidth.hpp"
 #include "text.hpp"
 #include "unlocked.hpp"
@@ -13,7 +14,6 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 namespace measure = isthmus::measure;
-using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 

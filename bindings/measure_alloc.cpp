@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "measure/allocation_cost.hpp"
 #include "measure/host_memcpy.hpp"
 #include "measure/memory_life.hpp"
@@ -18,7 +19,6 @@ namespace measure = isthmus::measure;
 using measure::AllocationKind;
 using measure::HostMemory;
 using measure::HostStores;
-using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "measure/all_at_once.hpp"
 #include "measure/host_flow.hpp"
 #include "measure/node_copies.hpp"
@@ -18,7 +19,6 @@ using namespace nb::literals;
 namespace measure = isthmus::measure;
 using measure::Measurement;
 using measure::Stopping;
-using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 

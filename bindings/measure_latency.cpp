@@ -7,6 +7,7 @@
 #include <map>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "measure/latency.hpp"
 #include "measure/small_transfer.hpp"
 #include "measure/window_buffers.hpp"
@@ -22,7 +23,6 @@ using measure::HostMemory;
 using measure::Measurement;
 using measure::Method;
 using measure::Stopping;
-using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "measure/managed_memory.hpp"
 #include "measure/page_faults.hpp"
 #include "measure/pointer_chase.hpp"
@@ -13,7 +14,6 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 namespace measure = isthmus::measure;
-using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 

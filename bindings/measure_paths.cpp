@@ -7,6 +7,7 @@
 #include <isthmus/transfer.hpp>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "host/cores.hpp"
 #include "measure/copy_paths.hpp"
 #include "text.hpp"
@@ -19,7 +20,6 @@ using namespace nb::literals;
 namespace measure = isthmus::measure;
 namespace transfer = isthmus::transfer;
 using isthmus::CopyPath;
-using Release = nb::call_guard<nb::gil_scoped_release>;
 using transfer::Profile;
 using transfer::ProfileIdentity;
 

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "measure/duplex.hpp"
 #include "measure/many_copies.hpp"
 #include "measure/overlap.hpp"
@@ -18,7 +19,6 @@ using namespace nb::literals;
 namespace measure = isthmus::measure;
 using measure::ManyCopiesWay;
 using measure::PipelineCopies;
-using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 

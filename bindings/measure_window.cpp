@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "measure/kernel_push.hpp"
 #include "measure/window_bandwidth.hpp"
 #include "measure/window_copies.hpp"
@@ -20,7 +21,6 @@ namespace measure = isthmus::measure;
 using measure::Measurement;
 using measure::Residence;
 using measure::Stopping;
-using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 

@@ -24,6 +24,7 @@ NB_MODULE(_native, m) {
   bind_dlpack(m);
   bind_windows(m);
   bind_pinned(m);
+  bind_copy_future(m);
   bind_transfer(m);
   bind_pages(m);
   bind_sim(m);

@@ -12,6 +12,7 @@
 #include "bindings.hpp"
 #include "dlpack_structs.hpp"
 #include "driver/driver.hpp"
+#include "gil.hpp"
 #include "text.hpp"
 
 namespace nb = nanobind;
@@ -19,22 +20,14 @@ using namespace nb::literals;
 using isthmus::PinnedPool;
 using isthmus::PinnedPoolOptions;
 using isthmus::PinnedPoolStats;
-using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
-
-/// True if a signal's handler has raised, as Ctrl-C's does; its exception stays pending.
-bool signal_raised() {
-  if (Py_IsInitialized() == 0) return false;
-  const nb::gil_scoped_acquire acquire;
-  return PyErr_CheckSignals() != 0;
-}
 
 std::shared_ptr<PinnedPool> make_pool(const isthmus::Driver& driver, int device,
                                       std::size_t most_bytes) {
   PinnedPoolOptions options;
   options.most_bytes = most_bytes;
-  options.pin.interrupted = signal_raised;
+  options.pin.interrupted = signal_has_raised;
   return std::make_shared<PinnedPool>(driver, device, options);
 }
 
@@ -43,14 +36,14 @@ class PinnedBlock {
 public:
   PinnedBlock(std::shared_ptr<PinnedPool> pool, std::size_t size_bytes)
       : pool_(std::move(pool)), size_bytes_(static_cast<Py_ssize_t>(size_bytes)) {
-    const nb::gil_scoped_release release;
+    const GilReleased released;
     data_ = pool_->allocate(size_bytes);
   }
   PinnedBlock(const PinnedBlock&) = delete;
   PinnedBlock& operator=(const PinnedBlock&) = delete;
   ~PinnedBlock() {
     // Without the GIL: the pool may be pinning for another thread, which asks for signals.
-    const nb::gil_scoped_release release;
+    const GilReleased released;
     try {
       pool_->free(data_);
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
@@ -75,7 +68,7 @@ struct SharedPool {
   SharedPool(const SharedPool&) = delete;
   SharedPool& operator=(const SharedPool&) = delete;
   ~SharedPool() {
-    const nb::gil_scoped_release release;
+    const GilReleased released;
     pool.reset();
   }
   PinnedPool* operator->() const noexcept { return pool.get(); }
@@ -105,7 +98,7 @@ nb::dict array_interface(const PinnedBlock& block) {
 
 /// A capsule's tensor, and the block that it keeps.
 template <typename Managed>
-struct Export {
+struct ExportedBlock {
   Managed managed{};
   std::int64_t shape = 0;
   std::int64_t stride = 1;
@@ -115,14 +108,14 @@ struct Export {
 template <typename Managed>
 void give_back(Managed* managed) {
   if (managed == nullptr || Py_IsInitialized() == 0) return;
-  const nb::gil_scoped_acquire acquire;
-  delete static_cast<Export<Managed>*>(managed->owner);
+  const GilHeld held;
+  into_python([&] { delete static_cast<ExportedBlock<Managed>*>(managed->owner); });
 }
 
 template <typename Managed>
 Managed* export_block(nb::handle self) {
   const auto& block = nb::cast<const PinnedBlock&>(self);
-  auto made = std::make_unique<Export<Managed>>();
+  auto made = std::make_unique<ExportedBlock<Managed>>();
   made->block = nb::borrow(self);
   made->shape = block.size_bytes();
   made->managed.owner = made.get();

@@ -1,4 +1,5 @@
 #include "python_window.hpp"
+#include "gil.hpp"
 
 #include <isthmus/errors.hpp>
 
@@ -64,7 +65,7 @@ void PythonWindow::copy(std::size_t size_bytes, std::size_t unlocked_from_bytes,
                         Copy copy_bytes) const {
   if (size_bytes < unlocked_from_bytes) return copy_bytes();
   const std::shared_ptr<OpenWindow> held = open_;
-  const nb::gil_scoped_release release;
+  const GilReleased released;
   copy_bytes();
 }
 

@@ -10,6 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "gil.hpp"
+
 /// An open window and what keeps its memory alive. Destroyed with the GIL held; gives it up while
 /// the mapping is undone, and drops the owner only then.
 struct OpenWindow {
@@ -18,7 +20,7 @@ struct OpenWindow {
   OpenWindow(const OpenWindow&) = delete;
   OpenWindow& operator=(const OpenWindow&) = delete;
   ~OpenWindow() {
-    const nanobind::gil_scoped_release release;
+    const GilReleased released;
     window.close();
   }
 

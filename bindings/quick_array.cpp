@@ -55,7 +55,7 @@ const TypeReaders::Reader* TypeReaders::reader_for(PyTypeObject* type) {
   return &readers_.emplace_back(std::move(reader));
 }
 
-bool TypeReaders::read_by(const Reader& reader, nb::handle object, bool as_target,
+bool TypeReaders::read_by(const Reader& reader, nb::handle object, Role role, Hold hold,
                           QuickArray& array) {
   switch (reader.way) {
     case Way::buffer:
@@ -67,7 +67,7 @@ bool TypeReaders::read_by(const Reader& reader, nb::handle object, bool as_targe
     case Way::cuda_interface:
       return read_cuda_interface(object, array);
     case Way::torch:
-      return read_torch(reader, object, as_target, array);
+      return read_torch(reader, object, role, hold, array);
     case Way::cupy:
       return read_cupy(reader, object, array);
     default:
@@ -75,7 +75,7 @@ bool TypeReaders::read_by(const Reader& reader, nb::handle object, bool as_targe
   }
 }
 
-bool TypeReaders::read(nb::handle object, bool as_target, QuickArray& array) {
+bool TypeReaders::read(nb::handle object, Role role, Hold hold, QuickArray& array) {
   if (PyBytes_CheckExact(object.ptr())) {
     array.data = PyBytes_AS_STRING(object.ptr());
     array.size_bytes = static_cast<std::size_t>(PyBytes_GET_SIZE(object.ptr()));
@@ -83,8 +83,10 @@ bool TypeReaders::read(nb::handle object, bool as_target, QuickArray& array) {
     array.host_kind = isthmus::MemoryKind::pageable;  // the interpreter's: nobody pins it
     return true;
   }
-  const Reader* const reader = reader_for(Py_TYPE(object.ptr()));
-  const bool understood = reader != nullptr && read_by(*reader, object, as_target, array);
+  const bool understood = into_python([&] {
+    const Reader* const reader = reader_for(Py_TYPE(object.ptr()));
+    return reader != nullptr && read_by(*reader, object, role, hold, array);
+  });
   if (PyErr_Occurred() == nullptr) return understood;
   PyErr_Clear();  // isthmus.arrays meets it again, and says more
   return false;
@@ -108,9 +110,10 @@ bool agree(const QuickArray& target, const QuickArray& source) {
 }  // namespace
 
 bool read_pair(TypeReaders& readers, nb::handle target, nb::handle source, nb::handle stream,
-               QuickPair& pair) {
-  if (!readers.read(target, true, pair.target) || !readers.read(source, false, pair.source) ||
-      !agree(pair.target, pair.source))
+               Hold hold, QuickPair& pair) {
+  using Role = TypeReaders::Role;
+  if (!readers.read(target, Role::target, hold, pair.target) ||
+      !readers.read(source, Role::source, hold, pair.source) || !agree(pair.target, pair.source))
     return false;
   if (stream.is_none()) {
     // Two libraries, or two devices, may be busy in two streams.

@@ -16,6 +16,13 @@
 #include <vector>
 
 #include "dlpack_structs.hpp"
+#include "export.hpp"
+
+/// How long an array's memory must stay where it is.
+enum class Hold {
+  call,  ///< while the caller holds the object and lets nobody change it
+  copy,  ///< as long as the Export lives, whatever becomes of the object
+};
 
 /// A C-contiguous array of an object that outlives it. Made and destroyed with the GIL held.
 class QuickArray {
@@ -23,9 +30,6 @@ public:
   QuickArray() = default;
   QuickArray(const QuickArray&) = delete;
   QuickArray& operator=(const QuickArray&) = delete;
-  ~QuickArray() {
-    if (buffer_.obj != nullptr) PyBuffer_Release(&buffer_);
-  }
 
   void* data = nullptr;
   std::size_t size_bytes = 0;
@@ -43,14 +47,14 @@ public:
   static constexpr int kAnyType = -1;
   static constexpr int kNoShape = -1;
 
+  Export held;
+
 private:
   friend class TypeReaders;
   bool take_items(char kind, std::int64_t item_bytes);
   bool take_shape(nanobind::handle lengths);
   void count_bytes();
 
-  Py_buffer buffer_{};
-  nanobind::object keeper_;
   std::int64_t own_shape_[8] = {};
 };
 
@@ -60,8 +64,9 @@ public:
   /// reader_of   called with a type, gives (name of a way, what it needs), or None
   explicit TypeReaders(nanobind::object reader_of) : reader_of_(std::move(reader_of)) {}
 
+  enum class Role { source, target };
   /// False if it has to be looked at by isthmus.arrays. Sets no Python error.
-  bool read(nanobind::handle object, bool as_target, QuickArray& array);
+  bool read(nanobind::handle object, Role role, Hold hold, QuickArray& array);
 
 private:
   enum class Way { none, buffer, numpy, pointer, cuda_interface, torch, cupy };
@@ -75,13 +80,13 @@ private:
 
   const Reader* reader_for(PyTypeObject* type);
   Reader ask(nanobind::handle type) const;
-  static bool read_by(const Reader& reader, nanobind::handle object, bool as_target,
+  static bool read_by(const Reader& reader, nanobind::handle object, Role role, Hold hold,
                       QuickArray& array);
   static bool read_buffer(nanobind::handle object, QuickArray& array);
   static bool read_numpy(nanobind::handle object, QuickArray& array);
   static bool read_pointer(const Reader& reader, nanobind::handle object, QuickArray& array);
   static bool read_cuda_interface(nanobind::handle object, QuickArray& array);
-  static bool read_torch(const Reader& reader, nanobind::handle object, bool as_target,
+  static bool read_torch(const Reader& reader, nanobind::handle object, Role role, Hold hold,
                          QuickArray& array);
   static bool read_cupy(const Reader& reader, nanobind::handle object, QuickArray& array);
 
@@ -101,4 +106,4 @@ struct QuickPair {
 /// stream      None, or a CUstream as an int
 /// Returns     false if isthmus.arrays has to look: it then copies, or says what is wrong
 bool read_pair(TypeReaders& readers, nanobind::handle target, nanobind::handle source,
-               nanobind::handle stream, QuickPair& pair);
+               nanobind::handle stream, Hold hold, QuickPair& pair);

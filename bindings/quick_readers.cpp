@@ -125,8 +125,8 @@ void QuickArray::count_bytes() {
 }
 
 bool TypeReaders::read_buffer(nb::handle object, QuickArray& array) {
-  if (PyObject_GetBuffer(object.ptr(), &array.buffer_, PyBUF_RECORDS_RO) != 0) return false;
-  const Py_buffer& buffer = array.buffer_;
+  if (!array.held.take_buffer(object, PyBUF_RECORDS_RO)) return false;
+  const Py_buffer& buffer = array.held.buffer();
   if (PyBuffer_IsContiguous(&buffer, 'C') == 0) return false;
   array.data = buffer.buf;
   array.size_bytes = static_cast<std::size_t>(buffer.len);
@@ -141,10 +141,11 @@ bool TypeReaders::read_buffer(nb::handle object, QuickArray& array) {
 
 bool TypeReaders::read_numpy(nb::handle object, QuickArray& array) {
   static const Name array_struct("__array_struct__");
-  array.keeper_ = array_struct.of(object);
-  if (!array.keeper_.is_valid()) return false;
+  nb::object capsule = array_struct.of(object);
+  if (!capsule.is_valid()) return false;
   const auto* const found =
-      static_cast<const ArrayStruct*>(PyCapsule_GetPointer(array.keeper_.ptr(), nullptr));
+      static_cast<const ArrayStruct*>(PyCapsule_GetPointer(capsule.ptr(), nullptr));
+  array.held.take_owner(std::move(capsule));  // it owns the shape, and keeps the array
   constexpr int kNeeded = kContiguous | kNativeOrder;
   if (found == nullptr || (found->flags & kNeeded) != kNeeded) return false;
   array.data = found->data;
@@ -160,27 +161,37 @@ namespace {
 
 /// What PyTorch keeps beside the bytes: a gradient to come, a minus sign. Only numbers with a
 /// fraction have either, and to ask for both takes as long as the rest.
-bool is_more_than_its_bytes(nb::handle tensor, int type_code, bool as_target) {
+bool is_more_than_its_bytes(nb::handle tensor, int type_code, TypeReaders::Role role) {
   static const Name is_neg("is_neg");
   static const Name requires_grad("requires_grad");
   const bool has_fraction =
       type_code != dlpack::kInt && type_code != dlpack::kUnsigned && type_code != dlpack::kBool;
   if (!has_fraction) return false;
-  if (as_target && !is_false(tensor, requires_grad)) return true;
+  const bool is_target = role == TypeReaders::Role::target;
+  if (is_target && !is_false(tensor, requires_grad)) return true;
   const nb::object negated = nb::steal(PyObject_CallMethodNoArgs(tensor.ptr(), is_neg.ptr()));
   return negated.ptr() != Py_False;
 }
 
+/// A tensor of its own on the same memory. It keeps that when the first is given another
+/// (tensor.data = ..., tensor.set_()); to make it takes longer than all the rest.
+nb::object alias_of(nb::handle tensor) {
+  static const Name detach("detach");
+  return nb::steal(PyObject_CallMethodNoArgs(tensor.ptr(), detach.ptr()));
+}
+
 }  // namespace
 
-bool TypeReaders::read_torch(const Reader& reader, nb::handle object, bool as_target,
+bool TypeReaders::read_torch(const Reader& reader, nb::handle object, Role role, Hold hold,
                              QuickArray& array) {
   dlpack::Tensor tensor{};
-  if (reader.exchange->borrow(object.ptr(), &tensor) != 0) return false;
+  const nb::object alias = hold == Hold::copy ? alias_of(object) : nb::borrow(object);
+  if (!alias.is_valid() || reader.exchange->borrow(alias.ptr(), &tensor) != 0) return false;
+  array.held.take_owner(alias);
   // Complex tensors may have their conjugation still before them; isthmus.arrays looks.
   const bool plain = tensor.item_lanes == 1 && tensor.item_bits % 8 == 0 &&
                      tensor.type_code != dlpack::kComplex && without_gaps(tensor);
-  if (!plain || is_more_than_its_bytes(object, tensor.type_code, as_target)) return false;
+  if (!plain || is_more_than_its_bytes(object, tensor.type_code, role)) return false;
   array.data = static_cast<char*>(tensor.data) + tensor.offset_bytes;
   array.num_dimensions = tensor.num_dimensions;
   array.shape = tensor.shape;
@@ -220,6 +231,7 @@ bool TypeReaders::read_cupy(const Reader& reader, nb::handle object, QuickArray&
   if (letter_text == nullptr || !array.take_items(letter_text[0], number(type, itemsize)))
     return false;
   array.count_bytes();
+  array.held.take_owner(memory);
   return PyErr_Occurred() == nullptr;
 }
 

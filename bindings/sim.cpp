@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "pages/eviction.hpp"
 #include "sim/simulator.hpp"
 #include "sim_observer.hpp"
@@ -164,7 +165,7 @@ sim::Result simulate(const sim::Machine& machine, const isthmus::pages::Migratio
                      SimTimeline* timeline) {
   const TraceSource::Use use(trace);
   SimObserver observer(std::move(poll), timeline);
-  const nb::gil_scoped_release release;
+  const GilReleased released;
   return sim::simulate(machine, policy, options, *use, &observer);
 }
 
@@ -175,7 +176,7 @@ struct TraceRecording {
 
 TraceRecording record(TraceSource& trace) {
   const TraceSource::Use use(trace);
-  const nb::gil_scoped_release release;
+  const GilReleased released;
   return {isthmus::trace::record(*use)};
 }
 

@@ -1,4 +1,5 @@
 #include "sim_observer.hpp"
+#include "gil.hpp"
 
 #include <utility>
 
@@ -22,11 +23,13 @@ void SimObserver::poll(isthmus::sim::Picoseconds now_ps) {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return;
   next_ = now + kBetweenPolls;
-  const nb::gil_scoped_acquire acquire;
+  const GilHeld held;
   // What the signal's handler raised is pending: the translator leaves it so.
-  if (PyErr_CheckSignals() != 0) throw isthmus::Interrupted("the run was interrupted");
+  if (into_python([] { return PyErr_CheckSignals(); }) != 0)
+    throw isthmus::Interrupted("the run was interrupted");
   if (poll_.is_none()) return;
-  if (!nb::cast<bool>(poll_(now_ps))) throw isthmus::Interrupted("the run was stopped");
+  if (!into_python([&] { return nb::cast<bool>(poll_(now_ps)); }))
+    throw isthmus::Interrupted("the run was stopped");
 }
 
 void SimObserver::launched(const std::string& kernel, Span span) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "text.hpp"
 #include "trace_blocks.hpp"
 #include "trace_source.hpp"
@@ -65,7 +66,7 @@ nb::object next_block(nb::handle self) {
   std::optional<trace::Block> block;
   {
     const TraceSource::Use use(source);
-    const nb::gil_scoped_release release;
+    const GilReleased released;
     block = use->next();
   }
   if (!block) return nb::none();
@@ -80,7 +81,7 @@ nb::object iterate(nb::handle self) {
 
 void rewind(TraceSource& source) {
   const TraceSource::Use use(source);
-  const nb::gil_scoped_release release;
+  const GilReleased released;
   use->rewind();
 }
 
@@ -194,7 +195,7 @@ void bind_source(nb::module_& m) {
           [](const std::string& name, std::uint64_t seed) {
             return std::make_unique<TraceSource>(isthmus::workloads::make_workload(name, seed));
           },
-          "name"_a, "seed"_a = 0, nb::call_guard<nb::gil_scoped_release>(),
+          "name"_a, "seed"_a = 0, Release(),
           "A workload of the registry; UsageError for an unknown name.")
       .def_prop_ro("program", &TraceSource::program)
       .def("next", &next_block, nb::keep_alive<0, 1>(),

@@ -1,4 +1,5 @@
 #include "trace_blocks.hpp"
+#include "gil.hpp"
 
 #include <isthmus/errors.hpp>
 
@@ -30,10 +31,12 @@ void PythonBlocks::map(const MappedFile& file) {
 }
 
 PythonBlocks::~PythonBlocks() {
-  const nb::gil_scoped_acquire gil;
-  release();
-  if (mapping_.obj != nullptr) PyBuffer_Release(&mapping_);
-  read_block_.reset();
+  const GilHeld held;
+  into_python([this] {
+    release();
+    if (mapping_.obj != nullptr) PyBuffer_Release(&mapping_);
+    read_block_.reset();
+  });
 }
 
 void PythonBlocks::fail(const std::string& why) const {
@@ -52,9 +55,11 @@ std::optional<trace::Block> PythonBlocks::next() {
       return std::nullopt;
     }
     {
-      const nb::gil_scoped_acquire gil;
-      release();
-      hold(read_block_(next_block_));
+      const GilHeld held;
+      into_python([this] {
+        release();
+        hold(read_block_(next_block_));
+      });
     }
     trace::Block block = held_block();
     trace::check_block(program_, block);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "host_bytes.hpp"
 #include "text.hpp"
 #include "trace/accelsim_kernel.hpp"
@@ -21,7 +22,7 @@ namespace {
 
 std::size_t feed(AccelSimKernel& kernel, nb::handle text) {
   const HostBytes bytes(text, HostBytes::Access::readable);
-  const nb::gil_scoped_release release;
+  const GilReleased released;
   return kernel.feed({static_cast<const char*>(bytes.data()), bytes.size_bytes()});
 }
 

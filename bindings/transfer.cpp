@@ -3,19 +3,18 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <isthmus/errors.hpp>
 #include <isthmus/transfer.hpp>
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
+#include <utility>
 
 #include "bindings.hpp"
+#include "copy_future.hpp"
+#include "gil.hpp"
 #include "quick_array.hpp"
 #include "text.hpp"
 #include "unlocked.hpp"
@@ -23,7 +22,6 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
-using isthmus::CopyFuture;
 using isthmus::CopyOptions;
 using isthmus::CopyPlan;
 using isthmus::MemoryKind;
@@ -33,7 +31,6 @@ using isthmus::SourceOrder;
 using isthmus::Transfers;
 using isthmus::Windows;
 using SharedWindows = Unlocked<Windows>;
-using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 
@@ -44,14 +41,6 @@ constexpr Word<MemoryKind> kMemoryKinds[] = {
 constexpr Word<SourceOrder> kSourceOrders[] = {{"call", SourceOrder::call},
                                                {"stream", SourceOrder::stream}};
 
-bool is_finalizing() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
-}
-
 /// Transfers, and how to read the arrays that Python passes.
 struct ArrayTransfers {
   ArrayTransfers(const SharedWindows& windows, nb::object reader_of)
@@ -61,11 +50,11 @@ struct ArrayTransfers {
   ~ArrayTransfers() {
     // At the interpreter's end a copy may still wait for a stream that nobody will let go on: the
     // end of the process ends it too.
-    if (is_finalizing()) {
+    if (interpreter_is_ending()) {
       static_cast<void>(transfers.release());
       return;
     }
-    const nb::gil_scoped_release release;  // it may end threads and unpin memory
+    const GilReleased released;  // it may end threads and unpin memory
     transfers.reset();
   }
 
@@ -105,27 +94,38 @@ CopyOptions options_of(const QuickPair& pair) {
   return options;
 }
 
+std::unique_ptr<PythonNeeds> needs_of(QuickPair& pair, nb::handle target, nb::handle source) {
+  return std::make_unique<PythonNeeds>(nb::make_tuple(target, source), std::move(pair.target.held),
+                                       std::move(pair.source.held), nb::none());
+}
+
 bool quick_copy(ArrayTransfers& transfers, nb::handle target, nb::handle source,
                 nb::handle stream) {
   QuickPair pair;
-  if (!read_pair(transfers.readers, target, source, stream, pair)) return false;
+  if (!read_pair(transfers.readers, target, source, stream, Hold::call, pair)) return false;
   const CopyOptions options = options_of(pair);
-  // Also for a few bytes: the stream's work comes first, and may wait for another Python thread.
-  const nb::gil_scoped_release release;
-  transfers->copy(pair.target.data, pair.source.data, pair.target.size_bytes, options);
+  try {
+    // Also for a few bytes: the stream's work comes first, and may wait for another Python thread.
+    const GilReleased released;
+    transfers->copy(pair.target.data, pair.source.data, pair.target.size_bytes, options);
+  } catch (const isthmus::DriverError& error) {
+    if (error.memory_in_use()) keep_until_process_ends(needs_of(pair, target, source));
+    throw;
+  }
   return true;
 }
 
-std::optional<CopyFuture> quick_copy_async(ArrayTransfers& transfers, nb::handle target,
-                                           nb::handle source, nb::handle stream,
-                                           const std::string& source_order) {
+std::optional<PythonFuture> quick_copy_async(ArrayTransfers& transfers, nb::handle target,
+                                             nb::handle source, nb::handle stream,
+                                             const std::string& source_order) {
   const SourceOrder order = value_of(kSourceOrders, source_order, "source_order");
   QuickPair pair;
-  if (!read_pair(transfers.readers, target, source, stream, pair)) return std::nullopt;
+  if (!read_pair(transfers.readers, target, source, stream, Hold::copy, pair)) return std::nullopt;
   const CopyOptions options = options_of(pair);
-  const nb::gil_scoped_release release;
-  return transfers->copy_async(pair.target.data, pair.source.data, pair.target.size_bytes, options,
-                               order);
+  return std::optional<PythonFuture>(std::in_place, needs_of(pair, target, source), [&] {
+    return transfers->copy_async(pair.target.data, pair.source.data, pair.target.size_bytes,
+                                 options, order);
+  });
 }
 
 // --- copies by addresses -------------------------------------------------------------------------
@@ -137,13 +137,18 @@ void copy(const ArrayTransfers& transfers, std::uintptr_t target, std::uintptr_t
   transfers->copy(address(target), address(source), size_bytes, chosen.options);
 }
 
-CopyFuture copy_async(const ArrayTransfers& transfers, std::uintptr_t target, std::uintptr_t source,
-                      std::size_t size_bytes, std::uintptr_t stream, const std::string& target_kind,
-                      const std::string& source_kind, const std::string& path,
-                      const std::string& source_order) {
+PythonFuture copy_async(const ArrayTransfers& transfers, std::uintptr_t target,
+                        std::uintptr_t source, std::size_t size_bytes, nb::object needs,
+                        std::uintptr_t stream, const std::string& target_kind,
+                        const std::string& source_kind, const std::string& path,
+                        const std::string& source_order, nb::object follow_up) {
   const AddressOptions chosen(stream, target_kind, source_kind, path);
-  return transfers->copy_async(address(target), address(source), size_bytes, chosen.options,
-                               value_of(kSourceOrders, source_order, "source_order"));
+  const SourceOrder order = value_of(kSourceOrders, source_order, "source_order");
+  return {std::make_unique<PythonNeeds>(std::move(needs), Export{}, Export{}, std::move(follow_up)),
+          [&] {
+            return transfers->copy_async(address(target), address(source), size_bytes,
+                                         chosen.options, order);
+          }};
 }
 
 void copy_file(const ArrayTransfers& transfers, std::uintptr_t target, int descriptor,
@@ -158,45 +163,6 @@ CopyPlan explain(const ArrayTransfers& transfers, std::uintptr_t target, std::ui
                  const std::string& source_kind, const std::string& path) {
   const AddressOptions chosen(stream, target_kind, source_kind, path);
   return transfers->explain(address(target), address(source), size_bytes, chosen.options);
-}
-
-// --- futures -------------------------------------------------------------------------------------
-
-using Clock = std::chrono::steady_clock;
-// Most copies are over sooner than a sleep is.
-constexpr std::chrono::microseconds kSpin{100};
-// A sleep adds a sixteenth to the time waited at most, and Ctrl-C is answered soon.
-constexpr int kSleepsPerWait = 16;
-constexpr std::chrono::microseconds kLongestSleep{10'000};
-
-/// Other threads than the first handle no signals, and must not ask for the GIL while the
-/// interpreter ends.
-void throw_if_interrupted() {
-  if (gettid() != getpid()) return;
-  const nb::gil_scoped_acquire acquire;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
-/// Asks instead of waiting below, so that a timeout and Ctrl-C end it. Called without the GIL.
-bool ready_within(const CopyFuture& future, std::optional<double> timeout_seconds) {
-  const Clock::time_point began = Clock::now();
-  while (!future.ready()) {
-    const auto waited = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began);
-    if (timeout_seconds && std::chrono::duration<double>(waited).count() >= *timeout_seconds)
-      return false;
-    if (waited < kSpin) continue;
-    std::this_thread::sleep_for(std::clamp(waited / kSleepsPerWait, kSpin / 2, kLongestSleep));
-    throw_if_interrupted();
-  }
-  return true;
-}
-
-bool wait(const CopyFuture& future, std::optional<double> timeout_seconds) {
-  CopyFuture held = future;  // another thread may wait too
-  const nb::gil_scoped_release release;
-  if (!ready_within(held, timeout_seconds)) return false;
-  held.wait();
-  return true;
 }
 
 // --- bindings ------------------------------------------------------------------------------------
@@ -228,13 +194,6 @@ void bind_plan(nb::module_& m) {
       .def_ro("predicted_seconds", &PathUse::predicted_seconds);
 }
 
-void bind_future(nb::module_& m) {
-  nb::class_<CopyFuture>(m, "CopyFuture", "A copy under way.")
-      .def("wait", &wait, "timeout_seconds"_a = nb::none(),
-           "True once it is complete, false if the time was up first. Raises what it failed with.")
-      .def("ready", &CopyFuture::ready, Release(), "True once wait() would not wait.");
-}
-
 void bind_array_copies(nb::class_<ArrayTransfers>& transfers) {
   transfers
       .def("quick_copy", &quick_copy, "target"_a.none(), "source"_a.none(), "stream"_a.none(),
@@ -250,8 +209,12 @@ void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
            "target_kind"_a = "unknown", "source_kind"_a = "unknown", "path"_a = "", Release(),
            "Copy bytes between addresses; complete on return.")
       .def("copy_async", &copy_async, "target"_a, "source"_a, "size_bytes"_a, nb::kw_only(),
-           "stream"_a = 0, "target_kind"_a = "unknown", "source_kind"_a = "unknown", "path"_a = "",
-           "source_order"_a = "call", Release(), "Begin to copy bytes between addresses.")
+           "needs"_a.none(), "stream"_a = 0, "target_kind"_a = "unknown",
+           "source_kind"_a = "unknown", "path"_a = "", "source_order"_a = "call",
+           "follow_up"_a.none() = nb::none(),
+           "Begin to copy bytes between addresses. `needs` lives until the copy has ended; "
+           "`follow_up` is called, by any thread, when the bytes are there, and the future is "
+           "ready after it.")
       .def("copy_file", &copy_file, "target"_a, "descriptor"_a, "offset_bytes"_a, "size_bytes"_a,
            nb::kw_only(), "stream"_a = 0, Release(),
            "Copy a part of an open file to device memory; complete on return.")
@@ -264,15 +227,6 @@ void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
 
 void bind_transfer(nb::module_& m) {
   bind_plan(m);
-  bind_future(m);
-  m.def(
-      "keep_forever",
-      [](nb::object object) {
-        nb::set_leak_warnings(false);  // this one is meant
-        object.release();
-      },
-      "object"_a,
-      "Let an object live until the process ends, for a copy that may outlive the interpreter.");
   nb::class_<ArrayTransfers> transfers(m, "Transfers",
                                        "Copies between the memories of host and devices.");
   transfers.def(nb::init<const SharedWindows&, nb::object>(), "windows"_a, "reader_of"_a,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "device/kernels.hpp"
+#include "gil.hpp"
 #include "measure/copy_buffers.hpp"
 
 /// Owns a T; gives up the GIL while T ends.
@@ -20,7 +21,7 @@ public:
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
   ~Unlocked() {
-    const nanobind::gil_scoped_release release;
+    const GilReleased released;
     owned_.reset();
   }
 

@@ -9,6 +9,7 @@
 
 #include "bindings.hpp"
 #include "driver/driver.hpp"
+#include "gil.hpp"
 #include "python_window.hpp"
 #include "text.hpp"
 #include "unlocked.hpp"
@@ -22,7 +23,6 @@ using isthmus::Windows;
 using isthmus::WindowSettings;
 using isthmus::WindowStep;
 using SharedWindows = Unlocked<Windows>;
-using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 
@@ -62,7 +62,7 @@ PythonWindow open(const SharedWindows& windows, std::uintptr_t pointer, std::siz
   options.check = check ? BufferCheck::each_call : BufferCheck::on_opening;
   std::optional<isthmus::Window> window;
   {
-    const nb::gil_scoped_release release;
+    const GilReleased released;
     window.emplace(windows->open(pointer, size_bytes, options));
   }
   return {std::move(*window), std::move(owner), read_only};

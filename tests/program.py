@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
 # Finds no GPU on any machine: with a driver there are no visible devices, elsewhere no driver.
@@ -25,6 +26,18 @@ class Outcome:
     code: int
     out: str
     err: str
+
+
+def libcuda_replaced(folder: Path) -> dict[str, str]:
+    """
+    Give what lets programs load the emulated driver as libcuda.so.1, whoever loads it in them.
+
+    The dynamic linker reads it when a process starts: it is for processes of their own.
+    """
+    from isthmus import _native
+
+    (folder / "libcuda.so.1").symlink_to(_native.Driver.open("emulated").path)
+    return {"LD_LIBRARY_PATH": f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}".rstrip(":")}
 
 
 def run_process(

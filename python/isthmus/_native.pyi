@@ -864,6 +864,27 @@ class PinnedBlock:
 
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
+class CopyFuture:
+    """A copy under way. What it needs is kept until the copy has ended."""
+
+    def wait(self, timeout_seconds: float | None = None) -> bool:
+        """
+        True once it has ended, false if the time was up first. Raises what it failed with.
+        """
+
+    def ready(self) -> bool:
+        """True once wait() would not wait."""
+
+def end_copies(patience_seconds: float) -> None:
+    """
+    Wait for copies under way. Those that take longer, and those that begin later, keep what they need until the process ends.
+    """
+
+def keep_forever(object: object) -> None:
+    """
+    Let an object live until the process ends, for a copy that may outlive the interpreter.
+    """
+
 class PathCost:
     """What one way of copying would cost."""
 
@@ -924,22 +945,6 @@ class PathUse:
     @property
     def predicted_seconds(self) -> float: ...
 
-class CopyFuture:
-    """A copy under way."""
-
-    def wait(self, timeout_seconds: float | None = None) -> bool:
-        """
-        True once it is complete, false if the time was up first. Raises what it failed with.
-        """
-
-    def ready(self) -> bool:
-        """True once wait() would not wait."""
-
-def keep_forever(object: object) -> None:
-    """
-    Let an object live until the process ends, for a copy that may outlive the interpreter.
-    """
-
 class Transfers:
     """Copies between the memories of host and devices."""
 
@@ -957,8 +962,10 @@ class Transfers:
     def copy(self, target: int, source: int, size_bytes: int, *, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '') -> None:
         """Copy bytes between addresses; complete on return."""
 
-    def copy_async(self, target: int, source: int, size_bytes: int, *, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '', source_order: str = 'call') -> CopyFuture:
-        """Begin to copy bytes between addresses."""
+    def copy_async(self, target: int, source: int, size_bytes: int, *, needs: object | None, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '', source_order: str = 'call', follow_up: object | None = None) -> CopyFuture:
+        """
+        Begin to copy bytes between addresses. `needs` lives until the copy has ended; `follow_up` is called, by any thread, when the bytes are there, and the future is ready after it.
+        """
 
     def copy_file(self, target: int, descriptor: int, offset_bytes: int, size_bytes: int, *, stream: int = 0) -> None:
         """Copy a part of an open file to device memory; complete on return."""

@@ -29,16 +29,26 @@ class DriverError(Error, RuntimeError):
         code: The CUresult (or nvrtcResult) as an integer.
         code_name: Its name, such as "CUDA_ERROR_INVALID_VALUE".
         symbol: The function that returned it, such as "cuMemAlloc".
+        memory_in_use: A copy has failed, and the driver can't say whether it has ended. Both arrays
+            are kept until the process ends.
     """
 
     def __init__(
-        self, message: str, *, code: int, code_name: str, symbol: str, hint: str = ""
+        self,
+        message: str,
+        *,
+        code: int,
+        code_name: str,
+        symbol: str,
+        memory_in_use: bool = False,
+        hint: str = "",
     ) -> None:
         """Keep the code, its name, and who returned it."""
         super().__init__(message, hint=hint)
         self.code = code
         self.code_name = code_name
         self.symbol = symbol
+        self.memory_in_use = memory_in_use
 
 
 class OutOfDeviceMemory(DriverError, MemoryError):

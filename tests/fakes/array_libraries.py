@@ -5,7 +5,9 @@
 import ctypes
 import types
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -69,8 +71,11 @@ class Torch:
                 return self.negated
 
             def detach(self) -> "Tensor":
+                """Give another tensor on the same memory."""
                 self.num_detached = getattr(self, "num_detached", 0) + 1
-                return self
+                alias = copy(self)
+                self.alias = ref(alias)
+                return alias
 
         return Tensor
 

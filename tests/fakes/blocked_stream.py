@@ -1,6 +1,7 @@
-"""A stream of the emulated device that stands still until it is told to go on."""
+"""A stream of a device that stands still until it is told to go on."""
 
 import ctypes
+from collections.abc import Callable
 
 from fakes.cuda_calls import Cuda
 
@@ -33,3 +34,6 @@ class BlockedStream:
         self._cuda.call("cuStreamSynchronize", self._stream)
         self._cuda.call("cuStreamDestroy_v2", self._stream)
         self._cuda.call("cuMemFreeHost", self._flag)
+
+
+BlockStream = Callable[[], BlockedStream]

@@ -1,10 +1,10 @@
-"""Calls of the emulated driver that the package itself doesn't make."""
+"""Calls of a driver that the package itself doesn't make."""
 
 import ctypes
 
 
 class Cuda:
-    """The emulated driver's own functions, with the device's context current on this thread."""
+    """A driver's own functions, with the first device's context current on this thread."""
 
     def __init__(self, path: str) -> None:
         self.library = ctypes.CDLL(path)

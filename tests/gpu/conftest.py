@@ -1,4 +1,9 @@
-"""A real device, or a skip that says why there is none."""
+"""
+A real GPU, or a skip that says why there is none.
+
+Here is what takes one: libraries that compute on it, rates, its machine. What any driver has to do
+is in tests/device.
+"""
 
 from typing import Any
 
@@ -14,6 +19,8 @@ def driver() -> _native.Driver:
         opened = _native.Driver.open("system")
     except Unavailable as absence:
         pytest.skip(str(absence))
+    if opened.emulated:
+        pytest.skip(f"needs a GPU: {opened.path} is the emulated driver")
     if opened.device_count() == 0:
         pytest.skip("the driver shows no device")
     return opened

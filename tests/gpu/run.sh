@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The tests that need a GPU: the C++ suites that hold on both drivers, then tests/gpu. CMake, ninja and the Python
-# packages of this interpreter are used as they are; nothing is installed.
+# The tests that need a GPU, and those that hold on both drivers: the C++ suites, tests/device, tests/gpu. CMake, ninja and
+# the Python packages of this interpreter are used as they are; nothing is installed.
 #
 #   tests/gpu/run.sh [PYTHON]
 set -uo pipefail
@@ -18,5 +18,5 @@ failed=0
 for suite in contract device measure window transfer capi; do
   $build/bin/test_$suite --gtest_brief=1 || failed=1
 done
-"$python" -m pytest -q tests/gpu || failed=1
+"$python" -m pytest -q -rs tests/device tests/gpu || failed=1
 exit $failed

@@ -1,17 +1,14 @@
-"""Windows on a real GPU, against the copies of PyTorch, CuPy and the driver."""
+"""Windows on arrays of PyTorch and CuPy, against their own copies."""
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import isthmus
-from fakes.device_arrays import CudaArray
 from isthmus import _native
 from program import EXPANDABLE_SEGMENTS, run_code
-from threads import run_in_threads
 
 pytestmark = pytest.mark.gpu
 
@@ -36,95 +33,8 @@ def cupy() -> Iterator[Any]:
     module.cuda.set_allocator(module.get_default_memory_pool().malloc)
 
 
-@pytest.fixture
-def memory(driver: _native.Driver) -> _native.DeviceMemory:
-    return _native.DeviceMemory(_native.Context(driver, 0), SIZE)
-
-
-def random_bytes(count: int, seed: int = 0) -> bytes:
-    return random.Random(seed).randbytes(count)  # noqa: S311 - reproducible on purpose
-
-
-# --- against the driver's copies ----------------------------------------------------------------
-
-
-def test_ten_thousand_random_writes_and_reads_agree_with_the_drivers_copies(
-    memory: _native.DeviceMemory,
-) -> None:
-    chance = random.Random(1)  # noqa: S311 - reproducible on purpose
-    model = bytearray(random_bytes(SIZE))
-    memory.write(model)
-    with isthmus.window(memory.pointer, SIZE) as window:
-        for step in range(10_000):
-            offset = chance.randrange(SIZE)
-            size = min(chance.choice([1, 3, 4, 8, 63, 64, 65, 1000, 4096, 70_000]), SIZE - offset)
-            data = chance.randbytes(size)
-            window.write(data, offset)
-            model[offset : offset + size] = data
-            if step % 100 == 0:
-                start = chance.randrange(SIZE)
-                assert window.read(min(5000, SIZE - start), start) == model[start : start + 5000]
-    assert memory.read() == model
-
-
-@pytest.mark.parametrize("threads", [1, 2, 8])
-def test_long_copies_by_several_threads_arrive_whole(
-    memory: _native.DeviceMemory, threads: int
-) -> None:
-    data = random_bytes(SIZE - 5, threads)
-    with isthmus.window(memory.pointer, SIZE, threads=threads) as window:
-        window.write(data, 3)
-        assert memory.read(len(data), 3) == data
-        assert window.read(len(data), 3) == data
-
-
-def test_a_thread_that_never_used_cuda_can_open_and_use_a_window(
-    memory: _native.DeviceMemory,
-) -> None:
-    def use(_number: int) -> None:
-        with isthmus.window(memory.pointer, SIZE) as window:
-            window.write(b"from a thread", 7)
-
-    run_in_threads(use)
-    assert memory.read(13, 7) == b"from a thread"
-
-
-def test_freed_memory_is_noticed_and_its_address_shows_the_next_buffer(
-    driver: _native.Driver, memory: _native.DeviceMemory
-) -> None:
-    pointer = memory.pointer
-    with isthmus.window(pointer, SIZE) as window:
-        memory.write(b"the first")
-        memory.free()
-        assert not window.is_alive
-        with pytest.raises(isthmus.UsageError, match="freed"):
-            window.write(b"x")
-        following = _native.DeviceMemory(_native.Context(driver, 0), SIZE)
-        following.write(b"the second")
-        with isthmus.window(following.pointer, SIZE) as another:
-            assert another.read(10) == b"the second"
-        if following.pointer == pointer:
-            assert not window.is_alive
-
-
-def test_opening_and_closing_leaves_no_descriptor_and_no_mapping(
-    driver: _native.Driver,
-) -> None:
-    windows = isthmus.Windows()
-    context = _native.Context(driver, 0)
-
-    def cycle() -> None:
-        memory = _native.DeviceMemory(context, 65536)
-        windows.open(memory.pointer, 65536).close()
-        memory.free()
-
-    cycle()
-    descriptors = Path("/proc/self/fd")
-    before = len(list(descriptors.iterdir()))
-    for _ in range(300):
-        cycle()
-    assert len(list(descriptors.iterdir())) == before
-    assert windows.mapped_bytes() == 0
+def random_bytes(count: int) -> bytes:
+    return random.Random(count).randbytes(count)  # noqa: S311 - reproducible on purpose
 
 
 # --- PyTorch ------------------------------------------------------------------------------------
@@ -147,21 +57,6 @@ def test_a_tensor_of_any_type_is_written_and_read(torch: Any, dtype: str) -> Non
         tensor.fill_(1)
         torch.cuda.synchronize()
         assert window.read() == on_the_host(tensor)
-
-
-def test_a_part_of_a_tensor_at_an_odd_place_is_only_that_part(torch: Any) -> None:  # noqa: ANN401
-    tensor = torch.zeros(100_003, dtype=torch.uint8, device="cuda")
-    model = bytearray(len(tensor))
-    chance = random.Random(2)  # noqa: S311 - reproducible on purpose
-    for _ in range(200):
-        first = chance.randrange(len(tensor) - 1)
-        last = chance.randrange(first + 1, len(tensor))
-        data = chance.randbytes(last - first)
-        with isthmus.window(tensor[first:last]) as window:
-            assert window.nbytes == last - first
-            window.write(data)
-        model[first:last] = data
-    assert on_the_host(tensor) == model
 
 
 def test_work_that_pytorch_has_launched_is_waited_for(torch: Any) -> None:  # noqa: ANN401
@@ -250,7 +145,19 @@ def test_expandable_segments_work_or_are_unavailable_with_a_reason(
     assert done.out.startswith(("works", "unavailable"))
 
 
-# --- CuPy, and objects like Numba's --------------------------------------------------------------
+def test_a_tensor_of_a_gpu_that_is_not_the_current_one(torch: Any) -> None:  # noqa: ANN401
+    last = torch.cuda.device_count() - 1
+    if last == 0:
+        pytest.skip("this machine has one GPU")
+    tensor = torch.arange(SIZE, dtype=torch.int32, device=f"cuda:{last}")
+    with isthmus.window(tensor) as window:
+        assert window.read(16) == tensor[:4].cpu().numpy().tobytes()
+        window.write(b"\x07\x00\x00\x00", 8)
+    assert tensor[2].item() == 7
+    assert torch.cuda.current_device() == 0
+
+
+# --- CuPy ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pool", ["default pool", "no pool", "stream-ordered"])
@@ -288,60 +195,3 @@ def test_managed_memory_is_refused(cupy: Any) -> None:  # noqa: ANN401
         isthmus.window(array)
     with pytest.raises(isthmus.UsageError, match="managed"):
         isthmus.window(array.data.ptr, 100)
-
-
-@pytest.mark.parametrize("stream", [None, 1, 2])
-def test_an_object_with_cudas_interface_is_mapped(
-    memory: _native.DeviceMemory, stream: int | None
-) -> None:
-    with isthmus.window(CudaArray(memory.pointer + 1, (3, 5), stream=stream)) as window:
-        window.write(b"fifteen letters")
-    assert memory.read(15, 1) == b"fifteen letters"
-
-
-# --- what a user asks of the machine -------------------------------------------------------------
-
-
-def test_windows_can_be_switched_off(memory: _native.DeviceMemory) -> None:
-    with pytest.raises(isthmus.Unavailable, match="ISTHMUS_WINDOW"):
-        isthmus.Windows(backend="off").open(memory.pointer, SIZE)
-
-
-def test_every_backend_says_whether_it_works(backend: str) -> None:
-    reports = {report.backend: report for report in isthmus.Windows().backends()}
-    assert reports[backend].usable
-    assert all(report.reason for report in reports.values())
-
-
-def test_a_forked_child_may_not_use_the_window() -> None:
-    code = """
-import os, warnings
-import isthmus
-from isthmus import _native
-warnings.simplefilter("ignore")  # of a fork beside threads
-memory = _native.DeviceMemory(_native.Context(_native.Driver.open(), 0), 4096)
-window = isthmus.window(memory.pointer, 4096)
-window.write(b"parent")
-if os.fork() == 0:
-    try:
-        window.write(b"child!")
-    except isthmus.UsageError:
-        window.close()
-        os._exit(0)
-    os._exit(1)
-print(os.waitstatus_to_exitcode(os.wait()[1]), window.read(6))
-"""
-    done = run_code(code, most_seconds=120)
-    assert (done.out, done.err) == ("0 b'parent'\n", "")
-
-
-def test_a_tensor_of_a_gpu_that_is_not_the_current_one(torch: Any) -> None:  # noqa: ANN401
-    last = torch.cuda.device_count() - 1
-    if last == 0:
-        pytest.skip("this machine has one GPU")
-    tensor = torch.arange(SIZE, dtype=torch.int32, device=f"cuda:{last}")
-    with isthmus.window(tensor) as window:
-        assert window.read(16) == tensor[:4].cpu().numpy().tobytes()
-        window.write(b"\x07\x00\x00\x00", 8)
-    assert tensor[2].item() == 7
-    assert torch.cuda.current_device() == 0

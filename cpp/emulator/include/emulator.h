@@ -30,6 +30,12 @@ void isthmus_emulator_fail_call(const char* symbol, int nth, int code);
  * that never happens, though nothing says so. */
 void isthmus_emulator_swallow_calls(const char* symbol);
 
+/* Calls a function right before the nth next call (1 = the very next) of a driver function does its
+ * work, once, in the thread that calls: for tests of what happens just then. It may itself call the
+ * driver. */
+void isthmus_emulator_before_call(const char* symbol, int nth, void (*function)(void* argument),
+                                  void* argument);
+
 /* Makes cuGetProcAddress not find a symbol, as an older driver would, until the reset. */
 void isthmus_emulator_hide_symbol(const char* symbol);
 
@@ -54,8 +60,8 @@ typedef struct IsthmusEmulatorLive {
 } IsthmusEmulatorLive;
 IsthmusEmulatorLive isthmus_emulator_live(void);
 
-/* Forgets pending failures, swallowed calls, hidden symbols and the log. Leaves memory and streams
- * alone. */
+/* Forgets pending failures and functions, swallowed calls, hidden symbols and the log. Leaves
+ * memory and streams alone. */
 void isthmus_emulator_reset(void);
 
 #ifdef __cplusplus

@@ -38,6 +38,7 @@ private:
   template <typename Body>
   CUresult guarded(Body& body) noexcept {
     try {
+      faults().call_functions(symbol_);
       if (const std::optional<CUresult> injected = faults().next(symbol_)) return *injected;
       return body();
     } catch (const Refusal& refusal) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "cuda_api.hpp"
@@ -23,6 +25,8 @@ struct Context {
   /// Read without the mutex by operations that wait for memory: they give up when the context goes.
   std::atomic<bool> closing{false};
   StreamPtr default_stream;
+  /// What CU_STREAM_PER_THREAD means in each thread that has used it.
+  std::unordered_map<std::thread::id, StreamPtr> thread_streams;
   std::vector<OperationPtr> orphans;      ///< last operations of destroyed streams
   std::array<bool, kMaxDevices> peers{};  ///< whose memory it may access
 
@@ -42,6 +46,9 @@ struct Device {
   Lane kernels{{.thread_name = "emu-kernel", .num_slots = 4}};
   Lane host_functions{{.thread_name = "emu-hostfn", .num_slots = 1}};
 };
+
+/// The one memory pool of a device: its address is the handle, for the device never goes.
+inline CUmemoryPool pool_of(Device& device) { return reinterpret_cast<CUmemoryPool>(&device); }
 
 /// The calling thread's current context, alive.
 ///

@@ -63,9 +63,7 @@ void drain(Lock& lock, Context& context) {
   std::vector<OperationPtr> last = std::move(context.orphans);
   context.orphans.clear();
   last.push_back(context.default_stream->last);
-  machine().streams.for_each([&](const StreamPtr& stream) {
-    if (stream->context == &context) last.push_back(stream->last);
-  });
+  for_each_stream(lock, context, [&](const Stream& stream) { last.push_back(stream.last); });
   for (const OperationPtr& operation : last) machine().scheduler.wait(lock, operation);
 }
 

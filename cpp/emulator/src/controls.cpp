@@ -74,6 +74,11 @@ void isthmus_emulator_fail_call(const char* symbol, int nth, int code) {
 
 void isthmus_emulator_swallow_calls(const char* symbol) { faults().swallow(symbol); }
 
+void isthmus_emulator_before_call(const char* symbol, int nth, void (*function)(void*),
+                                  void* argument) {
+  faults().before_call(symbol, nth, function, argument);
+}
+
 void isthmus_emulator_hide_symbol(const char* symbol) { faults().hide(symbol); }
 
 void isthmus_emulator_log_calls(int enabled) { call_log().enable(enabled != 0); }

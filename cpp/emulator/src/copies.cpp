@@ -3,10 +3,12 @@
 // Source: CUDA Driver API, "API synchronization behavior".
 #include <memory>
 
+#include "addressed_copies.hpp"
 #include "call.hpp"
 #include "context.hpp"
 #include "memory.hpp"
 #include "paces.hpp"
+#include "stream_capture.hpp"
 
 namespace isthmus::emulator {
 namespace {
@@ -29,6 +31,7 @@ struct Copy {
     const std::byte* device_side = direction == Direction::host_to_device ? target : source;
     return address_of(device_side);
   }
+  AddressedCopy addressed() const { return {address_of(target), address_of(source), size_bytes}; }
 };
 
 /// A copy that was checked, with where it happens.
@@ -134,7 +137,8 @@ CUresult copy_async(const char* symbol, const Copy& copy, CUstream handle) {
     const Place place = check(call, lock, copy, handle);
     if (copy.size_bytes == 0) return CUDA_SUCCESS;
     if (place.host != HostKind::pageable) {
-      enqueue(lock, place.stream, make_transfer(place, copy, pinned_pace()));
+      if (!record_if_captured(lock, place.stream, copy.addressed()))
+        enqueue(lock, place.stream, make_transfer(place, copy, pinned_pace()));
     } else if (copy.direction == Direction::host_to_device) {
       send_pageable(lock, place, copy);
     } else {

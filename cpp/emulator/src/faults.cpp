@@ -26,6 +26,28 @@ void Faults::swallow(std::string_view symbol) {
   any_pending_ = true;
 }
 
+void Faults::before_call(std::string_view symbol, int nth, void (*function)(void*),
+                         void* argument) {
+  const std::scoped_lock lock(mutex_);
+  functions_.push_back({std::string(symbol), nth, function, argument});
+  any_functions_ = true;
+}
+
+/// Without the lock: a function may call the driver, or come back here.
+void Faults::call_due_functions(std::string_view symbol) {
+  std::vector<Function> due;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (auto each = functions_.begin(); each != functions_.end();) {
+      const bool now = each->symbol == symbol && --each->calls_left <= 0;
+      if (now) due.push_back(*each);
+      each = now ? functions_.erase(each) : each + 1;
+    }
+    any_functions_ = !functions_.empty();
+  }
+  for (const Function& each : due) each.function(each.argument);
+}
+
 void Faults::hide(std::string_view symbol) {
   const std::scoped_lock lock(mutex_);
   hidden_.emplace(symbol);
@@ -35,6 +57,8 @@ void Faults::reset() {
   const std::scoped_lock lock(mutex_);
   pending_.clear();
   swallowed_.clear();
+  functions_.clear();
+  any_functions_ = false;
   any_pending_ = false;
   hidden_.clear();
 }

@@ -1,8 +1,10 @@
 // cuMemset* and cuMemcpyDtoD*: work that stays inside the device.
+#include "addressed_copies.hpp"
 #include "call.hpp"
 #include "context.hpp"
 #include "memory.hpp"
 #include "paces.hpp"
+#include "stream_capture.hpp"
 
 namespace isthmus::emulator {
 namespace {
@@ -54,13 +56,8 @@ CUresult fill(const char* symbol, const Fill& fill, CUstream stream, Ending endi
   });
 }
 
-struct Move {
-  CUdeviceptr target;
-  CUdeviceptr source;
-  std::size_t size_bytes;
-};
-
-CUresult copy_inside(const char* symbol, const Move& move, CUstream stream, Ending ending) {
+CUresult copy_inside(const char* symbol, const AddressedCopy& move, CUstream stream,
+                     Ending ending) {
   Call call(symbol);
   return call([&] {
     current_context();
@@ -69,6 +66,8 @@ CUresult copy_inside(const char* symbol, const Move& move, CUstream stream, Endi
       require_device_range(lock, move.target, move.size_bytes);
       require_device_range(lock, move.source, move.size_bytes);
     }
+    const StreamPtr found = find_stream(lock, current_context(), stream);
+    if (move.size_bytes > 0 && record_if_captured(lock, found, move)) return CUDA_SUCCESS;
     const auto work = [move](Time start) {
       return move_bytes(to_pointer(move.target), to_pointer(move.source), move.size_bytes,
                         inside_pace(), start);

@@ -58,6 +58,21 @@ Lock lock_uncaptured_machine() {
   return lock;
 }
 
+/// Null for no bytes.
+void* allocate_pinned(Context& context, std::size_t size_bytes) {
+  if (size_bytes == 0) return nullptr;
+  require_pinnable(lock_uncaptured_machine(), size_bytes);
+  Range range{.kind = RangeKind::pinned, .size_bytes = size_bytes, .context = &context};
+  range.device = context.ordinal;
+  range.mapped_bytes = whole_pages(size_bytes);
+  void* host = map_populated(range.mapped_bytes);
+  range.base = address_of(host);
+  range.id = next_handle();
+  const Lock lock = lock_machine();
+  machine().addresses.add(range);
+  return host;
+}
+
 void release(RangeKind kind, const void* host, CUresult unknown) {
   Lock lock = lock_uncaptured_machine();
   const std::optional<Range> range = machine().addresses.remove(address_of(host), kind);
@@ -83,17 +98,16 @@ CUresult CUDAAPI cuMemHostAlloc(void** host, std::size_t size_bytes, unsigned in
   return Call("cuMemHostAlloc").note("bytes", size_bytes)([&] {
     Context& context = current_context();
     require(host != nullptr && (flags & ~kAllocFlags) == 0);
-    *host = nullptr;
-    if (size_bytes == 0) return CUDA_SUCCESS;
-    require_pinnable(lock_uncaptured_machine(), size_bytes);
-    Range range{.kind = RangeKind::pinned, .size_bytes = size_bytes, .context = &context};
-    range.device = context.ordinal;
-    range.mapped_bytes = whole_pages(size_bytes);
-    *host = map_populated(range.mapped_bytes);
-    range.base = address_of(*host);
-    range.id = next_handle();
-    const Lock lock = lock_machine();
-    machine().addresses.add(range);
+    *host = allocate_pinned(context, size_bytes);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuMemAllocHost(void** host, std::size_t size_bytes) {
+  return Call("cuMemAllocHost").note("bytes", size_bytes)([&] {
+    Context& context = current_context();
+    require(host != nullptr);
+    *host = allocate_pinned(context, size_bytes);
     return CUDA_SUCCESS;
   });
 }

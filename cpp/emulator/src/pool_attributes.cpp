@@ -1,5 +1,5 @@
-// cuDeviceGetDefaultMemPool, cuMemPool*: the one pool of a device. It keeps nothing, whatever its
-// threshold says: what is freed goes back at once (pool_memory.cpp).
+// cuDeviceGetDefaultMemPool, cuDeviceGetMemPool, cuMemPool*: the one pool of a device. It keeps
+// nothing, whatever its threshold says: what is freed goes back at once (pool_memory.cpp).
 #include "call.hpp"
 #include "context.hpp"
 #include "machine.hpp"
@@ -7,14 +7,11 @@
 namespace isthmus::emulator {
 namespace {
 
-/// A pool's handle is its device's address: the device never goes.
-CUmemoryPool handle_of(Device& device) { return reinterpret_cast<CUmemoryPool>(&device); }
-
 /// Throws Refusal(INVALID_VALUE) for what isn't a pool.
 Device& device_of_pool(CUmemoryPool pool) {
   for (int ordinal = 0; ordinal < machine().profile().num_devices; ++ordinal) {
     Device& device = device_at(ordinal);
-    if (handle_of(device) == pool) return device;
+    if (pool_of(device) == pool) return device;
   }
   throw Refusal{CUDA_ERROR_INVALID_VALUE};
 }
@@ -30,7 +27,16 @@ extern "C" {
 CUresult CUDAAPI cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice ordinal) {
   return Call("cuDeviceGetDefaultMemPool")([&] {
     require(pool != nullptr);
-    *pool = handle_of(device_at(ordinal));
+    *pool = pool_of(device_at(ordinal));
+    return CUDA_SUCCESS;
+  });
+}
+
+// Nobody can give a device another one.
+CUresult CUDAAPI cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice ordinal) {
+  return Call("cuDeviceGetMemPool")([&] {
+    require(pool != nullptr);
+    *pool = pool_of(device_at(ordinal));
     return CUDA_SUCCESS;
   });
 }

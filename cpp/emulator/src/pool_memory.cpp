@@ -1,5 +1,5 @@
-// cuMemAllocAsync, cuMemFreeAsync: device memory in stream order. There is no pool behind it: what
-// is freed goes back at once.
+// cuMemAllocAsync, cuMemAllocFromPoolAsync, cuMemFreeAsync: device memory in stream order. There is
+// no pool behind it: what is freed goes back at once.
 #include "call.hpp"
 #include "context.hpp"
 #include "machine.hpp"
@@ -21,6 +21,17 @@ OperationPtr make_free(const Range& range) {
   return operation;
 }
 
+void allocate(Call& call, Context& context, CUdeviceptr* address, std::size_t size_bytes,
+              CUstream handle) {
+  require(address != nullptr);
+  Lock lock = lock_machine();
+  const StreamPtr stream = find_stream(lock, context, handle);
+  require_not_captured(lock, stream);
+  call.note("bytes", size_bytes).note("stream", stream->number);
+  // No bytes are no error here, unlike in cuMemAlloc; null may be freed.
+  *address = size_bytes == 0 ? 0 : allocate_on_device(lock, context, size_bytes).base;
+}
+
 }  // namespace
 
 }  // namespace isthmus::emulator
@@ -29,18 +40,21 @@ using namespace isthmus::emulator;
 
 extern "C" {
 
-CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr* address, std::size_t size_bytes, CUstream handle) {
+CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr* address, std::size_t size_bytes, CUstream stream) {
   Call call("cuMemAllocAsync");
-  call.note("bytes", size_bytes);
+  return call([&] {
+    allocate(call, current_context(), address, size_bytes, stream);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t size_bytes,
+                                         CUmemoryPool pool, CUstream stream) {
+  Call call("cuMemAllocFromPoolAsync");
   return call([&] {
     Context& context = current_context();
-    require(address != nullptr);
-    Lock lock = lock_machine();
-    const StreamPtr stream = find_stream(lock, context, handle);
-    require_not_captured(lock, stream);
-    call.note("stream", stream->number);
-    // No bytes are no error here, unlike in cuMemAlloc; null may be freed.
-    *address = size_bytes == 0 ? 0 : allocate_on_device(lock, context, size_bytes).base;
+    require(pool == pool_of(device_of(context)));
+    allocate(call, context, address, size_bytes, stream);
     return CUDA_SUCCESS;
   });
 }

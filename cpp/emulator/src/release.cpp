@@ -26,6 +26,7 @@ void release_everything(Lock& lock, Context& context) {
   context.closing = false;
   if (context.num_retained > 0) return;  // somebody came back meanwhile
   forget_handles(context);
+  context.thread_streams.clear();
   context.peers = {};
   const std::vector<Range> ranges = machine().addresses.remove_all_of(context);
   for (const Range& range : ranges) give_back_block(lock, range);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "cuda_api.hpp"
 #include "scheduler.hpp"
@@ -25,11 +26,16 @@ struct Event {
 };
 using EventPtr = std::shared_ptr<Event>;
 
-/// Finds a stream of the current context: its default stream for 0 and CU_STREAM_LEGACY.
+/// Finds a stream of the current context: its default stream for 0 and CU_STREAM_LEGACY, the
+/// calling thread's for CU_STREAM_PER_THREAD.
 ///
-/// Throws Refusal: INVALID_CONTEXT, or INVALID_HANDLE for a destroyed stream, one of another
-/// context, and CU_STREAM_PER_THREAD, which isn't emulated.
+/// Throws Refusal: INVALID_CONTEXT, or INVALID_HANDLE for a destroyed stream and one of another
+/// context.
 StreamPtr find_stream(Lock& lock, Context& context, CUstream handle);
+
+/// Visits all streams of a context but its legacy default stream.
+void for_each_stream(Lock& lock, const Context& context,
+                     const std::function<void(const Stream&)>& visit);
 
 /// Adds an operation to the end of a stream, after what CUDA's rules say that it waits for.
 ///

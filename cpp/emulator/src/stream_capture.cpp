@@ -38,6 +38,15 @@ void require_no_capture(Lock& lock) {
   require(!forbidden, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
+bool record_if_captured(Lock& lock, const StreamPtr& stream, const AddressedCopy& copy) {
+  (void)lock;
+  auto& captures = machine().captures;
+  const auto found = std::ranges::find(captures, stream, &StreamCapture::stream);
+  if (found == captures.end()) return false;
+  found->copies.push_back(copy);
+  return true;
+}
+
 void require_not_captured(Lock& lock, const StreamPtr& stream) {
   (void)lock;
   const bool captured = std::ranges::count(machine().captures, stream, &StreamCapture::stream) > 0;
@@ -67,7 +76,7 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode)
     const StreamPtr stream = find_stream(lock, context, handle);
     require(stream != context.default_stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     require_not_captured(lock, stream);
-    machine().captures.push_back({stream, mode, std::this_thread::get_id()});
+    machine().captures.push_back({stream, mode, std::this_thread::get_id(), false, {}});
     return CUDA_SUCCESS;
   });
 }
@@ -105,10 +114,10 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream handle, CUgraph* graph) {
     const bool own = found->thread == std::this_thread::get_id() ||
                      found->mode == CU_STREAM_CAPTURE_MODE_RELAXED;
     require(own, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-    const bool invalidated = found->invalidated;
+    const StreamCapture ended = std::move(*found);
     captures.erase(found);
-    require(!invalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    *graph = machine().graphs.add(std::make_shared<Graph>());
+    require(!ended.invalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    *graph = machine().graphs.add(std::make_shared<Graph>(Graph{nullptr, ended.copies}));
     return CUDA_SUCCESS;
   });
 }

@@ -10,9 +10,21 @@ constexpr unsigned kTurnsBeforeNotReady = 8;
 
 bool is_default(const Stream& stream) { return &stream == stream.context->default_stream.get(); }
 
-void add_blocking_streams(const Context& context, std::vector<OperationPtr>& last) {
-  machine().streams.for_each([&](const StreamPtr& stream) {
-    if (stream->context == &context && stream->blocking) last.push_back(stream->last);
+/// Ordered with the legacy default stream, as CUDA documents it. A thread that gets the number of
+/// one that has ended goes on with its stream.
+StreamPtr stream_of_this_thread(Context& context) {
+  StreamPtr& stream = context.thread_streams[std::this_thread::get_id()];
+  if (stream == nullptr) {
+    stream = std::make_shared<Stream>();
+    stream->number = ++machine().num_streams_made;
+    stream->context = &context;
+  }
+  return stream;
+}
+
+void add_blocking_streams(Lock& lock, const Context& context, std::vector<OperationPtr>& last) {
+  for_each_stream(lock, context, [&](const Stream& stream) {
+    if (stream.blocking) last.push_back(stream.last);
   });
   last.insert(last.end(), context.orphans.begin(), context.orphans.end());
 }
@@ -22,15 +34,24 @@ void add_blocking_streams(const Context& context, std::vector<OperationPtr>& las
 StreamPtr find_stream(Lock& lock, Context& context, CUstream handle) {
   (void)lock;
   if (handle == nullptr || handle == CU_STREAM_LEGACY) return context.default_stream;
+  if (handle == CU_STREAM_PER_THREAD) return stream_of_this_thread(context);
   StreamPtr stream = machine().streams.find(handle);
   require(stream->context == &context, CUDA_ERROR_INVALID_HANDLE);
   return stream;
 }
 
-std::vector<OperationPtr> unfinished(Lock& lock, const Stream& stream) {
+void for_each_stream(Lock& lock, const Context& context,
+                     const std::function<void(const Stream&)>& visit) {
   (void)lock;
+  machine().streams.for_each([&](const StreamPtr& stream) {
+    if (stream->context == &context) visit(*stream);
+  });
+  for (const auto& [thread, stream] : context.thread_streams) visit(*stream);
+}
+
+std::vector<OperationPtr> unfinished(Lock& lock, const Stream& stream) {
   std::vector<OperationPtr> last{stream.last};
-  if (is_default(stream)) add_blocking_streams(*stream.context, last);
+  if (is_default(stream)) add_blocking_streams(lock, *stream.context, last);
   return last;
 }
 

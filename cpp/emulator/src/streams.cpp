@@ -51,6 +51,16 @@ CUresult CUDAAPI cuStreamCreateWithPriority(CUstream* stream, unsigned int flags
   });
 }
 
+// Priorities are taken and mean nothing: CUDA says so by a range of none.
+CUresult CUDAAPI cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return Call("cuCtxGetStreamPriorityRange")([&] {
+    current_context();
+    if (least != nullptr) *least = 0;
+    if (greatest != nullptr) *greatest = 0;
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult CUDAAPI cuStreamDestroy(CUstream handle) {
   return Call("cuStreamDestroy")([&] {
     current_context();

@@ -47,17 +47,33 @@ public:
   const std::string& symbol() const noexcept { return symbol_; }
   const std::source_location& location() const noexcept { return location_; }
 
+  /// True if the driver could not say whether the copy that failed has ended. Neither of its ends
+  /// may be freed or used for something else before the process ends.
+  bool memory_in_use() const noexcept { return memory_in_use_; }
+
+  /// Throws an error of the same class, whose message ends with "; " and `more`.
+  [[noreturn]] virtual void throw_adding(const std::string& more) const;
+  /// The same of a copy that may still be under way; the message says so.
+  [[noreturn]] virtual void throw_of_memory_in_use() const;
+
+protected:
+  DriverError(const DriverError& error, const std::string& more, bool memory_in_use);
+
 private:
   int code_;
   std::string code_name_;
   std::string symbol_;
   std::source_location location_;
+  bool memory_in_use_ = false;
 };
 
 /// CUDA_ERROR_OUT_OF_MEMORY: the device, or pinned host memory, is exhausted.
 class OutOfDeviceMemory : public DriverError {
 public:
   using DriverError::DriverError;
+
+  [[noreturn]] void throw_adding(const std::string& more) const override;
+  [[noreturn]] void throw_of_memory_in_use() const override;
 };
 
 /// The caller asked for something long to be stopped, and it was: nothing is left of it.

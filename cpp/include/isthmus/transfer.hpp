@@ -33,7 +33,7 @@ class Driver;
 namespace transfer {
 struct Engine;
 class Profile;
-struct PendingCopy;
+class PendingCopy;
 }  // namespace transfer
 
 /// What an address belongs to.
@@ -118,6 +118,10 @@ public:
   void wait();
   /// True once wait() would return or throw at once.
   bool ready() const;
+  /// True once nothing uses the memory of the source and of the target any more, so that both may
+  /// be freed: the copy is complete, or has failed and is known to be at rest. Where the driver
+  /// can't say that after a failure it stays false, and both must be kept until the process ends.
+  bool over() const noexcept;
 
 private:
   friend class Transfers;
@@ -142,7 +146,8 @@ public:
   ///                 host's memory can't be touched, or its file has become too short; a path that
   ///                 isn't one. Unavailable: the path that was asked for can't.
   ///                 OutOfDeviceMemory, DriverError: nothing has been copied, or the message says
-  ///                 which bytes of the target are undefined; the Transfers stay usable.
+  ///                 which bytes of the target are undefined; the Transfers stay usable. Both ends
+  ///                 may be freed, unless DriverError::memory_in_use().
   /// The host's memory that one thread copies to or from again within the same tick of the kernel's
   /// clock (1 to 10 ms) isn't looked at again: if it was unmapped since, the copy is the fault that
   /// memcpy would be. Mapped files and shared memory are looked at each time.
@@ -155,7 +160,9 @@ public:
   /// it begins after what is in the stream, but later work in the stream does not wait: wait()
   /// does.
   ///
-  /// target, source  as of copy(); both stay valid until the copy is complete
+  /// target, source  as of copy(); both stay valid until CopyFuture::over()
+  /// Throws          as copy(); Unavailable too if it takes a thread and the system has none. The
+  ///                 copy has not begun then, and won't.
   CopyFuture copy_async(void* target, const void* source, std::size_t size_bytes,
                         const CopyOptions& options = {},
                         SourceOrder source_order = SourceOrder::call);

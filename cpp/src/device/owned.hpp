@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "device/capture.hpp"
 #include "device/cleanup.hpp"
 #include "device/context.hpp"
 
@@ -37,6 +38,7 @@ public:
   ~Owned() {
     if (handle_ == HandleType{} || !context_.in_own_process()) return;
     const Driver& driver = context_.driver();
+    const ScopedRelaxedCapture relaxed(driver);  // what goes is no part of any capture
     const CUresult pushed = driver.raw(symbol::ctx_push_current)(context_.handle());
     report_cleanup(driver, pushed, symbol::ctx_push_current.name);
     // Even if the push failed: the context may be current already, and a leak is worse than an

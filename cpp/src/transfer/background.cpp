@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include <pthread.h>
@@ -18,42 +19,20 @@ namespace {
 constexpr std::chrono::microseconds kFirstPause{20};
 constexpr std::chrono::microseconds kLongestPause{1000};
 
+template <typename Run>
+std::thread started_thread(Run run) {
+  const host::ScopedSignalBlock no_signals;
+  try {
+    return std::thread(std::move(run));
+  } catch (const std::system_error& error) {
+    throw Unavailable("a thread for copies that go on in the background",
+                      "the system refuses one: " + error.code().message(),
+                      "a higher limit of processes (ulimit -u, pids.max) or of memory; a copy that "
+                      "blocks needs no thread");
+  }
+}
+
 }  // namespace
-
-void PendingCopy::require_own_process() const {
-  if (process_ == window::process_generation()) return;
-  throw UsageError("this copy belongs to the process that this one was forked from");
-}
-
-void PendingCopy::finish(std::exception_ptr with) noexcept {
-  {
-    const std::lock_guard lock(mutex);
-    done = true;
-    failure = std::move(with);
-  }
-  changed.notify_all();
-}
-
-void PendingCopy::wait() {
-  require_own_process();
-  if (event) {
-    const CurrentContext current(event->context());
-    return event->synchronize();
-  }
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [this] { return done; });
-  if (failure) std::rethrow_exception(failure);
-}
-
-bool PendingCopy::ready() {
-  require_own_process();
-  if (event) {
-    const CurrentContext current(event->context());
-    return event->complete();
-  }
-  const std::lock_guard lock(mutex);
-  return done;
-}
 
 Background::~Background() {
   {
@@ -67,11 +46,9 @@ Background::~Background() {
 void Background::post(BackgroundTask task) {
   {
     const std::lock_guard lock(mutex_);
+    // First the thread: a task that was refused must not lie in wait for another's.
+    if (!thread_.joinable()) thread_ = started_thread([this] { run(); });
     tasks_.push_back(std::move(task));
-    if (!thread_.joinable()) {
-      const host::ScopedSignalBlock no_signals;
-      thread_ = std::thread([this] { run(); });
-    }
   }
   changed_.notify_one();
 }

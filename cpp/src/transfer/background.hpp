@@ -2,38 +2,13 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
 
-#include "device/stream.hpp"
-#include "window/forks.hpp"
-
 namespace isthmus::transfer {
-
-/// What a CopyFuture waits for: an event of the driver's, or a copy of the background thread. In a
-/// forked child wait() and ready() throw UsageError.
-struct PendingCopy {
-  std::optional<Event> event;  ///< if there is one, the copy is complete when it is
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
-  std::exception_ptr failure;
-
-  void finish(std::exception_ptr with) noexcept;
-  /// Throws what the copy failed with.
-  void wait();
-  bool ready();
-
-private:
-  void require_own_process() const;
-  const std::uint64_t process_ = window::process_generation();
-};
 
 /// A copy to be made, once what its stream had before is done.
 struct BackgroundTask {
@@ -51,6 +26,8 @@ public:
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
+  /// Throws      Unavailable if the system has no thread for it, std::bad_alloc: the task is
+  ///             dropped then, and will not run.
   void post(BackgroundTask task);
 
 private:

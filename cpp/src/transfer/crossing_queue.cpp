@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "device/lasting.hpp"
 #include "window/copy_worker.hpp"
 
 namespace isthmus::transfer {
@@ -38,6 +39,11 @@ CrossingQueue::CrossingQueue(const Context& context, CrossingMarks marks,
   flag_ = std::make_unique<PinnedBuffer>(context, kFlagBytes);
   flag_address_ = flag_->device_pointer();
   __atomic_store_n(reinterpret_cast<std::uint32_t*>(flag_->data()), first_ticket, __ATOMIC_RELEASE);
+}
+
+CrossingQueue::~CrossingQueue() {
+  // The device may still write its ticket.
+  if (!usable()) keep_until_process_ends(std::move(flag_));
 }
 
 CrossingMark CrossingQueue::make_mark() const {

@@ -41,6 +41,9 @@ public:
   /// first_ticket  of a queue that has already counted so far: for tests
   /// Throws        DriverError, OutOfDeviceMemory.
   CrossingQueue(const Context& context, CrossingMarks marks, std::uint32_t first_ticket = 0);
+  ~CrossingQueue();
+  CrossingQueue(const CrossingQueue&) = delete;
+  CrossingQueue& operator=(const CrossingQueue&) = delete;
 
   CrossingMark make_mark() const;
 

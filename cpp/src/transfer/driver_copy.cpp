@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "device/capture.hpp"
 #include "transfer/memory_range.hpp"
+#include "transfer/vanishing_memory.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -35,22 +37,46 @@ public:
         read_only ? "memory that is writable, and of which no page is pinned already"
                   : "memory of which no page is pinned already");
   }
-  ~ScopedRegistration() { driver_.raw(symbol::mem_host_unregister)(pages_); }
+  ~ScopedRegistration() {
+    if (pages_ != nullptr) driver_.raw(symbol::mem_host_unregister)(pages_);
+  }
   ScopedRegistration(const ScopedRegistration&) = delete;
   ScopedRegistration& operator=(const ScopedRegistration&) = delete;
+
+  /// The pages stay pinned until the process ends.
+  void leave() noexcept { pages_ = nullptr; }
 
 private:
   const Driver& driver_;
   void* pages_ = nullptr;
 };
 
-/// A part of a copy.
-CopyEnds part_of(const CopyEnds& ends, std::size_t offset_bytes, std::size_t size_bytes) {
-  CopyEnds part = ends;
-  part.target = static_cast<std::byte*>(ends.target) + offset_bytes;
-  part.source = static_cast<const std::byte*>(ends.source) + offset_bytes;
-  part.size_bytes = size_bytes;
-  return part;
+// A driver that can't wait for a stream twice in a row has lost its context.
+constexpr int kNumStops = 2;
+
+/// True if the driver refused a call before it began anything.
+bool began_nothing(int code) {
+  switch (code) {
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_NOT_INITIALIZED:
+    case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
+    case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Waits for what is in a stream. Returns false if the driver won't.
+bool comes_to_rest(const Driver& driver, CUstream stream) noexcept {
+  const ScopedRelaxedCapture relaxed(driver);
+  for (int i = 0; i < kNumStops; ++i) {
+    if (driver.raw(symbol::stream_synchronize)(stream) == CUDA_SUCCESS) return true;
+  }
+  return false;
 }
 
 void enqueue_whole(const Driver& driver, const CopyEnds& ends, CUstream stream) {
@@ -76,19 +102,42 @@ std::size_t bytes_of_first_registration(const Driver& driver, const CopyEnds& en
   return std::min<std::size_t>(ends.size_bytes, range.base + range.size_bytes - address);
 }
 
+/// Waits for what a copy that failed has left in the stream, and throws its error again.
+void throw_at_rest(const Driver& driver, CUstream stream, const DriverError& error) {
+  if (comes_to_rest(driver, stream)) error.throw_adding("all bytes of the target are undefined");
+  error.throw_of_memory_in_use();
+}
+
+/// All of them, or none is under way any more.
+void enqueue_pieces(const Driver& driver, const std::vector<CopyEnds>& pieces, CUstream stream) {
+  std::size_t num_enqueued = 0;
+  try {
+    for (; num_enqueued < pieces.size(); ++num_enqueued)
+      enqueue_whole(driver, pieces[num_enqueued], stream);
+  } catch (const DriverError& error) {
+    if (num_enqueued == 0) throw;
+    throw_at_rest(driver, stream, error);
+  }
+}
+
 }  // namespace
+
+CopyEnds part_of(const CopyEnds& ends, std::size_t offset_bytes, std::size_t size_bytes) noexcept {
+  CopyEnds part = ends;
+  part.target = static_cast<std::byte*>(ends.target) + offset_bytes;
+  part.source = static_cast<const std::byte*>(ends.source) + offset_bytes;
+  part.size_bytes = size_bytes;
+  return part;
+}
 
 void enqueue_driver_copy(const Driver& driver, const CopyEnds& ends, CUstream stream) {
   if (!ends.spans_registrations) return enqueue_whole(driver, ends, stream);
-  CopyEnds rest = ends;
-  while (rest.size_bytes > 0) {
-    CopyEnds piece = rest;
-    piece.size_bytes = bytes_of_first_registration(driver, rest);
-    enqueue_whole(driver, piece, stream);
-    rest.target = static_cast<std::byte*>(rest.target) + piece.size_bytes;
-    rest.source = static_cast<const std::byte*>(rest.source) + piece.size_bytes;
-    rest.size_bytes -= piece.size_bytes;
+  std::vector<CopyEnds> pieces;
+  for (std::size_t done = 0; done < ends.size_bytes; done += pieces.back().size_bytes) {
+    pieces.push_back(part_of(ends, done, ends.size_bytes - done));
+    pieces.back().size_bytes = bytes_of_first_registration(driver, pieces.back());
   }
+  enqueue_pieces(driver, pieces, stream);
 }
 
 bool is_complete_on_return(const CopyEnds& ends, CUstream stream) {
@@ -98,7 +147,7 @@ bool is_complete_on_return(const CopyEnds& ends, CUstream stream) {
   return legacy && !ends.spans_registrations && (download || upload);
 }
 
-void copy_whole(const Driver& driver, const CopyEnds& ends) {
+void copy_whole(const Driver& driver, const CopyEnds& ends) try {
   // To call it spoils captures of other threads, unless this one says that it knows.
   const ScopedRelaxedCapture relaxed(driver);
   if (is_on_device(ends.target_kind)) {
@@ -106,12 +155,21 @@ void copy_whole(const Driver& driver, const CopyEnds& ends) {
   } else {
     driver.call(symbol::memcpy_dtoh)(ends.target, device_address(ends.source), ends.size_bytes);
   }
+} catch (const DriverError& error) {
+  if (began_nothing(error.code())) throw;
+  throw_at_rest(driver, nullptr, error);
 }
 
 void copy_by_driver(const Driver& driver, const CopyEnds& ends, CUstream stream) {
   if (is_complete_on_return(ends, stream)) return copy_whole(driver, ends);
   enqueue_driver_copy(driver, ends, stream);
+  wait_for_copies(driver, stream);
+}
+
+void wait_for_copies(const Driver& driver, CUstream stream) try {
   driver.call(symbol::stream_synchronize)(stream);
+} catch (const DriverError& error) {
+  throw_at_rest(driver, stream, error);
 }
 
 void copy_on_host(const Driver& driver, const CopyEnds& ends, CUstream stream) {
@@ -119,7 +177,11 @@ void copy_on_host(const Driver& driver, const CopyEnds& ends, CUstream stream) {
   driver.call(symbol::ctx_get_current)(&current);
   // Without a context there is no default stream, and so no work in it.
   if (current != nullptr || stream != nullptr) driver.call(symbol::stream_synchronize)(stream);
-  std::memcpy(ends.target, ends.source, ends.size_bytes);
+  const auto copy = [](const CopyEnds& part) {
+    std::memcpy(part.target, part.source, part.size_bytes);
+  };
+  if (!ends.may_vanish()) return copy(ends);
+  VanishingMemoryBuffer(ends).copy_through(copy);
 }
 
 void copy_registered(const Driver& driver, const CopyEnds& ends, CUstream stream) {
@@ -131,13 +193,19 @@ void copy_registered(const Driver& driver, const CopyEnds& ends, CUstream stream
   const std::uintptr_t last = (begin + ends.size_bytes) / page_bytes * page_bytes;
   // Pages that other memory shares would be pinned for it as well: those go by themselves.
   if (first >= last) return copy_by_driver(driver, ends, stream);
-  const ScopedRegistration registration(driver, reinterpret_cast<void*>(first), last - first,
-                                        uploads);
-  if (first > begin) enqueue_whole(driver, part_of(ends, 0, first - begin), stream);
-  enqueue_whole(driver, part_of(ends, first - begin, last - first), stream);
+  std::vector<CopyEnds> pieces;
+  if (first > begin) pieces.push_back(part_of(ends, 0, first - begin));
+  pieces.push_back(part_of(ends, first - begin, last - first));
   const std::size_t tail_bytes = begin + ends.size_bytes - last;
-  if (tail_bytes > 0) enqueue_whole(driver, part_of(ends, last - begin, tail_bytes), stream);
-  driver.call(symbol::stream_synchronize)(stream);
+  if (tail_bytes > 0) pieces.push_back(part_of(ends, last - begin, tail_bytes));
+  ScopedRegistration registration(driver, reinterpret_cast<void*>(first), last - first, uploads);
+  try {
+    enqueue_pieces(driver, pieces, stream);
+    wait_for_copies(driver, stream);
+  } catch (const DriverError& error) {
+    if (error.memory_in_use()) registration.leave();
+    throw;
+  }
 }
 
 }  // namespace isthmus::transfer

@@ -19,7 +19,18 @@ struct CopyEnds {
   /// The pinned end reaches from one registered range into the next: the driver refuses to copy
   /// that at once.
   bool spans_registrations = false;
+  /// The host's memory is a file's, which may become shorter during the copy: see HostTouch.
+  bool target_may_vanish = false;
+  bool source_may_vanish = false;
+
+  bool may_vanish() const noexcept { return target_may_vanish || source_may_vanish; }
 };
+
+/// A part of a copy.
+CopyEnds part_of(const CopyEnds& ends, std::size_t offset_bytes, std::size_t size_bytes) noexcept;
+
+// Of all that throw DriverError here: nothing of the copy is under way then, or
+// DriverError::memory_in_use() says that it may be.
 
 /// Enqueues a copy; the rules for pageable memory are the driver's. A context must be current.
 ///
@@ -31,6 +42,11 @@ void enqueue_driver_copy(const Driver& driver, const CopyEnds& ends, CUstream st
 /// ends        one of them at least a device's
 /// Throws      DriverError, of earlier work in the stream too.
 void copy_by_driver(const Driver& driver, const CopyEnds& ends, CUstream stream);
+
+/// Waits for copies that were enqueued in `stream`, and for what comes before them.
+///
+/// Throws      DriverError, of earlier work in the stream too.
+void wait_for_copies(const Driver& driver, CUstream stream);
 
 /// True if copy_whole() does as well: the driver's own blocking call, which is of the legacy
 /// default stream. It takes 0.4 us less than enqueueing and waiting. An upload from pageable memory

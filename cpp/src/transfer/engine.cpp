@@ -9,6 +9,7 @@
 #include "device/capture.hpp"
 #include "transfer/driver_copy.hpp"
 #include "transfer/stream_order.hpp"
+#include "transfer/vanishing_memory.hpp"
 #include "window/forks.hpp"
 
 namespace isthmus::transfer {
@@ -153,11 +154,22 @@ void Engine::carry_or_fall_back(const Task& task, CopyPath path, CachedWindow* w
   const bool may_fall_back = options.path.empty() && path == CopyPath::staged;
   if (!may_fall_back) return carry(task, path, window, options);
   const bool carried = paths(task.device).try_ring([&] { carry(task, path, window, options); });
-  if (!carried) copy_by_driver(driver, task.ends, stream_of(options));
+  if (!carried) carry(task, CopyPath::driver, nullptr, options);
 }
 
 void Engine::carry(const Task& task, CopyPath path, CachedWindow* window,
                    const CopyOptions& options) {
+  const bool touches = path != CopyPath::staged && path != CopyPath::registered;
+  if (!touches || !task.ends.may_vanish()) return carry_directly(task, path, window, options);
+  VanishingMemoryBuffer(task.ends).copy_through([&](const CopyEnds& ends) {
+    Task piece = task;
+    piece.ends = ends;
+    carry_directly(piece, path, window, options);
+  });
+}
+
+void Engine::carry_directly(const Task& task, CopyPath path, CachedWindow* window,
+                            const CopyOptions& options) {
   const CUstream stream = stream_of(options);
   switch (path) {
     case CopyPath::driver:

@@ -14,6 +14,7 @@
 #include "transfer/driver_copy.hpp"
 #include "transfer/host_memory.hpp"
 #include "transfer/memory_range.hpp"
+#include "transfer/pending_copy.hpp"
 #include "transfer/repeated_copy.hpp"
 #include "transfer/window_cache.hpp"
 
@@ -70,7 +71,7 @@ private:
   bool repeat_copy(const CopyEnds& ends, const RepeatedCopy::Facts& facts);
   Task examine(void* target, const void* source, std::size_t size_bytes,
                const CopyOptions& options);
-  void require_touchable(const Task& task, const CopyOptions& options) const;
+  void require_touchable(CopyEnds& ends, const CopyOptions& options) const;
   void copy_planned(const Task& task, const CopyOptions& options);
   CopyPath prepare(const Task& task, const CopyOptions& options,
                    std::shared_ptr<CachedWindow>& window, double& predicted_seconds);
@@ -78,8 +79,12 @@ private:
                          std::shared_ptr<CachedWindow>& window);
   std::shared_ptr<CachedWindow> window_for(const Task& task);
   void carry(const Task& task, CopyPath path, CachedWindow* window, const CopyOptions& options);
+  void carry_directly(const Task& task, CopyPath path, CachedWindow* window,
+                      const CopyOptions& options);
   void copy_staged(const Task& task, CUstream stream);
   std::shared_ptr<PendingCopy> copy_now(const Task& task, const CopyOptions& options);
+  void enqueue_upload(const CopyEnds& ends, CUstream stream) const;
+  std::shared_ptr<PendingCopy> enqueue(const Task& task, CUstream stream);
   std::shared_ptr<PendingCopy> upload_staged(const Task& task, const CopyOptions& options);
   std::shared_ptr<PendingCopy> copy_in_background(const Task& task, const CopyOptions& options);
   void carry_or_fall_back(const Task& task, CopyPath path, CachedWindow* window,

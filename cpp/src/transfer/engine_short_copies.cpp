@@ -51,10 +51,11 @@ bool Engine::copy_small(void* target, const void* source, std::size_t size_bytes
   const bool threads = size_bytes > ways.window_until_bytes(direction);
   const ContextOfDevice context(ways.context());
   const MemoryKind hint = uploads ? options.source_kind : options.target_kind;
-  const bool host = is_said_to_be_host(hint) ||
-                    host_memory_.is_touchable(uploads ? source : target, size_bytes,
-                                              uploads ? host::Access::read : host::Access::write);
-  if (!host || window::buffer_id_at(driver, uploads ? to : from) != window->buffer_id())
+  const bool direct =
+      is_said_to_be_host(hint) ||
+      host_memory_.touch(uploads ? source : target, size_bytes,
+                         uploads ? host::Access::read : host::Access::write) == HostTouch::direct;
+  if (!direct || window::buffer_id_at(driver, uploads ? to : from) != window->buffer_id())
     return false;
   if (is_captured(driver, stream_of(options))) return false;
   if (options.ordered) wait_for_work(driver, stream_of(options));

@@ -66,17 +66,21 @@ void find_direction(Task& task) {
 }  // namespace
 
 /// What CUDA doesn't know is the host's, or nobody's: the CPU must not find out by a signal.
-void Engine::require_touchable(const Task& task, const CopyOptions& options) const {
-  const CopyEnds& ends = task.ends;
-  const auto may_touch = [&](const void* end, host::Access access) {
-    return host_memory_.is_touchable_pageable(end, ends.size_bytes, access);
+void Engine::require_touchable(CopyEnds& ends, const CopyOptions& options) const {
+  const auto vanishes = [&](const void* end, MemoryKind hint, host::Access access,
+                            const char* role) {
+    if (is_said_to_be_host(hint)) return false;
+    const HostTouch touch = host_memory_.touch_pageable(end, ends.size_bytes, access);
+    if (touch == HostTouch::forbidden)
+      refuse_foreign(role, access == host::Access::read ? "read" : "written");
+    return touch == HostTouch::by_kernel;
   };
-  if (ends.source_kind == MemoryKind::pageable && !is_said_to_be_host(options.source_kind) &&
-      !may_touch(ends.source, host::Access::read))
-    refuse_foreign("source", "read");
-  if (ends.target_kind == MemoryKind::pageable && !is_said_to_be_host(options.target_kind) &&
-      !may_touch(ends.target, host::Access::write))
-    refuse_foreign("target", "written");
+  if (ends.source_kind == MemoryKind::pageable)
+    ends.source_may_vanish =
+        vanishes(ends.source, options.source_kind, host::Access::read, "source");
+  if (ends.target_kind == MemoryKind::pageable)
+    ends.target_may_vanish =
+        vanishes(ends.target, options.target_kind, host::Access::write, "target");
 }
 
 Task Engine::examine(void* target, const void* source, std::size_t size_bytes,
@@ -97,7 +101,7 @@ Task Engine::examine(void* target, const void* source, std::size_t size_bytes,
   const bool source_spans = leaves_registration(driver, task.source, source, size_bytes);
   const bool spans = target_spans || source_spans;
   task.ends = {target, source, size_bytes, task.target.kind, task.source.kind, spans};
-  require_touchable(task, options);
+  require_touchable(task.ends, options);
   find_direction(task);
   return task;
 }

@@ -28,24 +28,35 @@ host::RecentMappings& recent_mappings() noexcept {
 
 }  // namespace
 
-bool HostMemory::is_touchable(const void* begin, std::size_t size_bytes,
-                              host::Access access) const noexcept {
-  if (is_known(begin, size_bytes)) return true;
+HostTouch HostMemory::touch(const void* begin, std::size_t size_bytes,
+                            host::Access access) const noexcept {
+  if (is_known(begin, size_bytes)) return HostTouch::direct;
   const auto first = reinterpret_cast<std::uintptr_t>(begin);
   const unsigned type = memory_type_at(driver_, first);
-  if (type == 0) return is_touchable_pageable(begin, size_bytes, access);
-  if (type != CU_MEMORYTYPE_HOST) return false;
-  if (is_ordinary(begin, size_bytes)) return true;
+  if (type == 0) return touch_pageable(begin, size_bytes, access);
+  if (type != CU_MEMORYTYPE_HOST) return HostTouch::forbidden;
+  if (is_ordinary(begin, size_bytes)) return HostTouch::direct;
   // What is pinned may be touched; what follows it, pages later, is anybody's.
-  return host::Pages(begin, size_bytes).count() == 1 ||
-         memory_type_at(driver_, first + size_bytes - 1) == CU_MEMORYTYPE_HOST ||
-         host::can_touch(begin, size_bytes, access);
+  const bool all = host::Pages(begin, size_bytes).count() == 1 ||
+                   memory_type_at(driver_, first + size_bytes - 1) == CU_MEMORYTYPE_HOST ||
+                   host::can_touch(begin, size_bytes, access);
+  return all ? touch_of_pages(begin, size_bytes) : HostTouch::forbidden;
 }
 
-bool HostMemory::is_touchable_pageable(const void* begin, std::size_t size_bytes,
-                                       host::Access access) const noexcept {
-  return host::is_own_memory(begin, size_bytes) || is_ordinary(begin, size_bytes) ||
-         host::can_touch(begin, size_bytes, access);
+HostTouch HostMemory::touch_pageable(const void* begin, std::size_t size_bytes,
+                                     host::Access access) const noexcept {
+  if (host::is_own_memory(begin, size_bytes) || is_ordinary(begin, size_bytes))
+    return HostTouch::direct;
+  if (!host::can_touch(begin, size_bytes, access)) return HostTouch::forbidden;
+  return touch_of_pages(begin, size_bytes);
+}
+
+/// Of pages that are there now.
+HostTouch HostMemory::touch_of_pages(const void* begin, std::size_t size_bytes) const noexcept {
+  const auto first = reinterpret_cast<std::uintptr_t>(begin);
+  const auto answer = map_.find(first, host::MemoryMap::Wanted::file_from_here);
+  const bool has_file = answer.mapping && answer.mapping->begin < first + size_bytes;
+  return has_file ? HostTouch::by_kernel : HostTouch::direct;
 }
 
 bool HostMemory::is_known(const void* begin, std::size_t size_bytes) const noexcept {

@@ -10,6 +10,15 @@
 
 namespace isthmus::transfer {
 
+/// How the CPU may get at host memory.
+enum class HostTouch {
+  forbidden,  ///< nothing is there, or it is protected, or a device's
+  /// By the kernel's copies only: a file's or shared memory, which may become shorter at any time.
+  /// The CPU's own loads and stores would be a SIGBUS then.
+  by_kernel,
+  direct,
+};
+
 /// May be used from any thread of the process that made it.
 ///
 /// The thread's stack and heap cost nothing. Of other memory the driver and the kernel are asked,
@@ -19,6 +28,8 @@ namespace isthmus::transfer {
 /// an error again. That is so for ordinary memory alone: a file, shared memory and a device's are
 /// asked about each time, so that a file that has become shorter is an error at once. Pages that a
 /// program guards inside its own mappings (MADV_GUARD_INSTALL) count as what is around them.
+/// Without PROCMAP_QUERY (Linux 6.11) a file's memory can't be told from other memory at a bearable
+/// price: it is `direct` then.
 class HostMemory {
 public:
   using Clock = host::Tick() noexcept;
@@ -27,17 +38,18 @@ public:
   explicit HostMemory(const Driver& driver, Clock* clock = host::this_tick)
       : driver_(driver), clock_(clock) {}
 
-  /// True if the CPU may touch a range, and it isn't a device's. A context must be current.
+  /// Of a range of which nothing is known. A context must be current.
   ///
   /// size_bytes  > 0
-  bool is_touchable(const void* begin, std::size_t size_bytes, host::Access access) const noexcept;
-  /// The same of memory that the driver is known not to know.
-  bool is_touchable_pageable(const void* begin, std::size_t size_bytes,
-                             host::Access access) const noexcept;
-  /// True if it may be touched, by what this thread knows: nobody is asked.
+  HostTouch touch(const void* begin, std::size_t size_bytes, host::Access access) const noexcept;
+  /// Of memory that the driver is known not to know.
+  HostTouch touch_pageable(const void* begin, std::size_t size_bytes,
+                           host::Access access) const noexcept;
+  /// True if it may be touched directly, by what this thread knows: nobody is asked.
   bool is_known(const void* begin, std::size_t size_bytes) const noexcept;
 
 private:
+  HostTouch touch_of_pages(const void* begin, std::size_t size_bytes) const noexcept;
   bool is_ordinary(const void* begin, std::size_t size_bytes) const noexcept;
 
   Driver driver_;

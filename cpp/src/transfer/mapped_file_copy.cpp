@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "host/page_access.hpp"
 #include "host/pages.hpp"
 
 namespace isthmus::transfer {
@@ -32,8 +33,24 @@ ssize_t copy_by_kernel(KernelCopy copy, std::byte* own, std::byte* mapped,
   return static_cast<ssize_t>(done);
 }
 
-bool can_touch(const std::byte* memory, std::size_t size_bytes, host::Access access) noexcept {
+bool is_there(const std::byte* memory, std::size_t size_bytes, host::Access access) noexcept {
   return host::populate(host::Pages(memory, size_bytes), access) != EFAULT;
+}
+
+/// Memory of a device that is mapped here: the kernel copies none of it, and it doesn't shrink.
+bool is_of_device(const std::byte* memory, host::Access access) noexcept {
+  // So does memory that may not be touched: the list of mappings tells.
+  return host::populate(host::Pages(memory, 1), access) == EINVAL &&
+         host::can_touch(memory, 1, access);
+}
+
+/// True if the CPU has to copy what the kernel hasn't.
+///
+/// copied      by the kernel; -1 if it isn't allowed to
+bool is_for_the_cpu(ssize_t copied, const std::byte* mapped, std::size_t size_bytes,
+                    host::Access access) noexcept {
+  if (copied < 0) return is_there(mapped, size_bytes, access);
+  return copied == 0 && is_of_device(mapped, access);
 }
 
 }  // namespace
@@ -42,20 +59,22 @@ std::size_t copy_from_mapped_file(std::byte* target, const std::byte* source,
                                   std::size_t size_bytes) noexcept {
   const ssize_t copied =
       copy_by_kernel(process_vm_readv, target, const_cast<std::byte*>(source), size_bytes);
-  if (copied >= 0) return static_cast<std::size_t>(copied);
-  if (!can_touch(source, size_bytes, host::Access::read)) return 0;
-  std::memcpy(target, source, size_bytes);
-  return size_bytes;
+  if (is_for_the_cpu(copied, source, size_bytes, host::Access::read)) {
+    std::memcpy(target, source, size_bytes);
+    return size_bytes;
+  }
+  return copied < 0 ? 0 : static_cast<std::size_t>(copied);
 }
 
 std::size_t copy_to_mapped_file(std::byte* target, const std::byte* source,
                                 std::size_t size_bytes) noexcept {
   const ssize_t copied =
       copy_by_kernel(process_vm_writev, const_cast<std::byte*>(source), target, size_bytes);
-  if (copied >= 0) return static_cast<std::size_t>(copied);
-  if (!can_touch(target, size_bytes, host::Access::write)) return 0;
-  std::memcpy(target, source, size_bytes);
-  return size_bytes;
+  if (is_for_the_cpu(copied, target, size_bytes, host::Access::write)) {
+    std::memcpy(target, source, size_bytes);
+    return size_bytes;
+  }
+  return copied < 0 ? 0 : static_cast<std::size_t>(copied);
 }
 
 void read_ahead(const std::byte* memory, std::size_t size_bytes) noexcept {

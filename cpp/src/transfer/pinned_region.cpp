@@ -12,6 +12,7 @@
 
 #include "device/capture.hpp"
 #include "device/cleanup.hpp"
+#include "device/lasting.hpp"
 #include "host/affinity.hpp"
 #include "host/clock.hpp"
 #include "host/cores.hpp"
@@ -221,5 +222,7 @@ PinnedRegion::~PinnedRegion() = default;
 std::byte* PinnedRegion::data() const noexcept { return state_->mapping.data(); }
 std::size_t PinnedRegion::size_bytes() const noexcept { return state_->mapping.size_bytes(); }
 const PinCosts& PinnedRegion::costs() const noexcept { return state_->costs; }
+
+void PinnedRegion::leave() noexcept { keep_until_process_ends(std::move(state_)); }
 
 }  // namespace isthmus::transfer

@@ -29,6 +29,8 @@ public:
   std::byte* data() const noexcept;
   std::size_t size_bytes() const noexcept;
   const PinCosts& costs() const noexcept;
+  /// Stays as it is until the process ends; this object owns nothing any more.
+  void leave() noexcept;
 
 private:
   struct State;

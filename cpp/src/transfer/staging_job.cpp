@@ -4,15 +4,9 @@
 
 #include <isthmus/errors.hpp>
 
+#include "transfer/undefined_bytes.hpp"
+
 namespace isthmus::transfer {
-namespace {
-
-std::string undefined_text(std::size_t begin, std::size_t end) {
-  return "bytes [" + std::to_string(begin) + ", " + std::to_string(end) +
-         ") of the target are undefined";
-}
-
-}  // namespace
 
 StagingJob::StagingJob(const PiecePlan& plan, CUdeviceptr device_address)
     : device_address_(device_address),
@@ -69,11 +63,8 @@ void StagingJob::rethrow() const {
   const std::string undefined = undefined_text(first_undefined_, plan_.size_bytes());
   try {
     std::rethrow_exception(failure_);
-  } catch (const OutOfDeviceMemory& error) {
-    throw OutOfDeviceMemory(error.code(), error.code_name(), error.symbol(), undefined,
-                            error.location());
   } catch (const DriverError& error) {
-    throw DriverError(error.code(), error.code_name(), error.symbol(), undefined, error.location());
+    error.throw_adding(undefined);
   } catch (const UsageError& error) {
     throw UsageError(error.what() + ("; " + undefined));
   }

@@ -64,12 +64,15 @@ StagingSlots::StagingSlots(const Context& context, CrossingMarks marks, int num_
 
 StagingSlots::~StagingSlots() {
   if (!context_.in_own_process()) return;
+  bool at_rest = false;
   try {
     const CurrentContext current(context_);
     const ScopedRelaxedCapture relaxed(context_.driver());
-    stop();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): the context is gone, and so are its copies
+    at_rest = stop();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): nobody knows what is under way
   }
+  // The device may still write there: it must not become somebody else's memory.
+  if (!at_rest) memory_.leave();
 }
 
 /// Divides the memory into slots for pieces of up to `piece_bytes`.

@@ -52,6 +52,8 @@ bool CopyFuture::ready() const {
   return pending_->ready();
 }
 
+bool CopyFuture::over() const noexcept { return pending_ == nullptr || pending_->over(); }
+
 Transfers::Transfers(const Driver& driver) : Transfers(Windows(driver)) {}
 
 Transfers::Transfers(Windows windows)

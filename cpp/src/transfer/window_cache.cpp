@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 
 #include <pthread.h>
 
@@ -39,6 +40,7 @@ struct Piece {
 
 /// The part of a buffer that one window on [address, + size_bytes) maps.
 Piece piece_of(const MemoryRange& buffer, std::uintptr_t address, std::size_t size_bytes) {
+  if (reaches_past(buffer, address, size_bytes)) return {address, size_bytes};
   if (buffer.size_bytes <= kPieceBytes) return {buffer.base, buffer.size_bytes};
   const std::uintptr_t end = buffer.base + buffer.size_bytes;
   std::uintptr_t begin = std::max(buffer.base, address - address % kPieceAlignment);
@@ -120,6 +122,7 @@ std::shared_ptr<CachedWindow> WindowCache::find_either(std::uintptr_t target, st
 std::shared_ptr<CachedWindow> WindowCache::earn(const MemoryRange& buffer, std::uintptr_t address,
                                                 std::size_t size_bytes, double missed_seconds,
                                                 double opening_seconds) {
+  if (reaches_past(buffer, address, size_bytes)) return nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (refusals_.contains(buffer.device)) return nullptr;
@@ -144,7 +147,11 @@ std::shared_ptr<CachedWindow> WindowCache::open(const MemoryRange& buffer, std::
                                                 std::size_t size_bytes) {
   const Piece piece = piece_of(buffer, address, size_bytes);
   auto window = std::make_shared<CachedWindow>(windows_, buffer, piece.begin, piece.size_bytes);
+  // Of memory that was mapped in pieces each is a buffer, and may be unmapped alone: a copy asks
+  // for the first one's only.
+  if (reaches_past(buffer, address, size_bytes)) return window;
   add(window);
+  if (!is_swept()) close_some(false);
   return window;
 }
 
@@ -156,11 +163,23 @@ void WindowCache::add(const std::shared_ptr<CachedWindow>& window) {
   });
   epoch_.fetch_add(1, std::memory_order_release);
   open_.push_back(window);
-  if (sweeping_) return;
+  if (!sweeping_) start_sweeper();
+}
+
+bool WindowCache::is_swept() const {
+  const std::lock_guard lock(mutex_);
+  return sweeping_;
+}
+
+/// Where no thread is to be had the next window's opening sweeps, and tries again to start one.
+void WindowCache::start_sweeper() {
   if (sweeper_.joinable()) sweeper_.join();
   const host::ScopedSignalBlock no_signals;
-  sweeper_ = std::thread([this] { sweep_until_empty(); });
-  sweeping_ = true;
+  try {
+    sweeper_ = std::thread([this] { sweep_until_empty(); });
+    sweeping_ = true;
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): no copy fails for it
+  }
 }
 
 void WindowCache::refuse(int device, const std::string& why) {

@@ -80,7 +80,8 @@ public:
   std::shared_ptr<CachedWindow> earn(const MemoryRange& buffer, std::uintptr_t address,
                                      std::size_t size_bytes, double missed_seconds,
                                      double opening_seconds);
-  /// Opens one now. Throws as Windows::open.
+  /// Opens one now; keeps it, unless the range reaches into the next of several buffers. Throws as
+  /// Windows::open.
   std::shared_ptr<CachedWindow> open(const MemoryRange& buffer, std::uintptr_t address,
                                      std::size_t size_bytes);
 
@@ -100,6 +101,8 @@ private:
     return static_cast<unsigned>(device < 63 ? device : 63);
   }
   void add(const std::shared_ptr<CachedWindow>& window);
+  void start_sweeper();
+  bool is_swept() const;
   void refuse(int device, const std::string& why);
   void sweep_until_empty();
   void close_some(bool all);

@@ -5,6 +5,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "device/capture.hpp"
 #include "host/pci_bars.hpp"
 #include "window/forks.hpp"
 #include "window/gdrdrv_abi.hpp"
@@ -13,24 +14,6 @@ namespace isthmus::window {
 namespace {
 
 constexpr std::array kOrder{WindowBackend::dmabuf, WindowBackend::gdrdrv, WindowBackend::rm};
-
-// Work on this thread is no part of what it may be capturing: opening is allowed meanwhile.
-class OutsideCapture {
-public:
-  explicit OutsideCapture(const Driver& driver) : driver_(driver) { exchange(); }
-  ~OutsideCapture() { exchange(); }
-  OutsideCapture(const OutsideCapture&) = delete;
-  OutsideCapture& operator=(const OutsideCapture&) = delete;
-
-private:
-  void exchange() noexcept {
-    if (driver_.has(symbol::thread_exchange_stream_capture_mode))
-      driver_.raw(symbol::thread_exchange_stream_capture_mode)(&mode_);
-  }
-
-  Driver driver_;
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
-};
 
 DevicePages around(std::uintptr_t pointer, std::size_t size_bytes, std::size_t page_bytes) {
   const std::uintptr_t begin = pointer / page_bytes * page_bytes;
@@ -151,7 +134,7 @@ Context Registry::choose_backend(DeviceWindows& device, int ordinal) {
 std::vector<WindowBackendReport> Registry::reports(int ordinal) {
   require_own_process();
   const std::lock_guard lock(mutex);
-  const OutsideCapture outside(driver);
+  const ScopedRelaxedCapture relaxed(driver);  // opening is no part of a capture
   DeviceWindows& one = device(ordinal);
   const CurrentContext current(context_of(one, ordinal));
   std::vector<WindowBackendReport> reports;
@@ -183,7 +166,7 @@ std::shared_ptr<const Mapping> Registry::mapping_of(std::uintptr_t pointer, std:
 std::shared_ptr<const Mapping> Registry::make_mapping(std::uintptr_t pointer,
                                                       std::size_t size_bytes,
                                                       std::size_t page_bytes) {
-  const OutsideCapture outside(driver);
+  const ScopedRelaxedCapture relaxed(driver);  // opening is no part of a capture
   std::vector<Allocation> allocations = allocations_of(driver, pointer, size_bytes);
   for (const Allocation& allocation : allocations) set_sync_memops(driver, allocation);
   // Side by side, pieces must begin at pages of the GPU: gdrdrv maps from those.

@@ -1,4 +1,5 @@
-// What beside a captured stream is allowed, and what ends the capture.
+// What beside a captured stream is allowed, what ends the capture, and what its graph does.
+#include <algorithm>
 #include <vector>
 
 #include "contract/machine_under_test.hpp"
@@ -88,6 +89,42 @@ TEST_F(BesideACapture, OfABlockingStreamTheDefaultStreamCannotSay) {
   EXPECT_EQ(driver().raw(symbol::stream_is_capturing)(nullptr, &status),
             CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
   EXPECT_EQ(end(captured), CUDA_SUCCESS) << "asking must not end it";
+}
+
+class CapturedCopies : public BesideACapture {
+protected:
+  /// Ends a capture, and makes its graph one that can be launched.
+  CUgraphExec launchable(CUstream captured) {
+    CUgraph graph = nullptr;
+    driver().call(symbol::stream_end_capture)(captured, &graph);
+    at_end([=] { return driver().raw(symbol::graph_destroy)(graph); });
+    CUgraphExec made = nullptr;
+    driver().call(symbol::graph_instantiate)(&made, graph, 0ull);
+    at_end([=] { return driver().raw(symbol::graph_exec_destroy)(made); });
+    return made;
+  }
+};
+
+TEST_F(CapturedCopies, AreMadeByEachLaunchOfTheirGraphAndNotBefore) {
+  const CUdeviceptr first = device_memory(kMiB);
+  const CUdeviceptr second = device_memory(kMiB);
+  std::uint8_t* source = pinned_memory(kMiB);
+  std::uint8_t* target = pinned_memory(kMiB);
+  const CUstream captured = stream();
+  begin(captured);
+  driver().call(symbol::memcpy_htod_async)(first, source, kMiB, captured);
+  driver().call(symbol::memcpy_dtod_async)(second, first, kMiB, captured);
+  driver().call(symbol::memcpy_dtoh_async)(target, second, kMiB, captured);
+  std::fill_n(source, kMiB, std::uint8_t{9});
+  const CUgraphExec graph = launchable(captured);
+  synchronize(captured);
+  EXPECT_EQ(std::count(target, target + kMiB, 0), kMiB) << "recorded, not made";
+  for (const std::uint8_t value : {std::uint8_t{5}, std::uint8_t{6}}) {
+    std::fill_n(source, kMiB, value);
+    driver().call(symbol::graph_launch)(graph, captured);
+    synchronize(captured);
+    EXPECT_EQ(std::count(target, target + kMiB, value), kMiB);
+  }
 }
 
 using StreamIds = BesideACapture;

@@ -1,5 +1,6 @@
 // What happens before what: streams, the default stream, events, values in memory.
 #include <algorithm>
+#include <thread>
 
 #include "contract/machine_under_test.hpp"
 
@@ -186,6 +187,43 @@ TEST_F(DefaultStream, AndNonBlockingStreamsDoNotWaitForEachOther) {
   fetch(1, free);
   synchronize(free);
   EXPECT_EQ(query(nullptr), CUDA_ERROR_NOT_READY);
+}
+
+using StreamOfAThread = Order;
+
+TEST_F(StreamOfAThread, IsNotHeldUpByThatOfAnother) {
+  set_device_byte(8, nullptr);
+  synchronize(nullptr);
+  {
+    Gate held = gate();
+    held.hold(CU_STREAM_PER_THREAD);
+    set_device_byte(9, CU_STREAM_PER_THREAD);
+    std::thread([&] {
+      driver().call(symbol::ctx_push_current)(context());
+      fetch(0, CU_STREAM_PER_THREAD);
+      synchronize(CU_STREAM_PER_THREAD);
+      CUcontext popped = nullptr;
+      driver().call(symbol::ctx_pop_current)(&popped);
+    }).join();
+    EXPECT_EQ(host_byte(0), 8);
+    EXPECT_EQ(query(CU_STREAM_PER_THREAD), CUDA_ERROR_NOT_READY);
+  }
+  fetch(1, CU_STREAM_PER_THREAD);
+  synchronize(CU_STREAM_PER_THREAD);
+  EXPECT_EQ(host_byte(1), 9);
+}
+
+TEST_F(StreamOfAThread, IsWaitedForByTheDefaultStreamAndByTheContext) {
+  {
+    Gate held = gate();
+    held.hold(CU_STREAM_PER_THREAD);
+    set_device_byte(3, CU_STREAM_PER_THREAD);
+    fetch(0, nullptr);
+    EXPECT_EQ(query(nullptr), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(host_byte(0), 0);
+  }
+  driver().call(symbol::ctx_synchronize)();
+  EXPECT_EQ(host_byte(0), 3);
 }
 
 using Event = Order;

@@ -26,6 +26,11 @@ public:
     return text.c_str();
   }
 
+  /// Every further call of `symbol` fails, as far as any test gets.
+  void fail_calls(const char* symbol, int code) const {
+    for (int nth = 1; nth <= kMostCalls; ++nth) fail_call(symbol, nth, code);
+  }
+
   template <typename Function>
   Function find(const char* name) const {
     void* function = library_ == nullptr ? nullptr : dlsym(library_, name);
@@ -35,6 +40,8 @@ public:
   }
 
 private:
+  static constexpr int kMostCalls = 2000;
+
   void* library_;
 
 public:
@@ -45,6 +52,7 @@ public:
   ISTHMUS_CONTROL(profiles, profiles);
   ISTHMUS_CONTROL(fail_call, fail_call);
   ISTHMUS_CONTROL(swallow_calls, swallow_calls);
+  ISTHMUS_CONTROL(before_call, before_call);
   ISTHMUS_CONTROL(hide_symbol, hide_symbol);
   ISTHMUS_CONTROL(log_calls, log_calls);
   ISTHMUS_CONTROL(copy_call_log, call_log);

@@ -43,10 +43,10 @@ protected:
   }
   std::byte* ordinary_memory() { return map(MAP_PRIVATE | MAP_ANONYMOUS); }
   bool can_read(const void* begin, std::size_t size_bytes = 1) const {
-    return memory_->is_touchable(begin, size_bytes, Access::read);
+    return memory_->touch(begin, size_bytes, Access::read) != HostTouch::forbidden;
   }
   bool can_write(const void* begin, std::size_t size_bytes = 1) const {
-    return memory_->is_touchable(begin, size_bytes, Access::write);
+    return memory_->touch(begin, size_bytes, Access::write) != HostTouch::forbidden;
   }
   static void forbid(std::byte* pages) { EXPECT_EQ(mprotect(pages, num_bytes(), PROT_NONE), 0); }
   /// Without PROCMAP_QUERY the kernel is asked each time, which no test minds but those of trust.
@@ -88,7 +88,7 @@ TEST_F(HostMemoryTest, AForkedChildAsksForItself) {
   ASSERT_TRUE(can_read(pages));
   EXPECT_TRUE(window::holds_in_child([&] {
     const HostMemory childs(driver(), test_clock);
-    return !childs.is_touchable_pageable(pages, 1, Access::read);
+    return childs.touch_pageable(pages, 1, Access::read) == HostTouch::forbidden;
   }));
 }
 

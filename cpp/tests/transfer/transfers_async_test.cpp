@@ -123,6 +123,85 @@ TEST_F(Asynchronous, CopiesThatFailSayWhyToWhomWaits) {
   EXPECT_EQ(download(device, 16).size(), 16u);
 }
 
+/// Begins to capture a stream in the mode that frameworks use, which forbids unsafe calls to all
+/// threads.
+class GlobalCapture {
+public:
+  GlobalCapture(const Driver& driver, CUstream captured) : driver_(driver), captured_(captured) {
+    driver_.call(symbol::stream_begin_capture)(captured_, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  }
+  CUresult end() {
+    CUgraph graph = nullptr;
+    const CUresult result = driver_.raw(symbol::stream_end_capture)(captured_, &graph);
+    if (graph != nullptr) driver_.call(symbol::graph_destroy)(graph);
+    return result;
+  }
+
+private:
+  const Driver& driver_;
+  CUstream captured_;
+};
+
+TEST_F(Asynchronous, CopiesAreAskedAboutAndWaitedForBesideACapture) {
+  const CUdeviceptr device = device_memory(kMiB);
+  auto* const pinned = pinned_memory(kMiB);
+  const CUstream own = stream();
+  contract::Gate held = gate();
+  held.hold(own);
+  CopyFuture future = transfers().copy_async(pinned, to_pointer(device), kMiB, in(own));
+  GlobalCapture capture(driver(), stream());
+  EXPECT_FALSE(future.ready());
+  EXPECT_FALSE(future.over());
+  held.open();
+  future.wait();
+  EXPECT_TRUE(future.ready());
+  EXPECT_TRUE(future.over());
+  EXPECT_EQ(capture.end(), CUDA_SUCCESS);
+}
+
+TEST_F(Asynchronous, CopiesAreBegunBesideACapture) {
+  const CUdeviceptr device = device_memory(kMiB);
+  const Bytes bytes = random_bytes(kMiB, 8);
+  Bytes target(kMiB);
+  const CUstream own = stream();
+  GlobalCapture capture(driver(), stream());
+  transfers().copy_async(to_pointer(device), bytes.data(), bytes.size(), in(own)).wait();
+  transfers().copy_async(target.data(), to_pointer(device), target.size(), in(own)).wait();
+  EXPECT_EQ(capture.end(), CUDA_SUCCESS);
+  EXPECT_EQ(target, bytes);
+}
+
+TEST_F(Asynchronous, ACopyWhoseEndCannotBeMarkedIsCompleteOnReturn) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
+  const CUdeviceptr device = device_memory(kMiB);
+  auto* const pinned = pinned_memory(kMiB);
+  fill(device, kMiB, 6);
+  const isthmus::test::EmulatorControls emulator(driver());
+  emulator.fail_call("cuEventRecord", 1, CUDA_ERROR_UNKNOWN);
+  const CopyFuture future = transfers().copy_async(pinned, to_pointer(device), kMiB, in(stream()));
+  emulator.reset();
+  EXPECT_TRUE(future.ready());
+  EXPECT_TRUE(all_are(Bytes(pinned, pinned + kMiB), 0, kMiB, 6));
+}
+
+TEST_F(Asynchronous, ACopyThatTheDriverLosesIsNeverOver) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
+  const CUdeviceptr device = device_memory(kMiB);
+  auto* const pinned = pinned_memory(kMiB);
+  const CUstream own = stream();
+  contract::Gate held = gate();
+  held.hold(own);
+  CopyFuture future = transfers().copy_async(pinned, to_pointer(device), kMiB, in(own));
+  const isthmus::test::EmulatorControls emulator(driver());
+  for (const char* const symbol : {"cuEventQuery", "cuEventSynchronize"})
+    emulator.fail_calls(symbol, CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_TRUE(future.ready()) << "waiting would not wait";
+  EXPECT_FALSE(future.over());
+  const std::string message = message_of<DriverError>([&] { future.wait(); });
+  emulator.reset();
+  EXPECT_TRUE(says(message, "must be kept until the process ends")) << message;
+}
+
 TEST_F(Asynchronous, CopiesGoOnWithoutTheirFutureAndEndBeforeTheirTransfersDo) {
   const CUdeviceptr device = device_memory(kMiB);
   const Bytes bytes = random_bytes(kMiB, 5);

@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from isthmus import _native
 from isthmus.arrays.array import Array, Place
+from isthmus.arrays.asking import asking
 from isthmus.arrays.items import item_of_dlpack
 from isthmus.arrays.layout import is_c_contiguous
 from isthmus.errors import UsageError
@@ -46,17 +47,29 @@ def from_dlpack(array: DlpackExporter, exporting: Exporting | None) -> Array:
     Raises:
         UsageError: It is neither the host's memory nor a GPU's, or can't be exported.
     """
-    kind, device = array.__dlpack_device__()
-    _place(int(kind), array)
+    kind, device = dlpack_device(array)
+    _place(kind, array)
     stream = None
-    if PLACES[int(kind)] in {Place.HOST, Place.PINNED}:
+    if PLACES[kind] in {Place.HOST, Place.PINNED}:
         capsule = _export(array, None)
     elif exporting is None:
         capsule = _export(array, _NO_SYNCHRONISATION)
     else:
-        with exporting(int(device)) as stream:
+        with exporting(device) as stream:
             capsule = _export(array, _NO_SYNCHRONISATION if stream is None else stream)
     return _described(array, capsule, stream)
+
+
+def dlpack_device(array: DlpackExporter) -> tuple[int, int]:
+    """
+    Tell the kind of an array's memory, by DLPack's number, and which device's it is.
+
+    Raises:
+        UsageError: The array doesn't know, as PyTorch's meta tensors and JAX's traced arrays don't.
+    """
+    with asking(array):
+        kind, device = array.__dlpack_device__()
+    return int(kind), int(device)
 
 
 def _described(array: object, capsule: object, stream: int | None) -> Array:
@@ -90,13 +103,8 @@ def _place(kind: int, array: object) -> Place:
 
 def _export(array: DlpackExporter, stream: int | None) -> object:
     """Ask for a capsule, of DLPack 1 if the library knows it."""
-    try:
+    with asking(array):
         try:
             return array.__dlpack__(stream=stream, max_version=_VERSION)  # type: ignore[call-arg]
         except TypeError:  # from before DLPack 1
             return array.__dlpack__(stream=stream)
-    except BufferError as refusal:
-        raise UsageError(
-            f"this {type(array).__name__} can't be exported: {refusal}",
-            hint="of a tensor that needs a gradient, pass tensor.detach()",
-        ) from refusal

@@ -10,6 +10,7 @@ from isthmus.arrays.items import item_of_format, item_of_typestr
 from isthmus.arrays.layout import is_c_contiguous
 from isthmus.errors import UsageError
 
+_OF_A_USER = 2  # of numpy.dtype.isbuiltin: a type that NumPy was told of
 # Formats of bytes that mean nothing yet: bytes, bytearray, mmap, a memoryview cast to "B".
 _RAW_FORMATS = {"B", "b", "c", "<B", "@B", "=B"}
 
@@ -68,7 +69,9 @@ def _with_gaps(
 def _named(array: object, item: str | None) -> str | None:
     """Name the types that NumPy's type strings don't: structures, and those of ml_dtypes."""
     dtype = getattr(array, "dtype", None)
-    if item is not None or dtype is None:
+    # ml_dtypes' float8_e5m2 calls itself "<f1", as if it were NumPy's own.
+    own = getattr(dtype, "isbuiltin", None) != _OF_A_USER
+    if dtype is None or (item is not None and own):
         return item
     if dtype.fields is not None:
         return str(dtype)

@@ -3,6 +3,7 @@
 import sys
 from types import ModuleType
 
+from isthmus.arrays.dlpack import dlpack_device
 from isthmus.arrays.pointers import checked_number
 from isthmus.errors import UsageError
 
@@ -43,9 +44,8 @@ def current_stream(array: object) -> tuple[int, int] | None:
     library = library_of(array)
     if library is None:
         return None
-    kind, number = array.__dlpack_device__()  # type: ignore[attr-defined]
-    device = int(number)
-    if int(kind) not in {_CUDA, _CUDA_MANAGED}:
+    kind, device = dlpack_device(array)  # type: ignore[arg-type]  # both libraries have DLPack
+    if kind not in {_CUDA, _CUDA_MANAGED}:
         return None
     if library.__name__ == "torch":
         return device, int(library.cuda.current_stream(device).cuda_stream)

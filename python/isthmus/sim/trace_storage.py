@@ -17,6 +17,7 @@ from isthmus.files.whole import WholeFile
 from isthmus.sim.trace_format import BlockArrays, batch_of, buffers_of, program_of, require_arrow
 from isthmus.sim.trace_program import native_program
 from isthmus.sim.trace_seal import check_seal, seal
+from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,7 +73,7 @@ class TraceFile:
         from isthmus import _native
 
         return _native.TraceSource(
-            str(self.path),
+            one_line(str(self.path)),
             self.program(),
             self.num_blocks,
             self.block,
@@ -86,14 +87,14 @@ class TraceFile:
         return len(self._mapping)
 
     def batch(self, index: int) -> "pa.RecordBatch":
-        """Give a batch. The memory of those before it is given back to the system."""
-        if self._given_bytes > _MOST_MAPPED_BYTES:
-            # Only pages are given back, no addresses: what is touched again is read again.
-            self._mapping.madvise(mmap.MADV_DONTNEED)
-            self._given_bytes = 0
-        batch = self._reader.get_batch(index)
-        self._given_bytes += batch.nbytes
-        return batch
+        """
+        Give a batch. The memory of those before it is given back to the system.
+
+        Raises:
+            UsageError: Arrow finds it impossible.
+        """
+        with _refusing(self.path, f"can't read block {index}"):
+            return self._validated(index)
 
     def block(self, index: int) -> list[memoryview]:
         """
@@ -103,7 +104,18 @@ class TraceFile:
             UsageError: The block can't be one.
         """
         with _refusing(self.path, f"can't read block {index}"):
-            return buffers_of(self.batch(index))
+            return buffers_of(self._validated(index))
+
+    def _validated(self, index: int) -> "pa.RecordBatch":
+        if self._given_bytes > _MOST_MAPPED_BYTES:
+            # Only pages are given back, no addresses: what is touched again is read again.
+            self._mapping.madvise(mmap.MADV_DONTNEED)
+            self._given_bytes = 0
+        batch = self._reader.get_batch(index)
+        # Its offsets may point anywhere, and all that Arrow has beside this believes them.
+        batch.validate(full=True)
+        self._given_bytes += batch.nbytes
+        return batch
 
 
 class TraceWriter:

@@ -70,10 +70,9 @@ class Transfers:
     ) -> CopyFuture:
         """Begin to copy one array to another, as `isthmus.copy_async` does."""
         pending = self._quick_copy_async(target, source, stream, source_order)
-        if pending is not None:
-            return CopyFuture(pending, (target, source))
-        work = self._work(target, source, stream)
-        return CopyFuture(work.begin(self._native, source_order), (target, source, work))
+        if pending is None:
+            pending = self._work(target, source, stream).begin(self._native, source_order)
+        return CopyFuture(pending)
 
     def explain(self, target: object, source: object, *, stream: object = None) -> CopyPlan:
         """Say how a copy would be made, as `isthmus.explain` does."""
@@ -111,7 +110,7 @@ class Transfers:
         of = array_of(source, as_target=False, exporting=order.exporting(source))
         order.include(of)
         require_match(to, of)
-        return Work(to, of, order.stream, plain_copy(to, of))
+        return Work((target, source), to, of, order.stream, plain_copy(to, of))
 
 
 _default: Transfers | None = None
@@ -166,7 +165,7 @@ def copy_async(
     Begin to copy one array to another.
 
     Args:
-        target: As of `isthmus.copy`. It is kept until the copy is complete.
+        target: As of `isthmus.copy`. It is kept, and can't be resized, until the copy has ended.
         source: The same.
         stream: As of `isthmus.copy`.
         source_order: When the source may be changed: "call", on return from this call; "stream",
@@ -177,6 +176,7 @@ def copy_async(
 
     Raises:
         UsageError: As of `isthmus.copy`.
+        Unavailable: It takes a thread, and the system has none: nothing is copied.
     """
     return (_default or default_transfers()).copy_async(
         target, source, stream=stream, source_order=source_order

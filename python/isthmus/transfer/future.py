@@ -1,44 +1,35 @@
-"""Copies under way, and who keeps their arrays until they are complete."""
+"""Copies under way. What they need is kept by the native module until they have ended."""
 
+import atexit
 from collections.abc import Generator
-from typing import Protocol
 
-from isthmus.errors import Error, UsageError
-from isthmus.transfer.keeper import keep_until_complete, prepare_to_keep
+from isthmus import _native
+from isthmus.errors import Error
 
+# What the end of the interpreter waits for copies: longer than any takes, but a stream may wait for
+# what never comes.
+_PATIENCE_SECONDS = 10
 
-class Pending(Protocol):
-    """What a future asks."""
-
-    def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Return True when it is complete, False when the time is up."""
-
-    def ready(self) -> bool:
-        """Tell whether `wait` would not wait."""
+_FIRST_PAUSE_SECONDS = 50e-6
+_LONGEST_PAUSE_SECONDS = 10e-3
 
 
 class CopyFuture:
     """
-    A copy under way. It keeps both arrays until the copy is complete, also when it is dropped.
+    A copy under way. Both arrays are kept until the copy has ended, also when this is dropped.
 
     Can be awaited: `await isthmus.copy_async(target, source)`.
     """
 
-    __slots__ = ("__weakref__", "_kept", "_pending")
+    __slots__ = ("__weakref__", "_pending")
 
-    def __init__(self, pending: Pending, kept: object) -> None:
-        """Keep what the copy needs."""
+    def __init__(self, pending: _native.CopyFuture | None) -> None:
+        """Ask for a copy; None is one that is complete."""
         self._pending = pending
-        self._kept = kept
-        if not pending.ready():
-            prepare_to_keep()
 
     def done(self) -> bool:
         """Tell whether the copy is complete, or has failed."""
-        if not self._pending.ready():
-            return False
-        self._kept = None
-        return True
+        return self._pending is None or self._pending.ready()
 
     def result(self, timeout: float | None = None) -> None:
         """
@@ -49,11 +40,12 @@ class CopyFuture:
 
         Raises:
             TimeoutError: It isn't complete by then; it goes on.
-            DriverError: It failed; the message says which bytes of the target are undefined.
+            DriverError: It failed; the message says which bytes of the target are undefined. If
+                `memory_in_use` is true, the driver can't say whether the copy has ended: both
+                arrays are kept until the process ends.
         """
-        if not self._pending.wait(timeout):
+        if self._pending is not None and not self._pending.wait(timeout):
             raise TimeoutError(f"the copy is not complete after {timeout} s")
-        self._kept = None
 
     def exception(self, timeout: float | None = None) -> Exception | None:
         """
@@ -68,25 +60,25 @@ class CopyFuture:
         try:
             self.result(timeout)
         except Error as failure:
-            self._kept = None
             return failure
         return None
 
     def __await__(self) -> Generator[object, None, None]:
-        """Wait in a thread of the event loop's, unless the copy is complete."""
-        if not self.done():
-            import asyncio
+        """Wait while the event loop goes on."""
+        return self._until_done().__await__()
 
-            loop = asyncio.get_running_loop()
-            yield from loop.run_in_executor(None, self._pending.wait).__await__()
+    async def _until_done(self) -> None:
+        """Ask now and then: no thread has to be there, and to be cancelled ends nothing else."""
+        import asyncio
+
+        pause = _FIRST_PAUSE_SECONDS
+        while not self.done():
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.25, _LONGEST_PAUSE_SECONDS)
         self.result()
 
-    def __del__(self) -> None:
-        """Leave the arrays to a thread, if the copy still needs them."""
-        if self._kept is None:
-            return
-        try:
-            if not self._pending.ready():
-                keep_until_complete(self._pending, self._kept)
-        except UsageError:  # it is a parent process's copy, and its business
-            return
+
+@atexit.register
+def _end() -> None:
+    """Wait for the copies under way while the interpreter still runs."""
+    _native.end_copies(_PATIENCE_SECONDS)

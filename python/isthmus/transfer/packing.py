@@ -1,5 +1,7 @@
 """Host arrays of any strides, as NumPy sees them: to pack, to unpack, to copy item by item."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from isthmus.arrays.array import Array, Place
@@ -85,4 +87,9 @@ def buffer_like(array: Array, layout_of: Array) -> Array:
 
 def copy_items(target: Array, source: Array) -> None:
     """Copy between two host arrays of one shape, whatever their strides."""
-    items_of(target)[...] = items_of(source)
+    unpacking(target, source)()
+
+
+def unpacking(target: Array, source: Array) -> Callable[[], None]:
+    """Prepare such a copy, so that little can fail when it is made."""
+    return partial(numpy_module().copyto, items_of(target), items_of(source))

@@ -1,14 +1,12 @@
 """One copy of one pair of arrays: plain, or with a packed host array beside it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from isthmus import _native
 from isthmus.arrays.array import Array, Place
-from isthmus.errors import UsageError
-from isthmus.transfer.background import InBackground
-from isthmus.transfer.future import Pending
-from isthmus.transfer.packing import buffer_like, copy_items
+from isthmus.errors import DriverError, UsageError
+from isthmus.transfer.packing import buffer_like, copy_items, unpacking
 from isthmus.transfer.pairs import PlainCopy, plain_copy, require_packable
 
 
@@ -18,12 +16,14 @@ class Work:
     What a copy of two arrays takes.
 
     Attributes:
+        objects: The target and the source as they were passed.
         target: Fits the source.
         source: Fits the target.
         stream: The CUstream to do it in.
         plain: The bytes to copy; None if the arrays lie differently.
     """
 
+    objects: tuple[object, object]
     target: Array
     source: Array
     stream: int
@@ -32,34 +32,39 @@ class Work:
     def copy(self, native: _native.Transfers) -> None:
         """Do it."""
         if self.plain is not None:
-            _copy(native, self.plain, self)
+            self._copy(native, self.plain)
             return
         require_packable(self.target, self.source)
         if self.target.on_device:
-            packed = self._packed_source()  # kept until it has been copied
-            _copy(native, self._from_packed(packed), self)
+            packed = self._packed_source()
+            self._copy(native, self._from_packed(packed), packed)
         elif self.source.on_device:
             packed = buffer_like(self.target, self.source)
-            _copy(native, self._to_packed(packed), self)
+            self._copy(native, self._to_packed(packed), packed)
             copy_items(self.target, packed)
         else:
             self._copy_on_the_host()
 
-    def begin(self, native: _native.Transfers, source_order: str) -> Pending:
-        """Begin to do it."""
+    def begin(self, native: _native.Transfers, source_order: str) -> _native.CopyFuture | None:
+        """
+        Begin to do it.
+
+        Returns:
+            None if it is complete.
+        """
         if self.plain is not None:
-            return _begin(native, self.plain, self, source_order)
+            return self._begin(native, self.plain, source_order)
         require_packable(self.target, self.source)
         if self.target.on_device:
             packed = self._packed_source()
             # The packed array is the copy's own: nobody changes it.
-            return _Holding(_begin(native, self._from_packed(packed), self, "stream"), packed)
+            return self._begin(native, self._from_packed(packed), "stream", packed)
         if self.source.on_device:
             packed = buffer_like(self.target, self.source)
-            pending = _begin(native, self._to_packed(packed), self, source_order)
-            return InBackground(partial(_unpack, pending, self.target, packed))
+            unpack = unpacking(self.target, packed)
+            return self._begin(native, self._to_packed(packed), source_order, packed, unpack)
         self._copy_on_the_host()
-        return _Complete()
+        return None
 
     def _packed_source(self) -> Array:
         packed = buffer_like(self.source, self.target)
@@ -84,59 +89,42 @@ class Work:
             )
         copy_items(self.target, self.source)
 
+    def _copy(
+        self, native: _native.Transfers, plain: PlainCopy, packed: Array | None = None
+    ) -> None:
+        try:
+            native.copy(
+                plain.target,
+                plain.source,
+                plain.size_bytes,
+                stream=self.stream,
+                target_kind=_kind(self.target),
+                source_kind=_kind(self.source),
+            )
+        except DriverError as failure:
+            if failure.memory_in_use:
+                _native.keep_forever((self, packed))
+            raise
 
-class _Complete:
-    """A copy that is complete."""
-
-    def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Return at once."""
-        del timeout_seconds
-        return True
-
-    def ready(self) -> bool:
-        """Tell that it is."""
-        return True
-
-
-class _Holding:
-    """A copy under way, and memory of its own that it needs."""
-
-    def __init__(self, pending: Pending, memory: object) -> None:
-        self._pending = pending
-        self._memory = memory
-
-    def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Return True when it is complete, False when the time is up."""
-        return self._pending.wait(timeout_seconds)
-
-    def ready(self) -> bool:
-        """Tell whether `wait` would not wait."""
-        return self._pending.ready()
-
-
-def _copy(native: _native.Transfers, plain: PlainCopy, work: Work) -> None:
-    native.copy(
-        plain.target,
-        plain.source,
-        plain.size_bytes,
-        stream=work.stream,
-        target_kind=_kind(work.target),
-        source_kind=_kind(work.source),
-    )
-
-
-def _begin(
-    native: _native.Transfers, plain: PlainCopy, work: Work, source_order: str
-) -> _native.CopyFuture:
-    return native.copy_async(
-        plain.target,
-        plain.source,
-        plain.size_bytes,
-        stream=work.stream,
-        target_kind=_kind(work.target),
-        source_kind=_kind(work.source),
-        source_order=source_order,
-    )
+    def _begin(
+        self,
+        native: _native.Transfers,
+        plain: PlainCopy,
+        source_order: str,
+        packed: Array | None = None,
+        follow_up: Callable[[], None] | None = None,
+    ) -> _native.CopyFuture:
+        return native.copy_async(
+            plain.target,
+            plain.source,
+            plain.size_bytes,
+            needs=(self, packed),
+            stream=self.stream,
+            target_kind=_kind(self.target),
+            source_kind=_kind(self.source),
+            source_order=source_order,
+            follow_up=follow_up,
+        )
 
 
 def _kind(array: Array) -> str:
@@ -146,8 +134,3 @@ def _kind(array: Array) -> str:
     # Only blocks of our own pool are certain to be pinned.
     ours = array.place is Place.PINNED and isinstance(array.owner, _native.PinnedBlock)
     return "pinned" if ours else "unknown"
-
-
-def _unpack(pending: Pending, target: Array, packed: Array) -> None:
-    pending.wait()
-    copy_items(target, packed)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from isthmus.arrays.array import Array, Place
 from isthmus.arrays.cuda_array import from_cuda_array_interface
-from isthmus.arrays.dlpack import PLACES, DlpackExporter, Exporting, from_dlpack
+from isthmus.arrays.dlpack import PLACES, DlpackExporter, Exporting, dlpack_device, from_dlpack
 from isthmus.errors import UsageError
 from isthmus.windows.device_bytes import DeviceBytes, device_bytes
 
@@ -37,7 +37,7 @@ def device_bytes_of(memory: object, size: int | None, exporting: Exporting | Non
     if isinstance(memory, bool):
         raise UsageError("a window can't be opened on a 'bool'", hint=_WHAT_IS_NEEDED)
     if isinstance(memory, DlpackExporter):
-        _require_gpu(PLACES.get(int(memory.__dlpack_device__()[0])), memory)
+        _require_gpu(PLACES.get(dlpack_device(memory)[0]), memory)
         return _first(_on_a_gpu(from_dlpack(memory, exporting), memory), size)
     interface = getattr(memory, "__cuda_array_interface__", None)
     if interface is not None:

@@ -144,6 +144,27 @@ def test_the_source_may_change_after_the_call_unless_it_was_said_otherwise(
         )
 
 
+def test_a_task_that_awaits_a_copy_can_be_cancelled_and_the_copy_goes_on(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    target, future = begin(transfers, memory, blocked.handle)
+
+    async def wait() -> None:
+        await future
+
+    async def cancel() -> None:
+        waiting = asyncio.ensure_future(wait())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(cancel())  # would wait for a thread that waits for the copy
+    blocked.go_on()
+    future.result(60)
+    assert target.tobytes() == b"\xee" * 1000
+
+
 def test_other_threads_go_on_while_a_copy_waits(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
 ) -> None:
@@ -264,6 +285,8 @@ def test_the_interpreter_ends_in_peace_with_a_copy_under_way(kept: str) -> None:
 def test_the_interpreter_ends_also_if_a_kept_copy_never_does(target: str) -> None:
     done = run_prepared(
         f"""
+        import isthmus.transfer.future
+        isthmus.transfer.future._PATIENCE_SECONDS = 0.1
         future = isthmus.copy_async({target}, device, stream=stream.handle)
         assert not future.done()
         _native.keep_forever(memory)  # freeing it would wait for the copy
@@ -276,8 +299,8 @@ def test_the_interpreter_ends_also_if_a_kept_copy_never_does(target: str) -> Non
 def test_the_interpreter_ends_also_if_a_dropped_copy_never_does() -> None:
     done = run_prepared(
         """
-        import isthmus.transfer.keeper
-        isthmus.transfer.keeper._PATIENCE_SECONDS = 0.1
+        import isthmus.transfer.future
+        isthmus.transfer.future._PATIENCE_SECONDS = 0.1
         isthmus.copy_async(target, device, stream=stream.handle)
         isthmus.copy_async(isthmus.pinned.empty(1 << 20, "u1"), device, stream=stream.handle)
         _native.keep_forever(memory)  # freeing it would wait for the copy
@@ -288,19 +311,49 @@ def test_the_interpreter_ends_also_if_a_dropped_copy_never_does() -> None:
     assert (done.code, done.out) == (0, "end\n")
 
 
+def test_a_dropped_copy_that_fails_is_reported_and_the_next_is_kept_with_warnings_as_errors() -> (
+    None
+):
+    done = run_prepared(
+        """
+        import threading, weakref
+        warnings.simplefilter("error")
+        reported = []
+        sys.unraisablehook = lambda args: reported.append(args.exc_value)
+        for symbol in (b"cuMemcpyDtoHAsync", b"cuMemcpyDtoH"):
+            for nth in range(1, 9):
+                cuda.library.isthmus_emulator_fail_call(symbol, nth, 719)
+        failed = threading.Event()
+        weakref.finalize(target, failed.set)
+        isthmus.copy_async(target, device, stream=stream.handle)
+        del target
+        stream.go_on()
+        assert failed.wait(60)
+        cuda.library.isthmus_emulator_reset()
+        later, let_go = np.zeros(1 << 20, np.uint8), threading.Event()
+        weakref.finalize(later, let_go.set)
+        isthmus.copy_async(later, device)
+        del later
+        assert let_go.wait(60)
+        [warning] = reported
+        print(type(warning).__name__, "LAUNCH_FAILED" in str(warning))
+        """
+    )
+    assert (done.code, done.out) == (0, "IsthmusWarning True\n")
+
+
 def test_a_strided_copy_under_way_is_completed_before_the_end() -> None:
     done = run_prepared(
         """
         import atexit
-        whole = np.zeros((2, 1 << 20), np.uint8)
-        memory.write(np.full(1 << 20, 7, np.uint8))
         strided = np.zeros((1 << 19, 4), np.uint8)[:, ::2]
+        atexit.register(lambda: print(strided.sum()))  # before the first copy, so called last
+        memory.write(np.full(1 << 20, 7, np.uint8))
         shown = type("Shown", (), {"__cuda_array_interface__": {"shape": strided.shape,
             "typestr": "|u1", "data": (memory.pointer, False), "version": 3}})()
         future = isthmus.copy_async(strided, shown, stream=stream.handle)
         import threading
         threading.Timer(0.2, stream.go_on).start()
-        atexit.register(lambda: print(strided.sum()))
         """
     )
     assert done.out == f"{7 << 20}\n"

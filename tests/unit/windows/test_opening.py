@@ -131,6 +131,32 @@ def test_a_backend_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatc
         isthmus.Windows("emulated")
 
 
+def test_each_mapping_adds_its_steps_to_the_costs_of_all_windows(
+    windows: isthmus.Windows, array: CudaArray
+) -> None:
+    assert windows.backends()[0].usable
+    assert counts(windows) == [0, 0, 0, 0], "the self-test is no window"
+    with windows.open(array):
+        assert counts(windows) == [1, 1, 0, 0]
+        windows.open(array).close()
+        assert counts(windows) == [1, 1, 0, 0], "it shared the mapping"
+    # dmabuf's mapping is the last that holds the memory: there is nothing to unpin.
+    assert counts(windows) == [1, 1, 1, 0]
+    costs = windows.costs()
+    assert min(costs.pin.seconds, costs.map.seconds, costs.unmap.seconds) > 0
+    assert costs.unpin.seconds == 0
+    windows.open(array).close()
+    assert counts(windows) == [2, 2, 2, 0]
+    assert windows.costs().map.seconds > costs.map.seconds
+    with pytest.raises(AttributeError):
+        costs.map.seconds = 0.0  # type: ignore[misc]
+
+
+def counts(windows: isthmus.Windows) -> list[int]:
+    costs = windows.costs()
+    return [step.count for step in (costs.pin, costs.map, costs.unmap, costs.unpin)]
+
+
 def test_bar1_is_a_budget(context: _native.Context) -> None:
     windows = isthmus.Windows("emulated", bar1_limit_bytes=SIZE)
     assert windows.bar1_limit_bytes() == SIZE

@@ -1,6 +1,5 @@
 """What a window may be opened on, and what is refused, each with the reason."""
 
-import ctypes
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,26 +7,12 @@ import numpy as np
 import pytest
 
 import isthmus
-from fakes.cuda_calls import Cuda
-from fakes.device_arrays import CudaArray, DlpackArray, OldDlpackArray
-from isthmus import _native
+from fakes.device_arrays import CudaArray, DlpackArray
 from isthmus.windows.recognition import device_bytes_of
 
 pytestmark = pytest.mark.native
 
 SIZE = 8192
-
-
-@pytest.mark.parametrize("kind", [DlpackArray, OldDlpackArray, CudaArray])
-def test_an_array_of_any_interface_is_mapped(
-    windows: isthmus.Windows,
-    memory: _native.DeviceMemory,
-    kind: type[DlpackArray | CudaArray],
-) -> None:
-    with windows.open(kind(memory.pointer + 3, (5, 7))) as window:
-        assert (window.device_pointer, window.nbytes) == (memory.pointer + 3, 35)
-        window.write(b"abc", 1)
-    assert memory.read(5, 3) == b"\0abc\0"
 
 
 def test_items_of_several_bytes_are_counted() -> None:
@@ -45,24 +30,6 @@ def test_rmms_buffers_are_mapped_whose_interface_is_of_version_0() -> None:
 
 def test_an_offset_of_dlpack_is_added_to_its_pointer() -> None:
     assert device_bytes_of(DlpackArray(64, (2,), offset_bytes=5), None, None).pointer == 69
-
-
-def test_a_pointer_is_mapped_with_a_size(
-    windows: isthmus.Windows, memory: _native.DeviceMemory
-) -> None:
-    with windows.open(np.uint64(memory.pointer), 16) as window:
-        assert window.nbytes == 16
-    with pytest.raises(isthmus.UsageError, match="needs a size"):
-        windows.open(memory.pointer)
-
-
-def test_of_an_array_a_size_takes_the_first_bytes(
-    windows: isthmus.Windows, array: CudaArray
-) -> None:
-    with windows.open(array, 100) as window:
-        assert window.nbytes == 100
-    with pytest.raises(isthmus.UsageError, match="the array has 8192"):
-        windows.open(array, SIZE + 1)
 
 
 def test_a_read_only_flag_of_dlpack_is_kept() -> None:
@@ -132,6 +99,8 @@ def test_a_description_that_breaks_the_rules_is_refused() -> None:
 
 def test_an_array_that_can_not_be_exported_is_refused_with_its_own_reason() -> None:
     class NeedsGradient(DlpackArray):
+        requires_grad = True
+
         def __dlpack__(self, **_: object) -> object:
             raise BufferError("it requires a gradient")
 
@@ -147,55 +116,6 @@ def test_what_is_no_capsule_is_refused() -> None:
 
     with pytest.raises(isthmus.UsageError, match="no DLPack capsule"):
         device_bytes_of(Strange(64, (4,)), None, None)
-
-
-def test_null_and_empty_and_unknown_memory_is_refused(
-    windows: isthmus.Windows, memory: _native.DeviceMemory
-) -> None:
-    with pytest.raises(isthmus.UsageError, match="null"):
-        windows.open(0, 16)
-    with pytest.raises(isthmus.UsageError, match="at least one byte"):
-        windows.open(memory.pointer, 0)
-    with pytest.raises(isthmus.UsageError, match="at least one byte"):
-        windows.open(CudaArray(0, (0,)))
-    with pytest.raises(isthmus.UsageError, match="knows no memory"):
-        windows.open(12345, 16)
-    with pytest.raises(isthmus.UsageError, match="64 bits"):
-        windows.open(-1, 16)
-    with pytest.raises(isthmus.UsageError, match="past the end"):
-        windows.open(memory.pointer, SIZE + 1)
-
-
-def test_empty_memory_is_refused_also_where_it_is_mapped_already(
-    window: isthmus.Window, windows: isthmus.Windows
-) -> None:
-    with pytest.raises(isthmus.UsageError, match="at least one byte"):
-        windows.open(window.device_pointer, 0)
-
-
-def test_memory_that_was_freed_is_refused(
-    windows: isthmus.Windows, memory: _native.DeviceMemory
-) -> None:
-    pointer = memory.pointer
-    memory.free()
-    with pytest.raises(isthmus.UsageError, match="freed"):
-        windows.open(pointer, 16)
-
-
-def test_managed_and_host_memory_is_refused_also_where_only_the_driver_knows(
-    windows: isthmus.Windows, cuda: Cuda
-) -> None:
-    managed, pinned = ctypes.c_uint64(), ctypes.c_void_p()
-    cuda.call("cuMemAllocManaged", ctypes.byref(managed), ctypes.c_size_t(4096), 1)
-    cuda.call("cuMemHostAlloc", ctypes.byref(pinned), ctypes.c_size_t(4096), 0)
-    try:
-        with pytest.raises(isthmus.UsageError, match="managed"):
-            windows.open(managed.value, 16)
-        with pytest.raises(isthmus.UsageError, match="host memory"):
-            windows.open(pinned.value, 16)
-    finally:
-        cuda.call("cuMemFree_v2", managed)
-        cuda.call("cuMemFreeHost", pinned)
 
 
 @pytest.mark.parametrize(

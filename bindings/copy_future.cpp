@@ -1,0 +1,186 @@
+#include "copy_future.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <isthmus/errors.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "bindings.hpp"
+#include "device/lasting.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using isthmus::transfer::CopyKeeper;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+// Most copies are over sooner than a sleep is.
+constexpr std::chrono::microseconds kSpin{100};
+// A sleep adds a sixteenth to the time waited at most, and Ctrl-C is answered soon.
+constexpr int kSleepsPerWait = 16;
+constexpr std::chrono::microseconds kLongestSleep{10'000};
+
+/// What the pending Python error says; clears it. With the GIL held.
+std::string pending_error() {
+  const nb::python_error error;
+  return error.what();
+}
+
+/// Nobody is left to raise it to.
+void warn_of_failure(const std::string& failure) {
+  if (interpreter_is_ending()) return;
+  const GilHeld held;
+  into_python([&] {
+    const std::string text = "a copy whose future was dropped has failed: " + failure;
+    PyObject* const module = PyImport_ImportModule("isthmus.errors");
+    PyObject* const category =
+        module == nullptr ? nullptr : PyObject_GetAttrString(module, "IsthmusWarning");
+    // With warnings as errors: as Python reports what a destructor has raised.
+    if (category == nullptr || PyErr_WarnEx(category, text.c_str(), 1) != 0)
+      PyErr_WriteUnraisable(nullptr);
+    Py_XDECREF(category);
+    Py_XDECREF(module);
+  });
+}
+
+/// Of this process; null before the first copy. With the GIL held. Never destroyed: copies may be
+/// under way for as long as the process lives.
+CopyKeeper*& keeper_of_process() {
+  static CopyKeeper* keeper = nullptr;
+  if (keeper != nullptr && !keeper->in_own_process()) {
+    isthmus::note_lasting(keeper);  // the parent's
+    keeper = nullptr;
+  }
+  return keeper;
+}
+
+CopyKeeper& keeper() {
+  CopyKeeper*& keeper = keeper_of_process();
+  if (keeper == nullptr) keeper = new CopyKeeper(warn_of_failure);
+  return *keeper;
+}
+
+/// What is kept from now on is kept for good.
+bool keeping_has_ended = false;
+
+void throw_if_interrupted() {
+  if (!signal_has_raised()) return;
+  const GilHeld held;
+  throw nb::python_error();
+}
+
+/// Some objects of this module stay alive on purpose.
+void expect_leaks() { nb::set_leak_warnings(false); }
+
+void end_copies(double patience_seconds) {
+  keeping_has_ended = true;
+  CopyKeeper* const keeper = keeper_of_process();
+  if (keeper == nullptr) return;
+  bool all = false;
+  {
+    const GilReleased released;
+    const std::chrono::duration<double> patience(patience_seconds);
+    all = keeper->end(std::chrono::duration_cast<std::chrono::milliseconds>(patience));
+  }
+  if (!all) expect_leaks();
+}
+
+}  // namespace
+
+// --- what a copy needs ---------------------------------------------------------------------------
+
+PythonNeeds::~PythonNeeds() {
+  const GilHeld held;
+  into_python([this] { held_.reset(); });
+}
+
+void PythonNeeds::follow_up() {
+  if (!has_follow_up()) return;
+  const GilHeld held;
+  PyObject* const result =
+      into_python([this] { return PyObject_CallNoArgs(held_->follow_up.ptr()); });
+  if (result == nullptr)
+    throw isthmus::Unavailable("unpacking into the host's array", pending_error(),
+                               "memory for NumPy's work");
+  Py_DECREF(result);
+}
+
+void keep_until_process_ends(std::unique_ptr<PythonNeeds> needs) {
+  expect_leaks();
+  isthmus::keep_until_process_ends(std::move(needs));
+}
+
+// --- a copy --------------------------------------------------------------------------------------
+
+PythonFuture::PythonFuture(std::unique_ptr<PythonNeeds> needs,
+                           const std::function<isthmus::CopyFuture()>& begin)
+    : keeper_(&keeper()) {
+  if (keeping_has_ended) expect_leaks();
+  const GilReleased released;
+  kept_ = keeper_->begin(std::move(needs), begin);
+}
+
+PythonFuture::~PythonFuture() {
+  if (kept_ != nullptr && keeper_->in_own_process()) keeper_->drop(kept_);
+}
+
+void PythonFuture::require_own_process() const {
+  if (keeper_->in_own_process()) return;
+  throw isthmus::UsageError("this copy belongs to the process that this one was forked from");
+}
+
+/// Asks instead of waiting below, so that a timeout and Ctrl-C end it. Called without the GIL.
+bool PythonFuture::ended_within(std::optional<double> timeout_seconds) const {
+  const Clock::time_point began = Clock::now();
+  while (!keeper_->ask_waiting(kept_)) {
+    const auto waited = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began);
+    if (timeout_seconds && std::chrono::duration<double>(waited).count() >= *timeout_seconds)
+      return false;
+    if (waited < kSpin) continue;
+    std::this_thread::sleep_for(std::clamp(waited / kSleepsPerWait, kSpin / 2, kLongestSleep));
+    throw_if_interrupted();
+  }
+  return true;
+}
+
+bool PythonFuture::wait(std::optional<double> timeout_seconds) const {
+  require_own_process();
+  const std::shared_ptr<isthmus::transfer::KeptCopy> kept = kept_;
+  const GilReleased released;
+  if (!ended_within(timeout_seconds)) return false;
+  kept->rethrow();
+  return true;
+}
+
+bool PythonFuture::ready() const {
+  require_own_process();
+  const GilReleased released;
+  return keeper_->ask(kept_);
+}
+
+// --- bindings ------------------------------------------------------------------------------------
+
+void bind_copy_future(nb::module_& m) {
+  nb::class_<PythonFuture>(m, "CopyFuture",
+                           "A copy under way. What it needs is kept until the copy has ended.")
+      .def("wait", &PythonFuture::wait, "timeout_seconds"_a = nb::none(),
+           "True once it has ended, false if the time was up first. Raises what it failed with.")
+      .def("ready", &PythonFuture::ready, "True once wait() would not wait.");
+  m.def("end_copies", &end_copies, "patience_seconds"_a,
+        "Wait for copies under way. Those that take longer, and those that begin later, keep what "
+        "they need until the process ends.");
+  m.def(
+      "keep_forever",
+      [](nb::object object) {
+        expect_leaks();
+        object.release();
+      },
+      "object"_a,
+      "Let an object live until the process ends, for a copy that may outlive the interpreter.");
+}

@@ -1,0 +1,30 @@
+#include "device/completion.hpp"
+
+#include <exception>
+
+#include "device/capture.hpp"
+
+namespace isthmus {
+
+void Completion::mark(CUstream stream) const {
+  const CurrentContext current(event_.context());
+  event_.record(stream);
+}
+
+Completion::State Completion::state() const noexcept {
+  try {
+    const CurrentContext current(event_.context());
+    const ScopedRelaxedCapture relaxed(event_.context().driver());
+    return event_.complete() ? State::reached : State::under_way;
+  } catch (const std::exception&) {
+    return State::unknown;
+  }
+}
+
+void Completion::wait() const {
+  const CurrentContext current(event_.context());
+  const ScopedRelaxedCapture relaxed(event_.context().driver());
+  event_.synchronize();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,140 @@
+// Keeps what copies under way need, until nothing uses it any more.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <isthmus/transfer.hpp>
+
+#include "window/forks.hpp"
+
+namespace isthmus::transfer {
+
+/// What one copy needs: destroyed once nothing uses the memory of its ends any more, by whichever
+/// thread notices that first; never, if that can't be known.
+class CopyNeeds {
+public:
+  CopyNeeds() = default;
+  CopyNeeds(const CopyNeeds&) = delete;
+  CopyNeeds& operator=(const CopyNeeds&) = delete;
+  virtual ~CopyNeeds() = default;
+
+  /// True if something remains to be done once the bytes are there.
+  virtual bool has_follow_up() const noexcept { return false; }
+  /// Does it. What it throws is what the copy fails with.
+  virtual void follow_up() {}
+};
+
+/// A copy, what it needs, and what became of it. May be used from any thread.
+class KeptCopy {
+public:
+  explicit KeptCopy(std::unique_ptr<CopyNeeds> needs)
+      : needs_(std::move(needs)), has_follow_up_(needs_->has_follow_up()) {}
+  KeptCopy(const KeptCopy&) = delete;
+  KeptCopy& operator=(const KeptCopy&) = delete;
+
+  /// True once the copy is complete, its follow-up included, or has failed: what it needed has been
+  /// let go then, unless nobody knows whether it is still in use.
+  bool ended() const noexcept { return state_.load(std::memory_order_acquire) == State::ended; }
+  /// Throws what the copy has failed with, to somebody who is thereby told of it. After ended().
+  void rethrow();
+
+private:
+  friend class CopyKeeper;
+  enum class State { not_begun, under_way, ending, ended };
+
+  void begun(CopyFuture copy) noexcept;
+  bool try_to_end() noexcept;
+  void let_go(bool is_at_rest) noexcept;
+  bool has_untold_failure() const noexcept;
+
+  CopyFuture copy_;
+  std::unique_ptr<CopyNeeds> needs_;
+  const bool has_follow_up_;
+  std::atomic<State> state_{State::not_begun};
+  std::exception_ptr failure_;  // written before State::ended
+  std::atomic<bool> told_{false};
+  std::atomic<bool> dropped_{false};
+  // Of the keeper, under its lock.
+  bool listed_ = false;
+  std::list<std::shared_ptr<KeptCopy>>::iterator place_;
+};
+
+/// Keeps copies until they have ended, whether anybody asks for them or not, by a thread that looks
+/// now and then. Where the system has no thread for that, those look who ask, and who begin the
+/// next.
+///
+/// May be used from any thread of the process that made it, and in no other.
+class CopyKeeper {
+public:
+  using Report = std::function<void(const std::string&)>;
+
+  /// report      called from any thread with what a dropped copy has failed with, if nobody was
+  ///             told; must not throw
+  explicit CopyKeeper(Report report) : report_(std::move(report)) {}
+  CopyKeeper(const CopyKeeper&) = delete;
+  CopyKeeper& operator=(const CopyKeeper&) = delete;
+  /// After end() has returned true.
+  ~CopyKeeper() = default;
+
+  /// Begins a copy and keeps what it needs.
+  ///
+  /// begin       begins it
+  /// Throws      what begin() throws, std::bad_alloc: nothing of the copy is under way then, or the
+  ///             needs are kept until the process ends.
+  std::shared_ptr<KeptCopy> begin(std::unique_ptr<CopyNeeds> needs,
+                                  const std::function<CopyFuture()>& begin);
+  /// Tells whether a copy has ended.
+  bool ask(const std::shared_ptr<KeptCopy>& copy) noexcept;
+  /// The same for somebody who waits, and so may do what follows the copy.
+  bool ask_waiting(const std::shared_ptr<KeptCopy>& copy) noexcept;
+  /// Nobody will ask for this copy any more. Frees nothing, and runs no follow-up.
+  void drop(const std::shared_ptr<KeptCopy>& copy) noexcept;
+
+  /// Waits for the copies that are kept, and ends the thread. What is begun later is kept for ever.
+  ///
+  /// Returns     false if the time was up first: then this must never be destroyed
+  bool end(std::chrono::milliseconds patience);
+
+  bool in_own_process() const noexcept { return process_ == window::process_generation(); }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  using Lock = std::unique_lock<std::mutex>;
+
+  void add(const std::shared_ptr<KeptCopy>& copy);
+  void forget(const std::shared_ptr<KeptCopy>& copy) noexcept;
+  void settle(const std::shared_ptr<KeptCopy>& copy) noexcept;
+  void look_after(const KeptCopy& copy) noexcept;
+  bool start() noexcept;
+  void wake(Lock& lock) noexcept;
+  void run() noexcept;
+  void look() noexcept;
+  void sleep(Lock& lock);
+  bool any_under_way() const noexcept;
+  bool any_urgent() const noexcept;
+
+  const std::uint64_t process_ = window::process_generation();
+  const Report report_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<std::shared_ptr<KeptCopy>> copies_;
+  std::thread thread_;
+  std::chrono::microseconds pause_{};
+  bool running_ = false;
+  bool quiet_ = false;  ///< nothing was under way when the thread last went to sleep
+  bool idle_ = false;   ///< the thread sleeps until it is woken
+  bool woken_ = false;
+  bool ending_ = false;
+};
+
+}  // namespace isthmus::transfer

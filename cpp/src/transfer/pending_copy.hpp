@@ -1,0 +1,59 @@
+// A copy that was begun, as those see it who wait for it.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "device/completion.hpp"
+#include "window/forks.hpp"
+
+namespace isthmus::transfer {
+
+/// True if this is why the memory of a copy must be kept: see DriverError::memory_in_use().
+bool leaves_memory_in_use(const std::exception_ptr& failure) noexcept;
+
+/// What a CopyFuture waits for: the work of a stream, or a copy of the background thread. May be
+/// used from any thread; in a forked child wait() and ready() throw UsageError.
+class PendingCopy {
+public:
+  /// Of the background thread: under way until finish().
+  PendingCopy() = default;
+  /// Of a stream of that context: to be told by end_at() or finish(), before others see it.
+  explicit PendingCopy(const Context& context) : end_(context) {}
+  /// A copy that is complete.
+  static std::shared_ptr<PendingCopy> complete();
+
+  /// It is over when the stream has reached this place.
+  ///
+  /// Throws      DriverError.
+  void end_at(CUstream stream) const { end_->mark(stream); }
+  /// It is over, and whatever a stream does makes no difference.
+  ///
+  /// failure     null if it is complete
+  void finish(std::exception_ptr failure) noexcept;
+
+  /// Throws what the copy failed with.
+  void wait();
+  /// True once wait() would return or throw at once.
+  bool ready();
+  /// True once nothing uses the memory of either end any more: the copy is complete, or it has
+  /// failed and is known to be at rest. Stays false where the driver can't say.
+  bool over() noexcept;
+
+private:
+  void require_own_process() const;
+  void wait_for_end() const;
+
+  const std::uint64_t process_ = window::process_generation();
+  std::optional<Completion> end_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,148 @@
+// Host memory that is a mapped file's, and a file that becomes shorter while it is copied: an error
+// or a copy of what was there, and no signal, by whatever way.
+#include <isthmus/errors.hpp>
+
+#include "faults/emulator_controls.hpp"
+#include "host/memory_map.hpp"
+#include "transfer/mapped_file.hpp"
+#include "transfer/transfers_under_test.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+constexpr std::size_t kPieceBytes = kMiB;  // that a copy goes through
+constexpr std::size_t kLongBytes = 3 * kPieceBytes + 100;
+
+class FileCopy : public TransfersUnderTest {
+protected:
+  void SetUp() override {
+    TransfersUnderTest::SetUp();
+    if (IsSkipped()) return;
+    if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver can be waited for";
+    if (!host::MemoryMap().find(0, host::MemoryMap::Wanted::file_from_here).known)
+      GTEST_SKIP() << "the kernel can't tell a file's memory from other memory: before Linux 6.11";
+    emulator_.emplace(driver());
+    device_ = device_memory(kLongBytes);
+    own_ = stream();
+  }
+  void TearDown() override {
+    if (emulator_) emulator_->reset();
+    TransfersUnderTest::TearDown();
+  }
+
+  /// The file loses all its bytes right before a call of the driver does its work.
+  void empty_before(const MappedFile& file, const char* symbol, int nth = 1) {
+    emulator_->before_call(
+        symbol, nth, [](void* argument) { static_cast<const MappedFile*>(argument)->truncate(0); },
+        const_cast<MappedFile*>(&file));
+  }
+  CopyOptions by_own_stream(std::string_view path) {
+    CopyOptions options = in(own_);
+    options.path = path;
+    return options;
+  }
+
+  std::optional<isthmus::test::EmulatorControls> emulator_;
+  CUdeviceptr device_ = 0;
+  CUstream own_ = nullptr;
+};
+
+/// A way that touches the host's memory, and a call between its check and its copy.
+struct TouchingWay {
+  const char* path;
+  std::size_t size_bytes;
+  const char* call_of_upload;
+  const char* call_of_download;
+};
+
+class FileCopyByWay : public FileCopy, public testing::WithParamInterface<TouchingWay> {};
+
+TEST_P(FileCopyByWay, AnUploadTakesWhatItHasReadBeforeTheFileGotShorter) {
+  const auto& [path, size_bytes, call, unused] = GetParam();
+  const Bytes sent = pattern(size_bytes, 1);
+  const MappedFile file(sent);
+  empty_before(file, call);
+  transfers().copy(to_pointer(device_), file.data(), size_bytes, by_own_stream(path));
+  EXPECT_EQ(on_device(device_, size_bytes), sent);
+}
+
+TEST_P(FileCopyByWay, ADownloadIntoAFileThatGotShorterIsAUsageError) {
+  const auto& [path, size_bytes, unused, call] = GetParam();
+  const MappedFile file(pattern(size_bytes, 1));
+  empty_before(file, call);
+  const std::string message = message_of<UsageError>(
+      [&] { transfers().copy(file.data(), to_pointer(device_), size_bytes, by_own_stream(path)); });
+  EXPECT_TRUE(says(message, "can't be written at byte 0")) << message;
+  EXPECT_TRUE(says(message, "bytes [0, " + std::to_string(size_bytes) + ") of the target"))
+      << message;
+}
+
+TEST_P(FileCopyByWay, AFileThatStaysIsCopiedBothWays) {
+  const auto& [path, size_bytes, unused, also_unused] = GetParam();
+  const Bytes sent = pattern(size_bytes, 2);
+  const MappedFile source(sent);
+  const MappedFile target(Bytes(size_bytes, kGuard));
+  transfers().copy(to_pointer(device_), source.data(), size_bytes, by_own_stream(path));
+  transfers().copy(target.data(), to_pointer(device_), size_bytes, by_own_stream(path));
+  EXPECT_EQ(std::memcmp(target.data(), sent.data(), size_bytes), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, FileCopyByWay,
+    testing::Values(TouchingWay{"window", 100, "cuStreamQuery", "cuStreamQuery"},
+                    TouchingWay{"window_threads", 64 * kKiB, "cuStreamQuery", "cuStreamQuery"},
+                    TouchingWay{"driver", 100, "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync"},
+                    TouchingWay{"driver", kPieceBytes, "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync"}),
+    [](const auto& way) {
+      return std::string(way.param.path) + "_" + std::to_string(way.param.size_bytes);
+    });
+
+TEST_F(FileCopy, ALongUploadNamesTheBytesThatItCouldNotRead) {
+  const Bytes sent = pattern(kLongBytes, 3);
+  const MappedFile file(sent);
+  empty_before(file, "cuMemcpyHtoDAsync", 2);
+  const std::string message = message_of<UsageError>([&] {
+    transfers().copy(to_pointer(device_), file.data(), kLongBytes, by_own_stream("driver"));
+  });
+  EXPECT_TRUE(says(message, "can't be read at byte 2097152")) << message;
+  EXPECT_TRUE(says(message, "bytes [2097152, " + std::to_string(kLongBytes) + ")")) << message;
+  const Bytes found = on_device(device_, 2 * kPieceBytes);
+  EXPECT_TRUE(std::equal(found.begin(), found.end(), sent.begin()));
+}
+
+TEST_F(FileCopy, AnAsynchronousUploadIsOutOfTheFileWhenItReturns) {
+  const Bytes sent = pattern(kLongBytes, 4);
+  const MappedFile file(sent);
+  contract::Gate held = gate();
+  held.hold(own_);
+  CopyFuture future =
+      transfers().copy_async(to_pointer(device_), file.data(), kLongBytes, in(own_));
+  file.truncate(0);
+  held.open();
+  future.wait();
+  EXPECT_EQ(on_device(device_, kLongBytes), sent);
+}
+
+TEST_F(FileCopy, ACopyInTheBackgroundFailsWhenItsFileIsGone) {
+  const MappedFile file(pattern(kLongBytes, 5));
+  contract::Gate held = gate();
+  held.hold(own_);
+  CopyFuture future = transfers().copy_async(to_pointer(device_), file.data(), kLongBytes, in(own_),
+                                             SourceOrder::stream);
+  file.truncate(0);
+  held.open();
+  EXPECT_TRUE(says(message_of<UsageError>([&] { future.wait(); }), "has become shorter"));
+  EXPECT_TRUE(future.over());
+}
+
+TEST_F(FileCopy, BetweenTwoHostBuffersItIsAnErrorToo) {
+  const MappedFile file(pattern(kPieceBytes, 6));
+  Bytes target(kPieceBytes);
+  empty_before(file, "cuStreamSynchronize");
+  EXPECT_TRUE(says(
+      message_of<UsageError>([&] { transfers().copy(target.data(), file.data(), kPieceBytes); }),
+      "can't be read at byte 0"));
+}
+
+}  // namespace
+}  // namespace isthmus::transfer

@@ -1,0 +1,114 @@
+"""Copies beside a stream that is captured in global mode, as PyTorch captures by default."""
+
+import ctypes
+import gc
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import isthmus
+from fakes.blocked_stream import BlockedStream
+from fakes.cuda_calls import Cuda
+from fakes.device_arrays import CudaArray
+from isthmus import _native
+
+pytestmark = pytest.mark.native
+
+SIZE = 1 << 20
+GLOBAL = 0
+
+
+@contextmanager
+def capture(cuda: Cuda) -> Iterator[None]:
+    """Capture a stream; it must be intact at the end."""
+    stream, graph = ctypes.c_void_p(), ctypes.c_void_p()
+    cuda.call("cuStreamCreate", ctypes.byref(stream), 1)
+    cuda.call("cuStreamBeginCapture_v2", stream, GLOBAL)
+    yield
+    cuda.call("cuStreamEndCapture", stream, ctypes.byref(graph))
+    cuda.call("cuGraphDestroy", graph)
+    cuda.call("cuStreamDestroy_v2", stream)
+
+
+def test_a_future_can_be_asked_while_another_stream_is_captured(
+    transfers: isthmus.Transfers,
+    memory: _native.DeviceMemory,
+    blocked: BlockedStream,
+    cuda: Cuda,
+) -> None:
+    target = isthmus.pinned.zeros(SIZE, np.uint8)
+    device = isthmus.DevicePointer(memory.pointer, SIZE)
+    future = transfers.copy_async(target, device, stream=blocked.handle)
+    with capture(cuda):
+        assert not future.done()
+        blocked.go_on()
+        future.result(60)
+        assert future.done()
+    assert target.tobytes() == b"\xee" * SIZE
+
+
+def test_a_future_dropped_during_a_capture_keeps_its_array(
+    transfers: isthmus.Transfers,
+    memory: _native.DeviceMemory,
+    blocked: BlockedStream,
+    cuda: Cuda,
+) -> None:
+    target = isthmus.pinned.zeros(SIZE, np.uint8)
+    gone = threading.Event()
+    weakref.finalize(target, gone.set)
+    device = isthmus.DevicePointer(memory.pointer, SIZE)
+    future = transfers.copy_async(target, device, stream=blocked.handle)
+    with capture(cuda):
+        del future, target
+        gc.collect()
+        next_array = isthmus.pinned.zeros(SIZE, np.uint8)
+        assert not gone.is_set()
+        blocked.go_on()
+        assert gone.wait(60), "it is let go during the capture, too"
+    assert not next_array.any()
+
+
+def test_a_capture_begun_after_a_future_was_dropped_stays_intact(
+    transfers: isthmus.Transfers,
+    memory: _native.DeviceMemory,
+    blocked: BlockedStream,
+    cuda: Cuda,
+) -> None:
+    """By then the thread that keeps arrays is asking about the copy all the time."""
+    target = isthmus.pinned.zeros(SIZE, np.uint8)
+    gone = threading.Event()
+    weakref.finalize(target, gone.set)
+    device = isthmus.DevicePointer(memory.pointer, SIZE)
+    transfers.copy_async(target, device, stream=blocked.handle)
+    del target
+    with capture(cuda):
+        assert not gone.wait(0.1)
+        blocked.go_on()
+        assert gone.wait(60)
+
+
+@pytest.mark.parametrize("size", [4, 4096, SIZE])
+def test_every_copy_can_be_made_beside_a_capture(
+    size: int, transfers: isthmus.Transfers, memory: _native.DeviceMemory, cuda: Cuda
+) -> None:
+    """In a stream of its own: the legacy default stream waits for the captured one."""
+    stream = ctypes.c_void_p()
+    cuda.call("cuStreamCreate", ctypes.byref(stream), 1)
+    device = CudaArray(memory.pointer, (size,))
+    sent = np.arange(size, dtype=np.uint8)
+    back, later = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
+    with capture(cuda):
+        transfers.copy(device, sent, stream=stream.value)
+        transfers.copy(back, device, stream=stream.value)
+        transfers.copy_async(device, sent[::-1], stream=stream.value).result(60)
+        transfers.copy_async(later, device, stream=stream.value).result(60)
+        with isthmus.Windows("emulated").open(device) as window:
+            assert window.read(size) == sent[::-1].tobytes()
+        transfers.trim()
+    assert np.array_equal(back, sent)
+    assert np.array_equal(later, sent[::-1])
+    cuda.call("cuStreamDestroy_v2", stream)
