@@ -26,10 +26,10 @@ void raise(const char* class_name, const nb::object& instance) {
 }
 
 void raise_driver_error(const char* class_name, const isthmus::DriverError& error) {
-  raise(class_name, error_class(class_name)(std::string(error.what()), "code"_a = error.code(),
-                                            "code_name"_a = error.code_name(),
-                                            "symbol"_a = error.symbol(),
-                                            "memory_in_use"_a = error.memory_in_use()));
+  raise(class_name,
+        error_class(class_name)(std::string(error.what()), "code"_a = error.code(),
+                                "code_name"_a = error.code_name(), "symbol"_a = error.symbol(),
+                                "memory_in_use"_a = error.memory_in_use()));
 }
 
 void raise_message(const char* class_name, const std::exception& error) {
