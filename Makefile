@@ -1,6 +1,6 @@
 # The only entry point. A target installs what it needs; a second call starts at once.
 .DEFAULT_GOAL := help
-.PHONY: help bench doctor test test-cpp test-python lint format golden sanitize wheel clean
+.PHONY: help bench doctor test test-cpp test-python fuzz lint format golden sanitize wheel clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,12 +9,15 @@ BIN := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 # Arguments for the command: make bench ARGS="--sizes 4..1MiB"
 ARGS ?=
+# Of each fuzzer: make fuzz SECONDS=600
+SECONDS ?= 60
 
 native := $(shell find cpp/src cpp/include cpp/emulator bindings kernels cmake -type f) CMakeLists.txt pyproject.toml
-tested := $(shell find cpp/tests third_party -type f)
+tested := $(shell find cpp/tests tests/fuzz/cpp third_party -type f)
 launcher := $(if $(shell command -v ccache),CMAKE_CXX_COMPILER_LAUNCHER=ccache)
 # One build for the extension and for its tests: the core is compiled once.
 build := build/release
+fuzzing := build/fuzz
 installed := _native;isthmus_emulator;isthmus;gdrapi
 # NVRTC must not be newer than the driver's CUDA: 580 is the first driver of CUDA 13.
 driver := $(shell sed -n 's/.*Kernel Module *\(for [^ ]*\)\? *\([0-9]*\)\..*/\2/p' /proc/driver/nvidia/version 2>/dev/null | head -n 1)
@@ -37,15 +40,18 @@ test-cpp: $(build)/.tests
 test-python: $(VENV)/.isthmus $(VENV)/.test
 	@$(BIN)/python -m pytest $(ARGS)
 
+fuzz: $(fuzzing)/.fuzzers $(VENV)/.fuzz  ## every fuzzer for SECONDS=60; ARGS="profile trace" runs these only
+	@$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) --executables $(fuzzing)/bin --folder $(fuzzing)/runs $(ARGS)
+
 lint: $(VENV)/.isthmus $(VENV)/.test $(VENV)/.lint $(build)/.tests  ## ruff, mypy --strict, clang-format, clang-tidy
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
-	git ls-files 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*' 'kernels/*' | grep -v CMakeLists | xargs $(BIN)/clang-format --dry-run --Werror
+	git ls-files 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*' 'kernels/*' 'tests/fuzz/cpp/*' | grep -v CMakeLists | xargs $(BIN)/clang-format --dry-run --Werror
 	git ls-files 'cpp/src/*.cpp' 'cpp/emulator/*.cpp' | xargs -P 2 -n 8 $(BIN)/clang-tidy --quiet -p $(build)
 
 format: $(VENV)/.lint  ## rewrite sources in the project's format
 	$(BIN)/ruff check --fix-only -q . ; $(BIN)/ruff format .
-	git ls-files --cached --others --exclude-standard 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*' 'kernels/*' | grep -v CMakeLists | xargs $(BIN)/clang-format -i
+	git ls-files --cached --others --exclude-standard 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*' 'kernels/*' 'tests/fuzz/cpp/*' | grep -v CMakeLists | xargs $(BIN)/clang-format -i
 
 golden: $(VENV)/.isthmus $(VENV)/.test  ## rewrite the golden files: CLI help and output, JSON schema, type stub
 	$(BIN)/python -m nanobind.stubgen -q -m isthmus._native -o python/isthmus/_native.pyi
@@ -84,8 +90,18 @@ $(VENV)/.test: $(VENV)/.isthmus
 	$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation $$($(BIN)/python cmake/build_requirements.py test)
 	@touch $@
 
+$(VENV)/.fuzz: $(VENV)/.test
+	$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py fuzz)
+	@touch $@
+
 $(VENV)/.lint: $(VENV)/.tools
 	$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py lint)
+	@touch $@
+
+$(fuzzing)/.fuzzers: $(VENV)/.tools $(native) $(tested)
+	@compiler=$$(tests/fuzz/compiler.sh) && \
+	  $(BIN)/cmake --preset fuzz -DCMAKE_CXX_COMPILER=$$compiler $(launcher:%=-D%) >/dev/null && \
+	  $(BIN)/cmake --build --preset fuzz
 	@touch $@
 
 # Configured again: NVRTC's wheel wasn't there yet when the extension was.

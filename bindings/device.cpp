@@ -2,10 +2,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
 #include "gil.hpp"
+#include "text.hpp"
 #include "unlocked.hpp"
 
 namespace nb = nanobind;

@@ -1,7 +1,6 @@
 // What a DLPack capsule says.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <isthmus/errors.hpp>
@@ -12,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "dlpack_structs.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,12 +1,12 @@
 // Driver: the CUDA driver, real or emulated.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "device/device_facts.hpp"
 #include "driver/driver.hpp"
 #include "gil.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,14 +1,16 @@
 // C++ failures as the exceptions of isthmus.errors.
-#include <system_error>
-
 #include <nanobind/nanobind.h>
 
 #include <isthmus/errors.hpp>
+
+#include <string>
+#include <system_error>
 
 #include "bindings.hpp"
 #include "gil.hpp"
 #include "measure/failures.hpp"
 #include "sim/deadlock.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -24,14 +26,14 @@ void raise(const char* class_name, const nb::object& instance) {
 }
 
 void raise_driver_error(const char* class_name, const isthmus::DriverError& error) {
-  raise(class_name, error_class(class_name)(error.what(), "code"_a = error.code(),
-                                            "code_name"_a = error.code_name().c_str(),
-                                            "symbol"_a = error.symbol().c_str(),
-                                            "memory_in_use"_a = error.memory_in_use()));
+  raise(class_name,
+        error_class(class_name)(std::string(error.what()), "code"_a = error.code(),
+                                "code_name"_a = error.code_name(), "symbol"_a = error.symbol(),
+                                "memory_in_use"_a = error.memory_in_use()));
 }
 
 void raise_message(const char* class_name, const std::exception& error) {
-  raise(class_name, error_class(class_name)(error.what()));
+  raise(class_name, error_class(class_name)(std::string(error.what())));
 }
 
 /// From the most derived family to the least.
@@ -43,9 +45,9 @@ void raise_as_python_error(const std::exception_ptr& pointer) {
   } catch (const isthmus::DriverError& error) {
     raise_driver_error("DriverError", error);
   } catch (const isthmus::Unavailable& error) {
-    raise("Unavailable", error_class("Unavailable")("capability"_a = error.capability().c_str(),
-                                                    "reason"_a = error.reason().c_str(),
-                                                    "needs"_a = error.needs().c_str()));
+    raise("Unavailable",
+          error_class("Unavailable")("capability"_a = error.capability(),
+                                     "reason"_a = error.reason(), "needs"_a = error.needs()));
   } catch (const isthmus::UsageError& error) {
     raise_message("UsageError", error);
   } catch (const isthmus::measure::CorruptTransfer& error) {
@@ -58,7 +60,8 @@ void raise_as_python_error(const std::exception_ptr& pointer) {
     // What a signal's handler raised is pending, if there was a signal.
     if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_KeyboardInterrupt, error.what());
   } catch (const std::system_error& error) {
-    PyErr_SetObject(PyExc_OSError, nb::make_tuple(error.code().value(), error.what()).ptr());
+    PyErr_SetObject(PyExc_OSError,
+                    nb::make_tuple(error.code().value(), std::string(error.what())).ptr());
   }
 }
 

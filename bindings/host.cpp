@@ -1,7 +1,6 @@
 // The host side for Python: facts about the machine the process runs on, as plain values.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "host/affinity.hpp"
@@ -14,6 +13,7 @@
 #include "host/numa.hpp"
 #include "host/topology.hpp"
 #include "host/virtualization.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

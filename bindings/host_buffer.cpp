@@ -1,6 +1,5 @@
 // HostBuffer: what the buffer protocol says of an object, for Python code to judge.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <isthmus/errors.hpp>
@@ -11,6 +10,7 @@
 
 #include "bindings.hpp"
 #include "export.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -2,12 +2,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "gil.hpp"
 #include "measure/bandwidth.hpp"
+#include "text.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
 

@@ -3,13 +3,13 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
 #include "gil.hpp"
 #include "measure/allocation_cost.hpp"
 #include "measure/host_memcpy.hpp"
 #include "measure/memory_life.hpp"
+#include "text.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
 

@@ -1,6 +1,5 @@
 // The measuring loops of suites numa and multi. Every one of them releases the GIL while it runs.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -11,6 +10,7 @@
 #include "measure/host_flow.hpp"
 #include "measure/node_copies.hpp"
 #include "measure/peer_flow.hpp"
+#include "text.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
 

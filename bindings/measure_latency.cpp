@@ -1,7 +1,6 @@
 // Small copies in every way, and the small-transfer experiments. Every loop releases the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "measure/latency.hpp"
 #include "measure/small_transfer.hpp"
 #include "measure/window_buffers.hpp"
+#include "text.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
 

@@ -1,13 +1,13 @@
 // Measuring what reaches across the link by itself: managed memory, and loads that kernels make.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
 #include "gil.hpp"
 #include "measure/managed_memory.hpp"
 #include "measure/page_faults.hpp"
 #include "measure/pointer_chase.hpp"
+#include "text.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
 

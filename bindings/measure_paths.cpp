@@ -2,7 +2,6 @@
 // releases the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <isthmus/transfer.hpp>
@@ -11,6 +10,7 @@
 #include "gil.hpp"
 #include "host/cores.hpp"
 #include "measure/copy_paths.hpp"
+#include "text.hpp"
 #include "transfer/profile.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
@@ -53,7 +53,9 @@ void bind_identity(nb::module_& m) {
       .def_ro("num_cores", &ProfileIdentity::num_cores)
       .def_prop_ro(
           "file",
-          [](const ProfileIdentity& identity) { return transfer::profile_path(identity).string(); },
+          [](const ProfileIdentity& identity) {
+            return python_file_name(transfer::profile_path(identity).string());
+          },
           "Where its profile is looked for; \"\" if it isn't.")
       .def_prop_ro("file_name", [](const ProfileIdentity& identity) {
         return transfer::profile_file_name(identity);

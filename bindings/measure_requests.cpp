@@ -2,7 +2,6 @@
 // streams, rows, many pieces, behind computation.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
 #include "gil.hpp"
@@ -11,6 +10,7 @@
 #include "measure/overlap.hpp"
 #include "measure/shaped_copies.hpp"
 #include "measure/stream_copies.hpp"
+#include "text.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
 

@@ -2,7 +2,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
@@ -12,6 +11,7 @@
 #include "measure/window_copies.hpp"
 #include "measure/window_lifecycle.hpp"
 #include "measure/window_ping_pong.hpp"
+#include "text.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
 

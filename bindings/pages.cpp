@@ -1,7 +1,6 @@
 // MigrationPolicy, PageTable and Eviction for Python: to be tested, and to be set.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -15,6 +14,7 @@
 #include "pages/eviction.hpp"
 #include "pages/page_table.hpp"
 #include "pages/policy_names.hpp"
+#include "text.hpp"
 #include "words.hpp"
 
 namespace nb = nanobind;

@@ -1,7 +1,6 @@
 // PinnedPool and PinnedBlock: page-locked host memory as Python objects.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 
 #include <isthmus/errors.hpp>
 #include <isthmus/pinned.hpp>
@@ -14,6 +13,7 @@
 #include "dlpack_structs.hpp"
 #include "driver/driver.hpp"
 #include "gil.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

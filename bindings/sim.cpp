@@ -2,7 +2,6 @@
 // up the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -16,6 +15,7 @@
 #include "pages/eviction.hpp"
 #include "sim/simulator.hpp"
 #include "sim_observer.hpp"
+#include "text.hpp"
 #include "trace/recorded.hpp"
 #include "trace_source.hpp"
 #include "words.hpp"

@@ -4,7 +4,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -13,6 +12,7 @@
 
 #include "bindings.hpp"
 #include "sim_observer.hpp"
+#include "text.hpp"
 #include "words.hpp"
 
 namespace nb = nanobind;

@@ -1,7 +1,6 @@
 // Traces: programs and their blocks, from workloads and from files.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -17,6 +16,7 @@
 
 #include "bindings.hpp"
 #include "gil.hpp"
+#include "text.hpp"
 #include "trace_blocks.hpp"
 #include "trace_source.hpp"
 #include "words.hpp"

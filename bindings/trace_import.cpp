@@ -1,7 +1,6 @@
 // The import of Accel-Sim traces: text in, blocks out.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include "bindings.hpp"
 #include "gil.hpp"
 #include "host_bytes.hpp"
+#include "text.hpp"
 #include "trace/accelsim_kernel.hpp"
 
 namespace nb = nanobind;

@@ -1,7 +1,6 @@
 // Transfers: copies between the memories of the host and the devices.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <isthmus/errors.hpp>
@@ -17,6 +16,7 @@
 #include "copy_future.hpp"
 #include "gil.hpp"
 #include "quick_array.hpp"
+#include "text.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
 

@@ -1,7 +1,6 @@
 // Windows and Window: CPU mappings of GPU memory.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <isthmus/window.hpp>
@@ -12,6 +11,7 @@
 #include "driver/driver.hpp"
 #include "gil.hpp"
 #include "python_window.hpp"
+#include "text.hpp"
 #include "unlocked.hpp"
 
 namespace nb = nanobind;

@@ -1,12 +1,12 @@
 // Which workloads there are. Their traces: TraceSource.of_workload().
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <vector>
 
 #include "bindings.hpp"
+#include "text.hpp"
 #include "workloads/registry.hpp"
 
 namespace nb = nanobind;

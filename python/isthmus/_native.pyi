@@ -156,9 +156,9 @@ def pointer_device(driver: Driver, pointer: int) -> int | None:
     The device whose memory is at an address; None if that is no memory of CUDA's.
     """
 
-def device_tensor(pointer: int, shape: list[int], type_code: int, item_bits: int, device: int, owner: object) -> object:
+def device_tensor(pointer: int, shape: Sequence[int], type_code: int, item_bits: int, device: int, owner: object) -> object:
     """
-    Show device memory as a C-contiguous tensor with __dlpack__(); it keeps `owner` alive. Codes are DLPack's.
+    Show device memory as a C-contiguous tensor with __dlpack__(); it keeps `owner` alive. Codes are DLPack's. UsageError: no tensor has that shape.
     """
 
 class NumaNode:

@@ -7,6 +7,7 @@ again. An array's memory goes back to the pool when nothing uses the array any m
 
 import math
 import operator
+import reprlib
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 PinnedPoolStats = _native.PinnedPoolStats
+
+# Of NumPy's arrays; before version 2 it has only 32 dimensions, and says so itself.
+_MOST_BYTES = (1 << 63) - 1
+_MOST_DIMENSIONS = 64
 
 _pools: dict[int, _native.PinnedPool] = {}
 _lock = threading.Lock()
@@ -126,10 +131,16 @@ def _array_in_block(
     lengths = _lengths(shape)
     if order not in {"C", "F"}:
         raise UsageError(f"the order must be 'C' or 'F', not {order!r}")
+    # A length of 0 leaves the strides of the others.
+    if kind.itemsize * math.prod(max(1, length) for length in lengths) > _MOST_BYTES:
+        raise UsageError(f"no memory holds the shape {reprlib.repr(lengths)}")
     # A pool gives no memory of 0 bytes, and NumPy wants an address.
     size_bytes = max(1, math.prod(lengths) * kind.itemsize)
     block = _native.PinnedBlock(_pool(device), size_bytes)
-    return np.ndarray(lengths, kind, buffer=block, order=order), block
+    try:
+        return np.ndarray(lengths, kind, buffer=block, order=order), block
+    except ValueError as error:
+        raise UsageError(f"NumPy has no array of this shape: {error}") from None
 
 
 def _lengths(shape: int | Sequence[int]) -> tuple[int, ...]:
@@ -139,7 +150,9 @@ def _lengths(shape: int | Sequence[int]) -> tuple[int, ...]:
         try:
             lengths = (operator.index(shape),)  # type: ignore[arg-type]
         except TypeError:
-            raise UsageError(f"no shape: {shape!r}") from None
+            raise UsageError(f"no shape: {reprlib.repr(shape)}") from None
     if any(length < 0 for length in lengths):
-        raise UsageError(f"a shape has no negative lengths: {shape!r}")
+        raise UsageError(f"a shape has no negative lengths: {reprlib.repr(shape)}")
+    if len(lengths) > _MOST_DIMENSIONS:
+        raise UsageError(f"a shape has at most {_MOST_DIMENSIONS} dimensions, not {len(lengths)}")
     return lengths

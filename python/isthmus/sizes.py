@@ -47,24 +47,27 @@ def parse_size(text: str) -> int:
     match = _FORM.fullmatch(typed)
     if match is None:
         raise _not_a_size(typed)
-    number, unit = match["number"], match["unit"].upper()
+    # Raised, some letters beyond ASCII are letters of units: a dotless i is an I.
+    number, unit = match["number"], ascii(match["unit"])[1:-1].upper()
     if len(number) > _MOST_DIGITS:
         raise UsageError(f"size '{shortened(typed)}' has too many digits", hint=_LARGEST)
     if unit not in _UNITS:
         raise UsageError(
-            f"size '{typed}': unknown unit '{match['unit']}'",
+            f"size '{shortened(typed)}': unknown unit '{shortened(match['unit'])}'",
             hint=f"did you mean {number}{_nearest_unit(unit)}? Valid units: {UNITS_TEXT}",
         )
     size_bytes = Fraction(number) * _UNITS[unit]
     if size_bytes == 0:
-        raise UsageError(f"size '{typed}': no bytes to copy", hint="the smallest size is 1")
+        raise UsageError(
+            f"size '{shortened(typed)}': no bytes to copy", hint="the smallest size is 1"
+        )
     if size_bytes.denominator != 1:
         raise UsageError(
-            f"size '{typed}' is not a whole number of bytes",
+            f"size '{shortened(typed)}' is not a whole number of bytes",
             hint=f"did you mean {max(1, round(size_bytes))}?",
         )
     if size_bytes >= _LIMIT_BYTES:
-        raise UsageError(f"size '{typed}' is beyond any memory", hint=_LARGEST)
+        raise UsageError(f"size '{shortened(typed)}' is beyond any memory", hint=_LARGEST)
     return int(size_bytes)
 
 
@@ -87,7 +90,8 @@ def parse_sizes(text: str) -> list[int]:
     for item in text.split(","):
         if not item.strip():
             raise UsageError(
-                f"sizes '{text}': an empty item", hint="write sizes like 4,64KiB or 4..1GiB"
+                f"sizes '{shortened(text)}': an empty item",
+                hint="write sizes like 4,64KiB or 4..1GiB",
             )
         sizes.update(_parse_range(item) if ".." in item else [parse_size(item)])
     return sorted(sizes)
@@ -126,13 +130,15 @@ def approximate_size(size_bytes: int) -> str:
 def _parse_range(text: str) -> list[int]:
     ends = text.split("..")
     if len(ends) != 2 or not all(end.strip() for end in ends):  # noqa: PLR2004 - first and last
-        raise UsageError(f"sizes '{text.strip()}': a range has two ends", hint="write 4..1GiB")
+        raise UsageError(
+            f"sizes '{shortened(text.strip())}': a range has two ends", hint="write 4..1GiB"
+        )
     first_bytes, last_bytes = (parse_size(end) for end in ends)
     if first_bytes > last_bytes:
         first, last = (end.strip() for end in ends)
         raise UsageError(
-            f"sizes '{text.strip()}': the range runs backwards",
-            hint=f"did you mean {last}..{first}?",
+            f"sizes '{shortened(text.strip())}': the range runs backwards",
+            hint=f"did you mean {shortened(last)}..{shortened(first)}?",
         )
     return [first_bytes, *powers_of_two(first_bytes, last_bytes), last_bytes]
 
@@ -142,7 +148,7 @@ def _not_a_size(typed: str) -> UsageError:
         positive = typed.lstrip("-")
         valid = _FORM.fullmatch(positive) is not None
         valid = valid and len(positive) <= _MOST_DIGITS
-        hint = f"did you mean {positive}?" if valid else "the smallest size is 1"
+        hint = f"did you mean {shortened(positive)}?" if valid else "the smallest size is 1"
         return UsageError(f"size '{shortened(typed)}' is negative", hint=hint)
     return UsageError(
         f"'{shortened(typed)}' is not a size",
@@ -151,5 +157,5 @@ def _not_a_size(typed: str) -> UsageError:
 
 
 def _nearest_unit(unit: str) -> str:
-    close = difflib.get_close_matches(unit, _SPELLING, n=1, cutoff=0.4)
+    close = difflib.get_close_matches(unit[:_MOST_DIGITS], _SPELLING, n=1, cutoff=0.4)
     return _SPELLING[close[0]] if close else "G"

@@ -1,7 +1,10 @@
-"""Finds the valid names nearest to what somebody typed."""
+"""What messages say of a text that is somebody else's: itself, in short, and the nearest valid."""
 
 import difflib
 from collections.abc import Iterable
+
+# Nothing valid is as long, and comparing takes its time.
+_MOST_COMPARED = 100
 
 
 def nearest_names(typed: str, valid: Iterable[str], *, count: int = 3) -> list[str]:
@@ -16,7 +19,7 @@ def nearest_names(typed: str, valid: Iterable[str], *, count: int = 3) -> list[s
     Returns:
         Close spellings; if there are none, names that contain or share a part with `typed`.
     """
-    names = list(valid)
+    names, typed = list(valid), typed[:_MOST_COMPARED]
     close = difflib.get_close_matches(typed, names, n=count, cutoff=0.6)
     if close:
         return close
@@ -28,9 +31,25 @@ def nearest_names(typed: str, valid: Iterable[str], *, count: int = 3) -> list[s
     )
 
 
+def writable(text: str, encoding: str = "utf-8") -> str:
+    """Escape what an encoding can't say, such as the name of a file that is no UTF-8."""
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def one_line(text: str) -> str:
+    """Escape what would end a line, move a terminal's cursor, or can't be written as UTF-8."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
+    )
+
+
 def shortened(typed: str, *, most: int = 40) -> str:
     """Cut what somebody typed to what a message can bear: "999999... (5000 characters)"."""
-    return typed if len(typed) <= most else f"{typed[:most]}... ({len(typed)} characters)"
+    if len(typed) <= most:
+        return one_line(typed)
+    return f"{one_line(typed[:most])}... ({len(typed)} characters)"
 
 
 def did_you_mean(typed: str, valid: Iterable[str]) -> str:

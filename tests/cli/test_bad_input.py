@@ -1,5 +1,7 @@
 """What can't be done is refused before anything runs: one `error:` line, a hint, the right code."""
 
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,6 +100,132 @@ def test_an_emulated_machine_without_a_usable_gpu_exits_with_4_however_it_is_ask
 def test_numbers_of_thousands_of_digits_are_refused_in_one_short_line(invoke: Invoke) -> None:
     refused(invoke("bench", "--sizes", "9" * 5000), 2, "(5000 characters)", "8388607T")
     refused(invoke("bench", "--device", "9" * 5000), 2, "(5000 characters)", "write it like")
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def contents(*lines: bytes) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(b"\n".join(lines))
+
+
+HOSTILE: dict[str, Callable[[Path], object]] = {
+    "nothing": contents(),
+    "zeros": contents(bytes(5000)),
+    "every byte": contents(bytes(range(256)) * 20),
+    "brackets without end": contents(b"[" * 100_000),
+    "braces without end": contents(b'{"a":' * 100_000),
+    "a number of thousands of digits": contents(b'{"schema_version":' + b"9" * 5000 + b"}"),
+    "a number without end": contents(b"a = " + b"9" * 5000),
+    "half a character": contents(b'{"schema_version": 1, "results": "\\ud800"}'),
+    "colours and lines": contents(b'{"schema_version": 1, "results": 1, "\\u001b[31m\\n": 1}'),
+    "a key of colours and lines": contents(b'"\\u001b[31m\\n" = 1'),
+    "kernels elsewhere": contents(b"kernel/../../x.traceg"),
+    "a kernel of no name": contents(b"kernel-\0.traceg"),
+    "a pipe": pipe,
+    "no end": endless,
+    "a folder": Path.mkdir,
+    "no file": lambda _: None,
+}
+READERS = {
+    "compare": ("run.json", ("compare", "FILE", "FILE")),
+    "bench --compare": ("run.json", ("bench", "--compare", "FILE")),
+    "machine": ("machine.toml", ("sim", "run", "bfs", "-m", "FILE")),
+    "sweep's machine": (
+        "machine.toml",
+        ("sim", "sweep", "bfs", "-m", "FILE", "-a", "policy.unit=1KiB", "-o", "OUTPUT"),
+    ),
+    "profile": ("profile.json", ("sim", "run", "bfs", "--link-from-profile", "FILE")),
+    "stored profile": ("profile.json", ("profile", "--show")),
+    "trace": ("trace.arrow", ("sim", "run", "FILE")),
+    "trace info": ("trace.arrow", ("sim", "trace", "info", "FILE")),
+    "kernels list": ("kernelslist.g", ("sim", "trace", "import", "FILE", "-o", "OUTPUT")),
+    "sweep": ("s.parquet", ("sim", "sweep", "bfs", "-a", "policy.unit=1KiB", "-o", "FILE")),
+    "sweep's journal": (
+        "s.parquet.journal",
+        ("sim", "sweep", "bfs", "-a", "policy.unit=1KiB", "-o", "OUTPUT"),
+    ),
+}
+# A sweep begins there.
+BEGINS = {"sweep": {"no file"}, "sweep's journal": {"no file", "nothing"}}
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("reader", "what"),
+    [
+        (reader, what)
+        for reader in READERS
+        for what in HOSTILE
+        if what not in BEGINS.get(reader, ())
+    ],
+)
+def test_whatever_lies_in_the_place_of_a_file_is_refused_in_one_line(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str, what: str
+) -> None:
+    name, arguments = READERS[reader]
+    HOSTILE[what](tmp_path / name)
+    monkeypatch.setenv("ISTHMUS_DRIVER", "emulated")
+    monkeypatch.setenv("ISTHMUS_PROFILE", str(tmp_path / "profile.json"))
+    named = {"FILE": str(tmp_path / name), "OUTPUT": str(tmp_path / "s.parquet")}
+    outcome = invoke(*(named.get(argument, argument) for argument in arguments))
+    assert outcome.code in {1, 2}, outcome.err
+    assert outcome.out == ""
+    lines = outcome.err.splitlines()
+    assert [line for line in lines if line.startswith("error: ")] == lines[:1]
+    assert all(line.startswith(("cause: ", "hint: ")) for line in lines[1:])
+    assert not lines[0].startswith("error: unexpected")
+    assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("number", ["9" * 30, "18446744073709551616", "-1", "1.5"])
+def test_a_seed_that_can_not_be_is_refused(invoke: Invoke, tmp_path: Path, number: str) -> None:
+    for arguments in (
+        ("run", "bfs", "--seed", number),
+        ("sweep", "bfs", "-a", f"seed={number}", "-o", str(tmp_path / "s.parquet")),
+    ):
+        outcome = invoke("sim", *arguments)
+        assert outcome.code == 2
+        assert outcome.err.startswith("error: ")
+        assert "unexpected" not in outcome.err
+
+
+@pytest.mark.native
+def test_a_run_is_kept_whatever_bytes_the_name_of_its_file_has(
+    spawn: Invoke, saved_runs: Callable[[], list[Path]], tmp_path: Path
+) -> None:
+    """Its command line couldn't be written as JSON, and the measurement was lost."""
+    name = tmp_path / os.fsdecode(b"caf\xe9.json")
+    outcome = spawn(
+        *("bench", "--device", "emulated", "--quick", "-t", "host_to_device_memcpy_ce"),
+        *("-o", str(name)),
+    )
+    assert outcome.code == 0, outcome.err
+    (kept,) = saved_runs()
+    assert kept.read_bytes() == name.read_bytes()
+    assert json.loads(kept.read_text("utf-8"))["run"]["command"][-1].endswith(r"caf\udce9.json")
+    assert spawn("compare", "last", str(name)).code == 0
+
+
+@pytest.mark.native
+def test_the_environment_may_have_any_bytes(spawn: Invoke, tmp_path: Path) -> None:
+    strange = str(tmp_path / os.fsdecode(b"caf\xe9"))
+    for name in ("ISTHMUS_PROFILE", "XDG_DATA_HOME", "XDG_CACHE_HOME", "HOME"):
+        others = {"XDG_DATA_HOME": ""} if name == "HOME" else {}
+        settings = {"ISTHMUS_DRIVER": "emulated", **others, name: strange}
+        for arguments in (("doctor",), ("doctor", "--format", "json")):
+            outcome = spawn(*arguments, **settings)
+            assert (outcome.code, outcome.err) == (0, ""), name
+    for driver in (f"emulated:{strange}", strange):
+        outcome = spawn("bench", ISTHMUS_DRIVER=driver)
+        assert outcome.code in {2, 4}
+        assert "unexpected" not in outcome.err
 
 
 @pytest.mark.parametrize("place", [("--debug", "bench"), ("bench", "--debug")])

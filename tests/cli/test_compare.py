@@ -31,6 +31,15 @@ def times(result: Result, factor: float) -> Result:
     return result.model_copy(update={"median": (result.median or 0) * factor, "iqr": 0.0})
 
 
+def test_a_change_that_no_number_says_is_null(invoke: Invoke, tmp_path: Path) -> None:
+    """JSON has no infinity."""
+    runs_of = (kept(tmp_path, "aa", 1e-300), kept(tmp_path, "bb", 1e290))
+    outcome = invoke("compare", *runs_of, "--format", "json")
+    document = json.loads(outcome.out, parse_constant=pytest.fail)
+    (comparison,) = document["comparisons"]
+    assert None in {result["change"] for result in comparison["results"]}
+
+
 def test_runs_that_are_alike_exit_with_0_and_a_line(invoke: Invoke, tmp_path: Path) -> None:
     outcome = invoke("compare", kept(tmp_path, "aa"), kept(tmp_path, "bb"))
     assert (outcome.code, outcome.err) == (0, "")

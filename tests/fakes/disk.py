@@ -146,7 +146,8 @@ class Disk:
 
     def _opened(self, real: Any, path: object, flags: int, *more: Any, **named: Any) -> int:  # noqa: ANN401
         name = self._name(path)
-        if name is None:
+        only_read = not flags & (os.O_ACCMODE | os.O_DIRECTORY)
+        if name is None or only_read:
             return int(real(path, flags, *more, **named))
         if not flags & os.O_DIRECTORY:
             self._refuse("open")

@@ -28,6 +28,20 @@ def test_an_error_is_one_line_and_its_hint_another(capsys: pytest.CaptureFixture
     assert capsys.readouterr().err == "error: size '12Q'\nhint: did you mean 12G?\n"
 
 
+def test_what_others_said_has_neither_lines_nor_colours_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    error = UsageError("tensor 'a\nb\x1b[31m'", hint="name\u2028it\udcff")
+    error.__cause__ = ValueError("three\r\nlines\n")
+    report_failure(error, debug=False)
+    assert capsys.readouterr().err.split("\n") == [
+        r"error: tensor 'a\nb\x1b[31m'",
+        r"cause: three\r\nlines\n",
+        r"hint: name\u2028it\udcff",
+        "",
+    ]
+
+
 def test_causes_are_named_unless_the_message_has_them(capsys: pytest.CaptureFixture[str]) -> None:
     error = Error("can't write x: disk full")
     error.__cause__ = OSError("disk full")

@@ -166,6 +166,12 @@ def test_only_the_bindings_know_nanobind_and_nothing_in_the_core_knows_python() 
         assert not foreign, path
 
 
+def test_text_crosses_between_the_languages_in_one_way() -> None:
+    """nanobind's own caster would be another definition of the same one."""
+    for path in sources(ROOT / "bindings", "*.hpp", "*.cpp"):
+        assert "nanobind/stl/string.h" not in includes(path), f"{path}: include text.hpp"
+
+
 def test_the_core_and_the_emulator_share_only_the_controls_and_the_kernels() -> None:
     for path in sources(ROOT / "cpp" / "emulator", "*.hpp", "*.cpp", "*.h"):
         assert not [h for h in includes(path) if h.split("/")[0] in MAY_INCLUDE], path

@@ -245,6 +245,7 @@ def test_times_are_written_in_microseconds(seconds: float | None, text: str) -> 
         (17.0621e-6, "17.06"),
         (1299.0105e-6, "1299"),
         (11476.4e-6, "11476"),
+        (1e308, "inf"),
     ],
 )
 def test_times_of_windows_have_four_digits_whatever_their_size(seconds: float, text: str) -> None:

@@ -50,6 +50,12 @@ def test_a_unit_means_the_same_in_upper_and_lower_case(number: int, unit: str) -
     ("text", "offender", "advice"),
     [
         ("12Q", "'Q'", "did you mean 12G?"),
+        # Raised to upper case, a dotless i is an I.
+        ("12K\u0131B", "'12K\u0131B'", "KiB"),
+        ("\u0663", "'\u0663' is not a size", "64KiB"),
+        ("1e9", "'1e9' is not a size", "64KiB"),
+        ("1" + "x" * 100_000, "(100001 characters)", "did you mean 1"),
+        ("1.5" + " " * 100_000 + "B", "(100004 characters)", "did you mean 2?"),
         ("12GiBB", "'GiBB'", "did you mean 12GiB?"),
         ("12kg", "'kg'", "KiB"),
         ("-4", "'-4' is negative", "did you mean 4?"),

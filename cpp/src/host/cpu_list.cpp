@@ -31,18 +31,21 @@ std::optional<std::pair<int, int>> parse_range(std::string_view text) {
 }  // namespace
 
 std::vector<int> parse_cpu_list(std::string_view text) {
-  std::vector<int> cpus;
+  std::vector<std::pair<int, int>> ranges;
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   while (!text.empty()) {
     const auto comma = text.find(',');
-    if (const auto range = parse_range(text.substr(0, comma))) {
-      for (int cpu = range->first; cpu <= range->second; ++cpu) cpus.push_back(cpu);
-    }
+    if (const auto range = parse_range(text.substr(0, comma))) ranges.push_back(*range);
     if (comma == std::string_view::npos) break;
     text.remove_prefix(comma + 1);
   }
-  std::sort(cpus.begin(), cpus.end());
-  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
+  // By their first CPU, so that none is written down twice, however often a damaged file names it.
+  std::sort(ranges.begin(), ranges.end());
+  std::vector<int> cpus;
+  for (const auto& [first, last] : ranges) {
+    const int next = cpus.empty() ? 0 : cpus.back() + 1;
+    for (int cpu = std::max(first, next); cpu <= last; ++cpu) cpus.push_back(cpu);
+  }
   return cpus;
 }
 

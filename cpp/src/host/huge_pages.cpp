@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "host/folder.hpp"
+#include "host/printable.hpp"
 #include "host/text_file.hpp"
 
 namespace isthmus::host {
@@ -57,7 +58,8 @@ HugePages huge_pages(const fs::path& root) {
   const fs::path memory = root / "sys/kernel/mm";
   HugePages facts;
   facts.base_page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  facts.transparent = chosen_word(read_text(memory / "transparent_hugepage/enabled").value_or(""));
+  const std::string modes = read_text(memory / "transparent_hugepage/enabled").value_or("");
+  facts.transparent = printable(chosen_word(modes));
   facts.pools = read_pools(memory / "hugepages");
   return facts;
 }

@@ -1,6 +1,7 @@
 #include "host/iommu.hpp"
 
 #include "host/folder.hpp"
+#include "host/printable.hpp"
 #include "host/text_file.hpp"
 #include "host/topology.hpp"
 
@@ -22,7 +23,7 @@ std::optional<IommuGroup> iommu_group(std::string_view address, const fs::path& 
   if (absent) return std::nullopt;
   const auto id = parse_integer(target.filename().string());
   if (!id) return std::nullopt;
-  return IommuGroup{static_cast<int>(*id), read_text(link / "type").value_or("")};
+  return IommuGroup{static_cast<int>(*id), printable(read_text(link / "type").value_or(""))};
 }
 
 }  // namespace isthmus::host

@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include "host/printable.hpp"
 #include "host/text_file.hpp"
 
 namespace isthmus::host {
@@ -11,7 +12,7 @@ std::string cpu_model(const std::filesystem::path& root) {
   for (const std::string_view line : split(all, '\n')) {
     const auto colon = line.find(':');
     if (colon == std::string_view::npos || trimmed(line.substr(0, colon)) != "model name") continue;
-    return std::string(trimmed(line.substr(colon + 1)));
+    return printable(trimmed(line.substr(colon + 1)));
   }
   return "";
 }
@@ -23,7 +24,7 @@ std::string nvidia_module_release(const std::filesystem::path& root) {
   const std::string_view first_line = std::string_view(all).substr(0, all.find('\n'));
   for (const std::string_view word : split(first_line, ' ')) {
     if (word.empty() || std::isdigit(static_cast<unsigned char>(word.front())) == 0) continue;
-    if (word.find('.') != std::string_view::npos) return std::string(word);
+    if (word.find('.') != std::string_view::npos) return printable(word);
   }
   return "";
 }

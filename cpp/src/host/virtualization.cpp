@@ -10,6 +10,7 @@
 #include <cpuid.h>
 #endif
 
+#include "host/printable.hpp"
 #include "host/text_file.hpp"
 
 namespace isthmus::host {
@@ -42,7 +43,7 @@ std::string container_name(const fs::path& root) {
   if (fs::exists(root / ".dockerenv", absent)) return "docker";
   if (fs::exists(root / "run/.containerenv", absent)) return "podman";
   // systemd's convention: https://systemd.io/CONTAINER_INTERFACE
-  if (const auto manager = read_text(root / "run/systemd/container")) return *manager;
+  if (const auto manager = read_text(root / "run/systemd/container")) return printable(*manager);
   const std::string groups = read_text(root / "proc/self/cgroup").value_or("");
   for (const auto& [mark, name] : kMarks) {
     if (groups.find(mark) != std::string::npos) return std::string(name);
@@ -77,9 +78,9 @@ Virtualization virtualization(const fs::path& root, const HypervisorFlag& flag) 
   const fs::path firmware = root / "sys/class/dmi/id";
   Virtualization facts;
   facts.virtual_machine = flag.present || cpuinfo_says_hypervisor(root);
-  facts.hypervisor = flag.signature;
-  facts.system_vendor = read_text(firmware / "sys_vendor").value_or("");
-  facts.product_name = read_text(firmware / "product_name").value_or("");
+  facts.hypervisor = printable(flag.signature);
+  facts.system_vendor = printable(read_text(firmware / "sys_vendor").value_or(""));
+  facts.product_name = printable(read_text(firmware / "product_name").value_or(""));
   facts.container = container_name(root);
   return facts;
 }

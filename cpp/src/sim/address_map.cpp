@@ -64,6 +64,25 @@ std::uint32_t AddressMap::page_at(std::uint64_t address) const {
   return page_of(static_cast<std::uint32_t>(line));
 }
 
+std::vector<std::uint64_t> AddressMap::placed_chunks(std::uint64_t begin,
+                                                     std::uint64_t end) const {
+  const std::uint64_t chunk_bytes = std::uint64_t{lines_per_chunk()} * trace::kLineBytes;
+  const std::uint64_t first = begin / chunk_bytes;
+  const std::uint64_t past = (end + chunk_bytes - 1) / chunk_bytes;
+  std::vector<std::uint64_t> addresses;
+  if (past - first <= num_chunks()) {
+    for (std::uint64_t chunk = first; chunk < past; ++chunk) {
+      if (look_up(chunk) != kNoPage) addresses.push_back(chunk * chunk_bytes);
+    }
+    return addresses;
+  }
+  for (const std::uint64_t chunk : real_chunks_) {
+    if (chunk >= first && chunk < past) addresses.push_back(chunk * chunk_bytes);
+  }
+  std::ranges::sort(addresses);
+  return addresses;
+}
+
 std::uint32_t AddressMap::look_up(std::uint64_t real_chunk) const {
   const std::size_t mask = table_.size() - 1;
   std::size_t slot = (real_chunk * 0x9E3779B97F4A7C15ULL >> 32U) & mask;

@@ -44,6 +44,9 @@ public:
   std::uint64_t chunk_address(std::uint32_t chunk) const;
   /// The number of the page at an address, kNoPage if none of its chunk was ever placed.
   std::uint32_t page_at(std::uint64_t address) const;
+  /// The addresses of the chunks that were placed and have bytes of [begin, end), in their order.
+  /// As quick for the whole address space as for what was placed of it.
+  std::vector<std::uint64_t> placed_chunks(std::uint64_t begin, std::uint64_t end) const;
 
   static constexpr std::uint32_t kNoPage = ~0U;
 

@@ -66,7 +66,7 @@ void Cores::on_warp_ready(std::uint32_t warp) {
     begin_window(at);
   const Operation& operation = *at.warp.operation;
   const std::uint64_t instructions =
-      operation.compute + (operation.kind == trace::OpKind::end ? 0U : 1U);
+      std::uint64_t{operation.compute} + (operation.kind == trace::OpKind::end ? 0U : 1U);
   Picoseconds done = now;
   if (instructions != 0) {
     at.core.issue_free_ps = std::max(at.core.issue_free_ps, now) + issue_slots_ps(instructions);

@@ -176,22 +176,31 @@ bool Gmmu::starts_resident(std::uint32_t chunk) {
 
 std::uint64_t Gmmu::cpu_request(std::uint64_t address, std::uint64_t size_bytes) {
   const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * kLineBytes;
+  const std::uint64_t chunk_bytes = std::uint64_t{map_.lines_per_chunk()} * kLineBytes;
+  const std::uint64_t begin = address / page_bytes * page_bytes;
+  const std::uint64_t end = address + size_bytes;
   std::uint64_t back_bytes = 0;
-  for (std::uint64_t at = address / page_bytes * page_bytes; at < address + size_bytes;
-       at += page_bytes) {
-    const std::uint32_t page = map_.page_at(at);
-    if (page == AddressMap::kNoPage || page >= slot_of_page_.size()) continue;
-    if (slot_of_page_[page] == kNone) continue;
-    const std::uint32_t bytes = table_.cpu_request(table_.page_number_of(at));
-    if (bytes == 0) continue;
-    back_bytes += bytes;
-    ++result_.cpu_requests;
-    residency_.make_invalid(map_.first_line(page), map_.lines_per_page());
-    residency_.leave(page);
-    if (eviction_ != nullptr) eviction_->left(slot_of_page_[page]);
+  for (const std::uint64_t chunk : map_.placed_chunks(begin, end)) {
+    const std::uint64_t chunk_end = std::min(end, chunk + chunk_bytes);
+    for (std::uint64_t at = std::max(begin, chunk); at < chunk_end; at += page_bytes) {
+      back_bytes += take_page_back(at);
+    }
   }
   result_.traffic.returned_to_cpu += back_bytes;
   return back_bytes;
+}
+
+std::uint32_t Gmmu::take_page_back(std::uint64_t address) {
+  const std::uint32_t page = map_.page_at(address);
+  if (page == AddressMap::kNoPage || page >= slot_of_page_.size()) return 0;
+  if (slot_of_page_[page] == kNone) return 0;
+  const std::uint32_t bytes = table_.cpu_request(table_.page_number_of(address));
+  if (bytes == 0) return 0;
+  ++result_.cpu_requests;
+  residency_.make_invalid(map_.first_line(page), map_.lines_per_page());
+  residency_.leave(page);
+  if (eviction_ != nullptr) eviction_->left(slot_of_page_[page]);
+  return bytes;
 }
 
 void Gmmu::count_ranges() {

@@ -102,6 +102,8 @@ private:
   void serve_or_ask(const Waiting& waiting);
   void serve_blocked(std::uint32_t buffer);
   void retry_for_room();
+  /// Bytes that moved.
+  std::uint32_t take_page_back(std::uint64_t address);
 
   void append(List& list, const Waiting& waiting);
   Waiting take_first(List& list);

@@ -21,6 +21,26 @@ void need_range(const std::string& parameter, std::uint64_t value, std::uint64_t
        "from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
+// Simulated time ends after 213 days (time.hpp) and begins again at 0 without a word. One wait or
+// transfer of at most minutes leaves room for more of them than anybody runs.
+constexpr std::uint64_t kMostCycles = 1'000'000;
+constexpr Picoseconds kMostWaitPs = 1000 * kPicosecondsPerSecond;
+constexpr std::uint64_t kLeastBytesPerSecond = 1'000'000;
+constexpr std::uint64_t kMostOverheadBytes = 65536;
+
+void need_cycles(const std::string& parameter, std::uint64_t value) {
+  need_range(parameter, value, 0, kMostCycles);
+}
+
+void need_wait(const std::string& parameter, Picoseconds value) {
+  need_range(parameter, value, 0, kMostWaitPs);
+}
+
+void need_bandwidth(const std::string& parameter, std::uint64_t value) {
+  need(value >= kLeastBytesPerSecond, parameter, value,
+       std::to_string(kLeastBytesPerSecond) + " or more");
+}
+
 void check_cores(const CoreParameters& cores) {
   need_range("cores.count", cores.count, 1, 256);
   need_range("cores.clock_hz", cores.clock_hz, 1'000'000, 100'000'000'000);
@@ -60,6 +80,8 @@ void check_translation(const TranslationParameters& translation) {
   if (translation.shared_entries != 0) {
     check_entries("translation.shared_", translation.shared_entries, translation.shared_ways);
   }
+  need_cycles("translation.shared_cycles", translation.shared_cycles);
+  need_cycles("translation.walk_cycles", translation.walk_cycles);
   need_range("translation.walkers", translation.walkers, 0, 4096);
 }
 
@@ -67,8 +89,11 @@ void check_partitions(const Machine& machine) {
   const PartitionParameters& partitions = machine.partitions;
   need_range("partitions.count", partitions.count, 1, 256);
   check_cache("partitions.l2", partitions.l2_size_bytes, partitions.l2_ways);
-  need(partitions.dram_bytes_per_s != 0, "partitions.dram_bytes_per_s", 0, "more than 0");
+  need_cycles("partitions.l2_cycles", partitions.l2_cycles);
+  need_bandwidth("partitions.dram_bytes_per_s", partitions.dram_bytes_per_s);
+  need_cycles("partitions.dram_cycles", partitions.dram_cycles);
   const NetworkParameters& network = machine.network;
+  need_cycles("network.latency_cycles", network.latency_cycles);
   need(network.port_bytes_per_cycle != 0, "network.port_bytes_per_cycle", 0, "more than 0");
   const std::uint32_t stripe = network.partition_stripe_bytes;
   need(std::has_single_bit(stripe) && stripe >= trace::kLineBytes, "network.partition_stripe_bytes",
@@ -76,10 +101,14 @@ void check_partitions(const Machine& machine) {
 }
 
 void check_link(const LinkParameters& link) {
-  need(link.bytes_per_s != 0, "link.bytes_per_s", 0, "more than 0");
+  need_bandwidth("link.bytes_per_s", link.bytes_per_s);
+  if (link.back_bytes_per_s != 0) need_bandwidth("link.back_bytes_per_s", link.back_bytes_per_s);
+  need_wait("link.latency_ps", link.latency_ps);
+  need_range("link.packet_overhead_bytes", link.packet_overhead_bytes, 0, kMostOverheadBytes);
   const LinkCost* before = nullptr;
   for (const LinkCost& cost : link.costs) {
     need(cost.size_bytes != 0 && cost.busy_ps != 0, "link.costs", 0, "more than 0 bytes and time");
+    need_wait("link.costs", cost.busy_ps);
     if (before != nullptr) {
       need(cost.size_bytes > before->size_bytes && cost.busy_ps >= before->busy_ps, "link.costs",
            cost.size_bytes, "points of rising size and time");
@@ -98,8 +127,11 @@ void check_machine(const Machine& machine) {
   need(machine.gmmu.buffer_entries != 0, "gmmu.buffer_entries", 0,
        "1 or more: without an entry "
        "no page can migrate");
+  need_cycles("gmmu.query_cycles", machine.gmmu.query_cycles);
   check_link(machine.link);
+  need_wait("faults.latency_ps", machine.faults.latency_ps);
   need_range("faults.batch_faults", machine.faults.batch_faults, 1, 1U << 20U);
+  need_wait("launch_ps", machine.launch_ps);
 }
 
 }  // namespace isthmus::sim

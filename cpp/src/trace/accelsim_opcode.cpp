@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "trace/text_reader.hpp"
+
 namespace isthmus::trace {
 namespace {
 
@@ -74,13 +76,14 @@ OpcodeClass classify_opcode(std::string_view opcode) {
 }
 
 std::uint32_t lane_bytes(std::string_view opcode) {
-  const std::string whole(opcode);
+  const std::string_view whole = opcode;
   next_part(opcode);
   while (!opcode.empty()) {
     const auto bits = bits_of(next_part(opcode));
     if (!bits) continue;
     if (*bits != 8 && *bits != 16 && *bits != 32 && *bits != 64 && *bits != 128 && *bits != 256) {
-      throw UsageError("opcode '" + whole + "' has a width of " + std::to_string(*bits) + " bits");
+      throw UsageError("opcode '" + shown(whole) + "' has a width of " + std::to_string(*bits) +
+                       " bits");
     }
     return *bits / 8;
   }

@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "trace/text_reader.hpp"
+
 namespace isthmus::trace {
 namespace {
 
@@ -78,7 +80,7 @@ void AccelSimOperations::add(const Instruction& instruction, BlockBuilder& block
     return pass_instruction();
   }
   if (instruction.mask != 0 && instruction.num_addresses == 0) {
-    throw UsageError("'" + std::string(instruction.opcode) + "' has no addresses");
+    throw UsageError("'" + shown(instruction.opcode) + "' has no addresses");
   }
   add_access(instruction, block);
 }

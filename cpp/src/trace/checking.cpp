@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string>
 
+#include "trace/text_reader.hpp"
+
 namespace isthmus::trace {
 namespace {
 
@@ -134,7 +136,7 @@ void check_program(const Program& program) {
   if (program.launches.empty()) throw UsageError("the program launches no kernel");
   for (std::size_t i = 0; i < program.allocations.size(); ++i) {
     const Allocation& allocation = program.allocations[i];
-    check_range(numbered("allocation", i) + " '" + allocation.name + "'", allocation.address,
+    check_range(numbered("allocation", i) + " '" + shown(allocation.name) + "'", allocation.address,
                 allocation.size_bytes);
   }
   for (std::size_t i = 0; i < program.launches.size(); ++i) {

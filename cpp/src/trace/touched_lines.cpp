@@ -1,5 +1,7 @@
 #include "trace/touched_lines.hpp"
 
+#include <isthmus/errors.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -67,6 +69,10 @@ void append(const char* name, const std::vector<Extent>& extents, std::vector<Al
 void TouchedLines::add(std::uint64_t line) {
   const std::uint64_t number = line / kLinesPerBlock;
   if (number != last_number_) {
+    if (blocks_.size() == most_blocks_ && !blocks_.contains(number)) {
+      throw UsageError(
+          "the trace touches more than 512 GiB of address space: that can't be simulated");
+    }
     last_ = &blocks_[number];
     last_number_ = number;
   }

@@ -44,6 +44,9 @@ private:
 /// that is slower than cudaMemcpy.
 double margin_of(CopyPath path) noexcept;
 
+/// The longest text of a profile: some hundred times what `isthmus profile` writes.
+inline constexpr std::size_t kMostProfileBytes = std::size_t{4} << 20U;
+
 /// The cost curves of one device's link. Immutable.
 class Profile {
 public:
@@ -88,8 +91,10 @@ public:
   /// Reads `isthmus profile`'s file. With fewer cores than it was made with, ways that take several
   /// threads cost what the defaults say, if that is more.
   ///
-  /// Throws      UsageError if it isn't one, is of another GPU, link, driver or schema, or was made
-  ///             on the emulated driver and this one is real (or the other way round).
+  /// Throws      UsageError if it isn't one (whatever bytes it has: no JSON, nested deep, longer
+  ///             than kMostProfileBytes, a member twice), is of another GPU, link, driver or
+  ///             schema, or was made on the emulated driver and this one is real (or the other way
+  ///             round).
   static Profile parse(std::string_view json, const DeviceFacts& device, bool emulated);
   static Profile parse(std::string_view json, const ProfileIdentity& identity);
 

@@ -1,13 +1,16 @@
 // The text of a profile: docs/schema/profile-v2.json. The only file that reads JSON.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include <isthmus/errors.hpp>
 
+#include "host/printable.hpp"
 #include "transfer/profile.hpp"
 
 namespace isthmus::transfer {
@@ -16,14 +19,79 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kSchemaVersion = 2;
+/// What `isthmus profile` writes has five levels and some thousand values.
+constexpr int kMostLevels = 16;
+constexpr std::size_t kMostValues = std::size_t{1} << 17U;
 /// A copy of as many bytes takes hours: no profile has it.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50U;
+constexpr double kMostSeconds = 1e6;
 /// More threads than any ring takes.
 constexpr std::uint64_t kMostThreads = 1024;
+/// More cores than any machine has: see host/cpu_list.cpp.
+constexpr double kMostCores = 65'536;
+/// What a message repeats of the text, in bytes.
+constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownErrorBytes = 200;
 /// Cores come and go by fractions of a quota; threads by whole ones.
 constexpr double kSameCores = 0.5;
 
 [[noreturn]] void refuse(const std::string& why) { throw UsageError("not a profile: " + why); }
+
+std::string shown(std::string_view text) { return host::printable(text, kShownBytes); }
+
+/// A value as a message repeats it. Of what has parts it says only what it is: to write all of it
+/// down would take as much stack as it is nested deep.
+std::string shown_value(const Json& value) {
+  if (value.is_structured()) return value.is_object() ? "an object" : "an array";
+  return shown(std::string_view(value.dump()));
+}
+
+/// Sees a document's parts while they are read, and refuses what no profile has: so what a file can
+/// cost is bounded, and nothing in it has two meanings.
+class Limits {
+public:
+  /// Called by the parser. Returns true: the part is kept.
+  bool operator()(int level, Json::parse_event_t event, const Json& value) {
+    using Event = Json::parse_event_t;
+    if (event == Event::object_start || event == Event::array_start) begin(level);
+    if (event == Event::object_start) members_.emplace_back();
+    if (event == Event::object_end) members_.pop_back();
+    if (event == Event::key) add_member(value.get_ref<const std::string&>());
+    if (event == Event::value) count();
+    return true;
+  }
+
+private:
+  void begin(int level) {
+    if (level >= kMostLevels)
+      refuse("it is nested more than " + std::to_string(kMostLevels) + " levels deep");
+    count();
+  }
+  void count() {
+    if (++num_values_ > kMostValues)
+      refuse("it has more than " + std::to_string(kMostValues) + " values");
+  }
+  void add_member(const std::string& name) {
+    if (!members_.back().insert(name).second) refuse("\"" + shown(name) + "\" is there twice");
+  }
+
+  std::size_t num_values_ = 0;
+  std::vector<std::set<std::string>> members_;  // of the objects that are open
+};
+
+/// Throws      UsageError for what is no JSON, or beyond the limits.
+Json read_document(std::string_view text) {
+  if (text.size() > kMostProfileBytes) refuse("it is too long");
+  try {
+    return Json::parse(
+        text, [limits = Limits()](int level, Json::parse_event_t event, const Json& value) mutable {
+          return limits(level, event, value);
+        });
+  } catch (const Json::exception& error) {
+    // It repeats what it stopped at, whatever bytes those are.
+    refuse(host::printable(error.what(), kShownErrorBytes));
+  }
+}
 
 /// A value inside the document, and where: "costs[3].points[0].bytes".
 struct Place {
@@ -53,28 +121,61 @@ struct Place {
   /// "" for null: not known.
   std::string text_or_null() const { return value.is_null() ? "" : text(); }
 
-  double number() const {
+  /// Of either sign; no larger than `most`.
+  double number(double most) const {
     if (!value.is_number()) refuse(name + " must be a number, not " + value.type_name());
-    return value.get<double>();
+    const auto found = value.get<double>();
+    if (!(std::abs(found) <= most))
+      refuse(name + " must be at most " + std::to_string(std::lround(most)) + ", not " +
+             shown_value(value));
+    return found;
+  }
+
+  double positive(double most) const {
+    const double found = number(most);
+    if (!(found > 0)) refuse(name + " must be more than 0, not " + shown_value(value));
+    return found;
   }
 
   std::size_t bytes() const {
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMostBytes)
-      refuse(name + " must be a whole number of bytes, not " + value.dump());
-    return value.get<std::size_t>();
+    return static_cast<std::size_t>(whole("a whole number of bytes", kMostBytes));
+  }
+
+  int version() const {
+    return static_cast<int>(whole("a version's number", std::numeric_limits<int>::max()));
   }
 
   /// 0 for null: not measured.
   int threads_or_null() const {
     if (value.is_null()) return 0;
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() - 1 >= kMostThreads)
-      refuse(name + " must be a number of threads, not " + value.dump());
+      refuse(name + " must be a number of threads, not " + shown_value(value));
     return value.get<int>();
   }
 
   bool flag() const {
-    if (!value.is_boolean()) refuse(name + " must be true or false, not " + value.dump());
+    if (!value.is_boolean()) refuse(name + " must be true or false, not " + shown_value(value));
     return value.get<bool>();
+  }
+
+  /// Of a moment, "2026-11-20" of "2026-11-20T10:11:12Z".
+  std::string date() const {
+    constexpr std::string_view kForm = "0000-00-00";
+    const std::string moment = text();
+    const auto fits = [](char form, char found) {
+      return form == '0' ? found >= '0' && found <= '9' : found == form;
+    };
+    if (moment.size() < kForm.size() ||
+        !std::ranges::equal(kForm, moment.substr(0, kForm.size()), fits))
+      refuse(name + " must begin with a date such as 2026-11-20, not " + shown_value(value));
+    return moment.substr(0, kForm.size());
+  }
+
+private:
+  std::uint64_t whole(const char* what, std::uint64_t most) const {
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
+      refuse(name + " must be " + what + ", not " + shown_value(value));
+    return value.get<std::uint64_t>();
   }
 };
 
@@ -87,7 +188,7 @@ Value word(const Place& place, const Value (&values)[N], NameOf name) {
     if (text == name(value)) return value;
     known += (known.empty() ? "" : ", ") + std::string(name(value));
   }
-  refuse(place.name + " is \"" + text + "\"; it must be one of " + known);
+  refuse(place.name + " is \"" + shown(text) + "\"; it must be one of " + known);
 }
 
 constexpr CopyPath kPaths[] = {CopyPath::window, CopyPath::window_threads, CopyPath::driver,
@@ -102,7 +203,7 @@ std::string_view name_of_direction(Direction direction) {
 CostCurve read_curve(const Place& place) {
   std::vector<CostPoint> points;
   for (const Place& point : place.items())
-    points.push_back({point.at("bytes").bytes(), point.at("seconds").number()});
+    points.push_back({point.at("bytes").bytes(), point.at("seconds").number(kMostSeconds)});
   try {
     return CostCurve(std::move(points));
   } catch (const UsageError& error) {
@@ -150,7 +251,8 @@ void check_driver_is_there(const std::vector<Profile::Entry>& entries) {
 }
 
 [[noreturn]] void differ(const char* what, const std::string& theirs, const std::string& ours) {
-  throw UsageError(std::string("it is of ") + what + " " + theirs + ", this is " + ours);
+  throw UsageError(std::string("it is of ") + what + " " + shown(theirs) + ", this is " +
+                   shown(ours));
 }
 
 void check_text(const Place& theirs, const char* what, const std::string& ours) {
@@ -166,7 +268,7 @@ void check_identity(const Place& machine, const ProfileIdentity& here) {
   check_text(machine.at("gpu_uuid"), "GPU", here.gpu_uuid);
   check_text(machine.at("gpu_name"), "GPU", here.gpu_name);
   check_text(machine.at("link"), "link", here.link.name());
-  const auto cuda = static_cast<int>(machine.at("cuda_version").bytes());
+  const int cuda = machine.at("cuda_version").version();
   if (cuda != here.cuda_version)
     differ("CUDA driver", version_text(cuda), version_text(here.cuda_version));
   const std::string release = machine.at("driver_release").text_or_null();
@@ -210,15 +312,14 @@ Profile read_profile(const Json& document, const ProfileIdentity& here) {
   const Place root{document, "profile"};
   const Place version = root.at("schema_version");
   if (version.value != kSchemaVersion)
-    refuse("schema_version is " + version.value.dump() + "; this library reads " +
+    refuse("schema_version is " + shown_value(version.value) + "; this library reads " +
            std::to_string(kSchemaVersion) + ": run `isthmus profile` again");
   const Place machine = root.at("machine");
   check_identity(machine, here);
   std::vector<Profile::Entry> entries = read_entries(root.at("costs"));
   check_driver_is_there(entries);
-  std::string source =
-      "profile of " + root.at("measurement").at("finished_at").text().substr(0, 10);
-  const double num_cores = machine.at("num_cores").number();
+  std::string source = "profile of " + root.at("measurement").at("finished_at").date();
+  const double num_cores = machine.at("num_cores").positive(kMostCores);
   if (here.num_cores < num_cores - kSameCores) {
     with_cores(entries, here);
     source +=
@@ -230,19 +331,14 @@ Profile read_profile(const Json& document, const ProfileIdentity& here) {
   const Place opening = root.at("window_opening_seconds");
   if (opening.value.is_null())
     return Profile(std::move(entries), true, std::move(source)).with_ring_threads(threads);
-  if (!(opening.number() > 0)) refuse(opening.name + " must be more than 0");
-  return Profile(std::move(entries), true, std::move(source), opening.number())
+  return Profile(std::move(entries), true, std::move(source), opening.positive(kMostSeconds))
       .with_ring_threads(threads);
 }
 
 }  // namespace
 
 Profile Profile::parse(std::string_view json, const ProfileIdentity& identity) {
-  try {
-    return read_profile(Json::parse(json), identity);
-  } catch (const Json::exception& error) {
-    refuse(error.what());
-  }
+  return read_profile(read_document(json), identity);
 }
 
 }  // namespace isthmus::transfer

@@ -5,6 +5,7 @@
 #include <isthmus/errors.hpp>
 
 #include "driver/environment.hpp"
+#include "host/printable.hpp"
 #include "host/text_file.hpp"
 #include "transfer/profile.hpp"
 
@@ -13,14 +14,12 @@ namespace {
 
 constexpr std::string_view kOff = "off";
 constexpr const char* kMeasure = "`isthmus profile` measures it";
-/// Some hundred times what `isthmus profile` writes.
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 20U;
 
 /// Throws      UsageError with the reason, after which "the file " fits.
 std::string read_profile(const std::filesystem::path& file) {
   std::error_code failure;
   if (!std::filesystem::is_regular_file(file, failure)) throw UsageError("it is no file");
-  if (std::filesystem::file_size(file, failure) > kMostBytes || failure)
+  if (std::filesystem::file_size(file, failure) > kMostProfileBytes || failure)
     throw UsageError("it is too long for a profile");
   auto text = host::read_text(file);
   if (!text) throw UsageError("it can't be read");
@@ -50,11 +49,12 @@ Profile Profile::for_device(const ProfileIdentity& identity) {
   std::error_code failure;
   if (file.empty() || (wish.empty() && !std::filesystem::exists(file, failure)))
     return instead(identity, std::string("no profile of this machine; ") + kMeasure);
+  const std::string name = host::printable(file.native());
   try {
     const Profile stored = parse(read_profile(file), identity);
-    return stored.with_source(stored.source() + " (" + file.string() + ")");
+    return stored.with_source(stored.source() + " (" + name + ")");
   } catch (const UsageError& misfit) {
-    return instead(identity, file.string() + " is not used: " + misfit.what() + "; " + kMeasure);
+    return instead(identity, name + " is not used: " + misfit.what() + "; " + kMeasure);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "host/printable.hpp"
 #include "window/forks.hpp"
 
 namespace isthmus::window::rm {
@@ -90,7 +91,7 @@ std::string Client::query_version() const {
   query.command = kQueryVersion;
   require(call(Escape::check_version, &query, sizeof query), kOk, "ask for the driver's version");
   query.version.back() = '\0';
-  return query.version.data();
+  return host::printable(query.version.data());
 }
 
 Handle Client::alloc(Handle parent, Class object_class, void* parameters,

@@ -24,6 +24,12 @@ TEST(CpuList, OverlapsAndDisorderAreSortedOut) {
   EXPECT_EQ(parse_cpu_list("4,0-2,1-3"), (Cpus{0, 1, 2, 3, 4}));
 }
 
+TEST(CpuList, ADamagedListThatRepeatsItselfCostsNoMoreThanItsCpus) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "0-65536,";
+  EXPECT_EQ(parse_cpu_list(text).size(), 65537U);
+}
+
 TEST(CpuList, FormattingIsTheInverseOfParsing) {
   for (const char* text : {"", "0", "0-1", "0-2,8,10-11", "5,7,9"}) {
     EXPECT_EQ(format_cpu_list(parse_cpu_list(text)), text);

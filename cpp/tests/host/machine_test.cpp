@@ -47,6 +47,18 @@ TEST(Virtualization, TheHypervisorBitMakesAVirtualMachine) {
   EXPECT_EQ(facts.container, "");
 }
 
+TEST(Virtualization, FirmwareWhoseNamesAreNoTextIsNamedAllTheSame) {
+  FixtureTree tree;
+  tree.file("sys/class/dmi/id/sys_vendor", "Acm\xe9\n")
+      .file("sys/class/dmi/id/product_name", "To be filled\x01\n")
+      .file("run/systemd/container", "\xff\n");
+  const auto facts = virtualization(tree.root(), {true, "\x80VM"});
+  EXPECT_EQ(facts.system_vendor, "Acm\xef\xbf\xbd");
+  EXPECT_EQ(facts.product_name, "To be filled?");
+  EXPECT_EQ(facts.container, "\xef\xbf\xbd");
+  EXPECT_EQ(facts.hypervisor, "\xef\xbf\xbdVM");
+}
+
 TEST(Virtualization, TheKernelsOwnFlagCountsToo) {
   FixtureTree tree;
   tree.file("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu sse hypervisor\n");

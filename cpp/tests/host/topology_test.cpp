@@ -67,6 +67,12 @@ TEST(Topology, AKernelThatShowsNoNodesHasOneWithEverything) {
   EXPECT_EQ(nodes[0].memory_bytes, kGib);
 }
 
+TEST(Topology, ADamagedListOfNodesIsNotFollowedBeyondWhatLinuxHas) {
+  FixtureTree tree;
+  tree.file("sys/devices/system/node/online", "0-65536\n");
+  EXPECT_EQ(numa_nodes(tree.root()).size(), 1024U);
+}
+
 TEST(Topology, ThisMachineHasANodeWithCpus) { EXPECT_FALSE(numa_nodes().front().cpus.empty()); }
 
 TEST(Topology, AddressesAreSpelledAsInSysfs) {

@@ -247,6 +247,12 @@ TEST(ExactTimes, MissesUnderWayLimitTheLoadsAtOnce) {
   EXPECT_EQ(result.total_ps, 4 * kCycle + 2 * kDramLoad);
 }
 
+TEST(ExactTimes, AnOperationMayComeAfterAsManyInstructionsAsATraceCanSay) {
+  const Builder builder = Builder().launch({}, {{{barrier(0xffff'ffff)}}});
+  const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
+  EXPECT_EQ(result.total_ps, (std::uint64_t{1} << 32U) * 4 * kCycle);
+}
+
 TEST(ExactTimes, ACpuRequestBringsThePageBackAndTheNextKernelAsksAgain) {
   const Builder builder =
       Builder().launch({}, {{{load({8})}}}).launch({download(0, 4)}, {{{load({8})}}});
@@ -258,6 +264,16 @@ TEST(ExactTimes, ACpuRequestBringsThePageBackAndTheNextKernelAsksAgain) {
   EXPECT_EQ(free.traffic.returned_to_cpu, kKiB);
   options.count_downloads = true;
   EXPECT_EQ(run(builder, round_machine(), units(kKiB), options).total_ps, 2 * kernel + 1'024'000U);
+}
+
+TEST(ExactTimes, ACpuRequestForTheWholeAddressSpaceCostsNoMoreThanWhatWasTouched) {
+  const std::uint64_t everything = std::uint64_t{1} << 57U;
+  const Builder builder = Builder()
+                              .launch({}, {{{load({8}), load({1U << 20U})}}})
+                              .launch({download(0, everything)}, {{{load({8})}}});
+  const Result result = run(builder, round_machine(), units(kKiB), mode(Mode::migrate));
+  EXPECT_EQ(result.cpu_requests, 2U);
+  EXPECT_EQ(result.traffic.returned_to_cpu, 2 * kKiB);
 }
 
 }  // namespace

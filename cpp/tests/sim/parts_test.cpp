@@ -197,6 +197,23 @@ TEST(TheAddressMap, GivesEachLineItsOwnNumberAndKeepsItsAddress) {
   }
 }
 
+TEST(TheAddressMap, FindsWhatWasPlacedInARangeOfAnySize) {
+  constexpr std::uint64_t kChunkBytes = 2U << 20U;
+  AddressMap map({}, 64U << 10U);
+  for (const std::uint64_t chunk : {7, 3, 9000, 4}) placed(map, chunk * (kChunkBytes / 128) + 5);
+  using Addresses = std::vector<std::uint64_t>;
+  const auto chunks = [&](std::uint64_t begin, std::uint64_t end) {
+    Addresses found = map.placed_chunks(begin, end);
+    for (std::uint64_t& address : found) address /= kChunkBytes;
+    return found;
+  };
+  EXPECT_EQ(chunks(0, std::uint64_t{1} << 57U), (Addresses{3, 4, 7, 9000}));
+  EXPECT_EQ(chunks(3 * kChunkBytes, 4 * kChunkBytes), (Addresses{3}));
+  EXPECT_EQ(chunks(4 * kChunkBytes - 1, 4 * kChunkBytes + 1), (Addresses{3, 4}));
+  EXPECT_EQ(chunks(5 * kChunkBytes, 6 * kChunkBytes), Addresses{});
+  EXPECT_EQ(chunks(4 * kChunkBytes, 9000 * kChunkBytes), (Addresses{4, 7}));
+}
+
 TEST(TheAddressMap, SpreadsStridesOfPowersOfTwoOverAllPartitions) {
   const Machine machine;
   for (std::uint64_t stride = 2; stride <= 1U << 14; stride *= 2) {

@@ -3,6 +3,10 @@
 
 #include <isthmus/errors.hpp>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "pages/policy_names.hpp"
 #include "sim/deadlock.hpp"
 #include "small_programs.hpp"
@@ -37,6 +41,30 @@ TEST(Refusals, AnImpossibleMachineIsNamed) {
   machine = {};
   machine.cores.count = 257;
   EXPECT_NE(refusal(machine).find("from 1 to 256"), std::string::npos);
+}
+
+TEST(Refusals, AMachineWhoseRunsCouldPassTheEndOfSimulatedTimeIsNamed) {
+  const std::vector<std::pair<std::string, void (*)(Machine&)>> beyond = {
+      {"translation.walk_cycles", [](Machine& m) { m.translation.walk_cycles = ~0U; }},
+      {"translation.shared_cycles", [](Machine& m) { m.translation.shared_cycles = ~0U; }},
+      {"network.latency_cycles", [](Machine& m) { m.network.latency_cycles = ~0U; }},
+      {"partitions.l2_cycles", [](Machine& m) { m.partitions.l2_cycles = ~0U; }},
+      {"partitions.dram_cycles", [](Machine& m) { m.partitions.dram_cycles = ~0U; }},
+      {"partitions.dram_bytes_per_s", [](Machine& m) { m.partitions.dram_bytes_per_s = 1; }},
+      {"gmmu.query_cycles", [](Machine& m) { m.gmmu.query_cycles = ~0U; }},
+      {"link.bytes_per_s", [](Machine& m) { m.link.bytes_per_s = 1; }},
+      {"link.back_bytes_per_s", [](Machine& m) { m.link.back_bytes_per_s = 1; }},
+      {"link.latency_ps", [](Machine& m) { m.link.latency_ps = kNever; }},
+      {"link.packet_overhead_bytes", [](Machine& m) { m.link.packet_overhead_bytes = ~0U; }},
+      {"link.costs", [](Machine& m) { m.link.costs = {{1, kNever}}; }},
+      {"faults.latency_ps", [](Machine& m) { m.faults.latency_ps = kNever; }},
+      {"launch_ps", [](Machine& m) { m.launch_ps = kNever; }},
+  };
+  for (const auto& [parameter, change] : beyond) {
+    Machine machine;
+    change(machine);
+    EXPECT_TRUE(refusal(machine).starts_with(parameter + " is ")) << refusal(machine);
+  }
 }
 
 TEST(Refusals, AUnitLargerThanThePageIsRefused) {

@@ -96,6 +96,19 @@ TEST(AccelSimInstruction, WhatIsWrongWithALineIsSaid) {
   EXPECT_TRUE(says(refusal("0010 ffffffff 1 R4 LDG.E 1 R2 4 2 0x1000 x"), "'x', not a number"));
 }
 
+TEST(AccelSimOpcode, OneThatIsNoTextIsNotPassedOn) {
+  const auto said = [](std::string_view opcode) -> std::string {
+    try {
+      lane_bytes(opcode);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(said("LDG.\xff\x1b.7"), "opcode 'LDG.??.7' has a width of 7 bits");
+  EXPECT_LT(said("LDG." + std::string(100'000, 'E') + ".7").size(), 100U);
+}
+
 TEST(AccelSimOpcode, TheWidthComesFromTheOpcode) {
   EXPECT_EQ(lane_bytes("LDG.E"), 4U);
   EXPECT_EQ(lane_bytes("LDG.E.128.CONSTANT.SYS"), 16U);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <isthmus/errors.hpp>
+
 #include <string>
 #include <vector>
 
@@ -48,6 +50,16 @@ TEST(TouchedLines, LinesOfUploadsAreNotTakenForMore) {
 TEST(TouchedLines, NoAllocationReachesAcrossAnUpload) {
   EXPECT_EQ(allocated({0, 256, 512, 1024, 1280}, {upload(512, 256)}),
             (Shown{"touched-0 0+384", "upload-1 512+256", "touched-2 1024+384"}));
+}
+
+TEST(TouchedLines, MoreThanCanBeSimulatedIsRefused) {
+  TouchedLines touched(3);
+  constexpr std::uint64_t kStep = TouchedLines::kBlockBytes / kLineBytes;
+  for (const std::uint64_t block : {9, 1, 4}) touched.add(block * kStep);
+  touched.add(kStep + 1);
+  EXPECT_THROW(touched.add(5 * kStep), UsageError);
+  EXPECT_THROW(touched.add(5 * kStep), UsageError);
+  touched.add(4 * kStep + 7);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "host/printable.hpp"
 #include "transfer/profile.hpp"
 #include "transfer/profile_text.hpp"
 
@@ -122,6 +123,16 @@ INSTANTIATE_TEST_SUITE_P(
         Misfit{"\"seconds\": 6e-06", "\"seconds\": null", "must be a number, not null"},
         Misfit{"\"seconds\": 6e-06", "\"seconds\": 1e999", "not a profile"},
         Misfit{"\"seconds\": 6e-06", "\"seconds\": NaN", "not a profile"},
+        Misfit{"\"seconds\": 6e-06", "\"seconds\": 1e300",
+               "seconds must be at most 1000000, not 1e+300"},
+        Misfit{"\"num_cores\": 16", "\"num_cores\": 0", "num_cores must be more than 0, not 0"},
+        Misfit{"\"num_cores\": 16", "\"num_cores\": -16", "num_cores must be more than 0"},
+        Misfit{"\"num_cores\": 16", "\"num_cores\": 1e308", "num_cores must be at most 65536"},
+        Misfit{"13000", "4294980296", "cuda_version must be a version's number, not 4294980296"},
+        Misfit{"2026-11-20T", "20\u00e926-11-20T", "finished_at must begin with a date"},
+        Misfit{"2026-11-20T10:11:12Z", "2026", "finished_at must begin with a date"},
+        Misfit{"\"seconds\": 8.5", "\"quick\": true", "\"quick\" is there twice"},
+        Misfit{"\"link\"", "\"gpu_name\"", "\"gpu_name\" is there twice"},
         Misfit{"\"window_opening_seconds\": 4.5e-05", "\"window_opening_seconds\": 0",
                "window_opening_seconds must be more than 0"},
         Misfit{"2026-11-20", "\xff\xfe", "not a profile"}));
@@ -133,9 +144,66 @@ TEST(ProfileFile, WhatIsNoObjectOfJsonIsRefused) {
   }
 }
 
-TEST(ProfileFile, DeepNestingIsRefusedLikeAnythingElse) {
-  const std::string deep(200000, '[');
-  EXPECT_THROW(Profile::parse(deep, test::h100()), UsageError);
+std::string nested(std::size_t num_levels, const std::string& begin, const std::string& end) {
+  std::string text;
+  for (std::size_t i = 0; i < num_levels; ++i) text += begin;
+  text += "0";
+  for (std::size_t i = 0; i < num_levels; ++i) text += end;
+  return text;
+}
+
+TEST(ProfileFile, DeepNestingIsRefusedWhereverItIs) {
+  constexpr std::size_t kLevels = 400'000;
+  for (const std::string& deep :
+       {nested(kLevels, "[", "]"), nested(kLevels, "{\"a\":", "}"), std::string(kLevels, '[')}) {
+    for (const std::string& text :
+         {deep, "{\"schema_version\": " + deep + "}",
+          test::replaced(test::profile_text(), "8.5", deep),
+          test::replaced(test::profile_text(), "\"no windows here\"", deep)}) {
+      const std::string complaint = complaint_of([&] { Profile::parse(text, test::h100()); });
+      EXPECT_EQ(complaint, "not a profile: it is nested more than 16 levels deep");
+    }
+  }
+}
+
+TEST(ProfileFile, AVersionThatHasPartsIsNotWrittenDown) {
+  EXPECT_EQ(complaint_of([] { Profile::parse("{\"schema_version\": [[0]]}", test::h100()); }),
+            "not a profile: schema_version is an array; this library reads 2: run `isthmus "
+            "profile` again");
+}
+
+TEST(ProfileFile, WhatATextCanCostIsBounded) {
+  std::string many = "{\"schema_version\": [";
+  for (int i = 0; i < 300'000; ++i) many += "0,";
+  EXPECT_EQ(complaint_of([&] { Profile::parse(many + "0]}", test::h100()); }),
+            "not a profile: it has more than 131072 values");
+  const std::string longest(kMostProfileBytes, ' ');
+  EXPECT_EQ(complaint_of([&] { Profile::parse(longest + ' ', test::h100()); }),
+            "not a profile: it is too long");
+  EXPECT_TRUE(Profile::parse(test::profile_text() + longest.substr(test::profile_text().size()),
+                             test::h100())
+                  .measured());
+}
+
+TEST(ProfileFile, WhatIsSaidOfATextIsShortAndFitForATerminal) {
+  const std::string name(100'000, 'x');
+  const std::vector<std::string> others{"\"" + name + "\"",
+                                        "\"\\u001b[31m\\u0000\"",
+                                        "\"\xff\"",
+                                        "\"\xc3\xa9" + name,
+                                        name,
+                                        std::string(1000, '9'),
+                                        "\"\\ud800\""};
+  for (const std::string& other : others) {
+    for (const char* const part :
+         {"\"NVIDIA H100\"", "\"driver\"", "\"2026-11-20T10:11:12Z\"", "16"}) {
+      const std::string text = test::replaced(test::profile_text(), part, other);
+      const std::string complaint = complaint_of([&] { Profile::parse(text, test::h100()); });
+      EXPECT_NE(complaint, "") << part << other.substr(0, 20);
+      EXPECT_LT(complaint.size(), 400U);
+      EXPECT_EQ(host::printable(complaint), complaint);
+    }
+  }
 }
 
 TEST(ProfileFile, EveryTruncationIsRefused) {

@@ -70,7 +70,10 @@ TEST_F(StoredProfile, OneThatDoesNotFitIsNotUsedAndTheReasonIsSaid) {
 }
 
 TEST_F(StoredProfile, ABrokenFileCostsTheProfileAndNothingElse) {
-  for (const std::string& text : {std::string(), std::string("{"), std::string(1U << 20U, '\0')}) {
+  std::string nested(1U << 20U, '[');
+  nested = "{\"schema_version\": " + nested + std::string(1U << 20U, ']') + "}";
+  for (const std::string& text :
+       {std::string(), std::string("{"), std::string(1U << 20U, '\0'), nested}) {
     store(text);
     const Profile profile = Profile::for_device(test::h100());
     EXPECT_FALSE(profile.measured());
@@ -82,6 +85,15 @@ TEST_F(StoredProfile, TheVariableNamesAFile) {
   tree_.file("mine.json", test::profile_text());
   set("ISTHMUS_PROFILE", (tree_.root() / "mine.json").string());
   EXPECT_TRUE(Profile::for_device(test::h100()).measured());
+}
+
+TEST_F(StoredProfile, AFileWhoseNameIsNoTextIsNamedAllTheSame) {
+  tree_.file("mine\xff.json", test::profile_text());
+  set("ISTHMUS_PROFILE", (tree_.root() / "mine\xff.json").string());
+  const Profile profile = Profile::for_device(test::h100());
+  EXPECT_TRUE(profile.measured());
+  EXPECT_EQ(profile.source(),
+            "profile of 2026-11-20 (" + tree_.root().string() + "/mine\xef\xbf\xbd.json)");
 }
 
 TEST_F(StoredProfile, TheVariableCanTurnProfilesOff) {

@@ -217,6 +217,13 @@ TEST_F(ResourceManager, UsesANewerDriverAndSaysSo) {
   expect_same_memory(map(*backend, pointer, kMiB)->data(), pointer, kMiB);
 }
 
+TEST_F(ResourceManager, ShowsAVersionThatIsNoText) {
+  kernel_->settings.version = "580\xff\x1b[2J";
+  EXPECT_EQ(refusal_of([&] { open(); }),
+            "driver 580\xef\xbf\xbd?[2J is not a version this code knows");
+  expect_nothing_left();
+}
+
 TEST_F(ResourceManager, RefusesAnOlderDriverUnlessTheUserChoseTheBackend) {
   for (const char* const version : {"470.57.02", "580.65.06", "not a version"}) {
     kernel_->settings.version = version;

@@ -7,6 +7,7 @@ from isthmus.errors import UsageError
 from isthmus.report.format import Layout, RunFormat
 from isthmus.report.nvbandwidth_tests import DEFAULT_BUFFER_MIB, NVBANDWIDTH_TESTS
 from isthmus.sizes import parse_sizes
+from isthmus.suggest import shortened
 
 if TYPE_CHECKING:
     from isthmus.bench.tests import BenchTest
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _MIB = 1 << 20
 # What a size may be: no machine has more.
 _MOST_MIB = 1 << 32
+_MOST_OF_ANYTHING = 1_000_000
 
 
 def layout_of(wanted: RunFormat, *, as_json: bool, use_mean: bool, verbose: bool) -> Layout:
@@ -85,16 +87,22 @@ def tests_of(
     return select_tests()
 
 
-def samples_number(asked: int | None) -> int | None:
+def how_many(option: str, asked: int | None, noun: str) -> int | None:
     """
-    Check how many samples are to be taken.
+    Check how many of something are to be taken.
+
+    Args:
+        option: That asks for them.
+        asked: None if it isn't given.
+        noun: What they are: "samples".
 
     Raises:
-        UsageError: It is no such number.
+        UsageError: It is none, or more than anybody waits for.
     """
-    if asked is not None and asked < 1:
-        raise UsageError(f"-i {asked}: no samples to take", hint="give 1 or more: -i 3")
-    return asked
+    if asked is None or 0 < asked <= _MOST_OF_ANYTHING:
+        return asked
+    why = f"no {noun} to take" if asked < 1 else "more than anybody waits for"
+    raise UsageError(f"{option} {asked}: {why}", hint=f"give 1 to {_MOST_OF_ANYTHING}: {option} 3")
 
 
 def _name(test: str) -> str:
@@ -104,7 +112,7 @@ def _name(test: str) -> str:
     if index >= len(NVBANDWIDTH_TESTS):
         last = len(NVBANDWIDTH_TESTS) - 1
         raise UsageError(
-            f"no test has the number {test}",
+            f"no test has the number {shortened(test)}",
             hint=f"nvbandwidth's tests are 0 to {last}: isthmus bench -l --format nvbandwidth",
         )
     return NVBANDWIDTH_TESTS[index]

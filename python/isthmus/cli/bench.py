@@ -100,7 +100,7 @@ def bench(
     or short of what --expect expects, 4 no device.
     """
     del debug  # its callback has noted it
-    from isthmus.cli.asked import layout_of, samples_number, sizes_of, tests_of
+    from isthmus.cli.asked import how_many, layout_of, sizes_of, tests_of
 
     layout = layout_of(output_format, as_json=as_json, use_mean=use_mean, verbose=verbose)
     chosen = tests_of(tests or (), prefixes or (), suites or (), output_format)
@@ -117,10 +117,10 @@ def bench(
         quick=quick,
         managed=managed,
         max_bytes=None if max_bytes is None else parse_size(max_bytes),
-        runs=runs,
+        runs=how_many("--runs", runs, "runs"),
         budget_s=_checked_budget(budget),
         keep_samples=samples or verbose,
-        num_samples=samples_number(num_samples),
+        num_samples=how_many("-i", num_samples, "samples"),
         verify=not skip_verification,
         bind=not disable_affinity,
         command=("isthmus", *state.arguments),

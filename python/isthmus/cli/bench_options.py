@@ -40,7 +40,6 @@ RunsOption = Annotated[
     typer.Option(
         "--runs",
         metavar="N",
-        min=1,
         help="Runs of each small-transfer experiment, of 100 or 1000 iterations each.  "
         "[default: 5, emulated 2]",
     ),

@@ -8,6 +8,7 @@ from typer.exceptions import TyperException
 from isthmus.cli.startup import INTERRUPTED
 from isthmus.cli.stderr import say
 from isthmus.errors import Error, NoDevice, Unavailable, UsageError
+from isthmus.suggest import one_line
 
 
 class ExitCode(IntEnum):
@@ -37,7 +38,8 @@ def report_failure(error: BaseException, *, debug: bool) -> ExitCode:
     lines = [f"error: {_message(error)}", *_causes(error)]
     if hint := _hint(error):
         lines.append(f"hint: {hint}")
-    say("\n".join(lines))
+    # What a file or somebody else said may have lines and colours of its own.
+    say("\n".join(map(one_line, lines)))
     return exit_code_of(error)
 
 

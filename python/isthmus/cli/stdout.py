@@ -4,6 +4,7 @@ import sys
 
 from isthmus.cli.stderr import silence
 from isthmus.errors import WriteError
+from isthmus.suggest import writable
 
 _HINT = "see where stdout leads; --output FILE writes a file"
 
@@ -21,7 +22,7 @@ def print_data(text: str) -> None:
     if stream is None:
         raise WriteError("can't print: stdout is closed", hint=_HINT)
     try:
-        stream.write(text)
+        stream.write(writable(text, stream.encoding or "utf-8"))
         stream.flush()
     except BrokenPipeError:
         silence(stream)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isfinite
 
 from isthmus.compare.subject import Subject, subject_of
 from isthmus.errors import UsageError
@@ -45,10 +46,11 @@ class Change:
 
     @property
     def relative(self) -> float | None:
-        """The median's change as a part of what it was; None if there is nothing to divide."""
+        """The median's change as a part of what it was; None if no number says it."""
         if not self.before.median or self.after.median is None:
             return None
-        return self.after.median / self.before.median - 1
+        part = self.after.median / self.before.median - 1
+        return part if isfinite(part) else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from isthmus.doctor.read_driver import OpenDriver
 from isthmus.doctor.sources import Sources
 from isthmus.errors import Error
 from isthmus.profile.store import age_text, load_profile
+from isthmus.suggest import one_line
 
 
 def read_profile(sources: Sources, driver: OpenDriver, ordinal: int) -> ProfileFacts:
@@ -18,5 +19,9 @@ def read_profile(sources: Sources, driver: OpenDriver, ordinal: int) -> ProfileF
     except Error as failure:
         return ProfileFacts(ordinal=ordinal, source=str(failure))
     return ProfileFacts(
-        ordinal=ordinal, measured=used.measured, source=used.source, file=identity.file, age=age
+        ordinal=ordinal,
+        measured=used.measured,
+        source=used.source,
+        file=one_line(identity.file),
+        age=age,
     )

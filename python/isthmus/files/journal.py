@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from isthmus.files.failure import writing
+from isthmus.files.regular import read_regular
 from isthmus.files.whole import write_all, write_whole
+
+# Of what is read. A sweep's point takes some 2 KB.
+_MOST_BYTES = 1 << 30
 
 
 class Journal:
@@ -70,7 +74,7 @@ def read_lines(path: Path) -> list[str]:
         OSError: It can't be read.
     """
     try:
-        contents = path.read_bytes()
+        contents = read_regular(path, most_bytes=_MOST_BYTES)
     except FileNotFoundError:
         return []
     return contents.decode(errors="replace").split("\n") if contents else []

@@ -4,9 +4,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
-from pydantic import AwareDatetime, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import AwareDatetime, Field, PositiveFloat, model_validator
 
-from isthmus.run.record import Record
+from isthmus.run.record import PositiveInteger, Record
 
 __all__ = [
     "Cost",
@@ -42,7 +42,7 @@ class Way(Record):
 class Point(Record):
     """One copy: its size, and how long it took until its bytes were there."""
 
-    bytes: PositiveInt
+    bytes: PositiveInteger
     seconds: PositiveFloat
 
 
@@ -75,7 +75,7 @@ class Machine(Record):
     gpu_name: str
     link: str
     """ "PCIe Gen5 x16", "NVLink-C2C" or "emulated link"."""
-    cuda_version: PositiveInt
+    cuda_version: PositiveInteger
     """That the driver implements: 13000 is CUDA 13.0."""
     driver_release: str | None
     """ "580.159.04"; null if unknown."""
@@ -97,8 +97,8 @@ class Measured(Record):
 class StagingThreads(Record):
     """How many threads stage long copies best, the caller's included; null: not measured."""
 
-    h2d: PositiveInt | None
-    d2h: PositiveInt | None
+    h2d: PositiveInteger | None
+    d2h: PositiveInteger | None
 
 
 class Profile(Record):

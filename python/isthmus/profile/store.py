@@ -8,12 +8,16 @@ from pydantic import ValidationError
 
 from isthmus.errors import Unavailable, UsageError
 from isthmus.files.folder import make_folder
+from isthmus.files.regular import read_regular
 from isthmus.files.whole import write_whole
 from isthmus.profile.model import Profile
+from isthmus.run.record import first_fault
 
 if TYPE_CHECKING:
     from isthmus import _native
 
+# Some hundred times what `isthmus profile` writes: as in cpp/src/transfer/stored_profile.cpp.
+_MOST_BYTES = 4 << 20
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
@@ -42,7 +46,7 @@ def load_profile(path: Path) -> Profile:
         UsageError: It is something else.
     """
     try:
-        return Profile.model_validate_json(path.read_bytes())
+        return Profile.model_validate_json(read_regular(path, most_bytes=_MOST_BYTES))
     except OSError as cause:
         raise Unavailable(
             capability="profile",
@@ -50,12 +54,9 @@ def load_profile(path: Path) -> Profile:
             needs="`isthmus profile`",
         ) from cause
     except ValidationError as cause:
-        first = cause.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
         raise UsageError(
-            f"{path} is no profile: {place + ': ' if place else ''}{first['msg']}",
-            hint="`isthmus profile` makes a new one",
-        ) from cause
+            f"{path} is no profile: {first_fault(cause)}", hint="`isthmus profile` makes a new one"
+        ) from None
 
 
 def stored_profile(identity: "_native.ProfileIdentity") -> Profile:

@@ -1,5 +1,7 @@
 """Numbers as people read them: GB/s of 1e9 bytes, microseconds, counts."""
 
+from math import isfinite
+
 _BYTES_PER_GB = 1e9
 _US_PER_S = 1e6
 
@@ -24,6 +26,8 @@ def microseconds(seconds: float | None) -> str:
 def four_digit_microseconds(seconds: float) -> str:
     """Write a time in microseconds: four digits, down to a tenth of a ns; whole ones in full."""
     value = seconds * _US_PER_S
+    if not isfinite(value):
+        return f"{value}"
     # Of what is written, not of the value: 9.9999 is written 10.00.
     exponent = int(f"{value:.3e}".partition("e")[2])
     return f"{value:.{min(4, max(0, 3 - exponent))}f}"

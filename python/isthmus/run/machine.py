@@ -1,40 +1,40 @@
 """What a run knows about the machine it ran on. `null` means: not known here."""
 
-from isthmus.run.record import Record
+from isthmus.run.record import Integer, Record
 
 
 class Device(Record):
     """The GPU, or the emulated one."""
 
-    ordinal: int
+    ordinal: Integer
     """Its number among the devices of the driver."""
     name: str
     uuid: str
     pci_address: str
     """Lower case, as in "0000:01:00.0"."""
-    compute_capability: tuple[int, int]
-    total_memory_bytes: int
-    num_multiprocessors: int
-    num_copy_engines: int
-    l2_cache_bytes: int
+    compute_capability: tuple[Integer, Integer]
+    total_memory_bytes: Integer
+    num_multiprocessors: Integer
+    num_copy_engines: Integer
+    l2_cache_bytes: Integer
     stream_memory_operations: bool
     """Whether streams can wait for a value in memory."""
-    numa_node: int | None
+    numa_node: Integer | None
     """The node of the host that the device hangs on."""
 
 
 class Link(Record):
     """The PCIe link between host and device, as NVML reports it."""
 
-    generation: int | None
-    generation_max: int | None
+    generation: Integer | None
+    generation_max: Integer | None
     """The most that this device and its slot can do together."""
-    width: int | None
+    width: Integer | None
     """Lanes in use."""
-    width_max: int | None
+    width_max: Integer | None
     read_under_load: bool | None
     """Whether copies were running: an idle link trains down."""
-    bar1_bytes: int | None
+    bar1_bytes: Integer | None
     """How much of the device's memory the CPU can map at once."""
 
 
@@ -45,13 +45,13 @@ class LinkErrors(Record):
     Replays are NVML's; the others are AER messages of the GPU and of the port above it, together.
     """
 
-    replays: int | None
+    replays: Integer | None
     """How often packets were sent again."""
-    correctable: int | None
+    correctable: Integer | None
     """Errors that the hardware put right."""
-    nonfatal: int | None
+    nonfatal: Integer | None
     """Errors that cost a transaction."""
-    fatal: int | None
+    fatal: Integer | None
     """Errors that made the link unreliable."""
 
     @property
@@ -73,8 +73,8 @@ class GpuState(Record):
 
     performance_state: str | None
     """"P0" is the fastest."""
-    sm_clock_hz: int | None
-    memory_clock_hz: int | None
+    sm_clock_hz: Integer | None
+    memory_clock_hz: Integer | None
     throttle_reasons: list[str] | None
     """Empty when nothing slows the clocks."""
     persistence_mode: bool | None
@@ -95,23 +95,23 @@ class Driver(Record):
 class NumaNode(Record):
     """One node of the host: CPUs and the memory next to them."""
 
-    node: int
-    cpus: list[int]
-    memory_bytes: int
+    node: Integer
+    cpus: list[Integer]
+    memory_bytes: Integer
 
 
 class Host(Record):
     """The CPU's side."""
 
     cpu_model: str | None
-    num_cpus: int
+    num_cpus: Integer
     """Logical CPUs that this process may use."""
-    memory_bytes: int | None
+    memory_bytes: Integer | None
     kernel: str
     transparent_huge_pages: str | None
     """"always", "madvise" or "never"."""
     numa_nodes: list[NumaNode]
-    measured_on_node: int | None
+    measured_on_node: Integer | None
     """The node that the measuring thread and its memory were bound to; null if not bound."""
 
 

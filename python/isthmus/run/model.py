@@ -1,12 +1,13 @@
 """A run: what one `isthmus bench` measured, on what, and how it was asked to."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, PositiveInt
+from pydantic import AfterValidator, AwareDatetime
 
 from isthmus.run.machine import Machine
-from isthmus.run.record import Record
+from isthmus.run.record import PositiveInteger, Record
 from isthmus.run.result import Result, Status
+from isthmus.suggest import writable
 
 __all__ = ["Identity", "Options", "Result", "Run", "Status"]
 
@@ -18,8 +19,8 @@ class Identity(Record):
     started_at: AwareDatetime
     finished_at: AwareDatetime
     isthmus_version: str
-    command: list[str]
-    """The command line, one item an argument."""
+    command: list[Annotated[str, AfterValidator(writable)]]
+    """The command line, one item an argument. Of file names any byte can be part."""
     interrupted: bool
     """True if Ctrl-C ended it early: the results are those that were finished."""
 
@@ -30,21 +31,21 @@ class Options(Record):
     device: str | None
     """As given; null if the device was chosen automatically."""
     tests: list[str]
-    sizes: list[PositiveInt] | None
+    sizes: list[PositiveInteger] | None
     """Sizes of the bandwidth tests in bytes; null for the default sweep."""
     quick: bool = False
     """Fewer sizes and circumstances."""
     managed: bool = False
     """Whether managed memory was to be measured."""
-    max_bytes: PositiveInt | None = None
+    max_bytes: PositiveInteger | None = None
     """The most memory of each side that a measurement was allowed; null for what was free."""
     budget_s: float
     """How long the measurements may take together."""
     samples: bool
     """Whether raw samples were asked for."""
-    runs: PositiveInt | None = None
+    runs: PositiveInteger | None = None
     """How many runs of the small-transfer experiments were asked for; null for the default."""
-    num_samples: PositiveInt | None = None
+    num_samples: PositiveInteger | None = None
     """How many of each metric were asked for; null where each test decided."""
     verify: bool = True
     """Whether the bytes that arrived were to be compared with those sent."""

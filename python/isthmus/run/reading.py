@@ -1,18 +1,23 @@
 """Finds a run that somebody names, and refuses what is none with words that help."""
 
-import json
+import os
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from isthmus.errors import UsageError
+from isthmus.files.regular import read_regular
 from isthmus.run.model import Run
+from isthmus.run.record import first_fault
 from isthmus.run.store import runs_folder
 from isthmus.suggest import shortened
 
 SCHEMA_VERSION = 1
 LAST = "last"
+# Every test at every size with all its samples takes some 20 MB.
+_MOST_BYTES = 256 << 20
 _HINT = (
     f"name a file of `isthmus bench --output run.json`, the id of a run that was kept, or {LAST}"
 )
@@ -30,35 +35,50 @@ def read_run(named: str) -> Run:
     """
     path = _find(named)
     try:
-        document = json.loads(path.read_bytes())
+        contents = read_regular(path, most_bytes=_MOST_BYTES)
     except OSError as cause:
         raise UsageError(f"can't read {path}: {cause.strerror or cause}", hint=_HINT) from cause
-    except ValueError as cause:
-        raise UsageError(f"{path} is no run: it isn't JSON", hint=_HINT) from cause
-    _check_schema(path, document)
+    return parse_run(contents, str(path))
+
+
+def parse_run(contents: bytes, name: str) -> Run:
+    """
+    Read a run's text.
+
+    Args:
+        contents: JSON.
+        name: Of the file, for messages.
+
+    Raises:
+        UsageError: It is no run, or it is of another schema.
+    """
     try:
-        return Run.model_validate_json(path.read_bytes())
+        # The model's own parser: it has a limit for nesting, where json has the interpreter's.
+        document = from_json(contents)
+    except ValueError as cause:
+        raise UsageError(f"{name} is no run: it isn't JSON", hint=_HINT) from cause
+    _check_schema(name, document)
+    try:
+        return Run.model_validate_json(contents)
     except ValidationError as cause:
-        first = cause.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path} is no run: {where}: {first['msg']}", hint=_HINT) from cause
+        raise UsageError(f"{name} is no run: {first_fault(cause)}", hint=_HINT) from None
 
 
-def _check_schema(path: Path, document: Any) -> None:  # noqa: ANN401 - whatever JSON may hold
+def _check_schema(name: str, document: Any) -> None:  # noqa: ANN401 - whatever JSON may hold
     version = document.get("schema_version") if isinstance(document, dict) else None
     if not isinstance(version, int) or "results" not in document:
-        raise UsageError(f"{path} is no run: it has no schema version and results", hint=_HINT)
+        raise UsageError(f"{name} is no run: it has no schema version and results", hint=_HINT)
     if version != SCHEMA_VERSION:
         raise UsageError(
-            f"{path} is of schema {version}, and this version reads schema {SCHEMA_VERSION} only",
+            f"{name} is of schema {shortened(str(version))}, and this version reads schema "
+            f"{SCHEMA_VERSION} only",
             hint="measure again, or use the version that wrote it",
         )
 
 
 def _find(named: str) -> Path:
-    path = Path(named)
-    if path.is_file():
-        return path
+    if os.path.isfile(named):  # noqa: PTH113 - of any name at all
+        return Path(named)
     found = _kept(named)
     if len(found) > 1 and named != LAST:
         names = ", ".join(file.name for file in found[-3:])

@@ -1,6 +1,16 @@
 """The base of every part of a run: strict, frozen, documented by its docstrings."""
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from isthmus.suggest import shortened
+
+# Python's own have no limit, and a file with one of a thousand digits would fail far from here.
+_MOST = (1 << 63) - 1
+Integer = Annotated[int, Field(ge=-_MOST - 1, le=_MOST)]
+PositiveInteger = Annotated[int, Field(gt=0, le=_MOST)]
+NonNegativeInteger = Annotated[int, Field(ge=0, le=_MOST)]
 
 
 class Record(BaseModel):
@@ -13,3 +23,10 @@ class Record(BaseModel):
         use_attribute_docstrings=True,
         use_enum_values=False,
     )
+
+
+def first_fault(cause: ValidationError) -> str:
+    """Say in one line where something else than a record's part was found, and what is wrong."""
+    first = cause.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(shortened(str(part)) for part in first["loc"])
+    return f"{place}: {first['msg']}" if place else first["msg"]

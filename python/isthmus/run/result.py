@@ -4,9 +4,9 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt, model_serializer, model_validator
+from pydantic import Field, model_serializer, model_validator
 
-from isthmus.run.record import Record
+from isthmus.run.record import Integer, NonNegativeInteger, PositiveInteger, Record
 
 Memory = Literal[
     "pinned",
@@ -36,7 +36,7 @@ class Failure(Record):
 
     symbol: str | None
     """The driver function that failed; null if it wasn't the driver."""
-    code: int | None
+    code: Integer | None
     """Its CUresult."""
     code_name: str | None
     message: str
@@ -63,7 +63,7 @@ class Result(Record):
     """The memory that is written; of a round trip, where the flag lies that the kernel sets."""
     direction: Literal["h2d", "d2h"] | None
     """Null for what goes both ways, or none."""
-    bytes: PositiveInt
+    bytes: PositiveInteger
     """The size of one copy; of a crossover, the largest size compared."""
     metric: str
     clock: Literal["device", "host"]
@@ -83,16 +83,16 @@ class Result(Record):
     """Of all samples: what outliers pull at. The median is what is compared."""
     cov: float | None
     """Standard deviation over mean, a ratio."""
-    n: NonNegativeInt | None
+    n: NonNegativeInteger | None
     """How many samples."""
-    num_outliers: NonNegativeInt | None = None
+    num_outliers: NonNegativeInteger | None = None
     """How many of them lie far from the rest: more than three times the interquartile range beyond
     the quartiles, and at least 5 % of the median. They are in all the statistics; null for fewer
     than five samples."""
     clock_reasons: list[str] | None = None
     """What held the GPU's clocks down while this was measured, as NVML names it; empty if nothing
     did, null if nobody could tell."""
-    copies_per_sample: PositiveInt | None
+    copies_per_sample: PositiveInteger | None
     first_call_s: float | None
     """How long the very first copy of this measurement took, which no sample contains."""
     stopped_by: str | None
@@ -101,16 +101,16 @@ class Result(Record):
     """Who compared the bytes that arrived with those sent; null if nobody did."""
     cpu_cache: Literal["warm", "cold"]
     """Whether the host's bytes were in the CPU's caches where they fit, or were evicted before."""
-    num_threads: PositiveInt = 1
+    num_threads: PositiveInteger = 1
     """The most threads that could share one copy."""
     cpu_node: Literal["near", "far"] | None = None
     """The NUMA node of threads and host memory, seen from the device; null where the test doesn't
     choose."""
     data: Literal["pinned", "device"] | None = None
     """Of a round trip with data, where they lie; `bytes` is their size."""
-    axes: dict[str, str | int] = Field(default_factory=dict)
+    axes: dict[str, str | Integer] = Field(default_factory=dict)
     """Other circumstances by name, such as {"streams": 4}."""
-    host_pages_by_node: dict[int, int] | None
+    host_pages_by_node: dict[Integer, Integer] | None
     """Where the pages of the host's buffer are: NUMA node to pages looked at."""
     reason: str | None = Field(default=None, description="Why it was waived. Only then present.")
     error: Failure | None = Field(default=None, description="Only present after an error.")

@@ -99,14 +99,13 @@ class _Torch:
     def require(self, entry: TensorEntry, file: str) -> None:
         if not hasattr(self._torch, _TORCH_NAMES.get(entry.dtype, "")):
             raise UsageError(
-                f"{file}: tensor '{entry.name}': PyTorch {self._torch.__version__} has no type for "
+                f"{file}: {entry.label}: PyTorch {self._torch.__version__} has no type for "
                 f"{entry.dtype}"
             )
         # PyTorch counts pairs of 4-bit items, along the last dimension.
         if entry.dtype == "F4" and (not entry.shape or entry.shape[-1] % 2):
             raise UsageError(
-                f"{file}: tensor '{entry.name}': F4 of shape {list(entry.shape)} can't be given in "
-                "pairs"
+                f"{file}: {entry.label}: F4 of shape {list(entry.shape)} can't be given in pairs"
             )
 
     def allocate(self, size_bytes: int) -> Block:
@@ -139,6 +138,10 @@ def _strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+# Of CuPy 13; later ones have 64, as the others.
+_MOST_CUPY_DIMENSIONS = 32
+
+
 class _Cupy:
     """CuPy."""
 
@@ -149,8 +152,14 @@ class _Cupy:
     def require(self, entry: TensorEntry, file: str) -> None:
         if entry.dtype not in _NUMPY_NAMES:
             raise UsageError(
-                f"{file}: tensor '{entry.name}': CuPy has no type for {entry.dtype}",
+                f"{file}: {entry.label}: CuPy has no type for {entry.dtype}",
                 hint='framework="torch" and framework="dlpack" have',
+            )
+        if len(entry.shape) > _MOST_CUPY_DIMENSIONS:
+            raise UsageError(
+                f"{file}: {entry.label} has {len(entry.shape)} dimensions; CuPy "
+                f"has at most {_MOST_CUPY_DIMENSIONS}",
+                hint='framework="torch" and framework="dlpack" have 64',
             )
 
     def allocate(self, size_bytes: int) -> Block:

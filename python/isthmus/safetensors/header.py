@@ -4,21 +4,30 @@ Reads the header of a safetensors file, and checks that it describes the file.
 A file is the header's length (8 bytes, little-endian), the header (JSON), and the tensors' bytes,
 which follow each other without gaps.
 
-Source: safetensors 0.8, the format's README and the checks of its reference reader.
+Source: safetensors 0.8, the format's README and the checks of its reference reader. Where this
+one is stricter or more lenient: docs/model-loading.md.
 """
 
 import json
-import math
 import os
-from collections.abc import Iterable
+import re
+import reprlib
 from dataclasses import dataclass
 from typing import Any, Final
 
 from isthmus.errors import UsageError
+from isthmus.suggest import shortened
 
 _LENGTH_BYTES = 8
 _MOST_HEADER_BYTES = 100_000_000
+# GPU libraries count bytes in signed integers of 64 bits.
 _LAST_OFFSET = (1 << 63) - 1
+# As many as PyTorch and NumPy have.
+_MOST_DIMENSIONS = 64
+# An escape in a JSON text: of two that make one character, of one that makes none, any other.
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL
+)
 
 ITEM_BITS: Final = {
     "F4": 4,
@@ -64,6 +73,11 @@ class TensorEntry:
     shape: tuple[int, ...]
     first: int
     size_bytes: int
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return _label(self.name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +163,8 @@ def _pread_all(descriptor: int, num_bytes: int, offset: int) -> bytes:
 def _members(text: bytes, file: str) -> dict[str, Any]:
     if text[:1] != b"{":
         raise UsageError(f"{file}: no safetensors file: its header doesn't begin with '{{'")
+    if any(escape["lone"] for escape in _ESCAPE.finditer(text)):
+        raise UsageError(f"{file}: its header can't be read: half of a surrogate pair in a string")
     try:
         members: dict[str, Any] = json.loads(
             text.decode("utf-8"), object_pairs_hook=_without_twins, parse_constant=_no_constant
@@ -159,11 +175,11 @@ def _members(text: bytes, file: str) -> dict[str, Any]:
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        names = [name for name, _ in pairs]
-        twin = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"'{twin}' is there twice")
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in members:
+            raise ValueError(f"'{shortened(name)}' is there twice")
+        members[name] = value
     return members
 
 
@@ -179,8 +195,12 @@ def _metadata(member: object, file: str) -> dict[str, str]:
     return member
 
 
+def _label(name: str) -> str:
+    return f"tensor '{shortened(name)}'"
+
+
 def _entry(name: str, member: object, file: str) -> TensorEntry:
-    where = f"{file}: tensor '{name}'"
+    where = f"{file}: {_label(name)}"
     if not isinstance(member, dict):
         raise UsageError(f"{where}: its description is no object")
     for key in ("dtype", "shape", "data_offsets"):
@@ -188,11 +208,13 @@ def _entry(name: str, member: object, file: str) -> TensorEntry:
             raise UsageError(f"{where}: its description has no '{key}'")
     dtype = member["dtype"]
     if not isinstance(dtype, str) or dtype not in ITEM_BITS:
-        raise UsageError(f"{where}: '{dtype}' is no type of the format ({', '.join(ITEM_BITS)})")
+        raise UsageError(
+            f"{where}: {reprlib.repr(dtype)} is no type of the format ({', '.join(ITEM_BITS)})"
+        )
     shape = _integers(member["shape"], f"{where}: 'shape'")
     offsets = _integers(member["data_offsets"], f"{where}: 'data_offsets'")
     if len(offsets) != 2:  # noqa: PLR2004 - where it begins and where it ends
-        raise UsageError(f"{where}: 'data_offsets' must be two numbers, not {list(offsets)}")
+        raise UsageError(f"{where}: 'data_offsets' must be two numbers, not {len(offsets)}")
     first, end = offsets
     _require_size(dtype, shape, end - first, where)
     return TensorEntry(name=name, dtype=dtype, shape=shape, first=first, size_bytes=end - first)
@@ -208,8 +230,18 @@ def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value <= _LAST_OFFSET
 
 
-def _require_size(dtype: str, shape: Iterable[int], size_bytes: int, where: str) -> None:
-    bits = math.prod(shape) * ITEM_BITS[dtype]
+def _require_size(dtype: str, shape: tuple[int, ...], size_bytes: int, where: str) -> None:
+    if len(shape) > _MOST_DIMENSIONS:
+        raise UsageError(
+            f"{where}: it has {len(shape)} dimensions; {_MOST_DIMENSIONS} are the most"
+        )
+    # A length of 0 leaves no bytes, but the others make the strides, which must be numbers too.
+    stride_bits = ITEM_BITS[dtype]
+    for length in shape:
+        stride_bits *= max(1, length)
+    if stride_bits // 8 > _LAST_OFFSET:
+        raise UsageError(f"{where}: shape {list(shape)} of {dtype} takes more than 2^63 - 1 bytes")
+    bits = 0 if 0 in shape else stride_bits
     if bits % 8:
         raise UsageError(f"{where}: shape {list(shape)} of {dtype} doesn't end at a whole byte")
     if bits // 8 != size_bytes:
@@ -224,15 +256,15 @@ def _require_covered(entries: list[TensorEntry], data_bytes: int, file: str) -> 
     end, before = 0, ""
     for entry in entries:
         if entry.first < end:
-            raise UsageError(f"{file}: tensor '{entry.name}' overlaps tensor '{before}'")
+            raise UsageError(f"{file}: {entry.label} overlaps {_label(before)}")
         if entry.first > end:
             raise UsageError(
-                f"{file}: {entry.first - end} bytes before tensor '{entry.name}' belong to none"
+                f"{file}: {entry.first - end} bytes before {entry.label} belong to none"
             )
         end, before = entry.first + entry.size_bytes, entry.name
         if end > data_bytes:
             raise UsageError(
-                f"{file}: cut off: tensor '{entry.name}' ends at byte {end} of the data, "
+                f"{file}: cut off: {entry.label} ends at byte {end} of the data, "
                 f"of which there are {data_bytes}"
             )
     if end != data_bytes:

@@ -1,6 +1,5 @@
 """Loads the tensors of safetensors files: `load_safetensors`."""
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -9,10 +8,12 @@ from typing import Any, NamedTuple
 
 from isthmus.arrays.streams import stream_handle
 from isthmus.errors import UsageError
+from isthmus.files.regular import AnyPath, open_regular
 from isthmus.safetensors.frameworks import Block, framework_of
 from isthmus.safetensors.header import Header, read_header
 from isthmus.safetensors.layout import Run, lay_out
-from isthmus.safetensors.shards import AnyPath, files_of
+from isthmus.safetensors.shards import files_of
+from isthmus.suggest import shortened
 from isthmus.transfer.copying import Transfers, default_transfers
 
 _DEVICE_NAME = re.compile(r"cuda(?::([0-9]{1,5}))?")
@@ -94,14 +95,11 @@ def _ordinal(device: object, num_devices: int) -> int:
 @contextmanager
 def _open(file: Path) -> Iterator[_Shard]:
     try:
-        # Not blocking: a pipe of that name would wait for somebody to write into it.
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{file}: can't be opened: {error}") from None
-    try:
-        yield _Shard(file, descriptor, _checked_header(descriptor, file))
-    finally:
-        os.close(descriptor)
+        opened = open_regular(file)
+    except OSError as error:
+        raise UsageError(f"{file}: can't be opened: {error.strerror}") from None
+    with opened:
+        yield _Shard(file, opened.fileno(), _checked_header(opened.fileno(), file))
 
 
 def _checked_header(descriptor: int, file: Path) -> Header:
@@ -117,13 +115,13 @@ def _require_names(shards: list[_Shard], where: Mapping[str, Path]) -> None:
     for shard in shards:
         for entry in shard.header.entries:
             if entry.name in found:
-                raise UsageError(
-                    f"{shard.file}: tensor '{entry.name}' is in {found[entry.name]} too"
-                )
+                raise UsageError(f"{shard.file}: {entry.label} is in {found[entry.name]} too")
             found[entry.name] = shard.file
     for name, file in where.items():
         if found.get(name) != file:
-            raise UsageError(f"{file}: tensor '{name}' isn't in it, though the index says so")
+            raise UsageError(
+                f"{file}: tensor '{shortened(name)}' isn't in it, though the index says so"
+            )
 
 
 def _copy(shard: _Shard, run: Run, block: Block, transfers: Transfers, order: int | None) -> None:

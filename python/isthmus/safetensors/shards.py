@@ -2,12 +2,16 @@
 
 import json
 import os
+import reprlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from isthmus.errors import UsageError
+from isthmus.files.regular import AnyPath, read_regular
+from isthmus.suggest import shortened
 
-AnyPath = str | os.PathLike[str]
+# As of a file's header.
+_MOST_INDEX_BYTES = 100_000_000
 
 
 def files_of(path: AnyPath | Iterable[AnyPath]) -> tuple[list[Path], Mapping[str, Path]]:
@@ -44,8 +48,10 @@ def _path(part: object) -> Path:
 
 def _of_index(index: Path) -> tuple[list[Path], Mapping[str, Path]]:
     try:
-        found = json.loads(index.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        found = json.loads(read_regular(index, most_bytes=_MOST_INDEX_BYTES).decode("utf-8"))
+    except OSError as error:
+        raise UsageError(f"{index}: this index can't be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{index}: this index can't be read: {error}") from None
     places = found.get("weight_map") if isinstance(found, dict) else None
     if not isinstance(places, dict) or not places:
@@ -53,6 +59,9 @@ def _of_index(index: Path) -> tuple[list[Path], Mapping[str, Path]]:
     for tensor, name in places.items():
         # An index comes from wherever the model does: it names neighbours, and nothing else.
         if not isinstance(name, str) or Path(name).name != name or name in {"", ".."}:
-            raise UsageError(f"{index}: tensor '{tensor}': {name!r} isn't a file beside the index")
+            raise UsageError(
+                f"{index}: tensor '{shortened(tensor)}': {reprlib.repr(name)} isn't a file beside "
+                "the index"
+            )
     where = {tensor: index.parent / name for tensor, name in places.items()}
     return sorted(set(where.values())), where

@@ -7,7 +7,7 @@ from itertools import product
 from isthmus.errors import UsageError
 from isthmus.sim.machine_files import machine_names
 from isthmus.sim.policy import policy_names
-from isthmus.sim.quantities import COUNT
+from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.settings import Setting, setting_of, settings
 from isthmus.suggest import did_you_mean, shortened
 
@@ -78,7 +78,7 @@ def _read(text: str) -> Axis:
 
 def _range(name: str, item: str) -> list[str]:
     first_text, _, last_text = (part.strip() for part in item.partition(".."))
-    quantity = COUNT if name == SEED else None
+    quantity = SEED_NUMBER if name == SEED else None
     if name not in _WORDS:
         quantity = setting_of(name).quantity
     if quantity is None or not (first_text and last_text):
@@ -123,4 +123,4 @@ def _check_words(name: str, values: list[str]) -> None:
             setting.check(value)
     elif name == SEED:
         for value in values:
-            COUNT.parse(value)
+            SEED_NUMBER.parse(value)

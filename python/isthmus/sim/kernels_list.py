@@ -1,12 +1,14 @@
 """The list of commands of an Accel-Sim trace: copies to the GPU, and kernels."""
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from isthmus.errors import UsageError
-from isthmus.sim.trace_text import refuse_other_than_file
+from isthmus.files.regular import read_regular
+from isthmus.suggest import shortened
 
 _COPY = re.compile(
     r"Memcpy(?P<way>HtoD|DtoH),0[xX](?P<address>[0-9a-fA-F]{1,16}),(?P<size>[0-9]{1,19})"
@@ -61,14 +63,35 @@ def read_kernels_list(path: Path) -> KernelsList:
     Raises:
         UsageError: It can't be read, names no kernel, or a line is corrupt; the message says which.
     """
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - of any name at all
         path /= "kernelslist.g"
+    try:
+        contents = read_regular(path, most_bytes=_MOST_LIST_BYTES)
+    except OSError as cause:
+        raise UsageError(
+            f"can't read {path}: {cause.strerror or cause}",
+            hint="give the kernelslist.g of an Accel-Sim trace, or its folder",
+        ) from cause
+    return parse_kernels_list(contents, path)
+
+
+def parse_kernels_list(contents: bytes, path: Path) -> KernelsList:
+    """
+    Read a list's text.
+
+    Args:
+        contents: The text; names of files may be any bytes.
+        path: Of the list, beside which the kernels are.
+
+    Raises:
+        UsageError: It names no kernel, or a line is corrupt; the message says which.
+    """
     found = KernelsList()
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(_lines(contents), start=1):
         if line.startswith(("MemcpyHtoD", "MemcpyDtoH")):
             found.after += _copies(line, f"{path}, line {number}")
         elif line.startswith("kernel"):
-            kernel = _kernel_file(path.parent / line, f"{path}, line {number}")
+            kernel = _kernel_file(path.parent, line, f"{path}, line {number}")
             found.kernels.append(KernelFile(kernel, found.after))
             found.after = []
         elif line:
@@ -81,37 +104,33 @@ def read_kernels_list(path: Path) -> KernelsList:
     return found
 
 
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        refuse_other_than_file(path)
-        if path.stat().st_size > _MOST_LIST_BYTES:
-            raise UsageError(f"{path} is too large to be a list of kernels")
-        text = path.read_bytes().decode(errors="replace")
-    except OSError as cause:
-        raise UsageError(
-            f"can't read {path}: {cause.strerror or cause}",
-            hint="give the kernelslist.g of an Accel-Sim trace, or its folder",
-        ) from cause
-    return (line.strip() for line in text.split("\n"))
+def _lines(contents: bytes) -> Iterator[str]:
+    return (line.strip() for line in contents.decode(errors="surrogateescape").split("\n"))
 
 
 def _copies(line: str, where: str) -> list[Copy]:
     match = _COPY.fullmatch(line)
     if match is None:
-        raise UsageError(f"{where}: a copy is 'MemcpyHtoD,0xADDRESS,BYTES', not {line[:60]!r}")
+        raise UsageError(
+            f"{where}: a copy is 'MemcpyHtoD,0xADDRESS,BYTES', not '{shortened(line)}'"
+        )
     copy = Copy(_WAYS[match["way"]], int(match["address"], 16), int(match["size"]))
     if copy.address + copy.size_bytes > _ADDRESSES_END:
         raise UsageError(f"{where}: the copy lies beyond the 57 bits of a GPU's addresses")
     return [copy] if copy.size_bytes else []
 
 
-def _kernel_file(path: Path, where: str) -> Path:
-    if not path.name.endswith(_SUFFIXES):
+def _kernel_file(folder: Path, name: str, where: str) -> Path:
+    # A list comes from wherever the trace does: it names neighbours, and nothing else.
+    if "/" in name:
+        raise UsageError(f"{where}: '{shortened(name)}' isn't a file beside the list")
+    if not name.endswith(_SUFFIXES):
         raise UsageError(
-            f"{where}: {path.name[:60]!r} is no .traceg file",
+            f"{where}: '{shortened(name)}' is no .traceg file",
             hint="raw .trace files are not grouped by warp: run post-traces-processing on "
             "kernelslist, and import the kernelslist.g that it writes",
         )
-    packed = path.with_name(f"{path.name}.xz")
+    path, packed = folder / name, folder / f"{name}.xz"
     # People pack traces to save room and leave the list as it was.
-    return packed if not path.exists() and packed.exists() else path
+    only_packed = not os.path.exists(path) and os.path.exists(packed)  # noqa: PTH110 - as above
+    return packed if only_packed else path

@@ -17,6 +17,7 @@ from isthmus.sim.quantities import (
     Duration,
     Extent,
     Frequency,
+    Memory,
     Number,
     Size,
 )
@@ -133,7 +134,7 @@ class Partitions(Record):
     """Of one."""
     dram_cycles: Count
     """Latency of memory beside the time for the bytes."""
-    memory: Extent
+    memory: Memory
     """Of the GPU in all; what doesn't fit is evicted."""
 
     @model_validator(mode="after")
@@ -154,7 +155,7 @@ class Gmmu(Record):
 class LinkCost(Record):
     """One point of a measured link: a transfer of a size, and how long it keeps the link busy."""
 
-    size: Extent
+    size: Memory
     busy: Duration
 
 

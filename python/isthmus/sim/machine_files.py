@@ -8,12 +8,16 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from isthmus.errors import UsageError
+from isthmus.files.regular import read_regular
 from isthmus.sim.machine import Machine
-from isthmus.suggest import did_you_mean
+from isthmus.suggest import did_you_mean, one_line, shortened
 
 _FOLDER = resources.files("isthmus.sim") / "machines"
 _SUFFIX = ".toml"
 DEFAULT_MACHINE = "paper-gtx480"
+# Some ten times what describes a machine. tomllib takes minutes for a key of thousands of parts.
+_MOST_BYTES = 64 << 10
+_MOST_DOTS_IN_A_LINE = 250
 
 
 def machine_names() -> list[str]:
@@ -33,19 +37,19 @@ def load_machine(name: str) -> Machine:
         UsageError: There is none, or its file doesn't describe one; the message says where.
     """
     if name in machine_names():
-        return _read((_FOLDER / f"{name}{_SUFFIX}").read_bytes(), name)
+        return parse_machine((_FOLDER / f"{name}{_SUFFIX}").read_bytes(), name)
     path = Path(name)
     if path.suffix != _SUFFIX:
         raise UsageError(
-            f"there is no machine '{name}'",
+            f"there is no machine '{shortened(name)}'",
             hint=f"{did_you_mean(name, machine_names())} `isthmus sim list` lists them; "
             "a path that ends in .toml is read as a file",
         )
     try:
-        return _read(path.read_bytes(), name)
+        return parse_machine(read_regular(path, most_bytes=_MOST_BYTES), name)
     except OSError as cause:
         raise UsageError(
-            f"can't read machine {name}: {cause.strerror or cause}",
+            f"can't read machine {one_line(name)}: {cause.strerror or cause}",
             hint=f"one of ours: {', '.join(machine_names())}",
         ) from None
 
@@ -54,7 +58,7 @@ def refusal(what: str, cause: ValidationError, model: type[BaseModel]) -> UsageE
     """Say in one line what is wrong with a description, and what would be right."""
     # A key with a slip in it is missing under its right name, too: that says less.
     first = min(cause.errors(), key=lambda error: error["type"] != "extra_forbidden")
-    place = ".".join(str(part) for part in first["loc"])
+    place = ".".join(shortened(str(part)) for part in first["loc"])
     inner = first.get("ctx", {}).get("error")
     if first["type"] == "extra_forbidden":
         known = _names_beside(model, first["loc"])
@@ -66,15 +70,36 @@ def refusal(what: str, cause: ValidationError, model: type[BaseModel]) -> UsageE
     return UsageError(f"{what}: {place + ': ' if place else ''}{text}", hint=hint)
 
 
-def _read(contents: bytes, name: str) -> Machine:
+def parse_machine(contents: bytes, name: str) -> Machine:
+    """
+    Read a machine's text.
+
+    Args:
+        contents: TOML.
+        name: Of the machine or its file, for messages.
+
+    Raises:
+        UsageError: It doesn't describe a machine; the message says where.
+    """
     try:
-        return Machine.model_validate(tomllib.loads(contents.decode()))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
+        _check_dots(contents)
+        document = tomllib.loads(contents.decode())
+    # Some of tomllib's errors aren't its own: numbers of too many digits, brackets too deep.
+    except (ValueError, RecursionError) as cause:
         raise UsageError(
-            f"machine {name} is no TOML: {cause}", hint="machines are TOML files: docs/simulate.md"
+            f"machine {one_line(name)} is no TOML: {cause}",
+            hint="machines are TOML files: docs/simulate.md",
         ) from cause
+    try:
+        return Machine.model_validate(document)
     except ValidationError as cause:
-        raise refusal(f"machine {name}", cause, Machine) from None
+        raise refusal(f"machine {one_line(name)}", cause, Machine) from None
+
+
+def _check_dots(contents: bytes) -> None:
+    for number, line in enumerate(contents.split(b"\n"), start=1):
+        if line.count(b".") > _MOST_DOTS_IN_A_LINE:
+            raise ValueError(f"line {number} has more than {_MOST_DOTS_IN_A_LINE} dots")
 
 
 def _lower(first: ErrorDetails) -> str:

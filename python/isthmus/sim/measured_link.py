@@ -1,5 +1,7 @@
 """A machine with the link of a real one, as `isthmus profile` measured it."""
 
+from math import isfinite
+
 from isthmus.errors import UsageError
 from isthmus.profile.model import Cost, Profile
 from isthmus.sim.machine import Machine
@@ -43,6 +45,11 @@ def _best_rate(profile: Profile, direction: str) -> float:
         raise UsageError(
             f"the profile has no {direction.upper()} copies of pinned memory",
             hint="`isthmus profile` measures them",
+        )
+    if not isfinite(max(rates)):
+        raise UsageError(
+            f"the profile's {direction.upper()} copies of pinned memory take no time",
+            hint="`isthmus profile` makes a new one",
         )
     return max(rates)
 

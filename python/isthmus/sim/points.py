@@ -11,8 +11,10 @@ from isthmus.errors import UsageError
 from isthmus.sim.axes import MACHINE, POLICY, SEED, WORKLOAD
 from isthmus.sim.machine_files import load_machine
 from isthmus.sim.policy import default_policy
+from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.running import check_setup
 from isthmus.sim.settings import Setup, with_settings
+from isthmus.suggest import shortened
 
 _KEY_DIGITS = 16
 
@@ -67,7 +69,7 @@ def build_points(base: Base, places: Sequence[Mapping[str, str]]) -> list[Point]
             check_setup(point.setup)
             built.append(point)
         except UsageError as cause:
-            where = " ".join(f"{name}={value}" for name, value in place.items())
+            where = " ".join(f"{name}={shortened(value)}" for name, value in place.items())
             raise UsageError(f"{where or 'sweep'}: {cause}", hint=cause.hint) from None
     return built
 
@@ -91,7 +93,7 @@ def _build(base: Base, place: Mapping[str, str]) -> Point:
         raise UsageError(
             "no workload to simulate", hint="name one, or give --axis workload=bfs,lps"
         )
-    seed = int(place.get(SEED, base.seed))
+    seed = SEED_NUMBER.parse(place.get(SEED, base.seed))
     axes = {name: text for name, text in place.items() if "." in name}
     setup = with_settings(
         Setup(
@@ -108,6 +110,6 @@ def _file_identity(workload: str) -> list[int]:
     """Tell a trace's file from another of the same name; nothing for a workload."""
     try:
         status = Path(workload).stat()
-    except OSError:
+    except (OSError, ValueError):
         return []
     return [status.st_size, status.st_mtime_ns]

@@ -13,7 +13,7 @@ from isthmus.errors import UsageError
 from isthmus.run.record import Record
 from isthmus.sim.quantities import Count, Extent, Number, Size
 from isthmus.sizes import format_size
-from isthmus.suggest import did_you_mean
+from isthmus.suggest import did_you_mean, shortened
 
 _KIB, _MIB = 1 << 10, 1 << 20
 
@@ -166,7 +166,7 @@ def default_policy(name: str) -> Policy:
     """
     if name not in policy_names():
         raise UsageError(
-            f"there is no policy '{name}'",
+            f"there is no policy '{shortened(name)}'",
             hint=f"{did_you_mean(name, policy_names())} `isthmus sim list` lists them",
         )
     kind = Kind(name)

@@ -7,6 +7,7 @@ is refused where it could mean several things.
 
 import difflib
 import re
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,8 +19,9 @@ from isthmus.errors import UsageError
 from isthmus.suggest import shortened
 
 _FORM = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[^\d\s][^\s]*)?")
-# What a 64-bit integer of the simulator holds.
-_MOST = (1 << 63) - 1
+# What the simulator's integers hold: of most counts and sizes, and of the rest.
+_MOST_32_BITS = (1 << 32) - 1
+_MOST_64_BITS = (1 << 63) - 1
 _MOST_DIGITS = 30
 STORED = {"stored": True}
 """Context of a validation of what was validated before: integers are in our own units."""
@@ -38,6 +40,7 @@ class Quantity:
         unitless: Whether a number without a unit is one of ours.
         zero: What 0 would mean if it can't be; empty where 0 is allowed.
         suffix: Ends the names of plain integers in our own unit.
+        most: The largest value, in our own unit.
     """
 
     noun: str
@@ -47,6 +50,7 @@ class Quantity:
     unitless: bool = False
     zero: str = ""
     suffix: str = ""
+    most: int = _MOST_64_BITS
 
     def validate(self, typed: object, info: ValidationInfo) -> int:
         """Read a field's value; integers that were validated before are in our own units."""
@@ -65,9 +69,13 @@ class Quantity:
             UsageError: It is none, or one that can't be; the hint has the nearest valid choice.
         """
         if isinstance(typed, int) and not isinstance(typed, bool):
+            if abs(typed) > _MOST_64_BITS:  # with thousands of digits it couldn't be written down
+                raise self._beyond(f"of {typed.bit_length()} bits")
             typed = str(typed)
         if not isinstance(typed, str):
-            raise UsageError(f"{typed!r} is no {self.noun}", hint=f"write it like {self.example}")
+            raise UsageError(
+                f"{reprlib.repr(typed)} is no {self.noun}", hint=f"write it like {self.example}"
+            )
         return self._read(typed.strip())
 
     def format(self, value: int) -> str:
@@ -98,17 +106,20 @@ class Quantity:
     def _checked(self, value: Fraction, typed: str) -> int:
         if value == 0 and self.zero:
             raise UsageError(f"a {self.noun} of 0: {self.zero}", hint=f"such as {self.example}")
-        if value < 0 or value > _MOST:
-            raise UsageError(
-                f"{self.noun} '{shortened(typed)}' is beyond what can be",
-                hint=f"such as {self.example}",
-            )
+        if value < 0 or value > self.most:
+            raise self._beyond(f"'{shortened(typed)}'")
         if value.denominator != 1:
             raise UsageError(
-                f"{self.noun} '{typed}' is not a whole number of {self._own_unit()}",
+                f"{self.noun} '{shortened(typed)}' is not a whole number of {self._own_unit()}",
                 hint=f"did you mean {max(1, round(value))} {self._own_unit()}?",
             )
         return int(value)
+
+    def _beyond(self, described: str) -> UsageError:
+        return UsageError(
+            f"{self.noun} {described} is beyond what can be",
+            hint=f"such as {self.example}; at most {self.format(self.most)}",
+        )
 
     def _own_unit(self) -> str:
         return next((unit for unit, size in self.units.items() if size == 1 and unit), "ones")
@@ -171,15 +182,25 @@ SIZE = Quantity(
     shown=("GiB", "MiB", "KiB", "B"),
     unitless=True,
     suffix="_bytes",
+    most=_MOST_32_BITS,
 )
-COUNT = Quantity(noun="count", units={"": Fraction(1)}, example="8", shown=("",), unitless=True)
+COUNT = Quantity(
+    noun="count",
+    units={"": Fraction(1)},
+    example="8",
+    shown=("",),
+    unitless=True,
+    most=_MOST_32_BITS,
+)
 NUMBER = replace(COUNT, noun="number", zero="it takes at least 1")
 EXTENT = replace(SIZE, zero="it takes at least 1 B")
+MEMORY = replace(EXTENT, most=_MOST_64_BITS)
+SEED_NUMBER = replace(COUNT, noun="seed", most=_MOST_64_BITS)
 
 
 def _text_schema(quantity: Quantity) -> WithJsonSchema:
     text = {"type": "string", "examples": [quantity.example]}
-    number = {"type": "integer", "minimum": int(bool(quantity.zero))}
+    number = {"type": "integer", "minimum": int(bool(quantity.zero)), "maximum": quantity.most}
     return WithJsonSchema({"anyOf": [number, text]} if quantity.unitless else text)
 
 
@@ -189,5 +210,6 @@ Duration = Annotated[int, BeforeValidator(DURATION.validate), _text_schema(DURAT
 Frequency = Annotated[int, BeforeValidator(FREQUENCY.validate), _text_schema(FREQUENCY), FREQUENCY]
 Size = Annotated[int, BeforeValidator(SIZE.validate), _text_schema(SIZE), SIZE]
 Extent = Annotated[int, BeforeValidator(EXTENT.validate), _text_schema(EXTENT), EXTENT]
+Memory = Annotated[int, BeforeValidator(MEMORY.validate), _text_schema(MEMORY), MEMORY]
 Count = Annotated[int, BeforeValidator(COUNT.validate), _text_schema(COUNT), COUNT]
 Number = Annotated[int, BeforeValidator(NUMBER.validate), _text_schema(NUMBER), NUMBER]

@@ -1,5 +1,6 @@
 """Runs one simulation: a workload or a trace, on a machine, under a policy."""
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,9 +10,10 @@ from isthmus.sim.machine import Machine
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
 from isthmus.sim.options import EvictionKind, Options
 from isthmus.sim.policy import Policy, default_policy
+from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.settings import Setup, setting_of, with_settings
 from isthmus.sizes import format_size
-from isthmus.suggest import did_you_mean
+from isthmus.suggest import did_you_mean, shortened
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -140,14 +142,14 @@ def open_source(name: str | Path, seed: int = 0) -> "_native.TraceSource":
     if is_workload(str(name)):
         from isthmus import _native
 
-        return _native.TraceSource.of_workload(str(name), seed)
+        return _native.TraceSource.of_workload(str(name), SEED_NUMBER.parse(seed))
     path = Path(name)
-    if path.exists() or path.suffix == _TRACE_SUFFIX:
+    if os.path.exists(name) or path.suffix == _TRACE_SUFFIX:  # noqa: PTH110 - of any name at all
         from isthmus.sim.trace_file import open_trace
 
         return open_trace(path)
     raise UsageError(
-        f"there is no workload or trace file '{name}'",
+        f"there is no workload or trace file '{shortened(str(name))}'",
         hint=f"{did_you_mean(str(name), workload_names())} `isthmus sim list` lists the workloads",
     )
 

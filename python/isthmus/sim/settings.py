@@ -148,7 +148,7 @@ def with_settings(setup: Setup, assignments: Mapping[str, str]) -> Setup:
     try:
         return Setup.model_validate(document, context=STORED)
     except ValidationError as cause:
-        given = ", ".join(f"{name}={text}" for name, text in assignments.items())
+        given = ", ".join(f"{name}={shortened(text)}" for name, text in assignments.items())
         raise refusal(given, cause, Setup) from None
 
 

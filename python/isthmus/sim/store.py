@@ -9,10 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from isthmus.errors import Unavailable, UsageError, WriteError
 from isthmus.files.journal import Journal, read_lines
+from isthmus.files.regular import open_regular
 from isthmus.files.whole import write_whole
 
 if TYPE_CHECKING:
@@ -115,9 +116,10 @@ class SweepStore:
         head, *entries = map(_parsed, lines)
         if head.get("identity") != self._identity:
             raise self._other_sweep(self._journal_path)
-        # Whatever ended the program may have cut the last line.
-        rows = ((entry.get("key"), entry.get("row")) for entry in entries)
-        return {key: row for key, row in rows if isinstance(key, str) and isinstance(row, dict)}
+        # Whatever ended the program may have cut the last line: that point is run again.
+        rows = {str(one["key"]): one["row"] for one in entries if _is_point(one)}
+        self._check_columns(rows)
+        return rows
 
     def _read_table(self) -> dict[str, Row]:
         if not self._path.exists():
@@ -125,13 +127,30 @@ class SweepStore:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        try:
-            table = pq.read_table(self._path)
-        except pa.ArrowInvalid as cause:
-            raise self._other_sweep(self._path) from cause
+        with open_regular(self._path) as file:
+            try:
+                table = pq.read_table(file)
+                rows = table.to_pylist()
+            except (pa.ArrowException, ValueError, TypeError, OverflowError, OSError) as cause:
+                # pyarrow has OSError for what it can't make out, too, but without a number.
+                if isinstance(cause, OSError) and cause.errno is not None:
+                    raise
+                raise self._other_sweep(self._path) from cause
         if (table.schema.metadata or {}).get(_MARK) != self._identity.encode():
             raise self._other_sweep(self._path)
-        return {str(row["key"]): row for row in table.to_pylist()}
+        # Without rows there is no column but the keys'.
+        if rows and not {"key", "error"} <= set(table.column_names):
+            raise self._other_sweep(self._path)
+        return {str(row["key"]): row for row in rows}
+
+    def _check_columns(self, rows: Mapping[str, Row]) -> None:
+        """Refuse rows that make no table: at the sweep's end it would be too late."""
+        import pyarrow as pa
+
+        try:
+            _table({**self._rows, **rows}, self._identity)
+        except (pa.ArrowException, ValueError, TypeError, OverflowError) as cause:
+            raise self._other_sweep(self._journal_path) from cause
 
     def _write_table(self) -> None:
         import pyarrow as pa
@@ -204,13 +223,24 @@ def _table(rows: Mapping[str, Row], identity: str) -> "pa.Table":
     return table.replace_schema_metadata({_MARK: identity.encode()})
 
 
-def _parsed(line: str) -> dict[str, object]:
+def _parsed(line: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return entry if isinstance(entry, dict) else {}
 
 
 def _entry(key: str, row: Row) -> str:
     return json.dumps({"key": key, "row": row})
+
+
+def _is_point(entry: Mapping[str, object]) -> bool:
+    """Tell whether a journal's line is a whole point."""
+    row = entry.get("row")
+    return (
+        "key" in entry
+        and isinstance(row, dict)
+        and "error" in row
+        and all(value is None or isinstance(value, str | int | float) for value in row.values())
+    )

@@ -13,6 +13,7 @@ from isthmus.errors import Error
 from isthmus.sim.axes import Axis
 from isthmus.sim.points import Base, Point
 from isthmus.sim.store import Row, SweepStore
+from isthmus.suggest import writable
 
 if TYPE_CHECKING:
     from isthmus.sim.result import SimulationResult
@@ -132,7 +133,7 @@ def _finished(
 def columns_of(point: Point) -> Row:
     """Say in a table what a point is; quantities as numbers of B, B/s, ps and Hz."""
     columns: dict[str, str | int] = {
-        "workload": point.workload,
+        "workload": writable(point.workload),
         "machine": point.setup.machine.name,
         "policy": point.setup.policy.kind.value,
         "seed": point.seed,
@@ -140,7 +141,7 @@ def columns_of(point: Point) -> Row:
     for name, text in point.place.items():
         if "." in name:
             value = point.setup.value(name)
-            columns[name] = value if isinstance(value, int) else text
+            columns[name] = value if isinstance(value, int) else writable(text)
     return columns
 
 

@@ -18,6 +18,7 @@ from isthmus.sim.trace_program import program_text
 from isthmus.sim.trace_storage import Compression, TraceFile, TraceWriter, whole_trace
 from isthmus.sim.trace_text import text_pieces
 from isthmus.sim.trace_warnings import COUNTS, warnings_of
+from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -124,7 +125,7 @@ class _Import:
         from isthmus import _native
 
         file = self.commands.kernels[number].path
-        kernel = _native.AccelSimKernel(str(file), number, self.touched)
+        kernel = _native.AccelSimKernel(one_line(str(file)), number, self.touched)
         for piece in text_pieces(file):
             self._read_piece(kernel, piece, number, writer)
             self.text_bytes += len(piece)
@@ -182,7 +183,7 @@ class _Import:
         copies += self.commands.after
         folder = kernels_list if kernels_list.is_dir() else kernels_list.parent
         return _native.TraceProgram(
-            folder.resolve().name,
+            one_line(folder.resolve().name),
             description=f"imported from an Accel-Sim trace of {len(self.launches)} kernels",
             synthetic=False,
             allocations=self.touched.allocations(_steps(copies)),

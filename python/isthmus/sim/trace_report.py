@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from isthmus.sizes import approximate_size
+from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
     from isthmus.sim.trace_file import TraceInfo
@@ -15,8 +16,8 @@ def info_text(info: "TraceInfo") -> str:
     operations = ", ".join(f"{count} {kind}" for kind, count in summary.operations.items() if count)
     synthetic = " (synthetic)" if program.synthetic else ""
     lines = [
-        f"trace         {info.path}, {approximate_size(info.size_bytes)}",
-        f"program       {program.name}{synthetic}: {program.description}",
+        f"trace         {one_line(str(info.path))}, {approximate_size(info.size_bytes)}",
+        f"program       {one_line(program.name)}{synthetic}: {one_line(program.description)}",
         f"allocations   {len(program.allocations)}, {approximate_size(allocated)}",
         (
             f"launches      {len(program.launches)}, {summary.num_ctas} CTAs, "

@@ -12,11 +12,12 @@ from pydantic import ValidationError
 
 from isthmus.errors import UsageError, WriteError
 from isthmus.files.failure import writing
+from isthmus.files.regular import open_regular
 from isthmus.files.whole import WholeFile
 from isthmus.sim.trace_format import BlockArrays, batch_of, buffers_of, program_of, require_arrow
 from isthmus.sim.trace_program import native_program
 from isthmus.sim.trace_seal import check_seal, seal
-from isthmus.sim.trace_text import refuse_other_than_file
+from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,7 +73,7 @@ class TraceFile:
         from isthmus import _native
 
         return _native.TraceSource(
-            str(self.path),
+            one_line(str(self.path)),
             self.program(),
             self.num_blocks,
             self.block,
@@ -86,14 +87,14 @@ class TraceFile:
         return len(self._mapping)
 
     def batch(self, index: int) -> "pa.RecordBatch":
-        """Give a batch. The memory of those before it is given back to the system."""
-        if self._given_bytes > _MOST_MAPPED_BYTES:
-            # Only pages are given back, no addresses: what is touched again is read again.
-            self._mapping.madvise(mmap.MADV_DONTNEED)
-            self._given_bytes = 0
-        batch = self._reader.get_batch(index)
-        self._given_bytes += batch.nbytes
-        return batch
+        """
+        Give a batch. The memory of those before it is given back to the system.
+
+        Raises:
+            UsageError: Arrow finds it impossible.
+        """
+        with _refusing(self.path, f"can't read block {index}"):
+            return self._validated(index)
 
     def block(self, index: int) -> list[memoryview]:
         """
@@ -103,7 +104,18 @@ class TraceFile:
             UsageError: The block can't be one.
         """
         with _refusing(self.path, f"can't read block {index}"):
-            return buffers_of(self.batch(index))
+            return buffers_of(self._validated(index))
+
+    def _validated(self, index: int) -> "pa.RecordBatch":
+        if self._given_bytes > _MOST_MAPPED_BYTES:
+            # Only pages are given back, no addresses: what is touched again is read again.
+            self._mapping.madvise(mmap.MADV_DONTNEED)
+            self._given_bytes = 0
+        batch = self._reader.get_batch(index)
+        # Its offsets may point anywhere, and all that Arrow has beside this believes them.
+        batch.validate(full=True)
+        self._given_bytes += batch.nbytes
+        return batch
 
 
 class TraceWriter:
@@ -180,8 +192,7 @@ def whole_trace(
 def _mapped(path: Path) -> tuple[mmap.mmap, int]:
     """Map a file, and open it: the descriptor is the caller's to close."""
     try:
-        refuse_other_than_file(path)
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             if os.fstat(file.fileno()).st_size == 0:
                 raise UsageError(f"{path} is empty, so it is no trace")
             mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

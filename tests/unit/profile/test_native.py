@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from isthmus.profile.model import Profile, StagingThreads
 from isthmus.profile.plan import MARGINS, Effort
 from isthmus.profile.session import Session
 from isthmus.profile.store import profile_text, save_profile, stored_profile
+from program import EMULATED, run_code
 
 pytestmark = pytest.mark.native
 EFFORT = Effort(sizes=(4, 4096, 65536, 262144), budget_s=5, point_s=0, rounds=1, quick=True)
@@ -130,6 +132,46 @@ def test_a_broken_file_is_named_in_what_is_used_instead(driver: _native.Driver) 
     in_use = _native.profile_in_use(driver, 0)
     assert not in_use.measured
     assert f"{path} is not used: not a profile" in in_use.source
+
+
+_COPY = """
+import isthmus
+from isthmus import _native
+driver = _native.Driver.open("emulated")
+memory = _native.DeviceMemory(_native.Context(driver, 0), 100)
+target = isthmus.DevicePointer(memory.pointer, 4)
+isthmus.copy(target, b"abcd")
+print(isthmus.explain(target, b"abcd").profile)
+"""
+
+
+def test_a_file_nested_without_end_costs_the_profile_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "nested.json"
+    levels = 1_000_000
+    path.write_text('{"schema_version": ' + "[" * levels + "0" + "]" * levels + "}")
+    outcome = run_code(_COPY, EMULATED | {"ISTHMUS_PROFILE": str(path)})
+    assert (outcome.code, outcome.err) == (0, "")
+    assert f"{path} is not used: not a profile: it is nested more than" in outcome.out
+
+
+def test_a_file_whose_name_or_contents_are_no_text_is_told_of_all_the_same(
+    driver: _native.Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / os.fsdecode(b"mine\xff.json")
+    monkeypatch.setenv("ISTHMUS_PROFILE", str(path))
+    for contents in (b'{"schema_version": "\xff"}', b'{"schema_version": "\\u001b[31m"}', b"\xff"):
+        path.write_bytes(contents)
+        assert Path(_native.profile_identity(driver, 0).file) == path
+        source = _native.profile_in_use(driver, 0).source
+        assert "/mine\N{REPLACEMENT CHARACTER}.json is not used: not a profile: " in source
+        assert source.isprintable()
+
+
+def test_what_a_variable_says_is_told_even_if_it_is_no_text() -> None:
+    code = "from isthmus import _native\n_native.Driver.open()"
+    outcome = run_code(code, {"ISTHMUS_DRIVER": os.fsdecode(b"emulated:\xff")})
+    assert "isthmus.errors.UsageError" in outcome.err
+    assert "UnicodeDecodeError" not in outcome.err
 
 
 def test_profiles_can_be_off(driver: _native.Driver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,6 +85,62 @@ def test_every_type_of_the_format_has_its_size(read: Read, dtype: str) -> None:
     assert header.entries[0].size_bytes == size
 
 
+def test_a_tensor_has_up_to_64_dimensions(read: Read) -> None:
+    members = {"t": description("U8", [1] * 63 + [4], 0, 4)}
+    assert read(with_header(members, bytes(4))).entries[0].shape == (*[1] * 63, 4)
+
+
+def test_escapes_of_whole_characters_are_names(read: Read) -> None:
+    names = {rb"\ud83d\ude00": "\U0001f600", rb"\\ud83d": "\\ud83d", rb"\u00e9": "\xe9"}
+    for escaped, name in names.items():
+        header = read(
+            encoded(b'{"%s":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}' % escaped, b"")
+        )
+        assert header.entries[0].name == name
+
+
+class Counted(str):
+    """A text that counts how often it is compared with another."""
+
+    __slots__ = ()
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.comparisons += 1
+        return super().__eq__(other)
+
+    __hash__ = str.__hash__
+
+
+def test_a_name_that_is_there_twice_is_found_with_a_comparison_for_each_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Twenty thousand members took eight seconds: each was compared with all."""
+    loads = json.loads
+
+    def counting(text: str, *, object_pairs_hook: Callable[[Any], Any], **others: Any) -> Any:  # noqa: ANN401
+        def of_counted(pairs: list[tuple[str, Any]]) -> Any:  # noqa: ANN401
+            return object_pairs_hook([(Counted(name), value) for name, value in pairs])
+
+        return loads(text, object_pairs_hook=of_counted, **others)
+
+    monkeypatch.setattr(json, "loads", counting)
+    names = [f"t{number}" for number in range(20_000)]
+    text = "{" + ",".join(f'"{name}":{{}}' for name in [*names, names[-1]]) + "}"
+    Counted.comparisons = 0
+    with pytest.raises(UsageError, match="'t19999' is there twice"):
+        parse_header(text.encode(), file="f", data_offset=0, file_bytes=0)
+    assert Counted.comparisons <= len(names)
+
+
+def test_a_message_shows_a_long_or_strange_name_in_one_short_line(read: Read) -> None:
+    for name in ("x" * 1_000_000, "\x1b[31m\n" * 1000):
+        with pytest.raises(UsageError) as caught:
+            read(with_header({name: {}}))
+        assert len(str(caught.value)) < 500
+        assert str(caught.value).isprintable()
+
+
 def test_names_may_be_any_text(read: Read) -> None:
     name = 'Ω "quoted"\n/../'
     assert read(with_header({name: description("U8", [0], 0, 0)})).entries[0].name == name
@@ -124,6 +180,11 @@ WRONG_FILES = {
         ),
         "'dtype' is there twice",
     ),
+    "half of a surrogate pair": (encoded(rb'{"\ud83d": 1}', b""), "surrogate pair"),
+    "the other half": (encoded(rb'{"__metadata__": {"a": "\uDE00"}}', b""), "surrogate pair"),
+    "two first halves": (encoded(rb'{"\ud83d\ud83d": 1}', b""), "surrogate pair"),
+    "half a pair behind backslashes": (encoded(rb'{"\\\ud83d": 1}', b""), "surrogate pair"),
+    "a number of thousands of digits": (encoded(b'{"t": ' + b"9" * 5000 + b"}", b""), "digits"),
     "metadata that is a number": (with_header({"__metadata__": {"a": 1}}), "__metadata__"),
     "metadata that is a list": (with_header({"__metadata__": []}), "__metadata__"),
 }
@@ -134,7 +195,7 @@ WRONG_TENSORS = {
     "no shape": (without("shape"), "no 'shape'"),
     "no offsets": (without("data_offsets"), "no 'data_offsets'"),
     "an unknown type": (changed(dtype="F128"), "'F128' is no type"),
-    "a type that is a number": (changed(dtype=8), "'8' is no type"),
+    "a type that is a number": (changed(dtype=8), "8 is no type"),
     "a type that can't be looked up": (changed(dtype=[]), "is no type"),
     "a shape that is a number": (changed(shape=4), "'shape'"),
     "a length below zero": (changed(shape=[-4]), "'shape'"),
@@ -147,6 +208,15 @@ WRONG_TENSORS = {
     "an end before the beginning": (changed(data_offsets=[4, 0]), "takes 4 bytes"),
     "a shape too large": (changed(shape=[5]), "takes 5 bytes; 'data_offsets' gives it 4"),
     "a shape whose size overflows 64 bits": (changed(shape=[1 << 62, 1 << 62]), "takes"),
+    "lengths that no memory has": (changed(shape=[(1 << 63) - 1] * 64), r"more than 2\^63 - 1"),
+    "no items along lengths that no memory has": (
+        {"t": description("U8", [0, 1 << 62, 1 << 62], 0, 0)},
+        r"more than 2\^63 - 1",
+    ),
+    "65 dimensions": (changed(shape=[1] * 64 + [4]), "it has 65 dimensions; 64 are the most"),
+    "40,000 dimensions": (changed(shape=[(1 << 63) - 1] * 40_000), "it has 40000 dimensions"),
+    "a million offsets": (changed(data_offsets=[0] * 1_000_000), "two numbers, not 1000000"),
+    "nested text for a type": (changed(dtype=[[[[[[[["F32"]]]]]]]]), "is no type"),
     "half a byte": (changed(dtype="F4", shape=[3]), "whole byte"),
     "bytes behind the file": ({"t": description("U8", [5], 0, 5)}, "cut off: tensor 't' ends at"),
     "a gap before the first": ({"t": description("U8", [3], 1, 4)}, "1 bytes before tensor 't'"),

@@ -248,6 +248,22 @@ def test_a_type_that_cupy_hasnt_is_refused(model: Path) -> None:
         isthmus.load_safetensors(model, framework="cupy")
 
 
+def of_dimensions(path: Path, count: int) -> Path:
+    return write_file(path, {"t": ("U8", [*[1] * (count - 1), 3], b"abc")})
+
+
+@pytest.mark.parametrize(("framework", "most"), [("torch", 64), ("cupy", 32), ("dlpack", 64)])
+def test_a_tensor_has_as_many_dimensions_as_the_framework_can_bear(
+    tmp_path: Path, framework: str, most: int
+) -> None:
+    """At 129 a file of 441 bytes ended the process."""
+    isthmus.load_safetensors(of_dimensions(tmp_path / "most", most), framework=framework)
+    for count in (most + 1, 129, 1000):
+        file = of_dimensions(tmp_path / "more", count)
+        with pytest.raises(UsageError, match=rf"tensor 't'.* has {count} dimensions"):
+            isthmus.load_safetensors(file, framework=framework)
+
+
 @pytest.mark.usefixtures("no_frameworks")
 def test_dlpack_needs_no_framework(model: Path) -> None:
     tensors = isthmus.load_safetensors(model, framework="dlpack")

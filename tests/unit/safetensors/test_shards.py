@@ -1,6 +1,7 @@
 """From a path to a model's files."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -34,13 +35,29 @@ def test_an_index_that_names_files_elsewhere_is_refused(tmp_path: Path, name: ob
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"weight_map": {}}', '{"weight_map": []}', "[" * 100_000]
+    "text",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"{}",
+        b'{"weight_map": {}}',
+        b'{"weight_map": []}',
+        b"[" * 100_000,
+        b"\xff",
+    ],
 )
-def test_an_index_without_a_map_of_tensors_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_index_without_a_map_of_tensors_is_refused(tmp_path: Path, text: bytes) -> None:
     index = tmp_path / "index.json"
-    index.write_text(text)
+    index.write_bytes(text)
     with pytest.raises(UsageError, match="index"):
         files_of(index)
+
+
+def test_an_index_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "index.json")
+    with pytest.raises(UsageError, match="it is no regular file"):
+        files_of(tmp_path / "index.json")
 
 
 def test_an_index_that_isnt_there_is_refused_by_name(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_points_are_all_combinations_the_last_axis_fastest() -> None:
         ("workload=a..b", "is no range", "workload=bfs"),
         ("policy=tree,rangs", "no policy 'rangs'", "ranges"),
         ("machine=h100", "no machine 'h100'", "h100-pcie5"),
-        ("seed=x", "is no count", "8"),
+        ("seed=x", "is no seed", "8"),
         ("seed=0..9999999", "values", "at most"),
     ],
 )

@@ -1,13 +1,19 @@
+import contextlib
 import json
+import os
 import tomllib
 from importlib import resources
 from pathlib import Path
 
 import jsonschema
 import pytest
+from pydantic import BaseModel
 
 from isthmus.errors import UsageError
 from isthmus.sim.machine_files import load_machine, machine_names
+from isthmus.sim.native import native_machine, native_policy
+from isthmus.sim.policy import default_policy
+from isthmus.sim.quantities import Quantity
 from isthmus.sim.schema import main, schema_text
 
 FOLDER = resources.files("isthmus.sim") / "machines"
@@ -79,6 +85,19 @@ def test_the_papers_machine_is_table_1() -> None:
         ("schema_version = 1", "schema_version = 2", "schema_version: ", "docs"),
         ("[cores]", "[cores", "is no TOML", "docs/simulate.md"),
         ("half_duplex = false", "", "link.half_duplex: field required", "docs"),
+        ("entries = 128", "entries = 4294967296", "tlb.entries: number '42949", "at most 42949"),
+        ("entries = 128", f"entries = {10**400}", "tlb.entries: number of 1329 bits", "at most"),
+        ("entries = 128", f"entries = 0x{'f' * 5000}", "number of 20000 bits", "at most"),
+        ("entries = 128", f"entries = {'9' * 5000}", "is no TOML: Exceeds the limit", "docs"),
+        ("entries = 128", "entries = -1", "'-1' is no number", "8"),
+        ("entries = 128", "entries = nan", "nan is no number", "8"),
+        ("entries = 128", "entries = true", "True is no number", "8"),
+        ("entries = 128", f"entries = {[[[[[[[[1]]]]]]]]}", "[[[[[[[...]]]]]]] is no", "8"),
+        ("entries = 128", f"entries = '{'x' * 9999}'", "... (9999 characters)' is no", "8"),
+        ("entries = 128", f"entries = {'[' * 3000}", "is no TOML", "docs/simulate.md"),
+        ("entries = 128", f"a{'.a' * 20000} = 1", "has more than 250 dots", "docs/simulate.md"),
+        ("[cores]", f"{'x' * 9999} = 1\n[cores]", "... (9999 characters)'", "did you mean"),
+        ("[cores]", f"#{' ' * 70_000}\n[cores]", "it has more than 65536 bytes", "paper-gtx480"),
     ],
 )
 def test_a_machine_that_can_not_be_is_refused_with_the_place(
@@ -89,6 +108,58 @@ def test_a_machine_that_can_not_be_is_refused_with_the_place(
         load_machine(written(tmp_path, paper_text().replace(before, after, 1)))
     assert message in str(caught.value)
     assert hint in caught.value.hint
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "contents", [b"\xff", b"\0", bytes(range(256)), b"a = 1\r", b"\xef\xbb\xbf"]
+)
+def test_bytes_that_are_no_toml_are_refused(tmp_path: Path, contents: bytes) -> None:
+    (tmp_path / "mine.toml").write_bytes(contents)
+    with pytest.raises(UsageError, match=r"is no TOML|there is no 'a'"):
+        load_machine(str(tmp_path / "mine.toml"))
+
+
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "endless.toml").symlink_to("/dev/zero")
+    for name in ("pipe", "folder", "endless"):
+        with pytest.raises(UsageError, match="it is no regular file"):
+            load_machine(str(tmp_path / f"{name}.toml"))
+    for name in ("null\0byte", "\ud800", "x" * 5000):
+        with pytest.raises(UsageError, match="can't read machine"):
+            load_machine(f"{name}.toml")
+
+
+def sections_of(model: BaseModel) -> dict[str, BaseModel]:
+    found = {name: getattr(model, name) for name in type(model).model_fields}
+    return {name: part for name, part in found.items() if isinstance(part, BaseModel)}
+
+
+def the_most(model: BaseModel) -> dict[str, int]:
+    """Give each number of a section at the largest that is read."""
+    return {
+        name: quantity.most
+        for name, field in type(model).model_fields.items()
+        for quantity in field.metadata
+        if isinstance(quantity, Quantity)
+    }
+
+
+@pytest.mark.native
+def test_the_simulator_takes_every_number_that_is_read_or_says_what_it_can_be() -> None:
+    """A number larger than its integers was an error of another kind."""
+    paper = load_machine("paper-gtx480")
+    for section, part in sections_of(paper).items():
+        for name, most in the_most(part).items():
+            changed = paper.model_copy(update={section: part.model_copy(update={name: most})})
+            native = native_machine(changed)
+            with contextlib.suppress(UsageError):
+                native.check()
+    policy = default_policy("ranges")
+    for name, most in the_most(policy).items():
+        assert native_policy(policy.model_copy(update={name: most})) is not None
 
 
 def test_a_machine_that_is_not_there_is_answered_with_the_nearest(tmp_path: Path) -> None:

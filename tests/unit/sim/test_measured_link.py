@@ -41,6 +41,12 @@ def test_it_is_said_where_the_link_is_from() -> None:
     assert "of an emulated device, modelled too" in link_source(PAPER.machine, emulated)
 
 
+def test_copies_that_take_no_time_are_refused() -> None:
+    impossible = profile(costs=[pinned("h2d", 5e-324), pinned("d2h", 0.02)])
+    with pytest.raises(UsageError, match="H2D copies of pinned memory take no time"):
+        with_measured_link(PAPER, impossible)
+
+
 def test_a_profile_without_pinned_copies_is_refused() -> None:
     with pytest.raises(UsageError, match="no D2H copies of pinned memory"):
         with_measured_link(PAPER, profile(costs=[pinned("h2d", 0.02)]))

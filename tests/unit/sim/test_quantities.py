@@ -62,7 +62,16 @@ def test_what_is_no_text_is_refused(value: object) -> None:
 
 
 @pytest.mark.parametrize("quantity", [BANDWIDTH, DURATION, FREQUENCY, SIZE, COUNT])
-@given(value=st.integers(min_value=0, max_value=(1 << 63) - 1))
-def test_what_is_written_is_read_again(quantity: Quantity, value: int) -> None:
-    if value or not quantity.zero:
-        assert quantity.parse(quantity.format(value)) == value
+@given(data=st.data())
+def test_what_is_written_is_read_again(quantity: Quantity, data: st.DataObject) -> None:
+    value = data.draw(st.integers(min_value=int(bool(quantity.zero)), max_value=quantity.most))
+    assert quantity.parse(quantity.format(value)) == value
+
+
+@pytest.mark.parametrize("quantity", [BANDWIDTH, DURATION, FREQUENCY, SIZE, COUNT])
+def test_a_value_beyond_the_most_is_refused_with_the_most(quantity: Quantity) -> None:
+    most = quantity.format(quantity.most)
+    for beyond in (quantity.format(quantity.most + 1), 1 << 64, 10**400, -(10**5000)):
+        with pytest.raises(UsageError, match="is beyond what can be") as caught:
+            quantity.parse(beyond)
+        assert caught.value.hint.endswith(f"at most {most}")

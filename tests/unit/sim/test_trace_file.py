@@ -127,7 +127,7 @@ def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
 
 def test_a_pipe_without_a_writer_is_refused_and_not_waited_for(path: Path) -> None:
     os.mkfifo(path)
-    with pytest.raises(UsageError, match=r"small\.trace is no regular file"):
+    with pytest.raises(UsageError, match=r"small\.trace: it is no regular file"):
         open_trace(path)
 
 

@@ -46,7 +46,10 @@ def test_a_shape_is_a_number_or_several() -> None:
     assert pinned.empty((2, 3), order="F").flags.f_contiguous
 
 
-@pytest.mark.parametrize("shape", [-1, (2, -3), "4", None, 1.5, (1.5,)])
+BEYOND_MEMORY = [(1,) * 65, 1 << 63, 1 << 70, (1 << 60, 8), (1 << 62, 1 << 62, 0)]
+
+
+@pytest.mark.parametrize("shape", [-1, (2, -3), "4", None, 1.5, (1.5,), *BEYOND_MEMORY])
 def test_what_is_no_shape_is_refused(shape: Any) -> None:
     with pytest.raises(isthmus.UsageError, match="shape"):
         pinned.empty(shape)

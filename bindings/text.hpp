@@ -1,0 +1,57 @@
+// Text between C++, where it is bytes, and Python, where it is Unicode: in place of nanobind's
+// caster of strings. File names, environment variables, drivers' messages and the contents of a
+// broken file may be any bytes; nanobind's raises UnicodeDecodeError for those that are no UTF-8.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <string_view>
+
+/// Text for people: what is no UTF-8 is escaped, as in "caf\xe9".
+inline PyObject* python_text(std::string_view text) noexcept {
+  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()),
+                              "backslashreplace");
+}
+
+/// A file's name, which Python's functions give back to the system as it is: as os.fsdecode() does.
+inline nanobind::str python_file_name(std::string_view name) {
+  PyObject* const decoded =
+      PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "surrogateescape");
+  if (decoded == nullptr) throw nanobind::python_error();
+  return nanobind::steal<nanobind::str>(decoded);
+}
+
+namespace nanobind::detail {
+
+template <>
+struct type_caster<std::string> {
+  NB_TYPE_CASTER(std::string, const_name("str"))
+
+  /// File names get their bytes back; text that no bytes stand for is refused as another type is.
+  bool from_python(handle source, std::uint32_t /*flags*/, cleanup_list* /*cleanup*/) noexcept {
+    if (!str_check(source.ptr())) return false;
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(source.ptr(), &size);
+    if (text != nullptr) {
+      value.assign(text, static_cast<std::size_t>(size));
+      return true;
+    }
+    PyErr_Clear();
+    PyObject* const bytes = PyUnicode_AsEncodedString(source.ptr(), "utf-8", "surrogateescape");
+    if (bytes == nullptr) {
+      PyErr_Clear();
+      return false;
+    }
+    value.assign(PyBytes_AS_STRING(bytes), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes)));
+    Py_DECREF(bytes);
+    return true;
+  }
+
+  static handle from_cpp(const std::string& text, rv_policy /*policy*/,
+                         cleanup_list* /*cleanup*/) noexcept {
+    return python_text(text);
+  }
+};
+
+}  // namespace nanobind::detail

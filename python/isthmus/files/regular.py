@@ -1,0 +1,49 @@
+"""Opens and reads files that somebody named, whatever lies there: a pipe, a device, a gigabyte."""
+
+import errno
+import os
+import stat
+from io import FileIO
+
+AnyPath = str | os.PathLike[str]
+_PIECE_BYTES = 1 << 20
+
+
+def open_regular(path: AnyPath) -> FileIO:
+    """
+    Open a regular file for reading, unbuffered.
+
+    Nothing else is opened: a pipe without a writer would wait for ever, a device has no end, and
+    opening one can have effects.
+
+    Raises:
+        OSError: There is none, or it can't be opened; `strerror` says why. A name that no file can
+            have is reported so, too.
+    """
+    try:
+        if stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - the path may be of any kind
+            # Not blocking: the file may be another by now.
+            return FileIO(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+    except ValueError as cause:
+        raise OSError(errno.EINVAL, f"no file has such a name: {cause}") from cause
+    raise OSError(errno.EINVAL, "it is no regular file")
+
+
+def read_regular(path: AnyPath, *, most_bytes: int) -> bytes:
+    """
+    Read a regular file.
+
+    Args:
+        path: The file.
+        most_bytes: No more than a megabyte beyond is read of a larger one, which is refused.
+
+    Raises:
+        OSError: As `open_regular`; or it is too large, or reading fails.
+    """
+    contents = bytearray()
+    with open_regular(path) as file:
+        while piece := file.read(_PIECE_BYTES):
+            contents += piece
+            if len(contents) > most_bytes:
+                raise OSError(errno.EFBIG, f"it has more than {most_bytes} bytes")
+    return bytes(contents)

@@ -1,0 +1,68 @@
+"""Runs of `isthmus bench`, as `isthmus compare` reads them and holds them against each other."""
+
+import json
+from functools import cache
+
+from edits import Choices, edited
+from fuzzing import Finding, fuzz, require, require_readable
+from isthmus.compare.comparison import compare
+from isthmus.errors import UsageError
+from isthmus.report.comparison import comparison_text
+from isthmus.report.comparison_data import comparison_csv, comparison_json
+from isthmus.run.model import Run
+from isthmus.run.reading import parse_run
+from isthmus.run.store import run_text
+
+
+@cache
+def example() -> Run:
+    """Give a run with a result of each kind."""
+    from fakes import runs
+
+    run = runs.run(keep_samples=True)
+    kinds = {(one.status, one.unit, bool(one.axes), one.stopped_by): one for one in run.results}
+    return run.model_copy(update={"results": list(kinds.values())})
+
+
+@cache
+def _text() -> str:
+    return run_text(example())
+
+
+def check(data: bytes) -> None:
+    """
+    See that a text is refused in a line, or is a run that can be compared and written again.
+
+    What begins with a brace is the text. Of all else, the bytes choose what is changed in a run.
+    """
+    text = data
+    if data[:1] != b"{":
+        text = json.dumps(edited(_text(), Choices(data))).encode()
+    try:
+        run = parse_run(text, "a run")
+    except UsageError as error:
+        require_readable(error)
+        return
+    require(parse_run(run_text(run).encode(), "again") == run, "a run is read again as another")
+    _compare(run, run)
+    if run.machine.emulated == example().machine.emulated:
+        _compare(example(), run)
+        _compare(run, example())
+
+
+def _compare(before: Run, after: Run) -> None:
+    found = compare(before, after)
+    if before is after:
+        require(not found.regressed, "a run is slower than itself")
+    every_run = [before, after]
+    comparison_text(every_run, [found], every=True)
+    json.loads(comparison_json(every_run, [found]), parse_constant=_no_constant)
+    comparison_csv(every_run, [found])
+
+
+def _no_constant(name: str) -> None:
+    raise Finding(f"{name} is no JSON")
+
+
+if __name__ == "__main__":
+    fuzz(check)
