@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from isthmus.errors import Unavailable, UsageError
 from isthmus.sim.trace_seal import UNSEALED
+from isthmus.suggest import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +105,7 @@ def program_of(schema: "pa.Schema") -> bytes:
     if program is None or not schema.remove_metadata().equals(block_schema()):
         raise UsageError("it is an Arrow file, but no trace")
     if metadata.get(VERSION_KEY) != VERSION:
-        shown = metadata.get(VERSION_KEY, b"none").decode(errors="replace")
+        shown = shortened(metadata.get(VERSION_KEY, b"none").decode(errors="replace"))
         raise UsageError(f"it is a trace of version {shown}; this Isthmus reads version 1")
     return bytes(program)
 

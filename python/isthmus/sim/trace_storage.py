@@ -14,6 +14,7 @@ from isthmus.errors import UsageError, WriteError
 from isthmus.files.failure import writing
 from isthmus.files.regular import open_regular
 from isthmus.files.whole import WholeFile
+from isthmus.run.record import first_fault
 from isthmus.sim.trace_format import BlockArrays, batch_of, buffers_of, program_of, require_arrow
 from isthmus.sim.trace_program import native_program
 from isthmus.sim.trace_seal import check_seal, seal
@@ -211,9 +212,7 @@ def _refusing(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except ValidationError as cause:
-        first = cause.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{path}: the program's {place}: {first['msg']}") from cause
+        raise UsageError(f"{path}: can't read the program: {first_fault(cause)}") from cause
     except UsageError as cause:
         raise UsageError(f"{path}: {what}: {cause}", hint=cause.hint) from cause
     except (pa.ArrowException, *_REFUSED) as cause:
@@ -232,4 +231,4 @@ def _writing(path: Path) -> Iterator[None]:
 
 def _first_line(error: Exception) -> str:
     lines = str(error).splitlines()
-    return lines[0] if lines else type(error).__name__
+    return one_line(lines[0]) if lines else type(error).__name__

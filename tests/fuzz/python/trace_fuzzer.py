@@ -103,8 +103,11 @@ def read(path: Path) -> None:
 
 
 def work(child: Child, first: int, step: int, originals: list[bytes]) -> None:
-    """Read crafted traces until killed, or until one shows a finding."""
+    """Read crafted traces until killed, until the parent has gone, or until one is a finding."""
+    parent = os.getppid()
     for done in range(1 << 62):
+        if os.getppid() != parent:
+            return
         number = first + done * step
         child.shared[:] = _PROGRESS.pack(number, done)
         read(crafted(number, originals, child.folder))
