@@ -1,6 +1,6 @@
 # The only entry point. A target installs what it needs; a second call starts at once.
 .DEFAULT_GOAL := help
-.PHONY: help bench doctor test test-cpp test-python fuzz lint format golden sanitize wheel clean
+.PHONY: help bench doctor test test-cpp test-python stress stress-asan stress-tsan fuzz lint format golden sanitize wheel clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -19,6 +19,8 @@ launcher := $(if $(shell command -v ccache),CMAKE_CXX_COMPILER_LAUNCHER=ccache)
 build := build/release
 fuzzing := build/fuzz
 installed := _native;isthmus_emulator;isthmus;gdrapi
+# Of `make stress`: what the environment names, or else the emulated driver.
+driver_source := $(or $(ISTHMUS_DRIVER),emulated)
 # NVRTC must not be newer than the driver's CUDA: 580 is the first driver of CUDA 13.
 driver := $(shell sed -n 's/.*Kernel Module *\(for [^ ]*\)\? *\([0-9]*\)\..*/\2/p' /proc/driver/nvidia/version 2>/dev/null | head -n 1)
 extra := $(if $(driver),$(shell test $(driver) -ge 580 && echo '[cuda13]' || echo '[cuda12]'))
@@ -39,6 +41,14 @@ test-cpp: $(build)/.tests
 
 test-python: $(VENV)/.isthmus $(VENV)/.test
 	@$(BIN)/python -m pytest $(ARGS)
+
+stress: $(build)/.tests  ## copies beside all that disturbs them for SECONDS=60, in C++, then in Python; ISTHMUS_DRIVER=system: on a GPU
+	@ISTHMUS_DRIVER=$(driver_source) $(build)/bin/stress_copies --seconds $(SECONDS)
+	@ISTHMUS_DRIVER=$(driver_source) PYTHONPATH=tests $(BIN)/python -m stress --seconds $(SECONDS) $(ARGS)
+
+stress-asan stress-tsan: stress-%: $(VENV)/.tools $(VENV)/.test  ## the same in C++ under ASan+UBSan, and under TSan
+	@$(BIN)/cmake --preset $* $(launcher:%=-D%) >/dev/null && $(BIN)/cmake --build --preset $* --target stress_copies
+	@ISTHMUS_DRIVER=emulated ISTHMUS_PROFILE=off build/$*/bin/stress_copies --seconds $(SECONDS)
 
 fuzz: $(fuzzing)/.fuzzers $(VENV)/.fuzz  ## every fuzzer for SECONDS=60; ARGS="profile trace" runs these only
 	@$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) --executables $(fuzzing)/bin --folder $(fuzzing)/runs $(ARGS)

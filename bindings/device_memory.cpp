@@ -10,6 +10,7 @@
 
 #include "bindings.hpp"
 #include "device/buffers.hpp"
+#include "device/capture.hpp"
 #include "device/stream.hpp"
 #include "gil.hpp"
 #include "host_bytes.hpp"
@@ -89,6 +90,7 @@ std::uintptr_t stream_handle(const isthmus::Stream& stream) {
 
 void synchronize_stream(const SharedContext& context, std::uintptr_t handle) {
   const CurrentContext current(*context);
+  const isthmus::ScopedRelaxedCapture relaxed(context->driver());
   context->driver().call(isthmus::symbol::stream_synchronize)(reinterpret_cast<CUstream>(handle));
 }
 

@@ -44,11 +44,6 @@ def figures(found: Results) -> Iterator[Line]:
     yield from _small(found)
     yield from _pinning(found)
     yield from _choice(found)
-    yield (
-        "soak: differences and failures",
-        "0",
-        f"{found.soak['num_failures']} in {found.soak['num_copies']} copies" if found.soak else "-",
-    )
 
 
 def _few_cores(found: Results) -> Iterator[Line]:

@@ -2,16 +2,15 @@
 # Measures the copies of this machine's first GPU and puts what README.md here speaks of into a
 # folder.
 #
-#   benchmarks/transfer/measure.sh OUT_FOLDER TRANSFER_DETAILS [SOAK_MINUTES]
+#   benchmarks/transfer/measure.sh OUT_FOLDER TRANSFER_DETAILS
 #
 # Needs `isthmus` on the PATH, and the libraries that it is compared with, as far as they shall be.
 # TRANSFER_DETAILS is the program of transfer_details.cpp (built with -DISTHMUS_BUILD_BENCHMARKS=ON).
-# Takes about six minutes, and the soak's (10) after them; SOAK_MINUTES 0 leaves that out.
+# Takes about six minutes. That every byte is right is for `make stress` to show.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-out=${1:?usage: measure.sh OUT_FOLDER TRANSFER_DETAILS [SOAK_MINUTES]}
-details=${2:?usage: measure.sh OUT_FOLDER TRANSFER_DETAILS [SOAK_MINUTES]}
-minutes=${3:-10}
+out=${1:?usage: measure.sh OUT_FOLDER TRANSFER_DETAILS}
+details=${2:?usage: measure.sh OUT_FOLDER TRANSFER_DETAILS}
 mkdir -p "$out"
 log=$out/run.log
 : > "$log"
@@ -25,7 +24,4 @@ isthmus profile -o "$out/profile.json" > "$out/profile.txt" 2>> "$log"
 python3 "$here/side_by_side.py" "$out/side_by_side.json" >> "$log" 2>&1
 python3 "$here/python_calls.py" "$details" "$out/python_calls.json" > "$out/python_calls.txt" 2>> "$log"
 python3 "$here/loading.py" "$out/loading.json" >> "$log" 2>&1
-if [ "$minutes" != 0 ]; then
-  python3 "$here/soak.py" "$out/soak.json" --minutes "$minutes" > "$out/soak.txt" 2>> "$log"
-fi
 python3 "$here/figures.py" "$out" > "$out/figures.txt"

@@ -18,12 +18,11 @@ class Results:
         self._loading = _read(folder / "loading.json")
         self._calls = _read(folder / "python_calls.json")
         self._cores = {count: _read(folder / f"cores_{count}.json") for count in (4, 1)}
-        self.soak: dict[str, Any] = _read(folder / "soak.json")
 
     @property
     def emulated(self) -> bool:
         """True if any of it is modelled."""
-        records = (self._details, self._grid, self._side, self._loading, self.soak)
+        records = (self._details, self._grid, self._side, self._loading)
         return any(record.get("machine", {}).get("emulated", False) for record in records)
 
     def table(self, name: str, **wanted: object) -> Rows:

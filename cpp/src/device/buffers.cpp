@@ -13,6 +13,7 @@ Owned<CUdeviceptr> allocate_device(const Context& context, std::size_t size_byte
   refuse_zero(size_bytes, "device buffer");
   const CurrentContext current(context);
   const Driver& driver = context.driver();
+  const ScopedRelaxedCapture relaxed(driver);  // what is allocated is no part of any capture
   CUdeviceptr pointer = 0;
   driver.call(symbol::mem_alloc)(&pointer, size_bytes);
   return {context, pointer, driver.raw(symbol::mem_free), symbol::mem_free.name};
@@ -22,6 +23,7 @@ Owned<void*> allocate_pinned(const Context& context, std::size_t size_bytes, Hos
   refuse_zero(size_bytes, "pinned buffer");
   const CurrentContext current(context);
   const Driver& driver = context.driver();
+  const ScopedRelaxedCapture relaxed(driver);
   void* pointer = nullptr;
   unsigned flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
   if (caching == HostCaching::write_combined) flags |= CU_MEMHOSTALLOC_WRITECOMBINED;

@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import isthmus
 from fakes.blocked_stream import BlockedStream
 from fakes.cuda_calls import Cuda
 from fakes.device_arrays import CudaArray
+from fakes.safetensors_files import write_file
 from isthmus import _native
 
 pytestmark = pytest.mark.native
@@ -112,3 +114,26 @@ def test_every_copy_can_be_made_beside_a_capture(
     assert np.array_equal(back, sent)
     assert np.array_equal(later, sent[::-1])
     cuda.call("cuStreamDestroy_v2", stream)
+
+
+def test_a_model_is_loaded_beside_a_capture(cuda: Cuda, tmp_path: Path) -> None:
+    content = bytes(range(256))
+    file = write_file(tmp_path / "model.safetensors", {"weight": ("U8", [256], content)})
+    stream = ctypes.c_void_p()
+    cuda.call("cuStreamCreate", ctypes.byref(stream), 1)
+    found = np.zeros(256, np.uint8)
+    with capture(cuda):
+        tensors = isthmus.load_safetensors(file, framework="dlpack", stream=stream.value)
+        isthmus.copy(found, tensors["weight"], stream=stream.value)
+    assert found.tobytes() == content
+    cuda.call("cuStreamDestroy_v2", stream)
+
+
+def test_memory_is_taken_beside_a_capture(cuda: Cuda, context: _native.Context) -> None:
+    with capture(cuda):
+        memory = _native.DeviceMemory(context, SIZE)
+        block = isthmus.pinned.empty(SIZE, np.uint8)
+        stream = _native.Stream(context)
+        _native.synchronize_stream(context, stream.handle)
+        del memory, block, stream
+        isthmus.pinned.trim()
