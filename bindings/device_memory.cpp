@@ -40,6 +40,7 @@ public:
     const CurrentContext current(context_);
     context_.driver().call(isthmus::symbol::memcpy_htod)(target, source, size_bytes);
     // A copy from pageable memory may return before its bytes have landed.
+    const isthmus::ScopedRelaxedCapture relaxed(context_.driver());
     context_.driver().call(isthmus::symbol::stream_synchronize)(nullptr);
   }
   void read(void* target, std::size_t offset_bytes, std::size_t size_bytes) const {

@@ -138,11 +138,7 @@ class Copier:
 
     def copy(self, target: object, source: object, what: str) -> None:
         """Copy, blocking or not."""
-        stream: int | None = self.own_stream.handle
-        # Beside a capture the legacy default stream can't be used: it would wait for what is
-        # captured.
-        if not self.place.captures and self.chance.random() < 0.5:
-            stream = None
+        stream = self.chance.choice((self.own_stream.handle, None))
         with self.place.allowed("copy"):
             if self.chance.random() < 0.5:
                 isthmus.copy(target, source, stream=stream)

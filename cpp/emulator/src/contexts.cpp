@@ -3,6 +3,7 @@
 #include "context.hpp"
 #include "machine.hpp"
 #include "release.hpp"
+#include "stream_capture.hpp"
 
 namespace isthmus::emulator {
 namespace {
@@ -159,6 +160,7 @@ CUresult CUDAAPI cuCtxSynchronize() {
   return Call("cuCtxSynchronize")([&] {
     Context& context = current_context();
     Lock lock = lock_machine();
+    require_no_capture_at_all(lock, context);
     drain(lock, context);
     return CUDA_SUCCESS;
   });

@@ -154,7 +154,6 @@ CUresult copy_blocking(const char* symbol, const Copy& copy) {
   return call([&] {
     Lock lock;
     const Place place = check(call, lock, copy, nullptr);
-    require_no_capture(lock);
     if (copy.size_bytes == 0) return CUDA_SUCCESS;
     if (place.host != HostKind::pageable) {
       transfer_and_wait(lock, place, copy, pinned_pace());

@@ -92,7 +92,6 @@ CUresult CUDAAPI cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned
   });
 }
 
-// A query may be what a captured stream waits for: real drivers refuse it too, and end the capture.
 CUresult CUDAAPI cuEventQuery(CUevent handle) {
   return Call("cuEventQuery")([&] {
     current_context();
@@ -108,6 +107,7 @@ CUresult CUDAAPI cuEventSynchronize(CUevent handle) {
   return Call("cuEventSynchronize")([&] {
     current_context();
     Lock lock = lock_machine();
+    require_no_capture(lock);
     const EventPtr event = machine().events.find(handle);
     machine().scheduler.wait(lock, OperationPtr(event->recorded));
     return CUDA_SUCCESS;

@@ -27,6 +27,7 @@ void allocate(Call& call, Context& context, CUdeviceptr* address, std::size_t si
   Lock lock = lock_machine();
   const StreamPtr stream = find_stream(lock, context, handle);
   require_not_captured(lock, stream);
+  require_no_capture(lock);
   call.note("bytes", size_bytes).note("stream", stream->number);
   // No bytes are no error here, unlike in cuMemAlloc; null may be freed.
   *address = size_bytes == 0 ? 0 : allocate_on_device(lock, context, size_bytes).base;
@@ -67,6 +68,7 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
     Lock lock = lock_machine();
     const StreamPtr stream = find_stream(lock, context, handle);
     require_not_captured(lock, stream);
+    require_no_capture(lock);
     call.note("stream", stream->number);
     const std::optional<Range> range = machine().addresses.remove(address, RangeKind::device);
     require(range.has_value());

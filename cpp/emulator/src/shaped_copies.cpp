@@ -50,7 +50,6 @@ CUresult CUDAAPI cuMemcpy3D(const CUDA_MEMCPY3D* copy) {
     Context& context = current_context();
     require(copy != nullptr);
     Lock lock = lock_machine();
-    require_no_capture(lock);
     if (moves_nothing(*copy)) return CUDA_SUCCESS;
     const Box box = box_of(lock, *copy);
     call.note("bytes", box.size_bytes());

@@ -26,11 +26,16 @@ struct Event {
 };
 using EventPtr = std::shared_ptr<Event>;
 
+/// True for 0 and CU_STREAM_LEGACY.
+inline bool is_default_handle(CUstream handle) {
+  return handle == nullptr || handle == CU_STREAM_LEGACY;
+}
+
 /// Finds a stream of the current context: its default stream for 0 and CU_STREAM_LEGACY, the
 /// calling thread's for CU_STREAM_PER_THREAD.
 ///
 /// Throws Refusal: INVALID_CONTEXT, or INVALID_HANDLE for a destroyed stream and one of another
-/// context.
+/// context; STREAM_CAPTURE_IMPLICIT as refuse_beside_blocking_capture() does.
 StreamPtr find_stream(Lock& lock, Context& context, CUstream handle);
 
 /// Visits all streams of a context but its legacy default stream.

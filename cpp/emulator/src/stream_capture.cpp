@@ -38,6 +38,28 @@ void require_no_capture(Lock& lock) {
   require(!forbidden, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
+void require_no_capture_at_all(Lock& lock, const Context& context) {
+  (void)lock;
+  bool forbidden = false;
+  for (StreamCapture& capture : machine().captures) {
+    if (capture.stream->context != &context) continue;
+    capture.invalidated = true;
+    forbidden = true;
+  }
+  require(!forbidden, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+void refuse_beside_blocking_capture(Lock& lock, const Context& context) {
+  (void)lock;
+  bool forbidden = false;
+  for (StreamCapture& capture : machine().captures) {
+    if (capture.stream->context != &context || !capture.stream->blocking) continue;
+    capture.invalidated = true;
+    forbidden = true;
+  }
+  require(!forbidden, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+}
+
 bool record_if_captured(Lock& lock, const StreamPtr& stream, const AddressedCopy& copy) {
   (void)lock;
   auto& captures = machine().captures;
@@ -81,19 +103,23 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode)
   });
 }
 
-// The default stream can't be asked about while another is captured: whether that one waits for it
-// isn't known (the driver answers so, and leaves the capture valid).
+// The legacy default stream can't be asked about while a stream is captured that waits for it; the
+// capture stays valid. Seen with driver 580.
 CUresult CUDAAPI cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
   return Call("cuStreamIsCapturing")([&] {
     Context& context = current_context();
     require(status != nullptr);
     Lock lock = lock_machine();
-    const StreamPtr stream = find_stream(lock, context, handle);
     const auto& captures = machine().captures;
-    const auto found = std::ranges::find(captures, stream, &StreamCapture::stream);
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    if (stream == context.default_stream && !captures.empty())
-      return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    if (is_default_handle(handle)) {
+      const bool waits = std::ranges::any_of(captures, [&](const StreamCapture& capture) {
+        return capture.stream->context == &context && capture.stream->blocking;
+      });
+      return waits ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
+    }
+    const StreamPtr stream = find_stream(lock, context, handle);
+    const auto found = std::ranges::find(captures, stream, &StreamCapture::stream);
     if (found != captures.end())
       *status = found->invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                    : CU_STREAM_CAPTURE_STATUS_ACTIVE;

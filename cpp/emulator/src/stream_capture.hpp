@@ -21,10 +21,14 @@ struct StreamCapture {
 /// Called by what may do more than its stream knows of, such as allocating memory.
 ///
 /// Throws      Refusal(STREAM_CAPTURE_UNSUPPORTED) if a capture forbids that here, by its mode and
-/// this
-///             thread's; the capture is no longer valid then.
-/// Source      CUDA Driver API 13.0, cuThreadExchangeStreamCaptureMode.
+///             this thread's; the capture is no longer valid then.
+/// Source      CUDA Driver API 13.0, cuThreadExchangeStreamCaptureMode; which calls it holds for
+/// was
+///             seen with driver 580.
 void require_no_capture(Lock& lock);
+
+/// The same for what no thread's mode allows: waiting for the whole context.
+void require_no_capture_at_all(Lock& lock, const Context& context);
 
 /// Records a copy that was checked, if its stream is captured.
 ///
@@ -37,5 +41,10 @@ void require_not_captured(Lock& lock, const StreamPtr& stream);
 
 /// The same for a question that ends the capture.
 void refuse_in_capture(Lock& lock, const StreamPtr& stream);
+
+/// Throws Refusal(STREAM_CAPTURE_IMPLICIT) for the legacy default stream while a stream is captured
+/// that waits for it: the capture is no longer valid then. One that doesn't
+/// (CU_STREAM_NON_BLOCKING) is left alone. Seen with driver 580.
+void refuse_beside_blocking_capture(Lock& lock, const Context& context);
 
 }  // namespace isthmus::emulator

@@ -2,6 +2,7 @@
 #include "context.hpp"
 #include "machine.hpp"
 #include "stream.hpp"
+#include "stream_capture.hpp"
 
 namespace isthmus::emulator {
 namespace {
@@ -32,8 +33,10 @@ void add_blocking_streams(Lock& lock, const Context& context, std::vector<Operat
 }  // namespace
 
 StreamPtr find_stream(Lock& lock, Context& context, CUstream handle) {
-  (void)lock;
-  if (handle == nullptr || handle == CU_STREAM_LEGACY) return context.default_stream;
+  if (is_default_handle(handle)) {
+    refuse_beside_blocking_capture(lock, context);
+    return context.default_stream;
+  }
   if (handle == CU_STREAM_PER_THREAD) return stream_of_this_thread(context);
   StreamPtr stream = machine().streams.find(handle);
   require(stream->context == &context, CUDA_ERROR_INVALID_HANDLE);

@@ -76,6 +76,8 @@ CUresult CUDAAPI cuStreamQuery(CUstream handle) {
     Context& context = current_context();
     Lock lock = lock_machine();
     const StreamPtr stream = find_stream(lock, context, handle);
+    require_no_capture(lock);
+    refuse_in_capture(lock, stream);
     const bool idle = std::ranges::all_of(unfinished(lock, *stream), [](const OperationPtr& each) {
       return each == nullptr || each->done;
     });
@@ -103,6 +105,8 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream handle) {
     Lock lock = lock_machine();
     const StreamPtr stream = find_stream(lock, context, handle);
     call.note("stream", stream->number);
+    require_no_capture(lock);
+    refuse_in_capture(lock, stream);
     drain(lock, *stream);
     return CUDA_SUCCESS;
   });

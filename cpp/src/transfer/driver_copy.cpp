@@ -11,6 +11,7 @@
 
 #include "device/capture.hpp"
 #include "transfer/memory_range.hpp"
+#include "transfer/stream_order.hpp"
 #include "transfer/vanishing_memory.hpp"
 
 namespace isthmus::transfer {
@@ -148,7 +149,7 @@ bool is_complete_on_return(const CopyEnds& ends, CUstream stream) {
 }
 
 void copy_whole(const Driver& driver, const CopyEnds& ends) try {
-  // To call it spoils captures of other threads, unless this one says that it knows.
+  // Driver 580 doesn't ask for it; no document says so of others.
   const ScopedRelaxedCapture relaxed(driver);
   if (is_on_device(ends.target_kind)) {
     driver.call(symbol::memcpy_htod)(device_address(ends.target), ends.source, ends.size_bytes);
@@ -167,6 +168,7 @@ void copy_by_driver(const Driver& driver, const CopyEnds& ends, CUstream stream)
 }
 
 void wait_for_copies(const Driver& driver, CUstream stream) try {
+  const ScopedRelaxedCapture relaxed(driver);
   driver.call(symbol::stream_synchronize)(stream);
 } catch (const DriverError& error) {
   throw_at_rest(driver, stream, error);
@@ -176,7 +178,7 @@ void copy_on_host(const Driver& driver, const CopyEnds& ends, CUstream stream) {
   CUcontext current = nullptr;
   driver.call(symbol::ctx_get_current)(&current);
   // Without a context there is no default stream, and so no work in it.
-  if (current != nullptr || stream != nullptr) driver.call(symbol::stream_synchronize)(stream);
+  if (current != nullptr || stream != nullptr) wait_for_work(driver, stream);
   const auto copy = [](const CopyEnds& part) {
     std::memcpy(part.target, part.source, part.size_bytes);
   };

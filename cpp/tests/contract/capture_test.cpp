@@ -1,5 +1,6 @@
 // What beside a captured stream is allowed, what ends the capture, and what its graph does.
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "contract/machine_under_test.hpp"
@@ -80,6 +81,55 @@ TEST_F(BesideACapture, ARelaxedThreadMayRegisterAndUnregisterMemory) {
   EXPECT_EQ(relaxed([&] { return driver().raw(symbol::mem_host_unregister)(host.data()); }),
             CUDA_SUCCESS);
   EXPECT_EQ(end(captured), CUDA_SUCCESS);
+}
+
+TEST_F(BesideACapture, EveryQuestionOfAThreadThatIsNotRelaxedEndsIt) {
+  const CUstream other = stream();
+  const CUevent marked = event();
+  const std::vector<std::function<CUresult()>> questions{
+      [&] { return driver().raw(symbol::stream_synchronize)(other); },
+      [&] { return driver().raw(symbol::stream_query)(other); },
+      [&] { return driver().raw(symbol::event_synchronize)(marked); },
+      [&] { return driver().raw(symbol::event_query)(marked); }};
+  for (const auto& question : questions) {
+    const CUstream captured = stream();
+    begin(captured);
+    EXPECT_EQ(question(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_EQ(end(captured), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    begin(captured);
+    EXPECT_EQ(relaxed(question), CUDA_SUCCESS);
+    EXPECT_EQ(end(captured), CUDA_SUCCESS);
+  }
+}
+
+TEST_F(BesideACapture, NoThreadWaitsForTheWholeContext) {
+  const CUstream captured = stream();
+  begin(captured);
+  EXPECT_EQ(relaxed([&] { return driver().raw(symbol::ctx_synchronize)(); }),
+            CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(end(captured), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+TEST_F(BesideACapture, OfANonBlockingStreamTheDefaultStreamIsFree) {
+  const CUdeviceptr device = device_memory(kMiB);
+  const std::vector<std::uint8_t> host(kMiB, 1);
+  const CUstream captured = stream();
+  begin(captured);
+  EXPECT_EQ(status_of(nullptr), CU_STREAM_CAPTURE_STATUS_NONE);
+  EXPECT_EQ(driver().raw(symbol::memcpy_htod)(device, host.data(), host.size()), CUDA_SUCCESS);
+  EXPECT_EQ(relaxed([&] { return driver().raw(symbol::stream_synchronize)(nullptr); }),
+            CUDA_SUCCESS);
+  EXPECT_EQ(end(captured), CUDA_SUCCESS);
+}
+
+TEST_F(BesideACapture, OfABlockingStreamWhateverUsesTheDefaultStreamEndsIt) {
+  const CUdeviceptr device = device_memory(kMiB);
+  const std::vector<std::uint8_t> host(kMiB, 1);
+  const CUstream captured = stream(CU_STREAM_DEFAULT);
+  begin(captured);
+  EXPECT_EQ(driver().raw(symbol::memcpy_htod)(device, host.data(), host.size()),
+            CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  EXPECT_EQ(end(captured), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
 TEST_F(BesideACapture, OfABlockingStreamTheDefaultStreamCannotSay) {

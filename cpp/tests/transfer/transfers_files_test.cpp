@@ -138,7 +138,7 @@ TEST_F(FileCopy, ACopyInTheBackgroundFailsWhenItsFileIsGone) {
 TEST_F(FileCopy, BetweenTwoHostBuffersItIsAnErrorToo) {
   const MappedFile file(pattern(kPieceBytes, 6));
   Bytes target(kPieceBytes);
-  empty_before(file, "cuStreamSynchronize");
+  empty_before(file, "cuStreamQuery");
   EXPECT_TRUE(says(
       message_of<UsageError>([&] { transfers().copy(target.data(), file.data(), kPieceBytes); }),
       "can't be read at byte 0"));

@@ -94,26 +94,32 @@ def test_a_capture_begun_after_a_future_was_dropped_stays_intact(
 
 
 @pytest.mark.parametrize("size", [4, 4096, SIZE])
+@pytest.mark.parametrize("in_default_stream", [False, True])
 def test_every_copy_can_be_made_beside_a_capture(
-    size: int, transfers: isthmus.Transfers, memory: _native.DeviceMemory, cuda: Cuda
+    size: int,
+    in_default_stream: bool,
+    transfers: isthmus.Transfers,
+    memory: _native.DeviceMemory,
+    cuda: Cuda,
 ) -> None:
-    """In a stream of its own: the legacy default stream waits for the captured one."""
-    stream = ctypes.c_void_p()
-    cuda.call("cuStreamCreate", ctypes.byref(stream), 1)
+    """Also in the legacy default stream: a non-blocking stream's capture leaves it alone."""
+    own = ctypes.c_void_p()
+    cuda.call("cuStreamCreate", ctypes.byref(own), 1)
+    stream = 0 if in_default_stream else own.value
     device = CudaArray(memory.pointer, (size,))
     sent = np.arange(size, dtype=np.uint8)
     back, later = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
     with capture(cuda):
-        transfers.copy(device, sent, stream=stream.value)
-        transfers.copy(back, device, stream=stream.value)
-        transfers.copy_async(device, sent[::-1], stream=stream.value).result(60)
-        transfers.copy_async(later, device, stream=stream.value).result(60)
+        transfers.copy(device, sent, stream=stream)
+        transfers.copy(back, device, stream=stream)
+        transfers.copy_async(device, sent[::-1], stream=stream).result(60)
+        transfers.copy_async(later, device, stream=stream).result(60)
         with isthmus.Windows("emulated").open(device) as window:
             assert window.read(size) == sent[::-1].tobytes()
         transfers.trim()
     assert np.array_equal(back, sent)
     assert np.array_equal(later, sent[::-1])
-    cuda.call("cuStreamDestroy_v2", stream)
+    cuda.call("cuStreamDestroy_v2", own)
 
 
 def test_a_model_is_loaded_beside_a_capture(cuda: Cuda, tmp_path: Path) -> None:
