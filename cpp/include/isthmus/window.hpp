@@ -136,7 +136,7 @@ private:
          std::shared_ptr<window::CopyThreads> threads, std::uintptr_t pointer,
          std::size_t size_bytes, const WindowOptions& options);
   void admit(std::size_t offset_bytes, std::size_t size_bytes) const;
-  [[noreturn]] void refuse(std::size_t offset_bytes, std::size_t size_bytes) const;
+  void refuse(std::size_t offset_bytes, std::size_t size_bytes) const;
 
   std::byte* data_ = nullptr;
   std::size_t size_bytes_ = 0;

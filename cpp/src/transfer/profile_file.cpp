@@ -1,26 +1,21 @@
-// The text of a profile: docs/schema/profile-v2.json. The only file that reads JSON.
+// The text of a profile: docs/schema/profile-v2.json.
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <set>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 #include <isthmus/errors.hpp>
 
 #include "host/printable.hpp"
+#include "transfer/json_document.hpp"
 #include "transfer/profile.hpp"
 
 namespace isthmus::transfer {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr int kSchemaVersion = 2;
+constexpr std::uint64_t kSchemaVersion = 2;
 /// What `isthmus profile` writes has five levels and some thousand values.
-constexpr int kMostLevels = 16;
+constexpr std::size_t kMostLevels = 16;
 constexpr std::size_t kMostValues = std::size_t{1} << 17U;
 /// A copy of as many bytes takes hours: no profile has it.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50U;
@@ -31,7 +26,6 @@ constexpr std::uint64_t kMostThreads = 1024;
 constexpr double kMostCores = 65'536;
 /// What a message repeats of the text, in bytes.
 constexpr std::size_t kShownBytes = 80;
-constexpr std::size_t kShownErrorBytes = 200;
 /// Cores come and go by fractions of a quota; threads by whole ones.
 constexpr double kSameCores = 0.5;
 
@@ -39,92 +33,46 @@ constexpr double kSameCores = 0.5;
 
 std::string shown(std::string_view text) { return host::printable(text, kShownBytes); }
 
-/// A value as a message repeats it. Of what has parts it says only what it is: to write all of it
-/// down would take as much stack as it is nested deep.
-std::string shown_value(const Json& value) {
-  if (value.is_structured()) return value.is_object() ? "an object" : "an array";
-  return shown(std::string_view(value.dump()));
-}
-
-/// Sees a document's parts while they are read, and refuses what no profile has: so what a file can
-/// cost is bounded, and nothing in it has two meanings.
-class Limits {
-public:
-  /// Called by the parser. Returns true: the part is kept.
-  bool operator()(int level, Json::parse_event_t event, const Json& value) {
-    using Event = Json::parse_event_t;
-    if (event == Event::object_start || event == Event::array_start) begin(level);
-    if (event == Event::object_start) members_.emplace_back();
-    if (event == Event::object_end) members_.pop_back();
-    if (event == Event::key) add_member(value.get_ref<const std::string&>());
-    if (event == Event::value) count();
-    return true;
-  }
-
-private:
-  void begin(int level) {
-    if (level >= kMostLevels)
-      refuse("it is nested more than " + std::to_string(kMostLevels) + " levels deep");
-    count();
-  }
-  void count() {
-    if (++num_values_ > kMostValues)
-      refuse("it has more than " + std::to_string(kMostValues) + " values");
-  }
-  void add_member(const std::string& name) {
-    if (!members_.back().insert(name).second) refuse("\"" + shown(name) + "\" is there twice");
-  }
-
-  std::size_t num_values_ = 0;
-  std::vector<std::set<std::string>> members_;  // of the objects that are open
-};
+std::string shown_value(const JsonValue& value) { return shown(value.text()); }
 
 /// Throws      UsageError for what is no JSON, or beyond the limits.
-Json read_document(std::string_view text) {
+JsonValue read_document(std::string_view text) {
   if (text.size() > kMostProfileBytes) refuse("it is too long");
   try {
-    return Json::parse(
-        text, [limits = Limits()](int level, Json::parse_event_t event, const Json& value) mutable {
-          return limits(level, event, value);
-        });
-  } catch (const Json::exception& error) {
-    // It repeats what it stopped at, whatever bytes those are.
-    refuse(host::printable(error.what(), kShownErrorBytes));
+    return parse_json(text, {kMostLevels, kMostValues});
+  } catch (const UsageError& error) {
+    refuse(error.what());
   }
 }
 
 /// A value inside the document, and where: "costs[3].points[0].bytes".
 struct Place {
-  const Json& value;
+  const JsonValue& value;
   std::string name;
 
   Place at(const char* key) const {
-    if (!value.is_object()) refuse(name + " must be an object, not " + value.type_name());
-    const auto found = value.find(key);
-    if (found == value.end()) refuse(name + " has no \"" + key + "\"");
-    return {*found, name + "." + key};
+    const auto& members = held<JsonObject>("an object");
+    const auto found = members.find(key);
+    if (found == members.end()) refuse(name + " has no \"" + key + "\"");
+    return {found->second, name + "." + key};
   }
 
   std::vector<Place> items() const {
-    if (!value.is_array()) refuse(name + " must be an array, not " + value.type_name());
+    const auto& values = held<JsonArray>("an array");
     std::vector<Place> found;
-    found.reserve(value.size());
-    for (std::size_t i = 0; i < value.size(); ++i)
-      found.push_back({value[i], name + "[" + std::to_string(i) + "]"});
+    found.reserve(values.size());
+    for (const JsonValue& one : values)
+      found.push_back({one, name + "[" + std::to_string(found.size()) + "]"});
     return found;
   }
 
-  std::string text() const {
-    if (!value.is_string()) refuse(name + " must be a string, not " + value.type_name());
-    return value.get<std::string>();
-  }
+  const std::string& text() const { return held<std::string>("a string"); }
   /// "" for null: not known.
   std::string text_or_null() const { return value.is_null() ? "" : text(); }
 
   /// Of either sign; no larger than `most`.
   double number(double most) const {
-    if (!value.is_number()) refuse(name + " must be a number, not " + value.type_name());
-    const auto found = value.get<double>();
+    const double found = any_number();
     if (!(std::abs(found) <= most))
       refuse(name + " must be at most " + std::to_string(std::lround(most)) + ", not " +
              shown_value(value));
@@ -148,20 +96,22 @@ struct Place {
   /// 0 for null: not measured.
   int threads_or_null() const {
     if (value.is_null()) return 0;
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() - 1 >= kMostThreads)
+    const auto* const found = value.get<std::uint64_t>();
+    if (found == nullptr || *found - 1 >= kMostThreads)
       refuse(name + " must be a number of threads, not " + shown_value(value));
-    return value.get<int>();
+    return static_cast<int>(*found);
   }
 
   bool flag() const {
-    if (!value.is_boolean()) refuse(name + " must be true or false, not " + shown_value(value));
-    return value.get<bool>();
+    if (value.get<bool>() == nullptr)
+      refuse(name + " must be true or false, not " + shown_value(value));
+    return *value.get<bool>();
   }
 
   /// Of a moment, "2026-11-20" of "2026-11-20T10:11:12Z".
   std::string date() const {
     constexpr std::string_view kForm = "0000-00-00";
-    const std::string moment = text();
+    const std::string& moment = text();
     const auto fits = [](char form, char found) {
       return form == '0' ? found >= '0' && found <= '9' : found == form;
     };
@@ -172,10 +122,25 @@ struct Place {
   }
 
 private:
+  template <typename Type>
+  const Type& held(const char* what) const {
+    const Type* const found = value.get<Type>();
+    if (found == nullptr)
+      refuse(name + " must be " + what + ", not " + std::string(value.type_name()));
+    return *found;
+  }
+
+  double any_number() const {
+    if (const auto* const whole = value.get<std::uint64_t>()) return static_cast<double>(*whole);
+    if (const auto* const whole = value.get<std::int64_t>()) return static_cast<double>(*whole);
+    return held<double>("a number");
+  }
+
   std::uint64_t whole(const char* what, std::uint64_t most) const {
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
+    const auto* const found = value.get<std::uint64_t>();
+    if (found == nullptr || *found > most)
       refuse(name + " must be " + what + ", not " + shown_value(value));
-    return value.get<std::uint64_t>();
+    return *found;
   }
 };
 
@@ -308,10 +273,11 @@ std::string cores_text(double num_cores) {
   return text;
 }
 
-Profile read_profile(const Json& document, const ProfileIdentity& here) {
+Profile read_profile(const JsonValue& document, const ProfileIdentity& here) {
   const Place root{document, "profile"};
   const Place version = root.at("schema_version");
-  if (version.value != kSchemaVersion)
+  const auto* const number = version.value.get<std::uint64_t>();
+  if (number == nullptr || *number != kSchemaVersion)
     refuse("schema_version is " + shown_value(version.value) + "; this library reads " +
            std::to_string(kSchemaVersion) + ": run `isthmus profile` again");
   const Place machine = root.at("machine");

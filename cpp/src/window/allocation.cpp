@@ -134,4 +134,15 @@ std::uint64_t buffer_id_at(const Context& context, std::uintptr_t pointer) noexc
   return asked_again;
 }
 
+std::uint64_t require_buffer_id_at(const Context& context, std::uintptr_t pointer) {
+  const Driver& driver = context.driver();
+  const CurrentContext current(context);
+  unsigned long long id = 0;
+  const CUresult result = driver.raw(symbol::pointer_get_attribute)(
+      &id, CU_POINTER_ATTRIBUTE_BUFFER_ID, CUdeviceptr{pointer});
+  if (result == CUDA_ERROR_INVALID_VALUE) return 0;
+  driver.check(result, symbol::pointer_get_attribute.name);
+  return id;
+}
+
 }  // namespace isthmus::window

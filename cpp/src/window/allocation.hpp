@@ -46,5 +46,9 @@ bool is_mapping(const Driver& driver, std::uintptr_t pointer);
 std::uint64_t buffer_id_at(const Driver& driver, std::uintptr_t pointer) noexcept;
 /// The same on a thread that may have no context; `context` is current for the question then.
 std::uint64_t buffer_id_at(const Context& context, std::uintptr_t pointer) noexcept;
+/// The same for those who have to know why there is none: 0 only if there is no buffer.
+///
+/// Throws      DriverError if the driver can't say.
+std::uint64_t require_buffer_id_at(const Context& context, std::uintptr_t pointer);
 
 }  // namespace isthmus::window

@@ -86,4 +86,13 @@ bool Mapping::buffers_are_alive() const noexcept {
   });
 }
 
+void Mapping::require_live_buffers() const {
+  for (const Allocation& one : allocations_) {
+    if (require_buffer_id_at(context_, one.base) != one.buffer_id)
+      throw UsageError(
+          "the window's buffer has been freed; close the window and open one on a buffer that "
+          "lives");
+  }
+}
+
 }  // namespace isthmus::window

@@ -56,6 +56,8 @@ public:
   const std::vector<Allocation>& allocations() const noexcept { return allocations_; }
   /// True while every buffer is still what it was when it was mapped.
   bool buffers_are_alive() const noexcept;
+  /// Throws      UsageError if one of them isn't; DriverError if the driver can't say.
+  void require_live_buffers() const;
   /// From now on the steps of its pieces, those already taken included, are in `totals`.
   void count_in(const std::shared_ptr<StepTotals>& totals) noexcept;
 

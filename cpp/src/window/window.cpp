@@ -57,6 +57,7 @@ inline void Window::admit(std::size_t offset_bytes, std::size_t size_bytes) cons
   refuse(offset_bytes, size_bytes);
 }
 
+/// Throws why an access is refused; returns if the driver, asked again, says that it may be made.
 void Window::refuse(std::size_t offset_bytes, std::size_t size_bytes) const {
   if (process_ != window::process_generation())
     throw UsageError(
@@ -67,8 +68,7 @@ void Window::refuse(std::size_t offset_bytes, std::size_t size_bytes) const {
     throw UsageError(std::to_string(size_bytes) + " bytes at offset " +
                      std::to_string(offset_bytes) + " are not inside the window's " +
                      std::to_string(size_bytes_) + " bytes");
-  throw UsageError(
-      "the window's buffer has been freed; close the window and open one on a buffer that lives");
+  mapping_->require_live_buffers();
 }
 
 void Window::write(std::size_t offset_bytes, const void* source, std::size_t size_bytes) {

@@ -119,7 +119,8 @@ int run(const Options& options) {
 #ifdef __SANITIZE_THREAD__
 /// libstdc++ counts the holders of an exception in code that ThreadSanitizer doesn't see. It takes
 /// the last one, who frees the exception, for one who races with those that have read it before.
-extern "C" const char* __tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
+extern "C" [[gnu::visibility("default")]] const char*
+__tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
   return "race:std::__exception_ptr::exception_ptr::_M_release\n";
 }
 #endif

@@ -1,0 +1,216 @@
+"""
+Every call that an operation's native code makes of the system and of the driver fails once.
+
+    LD_PRELOAD=.../libisthmus_system_faults.so python tests/fakes/fault_sweep.py OPERATION FOLDER
+
+A program of its own: what stands between the process and the system has to be loaded first. Says
+how many calls were made to fail, and ends with 0 if each ended well or in an error that is
+documented, no foreign memory was written to, and the operation worked afterwards.
+"""
+
+import ctypes
+import gc
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import isthmus
+from fakes.safetensors_files import write_file
+from isthmus import _native
+
+SIZE = 300 * 1024 + 7
+WATCHED = 0x5B
+_MODULES = b"_native"
+_MOST_CALLS = 50_000
+_KINDS = (b"new", b"thread", b"mmap", b"mlock", b"open")
+_FAILURE = 700  # CUDA_ERROR_ILLEGAL_ADDRESS
+# What can't be asked twice: what the driver refuses to take back is lost.
+_RELEASES = {
+    "cuStreamDestroy",
+    "cuEventDestroy",
+    "cuMemHostUnregister",
+    "cuMemFreeHost",
+    "cuMemFree",
+    "cuCtxPopCurrent",
+    "cuGraphDestroy",
+    "cuDevicePrimaryCtxRelease",
+}
+_DOCUMENTED = (isthmus.DriverError, isthmus.Unavailable, MemoryError)
+
+
+class Faults:
+    """What fails: the nth call of a function of the system's, or of the driver's."""
+
+    def __init__(self) -> None:
+        self.system = ctypes.CDLL(None)
+        self.driver = ctypes.CDLL(_native.Driver.open().path)
+        self.armed_of_driver = False
+
+    def arm(self, kind: bytes, nth: int) -> None:
+        self.armed_of_driver = kind not in _KINDS
+        if self.armed_of_driver:
+            self.driver.isthmus_emulator_log_calls(1)
+            self.driver.isthmus_emulator_fail_call(kind, nth, _FAILURE)
+        else:
+            assert self.system.isthmus_system_faults_arm(kind, nth, _MODULES) == 0
+
+    def disarm(self, kind: bytes) -> int:
+        """Tell how many calls there were."""
+        if not self.armed_of_driver:
+            num_calls: int = self.system.isthmus_system_faults_disarm()
+            return num_calls
+        self.driver.isthmus_emulator_log_calls(0)
+        num_calls = self.calls()[kind.decode()]
+        self.driver.isthmus_emulator_reset()
+        return num_calls
+
+    def calls(self) -> Counter[str]:
+        """Count the driver's calls in its log."""
+        size = self.driver.isthmus_emulator_call_log(None, 0)
+        text = ctypes.create_string_buffer(size)
+        self.driver.isthmus_emulator_call_log(text, size)
+        return Counter(line.split()[0] for line in text.value.decode().splitlines() if line)
+
+    def of(self, operation: Callable[[], None]) -> list[bytes]:
+        """List what an operation asks for."""
+        self.driver.isthmus_emulator_log_calls(1)
+        operation()
+        self.driver.isthmus_emulator_log_calls(0)
+        symbols = [name.encode() for name in self.calls() if name not in _RELEASES]
+        self.driver.isthmus_emulator_reset()
+        return [*_KINDS, *symbols]
+
+
+class Operations:
+    """What is swept, each with memory of its own. Each raises AssertionError if bytes are wrong."""
+
+    def __init__(self, folder: Path) -> None:
+        self.context = _native.Context(_native.Driver.open(), 0)
+        self.memory = _native.DeviceMemory(self.context, SIZE)
+        self.device = isthmus.DevicePointer(self.memory.pointer, SIZE)
+        self.number = 0
+        self.content = bytes(range(256)) * 40
+        self.file = write_file(
+            folder / "model.safetensors",
+            {"first": ("U8", [len(self.content)], self.content), "none": ("F32", [0], b"")},
+        )
+
+    def some_bytes(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+        self.number += 1
+        return np.random.default_rng(self.number).integers(0, 256, SIZE, dtype=np.uint8)
+
+    def copy(self) -> None:
+        wanted, found = self.some_bytes(), np.zeros(SIZE, np.uint8)
+        isthmus.copy(self.device, wanted)
+        isthmus.copy(found, self.device)
+        assert np.array_equal(found, wanted)
+
+    def small_copy(self) -> None:
+        wanted, found = self.some_bytes()[:64], np.zeros(64, np.uint8)
+        there = isthmus.DevicePointer(self.memory.pointer, 64)
+        isthmus.copy(there, wanted)
+        isthmus.copy(found, there)
+        assert np.array_equal(found, wanted)
+
+    def items_with_gaps(self) -> None:
+        wanted, found = self.some_bytes(), np.zeros((SIZE, 2), np.uint8)
+        isthmus.copy(self.device, np.repeat(wanted, 2)[::2])
+        isthmus.copy(found[:, 0], self.device)
+        assert np.array_equal(found[:, 0], wanted)
+        assert not found[:, 1].any()
+
+    def copy_async(self) -> None:
+        wanted, found = self.some_bytes(), np.zeros(SIZE, np.uint8)
+        isthmus.copy_async(self.device, wanted, source_order="stream").result(60)
+        isthmus.copy_async(found, self.device).result(60)
+        assert np.array_equal(found, wanted)
+
+    def dropped_copy(self) -> None:
+        """Nobody keeps the target; whoever has its memory next finds it as it was left."""
+        isthmus.copy_async(bytearray(SIZE), self.device)
+        next_one = np.full(SIZE, WATCHED, np.uint8)
+        isthmus.copy(np.zeros(SIZE, np.uint8), self.device)
+        assert (next_one == WATCHED).all()
+
+    def pinned(self) -> None:
+        array = isthmus.pinned.zeros((3, SIZE), np.uint8)
+        assert not array.any()
+        del array
+        isthmus.pinned.trim()
+
+    def window(self) -> None:
+        with isthmus.window(self.memory.pointer, 4096) as window:
+            window.write(b"\x07" * 4096)
+            assert window.read(4096) == b"\x07" * 4096
+
+    def safetensors(self) -> None:
+        tensors = isthmus.load_safetensors(self.file, framework="dlpack")
+        found = np.zeros(len(self.content), np.uint8)
+        isthmus.copy(found, tensors["first"])
+        assert found.tobytes() == self.content
+
+    def new_transfers(self) -> None:
+        """What opens the driver and reads the profile; one that can't be read isn't used."""
+        wanted, found = self.some_bytes(), np.zeros(SIZE, np.uint8)
+        transfers = isthmus.Transfers(isthmus.Windows())
+        transfers.copy(self.device, wanted)
+        transfers.copy(found, self.device)
+        assert np.array_equal(found, wanted)
+
+    def explain(self) -> None:
+        assert str(isthmus.explain(self.device, np.zeros(SIZE, np.uint8)))
+
+    def trim(self) -> None:
+        self.copy()
+        isthmus.trim()
+        isthmus.stats()
+
+
+def ends_as_documented(operation: Callable[[], None]) -> bool:
+    """Run it; tell whether it failed as it may."""
+    try:
+        operation()
+    except _DOCUMENTED:
+        return True
+    return False
+
+
+def sweep(faults: Faults, operation: Callable[[], None]) -> int:
+    """Let each call fail by turns; count them."""
+    num_failures = 0
+    for kind in faults.of(operation):
+        for nth in range(1, _MOST_CALLS):
+            faults.arm(kind, nth)
+            try:
+                failed = ends_as_documented(operation)
+            except Exception as error:
+                error.add_note(f"{kind.decode()}, call {nth}, failed")
+                raise
+            happened = faults.disarm(kind) >= nth
+            assert happened or not failed, f"{kind!r} {nth}: it failed without a reason"
+            operation()
+            gc.collect()
+            if not happened:
+                break
+            num_failures += 1
+        else:
+            raise AssertionError(f"{kind!r} is called without an end")
+    return num_failures
+
+
+def main(name: str, folder: str) -> None:
+    faults = Faults()
+    operation: Callable[[], None] = getattr(Operations(Path(folder)), name)
+    operation()
+    num_failures = sweep(faults, operation)
+    if name != "new_transfers":
+        isthmus.trim()
+        num_failures += sweep(faults, operation)  # as if it were the first
+    sys.stdout.write(f"{num_failures} calls failed\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
