@@ -35,7 +35,8 @@ CUresult CUDAAPI cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice ordinal)
 // Nobody can give a device another one.
 CUresult CUDAAPI cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice ordinal) {
   return Call("cuDeviceGetMemPool")([&] {
-    require(pool != nullptr);
+    // Seen with driver 580: a device that isn't there is an invalid value to this call.
+    require(pool != nullptr && ordinal >= 0 && ordinal < machine().profile().num_devices);
     *pool = pool_of(device_at(ordinal));
     return CUDA_SUCCESS;
   });

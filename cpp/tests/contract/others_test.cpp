@@ -38,7 +38,7 @@ TEST_F(OfOthers, ADeviceTakesFromItsDefaultPoolUntilItIsGivenAnother) {
   EXPECT_EQ(current(&pool, 0), CUDA_SUCCESS);
   driver().call(symbol::device_get_default_mem_pool)(&usual, 0);
   EXPECT_EQ(pool, usual);
-  EXPECT_EQ(current(&pool, driver().device_count()), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(current(&pool, driver().device_count()), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(OfOthers, MemoryOfANamedPoolIsThereInStreamOrder) {
