@@ -1,6 +1,5 @@
 """Reads arrays in the host's memory: NumPy's, and whatever has the buffer protocol."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ from isthmus import _native
 from isthmus.arrays.array import Array, Place, raw_bytes
 from isthmus.arrays.items import item_of_format, item_of_typestr
 from isthmus.arrays.layout import is_c_contiguous
+from isthmus.arrays.loaded import loaded_type
 from isthmus.errors import UsageError
 
 _OF_A_USER = 2  # of numpy.dtype.isbuiltin: a type that NumPy was told of
@@ -21,8 +21,8 @@ def array_interface_of(thing: object) -> Mapping[str, Any] | None:
 
     A NumPy scalar's is of an array that is gone by then.
     """
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(thing, numpy.generic):
+    scalar = loaded_type("numpy", "generic")
+    if scalar is not None and isinstance(thing, scalar):
         return None
     interface = getattr(thing, "__array_interface__", None)
     if isinstance(interface, Mapping) and isinstance(interface.get("data"), tuple):

@@ -4,6 +4,7 @@ import sys
 from types import ModuleType
 
 from isthmus.arrays.dlpack import dlpack_device
+from isthmus.arrays.loaded import loaded_type
 from isthmus.arrays.pointers import checked_number
 from isthmus.errors import UsageError
 
@@ -54,10 +55,8 @@ def current_stream(array: object) -> tuple[int, int] | None:
 
 def library_of(array: object) -> ModuleType | None:
     """Give PyTorch or CuPy, if it is loaded and the array is its own."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(array, torch.Tensor):
-        return torch
-    cupy = sys.modules.get("cupy")
-    if cupy is not None and isinstance(array, cupy.ndarray):
-        return cupy
+    for library, name in (("torch", "Tensor"), ("cupy", "ndarray")):
+        kind = loaded_type(library, name)
+        if kind is not None and isinstance(array, kind):
+            return sys.modules[library]
     return None

@@ -5,6 +5,7 @@ import mmap
 import sys
 
 from isthmus import _native
+from isthmus.arrays.loaded import loaded_type
 from isthmus.arrays.pointers import DevicePointer, HostPointer
 
 _BUFFERS = {bytearray, memoryview, mmap.mmap, array.array, _native.PinnedBlock}
@@ -29,24 +30,21 @@ def reader_of(kind: type) -> tuple[str, object] | None:
 
 
 def _of_numpy(kind: type) -> tuple[str, object] | None:
-    numpy = sys.modules.get("numpy")
-    known = numpy is not None and kind in {numpy.ndarray, numpy.memmap}
+    known = kind in {loaded_type("numpy", "ndarray"), loaded_type("numpy", "memmap")}
     return ("numpy", None) if known else None
 
 
 def _of_torch(kind: type) -> tuple[str, object] | None:
-    torch = sys.modules.get("torch")
-    if torch is None or kind not in {torch.Tensor, torch.nn.Parameter}:
+    if kind not in {loaded_type("torch", "Tensor"), loaded_type("torch", "nn.Parameter")}:
         return None
     exchange = getattr(kind, _EXCHANGE, None)  # from PyTorch 2.10 on
     return None if exchange is None else ("torch", exchange)
 
 
 def _of_cupy(kind: type) -> tuple[str, object] | None:
-    cupy = sys.modules.get("cupy")
-    if cupy is None or kind is not cupy.ndarray:
+    if kind is not loaded_type("cupy", "ndarray"):
         return None
-    return "cupy", cupy.cuda.get_current_stream
+    return "cupy", sys.modules["cupy"].cuda.get_current_stream
 
 
 def _of_others(kind: type) -> tuple[str, object] | None:

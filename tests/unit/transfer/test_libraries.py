@@ -3,7 +3,7 @@
 # ruff: noqa: ANN401 - arrays and types of every kind
 
 import sys
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -317,3 +317,19 @@ def show(pointer: int, way: str, stream: int, monkeypatch: pytest.MonkeyPatch) -
         return CudaArray(pointer, (256,), typestr="<f4", stream=stream), None
     named = stream if way == "named" else SimpleNamespace(cuda_stream=stream)
     return CudaArray(pointer, (256,), typestr="<f4"), named
+
+
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+def test_arrays_are_copied_while_another_thread_imports_a_library(
+    library: str,
+    transfers: isthmus.Transfers,
+    memory: _native.DeviceMemory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its module is there then, and nothing in it."""
+    monkeypatch.setitem(sys.modules, library, ModuleType(library))
+    sent, found = np.arange(64, dtype=np.uint8), np.zeros((64, 2), np.uint8)
+    device = CudaArray(memory.pointer, (64,))
+    transfers.copy(device, sent)
+    transfers.copy(found[:, 0], device)
+    assert np.array_equal(found[:, 0], sent)
