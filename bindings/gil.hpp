@@ -42,11 +42,20 @@ private:
   PyThreadState* thread_;
 };
 
+/// Sees to it that a native thread has a Python thread state, which then lasts as long as the
+/// interpreter. Making and deleting one each time takes a lock of the interpreter's without the
+/// GIL; in CPython before 3.11.10, a child that is forked at that moment waits for the lock for
+/// ever. Source: github.com/python/cpython, issue 112275.
+void keep_thread_state();
+
 /// Holds the GIL for its own lifetime, in any thread, whether that has it already or not.
 class [[nodiscard]] GilHeld {
 public:
   GilHeld() noexcept {
-    into_python([this] { state_ = PyGILState_Ensure(); });
+    into_python([this] {
+      keep_thread_state();
+      state_ = PyGILState_Ensure();
+    });
   }
   ~GilHeld() { PyGILState_Release(state_); }
   GilHeld(const GilHeld&) = delete;

@@ -108,6 +108,32 @@ def test_a_future_keeps_its_arrays_until_the_copy_is_complete(
     assert gone() is None
 
 
+def test_the_thread_that_lets_go_of_arrays_has_one_python_state(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, cuda: Cuda
+) -> None:
+    """CPython before 3.11.10 forks children that hang, if a thread is just making its state."""
+    of_this_state = threading.local()
+    found: list[tuple[int, bool]] = []
+
+    def note() -> None:
+        found.append((threading.get_ident(), hasattr(of_this_state, "was_here")))
+        of_this_state.was_here = True
+
+    for _ in range(2):
+        stream = BlockedStream(cuda)
+        target = np.zeros(1000, np.uint8)
+        gone = threading.Event()
+        weakref.finalize(target, lambda gone=gone: (note(), gone.set()))  # type: ignore[misc,func-returns-value]
+        transfers.copy_async(target, CudaArray(memory.pointer, (1000,)), stream=stream.handle)
+        del target
+        stream.go_on()
+        assert gone.wait(60)
+        stream.end()
+    (first, _), (second, was_here_before) = found
+    assert first == second != threading.get_ident()
+    assert was_here_before
+
+
 def test_a_dropped_future_keeps_its_arrays_too(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
 ) -> None:
