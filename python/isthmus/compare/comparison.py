@@ -155,7 +155,7 @@ def _verdict(before: Result, after: Result, tolerance: float) -> Verdict:
     if after.status != Status.PASSED or after.median is None or before.median is None:
         return Verdict.LOST
     change = after.median - before.median
-    if abs(change) <= tolerance * before.median or _overlap(before, after):
+    if abs(change) <= tolerance * abs(before.median) or _overlap(before, after):
         return Verdict.SAME
     better = (change > 0) == _HIGHER_IS_BETTER[after.unit]
     return Verdict.FASTER if better else Verdict.SLOWER
@@ -167,5 +167,5 @@ def _overlap(one: Result, other: Result) -> bool:
 
 
 def _interval(result: Result) -> tuple[float, float]:
-    median, iqr = result.median or 0.0, result.iqr or 0.0
+    median, iqr = result.median or 0.0, abs(result.iqr or 0.0)
     return median - iqr, median + iqr

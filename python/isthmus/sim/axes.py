@@ -89,14 +89,15 @@ def _range(name: str, item: str) -> list[str]:
         raise UsageError(f"{name}: {cause}", hint=cause.hint) from None
     if first > last:
         raise UsageError(
-            f"'{name}={item}': the range runs backwards",
-            hint=f"did you mean {last_text}..{first_text}?",
+            f"'{name}={shortened(item)}': the range runs backwards",
+            hint=f"did you mean {shortened(last_text)}..{shortened(first_text)}?",
         )
     if name == SEED:
         return [str(seed) for seed in range(first, min(last, first + _MOST_VALUES) + 1)]
     if first == 0:
         raise UsageError(
-            f"'{name}={item}': doubling 0 leads nowhere", hint=f"write {name}=0,... and a range"
+            f"'{name}={shortened(item)}': doubling 0 leads nowhere",
+            hint=f"write {name}=0,... and a range",
         )
     return [quantity.format(value) for value in _doubled(first, last)]
 
