@@ -106,7 +106,7 @@ class Copier:
         wanted = self.some_bytes(size)
         with (
             self.place.allowed("window"),
-            isthmus.window(there.pointer, size, threads=self.chance.choice((1, 3))) as window,
+            isthmus.window(there, threads=self.chance.choice((1, 3))) as window,
         ):
             window.write(wanted)
             found = window.read(size)

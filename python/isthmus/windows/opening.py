@@ -163,7 +163,8 @@ def window(
 
     Args:
         memory: A contiguous array in GPU memory (DLPack or `__cuda_array_interface__`: PyTorch,
-            CuPy, JAX, Numba, RMM), or a device pointer, whose memory the caller keeps alive.
+            CuPy, JAX, Numba, RMM), a `DevicePointer`, or a device pointer, whose memory the
+            caller keeps alive.
         size: In bytes, from the start; None is all of an array. A pointer needs it.
         threads: The most threads that one write or read may use.
         check: Make sure, on each call, that the memory has not been freed (about 0.1 us); False:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from isthmus.arrays.array import Array, Place
 from isthmus.arrays.cuda_array import from_cuda_array_interface
 from isthmus.arrays.dlpack import PLACES, DlpackExporter, Exporting, dlpack_device, from_dlpack
+from isthmus.arrays.pointers import DevicePointer
 from isthmus.errors import UsageError
 from isthmus.windows.device_bytes import DeviceBytes, device_bytes
 
@@ -27,8 +28,8 @@ def device_bytes_of(memory: object, size: int | None, exporting: Exporting | Non
     Find the bytes of GPU memory that an object means.
 
     Args:
-        memory: An array, or a device pointer as an integer.
-        size: In bytes, from the start; None is all of an array. A pointer needs it.
+        memory: An array, a `DevicePointer`, or a device pointer as an integer.
+        size: In bytes, from the start; None is all of an array. An integer needs it.
         exporting: As `from_dlpack` takes it.
 
     Raises:
@@ -36,6 +37,8 @@ def device_bytes_of(memory: object, size: int | None, exporting: Exporting | Non
     """
     if isinstance(memory, bool):
         raise UsageError("a window can't be opened on a 'bool'", hint=_WHAT_IS_NEEDED)
+    if isinstance(memory, DevicePointer):
+        return _first(DeviceBytes(pointer=memory.pointer, size_bytes=memory.nbytes), size)
     if isinstance(memory, DlpackExporter):
         _require_gpu(PLACES.get(dlpack_device(memory)[0]), memory)
         return _first(_on_a_gpu(from_dlpack(memory, exporting), memory), size)

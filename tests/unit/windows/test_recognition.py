@@ -28,6 +28,14 @@ def test_rmms_buffers_are_mapped_whose_interface_is_of_version_0() -> None:
     assert (found.pointer, found.size_bytes, found.pending_stream) == (64, 9, None)
 
 
+def test_a_device_pointer_has_its_size_with_it() -> None:
+    pointer = isthmus.DevicePointer(64, 9)
+    assert device_bytes_of(pointer, None, None).size_bytes == 9
+    assert device_bytes_of(pointer, 4, None).size_bytes == 4
+    with pytest.raises(isthmus.UsageError, match="the array has 9"):
+        device_bytes_of(pointer, 10, None)
+
+
 def test_an_offset_of_dlpack_is_added_to_its_pointer() -> None:
     assert device_bytes_of(DlpackArray(64, (2,), offset_bytes=5), None, None).pointer == 69
 
