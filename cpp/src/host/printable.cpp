@@ -42,8 +42,8 @@ std::size_t character_bytes(std::string_view text) {
     if (text.size() < one.num_bytes || byte_at(text, 1) < one.second_least ||
         byte_at(text, 1) > one.second_most)
       return 0;
-    const bool continued = std::ranges::all_of(text.substr(2, one.num_bytes - 2),
-                                               [](char c) { return (c & '\xc0') == '\x80'; });
+    const bool continued = std::ranges::all_of(
+        text.substr(2, one.num_bytes - 2), [](unsigned char c) { return c >= 0x80 && c <= 0xbf; });
     return continued ? one.num_bytes : 0;
   }
   return 0;

@@ -16,6 +16,9 @@ namespace {
 /// What a message repeats of the text, in bytes.
 constexpr std::size_t kShownBytes = 80;
 constexpr std::size_t kShownErrorBytes = 200;
+/// In the order of JsonValue::held.
+constexpr std::array<std::string_view, 8> kTypeNames{"null",   "boolean", "number", "number",
+                                                     "number", "string",  "array",  "object"};
 
 /// Puts the tree together while the parser reads. Its functions are those that nlohmann's SAX
 /// interface asks for.
@@ -93,11 +96,7 @@ std::string text_of_number(Number value) {
 
 }  // namespace
 
-std::string_view JsonValue::type_name() const noexcept {
-  constexpr std::array<std::string_view, 8> kNames{"null",   "boolean", "number", "number",
-                                                   "number", "string",  "array",  "object"};
-  return kNames[held.index()];
-}
+std::string_view JsonValue::type_name() const noexcept { return kTypeNames[held.index()]; }
 
 std::string JsonValue::text() const {
   if (get<JsonArray>() != nullptr) return "an array";

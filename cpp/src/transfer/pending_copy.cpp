@@ -42,17 +42,17 @@ void PendingCopy::wait() {
   std::unique_lock lock(mutex_);
   if (!done_ && end_) {
     lock.unlock();
-    return wait_for_end();
+    return wait_for(*end_);
   }
   changed_.wait(lock, [this] { return done_; });
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void PendingCopy::wait_for_end() const {
+void PendingCopy::wait_for(const Completion& end) {
   try {
-    end_->wait();
+    end.wait();
   } catch (const DriverError& error) {
-    if (end_->state() == Completion::State::reached) throw;
+    if (end.state() == Completion::State::reached) throw;
     error.throw_of_memory_in_use();
   }
 }
@@ -60,15 +60,15 @@ void PendingCopy::wait_for_end() const {
 bool PendingCopy::ready() {
   require_own_process();
   const std::lock_guard lock(mutex_);
-  if (!done_ && end_) look_at_end();
+  if (!done_ && end_) look_at(*end_);
   return done_;
 }
 
 /// The first answer is the last, so that who was told of an end doesn't wait for one: the driver
 /// may fail once and then say that the copy is under way.
-void PendingCopy::look_at_end() {
+void PendingCopy::look_at(const Completion& end) {
   try {
-    done_ = end_->reached();
+    done_ = end.reached();
   } catch (const DriverError& error) {
     try {
       error.throw_of_memory_in_use();

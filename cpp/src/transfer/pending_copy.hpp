@@ -30,7 +30,9 @@ public:
   /// It is over when the stream has reached this place.
   ///
   /// Throws      DriverError.
-  void end_at(CUstream stream) const { end_->mark(stream); }
+  void end_at(CUstream stream) const {
+    if (end_) end_->mark(stream);
+  }
   /// It is over, and whatever a stream does makes no difference.
   ///
   /// failure     null if it is complete
@@ -46,8 +48,8 @@ public:
 
 private:
   void require_own_process() const;
-  void wait_for_end() const;
-  void look_at_end();
+  static void wait_for(const Completion& end);
+  void look_at(const Completion& end);
 
   const std::uint64_t process_ = window::process_generation();
   std::optional<Completion> end_;

@@ -29,6 +29,8 @@ constexpr std::size_t kShownBytes = 80;
 /// Cores come and go by fractions of a quota; threads by whole ones.
 constexpr double kSameCores = 0.5;
 
+constexpr std::string_view kDateForm = "0000-00-00";
+
 [[noreturn]] void refuse(const std::string& why) { throw UsageError("not a profile: " + why); }
 
 std::string shown(std::string_view text) { return host::printable(text, kShownBytes); }
@@ -110,15 +112,14 @@ struct Place {
 
   /// Of a moment, "2026-11-20" of "2026-11-20T10:11:12Z".
   std::string date() const {
-    constexpr std::string_view kForm = "0000-00-00";
     const std::string& moment = text();
     const auto fits = [](char form, char found) {
       return form == '0' ? found >= '0' && found <= '9' : found == form;
     };
-    if (moment.size() < kForm.size() ||
-        !std::ranges::equal(kForm, moment.substr(0, kForm.size()), fits))
+    if (moment.size() < kDateForm.size() ||
+        !std::ranges::equal(kDateForm, moment.substr(0, kDateForm.size()), fits))
       refuse(name + " must begin with a date such as 2026-11-20, not " + shown_value(value));
-    return moment.substr(0, kForm.size());
+    return moment.substr(0, kDateForm.size());
   }
 
 private:
@@ -147,7 +148,7 @@ private:
 /// One of several values, by its name.
 template <typename Value, std::size_t N, typename NameOf>
 Value word(const Place& place, const Value (&values)[N], NameOf name) {
-  const std::string text = place.text();
+  const std::string& text = place.text();
   std::string known;
   for (const Value value : values) {
     if (text == name(value)) return value;
@@ -221,7 +222,7 @@ void check_driver_is_there(const std::vector<Profile::Entry>& entries) {
 }
 
 void check_text(const Place& theirs, const char* what, const std::string& ours) {
-  const std::string text = theirs.text();
+  const std::string& text = theirs.text();
   if (text != ours) differ(what, text, ours);
 }
 
