@@ -91,8 +91,13 @@ std::uintptr_t stream_handle(const isthmus::Stream& stream) {
 
 void synchronize_stream(const SharedContext& context, std::uintptr_t handle) {
   const CurrentContext current(*context);
+  const auto stream = reinterpret_cast<CUstream>(handle);
+  if (isthmus::is_captured(context->driver(), stream))
+    throw isthmus::UsageError(
+        "the array's stream is being captured, so its work can't be waited for; open a window with "
+        "sync=False, copy in a stream that isn't captured");
   const isthmus::ScopedRelaxedCapture relaxed(context->driver());
-  context->driver().call(isthmus::symbol::stream_synchronize)(reinterpret_cast<CUstream>(handle));
+  context->driver().call(isthmus::symbol::stream_synchronize)(stream);
 }
 
 /// None if the driver doesn't know the pointer: opening a window on it says more.

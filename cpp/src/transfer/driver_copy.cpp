@@ -178,7 +178,13 @@ void copy_on_host(const Driver& driver, const CopyEnds& ends, CUstream stream) {
   CUcontext current = nullptr;
   driver.call(symbol::ctx_get_current)(&current);
   // Without a context there is no default stream, and so no work in it.
-  if (current != nullptr || stream != nullptr) wait_for_work(driver, stream);
+  if (current != nullptr || stream != nullptr) {
+    if (is_captured(driver, stream))
+      throw UsageError(
+          "a copy within the host's memory can't be made in a stream that is being captured: it "
+          "wouldn't be in the graph");
+    wait_for_work(driver, stream);
+  }
   const auto copy = [](const CopyEnds& part) {
     std::memcpy(part.target, part.source, part.size_bytes);
   };

@@ -143,3 +143,21 @@ def test_memory_is_taken_beside_a_capture(cuda: Cuda, context: _native.Context) 
         _native.synchronize_stream(context, stream.handle)
         del memory, block, stream
         isthmus.pinned.trim()
+
+
+def test_what_would_wait_for_the_captured_stream_is_refused_and_leaves_the_capture_intact(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, cuda: Cuda
+) -> None:
+    stream, graph = ctypes.c_void_p(), ctypes.c_void_p()
+    cuda.call("cuStreamCreate", ctypes.byref(stream), 1)
+    cuda.call("cuStreamBeginCapture_v2", stream, GLOBAL)
+    on_host = np.zeros(SIZE, np.uint8)
+    array = CudaArray(memory.pointer, (SIZE,), stream=stream.value)
+    with pytest.raises(isthmus.UsageError, match="within the host's memory can't be made"):
+        transfers.copy(on_host, np.ones(SIZE, np.uint8), stream=stream.value)
+    with pytest.raises(isthmus.UsageError, match="open a window with sync=False"):
+        isthmus.Windows("emulated").open(array)
+    cuda.call("cuStreamEndCapture", stream, ctypes.byref(graph))
+    cuda.call("cuGraphDestroy", graph)
+    cuda.call("cuStreamDestroy_v2", stream)
+    assert not on_host.any()

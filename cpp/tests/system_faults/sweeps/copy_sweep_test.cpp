@@ -196,6 +196,9 @@ protected:
     const std::string failure = ending();
     const bool failed = armed.end();
     EXPECT_TRUE(failed || failure.empty()) << failure;
+    if (fault.function == "thread" && !GetParam().is_asynchronous) {
+      EXPECT_EQ(failure, "") << "a blocking copy does without threads";
+    }
     if (failure.empty()) {
       require_arrived(sent);
     } else {
@@ -308,6 +311,49 @@ TEST_P(CopySweep, WhoseTransfersHaveCopiedBeforeGoesOn) {
     if (HasFailure()) return;
   }
   RecordProperty("num_failures", num_failures_);
+}
+
+/// A copy that was refused for want of a thread isn't made later, when there is one.
+class RefusedCopy : public TransfersUnderTest {
+protected:
+  /// Refuses the first copy, and lets the second be made.
+  void refuse_and_go_on(void* first_target, void* second_target, const void* source) {
+    make_transfers();
+    isthmus_system_faults_arm("thread", 1, "main");
+    EXPECT_THROW(static_cast<void>(transfers().copy_async(first_target, source, kBytes, in(own_),
+                                                          SourceOrder::stream)),
+                 Unavailable);
+    ASSERT_GE(isthmus_system_faults_disarm(), 1);
+    transfers().copy_async(second_target, source, kBytes, in(own_), SourceOrder::stream).wait();
+    drop_transfers();
+    driver().call(symbol::ctx_synchronize)();
+  }
+  void SetUp() override {
+    TransfersUnderTest::SetUp();
+    own_ = stream();
+  }
+
+  CUstream own_ = nullptr;
+};
+
+TEST_F(RefusedCopy, OfADownloadLeavesItsTargetAlone) {
+  const CUdeviceptr device = device_memory(kBytes);
+  send_to_device(device, pattern(kBytes, 3));
+  Bytes refused(kBytes, kWatched);
+  Bytes made(kBytes);
+  refuse_and_go_on(refused.data(), made.data(), to_pointer(device));
+  EXPECT_EQ(made, pattern(kBytes, 3));
+  EXPECT_EQ(refused, Bytes(kBytes, kWatched));
+}
+
+TEST_F(RefusedCopy, OfAnUploadLeavesItsTargetAlone) {
+  const CUdeviceptr refused = device_memory(kBytes);
+  const CUdeviceptr made = device_memory(kBytes);
+  fill(refused, kBytes, kWatched);
+  const Bytes sent = pattern(kBytes, 4);
+  refuse_and_go_on(to_pointer(refused), to_pointer(made), sent.data());
+  EXPECT_EQ(on_device(made, kBytes), sent);
+  EXPECT_EQ(on_device(refused, kBytes), Bytes(kBytes, kWatched));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CopySweep, testing::ValuesIn(kOperations),
