@@ -106,9 +106,9 @@ void PythonNeeds::follow_up() {
   PyObject* const result =
       into_python([this] { return PyObject_CallNoArgs(held_->follow_up.ptr()); });
   if (result == nullptr)
-    throw isthmus::Unavailable("unpacking into the host's array", pending_error(),
+    throw isthmus::Unavailable("unpacking into the host's array", into_python(pending_error),
                                "memory for NumPy's work");
-  Py_DECREF(result);
+  into_python([result] { Py_DECREF(result); });
 }
 
 void keep_until_process_ends(std::unique_ptr<PythonNeeds> needs) {

@@ -5,6 +5,7 @@
 
 #include "device/capture.hpp"
 #include "transfer/engine.hpp"
+#include "transfer/failed_copy.hpp"
 #include "transfer/stream_order.hpp"
 #include "transfer/vanishing_memory.hpp"
 
@@ -30,7 +31,7 @@ bool is_foreign_context(const Driver& driver, const Context& own) {
 void end_there(const Driver& driver, PendingCopy& pending, CUstream stream) {
   try {
     pending.end_at(stream);
-  } catch (const DriverError&) {
+  } catch (...) {
     wait_for_copies(driver, stream);
     pending.finish(nullptr);
   }
@@ -82,11 +83,18 @@ std::shared_ptr<PendingCopy> Engine::enqueue(const Task& task, CUstream stream) 
 
 /// By the driver's own rule for pageable sources: each call returns once its bytes are staged.
 void Engine::enqueue_upload(const CopyEnds& ends, CUstream stream) const {
-  const auto enqueue_piece = [&](const CopyEnds& piece) {
-    enqueue_driver_copy(driver, piece, stream);
-  };
-  if (!ends.may_vanish()) return enqueue_piece(ends);
-  VanishingMemoryBuffer(ends).copy_through(enqueue_piece);
+  if (!ends.may_vanish()) return enqueue_driver_copy(driver, ends, stream);
+  bool any_enqueued = false;
+  try {
+    // Each call returns once its bytes are staged: the buffer may be used again.
+    VanishingMemoryBuffer(ends).copy_through([&](const CopyEnds& piece) {
+      enqueue_driver_copy(driver, piece, stream);
+      any_enqueued = true;
+    });
+  } catch (...) {
+    if (!any_enqueued) throw;
+    throw_at_rest(driver, stream);
+  }
 }
 
 /// Returns when the source may be changed; the stream waits for the rest.

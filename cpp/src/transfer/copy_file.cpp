@@ -1,11 +1,13 @@
 // A file's bytes to a device: the ring's threads read them, each into a slot of its own.
 #include <algorithm>
-#include <vector>
+#include <memory>
 
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
+#include "device/lasting.hpp"
 #include "transfer/engine.hpp"
+#include "transfer/failed_copy.hpp"
 #include "transfer/file_source.hpp"
 #include "transfer/stream_order.hpp"
 #include "window/allocation.hpp"
@@ -31,16 +33,21 @@ MemoryRange device_range(const Driver& driver, const void* target, std::size_t s
 /// By this thread alone, through ordinary memory.
 void copy_by_pieces(const Driver& driver, void* target, const FileSource& source,
                     std::size_t size_bytes, CUstream stream) {
-  std::vector<std::byte> piece(std::min(size_bytes, kPieceBytes) + kSlotSlackBytes +
-                               kSlotAlignment);
-  const auto start = reinterpret_cast<std::uintptr_t>(piece.data());
-  std::byte* const slot = piece.data() + (kSlotAlignment - start % kSlotAlignment) % kSlotAlignment;
+  auto piece = std::make_unique_for_overwrite<std::byte[]>(std::min(size_bytes, kPieceBytes) +
+                                                           kSlotSlackBytes + kSlotAlignment);
+  const auto start = reinterpret_cast<std::uintptr_t>(piece.get());
+  std::byte* const slot = piece.get() + (kSlotAlignment - start % kSlotAlignment) % kSlotAlignment;
   for (std::size_t done = 0; done < size_bytes; done += kPieceBytes) {
     const std::size_t count = std::min(size_bytes - done, kPieceBytes);
     const std::size_t first = source.fill(slot, done, count);
     const CopyEnds ends{static_cast<std::byte*>(target) + done, slot + first, count,
                         MemoryKind::device, MemoryKind::pageable};
-    copy_by_driver(driver, ends, stream);
+    try {
+      copy_by_driver(driver, ends, stream);
+    } catch (...) {
+      if (leaves_memory_in_use(std::current_exception())) note_lasting(piece.release());
+      throw;
+    }
   }
 }
 

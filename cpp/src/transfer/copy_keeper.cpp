@@ -7,7 +7,7 @@
 
 #include "device/lasting.hpp"
 #include "host/signal_block.hpp"
-#include "transfer/pending_copy.hpp"
+#include "transfer/failed_copy.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -129,7 +129,12 @@ void CopyKeeper::settle(const std::shared_ptr<KeptCopy>& copy) noexcept {
   if (!copy->has_untold_failure()) return forget(copy);
   if (!copy->dropped_.load(std::memory_order_acquire)) return;
   forget(copy);
-  if (!copy->told_.exchange(true)) report_(text_of(copy->failure_));
+  if (copy->told_.exchange(true)) return;
+  try {
+    report_(text_of(copy->failure_));
+  } catch (const std::exception&) {
+    return;  // no memory to say it
+  }
 }
 
 void CopyKeeper::drop(const std::shared_ptr<KeptCopy>& copy) noexcept {
@@ -177,7 +182,7 @@ void CopyKeeper::run() noexcept {
     lock.unlock();
     look();
     lock.lock();
-    if (ending_ && !any_under_way()) break;
+    if (given_up_ || (ending_ && !any_under_way())) break;
     sleep(lock);
   }
   running_ = false;
@@ -229,18 +234,22 @@ bool CopyKeeper::any_urgent() const noexcept {
 bool CopyKeeper::end(std::chrono::milliseconds patience) {
   const auto deadline = Clock::now() + patience;
   Lock lock(mutex_);
-  ending_ = true;
-  while (!running_ && any_under_way() && Clock::now() < deadline) {
+  ending_ = woken_ = true;
+  changed_.notify_all();
+  changed_.wait_until(lock, deadline, [this] { return !running_; });
+  if (running_) {
+    // What these copies need is kept for ever; who would let it go may be gone.
+    given_up_ = woken_ = true;
+    changed_.notify_all();
+    return false;
+  }
+  if (thread_.joinable()) thread_.join();
+  while (any_under_way() && Clock::now() < deadline) {
     lock.unlock();
     look();
     std::this_thread::sleep_for(kLongestPause);
     lock.lock();
   }
-  woken_ = true;
-  changed_.notify_all();
-  changed_.wait_until(lock, deadline, [this] { return !running_; });
-  if (running_) return false;
-  if (thread_.joinable()) thread_.join();
   return !any_under_way();
 }
 

@@ -79,7 +79,7 @@ public:
   using Report = std::function<void(const std::string&)>;
 
   /// report      called from any thread with what a dropped copy has failed with, if nobody was
-  ///             told; must not throw
+  ///             told
   explicit CopyKeeper(Report report) : report_(std::move(report)) {}
   CopyKeeper(const CopyKeeper&) = delete;
   CopyKeeper& operator=(const CopyKeeper&) = delete;
@@ -135,6 +135,7 @@ private:
   bool idle_ = false;   ///< the thread sleeps until it is woken
   bool woken_ = false;
   bool ending_ = false;
+  bool given_up_ = false;  ///< the thread looks at nothing any more
 };
 
 }  // namespace isthmus::transfer

@@ -10,6 +10,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
+#include "transfer/failed_copy.hpp"
 #include "transfer/memory_range.hpp"
 #include "transfer/stream_order.hpp"
 #include "transfer/vanishing_memory.hpp"
@@ -52,9 +53,6 @@ private:
   void* pages_ = nullptr;
 };
 
-// A driver that can't wait for a stream twice in a row has lost its context.
-constexpr int kNumStops = 2;
-
 /// True if the driver refused a call before it began anything.
 bool began_nothing(int code) {
   switch (code) {
@@ -71,13 +69,15 @@ bool began_nothing(int code) {
   }
 }
 
-/// Waits for what is in a stream. Returns false if the driver won't.
-bool comes_to_rest(const Driver& driver, CUstream stream) noexcept {
-  const ScopedRelaxedCapture relaxed(driver);
-  for (int i = 0; i < kNumStops; ++i) {
-    if (driver.raw(symbol::stream_synchronize)(stream) == CUDA_SUCCESS) return true;
+/// While the exception of a copy is handled.
+bool began_nothing() noexcept {
+  try {
+    throw;
+  } catch (const DriverError& error) {
+    return began_nothing(error.code());
+  } catch (...) {
+    return false;
   }
-  return false;
 }
 
 void enqueue_whole(const Driver& driver, const CopyEnds& ends, CUstream stream) {
@@ -103,21 +103,15 @@ std::size_t bytes_of_first_registration(const Driver& driver, const CopyEnds& en
   return std::min<std::size_t>(ends.size_bytes, range.base + range.size_bytes - address);
 }
 
-/// Waits for what a copy that failed has left in the stream, and throws its error again.
-void throw_at_rest(const Driver& driver, CUstream stream, const DriverError& error) {
-  if (comes_to_rest(driver, stream)) error.throw_adding("all bytes of the target are undefined");
-  error.throw_of_memory_in_use();
-}
-
 /// All of them, or none is under way any more.
 void enqueue_pieces(const Driver& driver, const std::vector<CopyEnds>& pieces, CUstream stream) {
   std::size_t num_enqueued = 0;
   try {
     for (; num_enqueued < pieces.size(); ++num_enqueued)
       enqueue_whole(driver, pieces[num_enqueued], stream);
-  } catch (const DriverError& error) {
+  } catch (...) {
     if (num_enqueued == 0) throw;
-    throw_at_rest(driver, stream, error);
+    throw_at_rest(driver, stream);
   }
 }
 
@@ -156,9 +150,9 @@ void copy_whole(const Driver& driver, const CopyEnds& ends) try {
   } else {
     driver.call(symbol::memcpy_dtoh)(ends.target, device_address(ends.source), ends.size_bytes);
   }
-} catch (const DriverError& error) {
-  if (began_nothing(error.code())) throw;
-  throw_at_rest(driver, nullptr, error);
+} catch (...) {
+  if (began_nothing()) throw;
+  throw_at_rest(driver, nullptr);
 }
 
 void copy_by_driver(const Driver& driver, const CopyEnds& ends, CUstream stream) {
@@ -170,8 +164,8 @@ void copy_by_driver(const Driver& driver, const CopyEnds& ends, CUstream stream)
 void wait_for_copies(const Driver& driver, CUstream stream) try {
   const ScopedRelaxedCapture relaxed(driver);
   driver.call(symbol::stream_synchronize)(stream);
-} catch (const DriverError& error) {
-  throw_at_rest(driver, stream, error);
+} catch (...) {
+  throw_at_rest(driver, stream);
 }
 
 void copy_on_host(const Driver& driver, const CopyEnds& ends, CUstream stream) {
@@ -206,12 +200,13 @@ void copy_registered(const Driver& driver, const CopyEnds& ends, CUstream stream
   pieces.push_back(part_of(ends, first - begin, last - first));
   const std::size_t tail_bytes = begin + ends.size_bytes - last;
   if (tail_bytes > 0) pieces.push_back(part_of(ends, last - begin, tail_bytes));
+  const ScopedRelaxedCapture relaxed(driver);  // to pin is no part of any capture
   ScopedRegistration registration(driver, reinterpret_cast<void*>(first), last - first, uploads);
   try {
     enqueue_pieces(driver, pieces, stream);
     wait_for_copies(driver, stream);
-  } catch (const DriverError& error) {
-    if (error.memory_in_use()) registration.leave();
+  } catch (...) {
+    if (leaves_memory_in_use(std::current_exception())) registration.leave();
     throw;
   }
 }

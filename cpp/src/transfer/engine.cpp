@@ -8,6 +8,7 @@
 
 #include "device/capture.hpp"
 #include "transfer/driver_copy.hpp"
+#include "transfer/failed_copy.hpp"
 #include "transfer/stream_order.hpp"
 #include "transfer/vanishing_memory.hpp"
 #include "window/forks.hpp"
@@ -38,6 +39,7 @@ Engine::Engine(Windows the_windows)
       cache_(std::make_unique<WindowCache>(windows)),
       paths_(static_cast<std::size_t>(std::max(driver.device_count(), 1))),
       background_(std::make_unique<Background>()) {
+  prepare_for_failures();
   window::watch_forks();
   process_ = window::process_generation();
 }

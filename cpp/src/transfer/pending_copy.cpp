@@ -4,17 +4,9 @@
 
 #include <isthmus/errors.hpp>
 
-namespace isthmus::transfer {
+#include "transfer/failed_copy.hpp"
 
-bool leaves_memory_in_use(const std::exception_ptr& failure) noexcept {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const DriverError& error) {
-    return error.memory_in_use();
-  } catch (...) {
-    return false;
-  }
-}
+namespace isthmus::transfer {
 
 std::shared_ptr<PendingCopy> PendingCopy::complete() {
   auto pending = std::make_shared<PendingCopy>();
@@ -69,9 +61,9 @@ bool PendingCopy::ready() {
 void PendingCopy::look_at(const Completion& end) {
   try {
     done_ = end.reached();
-  } catch (const DriverError& error) {
+  } catch (const DriverError&) {
     try {
-      error.throw_of_memory_in_use();
+      throw_of_memory_in_use();
     } catch (...) {
       failure_ = std::current_exception();
     }
@@ -83,8 +75,8 @@ bool PendingCopy::over() noexcept {
   // The parent's copies never touch a child's memory.
   if (process_ != window::process_generation()) return true;
   const std::lock_guard lock(mutex_);
-  if (done_ && (failure_ == nullptr || !leaves_memory_in_use(failure_))) return true;
-  return end_ && end_->state() == Completion::State::reached;
+  if (end_) return (done_ && failure_ == nullptr) || end_->state() == Completion::State::reached;
+  return done_ && (failure_ == nullptr || !leaves_memory_in_use(failure_));
 }
 
 }  // namespace isthmus::transfer

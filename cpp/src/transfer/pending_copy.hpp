@@ -13,9 +13,6 @@
 
 namespace isthmus::transfer {
 
-/// True if this is why the memory of a copy must be kept: see DriverError::memory_in_use().
-bool leaves_memory_in_use(const std::exception_ptr& failure) noexcept;
-
 /// What a CopyFuture waits for: the work of a stream, or a copy of the background thread. May be
 /// used from any thread; in a forked child wait() and ready() throw UsageError.
 class PendingCopy {

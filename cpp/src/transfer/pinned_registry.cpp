@@ -83,13 +83,17 @@ PinnedRegistry::~PinnedRegistry() {
   const ScopedRelaxedCapture relaxed(driver);
   const CUresult pushed = driver.raw(symbol::ctx_push_current)(context_.handle());
   report_cleanup(driver, pushed, symbol::ctx_push_current.name);
+  bool reached = true;
   pending_.reap(
       [&](CUevent event) {
-        report_cleanup(driver, driver.raw(symbol::event_synchronize)(event),
-                       symbol::event_synchronize.name);
+        const CUresult result = driver.raw(symbol::event_synchronize)(event);
+        report_cleanup(driver, result, symbol::event_synchronize.name);
+        reached = result == CUDA_SUCCESS;
         return true;
       },
-      [](Block*) {});
+      [&](Block* block) {
+        if (!reached) regions_.find(block->region->base)->second.memory.leave();
+      });
   CUcontext popped = nullptr;
   if (pushed == CUDA_SUCCESS) driver.raw(symbol::ctx_pop_current)(&popped);
 }

@@ -4,6 +4,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "transfer/failed_copy.hpp"
 #include "transfer/undefined_bytes.hpp"
 
 namespace isthmus::transfer {
@@ -58,8 +59,17 @@ void StagingJob::note_undefined(std::size_t num_slots) noexcept {
   first_undefined_ = piece < num_pieces() ? bytes_of(piece).begin : plan_.size_bytes();
 }
 
+void StagingJob::rethrow_of_memory_in_use() const {
+  try {
+    std::rethrow_exception(failure_);
+  } catch (...) {
+    throw_of_memory_in_use();
+  }
+}
+
 void StagingJob::rethrow() const {
   if (!failed()) return;
+  if (in_use_) rethrow_of_memory_in_use();
   const std::string undefined = undefined_text(first_undefined_, plan_.size_bytes());
   try {
     std::rethrow_exception(failure_);

@@ -64,6 +64,9 @@ public:
   /// num_slots   of the last pieces sent, nobody knows whether they have arrived; 0: they have
   void note_undefined(std::size_t num_slots) noexcept;
 
+  /// Nobody could wait for an upload's copies that are under way.
+  void note_in_use() noexcept { in_use_ = true; }
+
   /// Throws the first failure with the bytes of the target that are undefined, if there was one.
   void rethrow() const;
 
@@ -72,6 +75,7 @@ private:
     std::atomic<std::size_t> num_missing{0};  // parts
     std::atomic<bool> enqueued{false};
   };
+  [[noreturn]] void rethrow_of_memory_in_use() const;
   bool in_target(std::size_t piece, std::size_t num_slots) const noexcept;
 
   CUdeviceptr device_address_;
@@ -81,6 +85,7 @@ private:
   std::mutex mutex_;
   std::exception_ptr failure_;
   std::size_t first_undefined_ = 0;
+  bool in_use_ = false;
   alignas(128) std::atomic<std::size_t> next_part_{0};  // 128: see copy_worker.hpp, kApartBytes
 };
 

@@ -234,12 +234,16 @@ void StagingSlots::leave_under_way(StagingJob& job, CUstream stream) noexcept {
     if (stop()) return;
     job.fail();
     job.note_undefined(slots_.size());
+    job.note_in_use();
   }
 }
 
 /// Ends what a failed job has left under way, and finds out what of it has arrived.
 void StagingSlots::settle(StagingJob& job) noexcept {
-  job.note_undefined(stop() ? 0 : slots_.size());
+  const bool stopped = stop();
+  job.note_undefined(stopped ? 0 : slots_.size());
+  // What a download has under way is written to the slots, which are kept.
+  if (!stopped && job.target == nullptr) job.note_in_use();
 }
 
 /// Waits for the queue. Returns false if the driver won't.

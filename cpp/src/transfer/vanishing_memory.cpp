@@ -4,6 +4,8 @@
 
 #include <isthmus/errors.hpp>
 
+#include "device/lasting.hpp"
+#include "transfer/failed_copy.hpp"
 #include "transfer/mapped_file_copy.hpp"
 #include "transfer/undefined_bytes.hpp"
 
@@ -32,6 +34,12 @@ const std::byte* VanishingMemoryBuffer::fetched(std::size_t offset_bytes, std::s
   throw UsageError("the source can't be read at byte " + std::to_string(offset_bytes + copied) +
                    ": the mapped file has become shorter" + "; " +
                    undefined_text(offset_bytes, ends_.size_bytes));
+}
+
+void VanishingMemoryBuffer::leave_if_in_use() noexcept {
+  if (!leaves_memory_in_use(std::current_exception())) return;
+  note_lasting(source_.release());
+  note_lasting(target_.release());
 }
 
 void VanishingMemoryBuffer::store(std::size_t offset_bytes, std::size_t size_bytes) {

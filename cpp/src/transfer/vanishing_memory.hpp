@@ -29,13 +29,20 @@ public:
       piece.target_may_vanish = piece.source_may_vanish = false;
       if (ends_.source_may_vanish) piece.source = fetched(done, size_bytes);
       if (ends_.target_may_vanish) piece.target = target_.get();
-      copy(piece);
+      try {
+        copy(piece);
+      } catch (...) {
+        leave_if_in_use();
+        throw;
+      }
       if (ends_.target_may_vanish) store(done, size_bytes);
     }
   }
 
 private:
   const std::byte* fetched(std::size_t offset_bytes, std::size_t size_bytes);
+  /// While the exception of copy() is handled.
+  void leave_if_in_use() noexcept;
   void store(std::size_t offset_bytes, std::size_t size_bytes);
 
   const CopyEnds& ends_;

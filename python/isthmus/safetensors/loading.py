@@ -6,8 +6,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from isthmus import _native
 from isthmus.arrays.streams import stream_handle
-from isthmus.errors import UsageError
+from isthmus.errors import DriverError, UsageError
 from isthmus.files.regular import AnyPath, open_regular
 from isthmus.safetensors.frameworks import Block, framework_of
 from isthmus.safetensors.header import Header, read_header
@@ -135,3 +136,7 @@ def _copy(shard: _Shard, run: Run, block: Block, transfers: Transfers, order: in
         )
     except UsageError as error:
         raise UsageError(f"{shard.file}: {error}") from error
+    except DriverError as failure:
+        if failure.memory_in_use:
+            _native.keep_forever(block.owner)
+        raise
