@@ -171,6 +171,23 @@ TEST_F(Asynchronous, CopiesAreBegunBesideACapture) {
   EXPECT_EQ(target, bytes);
 }
 
+TEST_F(Asynchronous, BlockingCopiesAreMadeBesideACaptureEachWay) {
+  const CUdeviceptr device = device_memory(kMiB);
+  const Bytes bytes = random_bytes(kMiB, 9);
+  const CUstream own = stream();
+  for (const char* const path : {"driver", "staged", "registered", ""}) {
+    SCOPED_TRACE(path);
+    CopyOptions options = in(own);
+    options.path = path;
+    Bytes target(kMiB);
+    GlobalCapture capture(driver(), stream());
+    transfers().copy(to_pointer(device), bytes.data(), bytes.size(), options);
+    transfers().copy(target.data(), to_pointer(device), target.size(), options);
+    EXPECT_EQ(capture.end(), CUDA_SUCCESS);
+    EXPECT_EQ(target, bytes);
+  }
+}
+
 TEST_F(Asynchronous, ACopyWhoseEndCannotBeMarkedIsCompleteOnReturn) {
   if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
   const CUdeviceptr device = device_memory(kMiB);
