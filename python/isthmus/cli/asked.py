@@ -97,11 +97,11 @@ def how_many(option: str, asked: int | None, noun: str) -> int | None:
         noun: What they are: "samples".
 
     Raises:
-        UsageError: It is none, or more than anybody waits for.
+        UsageError: It is below 1, or above the limit.
     """
     if asked is None or 0 < asked <= _MOST_OF_ANYTHING:
         return asked
-    why = f"no {noun} to take" if asked < 1 else "more than anybody waits for"
+    why = f"no {noun} to take" if asked < 1 else "more than are allowed"
     raise UsageError(f"{option} {asked}: {why}", hint=f"give 1 to {_MOST_OF_ANYTHING}: {option} 3")
 
 

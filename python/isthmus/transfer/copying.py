@@ -146,7 +146,10 @@ def copy(target: object, source: object, *, stream: object = None) -> None:
     Raises:
         UsageError: Types, shapes or sizes differ, the target is read-only, a GPU's array has gaps,
             they overlap, or the memory was freed.
-        DriverError: The message says which bytes of the target are undefined.
+        DriverError: Nothing was copied, or the message says which bytes of the target are
+            undefined. If `memory_in_use` is true, both arrays are kept until the process ends.
+        Unavailable: There is no driver, or NumPy is needed and missing.
+        MemoryError: The process has no memory left.
     """
     transfers = _default or default_transfers()
     # Not by the method: a call more is 0.05 us, and small copies take 0.5.
@@ -176,7 +179,9 @@ def copy_async(
 
     Raises:
         UsageError: As of `isthmus.copy`.
+        DriverError: As of `isthmus.copy`, where the copy couldn't be begun.
         Unavailable: It takes a thread, and the system has none: nothing is copied.
+        MemoryError: As of `isthmus.copy`.
     """
     return (_default or default_transfers()).copy_async(
         target, source, stream=stream, source_order=source_order

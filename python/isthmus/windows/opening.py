@@ -165,7 +165,8 @@ def window(
         memory: A contiguous array in GPU memory (DLPack or `__cuda_array_interface__`: PyTorch,
             CuPy, JAX, Numba, RMM), a `DevicePointer`, or a device pointer, whose memory the
             caller keeps alive.
-        size: In bytes, from the start; None is all of an array. A pointer needs it.
+        size: In bytes, from the start; None is all of an array or `DevicePointer`. An integer
+            needs it.
         threads: The most threads that one write or read may use.
         check: Make sure, on each call, that the memory has not been freed (about 0.1 us); False:
             the caller promises to close the window first.
