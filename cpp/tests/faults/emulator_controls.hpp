@@ -6,6 +6,7 @@
 
 #include <map>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -61,6 +62,15 @@ public:
   ISTHMUS_CONTROL(reset, reset);
 #undef ISTHMUS_CONTROL
 };
+
+/// Calls that can't be tried again: what the driver refuses to take back is lost. Leaving the
+/// context current changes what later calls mean.
+inline bool releases(const std::string& symbol) {
+  static const std::set<std::string> known{
+      "cuStreamDestroy", "cuEventDestroy",  "cuMemHostUnregister", "cuMemFreeHost",
+      "cuMemFree",       "cuCtxPopCurrent", "cuGraphDestroy",      "cuDevicePrimaryCtxRelease"};
+  return known.contains(symbol);
+}
 
 /// How often each function is called, by a log.
 inline std::map<std::string, int> counts_of_calls(const std::string& log) {

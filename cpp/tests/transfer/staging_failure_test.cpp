@@ -3,7 +3,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 
 #include <isthmus/errors.hpp>
 
@@ -20,15 +19,6 @@ constexpr int kOutOfMemory = 2;
 constexpr int kMostFailures = 30;  // of one symbol
 
 enum class Way { upload, staged_upload, download };
-
-/// Calls that can't be tried again: what the driver refuses to take back is lost. Leaving the
-/// context current changes what later calls mean.
-bool releases(const std::string& symbol) {
-  static const std::set<std::string> known{"cuStreamDestroy", "cuEventDestroy",
-                                           "cuMemHostUnregister", "cuMemFreeHost",
-                                           "cuCtxPopCurrent"};
-  return known.contains(symbol);
-}
 
 /// "bytes [4096, 153600) of the target are undefined": 4096. The whole copy if nothing is said,
 /// since then nothing was copied.
@@ -117,7 +107,7 @@ protected:
   int sweep(StagingRing& ring, const std::map<std::string, int>& calls, bool anew) {
     int num_reported = 0;
     for (const auto& [symbol, count] : calls) {
-      if (releases(symbol)) continue;
+      if (test::releases(symbol)) continue;
       // Queries are as many as it takes.
       for (int nth = 1; nth <= std::min(count, kMostFailures); ++nth) {
         SCOPED_TRACE(symbol + " call " + std::to_string(nth) + " of " + std::to_string(count));

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -27,15 +26,6 @@ inline std::vector<Fault> system_faults() {
   for (const char* const kind : {"new", "thread", "mmap", "mlock", "open"})
     faults.push_back({kind, false, 0});
   return faults;
-}
-
-/// Calls that can't be tried again: what the driver refuses to take back is lost. Leaving the
-/// context current changes what later calls mean.
-inline bool releases(const std::string& symbol) {
-  static const std::set<std::string> known{
-      "cuStreamDestroy", "cuEventDestroy",  "cuMemHostUnregister", "cuMemFreeHost",
-      "cuMemFree",       "cuCtxPopCurrent", "cuGraphDestroy",      "cuDevicePrimaryCtxRelease"};
-  return known.contains(symbol);
 }
 
 /// Makes one call fail, and tells whether it came to that.
