@@ -39,7 +39,7 @@ def test_every_failing_call_ends_as_documented_and_leaves_nothing_behind(
         [sys.executable, str(_TESTS / "fakes" / "fault_sweep.py"), operation, str(tmp_path)],
         EMULATED
         | {"ISTHMUS_PROFILE": str(profile), "LD_PRELOAD": str(_FAULTS), "PYTHONPATH": str(_TESTS)},
-        most_seconds=300,
+        most_seconds=900,
     )
     assert outcome.code == 0, outcome.err
     said = re.fullmatch(r"(\d+) calls failed\n", outcome.out)
