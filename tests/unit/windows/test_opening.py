@@ -72,7 +72,7 @@ def test_pending_work_is_waited_for_in_a_thread_that_never_used_cuda(
     windows: isthmus.Windows, memory: _native.DeviceMemory
 ) -> None:
     # No such stream: waiting for it fails, and that is how one sees that it is waited for.
-    with pytest.raises(isthmus.DriverError, match="cuStreamSynchronize"):
+    with pytest.raises(isthmus.DriverError, match="cuStreamIsCapturing"):
         windows.open(CudaArray(memory.pointer, (SIZE,), stream=12345))
 
 
