@@ -64,8 +64,7 @@ std::uint32_t AddressMap::page_at(std::uint64_t address) const {
   return page_of(static_cast<std::uint32_t>(line));
 }
 
-std::vector<std::uint64_t> AddressMap::placed_chunks(std::uint64_t begin,
-                                                     std::uint64_t end) const {
+std::vector<std::uint64_t> AddressMap::placed_chunks(std::uint64_t begin, std::uint64_t end) const {
   const std::uint64_t chunk_bytes = std::uint64_t{lines_per_chunk()} * trace::kLineBytes;
   const std::uint64_t first = begin / chunk_bytes;
   const std::uint64_t past = (end + chunk_bytes - 1) / chunk_bytes;
