@@ -95,7 +95,7 @@ void synchronize_stream(const SharedContext& context, std::uintptr_t handle) {
   if (isthmus::is_captured(context->driver(), stream))
     throw isthmus::UsageError(
         "the array's stream is being captured, so its work can't be waited for; open a window with "
-        "sync=False, copy in a stream that isn't captured");
+        "sync=False, or copy in a stream that isn't captured");
   const isthmus::ScopedRelaxedCapture relaxed(context->driver());
   context->driver().call(isthmus::symbol::stream_synchronize)(stream);
 }

@@ -24,6 +24,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from machine import machine_facts
+
 TURNS, SHORTEST_SECONDS = 15, 0.02
 SIZES = (64, 4096, 65536, 1 << 20)
 CASES = [
@@ -134,7 +136,13 @@ def main() -> None:
                 turns[name].append(versions[name].microseconds(case))
         medians[case] = {name: round(statistics.median(found), 3) for name, found in turns.items()}
         print(f"{case:<32}", *(f"{name} {us:>9.2f} us" for name, us in medians[case].items()))
-    record = {"schema_version": 1, "turns": TURNS, "unit": "us", "medians": medians}
+    record = {
+        "schema_version": 1,
+        "machine": machine_facts(),
+        "turns": TURNS,
+        "unit": "us",
+        "medians": medians,
+    }
     options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

@@ -12,8 +12,12 @@ class Cuda:
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), 0)
         self.call("cuCtxPushCurrent_v2", self._context)
 
+    def result(self, name: str, *arguments: object) -> int:
+        code: int = getattr(self.library, name)(*arguments)
+        return code
+
     def call(self, name: str, *arguments: object) -> None:
-        code = getattr(self.library, name)(*arguments)
+        code = self.result(name, *arguments)
         assert code == 0, f"{name} returned {code}"
 
     def current_device(self) -> int | None:

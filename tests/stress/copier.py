@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 import isthmus
+from fakes.cuda_calls import Cuda
 from fakes.safetensors_files import write_file
 from isthmus import _native
 from stress.memories import KINDS, Bytes, Victims, differs, fill, host_memory, let_go
-from stress.place import Cuda, Place, Refused
+from stress.place import Place, Refused, come_to_rest
 
 MOST_BYTES = 2 << 20
 _NUM_TENSORS = 9
@@ -34,13 +35,13 @@ class Copier:
         ]
 
     def run(self) -> None:
-        cuda = Cuda(self.place)  # of this thread
+        cuda = Cuda(self.place.driver.path)  # of this thread
         while self.place.going_on:
             step = self.chance.choice(self.steps)
             try:
                 step()
             except Refused:
-                cuda.come_to_rest(self.own_stream.handle)
+                come_to_rest(cuda, self.own_stream.handle)
             if self.victims.any_is_hurt():
                 self.place.tally.fail("memory that was let go was written to")
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import isthmus
+from fakes.cuda_calls import Cuda
 from isthmus import _native
 
 
@@ -69,34 +70,15 @@ class Refused(Exception):
     """A call failed as it may."""
 
 
-class Cuda:
-    """The driver's own calls, on a thread where the device's context is made current."""
-
-    def __init__(self, place: Place) -> None:
-        self.library = ctypes.CDLL(place.driver.path)
-        context = ctypes.c_void_p()
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
-        self.call("cuCtxPushCurrent_v2", context)
-
-    def result(self, name: str, *arguments: object) -> int:
-        code: int = getattr(self.library, name)(*arguments)
-        return code
-
-    def call(self, name: str, *arguments: object) -> None:
-        code = self.result(name, *arguments)
-        if code != 0:
-            raise RuntimeError(f"{name} returned {code}")
-
-    def come_to_rest(self, stream: int) -> None:
-        """Wait for a stream, beside captures, and though calls are made to fail."""
-        mode = ctypes.c_int(2)  # relaxed
-        self.call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
-        codes = [-1]
-        while codes[-1] != 0 and len(codes) < 100:
-            codes.append(self.result("cuStreamSynchronize", ctypes.c_void_p(stream)))
-        self.call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
-        if codes[-1] != 0:
-            raise RuntimeError(f"cuStreamSynchronize returned {codes[-1]}")
+def come_to_rest(cuda: Cuda, stream: int) -> None:
+    """Wait for a stream, beside captures, and though calls are made to fail."""
+    mode = ctypes.c_int(2)  # relaxed
+    cuda.call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+    codes = [-1]
+    while codes[-1] != 0 and len(codes) < 100:
+        codes.append(cuda.result("cuStreamSynchronize", ctypes.c_void_p(stream)))
+    cuda.call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+    assert codes[-1] == 0, f"cuStreamSynchronize returned {codes[-1]}"
 
 
 def resident_bytes() -> int:

@@ -13,8 +13,9 @@ from contextlib import suppress
 import numpy as np
 
 import isthmus
+from fakes.cuda_calls import Cuda
 from isthmus import _native
-from stress.place import Cuda, Place, Refused
+from stress.place import Place, Refused
 
 _GLOBAL = 0  # mode of a capture, and PyTorch's default
 _CHILD_SECONDS = 60
@@ -39,7 +40,7 @@ _CODES = (700, 2, 719, 999)  # illegal address, out of memory, launch failed, un
 
 def capture(place: Place) -> None:
     """Capture a stream again and again; nothing may end the capture."""
-    cuda = Cuda(place)
+    cuda = Cuda(place.driver.path)
     stream = ctypes.c_void_p()
     cuda.call("cuStreamCreate", ctypes.byref(stream), 1)
     while place.going_on:

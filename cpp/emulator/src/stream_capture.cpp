@@ -25,39 +25,40 @@ bool forbids(const StreamCapture& capture) {
          capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
+bool default_stream_waits(const StreamCapture& capture, const Context& context) {
+  return capture.stream->context == &context && capture.stream->blocking;
+}
+
+/// Makes captures invalid. Returns true if there were any.
+template <typename Predicate>
+bool end_captures_that(Lock& lock, Predicate is_meant) {
+  (void)lock;
+  bool any = false;
+  for (StreamCapture& capture : machine().captures) {
+    if (!is_meant(capture)) continue;
+    capture.invalidated = true;
+    any = true;
+  }
+  return any;
+}
+
 }  // namespace
 
 void require_no_capture(Lock& lock) {
-  (void)lock;
-  bool forbidden = false;
-  for (StreamCapture& capture : machine().captures) {
-    if (!forbids(capture)) continue;
-    capture.invalidated = true;
-    forbidden = true;
-  }
-  require(!forbidden, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  const bool ended = end_captures_that(lock, forbids);
+  require(!ended, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
 void require_no_capture_at_all(Lock& lock, const Context& context) {
-  (void)lock;
-  bool forbidden = false;
-  for (StreamCapture& capture : machine().captures) {
-    if (capture.stream->context != &context) continue;
-    capture.invalidated = true;
-    forbidden = true;
-  }
-  require(!forbidden, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  const bool ended = end_captures_that(
+      lock, [&](const StreamCapture& capture) { return capture.stream->context == &context; });
+  require(!ended, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
 void refuse_beside_blocking_capture(Lock& lock, const Context& context) {
-  (void)lock;
-  bool forbidden = false;
-  for (StreamCapture& capture : machine().captures) {
-    if (capture.stream->context != &context || !capture.stream->blocking) continue;
-    capture.invalidated = true;
-    forbidden = true;
-  }
-  require(!forbidden, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  const bool ended = end_captures_that(
+      lock, [&](const StreamCapture& capture) { return default_stream_waits(capture, context); });
+  require(!ended, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 }
 
 bool record_if_captured(Lock& lock, const StreamPtr& stream, const AddressedCopy& copy) {
@@ -114,7 +115,7 @@ CUresult CUDAAPI cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* sta
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (is_default_handle(handle)) {
       const bool waits = std::ranges::any_of(captures, [&](const StreamCapture& capture) {
-        return capture.stream->context == &context && capture.stream->blocking;
+        return default_stream_waits(capture, context);
       });
       return waits ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
     }

@@ -22,9 +22,8 @@ struct StreamCapture {
 ///
 /// Throws      Refusal(STREAM_CAPTURE_UNSUPPORTED) if a capture forbids that here, by its mode and
 ///             this thread's; the capture is no longer valid then.
-/// Source      CUDA Driver API 13.0, cuThreadExchangeStreamCaptureMode; which calls it holds for
-/// was
-///             seen with driver 580.
+/// Source      CUDA Driver API 13.0, cuThreadExchangeStreamCaptureMode. Which calls it holds for
+///             was seen with driver 580.
 void require_no_capture(Lock& lock);
 
 /// The same for what no thread's mode allows: waiting for the whole context.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "device/lasting.hpp"
+#include "transfer/failed_copy.hpp"
 #include "window/copy_worker.hpp"
 
 namespace isthmus::transfer {
@@ -10,8 +11,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A driver that can't wait for a stream twice in a row has lost its context.
-constexpr int kNumStops = 2;
 // The line that the device writes is no other data's.
 constexpr std::size_t kFlagBytes = window::kApartBytes;
 // What other threads enqueue takes some microseconds each; a sleep takes longer than all of them.
@@ -130,12 +129,9 @@ void CrossingQueue::join(CUstream stream) const {
 }
 
 bool CrossingQueue::stop() noexcept {
-  CUresult result = CUDA_ERROR_UNKNOWN;
-  for (int i = 0; i < kNumStops && result != CUDA_SUCCESS; ++i) {
-    result = stream_.context().driver().raw(symbol::stream_synchronize)(stream_.handle());
-  }
-  if (result != CUDA_SUCCESS) usable_.store(false, std::memory_order_release);
-  return result == CUDA_SUCCESS;
+  const bool at_rest = comes_to_rest(stream_.context().driver(), stream_.handle());
+  if (!at_rest) usable_.store(false, std::memory_order_release);
+  return at_rest;
 }
 
 bool CrossingQueue::Wait::over() {

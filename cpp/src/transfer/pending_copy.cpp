@@ -43,9 +43,9 @@ void PendingCopy::wait() {
 void PendingCopy::wait_for(const Completion& end) {
   try {
     end.wait();
-  } catch (const DriverError& error) {
+  } catch (const DriverError&) {
     if (end.state() == Completion::State::reached) throw;
-    error.throw_of_memory_in_use();
+    throw_of_memory_in_use();
   }
 }
 

@@ -5,8 +5,8 @@
 namespace isthmus::transfer {
 
 void wait_for_work(const Driver& driver, CUstream stream) {
-  const ScopedRelaxedCapture relaxed(
-      driver);  // to ask ends captures, unless this thread is relaxed
+  // To ask would end other threads' captures.
+  const ScopedRelaxedCapture relaxed(driver);
   const CUresult state = driver.raw(symbol::stream_query)(stream);
   if (state == CUDA_ERROR_NOT_READY) return driver.call(symbol::stream_synchronize)(stream);
   driver.check(state, symbol::stream_query.name);

@@ -99,10 +99,10 @@ void require_nothing_left(const Driver& driver, Tally& tally) {
 
 int run(const Options& options) {
   const Driver driver = Driver::open();
-  std::printf("%s, seed %llu\n", driver.emulated() ? "emulated driver" : driver.path().c_str(),
-              static_cast<unsigned long long>(options.seed));
   constexpr std::size_t kPoolBytes = std::size_t{48} << 20U;  // less than all threads may want
   auto place = std::make_unique<Workplace>(driver, kPoolBytes);
+  std::printf("%s, seed %llu\n", place->context.device().name.c_str(),
+              static_cast<unsigned long long>(options.seed));
   work(*place, options);
   if (place->pool.stats().used_bytes != 0) place->tally.fail("pinned blocks are still in use");
   Tally tally;

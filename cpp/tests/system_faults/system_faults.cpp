@@ -137,6 +137,15 @@ mode_t mode_of(int flags, std::va_list arguments) {
   return makes ? va_arg(arguments, mode_t) : 0;
 }
 
+int open_unless_refused(int folder, const char* path, int flags, mode_t mode) {
+  if (refuses(Kind::open)) {
+    errno = EMFILE;
+    return -1;
+  }
+  static const auto next = real<int (*)(int, const char*, int, mode_t)>("openat");
+  return next(folder, path, flags, mode);
+}
+
 }  // namespace
 
 int isthmus_system_faults_arm(const char* kind, int nth, const char* counted) {
@@ -161,8 +170,7 @@ int isthmus_system_faults_disarm(void) {
   return num_calls;
 }
 
-// --- memory
-// ---------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 void* operator new(std::size_t size_bytes) { return allocate_or_throw(size_bytes, 0); }
 void* operator new[](std::size_t size_bytes) { return allocate_or_throw(size_bytes, 0); }
@@ -192,8 +200,7 @@ void operator delete[](void* memory, std::size_t /*size*/,
   std::free(memory);
 }
 
-// --- threads and mappings
-// -------------------------------------------------------------------------
+// --- threads and mappings ------------------------------------------------------------------------
 
 extern "C" {
 
@@ -223,20 +230,14 @@ int mlock(const void* address, std::size_t size_bytes) noexcept {
   return next(address, size_bytes);
 }
 
-// --- files
-// ----------------------------------------------------------------------------------------
+// --- files ---------------------------------------------------------------------------------------
 
 int open(const char* path, int flags, ...) {
   std::va_list arguments;
   va_start(arguments, flags);
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  if (refuses(Kind::open)) {
-    errno = EMFILE;
-    return -1;
-  }
-  static const auto next = real<int (*)(const char*, int, mode_t)>("open");
-  return next(path, flags, mode);
+  return open_unless_refused(AT_FDCWD, path, flags, mode);
 }
 
 int openat(int folder, const char* path, int flags, ...) {
@@ -244,12 +245,7 @@ int openat(int folder, const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  if (refuses(Kind::open)) {
-    errno = EMFILE;
-    return -1;
-  }
-  static const auto next = real<int (*)(int, const char*, int, mode_t)>("openat");
-  return next(folder, path, flags, mode);
+  return open_unless_refused(folder, path, flags, mode);
 }
 
 std::FILE* fopen(const char* path, const char* mode) {
