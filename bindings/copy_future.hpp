@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "export.hpp"
-#include "transfer/copy_keeper.hpp"
+#include "transfer/copy/copy_keeper.hpp"
 
 /// The Python objects that a copy needs. Made with the GIL held; destroyed by any thread.
 class PythonNeeds final : public isthmus::transfer::CopyNeeds {

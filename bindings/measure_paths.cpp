@@ -11,7 +11,7 @@
 #include "host/cores.hpp"
 #include "measure/copy_paths.hpp"
 #include "text.hpp"
-#include "transfer/profile.hpp"
+#include "transfer/profile/profile.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
 

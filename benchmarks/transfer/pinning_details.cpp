@@ -19,7 +19,7 @@
 #include "host/huge_mapping.hpp"
 #include "rounds.hpp"
 #include "rows.hpp"
-#include "transfer/pinned_region.hpp"
+#include "transfer/pinned/pinned_region.hpp"
 
 namespace {
 

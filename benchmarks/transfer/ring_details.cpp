@@ -51,8 +51,8 @@
 #include "host/pattern.hpp"
 #include "rounds.hpp"
 #include "rows.hpp"
-#include "transfer/copy_moments.hpp"
-#include "transfer/staging_ring.hpp"
+#include "transfer/staging/copy_moments.hpp"
+#include "transfer/staging/staging_ring.hpp"
 
 namespace {
 

@@ -192,7 +192,7 @@ def test_json_is_read_in_one_file_and_without_streams() -> None:
         for path in sources(ROOT / folder, "*.hpp", "*.cpp")
         if any(header.startswith("nlohmann") for header in includes(path))
     ]
-    assert readers == ["cpp/src/transfer/json_document.cpp"]
+    assert readers == ["cpp/src/transfer/profile/json_document.cpp"]
     settings = (ROOT / "third_party" / "nlohmann_json" / "CMakeLists.txt").read_text("utf-8")
     assert "JSON_NO_IO" in settings
 

@@ -71,7 +71,8 @@ struct CopyOptions {
   /// False: the caller has seen to it that nothing pending in any stream touches the bytes. No
   /// stream is asked or waited for then, which saves small copies some 0.2 us.
   bool ordered = true;
-  /// "" chooses. A path's name takes that one, or throws Unavailable with the reason it can't.
+  /// "" chooses. A path's name takes that one, or throws Unavailable with the reason it can't;
+  /// UsageError if no path has that name.
   std::string_view path;
 };
 
@@ -158,7 +159,8 @@ public:
   /// both ways. From pageable memory with SourceOrder::call it returns when the bytes are staged,
   /// and the stream orders it both ways; with SourceOrder::stream, and always to pageable memory,
   /// it begins after what is in the stream, but later work in the stream does not wait: wait()
-  /// does.
+  /// does. A path that is named is taken: by a window or registered memory an upload with
+  /// SourceOrder::call is complete on return, all else waits for wait() alone.
   ///
   /// target, source  as of copy(); both stay valid until CopyFuture::over()
   /// Throws          as copy(); Unavailable too if it takes a thread and the system has none. The

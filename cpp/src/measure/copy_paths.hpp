@@ -11,7 +11,7 @@
 #include "measure/copy_buffers.hpp"
 #include "measure/samples.hpp"
 #include "measure/turns.hpp"
-#include "transfer/engine.hpp"
+#include "transfer/copy/engine.hpp"
 
 namespace isthmus::measure {
 

@@ -11,7 +11,7 @@
 #include "host/pageable_buffer.hpp"
 #include "host/pages.hpp"
 #include "measure/allocator_parts.hpp"
-#include "transfer/pinned_region.hpp"
+#include "transfer/pinned/pinned_region.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "device/buffers.hpp"
 #include "host/pageable_buffer.hpp"
-#include "transfer/pinned_region.hpp"
+#include "transfer/pinned/pinned_region.hpp"
 
 namespace isthmus::measure {
 

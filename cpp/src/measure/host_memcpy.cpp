@@ -13,7 +13,7 @@
 #include "measure/copy_crew.hpp"
 #include "measure/failures.hpp"
 #include "measure/sampling.hpp"
-#include "transfer/host_copy.hpp"
+#include "transfer/staging/host_copy.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "device/buffers.hpp"
 #include "device/stream.hpp"
-#include "transfer/copy_keeper.hpp"
+#include "transfer/copy/copy_keeper.hpp"
 
 namespace isthmus::stress {
 

@@ -1,6 +1,6 @@
 // What copies need is kept until nothing uses it any more: asked for or dropped, complete, failed,
 // or unknown.
-#include "transfer/copy_keeper.hpp"
+#include "transfer/copy/copy_keeper.hpp"
 
 #include <isthmus/errors.hpp>
 

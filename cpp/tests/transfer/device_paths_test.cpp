@@ -1,5 +1,5 @@
 // Which path is chosen by which costs.
-#include "transfer/device_paths.hpp"
+#include "transfer/copy/device_paths.hpp"
 
 #include <optional>
 

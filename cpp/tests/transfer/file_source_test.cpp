@@ -1,5 +1,5 @@
 // Bytes of a file, from the page cache or past it; files that get shorter while they are read.
-#include "transfer/file_source.hpp"
+#include "transfer/staging/file_source.hpp"
 
 #include <gtest/gtest.h>
 

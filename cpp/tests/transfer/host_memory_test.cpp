@@ -1,5 +1,5 @@
 // How seldom it is asked whether memory can be touched, and what is asked each time.
-#include "transfer/host_memory.hpp"
+#include "transfer/copy/host_memory.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

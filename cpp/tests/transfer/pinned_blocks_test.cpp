@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "transfer/block_arena.hpp"
+#include "transfer/pinned/block_arena.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -1,5 +1,5 @@
 // Pinned regions: what is pinned is whole, what fails leaves nothing.
-#include "transfer/pinned_region.hpp"
+#include "transfer/pinned/pinned_region.hpp"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "host/memory_limits.hpp"
-#include "transfer/pin_failures.hpp"
+#include "transfer/pinned/pin_failures.hpp"
 #include "transfer/pinned_memory_under_test.hpp"
 #include "window/child_process.hpp"
 

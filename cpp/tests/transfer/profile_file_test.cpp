@@ -5,7 +5,7 @@
 #include <isthmus/errors.hpp>
 
 #include "host/printable.hpp"
-#include "transfer/profile.hpp"
+#include "transfer/profile/profile.hpp"
 #include "transfer/profile_text.hpp"
 
 namespace isthmus::transfer {

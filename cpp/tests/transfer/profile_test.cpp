@@ -1,4 +1,4 @@
-#include "transfer/profile.hpp"
+#include "transfer/profile/profile.hpp"
 
 #include <limits>
 

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "host/pageable_buffer.hpp"
-#include "transfer/slot_filler.hpp"
+#include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
 
 namespace isthmus::transfer {

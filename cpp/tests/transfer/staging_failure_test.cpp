@@ -7,7 +7,7 @@
 #include <isthmus/errors.hpp>
 
 #include "faults/emulator_controls.hpp"
-#include "transfer/slot_filler.hpp"
+#include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
 
 namespace isthmus::transfer {

@@ -7,11 +7,11 @@
 
 #include <isthmus/errors.hpp>
 
+#include "transfer/copy/mapped_file_copy.hpp"
 #include "transfer/mapped_file.hpp"
-#include "transfer/mapped_file_copy.hpp"
-#include "transfer/memory_backing.hpp"
-#include "transfer/memory_source.hpp"
-#include "transfer/slot_filler.hpp"
+#include "transfer/pinned/memory_backing.hpp"
+#include "transfer/staging/memory_source.hpp"
+#include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
 
 namespace isthmus::transfer {

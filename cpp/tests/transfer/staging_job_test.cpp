@@ -1,6 +1,6 @@
 // What the threads of a copy share: parts in order, pieces that are whole once, and what a failure
 // leaves undefined. And how many copies of the device a ring makes of one.
-#include "transfer/staging_job.hpp"
+#include "transfer/staging/staging_job.hpp"
 
 #include <stdexcept>
 

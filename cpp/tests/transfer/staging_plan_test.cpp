@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "transfer/host_copy.hpp"
-#include "transfer/memory_backing.hpp"
-#include "transfer/piece_plan.hpp"
+#include "transfer/pinned/memory_backing.hpp"
+#include "transfer/staging/host_copy.hpp"
+#include "transfer/staging/piece_plan.hpp"
 #include "window/guarded_pages.hpp"
 
 namespace isthmus::transfer {

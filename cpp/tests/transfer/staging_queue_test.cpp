@@ -1,5 +1,5 @@
 // The queue that a ring's pieces cross in, by both ways to mark a place in it.
-#include "transfer/crossing_queue.hpp"
+#include "transfer/staging/crossing_queue.hpp"
 
 #include <limits>
 #include <optional>

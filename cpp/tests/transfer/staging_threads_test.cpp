@@ -9,7 +9,7 @@
 
 #include "host/cores.hpp"
 #include "host/text_file.hpp"
-#include "transfer/slot_filler.hpp"
+#include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
 #include "window/child_process.hpp"
 

@@ -13,7 +13,7 @@
 #include "device/context.hpp"
 #include "eventually.hpp"
 #include "messages.hpp"
-#include "transfer/staging_ring.hpp"
+#include "transfer/staging/staging_ring.hpp"
 
 namespace isthmus::transfer {
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "host/fixture_tree.hpp"
-#include "transfer/profile.hpp"
+#include "transfer/profile/profile.hpp"
 #include "transfer/profile_text.hpp"
 
 namespace isthmus::transfer {

@@ -123,25 +123,6 @@ TEST_F(Asynchronous, CopiesThatFailSayWhyToWhomWaits) {
   EXPECT_EQ(download(device, 16).size(), 16u);
 }
 
-/// Begins to capture a stream in the mode that frameworks use, which forbids unsafe calls to all
-/// threads.
-class GlobalCapture {
-public:
-  GlobalCapture(const Driver& driver, CUstream captured) : driver_(driver), captured_(captured) {
-    driver_.call(symbol::stream_begin_capture)(captured_, CU_STREAM_CAPTURE_MODE_GLOBAL);
-  }
-  CUresult end() {
-    CUgraph graph = nullptr;
-    const CUresult result = driver_.raw(symbol::stream_end_capture)(captured_, &graph);
-    if (graph != nullptr) driver_.call(symbol::graph_destroy)(graph);
-    return result;
-  }
-
-private:
-  const Driver& driver_;
-  CUstream captured_;
-};
-
 TEST_F(Asynchronous, CopiesAreAskedAboutAndWaitedForBesideACapture) {
   const CUdeviceptr device = device_memory(kMiB);
   auto* const pinned = pinned_memory(kMiB);
@@ -186,6 +167,39 @@ TEST_F(Asynchronous, BlockingCopiesAreMadeBesideACaptureEachWay) {
     EXPECT_EQ(capture.end(), CUDA_SUCCESS);
     EXPECT_EQ(target, bytes);
   }
+}
+
+TEST_F(Asynchronous, CopiesTakeThePathThatTheyName) {
+  const CUdeviceptr device = device_memory(kMiB);
+  const Bytes bytes = random_bytes(kMiB, 10);
+  for (const CopyPath path :
+       {CopyPath::window, CopyPath::driver, CopyPath::staged, CopyPath::registered}) {
+    for (const SourceOrder order : {SourceOrder::call, SourceOrder::stream}) {
+      SCOPED_TRACE(name_of(path));
+      const std::uint64_t before = num_copies(path);
+      Bytes source = bytes;
+      CopyFuture up =
+          transfers().copy_async(to_pointer(device), source.data(), kMiB, by(name_of(path)), order);
+      if (order == SourceOrder::call) std::ranges::fill(source, kGuard);
+      up.wait();
+      Bytes target(kMiB);
+      transfers()
+          .copy_async(target.data(), to_pointer(device), kMiB, by(name_of(path)), order)
+          .wait();
+      EXPECT_EQ(target, bytes);
+      EXPECT_EQ(num_copies(path) - before, 2u);
+      fill(device, kMiB, 0);
+    }
+  }
+}
+
+TEST_F(Asynchronous, APathThatIsNoneIsRefused) {
+  const CUdeviceptr device = device_memory(kMiB);
+  Bytes target(kMiB);
+  EXPECT_THROW(transfers().copy_async(target.data(), to_pointer(device), kMiB, by("sideways")),
+               UsageError);
+  auto* const pinned = pinned_memory(kMiB);
+  EXPECT_THROW(transfers().copy_async(pinned, to_pointer(device), kMiB, by("staged")), Unavailable);
 }
 
 TEST_F(Asynchronous, ACopyWhoseEndCannotBeMarkedIsCompleteOnReturn) {

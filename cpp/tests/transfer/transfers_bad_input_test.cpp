@@ -100,6 +100,8 @@ TEST_F(BadCopy, ByAPathThatThereIsNotIsRefused) {
   const CUdeviceptr device = device_memory(kMiB);
   Bytes host(16);
   EXPECT_TRUE(says(refusal(to_pointer(device), host.data(), 16, by("sideways")), "staged"));
+  Bytes other(16);
+  EXPECT_TRUE(says(refusal(other.data(), host.data(), 16, by("sideways")), "staged"));
 }
 
 TEST_F(BadCopy, ByAPathThatCanNotIsUnavailable) {
@@ -111,6 +113,29 @@ TEST_F(BadCopy, ByAPathThatCanNotIsUnavailable) {
   };
   EXPECT_TRUE(says(why("staged"), "pinned already"));
   EXPECT_TRUE(says(why("registered"), "pinned already"));
+}
+
+TEST_F(BadCopy, WithinTheHostsMemoryHasNoPathButTheDriversName) {
+  Bytes source(16, 3);
+  Bytes target(16);
+  EXPECT_THROW(transfers().copy(target.data(), source.data(), 16, by("staged")), Unavailable);
+  transfers().copy(target.data(), source.data(), 16, by("driver"));
+  EXPECT_EQ(target, source);
+}
+
+TEST_F(BadCopy, ByAPathThatNoGraphHasIsUnavailableWhileItsStreamIsCaptured) {
+  const CUdeviceptr device = device_memory(kMiB);
+  auto* const pinned = pinned_memory(4096);
+  const CUstream own = stream();
+  CopyOptions options = in(own);
+  GlobalCapture capture(driver(), own);
+  options.path = "window";
+  EXPECT_THROW(transfers().copy(to_pointer(device), pinned, 4096, options), Unavailable);
+  EXPECT_THROW(transfers().copy_async(to_pointer(device), pinned, 4096, options), Unavailable);
+  options.path = "driver";
+  transfers().copy(to_pointer(device), pinned, 4096, options);
+  EXPECT_EQ(transfers().explain(to_pointer(device), pinned, 4096, in(own)).path, CopyPath::driver);
+  EXPECT_EQ(capture.end(), CUDA_SUCCESS);
 }
 
 TEST_F(BadCopy, InAForkedChildIsRefusedAndTheParentGoesOn) {

@@ -11,6 +11,25 @@
 
 namespace isthmus::transfer {
 
+/// Begins to capture a stream in the mode that frameworks use, which forbids unsafe calls to all
+/// threads.
+class GlobalCapture {
+public:
+  GlobalCapture(const Driver& driver, CUstream captured) : driver_(driver), captured_(captured) {
+    driver_.call(symbol::stream_begin_capture)(captured_, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  }
+  CUresult end() {
+    CUgraph graph = nullptr;
+    const CUresult result = driver_.raw(symbol::stream_end_capture)(captured_, &graph);
+    if (graph != nullptr) driver_.call(symbol::graph_destroy)(graph);
+    return result;
+  }
+
+private:
+  const Driver& driver_;
+  CUstream captured_;
+};
+
 /// A test with a current context and Transfers of its own, which go before the context does.
 class TransfersUnderTest : public StagingUnderTest {
 protected:

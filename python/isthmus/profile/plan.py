@@ -25,14 +25,14 @@ QUICK_SIZES = tuple(
     sorted((4, 8 * _KIB, 32 * _KIB, *(_KIB << exponent for exponent in range(0, 18, 2))))
 )
 
-# Threads, slots and pinning cost tens of microseconds and more, whatever the size
-# (benchmarks/windows; cpp/src/transfer/profile_defaults.cpp): below, nothing is to be found.
+# Threads, slots and pinning cost tens of microseconds and more, whatever the size: below, nothing
+# is to be found (benchmarks/windows; cpp/src/transfer/profile/profile_defaults.cpp).
 _LEAST_BYTES: Mapping[Path, int] = {
     Path.WINDOW_THREADS: _KIB,
     Path.STAGED: 16 * _KIB,
     Path.REGISTERED: 256 * _KIB,
 }
-# Copies open no longer windows: kMostWindowBytes in cpp/src/transfer/device_paths.cpp.
+# Copies open no longer windows: kMostWindowBytes in cpp/src/transfer/copy/device_paths.cpp.
 _MOST_BYTES: Mapping[Path, int] = {Path.WINDOW: 16 * _MIB, Path.WINDOW_THREADS: 16 * _MIB}
 # Pinned memory needs neither staging nor pinning.
 _PAGEABLE_ONLY = {Path.STAGED, Path.REGISTERED}
@@ -40,7 +40,7 @@ _PAGEABLE_ONLY = {Path.STAGED, Path.REGISTERED}
 _SIZES_OF_PINNING = {256 * _KIB, _MIB, 4 * _MIB, 16 * _MIB}
 
 # What a path's time is multiplied by where paths are compared, as in the native core: see
-# margin_of() in cpp/src/transfer/profile.cpp.
+# margin_of() in cpp/src/transfer/profile/profile.cpp.
 MARGINS: Mapping[Path, float] = {
     Path.WINDOW: 1.03,
     Path.WINDOW_THREADS: 1.1,

@@ -16,7 +16,8 @@ from isthmus.run.record import first_fault
 if TYPE_CHECKING:
     from isthmus import _native
 
-# Some hundred times what `isthmus profile` writes: as in cpp/src/transfer/stored_profile.cpp.
+# Some hundred times what `isthmus profile` writes. As in
+# cpp/src/transfer/profile/stored_profile.cpp.
 _MOST_BYTES = 4 << 20
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 

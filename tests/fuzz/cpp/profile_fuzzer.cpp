@@ -7,7 +7,7 @@
 #include <isthmus/errors.hpp>
 
 #include "expectations.hpp"
-#include "transfer/profile.hpp"
+#include "transfer/profile/profile.hpp"
 #include "transfer/profile_text.hpp"
 
 namespace isthmus::fuzz {

@@ -6,7 +6,7 @@
 
 #include "device/kernel_cache.hpp"
 #include "driver/locate.hpp"
-#include "transfer/profile.hpp"
+#include "transfer/profile/profile.hpp"
 
 // A leak check reads the process from outside, which isn't allowed to it there.
 extern "C" const char* __asan_default_options();

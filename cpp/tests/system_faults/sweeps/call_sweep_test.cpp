@@ -8,7 +8,7 @@
 #include <isthmus/pinned.hpp>
 
 #include "faults.hpp"
-#include "transfer/copy_keeper.hpp"
+#include "transfer/copy/copy_keeper.hpp"
 #include "transfer/random_file.hpp"
 #include "transfer/transfers_under_test.hpp"
 

@@ -1,0 +1,111 @@
+#include "transfer/copy/choose.hpp"
+
+#include <string>
+#include <utility>
+
+#include <isthmus/errors.hpp>
+
+#include "device/capture.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+Plan plan_of(const Task& task) {
+  Plan plan(task.ends, task.crossing, nullptr, CopyPath::driver);
+  plan.file = task.file;
+  const MemoryRange& host = task.host_range();
+  if (host.kind == MemoryKind::pinned) plan.pinned_id = host.buffer_id;
+  return plan;
+}
+
+/// A copy that the driver orders in the stream returns at once, whatever another way costs.
+bool is_begun_by_driver(const Task& task, const Request& request) {
+  return request.when != Return::complete && task.ends.is_ordered_by_driver();
+}
+
+/// Windows write when they are called: such an upload would have to wait for the stream.
+bool is_staged_now(const Task& task, const Request& request) {
+  return request.when == Return::source_free && task.uploads();
+}
+
+/// plan        of no way yet
+Plan choose_named(const Task& task, CopyPath path, Plan plan) {
+  plan.path = path;
+  plan.by_name = true;
+  if (plan.path != CopyPath::driver) {
+    const std::string name = "copy by " + std::string(name_of(plan.path));
+    if (!task.crosses)
+      throw Unavailable(name, "the copy isn't between the host and a GPU's own memory",
+                        "a source and a target on different sides of the link");
+    if (plan.recorded)
+      throw Unavailable(name, "the stream is being captured, and a graph has the driver's copies",
+                        "a stream that isn't captured, or the path driver");
+    const std::string obstacle = plan.device->obstacle(plan.path, task.crossing);
+    if (!obstacle.empty()) throw Unavailable(name, obstacle, "another path, or none by name");
+    const bool needs_pageable = plan.path == CopyPath::staged || plan.path == CopyPath::registered;
+    if (needs_pageable && task.crossing.host_kind == MemoryKind::pinned)
+      throw Unavailable(name, "the host's memory is pinned already", "pageable memory");
+  }
+  if (plan.device != nullptr)
+    plan.predicted_seconds = plan.device->seconds(plan.path, task.crossing);
+  return plan;
+}
+
+}  // namespace
+
+CopyPath path_named(std::string_view name) {
+  for (const CopyPath path : kAllPaths)
+    if (name_of(path) == name) return path;
+  throw UsageError("there is no way to copy called '" + std::string(name) +
+                   "'; it must be window, window_threads, driver, staged or registered");
+}
+
+Plan Chooser::choose(const Task& task, const Request& request) const {
+  Plan plan = plan_of(task);
+  if (task.device >= 0) {
+    plan.device = &devices_.at(task.device);
+    plan.recorded = is_captured(driver_, request.stream);
+    if (plan.recorded && task.file != nullptr)
+      throw UsageError("a file can't be copied in a stream that is being captured");
+  }
+  if (request.path) return choose_named(task, *request.path, std::move(plan));
+  if (plan.recorded || !task.crosses || is_begun_by_driver(task, request)) return plan;
+  if (task.file != nullptr) {
+    plan.path = CopyPath::staged;
+    return plan;
+  }
+  plan.profile = plan.device->profile();
+  const Choice best = plan.device->best(task.crossing, is_staged_now(task, request));
+  plan.path = best.path;
+  plan.predicted_seconds = best.seconds;
+  return plan;
+}
+
+Plan Chooser::ready(const Task& task, const Request& request) {
+  Plan plan = choose(task, request);
+  if (!is_window(plan.path)) return plan;
+  plan.window = open_window_of(task);
+  if (plan.window != nullptr) return plan;
+  if (plan.by_name) {
+    plan.window = windows_.open(task.device_range(), task.device_address(), task.ends.size_bytes);
+    return plan;
+  }
+  const Choice second = plan.device->best(task.crossing, true);
+  plan.window =
+      windows_.earn(task.device_range(), task.device_address(), task.ends.size_bytes,
+                    second.seconds - plan.predicted_seconds, plan.device->window_opening_seconds());
+  if (plan.window != nullptr) return plan;
+  plan.profile = nullptr;
+  plan.path = second.path;
+  plan.predicted_seconds = second.seconds;
+  return plan;
+}
+
+/// On the very buffer: another one may have been there when it was opened.
+std::shared_ptr<CachedWindow> Chooser::open_window_of(const Task& task) {
+  auto window = windows_.find(task.device_address(), task.ends.size_bytes);
+  if (window != nullptr && window->buffer_id() != task.device_range().buffer_id) window = nullptr;
+  return window;
+}
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,42 @@
+#include "transfer/copy/copy_statistics.hpp"
+
+#include <cmath>
+
+namespace isthmus::transfer {
+namespace {
+
+constexpr double kNanosecondsPerSecond = 1e9;
+
+std::uint64_t nanoseconds(double seconds) {
+  return static_cast<std::uint64_t>(std::llround(seconds * kNanosecondsPerSecond));
+}
+
+}  // namespace
+
+void CopyStatistics::count(CopyPath path, std::size_t size_bytes) noexcept {
+  Counters& counters = of(path);
+  counters.num_copies.fetch_add(1, std::memory_order_relaxed);
+  counters.num_bytes.fetch_add(size_bytes, std::memory_order_relaxed);
+}
+
+void CopyStatistics::time(CopyPath path, double seconds, double predicted_seconds,
+                          double num_copies) noexcept {
+  Counters& counters = of(path);
+  counters.nanoseconds.fetch_add(nanoseconds(seconds * num_copies), std::memory_order_relaxed);
+  counters.predicted_nanoseconds.fetch_add(nanoseconds(predicted_seconds * num_copies),
+                                           std::memory_order_relaxed);
+}
+
+std::vector<PathUse> CopyStatistics::uses() const {
+  std::vector<PathUse> uses;
+  for (const CopyPath path : kAllPaths) {
+    const Counters& counters = counters_[static_cast<std::size_t>(path)];
+    uses.push_back(
+        {path, counters.num_copies.load(), counters.num_bytes.load(),
+         static_cast<double>(counters.nanoseconds.load()) / kNanosecondsPerSecond,
+         static_cast<double>(counters.predicted_nanoseconds.load()) / kNanosecondsPerSecond});
+  }
+  return uses;
+}
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,181 @@
+#include "transfer/copy/device_paths.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "host/cores.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+// Windows of copies map 16 MiB at most; above, the driver and the ring are far ahead anyway
+// (benchmarks/windows).
+constexpr std::size_t kMostWindowBytes = std::size_t{16} << 20U;
+constexpr std::size_t kSmallestStep = 64;
+
+double counted_seconds(CopyPath path, double seconds) { return seconds * margin_of(path); }
+
+/// "counted 1.03 times: ..."; empty for the driver's copy.
+std::string text_of_margin(CopyPath path) {
+  const int hundredths = static_cast<int>(std::lround(margin_of(path) * 100));
+  if (hundredths <= 100) return {};
+  const int rest = hundredths % 100;
+  std::string text = "counted " + std::to_string(hundredths / 100) + "." + (rest < 10 ? "0" : "") +
+                     std::to_string(rest) + " times: ";
+  return text + (path == CopyPath::window_threads ? "its helper threads may be asleep"
+                                                  : "it must be worth not being the driver's");
+}
+
+}  // namespace
+
+DevicePaths::DevicePaths(const Driver& driver, int ordinal, const WindowCache& windows)
+    : context_(Context::retain(driver, ordinal)),
+      windows_(windows),
+      ring_(context_, RingSettings{}) {
+  use(std::make_shared<const Profile>(
+      Profile::for_device(context_.device(), host::effective_cores(), driver.emulated())));
+}
+
+void DevicePaths::use(const std::shared_ptr<const Profile>& profile) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::ranges::find(profiles_, profile) == profiles_.end()) profiles_.push_back(profile);
+    profile_.store(profile.get(), std::memory_order_release);
+  }
+  ring_.use_threads(profile->ring_threads());
+  find_window_limits(Direction::host_to_device);
+  find_window_limits(Direction::device_to_host);
+}
+
+CUstream DevicePaths::background_stream() {
+  const std::lock_guard lock(mutex_);
+  if (!background_stream_) background_stream_.emplace(context_);
+  return background_stream_->handle();
+}
+
+DevicePaths::Fit DevicePaths::fit(CopyPath path, const Crossing& crossing,
+                                  const Profile& profile) const {
+  if (profile.curve(path, crossing.direction, crossing.host_kind) == nullptr &&
+      path != CopyPath::driver) {
+    const bool needs_pageable = path == CopyPath::staged || path == CopyPath::registered;
+    if (needs_pageable && crossing.host_kind == MemoryKind::pinned) return Fit::pinned_already;
+    return Fit::not_measured;
+  }
+  if (is_window(path)) {
+    if (crossing.size_bytes > kMostWindowBytes) return Fit::too_long;
+    if (!windows_.may_open(context_.device().ordinal)) return Fit::no_window;
+  }
+  if (path == CopyPath::staged) {
+    if (ring_given_up_.load(std::memory_order_relaxed)) return Fit::given_up;
+    if (ring_.num_threads() < 2) return Fit::one_thread;
+  }
+  if (path == CopyPath::registered) return Fit::by_name_only;
+  return Fit::yes;
+}
+
+std::string DevicePaths::text_of(Fit fit) const {
+  switch (fit) {
+    case Fit::yes:
+      return {};
+    case Fit::no_window:
+      return windows_.why_not(context_.device().ordinal);
+    case Fit::too_long:
+      return "longer than a copy's window, " + std::to_string(kMostWindowBytes >> 20U) + " MiB";
+    case Fit::pinned_already:
+      return "the host's memory is pinned already";
+    case Fit::one_thread:
+      return "there is only one core to copy with";
+    case Fit::not_measured:
+      return "not in the profile";
+    case Fit::by_name_only:
+      return "only by its name: no other copy may use the same pages meanwhile";
+    case Fit::given_up: {
+      const std::lock_guard lock(mutex_);
+      return why_ring_given_up_;
+    }
+  }
+  return {};
+}
+
+double DevicePaths::seconds(CopyPath path, const Crossing& crossing) const {
+  const Profile* const current = profile();
+  const CostCurve* const curve = current->curve(path, crossing.direction, crossing.host_kind);
+  return curve == nullptr ? 0 : curve->seconds(crossing.size_bytes);
+}
+
+Choice DevicePaths::best(const Crossing& crossing, bool without_windows) const {
+  const Profile* const current = profile();
+  double least = std::numeric_limits<double>::infinity();
+  Choice best{CopyPath::driver, least};
+  for (const CopyPath path : kAllPaths) {
+    if (without_windows && is_window(path)) continue;
+    const CostCurve* const curve = current->curve(path, crossing.direction, crossing.host_kind);
+    if (curve == nullptr) continue;
+    const double cost = curve->seconds(crossing.size_bytes);
+    const double counted = counted_seconds(path, cost);
+    if (counted >= least || fit(path, crossing, *current) != Fit::yes) continue;
+    least = counted;
+    best = {path, cost};
+  }
+  if (best.seconds == std::numeric_limits<double>::infinity()) best.seconds = 0;
+  return best;
+}
+
+std::string DevicePaths::obstacle(CopyPath path, const Crossing& crossing) const {
+  const Profile* const current = profile();
+  const Fit found = fit(path, crossing, *current);
+  // A path that somebody asks for by its name needs no prediction.
+  if (found == Fit::not_measured || found == Fit::by_name_only) return {};
+  return text_of(found);
+}
+
+std::vector<PathCost> DevicePaths::costs(const Crossing& crossing) const {
+  const Profile* const current = profile();
+  std::vector<PathCost> costs;
+  for (const CopyPath path : kAllPaths) {
+    const Fit found = fit(path, crossing, *current);
+    const CostCurve* const curve = current->curve(path, crossing.direction, crossing.host_kind);
+    PathCost cost{path, found == Fit::yes, 0, text_of(found)};
+    if (curve != nullptr) cost.seconds = curve->seconds(crossing.size_bytes);
+    if (cost.usable) cost.reason = text_of_margin(path);
+    costs.push_back(std::move(cost));
+  }
+  std::stable_sort(costs.begin(), costs.end(), [](const PathCost& one, const PathCost& other) {
+    if (one.usable != other.usable) return one.usable;
+    return one.usable &&
+           counted_seconds(one.path, one.seconds) < counted_seconds(other.path, other.seconds);
+  });
+  return costs;
+}
+
+/// Walks up the sizes while windows win for both kinds of host memory.
+void DevicePaths::find_window_limits(Direction direction) {
+  std::size_t window_bytes = 0;
+  std::size_t threads_bytes = 0;
+  bool one_thread_is_enough = true;
+  for (std::size_t size = kSmallestStep; size <= kMostWindowBytes; size += size / 4) {
+    const CopyPath pageable = best({direction, MemoryKind::pageable, size}, false).path;
+    const CopyPath pinned = best({direction, MemoryKind::pinned, size}, false).path;
+    if (!is_window(pageable) || !is_window(pinned)) break;
+    threads_bytes = size;
+    one_thread_is_enough &= pageable == CopyPath::window && pinned == CopyPath::window;
+    if (one_thread_is_enough) window_bytes = size;
+  }
+  Until& until = until_[static_cast<int>(direction)];
+  until.window_bytes = window_bytes;
+  until.threads_bytes = threads_bytes;
+}
+
+void DevicePaths::give_up_ring(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  why_ring_given_up_ = why;
+  ring_given_up_ = true;
+}
+
+void DevicePaths::trim() {
+  ring_.trim();
+  ring_given_up_ = false;
+}
+
+}  // namespace isthmus::transfer

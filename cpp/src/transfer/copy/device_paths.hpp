@@ -1,0 +1,111 @@
+// One device: which ways there are to it, and what each costs.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <isthmus/errors.hpp>
+
+#include "device/context.hpp"
+#include "device/stream.hpp"
+#include "transfer/copy/copy_statistics.hpp"
+#include "transfer/copy/task.hpp"
+#include "transfer/copy/window_cache.hpp"
+#include "transfer/profile/profile.hpp"
+#include "transfer/staging/staging_ring.hpp"
+
+namespace isthmus::transfer {
+
+/// A path and its predicted seconds.
+struct Choice {
+  CopyPath path = CopyPath::driver;
+  double seconds = 0;
+};
+
+/// The ways to one device. May be used from any thread.
+class DevicePaths {
+public:
+  DevicePaths(const Driver& driver, int ordinal, const WindowCache& windows);
+
+  const Context& context() const noexcept { return context_; }
+  StagingRing& ring() noexcept { return ring_; }
+  /// A stream for the copies of one thread that have nothing to wait for. Made when first asked
+  /// for.
+  CUstream background_stream();
+  double window_opening_seconds() const { return profile()->window_opening_seconds(); }
+  /// Plans copies by it from now on, and stages them with its threads.
+  void use(const std::shared_ptr<const Profile>& profile);
+  /// Stays for the life of this object, though another may be used meanwhile.
+  const Profile* profile() const noexcept { return profile_.load(std::memory_order_acquire); }
+
+  /// The cheapest way; with `without_windows` the cheapest that needs none. Always one.
+  Choice best(const Crossing& crossing, bool without_windows) const;
+  /// Every way, usable ones first, cheapest first, with reasons.
+  std::vector<PathCost> costs(const Crossing& crossing) const;
+  /// Predicted seconds of one path; 0 if it has no curve.
+  double seconds(CopyPath path, const Crossing& crossing) const;
+  /// Why a path can't be taken; empty if it can.
+  std::string obstacle(CopyPath path, const Crossing& crossing) const;
+
+  /// Sizes up to which a window is the cheapest way whatever the host's memory is: by one thread,
+  /// and beyond that by several.
+  std::size_t window_until_bytes(Direction direction) const noexcept {
+    return until_[static_cast<int>(direction)].window_bytes.load(std::memory_order_relaxed);
+  }
+  std::size_t window_threads_until_bytes(Direction direction) const noexcept {
+    return until_[static_cast<int>(direction)].threads_bytes.load(std::memory_order_relaxed);
+  }
+
+  /// Runs a copy by the ring.
+  ///
+  /// Returns     false if there is no memory to pin for it. It has copied nothing then, and isn't
+  ///             the best way any more until trim(). The driver needs no memory.
+  template <typename Copy>
+  bool try_ring(Copy copy) {
+    try {
+      copy();
+      return true;
+    } catch (const Unavailable& absent) {
+      give_up_ring(absent.what());
+      return false;
+    }
+  }
+  void trim();
+
+private:
+  struct Until {
+    std::atomic<std::size_t> window_bytes{0};
+    std::atomic<std::size_t> threads_bytes{0};
+  };
+  enum class Fit {
+    yes,
+    no_window,
+    too_long,
+    pinned_already,
+    one_thread,
+    not_measured,
+    given_up,
+    by_name_only
+  };
+  Fit fit(CopyPath path, const Crossing& crossing, const Profile& profile) const;
+  std::string text_of(Fit fit) const;
+  void find_window_limits(Direction direction);
+  void give_up_ring(const std::string& why);
+
+  Context context_;
+  const WindowCache& windows_;
+  StagingRing ring_;
+  std::optional<Stream> background_stream_;
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const Profile>> profiles_;  ///< all that were used
+  std::atomic<const Profile*> profile_{nullptr};
+  std::array<Until, 2> until_;
+  std::atomic<bool> ring_given_up_{false};
+  std::string why_ring_given_up_;
+};
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,126 @@
+// What a copy is asked to do: its two ends, checked.
+#include <string>
+
+#include <isthmus/errors.hpp>
+
+#include "transfer/copy/task.hpp"
+#include "window/allocation.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+/// The host may have something of its own at the address by now.
+[[noreturn]] void refuse_freed(const void* pointer) {
+  throw UsageError("CUDA knows no device memory at " +
+                   std::to_string(reinterpret_cast<std::uintptr_t>(pointer)) +
+                   ", where the copy was told of some: it was freed, or never was a GPU's");
+}
+
+MemoryRange range_of(const Driver& driver, const void* pointer, MemoryKind hint) {
+  // Of a device the rest must be known too: which one, and which buffer.
+  if (hint == MemoryKind::pageable || hint == MemoryKind::pinned) return {hint, -1, 0, 0, 0};
+  const MemoryRange range = range_at(driver, reinterpret_cast<std::uintptr_t>(pointer));
+  if (hint == MemoryKind::device && range.kind == MemoryKind::pageable) refuse_freed(pointer);
+  return range;
+}
+
+void require_apart(const void* target, const void* source, std::size_t size_bytes) {
+  const auto to = reinterpret_cast<std::uintptr_t>(target);
+  const auto from = reinterpret_cast<std::uintptr_t>(source);
+  const std::uintptr_t distance = to > from ? to - from : from - to;
+  if (distance < size_bytes)
+    throw UsageError("source and target of the copy overlap by " +
+                     std::to_string(size_bytes - distance) + " of " + std::to_string(size_bytes) +
+                     " bytes; copy through a third buffer");
+}
+
+[[noreturn]] void refuse_foreign(const char* role, const char* what) {
+  throw UsageError("the " + std::string(role) + " of the copy is not memory that can be " + what +
+                   ": nothing is there (a buffer of a GPU that was freed looks like that), it is "
+                   "protected, or its file ends before it does");
+}
+
+bool is_host(MemoryKind kind) { return kind == MemoryKind::pageable || kind == MemoryKind::pinned; }
+
+/// True if an end of a copy is pinned at its beginning, and reaches past what is pinned there. Its
+/// kind is that of its last byte then.
+bool leaves_registration(const Driver& driver, MemoryRange& range, const void* begin,
+                         std::size_t size_bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  if (range.kind != MemoryKind::pinned || !reaches_past(range, address, size_bytes)) return false;
+  range.kind = range_at(driver, address + size_bytes - 1).kind;
+  return true;
+}
+
+void find_direction(Task& task) {
+  const bool to_host = is_host(task.target.kind);
+  const bool from_host = is_host(task.source.kind);
+  task.device = task.target.device >= 0 && !to_host ? task.target.device : task.source.device;
+  if (to_host && from_host) task.device = -1;
+  task.crossing.size_bytes = task.ends.size_bytes;
+  task.crossing.direction = to_host ? Direction::device_to_host : Direction::host_to_device;
+  task.crossing.host_kind = to_host ? task.target.kind : task.source.kind;
+  task.crosses = (to_host && task.source.kind == MemoryKind::device) ||
+                 (from_host && task.target.kind == MemoryKind::device);
+}
+
+/// What CUDA doesn't know is the host's, or nobody's: the CPU must not find out by a signal.
+void require_touchable(const HostMemory& host_memory, CopyEnds& ends, const Request& request) {
+  const auto vanishes = [&](const void* end, MemoryKind hint, host::Access access,
+                            const char* role) {
+    if (is_said_to_be_host(hint)) return false;
+    const HostTouch touch = host_memory.touch_pageable(end, ends.size_bytes, access);
+    if (touch == HostTouch::forbidden)
+      refuse_foreign(role, access == host::Access::read ? "read" : "written");
+    return touch == HostTouch::by_kernel;
+  };
+  if (ends.source_kind == MemoryKind::pageable)
+    ends.source_may_vanish =
+        vanishes(ends.source, request.source_kind, host::Access::read, "source");
+  if (ends.target_kind == MemoryKind::pageable)
+    ends.target_may_vanish =
+        vanishes(ends.target, request.target_kind, host::Access::write, "target");
+}
+
+}  // namespace
+
+Task examine(const Driver& driver, const HostMemory& host_memory, void* target, const void* source,
+             std::size_t size_bytes, const Request& request) {
+  if (target == nullptr || source == nullptr)
+    throw UsageError(std::string("the ") + (target == nullptr ? "target" : "source") +
+                     " of the copy is a null pointer");
+  require_apart(target, source, size_bytes);
+  const window::AnyContext context(driver);
+  Task task;
+  task.target = range_of(driver, target, request.target_kind);
+  task.source = range_of(driver, source, request.source_kind);
+  require_inside(driver, task.target, reinterpret_cast<std::uintptr_t>(target), size_bytes,
+                 "target");
+  require_inside(driver, task.source, reinterpret_cast<std::uintptr_t>(source), size_bytes,
+                 "source");
+  const bool target_spans = leaves_registration(driver, task.target, target, size_bytes);
+  const bool source_spans = leaves_registration(driver, task.source, source, size_bytes);
+  const bool spans = target_spans || source_spans;
+  task.ends = {target, source, size_bytes, task.target.kind, task.source.kind, spans};
+  require_touchable(host_memory, task.ends, request);
+  find_direction(task);
+  return task;
+}
+
+Task examine(const Driver& driver, void* target, const FileSource& source, std::size_t size_bytes) {
+  if (target == nullptr) throw UsageError("the target of the copy is a null pointer");
+  const window::AnyContext context(driver);
+  const auto address = reinterpret_cast<std::uintptr_t>(target);
+  Task task;
+  task.target = range_at(driver, address);
+  if (task.target.kind != MemoryKind::device)
+    throw UsageError("a file is copied to a GPU's own memory; the target is " +
+                     std::string(name_of(task.target.kind)) + " memory");
+  require_inside(driver, task.target, address, size_bytes, "target");
+  task.ends = {target, nullptr, size_bytes, MemoryKind::device, MemoryKind::pageable};
+  task.file = &source;
+  find_direction(task);
+  return task;
+}
+
+}  // namespace isthmus::transfer

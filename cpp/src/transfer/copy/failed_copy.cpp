@@ -1,0 +1,79 @@
+#include "transfer/copy/failed_copy.hpp"
+
+#include <new>
+
+#include <isthmus/errors.hpp>
+
+#include "device/capture.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+// A driver that can't wait for a stream twice in a row has lost its context.
+constexpr int kNumStops = 2;
+
+[[noreturn]] void throw_unknown(const std::string& why) {
+  DriverError(CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "cuStreamSynchronize", why)
+      .throw_of_memory_in_use();
+}
+
+const std::exception_ptr& lost_without_memory() {
+  static const std::exception_ptr made = [] {
+    try {
+      throw_unknown("a copy failed, and memory has run out");
+    } catch (...) {
+      return std::current_exception();
+    }
+  }();
+  return made;
+}
+
+}  // namespace
+
+void prepare_for_failures() { static_cast<void>(lost_without_memory()); }
+
+bool leaves_memory_in_use(const std::exception_ptr& failure) noexcept {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const DriverError& error) {
+    return error.memory_in_use();
+  } catch (...) {
+    return false;
+  }
+}
+
+bool comes_to_rest(const Driver& driver, CUstream stream) noexcept {
+  const ScopedRelaxedCapture relaxed(driver);
+  for (int i = 0; i < kNumStops; ++i) {
+    if (driver.raw(symbol::stream_synchronize)(stream) == CUDA_SUCCESS) return true;
+  }
+  return false;
+}
+
+void throw_at_rest(const Driver& driver, CUstream stream) {
+  const bool at_rest = comes_to_rest(driver, stream);  // before anything that takes memory
+  if (!at_rest) throw_of_memory_in_use();
+  try {
+    throw;
+  } catch (const DriverError& error) {
+    error.throw_adding("all bytes of the target are undefined");
+    throw;
+  }
+}
+
+void throw_of_memory_in_use() {
+  try {
+    try {
+      throw;
+    } catch (const DriverError& error) {
+      error.throw_of_memory_in_use();
+      throw;
+    } catch (const std::exception& error) {
+      throw_unknown(error.what());
+    }
+  } catch (const std::bad_alloc&) {
+    std::rethrow_exception(lost_without_memory());
+  }
+}
+
+}  // namespace isthmus::transfer

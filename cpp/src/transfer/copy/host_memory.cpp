@@ -1,0 +1,81 @@
+#include "transfer/copy/host_memory.hpp"
+
+#include <cstdint>
+
+#include "device/pointer_facts.hpp"
+#include "host/own_memory.hpp"
+#include "host/page_access.hpp"
+#include "window/forks.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+/// A child of fork() has other mappings than its parent: not those that were kept from it.
+struct MappingsOfThread {
+  std::uint64_t process = 0;
+  host::RecentMappings recent;
+};
+constinit thread_local MappingsOfThread mappings_of_thread;
+
+host::RecentMappings& recent_mappings() noexcept {
+  MappingsOfThread& mine = mappings_of_thread;
+  if (mine.process != window::process_generation()) {
+    mine.recent.forget();
+    mine.process = window::process_generation();
+  }
+  return mine.recent;
+}
+
+}  // namespace
+
+HostTouch HostMemory::touch(const void* begin, std::size_t size_bytes,
+                            host::Access access) const noexcept {
+  if (is_known(begin, size_bytes)) return HostTouch::direct;
+  const auto first = reinterpret_cast<std::uintptr_t>(begin);
+  const unsigned type = memory_type_at(driver_, first);
+  if (type == 0) return touch_pageable(begin, size_bytes, access);
+  if (type != CU_MEMORYTYPE_HOST) return HostTouch::forbidden;
+  if (is_ordinary(begin, size_bytes)) return HostTouch::direct;
+  // What is pinned may be touched; what follows it, pages later, is anybody's.
+  const bool all = host::Pages(begin, size_bytes).count() == 1 ||
+                   memory_type_at(driver_, first + size_bytes - 1) == CU_MEMORYTYPE_HOST ||
+                   host::can_touch(begin, size_bytes, access);
+  return all ? touch_of_pages(begin, size_bytes) : HostTouch::forbidden;
+}
+
+HostTouch HostMemory::touch_pageable(const void* begin, std::size_t size_bytes,
+                                     host::Access access) const noexcept {
+  if (host::is_own_memory(begin, size_bytes) || is_ordinary(begin, size_bytes))
+    return HostTouch::direct;
+  if (!host::can_touch(begin, size_bytes, access)) return HostTouch::forbidden;
+  return touch_of_pages(begin, size_bytes);
+}
+
+/// Of pages that are there now.
+HostTouch HostMemory::touch_of_pages(const void* begin, std::size_t size_bytes) const noexcept {
+  const auto first = reinterpret_cast<std::uintptr_t>(begin);
+  const auto answer = map_.find(first, host::MemoryMap::Wanted::file_from_here);
+  const bool has_file = answer.mapping && answer.mapping->begin < first + size_bytes;
+  return has_file ? HostTouch::by_kernel : HostTouch::direct;
+}
+
+bool HostMemory::is_known(const void* begin, std::size_t size_bytes) const noexcept {
+  if (host::is_own_memory(begin, size_bytes)) return true;
+  const auto first = reinterpret_cast<std::uintptr_t>(begin);
+  return recent_mappings().is_ordinary(first, first + size_bytes - 1, clock_()).value_or(false);
+}
+
+/// False, too, if it lies in several mappings: what is between their ends may be anything. The
+/// kernel is asked once in a tick.
+bool HostMemory::is_ordinary(const void* begin, std::size_t size_bytes) const noexcept {
+  const auto first = reinterpret_cast<std::uintptr_t>(begin);
+  host::RecentMappings& recent = recent_mappings();
+  const host::Tick now = clock_();
+  if (const auto known = recent.is_ordinary(first, first + size_bytes - 1, now)) return *known;
+  const auto answer = map_.find(first, host::MemoryMap::Wanted::covering);
+  if (!answer.mapping) return false;
+  recent.remember(*answer.mapping, now);
+  return answer.mapping->is_ordinary() && first + size_bytes <= answer.mapping->end;
+}
+
+}  // namespace isthmus::transfer

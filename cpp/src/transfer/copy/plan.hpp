@@ -1,0 +1,51 @@
+// How a copy will be made.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "transfer/copy/device_paths.hpp"
+#include "transfer/copy/task.hpp"
+
+namespace isthmus::transfer {
+
+/// A copy and the way that was chosen for it. A value: it can be kept, and carried by another
+/// thread.
+struct Plan {
+  /// No plan.
+  Plan() = default;
+  Plan(const CopyEnds& the_ends, const Crossing& the_crossing, DevicePaths* the_device,
+       CopyPath the_path, std::shared_ptr<CachedWindow> the_window = nullptr)
+      : ends(the_ends),
+        crossing(the_crossing),
+        device(the_device),
+        path(the_path),
+        window(std::move(the_window)) {}
+
+  explicit operator bool() const noexcept { return ends.size_bytes != 0; }
+
+  CopyEnds ends;
+  Crossing crossing;
+  const FileSource* file = nullptr;  ///< instead of a source in memory
+  DevicePaths* device = nullptr;     ///< null: both ends are the host's
+  CopyPath path = CopyPath::driver;
+  bool by_name = false;   ///< no other way may stand in
+  bool recorded = false;  ///< in the graph that the stream's capture makes
+  /// Of the window paths: null until choose.hpp's `ready` has found or opened one.
+  std::shared_ptr<CachedWindow> window;
+  std::uint64_t pinned_id = 0;  ///< of the host's buffer, if that is pinned
+  /// The profile by which this is the cheapest way; null: it is taken for another reason.
+  const Profile* profile = nullptr;
+  double predicted_seconds = kNotPredicted;
+
+  static constexpr double kNotPredicted = -1;
+
+  bool uploads() const noexcept { return crossing.direction == Direction::host_to_device; }
+  std::uintptr_t device_address() const noexcept {
+    return reinterpret_cast<std::uintptr_t>(uploads() ? ends.target : ends.source);
+  }
+  const void* host_end() const noexcept { return uploads() ? ends.source : ends.target; }
+};
+
+}  // namespace isthmus::transfer

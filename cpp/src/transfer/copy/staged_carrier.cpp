@@ -1,0 +1,43 @@
+#include "transfer/copy/carrier.hpp"
+#include "transfer/staging/file_source.hpp"
+#include "transfer/staging/staging_ring.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+void upload(const Plan& plan, CUstream stream, UploadEnd end) {
+  StagingRing& ring = plan.device->ring();
+  if (plan.file != nullptr)
+    return ring.upload(plan.device_address(), *plan.file, plan.ends.size_bytes, stream, end);
+  ring.upload(plan.device_address(), static_cast<const std::byte*>(plan.ends.source),
+              plan.ends.size_bytes, stream, end);
+}
+
+void copy_by_ring(const Plan& plan, CUstream stream) {
+  if (plan.uploads()) return upload(plan, stream, UploadEnd::complete);
+  plan.device->ring().download(static_cast<std::byte*>(plan.ends.target), plan.device_address(),
+                               plan.ends.size_bytes, stream);
+}
+
+}  // namespace
+
+void StagedCarrier::carry(const Plan& plan, const Request& request) const {
+  if (plan.by_name) return copy_by_ring(plan, request.stream);
+  const bool carried = plan.device->try_ring([&] { copy_by_ring(plan, request.stream); });
+  if (!carried) stand_in_.carry(plan, request);
+}
+
+std::shared_ptr<PendingCopy> StagedCarrier::begin(const Plan& plan, const Request& request) const {
+  if (!plan.uploads() || request.when != Return::source_free) return nullptr;
+  auto pending = std::make_shared<PendingCopy>(plan.device->context());
+  const auto stage = [&] { upload(plan, request.stream, UploadEnd::staged); };
+  if (plan.by_name) {
+    stage();
+  } else if (!plan.device->try_ring(stage)) {
+    return stand_in_.begin(plan, request);
+  }
+  end_there(*pending, request.stream);
+  return pending;
+}
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,13 @@
+// When a copy may begin: after the work that its stream already has.
+#pragma once
+
+#include "driver/driver.hpp"
+
+namespace isthmus::transfer {
+
+/// Waits until the work that is now in the stream is done; quick if it is idle.
+///
+/// Throws      DriverError if any of that work failed.
+void wait_for_work(const Driver& driver, CUstream stream);
+
+}  // namespace isthmus::transfer

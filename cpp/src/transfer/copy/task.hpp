@@ -1,0 +1,132 @@
+// What a copy is asked to do: how the caller wants it, and its two ends, examined.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <isthmus/transfer.hpp>
+
+#include "driver/driver.hpp"
+#include "transfer/copy/host_memory.hpp"
+#include "transfer/copy/memory_range.hpp"
+#include "transfer/profile/profile.hpp"
+
+namespace isthmus::transfer {
+
+class FileSource;
+
+/// When the call that copies may return.
+enum class Return {
+  complete,     ///< the bytes are in the target
+  source_free,  ///< the source may be changed
+  begun,        ///< at once
+};
+
+/// How a caller wants a copy to be made.
+struct Request {
+  CUstream stream = nullptr;
+  bool ordered = true;           ///< it waits for the stream's work
+  std::optional<CopyPath> path;  ///< by name: no other is taken
+  Return when = Return::complete;
+  MemoryKind source_kind = MemoryKind::unknown;  ///< what the caller says of it: see CopyOptions
+  MemoryKind target_kind = MemoryKind::unknown;
+};
+
+/// Throws      UsageError if no path has that name.
+CopyPath path_named(std::string_view name);
+
+/// Throws      as path_named()
+inline Request request_of(const CopyOptions& options, Return when) {
+  Request request{reinterpret_cast<CUstream>(options.stream),
+                  options.ordered,
+                  std::nullopt,
+                  when,
+                  options.source_kind,
+                  options.target_kind};
+  if (!options.path.empty()) request.path = path_named(options.path);
+  return request;
+}
+
+/// True of memory that the driver addresses as a device's.
+constexpr bool is_on_device(MemoryKind kind) noexcept {
+  return kind == MemoryKind::device || kind == MemoryKind::managed;
+}
+
+/// Two ends of a copy, checked.
+struct CopyEnds {
+  void* target = nullptr;
+  const void* source = nullptr;
+  std::size_t size_bytes = 0;
+  MemoryKind target_kind = MemoryKind::pageable;
+  MemoryKind source_kind = MemoryKind::pageable;
+  /// The pinned end reaches from one registered range into the next: the driver refuses to copy
+  /// that at once.
+  bool spans_registrations = false;
+  /// The host's memory is a file's, which may become shorter during the copy: see HostTouch.
+  bool target_may_vanish = false;
+  bool source_may_vanish = false;
+
+  bool may_vanish() const noexcept { return target_may_vanish || source_may_vanish; }
+  /// True if the driver copies all of it in stream order: no end is pageable.
+  bool is_ordered_by_driver() const noexcept {
+    return source_kind != MemoryKind::pageable && target_kind != MemoryKind::pageable;
+  }
+};
+
+/// A part of a copy.
+inline CopyEnds part_of(const CopyEnds& ends, std::size_t offset_bytes,
+                        std::size_t size_bytes) noexcept {
+  CopyEnds part = ends;
+  part.target = static_cast<std::byte*>(ends.target) + offset_bytes;
+  part.source = static_cast<const std::byte*>(ends.source) + offset_bytes;
+  part.size_bytes = size_bytes;
+  return part;
+}
+
+/// A copy between host and device, as far as its cost depends on it.
+struct Crossing {
+  Direction direction = Direction::host_to_device;
+  MemoryKind host_kind = MemoryKind::pageable;
+  std::size_t size_bytes = 0;
+};
+
+/// The ends of a copy between the host and a device's own memory.
+inline CopyEnds ends_of(const Crossing& crossing, void* target, const void* source) noexcept {
+  const bool uploads = crossing.direction == Direction::host_to_device;
+  return {target, source, crossing.size_bytes, uploads ? MemoryKind::device : crossing.host_kind,
+          uploads ? crossing.host_kind : MemoryKind::device};
+}
+
+/// A copy whose two ends are known and checked.
+struct Task {
+  CopyEnds ends;
+  MemoryRange target;
+  MemoryRange source;
+  const FileSource* file = nullptr;  ///< instead of a source in memory
+  int device = -1;                   ///< -1: both ends are the host's
+  bool crosses = false;              ///< between the host and a device whose memory doesn't move
+  Crossing crossing;
+
+  bool uploads() const noexcept { return crossing.direction == Direction::host_to_device; }
+  const MemoryRange& device_range() const noexcept { return uploads() ? target : source; }
+  const MemoryRange& host_range() const noexcept { return uploads() ? source : target; }
+  std::uintptr_t device_address() const noexcept {
+    return reinterpret_cast<std::uintptr_t>(uploads() ? ends.target : ends.source);
+  }
+};
+
+/// Finds out what the two ends of a copy are, and checks them.
+///
+/// Throws      UsageError: null, overlapping, freed, longer than the allocation, or host memory
+///             that can't be touched. DriverError.
+Task examine(const Driver& driver, const HostMemory& host_memory, void* target, const void* source,
+             std::size_t size_bytes, const Request& request);
+
+/// The same of a copy from a file to a device.
+///
+/// Throws      UsageError too if the target isn't a GPU's own memory.
+Task examine(const Driver& driver, void* target, const FileSource& source, std::size_t size_bytes);
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,95 @@
+#include <isthmus/errors.hpp>
+#include <isthmus/transfer.hpp>
+
+#include "transfer/copy/engine.hpp"
+
+namespace isthmus {
+
+std::string_view name_of(MemoryKind kind) noexcept {
+  switch (kind) {
+    case MemoryKind::unknown:
+      return "unknown";
+    case MemoryKind::pageable:
+      return "pageable";
+    case MemoryKind::pinned:
+      return "pinned";
+    case MemoryKind::device:
+      return "device";
+    case MemoryKind::managed:
+      return "managed";
+    case MemoryKind::host:
+      return "host";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(CopyPath path) noexcept {
+  switch (path) {
+    case CopyPath::window:
+      return "window";
+    case CopyPath::window_threads:
+      return "window_threads";
+    case CopyPath::driver:
+      return "driver";
+    case CopyPath::staged:
+      return "staged";
+    case CopyPath::registered:
+      return "registered";
+  }
+  return "unknown";
+}
+
+CopyFuture::CopyFuture(std::shared_ptr<transfer::PendingCopy> pending)
+    : pending_(std::move(pending)) {}
+
+void CopyFuture::wait() {
+  if (pending_ == nullptr) throw UsageError("this CopyFuture is of no copy");
+  pending_->wait();
+}
+
+bool CopyFuture::ready() const {
+  if (pending_ == nullptr) throw UsageError("this CopyFuture is of no copy");
+  return pending_->ready();
+}
+
+bool CopyFuture::over() const noexcept { return pending_ == nullptr || pending_->over(); }
+
+Transfers::Transfers(const Driver& driver) : Transfers(Windows(driver)) {}
+
+Transfers::Transfers(Windows windows)
+    : engine_(std::make_shared<transfer::Engine>(std::move(windows))) {}
+
+void Transfers::copy(void* target, const void* source, std::size_t size_bytes,
+                     const CopyOptions& options) {
+  engine_->copy(target, source, size_bytes, options);
+}
+
+CopyFuture Transfers::copy_async(void* target, const void* source, std::size_t size_bytes,
+                                 const CopyOptions& options, SourceOrder source_order) {
+  return CopyFuture(engine_->copy_async(target, source, size_bytes, options, source_order));
+}
+
+void Transfers::copy_file(void* target, int descriptor, std::uint64_t offset_bytes,
+                          std::size_t size_bytes, const CopyOptions& options) {
+  engine_->copy_file(target, descriptor, offset_bytes, size_bytes, options);
+}
+
+CopyPlan Transfers::explain(const void* target, const void* source, std::size_t size_bytes,
+                            const CopyOptions& options) {
+  return engine_->explain(target, source, size_bytes, options);
+}
+
+std::vector<PathUse> Transfers::stats() const {
+  engine_->require_own_process();
+  return engine_->statistics.uses();
+}
+
+void Transfers::trim() { engine_->trim(); }
+
+void Transfers::use_profile(std::string_view json) { engine_->use_profile(json); }
+
+Windows& Transfers::windows() noexcept { return engine_->windows; }
+
+const Driver& Transfers::driver() const noexcept { return engine_->driver; }
+
+}  // namespace isthmus

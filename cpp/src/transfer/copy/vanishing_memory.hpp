@@ -1,0 +1,61 @@
+// Copies whose host memory is a mapped file's, by ways that would touch it with the CPU.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+
+#include "transfer/copy/task.hpp"
+
+namespace isthmus::transfer {
+
+/// A piece of memory that such a copy goes through, so that a file that becomes shorter meanwhile
+/// is an error and no SIGBUS.
+class VanishingMemoryBuffer {
+public:
+  explicit VanishingMemoryBuffer(const CopyEnds& ends);
+
+  /// Copies piece by piece.
+  ///
+  /// copy        void(const CopyEnds&): copies one piece, complete on return; neither of its ends
+  ///             may vanish
+  /// Throws      UsageError if the file has become too short: the message names the bytes of the
+  ///             target that are undefined; what copy() throws.
+  template <typename Copy>
+  void copy_through(Copy copy) {
+    for (std::size_t done = 0; done < ends_.size_bytes; done += piece_bytes_) {
+      const std::size_t size_bytes = std::min(piece_bytes_, ends_.size_bytes - done);
+      CopyEnds piece = part_of(ends_, done, size_bytes);
+      piece.target_may_vanish = piece.source_may_vanish = false;
+      if (ends_.source_may_vanish) piece.source = fetched(done, size_bytes);
+      if (ends_.target_may_vanish) piece.target = target_.get();
+      try {
+        copy(piece);
+      } catch (...) {
+        leave_if_in_use();
+        throw;
+      }
+      if (ends_.target_may_vanish) store(done, size_bytes);
+    }
+  }
+
+private:
+  const std::byte* fetched(std::size_t offset_bytes, std::size_t size_bytes);
+  /// While the exception of copy() is handled.
+  void leave_if_in_use() noexcept;
+  void store(std::size_t offset_bytes, std::size_t size_bytes);
+
+  const CopyEnds& ends_;
+  std::size_t piece_bytes_;
+  std::unique_ptr<std::byte[]> source_;
+  std::unique_ptr<std::byte[]> target_;
+};
+
+/// Copies through such a buffer if an end may vanish, else at once.
+template <typename Copy>
+void copy_unless_vanishing(const CopyEnds& ends, Copy copy) {
+  if (!ends.may_vanish()) return copy(ends);
+  VanishingMemoryBuffer(ends).copy_through(copy);
+}
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,241 @@
+#include "transfer/copy/window_cache.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <system_error>
+
+#include <pthread.h>
+
+#include <isthmus/errors.hpp>
+
+#include "host/signal_block.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+constexpr std::chrono::milliseconds kSweepPeriod{100};
+constexpr int kIdleSweeps = 20;
+// As much as one window maps: more pages cost more to open (benchmarks/windows, lifecycle), and
+// small copies tend to stay together.
+constexpr std::size_t kPieceBytes = std::size_t{16} << 20U;
+constexpr std::size_t kPieceAlignment = std::size_t{2} << 20U;
+constexpr std::size_t kMostMissedBuffers = 4096;
+// What several threads at most bring: CopyThreads takes as many as pay.
+constexpr int kMostThreads = 16;
+
+std::atomic<std::uint64_t> next_identity{1};
+
+/// What the calling thread found last. Weak: a thread that copies no more keeps nothing open.
+struct LastFound {
+  std::uint64_t identity = 0;
+  std::uint64_t epoch = 0;
+  std::weak_ptr<CachedWindow> window;
+};
+thread_local LastFound last_found;
+
+struct Piece {
+  std::uintptr_t begin = 0;
+  std::size_t size_bytes = 0;
+};
+
+/// The part of a buffer that one window on [address, + size_bytes) maps.
+Piece piece_of(const MemoryRange& buffer, std::uintptr_t address, std::size_t size_bytes) {
+  if (reaches_past(buffer, address, size_bytes)) return {address, size_bytes};
+  if (buffer.size_bytes <= kPieceBytes) return {buffer.base, buffer.size_bytes};
+  const std::uintptr_t end = buffer.base + buffer.size_bytes;
+  std::uintptr_t begin = std::max(buffer.base, address - address % kPieceAlignment);
+  if (end - begin < kPieceBytes) begin = std::max(buffer.base, end - kPieceBytes);
+  begin = std::min(begin, address);
+  return {begin,
+          std::max(std::min<std::size_t>(kPieceBytes, end - begin), address - begin + size_bytes)};
+}
+
+WindowOptions options_with(int num_threads) {
+  WindowOptions options;
+  options.num_threads = num_threads;
+  options.check = BufferCheck::on_opening;  // The copy that uses it asks, for each call.
+  return options;
+}
+
+}  // namespace
+
+CachedWindow::CachedWindow(Windows& windows, const MemoryRange& buffer, std::uintptr_t begin,
+                           std::size_t size_bytes)
+    : windows_(windows),
+      buffer_id_(buffer.buffer_id),
+      device_(buffer.device),
+      begin_(begin),
+      size_bytes_(size_bytes),
+      one_(windows_.open(begin, size_bytes, options_with(1))) {}
+
+Window& CachedWindow::window(bool threads) {
+  if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
+  if (!threads) return one_;
+  std::call_once(several_once_, [this] {
+    several_ =
+        std::make_unique<Window>(windows_.open(begin_, size_bytes_, options_with(kMostThreads)));
+  });
+  return *several_;
+}
+
+void CachedWindow::write(std::uintptr_t address, const void* source, std::size_t size_bytes,
+                         bool threads) {
+  window(threads).write(address - begin_, source, size_bytes);
+}
+
+void CachedWindow::read(void* target, std::uintptr_t address, std::size_t size_bytes,
+                        bool threads) {
+  window(threads).read(target, address - begin_, size_bytes);
+}
+
+WindowCache::WindowCache(Windows windows)
+    : windows_(std::move(windows)), identity_(next_identity.fetch_add(1)) {}
+
+WindowCache::~WindowCache() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  wake_.notify_all();
+  if (sweeper_.joinable()) sweeper_.join();
+}
+
+std::shared_ptr<CachedWindow> WindowCache::find_either(std::uintptr_t target, std::uintptr_t source,
+                                                       std::size_t size_bytes) {
+  const auto fits = [=](const CachedWindow& window) {
+    return window.covers(target, size_bytes) || window.covers(source, size_bytes);
+  };
+  if (last_found.identity == identity_ &&
+      last_found.epoch == epoch_.load(std::memory_order_acquire)) {
+    auto window = last_found.window.lock();
+    if (window != nullptr && fits(*window)) return window;
+  }
+  const std::lock_guard lock(mutex_);
+  for (const auto& window : open_) {
+    if (!fits(*window)) continue;
+    last_found = {identity_, epoch_.load(std::memory_order_relaxed), window};
+    return window;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<CachedWindow> WindowCache::earn(const MemoryRange& buffer, std::uintptr_t address,
+                                                std::size_t size_bytes, double missed_seconds,
+                                                double opening_seconds) {
+  if (reaches_past(buffer, address, size_bytes)) return nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (refusals_.contains(buffer.device)) return nullptr;
+    if (missed_seconds_.size() > kMostMissedBuffers) missed_seconds_.clear();
+    double& missed = missed_seconds_[buffer.buffer_id];
+    missed += missed_seconds;
+    if (missed < opening_seconds) return nullptr;
+    missed = 0;
+  }
+  try {
+    return open(buffer, address, size_bytes);
+  } catch (const UsageError&) {
+    return nullptr;  // This buffer can't be mapped, and pays the whole price again before it is
+                     // retried.
+  } catch (const Unavailable& absent) {
+    refuse(buffer.device, absent.what());
+    return nullptr;
+  }
+}
+
+std::shared_ptr<CachedWindow> WindowCache::open(const MemoryRange& buffer, std::uintptr_t address,
+                                                std::size_t size_bytes) {
+  const Piece piece = piece_of(buffer, address, size_bytes);
+  auto window = std::make_shared<CachedWindow>(windows_, buffer, piece.begin, piece.size_bytes);
+  // Of memory that was mapped in pieces each is a buffer, and may be unmapped alone: a copy asks
+  // for the first one's only.
+  if (reaches_past(buffer, address, size_bytes)) return window;
+  add(window);
+  if (!is_swept()) close_some(false);
+  return window;
+}
+
+void WindowCache::add(const std::shared_ptr<CachedWindow>& window) {
+  const std::lock_guard lock(mutex_);
+  // An older one there is of a buffer that is gone: it must not be found for this address.
+  std::erase_if(open_, [&](const auto& other) {
+    return other->covers(window->begin(), 1) && other->buffer_id() != window->buffer_id();
+  });
+  epoch_.fetch_add(1, std::memory_order_release);
+  open_.push_back(window);
+  if (!sweeping_) start_sweeper();
+}
+
+bool WindowCache::is_swept() const {
+  const std::lock_guard lock(mutex_);
+  return sweeping_;
+}
+
+/// Where no thread is to be had the next window's opening sweeps, and tries again to start one.
+void WindowCache::start_sweeper() {
+  if (sweeper_.joinable()) sweeper_.join();
+  const host::ScopedSignalBlock no_signals;
+  try {
+    sweeper_ = std::thread([this] { sweep_until_empty(); });
+    sweeping_ = true;
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): no copy fails for it
+  }
+}
+
+void WindowCache::refuse(int device, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  refusals_.emplace(device, why);
+  refused_.fetch_or(std::uint64_t{1} << bit_of(device), std::memory_order_relaxed);
+}
+
+std::string WindowCache::why_not(int device) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = refusals_.find(device);
+  return found == refusals_.end() ? std::string{} : found->second;
+}
+
+void WindowCache::sweep_until_empty() {
+  pthread_setname_np(pthread_self(), "isthmus-sweep");
+  int num_sweeps = 0;
+  std::unique_lock lock(mutex_);
+  while (!ending_ && !open_.empty()) {
+    wake_.wait_for(lock, kSweepPeriod, [this] { return ending_; });
+    if (ending_) break;
+    lock.unlock();
+    try {
+      close_some(++num_sweeps % kIdleSweeps == 0);
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a lost context
+    }
+    lock.lock();
+  }
+  sweeping_ = false;
+}
+
+/// Closes windows of freed buffers; with `idle` also those that weren't used since the last time.
+void WindowCache::close_some(bool idle) {
+  std::vector<std::shared_ptr<CachedWindow>> candidates;
+  {
+    const std::lock_guard lock(mutex_);
+    candidates = open_;
+  }
+  std::erase_if(candidates, [idle](const auto& window) {
+    return window->buffer_is_alive() && !(idle && window->idle_since_last_asked());
+  });
+  if (candidates.empty()) return;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(open_, [&](const auto& window) {
+    return std::find(candidates.begin(), candidates.end(), window) != candidates.end();
+  });
+  epoch_.fetch_add(1, std::memory_order_release);
+}
+
+void WindowCache::trim() {
+  std::vector<std::shared_ptr<CachedWindow>> closing;
+  const std::lock_guard lock(mutex_);
+  closing.swap(open_);
+  refusals_.clear();
+  refused_.store(0, std::memory_order_relaxed);
+  epoch_.fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace isthmus::transfer

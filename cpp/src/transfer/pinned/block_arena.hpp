@@ -1,0 +1,130 @@
+// Ranges of memory, cut into blocks and joined again. Knows nothing of what the memory is, and
+// never looks into it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "driver/driver.hpp"
+#include "transfer/pinned/size_classes.hpp"
+
+namespace isthmus::transfer {
+
+struct BlockRegion;
+
+enum class BlockState : std::uint8_t {
+  free,
+  used,
+  pending,  ///< freed, but work in a stream may still use it
+  parked,   ///< freed while its stream was captured
+};
+
+/// A part of a region. Its neighbours in the region make a list, and so do the free blocks of a
+/// class, or the pending blocks of a stream.
+struct Block {
+  std::byte* data = nullptr;
+  std::size_t size_bytes = 0;
+  std::size_t requested_bytes = 0;
+  BlockRegion* region = nullptr;
+  Block* before = nullptr;
+  Block* after = nullptr;
+  Block* previous = nullptr;
+  Block* next = nullptr;
+  BlockState state = BlockState::free;
+  std::uint64_t stream_id = 0;  ///< while pending
+  CUevent event = nullptr;      ///< while pending
+};
+
+/// Blocks in a list of their own. Owns nothing.
+class BlockList {
+public:
+  Block* first() const noexcept { return first_; }
+  Block* last() const noexcept { return last_; }
+  bool empty() const noexcept { return first_ == nullptr; }
+  void push_back(Block* block) noexcept;
+  void remove(Block* block) noexcept;
+
+private:
+  Block* first_ = nullptr;
+  Block* last_ = nullptr;
+};
+
+struct BlockRegion {
+  std::byte* base = nullptr;
+  std::size_t size_bytes = 0;
+  bool whole = false;  ///< never cut: one block
+  Block* first = nullptr;
+
+  /// True if no block of it is used or pending.
+  bool unused() const noexcept {
+    return first->after == nullptr && first->state == BlockState::free;
+  }
+};
+
+/// Not synchronised.
+class BlockArena {
+public:
+  /// Adds memory to cut blocks from, or that is one block.
+  ///
+  /// base        aligned to kGranuleBytes
+  /// size_bytes  a multiple of kGranuleBytes
+  BlockRegion* add_region(std::byte* base, std::size_t size_bytes, bool whole);
+  /// Forgets an unused region.
+  void remove_region(BlockRegion* region) noexcept;
+
+  /// Cuts a block of exactly class_bytes(size_bytes), at the given alignment (a power of two).
+  ///
+  /// Returns     null if there is no free block for it.
+  Block* take(std::size_t size_bytes, std::size_t alignment_bytes);
+  /// Takes the smallest free region that is one block, of at least `size_bytes` and at most
+  /// `most_bytes`. Null if there is none.
+  Block* take_whole(std::size_t size_bytes, std::size_t most_bytes) noexcept;
+  /// Makes a block free, joined with free neighbours. The block is gone.
+  void give(Block* block) noexcept;
+
+private:
+  Block* find(std::size_t size_bytes) const noexcept;
+  /// Cuts a block after `size_bytes`; returns the rest, a new block in state `free` and in no list.
+  Block* split(Block* block, std::size_t size_bytes) noexcept;
+  void forget(Block* block) noexcept;
+  void join_after(Block* block) noexcept;
+  void add_free(Block* block) noexcept;
+  void remove_free(Block* block) noexcept;
+  void reserve_blocks(std::size_t num_blocks);
+  Block* new_block() noexcept;
+
+  std::array<BlockList, kNumClasses> free_;
+  std::array<std::uint64_t, (kNumClasses + 63) / 64> has_free_{};
+  BlockList free_whole_;
+  std::map<std::byte*, std::unique_ptr<BlockRegion>> regions_;
+  std::deque<Block> blocks_;
+  BlockList spare_blocks_;
+  std::size_t num_spare_blocks_ = 0;
+};
+
+/// The used blocks by their address: a hash table with open addressing. Not synchronised.
+class BlockIndex {
+public:
+  BlockIndex();
+  /// Makes room for one more, so that the next add() can't fail.
+  void reserve_one();
+  void add(Block* block) noexcept;
+  /// Returns     the block that begins there, or null.
+  Block* find(const void* address) const noexcept;
+  void remove(const Block* block) noexcept;
+  std::size_t size() const noexcept { return num_blocks_; }
+
+private:
+  std::size_t slot_of(const void* address) const noexcept;
+  std::size_t next(std::size_t slot) const noexcept { return (slot + 1) & (slots_.size() - 1); }
+
+  std::vector<Block*> slots_;  ///< a power of two of them
+  std::size_t num_blocks_ = 0;
+};
+
+}  // namespace isthmus::transfer

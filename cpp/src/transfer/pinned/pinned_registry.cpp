@@ -1,0 +1,227 @@
+#include "transfer/pinned/pinned_registry.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+#include <isthmus/errors.hpp>
+
+#include "device/capture.hpp"
+#include "device/cleanup.hpp"
+#include "host/clock.hpp"
+#include "host/first_touch.hpp"
+#include "host/memory_limits.hpp"
+#include "transfer/pinned/region_sizes.hpp"
+#include "window/forks.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+using host::kHugePageBytes;
+
+constexpr double kSecondsPerNanosecond = 1e-9;
+// Beyond, sums of sizes could wrap. No machine has so much memory.
+constexpr std::size_t kMostBytes = std::size_t{1} << 56U;
+
+/// Half of the machine's memory, or of the cgroup's. A memlock limit isn't looked at: the driver's
+/// pinning doesn't count towards it.
+std::size_t default_cap() {
+  const host::MemoryLimits limits = host::memory_limits();
+  return static_cast<std::size_t>(
+      std::min(limits.total_bytes, limits.cgroup_limit_bytes.value_or(limits.total_bytes)) / 2);
+}
+
+PinnedPoolOptions completed(PinnedPoolOptions options) {
+  if (options.region_bytes > options.pin.most_piece_bytes) {
+    throw UsageError("a pool's regions of " + std::to_string(options.region_bytes) +
+                     " bytes: more than most_piece_bytes, " +
+                     std::to_string(options.pin.most_piece_bytes));
+  }
+  options.region_bytes = round_up(std::max(options.region_bytes, kHugePageBytes), kHugePageBytes);
+  if (options.most_bytes == 0) options.most_bytes = default_cap();
+  return options;
+}
+
+void check_request(std::size_t size_bytes, std::size_t alignment_bytes) {
+  if (size_bytes == 0) throw UsageError("pinned memory of 0 bytes: give at least 1");
+  if (!std::has_single_bit(alignment_bytes) || alignment_bytes > kHugePageBytes) {
+    throw UsageError("pinned memory aligned to " + std::to_string(alignment_bytes) +
+                     " bytes: give a power of two up to 2097152 (2 MiB)");
+  }
+}
+
+/// Adds the time of a scope to a counter.
+class ScopedTime {
+public:
+  explicit ScopedTime(std::atomic<std::int64_t>& total_ns) noexcept
+      : total_ns_(total_ns), begun_ns_(host::steady_ns()) {}
+  ~ScopedTime() { total_ns_.fetch_add(host::steady_ns() - begun_ns_, std::memory_order_relaxed); }
+  ScopedTime(const ScopedTime&) = delete;
+  ScopedTime& operator=(const ScopedTime&) = delete;
+
+private:
+  std::atomic<std::int64_t>& total_ns_;
+  std::int64_t begun_ns_;
+};
+
+CUstream as_stream(std::uintptr_t stream) { return reinterpret_cast<CUstream>(stream); }
+
+}  // namespace
+
+PinnedRegistry::PinnedRegistry(const Driver& driver, int device, const PinnedPoolOptions& options)
+    : context_(Context::retain(driver, device)), options_(completed(options)) {
+  window::watch_forks();
+  generation_ = window::process_generation();
+}
+
+PinnedRegistry::~PinnedRegistry() {
+  // What belongs to the parent isn't touched: events and regions see to that themselves.
+  if (generation_ != window::process_generation() || pending_.empty()) return;
+  // Memory must not go while a copy uses it.
+  const Driver& driver = context_.driver();
+  const ScopedRelaxedCapture relaxed(driver);
+  const CUresult pushed = driver.raw(symbol::ctx_push_current)(context_.handle());
+  report_cleanup(driver, pushed, symbol::ctx_push_current.name);
+  bool reached = true;
+  pending_.reap(
+      [&](CUevent event) {
+        const CUresult result = driver.raw(symbol::event_synchronize)(event);
+        report_cleanup(driver, result, symbol::event_synchronize.name);
+        reached = result == CUDA_SUCCESS;
+        return true;
+      },
+      [&](Block* block) {
+        if (!reached) regions_.find(block->region->base)->second.memory.leave();
+      });
+  CUcontext popped = nullptr;
+  if (pushed == CUDA_SUCCESS) driver.raw(symbol::ctx_pop_current)(&popped);
+}
+
+void PinnedRegistry::require_own_process() const {
+  if (generation_ == window::process_generation()) [[likely]]
+    return;
+  throw UsageError(
+      "this pool of pinned memory belongs to the process that was forked: make one "
+      "in this process");
+}
+
+bool PinnedRegistry::wants_whole_region(const Request& request) const noexcept {
+  return request.size_bytes > options_.region_bytes / 2 ||
+         request.size_bytes + request.alignment_bytes > options_.region_bytes / 2;
+}
+
+void* PinnedRegistry::allocate(std::size_t size_bytes, std::uintptr_t stream,
+                               std::size_t alignment_bytes) {
+  require_own_process();
+  check_request(size_bytes, alignment_bytes);
+  const ScopedTime time(allocate_ns_);
+  Request request{size_bytes, alignment_bytes, stream != PinnedPool::kNoStream, 0};
+  if (request.in_stream) {
+    const CurrentContext current(context_);
+    // What was freed there before isn't ordered before a graph's replays; and asking for the id of
+    // a captured stream would end the capture.
+    request.in_stream = !may_be_captured(context_.driver(), as_stream(stream));
+    if (request.in_stream) request.stream_id = id_of(as_stream(stream));
+  }
+  Lock lock(mutex_);
+  Block* block = take_cached(lock, request);
+  if (block != nullptr) {
+    ++stats_.num_from_cache;
+  } else {
+    if (size_bytes > kMostBytes) throw_over_cap(size_bytes);
+    block = wants_whole_region(request) ? pin_whole(lock, request) : pin_shared(lock, request);
+  }
+  ++stats_.num_allocations;
+  return block->data;
+}
+
+/// A block that needs no pinning, or null. Asks the driver what is complete only if nothing is
+/// free.
+Block* PinnedRegistry::take_cached(Lock& lock, const Request& request) {
+  if (request.size_bytes > kMostBytes) return nullptr;
+  Block* block = take(request);
+  if (block != nullptr || pending_.empty()) return block;
+  reap(lock);
+  return take(request);
+}
+
+Block* PinnedRegistry::take(const Request& request) {
+  used_.reserve_one();
+  Block* block = nullptr;
+  const std::size_t size_bytes = request.size_bytes;
+  const bool whole = wants_whole_region(request);
+  const std::size_t most_bytes = std::max(
+      with_waste(size_bytes), whole ? whole_region_bytes(size_bytes) : class_bytes(size_bytes));
+  if (request.in_stream && !pending_.empty()) {
+    block = pending_.take(request.stream_id, size_bytes, most_bytes, request.alignment_bytes);
+    if (block != nullptr) {
+      stats_.pending_bytes -= block->size_bytes;
+      idle_events_.push_back(std::exchange(block->event, nullptr));
+      block->state = BlockState::used;
+      block->requested_bytes = size_bytes;
+    }
+  }
+  if (block == nullptr) {
+    block = whole ? arena_.take_whole(size_bytes, most_bytes)
+                  : arena_.take(size_bytes, request.alignment_bytes);
+  }
+  if (block == nullptr) return nullptr;
+  used_.add(block);
+  stats_.requested_bytes += size_bytes;
+  stats_.used_bytes += block->size_bytes;
+  return block;
+}
+
+/// A block in use that is about to be freed: from here on nobody else can free it.
+Block* PinnedRegistry::claim(void* memory) {
+  Block* block = used_.find(memory);
+  if (block == nullptr) {
+    throw UsageError(
+        "not a block of this pool in use: it was never allocated here, isn't the "
+        "beginning of one, or has been freed");
+  }
+  used_.remove(block);
+  stats_.requested_bytes -= block->requested_bytes;
+  stats_.used_bytes -= block->size_bytes;
+  return block;
+}
+
+void PinnedRegistry::free(void* memory, std::uintptr_t stream) {
+  require_own_process();
+  const ScopedTime time(free_ns_);
+  if (stream != PinnedPool::kNoStream) return free_in_stream(memory, as_stream(stream));
+  const Lock lock(mutex_);
+  arena_.give(claim(memory));
+}
+
+void PinnedRegistry::trim(std::size_t kept_bytes) {
+  require_own_process();
+  Lock lock(mutex_);
+  give_parked();
+  reap(lock);
+  release_unused(lock, kept_bytes);
+}
+
+PinnedPoolStats PinnedRegistry::stats() const {
+  require_own_process();
+  const Lock lock(mutex_);
+  PinnedPoolStats stats = stats_;
+  stats.allocate_seconds = static_cast<double>(allocate_ns_.load()) * kSecondsPerNanosecond;
+  stats.free_seconds = static_cast<double>(free_ns_.load()) * kSecondsPerNanosecond;
+  return stats;
+}
+
+bool PinnedRegistry::contains(const void* memory, std::size_t size_bytes) const {
+  require_own_process();
+  const auto* first = static_cast<const std::byte*>(memory);
+  const Lock lock(mutex_);
+  auto found = regions_.upper_bound(first);
+  if (found == regions_.begin()) return false;
+  --found;
+  const auto offset = static_cast<std::size_t>(first - found->first);
+  const std::size_t region_bytes = found->second.memory.size_bytes();
+  return offset < region_bytes && size_bytes <= region_bytes - offset;
+}
+
+}  // namespace isthmus::transfer

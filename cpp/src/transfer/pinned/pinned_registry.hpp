@@ -1,0 +1,97 @@
+// What the copies of a PinnedPool share: regions, the blocks in them, and who may have which.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <isthmus/pinned.hpp>
+
+#include "device/context.hpp"
+#include "device/stream.hpp"
+#include "transfer/pinned/block_arena.hpp"
+#include "transfer/pinned/pending_blocks.hpp"
+#include "transfer/pinned/pinned_region.hpp"
+
+namespace isthmus::transfer {
+
+/// See PinnedPool. One mutex guards all; it is never held while memory is pinned or unpinned.
+class PinnedRegistry {
+public:
+  PinnedRegistry(const Driver& driver, int device, const PinnedPoolOptions& options);
+  ~PinnedRegistry();
+  PinnedRegistry(const PinnedRegistry&) = delete;
+  PinnedRegistry& operator=(const PinnedRegistry&) = delete;
+
+  void* allocate(std::size_t size_bytes, std::uintptr_t stream, std::size_t alignment_bytes);
+  void free(void* memory, std::uintptr_t stream);
+  void trim(std::size_t kept_bytes);
+  PinnedPoolStats stats() const;
+  bool contains(const void* memory, std::size_t size_bytes) const;
+  int device() const noexcept { return context_.device().ordinal; }
+
+private:
+  using Lock = std::unique_lock<std::mutex>;
+  struct Request {
+    std::size_t size_bytes;
+    std::size_t alignment_bytes;
+    bool in_stream;
+    std::uint64_t stream_id;
+  };
+  struct OwnedRegion {
+    PinnedRegion memory;
+    BlockRegion* blocks;
+  };
+  /// Where a freed block's stream is.
+  struct Mark {
+    bool captured = false;
+    std::uint64_t stream_id = 0;
+    CUevent event = nullptr;
+  };
+
+  void require_own_process() const;
+  bool wants_whole_region(const Request& request) const noexcept;
+  std::uint64_t id_of(CUstream stream) const;
+
+  Block* take_cached(Lock& lock, const Request& request);
+  Block* take(const Request& request);
+  Block* pin_whole(Lock& lock, const Request& request);
+  Block* pin_shared(Lock& lock, const Request& request);
+  void add_region(Lock& lock, std::size_t size_bytes, bool whole);
+  PinnedRegion pin(Lock& lock, std::size_t size_bytes);
+  void reserve(Lock& lock, std::size_t size_bytes);
+  [[noreturn]] void throw_over_cap(std::size_t size_bytes) const;
+
+  Block* claim(void* memory);
+  void free_in_stream(void* memory, CUstream stream);
+  Mark mark(CUstream stream, CUevent spare);
+  CUevent make_event();
+  void reap(Lock& lock);
+  bool complete(CUevent event) const noexcept;
+  void give_pending(Block* block) noexcept;
+  void give_parked() noexcept;
+  /// Unpins unused regions until at most `kept_bytes` are pinned. Returns true if there were any.
+  bool release_unused(Lock& lock, std::size_t kept_bytes);
+  std::vector<OwnedRegion> take_unused(std::size_t kept_bytes);
+
+  Context context_;
+  PinnedPoolOptions options_;
+  std::uint64_t generation_;
+
+  mutable std::mutex mutex_;
+  std::mutex growth_;  ///< taken before `mutex_`: threads that all lack memory pin one region
+  std::map<const std::byte*, OwnedRegion> regions_;
+  BlockArena arena_;
+  BlockIndex used_;
+  PendingBlocks pending_;
+  BlockList parked_;
+  std::deque<Event> events_;
+  std::vector<CUevent> idle_events_;
+  PinnedPoolStats stats_;
+  std::atomic<std::int64_t> allocate_ns_{0};
+  std::atomic<std::int64_t> free_ns_{0};
+};
+
+}  // namespace isthmus::transfer

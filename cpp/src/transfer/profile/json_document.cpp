@@ -1,0 +1,118 @@
+#include "transfer/profile/json_document.hpp"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <isthmus/errors.hpp>
+
+#include "host/printable.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+/// What a message repeats of the text, in bytes.
+constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownErrorBytes = 200;
+/// In the order of JsonValue::held.
+constexpr std::array<std::string_view, 8> kTypeNames{"null",   "boolean", "number", "number",
+                                                     "number", "string",  "array",  "object"};
+
+/// Puts the tree together while the parser reads. Its functions are those that nlohmann's SAX
+/// interface asks for.
+class TreeBuilder {
+public:
+  explicit TreeBuilder(const JsonLimits& limits) : limits_(limits) {}
+
+  JsonValue take() { return std::move(root_); }
+
+  bool null() { return add({}); }
+  bool boolean(bool value) { return add({value}); }
+  bool number_integer(std::int64_t value) { return add({value}); }
+  bool number_unsigned(std::uint64_t value) { return add({value}); }
+  bool number_float(double value, const std::string& /*text*/) { return add({value}); }
+  bool string(std::string& value) { return add({std::move(value)}); }
+  bool binary(nlohmann::json::binary_t& /*value*/) { return false; }  // no JSON has it
+  bool start_object(std::size_t /*unknown*/) { return open({JsonObject{}}); }
+  bool start_array(std::size_t /*unknown*/) { return open({JsonArray{}}); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+
+  bool key(std::string& name) {
+    auto& members = std::get<JsonObject>(open_.back()->held);
+    const auto [member, is_new] = members.try_emplace(name);
+    if (!is_new) throw UsageError("\"" + host::printable(name, kShownBytes) + "\" is there twice");
+    next_ = &member->second;
+    return true;
+  }
+
+  bool parse_error(std::size_t /*place*/, const std::string& /*token*/,
+                   const nlohmann::json::exception& error) {
+    // It repeats what it stopped at, whatever bytes those are.
+    throw UsageError(host::printable(error.what(), kShownErrorBytes));
+  }
+
+private:
+  bool add(JsonValue value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(JsonValue value) {
+    if (open_.size() >= limits_.most_levels)
+      throw UsageError("it is nested more than " + std::to_string(limits_.most_levels) +
+                       " levels deep");
+    open_.push_back(&place(std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  JsonValue& place(JsonValue value) {
+    if (++num_values_ > limits_.most_values)
+      throw UsageError("it has more than " + std::to_string(limits_.most_values) + " values");
+    if (open_.empty()) return root_ = std::move(value);
+    if (auto* const items = std::get_if<JsonArray>(&open_.back()->held))
+      return items->emplace_back(std::move(value));
+    return *next_ = std::move(value);
+  }
+
+  JsonLimits limits_;
+  JsonValue root_;
+  std::vector<JsonValue*> open_;  // those that what comes next is in
+  JsonValue* next_ = nullptr;     // the member whose name came last
+  std::size_t num_values_ = 0;
+};
+
+template <typename Number>
+std::string text_of_number(Number value) {
+  std::array<char, 32> digits{};
+  const auto [end, error] = std::to_chars(digits.begin(), digits.end(), value);
+  return {digits.begin(), end};
+}
+
+}  // namespace
+
+std::string_view JsonValue::type_name() const noexcept { return kTypeNames[held.index()]; }
+
+std::string JsonValue::text() const {
+  if (get<JsonArray>() != nullptr) return "an array";
+  if (get<JsonObject>() != nullptr) return "an object";
+  if (const auto* const text = get<std::string>()) return "\"" + *text + "\"";
+  if (const auto* const number = get<std::uint64_t>()) return text_of_number(*number);
+  if (const auto* const number = get<std::int64_t>()) return text_of_number(*number);
+  if (const auto* const number = get<double>()) return text_of_number(*number);
+  if (const auto* const flag = get<bool>()) return *flag ? "true" : "false";
+  return "null";
+}
+
+JsonValue parse_json(std::string_view text, const JsonLimits& limits) {
+  TreeBuilder builder(limits);
+  nlohmann::json::sax_parse(text, &builder);
+  return builder.take();
+}
+
+}  // namespace isthmus::transfer

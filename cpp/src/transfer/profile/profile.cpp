@@ -1,0 +1,107 @@
+#include "transfer/profile/profile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <isthmus/errors.hpp>
+
+#include "host/cores.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+// Medians of the same copy, minutes apart, differ by 3 %; those of copies by a window's threads by
+// 10 % and more, since each thread may be asleep, or kept off its core. Source: the points of
+// benchmarks/transfer/h200/details.json that were measured twice.
+constexpr double kNoise = 1.03;
+constexpr double kNoiseOfThreads = 1.1;
+
+void check(const CostPoint& point) {
+  if (std::isfinite(point.seconds) && point.seconds > 0) return;
+  throw UsageError("a cost of " + std::to_string(point.seconds) + " s for " +
+                   std::to_string(point.size_bytes) + " bytes: it must be more than 0");
+}
+
+void check_order(const CostPoint& before, const CostPoint& after) {
+  if (before.size_bytes < after.size_bytes) return;
+  throw UsageError("costs must be given by ascending size: " + std::to_string(after.size_bytes) +
+                   " bytes come after " + std::to_string(before.size_bytes));
+}
+
+/// On the straight line through two points, also beyond them; never less than `least`.
+double on_line(const CostPoint& first, const CostPoint& last, std::size_t size_bytes) {
+  const double slope =
+      (last.seconds - first.seconds) / static_cast<double>(last.size_bytes - first.size_bytes);
+  const double distance = static_cast<double>(size_bytes) - static_cast<double>(first.size_bytes);
+  return first.seconds + slope * distance;
+}
+
+}  // namespace
+
+CostCurve::CostCurve(std::vector<CostPoint> points) : points_(std::move(points)) {
+  if (points_.empty()) throw UsageError("a cost curve needs at least one point");
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    check(points_[i]);
+    if (i > 0) check_order(points_[i - 1], points_[i]);
+  }
+}
+
+double CostCurve::seconds(std::size_t size_bytes) const noexcept {
+  if (points_.empty()) return 0;
+  const auto after = std::ranges::upper_bound(points_, size_bytes, {}, &CostPoint::size_bytes);
+  if (after == points_.begin() || points_.size() == 1) return points_.front().seconds;
+  if (after != points_.end()) return on_line(*(after - 1), *after, size_bytes);
+  // Noise in the last two points would grow with the distance from them: bytes beyond cost at least
+  // what those up to there did.
+  const CostPoint& last = points_.back();
+  const double in_proportion =
+      last.seconds * static_cast<double>(size_bytes) / static_cast<double>(last.size_bytes);
+  return std::max(in_proportion, on_line(points_[points_.size() - 2], last, size_bytes));
+}
+
+double margin_of(CopyPath path) noexcept {
+  if (path == CopyPath::driver) return 1;
+  return path == CopyPath::window_threads ? kNoiseOfThreads : kNoise;
+}
+
+Profile::Profile(std::vector<Entry> entries, bool measured, std::string source)
+    : entries_(std::move(entries)), measured_(measured), source_(std::move(source)) {
+  entry_of_way_.fill(-1);
+  for (std::size_t i = entries_.size(); i-- > 0;) {
+    const Entry& entry = entries_[i];
+    entry_of_way_[way_of(entry.path, entry.direction, entry.host_kind)] = static_cast<int>(i);
+  }
+}
+
+Profile::Profile(std::vector<Entry> entries, bool measured, std::string source,
+                 double window_opening_seconds)
+    : Profile(std::move(entries), measured, std::move(source)) {
+  window_opening_seconds_ = window_opening_seconds;
+}
+
+const CostCurve* Profile::curve(CopyPath path, Direction direction,
+                                MemoryKind host_kind) const noexcept {
+  if (host_kind != MemoryKind::pageable && host_kind != MemoryKind::pinned) return nullptr;
+  const int entry = entry_of_way_[way_of(path, direction, host_kind)];
+  return entry < 0 ? nullptr : &entries_[static_cast<std::size_t>(entry)].curve;
+}
+
+std::size_t Profile::way_of(CopyPath path, Direction direction, MemoryKind host_kind) noexcept {
+  const auto kind = static_cast<std::size_t>(host_kind == MemoryKind::pinned);
+  return (static_cast<std::size_t>(path) * 2 + static_cast<std::size_t>(direction)) * 2 + kind;
+}
+
+Profile Profile::defaults(const DeviceFacts& device, double num_cores, bool emulated) {
+  return defaults(identity_of(device, num_cores, emulated));
+}
+
+Profile Profile::parse(std::string_view json, const DeviceFacts& device, bool emulated) {
+  return parse(json, identity_of(device, host::effective_cores(), emulated));
+}
+
+Profile Profile::for_device(const DeviceFacts& device, double num_cores, bool emulated) {
+  return for_device(identity_of(device, num_cores, emulated));
+}
+
+}  // namespace isthmus::transfer

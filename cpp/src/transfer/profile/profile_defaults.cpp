@@ -1,0 +1,271 @@
+// The figures to start with, by kind of link. Where each comes from is said beside it:
+//
+//   first_light  benchmarks/first_light: H100 and H200, PCIe Gen5 x16, 16 cores
+//   windows      benchmarks/windows: the same machines
+//   prototypes   the prototypes on such an H100 that the project began with
+//   others'      figures that users have published, on other GPUs: named beside them
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "transfer/profile/profile.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+constexpr double kMicro = 1e-6;
+constexpr double kGiga = 1e9;
+constexpr std::size_t kKiB = 1024;
+constexpr std::size_t kMiB = 1024 * kKiB;
+constexpr std::size_t kGiB = 1024 * kMiB;
+
+/// Where every curve has a point: all bends of the lines below are among them.
+constexpr std::size_t kSizes[] = {4,          kKiB,      4 * kKiB,   16 * kKiB, 64 * kKiB,
+                                  256 * kKiB, kMiB,      2 * kMiB,   4 * kMiB,  16 * kMiB,
+                                  32 * kMiB,  64 * kMiB, 256 * kMiB, kGiB};
+
+/// Seconds over bytes with bends: `fixed`, and from each bend's `above_bytes` on its rate.
+struct Bend {
+  std::size_t above_bytes = 0;
+  double bytes_per_s = kGiga;
+};
+struct Bent {
+  double fixed_seconds = 0;
+  std::vector<Bend> bends;
+
+  double seconds(std::size_t size_bytes) const {
+    double total = fixed_seconds;
+    for (std::size_t i = 0; i < bends.size() && bends[i].above_bytes < size_bytes; ++i) {
+      const bool last = i + 1 == bends.size() || bends[i + 1].above_bytes >= size_bytes;
+      const std::size_t end = last ? size_bytes : bends[i + 1].above_bytes;
+      total += static_cast<double>(end - bends[i].above_bytes) / bends[i].bytes_per_s;
+    }
+    return total;
+  }
+};
+
+// The driver's fixed costs: the least completion of 4 B. H2D 5.5 us (first_light), D2H 6.7 us
+// pinned and 7.2 us pageable (windows).
+constexpr double kDriverUploadSeconds = 5.5 * kMicro;
+constexpr double kDriverDownloadSeconds = 6.7 * kMicro;
+constexpr double kPageableDownloadSeconds = 7.2 * kMicro;
+
+/// What is alike on one kind of link.
+struct LinkFigures {
+  double pinned_h2d = 0;  ///< bytes/s of the driver's copy of pinned memory
+  double pinned_d2h = 0;
+  Bent pageable_h2d;  ///< the driver's copy of pageable memory
+  Bent pageable_d2h;
+  double window_write = 0;  ///< bytes/s by one thread
+  double window_read = 0;
+  double read_seconds = 0;                       ///< of a window's read of up to 1 KiB
+  double upload_seconds = kDriverUploadSeconds;  ///< of 4 pinned bytes
+  double download_seconds = kDriverDownloadSeconds;
+};
+
+// Pageable memory up to 64 KiB: 19 us H2D and 15.7 us D2H at 64 KiB (windows, three machines).
+constexpr Bend kSmallUpload{0, 4.7 * kGiga};
+constexpr Bend kSmallDownload{0, 7.7 * kGiga};
+
+/// Gen5 x16. Pinned 55.4 and 55.4 GB/s; pageable H2D at best 16.8 GB/s at 8 MiB, 9 GB/s at 64 MiB,
+/// 8.6 GB/s at 1 GiB; D2H 12 GB/s at 2 MiB, 17.9 GB/s at 1 GiB (all first_light, H200). Window:
+/// write 13.1 to 18.1 GB/s by one thread, read 0.78 to 0.98 GB/s, 1.02 to 1.39 us (windows).
+LinkFigures gen5() {
+  return {55.4 * kGiga,
+          55.4 * kGiga,
+          {kDriverUploadSeconds,
+           {kSmallUpload,
+            {64 * kKiB, 16.8 * kGiga},
+            {32 * kMiB, 6.3 * kGiga},
+            {64 * kMiB, 8.6 * kGiga}}},
+          {kPageableDownloadSeconds,
+           {kSmallDownload, {64 * kKiB, 12 * kGiga}, {2 * kMiB, 17.9 * kGiga}}},
+          13 * kGiga,
+          0.78 * kGiga,
+          1.4 * kMicro};
+}
+
+/// Gen4 x16. Others': an RTX 4090's pinned 23.9 and 26.6 GB/s, pageable 18.4 GB/s at 16 MiB
+/// and 12.9 at 64 MiB H2D, 12.3 D2H (cuda-oxide#976); an A100's window writes up to 20 GB/s
+/// (gdrcopy#288). Reads weren't published: between those of Gen3 and Gen5.
+LinkFigures gen4() {
+  return {
+      23.9 * kGiga,
+      26.6 * kGiga,
+      {kDriverUploadSeconds, {kSmallUpload, {64 * kKiB, 18.8 * kGiga}, {16 * kMiB, 11.7 * kGiga}}},
+      {kPageableDownloadSeconds, {kSmallDownload, {64 * kKiB, 12.3 * kGiga}}},
+      13 * kGiga,
+      0.65 * kGiga,
+      1.7 * kMicro};
+}
+
+/// Gen3 x16. Others': a V100's pinned 12 and pageable 6 GB/s (dask-cuda#98), window writes of 9.6
+/// and reads of 0.53 GB/s (GDRCopy's README).
+LinkFigures gen3() {
+  return {12 * kGiga,
+          12 * kGiga,
+          {kDriverUploadSeconds, {kSmallUpload, {64 * kKiB, 6 * kGiga}}},
+          {kPageableDownloadSeconds, {kSmallDownload, {64 * kKiB, 6 * kGiga}}},
+          8.4 * kGiga,
+          0.5 * kGiga,
+          2.0 * kMicro};
+}
+
+/// Gen6 x16: nobody's figures are known. Twice Gen5 for pinned memory, as the standard has it; what
+/// one CPU core does stays the same.
+LinkFigures gen6() {
+  LinkFigures figures = gen5();
+  figures.pinned_h2d *= 2;
+  figures.pinned_d2h *= 2;
+  return figures;
+}
+
+/// NVLink-C2C. Others': a GH200's pinned 97 and pageable 93 GB/s (vortex#7815). The rest as Gen5.
+LinkFigures nvlink_c2c() {
+  LinkFigures figures = gen5();
+  figures.pinned_h2d = figures.pinned_d2h = 97 * kGiga;
+  figures.pageable_h2d.bends = figures.pageable_d2h.bends = {{0, 93 * kGiga}};
+  return figures;
+}
+
+/// The emulated driver's profile `small` (cpp/emulator/src/profiles.cpp). Its windows are ordinary
+/// memory; their figures are a choice.
+LinkFigures emulated() {
+  const double latency = 10 * kMicro;
+  return {3 * kGiga,
+          3 * kGiga,
+          {latency, {{0, kGiga}}},
+          {latency, {{0, kGiga}}},
+          4 * kGiga,
+          2 * kGiga,
+          1.0 * kMicro,
+          latency,
+          latency};
+}
+
+LinkFigures figures_of_sixteen_lanes(const LinkClass& link) {
+  if (link.kind == LinkClass::Kind::emulated) return emulated();
+  if (link.kind == LinkClass::Kind::nvlink_c2c) return nvlink_c2c();
+  if (link.generation >= 6) return gen6();
+  if (link.generation == 5) return gen5();
+  if (link.generation == 4) return gen4();
+  return gen3();
+}
+
+/// With fewer lanes, or a link older than Gen3, nothing is faster than they are.
+LinkFigures figures_of(const LinkClass& link) {
+  LinkFigures figures = figures_of_sixteen_lanes(link);
+  if (link.kind != LinkClass::Kind::pcie) return figures;
+  double share = std::min(1.0, link.width / 16.0);
+  // Each generation doubles; the rows above begin with the third.
+  if (link.generation < 3) share /= std::exp2(3 - std::max(1, link.generation));
+  figures.pinned_h2d *= share;
+  figures.pinned_d2h *= share;
+  for (Bend& bend : figures.pageable_h2d.bends)
+    bend.bytes_per_s = std::min(bend.bytes_per_s, figures.pinned_h2d);
+  for (Bend& bend : figures.pageable_d2h.bends)
+    bend.bytes_per_s = std::min(bend.bytes_per_s, figures.pinned_d2h);
+  // Write-combined stores reach 0.7 to 0.8 of the link on Gen3 (gen3() above).
+  figures.window_write = std::min(figures.window_write, 0.7 * figures.pinned_h2d);
+  figures.window_read = std::min(figures.window_read, 0.7 * figures.pinned_d2h);
+  return figures;
+}
+
+/// A write and its fence: 0.22 us at most up to 64 B (windows).
+constexpr double kWindowWriteSeconds = 0.22 * kMicro;
+
+Bent window_write(const LinkFigures& link) {
+  return {kWindowWriteSeconds, {{0, link.window_write}}};
+}
+
+/// Several threads. They take part from 32 KiB on if they are awake: counted from 16 KiB on, at 20
+/// GB/s, and 24 GB/s from 1 MiB on, where 24 to 32 GB/s were measured with 2 to 16 (windows). Less
+/// on slower links, by their share of Gen5.
+Bent window_write_threads(const LinkFigures& link, double num_cores) {
+  if (num_cores < 2) return window_write(link);
+  const double share = std::min(1.0, link.pinned_h2d / gen5().pinned_h2d);
+  return {kWindowWriteSeconds,
+          {{0, link.window_write},
+           {16 * kKiB, std::max(link.window_write, 20 * kGiga * share)},
+           {kMiB, std::max(link.window_write, 24 * kGiga * share)}}};
+}
+
+Bent window_read(const LinkFigures& link) {
+  return {link.read_seconds, {{kKiB, link.window_read}}};
+}
+
+/// Several threads: 1.4 to 1.6 GB/s with 2, 2.5 to 3 with 4, 4.7 to 5.9 with 8, 6.7 to 10 with 16
+/// (windows), at best. Half of one thread's rate for each, up to 8 of them.
+Bent window_read_threads(const LinkFigures& link, double num_cores) {
+  const double num_threads = std::clamp(std::floor(num_cores), 1.0, 16.0);
+  return {link.read_seconds, {{kKiB, link.window_read * std::max(1.0, 0.5 * num_threads)}}};
+}
+
+/// The staging ring. With 4 cores 29 to 32 GB/s go up and 53 come down (benchmarks/transfer, H200):
+/// 7 and 13 for each thread, of which one core's is left out, and 6 for a thread alone
+/// (prototypes); more than 10 threads gain little, and 0.85 of the link is reached (prototypes:
+/// 0.87 to 0.94). Begins with waking threads (20 us to start one: window/copy_threads), a first
+/// piece of 256 KiB at a core's 11 GB/s, its copy, and the completion of one: 60 us.
+constexpr double kUploadThread = 7 * kGiga;
+constexpr double kDownloadThread = 13 * kGiga;
+constexpr double kThreadAlone = 6 * kGiga;
+constexpr double kMostStagingThreads = 10;
+Bent staged(double link_bytes_per_s, double thread_bytes_per_s, double num_cores) {
+  if (num_cores < 2) thread_bytes_per_s = kThreadAlone;
+  const double num_threads = std::clamp(std::floor(num_cores) - 1, 1.0, kMostStagingThreads);
+  return {60 * kMicro, {{0, std::min(thread_bytes_per_s * num_threads, 0.85 * link_bytes_per_s)}}};
+}
+
+/// Pinning for one copy: 46 ms/GiB to register 4 KiB pages and 18 to unregister them (prototypes),
+/// then the copy. The least is taken to be that of pinning and freeing 4 KiB: 1.2 ms (prototypes).
+constexpr double kPinSecondsPerByte = 64e-3 / static_cast<double>(kGiB);
+Bent registered(double link_bytes_per_s) {
+  return {1200 * kMicro, {{0, 1 / (kPinSecondsPerByte + 1 / link_bytes_per_s)}}};
+}
+
+CostCurve curve_of(const Bent& line) {
+  std::vector<CostPoint> points;
+  for (const std::size_t size_bytes : kSizes)
+    points.push_back({size_bytes, line.seconds(size_bytes)});
+  return CostCurve(std::move(points));
+}
+
+void add_pageable(std::vector<Profile::Entry>& entries, Direction direction, double link,
+                  const Bent& driver, double num_cores) {
+  const auto pageable = MemoryKind::pageable;
+  entries.push_back({CopyPath::driver, direction, pageable, curve_of(driver)});
+  const double thread = direction == Direction::host_to_device ? kUploadThread : kDownloadThread;
+  entries.push_back(
+      {CopyPath::staged, direction, pageable, curve_of(staged(link, thread, num_cores))});
+  entries.push_back({CopyPath::registered, direction, pageable, curve_of(registered(link))});
+}
+
+/// Windows cost the same whatever the host's memory is.
+void add_windows(std::vector<Profile::Entry>& entries, Direction direction, const Bent& alone,
+                 const Bent& shared) {
+  for (const MemoryKind kind : {MemoryKind::pageable, MemoryKind::pinned}) {
+    entries.push_back({CopyPath::window, direction, kind, curve_of(alone)});
+    entries.push_back({CopyPath::window_threads, direction, kind, curve_of(shared)});
+  }
+}
+
+}  // namespace
+
+Profile Profile::defaults(const ProfileIdentity& identity) {
+  const LinkFigures link = figures_of(identity.link);
+  const double num_cores = identity.num_cores;
+  std::vector<Entry> entries;
+  add_pageable(entries, Direction::host_to_device, link.pinned_h2d, link.pageable_h2d, num_cores);
+  add_pageable(entries, Direction::device_to_host, link.pinned_d2h, link.pageable_d2h, num_cores);
+  entries.push_back({CopyPath::driver, Direction::host_to_device, MemoryKind::pinned,
+                     curve_of({link.upload_seconds, {{0, link.pinned_h2d}}})});
+  entries.push_back({CopyPath::driver, Direction::device_to_host, MemoryKind::pinned,
+                     curve_of({link.download_seconds, {{0, link.pinned_d2h}}})});
+  add_windows(entries, Direction::host_to_device, window_write(link),
+              window_write_threads(link, num_cores));
+  add_windows(entries, Direction::device_to_host, window_read(link),
+              window_read_threads(link, num_cores));
+  return {std::move(entries), false, "defaults for " + identity.link.name()};
+}
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,311 @@
+// The text of a profile: docs/schema/profile-v2.json.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <isthmus/errors.hpp>
+
+#include "host/printable.hpp"
+#include "transfer/profile/json_document.hpp"
+#include "transfer/profile/profile.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+constexpr std::uint64_t kSchemaVersion = 2;
+/// What `isthmus profile` writes has five levels and some thousand values.
+constexpr std::size_t kMostLevels = 16;
+constexpr std::size_t kMostValues = std::size_t{1} << 17U;
+/// A copy of as many bytes takes hours: no profile has it.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50U;
+constexpr double kMostSeconds = 1e6;
+/// More threads than any ring takes.
+constexpr std::uint64_t kMostThreads = 1024;
+/// More cores than any machine has: see host/cpu_list.cpp.
+constexpr double kMostCores = 65'536;
+/// What a message repeats of the text, in bytes.
+constexpr std::size_t kShownBytes = 80;
+/// Cores come and go by fractions of a quota; threads by whole ones.
+constexpr double kSameCores = 0.5;
+
+constexpr std::string_view kDateForm = "0000-00-00";
+
+[[noreturn]] void refuse(const std::string& why) { throw UsageError("not a profile: " + why); }
+
+std::string shown(std::string_view text) { return host::printable(text, kShownBytes); }
+
+std::string shown_value(const JsonValue& value) { return shown(value.text()); }
+
+/// Throws      UsageError for what is no JSON, or beyond the limits.
+JsonValue read_document(std::string_view text) {
+  if (text.size() > kMostProfileBytes) refuse("it is too long");
+  try {
+    return parse_json(text, {kMostLevels, kMostValues});
+  } catch (const UsageError& error) {
+    refuse(error.what());
+  }
+}
+
+/// A value inside the document, and where: "costs[3].points[0].bytes".
+struct Place {
+  const JsonValue& value;
+  std::string name;
+
+  Place at(const char* key) const {
+    const auto& members = held<JsonObject>("an object");
+    const auto found = members.find(key);
+    if (found == members.end()) refuse(name + " has no \"" + key + "\"");
+    return {found->second, name + "." + key};
+  }
+
+  std::vector<Place> items() const {
+    const auto& values = held<JsonArray>("an array");
+    std::vector<Place> found;
+    found.reserve(values.size());
+    for (const JsonValue& one : values)
+      found.push_back({one, name + "[" + std::to_string(found.size()) + "]"});
+    return found;
+  }
+
+  const std::string& text() const { return held<std::string>("a string"); }
+  /// "" for null: not known.
+  std::string text_or_null() const { return value.is_null() ? "" : text(); }
+
+  /// Of either sign; no larger than `most`.
+  double number(double most) const {
+    const double found = any_number();
+    if (!(std::abs(found) <= most))
+      refuse(name + " must be at most " + std::to_string(std::lround(most)) + ", not " +
+             shown_value(value));
+    return found;
+  }
+
+  double positive(double most) const {
+    const double found = number(most);
+    if (!(found > 0)) refuse(name + " must be more than 0, not " + shown_value(value));
+    return found;
+  }
+
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(whole("a whole number of bytes", kMostBytes));
+  }
+
+  int version() const {
+    return static_cast<int>(whole("a version's number", std::numeric_limits<int>::max()));
+  }
+
+  /// 0 for null: not measured.
+  int threads_or_null() const {
+    if (value.is_null()) return 0;
+    const auto* const found = value.get<std::uint64_t>();
+    if (found == nullptr || *found - 1 >= kMostThreads)
+      refuse(name + " must be a number of threads, not " + shown_value(value));
+    return static_cast<int>(*found);
+  }
+
+  bool flag() const {
+    if (value.get<bool>() == nullptr)
+      refuse(name + " must be true or false, not " + shown_value(value));
+    return *value.get<bool>();
+  }
+
+  /// Of a moment, "2026-11-20" of "2026-11-20T10:11:12Z".
+  std::string date() const {
+    const std::string& moment = text();
+    const auto fits = [](char form, char found) {
+      return form == '0' ? found >= '0' && found <= '9' : found == form;
+    };
+    if (moment.size() < kDateForm.size() ||
+        !std::ranges::equal(kDateForm, moment.substr(0, kDateForm.size()), fits))
+      refuse(name + " must begin with a date such as 2026-11-20, not " + shown_value(value));
+    return moment.substr(0, kDateForm.size());
+  }
+
+private:
+  template <typename Type>
+  const Type& held(const char* what) const {
+    const Type* const found = value.get<Type>();
+    if (found == nullptr)
+      refuse(name + " must be " + what + ", not " + std::string(value.type_name()));
+    return *found;
+  }
+
+  double any_number() const {
+    if (const auto* const whole = value.get<std::uint64_t>()) return static_cast<double>(*whole);
+    if (const auto* const whole = value.get<std::int64_t>()) return static_cast<double>(*whole);
+    return held<double>("a number");
+  }
+
+  std::uint64_t whole(const char* what, std::uint64_t most) const {
+    const auto* const found = value.get<std::uint64_t>();
+    if (found == nullptr || *found > most)
+      refuse(name + " must be " + what + ", not " + shown_value(value));
+    return *found;
+  }
+};
+
+/// One of several values, by its name.
+template <typename Value, std::size_t N, typename NameOf>
+Value word(const Place& place, const Value (&values)[N], NameOf name) {
+  const std::string& text = place.text();
+  std::string known;
+  for (const Value value : values) {
+    if (text == name(value)) return value;
+    known += (known.empty() ? "" : ", ") + std::string(name(value));
+  }
+  refuse(place.name + " is \"" + shown(text) + "\"; it must be one of " + known);
+}
+
+constexpr CopyPath kPaths[] = {CopyPath::window, CopyPath::window_threads, CopyPath::driver,
+                               CopyPath::staged, CopyPath::registered};
+constexpr Direction kDirections[] = {Direction::host_to_device, Direction::device_to_host};
+constexpr MemoryKind kHostKinds[] = {MemoryKind::pageable, MemoryKind::pinned};
+
+std::string_view name_of_direction(Direction direction) {
+  return direction == Direction::host_to_device ? "h2d" : "d2h";
+}
+
+CostCurve read_curve(const Place& place) {
+  std::vector<CostPoint> points;
+  for (const Place& point : place.items())
+    points.push_back({point.at("bytes").bytes(), point.at("seconds").number(kMostSeconds)});
+  try {
+    return CostCurve(std::move(points));
+  } catch (const UsageError& error) {
+    refuse(place.name + ": " + error.what());
+  }
+}
+
+Profile::Entry read_entry(const Place& place) {
+  return {word(place.at("path"), kPaths, [](CopyPath path) { return name_of(path); }),
+          word(place.at("direction"), kDirections, &name_of_direction),
+          word(place.at("host_memory"), kHostKinds, [](MemoryKind kind) { return name_of(kind); }),
+          read_curve(place.at("points"))};
+}
+
+std::string text_of(const Profile::Entry& entry) {
+  return std::string(name_of(entry.path)) + ", " + std::string(name_of_direction(entry.direction)) +
+         ", " + std::string(name_of(entry.host_kind));
+}
+
+bool same_way(const Profile::Entry& one, const Profile::Entry& other) {
+  return one.path == other.path && one.direction == other.direction &&
+         one.host_kind == other.host_kind;
+}
+
+std::vector<Profile::Entry> read_entries(const Place& costs) {
+  std::vector<Profile::Entry> entries;
+  for (const Place& place : costs.items()) {
+    Profile::Entry entry = read_entry(place);
+    if (std::ranges::any_of(entries, [&](const auto& other) { return same_way(entry, other); }))
+      refuse(place.name + " repeats the costs of " + text_of(entry));
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+/// The driver's copy is what is left where nothing else can, so its cost must be known.
+void check_driver_is_there(const std::vector<Profile::Entry>& entries) {
+  for (const Direction direction : kDirections) {
+    for (const MemoryKind kind : kHostKinds) {
+      const Profile::Entry wanted{CopyPath::driver, direction, kind, {}};
+      if (std::ranges::none_of(entries, [&](const auto& one) { return same_way(one, wanted); }))
+        refuse("costs has none of " + text_of(wanted));
+    }
+  }
+}
+
+[[noreturn]] void differ(const char* what, const std::string& theirs, const std::string& ours) {
+  throw UsageError(std::string("it is of ") + what + " " + shown(theirs) + ", this is " +
+                   shown(ours));
+}
+
+void check_text(const Place& theirs, const char* what, const std::string& ours) {
+  const std::string& text = theirs.text();
+  if (text != ours) differ(what, text, ours);
+}
+
+/// Everything the figures hang on. CPU and cores aren't refused: see with_cores().
+void check_identity(const Place& machine, const ProfileIdentity& here) {
+  if (machine.at("emulated").flag() != here.emulated)
+    throw UsageError(here.emulated ? "it is of a real device, this one is emulated"
+                                   : "it is of the emulated driver, this one is real");
+  check_text(machine.at("gpu_uuid"), "GPU", here.gpu_uuid);
+  check_text(machine.at("gpu_name"), "GPU", here.gpu_name);
+  check_text(machine.at("link"), "link", here.link.name());
+  const int cuda = machine.at("cuda_version").version();
+  if (cuda != here.cuda_version)
+    differ("CUDA driver", version_text(cuda), version_text(here.cuda_version));
+  const std::string release = machine.at("driver_release").text_or_null();
+  // Either may not know it, in a container for instance: CUDA's version then has to do.
+  if (!release.empty() && !here.driver_release.empty() && release != here.driver_release)
+    differ("driver", release, here.driver_release);
+}
+
+/// Costs at the points of both, whichever are more.
+CostCurve dearer(const CostCurve& one, const CostCurve& other) {
+  std::vector<CostPoint> points;
+  for (const CostCurve* curve : {&one, &other}) {
+    for (const CostPoint& point : curve->points())
+      points.push_back({point.size_bytes,
+                        std::max(one.seconds(point.size_bytes), other.seconds(point.size_bytes))});
+  }
+  std::ranges::sort(points, {}, &CostPoint::size_bytes);
+  const auto repeated = std::ranges::unique(points, {}, &CostPoint::size_bytes);
+  points.erase(repeated.begin(), repeated.end());
+  return CostCurve(std::move(points));
+}
+
+/// A process that may use fewer cores than measured has fewer threads to copy with.
+void with_cores(std::vector<Profile::Entry>& entries, const ProfileIdentity& here) {
+  const Profile defaults = Profile::defaults(here);
+  for (Profile::Entry& entry : entries) {
+    if (entry.path != CopyPath::staged && entry.path != CopyPath::window_threads) continue;
+    const CostCurve* const assumed = defaults.curve(entry.path, entry.direction, entry.host_kind);
+    if (assumed != nullptr) entry.curve = dearer(entry.curve, *assumed);
+  }
+}
+
+std::string cores_text(double num_cores) {
+  const auto tenths = std::lround(num_cores * 10);
+  std::string text = std::to_string(tenths / 10);
+  if (tenths % 10 != 0) text.append(".").append(std::to_string(tenths % 10));
+  return text;
+}
+
+Profile read_profile(const JsonValue& document, const ProfileIdentity& here) {
+  const Place root{document, "profile"};
+  const Place version = root.at("schema_version");
+  const auto* const number = version.value.get<std::uint64_t>();
+  if (number == nullptr || *number != kSchemaVersion)
+    refuse("schema_version is " + shown_value(version.value) + "; this library reads " +
+           std::to_string(kSchemaVersion) + ": run `isthmus profile` again");
+  const Place machine = root.at("machine");
+  check_identity(machine, here);
+  std::vector<Profile::Entry> entries = read_entries(root.at("costs"));
+  check_driver_is_there(entries);
+  std::string source = "profile of " + root.at("measurement").at("finished_at").date();
+  const double num_cores = machine.at("num_cores").positive(kMostCores);
+  if (here.num_cores < num_cores - kSameCores) {
+    with_cores(entries, here);
+    source +=
+        " with " + cores_text(num_cores) + " cores, corrected for " + cores_text(here.num_cores);
+  }
+  const Place staging = root.at("staging_threads");
+  const RingThreads threads{staging.at("h2d").threads_or_null(),
+                            staging.at("d2h").threads_or_null()};
+  const Place opening = root.at("window_opening_seconds");
+  if (opening.value.is_null())
+    return Profile(std::move(entries), true, std::move(source)).with_ring_threads(threads);
+  return Profile(std::move(entries), true, std::move(source), opening.positive(kMostSeconds))
+      .with_ring_threads(threads);
+}
+
+}  // namespace
+
+Profile Profile::parse(std::string_view json, const ProfileIdentity& identity) {
+  return read_profile(read_document(json), identity);
+}
+
+}  // namespace isthmus::transfer

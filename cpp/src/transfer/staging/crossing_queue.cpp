@@ -1,0 +1,149 @@
+#include "transfer/staging/crossing_queue.hpp"
+
+#include <utility>
+
+#include "device/lasting.hpp"
+#include "transfer/copy/failed_copy.hpp"
+#include "window/copy_worker.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The line that the device writes is no other data's.
+constexpr std::size_t kFlagBytes = window::kApartBytes;
+// What other threads enqueue takes some microseconds each; a sleep takes longer than all of them.
+constexpr int kMostTries = 512;
+// Longer than the largest piece takes, so that a copy that goes well asks the driver nothing.
+constexpr std::chrono::milliseconds kAskTime{1};
+constexpr int kPausesPerClockRead = 64;
+
+}  // namespace
+
+CrossingMarks best_marks(const Context& context) noexcept {
+  const bool writes = context.device().stream_memory_operations &&
+                      context.driver().has(symbol::stream_write_value32);
+  return writes ? CrossingMarks::flags : CrossingMarks::events;
+}
+
+CrossingQueue::CrossingQueue(const Context& context, CrossingMarks marks,
+                             std::uint32_t first_ticket)
+    : stream_(context),
+      marks_(marks),
+      joined_(context, Event::Timing::disabled),
+      last_ticket_(first_ticket),
+      begun_at_(first_ticket) {
+  if (marks_ == CrossingMarks::events) return;
+  flag_ = std::make_unique<PinnedBuffer>(context, kFlagBytes);
+  flag_address_ = flag_->device_pointer();
+  __atomic_store_n(reinterpret_cast<std::uint32_t*>(flag_->data()), first_ticket, __ATOMIC_RELEASE);
+}
+
+CrossingQueue::~CrossingQueue() {
+  // The device may still write its ticket.
+  if (!usable()) keep_until_process_ends(std::move(flag_));
+}
+
+CrossingMark CrossingQueue::make_mark() const {
+  CrossingMark mark;
+  if (marks_ == CrossingMarks::events)
+    mark.event.emplace(stream_.context(), Event::Timing::disabled);
+  return mark;
+}
+
+void CrossingQueue::begin(const Event* event) noexcept {
+  begins_after_ = event;
+  begun_at_ = last_ticket_;
+}
+
+void CrossingQueue::put_in_order() {
+  const auto lock = lock_for_one_piece();
+  begin_once();
+}
+
+void CrossingQueue::send(CUdeviceptr target, const std::byte* source, std::size_t size_bytes,
+                         CrossingMark& mark) {
+  const auto lock = lock_for_one_piece();
+  begin_once();
+  stream_.context().driver().call(symbol::memcpy_htod_async)(target, source, size_bytes,
+                                                             stream_.handle());
+  put(mark);
+}
+
+void CrossingQueue::fetch(std::byte* target, CUdeviceptr source, std::size_t size_bytes,
+                          CrossingMark& mark) {
+  const auto lock = lock_for_one_piece();
+  begin_once();
+  stream_.context().driver().call(symbol::memcpy_dtoh_async)(target, source, size_bytes,
+                                                             stream_.handle());
+  put(mark);
+}
+
+std::unique_lock<std::mutex> CrossingQueue::lock_for_one_piece() {
+  std::unique_lock lock(enqueueing_, std::try_to_lock);
+  for (int i = 0; !lock.owns_lock() && i < kMostTries; ++i) {
+    window::pause_briefly();
+    (void)lock.try_lock();
+  }
+  if (!lock.owns_lock()) lock.lock();
+  return lock;
+}
+
+/// Orders a copy's first piece behind what the caller had enqueued.
+void CrossingQueue::begin_once() {
+  if (begins_after_ == nullptr) return;
+  if (!begins_after_->complete()) stream_.wait(*begins_after_);
+  begins_after_ = nullptr;
+}
+
+void CrossingQueue::put(CrossingMark& mark) {
+  const std::uint32_t ticket = last_ticket_ + 1;
+  if (mark.event) {
+    mark.event->record(stream_.handle());
+  } else {
+    // By default it is ordered behind what the stream has written before, for the host too.
+    // Source: CUDA Driver API 13.0, CUstreamWriteValue_flags.
+    stream_.context().driver().call(symbol::stream_write_value32)(
+        stream_.handle(), flag_address_, ticket, unsigned{CU_STREAM_WRITE_VALUE_DEFAULT});
+  }
+  mark.ticket = last_ticket_ = ticket;
+}
+
+std::uint32_t CrossingQueue::word() const noexcept {
+  return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(flag_->data()), __ATOMIC_ACQUIRE);
+}
+
+/// Tickets wrap around. One that is 2^31 pieces old looks like one to come, which the stream, asked
+/// by Wait, contradicts.
+bool CrossingQueue::crossed(const CrossingMark& mark) const {
+  if (mark.event) return mark.event->complete();
+  return static_cast<std::int32_t>(word() - mark.ticket) >= 0;
+}
+
+void CrossingQueue::join(CUstream stream) const {
+  if (last_ticket_ == begun_at_) return;
+  joined_.record(stream_.handle());
+  if (joined_.complete()) return;
+  stream_.context().driver().call(symbol::stream_wait_event)(stream, joined_.handle(), 0U);
+}
+
+bool CrossingQueue::stop() noexcept {
+  const bool at_rest = comes_to_rest(stream_.context().driver(), stream_.handle());
+  if (!at_rest) usable_.store(false, std::memory_order_release);
+  return at_rest;
+}
+
+bool CrossingQueue::Wait::over() {
+  if (queue_.crossed(mark_)) return true;
+  patience_.pause();
+  if (mark_.event || ++num_pauses_ % kPausesPerClockRead != 0) return false;
+  const auto now = Clock::now();
+  if (num_pauses_ == kPausesPerClockRead) asks_at_ = now + kAskTime;
+  if (now < asks_at_) return false;
+  asks_at_ = now + kAskTime;
+  // A stream that has failed writes nothing any more; one that is idle has written all.
+  return queue_.stream_.idle();
+}
+
+}  // namespace isthmus::transfer

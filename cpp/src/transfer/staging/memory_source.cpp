@@ -1,0 +1,54 @@
+#include "transfer/staging/memory_source.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <isthmus/errors.hpp>
+
+#include "transfer/copy/mapped_file_copy.hpp"
+#include "transfer/staging/host_copy.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+// A disk of 10 GB/s delivers it in 6 ms: more than its latency, less than what fills a cgroup.
+constexpr std::size_t kReadAheadBytes = std::size_t{64} << 20U;
+
+// More than the cores' own caches hold.
+constexpr std::size_t kStreamedBytes = std::size_t{32} << 20U;
+
+[[noreturn]] void throw_shorter(std::size_t offset_bytes) {
+  throw UsageError("the source can't be read at byte " + std::to_string(offset_bytes) +
+                   ": the mapped file has become shorter");
+}
+
+}  // namespace
+
+void MemorySource::fill(std::byte* place, std::size_t offset_bytes, std::size_t size_bytes) const {
+  const std::byte* const first = memory_ + offset_bytes;
+  const std::size_t last = size_bytes - 1;
+  if (backing_ == Backing::unknown && !readable(first + last)) throw_shorter(offset_bytes + last);
+  copy_by(stores_for(offset_bytes), place, first, size_bytes);
+}
+
+/// What lies changed in the cores' own caches the device reads at less than half its speed: 4 MiB
+/// in 192 us rather than 85 on an H100. But past the caches each byte costs the memory one transfer
+/// more, and a long copy's slots don't stay in the cores' caches anyway.
+/// Source: benchmarks/transfer/README.md.
+SlotStores MemorySource::stores_for(std::size_t offset_bytes) const noexcept {
+  if (stores_ != SlotStores::best) return stores_;
+  return offset_bytes < kStreamedBytes ? SlotStores::streaming : SlotStores::plain;
+}
+
+void MappedFileSource::fill(std::byte* place, std::size_t offset_bytes,
+                            std::size_t size_bytes) const {
+  const std::size_t ahead = offset_bytes == 0 ? 0 : offset_bytes + kReadAheadBytes;
+  if (ahead < size_bytes_) {
+    const std::size_t wanted = offset_bytes == 0 ? kReadAheadBytes : size_bytes;
+    read_ahead(memory_ + ahead, std::min(wanted, size_bytes_ - ahead));
+  }
+  const std::size_t copied = copy_from_mapped_file(place, memory_ + offset_bytes, size_bytes);
+  if (copied < size_bytes) throw_shorter(offset_bytes + copied);
+}
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,43 @@
+// Slots filled from the caller's memory.
+#pragma once
+
+#include "transfer/pinned/memory_backing.hpp"
+#include "transfer/staging/host_copy.hpp"
+#include "transfer/staging/part_source.hpp"
+
+namespace isthmus::transfer {
+
+/// Memory that stays: it isn't a mapped file's, or nobody knows.
+class MemorySource final : public PartSource {
+public:
+  /// stores      best: what suits a copy by few threads
+  MemorySource(const std::byte* memory, Backing backing,
+               SlotStores stores = SlotStores::best) noexcept
+      : memory_(memory), backing_(backing), stores_(stores) {}
+
+  /// Throws      UsageError if the kernel tells in time that the last byte can't be read.
+  void fill(std::byte* place, std::size_t offset_bytes, std::size_t size_bytes) const override;
+
+private:
+  SlotStores stores_for(std::size_t offset_bytes) const noexcept;
+
+  const std::byte* memory_;
+  Backing backing_;
+  SlotStores stores_;
+};
+
+/// A mapped file. Read ahead, and copied so that a file that shrinks is an error, no SIGBUS.
+class MappedFileSource final : public PartSource {
+public:
+  MappedFileSource(const std::byte* memory, std::size_t size_bytes) noexcept
+      : memory_(memory), size_bytes_(size_bytes) {}
+
+  /// Throws      UsageError if the file is too short.
+  void fill(std::byte* place, std::size_t offset_bytes, std::size_t size_bytes) const override;
+
+private:
+  const std::byte* memory_;
+  std::size_t size_bytes_;
+};
+
+}  // namespace isthmus::transfer

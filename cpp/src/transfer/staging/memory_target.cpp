@@ -1,0 +1,52 @@
+#include "transfer/staging/memory_target.hpp"
+
+#include <string>
+
+#include <isthmus/errors.hpp>
+
+#include "host/first_touch.hpp"
+#include "transfer/copy/mapped_file_copy.hpp"
+#include "transfer/staging/host_copy.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+// Ends at whole pages let each be touched by one thread only.
+constexpr std::size_t kPageBytes = 4096;
+
+}  // namespace
+
+MemoryTarget::MemoryTarget(std::byte* memory, std::size_t size_bytes, const TargetSizes& sizes,
+                           Backing backing) noexcept
+    : memory_(memory),
+      streamed_(size_bytes >= sizes.least_streamed_bytes),
+      backing_(backing),
+      fresh_(backing != Backing::file && partly_untouched(memory, size_bytes)),
+      // Fewer pages than threads would leave threads without one.
+      huge_(fresh_ && size_bytes >= sizes.least_huge_bytes &&
+            host::advise_huge_pages(memory, size_bytes)) {}
+
+std::size_t MemoryTarget::grain_bytes() const noexcept {
+  return huge_ ? host::kHugePageBytes : kPageBytes;
+}
+
+void MemoryTarget::make_pages(const Piece& part) const noexcept {
+  // Pages that are there already cost a third of their copy to touch: look first.
+  std::byte* const first = memory_ + part.begin;
+  if (fresh_ && partly_untouched(first, part.size_bytes)) {
+    host::touch_pages(first, part.size_bytes);
+  }
+}
+
+void MemoryTarget::store(const Piece& part, const std::byte* source) const {
+  std::byte* const target = memory_ + part.begin;
+  if (backing_ == Backing::file) {
+    const std::size_t copied = copy_to_mapped_file(target, source, part.size_bytes);
+    if (copied == part.size_bytes) return;
+    throw UsageError("the target can't be written at byte " + std::to_string(part.begin + copied) +
+                     ": it is a mapped file that has become shorter, or read-only");
+  }
+  copy_by(streamed_ ? SlotStores::streaming : SlotStores::plain, target, source, part.size_bytes);
+}
+
+}  // namespace isthmus::transfer

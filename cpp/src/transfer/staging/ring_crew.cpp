@@ -1,0 +1,317 @@
+#include "transfer/staging/ring_crew.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <isthmus/errors.hpp>
+
+#include "device/capture.hpp"
+#include "host/topology.hpp"
+#include "transfer/copy/stream_order.hpp"
+#include "window/forks.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+// Without a profile. Past 10, an H100's link gains nothing. Source: benchmarks/transfer/README.md.
+constexpr int kMostThreads = 10;
+// But where slots are demoted: 0.83 of the link's speed with 10, 0.95 with 12, 0.97 with 15.
+constexpr int kMostDemotingThreads = 15;
+constexpr int kLeastDemotingThreads = 12;
+constexpr int kLeastHelpersForOneLess = 7;
+// Zeroing new pages takes more, too: 33 GB/s rather than 29 with 12. Source: as above.
+constexpr int kMostFreshThreads = 15;
+// Of a copy. In a shorter one the link waits for the threads to wake, and streaming is as good.
+constexpr std::size_t kLeastDemotedBytes = std::size_t{32} << 20U;
+// The least parts that a thread is woken for: it copies fewer in less time than it takes to wake.
+constexpr std::size_t kLeastParts = 2;
+// An upload's last pieces are no shorter than this share of the longest. They are copied while
+// others cross, unless memory is slower than the link: then the link runs dry for the last only.
+constexpr std::size_t kMostOverLast = 4;
+// A download's first piece is so much longer than its last: the link doesn't wait for the first.
+constexpr std::size_t kFirstOverLast = 4;
+constexpr std::size_t kLineBytes = 64;
+constexpr std::size_t kPageBytes = 4096;
+// A system call each, which together would delay the caller's first piece by more than it takes.
+constexpr std::size_t kMostWokenByCaller = 3;
+
+std::optional<int> node_of(const Context& context) {
+  try {
+    return host::pci_numa_node(context.device().pci_address);
+  } catch (const UsageError&) {
+    return std::nullopt;  // an address of no PCI device
+  }
+}
+
+/// A core is left to the rest of the machine, the driver's own threads above all: an H200's uploads
+/// reached 0.94 of the link with 14 threads on 16 cores, and 0.89 with 16. Few cores are all
+/// needed.
+int possible_threads_of(const RingSettings& settings, int num_helpers) {
+  if (settings.beyond_cores) return std::numeric_limits<int>::max();
+  return num_helpers < kLeastHelpersForOneLess ? num_helpers + 1 : num_helpers;
+}
+
+int threads_of(const RingSettings& settings, int most_threads, int possible_threads) {
+  return std::min(settings.num_threads > 0 ? settings.num_threads : most_threads, possible_threads);
+}
+
+bool may_demote(const RingSettings& settings) {
+  return can_demote() &&
+         (settings.stores == SlotStores::best || settings.stores == SlotStores::demoted);
+}
+
+int most_upload_threads(const RingSettings& settings, int possible_threads) {
+  return threads_of(settings, may_demote(settings) ? kMostDemotingThreads : kMostThreads,
+                    possible_threads);
+}
+
+RingSettings checked(const RingSettings& settings) {
+  const bool valid = settings.num_threads >= 0 && settings.num_slots > 0 &&
+                     settings.first_bytes > 0 && settings.first_bytes <= settings.slot_bytes &&
+                     settings.least_part_bytes > 0 && settings.filler_bytes > 0 &&
+                     settings.least_part_bytes <= settings.most_part_bytes &&
+                     settings.upload_pieces > 0 && settings.download_pieces > 0 &&
+                     settings.growth > 1 && settings.long_growth > 1;
+  if (!valid) throw UsageError("a staging ring needs slots, and pieces and parts that fit in them");
+  return settings;
+}
+
+/// The legacy default stream, by either of its names.
+bool is_legacy(CUstream stream) { return stream == nullptr || stream == CU_STREAM_LEGACY; }
+
+}  // namespace
+
+StagingRing::Crew::Crew(const Context& the_context, const RingSettings& the_settings)
+    : Crew(the_context, checked(the_settings), window::cpus_for_copies(node_of(the_context))) {}
+
+StagingRing::Crew::Crew(const Context& the_context, const RingSettings& the_settings,
+                        window::CopyCpus cpus)
+    : context(the_context),
+      settings(the_settings),
+      possible_threads(possible_threads_of(the_settings, cpus.most_helpers)),
+      most_threads(threads_of(the_settings, kMostThreads, possible_threads)),
+      most_fresh_threads(threads_of(the_settings, kMostFreshThreads, possible_threads)),
+      most_upload_threads_(most_upload_threads(the_settings, possible_threads)),
+      most_download_threads_(most_threads),
+      process_(window::process_generation()),
+      cpus_(std::move(cpus.cpus)) {
+  window::watch_forks();
+}
+
+bool StagingRing::Crew::in_own_process() const noexcept {
+  return process_ == window::process_generation();
+}
+
+void StagingRing::Crew::require_own_process() const {
+  if (in_own_process()) return;
+  throw UsageError(
+      "a staging ring can't be used in a forked child: its threads and its memory "
+      "stayed with the parent");
+}
+
+int StagingRing::Crew::threads_for(std::size_t size_bytes, int most) const noexcept {
+  const std::size_t num_shares = size_bytes / (kLeastParts * settings.least_part_bytes);
+  return static_cast<int>(std::clamp<std::size_t>(num_shares, 1, static_cast<std::size_t>(most)));
+}
+
+int StagingRing::Crew::upload_threads(std::size_t size_bytes) const noexcept {
+  return threads_for(size_bytes, most_upload_threads_.load(std::memory_order_relaxed));
+}
+
+int StagingRing::Crew::download_threads(std::size_t size_bytes, bool fresh) const noexcept {
+  const int most = most_download_threads_.load(std::memory_order_relaxed);
+  return threads_for(size_bytes, fresh ? std::max(most, most_fresh_threads) : most);
+}
+
+int StagingRing::Crew::num_threads() const noexcept {
+  return std::max({most_upload_threads_.load(std::memory_order_relaxed),
+                   most_download_threads_.load(std::memory_order_relaxed), most_fresh_threads});
+}
+
+void StagingRing::Crew::use_threads(const RingThreads& threads) noexcept {
+  const auto within = [&](int measured, int otherwise) {
+    return measured > 0 ? std::min(measured, possible_threads) : otherwise;
+  };
+  most_upload_threads_.store(
+      within(threads.upload, most_upload_threads(settings, possible_threads)),
+      std::memory_order_relaxed);
+  most_download_threads_.store(within(threads.download, most_threads), std::memory_order_relaxed);
+}
+
+/// Demoting takes a thread more time than streaming does.
+SlotStores StagingRing::Crew::upload_stores(std::size_t size_bytes,
+                                            int num_threads) const noexcept {
+  const bool demoted = settings.stores == SlotStores::best && can_demote() &&
+                       size_bytes >= kLeastDemotedBytes && num_threads >= kLeastDemotingThreads;
+  return demoted ? SlotStores::demoted : settings.stores;
+}
+
+/// The longest piece of a copy that has so many of them. Few different ones, since slots are as
+/// long.
+std::size_t StagingRing::Crew::piece_bytes(std::size_t size_bytes, int num_pieces) const noexcept {
+  const std::size_t share = std::bit_ceil(size_bytes / static_cast<std::size_t>(num_pieces));
+  return std::min(std::max(share, kMostOverLast * settings.first_bytes), settings.slot_bytes);
+}
+
+double StagingRing::Crew::growth_of(std::size_t size_bytes) const noexcept {
+  return size_bytes < settings.least_long_bytes ? settings.growth : settings.long_growth;
+}
+
+PlanLimits StagingRing::Crew::upload_limits(std::size_t size_bytes) const noexcept {
+  const std::size_t most = piece_bytes(size_bytes, settings.upload_pieces);
+  const std::size_t line = std::min(kLineBytes, settings.first_bytes);
+  return {settings.first_bytes,
+          std::max(settings.first_bytes, most / kMostOverLast),
+          most,
+          settings.least_part_bytes,
+          settings.most_part_bytes,
+          line,
+          growth_of(size_bytes)};
+}
+
+PlanLimits StagingRing::Crew::download_limits(std::size_t size_bytes,
+                                              std::size_t grain_bytes) const noexcept {
+  const std::size_t grain = grain_bytes <= settings.slot_bytes ? grain_bytes : 1;
+  const std::size_t most = std::max(piece_bytes(size_bytes, settings.download_pieces), grain);
+  const std::size_t last = std::max(settings.first_bytes, grain);
+  const std::size_t first = std::clamp(kFirstOverLast * settings.first_bytes, last, most);
+  return {first,
+          last,
+          most,
+          settings.least_part_bytes,
+          settings.most_part_bytes,
+          grain,
+          growth_of(size_bytes)};
+}
+
+/// So much that each thread has a slot to fill while half as many cross.
+std::size_t StagingRing::Crew::filler_bytes() const noexcept {
+  const std::size_t num_wanted = (3 * static_cast<std::size_t>(most_threads) + 1) / 2;
+  const std::size_t slot_bytes =
+      StagingSlots::memory_bytes(settings.num_slots, settings.slot_bytes) / num_wanted;
+  const std::size_t whole_pages = slot_bytes / kPageBytes * kPageBytes;
+  const std::size_t most = std::max(whole_pages, kPageBytes + kSlotSlackBytes) - kSlotSlackBytes;
+  return std::min(settings.filler_bytes, most);
+}
+
+std::unique_lock<std::mutex> StagingRing::Crew::take_turn(int num_threads) {
+  require_own_process();
+  std::unique_lock turn(busy_);
+  const auto num_helpers = std::min(static_cast<std::size_t>(num_threads) - 1, workers_.size());
+  const std::size_t num_first = std::min(num_helpers, kMostWokenByCaller);
+  for (std::size_t i = 0; i < num_first; ++i) workers_[i]->wake();
+  return turn;
+}
+
+void StagingRing::Crew::copy(StagingJob& job, int num_threads, std::size_t piece_bytes,
+                             CUstream stream) {
+  const ScopedRelaxedCapture relaxed(context.driver());
+  const bool foreign = is_foreign_context();
+  if (foreign) {
+    // An event of one context can't mark a place in a stream of another.
+    wait_for_work(context.driver(), stream);
+    job.completes = true;
+  }
+  const CurrentContext current(context);
+  const int num_hired = hire(num_threads);
+  job.moments = settings.moments;
+  slots_->begin(piece_bytes, foreign ? nullptr : begin_of(stream));
+  work_together(job, static_cast<std::size_t>(num_hired));
+  if (!job.completes) slots_->leave_under_way(job, stream);
+  drop_unusable_slots();
+  job.rethrow();
+}
+
+/// True if the caller's streams are those of a context that a program made for itself.
+bool StagingRing::Crew::is_foreign_context() const {
+  CUcontext found = nullptr;
+  context.driver().call(symbol::ctx_get_current)(&found);
+  return found != nullptr && found != context.handle();
+}
+
+/// What a copy has to begin after. The legacy default stream is asked nothing: it may be idle while
+/// streams that it waits for are not.
+const Event* StagingRing::Crew::begin_of(CUstream stream) {
+  const Driver& driver = context.driver();
+  if (!is_legacy(stream)) {
+    const CUresult state = driver.raw(symbol::stream_query)(stream);
+    if (state == CUDA_SUCCESS) return nullptr;
+    if (state != CUDA_ERROR_NOT_READY) driver.check(state, symbol::stream_query.name);
+  }
+  if (begin_ == nullptr) begin_ = std::make_unique<Event>(context, Event::Timing::disabled);
+  begin_->record(stream);
+  return begin_.get();
+}
+
+/// Sees to it that there are slots and threads, of these fewer where there are no more to be had.
+/// Returns how many.
+int StagingRing::Crew::hire(int num_threads) {
+  drop_unusable_slots();
+  if (slots_ == nullptr) make_slots();
+  const auto wanted = static_cast<std::size_t>(num_threads);
+  try {
+    while (workers_.size() + 1 < wanted) workers_.push_back(std::make_unique<RingWorker>(cpus_));
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): go on with fewer
+  }
+  return static_cast<int>(std::min(wanted, workers_.size() + 1));
+}
+
+void StagingRing::Crew::make_slots() {
+  const CrossingMarks marks =
+      settings.marks_by_events ? CrossingMarks::events : best_marks(context);
+  slots_ = std::make_unique<StagingSlots>(context, marks, settings.num_slots, settings.slot_bytes);
+  pinned_bytes = StagingSlots::memory_bytes(settings.num_slots, settings.slot_bytes);
+}
+
+/// Wakes a few helpers, who wake the others.
+void StagingRing::Crew::post(StagingJob& job, std::size_t num_helpers) noexcept {
+  const RingWorker::Others all(workers_.data(), num_helpers);
+  const std::size_t num_first = std::min(num_helpers, kMostWokenByCaller);
+  const RingWorker::Others woken_by_others = all.subspan(num_first);
+  for (std::size_t i = 0; i < num_helpers; ++i) {
+    RingWorker::Others share;
+    if (i < num_first) {
+      const std::size_t begin = woken_by_others.size() * i / num_first;
+      const std::size_t end = woken_by_others.size() * (i + 1) / num_first;
+      share = woken_by_others.subspan(begin, end - begin);
+    }
+    all[i]->post(*slots_, job, share);
+  }
+  for (const auto& worker : all.first(num_first)) worker->wake();
+}
+
+void StagingRing::Crew::work_together(StagingJob& job, std::size_t num_threads) noexcept {
+  const std::size_t num_helpers = num_threads - 1;
+  // The others wake while the first piece crosses.
+  slots_->fetch_first(job);
+  post(job, num_helpers);
+  slots_->put_in_order(job);
+  slots_->fetch_more(job);
+  slots_->work(job);
+  for (std::size_t i = num_helpers; i-- > 0;) {
+    if (!workers_[i]->take_back()) workers_[i]->wait();
+  }
+  slots_->finish(job);
+}
+
+void StagingRing::Crew::drop_unusable_slots() noexcept {
+  if (slots_ == nullptr || slots_->usable()) return;
+  slots_.reset();
+  pinned_bytes = 0;
+}
+
+void StagingRing::Crew::trim() {
+  require_own_process();
+  const std::lock_guard lock(busy_);
+  const ScopedRelaxedCapture relaxed(context.driver());
+  workers_.clear();
+  slots_.reset();
+  begin_.reset();
+  pinned_bytes = 0;
+}
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,80 @@
+// The threads, slots and queues of a staging ring, and one copy at a time with them.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "transfer/pinned/memory_backing.hpp"
+#include "transfer/staging/ring_worker.hpp"
+#include "transfer/staging/staging_ring.hpp"
+#include "window/copy_cpus.hpp"
+
+namespace isthmus::transfer {
+
+/// Slots and threads are made when a copy first needs them.
+struct StagingRing::Crew {
+public:
+  Crew(const Context& context, const RingSettings& settings);
+
+  /// Throws      UsageError in a forked child.
+  void require_own_process() const;
+  bool in_own_process() const noexcept;
+
+  /// Threads that a copy of so many bytes is worth.
+  int upload_threads(std::size_t size_bytes) const noexcept;
+  /// fresh       into memory that has no pages yet
+  int download_threads(std::size_t size_bytes, bool fresh) const noexcept;
+  /// The most that any copy takes.
+  int num_threads() const noexcept;
+  void use_threads(const RingThreads& threads) noexcept;
+  /// How its slots are filled.
+  SlotStores upload_stores(std::size_t size_bytes, int num_threads) const noexcept;
+  /// Of an upload from memory.
+  PlanLimits upload_limits(std::size_t size_bytes) const noexcept;
+  PlanLimits download_limits(std::size_t size_bytes, std::size_t grain_bytes) const noexcept;
+  /// Of an upload from a SlotFiller.
+  std::size_t filler_bytes() const noexcept;
+  /// Waits for other copies, and wakes the first helpers: that takes longer than what is left to
+  /// prepare for this one.
+  std::unique_lock<std::mutex> take_turn(int num_threads);
+  /// Copies `job`, after what is in `stream` now; returns when all its threads have done their
+  /// part. With !job.completes `stream` waits for the rest. To be called in a turn.
+  ///
+  /// piece_bytes  what slots shall hold
+  void copy(StagingJob& job, int num_threads, std::size_t piece_bytes, CUstream stream);
+  void trim();
+
+  const Context context;
+  const RingSettings settings;
+  const MemoryBacking backing;
+  const int possible_threads;    ///< by the cores
+  const int most_threads;        ///< as long as none were measured
+  const int most_fresh_threads;  ///< at least
+  std::atomic<std::size_t> pinned_bytes{0};
+
+private:
+  Crew(const Context& context, const RingSettings& settings, window::CopyCpus cpus);
+  int threads_for(std::size_t size_bytes, int most) const noexcept;
+  std::size_t piece_bytes(std::size_t size_bytes, int num_pieces) const noexcept;
+  double growth_of(std::size_t size_bytes) const noexcept;
+  int hire(int num_threads);
+  void make_slots();
+  const Event* begin_of(CUstream stream);
+  bool is_foreign_context() const;
+  void post(StagingJob& job, std::size_t num_helpers) noexcept;
+  void work_together(StagingJob& job, std::size_t num_threads) noexcept;
+  void drop_unusable_slots() noexcept;
+
+  std::atomic<int> most_upload_threads_;
+  std::atomic<int> most_download_threads_;
+  const std::uint64_t process_;
+  const std::vector<int> cpus_;
+  std::mutex busy_;
+  std::unique_ptr<Event> begin_;
+  std::unique_ptr<StagingSlots> slots_;
+  std::vector<std::unique_ptr<RingWorker>> workers_;  // after the slots, which they use
+};
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,114 @@
+#include "transfer/staging/staging_ring.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <isthmus/errors.hpp>
+
+#include "transfer/staging/memory_source.hpp"
+#include "transfer/staging/memory_target.hpp"
+#include "transfer/staging/ring_crew.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+std::size_t address_of(const std::byte* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
+
+/// True if CUDA has ended with the process: its threads may never come back then.
+bool torn_down(const Context& context) {
+  const Driver& driver = context.driver();
+  if (driver.raw(symbol::ctx_push_current)(context.handle()) != CUDA_SUCCESS) return true;
+  CUcontext popped = nullptr;
+  driver.raw(symbol::ctx_pop_current)(&popped);
+  return false;
+}
+
+std::size_t num_slots(const RingSettings& settings) {
+  return static_cast<std::size_t>(settings.num_slots);
+}
+
+/// So that the slots hold all of an upload, or as much as they can, while the stream holds it back.
+PlanLimits staged_limits(PlanLimits limits, const RingSettings& settings, std::size_t size_bytes) {
+  // One slot less, since the ends of pieces are rounded down.
+  const std::size_t share = size_bytes / std::max<std::size_t>(1, num_slots(settings) - 1) + 1;
+  limits.most_bytes = settings.slot_bytes;
+  limits.first_bytes = limits.last_bytes = std::clamp(share, limits.last_bytes, limits.most_bytes);
+  return limits;
+}
+
+}  // namespace
+
+StagingRing::StagingRing(const Context& context, const RingSettings& settings)
+    : crew_(std::make_unique<Crew>(context, settings)) {}
+
+StagingRing::~StagingRing() {
+  // In a forked child the threads don't exist, and the lock may be held for ever.
+  if (crew_->in_own_process() && !torn_down(crew_->context)) return;
+  [[maybe_unused]] const Crew* const forgotten = crew_.release();
+}
+
+void StagingRing::upload(CUdeviceptr target, const std::byte* source, std::size_t size_bytes,
+                         CUstream stream, UploadEnd end) {
+  crew_->require_own_process();
+  if (size_bytes == 0) return;
+  const int num_threads = crew_->upload_threads(size_bytes);
+  const auto turn = crew_->take_turn(num_threads);
+  const Backing backing = crew_->backing.of(source, size_bytes);
+  const MemorySource memory(source, backing, crew_->upload_stores(size_bytes, num_threads));
+  const MappedFileSource file(source, size_bytes);
+  PlanLimits limits = crew_->upload_limits(size_bytes);
+  PiecePlan plan(size_bytes, num_threads, limits, target);
+  const bool staged = end == UploadEnd::staged;
+  if (staged && plan.pieces().size() > num_slots(crew_->settings)) {
+    limits = staged_limits(limits, crew_->settings, size_bytes);
+    plan = PiecePlan(size_bytes, num_threads, limits, target);
+  }
+  StagingJob job(plan, target);
+  job.source = backing == Backing::file ? static_cast<const PartSource*>(&file) : &memory;
+  job.completes = !staged;
+  // Staged ones that follow each other have slots of one size, or the second would wait.
+  const std::size_t piece_bytes = staged ? crew_->settings.slot_bytes : limits.most_bytes;
+  crew_->copy(job, num_threads, piece_bytes, stream);
+}
+
+void StagingRing::upload(CUdeviceptr target, const SlotFiller& source, std::size_t size_bytes,
+                         CUstream stream, UploadEnd end) {
+  crew_->require_own_process();
+  if (size_bytes == 0) return;
+  const std::size_t bytes = crew_->filler_bytes();
+  const PiecePlan plan(size_bytes, crew_->most_threads, {bytes, bytes, bytes, bytes, bytes, 1});
+  StagingJob job(plan, target);
+  job.filler = &source;
+  job.completes = end == UploadEnd::complete;
+  const auto turn = crew_->take_turn(crew_->most_threads);
+  crew_->copy(job, crew_->most_threads, bytes, stream);
+}
+
+void StagingRing::download(std::byte* target, CUdeviceptr source, std::size_t size_bytes,
+                           CUstream stream) {
+  crew_->require_own_process();
+  if (size_bytes == 0) return;
+  const RingSettings& settings = crew_->settings;
+  const auto turn = crew_->take_turn(crew_->download_threads(size_bytes, false));
+  const MemoryTarget memory(target, size_bytes,
+                            {settings.least_streamed_bytes, settings.least_huge_bytes},
+                            crew_->backing.of(target, size_bytes));
+  const int num_threads = crew_->download_threads(size_bytes, memory.fresh());
+  const PlanLimits limits = crew_->download_limits(size_bytes, memory.grain_bytes());
+  const PiecePlan plan(size_bytes, num_threads, limits, address_of(target));
+  StagingJob job(plan, source);
+  job.target = &memory;
+  crew_->copy(job, num_threads, limits.most_bytes, stream);
+}
+
+int StagingRing::num_threads() const noexcept { return crew_->num_threads(); }
+
+int StagingRing::most_threads() const noexcept { return crew_->possible_threads; }
+
+void StagingRing::use_threads(const RingThreads& threads) noexcept { crew_->use_threads(threads); }
+
+void StagingRing::trim() { crew_->trim(); }
+
+std::size_t StagingRing::pinned_bytes() const noexcept { return crew_->pinned_bytes; }
+
+}  // namespace isthmus::transfer

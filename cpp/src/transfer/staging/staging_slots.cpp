@@ -1,0 +1,256 @@
+#include "transfer/staging/staging_slots.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "device/capture.hpp"
+#include "host/clock.hpp"
+#include "transfer/staging/patience.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+
+// Both ends of the device's copy are equally aligned.
+constexpr std::size_t kSlotAlignmentBytes = 64;
+
+/// From slot to slot, for pieces of up to `piece_bytes`, wherever they begin.
+std::size_t stride_for(std::size_t piece_bytes) noexcept {
+  return (piece_bytes + kSlotSlackBytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+/// Where in its slot a piece begins that memory is the other end of.
+std::size_t lead_of(const StagingJob& job, std::size_t piece) noexcept {
+  return job.device_address_of(piece) % kSlotAlignmentBytes;
+}
+
+/// Where in its slot a part of such a piece begins.
+std::size_t lead_of(const StagingJob& job, const StagingJob::Part& part) noexcept {
+  return lead_of(job, part.piece) + (part.bytes.begin - job.bytes_of(part.piece).begin);
+}
+
+/// Notes how long its scope took, if somebody wants to know.
+class EnqueueNote {
+public:
+  explicit EnqueueNote(CopyMoments* moments) noexcept
+      : moments_(moments), begun_ns_(moments == nullptr ? 0 : host::steady_ns()) {}
+  ~EnqueueNote() {
+    if (moments_ != nullptr) moments_->note_enqueued(begun_ns_, host::steady_ns());
+  }
+  EnqueueNote(const EnqueueNote&) = delete;
+  EnqueueNote& operator=(const EnqueueNote&) = delete;
+
+private:
+  CopyMoments* moments_;
+  std::int64_t begun_ns_;
+};
+
+}  // namespace
+
+std::size_t StagingSlots::memory_bytes(int num_slots, std::size_t slot_bytes) noexcept {
+  return static_cast<std::size_t>(num_slots) * stride_for(slot_bytes);
+}
+
+StagingSlots::StagingSlots(const Context& context, CrossingMarks marks, int num_slots,
+                           std::size_t slot_bytes)
+    : context_(context),
+      memory_(context, memory_bytes(num_slots, slot_bytes)),
+      memory_bytes_(memory_bytes(num_slots, slot_bytes)),
+      queue_(context, marks) {
+  arrange(slot_bytes);
+}
+
+StagingSlots::~StagingSlots() {
+  if (!context_.in_own_process()) return;
+  bool at_rest = false;
+  try {
+    const CurrentContext current(context_);
+    const ScopedRelaxedCapture relaxed(context_.driver());
+    at_rest = stop();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): nobody knows what is under way
+  }
+  // The device may still write there: it must not become somebody else's memory.
+  if (!at_rest) memory_.leave();
+}
+
+/// Divides the memory into slots for pieces of up to `piece_bytes`.
+void StagingSlots::arrange(std::size_t piece_bytes) {
+  const std::size_t stride_bytes = stride_for(piece_bytes);
+  if (stride_bytes == stride_bytes_) return;
+  // What has been staged may have to wait for what its stream waits for: this job need not.
+  if (stride_bytes < stride_bytes_ && is_under_way()) return;
+  await_all();
+  std::vector<Slot> slots(memory_bytes_ / stride_bytes);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    slots[i].data = memory_.data() + i * stride_bytes;
+    slots[i].crossed = queue_.make_mark();
+  }
+  slots_ = std::move(slots);
+  stride_bytes_ = stride_bytes;
+  first_ = 0;
+}
+
+void StagingSlots::begin(std::size_t piece_bytes, const Event* event) {
+  try {
+    arrange(piece_bytes);
+  } catch (...) {
+    stop();
+    throw;
+  }
+  queue_.begin(event);
+}
+
+void StagingSlots::fetch_first(StagingJob& job) noexcept { fetch_all(job, 0, 1); }
+
+void StagingSlots::put_in_order(StagingJob& job) noexcept {
+  try {
+    queue_.put_in_order();
+  } catch (...) {
+    job.fail();
+  }
+}
+
+void StagingSlots::fetch_more(StagingJob& job) noexcept {
+  fetch_all(job, 1, std::min(job.num_pieces(), slots_.size()));
+}
+
+void StagingSlots::fetch_all(StagingJob& job, std::size_t begin, std::size_t end) noexcept {
+  if (job.target == nullptr) return;
+  try {
+    for (std::size_t piece = begin; piece < end && !job.failed(); ++piece) fetch(job, piece);
+  } catch (...) {
+    job.fail();
+  }
+}
+
+void StagingSlots::work(StagingJob& job) noexcept {
+  try {
+    const CurrentContext current(context_);
+    const ScopedRelaxedCapture relaxed(context_.driver());
+    job.target == nullptr ? upload(job) : download(job);
+  } catch (...) {
+    job.fail();
+  }
+}
+
+void StagingSlots::upload(StagingJob& job) {
+  for (auto part = job.take(0); part; part = job.take(part->piece)) {
+    if (!await_free_slot(job, part->piece)) return;
+    if (job.filler != nullptr) {
+      const Piece& bytes = part->bytes;
+      const auto lead = job.filler->fill(slot_of(part->piece).data, bytes.begin, bytes.size_bytes);
+      send(job, part->piece, lead);
+    } else {
+      job.source->fill(slot_of(part->piece).data + lead_of(job, *part), part->bytes.begin,
+                       part->bytes.size_bytes);
+      if (job.finish_part(part->piece)) send(job, part->piece, lead_of(job, part->piece));
+    }
+  }
+}
+
+void StagingSlots::download(StagingJob& job) {
+  for (auto part = job.take(0); part; part = job.take(part->piece)) {
+    const std::size_t piece = part->piece;
+    job.target->make_pages(part->bytes);
+    if (!await_enqueued(job, piece) || !await_crossed(job, slot_of(piece))) return;
+    job.target->store(part->bytes, slot_of(piece).data + lead_of(job, *part));
+    const std::size_t next_in_slot = piece + slots_.size();
+    if (job.finish_part(piece) && next_in_slot < job.num_pieces()) fetch(job, next_in_slot);
+  }
+}
+
+void StagingSlots::send(StagingJob& job, std::size_t piece, std::size_t lead) {
+  const EnqueueNote note(job.moments);
+  Slot& slot = slot_of(piece);
+  slot.under_way = true;
+  queue_.send(job.device_address_of(piece), slot.data + lead, job.bytes_of(piece).size_bytes,
+              slot.crossed);
+  job.note_enqueued(piece);
+}
+
+void StagingSlots::fetch(StagingJob& job, std::size_t piece) {
+  const EnqueueNote note(job.moments);
+  Slot& slot = slot_of(piece);
+  slot.under_way = true;
+  queue_.fetch(slot.data + lead_of(job, piece), job.device_address_of(piece),
+               job.bytes_of(piece).size_bytes, slot.crossed);
+  job.note_enqueued(piece);
+}
+
+/// Returns false if the job fails before.
+bool StagingSlots::await_free_slot(const StagingJob& job, std::size_t piece) {
+  // The first pieces' slots may still be under way for the job before.
+  if (piece < slots_.size()) return await_crossed(job, slot_of(piece));
+  return await_enqueued(job, piece - slots_.size()) && await_crossed(job, slot_of(piece));
+}
+
+bool StagingSlots::await_enqueued(const StagingJob& job, std::size_t piece) const {
+  for (Patience patience; !job.enqueued(piece); patience.pause()) {
+    if (job.failed()) return false;
+  }
+  return true;
+}
+
+bool StagingSlots::await_crossed(const StagingJob& job, const Slot& slot) const {
+  if (!slot.under_way) return true;
+  for (CrossingQueue::Wait wait(queue_, slot.crossed); !wait.over();) {
+    if (job.failed()) return false;
+  }
+  return true;
+}
+
+bool StagingSlots::is_under_way() const {
+  return std::ranges::any_of(
+      slots_, [this](const Slot& slot) { return slot.under_way && !queue_.crossed(slot.crossed); });
+}
+
+void StagingSlots::await_all() {
+  for (Slot& slot : slots_) {
+    if (!slot.under_way) continue;
+    for (CrossingQueue::Wait wait(queue_, slot.crossed); !wait.over();) {
+    }
+    slot.under_way = false;
+  }
+}
+
+void StagingSlots::finish(StagingJob& job) noexcept {
+  try {
+    if (job.completes && !job.failed()) await_all();
+  } catch (...) {
+    job.fail();
+  }
+  if (job.failed()) settle(job);
+  // Free slots are used again at once: caches may still know them.
+  first_ = job.completes ? 0 : (first_ + job.num_pieces()) % slots_.size();
+}
+
+void StagingSlots::leave_under_way(StagingJob& job, CUstream stream) noexcept {
+  if (job.failed()) return;
+  try {
+    queue_.join(stream);
+  } catch (...) {
+    if (stop()) return;
+    job.fail();
+    job.note_undefined(slots_.size());
+    job.note_in_use();
+  }
+}
+
+/// Ends what a failed job has left under way, and finds out what of it has arrived.
+void StagingSlots::settle(StagingJob& job) noexcept {
+  const bool stopped = stop();
+  job.note_undefined(stopped ? 0 : slots_.size());
+  // What a download has under way is written to the slots, which are kept.
+  if (!stopped && job.target == nullptr) job.note_in_use();
+}
+
+/// Waits for the queue. Returns false if the driver won't.
+bool StagingSlots::stop() noexcept {
+  if (!queue_.stop()) return false;
+  for (Slot& slot : slots_) slot.under_way = false;
+  return true;
+}
+
+}  // namespace isthmus::transfer

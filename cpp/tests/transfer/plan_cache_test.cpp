@@ -1,0 +1,203 @@
+// Copies that a program makes again and again.
+#include "transfer/copy/plan_cache.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <isthmus/errors.hpp>
+
+#include "device/buffers.hpp"
+#include "faults/emulator_controls.hpp"
+#include "transfer/transfers_under_test.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+/// A clock that the tests move.
+host::Tick now = 1;
+host::Tick test_clock() noexcept { return now; }
+
+/// Two caches over the same device. Their profile, the emulated link's, copies 20 KiB by the
+/// driver.
+class PlanCacheTest : public StagingUnderTest {
+protected:
+  void SetUp() override {
+    StagingUnderTest::SetUp();
+    if (IsSkipped()) return;
+    windows_.emplace(Windows(driver()));
+    devices_.emplace(driver(), *windows_);
+    memory_.emplace(driver());
+    cache_.emplace(driver(), *devices_, *windows_, *memory_, test_clock);
+    other_.emplace(driver(), *devices_, *windows_, *memory_, test_clock);
+  }
+  void TearDown() override {
+    devices_.reset();
+    windows_.reset();
+    StagingUnderTest::TearDown();
+  }
+
+  /// A download of the cheapest way, by the driver.
+  Plan plan_of(void* target, const void* source) {
+    const Crossing crossing{Direction::device_to_host, MemoryKind::pinned, kBytes};
+    Plan plan(ends_of(crossing, target, source), crossing, &devices_->at(0), CopyPath::driver);
+    plan.pinned_id = 7;
+    plan.profile = plan.device->profile();
+    plan.predicted_seconds = 0.5;
+    return plan;
+  }
+  Plan found(void* target, const void* source, std::size_t size_bytes = kBytes,
+             const Request& request = {}) {
+    return cache_->find(target, source, size_bytes, request);
+  }
+
+  static constexpr std::size_t kBytes = 20 * kKiB;
+  std::optional<WindowCache> windows_;
+  std::optional<Devices> devices_;
+  std::optional<HostMemory> memory_;
+  std::optional<PlanCache> cache_;
+  std::optional<PlanCache> other_;
+};
+
+TEST_F(PlanCacheTest, FindsTheSameCopyInTheSameTickOnly) {
+  char host[8] = {};
+  char device[8] = {};
+  EXPECT_FALSE(found(host, device));
+  cache_->note(plan_of(host, device), {});
+  const Plan again = found(host, device);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again.path, CopyPath::driver);
+  EXPECT_FALSE(again.uploads());
+  EXPECT_EQ(again.pinned_id, 7u);
+  EXPECT_EQ(again.predicted_seconds, 0.5);
+  EXPECT_EQ(again.ends.target_kind, MemoryKind::pinned);
+  EXPECT_FALSE(found(host, device, kBytes - 1));
+  EXPECT_FALSE(found(host, device + 1));
+  EXPECT_FALSE(found(host + 1, device));
+  ++now;
+  EXPECT_FALSE(found(host, device));
+}
+
+TEST_F(PlanCacheTest, FindsNothingForACopyByNameOrInAStreamOfItsOwn) {
+  char host[8] = {};
+  char device[8] = {};
+  cache_->note(plan_of(host, device), {});
+  Request request;
+  request.path = CopyPath::driver;
+  EXPECT_FALSE(found(host, device, kBytes, request));
+  request.path.reset();
+  request.stream = CU_STREAM_PER_THREAD;
+  EXPECT_FALSE(found(host, device, kBytes, request));
+}
+
+TEST_F(PlanCacheTest, FindsNothingThatAnotherCacheHasNotedOrAnotherProfileHasChosen) {
+  char host[8] = {};
+  char device[8] = {};
+  other_->note(plan_of(host, device), {});
+  EXPECT_FALSE(found(host, device));
+  cache_->note(plan_of(host, device), {});
+  devices_->at(0).use(std::make_shared<const Profile>(*devices_->at(0).profile()));
+  EXPECT_FALSE(found(host, device));
+}
+
+TEST_F(PlanCacheTest, NotesNoPlanThatIsNotTheCheapestWay) {
+  char host[8] = {};
+  char device[8] = {};
+  Plan plan = plan_of(host, device);
+  plan.profile = nullptr;
+  cache_->note(plan, {});
+  EXPECT_FALSE(found(host, device));
+}
+
+/// By a profile that knows the driver only.
+class RepeatedCopies : public TransfersUnderTest {
+protected:
+  void SetUp() override {
+    TransfersUnderTest::SetUp();
+    if (!IsSkipped()) prefer_the_ring();
+  }
+  static constexpr std::size_t kBytes = 20 * kKiB;
+};
+
+TEST_F(RepeatedCopies, OfTheDevicesMemoryBringWhatIsThereNowAndAreAllCounted) {
+  const CUdeviceptr device = device_memory(kBytes);
+  Bytes target(kBytes);
+  ASSERT_EQ(transfers().explain(target.data(), to_pointer(device), kBytes).path, CopyPath::driver);
+  for (unsigned round = 0; round < 50; ++round) {
+    const Bytes bytes = random_bytes(kBytes, round);
+    send_to_device(device, bytes);
+    transfers().copy(target.data(), to_pointer(device), kBytes);
+    ASSERT_EQ(target, bytes) << "round " << round;
+  }
+  EXPECT_EQ(num_copies(CopyPath::driver), 50u);
+}
+
+TEST_F(RepeatedCopies, OfPinnedMemoryBringWhatIsThereNowAndAreAllCounted) {
+  const CUdeviceptr device = device_memory(kBytes);
+  auto* const source = pinned_memory<std::uint8_t>(kBytes);
+  ASSERT_EQ(transfers().explain(to_pointer(device), source, kBytes).path, CopyPath::driver);
+  for (unsigned round = 0; round < 50; ++round) {
+    const Bytes bytes = random_bytes(kBytes, round);
+    std::copy(bytes.begin(), bytes.end(), source);
+    transfers().copy(to_pointer(device), source, kBytes);
+    ASSERT_EQ(on_device(device, kBytes), bytes) << "round " << round;
+  }
+  EXPECT_EQ(num_copies(CopyPath::driver), 50u);
+}
+
+TEST_F(RepeatedCopies, OfPinnedMemoryAreNotExaminedAgain) {
+  if (!driver().emulated()) GTEST_SKIP() << "counts the emulated driver's calls";
+  const CUdeviceptr device = device_memory(kBytes);
+  auto* const source = pinned_memory<std::uint8_t>(kBytes);
+  const isthmus::test::EmulatorControls controls(driver());
+  controls.log_calls(1);
+  constexpr int kNumCopies = 200;
+  for (int i = 0; i < kNumCopies; ++i) transfers().copy(to_pointer(device), source, kBytes);
+  auto counts = isthmus::test::counts_of_calls(controls.call_log());
+  controls.log_calls(0);
+  EXPECT_EQ(counts["cuMemcpyHtoD"], kNumCopies);
+  EXPECT_LT(counts["cuPointerGetAttributes"], kNumCopies);
+}
+
+TEST_F(RepeatedCopies, OfPinnedMemoryThatWasFreedAreExaminedAgain) {
+  const CUdeviceptr device = device_memory(kBytes);
+  for (unsigned round = 0; round < 20; ++round) {
+    auto buffer = std::make_unique<PinnedBuffer>(retained(), kBytes);
+    const void* const source = buffer->data();
+    for (int i = 0; i < 3; ++i) transfers().copy(to_pointer(device), source, kBytes);
+    buffer.reset();
+    EXPECT_THROW(transfers().copy(to_pointer(device), source, kBytes), UsageError);
+  }
+}
+
+TEST_F(RepeatedCopies, OfABufferThatWasFreedAreRefused) {
+  for (int round = 0; round < 20; ++round) {
+    Bytes target(kBytes);
+    auto buffer = std::make_unique<DeviceBuffer>(retained(), kBytes);
+    void* const source = to_pointer(buffer->pointer());
+    for (int i = 0; i < 3; ++i) transfers().copy(target.data(), source, kBytes);
+    buffer.reset();
+    EXPECT_THROW(transfers().copy(target.data(), source, kBytes), UsageError);
+  }
+}
+
+TEST_F(RepeatedCopies, ToAFileThatHasBecomeShorterAreRefused) {
+  const CUdeviceptr device = device_memory(kBytes);
+  const int file = memfd_create("isthmus-test", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, kBytes), 0);
+  void* const target = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ASSERT_NE(target, MAP_FAILED);
+  transfers().copy(target, to_pointer(device), kBytes);
+  ASSERT_EQ(ftruncate(file, 0), 0);
+  EXPECT_THROW(transfers().copy(target, to_pointer(device), kBytes), UsageError);
+  munmap(target, kBytes);
+  close(file);
+}
+
+}  // namespace
+}  // namespace isthmus::transfer
