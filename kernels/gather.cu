@@ -45,10 +45,11 @@ __device__ inline bool isthmus_in_sixteens(const IsthmusPieces& pieces) {
   return (pieces.piece_bytes | pieces.slot_bytes) % sizeof(IsthmusSixteenBytes) == 0;
 }
 
-/// host          pinned host memory mapped on the device, [num_pieces * slot_bytes], 16-byte
-/// aligned device        device, [num_pieces * piece_bytes], 16-byte aligned piece_bytes   a
-/// multiple of 4 slot_bytes    a multiple of 4, >= piece_bytes slot_step     without a divisor in
-/// common with num_pieces
+/// host         pinned host memory mapped on the device, [num_pieces * slot_bytes], 16-byte aligned
+/// device       device, [num_pieces * piece_bytes], 16-byte aligned
+/// piece_bytes  a multiple of 4
+/// slot_bytes   a multiple of 4, >= piece_bytes
+/// slot_step    without a divisor in common with num_pieces
 extern "C" __global__ void isthmus_gather(const uint8_t* host, uint8_t* device,
                                           uint64_t piece_bytes, uint64_t slot_bytes,
                                           uint64_t num_pieces, uint64_t slot_step) {

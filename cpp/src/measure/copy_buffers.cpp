@@ -15,8 +15,8 @@ namespace {
 constexpr int kPoison = 0xA5;  // no zero, and no word of the pattern but by chance
 constexpr std::size_t kReadBackBytes = std::size_t{16} << 20U;
 
-/// Counts mismatches over chunks that `read(target, offset_bytes,
-/// chunk_bytes)` brings, and trailing bytes of the last one.
+/// Counts mismatches over chunks that `read(target, offset_bytes, chunk_bytes)` brings, and trailing
+/// bytes of the last one.
 template <typename Read>
 std::uint64_t count_in_chunks(const BufferContents& contents, std::size_t size_bytes,
                               const Read& read) {

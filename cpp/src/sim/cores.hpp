@@ -141,7 +141,8 @@ private:
   }
   void end_operation(const Position& at);
 
-  // Translation (cores_translation.cpp)
+  // Translation: cores_translation.cpp.
+
   // When the line's translation is there: `time_ps` for a hit, kNever if a translate event must
   // tell.
   Picoseconds translate(Core& core, const AskedLine& line, Picoseconds time_ps) {

@@ -51,10 +51,9 @@ enum class UploadEnd {
 
 /// Persistent threads on the device's NUMA node, and a few large slots that they fill and empty
 /// together, each of which crosses the link at once. One copy at a time uses them; others wait
-/// their turn. The threads spin briefly after a
-/// copy, then sleep: nothing runs when idle. May be used from any thread; in a forked child copies
-/// and trim() throw UsageError. At the end of the process what CUDA has torn down already is left
-/// alone.
+/// their turn. The threads spin briefly after a copy, then sleep: nothing runs when idle. May be
+/// used from any thread; in a forked child copies and trim() throw UsageError. At the end of the
+/// process what CUDA has torn down already is left alone.
 class StagingRing {
 public:
   /// Starts nothing and pins nothing yet: the first copy pins the slots, and each starts the
