@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from isthmus.bench.all_gpus import AllGpusTest
-from isthmus.bench.bench_test import Direction, Variation
+from isthmus.bench.bench_test import Variation
 from isthmus.bench.gpus import Gpu
 from isthmus.bench.native_instrument import NativeGpusInstrument
 from isthmus.bench.native_rule import native_rule
@@ -14,11 +14,6 @@ from isthmus.errors import Unavailable
 
 if TYPE_CHECKING:
     from isthmus import _native
-
-_OPPOSITE = {
-    Direction.HOST_TO_DEVICE: Direction.DEVICE_TO_HOST,
-    Direction.DEVICE_TO_HOST: Direction.HOST_TO_DEVICE,
-}
 
 
 class NativeAllGpus(NativeGpusInstrument):
@@ -112,7 +107,7 @@ def _host_flows(
     group = _native.FlowGroup()
     directions = [test.direction]
     if test.both_ways:
-        directions.append(_OPPOSITE[test.direction])
+        directions.append(test.direction.opposite)
     for direction in directions:
         for gpu in gpus:
             buffers = _native.CopyBuffers(
