@@ -38,7 +38,7 @@ class NativeAllGpus(NativeGpusInstrument):
                 return group.measure_aggregate(stopping=rule)
             return group.measure_under_load(measured, stopping=rule)
 
-        return self._session.with_kernels(ask)
+        return self._device.with_kernels(ask)
 
 
 class NativePeers(NativeGpusInstrument):
@@ -66,7 +66,7 @@ class NativePeers(NativeGpusInstrument):
                 return group.measure_under_load(0, stopping=rule)
             return group.measure_one(0, stopping=rule)
 
-        return self._session.with_kernels(ask)
+        return self._device.with_kernels(ask)
 
 
 class NativeOneGpu(NativeGpusInstrument):
@@ -96,7 +96,7 @@ class NativeOneGpu(NativeGpusInstrument):
                 _add_peer(group, test, asker, peer, size_bytes, with_kernels=kernels is not None)
             return group.measure_aggregate(stopping=rule, metric="copy_time")
 
-        return self._session.with_kernels(ask)
+        return self._device.with_kernels(ask)
 
 
 def _host_flows(
