@@ -14,6 +14,7 @@ from isthmus.report.pivot import (
     size_word,
     two_decimal_cell,
 )
+from isthmus.report.requests import streams
 from isthmus.run.model import Result, Run
 from isthmus.run.naming import Kind
 from isthmus.sizes import format_size
@@ -83,9 +84,9 @@ def overlap_table(run: Run) -> Table | None:
     ratios = attempted(result for result in run.results if result.metric == "overlap_ratio")
     return pivot(
         "Copies behind computation, the pipeline over its longer half (1.00x hides the shorter)",
-        sorted(ratios, key=_streams),
+        sorted(ratios, key=lambda result: int(result.axes.get("streams", 1))),
         row={"test": lambda result: result.test, "size": size_word},
-        column=lambda result: f"{_streams(result)} stream{'s' if _streams(result) > 1 else ''}",
+        column=streams,
     )
 
 
@@ -138,7 +139,3 @@ def _limit(result: Result) -> str:
 def _pieces(result: Result) -> str:
     pieces = int(result.axes["pieces"])
     return f"{direction_of(result)}, {pieces} of {format_size(result.bytes // pieces)}"
-
-
-def _streams(result: Result) -> int:
-    return int(result.axes.get("streams", 1))

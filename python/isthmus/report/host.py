@@ -1,6 +1,6 @@
 """The tables of suite `host`: copies within host memory."""
 
-from isthmus.report.labels import of_kind, of_suite
+from isthmus.report.labels import of_kind
 from isthmus.report.page import Table
 from isthmus.report.pivot import attempted, by_size, pivot, size_word, sizes
 from isthmus.run.model import Result, Run, Status
@@ -37,7 +37,7 @@ def host_tables(run: Run) -> list[Table]:
 
 def host_notes(run: Run) -> list[str]:
     """Say what the numbers are the ceiling of."""
-    results = of_suite(run, "host")
+    results = of_kind(run, Kind.HOST_MEMCPY)
     if not results:
         return []
     measured = " (measured, though the device is emulated)" if run.machine.emulated else ""

@@ -31,7 +31,7 @@ def request_tables(run: Run) -> list[Table]:
             "One copy shared by several streams, GB/s (median)",
             _copies(run, "streams", axis="streams"),
             row={"direction": direction_of, "size": size_word},
-            column=_streams,
+            column=streams,
         ),
         pivot(
             "2-D copies, GB/s by the width of a row (median)",
@@ -72,6 +72,12 @@ def request_notes(run: Run) -> list[str]:
             "overlap: the pipeline over the longer of its halves: 1.00x hides the shorter half"
         )
     return lines
+
+
+def streams(result: Result) -> str:
+    """Say how many streams copied; one if the result doesn't say it."""
+    number = result.axes.get("streams", 1)
+    return f"{number} stream{'' if number == 1 else 's'}"
 
 
 def _boxes_table(run: Run) -> Table | None:
@@ -159,8 +165,3 @@ def _pieces(result: Result) -> str:
 
 def _piece_size(result: Result) -> str:
     return format_size(result.bytes // int(result.axes["pieces"]))
-
-
-def _streams(result: Result) -> str:
-    number = result.axes["streams"]
-    return f"{number} stream{'' if number == 1 else 's'}"
