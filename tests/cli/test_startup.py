@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.cli.startup import INTERRUPTED, MESSAGE
+from isthmus.cli import INTERRUPTED, MESSAGE
 from program import NO_GPU, run_process
 
 ENTRIES = {

@@ -89,7 +89,7 @@ class Bench:
 
 
 class Ground:
-    """In place of a native session."""
+    """In place of a DeviceUnderTest."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []

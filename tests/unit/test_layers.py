@@ -279,6 +279,42 @@ def test_a_foreign_module_is_known_only_where_it_is_needed(name: str) -> None:
             assert part in MAY_KNOW[name], f"{path.relative_to(ROOT)} imports {name}"
 
 
+def imported_modules(path: Path, modules: set[str]) -> set[str]:
+    """List those of the modules that a file imports, also inside functions and for types alone."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inner = (f"{node.module}.{alias.name}" for alias in node.names)
+            found.update(name if name in modules else node.module for name in inner)
+    return found & modules
+
+
+def circle_of(known: dict[str, set[str]]) -> set[str]:
+    """List the modules that know each other in a circle, and those that know such ones."""
+    left = dict(known)
+    while free := {name for name, others in left.items() if not others & left.keys()}:
+        left = {name: others for name, others in left.items() if name not in free}
+    return set(left)
+
+
+def test_no_modules_of_the_package_import_each_other_in_a_circle() -> None:
+    package = ROOT / "python" / "isthmus"
+    paths = {
+        ".".join(path.relative_to(package.parent).with_suffix("").parts): path
+        for path in sources(package, "*.py", "*.pyi")
+    }
+    modules = {name.removesuffix(".__init__"): path for name, path in paths.items()}
+    assert not circle_of(
+        {name: imported_modules(path, set(modules)) - {name} for name, path in modules.items()}
+    )
+
+
+def test_a_circle_is_seen() -> None:
+    assert circle_of({"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}) == {"a", "b", "c"}
+
+
 def test_no_file_is_named_for_nothing() -> None:
     empty_names = re.compile(r"^(utils?|helpers?|common|misc|managers?)$")
     for folder in ("cpp", "python", "bindings", "kernels", "tests"):

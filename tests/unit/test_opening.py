@@ -6,6 +6,7 @@ from typing import cast
 import pytest
 
 from isthmus import _native
+from isthmus.bench.device_under_test import DeviceUnderTest
 from isthmus.bench.native_kernels import open_kernels
 from isthmus.bench.native_session import NativeSession
 from isthmus.bench.native_windows import NativeWindows, far_node
@@ -68,12 +69,13 @@ def test_errors_of_the_link_are_counted_from_the_first_time_that_they_are_asked_
     monkeypatch.setattr(FakeWatch, "begun", 0)
     driver = SimpleNamespace(emulated=False)
     context = SimpleNamespace(device=SimpleNamespace(pci_address="0000:01:00.0"))
-    session = NativeSession(
+    device = DeviceUnderTest(
         cast("_native.Driver", driver),
         cast("_native.Context", context),
         None,
         placement=Placement(nodes=[], device_node=None, bound_node=None, cpus=[0]),
     )
+    session = NativeSession(device)
     found = [session.link_errors() for _ in range(2)]
     assert [errors.replays for errors in found if errors is not None] == [0, 1]
     assert FakeWatch.begun == 1
@@ -93,12 +95,12 @@ def test_pinned_memory_that_is_not_where_it_should_be_is_noted_once(
     placement = Placement(
         nodes=[FakeNode(0), FakeNode(1)], device_node=1, bound_node=None, cpus=[0, 1]
     )
-    session = NativeSession(
+    device = DeviceUnderTest(
         cast("_native.Driver", None), cast("_native.Context", None), None, placement=placement
     )
     for memory in (HostMemory.PAGEABLE, HostMemory.PINNED, HostMemory.PINNED):
-        session.allocate(BufferKinds(host_memory=memory), 4096)
-    assert session.notes == ["25 % of pinned pages lie off NUMA node 1"]
+        device.allocate(BufferKinds(host_memory=memory), 4096)
+    assert device.notes == ["25 % of pinned pages lie off NUMA node 1"]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,7 @@ def test_settings_of_windows_can_be_checked_without_opening_one(
     placement = Placement(nodes=[], device_node=None, bound_node=None, cpus=[0])
     driver = _native.Driver.open("emulated")
     context = _native.Context(driver, 0)
-    windows = NativeWindows(NativeSession(driver, context, None, placement=placement))
+    windows = NativeWindows(DeviceUnderTest(driver, context, None, placement=placement))
     if value is None:
         monkeypatch.delenv(variable, raising=False)
         windows.check_settings()

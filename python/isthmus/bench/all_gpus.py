@@ -58,12 +58,11 @@ class AllGpusTest(ManyGpusTest):
 
 
 def _all_gpus(direction: Direction, engine: Engine, *, both_ways: bool = False) -> AllGpusTest:
-    up = direction == Direction.HOST_TO_DEVICE
-    ways, label = ("host_to_all", "H2D") if up else ("all_to_host", "D2H")
+    ways = "host_to_all" if direction == Direction.HOST_TO_DEVICE else "all_to_host"
     both = ", and the other way at once" if both_ways else ""
     return AllGpusTest(
         name=f"{ways}{'_bidirectional' if both_ways else ''}_memcpy_{ENGINES[engine]}",
-        about=f"{label} bandwidth of each GPU while all copy{both}, {ABOUT[engine]}",
+        about=f"{direction.label} bandwidth of each GPU while all copy{both}, {ABOUT[engine]}",
         suite=Suite.MULTI,
         metrics=(Metric.BANDWIDTH, Metric.ALONE, Metric.AGGREGATE),
         direction=direction,

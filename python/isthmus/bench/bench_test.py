@@ -30,6 +30,17 @@ class Direction(StrEnum):
     HOST_TO_DEVICE = "h2d"
     DEVICE_TO_HOST = "d2h"
 
+    @property
+    def label(self) -> str:
+        """As people write it: "H2D"."""
+        return self.value.upper()
+
+    @property
+    def opposite(self) -> "Direction":
+        """The other way."""
+        up = self == Direction.HOST_TO_DEVICE
+        return Direction.DEVICE_TO_HOST if up else Direction.HOST_TO_DEVICE
+
 
 class Residence(StrEnum):
     """Where a flag or data lie that CPU and GPU both reach."""

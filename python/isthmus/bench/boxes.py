@@ -8,6 +8,7 @@ from isthmus.bench.demand import Demand, Footprint
 from isthmus.bench.gated import GatedTest
 from isthmus.bench.metrics import Metric
 from isthmus.bench.streams import ROW_BYTES, pitch
+from isthmus.run.naming import Kind, directed_name
 
 ROWS, SLICES = "rows", "slices"
 _MIB = 1 << 20
@@ -135,17 +136,11 @@ class BoxTest(GatedTest):
         )
 
 
-_WORDS = {
-    Direction.HOST_TO_DEVICE: ("host_to_device", "H2D", "to"),
-    Direction.DEVICE_TO_HOST: ("device_to_host", "D2H", "from"),
-}
-
-
 def _box(direction: Direction) -> BoxTest:
-    name, label, _ = _WORDS[direction]
     return BoxTest(
-        name=f"{name}_memcpy_3d",
-        about=f"{label} bandwidth of near cubic boxes with gaps between their rows, pinned memory",
+        name=directed_name(direction, Kind.MEMCPY, "3d"),
+        about=f"{direction.label} bandwidth of near cubic boxes with gaps between their rows, "
+        "pinned memory",
         suite=Suite.BANDWIDTH,
         metrics=(Metric.BANDWIDTH,),
         direction=direction,
@@ -154,10 +149,11 @@ def _box(direction: Direction) -> BoxTest:
 
 
 def _array(direction: Direction) -> BoxTest:
-    name, label, towards = _WORDS[direction]
+    towards = "to" if direction == Direction.HOST_TO_DEVICE else "from"
     return BoxTest(
-        name=f"{name}_memcpy_array",
-        about=f"{label} bandwidth of copies {towards} CUDA arrays, 2-D and 3-D, pinned memory",
+        name=directed_name(direction, Kind.MEMCPY, "array"),
+        about=f"{direction.label} bandwidth of copies {towards} CUDA arrays, 2-D and 3-D, "
+        "pinned memory",
         suite=Suite.BANDWIDTH,
         metrics=(Metric.BANDWIDTH,),
         direction=direction,

@@ -11,6 +11,7 @@ from isthmus.bench.bench_test import PLAIN, BenchTest, Direction, Suite, Variati
 from isthmus.bench.buffers import BufferKinds, Contents, DeviceMemory, HostMemory
 from isthmus.bench.demand import Demand, Footprint
 from isthmus.bench.metrics import Metric
+from isthmus.run.naming import Kind, directed_name
 from isthmus.sizes import powers_of_two
 
 SWEEP = tuple(powers_of_two(4, 1 << 30))
@@ -106,19 +107,12 @@ def _bytes_of(offset: str | int | None) -> int:
     return int(str(offset).partition(" ")[0]) if offset is not None else 0
 
 
-_WORDS = {
-    Direction.HOST_TO_DEVICE: ("host_to_device", "H2D"),
-    Direction.DEVICE_TO_HOST: ("device_to_host", "D2H"),
-}
-
-
 def _bandwidth(direction: Direction, host_memory: HostMemory) -> CopyTest:
-    name, label = _WORDS[direction]
     pinned = host_memory == HostMemory.PINNED
     how = "pinned memory, copy engine" if pinned else "pageable memory, staged by the driver"
     return CopyTest(
-        name=f"{name}_memcpy_{'ce' if pinned else 'pageable'}",
-        about=f"{label} bandwidth, {how}",
+        name=directed_name(direction, Kind.MEMCPY, "ce" if pinned else "pageable"),
+        about=f"{direction.label} bandwidth, {how}",
         direction=direction,
         host_memory=host_memory,
         suite=Suite.BANDWIDTH,

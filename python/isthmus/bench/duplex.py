@@ -12,6 +12,7 @@ from isthmus.bench.bench_test import PLAIN, Direction, Suite, Variation
 from isthmus.bench.demand import Demand, Footprint
 from isthmus.bench.gated import GatedTest
 from isthmus.bench.metrics import Metric
+from isthmus.run.naming import Kind, directed_name
 
 _MIB = 1 << 20
 _SIZES = (_MIB, 16 * _MIB, 256 * _MIB)
@@ -62,13 +63,10 @@ class DuplexTest(GatedTest):
 
 
 def _loaded(direction: Direction, *, by_kernel: bool) -> DuplexTest:
-    up = direction == Direction.HOST_TO_DEVICE
-    name, label, other = (
-        ("host_to_device", "H2D", "D2H") if up else ("device_to_host", "D2H", "H2D")
-    )
+    label, other = direction.label, direction.opposite.label
     engine = "a kernel of ours" if by_kernel else "copy engine"
     return DuplexTest(
-        name=f"{name}_bidirectional_memcpy_{'sm' if by_kernel else 'ce'}",
+        name=directed_name(direction, Kind.BIDIRECTIONAL, "sm" if by_kernel else "ce"),
         about=f"{label} bandwidth while {other} is busy, pinned memory, {engine}",
         suite=Suite.BANDWIDTH,
         metrics=(Metric.BANDWIDTH,),

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from isthmus.bench.device_under_test import DeviceUnderTest
 from isthmus.errors import DriverError, Unavailable
 
 if TYPE_CHECKING:
     from isthmus import _native
-    from isthmus.bench.native_session import NativeSession
 
 # "Devices are often unavailable due to use of EXCLUSIVE_PROCESS or PROHIBITED" (cuda.h).
 DEVICE_UNAVAILABLE = 46
@@ -32,11 +32,11 @@ class Gpu:
 
 
 class Gpus:
-    """The GPUs of a session's driver."""
+    """The GPUs that a device's driver shows."""
 
-    def __init__(self, session: "NativeSession") -> None:
+    def __init__(self, device: DeviceUnderTest) -> None:
         """Open none yet."""
-        self._session = session
+        self._device = device
         self._opened: dict[int, Gpu | None] = {}
 
     def open(self, ordinal: int) -> Gpu:
@@ -61,12 +61,12 @@ class Gpus:
             Unavailable: There are fewer than two.
         """
         usable = []
-        count = self._session.driver.device_count()
+        count = self._device.driver.device_count()
         for ordinal in range(count):
             try:
                 usable.append(self.open(ordinal))
             except Unavailable as absence:
-                self._session.note_once(f"left out of suite multi: {absence}")
+                self._device.note_once(f"left out of suite multi: {absence}")
         if len(usable) > 1:
             return usable
         reason = "there is one here" if count == 1 else f"of {count} here one can be used"
@@ -75,23 +75,23 @@ class Gpus:
     def _open(self, ordinal: int) -> Gpu | None:
         from isthmus import _native
 
-        session = self._session
-        facts = session.driver.device(ordinal)
+        device = self._device
+        facts = device.driver.device(ordinal)
         try:
-            if ordinal == session.context.device.ordinal:
-                context, kernels = session.context, session.kernels
+            if ordinal == device.context.device.ordinal:
+                context, kernels = device.context, device.kernels
             else:
-                context = _native.Context(session.driver, ordinal)
-                kernels = session.open_kernels(context)
+                context = _native.Context(device.driver, ordinal)
+                kernels = device.kernels_of(context)
         except DriverError as error:
             if error.code != DEVICE_UNAVAILABLE:
                 raise
             return None
-        node = None if session.emulated else _native.pci_numa_node(facts.pci_address)
-        if session.driver.device_count() > 1:
+        node = None if device.emulated else _native.pci_numa_node(facts.pci_address)
+        if device.driver.device_count() > 1:
             where = f"{facts.name} ({facts.pci_address}), {facts.uuid}"
-            session.note_once(f"GPU {ordinal}: {where}, CPU node {_known(node)}")
-        return Gpu(ordinal, context, kernels, node if len(session.placement.nodes) > 1 else None)
+            device.note_once(f"GPU {ordinal}: {where}, CPU node {_known(node)}")
+        return Gpu(ordinal, context, kernels, node if len(device.placement.nodes) > 1 else None)
 
 
 def _known(node: int | None) -> str:

@@ -7,6 +7,7 @@ from typing import Literal
 from isthmus.bench.bench_test import PLAIN, BenchTest, Direction, Suite, Variation
 from isthmus.bench.demand import MOST_MANAGED_BYTES, Demand, Footprint
 from isthmus.bench.metrics import Metric
+from isthmus.run.naming import Kind, directed_name
 
 _MIB = 1 << 20
 _SIZES = (_MIB, 16 * _MIB, 128 * _MIB, 512 * _MIB)
@@ -87,10 +88,6 @@ class PageFaultTest(BenchTest):
         return "managed", "device" if metric == Metric.DEVICE_FAULT else "host"
 
 
-_WORDS = {
-    Direction.HOST_TO_DEVICE: ("host_to_device", "H2D"),
-    Direction.DEVICE_TO_HOST: ("device_to_host", "D2H"),
-}
 _ABOUT = {
     (ManagedWay.DEMAND, Direction.HOST_TO_DEVICE): "pages move when a kernel reads them",
     (ManagedWay.DEMAND, Direction.DEVICE_TO_HOST): "pages move when the CPU loads from them",
@@ -104,10 +101,9 @@ _ABOUT = {
 
 
 def _managed(way: ManagedWay, direction: Direction) -> ManagedTest:
-    name, label = _WORDS[direction]
     return ManagedTest(
-        name=f"{name}_managed_{way}",
-        about=f"{label} bandwidth, managed memory, {_ABOUT[way, direction]} (--managed)",
+        name=directed_name(direction, Kind.MANAGED, way),
+        about=f"{direction.label} bandwidth, managed memory, {_ABOUT[way, direction]} (--managed)",
         suite=Suite.BANDWIDTH,
         metrics=(Metric.BANDWIDTH,),
         direction=direction,

@@ -11,6 +11,7 @@ from isthmus.bench.bench_test import BenchTest, Direction, Suite, Variation
 from isthmus.bench.demand import Demand, Footprint
 from isthmus.bench.metrics import Metric
 from isthmus.bench.stopping import StoppingRule
+from isthmus.run.naming import Kind, directed_name
 
 PIECES = "pieces"
 _KIB = 1 << 10
@@ -99,10 +100,6 @@ def _point(piece_bytes: int, pieces: int) -> tuple[int, Variation]:
     return (piece_bytes * pieces, Variation(axes=((PIECES, pieces),)))
 
 
-_WORDS = {
-    Direction.HOST_TO_DEVICE: ("host_to_device", "H2D"),
-    Direction.DEVICE_TO_HOST: ("device_to_host", "D2H"),
-}
 _ABOUT = {
     ManyCopiesWay.LOOP: "a cudaMemcpyAsync for each",
     ManyCopiesWay.BATCH: "one cudaMemcpyBatchAsync (CUDA 12.8)",
@@ -113,10 +110,9 @@ _ABOUT = {
 
 
 def _test(direction: Direction, way: ManyCopiesWay) -> ManyCopiesTest:
-    name, label = _WORDS[direction]
     return ManyCopiesTest(
-        name=f"{name}_many_copies_{way}",
-        about=f"{label} time of many small copies, pinned memory: {_ABOUT[way]}",
+        name=directed_name(direction, Kind.MANY_COPIES, way),
+        about=f"{direction.label} time of many small copies, pinned memory: {_ABOUT[way]}",
         suite=Suite.BANDWIDTH,
         metrics=(Metric.COMPLETION, Metric.API_RETURN),
         direction=direction,

@@ -9,14 +9,11 @@ from isthmus.bench.bench_test import Direction, Suite, Variation
 from isthmus.bench.buffers import DeviceMemory, HostMemory
 from isthmus.bench.copies import CopyTest
 from isthmus.bench.metrics import Metric
+from isthmus.run.naming import Kind, directed_name
 
 _KIB, _MIB = 1 << 10, 1 << 20
 # Powers of 4: the same curve as CUDA's own pinned copies have, in half as many points.
 _SPARSE = tuple(1 << exponent for exponent in range(2, 29, 2))
-_WORDS = {
-    Direction.HOST_TO_DEVICE: ("host_to_device", "H2D"),
-    Direction.DEVICE_TO_HOST: ("device_to_host", "D2H"),
-}
 _ALIGNED = "0 B"
 # Behind a page's beginning: of the host's side, of the device's. From a line's fraction to a line.
 _OFFSETS = (
@@ -31,16 +28,15 @@ _OFFSETS = (
 )
 
 
-def _test(direction: Direction, ending: str, how: str, **special: object) -> CopyTest:
-    name, label = _WORDS[direction]
+def _test(direction: Direction, way: str, how: str, **special: object) -> CopyTest:
     given: dict[str, object] = {
         "host_memory": HostMemory.PINNED,
         "sizes": _SPARSE,
         **special,
     }
     return CopyTest(
-        name=f"{name}_memcpy_{ending}",
-        about=f"{label} bandwidth, {how}",
+        name=directed_name(direction, Kind.MEMCPY, way),
+        about=f"{direction.label} bandwidth, {how}",
         direction=direction,
         suite=Suite.BANDWIDTH,
         metrics=(Metric.BANDWIDTH,),
@@ -49,8 +45,8 @@ def _test(direction: Direction, ending: str, how: str, **special: object) -> Cop
     )
 
 
-def _both(ending: str, how: str, **special: object) -> list[CopyTest]:
-    return [_test(direction, ending, how, **special) for direction in Direction]
+def _both(way: str, how: str, **special: object) -> list[CopyTest]:
+    return [_test(direction, way, how, **special) for direction in Direction]
 
 
 MEMORY_KIND_TESTS: tuple[CopyTest, ...] = (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.bench.alloc import LIVE, PAGES, TOUCHED, AllocTest
 from isthmus.bench.bench_test import Direction, Variation
+from isthmus.bench.device_under_test import DeviceUnderTest
 from isthmus.bench.memory_life import MEMORY, LifeTest
 from isthmus.bench.native_instrument import NativeInstrument
 from isthmus.bench.native_rule import native_rule
@@ -15,7 +16,6 @@ from isthmus.bench.wall_time import ALLOCATIONS, LIVES, within_wall_time
 from isthmus.machine.placement import stray_pages_note
 
 if TYPE_CHECKING:
-    from isthmus.bench.native_session import NativeSession
     from isthmus.bench.session import Measurement, Samples
 
 # In each life two copies in each direction: one alone may have met an interrupt.
@@ -40,7 +40,7 @@ class NativeAlloc(NativeInstrument):
         axes = dict(variation.axes)
         return within_wall_time(
             lambda: _native.measure_allocation(
-                self._session.context,
+                self._device.context,
                 kind=test.kind,
                 touched=axes.get(PAGES) == TOUCHED,
                 size_bytes=size_bytes,
@@ -61,15 +61,15 @@ class NativeLife(NativeInstrument):
         """Measure one kind of memory at one size."""
         del test
         memory = str(dict(variation.axes)[MEMORY])
-        return measure_lives(self._session, memory, size_bytes, stopping, num_copies=1)
+        return measure_lives(self._device, memory, size_bytes, stopping, num_copies=1)
 
 
 class NativeLargeCopies(NativeInstrument):
     """Large copies: each life of a buffer serves both directions."""
 
-    def __init__(self, session: "NativeSession") -> None:
+    def __init__(self, device: DeviceUnderTest) -> None:
         """Copy nothing yet."""
-        super().__init__(session)
+        super().__init__(device)
         self._other_way: dict[tuple[Direction, int, str], OneWay] = {}
 
     def measure(
@@ -81,7 +81,7 @@ class NativeLargeCopies(NativeInstrument):
         if known is not None:
             return known
         found = measure_lives(
-            self._session, memory, size_bytes, stopping, num_copies=_COPIES_PER_LIFE
+            self._device, memory, size_bytes, stopping, num_copies=_COPIES_PER_LIFE
         )
         ways = {
             Direction.HOST_TO_DEVICE: one_way(found, "life_upload"),
@@ -94,7 +94,7 @@ class NativeLargeCopies(NativeInstrument):
 
 
 def measure_lives(
-    session: "NativeSession",
+    device: DeviceUnderTest,
     memory: str,
     size_bytes: int,
     stopping: StoppingRule,
@@ -102,7 +102,7 @@ def measure_lives(
     num_copies: int,
 ) -> "Measurement":
     """
-    Measure lives of host buffers on the session's NUMA node, and note it if they are not there.
+    Measure lives of host buffers on the device's NUMA node, and note it if they are not there.
 
     Raises:
         Unavailable: Such memory can't be had here.
@@ -112,22 +112,22 @@ def measure_lives(
 
     rule = native_rule(stopping)
     found = within_wall_time(
-        lambda: session.with_kernels(
+        lambda: device.with_kernels(
             lambda kernels: _native.measure_memory_life(
-                session.context,
+                device.context,
                 kernels,
                 host_memory=memory,
                 size_bytes=size_bytes,
                 num_copies=num_copies,
-                numa_node=session.placement.bound_node,
+                numa_node=device.placement.bound_node,
                 stopping=rule,
             )
         ),
         stopping,
         sampled=LIVES,
     )
-    pages, node = found.host_pages_by_node, session.placement.wanted_node
-    session.note_once(stray_pages_note(pages, node, memory))
+    pages, node = found.host_pages_by_node, device.placement.wanted_node
+    device.note_once(stray_pages_note(pages, node, memory))
     return found
 
 

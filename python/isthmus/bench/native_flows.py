@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from isthmus.bench.all_gpus import AllGpusTest
-from isthmus.bench.bench_test import Direction, Variation
+from isthmus.bench.bench_test import Variation
 from isthmus.bench.gpus import Gpu
 from isthmus.bench.native_instrument import NativeGpusInstrument
 from isthmus.bench.native_rule import native_rule
@@ -14,11 +14,6 @@ from isthmus.errors import Unavailable
 
 if TYPE_CHECKING:
     from isthmus import _native
-
-_OPPOSITE = {
-    Direction.HOST_TO_DEVICE: Direction.DEVICE_TO_HOST,
-    Direction.DEVICE_TO_HOST: Direction.HOST_TO_DEVICE,
-}
 
 
 class NativeAllGpus(NativeGpusInstrument):
@@ -43,7 +38,7 @@ class NativeAllGpus(NativeGpusInstrument):
                 return group.measure_aggregate(stopping=rule)
             return group.measure_under_load(measured, stopping=rule)
 
-        return self._session.with_kernels(ask)
+        return self._device.with_kernels(ask)
 
 
 class NativePeers(NativeGpusInstrument):
@@ -71,7 +66,7 @@ class NativePeers(NativeGpusInstrument):
                 return group.measure_under_load(0, stopping=rule)
             return group.measure_one(0, stopping=rule)
 
-        return self._session.with_kernels(ask)
+        return self._device.with_kernels(ask)
 
 
 class NativeOneGpu(NativeGpusInstrument):
@@ -101,7 +96,7 @@ class NativeOneGpu(NativeGpusInstrument):
                 _add_peer(group, test, asker, peer, size_bytes, with_kernels=kernels is not None)
             return group.measure_aggregate(stopping=rule, metric="copy_time")
 
-        return self._session.with_kernels(ask)
+        return self._device.with_kernels(ask)
 
 
 def _host_flows(
@@ -112,7 +107,7 @@ def _host_flows(
     group = _native.FlowGroup()
     directions = [test.direction]
     if test.both_ways:
-        directions.append(_OPPOSITE[test.direction])
+        directions.append(test.direction.opposite)
     for direction in directions:
         for gpu in gpus:
             buffers = _native.CopyBuffers(

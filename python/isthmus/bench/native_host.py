@@ -33,7 +33,7 @@ class NativeHostCopies(NativeInstrument):
         """
         from isthmus import _native
 
-        axes, placement = dict(variation.axes), self._session.placement
+        axes, placement = dict(variation.axes), self._device.placement
         source, target = _nodes(placement, axes)
         threads = _threads(placement, variation.num_threads, source if FROM_NODE in axes else None)
         source_pages: dict[int, int] = {}
@@ -64,7 +64,7 @@ class NativeHostCopies(NativeInstrument):
             raise Unavailable(
                 capability=f"memory of NUMA node {node}", reason=note, needs="room on that node"
             )
-        self._session.note_once(note)
+        self._device.note_once(note)
 
 
 def _nodes(placement: Placement, axes: Mapping[str, object]) -> tuple[int | None, int | None]:

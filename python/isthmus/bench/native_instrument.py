@@ -1,35 +1,21 @@
-"""What the instruments over the native module have in common: the session, and nothing opened."""
+"""What the instruments over the native module have in common: the device, and nothing opened."""
 
-from typing import TYPE_CHECKING
-
+from isthmus.bench.device_under_test import DeviceUnderTest
 from isthmus.bench.gpus import Gpus
-
-if TYPE_CHECKING:
-    from isthmus.bench.native_session import NativeSession
 
 
 class NativeInstrument:
-    """Measures in a session."""
+    """Measures a device."""
 
-    def __init__(self, session: "NativeSession") -> None:
-        """
-        Open and allocate nothing yet.
-
-        Args:
-            session: Where everything is measured.
-        """
-        self._session = session
+    def __init__(self, device: DeviceUnderTest) -> None:
+        """Open and allocate nothing yet."""
+        self._device = device
 
 
 class NativeGpusInstrument(NativeInstrument):
-    """Measures in a session, with any of its driver's GPUs."""
+    """Measures with any of the GPUs that the device's driver shows."""
 
-    def __init__(self, session: "NativeSession") -> None:
-        """
-        Open no other GPU yet.
-
-        Args:
-            session: Whose driver shows the GPUs.
-        """
-        super().__init__(session)
-        self._gpus = Gpus(session)
+    def __init__(self, device: DeviceUnderTest) -> None:
+        """Open no other GPU yet."""
+        super().__init__(device)
+        self._gpus = Gpus(device)

@@ -28,9 +28,9 @@ class NativeNuma(NativeGpusInstrument):
 
         axes = dict(variation.axes)
         node, gpu = int(axes[NODE]), self._gpus.open(int(axes[GPU]))
-        placement, rule = self._session.placement, native_rule(stopping)
+        placement, rule = self._device.placement, native_rule(stopping)
         of_node = [cpu for n in placement.nodes if n.node == node for cpu in n.cpus]
-        return self._session.with_kernels(
+        return self._device.with_kernels(
             lambda kernels: _native.measure_node_bandwidth(
                 gpu.context,
                 gpu.kernels if kernels else None,

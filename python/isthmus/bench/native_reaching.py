@@ -29,9 +29,9 @@ class NativeManaged(NativeInstrument):
 
         del variation
         rule = native_rule(stopping)
-        return self._session.with_kernels(
+        return self._device.with_kernels(
             lambda kernels: _native.measure_managed(
-                self._session.context,
+                self._device.context,
                 kernels,
                 direction=test.direction.value,
                 way=test.way.value,
@@ -56,13 +56,13 @@ class NativePointerChase(NativeInstrument):
         from isthmus import _native
 
         rule = native_rule(stopping)
-        return self._session.with_kernels(
+        return self._device.with_kernels(
             lambda kernels: _native.measure_pointer_chase(
-                self._session.context,
+                self._device.context,
                 kernels,
                 size_bytes=size_bytes,
                 order=test.order(variation),
-                numa_node=self._session.placement.bound_node,
+                numa_node=self._device.placement.bound_node,
                 stopping=rule,
             )
         )
@@ -84,8 +84,8 @@ class NativePageFaults(NativeInstrument):
 
         del size_bytes, variation
         rule = native_rule(stopping)
-        return self._session.with_kernels(
+        return self._device.with_kernels(
             lambda kernels: _native.measure_page_faults(
-                self._session.context, kernels, num_pages=test.num_pages, stopping=rule
+                self._device.context, kernels, num_pages=test.num_pages, stopping=rule
             )
         )

@@ -35,8 +35,8 @@ class NativeDuplex(NativeInstrument):
 
         del variation
         rule = native_rule(stopping)
-        buffers = self._session.allocate(_PINNED, size_bytes)
-        other = self._session.allocate(_PINNED, size_bytes)
+        buffers = self._device.allocate(_PINNED, size_bytes)
+        other = self._device.allocate(_PINNED, size_bytes)
 
         def ask(kernels: "_native.Kernels | None") -> "_native.Measurement":
             if test.direction is None:
@@ -53,7 +53,7 @@ class NativeDuplex(NativeInstrument):
                 by="multiprocessors" if test.by_kernel else "copy_engine",
             )
 
-        return self._session.with_kernels(ask)
+        return self._device.with_kernels(ask)
 
 
 class NativeStreams(NativeInstrument):
@@ -71,8 +71,8 @@ class NativeStreams(NativeInstrument):
         from isthmus import _native
 
         rule = native_rule(stopping)
-        buffers = self._session.allocate(_PINNED, size_bytes)
-        return self._session.with_kernels(
+        buffers = self._device.allocate(_PINNED, size_bytes)
+        return self._device.with_kernels(
             lambda kernels: _native.measure_stream_copies(
                 buffers,
                 kernels,
@@ -93,8 +93,8 @@ class _ShapedInstrument(NativeInstrument):
         from isthmus import _native
 
         rule = native_rule(stopping)
-        buffers = self._session.allocate(_PINNED, shape.size_bytes)
-        return self._session.with_kernels(
+        buffers = self._device.allocate(_PINNED, shape.size_bytes)
+        return self._device.with_kernels(
             lambda kernels: _native.measure_shaped_copies(
                 buffers,
                 kernels,
@@ -157,8 +157,8 @@ class NativeManyCopies(NativeInstrument):
         from isthmus import _native
 
         rule, pieces = native_rule(stopping), num_pieces(variation)
-        buffers = self._session.allocate(_PINNED, size_bytes)
-        return self._session.with_kernels(
+        buffers = self._device.allocate(_PINNED, size_bytes)
+        return self._device.with_kernels(
             lambda kernels: _native.measure_many_copies(
                 buffers,
                 kernels,
@@ -186,8 +186,8 @@ class NativeOverlap(NativeInstrument):
         from isthmus import _native
 
         rule, (chunks, streams) = native_rule(stopping), shape(variation)
-        buffers = self._session.allocate(_PINNED, size_bytes)
-        return self._session.with_kernels(
+        buffers = self._device.allocate(_PINNED, size_bytes)
+        return self._device.with_kernels(
             lambda kernels: _native.measure_overlap(
                 buffers,
                 kernels,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.bench.bench_test import Variation
 from isthmus.bench.clock_checks import check_latencies
+from isthmus.bench.device_under_test import DeviceUnderTest
 from isthmus.bench.experiments import Experiment, SmallTransferTest
 from isthmus.bench.native_instrument import NativeInstrument
 from isthmus.bench.native_rule import native_rule
@@ -15,20 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isthmus import _native
-    from isthmus.bench.native_session import NativeSession
 
 
 class NativeSmallCopies(NativeInstrument):
-    """The buffers and windows of a session's small copies."""
+    """The buffers and windows of a device's small copies."""
 
-    def __init__(self, session: "NativeSession") -> None:
-        """
-        Allocate nothing yet.
-
-        Args:
-            session: Where they are measured.
-        """
-        super().__init__(session)
+    def __init__(self, device: DeviceUnderTest) -> None:
+        """Allocate nothing yet."""
+        super().__init__(device)
         self._opened: _native.SmallCopyBench | None = None
 
     def measure(
@@ -62,7 +57,7 @@ class NativeSmallCopies(NativeInstrument):
             ),
         )
         for notice in self._bench().take_notices():
-            self._session.note_once(notice)
+            self._device.note_once(notice)
         check_latencies(found, by_driver=test.method != Method.WINDOW)
         return found
 
@@ -99,13 +94,13 @@ class NativeSmallCopies(NativeInstrument):
         ask: "Callable[[_native.Kernels | None], _native.Measurement]",
     ) -> "_native.Measurement":
         """Measure, and compare what was measured with the time that it took."""
-        return within_wall_time(lambda: self._session.with_kernels(ask), stopping)
+        return within_wall_time(lambda: self._device.with_kernels(ask), stopping)
 
     def _bench(self) -> "_native.SmallCopyBench":
         from isthmus import _native
 
         if self._opened is None:
             self._opened = _native.SmallCopyBench(
-                self._session.context, numa_node=self._session.placement.bound_node
+                self._device.context, numa_node=self._device.placement.bound_node
             )
         return self._opened

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from isthmus.bench.device_under_test import DeviceUnderTest
 from isthmus.bench.native_instrument import NativeInstrument
 from isthmus.bench.native_rule import native_rule
 from isthmus.bench.stopping import StoppingRule
@@ -13,22 +14,16 @@ from isthmus.run.machine import WindowFacts
 
 if TYPE_CHECKING:
     from isthmus import _native
-    from isthmus.bench.native_session import NativeSession
 
 
 class NativeWindows(NativeInstrument):
-    """The windows of a session, opened when the first measurement wants one."""
+    """The windows of a device, opened when the first measurement wants one."""
 
-    def __init__(self, session: "NativeSession") -> None:
-        """
-        Open nothing yet.
-
-        Args:
-            session: Whose windows they are.
-        """
-        super().__init__(session)
+    def __init__(self, device: DeviceUnderTest) -> None:
+        """Open nothing yet."""
+        super().__init__(device)
         self.facts: WindowFacts | None = None
-        self._placement = session.placement
+        self._placement = device.placement
         self._opened: _native.WindowBench | None = None
 
     def check_settings(self) -> None:
@@ -50,11 +45,11 @@ class NativeWindows(NativeInstrument):
             Unavailable: There are no windows here, or not in these circumstances.
         """
         rule = native_rule(stopping)
-        found = self._session.with_kernels(
+        found = self._device.with_kernels(
             lambda kernels: self._measure(kernels, test, size_bytes, variation, rule)
         )
         for notice in self._bench().take_notices():
-            self._session.note_once(notice)
+            self._device.note_once(notice)
         return found
 
     def _measure(
@@ -89,7 +84,7 @@ class NativeWindows(NativeInstrument):
         from isthmus import _native
 
         if self._opened is None:
-            self._opened = _native.WindowBench(self._session.context)
+            self._opened = _native.WindowBench(self._device.context)
         return self._opened
 
     def _describe(self, bench: "_native.WindowBench") -> None:

@@ -6,6 +6,7 @@ from typing import Literal
 from isthmus.bench.bench_test import BenchTest, Direction, Suite, Variation
 from isthmus.bench.demand import Demand
 from isthmus.bench.metrics import Metric
+from isthmus.run.naming import Kind, directed_name
 
 NODE, GPU = "node", "gpu"
 _MIB = 1 << 20
@@ -67,12 +68,10 @@ class NumaTest(BenchTest):
 
 
 def _test(direction: Direction, host_memory: Literal["pinned", "pageable"]) -> NumaTest:
-    up = direction == Direction.HOST_TO_DEVICE
-    pinned = host_memory == "pinned"
-    ways = "host_to_device" if up else "device_to_host"
+    name = directed_name(direction, Kind.MEMCPY, "ce" if host_memory == "pinned" else "pageable")
     return NumaTest(
-        name=f"numa_{ways}_memcpy_{'ce' if pinned else 'pageable'}",
-        about=f"{'H2D' if up else 'D2H'} bandwidth of each CPU node with each GPU, {host_memory}",
+        name=f"numa_{name}",
+        about=f"{direction.label} bandwidth of each CPU node with each GPU, {host_memory}",
         suite=Suite.NUMA,
         metrics=(Metric.BANDWIDTH,),
         direction=direction,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.bench.choice import Choice, choose_device
 from isthmus.bench.demand import Limits, limits_of
+from isthmus.bench.device_under_test import DeviceUnderTest
 from isthmus.bench.gpus import DEVICE_UNAVAILABLE, busy
 from isthmus.bench.native_kernels import open_kernels
 from isthmus.bench.native_session import NativeSession
@@ -13,7 +14,7 @@ from isthmus.errors import DriverError, Error, NoDevice
 from isthmus.machine.facts import Setting, read_machine
 from isthmus.machine.host import cpu_model
 from isthmus.machine.link import LOAD_CALL_SECONDS, LinkFacts, read_link
-from isthmus.machine.placement import Placement, bind_near_device
+from isthmus.machine.placement import bind_near_device
 from isthmus.run.machine import Machine
 
 if TYPE_CHECKING:
@@ -27,23 +28,26 @@ _LOAD_BUFFER_BYTES = 64 << 20
 @dataclass(frozen=True, kw_only=True)
 class Opened:
     """
-    A session, and where it is.
+    A session, and why it is of this device.
 
     Attributes:
         session: Measures.
-        placement: Which CPUs and memory it uses.
         emulated_because: Why the device is emulated, if nobody asked for that.
         notes: What could not be had, and why.
     """
 
     session: NativeSession
-    placement: Placement
     emulated_because: str | None
     notes: tuple[str, ...]
 
+    @property
+    def device(self) -> DeviceUnderTest:
+        """What is measured."""
+        return self.session.device
+
     def announcements(self) -> list[str]:
         """Say what the user should know before anything runs, the most important first."""
-        driver = self.session.driver
+        driver = self.device.driver
         lines = [f"note: {note}" for note in self.notes]
         if driver.emulated:
             because = f"{self.emulated_because}; " if self.emulated_because else ""
@@ -63,16 +67,16 @@ class Opened:
             free_host_bytes=_native.memory_limits().available_bytes or None,
             emulated=self.session.emulated,
             num_cores=max(1, int(_native.effective_cores())),
-            cpu_nodes=tuple(n.node for n in self.placement.nodes if n.cpus) or (0,),
-            num_gpus=self.session.driver.device_count(),
+            cpu_nodes=tuple(n.node for n in self.device.placement.nodes if n.cpus) or (0,),
+            num_gpus=self.device.driver.device_count(),
         )
 
     def identity(self) -> tuple[str | None, ...]:
         """Tell which machine this is, as `compare.machines.identity_of` does of a run's."""
-        driver = self.session.driver
+        driver = self.device.driver
         if driver.emulated:
             return ("emulated", driver.profile or None)
-        return (self.session.context.device.uuid, cpu_model())
+        return (self.device.context.device.uuid, cpu_model())
 
     def check_windows(self) -> None:
         """Refuse settings of windows that can't be, with a UsageError; no window is opened."""
@@ -80,16 +84,16 @@ class Opened:
 
     def read_machine(self) -> Machine:
         """Collect the machine's facts; on a real device this loads the link for a moment."""
-        session = self.session
-        link = LinkFacts() if session.emulated else _read_link(session)
-        kernels = session.kernels
+        device = self.device
+        link = LinkFacts() if device.emulated else _read_link(self.session)
+        kernels = device.kernels
         setting = Setting(
             nvrtc_version=kernels.nvrtc_version if kernels else None,
             emulated_because=self.emulated_because,
             notes=self.notes,
         )
         return read_machine(
-            session.driver, session.context.device, self.placement, link, setting=setting
+            device.driver, device.context.device, device.placement, link, setting=setting
         )
 
 
@@ -114,9 +118,9 @@ def open_session(wanted: str | None, *, bind: bool = True) -> Opened:
     placement = bind_near_device(facts.pci_address, _native, emulated=driver.emulated, bind=bind)
     context = _open_context(driver, choice.ordinal)
     kernels, kernel_notes = open_kernels(driver, context)
+    device = DeviceUnderTest(driver, context, kernels, placement=placement)
     return Opened(
-        session=NativeSession(driver, context, kernels, placement=placement),
-        placement=placement,
+        session=NativeSession(device),
         emulated_because=choice.emulated_because,
         notes=(*placement.notes, *kernel_notes),
     )
@@ -145,6 +149,6 @@ def _read_link(session: NativeSession) -> LinkFacts:
 
     except (Error, RuntimeError, MemoryError) as error:
         notes.append(f"the link was read idle: {error}")
-    facts = read_link(session.context.device.pci_address, load)
+    facts = read_link(session.device.pci_address, load)
     facts.notes.extend(notes)
     return facts

@@ -7,6 +7,7 @@ from isthmus.bench.bench_test import Direction, Suite, Variation
 from isthmus.bench.demand import Demand, Footprint
 from isthmus.bench.gated import GatedTest
 from isthmus.bench.metrics import Metric
+from isthmus.run.naming import Kind, directed_name
 
 CHUNKS, STREAMS = "chunks", "streams"
 _COUNTS = (1, 2, 4, 8)
@@ -100,19 +101,19 @@ def _test(
 
 OVERLAP_TESTS: tuple[OverlapTest, ...] = (
     _test(
-        "host_to_device_overlap_streams",
+        directed_name("h2d", Kind.OVERLAP, "streams"),
         "H2D copies and kernels in 1 to 8 streams, 8 chunks",
         "h2d",
         "streams",
     ),
     _test(
-        "host_to_device_overlap_double_buffering",
+        directed_name("h2d", Kind.OVERLAP, "double_buffering"),
         "H2D copy(n + 1) beside kernel(n), 2 streams, 1 to 8 chunks",
         "h2d",
         "chunks",
     ),
     _test(
-        "device_to_host_overlap_double_buffering",
+        directed_name("d2h", Kind.OVERLAP, "double_buffering"),
         "kernel(n + 1) beside D2H copy(n), 2 streams, 1 to 8 chunks",
         "d2h",
         "chunks",

@@ -12,6 +12,7 @@ from isthmus.bench.demand import Demand
 from isthmus.bench.memory_life import MEMORY
 from isthmus.bench.metrics import Metric
 from isthmus.bench.stopping import StoppingRule
+from isthmus.run.naming import Kind, directed_name
 
 MEMORIES = ("pageable", "pinned")
 _MIB = 1 << 20
@@ -58,18 +59,15 @@ class LargeCopyTest(BenchTest):
         return (host, "device") if self.direction == Direction.HOST_TO_DEVICE else ("device", host)
 
 
-def _test(direction: Direction, words: str, label: str) -> LargeCopyTest:
-    return LargeCopyTest(
-        name=f"{words}_pinned_vs_pageable",
-        about=f"{label} bandwidth of large buffers, pinned beside pageable, allocated anew",
+PINNED_VS_PAGEABLE_TESTS: tuple[LargeCopyTest, ...] = tuple(
+    LargeCopyTest(
+        name=directed_name(direction, Kind.PINNED_VS_PAGEABLE),
+        about=f"{direction.label} bandwidth of large buffers, pinned beside pageable, "
+        "allocated anew",
         suite=Suite.PINNED_VS_PAGEABLE,
         metrics=(Metric.BANDWIDTH,),
         derived=(Metric.PINNED_GAIN,),
         direction=direction,
     )
-
-
-PINNED_VS_PAGEABLE_TESTS: tuple[LargeCopyTest, ...] = (
-    _test(Direction.HOST_TO_DEVICE, "host_to_device", "H2D"),
-    _test(Direction.DEVICE_TO_HOST, "device_to_host", "D2H"),
+    for direction in Direction
 )

@@ -12,6 +12,7 @@ from isthmus.bench.buffers import HostMemory
 from isthmus.bench.demand import Demand, Footprint
 from isthmus.bench.metrics import EVENT_METRICS, Metric
 from isthmus.bench.stopping import StoppingRule
+from isthmus.run.naming import Kind, directed_name
 
 SMALL_COPY_BYTES = 4
 LARGEST_BYTES = 64 << 10
@@ -109,10 +110,6 @@ _LATENCIES = (
     Metric.RECIPROCAL_THROUGHPUT,
     Metric.VISIBLE,
 )
-_WORDS = {
-    Direction.HOST_TO_DEVICE: ("host_to_device", "H2D"),
-    Direction.DEVICE_TO_HOST: ("device_to_host", "D2H"),
-}
 # As it ends a test's name, and in words.
 _WAYS = {
     Method.BLOCKING: ("blocking", "blocking copy, pageable memory"),
@@ -125,11 +122,10 @@ _WAYS = {
 
 
 def _small_copy(direction: Direction, method: Method) -> SmallCopyTest:
-    name, label = _WORDS[direction]
-    suffix, how = _WAYS[method]
+    way, how = _WAYS[method]
     return SmallCopyTest(
-        name=f"{name}_small_copy_{suffix}",
-        about=f"{label} latency of 1 B to 64 KiB, {how}",
+        name=directed_name(direction, Kind.SMALL_COPY, way),
+        about=f"{direction.label} latency of 1 B to 64 KiB, {how}",
         direction=direction,
         suite=Suite.LATENCY,
         metrics=_LATENCIES,

@@ -6,6 +6,7 @@ from isthmus.bench.bench_test import Direction, Suite, Variation
 from isthmus.bench.demand import Demand, Footprint
 from isthmus.bench.gated import GatedTest
 from isthmus.bench.metrics import Metric
+from isthmus.run.naming import Kind, directed_name
 
 STREAMS, ROW_BYTES = "streams", "row_bytes"
 _MIB = 1 << 20
@@ -84,17 +85,10 @@ def pitch(row_bytes: int) -> int:
     return (row_bytes // _PITCH_ALIGNMENT + 1) * _PITCH_ALIGNMENT
 
 
-_WORDS = {
-    Direction.HOST_TO_DEVICE: ("host_to_device", "H2D"),
-    Direction.DEVICE_TO_HOST: ("device_to_host", "D2H"),
-}
-
-
 def _streams(direction: Direction) -> StreamsTest:
-    name, label = _WORDS[direction]
     return StreamsTest(
-        name=f"{name}_memcpy_streams",
-        about=f"{label} bandwidth of one copy shared by 1 to 8 streams, pinned memory",
+        name=directed_name(direction, Kind.MEMCPY, "streams"),
+        about=f"{direction.label} bandwidth of one copy shared by 1 to 8 streams, pinned memory",
         suite=Suite.BANDWIDTH,
         metrics=(Metric.BANDWIDTH,),
         direction=direction,
@@ -102,10 +96,10 @@ def _streams(direction: Direction) -> StreamsTest:
 
 
 def _pitched(direction: Direction) -> PitchedTest:
-    name, label = _WORDS[direction]
     return PitchedTest(
-        name=f"{name}_memcpy_2d",
-        about=f"{label} bandwidth of rows with gaps between them on the device, pinned memory",
+        name=directed_name(direction, Kind.MEMCPY, "2d"),
+        about=f"{direction.label} bandwidth of rows with gaps between them on the device, "
+        "pinned memory",
         suite=Suite.BANDWIDTH,
         metrics=(Metric.BANDWIDTH,),
         direction=direction,

@@ -10,12 +10,12 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 import isthmus
+from isthmus.cli import MESSAGE
 from isthmus.cli.bench import bench
 from isthmus.cli.compare import compare
 from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.profile import profile
 from isthmus.cli.sim import sim
-from isthmus.cli.startup import MESSAGE
 from isthmus.cli.state import DebugOption, State
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data

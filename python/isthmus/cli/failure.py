@@ -5,7 +5,7 @@ from enum import IntEnum
 
 from typer.exceptions import TyperException
 
-from isthmus.cli.startup import INTERRUPTED
+from isthmus.cli import INTERRUPTED
 from isthmus.cli.stderr import say
 from isthmus.errors import Error, NoDevice, Unavailable, UsageError
 from isthmus.suggest import one_line

@@ -8,15 +8,12 @@ would have to be ended. This module imports only what Python itself has loaded a
 
 import os
 
+from isthmus.cli import INTERRUPTED, MESSAGE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
-
-INTERRUPTED = 130
-"""The exit code after Ctrl-C: 128 and the signal's number, as shells have it."""
-
-MESSAGE = "interrupted: unfinished work was not kept"
 
 _STDERR = 2
 

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from isthmus.expected.judging import Finding, Judgement
 from isthmus.expected.values import gpu_values
 from isthmus.run.machine import Machine
+from isthmus.run.model import Result
+from isthmus.run.naming import Kind
 
 _HUGE = "never"
 _FASTEST = "P0"
-_COPY_ENGINE = ("_memcpy_ce", "_memcpy_sm")
+_COPIES = {Kind.MEMCPY, Kind.BIDIRECTIONAL}
 
 
 def explanations(machine: Machine, findings: Sequence[Finding]) -> list[str]:
@@ -22,12 +24,11 @@ def explanations(machine: Machine, findings: Sequence[Finding]) -> list[str]:
     Returns:
         Lines, the likeliest first; none if nothing is short.
     """
-    short = [finding for finding in findings if finding.judgement == Judgement.SHORT]
+    short = [finding.result for finding in findings if finding.judgement == Judgement.SHORT]
     if not short:
         return []
     seen = [line for line in _seen(machine) if line]
-    tests = {finding.value.test for finding in short}
-    return [*(f"seen here: {line}" for line in seen), *_usual(tests)]
+    return [*(f"seen here: {line}" for line in seen), *_usual(short)]
 
 
 def _seen(machine: Machine) -> list[str]:
@@ -109,24 +110,25 @@ def _huge_pages(machine: Machine) -> str:
     return "huge pages are switched off: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
 
 
-def _usual(tests: set[str]) -> list[str]:
+def _usual(short: Sequence[Result]) -> list[str]:
+    copies = [result for result in short if result.kind in _COPIES]
     lines = []
-    if any(test.endswith(_COPY_ENGINE) for test in tests):
+    if any(result.way in {"ce", "sm"} for result in copies):
         lines += [
             "usually: the link's generation or width is less than it could be (isthmus doctor)",
             "usually: an IOMMU that translates every access: boot with iommu=pt",
             "usually: memory on the far NUMA node, or another GPU behind the same switch",
         ]
-    if any("device_to_host" in test for test in tests):
+    if any(result.direction == "d2h" for result in copies):
         lines.append(
             "usually for D2H alone: payloads of 128 bytes instead of 256, or relaxed ordering off"
         )
-    if any("pageable" in test for test in tests):
+    if any(result.way == "pageable" for result in copies):
         lines.append(
             "usually for pageable memory: a slow or busy core, since the driver copies with one "
             "thread, and no huge pages"
         )
-    if any(test.startswith("window") or "latency" in test for test in tests):
+    if any(result.unit == "s" for result in short):
         lines.append(
             "usually for times: a core far from the GPU's root port, CPU power states, a governor "
             "that isn't performance"

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from isthmus.report.grid import grid
-from isthmus.report.heading import title_suffix
+from isthmus.report.labels import of_suite
 from isthmus.report.numbers import four_digit_microseconds
 from isthmus.report.page import Table
+from isthmus.report.pivot import Word, attempted, median_cell, pivot, size_word, sizes
 from isthmus.run.model import Result, Run, Status
+from isthmus.run.naming import Kind
 from isthmus.sizes import approximate_size, format_size
 
-_SUITE, _LIFE = "alloc", "host_memory_life"
-_PREFIX = "alloc_"
+SUITE = "alloc"
 _NS_PER_S, _BYTES_PER_KIB = 1e9, 1024
 _LIVE, _MEMORY = "live", "memory"
 _COSTS = {
@@ -40,20 +40,26 @@ _NOTES = {
 
 def alloc_tables(run: Run) -> list[Table]:
     """Lay out what each kind of memory costs at each size."""
-    results = alloc_results(run)
-    suffix = title_suffix(run.machine)
-    tables = [_cost_table(title + suffix, results, metric) for metric, title in _COSTS.items()]
-    tables.append(
-        _per_byte_table("Both, back to back, nanoseconds a KiB (median)" + suffix, results)
+    results = attempted(of_suite(run, SUITE))
+    costs = [result for result in results if result.kind == Kind.ALLOC]
+    first = [r for r in costs if r.metric == "allocate" and r.first_call_s]
+    tables = (
+        *(_table(title, _metric(costs, metric), _memory_kind) for metric, title in _COSTS.items()),
+        _table(
+            "Both, back to back, nanoseconds a KiB (median)",
+            _metric(costs, "pair"),
+            _memory_kind,
+            _per_byte,
+        ),
+        _table("First allocation of its size, microseconds", first, _memory_kind, _first),
+        *(_table(title, _metric(results, metric), _memory) for metric, title in _LIVES.items()),
     )
-    tables.append(_first_table("First allocation of its size, microseconds" + suffix, results))
-    tables += [_life_table(title + suffix, results, metric) for metric, title in _LIVES.items()]
     return [table for table in tables if table is not None]
 
 
 def alloc_notes(run: Run) -> list[str]:
     """Say what a byte more costs, and from where pinning pays."""
-    results = alloc_results(run)
+    results = of_suite(run, SUITE)
     measured = {result.metric for result in results if result.status == Status.PASSED}
     return [
         *(note for metric, note in _NOTES.items() if metric in measured),
@@ -67,42 +73,28 @@ def break_even_notes(results: Sequence[Result]) -> list[str]:
     return [*_size_notes(results), *_copies_notes(results)]
 
 
-def alloc_results(run: Run) -> list[Result]:
-    """List the suite's results."""
-    return [result for result in run.results if result.suite == _SUITE]
+def _metric(results: Sequence[Result], metric: str) -> list[Result]:
+    return [result for result in results if result.metric == metric]
 
 
-def _cost_table(title: str, results: Sequence[Result], metric: str) -> Table | None:
-    wanted = [r for r in results if r.metric == metric and r.test != _LIFE]
-    return grid(title, ("memory",), wanted, _kind, _size)
+def _table(
+    title: str, results: Sequence[Result], memory: Word, cell: Word = median_cell
+) -> Table | None:
+    return pivot(
+        title,
+        results,
+        row={"memory": memory},
+        column=size_word,
+        cell=cell,
+        columns=sizes(results),
+    )
 
 
-def _per_byte_table(title: str, results: Sequence[Result]) -> Table | None:
-    wanted = [r for r in results if r.metric == "pair" and r.test != _LIFE]
-    return grid(title, ("memory",), wanted, _kind, _size, _per_byte)
-
-
-def _first_table(title: str, results: Sequence[Result]) -> Table | None:
-    wanted = [r for r in results if r.metric == "allocate" and r.test != _LIFE]
-    timed = [result for result in wanted if result.first_call_s]
-    return grid(title, ("memory",), timed, _kind, _size, _first)
-
-
-def _life_table(title: str, results: Sequence[Result], metric: str) -> Table | None:
-    wanted = [result for result in results if result.metric == metric]
-    return grid(title, ("memory",), wanted, lambda r: (_memory(r),), _size)
-
-
-def _kind(result: Result) -> tuple[str, ...]:
+def _memory_kind(result: Result) -> str:
     circumstances = (
         f"{name} {value}" for name, value in result.axes.items() if name not in {_LIVE, _MEMORY}
     )
-    name = result.test.removeprefix(_PREFIX)
-    return (", ".join((name, *circumstances)),)
-
-
-def _size(result: Result) -> str:
-    return format_size(result.bytes)
+    return ", ".join((result.way, *circumstances))
 
 
 def _memory(result: Result) -> str:
@@ -121,17 +113,17 @@ def _first(result: Result) -> str:
 
 def _line_notes(results: Sequence[Result]) -> list[str]:
     """Write a line's start and slope as people add them up: so much, and so much a MiB."""
-    starts = {_kind(r): r for r in results if r.metric == "allocation_start"}
-    rates = {_kind(r): r for r in results if r.metric == "allocation_rate"}
-    errors = {_kind(r): r.median or 0.0 for r in results if r.metric == "allocation_error"}
+    starts, rates, errors = (
+        {_memory_kind(result): result.median or 0.0 for result in _metric(results, metric)}
+        for metric in ("allocation_start", "allocation_rate", "allocation_error")
+    )
     parts = []
     for kind, start in starts.items():
-        rate = rates[kind].median
+        # All three are worked out together; a file that somebody cut may lack one.
+        rate = rates.get(kind)
         slope = f" + {four_digit_microseconds((1 << 20) / rate)} us/MiB" if rate else ""
-        within = f"within {errors[kind]:.0%}"
-        parts.append(
-            f"{kind[0]} {four_digit_microseconds(start.median or 0.0)} us{slope} ({within})"
-        )
+        within = f" (within {errors[kind]:.0%})" if kind in errors else ""
+        parts.append(f"{kind} {four_digit_microseconds(start)} us{slope}{within}")
     if not parts:
         return []
     return [f"allocated and freed, by the line through all sizes: {'; '.join(parts)}"]
@@ -165,7 +157,7 @@ def _copies_notes(results: Sequence[Result]) -> list[str]:
         sizes: dict[str, list[str]] = {}
         for result in found:
             if _memory(result) == memory:
-                sizes.setdefault(_uploads(result), []).append(_size(result))
+                sizes.setdefault(_uploads(result), []).append(size_word(result))
         parts = "; ".join(f"{', '.join(of)} {uploads}" for uploads, of in sizes.items())
         lines.append(f"break-even, uploads after which {memory} memory has paid: {parts}")
     return lines

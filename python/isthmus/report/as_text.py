@@ -8,7 +8,7 @@ from isthmus.report.doubts import doubt_notes
 from isthmus.report.experiments import experiment_notes, experiment_tables
 from isthmus.report.first_look import first_look_of, is_first_look
 from isthmus.report.fitted import fitted_notes, fitted_tables
-from isthmus.report.heading import emulated_warning, head_lines
+from isthmus.report.heading import about_device, emulated_warning, head_lines
 from isthmus.report.host import host_notes, host_tables
 from isthmus.report.means import call_means, with_means
 from isthmus.report.memory_kinds import memory_notes, memory_tables
@@ -31,7 +31,7 @@ _GAP = "  "
 
 def page_of(run: Run) -> Page:
     """Collect what a report of the run contains."""
-    tables = (
+    of_device = (
         bandwidth_table(run),
         *memory_tables(run),
         *request_tables(run),
@@ -43,12 +43,12 @@ def page_of(run: Run) -> Page:
         *window_tables(run),
         *numa_tables(run),
         *multi_tables(run),
-        *host_tables(run),
     )
     return Page(
         warning=emulated_warning(run.machine),
         head=head_lines(run),
-        tables=tuple(table for table in tables if table is not None),
+        # The host is no device: its numbers are measured even where a device's are modelled.
+        tables=(*about_device(run.machine, of_device), *host_tables(run)),
         foot=(
             *bandwidth_notes(run),
             *memory_notes(run),
@@ -79,8 +79,8 @@ def page_as(run: Run, *, use_mean: bool, verbose: bool) -> Page:
     """
     collect = first_look_of if is_first_look(run) and not verbose else page_of
     page = call_means(collect(with_means(run))) if use_mean else collect(run)
-    samples = samples_table(run) if verbose else None
-    return page if samples is None else replace(page, tables=(*page.tables, samples))
+    samples = about_device(run.machine, [samples_table(run)] if verbose else [])
+    return replace(page, tables=(*page.tables, *samples))
 
 
 def as_text(run: Run, *, use_mean: bool = False, verbose: bool = False) -> str:

@@ -1,18 +1,16 @@
 """The bandwidth table: a row for each size, a column for each test."""
 
-import re
-
-from isthmus.report.heading import title_suffix
-from isthmus.report.labels import BANDWIDTH
-from isthmus.report.numbers import gigabytes_per_second
+from isthmus.report.labels import BANDWIDTH, direction_of, of_kind
 from isthmus.report.page import Table
+from isthmus.report.pivot import by_size, pivot, size_word
 from isthmus.run.model import Result, Run, Status
+from isthmus.run.naming import Kind
 from isthmus.sizes import format_size
 
 # The interquartile range, as a part of the median, from which a number deserves suspicion.
 _NOISY = 0.05
 # The two kinds of memory that every program has; the others have tables of their own.
-_TESTS = re.compile(r"(host_to_device|device_to_host)_memcpy_(ce|pageable)")
+_WAYS = {"ce", "pageable"}
 _MOST_NAMED = 6
 _BACK_TO_BACK, _ONE_AT_A_TIME = "back to back", "one blocking call and wait at a time"
 _HOW_TIMED = {
@@ -26,18 +24,12 @@ _HOW_TIMED = {
 def bandwidth_table(run: Run) -> Table | None:
     """Lay out the medians; None if no bandwidth was to be measured."""
     results = _results(run)
-    if not results:
-        return None
-    tests = list(dict.fromkeys((result.test, _head(result)) for result in results))
-    cells = {(result.bytes, result.test): _cell(result) for result in results}
-    sizes = sorted({result.bytes for result in results})
-    return Table(
-        title="Bandwidth, GB/s (median; 1 GB = 1e9 B)" + title_suffix(run.machine),
-        heads=("size", *(head for _, head in tests)),
-        rows=tuple(
-            (format_size(size), *(cells.get((size, test), "") for test, _ in tests))
-            for size in sizes
-        ),
+    return pivot(
+        "Bandwidth, GB/s (median; 1 GB = 1e9 B)",
+        by_size(results),
+        row={"size": size_word},
+        column=_head,
+        columns=map(_head, results),
     )
 
 
@@ -56,27 +48,17 @@ def bandwidth_notes(run: Run) -> list[str]:
 
 
 def _results(run: Run) -> list[Result]:
-    return [r for r in run.results if r.metric == BANDWIDTH and _TESTS.fullmatch(r.test)]
+    return [result for result in of_kind(run, Kind.MEMCPY, BANDWIDTH) if result.way in _WAYS]
 
 
 def _timing_lines(results: list[Result]) -> list[str]:
     """Say whose clock timed which kind of memory: one table shows two ways of measuring."""
-    used = dict.fromkeys((_host_memory(r), r.clock, r.blocked) for r in results)
+    used = dict.fromkeys((r.host_memory, r.clock, r.blocked) for r in results)
     return [f"{memory}: {_HOW_TIMED[clock, blocked]}" for memory, clock, blocked in used]
 
 
 def _head(result: Result) -> str:
-    return f"{(result.direction or '').upper()} {_host_memory(result)}"
-
-
-def _host_memory(result: Result) -> str | None:
-    return result.target if result.source == "device" else result.source
-
-
-def _cell(result: Result) -> str:
-    if result.median is None:
-        return result.status.value
-    return gigabytes_per_second(result.median)
+    return f"{direction_of(result)} {result.host_memory}"
 
 
 def _noisy(result: Result) -> bool:

@@ -1,6 +1,5 @@
 """The table of the small-transfer experiments: average, least and most over their runs."""
 
-from isthmus.report.heading import title_suffix
 from isthmus.report.numbers import microseconds
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Run, Status
@@ -32,8 +31,7 @@ def experiment_tables(run: Run) -> list[Table]:
         return []
     return [
         Table(
-            title="Small transfers, microseconds an iteration (ratios: times)"
-            + title_suffix(run.machine),
+            title="Small transfers, microseconds an iteration (ratios: times)",
             heads=_HEADS,
             rows=tuple(map(_row, results)),
             num_text_columns=3,

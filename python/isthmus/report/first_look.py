@@ -1,6 +1,7 @@
 """The page of a quick run: of each suite the few figures that somebody new here wants first."""
 
-from isthmus.report.alloc import alloc_results, break_even_notes
+from isthmus.report.alloc import SUITE as ALLOC
+from isthmus.report.alloc import break_even_notes
 from isthmus.report.doubts import doubt_notes
 from isthmus.report.first_rates import (
     bandwidth_table,
@@ -15,8 +16,10 @@ from isthmus.report.first_times import (
     overlap_table,
     window_table,
 )
-from isthmus.report.heading import emulated_warning, head_lines
-from isthmus.report.numa import numa_results, numa_tables
+from isthmus.report.heading import about_device, emulated_warning, head_lines
+from isthmus.report.labels import of_suite
+from isthmus.report.numa import SUITE as NUMA
+from isthmus.report.numa import tables_of
 from isthmus.report.page import Page, Table
 from isthmus.report.problems import problem_counts
 from isthmus.run.model import Run
@@ -36,7 +39,7 @@ def is_first_look(run: Run) -> bool:
 
 def first_look_of(run: Run) -> Page:
     """Collect the few figures, and how to see the others."""
-    tables = (
+    of_device = (
         bandwidth_table(run),
         latency_table(run),
         many_copies_table(run),
@@ -46,10 +49,11 @@ def first_look_of(run: Run) -> Page:
         window_table(run),
         *_nodes_tables(run),
         gpus_table(run),
-        host_table(run),
     )
-    found = tuple(table for table in tables if table is not None)
+    of_host = host_table(run)
+    found = (*about_device(run.machine, of_device), *([of_host] if of_host else []))
     heads = {head for table in found for head in table.heads}
+    pinned = [r for r in of_suite(run, ALLOC) if r.axes.get("memory") == "pinned"]
     return Page(
         warning=emulated_warning(run.machine),
         head=head_lines(run),
@@ -57,7 +61,7 @@ def first_look_of(run: Run) -> Page:
         foot=(
             *([_HALF] if "H2D n1/2" in heads else []),
             *([_WINDOWS] if "window" in heads else []),
-            *break_even_notes([r for r in alloc_results(run) if r.axes.get("memory") == "pinned"]),
+            *break_even_notes(pinned),
             *doubt_notes(run),
             *problem_counts(run),
             _MORE,
@@ -68,7 +72,7 @@ def first_look_of(run: Run) -> Page:
 
 def _nodes_tables(run: Run) -> list[Table]:
     """Lay out this GPU with each CPU node; nothing of a host with one."""
-    own = [r for r in numa_results(run) if r.axes.get("gpu") == str(run.machine.device.ordinal)]
+    own = [r for r in of_suite(run, NUMA) if r.axes.get("gpu") == str(run.machine.device.ordinal)]
     if len({result.axes.get("node") for result in own}) <= 1:
         return []
-    return numa_tables(run.model_copy(update={"results": own}))
+    return tables_of(run, own)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from isthmus.report.heading import title_suffix
 from isthmus.report.numbers import gigabytes_per_second, microseconds
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Run
@@ -42,7 +41,7 @@ def fit_table(run: Run) -> Table | None:
     if not rows:
         return None
     return Table(
-        title="Lines through the times" + title_suffix(run.machine),
+        title="Lines through the times",
         heads=("test", "in", "start us", "GB/s", "n1/2", "error"),
         rows=tuple(rows),
         num_text_columns=2,
@@ -66,7 +65,7 @@ def chase_table(run: Run) -> Table | None:
     if not results:
         return None
     return Table(
-        title="Loads of host memory by a kernel, nanoseconds" + title_suffix(run.machine),
+        title="Loads of host memory by a kernel, nanoseconds",
         heads=("order", "through", "median", "min", "p99", "n"),
         rows=tuple(_chase_row(result) for result in results),
         num_text_columns=2,
@@ -79,7 +78,7 @@ def fault_table(run: Run) -> Table | None:
     if not results:
         return None
     return Table(
-        title="Faults of managed memory, microseconds a page" + title_suffix(run.machine),
+        title="Faults of managed memory, microseconds a page",
         heads=("by the", "median", "min", "p99", "n"),
         rows=tuple(_fault_row(result) for result in results),
     )

@@ -1,5 +1,9 @@
 """The lines above the tables: which run, which device, which host."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
+from isthmus.report.page import Table
 from isthmus.run.machine import Link, Machine
 from isthmus.run.model import Run
 from isthmus.sizes import approximate_size
@@ -17,9 +21,17 @@ def emulated_warning(machine: Machine) -> str | None:
     )
 
 
-def title_suffix(machine: Machine) -> str:
-    """Give what every table's title ends with when there is no GPU below the numbers."""
-    return " - EMULATED" if machine.emulated else ""
+def about_device(machine: Machine, tables: Iterable[Table | None]) -> tuple[Table, ...]:
+    """
+    Collect tables of a device's numbers, with titles that say when there is no GPU below them.
+
+    Args:
+        machine: Of the run.
+        tables: None where there was nothing to show.
+    """
+    suffix = " - EMULATED" if machine.emulated else ""
+    shown = (table for table in tables if table is not None)
+    return tuple(replace(table, title=table.title + suffix) for table in shown)
 
 
 def head_lines(run: Run) -> tuple[str, ...]:

@@ -1,45 +1,43 @@
 """The tables of suite `host`: copies within host memory."""
 
-from isthmus.report.grid import grid
+from isthmus.report.labels import of_kind
 from isthmus.report.page import Table
+from isthmus.report.pivot import attempted, by_size, pivot, size_word, sizes
 from isthmus.run.model import Result, Run, Status
-from isthmus.sizes import format_size
+from isthmus.run.naming import Kind
 
-_SUITE = "host"
-_BETWEEN_NODES = "host_memcpy_node_to_node"
-_STORES = {
-    "host_memcpy": "libc's memcpy",
-    "host_memcpy_cached": "64 KiB a call",
-    "host_memcpy_non_temporal": "past the caches",
-}
+# Ways of a copy within host memory, and how they store.
+STORES = {"": "libc's memcpy", "cached": "64 KiB a call", "non_temporal": "past the caches"}
+_BETWEEN_NODES = "node_to_node"
 
 
 def host_tables(run: Run) -> list[Table]:
     """Lay out the medians, by one core and by all, and from node to node."""
-    results = host_results(run)
-    # The host is no device: its numbers are measured even where a device's are modelled.
-    tables = [
-        grid(
+    results = attempted(of_kind(run, Kind.HOST_MEMCPY))
+    by_one = [result for result in results if result.way in STORES]
+    between = [result for result in results if result.way == _BETWEEN_NODES]
+    tables = (
+        pivot(
             "Copies within host memory, GB/s (median; each byte read once and written once)",
-            ("stores", "threads"),
-            [result for result in results if result.test in _STORES],
-            lambda result: (_STORES[result.test], str(result.num_threads)),
-            lambda result: format_size(result.bytes),
+            by_one,
+            row={"stores": stores, "threads": threads},
+            column=size_word,
+            columns=sizes(by_one),
         ),
-        grid(
+        pivot(
             "Copies from NUMA node to NUMA node, GB/s (median; by all cores of the first)",
-            ("size", "from"),
-            [result for result in results if result.test == _BETWEEN_NODES],
-            lambda result: (format_size(result.bytes), f"node {result.axes.get('from_node')}"),
-            lambda result: f"to node {result.axes.get('to_node')}",
+            between,
+            row={"size": size_word, "from": lambda result: f"node {result.axes.get('from_node')}"},
+            column=_target,
+            columns=map(_target, by_size(between)),
         ),
-    ]
+    )
     return [table for table in tables if table is not None]
 
 
 def host_notes(run: Run) -> list[str]:
     """Say what the numbers are the ceiling of."""
-    results = host_results(run)
+    results = of_kind(run, Kind.HOST_MEMCPY)
     if not results:
         return []
     measured = " (measured, though the device is emulated)" if run.machine.emulated else ""
@@ -48,12 +46,21 @@ def host_notes(run: Run) -> list[str]:
         "of whatever stages through host memory"
     )
     lines = [ceiling]
-    between = [r for r in results if r.test == _BETWEEN_NODES and r.status == Status.PASSED]
+    between = [r for r in results if r.way == _BETWEEN_NODES and r.status == Status.PASSED]
     if len(between) == 1:
         lines.append("node to node: this host has one node")
     return lines
 
 
-def host_results(run: Run) -> list[Result]:
-    """List the suite's results."""
-    return [result for result in run.results if result.suite == _SUITE]
+def stores(result: Result) -> str:
+    """Say how a copy stores."""
+    return STORES[result.way]
+
+
+def threads(result: Result) -> str:
+    """Write the most threads that could share a copy."""
+    return str(result.num_threads)
+
+
+def _target(result: Result) -> str:
+    return f"to node {result.axes.get('to_node')}"

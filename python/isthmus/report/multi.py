@@ -1,18 +1,16 @@
 """The tables of suite multi: all GPUs at once, and GPUs among themselves."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from isthmus.report.heading import title_suffix
-from isthmus.report.numbers import gigabytes_per_second
+from isthmus.report.labels import BANDWIDTH, of_suite
 from isthmus.report.page import Table
+from isthmus.report.pivot import attempted, pivot, size_word
 from isthmus.run.model import Result, Run, Status
-from isthmus.sizes import format_size
 
-_SUITE = "multi"
-_GPU, _PEER = "gpu", "peer"
-_ALL = "all"
-_UNDER_LOAD, _ALONE, _AGGREGATE = "bandwidth", "alone", "aggregate"
-_METRICS = (_ALONE, _UNDER_LOAD, _AGGREGATE)
+_SUITE, _GPU, _PEER = "multi", "gpu", "peer"
+_AGGREGATE, _TOGETHER = "aggregate", "together"
+_HEADS = {"alone": "alone", BANDWIDTH: "under load", _AGGREGATE: _TOGETHER}
 _MEANINGS = (
     "alone, under load: of one GPU, by its clock, while no other copies and while all do; "
     "together: bytes of all over the CPU's time from the common start to the last end"
@@ -21,86 +19,52 @@ _MEANINGS = (
 
 def multi_tables(run: Run) -> list[Table]:
     """Lay out the medians; nothing if the suite was not run, or there is one GPU."""
-    found = [result for result in multi_results(run) if result.status != Status.WAIVED]
-    among = [result for result in found if _PEER in result.axes]
-    at_once = [result for result in found if _PEER not in result.axes]
-    return [*_at_once(run, at_once), *_among(run, among)]
+    found = attempted(of_suite(run, _SUITE))
+    tables = (
+        _at_once([result for result in found if _PEER not in result.axes]),
+        _among([r for r in found if _PEER in r.axes and r.metric == BANDWIDTH]),
+    )
+    return [table for table in tables if table is not None]
 
 
 def multi_notes(run: Run) -> list[str]:
     """Say what the columns mean."""
-    measured = {r.metric for r in multi_results(run) if r.status == Status.PASSED}
-    if _AGGREGATE not in measured:
-        return []
-    return [_MEANINGS]
+    measured = {r.metric for r in of_suite(run, _SUITE) if r.status == Status.PASSED}
+    return [_MEANINGS] if _AGGREGATE in measured else []
 
 
-def multi_results(run: Run) -> list[Result]:
-    """List the suite's results."""
-    return [result for result in run.results if result.suite == _SUITE]
+def _at_once(results: Sequence[Result]) -> Table | None:
+    return pivot(
+        "All GPUs at once, GB/s (median)",
+        results,
+        row={"test": lambda result: result.test, "size": size_word, "GPU": _gpu},
+        column=_head,
+        columns=_HEADS.values(),
+    )
 
 
-def _at_once(run: Run, results: Sequence[Result]) -> list[Table]:
-    if not results:
-        return []
-    cells = {(*_row(result), _column(result)): _cell(result) for result in results}
-    rows = list(dict.fromkeys(_row(result) for result in results))
-    return [
-        Table(
-            title="All GPUs at once, GB/s (median)" + title_suffix(run.machine),
-            heads=("test", "size", "GPU", "alone", "under load", "together"),
-            rows=tuple(
-                (
-                    test,
-                    format_size(size),
-                    gpu,
-                    *(cells.get((test, size, gpu, metric), "") for metric in _METRICS),
-                )
-                for test, size, gpu in rows
-            ),
-            num_text_columns=3,
-        )
-    ]
+def _among(results: Sequence[Result]) -> Table | None:
+    table = pivot(
+        "GPU to GPU, GB/s (median; the GPU of the row copies)",
+        results,
+        row={"test": lambda result: result.test, "size": size_word, "GPU": _gpu},
+        column=_peer,
+        columns=map(_peer, sorted(results, key=lambda result: int(result.axes[_PEER]))),
+    )
+    if table is None:
+        return None
+    # No GPU is its own peer.
+    return replace(table, rows=tuple(tuple(cell or "-" for cell in row) for row in table.rows))
 
 
-def _among(run: Run, results: Sequence[Result]) -> list[Table]:
-    under_load = [result for result in results if result.metric == _UNDER_LOAD]
-    if not under_load:
-        return []
-    peers = sorted({_axis(result, _PEER) for result in under_load}, key=int)
-    cells = {(*_row(result), _axis(result, _PEER)): _cell(result) for result in under_load}
-    rows = list(dict.fromkeys(_row(result) for result in under_load))
-    return [
-        Table(
-            title="GPU to GPU, GB/s (median; the GPU of the row copies)"
-            + title_suffix(run.machine),
-            heads=("test", "size", "GPU", *(f"GPU {peer}" for peer in peers)),
-            rows=tuple(
-                (
-                    test,
-                    format_size(size),
-                    gpu,
-                    *(cells.get((test, size, gpu, peer), "-") for peer in peers),
-                )
-                for test, size, gpu in rows
-            ),
-            num_text_columns=3,
-        )
-    ]
-
-
-def _column(result: Result) -> str:
+def _head(result: Result) -> str:
     """Put what is measured of several as one, and by the CPU's clock, under "together"."""
-    return _AGGREGATE if result.clock == "host" else result.metric
+    return _TOGETHER if result.clock == "host" else _HEADS.get(result.metric, result.metric)
 
 
-def _row(result: Result) -> tuple[str, int, str]:
-    return result.test, result.bytes, _axis(result, _GPU) or _ALL
+def _gpu(result: Result) -> str:
+    return str(result.axes.get(_GPU, "all"))
 
 
-def _axis(result: Result, name: str) -> str:
-    return str(result.axes.get(name, ""))
-
-
-def _cell(result: Result) -> str:
-    return result.status.value if result.median is None else gigabytes_per_second(result.median)
+def _peer(result: Result) -> str:
+    return f"GPU {result.axes[_PEER]}"

@@ -1,48 +1,41 @@
 """The table of suite numa: a row for each CPU node and GPU, a column for each way."""
 
-from isthmus.report.heading import title_suffix
-from isthmus.report.numbers import gigabytes_per_second
+from collections.abc import Sequence
+
+from isthmus.report.labels import direction_of, of_suite
 from isthmus.report.page import Table
+from isthmus.report.pivot import pivot, size_word
 from isthmus.run.model import Result, Run, Status
-from isthmus.sizes import format_size
 from isthmus.spelling import cpu_list
 
-_SUITE = "numa"
-_NODE, _GPU = "node", "gpu"
-_Row = tuple[int, str, str]
+SUITE = "numa"
 
 
 def numa_tables(run: Run) -> list[Table]:
     """Lay out the medians; nothing if the suite was not run."""
-    results = numa_results(run)
-    if not results:
-        return []
-    heads = list(dict.fromkeys(_head(result) for result in results))
-    cells = {(*_row(result), _head(result)): _cell(result) for result in results}
-    rows = sorted({_row(result) for result in results})
-    return [
-        Table(
-            title="CPU nodes and GPUs, GB/s (median; thread and memory on the node)"
-            + title_suffix(run.machine),
-            heads=("size", "CPU node", "CPUs", "GPU", *heads),
-            rows=tuple(
-                (
-                    format_size(size),
-                    node,
-                    _cpus(run, node),
-                    gpu,
-                    *(cells.get((size, node, gpu, head), "") for head in heads),
-                )
-                for size, node, gpu in rows
-            ),
-            num_text_columns=4,
-        )
-    ]
+    return tables_of(run, of_suite(run, SUITE))
+
+
+def tables_of(run: Run, results: Sequence[Result]) -> list[Table]:
+    """Lay out some of the suite's results."""
+    table = pivot(
+        "CPU nodes and GPUs, GB/s (median; thread and memory on the node)",
+        sorted(results, key=lambda result: (result.bytes, _node(result), _gpu(result))),
+        row={
+            "size": size_word,
+            "CPU node": _node,
+            "CPUs": lambda result: _cpus(run, _node(result)),
+            "GPU": _gpu,
+        },
+        column=_head,
+        columns=map(_head, results),
+    )
+    return [] if table is None else [table]
 
 
 def numa_notes(run: Run) -> list[str]:
     """Say which node is near, and how placement was verified."""
-    results = numa_results(run)
+    results = of_suite(run, SUITE)
     node = run.machine.device.numa_node
     lines = []
     if results and node is not None:
@@ -55,17 +48,12 @@ def numa_notes(run: Run) -> list[str]:
     return lines
 
 
-def numa_results(run: Run) -> list[Result]:
-    """List the suite's results."""
-    return [result for result in run.results if result.suite == _SUITE]
+def _node(result: Result) -> str:
+    return str(result.axes.get("node", ""))
 
 
-def _row(result: Result) -> _Row:
-    return result.bytes, _axis(result, _NODE), _axis(result, _GPU)
-
-
-def _axis(result: Result, name: str) -> str:
-    return str(result.axes.get(name, ""))
+def _gpu(result: Result) -> str:
+    return str(result.axes.get("gpu", ""))
 
 
 def _cpus(run: Run, node: str) -> str:
@@ -74,9 +62,4 @@ def _cpus(run: Run, node: str) -> str:
 
 
 def _head(result: Result) -> str:
-    host = result.target if result.source == "device" else result.source
-    return f"{(result.direction or '').upper()} {host}"
-
-
-def _cell(result: Result) -> str:
-    return result.status.value if result.median is None else gigabytes_per_second(result.median)
+    return f"{direction_of(result)} {result.host_memory}"

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isthmus.compare.subject import subject_of
 from isthmus.run.model import Result, Run, Status
 
 # A line through fewer points says nothing about sizes.
@@ -51,7 +50,7 @@ def lines_by_suite(run: Run) -> dict[tuple[str, str], list[Line]]:
     for result in run.results:
         shown = result.unit in DRAWN_UNITS and result.suite != _DRAWN_APART
         if shown and result.status == Status.PASSED and result.stopped_by:
-            words = subject_of(_of_any_size(result)).words
+            words = _of_any_size(result).variation
             key = (result.suite or "all", result.unit, result.test, result.metric, words)
             lines[key].append(result)
     found: dict[tuple[str, str], list[Line]] = defaultdict(list)

@@ -4,51 +4,45 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from isthmus.report.drawing import HEIGHT, WIDTH, data_of
-from isthmus.report.grid import grid
-from isthmus.report.heading import title_suffix
-from isthmus.report.labels import direction_of
+from isthmus.report.labels import direction_of, of_kind
 from isthmus.report.numbers import gigabytes_per_second
 from isthmus.report.page import Table
+from isthmus.report.pivot import attempted, by_size, pivot, size_word
 from isthmus.run.model import Result, Run, Status
-from isthmus.sizes import format_size
+from isthmus.run.naming import Kind
 
 if TYPE_CHECKING:
     import altair as alt
 
-_SUITE, _MEMORY, _GAIN = "pinned_vs_pageable", "memory", "pinned_gain"
+_MEMORY, _GAIN = "memory", "pinned_gain"
 _BYTES_PER_GB = 1e9
 _BYTES_PER_MIB = 1 << 20
 
 
 def pinned_vs_pageable_tables(run: Run) -> list[Table]:
     """Lay out both kinds of memory in both directions, with the least and the most seen."""
-    results = pinned_vs_pageable_results(run)
-    table = grid(
+    results = attempted(of_kind(run, Kind.PINNED_VS_PAGEABLE))
+    table = pivot(
         "Pinned against pageable memory, GB/s (median, least to most; host memory allocated anew "
-        "between)" + title_suffix(run.machine),
-        ("size",),
+        "between)",
         results,
-        lambda result: (format_size(result.bytes),),
-        _head,
-        spread_cell,
+        row={"size": size_word},
+        column=_head,
+        cell=spread_cell,
+        columns=map(_head, by_size(results)),
     )
     return [] if table is None else [table]
 
 
 def pinned_vs_pageable_notes(run: Run) -> list[str]:
     """Say by how much each kind spreads."""
-    results = pinned_vs_pageable_results(run)
+    results = of_kind(run, Kind.PINNED_VS_PAGEABLE)
     lines = []
     for memory in ("pageable", "pinned"):
         spreads = [_spread(r) for r in results if r.axes.get(_MEMORY) == memory and _is_rate(r)]
         if spreads:
             lines.append(f"{memory} memory: most over least at one size up to {max(spreads):.2f}x")
     return lines
-
-
-def pinned_vs_pageable_results(run: Run) -> list[Result]:
-    """List the suite's results."""
-    return [result for result in run.results if result.suite == _SUITE]
 
 
 def spread_cell(result: Result) -> str:
@@ -63,7 +57,7 @@ def spread_cell(result: Result) -> str:
 
 def chart(run: Run) -> "alt.TopLevelMixin | None":
     """Draw medians over sizes, with bars from the least to the most; None without two sizes."""
-    rates = [result for result in pinned_vs_pageable_results(run) if _is_rate(result)]
+    rates = [result for result in of_kind(run, Kind.PINNED_VS_PAGEABLE) if _is_rate(result)]
     if len({result.bytes for result in rates}) <= 1:
         return None
     return _picture(run, rates)

@@ -1,7 +1,5 @@
 """The samples behind the numbers, where they were kept."""
 
-from isthmus.compare.subject import subject_of
-from isthmus.report.heading import title_suffix
 from isthmus.report.page import Table
 from isthmus.report.quantities import quantity
 from isthmus.run.model import Result, Run
@@ -17,7 +15,7 @@ def samples_table(run: Run) -> Table | None:
     if not kept:
         return None
     return Table(
-        title=f"Samples, the first {_MOST_SHOWN}" + title_suffix(run.machine),
+        title=f"Samples, the first {_MOST_SHOWN}",
         heads=("test", "metric", "size", "circumstances", "samples", "min", "max", "mean", "n"),
         rows=tuple(map(_row, kept)),
         num_text_columns=5,
@@ -28,7 +26,7 @@ def _row(result: Result) -> tuple[str, ...]:
     shown = [quantity(sample, result.unit) for sample in (result.samples or [])[:_MOST_SHOWN]]
     extremes = (quantity(value, result.unit) for value in (result.min, result.max, result.mean))
     return (
-        *(result.test, result.metric, format_size(result.bytes), subject_of(result).words),
+        *(result.test, result.metric, format_size(result.bytes), result.variation),
         ", ".join(shown),
         *extremes,
         str(result.n),

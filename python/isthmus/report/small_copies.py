@@ -1,17 +1,16 @@
 """Small copies: every latency of the smallest, each latency by size, and how the ways compare."""
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from isthmus.report.heading import title_suffix
+from isthmus.report.labels import direction_of, of_kind, upload_first
 from isthmus.report.numbers import microseconds, ratio
 from isthmus.report.page import Table
-from isthmus.run.model import Result, Run, Status
+from isthmus.report.pivot import attempted, pivot, size_word, two_decimal_cell
+from isthmus.run.model import Result, Run
+from isthmus.run.naming import Kind
 from isthmus.sizes import format_size
 
-_TEST = re.compile(r"(host_to_device|device_to_host)_small_copy_(\w+)")
 _HEADS = ("copy", "bytes", "metric", "median", "min", "p99", "first call", "n", "event floor")
-_WORDS = {"host_to_device": "H2D", "device_to_host": "D2H"}
 _FLOOR = "event_floor"
 _BY_SIZE = {
     "api_return": "until the call returns",
@@ -22,47 +21,45 @@ _BY_SIZE = {
 }
 # What most programs copy when they copy little.
 _USUAL_BYTES = 4
+_UP, _DOWN = "H2D", "D2H"
 _RIVAL = "blocking"
+# A direction and a way.
+_Copy = tuple[str, str]
 
 
 def small_copy_tables(run: Run) -> list[Table]:
     """Lay out the latencies: in full for one size, the medians for all if there are several."""
-    results = [result for result in _latencies(run) if result.status != Status.WAIVED]
+    results = attempted(of_kind(run, Kind.SMALL_COPY))
     if not results:
         return []
     sizes = sorted({result.bytes for result in results})
-    tables = [_detail_table(run, [r for r in results if r.bytes == _shown_bytes(sizes)])]
+    tables = [_detail_table([r for r in results if r.bytes == _shown_bytes(sizes)])]
     if len(sizes) > 1:
-        tables += [
-            _size_table(run, metric, of_metric)
-            for metric in _BY_SIZE
-            if (of_metric := [result for result in results if result.metric == metric])
-        ]
+        tables += filter(None, (_size_table(metric, results) for metric in _BY_SIZE))
     return tables
 
 
 def comparison_lines(run: Run) -> list[str]:
     """Compare the ways with a blocking copy, and device-to-host with host-to-device."""
-    found = [r for r in _latencies(run) if r.metric == "completion" and r.cpu_cache == "warm"]
+    found = [r for r in of_kind(run, Kind.SMALL_COPY, "completion") if r.cpu_cache == "warm"]
     size_bytes = _shown_bytes(sorted({result.bytes for result in found}))
     medians = {
-        result.test: result.median
+        (direction_of(result), result.way): result.median
         for result in found
         if result.bytes == size_bytes and result.median is not None
     }
-    ways = list(dict.fromkeys(_parts(test)[1] for test in medians))
-    lines = [
-        (
-            f"{short} completion over blocking",
-            {way: (_name(start, way), _name(start, _RIVAL)) for way in ways if way != _RIVAL},
-        )
-        for start, short in _WORDS.items()
-    ]
-    lines.append(("completion, D2H / H2D", {way: _both_directions(way) for way in ways}))
-    return [f"{what}: {told}" for what, pairs in lines if (told := _ratios(pairs, medians))]
+    ways = list(dict.fromkeys(way for _, way in medians))
+    pairs: dict[str, dict[str, tuple[_Copy, _Copy]]] = {
+        f"{direction} completion over blocking": {
+            way: ((direction, way), (direction, _RIVAL)) for way in ways if way != _RIVAL
+        }
+        for direction in (_UP, _DOWN)
+    }
+    pairs["completion, D2H / H2D"] = {way: ((_DOWN, way), (_UP, way)) for way in ways}
+    return [f"{what}: {told}" for what, of in pairs.items() if (told := _ratios(of, medians))]
 
 
-def _ratios(pairs: Mapping[str, tuple[str, str]], medians: Mapping[str, float]) -> str:
+def _ratios(pairs: Mapping[str, tuple[_Copy, _Copy]], medians: Mapping[_Copy, float]) -> str:
     """Tell how many times the first of each pair takes what the second does."""
     return ", ".join(
         f"{way} {ratio(medians[above], medians[below])} "
@@ -72,30 +69,8 @@ def _ratios(pairs: Mapping[str, tuple[str, str]], medians: Mapping[str, float]) 
     )
 
 
-def _both_directions(way: str) -> tuple[str, str]:
-    return _name("device_to_host", way), _name("host_to_device", way)
-
-
-def _latencies(run: Run) -> list[Result]:
-    return [result for result in run.results if _TEST.fullmatch(result.test)]
-
-
-def _parts(test: str) -> tuple[str, str]:
-    start, _, way = test.partition("_small_copy_")
-    return start, way
-
-
-def _name(start: str, way: str) -> str:
-    return f"{start}_small_copy_{way}"
-
-
 def _way(result: Result) -> str:
-    cold = " cold" if result.cpu_cache == "cold" else ""
-    return f"{_parts(result.test)[1]}{cold}"
-
-
-def _head(result: Result) -> str:
-    return f"{_WORDS[_parts(result.test)[0]]} {_way(result)}"
+    return f"{result.way} cold" if result.cpu_cache == "cold" else result.way
 
 
 def _shown_bytes(sizes: Sequence[int]) -> int | None:
@@ -103,7 +78,7 @@ def _shown_bytes(sizes: Sequence[int]) -> int | None:
     return _USUAL_BYTES if _USUAL_BYTES in sizes else next(iter(sizes), None)
 
 
-def _detail_table(run: Run, results: Sequence[Result]) -> Table:
+def _detail_table(results: Sequence[Result]) -> Table:
     """
     Lay out every latency of one size.
 
@@ -113,19 +88,18 @@ def _detail_table(run: Run, results: Sequence[Result]) -> Table:
     warm = [result for result in results if result.cpu_cache == "warm"]
     floors = {result.test: result.median for result in warm if result.metric == _FLOOR}
     return Table(
-        title="Small copies, microseconds" + title_suffix(run.machine),
+        title="Small copies, microseconds",
         heads=_HEADS,
         rows=tuple(
-            _row(result, _head(result), floors.get(result.test))
-            for result in warm
-            if result.metric != _FLOOR
+            _row(result, floors.get(result.test)) for result in warm if result.metric != _FLOOR
         ),
         num_text_columns=3,
     )
 
 
-def _row(result: Result, head: str, floor_s: float | None) -> tuple[str, ...]:
-    start = (head, format_size(result.bytes), result.metric)
+def _row(result: Result, floor_s: float | None) -> tuple[str, ...]:
+    copy = f"{direction_of(result)} {_way(result)}"
+    start = (copy, format_size(result.bytes), result.metric)
     if result.median is None:
         return (*start, result.status.value, "", "", "", "", "")
     first_call = microseconds(result.first_call_s) if result.metric == "completion" else ""
@@ -134,29 +108,14 @@ def _row(result: Result, head: str, floor_s: float | None) -> tuple[str, ...]:
     return (*start, *numbers, first_call, str(result.n), floor)
 
 
-def _size_table(run: Run, metric: str, results: Sequence[Result]) -> Table:
+def _size_table(metric: str, results: Sequence[Result]) -> Table | None:
     """Lay out the medians of one latency: a row for each size, a column for each way."""
-    ways = list(dict.fromkeys(map(_way, sorted(results, key=lambda r: r.cpu_cache == "cold"))))
-    place: Callable[[Result], tuple[str, int]] = lambda r: (_parts(r.test)[0], r.bytes)  # noqa: E731
-    cells = {(*place(result), _way(result)): _cell(result) for result in results}
-    rows = sorted(
-        {place(result) for result in results}, key=lambda row: (row[0] != "host_to_device", row[1])
+    found = [result for result in results if result.metric == metric]
+    return pivot(
+        f"Small copies by size: {metric} ({_BY_SIZE[metric]}), microseconds",
+        upload_first(found),
+        row={"copy": direction_of, "bytes": size_word},
+        column=_way,
+        cell=two_decimal_cell,
+        columns=map(_way, sorted(found, key=lambda result: result.cpu_cache == "cold")),
     )
-    return Table(
-        title=f"Small copies by size: {metric} ({_BY_SIZE[metric]}), microseconds"
-        + title_suffix(run.machine),
-        heads=("copy", "bytes", *ways),
-        rows=tuple(
-            (
-                _WORDS[start],
-                format_size(size),
-                *(cells.get((start, size, way), "") for way in ways),
-            )
-            for start, size in rows
-        ),
-        num_text_columns=2,
-    )
-
-
-def _cell(result: Result) -> str:
-    return result.status.value if result.median is None else microseconds(result.median)

@@ -1,17 +1,18 @@
 """The tables of windows: copies beside cudaMemcpy, bandwidth, their life, round trips."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
-from isthmus.report.heading import title_suffix
-from isthmus.report.labels import about_windows
-from isthmus.report.numbers import four_digit_microseconds, gigabytes_per_second
+from isthmus.report.labels import of_kind
+from isthmus.report.numbers import four_digit_microseconds
 from isthmus.report.page import Table
+from isthmus.report.pivot import Word, attempted, by_size, pivot, size_word
 from isthmus.run.model import Result, Run, Status
+from isthmus.run.naming import Kind
 from isthmus.sizes import format_size
 
-_WRITE, _READ, _PUSH = "window_write", "window_read", "window_push"
-_LIFECYCLE, _PING_PONG = "window_lifecycle", "window_ping_pong"
-_BANDWIDTHS = {"window_bandwidth_write": "write", "window_bandwidth_read": "read"}
+_KINDS = {Kind.WINDOW, Kind.WINDOW_BANDWIDTH}
+_WRITE, _READ, _PUSH = "write", "read", "push"
+_LIFECYCLE, _PING_PONG = "lifecycle", "ping_pong"
 _CROSSOVER = "crossover_"
 _RIVALS = {
     "crossover_pinned": "pinned cudaMemcpy",
@@ -34,49 +35,37 @@ _EMULATED = (
     "emulated: windows are real CPU stores and loads in host memory, so their times are those of "
     "host memory, not of a link"
 )
-_Name = Callable[[Result], str]
 
 
 def window_tables(run: Run) -> list[Table]:
     """Lay out the medians of everything about windows that was to be measured."""
-    found = [r for r in run.results if about_windows(r) and not r.metric.startswith(_CROSSOVER)]
-    by_size = ("size",)
-    tables = [
-        _table(run, "Window writes, microseconds", by_size, _of(found, _WRITE), _size, _copy_head),
+    tables = (
+        _table("Window writes, microseconds", _of(run, _WRITE), _copy_head),
+        _table("Window reads, microseconds", _of(run, _READ, _PUSH), _copy_head),
         _table(
-            run, "Window reads, microseconds", by_size, _of(found, _READ, _PUSH), _size, _copy_head
-        ),
-        _table(
-            run,
             "Window bandwidth, GB/s",
-            ("size", "threads"),
-            _of(found, *_BANDWIDTHS),
-            lambda result: (*_size(result), str(result.num_threads)),
-            lambda result: f"{_BANDWIDTHS[result.test]} {result.cpu_node or ''}".strip(),
+            attempted(of_kind(run, Kind.WINDOW_BANDWIDTH)),
+            lambda result: f"{result.way} {result.cpu_node or ''}".strip(),
+            {"threads": lambda result: str(result.num_threads)},
         ),
         _table(
-            run,
             "Window lifecycle, microseconds",
-            by_size,
-            _of(found, _LIFECYCLE),
-            _size,
+            _of(run, _LIFECYCLE),
             lambda result: result.metric.replace("_", " "),
         ),
         _table(
-            run,
             "Round trip to a running kernel, microseconds (CPU's flag > kernel's flag)",
-            ("size", "data"),
-            _of(found, _PING_PONG),
-            lambda result: (*_size(result), result.data or "none"),
+            _of(run, _PING_PONG),
             lambda result: f"{result.source} > {result.target}",
+            {"data": lambda result: result.data or "none"},
         ),
-    ]
+    )
     return [table for table in tables if table is not None]
 
 
 def window_notes(run: Run) -> list[str]:
     """Say where windows stop paying and what the columns mean."""
-    results = [result for result in run.results if about_windows(result)]
+    results = [result for result in run.results if result.kind in _KINDS]
     used = {result.metric for result in results if result.status != Status.WAIVED}
     return [
         *_crossover_lines(results),
@@ -86,12 +75,10 @@ def window_notes(run: Run) -> list[str]:
     ]
 
 
-def _of(results: Iterable[Result], *tests: str) -> list[Result]:
-    return [result for result in results if result.test in tests]
-
-
-def _size(result: Result) -> tuple[str, ...]:
-    return (format_size(result.bytes),)
+def _of(run: Run, *ways: str) -> list[Result]:
+    """List what was tried of some ways; crossovers have lines of their own."""
+    found = [result for result in of_kind(run, Kind.WINDOW) if result.way in ways]
+    return attempted(result for result in found if not result.metric.startswith(_CROSSOVER))
 
 
 def _circumstances(result: Result) -> str:
@@ -101,39 +88,20 @@ def _circumstances(result: Result) -> str:
 
 def _copy_head(result: Result) -> str:
     # A push is the rival of a read: its columns say whose they are.
-    whose = "push" if result.test == _PUSH else ""
+    whose = "push" if result.way == _PUSH else ""
     return " ".join(filter(None, [whose, result.metric.replace("_", " "), _circumstances(result)]))
 
 
 def _table(
-    run: Run,
-    title: str,
-    keys: tuple[str, ...],
-    results: Sequence[Result],
-    row_of: Callable[[Result], tuple[str, ...]],
-    head_of: _Name,
+    title: str, results: Sequence[Result], column: Word, row: Mapping[str, Word] | None = None
 ) -> Table | None:
-    """Lay out a row for each key and a column for each head; None without a number."""
-    if all(result.status == Status.WAIVED for result in results):
-        return None
-    shown = [result for result in results if result.status != Status.WAIVED]
-    heads = list(dict.fromkeys(map(head_of, shown)))
-    cells = {(row_of(result), head_of(result)): _cell(result) for result in shown}
-    rows = dict.fromkeys(row_of(result) for result in sorted(shown, key=lambda r: r.bytes))
-    return Table(
-        title=title + title_suffix(run.machine),
-        heads=(*keys, *heads),
-        rows=tuple((*row, *(cells.get((row, head), "") for head in heads)) for row in rows),
-        num_text_columns=len(keys),
+    return pivot(
+        title,
+        by_size(results),
+        row={"size": size_word, **(row or {})},
+        column=column,
+        columns=map(column, results),
     )
-
-
-def _cell(result: Result) -> str:
-    if result.median is None:
-        return result.status.value
-    if result.unit == "B/s":
-        return gigabytes_per_second(result.median)
-    return four_digit_microseconds(result.median)
 
 
 def _crossover_lines(results: Sequence[Result]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_serializer, model_validator
 
+from isthmus.run.naming import Kind, kind_and_way
 from isthmus.run.record import Integer, NonNegativeInteger, PositiveInteger, Record
 
 Memory = Literal[
@@ -116,6 +117,33 @@ class Result(Record):
     error: Failure | None = Field(default=None, description="Only present after an error.")
     samples: list[float] | None = Field(default=None, description="Only present if asked for.")
 
+    @property
+    def kind(self) -> Kind | None:
+        """What it is a test of; None if no other test does the same."""
+        return kind_and_way(self.test)[0]
+
+    @property
+    def way(self) -> str:
+        """By which way of its kind: "ce", "blocking"; the test's name if it is of no kind."""
+        return kind_and_way(self.test)[1]
+
+    @property
+    def variation(self) -> str:
+        """The special circumstances, for people: "cold, 4 threads, 2 streams"; perhaps empty."""
+        parts = [
+            "cold" if self.cpu_cache == "cold" else "",
+            f"{self.num_threads} threads" if self.num_threads > 1 else "",
+            f"{self.cpu_node} node" if self.cpu_node else "",
+            f"{self.data} data" if self.data else "",
+            *(_axis(name, str(value)) for name, value in sorted(self.axes.items())),
+        ]
+        return ", ".join(filter(None, parts))
+
+    @property
+    def host_memory(self) -> Memory | None:
+        """The memory at the host's end of a copy."""
+        return self.target if self.source == "device" else self.source
+
     @model_validator(mode="after")
     def _fields_fit_the_status(self) -> Self:
         expected = {
@@ -137,3 +165,8 @@ class Result(Record):
             for key, value in serialize(self).items()
             if value is not None or key not in _ONLY_WHEN_SET
         }
+
+
+def _axis(name: str, value: str) -> str:
+    spoken = name.replace("_", " ")
+    return f"{value} {spoken}" if value.isdecimal() else f"{spoken} {value}"

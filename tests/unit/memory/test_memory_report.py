@@ -71,6 +71,13 @@ def test_a_byte_more_is_written_beside_the_start(base: Run) -> None:
     assert "cuda_malloc 10.00 us + 1049 us/MiB (within 0%)" in notes
 
 
+def test_of_a_line_of_which_a_part_is_left_that_part_is_written(base: Run) -> None:
+    run = _run(base, "alloc_cuda_malloc")
+    starts = [result for result in run.results if result.metric == "allocation_start"]
+    notes = "\n".join(alloc_notes(run.model_copy(update={"results": starts})))
+    assert notes.endswith("by the line through all sizes: cuda_malloc 10.00 us")
+
+
 def test_break_evens_are_written_out(base: Run) -> None:
     notes = "\n".join(alloc_notes(_run(base, "host_memory_life")))
     assert "copied to the device once and freed, against pageable: pinned not up to" in notes
