@@ -15,7 +15,6 @@ both. Medians of turns, in microseconds, of:
 """
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -121,6 +120,9 @@ class Version:
 
 def main() -> None:
     """Let the versions take turns."""
+    # Not at the top: the other version imports this file, too, and may be older.
+    from isthmus.json_text import json_text
+
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)
     parser.add_argument("--before")
@@ -143,7 +145,7 @@ def main() -> None:
         "unit": "us",
         "medians": medians,
     }
-    options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    options.out.write_text(json_text(record), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ Every loader's tensors are compared with those of `safetensors.torch.load_file`,
 import argparse
 import ctypes
 import gc
-import json
 import mmap
 import os
 import sys
@@ -30,6 +29,7 @@ from rounds import Task, Times, by_turns, sample
 from safetensors_file import write_model
 
 import isthmus
+from isthmus.json_text import json_text
 
 GIB, MIB = 1 << 30, 1 << 20
 READ_BYTES = 4 * MIB
@@ -228,7 +228,7 @@ def main(arguments: list[str]) -> int:
         record = measure(path, size, options)
     finally:
         path.unlink(missing_ok=True)
-    options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    options.out.write_text(json_text(record), encoding="utf-8")
     return 0
 
 

@@ -12,7 +12,6 @@ The thread has a current context, as one that uses PyTorch has.
 
 import ctypes
 import importlib.util
-import json
 import statistics
 import subprocess
 import sys
@@ -24,6 +23,7 @@ import numpy as np
 
 import isthmus
 from isthmus import _native
+from isthmus.json_text import json_text
 from isthmus.transfer.copying import default_transfers
 
 SIZE_BYTES = 64
@@ -154,7 +154,7 @@ def main(program: str, out: str | None) -> None:
     native.stop()
     if out:
         record = {"machine": {"emulated": driver.emulated}, "bytes": SIZE_BYTES, "calls": rows}
-        Path(out).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        Path(out).write_text(json_text(record), "utf-8")
 
 
 if __name__ == "__main__":

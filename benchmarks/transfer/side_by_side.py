@@ -7,7 +7,6 @@ Each task is what a user writes, from Python: its overhead is in the numbers. Li
 installed are left out, and named. Every copy of Isthmus's is verified.
 """
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from machine import machine_facts
 from rounds import Task, by_turns, sample
 
 import isthmus
+from isthmus.json_text import json_text
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 SIZES = [4, 64, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB]
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> int:
         "results": results,
         "stats": str(isthmus.stats()),
     }
-    out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    out.write_text(json_text(record), encoding="utf-8")
     return 0
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from program import Golden, Invoke
+from program import Golden, Invoke, run_code
 
 
 @pytest.mark.parametrize("command", ["", "bench", "compare", "doctor", "profile"])
@@ -16,6 +16,14 @@ def test_the_bare_program_shows_its_help(invoke: Invoke) -> None:
 
 def test_short_and_long_help_are_the_same(invoke: Invoke) -> None:
     assert invoke("bench", "-h") == invoke("bench", "--help")
+
+
+@pytest.mark.parametrize("command", ["bench", "compare", "doctor", "profile", "sim"])
+def test_a_command_whose_module_is_missing_is_an_error_and_not_left_out(command: str) -> None:
+    module = f"isthmus.cli.{command}"
+    done = run_code(f"import sys; sys.modules[{module!r}] = None; import isthmus.cli.app")
+    assert done.code == 1
+    assert f"ModuleNotFoundError: import of {module} halted" in done.err
 
 
 def test_the_version_is_on_stdout(invoke: Invoke) -> None:

@@ -10,7 +10,6 @@ a capture is ended, an error isn't documented, or something stays behind.
 import argparse
 import asyncio
 import gc
-import json
 import os
 import platform
 import random
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import isthmus
+from isthmus.json_text import json_text
 from stress import troubles
 from stress.awaiting import all_await
 from stress.copier import Copier
@@ -169,7 +169,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         record = run(options, Path(folder))
     if options.out is not None:
-        options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        options.out.write_text(json_text(record), encoding="utf-8")
     for what, count in record["counts"].items():
         print(f"{count:>12,}  {what}")
     for failure in record["failures"]:

@@ -1,7 +1,5 @@
 """`isthmus`: the program, its commands, and the one place where errors end."""
 
-import importlib
-import importlib.util
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -13,6 +11,7 @@ import isthmus
 from isthmus.cli import MESSAGE
 from isthmus.cli.bench import bench
 from isthmus.cli.compare import compare
+from isthmus.cli.doctor import doctor
 from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.profile import profile
 from isthmus.cli.sim import sim
@@ -35,9 +34,8 @@ app = typer.Typer(
 app.command()(bench)
 app.command()(compare)
 app.command()(profile)
+app.command()(doctor)
 app.add_typer(sim)
-if importlib.util.find_spec("isthmus.cli.doctor") is not None:
-    app.command()(importlib.import_module("isthmus.cli.doctor").doctor)
 
 
 def _print_version(value: bool) -> None:

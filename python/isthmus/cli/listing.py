@@ -2,10 +2,10 @@
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 
 from isthmus.bench.tests import METRIC_MEANING, BenchTest
+from isthmus.json_text import json_text
 from isthmus.report.as_text import table_lines
 from isthmus.report.format import RunFormat
 from isthmus.report.nvbandwidth_tests import listing_text
@@ -60,7 +60,7 @@ def _as_json(tests: Sequence[BenchTest]) -> str:
         }
         for test in tests
     ]
-    return json.dumps(rows, indent=2) + "\n"
+    return json_text(rows)
 
 
 def _as_csv(tests: Sequence[BenchTest]) -> str:

@@ -1,5 +1,6 @@
 """Where profiles are kept, and how they get there whole."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from isthmus.errors import Unavailable, UsageError
 from isthmus.files.folder import make_folder
 from isthmus.files.regular import read_regular
 from isthmus.files.whole import write_whole
+from isthmus.json_text import json_text
 from isthmus.profile.model import Profile
 from isthmus.run.record import first_fault
 
@@ -23,8 +25,8 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def profile_text(profile: Profile) -> str:
-    """Give a profile as JSON text."""
-    return profile.model_dump_json(indent=1) + "\n"
+    """Give a profile as JSON text, one point of a curve a line."""
+    return json_text(json.loads(profile.model_dump_json()))
 
 
 def save_profile(profile: Profile, path: Path) -> Path:

@@ -2,12 +2,12 @@
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from isthmus.compare.comparison import Change, Comparison, Verdict
 from isthmus.compare.machines import differences
+from isthmus.json_text import json_text
 from isthmus.run.model import Run
 
 _COLUMNS = (
@@ -38,7 +38,7 @@ def comparison_json(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> s
             for run, comparison in zip(others, comparisons, strict=True)
         ],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(document)
 
 
 def comparison_csv(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> str:

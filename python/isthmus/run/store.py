@@ -1,5 +1,6 @@
 """Where runs are kept."""
 
+import json
 import os
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from isthmus.errors import WriteError
 from isthmus.files.failure import writing
 from isthmus.files.folder import make_folder, try_folder
 from isthmus.files.whole import write_whole
+from isthmus.json_text import json_text
 from isthmus.run.model import Run
 
 
@@ -19,8 +21,8 @@ def runs_folder() -> Path:
 
 
 def run_text(run: Run) -> str:
-    """Give a run as JSON text."""
-    return run.model_dump_json(indent=2) + "\n"
+    """Give a run as JSON text, one result a line."""
+    return json_text(json.loads(run.model_dump_json()))
 
 
 def save_run(run: Run, folder: Path | None = None) -> Path:

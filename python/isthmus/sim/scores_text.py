@@ -1,9 +1,9 @@
 """Theirs beside ours as text, JSON and CSV."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from isthmus.json_text import json_text
 from isthmus.report.as_text import table_lines
 from isthmus.report.format import Format
 from isthmus.report.page import Table
@@ -39,7 +39,7 @@ def scores_text(scores: Sequence[Score], evaluation: Evaluation, wanted: Format)
             "targets": rows,
             "best_unit_by_fault_latency": evaluation.best_units(),
         }
-        return json.dumps(document, indent=1) + "\n"
+        return json_text(document)
     if wanted is Format.CSV:
         return csv_text(
             [{**row, "beside": _joined(score)} for row, score in zip(rows, scores, strict=True)]
