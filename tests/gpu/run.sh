@@ -10,7 +10,7 @@ build=build/gpu
 cmake -S . -B $build -G Ninja -DISTHMUS_BUILD_PYTHON=OFF -DISTHMUS_BUILD_TESTS=ON -DPython_EXECUTABLE="$(command -v "$python")" >/dev/null &&
   cmake --build $build >/dev/null || exit 1
 export ISTHMUS_DRIVER=system ISTHMUS_PROFILE=off
-ISTHMUS_NVRTC=$("$python" cmake/wheel_file.py "*/lib/libnvrtc.so.*")
+ISTHMUS_NVRTC=$("$python" cmake/wheel_file.py "*/lib/libnvrtc.so.*" "nvidia-*")
 export ISTHMUS_NVRTC
 # A GPU is quick enough for many more cases than the emulated driver is given.
 export ISTHMUS_WINDOW_CASES=${ISTHMUS_WINDOW_CASES:-1000000} ISTHMUS_WINDOW_CYCLES=${ISTHMUS_WINDOW_CYCLES:-10000}
