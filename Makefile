@@ -84,9 +84,12 @@ clean:  ## everything that was built or installed here
 
 # --- what the targets above stand on; each file is touched when its step is done -----------------------------
 
+# GoogleTest's wheel is wanted for its sources alone, so that of any platform and Python will do: it has none for Arm.
 $(VENV)/.tools: pyproject.toml cmake/build_requirements.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py)
+	$(BIN)/pip install -q --disable-pip-version-check --no-deps --upgrade --target $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+	  --only-binary=:all: --platform manylinux_2_28_x86_64 --python-version 3.11 $$($(BIN)/python cmake/build_requirements.py googletest)
 	@touch $@
 
 $(VENV)/.isthmus: $(VENV)/.tools $(native)
