@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The tests that need a GPU, and those that hold on both drivers: the C++ suites, tests/device, tests/gpu. CMake, ninja and
-# the Python packages of this interpreter are used as they are; nothing is installed.
+# the Python packages of this interpreter are used as they are (among them nlohmann-json, and ros-gtest-vendor unless GoogleTest is
+# installed; also from a folder on PYTHONPATH); nothing is installed.
 #
 #   tests/gpu/run.sh [PYTHON]
 set -uo pipefail
