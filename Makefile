@@ -13,7 +13,7 @@ ARGS ?=
 SECONDS ?= 60
 
 native := $(shell find cpp/src cpp/include cpp/emulator bindings kernels cmake -type f) CMakeLists.txt pyproject.toml
-tested := $(shell find cpp/tests tests/fuzz/cpp third_party -type f)
+tested := $(shell find cpp/tests tests/fuzz/cpp -type f)
 launcher := $(if $(shell command -v ccache),CMAKE_CXX_COMPILER_LAUNCHER=ccache)
 # One build for the extension and for its tests: the core is compiled once.
 build := build/release
@@ -84,9 +84,13 @@ clean:  ## everything that was built or installed here
 
 # --- what the targets above stand on; each file is touched when its step is done -----------------------------
 
-$(VENV)/.tools: pyproject.toml cmake/build_requirements.py
+# GoogleTest's wheel is wanted for its sources alone, so that of any platform and Python will do: it has none for Arm.
+$(VENV)/.tools: pyproject.toml cmake/build_requirements.py cmake/prerequisites.sh
+	@cmake/prerequisites.sh "make $(firstword $(MAKECMDGOALS))" $(PYTHON)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py)
+	$(BIN)/pip install -q --disable-pip-version-check --no-deps --upgrade --target $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+	  --only-binary=:all: --platform manylinux_2_28_x86_64 --python-version 3.11 $$($(BIN)/python cmake/build_requirements.py googletest)
 	@touch $@
 
 $(VENV)/.isthmus: $(VENV)/.tools $(native)

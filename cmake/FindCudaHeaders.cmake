@@ -1,9 +1,7 @@
 # The headers of the CUDA driver API: from NVIDIA's wheel in the building Python, or from a toolkit.
 # Gives the target cuda_headers.
-execute_process(
-  COMMAND ${Python_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/wheel_file.py "*/include/cudaTypedefs.h"
-  OUTPUT_VARIABLE ISTHMUS_WHEEL_CUDA_HEADER
-  OUTPUT_STRIP_TRAILING_WHITESPACE)
+include(WheelFile)
+wheel_file(ISTHMUS_WHEEL_CUDA_HEADER "*/include/cudaTypedefs.h" "nvidia-*")
 cmake_path(GET ISTHMUS_WHEEL_CUDA_HEADER PARENT_PATH ISTHMUS_WHEEL_CUDA_INCLUDE)
 find_path(ISTHMUS_CUDA_INCLUDE cudaTypedefs.h
   HINTS ${ISTHMUS_WHEEL_CUDA_INCLUDE} ENV CUDA_HOME ENV CUDA_PATH

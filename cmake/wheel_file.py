@@ -1,14 +1,35 @@
 """
-Print the path of a file in this Python's NVIDIA wheels, the last by name if there are several.
+Print the path of a file of this Python's installed packages, the last by name if there are several.
 
-The argument is a pattern below their folder: "*/include/cudaTypedefs.h". Prints nothing if there
-is no such file.
+    wheel_file.py PATTERN PACKAGES    # "*/include/cudaTypedefs.h" "nvidia-*"
+
+PACKAGES is a package's name as in pip, or a pattern of names. Prints nothing if there is no such
+file.
 """
 
-import importlib.util
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from importlib.metadata import Distribution, distributions
+from pathlib import Path, PurePosixPath
 
-spec = importlib.util.find_spec("nvidia")
-folders = [Path(p) for p in (spec.submodule_search_locations or [])] if spec else []
-print(max((file for folder in folders for file in folder.glob(sys.argv[1])), default=""))
+
+def places(package: Distribution, file: PurePosixPath) -> Iterator[Path]:
+    """Give where a file of the package may lie."""
+    yield Path(str(package.locate_file(file)))
+    # `pip install --target` moves files that belong outside site-packages into the target, and
+    # leaves the ".." in their recorded paths.
+    yield Path(str(package.locate_file(Path(*(part for part in file.parts if part != "..")))))
+
+
+pattern, names = sys.argv[1:]
+found = (
+    place.resolve()
+    for package in distributions()
+    if fnmatch((package.name or "").lower().replace("_", "-"), names)
+    for file in package.files or []
+    if file.match(pattern)
+    for place in places(package, file)
+    if place.exists()
+)
+print(max(found, default=""))

@@ -14,7 +14,7 @@ details=${2:?usage: measure.sh OUT_FOLDER TRANSFER_DETAILS}
 mkdir -p "$out"
 log=$out/run.log
 : > "$log"
-cudart=$(python3 "$here/../../cmake/wheel_file.py" "*/lib/libcudart.so.*" 2>> "$log")
+cudart=$(python3 "$here/../../cmake/wheel_file.py" "*/lib/libcudart.so.*" "nvidia-*" 2>> "$log")
 
 isthmus doctor > "$out/doctor.txt"
 isthmus profile -o "$out/profile.json" > "$out/profile.txt" 2>> "$log"

@@ -193,7 +193,7 @@ def test_json_is_read_in_one_file_and_without_streams() -> None:
         if any(header.startswith("nlohmann") for header in includes(path))
     ]
     assert readers == ["cpp/src/transfer/profile/json_document.cpp"]
-    settings = (ROOT / "third_party" / "nlohmann_json" / "CMakeLists.txt").read_text("utf-8")
+    settings = (ROOT / "cmake" / "FindJsonHeaders.cmake").read_text("utf-8")
     assert "JSON_NO_IO" in settings
 
 

@@ -1,0 +1,20 @@
+# JSON for Modern C++ (nlohmann): from the wheel in the building Python, or else an installed one. Gives the target
+# json_headers. The wheel comes first because its licence comes with it: see Licences.cmake.
+include(WheelFile)
+wheel_file(json_header "*/include/nlohmann/json.hpp" nlohmann-json)
+add_library(json_headers INTERFACE)
+# Keeps the streams of the C++ library out: see cpp/src/host/text_file.cpp.
+target_compile_definitions(json_headers INTERFACE JSON_NO_IO)
+if(json_header)
+  cmake_path(GET json_header PARENT_PATH json_include)
+  cmake_path(GET json_include PARENT_PATH json_include)
+  target_include_directories(json_headers SYSTEM INTERFACE ${json_include})
+  message(STATUS "JSON headers: ${json_include}")
+else()
+  find_package(nlohmann_json 3.11 CONFIG QUIET)
+  if(NOT nlohmann_json_FOUND)
+    message(FATAL_ERROR "No nlohmann/json.hpp of 3.11 or later: pip install nlohmann-json")
+  endif()
+  target_link_libraries(json_headers INTERFACE nlohmann_json::nlohmann_json)
+  message(STATUS "JSON headers: installed, ${nlohmann_json_DIR}")
+endif()
