@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.live_contexts import live_contexts, settled_contexts
 from program import Golden
 
 _GOLDEN = Path(__file__).parent / "golden"
@@ -36,6 +37,21 @@ def own_environment(
     return home
 
 
+@pytest.fixture(autouse=True, scope="module")
+def no_context_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """
+    Report a file whose tests leave a context of the emulated driver alive.
+
+    The emulated driver couldn't take another profile in any later test of this process, and these
+    would fail in its place. A test that keeps one on purpose needs a process of its own.
+    """
+    num_failed, before = request.session.testsfailed, live_contexts()
+    yield
+    # A failed test's traceback keeps what the test had.
+    if request.session.testsfailed == num_failed:
+        assert settled_contexts(before) <= before, "a test of this file leaves a context alive"
+
+
 # What isthmus opens once for a process, when it is first needed: module, name, what makes its
 # first value.
 _DEFAULTS: tuple[tuple[str, str, Callable[[], object]], ...] = (
@@ -46,7 +62,7 @@ _DEFAULTS: tuple[tuple[str, str, Callable[[], object]], ...] = (
 
 
 @pytest.fixture(autouse=True)
-def own_defaults() -> Iterator[None]:
+def own_defaults(request: pytest.FixtureRequest) -> Iterator[None]:
     """
     Forget after each test what it opened for all of the process.
 
@@ -61,6 +77,8 @@ def own_defaults() -> Iterator[None]:
     ]
     for module, name, first in opened:
         setattr(sys.modules[module], name, first())
+    # Pytest would keep what the fixtures gave to a file's last test until the file has ended.
+    request.node.funcargs.clear()
     if opened:
         # A future or an error's traceback may refer to it in a circle.
         gc.collect()
