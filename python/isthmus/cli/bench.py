@@ -88,8 +88,8 @@ def bench(
     Without a suite or a test by name, all of them: bandwidth swept over sizes; small copies timed
     in five ways, each under its own name; windows, CPU mappings of GPU memory, beside cudaMemcpy of
     the same bytes; and what memory costs to allocate.
-    Results go to stdout, talk to stderr, and every run is kept below ~/.local/share/isthmus/runs
-    (or XDG_DATA_HOME). Without a GPU the emulated device is measured: modelled numbers.
+    Results go to stdout, messages to stderr, and every run is kept below
+    ~/.local/share/isthmus/runs (or XDG_DATA_HOME). Without a GPU the emulated device is measured: modelled numbers.
 
     Ctrl-C stops after the current point and keeps what is finished (exit code 1); a second one
     stops at once (130).
