@@ -8,7 +8,7 @@
 
 #include "bindings.hpp"
 #include "gil.hpp"
-#include "measure/failures.hpp"
+#include "measure/loops/failures.hpp"
 #include "sim/deadlock.hpp"
 #include "text.hpp"
 

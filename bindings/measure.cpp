@@ -6,7 +6,7 @@
 
 #include "bindings.hpp"
 #include "gil.hpp"
-#include "measure/bandwidth.hpp"
+#include "measure/bandwidth/bandwidth.hpp"
 #include "text.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"

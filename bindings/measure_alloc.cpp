@@ -6,9 +6,9 @@
 
 #include "bindings.hpp"
 #include "gil.hpp"
-#include "measure/allocation_cost.hpp"
-#include "measure/host_memcpy.hpp"
-#include "measure/memory_life.hpp"
+#include "measure/bandwidth/host_memcpy.hpp"
+#include "measure/memory/allocation_cost.hpp"
+#include "measure/memory/memory_life.hpp"
 #include "text.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"

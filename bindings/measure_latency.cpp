@@ -8,9 +8,9 @@
 
 #include "bindings.hpp"
 #include "gil.hpp"
-#include "measure/latency.hpp"
-#include "measure/small_transfer.hpp"
-#include "measure/window_buffers.hpp"
+#include "measure/latency/latency.hpp"
+#include "measure/latency/small_transfer.hpp"
+#include "measure/window/window_buffers.hpp"
 #include "text.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"

@@ -4,9 +4,9 @@
 
 #include "bindings.hpp"
 #include "gil.hpp"
-#include "measure/managed_memory.hpp"
-#include "measure/page_faults.hpp"
-#include "measure/pointer_chase.hpp"
+#include "measure/latency/pointer_chase.hpp"
+#include "measure/memory/managed_memory.hpp"
+#include "measure/memory/page_faults.hpp"
 #include "text.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"

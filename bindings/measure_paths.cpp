@@ -9,7 +9,7 @@
 #include "bindings.hpp"
 #include "gil.hpp"
 #include "host/cores.hpp"
-#include "measure/copy_paths.hpp"
+#include "measure/bandwidth/copy_paths.hpp"
 #include "text.hpp"
 #include "transfer/profile/profile.hpp"
 #include "unlocked.hpp"

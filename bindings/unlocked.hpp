@@ -8,7 +8,7 @@
 
 #include "device/kernels.hpp"
 #include "gil.hpp"
-#include "measure/copy_buffers.hpp"
+#include "measure/loops/copy_buffers.hpp"
 
 /// Owns a T; gives up the GIL while T ends.
 ///

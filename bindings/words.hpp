@@ -6,7 +6,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "measure/samples.hpp"
+#include "measure/loops/samples.hpp"
 
 /// A word of Python's for a C++ enumerator.
 template <typename Value>

@@ -9,11 +9,11 @@
 #include "../device/test_driver.hpp"
 #include "device/buffers.hpp"
 #include "emulator_controls.hpp"
-#include "measure/bandwidth.hpp"
-#include "measure/failures.hpp"
-#include "measure/latency.hpp"
-#include "measure/small_transfer.hpp"
-#include "measure/verified_sampling.hpp"
+#include "measure/bandwidth/bandwidth.hpp"
+#include "measure/latency/latency.hpp"
+#include "measure/latency/small_transfer.hpp"
+#include "measure/loops/failures.hpp"
+#include "measure/loops/verified_sampling.hpp"
 
 namespace isthmus {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "../device/test_driver.hpp"
 #include "emulator_controls.hpp"
-#include "measure/allocation_cost.hpp"
-#include "measure/memory_life.hpp"
+#include "measure/memory/allocation_cost.hpp"
+#include "measure/memory/memory_life.hpp"
 
 namespace isthmus {
 namespace {

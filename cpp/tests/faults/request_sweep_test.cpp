@@ -9,11 +9,11 @@
 
 #include "../device/test_driver.hpp"
 #include "emulator_controls.hpp"
-#include "measure/duplex.hpp"
-#include "measure/many_copies.hpp"
-#include "measure/overlap.hpp"
-#include "measure/shaped_copies.hpp"
-#include "measure/stream_copies.hpp"
+#include "measure/bandwidth/duplex.hpp"
+#include "measure/bandwidth/many_copies.hpp"
+#include "measure/bandwidth/overlap.hpp"
+#include "measure/bandwidth/shaped_copies.hpp"
+#include "measure/loops/stream_copies.hpp"
 
 namespace isthmus::measure {
 namespace {

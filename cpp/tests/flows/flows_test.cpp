@@ -6,7 +6,7 @@
 #include <isthmus/errors.hpp>
 
 #include "flows/two_gpus.hpp"
-#include "measure/failures.hpp"
+#include "measure/loops/failures.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "faults/emulator_controls.hpp"
-#include "measure/all_at_once.hpp"
-#include "measure/host_flow.hpp"
-#include "measure/peer_flow.hpp"
+#include "measure/bandwidth/all_at_once.hpp"
+#include "measure/bandwidth/host_flow.hpp"
+#include "measure/bandwidth/peer_flow.hpp"
 
 namespace isthmus::measure {
 

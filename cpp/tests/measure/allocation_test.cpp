@@ -8,9 +8,9 @@
 
 #include "../device/test_driver.hpp"
 #include "faults/emulator_controls.hpp"
-#include "measure/allocation_cost.hpp"
-#include "measure/allocator_parts.hpp"
-#include "measure/failures.hpp"
+#include "measure/loops/failures.hpp"
+#include "measure/memory/allocation_cost.hpp"
+#include "measure/memory/allocator_parts.hpp"
 
 namespace isthmus::measure {
 namespace {

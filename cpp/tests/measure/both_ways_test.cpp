@@ -7,9 +7,9 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "measure/duplex.hpp"
-#include "measure/failures.hpp"
-#include "measure/stream_copies.hpp"
+#include "measure/bandwidth/duplex.hpp"
+#include "measure/loops/failures.hpp"
+#include "measure/loops/stream_copies.hpp"
 
 namespace isthmus::measure {
 namespace {

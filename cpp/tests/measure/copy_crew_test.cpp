@@ -1,4 +1,4 @@
-#include "measure/copy_crew.hpp"
+#include "measure/bandwidth/copy_crew.hpp"
 
 #include <atomic>
 

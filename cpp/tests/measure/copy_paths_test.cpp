@@ -1,5 +1,5 @@
 // Copies by each way on whatever driver there is. Times are checked only for sense.
-#include "measure/copy_paths.hpp"
+#include "measure/bandwidth/copy_paths.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -5,8 +5,8 @@
 
 #include "../device/test_driver.hpp"
 #include "device/buffers.hpp"
-#include "measure/held_copies.hpp"
-#include "measure/repetitions.hpp"
+#include "measure/loops/held_copies.hpp"
+#include "measure/loops/repetitions.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -1,5 +1,5 @@
 // Every way to make a small copy, on whatever driver there is.
-#include "measure/latency.hpp"
+#include "measure/latency/latency.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "measure/failures.hpp"
+#include "measure/loops/failures.hpp"
 
 namespace isthmus::measure {
 namespace {

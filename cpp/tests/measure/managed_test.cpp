@@ -5,10 +5,10 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "measure/failures.hpp"
-#include "measure/managed_memory.hpp"
-#include "measure/page_faults.hpp"
-#include "measure/pointer_chase.hpp"
+#include "measure/latency/pointer_chase.hpp"
+#include "measure/loops/failures.hpp"
+#include "measure/memory/managed_memory.hpp"
+#include "measure/memory/page_faults.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "measure/failures.hpp"
-#include "measure/many_copies.hpp"
-#include "measure/scattered_pieces.hpp"
+#include "measure/bandwidth/many_copies.hpp"
+#include "measure/bandwidth/scattered_pieces.hpp"
+#include "measure/loops/failures.hpp"
 
 namespace isthmus::measure {
 namespace {

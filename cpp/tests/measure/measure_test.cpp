@@ -8,10 +8,10 @@
 #include <isthmus/errors.hpp>
 
 #include "../device/test_driver.hpp"
-#include "measure/bandwidth.hpp"
-#include "measure/failures.hpp"
-#include "measure/gate.hpp"
-#include "measure/latency.hpp"
+#include "measure/bandwidth/bandwidth.hpp"
+#include "measure/latency/latency.hpp"
+#include "measure/loops/failures.hpp"
+#include "measure/loops/gate.hpp"
 
 namespace isthmus::measure {
 namespace {

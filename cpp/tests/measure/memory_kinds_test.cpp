@@ -8,8 +8,8 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "measure/bandwidth.hpp"
-#include "measure/failures.hpp"
+#include "measure/bandwidth/bandwidth.hpp"
+#include "measure/loops/failures.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "../device/test_driver.hpp"
 #include "faults/emulator_controls.hpp"
-#include "measure/failures.hpp"
-#include "measure/host_memcpy.hpp"
-#include "measure/memory_life.hpp"
+#include "measure/bandwidth/host_memcpy.hpp"
+#include "measure/loops/failures.hpp"
+#include "measure/memory/memory_life.hpp"
 
 namespace isthmus::measure {
 namespace {

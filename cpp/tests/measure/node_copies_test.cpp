@@ -7,8 +7,8 @@
 #include "../faults/emulator_controls.hpp"
 #include "host/affinity.hpp"
 #include "host/topology.hpp"
-#include "measure/failures.hpp"
-#include "measure/node_copies.hpp"
+#include "measure/bandwidth/node_copies.hpp"
+#include "measure/loops/failures.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "measure/failures.hpp"
-#include "measure/overlap.hpp"
+#include "measure/bandwidth/overlap.hpp"
+#include "measure/loops/failures.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "measure/sampling.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "measure/box_copy.hpp"
-#include "measure/failures.hpp"
-#include "measure/shaped_copies.hpp"
+#include "measure/bandwidth/box_copy.hpp"
+#include "measure/bandwidth/shaped_copies.hpp"
+#include "measure/loops/failures.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -1,5 +1,5 @@
 // The small-transfer experiments, on whatever driver there is.
-#include "measure/small_transfer.hpp"
+#include "measure/latency/small_transfer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "measure/failures.hpp"
-#include "measure/small_transfer_buffers.hpp"
+#include "measure/latency/small_transfer_buffers.hpp"
+#include "measure/loops/failures.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -1,5 +1,5 @@
 // Things that are compared take turns, on a clock of their own.
-#include "measure/turns.hpp"
+#include "measure/loops/turns.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,14 +11,14 @@
 
 #include "../device/test_driver.hpp"
 #include "host/affinity.hpp"
-#include "measure/failures.hpp"
-#include "measure/flags.hpp"
-#include "measure/host_regions.hpp"
-#include "measure/kernel_push.hpp"
-#include "measure/window_bandwidth.hpp"
-#include "measure/window_copies.hpp"
-#include "measure/window_lifecycle.hpp"
-#include "measure/window_ping_pong.hpp"
+#include "measure/latency/kernel_push.hpp"
+#include "measure/loops/failures.hpp"
+#include "measure/loops/flags.hpp"
+#include "measure/memory/host_regions.hpp"
+#include "measure/window/window_bandwidth.hpp"
+#include "measure/window/window_copies.hpp"
+#include "measure/window/window_lifecycle.hpp"
+#include "measure/window/window_ping_pong.hpp"
 
 namespace isthmus::measure {
 namespace {

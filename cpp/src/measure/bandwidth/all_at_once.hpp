@@ -1,0 +1,57 @@
+// Flows of one device or of many: each alone, each while all the others run, and all together.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "device/kernels.hpp"
+#include "measure/loops/flow.hpp"
+#include "measure/loops/samples.hpp"
+
+namespace isthmus::measure {
+
+/// A flow, and what its device's gate may be made of.
+struct FlowInCompany {
+  Flow* flow = nullptr;
+  const Kernels* kernels = nullptr;  ///< null: only cuStreamWaitValue32
+};
+
+struct CompanyOptions {
+  Stopping stopping;  ///< for each metric by itself
+  std::chrono::duration<double> gate_timeout{15.0};
+};
+
+/// Measures a flow by itself. Yields "copy_time": seconds for one copy, by the device's clock,
+/// copies back to back behind a gate; verified.
+///
+/// Throws    CorruptTransfer, TimedOut, Unavailable (no gate), DriverError.
+Measurement measure_flow(const FlowInCompany& flow, const CompanyOptions& options);
+
+/// Measures one of several flows. Yields two metrics, each in seconds for one copy by its device's
+/// clock:
+///
+///   alone        while no other runs
+///   copy_time    while all others run: they begin with it, have at least twice as many copies, and
+///                a sample counts only if each of them took longer
+///
+/// All targets are verified.
+///
+/// flows     at least two, whatever their devices
+/// index     of the one that is measured
+/// Throws    UsageError (no such flow, or no other), and as measure_flow; Unavailable, too, where
+///           the others always end first.
+Measurement measure_under_load(const std::vector<FlowInCompany>& flows, std::size_t index,
+                               const CompanyOptions& options);
+
+/// Measures all flows as one. Yields "aggregate": the time from the release of all until the last
+/// copy of the last is complete, by the CPU's clock, over the number of all copies. Bytes of one
+/// copy over it are the bandwidth of all together, which no sum of single ones is.
+///
+/// Each flow has the same number of copies, of the same size. All targets are verified.
+///
+/// metric    what it is called instead
+/// Throws    UsageError (no flow, sizes that differ), and as measure_flow.
+Measurement measure_aggregate(const std::vector<FlowInCompany>& flows,
+                              const CompanyOptions& options, const char* metric = "aggregate");
+
+}  // namespace isthmus::measure

@@ -1,0 +1,166 @@
+#include "measure/bandwidth/copy_paths.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <isthmus/errors.hpp>
+
+#include "measure/loops/sampling.hpp"
+
+namespace isthmus::measure {
+namespace {
+
+using transfer::kAllPaths;
+using transfer::Profile;
+using transfer::RingThreads;
+
+// More of them gain nothing on any link so far. Source: benchmarks/transfer/README.md.
+constexpr int kMostRingThreads = 16;
+constexpr int kRingThreadsStep = 2;
+constexpr std::size_t kComparedInTheEnd = std::size_t{4} << 20U;
+constexpr double kCheap = 1e-9;
+constexpr double kDear = 1;
+
+/// By which copies go this way if they can, else by the driver.
+std::shared_ptr<const Profile> profile_for(CopyPath path, const RingThreads& threads) {
+  using transfer::CostCurve;
+  std::vector<Profile::Entry> entries;
+  for (const auto direction :
+       {transfer::Direction::host_to_device, transfer::Direction::device_to_host}) {
+    for (const MemoryKind kind : {MemoryKind::pageable, MemoryKind::pinned}) {
+      entries.push_back({CopyPath::driver, direction, kind, CostCurve({{1, kDear}})});
+      if (path != CopyPath::driver)
+        entries.push_back({path, direction, kind, CostCurve({{1, kCheap}})});
+    }
+  }
+  return std::make_shared<const Profile>(
+      Profile(std::move(entries), true, "the way that is measured").with_ring_threads(threads));
+}
+
+}  // namespace
+
+/// A copy between both buffers.
+class CopyPaths::Crossing {
+public:
+  Crossing(transfer::Engine& engine, const CopyBuffers& buffers, Direction the_direction,
+           std::size_t the_size_bytes)
+      : direction(the_direction), size_bytes(the_size_bytes), engine_(engine) {
+    // A device address is a number to the driver and a pointer to copy().
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    auto* const device = reinterpret_cast<void*>(buffers.device());
+    const bool up = direction == Direction::host_to_device;
+    target_ = up ? device : buffers.host();
+    source_ = up ? buffers.host() : device;
+  }
+
+  /// path        "": whichever the engine takes
+  double seconds_of(std::size_t num_copies, std::string_view path) const {
+    CopyOptions options;
+    options.path = path;
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < num_copies; ++i)
+      engine_.copy(target_, source_, size_bytes, options);
+    return seconds_since(start) / static_cast<double>(num_copies);
+  }
+
+  const Direction direction;
+  const std::size_t size_bytes;
+
+private:
+  transfer::Engine& engine_;
+  void* target_ = nullptr;
+  const void* source_ = nullptr;
+};
+
+CopyPaths::CopyPaths(const Context& context)
+    : context_(context), engine_(std::make_unique<transfer::Engine>(Windows(context.driver()))) {
+  use_ring_threads({});
+}
+
+void CopyPaths::use_ring_threads(const RingThreads& threads) {
+  for (const CopyPath path : kAllPaths)
+    profiles_[static_cast<std::size_t>(path)] = profile_for(path, threads);
+}
+
+void CopyPaths::copy_verified(CopyBuffers& buffers, const Crossing& crossing, CopyPath path) {
+  buffers.poison(crossing.direction, crossing.size_bytes);
+  crossing.seconds_of(1, name_of(path));
+  buffers.verify(crossing.direction, crossing.size_bytes, nullptr);
+}
+
+/// Whole copies are compared by copy_verified(): all of a long one again would take as long as its
+/// turns.
+void CopyPaths::verify_end(CopyBuffers& buffers, const Crossing& crossing) {
+  buffers.verify(crossing.direction, std::min(crossing.size_bytes, kComparedInTheEnd), nullptr);
+}
+
+Contestant CopyPaths::contestant(const Crossing& crossing, CopyPath path) {
+  return [this, &crossing, path](std::size_t num_copies) {
+    // That one is taken by its name only.
+    if (path == CopyPath::registered) return crossing.seconds_of(num_copies, name_of(path));
+    ways().use(profiles_[static_cast<std::size_t>(path)]);
+    return crossing.seconds_of(num_copies, "");
+  };
+}
+
+std::vector<PathTimes> CopyPaths::measure(CopyBuffers& buffers, const CopyPathsOptions& options) {
+  buffers.check_size(options.size_bytes);
+  buffers.prepare(nullptr);
+  const CurrentContext current(context_);
+  const Crossing crossing(*engine_, buffers, options.direction, options.size_bytes);
+  std::vector<PathTimes> found;
+  std::vector<Contestant> contestants;
+  for (const CopyPath path : options.paths) {
+    found.push_back({path, {}, ""});
+    try {
+      ways().use(profiles_[static_cast<std::size_t>(path)]);
+      copy_verified(buffers, crossing, path);
+      contestants.push_back(contestant(crossing, path));
+    } catch (const Unavailable& absence) {
+      found.back().absence = absence.reason();
+    }
+  }
+  std::vector<Times> times = take_turns(contestants, options.turns);
+  auto next = times.begin();
+  for (PathTimes& one : found)
+    if (one.absence.empty()) one.times = std::move(*next++);
+  if (!contestants.empty()) verify_end(buffers, crossing);
+  return found;
+}
+
+std::vector<RingTimes> CopyPaths::measure_ring(CopyBuffers& buffers, Direction direction,
+                                               std::size_t size_bytes, const Turns& turns) {
+  buffers.check_size(size_bytes);
+  transfer::StagingRing& ring = ways().ring();
+  std::vector<RingTimes> found;
+  for (const int count : ring_thread_counts(ring.most_threads())) found.push_back({count, {}});
+  if (found.size() == 1) return found;
+  buffers.prepare(nullptr);
+  const CurrentContext current(context_);
+  const Crossing crossing(*engine_, buffers, direction, size_bytes);
+  copy_verified(buffers, crossing, CopyPath::staged);
+  std::vector<Contestant> contestants;
+  contestants.reserve(found.size());
+  for (const RingTimes& one : found) {
+    contestants.push_back([&ring, &crossing, count = one.num_threads](std::size_t num_copies) {
+      ring.use_threads({count, count});
+      return crossing.seconds_of(num_copies, name_of(CopyPath::staged));
+    });
+  }
+  std::vector<Times> times = take_turns(contestants, turns);
+  for (std::size_t i = 0; i < found.size(); ++i) found[i].times = std::move(times[i]);
+  verify_end(buffers, crossing);
+  return found;
+}
+
+std::vector<int> ring_thread_counts(int most_threads) {
+  const int most = std::clamp(most_threads, 1, kMostRingThreads);
+  if (most == 1) return {1};
+  std::vector<int> counts{1};
+  for (int count = kRingThreadsStep; count < most; count += kRingThreadsStep)
+    counts.push_back(count);
+  counts.push_back(most);
+  return counts;
+}
+
+}  // namespace isthmus::measure

@@ -1,0 +1,193 @@
+#include "measure/bandwidth/duplex.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include <isthmus/errors.hpp>
+
+#include "measure/loops/common_start.hpp"
+#include "measure/loops/repetitions.hpp"
+#include "measure/loops/sampling.hpp"
+
+namespace isthmus::measure {
+namespace {
+
+// Half of what one direction alone may queue: of the other there are up to 4 times as many.
+constexpr std::size_t kMostCopies = kMostRepetitions / 2;
+// As nvbandwidth's: twice the bytes the other way; where that is over too soon, more.
+constexpr std::size_t kLoadRatios[] = {2, 4, 4, 4};
+constexpr std::size_t kUsualPlace = 0;  // of the direction that is timed, or goes up
+constexpr std::size_t kOppositePlace = 1;
+
+Direction opposite(Direction direction) {
+  return direction == Direction::host_to_device ? Direction::device_to_host
+                                                : Direction::host_to_device;
+}
+
+/// Enqueues a copy.
+std::function<void(CUstream)> copy_by(const DuplexOptions& options, const CopyBuffers& buffers,
+                                      const Kernels* kernels, Direction direction) {
+  if (options.by == Engine::copy_engine) {
+    return [copy = Copy(buffers, direction, options.size_bytes)](CUstream stream) {
+      copy.enqueue(stream);
+    };
+  }
+  return [copy = SmCopy(buffers, kernels, direction, options.size_bytes)](CUstream stream) {
+    copy.enqueue(stream);
+  };
+}
+
+/// Two streams of copies, one a direction, from a common start.
+class BothWays {
+public:
+  BothWays(CopyBuffers& usual, CopyBuffers& other, const Kernels* kernels, Direction direction,
+           const DuplexOptions& options)
+      : direction_(direction),
+        size_bytes_(options.size_bytes),
+        verify_(options.stopping.verify),
+        kernels_(kernels),
+        buffers_{&usual, &other},
+        copies_{copy_by(options, usual, kernels, direction),
+                copy_by(options, other, kernels, opposite(direction))},
+        start_(usual.context(), kernels, 2, options.gate_timeout) {}
+
+  /// The first copy, by the CPU's clock; and how many of them make a sample.
+  double first_call() {
+    const Stream& stream = start_.stream(kUsualPlace);
+    const auto begin = Clock::now();
+    copies_[kUsualPlace](stream.handle());
+    stream.synchronize();
+    const double seconds = seconds_since(begin);
+    num_copies_ = std::min<std::size_t>(4, repetitions_for(seconds));
+    run(1);  // voided: lazy loading
+    run(1);
+    const double one_seconds = own_seconds(kUsualPlace) / static_cast<double>(num_copies_);
+    num_copies_ = std::min(kMostCopies, repetitions_for(one_seconds));
+    return seconds;
+  }
+
+  void run(std::size_t load_ratio) {
+    start_.hold();
+    for (std::size_t i = 0; i < kWarmUpRepetitions; ++i) enqueue_both();
+    start_.mark_start();
+    for (std::size_t i = 0; i < num_copies_; ++i) enqueue_both();
+    for (std::size_t i = num_copies_; i < num_copies_ * load_ratio; ++i) enqueue(kOppositePlace);
+    start_.release_and_wait();
+  }
+
+  std::size_t num_copies() const { return num_copies_; }
+  double own_seconds(std::size_t place) const { return start_.seconds(place); }
+  double makespan_seconds() const { return start_.makespan_seconds(); }
+
+  void poison() {
+    if (!verify_) return;
+    buffers_[kUsualPlace]->poison(direction_, size_bytes_);
+    buffers_[kOppositePlace]->poison(opposite(direction_), size_bytes_);
+  }
+  VerifiedOn verify() {
+    if (!verify_) return VerifiedOn::nobody;
+    buffers_[kOppositePlace]->verify(opposite(direction_), size_bytes_, kernels_);
+    return buffers_[kUsualPlace]->verify(direction_, size_bytes_, kernels_);
+  }
+
+private:
+  void enqueue(std::size_t place) { copies_[place](start_.stream(place).handle()); }
+  void enqueue_both() {
+    enqueue(kUsualPlace);
+    enqueue(kOppositePlace);
+  }
+
+  Direction direction_;
+  std::size_t size_bytes_;
+  bool verify_;
+  const Kernels* kernels_;
+  CopyBuffers* buffers_[2];
+  std::function<void(CUstream)> copies_[2];
+  CommonStart start_;
+  std::size_t num_copies_ = 1;
+};
+
+/// Seconds of one copy during which the other direction was busy all the time.
+double loaded_sample(BothWays& ways) {
+  for (const std::size_t ratio : kLoadRatios) {
+    ways.run(ratio);
+    const double seconds = ways.own_seconds(kUsualPlace);
+    if (ways.own_seconds(kOppositePlace) >= seconds)
+      return seconds / static_cast<double>(ways.num_copies());
+  }
+  throw Unavailable("copies under load",
+                    "the copies of the other direction, 4 times as many, were complete before "
+                    "those that are timed",
+                    "a link whose directions are less unequal");
+}
+
+void check(CopyBuffers& first, CopyBuffers& second, const Kernels* kernels,
+           const DuplexOptions& options) {
+  for (CopyBuffers* buffers : {&first, &second}) {
+    if (buffers->host_memory() == HostMemory::pageable) {
+      throw UsageError("pageable copies can't run behind a gate: duplex needs pinned memory");
+    }
+    buffers->check_size(options.size_bytes);
+    buffers->prepare(kernels);
+  }
+}
+
+/// Samples of a whole and of its two parts, taken at once.
+struct Duplex {
+  Sampling total;
+  std::vector<double> up_seconds;
+  std::vector<double> down_seconds;
+
+  void take(BothWays& ways) {
+    ways.run(1);
+    const auto copies = static_cast<double>(ways.num_copies());
+    total.add(ways.makespan_seconds() / (2 * copies));
+    up_seconds.push_back(ways.own_seconds(kUsualPlace) / copies);
+    down_seconds.push_back(ways.own_seconds(kOppositePlace) / copies);
+  }
+};
+
+}  // namespace
+
+Measurement measure_under_load(CopyBuffers& buffers, CopyBuffers& load, const Kernels* kernels,
+                               Direction direction, const DuplexOptions& options) {
+  check(buffers, load, kernels, options);
+  const CurrentContext current(buffers.context());
+  BothWays ways(buffers, load, kernels, direction, options);
+  Measurement measurement;
+  measurement.first_call_seconds = ways.first_call();
+  ways.poison();
+  try {
+    Samples samples = sample(options.stopping, "copy_time", ways.num_copies(),
+                             [&] { return loaded_sample(ways); });
+    measurement.verified_on = ways.verify();
+    measurement.samples.push_back(std::move(samples));
+  } catch (const Unavailable&) {
+    ways.verify();  // copies that never happened keep no direction busy either
+    throw;
+  }
+  return measurement;
+}
+
+Measurement measure_duplex(CopyBuffers& up, CopyBuffers& down, const Kernels* kernels,
+                           const DuplexOptions& options) {
+  check(up, down, kernels, options);
+  const CurrentContext current(up.context());
+  BothWays ways(up, down, kernels, Direction::host_to_device, options);
+  Measurement measurement;
+  measurement.first_call_seconds = ways.first_call();
+  ways.poison();
+  Duplex duplex{Sampling(options.stopping), {}, {}};
+  while (duplex.total.wants_more()) duplex.take(ways);
+  measurement.verified_on = ways.verify();
+  Samples total = std::move(duplex.total).finish("duplex_total", 2 * ways.num_copies());
+  const StoppedBy stopped_by = total.stopped_by;
+  measurement.samples.push_back(std::move(total));
+  measurement.samples.push_back(
+      {"duplex_h2d", std::move(duplex.up_seconds), ways.num_copies(), stopped_by});
+  measurement.samples.push_back(
+      {"duplex_d2h", std::move(duplex.down_seconds), ways.num_copies(), stopped_by});
+  return measurement;
+}
+
+}  // namespace isthmus::measure

@@ -1,0 +1,151 @@
+#include "measure/bandwidth/host_memcpy.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include <isthmus/errors.hpp>
+
+#include "host/numa.hpp"
+#include "host/pageable_buffer.hpp"
+#include "host/pages.hpp"
+#include "measure/bandwidth/copy_crew.hpp"
+#include "measure/loops/contents.hpp"
+#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
+#include "transfer/staging/host_copy.hpp"
+
+namespace isthmus::measure {
+namespace {
+
+constexpr int kPoison = 0xA5;
+// Long against the microsecond that the threads' common start may take.
+constexpr double kSampleSeconds = 1e-3;
+// Of several threads: in a virtual machine a CPU may be away for some milliseconds while all spin,
+// and a sample that is shorter than that measures nothing else (an H100's host with 16 CPUs).
+constexpr double kCrewSampleSeconds = 20e-3;
+constexpr int kTrials = 5;
+constexpr std::size_t kMostCopies = 100000;
+// Under a tenth of what any libc copies past the caches from; over what a call of it costs.
+constexpr std::size_t kPieceBytes = std::size_t{64} << 10U;
+
+void copy_by_libc(std::byte* target, const std::byte* source, std::size_t size_bytes) {
+  std::memcpy(target, source, size_bytes);
+}
+
+void copy_cached(std::byte* target, const std::byte* source, std::size_t size_bytes) {
+  for (std::size_t done = 0; done < size_bytes; done += kPieceBytes)
+    std::memcpy(target + done, source + done, std::min(kPieceBytes, size_bytes - done));
+}
+
+void copy_streaming(std::byte* target, const std::byte* source, std::size_t size_bytes) {
+  transfer::copy_streaming(target, source, size_bytes);
+}
+
+/// Memory with its pages on a node.
+host::PageableBuffer allocate(std::size_t size_bytes, std::optional<int> node) {
+  std::optional<host::ScopedMemoryPolicy> policy;
+  if (node) policy.emplace(*node);
+  host::PageableBuffer buffer(size_bytes);
+  std::memset(buffer.data(), kPoison, size_bytes);
+  return buffer;
+}
+
+class MemcpyLoop {
+public:
+  explicit MemcpyLoop(const HostMemcpyOptions& options)
+      : options_(options),
+        source_(allocate(options.size_bytes, options.source_node)),
+        target_(allocate(options.size_bytes, options.target_node)),
+        contents_(Contents::random),
+        crew_(static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(options.num_threads),
+                                                     num_pages(options.size_bytes))),
+              options.source_node) {
+    contents_.fill(source_.data(), options.size_bytes);
+  }
+
+  HostMemcpyMeasurement run() {
+    HostMemcpyMeasurement found;
+    Measurement& measurement = found.measurement;
+    measurement.first_call_seconds = seconds_of(1);
+    const std::size_t num_copies = copies_of_a_sample();
+    std::memset(target_.data(), kPoison, options_.size_bytes);
+    measurement.samples.push_back(
+        sample(options_.stopping, "copy_time", num_copies, [&] { return seconds_of(num_copies); }));
+    measurement.verified_on = verify();
+    measurement.host_pages_by_node = host::pages_by_node(target_.data(), options_.size_bytes);
+    found.source_pages_by_node = host::pages_by_node(source_.data(), options_.size_bytes);
+    return found;
+  }
+
+private:
+  static std::size_t num_pages(std::size_t size_bytes) {
+    return (size_bytes + host::page_bytes() - 1) / host::page_bytes();
+  }
+  /// By the quickest of some trials: one of them may have waited for a thread.
+  std::size_t copies_of_a_sample() {
+    double one_copy_seconds = seconds_of(1);
+    for (int i = 1; i < kTrials && one_copy_seconds < kCrewSampleSeconds; ++i)
+      one_copy_seconds = std::min(one_copy_seconds, seconds_of(1));
+    const double sample_seconds = crew_.num_threads() > 1 ? kCrewSampleSeconds : kSampleSeconds;
+    return std::clamp(static_cast<std::size_t>(sample_seconds / std::max(one_copy_seconds, 1e-9)),
+                      std::size_t{1}, kMostCopies);
+  }
+
+  /// Where a thread's share begins: at a page.
+  std::size_t begin_of(std::size_t index) const {
+    const std::size_t pages = num_pages(options_.size_bytes) * index / crew_.num_threads();
+    return std::min(pages * host::page_bytes(), options_.size_bytes);
+  }
+
+  /// Of one copy, of so many back to back.
+  double seconds_of(std::size_t num_copies) {
+    const auto share = [&](std::size_t index) {
+      const std::size_t begin = begin_of(index);
+      const std::size_t size_bytes = begin_of(index + 1) - begin;
+      for (std::size_t i = 0; i < num_copies; ++i) {
+        options_.copy(target_.data() + begin, source_.data() + begin, size_bytes);
+      }
+    };
+    return crew_.run(share) / static_cast<double>(num_copies);
+  }
+
+  VerifiedOn verify() const {
+    if (!options_.stopping.verify) return VerifiedOn::nobody;
+    const std::uint64_t wrong = contents_.count_mismatches(target_.data(), 0, options_.size_bytes);
+    if (wrong == 0) return VerifiedOn::host;
+    throw CorruptTransfer("verification failed: " + std::to_string(wrong) + " words of a " +
+                          std::to_string(options_.size_bytes) +
+                          "-byte copy within host memory are not what was sent");
+  }
+
+  const HostMemcpyOptions& options_;
+  host::PageableBuffer source_;
+  host::PageableBuffer target_;
+  BufferContents contents_;
+  CopyCrew crew_;
+};
+
+}  // namespace
+
+HostCopy host_copy_by(HostStores stores) noexcept {
+  switch (stores) {
+    case HostStores::cached:
+      return copy_cached;
+    case HostStores::streaming:
+      return copy_streaming;
+    default:
+      return copy_by_libc;
+  }
+}
+
+HostMemcpyMeasurement measure_host_memcpy(const HostMemcpyOptions& options) {
+  if (options.size_bytes == 0 || options.num_threads < 1 || options.copy == nullptr) {
+    throw UsageError("a copy within host memory needs bytes, threads and a way to copy");
+  }
+  std::optional<host::ScopedThreadBinding> binding;
+  if (options.source_node) binding.emplace(*options.source_node);
+  return MemcpyLoop(options).run();
+}
+
+}  // namespace isthmus::measure

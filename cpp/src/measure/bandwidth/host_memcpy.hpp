@@ -1,0 +1,43 @@
+// Copies within host memory: the ceiling of everything that stages.
+#pragma once
+
+#include <optional>
+
+#include "measure/loops/samples.hpp"
+
+namespace isthmus::measure {
+
+/// How a core stores what it copies.
+enum class HostStores {
+  libc,       ///< std::memcpy of all of it, which goes past the caches when it is large
+  cached,     ///< std::memcpy of 64 KiB at a time, so that it never does
+  streaming,  ///< past the caches, by the best instructions there are
+};
+
+/// Copies [source, source + size_bytes) to `target`; complete when it returns.
+using HostCopy = void (*)(std::byte* target, const std::byte* source, std::size_t size_bytes);
+
+HostCopy host_copy_by(HostStores stores) noexcept;
+
+struct HostMemcpyOptions {
+  std::size_t size_bytes = 0;
+  int num_threads = 1;             ///< that share one copy; started before, never more than bytes
+  std::optional<int> source_node;  ///< of the pages read, and of the threads
+  std::optional<int> target_node;  ///< of the pages written
+  HostCopy copy = nullptr;         ///< from host_copy_by()
+  Stopping stopping;
+};
+
+struct HostMemcpyMeasurement {
+  Measurement measurement;  ///< its pages are the target's
+  std::map<int, std::size_t> source_pages_by_node;
+};
+
+/// Measures copies from one host buffer to another. Yields one metric, "copy_time": seconds for one
+/// copy, by the CPU clock, of copies back to back until 1 ms has passed. The threads begin
+/// together; the time ends when the last has finished. What fits into the caches is in them.
+///
+/// Throws      UsageError (sizes, threads, nodes), CorruptTransfer, std::system_error.
+HostMemcpyMeasurement measure_host_memcpy(const HostMemcpyOptions& options);
+
+}  // namespace isthmus::measure

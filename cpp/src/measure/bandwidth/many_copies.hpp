@@ -1,0 +1,42 @@
+// Many small copies at once, by each of the ways there are to ask for them.
+#pragma once
+
+#include <cstddef>
+
+#include "measure/loops/copy_buffers.hpp"
+#include "measure/loops/samples.hpp"
+
+namespace isthmus::measure {
+
+enum class ManyCopiesWay {
+  loop,    ///< cuMemcpyHtoDAsync / DtoHAsync for each piece
+  batch,   ///< one cuMemcpyBatchAsync
+  graph,   ///< one launch of a graph with a copy for each piece, instantiated before
+  kernel,  ///< one launch of a kernel that reads or writes mapped host memory
+  packed,  ///< the CPU packs the pieces and one copy carries them, or the other way round
+};
+
+struct ManyCopiesOptions {
+  Direction direction = Direction::host_to_device;
+  ManyCopiesWay way = ManyCopiesWay::loop;
+  std::size_t piece_bytes = 0;  ///< a multiple of 4
+  std::size_t num_pieces = 0;
+  Stopping stopping;  ///< for both metrics together
+};
+
+/// Measures copies between pieces scattered in pinned host memory and one packed block of device
+/// memory. Yields these metrics by the CPU clock, in seconds for all pieces, of one sample both:
+///
+///   api_return   until everything was asked for; packing is in it, unpacking isn't
+///   completion   until all pieces are where they belong
+///
+/// Nothing waits behind a gate: what asking costs is the point.
+///
+/// buffers   pinned, of piece_bytes * num_pieces or more; slots for the pieces are made beside them
+/// kernels   null: no kernel moves pieces, and they are verified on the host
+/// Throws    UsageError (sizes, pageable memory), Unavailable (no cuMemcpyBatchAsync before CUDA
+///           12.8, no kernels), CorruptTransfer, OutOfDeviceMemory, DriverError.
+Measurement measure_many_copies(CopyBuffers& buffers, const Kernels* kernels,
+                                const ManyCopiesOptions& options);
+
+}  // namespace isthmus::measure

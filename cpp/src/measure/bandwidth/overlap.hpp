@@ -1,0 +1,48 @@
+// Copies behind computation: how close a pipeline of both comes to the longer of the two.
+#pragma once
+
+#include <chrono>
+
+#include "measure/loops/copy_buffers.hpp"
+#include "measure/loops/samples.hpp"
+
+namespace isthmus::measure {
+
+/// Which copies a pipeline makes around its kernels.
+enum class PipelineCopies {
+  up,      ///< each chunk is copied to the device, then worked on
+  down,    ///< each chunk is worked on, then copied to the host
+  duplex,  ///< both
+};
+
+struct OverlapOptions {
+  PipelineCopies copies = PipelineCopies::up;
+  std::size_t size_bytes = 0;  ///< a multiple of 16 * num_chunks
+  std::size_t num_chunks = 1;
+  /// Chunks go round these. Each stream has a piece of device memory of its own, so 2 of them are
+  /// double buffering: copy(n + 1) beside kernel(n). 1 overlaps nothing.
+  std::size_t num_streams = 2;
+  Stopping stopping;  ///< for all metrics together, by the noise of the pipeline
+  std::chrono::duration<double> gate_timeout{15.0};
+};
+
+/// Measures a pipeline, and its halves alone, by the device's clock behind a gate. Yields these
+/// metrics, in seconds for all chunks:
+///
+///   copy_alone      the copies without the kernels, in the same streams
+///   compute_alone   the kernels without the copies
+///   together        the pipeline
+///
+/// Kernels run one after the other, as those that fill a device do, and are made to last as long as
+/// the copies: where overlap matters most. They need the bytes that were copied: a pipeline in the
+/// wrong order is found corrupt. The three are sampled in turns, the pipeline last, whose bytes are
+/// verified in the end.
+///
+/// buffers   pinned, of size_bytes or more
+/// kernels   null: Unavailable
+/// Throws    UsageError (sizes, no stream, pageable memory), Unavailable (no kernels, no gate on
+///           this device), CorruptTransfer, TimedOut, OutOfDeviceMemory, DriverError.
+Measurement measure_overlap(CopyBuffers& buffers, const Kernels* kernels,
+                            const OverlapOptions& options);
+
+}  // namespace isthmus::measure

@@ -1,0 +1,32 @@
+// Copies of rows that don't follow each other on the device: 2-D, 3-D, and arrays.
+#pragma once
+
+#include <chrono>
+
+#include "measure/bandwidth/shaped_memory.hpp"
+#include "measure/loops/copy_buffers.hpp"
+#include "measure/loops/samples.hpp"
+
+namespace isthmus::measure {
+
+struct ShapedCopiesOptions {
+  Direction direction = Direction::host_to_device;
+  Layout layout = Layout::pitched;
+  BoxShape shape;
+  Stopping stopping;
+  std::chrono::duration<double> gate_timeout{15.0};
+};
+
+/// Measures cuMemcpy2DAsync, or of a 3-D box cuMemcpy3DAsync, between rows that follow each other
+/// in host memory and rows with gaps between them on the device, or an array. Yields one metric,
+/// "copy_time": seconds for all rows.
+///
+/// buffers   pinned, as large as the box or larger; beside them the shaped memory is made
+/// kernels   null: the pattern is prepared from the host
+/// Throws    UsageError (no row, pageable memory, buffers too small, parts of elements),
+///           Unavailable (no gate on this device), CorruptTransfer, TimedOut, OutOfDeviceMemory,
+///           DriverError.
+Measurement measure_shaped_copies(CopyBuffers& buffers, const Kernels* kernels,
+                                  const ShapedCopiesOptions& options);
+
+}  // namespace isthmus::measure

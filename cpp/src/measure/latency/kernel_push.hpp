@@ -1,0 +1,34 @@
+// Another way home beside reading through a window: a kernel that stores into the host's memory.
+#pragma once
+
+#include <chrono>
+
+#include <isthmus/window.hpp>
+
+#include "device/kernels.hpp"
+#include "measure/loops/samples.hpp"
+
+namespace isthmus::measure {
+
+struct KernelPushOptions {
+  std::size_t size_bytes = 0;
+  Stopping stopping;  ///< for each metric by itself
+  std::chrono::duration<double> answer_timeout{5.0};
+};
+
+/// Measures how long device bytes take into pinned host memory when a kernel pushes them. Yields
+/// these metrics, in seconds by the CPU clock, until the CPU sees the flag that follows the bytes:
+///
+///   launched   from the launch of the kernel
+///   asked      from a store through a window that a kernel already running waits for
+///
+/// "asked" is waived where there are no windows. The target is poisoned before and compared after
+/// each set of samples.
+///
+/// kernels   null: Unavailable
+/// Throws    UsageError (size), Unavailable, CorruptTransfer, TimedOut (the flag never came),
+///           DriverError.
+Measurement measure_kernel_push(const Context& context, Windows& windows, const Kernels* kernels,
+                                const KernelPushOptions& options);
+
+}  // namespace isthmus::measure

@@ -1,0 +1,33 @@
+// How long a load takes that a multiprocessor makes across the link.
+#pragma once
+
+#include <optional>
+
+#include "device/buffers.hpp"
+#include "device/kernels.hpp"
+#include "measure/loops/samples.hpp"
+
+namespace isthmus::measure {
+
+enum class ChaseOrder {
+  strided,  ///< one line after the other, as nvbandwidth's host_device_latency_sm
+  random,   ///< in no order: every load may need a translation of its own
+};
+
+struct PointerChaseOptions {
+  std::size_t size_bytes = std::size_t{2} << 20U;  ///< of the memory that the chain goes through
+  ChaseOrder order = ChaseOrder::strided;
+  std::optional<int> numa_node;  ///< where it lies; empty: where the calling thread's policy says
+  Stopping stopping;
+};
+
+/// Follows a chain of pointers through pinned host memory from a kernel. Yields one metric,
+/// "access_latency": seconds for one load, by the device's clock. A sample is one round through the
+/// whole chain, a load from each line of 128 bytes; what it added up on its way is compared.
+///
+/// kernels   null: Unavailable
+/// Throws    UsageError (fewer than 16 lines), Unavailable, CorruptTransfer, DriverError.
+Measurement measure_pointer_chase(const Context& context, const Kernels* kernels,
+                                  const PointerChaseOptions& options);
+
+}  // namespace isthmus::measure

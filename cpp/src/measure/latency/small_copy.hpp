@@ -1,0 +1,57 @@
+// One small copy, asked for in any of the ways there are.
+#pragma once
+
+#include <memory>
+
+#include <isthmus/window.hpp>
+
+#include "measure/loops/copy_buffers.hpp"
+#include "measure/loops/samples.hpp"
+
+namespace isthmus::measure {
+
+/// How a small copy is asked for.
+enum class Method {
+  blocking,  ///< cuMemcpyHtoD / DtoH (cudaMemcpy), ordered by the legacy default stream
+  async,  ///< cuMemcpyHtoDAsync / DtoHAsync (cudaMemcpyAsync) on a stream, then cuStreamSynchronize
+  batch,  ///< cuMemcpyBatchAsync (cudaMemcpyBatchAsync) of one entry, from CUDA 12.8 on
+  graph,  ///< cuGraphLaunch of an instantiated graph with one memcpy node
+  kernel,  ///< a kernel that reads or writes the host's memory
+  window,  ///< the CPU's own stores or loads through a window: no stream, no copy engine
+};
+
+/// A copy between the first bytes of both sides, ready to be called in a loop. The caller holds a
+/// CurrentContext and keeps the buffers.
+class SmallCopy {
+public:
+  SmallCopy() = default;
+  virtual ~SmallCopy() = default;
+  SmallCopy(const SmallCopy&) = delete;
+  SmallCopy& operator=(const SmallCopy&) = delete;
+
+  virtual void call() = 0;
+  /// Returns when everything called for so far has arrived.
+  virtual void wait() = 0;
+  /// In which the copy runs; null for the legacy default stream and for the CPU's own copies.
+  virtual CUstream stream() const noexcept = 0;
+};
+
+/// What a method says of itself.
+struct MethodTraits {
+  bool in_stream;       ///< a stream orders it, so that events can time it
+  bool can_wait;        ///< the call returns before the copy has begun, so that a gate can hold it
+  bool over_on_return;  ///< the call returns when the bytes have arrived
+};
+MethodTraits traits_of(Method method, Direction direction, HostMemory host_memory);
+
+/// Makes a copy ready: a batch or a graph is built, a kernel loaded, a window opened.
+///
+/// kernels     null: Unavailable for Method::kernel
+/// windows     null: Unavailable for Method::window
+/// Throws      Unavailable for what this driver or this machine lacks; UsageError for pageable
+///             memory with a method that needs pinned.
+std::unique_ptr<SmallCopy> make_small_copy(CopyBuffers& buffers, const Kernels* kernels,
+                                           Windows* windows, Direction direction, Method method,
+                                           std::size_t size_bytes);
+
+}  // namespace isthmus::measure

@@ -1,0 +1,49 @@
+// Several streams of one device that begin at the same moment, and when each of them ends.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+#include "measure/loops/gate.hpp"
+
+namespace isthmus::measure {
+
+/// Streams that are held back together, let go together, and timed by the device's clock.
+///
+/// For each sample: hold(), warm-ups on any stream, mark_start(), what is timed,
+/// release_and_wait(). Nothing that synchronises may be called in between. The caller holds a
+/// CurrentContext.
+class CommonStart {
+public:
+  /// kernels       null: only cuStreamWaitValue32 can hold streams
+  /// timeout       how long they may be held, > 0
+  /// Throws        UsageError without a stream; Unavailable if no stream can be held.
+  CommonStart(const Context& context, const Kernels* kernels, std::size_t num_streams,
+              std::chrono::duration<double> timeout);
+
+  std::size_t num_streams() const noexcept { return streams_.size(); }
+  const Stream& stream(std::size_t index) const { return streams_[index]; }
+
+  void hold();
+  /// From here on is timed. Starts in no stream before all that is in any of them is complete.
+  void mark_start();
+  /// Throws TimedOut if the streams were held for too long: the sample is void.
+  void release_and_wait();
+
+  /// From the common start until all of one stream's work is complete.
+  double seconds(std::size_t index) const;
+  /// From the common start until the last stream's work is complete.
+  double makespan_seconds() const;
+
+private:
+  Context context_;
+  std::vector<Stream> streams_;
+  std::vector<Event> ready_;  ///< warm-ups are complete
+  std::vector<Event> ends_;
+  Event opened_;
+  Event start_;
+  Gate gate_;
+};
+
+}  // namespace isthmus::measure

@@ -1,0 +1,116 @@
+// The two ends of a copy: one host buffer, one device buffer, both holding the test pattern at
+// rest.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "device/kernels.hpp"
+#include "measure/loops/contents.hpp"
+#include "measure/loops/device_side.hpp"
+#include "measure/loops/host_buffer.hpp"
+#include "measure/loops/samples.hpp"
+
+namespace isthmus::measure {
+
+/// What a pair of buffers is made of.
+struct BufferKinds {
+  HostMemory host = HostMemory::pinned;
+  DeviceMemory device = DeviceMemory::allocated;
+  Contents contents = Contents::random;
+  /// How far behind the beginning of an allocation a side begins. Allocations begin at pages.
+  std::size_t host_offset_bytes = 0;
+  std::size_t device_offset_bytes = 0;
+  /// Where the host pages shall lie; empty: where the calling thread's policy puts them.
+  std::optional<int> numa_node;
+};
+
+/// Buffers of one size on both sides of the link.
+///
+/// A measurement calls prepare() once; then, for every set of samples, poison() before and verify()
+/// after: the target must hold the contents again, brought there by the samples themselves. Not to
+/// be used by two threads at once.
+class CopyBuffers {
+public:
+  /// size_bytes   > 0, of each side
+  /// Throws       UsageError; OutOfDeviceMemory if either side doesn't fit; Unavailable for kinds
+  ///              that aren't to be had here; std::system_error for host memory.
+  CopyBuffers(const Context& context, std::size_t size_bytes, const BufferKinds& kinds);
+  CopyBuffers(const Context& context, HostMemory memory, std::size_t size_bytes,
+              std::optional<int> numa_node);
+
+  HostMemory host_memory() const noexcept { return host_.memory(); }
+  std::byte* host() const noexcept { return host_.data() + host_offset_bytes_; }
+  CUdeviceptr device() const noexcept { return device_.pointer() + device_offset_bytes_; }
+  /// The address at which kernels see host(). Throws UsageError for pageable memory.
+  CUdeviceptr host_on_device() const { return host_.device_pointer(context_) + host_offset_bytes_; }
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+  const Context& context() const noexcept { return context_; }
+
+  /// Sampled host pages by NUMA node; empty where the kernel won't say.
+  std::map<int, std::size_t> host_pages_by_node() const;
+
+  /// Throws UsageError unless 1 <= size_bytes <= the buffers' size.
+  void check_size(std::size_t size_bytes) const;
+
+  /// Makes both sides hold the contents, if they don't. Waits for it.
+  ///
+  /// kernels   null: the device side is filled by a copy instead of a kernel
+  void prepare(const Kernels* kernels);
+
+  /// Overwrites the first `size_bytes` of the target with what isn't the contents. Waits for it.
+  ///
+  /// Throws    UsageError if `size_bytes` is 0 or more than the buffers have.
+  void poison(Direction direction, std::size_t size_bytes);
+
+  /// Checks the first `size_bytes` of the target against the contents. All copies must be complete.
+  ///
+  /// Returns   where the comparison ran
+  /// Throws    CorruptTransfer if any byte differs.
+  VerifiedOn verify(Direction direction, std::size_t size_bytes, const Kernels* kernels);
+
+  /// To be said before writing into the buffers otherwise: the next prepare() then restores the
+  /// contents.
+  void disturb() noexcept { at_rest_ = false; }
+
+private:
+  std::uint64_t device_mismatches_on_host(std::size_t size_bytes) const;
+  std::uint64_t host_mismatches(std::size_t size_bytes) const;
+  /// Null where they can't look at the device's side.
+  const Kernels* fit(const Kernels* kernels) const;
+
+  Context context_;
+  HostBuffer host_;
+  DeviceSide device_;
+  std::size_t host_offset_bytes_;
+  std::size_t device_offset_bytes_;
+  std::size_t size_bytes_;
+  Stream stream_;
+  BufferContents contents_;
+  bool at_rest_ = false;  ///< both sides hold the contents, whole
+};
+
+/// A copy between the first `size_bytes` of both sides, ready to be called in a loop.
+///
+/// The caller holds a CurrentContext and keeps the buffers.
+class Copy {
+public:
+  Copy(const CopyBuffers& buffers, Direction direction, std::size_t size_bytes);
+
+  /// cuMemcpyHtoD / cuMemcpyDtoH: what cudaMemcpy does. From pageable memory and up to 64 KiB, H2D
+  /// may return before the bytes have arrived. Source: CUDA Driver API 13.0, API synchronization
+  /// behavior.
+  void blocking() const;
+  /// cuMemcpyHtoDAsync / cuMemcpyDtoHAsync.
+  void enqueue(CUstream stream) const;
+
+private:
+  Driver driver_;
+  Direction direction_;
+  std::byte* host_;
+  CUdeviceptr device_;
+  std::size_t size_bytes_;
+};
+
+}  // namespace isthmus::measure

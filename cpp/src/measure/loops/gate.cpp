@@ -1,0 +1,115 @@
+#include "measure/loops/gate.hpp"
+
+#include <atomic>
+
+#include <isthmus/errors.hpp>
+
+namespace isthmus::measure {
+namespace {
+
+std::atomic_ref<std::uint32_t> flag_of(const PinnedBuffer& buffer) {
+  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(buffer.data()));
+}
+
+/// Waits on a stream of its own for a value that is there already. The symbol alone is no promise:
+/// cuda.h lets the device refuse with CUDA_ERROR_NOT_SUPPORTED.
+bool streams_can_wait(const Context& context, const PinnedBuffer& flag) {
+  const Driver& driver = context.driver();
+  if (!driver.has(symbol::stream_wait_value32)) return false;
+  flag_of(flag).store(0);
+  const CUdeviceptr address = flag.device_pointer();
+  const CurrentContext current(context);
+  const Stream stream(context);
+  const CUresult result = driver.raw(symbol::stream_wait_value32)(stream.handle(), address, 0U,
+                                                                  CU_STREAM_WAIT_VALUE_GEQ);
+  if (result == CUDA_ERROR_NOT_SUPPORTED) return false;
+  driver.check(result, symbol::stream_wait_value32.name);
+  stream.synchronize();
+  return true;
+}
+
+std::optional<Kernel> gate_kernel(const Context& context, const Kernels* kernels,
+                                  const PinnedBuffer& flag) {
+  if (streams_can_wait(context, flag)) return std::nullopt;
+  if (kernels == nullptr) {
+    throw Unavailable("gate in a stream",
+                      "this device has no stream memory operations and there are no kernels",
+                      "cuStreamWaitValue32, or NVRTC");
+  }
+  return kernels->get("gate", "isthmus_gate");
+}
+
+}  // namespace
+
+Gate::Gate(const Context& context, const Kernels* kernels, std::chrono::duration<double> timeout)
+    : context_(context),
+      timeout_(timeout),
+      flag_(context, sizeof(std::uint32_t)),
+      flag_on_device_(flag_.device_pointer()),
+      kernel_(gate_kernel(context, kernels, flag_)) {
+  if (!(timeout.count() > 0)) throw UsageError("gate timeout must be more than 0 seconds");
+  flag_of(flag_).store(0);
+  watchdog_ = std::thread(&Gate::watch, this);
+}
+
+Gate::~Gate() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+    open();  // an exception may have left the gate held: nothing may stay blocked behind it
+  }
+  changed_.notify_all();
+  watchdog_.join();
+}
+
+void Gate::hold(CUstream stream) {
+  {
+    const std::scoped_lock lock(mutex_);
+    ++round_;
+    timed_out_ = false;
+    deadline_ = std::chrono::steady_clock::now() +
+                std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
+  }
+  changed_.notify_all();
+  enqueue_wait(stream);
+}
+
+void Gate::enqueue_wait(CUstream stream) {
+  if (!kernel_) {
+    context_.driver().call(symbol::stream_wait_value32)(
+        stream, flag_on_device_, round_, static_cast<unsigned>(CU_STREAM_WAIT_VALUE_GEQ));
+    return;
+  }
+  // The kernel has a deadline of its own, past the watchdog's: even a dead process can't hang the
+  // GPU.
+  const auto timeout_ns = static_cast<unsigned long long>(timeout_.count() * 2e9);
+  kernel_->launch(stream, 1, 1, flag_on_device_, round_, timeout_ns);
+}
+
+void Gate::open() noexcept { flag_of(flag_).store(round_, std::memory_order_release); }
+
+void Gate::release() {
+  const std::scoped_lock lock(mutex_);
+  deadline_.reset();
+  open();
+  if (timed_out_) {
+    throw TimedOut("a stream was held for more than " + std::to_string(timeout_.count()) +
+                   " s before all its work was enqueued; it was released and the sample is void");
+  }
+}
+
+void Gate::watch() {
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    if (!deadline_) {
+      changed_.wait(lock);
+    } else if (changed_.wait_until(lock, *deadline_) == std::cv_status::timeout && deadline_ &&
+               std::chrono::steady_clock::now() >= *deadline_) {
+      timed_out_ = true;
+      deadline_.reset();
+      open();
+    }
+  }
+}
+
+}  // namespace isthmus::measure

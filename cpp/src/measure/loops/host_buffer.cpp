@@ -1,0 +1,120 @@
+#include "measure/loops/host_buffer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include <isthmus/errors.hpp>
+
+#include "host/huge_pages.hpp"
+#include "host/numa.hpp"
+#include "window/streaming_copy.hpp"
+
+namespace isthmus::measure {
+namespace {
+
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20U;
+// A region of one huge page doesn't say whether it got it.
+constexpr std::size_t kLeastHugeBytes = 2 * kHugePageBytes;
+constexpr unsigned kRegisterFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
+
+Owned<void*> register_pages(const Context& context, const host::PageableBuffer& pages) {
+  std::memset(pages.data(), 0, pages.size_bytes());
+  const CurrentContext current(context);
+  const Driver& driver = context.driver();
+  (void)driver.call(symbol::mem_host_unregister);  // throws if there is none
+  driver.call(symbol::mem_host_register)(static_cast<void*>(pages.data()), pages.size_bytes(),
+                                         kRegisterFlags);
+  return {context, pages.data(), driver.raw(symbol::mem_host_unregister),
+          symbol::mem_host_unregister.name};
+}
+
+transfer::PinnedRegion pin_huge_pages(const Context& context, std::size_t size_bytes,
+                                      std::optional<int> numa_node) {
+  if (size_bytes == 0) throw UsageError("pinned memory of 0 bytes: give at least 1");
+  PinOptions options;
+  if (numa_node) options.numa_node = *numa_node;
+  const std::size_t whole_bytes = (std::max(size_bytes, kLeastHugeBytes) + kHugePageBytes - 1) /
+                                  kHugePageBytes * kHugePageBytes;
+  // A driver's copy must not cross from one piece to the next.
+  options.most_piece_bytes = whole_bytes;
+  transfer::PinnedRegion region(context, whole_bytes, options);
+  if (!region.costs().huge_pages) {
+    throw Unavailable("pinned huge pages",
+                      "the kernel gave small ones: transparent huge pages are '" +
+                          host::huge_pages().transparent + "'",
+                      "\"madvise\" or \"always\" in /sys/kernel/mm/transparent_hugepage/enabled, "
+                      "and memory in one piece");
+  }
+  return region;
+}
+
+}  // namespace
+
+const char* name_of(HostMemory memory) noexcept {
+  switch (memory) {
+    case HostMemory::pinned:
+      return "pinned";
+    case HostMemory::pageable:
+      return "pageable";
+    case HostMemory::registered:
+      return "registered";
+    case HostMemory::write_combined:
+      return "write-combined";
+    case HostMemory::huge_pinned:
+      return "pinned huge pages";
+  }
+  return "";
+}
+
+RegisteredBuffer::RegisteredBuffer(const Context& context, std::size_t size_bytes)
+    : pages_(size_bytes), registration_(register_pages(context, pages_)) {}
+
+HostBuffer::Held HostBuffer::allocate(const Context& context, HostMemory memory,
+                                      std::size_t size_bytes, std::optional<int> numa_node) {
+  std::optional<host::ScopedMemoryPolicy> policy;
+  if (numa_node) policy.emplace(*numa_node);
+  switch (memory) {
+    case HostMemory::pageable: {
+      host::PageableBuffer pages(size_bytes);
+      std::memset(pages.data(), 0, size_bytes);  // placed now, under the policy
+      return pages;
+    }
+    case HostMemory::registered:
+      return RegisteredBuffer(context, size_bytes);
+    case HostMemory::write_combined:
+      return PinnedBuffer(context, size_bytes, HostCaching::write_combined);
+    case HostMemory::huge_pinned:
+      return pin_huge_pages(context, size_bytes, numa_node);
+    default:
+      return PinnedBuffer(context, size_bytes);
+  }
+}
+
+HostBuffer::HostBuffer(const Context& context, HostMemory memory, std::size_t size_bytes,
+                       std::optional<int> numa_node)
+    : memory_(memory), held_(allocate(context, memory, size_bytes, numa_node)) {}
+
+std::byte* HostBuffer::data() const noexcept {
+  return std::visit([](const auto& held) { return held.data(); }, held_);
+}
+
+void HostBuffer::read(std::byte* target, std::size_t offset_bytes, std::size_t size_bytes) const {
+  if (memory_ == HostMemory::write_combined) {
+    window::best_streaming_copy().read(target, data() + offset_bytes, size_bytes);
+  } else {
+    std::memcpy(target, data() + offset_bytes, size_bytes);
+  }
+}
+
+CUdeviceptr HostBuffer::device_pointer(const Context& context) const {
+  if (memory_ == HostMemory::pageable)
+    throw UsageError("pageable memory has no address on the device");
+  const CurrentContext current(context);
+  CUdeviceptr pointer = 0;
+  context.driver().call(symbol::mem_host_get_device_pointer)(&pointer, static_cast<void*>(data()),
+                                                             0U);
+  return pointer;
+}
+
+}  // namespace isthmus::measure

@@ -1,0 +1,34 @@
+// A copy by the device's multiprocessors: a kernel that reads and writes mapped host memory.
+#pragma once
+
+#include "measure/loops/copy_buffers.hpp"
+
+namespace isthmus::measure {
+
+/// Who moves the bytes of a copy.
+enum class Engine {
+  copy_engine,      ///< the driver's copy
+  multiprocessors,  ///< a kernel of ours
+};
+
+/// A copy between the first `size_bytes` of both sides by a kernel, ready to be called in a loop.
+///
+/// The caller holds a CurrentContext and keeps the buffers and the kernels.
+class SmCopy {
+public:
+  /// kernels   null: Unavailable
+  /// Throws    UsageError for pageable memory, which no kernel sees.
+  SmCopy(const CopyBuffers& buffers, const Kernels* kernels, Direction direction,
+         std::size_t size_bytes);
+
+  void enqueue(CUstream stream) const;
+
+private:
+  Kernel kernel_;
+  CUdeviceptr source_;
+  CUdeviceptr target_;
+  std::size_t size_bytes_;
+  unsigned num_blocks_;
+};
+
+}  // namespace isthmus::measure

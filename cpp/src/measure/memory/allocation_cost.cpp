@@ -1,0 +1,182 @@
+#include "measure/memory/allocation_cost.hpp"
+
+#include <algorithm>
+
+#include <isthmus/errors.hpp>
+
+#include "measure/loops/sampling.hpp"
+#include "measure/memory/live_allocations.hpp"
+
+namespace isthmus::measure {
+namespace {
+
+constexpr double kSampleSeconds = 20e-6;  // a thousand times what reading the clock costs
+constexpr std::size_t kMostPairs = 1000;
+constexpr std::size_t kWarmUps = 2;
+constexpr std::size_t kFewSamples = 3;
+constexpr double kNoWarmUpSeconds = 10e-3;  // what takes so long isn't waiting for a first time
+constexpr const char* kOneFits =
+    "only one is allocated at a time: more would take more memory than this test may have";
+constexpr const char* kReturnsDone = "the call returns when it is done: see allocate and free";
+
+/// One allocation and its free, in seconds.
+struct Life {
+  double allocate = 0;
+  double allocate_return = 0;
+  double free = 0;
+  double free_return = 0;
+};
+
+/// Seconds until the call returned, and until its work was done.
+struct Step {
+  double returned = 0;
+  double done = 0;
+};
+
+class AllocationLoop {
+public:
+  AllocationLoop(Allocator& allocator, const AllocationOptions& options)
+      : allocator_(allocator), options_(options), live_(allocator, options.num_live) {}
+
+  Measurement run() {
+    Measurement measurement;
+    measurement.first_call_seconds = warm_up();
+    sample_lives(measurement);
+    sample_live(measurement);
+    live_.verify();
+    return measurement;
+  }
+
+private:
+  template <typename Call>
+  Step timed(Call call) {
+    Step step;
+    const auto start = Clock::now();
+    call();
+    step.returned = seconds_since(start);
+    allocator_.finish();
+    step.done = allocator_.returns_early() ? seconds_since(start) : step.returned;
+    return step;
+  }
+
+  Life one_life() {
+    allocator_.make_ready(0);
+    const Step allocate = timed([&] { live_.allocate(0); });
+    const Step free = timed([&] { live_.free(0); });
+    return {allocate.done, allocate.returned, free.done, free.returned};
+  }
+
+  double warm_up() {
+    const double first = one_life().allocate;
+    for (std::size_t i = 0; i < kWarmUps && first < kNoWarmUpSeconds; ++i) one_life();
+    return first;
+  }
+
+  void sample_lives(Measurement& measurement) {
+    std::vector<Life> lives;
+    const Samples taken = sample(options_.stopping, "allocate", 1,
+                                 [&] { return lives.emplace_back(one_life()).allocate; });
+    add(measurement, lives, taken.stopped_by, "allocate", &Life::allocate);
+    add(measurement, lives, taken.stopped_by, "free", &Life::free);
+    if (allocator_.returns_early()) {
+      add(measurement, lives, taken.stopped_by, "allocate_return", &Life::allocate_return);
+      add(measurement, lives, taken.stopped_by, "free_return", &Life::free_return);
+    } else {
+      measurement.waived["allocate_return"] = measurement.waived["free_return"] = kReturnsDone;
+    }
+    sample_pairs(measurement, lives, taken.stopped_by);
+  }
+
+  static void add(Measurement& measurement, const std::vector<Life>& lives, StoppedBy stopped_by,
+                  const char* metric, double Life::* step) {
+    Samples samples{metric, {}, 1, stopped_by};
+    for (const Life& life : lives) samples.seconds.push_back(life.*step);
+    measurement.samples.push_back(std::move(samples));
+  }
+
+  /// Short ones are timed many at a time; of long ones it is known what they take.
+  void sample_pairs(Measurement& measurement, const std::vector<Life>& lives,
+                    StoppedBy stopped_by) {
+    const std::size_t num_pairs = pairs_for(lives);
+    if (num_pairs > 1) {
+      measurement.samples.push_back(sample(options_.stopping, "pair", num_pairs,
+                                           [&] { return seconds_of_pairs(num_pairs); }));
+      return;
+    }
+    Samples samples{"pair", {}, 1, stopped_by};
+    for (const Life& life : lives) samples.seconds.push_back(life.allocate + life.free);
+    measurement.samples.push_back(std::move(samples));
+  }
+
+  std::size_t pairs_for(const std::vector<Life>& lives) {
+    if (allocator_.make_ready(0)) return 1;  // what must be done between them would be timed
+    double least = lives.front().allocate + lives.front().free;
+    for (const Life& life : lives) least = std::min(least, life.allocate + life.free);
+    return std::clamp(static_cast<std::size_t>(kSampleSeconds / std::max(least, 1e-9)),
+                      std::size_t{1}, kMostPairs);
+  }
+
+  double seconds_of_pairs(std::size_t num_pairs) {
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < num_pairs; ++i) {
+      live_.allocate(0);
+      live_.free(0);
+    }
+    allocator_.finish();
+    return seconds_since(start) / static_cast<double>(num_pairs);
+  }
+
+  void sample_live(Measurement& measurement) {
+    if (options_.num_live == 1) {
+      measurement.waived["allocate_live"] = measurement.waived["free_live"] = kOneFits;
+      return;
+    }
+    Samples frees{"free_live", {}, options_.num_live, StoppedBy::max_samples};
+    Samples allocations = sample(live_stopping(), "allocate_live", options_.num_live, [&] {
+      const double seconds = seconds_of_all([&](std::size_t slot) { live_.allocate(slot); }, true);
+      frees.seconds.push_back(seconds_of_all([&](std::size_t slot) { live_.free(slot); }, false));
+      return seconds;
+    });
+    frees.stopped_by = allocations.stopped_by;
+    measurement.samples.push_back(std::move(allocations));
+    measurement.samples.push_back(std::move(frees));
+  }
+
+  /// A sample of several averages already, and takes as much longer.
+  Stopping live_stopping() const {
+    Stopping stopping = options_.stopping;
+    const bool asked_for = stopping.min_samples == stopping.max_samples;
+    if (!asked_for) stopping.min_samples = std::min(stopping.min_samples, kFewSamples);
+    return stopping;
+  }
+
+  template <typename Call>
+  double seconds_of_all(Call call, bool prepare) {
+    for (std::size_t slot = 0; prepare && slot < options_.num_live; ++slot)
+      allocator_.make_ready(slot);
+    const auto start = Clock::now();
+    for (std::size_t slot = 0; slot < options_.num_live; ++slot) call(slot);
+    allocator_.finish();
+    return seconds_since(start) / static_cast<double>(options_.num_live);
+  }
+
+  Allocator& allocator_;
+  const AllocationOptions& options_;
+  LiveAllocations live_;
+};
+
+}  // namespace
+
+Measurement measure_allocation(const Context& context, const AllocationOptions& options) {
+  const CurrentContext current(context);
+  try {
+    const std::unique_ptr<Allocator> allocator = make_allocator(
+        context, {options.kind, options.touch, options.size_bytes, options.num_live});
+    return AllocationLoop(*allocator, options).run();
+  } catch (const DriverError& error) {
+    if (error.code() != CUDA_ERROR_NOT_SUPPORTED) throw;
+    throw Unavailable(name_of(options.kind), error.what(), "a driver and a device with it");
+  }
+}
+
+}  // namespace isthmus::measure

@@ -1,0 +1,168 @@
+#include "measure/memory/managed_memory.hpp"
+
+#include <isthmus/errors.hpp>
+
+#include "device/buffers.hpp"
+#include "measure/loops/contents.hpp"
+#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
+
+namespace isthmus::measure {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+
+/// One piece of managed memory, and the ways it crosses.
+class ManagedLoop {
+public:
+  ManagedLoop(const Context& context, const Kernels& kernels, const ManagedOptions& options)
+      : context_(context),
+        kernels_(kernels),
+        options_(options),
+        memory_(context, options.size_bytes),
+        verdict_(context, sizeof(std::uint64_t)),
+        stream_(context) {
+    if (options.way == ManagedWay::advised) advise();
+  }
+
+  /// New bytes on the one side, the time until the other side has them, and their comparison.
+  double crossing() {
+    const BufferContents contents(Contents::random);
+    write(contents);
+    const double seconds = timed(contents);
+    check(contents);
+    return seconds;
+  }
+
+private:
+  CUdeviceptr device() const { return memory_.device(); }
+  std::byte* host() const { return memory_.host(); }
+  bool to_device() const { return options_.direction == Direction::host_to_device; }
+  int target() const { return to_device() ? context_.device().ordinal : CU_DEVICE_CPU; }
+
+  CUmemLocation location(int place) const {
+    CUmemLocation location{};
+    location.type =
+        place == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
+    location.id = place == CU_DEVICE_CPU ? 0 : place;
+    return location;
+  }
+
+  void advise() {
+    const auto advise = context_.driver().call(symbol::mem_advise);
+    advise(device(), options_.size_bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+           location(CU_DEVICE_CPU));
+    advise(device(), options_.size_bytes, CU_MEM_ADVISE_SET_ACCESSED_BY,
+           location(context_.device().ordinal));
+  }
+
+  void write(const BufferContents& contents) {
+    // Of pages that stay on the host, the kernel's writing is what takes the time.
+    if (options_.way == ManagedWay::advised && !to_device()) return;
+    if (to_device()) {
+      contents.fill(host(), options_.size_bytes);
+    } else {
+      contents.fill_by_kernel(kernels_, stream_, device(), options_.size_bytes);
+      stream_.synchronize();
+    }
+  }
+
+  double timed(const BufferContents& contents) {
+    if (options_.way == ManagedWay::prefetched) return timed_prefetch();
+    if (to_device()) return timed_read_by_kernel(contents);
+    if (options_.way == ManagedWay::demand) return timed_touch();
+    const auto start = Clock::now();
+    contents.fill_by_kernel(kernels_, stream_, device(), options_.size_bytes);
+    stream_.synchronize();
+    return seconds_since(start);
+  }
+
+  double timed_prefetch() {
+    const auto start = Clock::now();
+    context_.driver().call(symbol::mem_prefetch_async)(device(), options_.size_bytes,
+                                                       location(target()), 0U, stream_.handle());
+    stream_.synchronize();
+    const double seconds = seconds_since(start);
+    int place = CU_DEVICE_INVALID;
+    context_.driver().call(symbol::mem_range_get_attribute)(
+        static_cast<void*>(&place), sizeof place, CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION,
+        device(), options_.size_bytes);
+    if (place != target()) {
+      throw CorruptTransfer(
+          "verification failed: managed memory was not prefetched to where it "
+          "was to go");
+    }
+    return seconds;
+  }
+
+  double timed_read_by_kernel(const BufferContents& contents) {
+    clear_verdict();
+    const auto start = Clock::now();
+    contents.check_by_kernel(kernels_, stream_, device(), options_.size_bytes, verdict_.pointer());
+    stream_.synchronize();
+    return seconds_since(start);
+  }
+
+  double timed_touch() {
+    const volatile std::byte* const bytes = host();
+    const auto start = Clock::now();
+    for (std::size_t offset = 0; offset < options_.size_bytes; offset += kPageBytes) {
+      (void)bytes[offset];
+    }
+    return seconds_since(start);
+  }
+
+  void clear_verdict() {
+    context_.driver().call(symbol::memset_d8_async)(
+        verdict_.pointer(), static_cast<unsigned char>(0), verdict_.size_bytes(), stream_.handle());
+    stream_.synchronize();
+  }
+
+  std::uint64_t count_on_device(const BufferContents& contents) {
+    // What reads all of it has counted as it went.
+    if (options_.way == ManagedWay::prefetched) {
+      return contents.count_by_kernel(kernels_, stream_, device(), options_.size_bytes);
+    }
+    std::uint64_t verdict = 0;
+    context_.driver().call(symbol::memcpy_dtoh)(&verdict, verdict_.pointer(), sizeof verdict);
+    return BufferContents::mismatches_of(verdict);
+  }
+
+  void check(const BufferContents& contents) {
+    const std::uint64_t mismatches =
+        to_device() ? count_on_device(contents)
+                    : contents.count_mismatches(host(), 0, options_.size_bytes);
+    if (mismatches == 0) return;
+    throw CorruptTransfer("verification failed: " + std::to_string(options_.size_bytes) +
+                          " bytes of managed memory are not what the other side wrote");
+  }
+
+  Context context_;
+  const Kernels& kernels_;
+  ManagedOptions options_;
+  ManagedAllocation memory_;
+  DeviceBuffer verdict_;  ///< of the kernel that is timed
+  Stream stream_;
+};
+
+}  // namespace
+
+Measurement measure_managed(const Context& context, const Kernels* kernels,
+                            const ManagedOptions& options) {
+  if (options.way != ManagedWay::demand) require_concurrent_access(context);
+  if (kernels == nullptr) {
+    throw Unavailable("kernel that reads managed memory", "there is no NVRTC to compile it",
+                      "NVRTC");
+  }
+  const CurrentContext current(context);
+  ManagedLoop loop(context, *kernels, options);
+  Measurement measurement;
+  measurement.verified_on =
+      options.direction == Direction::host_to_device ? VerifiedOn::device : VerifiedOn::host;
+  measurement.first_call_seconds = loop.crossing();
+  measurement.samples.push_back(
+      sample(options.stopping, "copy_time", 1, [&] { return loop.crossing(); }));
+  return measurement;
+}
+
+}  // namespace isthmus::measure

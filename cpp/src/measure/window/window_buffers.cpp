@@ -1,0 +1,96 @@
+#include "measure/window/window_buffers.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "host/numa.hpp"
+#include "host/pattern.hpp"
+#include "measure/loops/failures.hpp"
+
+namespace isthmus::measure {
+namespace {
+
+/// Different buffers hold different bytes, so that bytes of another buffer can't pass.
+std::uint64_t next_seed() {
+  static std::atomic<std::uint64_t> count{0};
+  return 0x77696e646f77ULL + ++count * 0x2545f4914f6cdd1dULL;
+}
+
+host::PageableBuffer placed_buffer(std::size_t size_bytes, std::optional<int> numa_node) {
+  std::optional<host::ScopedMemoryPolicy> policy;
+  if (numa_node) policy.emplace(*numa_node);
+  host::PageableBuffer buffer(size_bytes);
+  std::memset(buffer.data(), kWindowPoison, size_bytes);  // pages are placed now
+  return buffer;
+}
+
+PinnedBuffer placed_pinned_buffer(const Context& context, std::size_t size_bytes,
+                                  std::optional<int> numa_node) {
+  std::optional<host::ScopedMemoryPolicy> policy;
+  if (numa_node) policy.emplace(*numa_node);
+  return {context, size_bytes};
+}
+
+Window open_window(Windows& windows, const DeviceBuffer& buffer, int num_threads) {
+  WindowOptions options;
+  options.num_threads = num_threads;
+  return windows.open(buffer.pointer(), buffer.size_bytes(), options);
+}
+
+[[noreturn]] void report_difference(std::size_t size_bytes, const char* where) {
+  throw CorruptTransfer("verification failed: " + std::to_string(size_bytes) + " bytes " + where +
+                        " a window are not what the driver's own copy brings");
+}
+
+}  // namespace
+
+WindowBuffers::WindowBuffers(const Context& context, Windows& windows, std::size_t size_bytes,
+                             const WindowPlace& place)
+    : context_(context),
+      reference_(placed_buffer(size_bytes, place.numa_node)),
+      scratch_(placed_buffer(size_bytes, place.numa_node)),
+      pinned_(placed_pinned_buffer(context, size_bytes, place.numa_node)),
+      device_(context, std::max(size_bytes, kOwnPieceBytes)),
+      stream_(context),
+      window_(open_window(windows, device_, place.num_threads)) {
+  host::fill_pattern(reference_.data(), size_bytes, next_seed());
+  std::memcpy(pinned_.data(), reference_.data(), size_bytes);
+  restore_device();
+}
+
+void WindowBuffers::poison_device() {
+  const CurrentContext current(context_);
+  context_.driver().call(symbol::memset_d8_async)(device(), kWindowPoison, size_bytes(),
+                                                  stream_.handle());
+  stream_.synchronize();
+}
+
+void WindowBuffers::restore_device() {
+  const CurrentContext current(context_);
+  context_.driver().call(symbol::memcpy_htod_async)(
+      device(), static_cast<const void*>(reference_.data()), size_bytes(), stream_.handle());
+  stream_.synchronize();
+}
+
+const std::byte* WindowBuffers::device_bytes(std::size_t offset_bytes, std::size_t size_bytes) {
+  const CurrentContext current(context_);
+  context_.driver().call(symbol::memcpy_dtoh)(static_cast<void*>(scratch_.data()),
+                                              device() + offset_bytes, size_bytes);
+  return scratch_.data();
+}
+
+void WindowBuffers::check_device(std::size_t offset_bytes, const std::byte* expected,
+                                 std::size_t size_bytes) {
+  if (std::memcmp(device_bytes(offset_bytes, size_bytes), expected, size_bytes) != 0) {
+    report_difference(size_bytes, "written through");
+  }
+}
+
+void WindowBuffers::check_host(const std::byte* brought, std::size_t size_bytes) {
+  if (std::memcmp(device_bytes(0, size_bytes), brought, size_bytes) != 0) {
+    report_difference(size_bytes, "read through");
+  }
+}
+
+}  // namespace isthmus::measure
