@@ -1,6 +1,6 @@
 # The only entry point. A target installs what it needs; a second call starts at once.
 .DEFAULT_GOAL := help
-.PHONY: help bench doctor test test-cpp test-python stress stress-asan stress-tsan fuzz lint format golden sanitize wheel clean
+.PHONY: help bench doctor test test-cpp test-python stress stress-asan stress-tsan fuzz style lint format golden sanitize wheel clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -53,10 +53,12 @@ stress-asan stress-tsan: stress-%: $(VENV)/.tools $(VENV)/.test  ## the same in 
 fuzz: $(fuzzing)/.fuzzers $(VENV)/.fuzz  ## every fuzzer for SECONDS=60; ARGS="profile trace" runs these only
 	@$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) --executables $(fuzzing)/bin --folder $(fuzzing)/runs $(ARGS)
 
-lint: $(VENV)/.isthmus $(VENV)/.test $(VENV)/.lint $(build)/.tests  ## ruff, mypy --strict, clang-format, clang-tidy
+style: $(VENV)/.isthmus $(VENV)/.test $(VENV)/.lint  ## ruff, mypy --strict, clang-format
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	git ls-files 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*' 'kernels/*' 'tests/fuzz/cpp/*' | grep -v CMakeLists | xargs $(BIN)/clang-format --dry-run --Werror
+
+lint: style $(build)/.tests  ## style, and clang-tidy
 	git ls-files 'cpp/src/*.cpp' 'cpp/emulator/*.cpp' | xargs -P 2 -n 8 $(BIN)/clang-tidy --quiet -p $(build)
 
 format: $(VENV)/.lint  ## rewrite sources in the project's format

@@ -89,7 +89,8 @@ def bench(
     in five ways, each under its own name; windows, CPU mappings of GPU memory, beside cudaMemcpy of
     the same bytes; and what memory costs to allocate.
     Results go to stdout, messages to stderr, and every run is kept below
-    ~/.local/share/isthmus/runs (or XDG_DATA_HOME). Without a GPU the emulated device is measured: modelled numbers.
+    ~/.local/share/isthmus/runs (or XDG_DATA_HOME). Without a GPU the emulated device is
+    measured: modelled numbers.
 
     Ctrl-C stops after the current point and keeps what is finished (exit code 1); a second one
     stops at once (130).
