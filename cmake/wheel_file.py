@@ -7,11 +7,18 @@ PACKAGES is a package's name as in pip, or a pattern of names. Prints nothing if
 file.
 """
 
+import csv
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from importlib.metadata import Distribution, distributions
 from pathlib import Path, PurePosixPath
+
+
+def recorded(package: Distribution) -> Iterator[PurePosixPath]:
+    """Give the paths in pip's record. `files` would leave out what isn't where the record says."""
+    for path, *_ in csv.reader((package.read_text("RECORD") or "").splitlines()):
+        yield PurePosixPath(path)
 
 
 def places(package: Distribution, file: PurePosixPath) -> Iterator[Path]:
@@ -27,7 +34,7 @@ found = (
     place.resolve()
     for package in distributions()
     if fnmatch((package.name or "").lower().replace("_", "-"), names)
-    for file in package.files or []
+    for file in recorded(package)
     if file.match(pattern)
     for place in places(package, file)
     if place.exists()
