@@ -26,7 +26,7 @@ inline double median(std::vector<double> values) {
 struct Rounds {
   std::size_t num_rounds = 31;
   double sample_seconds = 100e-6;
-  double most_seconds = 0.6;  ///< of a point; at least five rounds are made
+  double max_seconds = 0.6;  ///< of a point; at least five rounds are made
 };
 
 /// Seconds of one run of each task: the medians of rounds in which each takes its turn, the first
@@ -49,7 +49,7 @@ inline std::vector<double> medians(const std::vector<Task>& tasks, const Rounds&
     repeats.push_back(runs ? std::max<std::size_t>(1, static_cast<std::size_t>(wanted)) : 0);
     round_seconds += seconds * static_cast<double>(repeats.back());
   }
-  const auto affordable = static_cast<std::size_t>(rounds.most_seconds / round_seconds);
+  const auto affordable = static_cast<std::size_t>(rounds.max_seconds / round_seconds);
   const std::size_t num_rounds =
       std::clamp(affordable, std::min<std::size_t>(5, rounds.num_rounds), rounds.num_rounds);
   std::vector<std::vector<double>> samples(tasks.size());

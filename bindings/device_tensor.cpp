@@ -20,22 +20,22 @@ namespace {
 using DeviceTensor = nb::ndarray<nb::array_api, nb::device::cuda>;
 
 /// As many as PyTorch and NumPy have. nanobind's exporter ends the process at more than 128.
-constexpr std::size_t kMostDimensions = 64;
+constexpr std::size_t kMaxDimensions = 64;
 /// DLPack counts items, and libraries bytes, in signed integers of 64 bits.
-constexpr std::uint64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
 
 /// Throws      UsageError if a tensor can't have that shape.
 std::vector<std::size_t> checked_shape(const nb::sequence& lengths, std::uint8_t item_bits) {
   std::vector<std::size_t> shape;
   const std::uint64_t item_bytes = std::max(1U, (item_bits + 7U) / 8U);
-  std::uint64_t most_items = kMostBytes / item_bytes;
+  std::uint64_t max_items = kMaxBytes / item_bytes;
   for (const nb::handle item : lengths) {
-    if (shape.size() == kMostDimensions)
-      throw isthmus::UsageError("a tensor has at most " + std::to_string(kMostDimensions) +
+    if (shape.size() == kMaxDimensions)
+      throw isthmus::UsageError("a tensor has at most " + std::to_string(kMaxDimensions) +
                                 " dimensions");
     std::size_t length = 0;
     // A length of 0 doesn't shorten the strides before it.
-    if (!nb::try_cast(item, length) || (most_items /= std::max<std::size_t>(1, length)) == 0)
+    if (!nb::try_cast(item, length) || (max_items /= std::max<std::size_t>(1, length)) == 0)
       throw isthmus::UsageError("length " + std::to_string(shape.size()) +
                                 " of a tensor's shape is no number from 0, or no memory holds it");
     shape.push_back(length);

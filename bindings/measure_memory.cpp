@@ -50,7 +50,7 @@ measure::Measurement page_faults(const SharedContext& context, const SharedKerne
 }  // namespace
 
 void bind_measure_memory(nb::module_& m) {
-  m.attr("MOST_MANAGED_BYTES") = measure::kMostManagedBytes;
+  m.attr("MAX_MANAGED_BYTES") = measure::kMaxManagedBytes;
   m.def("measure_managed", &managed, "context"_a, "kernels"_a.none(), nb::kw_only(), "direction"_a,
         "way"_a, "size_bytes"_a, "stopping"_a, Release(),
         "Sample the time that managed memory takes to the other side (metric \"copy_time\").");

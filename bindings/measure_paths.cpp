@@ -121,12 +121,12 @@ void bind_turns(nb::module_& m) {
   nb::class_<Turns>(m, "Turns", "How often things that are compared take their turns.")
       .def(
           "__init__",
-          [](Turns* self, std::size_t least, std::size_t most, double most_seconds,
+          [](Turns* self, std::size_t min_turns, std::size_t max_turns, double max_seconds,
              double turn_seconds, double hopeless) {
-            new (self) Turns{least, most, most_seconds, turn_seconds, hopeless};
+            new (self) Turns{min_turns, max_turns, max_seconds, turn_seconds, hopeless};
           },
-          nb::kw_only(), "least"_a = usual.least, "most"_a = usual.most,
-          "most_seconds"_a = usual.most_seconds, "turn_seconds"_a = usual.turn_seconds,
+          nb::kw_only(), "min_turns"_a = usual.min_turns, "max_turns"_a = usual.max_turns,
+          "max_seconds"_a = usual.max_seconds, "turn_seconds"_a = usual.turn_seconds,
           "hopeless"_a = usual.hopeless);
   nb::class_<measure::PathTimes>(m, "PathTimes", "Copies by one path, timed.")
       .def_prop_ro("path", [](const measure::PathTimes& one) { return word_of(kPaths, one.path); })

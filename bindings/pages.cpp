@@ -69,13 +69,13 @@ void bind_sizes(Policies& policies) {
       .def_rw("line_bytes", &MigrationPolicy::line_bytes)
       .def_rw("merge", &MigrationPolicy::merge)
       .def_rw("gap_bytes", &MigrationPolicy::gap_bytes)
-      .def_rw("most_ranges", &MigrationPolicy::most_ranges)
+      .def_rw("max_ranges", &MigrationPolicy::max_ranges)
       .def_rw("tree_threshold_percent", &MigrationPolicy::tree_threshold_percent)
       .def_rw("grow_bytes", &MigrationPolicy::grow_bytes)
       .def_rw("prefetch_bytes", &MigrationPolicy::prefetch_bytes)
       .def_rw("counter_threshold", &MigrationPolicy::counter_threshold)
       .def_rw("counter_bytes", &MigrationPolicy::counter_bytes)
-      .def_rw("most_unit_bytes", &MigrationPolicy::most_unit_bytes);
+      .def_rw("max_unit_bytes", &MigrationPolicy::max_unit_bytes);
 }
 
 void bind_policy(nb::module_& m) {

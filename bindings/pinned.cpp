@@ -24,9 +24,9 @@ using isthmus::PinnedPoolStats;
 namespace {
 
 std::shared_ptr<PinnedPool> make_pool(const isthmus::Driver& driver, int device,
-                                      std::size_t most_bytes) {
+                                      std::size_t max_bytes) {
   PinnedPoolOptions options;
-  options.most_bytes = most_bytes;
+  options.max_bytes = max_bytes;
   options.pin.interrupted = signal_has_raised;
   return std::make_shared<PinnedPool>(driver, device, options);
 }
@@ -211,11 +211,11 @@ void bind_pinned(nb::module_& m) {
   nb::class_<SharedPool>(m, "PinnedPool", "Pinned memory for one device's copies.")
       .def(
           "__init__",
-          [](SharedPool* self, const isthmus::Driver& driver, int device, std::size_t most_bytes) {
-            new (self) SharedPool(make_pool(driver, device, most_bytes));
+          [](SharedPool* self, const isthmus::Driver& driver, int device, std::size_t max_bytes) {
+            new (self) SharedPool(make_pool(driver, device, max_bytes));
           },
-          "driver"_a, "device"_a, nb::kw_only(), "most_bytes"_a = 0, Release(),
-          "most_bytes: pinned at a time; 0 is half of what the machine allows.")
+          "driver"_a, "device"_a, nb::kw_only(), "max_bytes"_a = 0, Release(),
+          "max_bytes: pinned at a time; 0 is half of what the machine allows.")
       .def(
           "trim",
           [](const SharedPool& shared, std::size_t kept_bytes) { shared->trim(kept_bytes); },

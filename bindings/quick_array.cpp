@@ -8,7 +8,7 @@ namespace nb = nanobind;
 namespace {
 
 // More types than a program's arrays have; beyond, each call asks isthmus.arrays again.
-constexpr std::size_t kMostTypes = 64;
+constexpr std::size_t kMaxTypes = 64;
 
 const dlpack::Exchange* exchange_of(nb::handle capsule) {
   const auto* header = static_cast<const dlpack::ExchangeHeader*>(
@@ -48,10 +48,10 @@ const TypeReaders::Reader* TypeReaders::reader_for(PyTypeObject* type) {
   for (const Reader& reader : readers_) {
     if (reader.type.ptr() == reinterpret_cast<PyObject*>(type)) return &reader;
   }
-  if (readers_.size() == kMostTypes) return nullptr;
-  readers_.reserve(kMostTypes);  // so that a reader stays where it is while it is used
+  if (readers_.size() == kMaxTypes) return nullptr;
+  readers_.reserve(kMaxTypes);  // so that a reader stays where it is while it is used
   Reader reader = ask(reinterpret_cast<PyObject*>(type));
-  if (readers_.size() == kMostTypes) return nullptr;
+  if (readers_.size() == kMaxTypes) return nullptr;
   return &readers_.emplace_back(std::move(reader));
 }
 

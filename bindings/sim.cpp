@@ -61,8 +61,8 @@ void bind_cores(nb::module_& m) {
   nb::class_<sim::CoreParameters>(m, "SimCores")
       .def_rw("count", &sim::CoreParameters::count)
       .def_rw("clock_hz", &sim::CoreParameters::clock_hz)
-      .def_rw("most_warps", &sim::CoreParameters::most_warps)
-      .def_rw("most_ctas", &sim::CoreParameters::most_ctas)
+      .def_rw("max_warps", &sim::CoreParameters::max_warps)
+      .def_rw("max_ctas", &sim::CoreParameters::max_ctas)
       .def_rw("issue_per_cycle", &sim::CoreParameters::issue_per_cycle)
       .def_rw("dependent_issue_cycles", &sim::CoreParameters::dependent_issue_cycles)
       .def_rw("lines_per_cycle", &sim::CoreParameters::lines_per_cycle);

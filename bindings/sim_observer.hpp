@@ -22,10 +22,10 @@ public:
     isthmus::sim::Span span;
   };
 
-  explicit SimTimeline(std::size_t most_rows) : most_rows_(most_rows) {}
+  explicit SimTimeline(std::size_t max_rows) : max_rows_(max_rows) {}
 
   void add(const Row& row) {
-    if (rows_.size() < most_rows_) {
+    if (rows_.size() < max_rows_) {
       rows_.push_back(row);
     } else {
       ++num_dropped_;
@@ -41,7 +41,7 @@ public:
   std::uint64_t num_dropped() const { return num_dropped_; }
 
 private:
-  std::size_t most_rows_;
+  std::size_t max_rows_;
   std::vector<Row> rows_;
   std::vector<std::string> kernels_;
   std::uint64_t num_dropped_ = 0;

@@ -118,7 +118,7 @@ std::vector<TimelineRow> timeline_rows(const SimTimeline& timeline) {
 
 void bind_timeline(nb::module_& m) {
   nb::class_<SimTimeline>(m, "SimTimeline", "What happened when, up to a number of rows.")
-      .def(nb::init<std::size_t>(), "most_rows"_a)
+      .def(nb::init<std::size_t>(), "max_rows"_a)
       .def_prop_ro(
           "rows", &timeline_rows,
           "(kind, where, amount, start_ps, end_ps): launch, its number; cta, core and "

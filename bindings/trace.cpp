@@ -113,19 +113,19 @@ void bind_launch(nb::module_& m) {
       .def(
           "__init__",
           [](Launch* self, std::string name, std::uint32_t num_ctas, std::uint32_t warps_per_cta,
-             std::uint32_t threads_per_cta, std::uint32_t most_ctas_per_sm,
+             std::uint32_t threads_per_cta, std::uint32_t max_ctas_per_sm,
              std::uint32_t local_bytes_per_thread, std::vector<HostStep> before) {
-            new (self) Launch{std::move(name),  num_ctas,         warps_per_cta,
-                              threads_per_cta,  most_ctas_per_sm, local_bytes_per_thread,
+            new (self) Launch{std::move(name),  num_ctas,        warps_per_cta,
+                              threads_per_cta,  max_ctas_per_sm, local_bytes_per_thread,
                               std::move(before)};
           },
           "name"_a, nb::kw_only(), "num_ctas"_a, "warps_per_cta"_a, "threads_per_cta"_a,
-          "most_ctas_per_sm"_a, "local_bytes_per_thread"_a, "before"_a)
+          "max_ctas_per_sm"_a, "local_bytes_per_thread"_a, "before"_a)
       .def_ro("name", &Launch::name)
       .def_ro("num_ctas", &Launch::num_ctas)
       .def_ro("warps_per_cta", &Launch::warps_per_cta)
       .def_ro("threads_per_cta", &Launch::threads_per_cta)
-      .def_ro("most_ctas_per_sm", &Launch::most_ctas_per_sm, "0: not limited.")
+      .def_ro("max_ctas_per_sm", &Launch::max_ctas_per_sm, "0: not limited.")
       .def_ro("local_bytes_per_thread", &Launch::local_bytes_per_thread)
       .def_ro("before", &Launch::before, "Done before the launch.");
 }

@@ -44,7 +44,7 @@ def run_process(
     command: Sequence[str],
     environment: Mapping[str, str] = MappingProxyType({}),
     *,
-    most_seconds: float = 60,
+    max_seconds: float = 60,
 ) -> Outcome:
     """Run a command, with pipes for its output and more variables than here."""
     done = subprocess.run(
@@ -52,17 +52,17 @@ def run_process(
         capture_output=True,
         text=True,
         check=False,
-        timeout=most_seconds,
+        timeout=max_seconds,
         env=os.environ | environment,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
 def run_code(
-    code: str, environment: Mapping[str, str] = MappingProxyType({}), *, most_seconds: float = 60
+    code: str, environment: Mapping[str, str] = MappingProxyType({}), *, max_seconds: float = 60
 ) -> Outcome:
     """Run a Python program of its own."""
-    return run_process([sys.executable, "-c", code], environment, most_seconds=most_seconds)
+    return run_process([sys.executable, "-c", code], environment, max_seconds=max_seconds)
 
 
 Invoke = Callable[..., Outcome]

@@ -42,13 +42,13 @@ void run_once(Recorder& recorder, Measured& measured) {
   measured.seconds = std::min(measured.seconds, cpu_seconds() - start);
 }
 
-Measured measure(const NamedWorkload& workload, double least_seconds) {
+Measured measure(const NamedWorkload& workload, double min_seconds) {
   Measured measured;
   const double start = cpu_seconds();
   Recorder recorder(workload.make(1));
   measured.make_seconds = cpu_seconds() - start;
   do run_once(recorder, measured);
-  while (cpu_seconds() - start < least_seconds);
+  while (cpu_seconds() - start < min_seconds);
   measured.thread_instructions = recorder.thread_instructions();
   measured.published_instructions = recorder.program().thread_instructions;
   return measured;
@@ -68,7 +68,7 @@ Row row(std::string_view name, const Measured& measured) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const double least_seconds = count > 1 ? std::stod(arguments[1]) : 0.5;
+  const double min_seconds = count > 1 ? std::stod(arguments[1]) : 0.5;
   const std::vector<std::string> names(arguments + std::min(count, 2), arguments + count);
   std::vector<Row> rows;
   std::fprintf(stderr, "%-12s %10s %10s %10s %8s %8s %9s %9s\n", "workload", "lines", "operations",
@@ -76,7 +76,7 @@ int main(int count, char** arguments) {
   for (const NamedWorkload& workload : isthmus::workloads::workloads()) {
     if (!names.empty() && std::find(names.begin(), names.end(), workload.name) == names.end())
       continue;
-    const Measured m = measure(workload, least_seconds);
+    const Measured m = measure(workload, min_seconds);
     rows.push_back(row(workload.name, m));
     std::fprintf(stderr, "%-12s %10zu %10zu %10.2f %8.0f %8.3f %9.4f %9.2f\n", workload.name.data(),
                  m.num_lines, m.num_operations, static_cast<double>(m.thread_instructions) * 1e-6,

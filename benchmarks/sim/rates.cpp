@@ -51,14 +51,14 @@ struct Measured {
 };
 
 Measured measure(const std::shared_ptr<const isthmus::trace::Recording>& recording, const Way& way,
-                 double least_seconds) {
+                 double min_seconds) {
   isthmus::pages::MigrationPolicy policy = isthmus::pages::default_policy(way.kind);
   policy.merge = way.merge;
   isthmus::sim::Options options;
   options.mode = way.mode;
   Measured measured{{}, 1e9};
   double total = 0;
-  while (total < least_seconds) {
+  while (total < min_seconds) {
     isthmus::trace::Replay replay(recording);
     const double start = cpu_seconds();
     measured.result = isthmus::sim::simulate({}, policy, options, replay);
@@ -85,7 +85,7 @@ Row row(const std::string& workload, const Way& way, const Measured& measured) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const double least_seconds = count > 1 ? std::stod(arguments[1]) : 0.5;
+  const double min_seconds = count > 1 ? std::stod(arguments[1]) : 0.5;
   std::vector<std::string> names(arguments + std::min(count, 2), arguments + count);
   if (names.empty()) {
     for (const auto& workload : isthmus::workloads::workloads()) names.emplace_back(workload.name);
@@ -98,7 +98,7 @@ int main(int count, char** arguments) {
     const auto source = isthmus::workloads::make_workload(name, 1);
     const auto recording = isthmus::trace::record(*source);
     for (const Way& way : ways()) {
-      const Measured measured = measure(recording, way, least_seconds);
+      const Measured measured = measure(recording, way, min_seconds);
       const auto lines = static_cast<double>(measured.result.line_requests);
       logarithms += std::log(lines / measured.seconds);
       rows.push_back(row(name, way, measured));

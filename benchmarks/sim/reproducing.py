@@ -14,9 +14,9 @@ import time
 from collections.abc import Sequence
 
 from isthmus.sim.library import Library
+from isthmus.sim.paper.studies import BANDWIDTHS, VARIANTS, Run, evaluation
 from isthmus.sim.points import Point
 from isthmus.sim.store import MemoryStore, Row
-from isthmus.sim.studies import BANDWIDTHS, VARIANTS, Run, evaluation
 from isthmus.sim.sweep import num_cores, run_sweep
 
 

@@ -49,20 +49,20 @@ void Rival::copy(Way way, std::byte* host, CUdeviceptr device, std::size_t size_
   }
 }
 
-Arena::Arena(std::size_t most_bytes, const char* cudart_path)
-    : most_bytes_(most_bytes),
+Arena::Arena(std::size_t max_bytes, const char* cudart_path)
+    : max_bytes_(max_bytes),
       driver_(isthmus::Driver::open()),
       context_(isthmus::Context::retain(driver_, 0)),
       current_(context_),
-      device_(context_, most_bytes),
-      pageable_(touched_pages(most_bytes)),
-      pinned_(context_, most_bytes),
-      expected_(most_bytes),
+      device_(context_, max_bytes),
+      pageable_(touched_pages(max_bytes)),
+      pinned_(context_, max_bytes),
+      expected_(max_bytes),
       transfers_(driver_),
       rival_(driver_, cudart_path) {
-  isthmus::host::fill_pattern(expected_.data(), most_bytes, 1);
+  isthmus::host::fill_pattern(expected_.data(), max_bytes, 1);
   for (const Host kind : {Host::pageable, Host::pinned})
-    std::memcpy(host(kind), expected_.data(), most_bytes);
+    std::memcpy(host(kind), expected_.data(), max_bytes);
 }
 
 std::byte* Arena::host(Host kind) const {

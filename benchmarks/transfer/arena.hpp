@@ -36,7 +36,7 @@ private:
 /// that made it, as it is in a program that uses the CUDA runtime.
 class Arena {
 public:
-  explicit Arena(std::size_t most_bytes, const char* cudart_path);
+  explicit Arena(std::size_t max_bytes, const char* cudart_path);
 
   const isthmus::Driver& driver() const { return driver_; }
   const isthmus::Context& context() const { return context_; }
@@ -44,7 +44,7 @@ public:
   const Rival& rival() const { return rival_; }
   CUdeviceptr device() const { return device_.pointer(); }
   std::byte* host(Host kind) const;
-  std::size_t most_bytes() const { return most_bytes_; }
+  std::size_t max_bytes() const { return max_bytes_; }
 
   Task ours(Way way, Host kind, std::size_t size_bytes, const isthmus::CopyOptions& options = {});
   Task theirs(Way way, Host kind, std::size_t size_bytes) const;
@@ -55,7 +55,7 @@ public:
   void verify(Way way, Host kind, std::size_t size_bytes, const Task& copy) const;
 
 private:
-  std::size_t most_bytes_;
+  std::size_t max_bytes_;
   isthmus::Driver driver_;
   isthmus::Context context_;
   isthmus::CurrentContext current_;

@@ -70,7 +70,7 @@ std::vector<Row> choice_grid(Arena& arena) {
   std::vector<Row> rows;
   for (const Way way : {Way::to_device, Way::to_host}) {
     for (const Host kind : {Host::pageable, Host::pinned}) {
-      for (std::size_t size_bytes = 4; size_bytes <= arena.most_bytes(); size_bytes *= 2)
+      for (std::size_t size_bytes = 4; size_bytes <= arena.max_bytes(); size_bytes *= 2)
         rows.push_back(point(arena, way, kind, size_bytes));
     }
   }

@@ -91,9 +91,9 @@ Copies = dict[str, Task]
 class Contestants:
     """Every library that is here, on host arrays of one size and device memory of each library."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, max_bytes: int) -> None:
         """Take device memory, and find the libraries."""
-        self.device = OwnDevice(most_bytes)
+        self.device = OwnDevice(max_bytes)
         emulated = self.device.driver.emulated
         self.runtime = None if emulated else cudart()
         self.torch = None if emulated else optional("torch")

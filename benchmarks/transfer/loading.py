@@ -242,7 +242,7 @@ def measure(path: Path, size: int, options: argparse.Namespace) -> dict[str, Any
     warm["reading only"] = Task(
         lambda _: read_all(path, options.threads, direct=False), repeatable=False
     )
-    results = rows(by_turns(warm, most_seconds=20, most_rounds=11), size, "warm")
+    results = rows(by_turns(warm, max_seconds=20, max_rounds=11), size, "warm")
     drop(path)
     cold_share = cached_share(path)
     cold = {name: task_of(load, lambda: drop(path)) for name, load in found.items()}

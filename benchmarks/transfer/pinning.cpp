@@ -55,9 +55,9 @@ Row pooled(Arena& arena, std::size_t size_bytes) {
 
 std::vector<Row> pinning(Arena& arena) {
   std::vector<Row> rows;
-  for (std::size_t size_bytes = 64 * kKib; size_bytes <= arena.most_bytes(); size_bytes *= 16)
+  for (std::size_t size_bytes = 64 * kKib; size_bytes <= arena.max_bytes(); size_bytes *= 16)
     rows.push_back(new_memory(arena, size_bytes));
-  if (arena.most_bytes() >= 1024 * kMib) rows.push_back(new_memory(arena, 1024 * kMib));
+  if (arena.max_bytes() >= 1024 * kMib) rows.push_back(new_memory(arena, 1024 * kMib));
   for (const std::size_t size_bytes : {std::size_t{64}, 4 * kKib, kMib, 16 * kMib})
     rows.push_back(pooled(arena, size_bytes));
   return rows;

@@ -2,9 +2,9 @@
 // PinnedRegion; touching, registering and their ends by threads and pieces; copies from and to what
 // was pinned; the pool's allocate and free.
 //
-//   pinning [MOST_MIB]
+//   pinning [MAX_MIB]
 //
-// MOST_MIB is the largest size, 1024 if not given; 4096 takes a minute more. The device is the
+// MAX_MIB is the largest size, 1024 if not given; 4096 takes a minute more. The device is the
 // first one of $ISTHMUS_DRIVER. Medians of rounds.
 #include <cstdlib>
 #include <iostream>
@@ -142,7 +142,7 @@ Row region_by(const isthmus::Context& context, std::size_t size_bytes, int num_t
               std::size_t piece_bytes) {
   PinOptions options;
   options.num_threads = num_threads;
-  options.most_piece_bytes = piece_bytes;
+  options.max_piece_bytes = piece_bytes;
   Samples samples;
   for (std::size_t round = 0; round < kNumRounds; ++round) {
     std::optional<PinnedRegion> region;
@@ -161,7 +161,7 @@ Row region_by(const isthmus::Context& context, std::size_t size_bytes, int num_t
 /// Whether one copy may cross from one registration to the next: the driver's answer, by name.
 std::string copy_across_pieces(const isthmus::Context& context) {
   PinOptions options;
-  options.most_piece_bytes = 2 * kMib;
+  options.max_piece_bytes = 2 * kMib;
   const PinnedRegion region(context, 4 * kMib, options);
   const isthmus::DeviceBuffer device(context, 4 * kMib);
   const isthmus::CurrentContext current(context);
@@ -259,12 +259,12 @@ std::vector<Row> all_pooled(const isthmus::Context& context) {
   return rows;
 }
 
-void print(const isthmus::Context& context, std::size_t most_bytes) {
+void print(const isthmus::Context& context, std::size_t max_bytes) {
   std::vector<Row> fresh;
-  for (std::size_t size_bytes = 4096; size_bytes <= most_bytes; size_bytes *= 4) {
+  for (std::size_t size_bytes = 4096; size_bytes <= max_bytes; size_bytes *= 4) {
     fresh.push_back(new_memory(context, size_bytes));
   }
-  const std::size_t large_bytes = std::min(kGib, most_bytes);
+  const std::size_t large_bytes = std::min(kGib, max_bytes);
   std::vector<Row> threads;
   for (const std::size_t num_threads : {1, 2, 4}) {
     threads.push_back(by_threads(context, large_bytes, num_threads));
@@ -284,13 +284,13 @@ void print(const isthmus::Context& context, std::size_t most_bytes) {
 
 int main(int argc, char** argv) {
   try {
-    const std::size_t most_mib = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1024;
-    if (argc > 2 || most_mib < 1) {
-      std::cerr << "usage: pinning [MOST_MIB]\n";
+    const std::size_t max_mib = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1024;
+    if (argc > 2 || max_mib < 1) {
+      std::cerr << "usage: pinning [MAX_MIB]\n";
       return 2;
     }
     const isthmus::Driver driver = isthmus::Driver::open();
-    print(isthmus::Context::retain(driver, 0), most_mib * kMib);
+    print(isthmus::Context::retain(driver, 0), max_mib * kMib);
     return 0;
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << '\n';

@@ -7,8 +7,8 @@
 // threads    8,10,12,15               RingSettings::num_threads (never more than cores)
 // slot_mib   8,16                     slot_bytes
 // slots      4                        num_slots
-// part_kib   256                      most_part_bytes
-// least_part_kib 64                   least_part_bytes; never more than part_kib
+// part_kib   256                      max_part_bytes
+// min_part_kib 64                   min_part_bytes; never more than part_kib
 // filler_kib 2048                     filler_bytes
 // marks      flags                    flags, events: marks_by_events
 // first_kib  512                      first_bytes
@@ -17,8 +17,8 @@
 // growth     200                      percent: growth
 // long_growth 150                     percent: long_growth
 // stores     best                     best, plain, streaming, demoted: of an upload
-// streamed_kib 32768                  least_streamed_bytes
-// huge_kib   16384                    least_huge_bytes
+// streamed_kib 32768                  min_streamed_bytes
+// huge_kib   16384                    min_huge_bytes
 // size_kib   1024,4096,16384,65536,1048576
 // directions h2d,d2h
 // rounds     7                        medians of so many
@@ -63,7 +63,7 @@ using isthmus::transfer::StagingRing;
 
 constexpr std::size_t kKiB = 1024;
 constexpr std::chrono::milliseconds kPause{2};
-constexpr std::size_t kMostPauseBytes = std::size_t{64} << 20U;  // a wake-up is lost in more
+constexpr std::size_t kMaxPauseBytes = std::size_t{64} << 20U;  // a wake-up is lost in more
 
 double seconds_between(std::int64_t begun_ns, std::int64_t ended_ns) {
   return static_cast<double>(ended_ns - begun_ns) * 1e-9;
@@ -83,7 +83,7 @@ Options parsed(int argc, char** argv) {
                   {"slot_mib", {"8", "16"}},
                   {"slots", {"4"}},
                   {"part_kib", {"256"}},
-                  {"least_part_kib", {"64"}},
+                  {"min_part_kib", {"64"}},
                   {"filler_kib", {"2048"}},
                   {"marks", {"flags"}},
                   {"first_kib", {"512"}},
@@ -161,14 +161,14 @@ std::vector<RingSettings> settings_of(const Options& options) {
   vary("threads", [](auto& one, std::size_t n) { one.num_threads = static_cast<int>(n); });
   vary("slot_mib", [](auto& one, std::size_t n) { one.slot_bytes = n * kKiB * kKiB; });
   vary("slots", [](auto& one, std::size_t n) { one.num_slots = static_cast<int>(n); });
-  vary("part_kib", [](auto& one, std::size_t n) { one.most_part_bytes = n * kKiB; });
-  vary("least_part_kib", [](auto& one, std::size_t n) {
-    one.least_part_bytes = std::min(n * kKiB, one.most_part_bytes);
+  vary("part_kib", [](auto& one, std::size_t n) { one.max_part_bytes = n * kKiB; });
+  vary("min_part_kib", [](auto& one, std::size_t n) {
+    one.min_part_bytes = std::min(n * kKiB, one.max_part_bytes);
   });
   vary("filler_kib", [](auto& one, std::size_t n) { one.filler_bytes = n * kKiB; });
   vary("first_kib", [](auto& one, std::size_t n) { one.first_bytes = n * kKiB; });
-  vary("streamed_kib", [](auto& one, std::size_t n) { one.least_streamed_bytes = n * kKiB; });
-  vary("huge_kib", [](auto& one, std::size_t n) { one.least_huge_bytes = n * kKiB; });
+  vary("streamed_kib", [](auto& one, std::size_t n) { one.min_streamed_bytes = n * kKiB; });
+  vary("huge_kib", [](auto& one, std::size_t n) { one.min_huge_bytes = n * kKiB; });
   vary("up_pieces", [](auto& one, std::size_t n) { one.upload_pieces = static_cast<int>(n); });
   vary("down_pieces", [](auto& one, std::size_t n) { one.download_pieces = static_cast<int>(n); });
   vary("growth", [](auto& one, std::size_t n) { one.growth = static_cast<double>(n) / 100; });
@@ -204,13 +204,13 @@ public:
   explicit Bench(const Options& options)
       : context_(isthmus::Context::retain(isthmus::Driver::open(), 0)),
         current_(context_),
-        most_bytes_(std::ranges::max(numbers(options, "size_kib")) * kKiB),
-        device_(context_, most_bytes_),
-        pageable_(most_bytes_),
-        pinned_(context_, most_bytes_),
+        max_bytes_(std::ranges::max(numbers(options, "size_kib")) * kKiB),
+        device_(context_, max_bytes_),
+        pageable_(max_bytes_),
+        pinned_(context_, max_bytes_),
         num_rounds_(numbers(options, "rounds").front()) {
-    isthmus::host::fill_pattern(pageable_.data(), most_bytes_, 1);
-    isthmus::host::fill_pattern(pinned_.data(), most_bytes_, 1);
+    isthmus::host::fill_pattern(pageable_.data(), max_bytes_, 1);
+    isthmus::host::fill_pattern(pinned_.data(), max_bytes_, 1);
     add_driver("driver_pageable", pageable_.data());
     add_driver("driver_pinned", pinned_.data());
     for (const RingSettings& settings : settings_of(options)) add_ring(settings);
@@ -228,7 +228,7 @@ private:
 
   isthmus::Context context_;
   isthmus::CurrentContext current_;
-  std::size_t most_bytes_;
+  std::size_t max_bytes_;
   isthmus::DeviceBuffer device_;
   isthmus::host::PageableBuffer pageable_;
   isthmus::PinnedBuffer pinned_;
@@ -266,8 +266,8 @@ void Bench::add_ring(RingSettings settings) {
       .add("threads", static_cast<std::size_t>(settings.num_threads))
       .add("slot_bytes", settings.slot_bytes)
       .add("slots", static_cast<std::size_t>(settings.num_slots))
-      .add("part_bytes", settings.most_part_bytes)
-      .add("least_part_bytes", settings.least_part_bytes)
+      .add("part_bytes", settings.max_part_bytes)
+      .add("min_part_bytes", settings.min_part_bytes)
       .add("marks", settings.marks_by_events ? "events" : "flags")
       .add("first_bytes", settings.first_bytes)
       .add("upload_pieces", static_cast<std::size_t>(settings.upload_pieces))
@@ -275,8 +275,8 @@ void Bench::add_ring(RingSettings settings) {
       .add("growth", settings.growth)
       .add("long_growth", settings.long_growth)
       .add("stores", name_of(settings.stores))
-      .add("streamed_bytes", settings.least_streamed_bytes)
-      .add("huge_bytes", settings.least_huge_bytes);
+      .add("streamed_bytes", settings.min_streamed_bytes)
+      .add("huge_bytes", settings.min_huge_bytes);
   subjects_.push_back({about,
                        [&ring, device](std::byte* from, std::size_t size_bytes) {
                          ring.upload(device, from, size_bytes, nullptr);
@@ -289,7 +289,7 @@ void Bench::add_ring(RingSettings settings) {
 
 /// Sends a pattern of its own and fetches it into other memory.
 void Bench::verify(StagingRing& ring) {
-  const std::size_t size_bytes = std::min(most_bytes_, std::size_t{32} << 20U) - 1;
+  const std::size_t size_bytes = std::min(max_bytes_, std::size_t{32} << 20U) - 1;
   std::vector<std::byte> sent(size_bytes);
   std::vector<std::byte> found(size_bytes);
   isthmus::host::fill_pattern(sent.data(), size_bytes, 2 + rings_.size());
@@ -344,7 +344,7 @@ void run(const Options& options) {
   std::vector<Row> rows;
   for (const std::size_t size_kib : numbers(options, "size_kib")) {
     for (const std::string& condition : options.at("conditions")) {
-      if (condition == "pause" && size_kib * kKiB > kMostPauseBytes) continue;
+      if (condition == "pause" && size_kib * kKiB > kMaxPauseBytes) continue;
       for (const std::string& direction : options.at("directions")) {
         const bool up = direction == "h2d";
         if (up && condition == "fresh") continue;

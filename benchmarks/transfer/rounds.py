@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_MOST_ROUNDS, _LEAST_ROUNDS = 31, 5
+_MAX_ROUNDS, _MIN_ROUNDS = 31, 5
 _SAMPLE_SECONDS = 200e-6
 
 
@@ -63,18 +63,18 @@ def sample(task: Task, num_repeats: int) -> float:
 def by_turns(
     tasks: Mapping[str, Task],
     *,
-    most_seconds: float = 1.0,
-    most_rounds: int = _MOST_ROUNDS,
-    least_rounds: int = _LEAST_ROUNDS,
+    max_seconds: float = 1.0,
+    max_rounds: int = _MAX_ROUNDS,
+    min_rounds: int = _MIN_ROUNDS,
 ) -> dict[str, Times]:
     """
     Run tasks by turns, another one first in each round, after a run of each to warm up.
 
     Args:
         tasks: By name.
-        most_seconds: About how long all may take, as long as `least_rounds` were made.
-        most_rounds: How many rounds are enough.
-        least_rounds: How many there must be.
+        max_seconds: About how long all may take, as long as `min_rounds` were made.
+        max_rounds: How many rounds are enough.
+        min_rounds: How many there must be.
     """
     repeats: dict[str, int] = {}
     round_seconds = 0.0
@@ -83,8 +83,8 @@ def by_turns(
         once = sample(task, 1)
         repeats[name] = max(1, int(_SAMPLE_SECONDS / max(once, 1e-9))) if task.repeatable else 1
         round_seconds += once * repeats[name]
-    affordable = int(most_seconds / max(round_seconds, 1e-9))
-    num_rounds = min(most_rounds, max(least_rounds, affordable))
+    affordable = int(max_seconds / max(round_seconds, 1e-9))
+    num_rounds = min(max_rounds, max(min_rounds, affordable))
     times = {name: Times() for name in tasks}
     names = list(tasks)
     for number in range(num_rounds):

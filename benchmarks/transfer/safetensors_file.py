@@ -21,7 +21,7 @@ _LAYER = {
 _ITEM_BYTES = 2
 
 
-def write_model(path: Path, least_bytes: int) -> int:
+def write_model(path: Path, min_bytes: int) -> int:
     """
     Write whole layers of random bytes until there are enough.
 
@@ -31,7 +31,7 @@ def write_model(path: Path, least_bytes: int) -> int:
     members: dict[str, object] = {}
     end = 0
     layer = 0
-    while end < least_bytes:
+    while end < min_bytes:
         for name, shape in _LAYER.items():
             first = end
             size = _ITEM_BYTES

@@ -1,7 +1,7 @@
 """
 Copies of the same arrays by every library that is here, by turns, in one process.
 
-    python benchmarks/transfer/side_by_side.py OUT.json [MOST_BYTES]
+    python benchmarks/transfer/side_by_side.py OUT.json [MAX_BYTES]
 
 Each task is what a user writes, from Python: its overhead is in the numbers. Libraries that are not
 installed are left out, and named. Every copy of Isthmus's is verified.
@@ -22,7 +22,7 @@ from isthmus.json_text import json_text
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 SIZES = [4, 64, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB]
 SIZES += [MIB, 4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB, GIB]
-LEAST_FRESH = 64 * KIB
+MIN_FRESH = 64 * KIB
 
 
 def random_bytes(size: int, seed: int) -> "np.ndarray[Any, Any]":
@@ -69,7 +69,7 @@ def measure(contestants: Contestants, size: int) -> list[dict[str, Any]]:
         download = contestants.to_host(array, pinned=kind == "pinned")
         verify_download(contestants, array, download["isthmus"])
         found += rows(download, direction="d2h", kind=kind, bytes=size, target="warm")
-    if size >= LEAST_FRESH:
+    if size >= MIN_FRESH:
         fresh = contestants.to_fresh_host(size)
         found += rows(fresh, direction="d2h", kind="pageable", bytes=size, target="fresh")
     return found
@@ -78,11 +78,11 @@ def measure(contestants: Contestants, size: int) -> list[dict[str, Any]]:
 def main(arguments: list[str]) -> int:
     """Measure, and write what was measured."""
     out = Path(arguments[0])
-    most_bytes = int(arguments[1]) if len(arguments) > 1 else GIB
-    contestants = Contestants(most_bytes)
+    max_bytes = int(arguments[1]) if len(arguments) > 1 else GIB
+    contestants = Contestants(max_bytes)
     results: list[dict[str, Any]] = []
     for size in SIZES:
-        if size <= most_bytes:
+        if size <= max_bytes:
             results += measure(contestants, size)
             print(f"{size} bytes", file=sys.stderr)
     record = {

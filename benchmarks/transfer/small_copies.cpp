@@ -2,7 +2,7 @@
 
 namespace {
 
-constexpr std::size_t kMostBytes = 64 * kKib;
+constexpr std::size_t kMaxBytes = 64 * kKib;
 
 Row point(Arena& arena, isthmus::Window& window, Way way, std::size_t size_bytes) {
   std::byte* const here = arena.host(Host::pageable);
@@ -34,9 +34,9 @@ Row point(Arena& arena, isthmus::Window& window, Way way, std::size_t size_bytes
 
 std::vector<Row> small_copies(Arena& arena) {
   std::vector<Row> rows;
-  isthmus::Window window = arena.transfers().windows().open(arena.device(), kMostBytes);
+  isthmus::Window window = arena.transfers().windows().open(arena.device(), kMaxBytes);
   for (const Way way : {Way::to_device, Way::to_host}) {
-    for (std::size_t size_bytes = 4; size_bytes <= kMostBytes; size_bytes *= 2)
+    for (std::size_t size_bytes = 4; size_bytes <= kMaxBytes; size_bytes *= 2)
       rows.push_back(point(arena, window, way, size_bytes));
   }
   return rows;

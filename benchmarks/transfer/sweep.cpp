@@ -21,7 +21,7 @@ Row point(Arena& arena, Way way, Host kind, std::size_t size_bytes) {
   const bool doubtful = slower(seconds[0], seconds[1]);
   if (doubtful) {
     row.add("first_isthmus_s", seconds[0]).add("first_rival_s", seconds[1]);
-    seconds = medians({ours, theirs}, {.num_rounds = 101, .most_seconds = 2});
+    seconds = medians({ours, theirs}, {.num_rounds = 101, .max_seconds = 2});
   }
   row.add("isthmus_s", seconds[0])
       .add("rival_s", seconds[1])
@@ -37,10 +37,10 @@ std::vector<Row> sweep(Arena& arena) {
   std::vector<Row> rows;
   for (const Way way : {Way::to_device, Way::to_host}) {
     for (const Host kind : {Host::pageable, Host::pinned}) {
-      for (std::size_t size_bytes = 1; size_bytes <= arena.most_bytes(); size_bytes *= 2) {
+      for (std::size_t size_bytes = 1; size_bytes <= arena.max_bytes(); size_bytes *= 2) {
         rows.push_back(point(arena, way, kind, size_bytes));
         const std::size_t between = size_bytes + size_bytes / 2;
-        if (size_bytes > 1 && between <= arena.most_bytes())
+        if (size_bytes > 1 && between <= arena.max_bytes())
           rows.push_back(point(arena, way, kind, between));
       }
     }
@@ -51,7 +51,7 @@ std::vector<Row> sweep(Arena& arena) {
 std::vector<Row> large_copies(Arena& arena) {
   std::vector<Row> rows;
   for (const Way way : {Way::to_device, Way::to_host}) {
-    for (std::size_t size_bytes = 64 * kKib; size_bytes <= arena.most_bytes(); size_bytes *= 4)
+    for (std::size_t size_bytes = 64 * kKib; size_bytes <= arena.max_bytes(); size_bytes *= 4)
       rows.push_back(point(arena, way, Host::pageable, size_bytes));
   }
   return rows;

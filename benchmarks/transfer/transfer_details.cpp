@@ -1,8 +1,8 @@
 // Copies, beside cudaMemcpy and beside themselves by other ways, as JSON.
 //
-//   transfer_details TABLES MOST_BYTES [LIBCUDART]
+//   transfer_details TABLES MAX_BYTES [LIBCUDART]
 //
-// TABLES is "sweep", "large", "grid", "small", "pinning", or several with commas; MOST_BYTES the
+// TABLES is "sweep", "large", "grid", "small", "pinning", or several with commas; MAX_BYTES the
 // largest copy. LIBCUDART is the path of a CUDA runtime, whose cudaMemcpy is the rival; without it
 // the driver's own blocking copies are. The device is the first one of $ISTHMUS_DRIVER. One calling
 // thread, warm memory on both sides, medians of rounds in which everything that is compared takes
@@ -39,8 +39,8 @@ Row machine(const Arena& arena) {
       .add("cores", isthmus::host::effective_cores());
 }
 
-void run(const std::string& names, std::size_t most_bytes, const char* cudart_path) {
-  Arena arena(most_bytes, cudart_path);
+void run(const std::string& names, std::size_t max_bytes, const char* cudart_path) {
+  Arena arena(max_bytes, cudart_path);
   auto* const there = reinterpret_cast<void*>(arena.device());
   const isthmus::CopyPlan plan = arena.transfers().explain(there, arena.host(Host::pageable), 4);
   std::cout << "{\n  \"schema_version\": 1,\n  \"machine\": " << machine(arena).text()
@@ -56,7 +56,7 @@ void run(const std::string& names, std::size_t most_bytes, const char* cudart_pa
 
 int main(int argc, char** argv) try {
   if (argc < 3 || argc > 4)
-    throw std::invalid_argument("usage: transfer_details TABLES MOST_BYTES [LIBCUDART]");
+    throw std::invalid_argument("usage: transfer_details TABLES MAX_BYTES [LIBCUDART]");
   const std::size_t size_bytes = std::stoull(argv[2]);
   if (std::string_view(argv[1]) == "calls") {
     Arena arena(size_bytes, nullptr);

@@ -42,8 +42,8 @@ constexpr std::size_t kSmallSizes[] = {4, 64, 256, 1024, 4096};
 
 /// Seconds of one run of each task, by turns.
 std::vector<double> medians(const std::vector<Task>& tasks, std::size_t size_bytes,
-                            std::size_t most_repeats) {
-  const std::size_t repeats = std::clamp(kRoundBytes / size_bytes, std::size_t{1}, most_repeats);
+                            std::size_t max_repeats) {
+  const std::size_t repeats = std::clamp(kRoundBytes / size_bytes, std::size_t{1}, max_repeats);
   std::vector<std::vector<double>> samples(tasks.size());
   for (std::size_t round = 0; round < kNumRounds; ++round) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {

@@ -350,7 +350,7 @@ def measure_bandwidth(buffers: CopyBuffers, kernels: Kernels | None, *, directio
 def run_copy_load(buffers: CopyBuffers, *, direction: str, seconds: float) -> None:
     """Keep the link busy for some seconds."""
 
-MOST_MANAGED_BYTES: int = 536870912
+MAX_MANAGED_BYTES: int = 536870912
 
 def measure_managed(context: Context, kernels: Kernels | None, *, direction: str, way: str, size_bytes: int, stopping: Stopping) -> Measurement:
     """
@@ -505,7 +505,7 @@ def parse_profile(text: str, identity: ProfileIdentity) -> CostProfile:
 class Turns:
     """How often things that are compared take their turns."""
 
-    def __init__(self, *, least: int = 5, most: int = 15, most_seconds: float = 0.1, turn_seconds: float = 0.0001, hopeless: float = 4.0) -> None: ...
+    def __init__(self, *, min_turns: int = 5, max_turns: int = 15, max_seconds: float = 0.1, turn_seconds: float = 0.0001, hopeless: float = 4.0) -> None: ...
 
 class PathTimes:
     """Copies by one path, timed."""
@@ -835,8 +835,8 @@ class PinnedPoolStats:
 class PinnedPool:
     """Pinned memory for one device's copies."""
 
-    def __init__(self, driver: Driver, device: int, *, most_bytes: int = 0) -> None:
-        """most_bytes: pinned at a time; 0 is half of what the machine allows."""
+    def __init__(self, driver: Driver, device: int, *, max_bytes: int = 0) -> None:
+        """max_bytes: pinned at a time; 0 is half of what the machine allows."""
 
     def trim(self, kept_bytes: int = 0) -> None:
         """Unpin regions that no block uses."""
@@ -1058,10 +1058,10 @@ class MigrationPolicy:
     def gap_bytes(self, arg: int, /) -> None: ...
 
     @property
-    def most_ranges(self) -> int: ...
+    def max_ranges(self) -> int: ...
 
-    @most_ranges.setter
-    def most_ranges(self, arg: int, /) -> None: ...
+    @max_ranges.setter
+    def max_ranges(self, arg: int, /) -> None: ...
 
     @property
     def tree_threshold_percent(self) -> int: ...
@@ -1094,10 +1094,10 @@ class MigrationPolicy:
     def counter_bytes(self, arg: int, /) -> None: ...
 
     @property
-    def most_unit_bytes(self) -> int: ...
+    def max_unit_bytes(self) -> int: ...
 
-    @most_unit_bytes.setter
-    def most_unit_bytes(self, arg: int, /) -> None: ...
+    @max_unit_bytes.setter
+    def max_unit_bytes(self, arg: int, /) -> None: ...
 
     def check(self) -> None:
         """Raise UsageError if no page could be like this."""
@@ -1172,16 +1172,16 @@ class SimCores:
     def clock_hz(self, arg: int, /) -> None: ...
 
     @property
-    def most_warps(self) -> int: ...
+    def max_warps(self) -> int: ...
 
-    @most_warps.setter
-    def most_warps(self, arg: int, /) -> None: ...
+    @max_warps.setter
+    def max_warps(self, arg: int, /) -> None: ...
 
     @property
-    def most_ctas(self) -> int: ...
+    def max_ctas(self) -> int: ...
 
-    @most_ctas.setter
-    def most_ctas(self, arg: int, /) -> None: ...
+    @max_ctas.setter
+    def max_ctas(self, arg: int, /) -> None: ...
 
     @property
     def issue_per_cycle(self) -> int: ...
@@ -1727,7 +1727,7 @@ class SimResult:
 class SimTimeline:
     """What happened when, up to a number of rows."""
 
-    def __init__(self, most_rows: int) -> None: ...
+    def __init__(self, max_rows: int) -> None: ...
 
     @property
     def rows(self) -> list[tuple[str, int, int, int, int]]:
@@ -1774,7 +1774,7 @@ class TraceHostStep:
 class TraceLaunch:
     """One kernel of a traced program."""
 
-    def __init__(self, name: str, *, num_ctas: int, warps_per_cta: int, threads_per_cta: int, most_ctas_per_sm: int, local_bytes_per_thread: int, before: Sequence[TraceHostStep]) -> None: ...
+    def __init__(self, name: str, *, num_ctas: int, warps_per_cta: int, threads_per_cta: int, max_ctas_per_sm: int, local_bytes_per_thread: int, before: Sequence[TraceHostStep]) -> None: ...
 
     @property
     def name(self) -> str: ...
@@ -1789,7 +1789,7 @@ class TraceLaunch:
     def threads_per_cta(self) -> int: ...
 
     @property
-    def most_ctas_per_sm(self) -> int:
+    def max_ctas_per_sm(self) -> int:
         """0: not limited."""
 
     @property

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 PinnedPoolStats = _native.PinnedPoolStats
 
 # Of NumPy's arrays; before version 2 it has only 32 dimensions, and says so itself.
-_MOST_BYTES = (1 << 63) - 1
-_MOST_DIMENSIONS = 64
+_MAX_BYTES = (1 << 63) - 1
+_MAX_DIMENSIONS = 64
 
 _pools: dict[int, _native.PinnedPool] = {}
 _lock = threading.Lock()
@@ -132,7 +132,7 @@ def _array_in_block(
     if order not in {"C", "F"}:
         raise UsageError(f"the order must be 'C' or 'F', not {order!r}")
     # A length of 0 leaves the strides of the others.
-    if kind.itemsize * math.prod(max(1, length) for length in lengths) > _MOST_BYTES:
+    if kind.itemsize * math.prod(max(1, length) for length in lengths) > _MAX_BYTES:
         raise UsageError(f"no memory holds the shape {reprlib.repr(lengths)}")
     # A pool gives no memory of 0 bytes, and NumPy wants an address.
     size_bytes = max(1, math.prod(lengths) * kind.itemsize)
@@ -153,6 +153,6 @@ def _lengths(shape: int | Sequence[int]) -> tuple[int, ...]:
             raise UsageError(f"no shape: {reprlib.repr(shape)}") from None
     if any(length < 0 for length in lengths):
         raise UsageError(f"a shape has no negative lengths: {reprlib.repr(shape)}")
-    if len(lengths) > _MOST_DIMENSIONS:
-        raise UsageError(f"a shape has at most {_MOST_DIMENSIONS} dimensions, not {len(lengths)}")
+    if len(lengths) > _MAX_DIMENSIONS:
+        raise UsageError(f"a shape has at most {_MAX_DIMENSIONS} dimensions, not {len(lengths)}")
     return lengths

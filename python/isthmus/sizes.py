@@ -26,7 +26,7 @@ UNITS_TEXT = "B; K, M, G, T or KiB, MiB, GiB, TiB (binary); KB, MB, GB, TB (deci
 _LIMIT_BYTES = 1 << 63
 _LARGEST = "the largest that is read is 8388607T"
 # More than any size needs; Python itself refuses to read thousands of them.
-_MOST_DIGITS = 40
+_MAX_DIGITS = 40
 _DISPLAY_UNITS = [(f"{unit}iB", 1024**power) for unit, power in reversed(_BINARY.items())]
 
 
@@ -49,7 +49,7 @@ def parse_size(text: str) -> int:
         raise _not_a_size(typed)
     # Raised, some letters beyond ASCII are letters of units: a dotless i is an I.
     number, unit = match["number"], ascii(match["unit"])[1:-1].upper()
-    if len(number) > _MOST_DIGITS:
+    if len(number) > _MAX_DIGITS:
         raise UsageError(f"size '{shortened(typed)}' has too many digits", hint=_LARGEST)
     if unit not in _UNITS:
         raise UsageError(
@@ -147,7 +147,7 @@ def _not_a_size(typed: str) -> UsageError:
     if typed.startswith("-"):
         positive = typed.lstrip("-")
         valid = _FORM.fullmatch(positive) is not None
-        valid = valid and len(positive) <= _MOST_DIGITS
+        valid = valid and len(positive) <= _MAX_DIGITS
         hint = f"did you mean {shortened(positive)}?" if valid else "the smallest size is 1"
         return UsageError(f"size '{shortened(typed)}' is negative", hint=hint)
     return UsageError(
@@ -157,5 +157,5 @@ def _not_a_size(typed: str) -> UsageError:
 
 
 def _nearest_unit(unit: str) -> str:
-    close = difflib.get_close_matches(unit[:_MOST_DIGITS], _SPELLING, n=1, cutoff=0.4)
+    close = difflib.get_close_matches(unit[:_MAX_DIGITS], _SPELLING, n=1, cutoff=0.4)
     return _SPELLING[close[0]] if close else "G"

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable
 
 # Nothing valid is as long, and comparing takes its time.
-_MOST_COMPARED = 100
+_MAX_COMPARED = 100
 
 
 def nearest_names(typed: str, valid: Iterable[str], *, count: int = 3) -> list[str]:
@@ -19,7 +19,7 @@ def nearest_names(typed: str, valid: Iterable[str], *, count: int = 3) -> list[s
     Returns:
         Close spellings; if there are none, names that contain or share a part with `typed`.
     """
-    names, typed = list(valid), typed[:_MOST_COMPARED]
+    names, typed = list(valid), typed[:_MAX_COMPARED]
     close = difflib.get_close_matches(typed, names, n=count, cutoff=0.6)
     if close:
         return close

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.bench.tests import BY_NAME
+from isthmus.bench.tests.catalogue import BY_NAME
 from isthmus.run.model import Run, Status
 from isthmus.run.store import load_run
 from program import NO_GPU, PROGRAM, Invoke, Shell, run_process

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from isthmus.bench.alloc import ALLOC_TESTS
-from isthmus.bench.memory_life import LIFE_TESTS
+from isthmus.bench.tests.alloc import ALLOC_TESTS
+from isthmus.bench.tests.memory_life import LIFE_TESTS
 from isthmus.run.model import Run, Status
 from program import Invoke
 

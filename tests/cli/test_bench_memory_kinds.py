@@ -4,8 +4,8 @@ import ctypes
 
 import pytest
 
-from isthmus.bench.managed import MANAGED_TESTS
-from isthmus.bench.memory_kinds import MEMORY_KIND_TESTS
+from isthmus.bench.tests.managed import MANAGED_TESTS
+from isthmus.bench.tests.memory_kinds import MEMORY_KIND_TESTS
 from isthmus.run.model import Run, Status
 from program import Invoke
 

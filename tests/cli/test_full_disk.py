@@ -36,7 +36,7 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
     (tmp_path / "out").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.setattr("isthmus.sim.studies.PROGRAMS", ("cp",))
+    monkeypatch.setattr("isthmus.sim.paper.studies.PROGRAMS", ("cp",))
     monkeypatch.setattr("isthmus.profile.plan.QUICK", SHORT)
     made = Disk(tmp_path)
     made.install(monkeypatch)

@@ -232,7 +232,7 @@ def test_ctrl_c_in_a_run_ends_it_at_once(tmp_path: Path) -> None:
 def test_the_evaluation_is_written_to_a_folder_and_not_run_twice(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("isthmus.sim.studies.PROGRAMS", ("cp", "aes"))
+    monkeypatch.setattr("isthmus.sim.paper.studies.PROGRAMS", ("cp", "aes"))
     folder = tmp_path / "evaluation"
     first = invoke("sim", "reproduce", "--no-pictures", "-o", str(folder))
     assert first.code == 0
@@ -254,7 +254,7 @@ def test_without_a_folder_nothing_is_written(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("isthmus.sim.studies.PROGRAMS", ("cp",))
+    monkeypatch.setattr("isthmus.sim.paper.studies.PROGRAMS", ("cp",))
     document = json.loads(invoke("sim", "reproduce", "--format", "json").out)
     assert document["modelled"] is True
     assert list(tmp_path.iterdir()) == []
@@ -276,7 +276,7 @@ def test_a_recorded_trace_runs_as_its_workload_does(invoke: Invoke, tmp_path: Pa
 def test_a_trace_without_memory_operations_is_warned_of(invoke: Invoke, tmp_path: Path) -> None:
     from fakes.traces import END, program
     from isthmus import _native
-    from isthmus.sim.trace_file import record_trace
+    from isthmus.sim.trace.file import record_trace
 
     block = [
         np.zeros(2, np.uint32),

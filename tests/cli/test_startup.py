@@ -31,7 +31,7 @@ FOR_ONE_COMMAND = {
     ("sim", "list"): ("isthmus.sim.catalogue", "pydantic"),
     ("sim", "run", "cp"): ("isthmus.sim.as_text",),
     ("sim", "sweep", "cp", "-a", "seed=0,1", "-o", "s.parquet"): ("pyarrow", "numpy"),
-    ("sim", "trace", "info", "t.arrow"): ("isthmus.sim.trace_file",),
+    ("sim", "trace", "info", "t.arrow"): ("isthmus.sim.trace.file",),
 }
 
 _STOPPING = """

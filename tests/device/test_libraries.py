@@ -31,7 +31,7 @@ def call(name, *arguments):
 
 
 def run_beside(code: str, environment: dict[str, str]) -> Outcome:
-    return run_code(_COMMON + code + '\nprint("works")\n', environment, most_seconds=300)
+    return run_code(_COMMON + code + '\nprint("works")\n', environment, max_seconds=300)
 
 
 def require_module(name: str, what: str) -> None:

@@ -376,5 +376,5 @@ def test_memory_that_a_tensor_lets_go_of_is_not_written_by_a_copy_under_way(
     environment: dict[str, str], kind_of_tensor: str, replaced_by: str
 ) -> None:
     command = [sys.executable, "-c", _LET_GO, kind_of_tensor, replaced_by]
-    done = run_process(command, environment, most_seconds=300)
+    done = run_process(command, environment, max_seconds=300)
     assert (done.out, done.err) == ("0 foreign bytes written\n", "")

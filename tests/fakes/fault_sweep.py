@@ -24,7 +24,7 @@ from isthmus import _native
 SIZE = 300 * 1024 + 7
 WATCHED = 0x5B
 _MODULES = b"_native"
-_MOST_CALLS = 50_000
+_MAX_CALLS = 50_000
 _KINDS = (b"new", b"thread", b"mmap", b"mlock", b"open")
 _FAILURE = 700  # CUDA_ERROR_ILLEGAL_ADDRESS
 # What can't be asked twice: what the driver refuses to take back is lost.
@@ -182,7 +182,7 @@ def sweep(faults: Faults, operation: Callable[[], None]) -> int:
     """Let each call fail by turns; count them."""
     num_failures = 0
     for kind in faults.of(operation):
-        for nth in range(1, _MOST_CALLS):
+        for nth in range(1, _MAX_CALLS):
             faults.arm(kind, nth)
             try:
                 failed = ends_as_documented(operation)

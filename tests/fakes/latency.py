@@ -7,7 +7,7 @@ from fakes.session import FakeSession, Watcher
 from isthmus.bench.demand import Demand, Limits
 from isthmus.bench.plan import plan_points
 from isthmus.bench.runner import RunSettings, run_points
-from isthmus.bench.tests import BenchTest
+from isthmus.bench.tests.catalogue import BenchTest
 from isthmus.run.model import Result, Run
 
 ROOMY = Limits(device_bytes=1 << 30, host_bytes=1 << 30)

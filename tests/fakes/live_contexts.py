@@ -7,7 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
-_MOST_TRIES, _BETWEEN_SECONDS = 50, 0.01
+_MAX_TRIES, _BETWEEN_SECONDS = 50, 0.01
 
 
 class _Live(ctypes.Structure):
@@ -32,7 +32,7 @@ def settled_contexts(most: int) -> int:
     Args:
         most: Any count up to this one is given back at once.
     """
-    for _ in range(_MOST_TRIES):
+    for _ in range(_MAX_TRIES):
         if live_contexts() <= most:
             break
         gc.collect()

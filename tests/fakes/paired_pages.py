@@ -52,11 +52,11 @@ def policies(draw: st.DrawFn, kinds: list[str]) -> _native.MigrationPolicy:
     policy.single_gap = draw(st.sampled_from(["planned", "valid"]))
     policy.overflow = draw(st.sampled_from(["fill_gap", "whole_page", "refuse"]))
     policy.gap_bytes = draw(st.integers(0, 1024))
-    policy.most_ranges = draw(st.integers(1, 5))
+    policy.max_ranges = draw(st.integers(1, 5))
     policy.tree_threshold_percent = draw(st.integers(1, 100))
     policy.grow_bytes = draw(powers(LINE, 8192))
     policy.prefetch_bytes = draw(st.integers(0, 32).map(lambda lines: lines * policy.unit_bytes))
-    policy.most_unit_bytes = draw(powers(LINE, 8192))
+    policy.max_unit_bytes = draw(powers(LINE, 8192))
     return policy
 
 

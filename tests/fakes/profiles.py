@@ -91,8 +91,8 @@ class FakeCopies:
 
     check_s_per_byte = 1e-10
 
-    def __init__(self, *, slower: float = 1.0, most_bytes: int = 256 * MIB) -> None:
-        self.most_bytes = most_bytes
+    def __init__(self, *, slower: float = 1.0, max_bytes: int = 256 * MIB) -> None:
+        self.max_bytes = max_bytes
         self.asked: list[tuple[Way, int]] = []
         self.absent: dict[Path, str] = {}
         self.threads: dict[int, float] = {2: 12, 4: 24, 6: 36, 8: 44.5, 10: 45, 16: 44}
@@ -110,9 +110,9 @@ class FakeCopies:
     def clock(self) -> float:
         return self.now
 
-    def open(self, most_bytes: int) -> "FakeCopies":
+    def open(self, max_bytes: int) -> "FakeCopies":
         self.now += 0.2
-        self.most_bytes = min(self.most_bytes, most_bytes)
+        self.max_bytes = min(self.max_bytes, max_bytes)
         return self
 
     def _seconds(self, way: Way, size_bytes: int) -> float:
@@ -122,11 +122,11 @@ class FakeCopies:
         return self._slower * (fixed + size_bytes / rate)
 
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
-        assert size_bytes <= self.most_bytes
+        assert size_bytes <= self.max_bytes
         able = [way for way in ways if way.path not in self.absent]
         self.asked += [(way, size_bytes) for way in able]
         seconds = {way: self._seconds(way, size_bytes) for way in able}
-        self.now += max(effort.point_s, (2 + effort.least_turns) * sum(seconds.values()))
+        self.now += max(effort.point_s, (2 + effort.min_turns) * sum(seconds.values()))
         self.now += (len(able) + 1) * size_bytes * self.check_s_per_byte
         return Found(
             seconds=seconds,
@@ -136,7 +136,7 @@ class FakeCopies:
     def staging_times(self, direction: str, size_bytes: int, effort: Effort) -> dict[int, float]:
         assert direction in {"h2d", "d2h"}
         found = {n: self._slower * size_bytes / (1e9 * rate) for n, rate in self.threads.items()}
-        self.now += max(effort.point_s, (2 + effort.least_turns) * sum(found.values()))
+        self.now += max(effort.point_s, (2 + effort.min_turns) * sum(found.values()))
         return found
 
     def stage_with(self, threads: StagingThreads) -> None:

@@ -61,7 +61,7 @@ def _joined(policy: MigrationPolicy, planned: Lines, asked: Lines) -> Lines | No
         if gap <= 0 or gap * policy.line_bytes < policy.gap_bytes:
             region = hull(region | {first, end - 1})
     runs = runs_of(planned | region)
-    if len(runs) <= policy.most_ranges:
+    if len(runs) <= policy.max_ranges:
         return region
     if policy.overflow == "refuse":
         return None
@@ -73,8 +73,8 @@ def _joined(policy: MigrationPolicy, planned: Lines, asked: Lines) -> Lines | No
 
 
 def _subtrees(policy: MigrationPolicy, planned: Lines, asked: Lines) -> Lines:
-    least_bytes = policy.grow_bytes if policy.kind == "tree" else 0
-    leaf = in_lines(policy, max(least_bytes, policy.unit_bytes))
+    min_bytes = policy.grow_bytes if policy.kind == "tree" else 0
+    leaf = in_lines(policy, max(min_bytes, policy.unit_bytes))
     taken = set[int]()
     for line in sorted({line // leaf * leaf for line in asked}):
         there = planned | taken | hull({line}, leaf)
@@ -92,6 +92,6 @@ def _adapted(page: ReferencePage, asked: Lines) -> Lines:
     unit = in_lines(page.policy, page.policy.unit_bytes)
     if not {min(asked) - 1, max(asked) + 1} & page.planned:
         page.doublings = max(0, page.doublings - 1)
-    elif unit << page.doublings < in_lines(page.policy, page.policy.most_unit_bytes):
+    elif unit << page.doublings < in_lines(page.policy, page.policy.max_unit_bytes):
         page.doublings += 1
     return hull(asked, unit << page.doublings)

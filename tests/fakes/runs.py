@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 
 from fakes.session import FakeMeasurement, FakeSession, Watcher, usual, usual_window
-from isthmus.bench.crossover import crossovers
 from isthmus.bench.demand import Demand, Limits
+from isthmus.bench.derived.crossover import crossovers
 from isthmus.bench.plan import Point, plan_points
 from isthmus.bench.runner import RunSettings, run_points
-from isthmus.bench.tests import (
+from isthmus.bench.tests.catalogue import (
     BY_NAME,
     TESTS,
     BenchTest,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from isthmus.bench.plan import Point
 from isthmus.bench.session import Buffers
 from isthmus.bench.stopping import StoppingRule
-from isthmus.bench.tests import (
+from isthmus.bench.tests.catalogue import (
     PLAIN,
     BenchTest,
     BufferKinds,

@@ -1,7 +1,7 @@
 """Rows of an evaluation that nobody ran: numbers by a formula, to test what is made of them."""
 
+from isthmus.sim.paper.studies import PROGRAMS, Run, evaluation
 from isthmus.sim.store import Row
-from isthmus.sim.studies import PROGRAMS, Run, evaluation
 from isthmus.sim.sweep import columns_of
 
 _FACTOR = {"ideal": 0.5, "programmer": 1.0, "whole-page": 70.0, "single-range": 1.3, "ranges": 0.8}
@@ -21,7 +21,7 @@ def row_of(run: Run) -> Row:
         "error": None,
         "total_ps": round(base * factor),
         "accessed_share": 0.01,
-        "most_ranges": 3,
+        "max_ranges": 3,
         "tlb_accesses": 1000,
         "tlb_misses": 100,
         "tlb_misses_or_absent": 200,

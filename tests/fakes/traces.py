@@ -19,7 +19,7 @@ def program(
             num_ctas=count,
             warps_per_cta=2,
             threads_per_cta=40,
-            most_ctas_per_sm=3,
+            max_ctas_per_sm=3,
             local_bytes_per_thread=64,
             before=[_native.TraceHostStep("upload", 0xC0000000, 4096)],
         )

@@ -11,8 +11,8 @@ from isthmus.profile.store import save_profile
 from isthmus.report.drawing import write_chart
 from isthmus.run.store import save_run
 from isthmus.sim.timeline import write_timeline
-from isthmus.sim.trace_file import record_trace
-from isthmus.sim.trace_import import import_trace
+from isthmus.sim.trace.file import record_trace
+from isthmus.sim.trace.importing import import_trace
 
 
 class Chart:

@@ -94,7 +94,7 @@ def _files(folder: Path) -> set[Path]:
     return {path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")}
 
 
-def _status(fuzzer: Fuzzer, folder: Path, output: int, most_seconds: float) -> int | str:
+def _status(fuzzer: Fuzzer, folder: Path, output: int, max_seconds: float) -> int | str:
     environment = {
         **os.environ,
         "ISTHMUS_DRIVER": "emulated",
@@ -108,7 +108,7 @@ def _status(fuzzer: Fuzzer, folder: Path, output: int, most_seconds: float) -> i
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            timeout=most_seconds,
+            timeout=max_seconds,
             check=False,
         ).returncode
     except subprocess.TimeoutExpired:

@@ -190,7 +190,7 @@ for size in (100, 3 << 20, 40 << 20):
 
 def test_expandable_segments(torch: Any) -> None:
     del torch
-    done = run_code(_EXPANDABLE, EXPANDABLE_SEGMENTS, most_seconds=300)
+    done = run_code(_EXPANDABLE, EXPANDABLE_SEGMENTS, max_seconds=300)
     assert done.code == 0, done.err
 
 
@@ -243,4 +243,4 @@ kept = isthmus.copy_async(isthmus.pinned.zeros(200 << 20, np.uint8), tensor)
 also = isthmus.copy_async(np.zeros(200 << 20, np.uint8), tensor)
 print("end")
 """
-    assert run_code(code, most_seconds=300) == Outcome(0, "end\n", "")
+    assert run_code(code, max_seconds=300) == Outcome(0, "end\n", "")

@@ -114,7 +114,7 @@ except isthmus.UsageError as refusal:
 
 def test_jax_arrays_are_sources() -> None:
     pytest.importorskip("jax")
-    done = run_code(_JAX, most_seconds=300)
+    done = run_code(_JAX, max_seconds=300)
     if "Unknown backend" in done.err:
         pytest.skip("JAX sees no GPU")
     assert done.out == "works\n", done.err

@@ -20,7 +20,7 @@ def found(driver: _native.Driver, tmp_path_factory: pytest.TempPathFactory) -> l
     assert not driver.emulated
     path: Path = tmp_path_factory.mktemp("run") / "run.json"
     arguments = ("bench", "numa", "multi", "--budget", "30", "--output", str(path))
-    done = run_process([*PROGRAM, *arguments, "--device", "0"], most_seconds=300)
+    done = run_process([*PROGRAM, *arguments, "--device", "0"], max_seconds=300)
     assert done.code == 0, done.err
     results: list[dict[str, Any]] = json.loads(path.read_text("utf-8"))["results"]
     return results
@@ -39,7 +39,7 @@ def test_everything_passed_or_says_why_it_was_waived(found: list[dict[str, Any]]
         assert result["status"] == "passed" or result["reason"], result
 
 
-def test_at_least_one_cpu_node_was_measured_with_its_memory_where_it_should_be(
+def test_at_min_one_cpu_node_was_measured_with_its_memory_where_it_should_be(
     found: list[dict[str, Any]],
 ) -> None:
     passed = [r for r in found if r["suite"] == "numa" and r["status"] == "passed"]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from isthmus import _native
-from isthmus.bench.managed import MANAGED_TESTS
-from isthmus.bench.memory_kinds import MEMORY_KIND_TESTS
+from isthmus.bench.tests.managed import MANAGED_TESTS
+from isthmus.bench.tests.memory_kinds import MEMORY_KIND_TESTS
 from program import PROGRAM, run_process
 
 pytestmark = pytest.mark.gpu
@@ -34,7 +34,7 @@ def run(driver: _native.Driver, tmp_path_factory: pytest.TempPathFactory) -> dic
     )
     done = run_process(
         [*PROGRAM, "bench", "--device", "0", *sizes, *chosen, "--output", str(path)],
-        most_seconds=300,
+        max_seconds=300,
     )
     assert done.code == 0, done.err
     record: dict[str, Any] = json.loads(path.read_text("utf-8"))
@@ -64,7 +64,7 @@ def test_memory_that_is_pinned_otherwise_is_as_fast_as_pinned_memory(
     assert rate(run, f"host_to_device_memcpy_{kind}") > 0.9 * rate(run, PINNED)
 
 
-def test_a_kernel_reaches_across_the_link_at_most_as_fast_as_a_copy_engine(
+def test_a_kernel_reaches_across_the_link_at_max_as_fast_as_a_copy_engine(
     run: dict[str, Any],
 ) -> None:
     assert 0.3 < rate(run, "host_to_device_memcpy_sm") / rate(run, PINNED) < 1.1

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.gpu
 
 
 def isthmus(*arguments: str) -> Outcome:
-    return run_process([*PROGRAM, *arguments], most_seconds=300)
+    return run_process([*PROGRAM, *arguments], max_seconds=300)
 
 
 @pytest.fixture(scope="module")

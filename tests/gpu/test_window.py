@@ -139,7 +139,7 @@ def test_expandable_segments_work_or_are_unavailable_with_a_reason(
     record_property: Any,  # noqa: ANN401
 ) -> None:
     del torch
-    done = run_code(_EXPANDABLE, EXPANDABLE_SEGMENTS, most_seconds=300)
+    done = run_code(_EXPANDABLE, EXPANDABLE_SEGMENTS, max_seconds=300)
     record_property("expandable_segments", done.out)
     assert done.code == 0, done.err
     assert done.out.startswith(("works", "unavailable"))

@@ -11,7 +11,7 @@ from isthmus import _native
 from stress.memories import KINDS, Victims, differs, fill, host_memory, let_go
 from stress.place import Place, Refused
 
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 
 
 class Awaiter:
@@ -21,7 +21,7 @@ class Awaiter:
         self.place = place
         self.chance = random.Random(f"{seed}.await.{index}")  # noqa: S311 - reproducible on purpose
         self.numbers = np.random.default_rng([seed, index, 1])
-        self.memory = _native.DeviceMemory(place.context, MOST_BYTES)
+        self.memory = _native.DeviceMemory(place.context, MAX_BYTES)
         self.stream = _native.Stream(place.context)
         self.victims = Victims()
 
@@ -33,7 +33,7 @@ class Awaiter:
                 self.place.tally.fail("memory of a cancelled copy was written to")
 
     async def there_and_back(self) -> None:
-        size = self.chance.randrange(1, MOST_BYTES + 1)
+        size = self.chance.randrange(1, MAX_BYTES + 1)
         there = isthmus.DevicePointer(self.memory.pointer, size)
         wanted = self.numbers.integers(0, 256, size, dtype=np.uint8)
         with self.place.allowed("awaited copy"):
@@ -47,7 +47,7 @@ class Awaiter:
 
     async def cancel(self) -> None:
         """Stop waiting at some moment: the copy goes on, into memory that is kept for it."""
-        size = self.chance.randrange(1, MOST_BYTES + 1)
+        size = self.chance.randrange(1, MAX_BYTES + 1)
         there = isthmus.DevicePointer(self.memory.pointer, size)
         kind = self.chance.choice(KINDS)
         with self.place.allowed("cancelled copy"):

@@ -12,7 +12,7 @@ from isthmus import _native
 from stress.memories import KINDS, Bytes, Victims, differs, fill, host_memory, let_go
 from stress.place import Place, Refused, come_to_rest
 
-MOST_BYTES = 2 << 20
+MAX_BYTES = 2 << 20
 _NUM_TENSORS = 9
 
 
@@ -23,7 +23,7 @@ class Copier:
         self.place = place
         self.chance = random.Random(f"{seed}.{index}")  # noqa: S311 - reproducible on purpose
         self.numbers = np.random.default_rng([seed, index])
-        self.memory = _native.DeviceMemory(place.context, 2 * MOST_BYTES)
+        self.memory = _native.DeviceMemory(place.context, 2 * MAX_BYTES)
         self.own_stream = _native.Stream(place.context)
         self.victims = Victims()
         self.tensors = self._some_tensors()
@@ -103,7 +103,7 @@ class Copier:
             self.place.tally.fail("bytes between a target's items were written to")
 
     def use_a_window(self) -> None:
-        size, there = self.some_place(MOST_BYTES // 8)
+        size, there = self.some_place(MAX_BYTES // 8)
         wanted = self.some_bytes(size)
         with (
             self.place.allowed("window"),
@@ -115,7 +115,7 @@ class Copier:
         self.require(found, wanted, "a window")
 
     def crowd_the_pinned_pool(self) -> None:
-        sizes = [self.some_size(MOST_BYTES) for _ in range(self.chance.randrange(2, 8))]
+        sizes = [self.some_size(MAX_BYTES) for _ in range(self.chance.randrange(2, 8))]
         with self.place.allowed("pinned memory"):
             arrays = [isthmus.pinned.empty(size, np.uint8) for size in sizes]
         for number, one in enumerate(arrays):
@@ -161,7 +161,7 @@ class Copier:
     def some_size(self, most: int) -> int:
         return min(most, int(2 ** self.chance.uniform(0, most.bit_length())))
 
-    def some_place(self, most: int = MOST_BYTES) -> tuple[int, isthmus.DevicePointer]:
+    def some_place(self, most: int = MAX_BYTES) -> tuple[int, isthmus.DevicePointer]:
         size = self.some_size(most)
         offset = self.chance.randrange(self.memory.nbytes - size + 1)
         return size, isthmus.DevicePointer(self.memory.pointer + offset, size)
@@ -170,7 +170,7 @@ class Copier:
         return self.numbers.integers(0, 256, size, dtype=np.uint8)
 
     def _some_tensors(self) -> dict[str, tuple[str, list[int], bytes]]:
-        sizes = [0, *(self.some_size(MOST_BYTES // 4) for _ in range(_NUM_TENSORS))]
+        sizes = [0, *(self.some_size(MAX_BYTES // 4) for _ in range(_NUM_TENSORS))]
         return {
             f"layer.{number}": ("U8", [size], self.some_bytes(size).tobytes())
             for number, size in enumerate(sizes)

@@ -1,7 +1,7 @@
 import pytest
 
 from fakes import runs
-from isthmus.bench.tests import BY_NAME
+from isthmus.bench.tests.catalogue import BY_NAME
 from isthmus.errors import UsageError
 from isthmus.expected.judging import Finding, Judgement, judge
 from isthmus.expected.shortfall import explanations

@@ -16,7 +16,7 @@ constexpr std::size_t kPageBytes = 4096;
 /// As driver 580.159.04 does, seen in handles of cuIpcGetMemHandle: allocations up to 1 MiB share
 /// objects of 2 MiB, at multiples of 512 bytes.
 constexpr std::size_t kSharedObjectBytes = std::size_t{2} * 1024 * 1024;
-constexpr std::size_t kMostSharedBytes = std::size_t{1} * 1024 * 1024;
+constexpr std::size_t kMaxSharedBytes = std::size_t{1} * 1024 * 1024;
 constexpr std::size_t kBlockBytes = 512;
 
 MemoryObjectPtr make_mapped_object(Device& device, std::size_t size_bytes) {
@@ -86,7 +86,7 @@ Range allocate_on_device(Lock& lock, Context& context, std::size_t size_bytes) {
   (void)lock;
   Device& device = device_of(context);
   Range range{.size_bytes = size_bytes};
-  if (size_bytes <= kMostSharedBytes) {
+  if (size_bytes <= kMaxSharedBytes) {
     range = allocate_block(device, size_bytes);
   } else {
     range.object = make_mapped_object(device, rounded_up(size_bytes, kDevicePageBytes));

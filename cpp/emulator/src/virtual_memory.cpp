@@ -151,9 +151,9 @@ CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr* address, std::size_t size_byte
     require(machine().initialised, CUDA_ERROR_NOT_INITIALIZED);
     require(address != nullptr && whole_granules(size_bytes) && flags == 0);
     require((alignment_bytes & (alignment_bytes - 1)) == 0);
-    const std::size_t least_bytes = std::max(alignment_bytes, kGranularityBytes);
+    const std::size_t min_bytes = std::max(alignment_bytes, kGranularityBytes);
     const Lock lock = lock_machine();
-    *address = address_space().reserve(size_bytes, least_bytes, wanted);
+    *address = address_space().reserve(size_bytes, min_bytes, wanted);
     machine().virtual_memory.reservations.emplace(*address, size_bytes);
     return CUDA_SUCCESS;
   });

@@ -25,7 +25,7 @@ struct PinOptions {
   /// machine (some 20 ms a GiB). But one driver copy must not cross from one piece to the next: it
   /// is refused (CUDA_ERROR_INVALID_VALUE). isthmus::copy knows that; other libraries don't, and
   /// for them blocks beyond 1 GiB want a larger piece. A multiple of 2 MiB.
-  std::size_t most_piece_bytes = std::size_t{1} << 30U;
+  std::size_t max_piece_bytes = std::size_t{1} << 30U;
   /// Asked now and then from the calling thread; true stops, and all is undone. May be empty.
   std::function<bool()> interrupted;
 };
@@ -39,7 +39,7 @@ struct PinCosts {
 };
 
 struct PinnedPoolOptions {
-  std::size_t most_bytes = 0;  ///< pinned at a time; 0: half of the machine's or cgroup's
+  std::size_t max_bytes = 0;  ///< pinned at a time; 0: half of the machine's or cgroup's
   std::size_t region_bytes = std::size_t{64} << 20U;  ///< pinned at once for small blocks
   PinOptions pin;
 };
@@ -88,7 +88,7 @@ public:
   ///             out again without waiting for its work. With kNoStream: anybody may use it at
   ///             once, so work in streams is complete. Makes no driver call if any memory is free.
   /// alignment_bytes  a power of two up to 2 MiB
-  /// Throws      UsageError; Unavailable if the host's memory, a memlock limit or most_bytes don't
+  /// Throws      UsageError; Unavailable if the host's memory, a memlock limit or max_bytes don't
   ///             allow it, with the limit's name; Interrupted: see PinOptions. The pool is as it
   ///             was then.
   void* allocate(std::size_t size_bytes, std::uintptr_t stream = kNoStream,

@@ -22,7 +22,7 @@ constexpr std::string_view kMagic = "isthmus-kernel-cache 2\n";
 constexpr std::size_t kHashDigits = 64;
 constexpr std::size_t kHeaderBytes = kMagic.size() + kHashDigits + 1;
 /// Some thousand times the largest kernel.
-constexpr off_t kMostBytes = off_t{64} * 1024 * 1024;
+constexpr off_t kMaxBytes = off_t{64} * 1024 * 1024;
 constexpr mode_t kOthersMayWrite = 0022;
 constexpr mode_t kFolderMode = 0700;
 constexpr mode_t kFileMode = 0600;
@@ -152,7 +152,7 @@ std::optional<KernelImage> KernelCache::find(const std::string& key) const {
                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat found{};
   if (!file || fstat(file.number(), &found) != 0 || !S_ISREG(found.st_mode) ||
-      found.st_size > kMostBytes || !why_not_ours(found).empty())
+      found.st_size > kMaxBytes || !why_not_ours(found).empty())
     return std::nullopt;
   const auto content = content_of(file.number());
   if (!content || content->size() <= kHeaderBytes) return std::nullopt;

@@ -8,10 +8,10 @@ namespace isthmus::host {
 namespace {
 
 // Linux stops at 8192 CPUs (CONFIG_NR_CPUS with MAXSMP).
-constexpr int kMostCpus = 8192;
+constexpr int kMaxCpus = 8192;
 
 struct CpuMask {
-  std::array<cpu_set_t, kMostCpus / CPU_SETSIZE> sets{};
+  std::array<cpu_set_t, kMaxCpus / CPU_SETSIZE> sets{};
 
   cpu_set_t* data() { return sets.data(); }
 };
@@ -22,7 +22,7 @@ std::vector<int> allowed_cpus() {
   CpuMask mask;
   std::vector<int> cpus;
   if (sched_getaffinity(0, sizeof mask, mask.data()) != 0) return cpus;
-  for (int cpu = 0; cpu < kMostCpus; ++cpu) {
+  for (int cpu = 0; cpu < kMaxCpus; ++cpu) {
     if (CPU_ISSET_S(static_cast<std::size_t>(cpu), sizeof mask, mask.data())) cpus.push_back(cpu);
   }
   return cpus;
@@ -31,7 +31,7 @@ std::vector<int> allowed_cpus() {
 bool allow_cpus(const std::vector<int>& cpus) noexcept {
   CpuMask mask;
   for (const int cpu : cpus) {
-    if (cpu < 0 || cpu >= kMostCpus) return false;
+    if (cpu < 0 || cpu >= kMaxCpus) return false;
     CPU_SET_S(static_cast<std::size_t>(cpu), sizeof mask, mask.data());
   }
   return sched_setaffinity(0, sizeof mask, mask.data()) == 0;

@@ -10,13 +10,13 @@ namespace isthmus::host {
 namespace {
 
 // A range beyond this is a damaged file, not a machine: Linux stops at 8192 CPUs.
-constexpr int kMostCpus = 65'536;
+constexpr int kMaxCpus = 65'536;
 
 std::optional<int> parse_number(std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (number < 0 || number > kMostCpus) return std::nullopt;
+  if (number < 0 || number > kMaxCpus) return std::nullopt;
   return number;
 }
 

@@ -18,7 +18,7 @@
 namespace isthmus::host {
 namespace {
 
-constexpr std::size_t kMostPagesAsked = 16;
+constexpr std::size_t kMaxPagesAsked = 16;
 constexpr double kSecondsPerNanosecond = 1e-9;
 
 bool make_present(const Pages& pages) noexcept {
@@ -76,7 +76,7 @@ bool advise_huge_pages(std::byte* memory, std::size_t size_bytes) noexcept {
 bool mostly_untouched(const std::byte* memory, std::size_t size_bytes) noexcept {
   if (size_bytes == 0) return false;
   const Pages pages(memory, size_bytes);
-  const std::size_t num_asked = std::min(pages.count(), kMostPagesAsked);
+  const std::size_t num_asked = std::min(pages.count(), kMaxPagesAsked);
   std::size_t num_resident = 0;
   for (std::size_t i = 0; i < num_asked; ++i) {
     // Mid-way into each part: the ends of a buffer are often touched when the rest isn't.

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kBitsPerWord = 8 * sizeof(unsigned long);
 // Linux stops at 1024 nodes (CONFIG_NODES_SHIFT 10).
-constexpr std::size_t kMostNodes = 1024;
+constexpr std::size_t kMaxNodes = 1024;
 
 std::size_t whole_pages(std::size_t size_bytes) {
   const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -56,11 +56,11 @@ std::byte* map_aligned(std::size_t size_bytes) {
 /// Best effort: sandboxes and containers forbid it, and then pages lie where the threads run.
 void prefer_node(std::byte* memory, std::size_t size_bytes, int node) {
   const auto id = static_cast<std::size_t>(node);
-  if (id >= kMostNodes) return;
-  std::array<unsigned long, kMostNodes / kBitsPerWord> nodes{};
+  if (id >= kMaxNodes) return;
+  std::array<unsigned long, kMaxNodes / kBitsPerWord> nodes{};
   nodes[id / kBitsPerWord] = 1UL << (id % kBitsPerWord);
   // The kernel looks at one bit less than it is told: see numactl's libnuma.
-  syscall(SYS_mbind, memory, size_bytes, MPOL_PREFERRED, nodes.data(), kMostNodes + 1, 0);
+  syscall(SYS_mbind, memory, size_bytes, MPOL_PREFERRED, nodes.data(), kMaxNodes + 1, 0);
 }
 
 }  // namespace

@@ -20,12 +20,12 @@ namespace {
 
 constexpr std::size_t kBitsPerWord = 8 * sizeof(unsigned long);
 // Linux stops at 1024 nodes (CONFIG_NODES_SHIFT 10). get_mempolicy fails if the mask is too small.
-constexpr std::size_t kMostNodes = 1024;
+constexpr std::size_t kMaxNodes = 1024;
 // set_mempolicy and get_mempolicy count one bit more than they look at: see numactl's libnuma.
-constexpr unsigned long kMaskBits = kMostNodes + 1;
+constexpr unsigned long kMaskBits = kMaxNodes + 1;
 
 std::vector<unsigned long> empty_node_mask() {
-  return std::vector<unsigned long>(kMostNodes / kBitsPerWord + 1);
+  return std::vector<unsigned long>(kMaxNodes / kBitsPerWord + 1);
 }
 
 NumaNode require_node(int id) {

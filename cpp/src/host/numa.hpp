@@ -66,7 +66,7 @@ private:
   bool in_force_ = false;
 };
 
-inline constexpr std::size_t kMostPagesSampled = 4096;
+inline constexpr std::size_t kMaxPagesSampled = 4096;
 
 /// Number of pages of a range on each node, of pages sampled evenly over the range.
 ///
@@ -75,6 +75,6 @@ inline constexpr std::size_t kMostPagesSampled = 4096;
 /// Returns     {} where the kernel can't or won't say. Pages never touched, and pages the kernel
 ///             doesn't track (device mappings), are in no node's count.
 std::map<int, std::size_t> pages_by_node(const void* address, std::size_t size_bytes,
-                                         std::size_t max_pages = kMostPagesSampled);
+                                         std::size_t max_pages = kMaxPagesSampled);
 
 }  // namespace isthmus::host

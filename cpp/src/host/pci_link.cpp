@@ -10,8 +10,8 @@
 namespace isthmus::host {
 namespace {
 
-constexpr int kMostLanes = 32;
-constexpr int kLeastPortGeneration = 3;
+constexpr int kMaxLanes = 32;
+constexpr int kMinPortGeneration = 3;
 
 /// By generation, without their fractions: 2.5, 5, 8, 16, 32 and 64 GT/s.
 /// Source: PCI Express Base Specification 6.0, 4.2.1.
@@ -29,7 +29,7 @@ std::optional<PciLink> link_of(const std::filesystem::path& device) {
   const int generation = generation_of(read_text(device / "max_link_speed").value_or(""));
   const auto width = read_integer(device / "max_link_width");
   // A width that the device doesn't know is all ones: 63 or 255.
-  if (generation == 0 || !width || *width < 1 || *width > kMostLanes) return std::nullopt;
+  if (generation == 0 || !width || *width < 1 || *width > kMaxLanes) return std::nullopt;
   return PciLink{generation, static_cast<int>(*width)};
 }
 
@@ -43,7 +43,7 @@ std::optional<PciLink> pci_link(std::string_view address, const std::filesystem:
   std::error_code absent;
   const auto place = std::filesystem::canonical(device, absent);
   const auto port = absent ? std::nullopt : link_of(place.parent_path());
-  if (port && port->generation >= kLeastPortGeneration) {
+  if (port && port->generation >= kMinPortGeneration) {
     link->generation = std::min(link->generation, port->generation);
     link->width = std::min(link->width, port->width);
   }

@@ -60,13 +60,13 @@ bool is_control(std::string_view character) {
 
 }  // namespace
 
-std::string printable(std::string_view text, std::size_t most_bytes) {
+std::string printable(std::string_view text, std::size_t max_bytes) {
   std::string result;
   while (!text.empty()) {
     const std::size_t num_bytes = is_ascii(byte_at(text, 0)) ? 1 : character_bytes(text);
     std::string_view shown = num_bytes == 0 ? kReplacement : text.substr(0, num_bytes);
     if (num_bytes != 0 && is_control(shown)) shown = "?";
-    if (shown.size() > most_bytes - result.size()) return result + "...";
+    if (shown.size() > max_bytes - result.size()) return result + "...";
     result += shown;
     text.remove_prefix(std::max<std::size_t>(num_bytes, 1));
   }

@@ -19,7 +19,7 @@ void RecentMappings::remember(const Mapping& mapping, Tick now) noexcept {
   if (now != tick_) forget();
   tick_ = now;
   entries_[next_] = {mapping.begin, mapping.end, mapping.is_ordinary()};
-  next_ = (next_ + 1) % kMostEntries;
+  next_ = (next_ + 1) % kMaxEntries;
 }
 
 void RecentMappings::forget() noexcept { *this = RecentMappings{}; }

@@ -43,13 +43,13 @@ public:
 
 private:
   // A program copies from few arrays at a time; to look through eight takes less than the clock.
-  static constexpr std::size_t kMostEntries = 8;
+  static constexpr std::size_t kMaxEntries = 8;
   struct Entry {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
     bool ordinary = false;
   };
-  std::array<Entry, kMostEntries> entries_;
+  std::array<Entry, kMaxEntries> entries_;
   std::size_t next_ = 0;
   Tick tick_ = 0;
 };

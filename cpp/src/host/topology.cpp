@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kDomainDigits = 4;
 // Linux stops at 1024 nodes (CONFIG_NODES_SHIFT 10): beyond, a list is damaged, and each node that
 // it names would cost two files.
-constexpr int kMostNodes = 1024;
+constexpr int kMaxNodes = 1024;
 constexpr std::string_view kShortestAddress = "0000:00:00.0";
 
 NumaNode read_node(const fs::path& folder, int id) {
@@ -55,7 +55,7 @@ std::vector<NumaNode> numa_nodes(const fs::path& root) {
   const fs::path folder = root / "sys/devices/system/node";
   std::vector<NumaNode> nodes;
   for (const int id : parse_cpu_list(read_text(folder / "online").value_or(""))) {
-    if (id >= kMostNodes) break;
+    if (id >= kMaxNodes) break;
     nodes.push_back(read_node(folder / ("node" + std::to_string(id)), id));
   }
   if (nodes.empty()) nodes.push_back(whole_machine(root));

@@ -28,7 +28,7 @@ std::uint32_t granule_bytes(const MigrationPolicy& policy) {
 
 std::uint32_t num_spans(const MigrationPolicy& policy) {
   if (policy.kind == PolicyKind::single_range) return 1;
-  return policy.kind == PolicyKind::ranges ? policy.most_ranges + 1 : 0;
+  return policy.kind == PolicyKind::ranges ? policy.max_ranges + 1 : 0;
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ Geometry geometry_of(const MigrationPolicy& policy) {
   own.grow_bytes = std::max(own.unit_bytes, std::min(own.grow_bytes, own.page_bytes));
   own.prefetch_bytes = std::min(own.prefetch_bytes, own.page_bytes);
   own.counter_bytes = std::min(own.counter_bytes, own.page_bytes);
-  own.most_unit_bytes = std::min(own.most_unit_bytes, own.page_bytes);
+  own.max_unit_bytes = std::min(own.max_unit_bytes, own.page_bytes);
   geometry.page_shift = shift_of(own.page_bytes);
   geometry.granule_shift = shift_of(granule_bytes(own));
   geometry.num_granules = own.page_bytes >> geometry.granule_shift;

@@ -188,7 +188,7 @@ private:
     const std::uint32_t end = end_of(asked);
     const bool beside = (first > 0 && planned_.test(first - 1)) ||
                         (end < geometry_.num_granules && planned_.test(end));
-    if (beside && (policy_.unit_bytes << page_.doublings) < policy_.most_unit_bytes)
+    if (beside && (policy_.unit_bytes << page_.doublings) < policy_.max_unit_bytes)
       page_.doublings += 1;
     else if (!beside && page_.doublings > 0)
       page_.doublings -= 1;
@@ -219,7 +219,7 @@ private:
 
   ISTHMUS_HOST_DEVICE SingleRange range() const { return SingleRange(spans()); }
   ISTHMUS_HOST_DEVICE RangeList ranges() const {
-    const RangeRules rules{policy_.page_bytes, policy_.gap_bytes, policy_.most_ranges,
+    const RangeRules rules{policy_.page_bytes, policy_.gap_bytes, policy_.max_ranges,
                            policy_.overflow};
     return {spans(), &page_.num_ranges, rules};
   }

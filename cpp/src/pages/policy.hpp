@@ -19,7 +19,7 @@ enum class PolicyKind : std::uint8_t {
   tree_units,      ///< the paper's small units as leaves of the driver's tree
 };
 
-/// What happens when a page would need one range more than most_ranges. The paper doesn't say.
+/// What happens when a page would need one range more than max_ranges. The paper doesn't say.
 enum class Overflow : std::uint8_t {
   fill_gap,    ///< the smallest gap between ranges moves too (of equal ones the first)
   whole_page,  ///< the rest of the page moves too
@@ -65,7 +65,7 @@ struct MigrationPolicy {
   /// ranges: a gap smaller than this moves too. The paper names the threshold, and no number.
   std::uint32_t gap_bytes = 0;
   /// ranges: at most so many. Source: the paper saw 2-3 and proposes 4 or 8.
-  std::uint32_t most_ranges = 8;
+  std::uint32_t max_ranges = 8;
   Overflow overflow = Overflow::fill_gap;
 
   /// tree, tree_units: a subtree moves if more than this share of it is there or asked for.
@@ -86,7 +86,7 @@ struct MigrationPolicy {
   std::uint32_t counter_bytes = 2U << 20U;
 
   /// adaptive: blocks grow from unit_bytes to this. A big page of the driver.
-  std::uint32_t most_unit_bytes = 64U << 10U;
+  std::uint32_t max_unit_bytes = 64U << 10U;
 };
 
 }  // namespace isthmus::pages

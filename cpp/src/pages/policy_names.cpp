@@ -28,9 +28,9 @@ constexpr std::array<PolicyName, 11> kNames = {{
 }};
 
 /// What an offset in a page leaves room for, and more than any GPU has.
-constexpr std::uint32_t kMostPageBytes = 1U << 30U;
+constexpr std::uint32_t kMaxPageBytes = 1U << 30U;
 /// One word each in every partial page.
-constexpr std::uint32_t kMostRanges = 4096;
+constexpr std::uint32_t kMaxRanges = 4096;
 
 void need(bool holds, const std::string& message) {
   if (!holds) throw UsageError(message);
@@ -49,7 +49,7 @@ void check_at_most(std::uint32_t bytes, const char* name, std::uint32_t most, co
 void check_sizes(const MigrationPolicy& policy) {
   check_power(policy.page_bytes, "page_bytes");
   check_power(policy.line_bytes, "line_bytes");
-  check_at_most(policy.page_bytes, "page_bytes", kMostPageBytes, "the largest page");
+  check_at_most(policy.page_bytes, "page_bytes", kMaxPageBytes, "the largest page");
   check_at_most(policy.line_bytes, "line_bytes", policy.page_bytes, "page_bytes");
   if (policy.kind == PolicyKind::whole_page || policy.kind == PolicyKind::zero_copy) return;
   check_power(policy.unit_bytes, "unit_bytes");
@@ -77,9 +77,9 @@ void check_tree(const MigrationPolicy& policy) {
 }
 
 void check_ranges(const MigrationPolicy& policy) {
-  need(policy.most_ranges >= 1 && policy.most_ranges <= kMostRanges,
-       "most_ranges is " + std::to_string(policy.most_ranges) + ": 1 to " +
-           std::to_string(kMostRanges) + " are possible; the bitmap policy has no limit");
+  need(policy.max_ranges >= 1 && policy.max_ranges <= kMaxRanges,
+       "max_ranges is " + std::to_string(policy.max_ranges) + ": 1 to " +
+           std::to_string(kMaxRanges) + " are possible; the bitmap policy has no limit");
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ void check(const MigrationPolicy& policy) {
     case PolicyKind::access_counter:
       return check_counter(policy);
     case PolicyKind::adaptive:
-      return check_power(policy.most_unit_bytes, "most_unit_bytes");
+      return check_power(policy.max_unit_bytes, "max_unit_bytes");
     default:
       return;
   }

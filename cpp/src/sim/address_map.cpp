@@ -10,7 +10,7 @@
 namespace isthmus::sim {
 namespace {
 
-constexpr std::uint32_t kLeastChunkBytes = 2U << 20U;
+constexpr std::uint32_t kMinChunkBytes = 2U << 20U;
 
 unsigned shift_of(std::uint64_t size_bytes) {
   return static_cast<unsigned>(std::countr_zero(size_bytes / trace::kLineBytes));
@@ -24,7 +24,7 @@ std::uint64_t sets_of(const PartitionParameters& partitions) {
 }  // namespace
 
 AddressMap::AddressMap(const Machine& machine, std::uint32_t page_bytes)
-    : chunk_shift_(shift_of(std::max(page_bytes, kLeastChunkBytes))),
+    : chunk_shift_(shift_of(std::max(page_bytes, kMinChunkBytes))),
       page_shift_(shift_of(page_bytes)),
       chunk_mask_((1ULL << chunk_shift_) - 1),
       geometry_(),

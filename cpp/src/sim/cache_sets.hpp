@@ -17,14 +17,14 @@ namespace isthmus::sim {
 class CacheSets {
 public:
   static constexpr std::size_t kNowhere = ~std::size_t{0};
-  static constexpr std::uint32_t kMostWays = 1024;
+  static constexpr std::uint32_t kMaxWays = 1024;
 
   /// A line, and the generation of its page: what was there before the page left is another's.
   static std::uint64_t tag_of(std::uint32_t line, std::uint32_t generation) {
     return line | std::uint64_t{generation} << 32U;
   }
 
-  /// num_ways    <= kMostWays; not 0 if there are sets
+  /// num_ways    <= kMaxWays; not 0 if there are sets
   CacheSets(std::size_t num_sets, std::uint32_t num_ways, bool has_notes);
 
   std::size_t num_sets() const { return num_sets_; }
@@ -90,11 +90,11 @@ private:
   // A last use: its number, the way's index in its set, dirty or not. The least tells its way.
   static constexpr std::uint64_t kDirty = 1;
   static constexpr std::uint64_t kIndex = 2;
-  static constexpr std::uint64_t kUse = kIndex * kMostWays;
+  static constexpr std::uint64_t kUse = kIndex * kMaxWays;
 
   std::size_t first_way(std::size_t set) const { return set * words_per_set_; }
   std::uint64_t next_use(std::size_t index) { return (uses_ += kUse) | index * kIndex; }
-  static std::size_t index_in(std::uint64_t use) { return use / kIndex % kMostWays; }
+  static std::size_t index_in(std::uint64_t use) { return use / kIndex % kMaxWays; }
 
   // All ways are looked at: a jump out of the loop would be guessed wrong too often. The loops over
   // the usual numbers of ways are unrolled.
@@ -113,12 +113,12 @@ private:
     return found;
   }
   std::uint64_t least(const std::uint64_t* uses) const {
-    if (num_ways_ == 4) return least_of<4>(uses);
-    if (num_ways_ == 8) return least_of<8>(uses);
+    if (num_ways_ == 4) return min_of<4>(uses);
+    if (num_ways_ == 8) return min_of<8>(uses);
     return *std::min_element(uses, uses + num_ways_);
   }
   template <std::size_t NumWays>
-  static std::uint64_t least_of(const std::uint64_t* uses) {
+  static std::uint64_t min_of(const std::uint64_t* uses) {
     std::uint64_t least = uses[0];
 #pragma GCC unroll 8
     for (std::size_t way = 1; way < NumWays; ++way) least = uses[way] < least ? uses[way] : least;

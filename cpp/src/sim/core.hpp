@@ -126,7 +126,7 @@ struct Core {
   Picoseconds resume_ps = 0;       ///< when the stalled unit goes on; kNever: not known
   Picoseconds wake_before_ps = 0;  ///< a line that comes before this lets it go on
   bool stalled = false;
-  std::vector<std::uint32_t> queue;  ///< warps at the unit: a ring of most_warps
+  std::vector<std::uint32_t> queue;  ///< warps at the unit: a ring of max_warps
   std::uint32_t queue_first = 0;
   std::uint32_t queue_size = 0;
   std::vector<Warp> warps;

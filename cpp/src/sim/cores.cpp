@@ -19,9 +19,9 @@ Picoseconds line_ps(const Machine& machine) {
 }  // namespace
 
 Core::Core(const Machine& machine)
-    : queue(machine.cores.most_warps),
-      warps(machine.cores.most_warps),
-      ctas(machine.cores.most_ctas),
+    : queue(machine.cores.max_warps),
+      warps(machine.cores.max_warps),
+      ctas(machine.cores.max_ctas),
       tlb(machine.translation.entries, machine.translation.ways),
       l1(l1_sets(machine), machine.l1.ways, true),
       misses(machine.l1.misses),
@@ -46,7 +46,7 @@ Cores::Cores(const Machine& machine, Picoseconds lookahead_ps, const AddressMap&
       unit_line_ps_(line_ps(machine)),
       network_ps_(machine.network.latency_cycles * cycle_ps_),
       l1_hit_ps_(machine.l1.hit_cycles * cycle_ps_),
-      warps_per_core_(machine.cores.most_warps),
+      warps_per_core_(machine.cores.max_warps),
       l1_sets_(l1_sets(machine)),
       l1_sets_are_power_of_two_(l1_sets_ == 0 || std::has_single_bit(l1_sets_)),
       issue_shift_(std::has_single_bit(machine.cores.issue_per_cycle)

@@ -14,14 +14,14 @@ void Cores::begin_launch(const trace::Launch& launch, CtaFeed& feed, Picoseconds
   feed_ = &feed;
   launch_start_ps_ = time_ps;
   slots_per_core_ =
-      std::min(machine_.cores.most_ctas, warps_per_core_ / std::max(1U, launch.warps_per_cta));
-  if (launch.most_ctas_per_sm != 0) {
-    slots_per_core_ = std::min(slots_per_core_, launch.most_ctas_per_sm);
+      std::min(machine_.cores.max_ctas, warps_per_core_ / std::max(1U, launch.warps_per_cta));
+  if (launch.max_ctas_per_sm != 0) {
+    slots_per_core_ = std::min(slots_per_core_, launch.max_ctas_per_sm);
   }
   if (slots_per_core_ == 0) {
     throw UsageError("a CTA of launch '" + launch.name + "' has " +
                      std::to_string(launch.warps_per_cta) + " warps, and a core has room for " +
-                     std::to_string(warps_per_core_) + " (cores.most_warps)");
+                     std::to_string(warps_per_core_) + " (cores.max_warps)");
   }
   if (empty_l1) {
     for (Core& core : cores_) core.l1.clear();
@@ -32,7 +32,7 @@ void Cores::begin_launch(const trace::Launch& launch, CtaFeed& feed, Picoseconds
 
 // What slots held in another launch, they or others may hold no more.
 void Cores::drop_large_work() {
-  const std::size_t most = CtaFeed::most_held_bytes(cores_.size(), slots_per_core_);
+  const std::size_t most = CtaFeed::max_held_bytes(cores_.size(), slots_per_core_);
   for (Core& core : cores_) {
     for (std::size_t slot = 0; slot < core.ctas.size(); ++slot) {
       CtaWork& work = core.ctas[slot].work;

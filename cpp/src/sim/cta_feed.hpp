@@ -20,15 +20,15 @@ class CtaFeed {
 public:
   /// All CTAs that run at once hold no more than this, if their trace can be read again: about as
   /// much as the rest of a large simulation. Of 8448 warps (132 cores) each has 7.9 KB of it.
-  static constexpr std::size_t kMostHeldBytes = 64U << 20U;
+  static constexpr std::size_t kMaxHeldBytes = 64U << 20U;
   /// A window has at most so many operations and, unless a single one has more, lines: 3.6 KB.
   /// Reading it takes some microseconds, less than 20 ns for each.
   static constexpr std::uint32_t kWindowOperations = 128;
   static constexpr std::uint32_t kWindowLines = 256;
 
   /// What one of so many may hold.
-  static std::size_t most_held_bytes(std::size_t num_cores, std::uint32_t slots_per_core) {
-    return kMostHeldBytes / num_cores / slots_per_core;
+  static std::size_t max_held_bytes(std::size_t num_cores, std::uint32_t slots_per_core) {
+    return kMaxHeldBytes / num_cores / slots_per_core;
   }
 
   /// Both outlive the feed. The source is rewound.

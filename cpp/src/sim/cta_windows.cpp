@@ -39,7 +39,7 @@ bool CtaFeed::is_read_in_windows(const Extent& extent, const CtaPlace& place) co
   const std::uint64_t num_operations = extent.end_operation - extent.first_operation;
   const std::uint64_t bytes =
       num_operations * sizeof(Operation) + extent.num_lines * sizeof(PlacedLine);
-  return bytes > most_held_bytes(place.num_cores, place.slots_per_core);
+  return bytes > max_held_bytes(place.num_cores, place.slots_per_core);
 }
 
 void CtaFeed::begin_windows(std::uint32_t first_warp, const Extent& extent, const CtaPlace& place,

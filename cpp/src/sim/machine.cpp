@@ -23,29 +23,29 @@ void need_range(const std::string& parameter, std::uint64_t value, std::uint64_t
 
 // Simulated time ends after 213 days (time.hpp) and begins again at 0 without a word. One wait or
 // transfer of at most minutes leaves room for more of them than anybody runs.
-constexpr std::uint64_t kMostCycles = 1'000'000;
-constexpr Picoseconds kMostWaitPs = 1000 * kPicosecondsPerSecond;
-constexpr std::uint64_t kLeastBytesPerSecond = 1'000'000;
-constexpr std::uint64_t kMostOverheadBytes = 65536;
+constexpr std::uint64_t kMaxCycles = 1'000'000;
+constexpr Picoseconds kMaxWaitPs = 1000 * kPicosecondsPerSecond;
+constexpr std::uint64_t kMinBytesPerSecond = 1'000'000;
+constexpr std::uint64_t kMaxOverheadBytes = 65536;
 
 void need_cycles(const std::string& parameter, std::uint64_t value) {
-  need_range(parameter, value, 0, kMostCycles);
+  need_range(parameter, value, 0, kMaxCycles);
 }
 
 void need_wait(const std::string& parameter, Picoseconds value) {
-  need_range(parameter, value, 0, kMostWaitPs);
+  need_range(parameter, value, 0, kMaxWaitPs);
 }
 
 void need_bandwidth(const std::string& parameter, std::uint64_t value) {
-  need(value >= kLeastBytesPerSecond, parameter, value,
-       std::to_string(kLeastBytesPerSecond) + " or more");
+  need(value >= kMinBytesPerSecond, parameter, value,
+       std::to_string(kMinBytesPerSecond) + " or more");
 }
 
 void check_cores(const CoreParameters& cores) {
   need_range("cores.count", cores.count, 1, 256);
   need_range("cores.clock_hz", cores.clock_hz, 1'000'000, 100'000'000'000);
-  need_range("cores.most_warps", cores.most_warps, 1, 4094);
-  need_range("cores.most_ctas", cores.most_ctas, 1, 4094);
+  need_range("cores.max_warps", cores.max_warps, 1, 4094);
+  need_range("cores.max_ctas", cores.max_ctas, 1, 4094);
   need_range("cores.issue_per_cycle", cores.issue_per_cycle, 1, 64);
   need_range("cores.dependent_issue_cycles", cores.dependent_issue_cycles, 0, 10'000);
   need_range("cores.lines_per_cycle", cores.lines_per_cycle, 1, 64);
@@ -104,7 +104,7 @@ void check_link(const LinkParameters& link) {
   need_bandwidth("link.bytes_per_s", link.bytes_per_s);
   if (link.back_bytes_per_s != 0) need_bandwidth("link.back_bytes_per_s", link.back_bytes_per_s);
   need_wait("link.latency_ps", link.latency_ps);
-  need_range("link.packet_overhead_bytes", link.packet_overhead_bytes, 0, kMostOverheadBytes);
+  need_range("link.packet_overhead_bytes", link.packet_overhead_bytes, 0, kMaxOverheadBytes);
   const LinkCost* before = nullptr;
   for (const LinkCost& cost : link.costs) {
     need(cost.size_bytes != 0 && cost.busy_ps != 0, "link.costs", 0, "more than 0 bytes and time");

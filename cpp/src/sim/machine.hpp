@@ -13,8 +13,8 @@ namespace isthmus::sim {
 struct CoreParameters {
   std::uint32_t count = 15;              ///< the paper, table 1
   std::uint64_t clock_hz = 700'000'000;  ///< 32 lanes a cycle; the paper, GPGPU-Sim's GTX480
-  std::uint32_t most_warps = 48;         ///< for each; GPGPU-Sim's GTX480 (1536 threads)
-  std::uint32_t most_ctas = 8;           ///< for each; GPGPU-Sim's GTX480
+  std::uint32_t max_warps = 48;          ///< for each; GPGPU-Sim's GTX480 (1536 threads)
+  std::uint32_t max_ctas = 8;            ///< for each; GPGPU-Sim's GTX480
   std::uint32_t issue_per_cycle = 2;     ///< warp instructions; GPGPU-Sim's GTX480: 2 schedulers
   std::uint32_t dependent_issue_cycles = 6;  ///< from one instruction to the next of its warp: a
                                              ///< guess between GPGPU-Sim's 4 (ADD) and 13 (MAX)

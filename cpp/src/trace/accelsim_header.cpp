@@ -13,8 +13,8 @@ namespace isthmus::trace {
 namespace {
 
 // Mangled names of templates are long; this bounds what a corrupt file can make us keep.
-constexpr std::size_t kMostNameLetters = 4096;
-constexpr std::uint64_t kMostCtas = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t kMaxNameLetters = 4096;
+constexpr std::uint64_t kMaxCtas = std::numeric_limits<std::uint32_t>::max();
 
 std::string_view without_spaces_around(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r");
@@ -87,7 +87,7 @@ void KernelHeader::parse_line(std::string_view line) {
   }
   const std::string_view key = without_spaces_around(line.substr(1, equals - 1));
   const std::string_view value = without_spaces_around(line.substr(equals + 1));
-  if (key == "kernel name") name = shown(value, kMostNameLetters);
+  if (key == "kernel name") name = shown(value, kMaxNameLetters);
   if (key == "grid dim") grid = parse_position(value, "grid dim");
   if (key == "block dim") block = parse_position(value, "block dim");
   if (key == "shmem") shared_bytes = whole_decimal(value, "shmem");
@@ -103,17 +103,17 @@ void KernelHeader::parse_line(std::string_view line) {
 Launch KernelHeader::launch() const {
   if (grid == GridPosition{}) throw UsageError("the header has no '-grid dim'");
   if (block == GridPosition{}) throw UsageError("the header has no '-block dim'");
-  volume(grid, kMostCtas, "grid dim");
+  volume(grid, kMaxCtas, "grid dim");
   Launch launch;
   launch.name = name;
   launch.threads_per_cta =
-      static_cast<std::uint32_t>(volume(block, kMostThreadsPerCta, "block dim"));
+      static_cast<std::uint32_t>(volume(block, kMaxThreadsPerCta, "block dim"));
   launch.warps_per_cta = (launch.threads_per_cta + kThreadsPerWarp - 1) / kThreadsPerWarp;
-  launch.most_ctas_per_sm = most_ctas_per_sm(*this, launch.warps_per_cta);
+  launch.max_ctas_per_sm = max_ctas_per_sm(*this, launch.warps_per_cta);
   return launch;
 }
 
-std::uint32_t most_ctas_per_sm(const KernelHeader& header, std::uint32_t warps_per_cta) {
+std::uint32_t max_ctas_per_sm(const KernelHeader& header, std::uint32_t warps_per_cta) {
   const auto* const limits =
       std::ranges::find(kSmLimits, header.binary_version, &SmLimits::binary_version);
   if (limits == kSmLimits.end()) return 0;

@@ -50,6 +50,6 @@ struct KernelHeader {
 /// How many CTAs an SM of the traced GPU holds by registers and shared memory; 0 for a GPU that is
 /// not known, or if neither limits them.
 /// Source: CUDA C++ Programming Guide, technical specifications per compute capability.
-std::uint32_t most_ctas_per_sm(const KernelHeader& header, std::uint32_t warps_per_cta);
+std::uint32_t max_ctas_per_sm(const KernelHeader& header, std::uint32_t warps_per_cta);
 
 }  // namespace isthmus::trace

@@ -14,11 +14,11 @@ namespace {
 enum AddressMode : std::uint8_t { kListAll = 0, kBaseStride = 1, kBaseDelta = 2 };
 
 // An instruction has far fewer; what says otherwise is no instruction.
-constexpr std::uint64_t kMostRegisters = 64;
+constexpr std::uint64_t kMaxRegisters = 64;
 
 void skip_registers(TextReader& words, const char* what) {
   const std::uint64_t count = words.decimal(what);
-  if (count > kMostRegisters) {
+  if (count > kMaxRegisters) {
     throw UsageError(std::string(what) + " is " + std::to_string(count));
   }
   for (std::uint64_t i = 0; i < count; ++i) words.word("a register");

@@ -11,7 +11,7 @@ namespace isthmus::trace {
 namespace {
 
 // Instructions take less than a kilobyte, mangled names some more.
-constexpr std::size_t kMostLineBytes = std::size_t{1} << 20U;
+constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20U;
 // From this version on, instructions don't repeat their CTA and warp.
 constexpr std::uint64_t kFirstGroupedVersion = 3;
 
@@ -46,7 +46,7 @@ std::size_t AccelSimKernel::feed(std::string_view text) {
   while (consumed < text.size() && !block_full()) {
     const std::string_view rest = text.substr(consumed);
     const std::size_t length = std::min(rest.find('\n'), rest.size());
-    if (unfinished_line_.size() + length > kMostLineBytes) fail("the line after it has no end");
+    if (unfinished_line_.size() + length > kMaxLineBytes) fail("the line after it has no end");
     if (length == rest.size()) {
       unfinished_line_ += rest;
       return text.size();

@@ -48,9 +48,9 @@ public:
 
 private:
   // 32 lanes of 32 bytes that straddle a line each.
-  static constexpr std::size_t kMostLines = 64;
+  static constexpr std::size_t kMaxLines = 64;
   // 32 lanes of 32 bytes, which need not start at a word.
-  static constexpr std::size_t kMostWords = 288;
+  static constexpr std::size_t kMaxWords = 288;
 
   template <std::size_t N>
   struct Distinct {
@@ -77,8 +77,8 @@ private:
   std::uint32_t compute_ = 0;
   std::uint32_t local_bytes_per_thread_ = 0;
   std::optional<bool> stack_from_top_;
-  Distinct<kMostLines> lines_;
-  Distinct<kMostWords> words_;
+  Distinct<kMaxLines> lines_;
+  Distinct<kMaxWords> words_;
 };
 
 }  // namespace isthmus::trace

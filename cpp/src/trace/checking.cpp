@@ -25,7 +25,7 @@ void check_range(const std::string& who, std::uint64_t address, std::uint64_t si
 
 void check_launch(const Launch& launch, const std::string& who) {
   if (launch.num_ctas == 0) throw UsageError(who + " has no CTAs");
-  if (launch.threads_per_cta == 0 || launch.threads_per_cta > kMostThreadsPerCta) {
+  if (launch.threads_per_cta == 0 || launch.threads_per_cta > kMaxThreadsPerCta) {
     throw UsageError(who + " has " + std::to_string(launch.threads_per_cta) +
                      " threads in a CTA: 1 to 1024 are possible");
   }

@@ -11,7 +11,7 @@ namespace isthmus::trace {
 /// Source: Linux's five-level page tables, which unified addressing follows.
 inline constexpr std::uint64_t kAddressesEnd = std::uint64_t{1} << 57U;
 /// The most threads of a CTA. Source: CUDA C++ Programming Guide, compute capabilities.
-inline constexpr std::uint32_t kMostThreadsPerCta = 1024;
+inline constexpr std::uint32_t kMaxThreadsPerCta = 1024;
 inline constexpr std::uint32_t kThreadsPerWarp = 32;
 
 /// Throws      UsageError if a launch, an allocation or a host step of the program can't be.

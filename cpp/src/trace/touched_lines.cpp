@@ -69,7 +69,7 @@ void append(const char* name, const std::vector<Extent>& extents, std::vector<Al
 void TouchedLines::add(std::uint64_t line) {
   const std::uint64_t number = line / kLinesPerBlock;
   if (number != last_number_) {
-    if (blocks_.size() == most_blocks_ && !blocks_.contains(number)) {
+    if (blocks_.size() == max_blocks_ && !blocks_.contains(number)) {
       throw UsageError(
           "the trace touches more than 512 GiB of address space: that can't be simulated");
     }

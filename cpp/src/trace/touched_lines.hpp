@@ -19,9 +19,9 @@ public:
   /// blocks of 2 MiB, and small allocations share one.
   static constexpr std::uint64_t kBlockBytes = std::uint64_t{2} << 20U;
   /// 512 GiB, as the simulator: what a text of some megabytes can make this keep is bounded by it.
-  static constexpr std::size_t kMostBlocks = std::size_t{1} << 18U;
+  static constexpr std::size_t kMaxBlocks = std::size_t{1} << 18U;
 
-  explicit TouchedLines(std::size_t most_blocks = kMostBlocks) : most_blocks_(most_blocks) {}
+  explicit TouchedLines(std::size_t max_blocks = kMaxBlocks) : max_blocks_(max_blocks) {}
 
   /// Throws      UsageError for a line in one block more than there may be.
   void add(std::uint64_t line);
@@ -37,7 +37,7 @@ private:
 
   std::vector<std::uint64_t> sorted_blocks() const;
 
-  std::size_t most_blocks_;
+  std::size_t max_blocks_;
   std::unordered_map<std::uint64_t, Block> blocks_;
   // The block of the last line: most lines lie in the same.
   std::uint64_t last_number_ = ~std::uint64_t{0};

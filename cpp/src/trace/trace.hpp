@@ -56,7 +56,7 @@ struct Launch {
   std::uint32_t num_ctas = 0;
   std::uint32_t warps_per_cta = 0;
   std::uint32_t threads_per_cta = 0;
-  std::uint32_t most_ctas_per_sm = 0;  ///< by its registers and shared memory; 0: the machine's
+  std::uint32_t max_ctas_per_sm = 0;  ///< by its registers and shared memory; 0: the machine's
   std::uint32_t local_bytes_per_thread = 0;
   std::vector<HostStep> before;  ///< done before the launch
 };

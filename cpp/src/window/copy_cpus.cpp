@@ -43,7 +43,7 @@ CopyCpus cpus_for_copies(std::optional<int> node) {
   found.cpus = near(all, node);
   const double quota = host::cpu_quota_cores().value_or(std::numeric_limits<int>::max());
   const double cores = std::min(static_cast<double>(found.cpus.size()), quota);
-  found.most_helpers = std::max(0, static_cast<int>(cores) - 1);
+  found.max_helpers = std::max(0, static_cast<int>(cores) - 1);
   if (own.size() == 1) std::erase(found.cpus, own.front());
   return found;
 }

@@ -8,7 +8,7 @@ namespace isthmus::window {
 
 struct CopyCpus {
   std::vector<int> cpus;  ///< ascending; empty if the kernel doesn't tell
-  int most_helpers = 0;   ///< beside the thread that copies; may be 0
+  int max_helpers = 0;    ///< beside the thread that copies; may be 0
 };
 
 /// The CPUs for threads that help the calling thread: those the process could use when it was

@@ -17,22 +17,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // All figures here: benchmarks/windows, Sapphire Rapids and H100.
-constexpr std::size_t kLeastSharedWriteBytes = std::size_t{32} << 10U;
-constexpr int kMostWriters = 2;             // more write no faster
+constexpr std::size_t kMinSharedWriteBytes = std::size_t{32} << 10U;
+constexpr int kMaxWriters = 2;              // more write no faster
 constexpr std::size_t kLinesInFlight = 16;  // of a core: so much a thread reads in one round trip
-constexpr std::size_t kMostHelpers = 63;
+constexpr std::size_t kMaxHelpers = 63;
 
 // Chunks are small, since threads are not equally quick: two on one core share its line buffers. A
 // read of a KiB fills them once, so smaller chunks would cost bandwidth. A write is too short for
 // that: below 128 KiB each of its two threads has one chunk (in smaller ones 64 KiB took 2.9 us,
 // not 2.3).
 constexpr std::size_t kChunksPerThread = 4;
-constexpr std::size_t kLeastReadChunkBytes = std::size_t{1} << 10U;
-constexpr std::size_t kLeastWriteChunkBytes = std::size_t{64} << 10U;
+constexpr std::size_t kMinReadChunkBytes = std::size_t{1} << 10U;
+constexpr std::size_t kMinWriteChunkBytes = std::size_t{64} << 10U;
 
 // A copy that takes some 30 us is worth the microsecond or two that each wake-up costs the caller.
-constexpr std::size_t kLeastWakingReadBytes = std::size_t{32} << 10U;
-constexpr std::size_t kLeastWakingWriteBytes = std::size_t{512} << 10U;
+constexpr std::size_t kMinWakingReadBytes = std::size_t{32} << 10U;
+constexpr std::size_t kMinWakingWriteBytes = std::size_t{512} << 10U;
 // Smaller ones wake for those that follow: when they come this close together.
 constexpr std::chrono::milliseconds kBurst{1};
 
@@ -54,10 +54,10 @@ CopyJob whole_copy(const StreamingCopy& way, void* target, const void* source,
 std::size_t chunk_bytes(const CopyJob& job) {
   const std::size_t share_lines =
       divide_up(job.num_lines(), static_cast<std::size_t>(job.num_threads));
-  const std::size_t least_lines =
-      (job.to_mapping ? kLeastWriteChunkBytes : kLeastReadChunkBytes) / kLineBytes;
-  if (share_lines <= least_lines) return share_lines * kLineBytes;
-  return std::max(least_lines, divide_up(share_lines, kChunksPerThread)) * kLineBytes;
+  const std::size_t min_lines =
+      (job.to_mapping ? kMinWriteChunkBytes : kMinReadChunkBytes) / kLineBytes;
+  if (share_lines <= min_lines) return share_lines * kLineBytes;
+  return std::max(min_lines, divide_up(share_lines, kChunksPerThread)) * kLineBytes;
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ struct CopyThreads::Pool {
   const std::uint64_t process = process_generation();
   std::vector<std::unique_ptr<CopyWorker>> workers;
   std::atomic<int> num_started{0};
-  std::size_t most_helpers = kMostHelpers;
+  std::size_t max_helpers = kMaxHelpers;
   Clock::time_point met_sleepers;
   alignas(kApartBytes) std::atomic<std::size_t> next_chunk{0};
 
@@ -76,7 +76,7 @@ struct CopyThreads::Pool {
 
 private:
   struct Crew {
-    std::array<CopyWorker*, kMostHelpers> workers;
+    std::array<CopyWorker*, kMaxHelpers> workers;
     std::size_t size = 0;
   };
   Crew muster(const CopyJob& job, std::size_t num_helpers);
@@ -85,22 +85,22 @@ private:
 
 /// Starts threads until there are `num_helpers`, or as many as make sense.
 void CopyThreads::Pool::start(std::size_t num_helpers) {
-  if (workers.size() >= std::min(num_helpers, most_helpers)) return;
+  if (workers.size() >= std::min(num_helpers, max_helpers)) return;
   try {
     const CopyCpus cpus = cpus_for_copies();
-    most_helpers = std::min(most_helpers, static_cast<std::size_t>(cpus.most_helpers));
-    while (workers.size() < std::min(num_helpers, most_helpers)) {
+    max_helpers = std::min(max_helpers, static_cast<std::size_t>(cpus.max_helpers));
+    while (workers.size() < std::min(num_helpers, max_helpers)) {
       workers.push_back(std::make_unique<CopyWorker>(next_chunk, cpus.cpus));
       num_started.store(static_cast<int>(workers.size()), std::memory_order_relaxed);
     }
   } catch (const std::exception&) {
-    most_helpers = workers.size();  // No more to be had: copies go on with these, and don't fail.
+    max_helpers = workers.size();  // No more to be had: copies go on with these, and don't fail.
   }
 }
 
 /// The workers for a job: those awake, and the sleepers if it is long enough for them to join.
 CopyThreads::Pool::Crew CopyThreads::Pool::muster(const CopyJob& job, std::size_t num_helpers) {
-  const std::size_t least = job.to_mapping ? kLeastWakingWriteBytes : kLeastWakingReadBytes;
+  const std::size_t least = job.to_mapping ? kMinWakingWriteBytes : kMinWakingReadBytes;
   const bool wakes = job.size_bytes >= least;
   Crew crew;
   CopyWorker* sleeper = nullptr;
@@ -139,7 +139,7 @@ void CopyThreads::Pool::copy_with(const Crew& crew, const CopyJob& job) {
   for (std::size_t i = 0; i < crew.size; ++i) crew.workers[i]->post(job, i + 1);
   job.copy_chunk(0);
   job.copy_rest(next_chunk);
-  std::array<bool, kMostHelpers> helps{};
+  std::array<bool, kMaxHelpers> helps{};
   for (std::size_t i = crew.size; i-- > 0;) {
     helps[i] = !crew.workers[i]->take_back();
     if (!helps[i]) job.copy_chunk(i + 1);
@@ -181,8 +181,8 @@ void CopyThreads::copy(const CopyJob& job, std::size_t num_threads) {
 void CopyThreads::write(const StreamingCopy& way, void* target, const void* source,
                         std::size_t size_bytes, int num_threads) {
   const CopyJob job = whole_copy(way, target, source, size_bytes, true);
-  if (num_threads < 2 || size_bytes < kLeastSharedWriteBytes) return job.copy_alone();
-  copy(job, kMostWriters);
+  if (num_threads < 2 || size_bytes < kMinSharedWriteBytes) return job.copy_alone();
+  copy(job, kMaxWriters);
 }
 
 void CopyThreads::read(const StreamingCopy& way, void* target, const void* source,

@@ -10,7 +10,7 @@
 namespace isthmus {
 namespace {
 
-constexpr std::size_t kMostPageBytes = std::size_t{2} << 20U;
+constexpr std::size_t kMaxPageBytes = std::size_t{2} << 20U;
 constexpr std::uintptr_t kLastAddress = std::numeric_limits<std::uintptr_t>::max();
 
 std::uint64_t bar1_limit_from(const std::string& mebibytes) {
@@ -34,7 +34,7 @@ void check_options(const WindowOptions& options) {
   if (options.num_threads < 1)
     throw UsageError("a window of " + std::to_string(options.num_threads) +
                      " threads was asked for; there must be at least 1");
-  if (options.page_bytes < 4096 || options.page_bytes > kMostPageBytes ||
+  if (options.page_bytes < 4096 || options.page_bytes > kMaxPageBytes ||
       (options.page_bytes & (options.page_bytes - 1)) != 0)
     throw UsageError("a window with pages of " + std::to_string(options.page_bytes) +
                      " bytes was asked for; it must be a power of two from 4096 to 2 MiB");

@@ -48,27 +48,27 @@ KvAttention::KvAttention(std::uint64_t seed) {
 void KvAttention::allocate() {
   constexpr std::uint64_t num_queries =
       std::uint64_t{kNumSequences} * kNumHeads * kKvQueries * kKvDimensions;
-  static_assert(kMostTokens <= kKvMostTokens);
-  static_assert(kCacheBlocks >= kNumSequences * kMostBlocks);
+  static_assert(kMaxTokens <= kKvMostTokens);
+  static_assert(kCacheBlocks >= kNumSequences * kMaxBlocks);
   arguments_.queries = heap_.allocate<float>("queries", num_queries);
   arguments_.keys = heap_.allocate<KvKeyPart>("keys", kCacheBlocks * kKeyPartsOfBlock);
   arguments_.values = heap_.allocate<KvValuePart>("values", kCacheBlocks * kValuePartsOfBlock);
   arguments_.block_tables =
-      heap_.allocate<unsigned>("block_tables", std::uint64_t{kNumSequences} * kMostBlocks);
+      heap_.allocate<unsigned>("block_tables", std::uint64_t{kNumSequences} * kMaxBlocks);
   arguments_.num_tokens = heap_.allocate<unsigned>("num_tokens", kNumSequences);
   arguments_.outputs = heap_.allocate<float>("outputs", num_queries);
   arguments_.num_heads = kNumHeads;
-  arguments_.most_blocks = kMostBlocks;
+  arguments_.max_blocks = kMaxBlocks;
 }
 
 void KvAttention::place_blocks(std::uint64_t seed) {
   RandomNumbers random(seed);
   const std::vector<std::uint32_t> free = random_permutation(0, kCacheBlocks, random);
   for (std::uint32_t sequence = 0; sequence < kNumSequences; ++sequence) {
-    const std::uint32_t num_tokens = kFewestTokens + random.below(kMostTokens - kFewestTokens + 1);
+    const std::uint32_t num_tokens = kFewestTokens + random.below(kMaxTokens - kFewestTokens + 1);
     arguments_.num_tokens.values[sequence] = num_tokens;
     for (std::uint32_t block = 0; block * kKvBlockTokens < num_tokens; ++block) {
-      arguments_.block_tables.values[sequence * kMostBlocks + block] = free[used_blocks_.size()];
+      arguments_.block_tables.values[sequence * kMaxBlocks + block] = free[used_blocks_.size()];
       used_blocks_.push_back(free[used_blocks_.size()]);
     }
   }

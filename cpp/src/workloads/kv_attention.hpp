@@ -18,8 +18,8 @@ public:
   static constexpr std::uint32_t kNumSequences = 32;
   static constexpr std::uint32_t kNumHeads = 8;
   static constexpr std::uint32_t kFewestTokens = 256;
-  static constexpr std::uint32_t kMostTokens = 1792;
-  static constexpr std::uint32_t kMostBlocks = kMostTokens / kKvBlockTokens;
+  static constexpr std::uint32_t kMaxTokens = 1792;
+  static constexpr std::uint32_t kMaxBlocks = kMaxTokens / kKvBlockTokens;
   static constexpr std::uint32_t kCacheBlocks = 4096;
 
   explicit KvAttention(std::uint64_t seed);

@@ -33,11 +33,11 @@ struct KvAttentionArguments {
   Array<float> queries;          ///< [sequences][heads][queries][dimensions]
   Array<KvKeyPart> keys;         ///< [blocks][heads][key parts][block tokens]
   Array<KvValuePart> values;     ///< [blocks][heads][block tokens][value parts]
-  Array<unsigned> block_tables;  ///< [sequences][most_blocks]
+  Array<unsigned> block_tables;  ///< [sequences][max_blocks]
   Array<unsigned> num_tokens;    ///< [sequences]
   Array<float> outputs;          ///< as queries
   unsigned num_heads;            ///< of keys and values
-  unsigned most_blocks;          ///< of a sequence
+  unsigned max_blocks;           ///< of a sequence
 };
 
 /// What the CTA shares. Each array is written in one section and read in later ones.
@@ -123,7 +123,7 @@ template <class Warp, class Index>
 void kv_all_scores(Warp& warp, const KvAttentionArguments& in, unsigned cta,
                    const Index& num_tokens, const KvShared& shared) {
   constexpr float scale = 0.08838834764831845F;  // 1 / sqrt(dimensions)
-  const unsigned first_block = cta / in.num_heads * in.most_blocks;
+  const unsigned first_block = cta / in.num_heads * in.max_blocks;
   const unsigned head = cta % in.num_heads;
   auto token = warp.thread();
   warp.loop(
@@ -209,7 +209,7 @@ void kv_add_block(Warp& warp, const KvAttentionArguments& in, const Index& first
 template <class Warp, class Index>
 void kv_partial_outputs(Warp& warp, const KvAttentionArguments& in, unsigned cta,
                         const Index& num_tokens, const KvShared& shared) {
-  const unsigned first_block = cta / in.num_heads * in.most_blocks;
+  const unsigned first_block = cta / in.num_heads * in.max_blocks;
   const unsigned head = cta % in.num_heads;
   const auto part = warp.thread() % kKvValueParts;
   auto output = warp.lanes(KvOutput{});

@@ -84,8 +84,8 @@ void Mum::take_reads(std::uint64_t seed, std::span<const std::uint8_t> reference
 
 void Mum::describe(std::uint32_t num_letters) {
   arguments_.num_reads = kNumReads;
-  arguments_.num_starts = kReadLetters - kLeastLength + 1;
-  arguments_.least_length = kLeastLength;
+  arguments_.num_starts = kReadLetters - kMinLength + 1;
+  arguments_.min_length = kMinLength;
   arguments_.matches =
       heap_.allocate<MumMatch>("matches", std::uint64_t{kNumReads} * arguments_.num_starts);
   const std::uint32_t num_ctas = (kNumReads + kThreadsPerCta - 1) / kThreadsPerCta;

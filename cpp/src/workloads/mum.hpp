@@ -21,7 +21,7 @@ class Mum : public Workload {
 public:
   static constexpr std::uint32_t kNumReads = 50000;
   static constexpr std::uint32_t kReadLetters = 25;
-  static constexpr std::uint32_t kLeastLength = 20;  ///< MUMmerGPU's default
+  static constexpr std::uint32_t kMinLength = 20;  ///< MUMmerGPU's default
 
   /// num_letters     of the reference
   Mum(std::uint32_t num_letters, std::uint64_t seed);

@@ -34,7 +34,7 @@ struct MumArguments {
   Array<MumMatch> matches;  ///< [reads][num_starts]
   unsigned num_reads;
   unsigned num_starts;
-  unsigned least_length;  ///< of a match that is written
+  unsigned min_length;  ///< of a match that is written
 };
 
 inline constexpr unsigned kMumRoot = 1;
@@ -164,7 +164,7 @@ void mum_read(Warp& warp, const MumArguments& in, const Unsigned& read) {
   for (unsigned start = 0; start < in.num_starts; ++start) {
     warp.compute(kMumStart);
     mum_descend(warp, in, place, begin + start, length - start);
-    warp.when(place.length >= in.least_length, [&] {
+    warp.when(place.length >= in.min_length, [&] {
       const auto match =
           warp.map([](unsigned n, unsigned l) { return MumMatch{n, l}; }, place.last, place.length);
       warp.store(in.matches, read * in.num_starts + start, match);

@@ -7,8 +7,8 @@
 namespace isthmus::workloads {
 namespace {
 
-constexpr float kLeastEdges = 2;
-constexpr float kMostEdges = 4096;
+constexpr float kMinEdges = 2;
+constexpr float kMaxEdges = 4096;
 constexpr std::uint32_t kScatter = 0x9E3779B1;  // odd: multiplying by it permutes
 
 }  // namespace
@@ -18,7 +18,7 @@ PowerLawGraph make_power_law_graph(std::uint32_t num_nodes, std::uint64_t seed) 
   PowerLawGraph graph;
   graph.begins.push_back(0);
   for (std::uint32_t node = 0; node < num_nodes; ++node) {
-    const float degree = std::min(kMostEdges, kLeastEdges / (1 - random.uniform()));
+    const float degree = std::min(kMaxEdges, kMinEdges / (1 - random.uniform()));
     for (std::uint32_t edge = 0; edge < static_cast<std::uint32_t>(degree); ++edge) {
       const float u = random.uniform();
       const auto rank = static_cast<std::uint32_t>(static_cast<float>(num_nodes) * u * u * u);

@@ -29,7 +29,7 @@ public:
 
   /// Every further call of `symbol` fails, as far as any test gets.
   void fail_calls(const char* symbol, int code) const {
-    for (int nth = 1; nth <= kMostCalls; ++nth) fail_call(symbol, nth, code);
+    for (int nth = 1; nth <= kMaxCalls; ++nth) fail_call(symbol, nth, code);
   }
 
   template <typename Function>
@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  static constexpr int kMostCalls = 2000;
+  static constexpr int kMaxCalls = 2000;
 
   void* library_;
 

@@ -13,8 +13,8 @@
 namespace isthmus::measure {
 namespace {
 
-constexpr Turns kQuick{.least = 2, .most = 2, .most_seconds = 0, .turn_seconds = 10e-6};
-constexpr std::size_t kMostBytes = std::size_t{2} << 20U;
+constexpr Turns kQuick{.min_turns = 2, .max_turns = 2, .max_seconds = 0, .turn_seconds = 10e-6};
+constexpr std::size_t kMaxBytes = std::size_t{2} << 20U;
 constexpr CopyPath kPaths[] = {CopyPath::window, CopyPath::window_threads, CopyPath::driver,
                                CopyPath::staged, CopyPath::registered};
 constexpr Direction kDirections[] = {Direction::host_to_device, Direction::device_to_host};
@@ -36,13 +36,13 @@ protected:
 
   Context context_ = test::context();
   CopyPaths copies_{context_};
-  CopyBuffers buffers_{context_, HostMemory::pageable, kMostBytes, std::nullopt};
+  CopyBuffers buffers_{context_, HostMemory::pageable, kMaxBytes, std::nullopt};
 };
 
 TEST_F(CopyPathsTest, EachWayYieldsTimesOfOddSizesOrSaysWhyItCanNot) {
   const std::vector<CopyPath> all(std::begin(kPaths), std::end(kPaths));
   for (const Direction direction : kDirections) {
-    for (const std::size_t size_bytes : {std::size_t{1}, std::size_t{4097}, kMostBytes - 1}) {
+    for (const std::size_t size_bytes : {std::size_t{1}, std::size_t{4097}, kMaxBytes - 1}) {
       const auto found = measure(all, direction, size_bytes);
       ASSERT_EQ(found.size(), all.size());
       for (std::size_t i = 0; i < all.size(); ++i) {
@@ -76,7 +76,7 @@ TEST_F(CopyPathsTest, OfTwoWaysBothAreTaken) {
   Turns turns = kQuick;
   turns.hopeless = 1e9;
   const auto found = measure({CopyPath::driver, CopyPath::registered}, Direction::host_to_device,
-                             kMostBytes, turns);
+                             kMaxBytes, turns);
   if (!found[1].absence.empty()) GTEST_SKIP() << found[1].absence;
   // One whose bytes are compared, a first one, and two turns.
   for (const CopyPath path : {CopyPath::driver, CopyPath::registered})
@@ -86,9 +86,9 @@ TEST_F(CopyPathsTest, OfTwoWaysBothAreTaken) {
 /// The driver's turn before it knows the very same download.
 TEST_F(CopyPathsTest, AStagedDownloadIsTimedAsOneThoughTheDriverHasJustMadeIt) {
   constexpr int kNumTurns = 20;
-  const Turns turns{.least = kNumTurns,
-                    .most = kNumTurns,
-                    .most_seconds = 0,
+  const Turns turns{.min_turns = kNumTurns,
+                    .max_turns = kNumTurns,
+                    .max_seconds = 0,
                     .turn_seconds = 1e-6,
                     .hopeless = 1e9};
   const auto found =
@@ -99,9 +99,9 @@ TEST_F(CopyPathsTest, AStagedDownloadIsTimedAsOneThoughTheDriverHasJustMadeIt) {
 }
 
 TEST_F(CopyPathsTest, BothSidesHoldTheSameBytesAfterwards) {
-  measure({CopyPath::driver}, Direction::host_to_device, kMostBytes);
+  measure({CopyPath::driver}, Direction::host_to_device, kMaxBytes);
   const std::vector<std::byte> sent = host_bytes();
-  measure({CopyPath::driver}, Direction::device_to_host, kMostBytes);
+  measure({CopyPath::driver}, Direction::device_to_host, kMaxBytes);
   EXPECT_TRUE(sent == host_bytes());
 }
 
@@ -119,15 +119,15 @@ TEST_F(CopyPathsTest, AWayThatCanNotLeavesTheOthersTheirBytes) {
 }
 
 TEST_F(CopyPathsTest, SizesAndTurnsThatCanNotBeAreRefused) {
-  for (const std::size_t size_bytes : {std::size_t{0}, kMostBytes + 1})
+  for (const std::size_t size_bytes : {std::size_t{0}, kMaxBytes + 1})
     EXPECT_THROW(measure({CopyPath::driver}, Direction::host_to_device, size_bytes), UsageError);
-  EXPECT_THROW(measure({CopyPath::driver}, Direction::host_to_device, 64, {.least = 0}),
+  EXPECT_THROW(measure({CopyPath::driver}, Direction::host_to_device, 64, {.min_turns = 0}),
                UsageError);
 }
 
 TEST_F(CopyPathsTest, StagedCopiesAreTimedByTheNumberOfThreads) {
   for (const Direction direction : kDirections) {
-    const auto found = copies_.measure_ring(buffers_, direction, kMostBytes, kQuick);
+    const auto found = copies_.measure_ring(buffers_, direction, kMaxBytes, kQuick);
     ASSERT_FALSE(found.empty());
     if (found.size() == 1) continue;  // no choice on this machine
     for (const RingTimes& one : found) EXPECT_FALSE(one.times.seconds.empty()) << one.num_threads;

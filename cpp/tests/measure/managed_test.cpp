@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ManagedSizes, AreAtMostHalfAGibibyte) {
   const auto way = ManagedWay::demand;
   EXPECT_THROW(measure_managed(test::context(), &test::kernels(),
-                               managed(Direction::host_to_device, way, kMostManagedBytes + 1)),
+                               managed(Direction::host_to_device, way, kMaxManagedBytes + 1)),
                UsageError);
   EXPECT_THROW(measure_managed(test::context(), &test::kernels(),
                                managed(Direction::host_to_device, way, 0)),

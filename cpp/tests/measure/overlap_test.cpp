@@ -47,17 +47,17 @@ TEST(Overlap, BringsEveryChunkThroughAnyPipeline) {
 TEST(Overlap, IsNoQuickerThanTheLinkAndOfOneStreamNoQuickerThanBothHalves) {
   if (test::driver().profile() != "small") GTEST_SKIP() << "its link's speed isn't known";
   // The profile's 3 GB/s are a lower bound, however slow this machine is; kernels last as long.
-  constexpr double kLeastHalfSeconds = 8.0 * kMiB / 3e9;
+  constexpr double kMinHalfSeconds = 8.0 * kMiB / 3e9;
   CopyBuffers buffers = pinned(8 * kMiB);
   const auto measured = [&](std::size_t num_streams) {
     return measure_overlap(buffers, &test::kernels(),
                            {PipelineCopies::up, 8 * kMiB, 4, num_streams, kQuick});
   };
   const Measurement overlapped = measured(2);
-  EXPECT_GE(least(overlapped, "copy_alone"), kLeastHalfSeconds);
-  EXPECT_GE(least(overlapped, "compute_alone"), kLeastHalfSeconds);
-  EXPECT_GE(least(overlapped, "together"), kLeastHalfSeconds);
-  EXPECT_GE(least(measured(1), "together"), 2 * kLeastHalfSeconds);
+  EXPECT_GE(least(overlapped, "copy_alone"), kMinHalfSeconds);
+  EXPECT_GE(least(overlapped, "compute_alone"), kMinHalfSeconds);
+  EXPECT_GE(least(overlapped, "together"), kMinHalfSeconds);
+  EXPECT_GE(least(measured(1), "together"), 2 * kMinHalfSeconds);
 }
 
 TEST(Overlap, IsNotBelievedWithoutItsCopiesOrItsKernels) {

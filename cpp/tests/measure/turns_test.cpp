@@ -28,7 +28,7 @@ protected:
   std::vector<std::pair<int, std::size_t>> runs_;
 };
 
-constexpr Turns kThree{.least = 3, .most = 3, .most_seconds = 1};
+constexpr Turns kThree{.min_turns = 3, .max_turns = 3, .max_seconds = 1};
 
 TEST_F(TurnsTest, EachTakesItsTurnInEachRoundAnotherOneFirst) {
   const auto times = take_turns({steady(0, 2e-3), steady(1, 3e-3), steady(2, 2e-3)}, kThree);
@@ -68,8 +68,8 @@ TEST_F(TurnsTest, TheHopelessIsLeftOutWithTheTimeItTook) {
 }
 
 TEST_F(TurnsTest, ThereAreAsManyRoundsAsThereIsTimeForWithinTheLimits) {
-  const auto num_rounds = [this](double most_seconds) {
-    const Turns turns{.least = 2, .most = 9, .most_seconds = most_seconds};
+  const auto num_rounds = [this](double max_seconds) {
+    const Turns turns{.min_turns = 2, .max_turns = 9, .max_seconds = max_seconds};
     return take_turns({steady(0, 0.01), steady(1, 0.01)}, turns)[0].seconds.size();
   };
   EXPECT_EQ(num_rounds(0), 2U);
@@ -85,7 +85,7 @@ TEST_F(TurnsTest, ARunTooShortForTheClockEndsAll) {
 
 TEST_F(TurnsTest, TurnsThatCanNotBeAreRefused) {
   for (const Turns& turns :
-       {Turns{.least = 0}, Turns{.least = 3, .most = 2}, Turns{.most_seconds = -1},
+       {Turns{.min_turns = 0}, Turns{.min_turns = 3, .max_turns = 2}, Turns{.max_seconds = -1},
         Turns{.turn_seconds = -1}, Turns{.hopeless = 0.5}})
     EXPECT_THROW(take_turns({steady(0, 1e-3)}, turns), UsageError);
 }

@@ -131,7 +131,7 @@ TEST(PageTable, AsksAgainForWhatDoesNotTouchTheValidRange) {
 
 TEST(PageTable, ServesRemotelyWhatARangeIsRefusedFor) {
   MigrationPolicy policy = policy_of(PolicyKind::ranges, 8192, 1024);
-  policy.most_ranges = 1;
+  policy.max_ranges = 1;
   policy.overflow = Overflow::refuse;
   PageTable table(policy);
   fetch(table, kBase);

@@ -43,7 +43,7 @@ TEST(Policies, WithAUnitOfAPageAreAllTheSame) {
 
 TEST(Policies, FillTheGapWhenAPageHasTooManyRanges) {
   MigrationPolicy policy = policy_of(PolicyKind::ranges, 64 * kKiB, kKiB);
-  policy.most_ranges = 2;
+  policy.max_ranges = 2;
   PageTable table(policy);
   fetch(table, 0);
   fetch(table, 8 * kKiB);
@@ -54,7 +54,7 @@ TEST(Policies, FillTheGapWhenAPageHasTooManyRanges) {
 
 TEST(Policies, MoveTheRestOfThePageWhenThatIsTheOverflowRule) {
   MigrationPolicy policy = policy_of(PolicyKind::ranges, 64 * kKiB, kKiB);
-  policy.most_ranges = 1;
+  policy.max_ranges = 1;
   policy.overflow = Overflow::whole_page;
   PageTable table(policy);
   fetch(table, 8 * kKiB);
@@ -137,7 +137,7 @@ TEST(Policies, NeverMoveAnythingWithZeroCopy) {
 
 TEST(Policies, DoubleTheUnitBesideWhatIsThereAndHalveItElsewhere) {
   MigrationPolicy policy = default_policy(PolicyKind::adaptive);
-  policy.most_unit_bytes = 4 * kKiB;
+  policy.max_unit_bytes = 4 * kKiB;
   PageTable table(policy);
   EXPECT_EQ(fetch(table, 0).transfers, (Spans{{0, kKiB}}));
   EXPECT_EQ(fetch(table, kKiB).transfers, (Spans{{kKiB, kKiB}})) << "block [0, 2 KiB)";
@@ -179,8 +179,8 @@ TEST(Policies, ThatCanNotBeAreRefused) {
   const MigrationPolicy odd = policy_of(PolicyKind::bitmap, 5000, 1024);
   EXPECT_TRUE(test::says(refusal(odd), "page_bytes is 5000: a power of two")) << refusal(odd);
   MigrationPolicy none = default_policy(PolicyKind::ranges);
-  none.most_ranges = 0;
-  EXPECT_TRUE(test::says(refusal(none), "most_ranges is 0")) << refusal(none);
+  none.max_ranges = 0;
+  EXPECT_TRUE(test::says(refusal(none), "max_ranges is 0")) << refusal(none);
   MigrationPolicy over = default_policy(PolicyKind::tree);
   over.tree_threshold_percent = 101;
   EXPECT_TRUE(test::says(refusal(over), "1 to 100")) << refusal(over);

@@ -231,7 +231,7 @@ TEST(ExactTimes, AMissInTheSharedTlbIsWalked) {
   machine.translation.walk_cycles = 50;
   // Two kernels on two cores: the second core's first access finds the first one's walk.
   machine.cores.count = 2;
-  machine.cores.most_ctas = 1;
+  machine.cores.max_ctas = 1;
   const Builder builder = Builder().launch({}, {{{load({8})}}, {{barrier(99), load({16})}}});
   const Result result = run(builder, machine, {}, mode(Mode::ideal));
   EXPECT_EQ(result.tlb.shared_accesses, 2U);

@@ -54,7 +54,7 @@ struct Fed {
 struct Walked {
   std::vector<Operation> operations;
   std::vector<std::uint64_t> lines;
-  std::size_t most_held_bytes = 0;
+  std::size_t max_held_bytes = 0;
 };
 
 Walked walk(Fed& fed, std::uint32_t warp) {
@@ -62,7 +62,7 @@ Walked walk(Fed& fed, std::uint32_t warp) {
   WarpWork at = fed.feed.begin(fed.work, warp);
   for (;; ++at.operation) {
     if (at.operation->ends_window) at = fed.feed.next_window(fed.work, warp);
-    walked.most_held_bytes = std::max(walked.most_held_bytes, fed.work.held_bytes());
+    walked.max_held_bytes = std::max(walked.max_held_bytes, fed.work.held_bytes());
     for (std::uint32_t line = at.operation->first_line; line < at.operation[1].first_line; ++line) {
       walked.lines.push_back(at.lines[line].bits);
     }
@@ -92,12 +92,12 @@ TEST(ALargeCta, IsTheSameInWindowsAsWhole) {
 }
 
 TEST(ALargeCta, IsHeldInTheSameFewBytesWhateverItsSize) {
-  const std::size_t most = CtaFeed::most_held_bytes(kCores, kSlots);
+  const std::size_t most = CtaFeed::max_held_bytes(kCores, kSlots);
   for (const std::size_t num_operations : {500, 5000, 50'000}) {
     StoredReplay stored(one_cta(num_operations));
     Fed fed(stored);
-    EXPECT_LE(walk(fed, 0).most_held_bytes, most) << num_operations << " operations";
-    EXPECT_LE(walk(fed, 1).most_held_bytes, most) << num_operations << " operations";
+    EXPECT_LE(walk(fed, 0).max_held_bytes, most) << num_operations << " operations";
+    EXPECT_LE(walk(fed, 1).max_held_bytes, most) << num_operations << " operations";
   }
 }
 
@@ -141,8 +141,8 @@ TEST(ASimulation, HasTheSameResultsInWindowsAsWhole) {
   // 64 x 1364 CTAs could run at once: each may hold 768 bytes.
   Machine machine = two_core_machine();
   machine.cores.count = 64;
-  machine.cores.most_warps = 4092;
-  machine.cores.most_ctas = 1364;
+  machine.cores.max_warps = 4092;
+  machine.cores.max_ctas = 1364;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const auto recording = random_program(seed).builder.recording();
     trace::Replay replay(recording);

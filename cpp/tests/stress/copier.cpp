@@ -13,7 +13,7 @@
 namespace isthmus::stress {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{3} << 20U;
+constexpr std::size_t kMaxBytes = std::size_t{3} << 20U;
 constexpr std::uint8_t kVictim = 0x5B;
 constexpr std::size_t kNumVictims = 8;
 
@@ -34,23 +34,23 @@ private:
 Copier::Copier(Workplace& place, std::uint64_t seed)
     : place_(place),
       dice_(seed),
-      device_(place.context, 2 * kMostBytes),
+      device_(place.context, 2 * kMaxBytes),
       stream_(place.context),
-      ordinary_(kMostBytes),
-      in_file_(dice_.bytes(kMostBytes)) {
+      ordinary_(kMaxBytes),
+      in_file_(dice_.bytes(kMaxBytes)) {
   std::array<char, 32> name{"/tmp/isthmus_stress_XXXXXX"};
   file_ = mkstemp(name.data());
   if (file_ < 0 || unlink(name.data()) != 0 ||
-      pwrite(file_, in_file_.data(), kMostBytes, 0) != static_cast<ssize_t>(kMostBytes))
+      pwrite(file_, in_file_.data(), kMaxBytes, 0) != static_cast<ssize_t>(kMaxBytes))
     throw std::runtime_error("no file to work on in /tmp");
   void* const mapped =
-      mmap(nullptr, kMostBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, kMaxBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   mapped_ = static_cast<std::uint8_t*>(mapped);
 }
 
 Copier::~Copier() {
-  munmap(mapped_, kMostBytes);
+  munmap(mapped_, kMaxBytes);
   close(file_);
 }
 
@@ -121,12 +121,12 @@ void Copier::compare(const std::uint8_t* found, const Bytes& wanted, const char*
 /// Ordinary memory, or shared memory as a file's is.
 std::uint8_t* Copier::host(std::size_t size_bytes) {
   std::uint8_t* const memory = dice_.often() ? ordinary_.data() : mapped_;
-  return memory + dice_.below(kMostBytes - size_bytes + 1);
+  return memory + dice_.below(kMaxBytes - size_bytes + 1);
 }
 
 void Copier::there_and_back() {
-  const std::size_t size_bytes = dice_.size(kMostBytes);
-  const std::size_t offset = dice_.below(kMostBytes);
+  const std::size_t size_bytes = dice_.size(kMaxBytes);
+  const std::size_t offset = dice_.below(kMaxBytes);
   const Bytes sent = dice_.bytes(size_bytes);
   std::uint8_t* const source = host(size_bytes);
   std::copy(sent.begin(), sent.end(), source);
@@ -138,7 +138,7 @@ void Copier::there_and_back() {
 
 /// A download that nobody waits for; while it is under way, others use what memory is free.
 void Copier::begin_and_drop() {
-  const std::size_t size_bytes = dice_.size(kMostBytes);
+  const std::size_t size_bytes = dice_.size(kMaxBytes);
   auto needs = std::make_unique<Dropped>(size_bytes);
   std::uint8_t* const target = needs->data();
   CopyOptions options;
@@ -159,24 +159,24 @@ void Copier::begin_and_drop() {
 }
 
 void Copier::copy_a_file() {
-  const std::size_t size_bytes = dice_.size(kMostBytes);
-  const std::size_t offset = dice_.below(kMostBytes - size_bytes + 1);
+  const std::size_t size_bytes = dice_.size(kMaxBytes);
+  const std::size_t offset = dice_.below(kMaxBytes - size_bytes + 1);
   const bool copied = allowed(place_.tally, "file", [&] {
     CopyOptions options;
     options.stream = reinterpret_cast<std::uintptr_t>(stream());
-    place_.transfers.copy_file(device(kMostBytes), file_, offset, size_bytes, options);
+    place_.transfers.copy_file(device(kMaxBytes), file_, offset, size_bytes, options);
   });
   if (!copied) return synchronize();
   place_.tally.count("file", size_bytes);
   Bytes found(size_bytes);
-  if (!copy(found.data(), device(kMostBytes), size_bytes)) return synchronize();
+  if (!copy(found.data(), device(kMaxBytes), size_bytes)) return synchronize();
   const auto first = in_file_.begin() + static_cast<std::ptrdiff_t>(offset);
   compare(found.data(), Bytes(first, first + static_cast<std::ptrdiff_t>(size_bytes)), "file");
 }
 
 void Copier::use_a_window() {
-  const std::size_t size_bytes = dice_.size(kMostBytes / 4);
-  const std::size_t offset = dice_.below(kMostBytes);
+  const std::size_t size_bytes = dice_.size(kMaxBytes / 4);
+  const std::size_t offset = dice_.below(kMaxBytes);
   WindowOptions options;
   options.num_threads = dice_.often() ? 1 : 3;
   const Bytes sent = dice_.bytes(size_bytes);
@@ -194,7 +194,7 @@ void Copier::use_a_window() {
 
 /// Memory of the pool, given back in the order of a stream that still writes to it.
 void Copier::use_pinned_memory() {
-  const std::size_t size_bytes = dice_.size(kMostBytes);
+  const std::size_t size_bytes = dice_.size(kMaxBytes);
   const auto own = reinterpret_cast<std::uintptr_t>(stream());
   void* block = nullptr;
   if (!allowed(place_.tally, "pinned memory", [&] { block = place_.pool.allocate(size_bytes); }))

@@ -65,7 +65,7 @@ struct Workplace {
 
   static PinnedPoolOptions options(std::size_t pool_bytes) {
     PinnedPoolOptions made;
-    made.most_bytes = pool_bytes;
+    made.max_bytes = pool_bytes;
     made.region_bytes = std::size_t{4} << 20U;
     return made;
   }

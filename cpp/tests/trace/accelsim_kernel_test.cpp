@@ -261,11 +261,11 @@ TEST(AccelSimHeader, CtasOfAnSmAreLimitedByRegistersAndSharedMemory) {
   KernelHeader header;
   header.binary_version = 70;
   header.registers_per_thread = 32;
-  EXPECT_EQ(most_ctas_per_sm(header, 8), 8U);
+  EXPECT_EQ(max_ctas_per_sm(header, 8), 8U);
   header.shared_bytes = 48 * 1024;
-  EXPECT_EQ(most_ctas_per_sm(header, 8), 2U);
+  EXPECT_EQ(max_ctas_per_sm(header, 8), 2U);
   header.binary_version = 1;
-  EXPECT_EQ(most_ctas_per_sm(header, 8), 0U);
+  EXPECT_EQ(max_ctas_per_sm(header, 8), 0U);
 }
 
 }  // namespace

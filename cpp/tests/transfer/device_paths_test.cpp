@@ -93,7 +93,7 @@ TEST_F(DevicePathsTest, SmallCopiesAreOneThreadsUpToWhereThreadsPayAndWindowsToW
 }
 
 TEST_F(DevicePathsTest, TheRingTakesTheThreadsThatWereMeasured) {
-  const int most = paths().ring().most_threads();
+  const int most = paths().ring().max_threads();
   const int unmeasured = paths().ring().num_threads();
   const Profile profile = profile_of({{CopyPath::driver, always(1)}});
   use(profile.with_ring_threads({1000, 1}));

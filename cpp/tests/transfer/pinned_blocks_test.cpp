@@ -17,10 +17,10 @@ std::byte* at(std::size_t address) { return reinterpret_cast<std::byte*>(address
 
 bool within_an_eighth(std::size_t size_bytes) {
   const std::size_t rounded_bytes = class_bytes(size_bytes);
-  const std::size_t most_bytes =
+  const std::size_t max_bytes =
       size_bytes <= kLinearBytes ? (size_bytes + kGranuleBytes - 1) / kGranuleBytes * kGranuleBytes
                                  : size_bytes + size_bytes / 8;
-  return rounded_bytes >= size_bytes && rounded_bytes <= most_bytes &&
+  return rounded_bytes >= size_bytes && rounded_bytes <= max_bytes &&
          rounded_bytes % kGranuleBytes == 0 && class_bytes(rounded_bytes) == rounded_bytes;
 }
 

@@ -18,9 +18,9 @@ protected:
     options.region_bytes = 4 * kMiB;
     return options;
   }
-  static PinnedPoolOptions capped(std::size_t most_bytes) {
+  static PinnedPoolOptions capped(std::size_t max_bytes) {
     PinnedPoolOptions options = small_regions();
-    options.most_bytes = most_bytes;
+    options.max_bytes = max_bytes;
     return options;
   }
 };
@@ -113,7 +113,7 @@ TEST_F(Pool, RefusesWhatIsNoBlockOfItsOwnInUse) {
 TEST_F(Pool, NeedsADeviceThatExistsAndRegionsWithinAPiece) {
   EXPECT_THROW(PinnedPool(driver(), 99), UsageError);
   PinnedPoolOptions options;
-  options.region_bytes = options.pin.most_piece_bytes + 1;
+  options.region_bytes = options.pin.max_piece_bytes + 1;
   EXPECT_THROW(PinnedPool(driver(), 0, options), UsageError);
 }
 

@@ -19,7 +19,7 @@ protected:
   std::size_t num_registered() const { return controls().live().registered_ranges; }
   static PinOptions in_pieces_of(std::size_t piece_bytes) {
     PinOptions options;
-    options.most_piece_bytes = piece_bytes;
+    options.max_piece_bytes = piece_bytes;
     return options;
   }
 };
@@ -107,12 +107,12 @@ TEST_F(Region, IsRolledBackWholeWhicheverPieceIsRefused) {
 
 TEST_F(Region, IsRolledBackWholeWheneverItIsInterrupted) {
   const std::size_t before = emulated() ? num_registered() : 0;
-  for (int most_questions = 0; most_questions < 5; ++most_questions) {
+  for (int max_questions = 0; max_questions < 5; ++max_questions) {
     PinOptions options = in_pieces_of(2 * kMiB);
     int num_questions = 0;
-    options.interrupted = [&] { return num_questions++ == most_questions; };
+    options.interrupted = [&] { return num_questions++ == max_questions; };
     EXPECT_THROW(PinnedRegion(retained(), 9 * kMiB, options), Interrupted);
-    EXPECT_EQ(num_questions, most_questions + 1);
+    EXPECT_EQ(num_questions, max_questions + 1);
     if (emulated()) {
       EXPECT_EQ(num_registered(), before);
     }

@@ -14,7 +14,7 @@ protected:
   PinnedPool pool_of_one(std::size_t size_bytes) {
     PinnedPoolOptions options;
     options.region_bytes = 2 * kMiB;
-    options.most_bytes = size_bytes;
+    options.max_bytes = size_bytes;
     return pool(options);
   }
   CUgraph end_capture(CUstream captured, CUresult expected = CUDA_SUCCESS) {
@@ -70,7 +70,7 @@ TEST_F(StreamOrder, HoldsForSmallBlocksToo) {
 TEST_F(StreamOrder, JoinsBlocksOnceTheyAreComplete) {
   PinnedPoolOptions options;
   options.region_bytes = 4 * kMiB;
-  options.most_bytes = 4 * kMiB;
+  options.max_bytes = 4 * kMiB;
   PinnedPool memory = pool(options);
   const CUstream work = stream();
   std::vector<void*> blocks;

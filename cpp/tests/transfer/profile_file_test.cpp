@@ -177,7 +177,7 @@ TEST(ProfileFile, WhatATextCanCostIsBounded) {
   for (int i = 0; i < 300'000; ++i) many += "0,";
   EXPECT_EQ(complaint_of([&] { Profile::parse(many + "0]}", test::h100()); }),
             "not a profile: it has more than 131072 values");
-  const std::string longest(kMostProfileBytes, ' ');
+  const std::string longest(kMaxProfileBytes, ' ');
   EXPECT_EQ(complaint_of([&] { Profile::parse(longest + ' ', test::h100()); }),
             "not a profile: it is too long");
   EXPECT_TRUE(Profile::parse(test::profile_text() + longest.substr(test::profile_text().size()),

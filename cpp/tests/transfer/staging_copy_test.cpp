@@ -88,7 +88,7 @@ TEST_P(StagingCopyTest, AnyNumberOfSlotsAndEitherMarkWillDo) {
 TEST_P(StagingCopyTest, PartsOfAnySizeWillDo) {
   RingSettings settings = small_settings(GetParam());
   for (const std::size_t part_bytes : {1000UL, 4 * kKiB, 200 * kKiB}) {
-    settings.least_part_bytes = settings.most_part_bytes = part_bytes;
+    settings.min_part_bytes = settings.max_part_bytes = part_bytes;
     StagingRing ring(retained(), settings);
     ASSERT_NO_FATAL_FAILURE(expect_round_trip(ring, kMiB + 12345, 5, 3));
   }
@@ -112,8 +112,8 @@ TEST_P(StagingCopyTest, AFreshTargetIsFilledInSmallPagesOrHuge) {
   RingSettings settings;
   settings.num_threads = GetParam();
   settings.beyond_cores = true;
-  for (const std::size_t least_huge_bytes : {kMiB, 16 * kMiB}) {
-    settings.least_huge_bytes = least_huge_bytes;
+  for (const std::size_t min_huge_bytes : {kMiB, 16 * kMiB}) {
+    settings.min_huge_bytes = min_huge_bytes;
     StagingRing ring(retained(), settings);
     const host::PageableBuffer fresh(kBytes + 2 * kGuardBytes);
     ring.download(fresh.data() + kGuardBytes, device, kBytes, stream_);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kBytes = 80 * kKiB;
 constexpr int kIllegalAddress = 700;
 constexpr int kOutOfMemory = 2;
-constexpr int kMostFailures = 30;  // of one symbol
+constexpr int kMaxFailures = 30;  // of one symbol
 
 enum class Way { upload, staged_upload, download };
 
@@ -109,7 +109,7 @@ protected:
     for (const auto& [symbol, count] : calls) {
       if (test::releases(symbol)) continue;
       // Queries are as many as it takes.
-      for (int nth = 1; nth <= std::min(count, kMostFailures); ++nth) {
+      for (int nth = 1; nth <= std::min(count, kMaxFailures); ++nth) {
         SCOPED_TRACE(symbol + " call " + std::to_string(nth) + " of " + std::to_string(count));
         if (anew) ring.trim();
         num_reported += ending_with_failure(ring, static_cast<unsigned>(nth), symbol, nth) != "";

@@ -30,9 +30,9 @@ PlanLimits random_limits(std::mt19937_64& random) {
   limits.grain_bytes = std::size_t{1} << (random() % 22);
   limits.first_bytes = limits.grain_bytes + random() % kMiB;
   limits.last_bytes = limits.grain_bytes + random() % kMiB;
-  limits.most_bytes = std::max(limits.first_bytes, limits.last_bytes) + random() % (4 * kMiB);
-  limits.least_part_bytes = 1 + random() % (64 * kKiB);
-  limits.most_part_bytes = limits.least_part_bytes + random() % (256 * kKiB);
+  limits.max_bytes = std::max(limits.first_bytes, limits.last_bytes) + random() % (4 * kMiB);
+  limits.min_part_bytes = 1 + random() % (64 * kKiB);
+  limits.max_part_bytes = limits.min_part_bytes + random() % (256 * kKiB);
   limits.growth = 1.1 + static_cast<double>(random() % 20) / 10;
   return limits;
 }
@@ -47,7 +47,7 @@ TEST(PiecePlanTest, PiecesCoverEveryCopyOnceAndKeepTheirLimits) {
     for (const PlannedPiece& piece : plan.pieces()) {
       ASSERT_EQ(piece.bytes.begin, covered);
       ASSERT_GT(piece.bytes.size_bytes, 0U);
-      ASSERT_LE(piece.bytes.size_bytes, limits.most_bytes);
+      ASSERT_LE(piece.bytes.size_bytes, limits.max_bytes);
       covered += piece.bytes.size_bytes;
     }
     ASSERT_EQ(covered, size);

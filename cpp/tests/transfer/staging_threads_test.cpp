@@ -160,8 +160,8 @@ TEST_F(StagingThreadsTest, NobodyIsGivenMoreThreadsThanCores) {
   settings.beyond_cores = false;
   StagingRing ring(retained(), settings);
   ring.use_threads({1000, 1000});
-  EXPECT_EQ(ring.num_threads(), ring.most_threads());
-  EXPECT_LE(ring.most_threads(), std::max(1.0, host::effective_cores()));
+  EXPECT_EQ(ring.num_threads(), ring.max_threads());
+  EXPECT_LE(ring.max_threads(), std::max(1.0, host::effective_cores()));
 }
 
 TEST_F(StagingThreadsTest, ThereAreNoMoreThreadsThanCores) {
@@ -179,7 +179,7 @@ TEST_F(StagingThreadsTest, SettingsThatCantBeAreRefused) {
   settings.num_slots = 0;
   EXPECT_THROW(StagingRing(retained(), settings), UsageError);
   settings = {};
-  settings.least_part_bytes = 2 * settings.most_part_bytes;
+  settings.min_part_bytes = 2 * settings.max_part_bytes;
   EXPECT_THROW(StagingRing(retained(), settings), UsageError);
   settings = {};
   settings.first_bytes = 2 * settings.slot_bytes;

@@ -30,10 +30,10 @@ inline RingSettings small_settings(int num_threads) {
   settings.num_threads = num_threads;
   settings.slot_bytes = 64 * kKiB;
   settings.first_bytes = 4 * kKiB;
-  settings.least_part_bytes = 4 * kKiB;
-  settings.most_part_bytes = 8 * kKiB;
+  settings.min_part_bytes = 4 * kKiB;
+  settings.max_part_bytes = 8 * kKiB;
   settings.filler_bytes = 16 * kKiB;
-  settings.least_streamed_bytes = 256 * kKiB;
+  settings.min_streamed_bytes = 256 * kKiB;
   settings.beyond_cores = true;
   return settings;
 }

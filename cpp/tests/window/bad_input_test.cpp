@@ -9,7 +9,7 @@
 namespace isthmus::window {
 namespace {
 
-constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kMax = std::numeric_limits<std::size_t>::max();
 
 class Opening : public WindowsUnderTest {
 protected:
@@ -53,7 +53,7 @@ TEST_F(Opening, OnFreedMemoryIsRefused) {
 
 TEST_F(Opening, OnWhatWasNeverAnAddressIsRefused) {
   EXPECT_NE(refusal(1, 4), "");
-  EXPECT_NE(refusal(kMost - 3, 4), "");
+  EXPECT_NE(refusal(kMax - 3, 4), "");
 }
 
 TEST_F(Opening, OnNoBytesIsRefused) {
@@ -65,8 +65,8 @@ TEST_F(Opening, BeyondTheEndOfTheBufferIsRefused) {
   EXPECT_NE(refusal(device, 64 * kMiB + 1), "");
   EXPECT_NE(refusal(device + 64 * kMiB - 1, 2), "");
   EXPECT_NE(refusal(device + 64 * kMiB, 1), "");
-  EXPECT_NE(refusal(device + 1, kMost), "");
-  EXPECT_NE(refusal(device, kMost), "");
+  EXPECT_NE(refusal(device + 1, kMax), "");
+  EXPECT_NE(refusal(device, kMax), "");
 }
 
 TEST_F(Opening, BeyondTheEndOfASmallBufferIsRefusedThoughThePageGoesOn) {
@@ -86,7 +86,7 @@ TEST_F(Opening, BeyondTheEndOfASmallBufferIsRefusedThoughAMappingCoversItAlready
 TEST_F(Opening, BeyondTheEndOfAllAddressesIsRefusedThoughAMappingIsOpenAlready) {
   const CUdeviceptr device = device_memory(64 * kMiB);
   const Window window = windows().open(device, kMiB);
-  for (const std::size_t size_bytes : {kMost, kMost - 1, kMost - 4095, kMost - 4096}) {
+  for (const std::size_t size_bytes : {kMax, kMax - 1, kMax - 4095, kMax - 4096}) {
     EXPECT_NE(message_of<UsageError>([&] { windows().open(device, size_bytes); }), "")
         << size_bytes;
     EXPECT_NE(message_of<UsageError>([&] { windows().open(device + 1, size_bytes); }), "")
@@ -103,7 +103,7 @@ TEST_F(Opening, WithoutAThreadIsRefused) {
 TEST_F(Opening, WithPagesThatAreNoneIsRefused) {
   const CUdeviceptr device = device_memory(kMiB);
   for (const std::size_t page_bytes :
-       {std::size_t{0}, std::size_t{1000}, std::size_t{2048}, std::size_t{12288}, kMost}) {
+       {std::size_t{0}, std::size_t{1000}, std::size_t{2048}, std::size_t{12288}, kMax}) {
     EXPECT_TRUE(says(refusal(device, 4, {.page_bytes = page_bytes}), "pages")) << page_bytes;
   }
 }
@@ -164,21 +164,21 @@ TEST_F(OutOfRange, OffsetIsRefused) {
   Window window = open();
   expect_refused(window, kWindowBytes, 1);
   expect_refused(window, kWindowBytes + 1, 0);
-  expect_refused(window, kMost, 1);
+  expect_refused(window, kMax, 1);
 }
 
 TEST_F(OutOfRange, LengthIsRefused) {
   Window window = open();
   expect_refused(window, 0, kWindowBytes + 1);
   expect_refused(window, 1, kWindowBytes);
-  expect_refused(window, 0, kMost);
+  expect_refused(window, 0, kMax);
 }
 
 TEST_F(OutOfRange, SumThatOverflowsIsRefused) {
   Window window = open();
-  expect_refused(window, 2, kMost - 1);
-  expect_refused(window, kMost, kMost);
-  expect_refused(window, kMost - 7, 16);
+  expect_refused(window, 2, kMax - 1);
+  expect_refused(window, kMax, kMax);
+  expect_refused(window, kMax - 7, 16);
 }
 
 TEST_F(OutOfRange, NothingAtAllIsNot) {

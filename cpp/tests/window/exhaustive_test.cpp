@@ -10,7 +10,7 @@ namespace isthmus::window {
 namespace {
 
 constexpr std::uint64_t kCases = 20000;
-constexpr std::size_t kMostBytes = 64 * kKiB;
+constexpr std::size_t kMaxBytes = 64 * kKiB;
 constexpr std::size_t kMargin = 160;  // bytes looked at on both sides of what was copied
 constexpr std::uint8_t kGuard = 0xa5;
 
@@ -35,10 +35,10 @@ protected:
     if (IsSkipped()) return;
     seed_ = number_from("ISTHMUS_WINDOW_SEED", 1);
     random_.seed(seed_);
-    host_.resize(kMostBytes + 2 * 4096);
+    host_.resize(kMaxBytes + 2 * 4096);
     aligned_host_ =
         (kMargin + 4095 + reinterpret_cast<std::uintptr_t>(host_.data())) & ~std::uintptr_t{4095};
-    noise_ = pattern(2 * kMostBytes, 2);
+    noise_ = pattern(2 * kMaxBytes, 2);
   }
 
   void make_buffer(std::size_t size_bytes) {
@@ -50,10 +50,10 @@ protected:
 
   /// Lengths spread evenly over their number of digits: most are a few bytes, some are many.
   Case next_case(std::size_t window_bytes) {
-    const std::size_t most_bytes = std::min(window_bytes, kMostBytes);
-    const double largest_exponent = std::log2(static_cast<double>(most_bytes) + 1);
+    const std::size_t max_bytes = std::min(window_bytes, kMaxBytes);
+    const double largest_exponent = std::log2(static_cast<double>(max_bytes) + 1);
     const double exponent = std::uniform_real_distribution<>(0, largest_exponent)(random_);
-    const std::size_t size_bytes = static_cast<std::size_t>(std::exp2(exponent)) % (most_bytes + 1);
+    const std::size_t size_bytes = static_cast<std::size_t>(std::exp2(exponent)) % (max_bytes + 1);
     return {below(window_bytes - size_bytes + 1), size_bytes, below(128)};
   }
   std::size_t below(std::size_t bound) {
@@ -66,7 +66,7 @@ protected:
 
   /// New bytes in host memory at the case's alignment, and in the mirror where they will go.
   const std::uint8_t* prepare(const Case& one, std::size_t window_offset) {
-    const auto fresh = noise_.begin() + static_cast<std::ptrdiff_t>(below(kMostBytes));
+    const auto fresh = noise_.begin() + static_cast<std::ptrdiff_t>(below(kMaxBytes));
     std::copy_n(fresh, one.size_bytes, host_at(one));
     std::copy_n(fresh, one.size_bytes, mirror_at(window_offset + one.offset_bytes));
     return host_at(one);

@@ -44,7 +44,7 @@ private:
   /// In blocks of the cache and their heads.
   std::uint64_t place_of(unsigned token) const {
     const unsigned block =
-        in_.block_tables.values[sequence_ * in_.most_blocks + token / kKvBlockTokens];
+        in_.block_tables.values[sequence_ * in_.max_blocks + token / kKvBlockTokens];
     return std::uint64_t{block} * in_.num_heads + head_;
   }
   double key(unsigned token, unsigned d) const {

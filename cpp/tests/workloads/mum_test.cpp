@@ -30,13 +30,13 @@ public:
   WordIndex(const MumArguments& in, std::uint32_t num_letters) {
     for (std::uint32_t i = 0; i < num_letters; ++i)
       reference_ += static_cast<char>(in.reference.values[mum_reference_texel(i)]);
-    for (std::size_t begin = 0; begin + Mum::kLeastLength <= reference_.size(); ++begin)
-      places_[std::string_view(reference_).substr(begin, Mum::kLeastLength)].push_back(begin);
+    for (std::size_t begin = 0; begin + Mum::kMinLength <= reference_.size(); ++begin)
+      places_[std::string_view(reference_).substr(begin, Mum::kMinLength)].push_back(begin);
   }
 
   /// The letters of the word from its start that occur in the reference; 0 below 20.
   std::size_t match(std::string_view word) const {
-    const auto found = places_.find(word.substr(0, Mum::kLeastLength));
+    const auto found = places_.find(word.substr(0, Mum::kMinLength));
     if (found == places_.end()) return 0;
     std::size_t longest = 0;
     for (const std::size_t begin : found->second) {

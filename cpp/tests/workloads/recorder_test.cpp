@@ -63,11 +63,11 @@ TEST(Recorder, BlocksAreWholeCtasInTheOrderOfLaunchesAndCtas) {
 
 TEST(Recorder, ABlockHasOneCtaMoreThanItsLimitAtMost) {
   Recorder recorder(std::make_unique<TwoLaunches>(200));
-  std::size_t most_lines = 0;
+  std::size_t max_lines = 0;
   while (const std::optional<trace::Block> block = recorder.next())
-    most_lines = std::max(most_lines, block->lines.size());
-  EXPECT_GE(most_lines, trace::BlockBuilder::kFullBlock);
-  EXPECT_LE(most_lines, trace::BlockBuilder::kFullBlock + kThreadsPerCta * 200);
+    max_lines = std::max(max_lines, block->lines.size());
+  EXPECT_GE(max_lines, trace::BlockBuilder::kFullBlock);
+  EXPECT_LE(max_lines, trace::BlockBuilder::kFullBlock + kThreadsPerCta * 200);
 }
 
 TEST(Recorder, ComputesAsItGoesAndAnewAfterRewind) {

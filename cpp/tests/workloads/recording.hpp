@@ -27,7 +27,7 @@ struct Recording {
   double upload_kib = 0;
   double touched_kib = 0;   ///< lines of global memory that were accessed
   std::uint64_t pages = 0;  ///< of 2 MiB, of which a line was accessed
-  std::uint64_t most_block_lines = 0;
+  std::uint64_t max_block_lines = 0;
 
   double millions() const { return static_cast<double>(thread_instructions) / 1e6; }
 };
@@ -57,7 +57,7 @@ inline void count_block(Recording& counted, std::vector<std::uint64_t>& lines,
   add_to_hash(counted.hash, block.compute);
   add_to_hash(counted.hash, block.line_begin);
   add_to_hash(counted.hash, block.lines);
-  counted.most_block_lines = std::max<std::uint64_t>(counted.most_block_lines, block.lines.size());
+  counted.max_block_lines = std::max<std::uint64_t>(counted.max_block_lines, block.lines.size());
 }
 
 inline double upload_kib(const trace::Program& program) {

@@ -51,7 +51,7 @@ TEST(Registry, EqualSeedsGiveEqualTracesInBoundedBlocksAlsoAfterRewind) {
     begun->next();
     const Recording again = record(dynamic_cast<Recorder&>(*begun));  // rewinds
     EXPECT_EQ(again.hash, record_named(row.name, 7).hash) << row.name;
-    EXPECT_LT(again.most_block_lines, 2 * trace::BlockBuilder::kFullBlock) << row.name;
+    EXPECT_LT(again.max_block_lines, 2 * trace::BlockBuilder::kFullBlock) << row.name;
   }
 }
 

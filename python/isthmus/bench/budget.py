@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from isthmus.bench.plan import Point
 
-_LEAST_SHARE_S = 0.01
+_MIN_SHARE_S = 0.01
 
 
 class Budget:
@@ -39,4 +39,4 @@ class Budget:
         seconds_left = max(0.0, self._deadline - self._clock())
         share = seconds_left * own / self._weight_left if self._weight_left > 0 else 0.0
         self._weight_left -= own
-        return max(share, _LEAST_SHARE_S)
+        return max(share, _MIN_SHARE_S)

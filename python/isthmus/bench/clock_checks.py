@@ -10,10 +10,10 @@ from isthmus.errors import ImpossibleTime
 # The quickest call of a driver that does no work takes about as long: cuPointerGetAttributes, 76 ns
 # on an H100's host (benchmarks/transfer/README.md); and no event sees less than a clock's tick of
 # 32 ns (kernels/portable.cuh).
-_LEAST_DRIVER_CALL_S = 20e-9
-_LEAST_EVENT_TIME_S = 10e-9
+_MIN_DRIVER_CALL_S = 20e-9
+_MIN_EVENT_TIME_S = 10e-9
 # A copy that events see is part of what the CPU waits for; one behind a gate had to be woken.
-_MOST_COMPLETIONS = 50.0
+_MAX_COMPLETIONS = 50.0
 
 
 def check_latencies(found: Measurement, *, by_driver: bool) -> None:
@@ -31,7 +31,7 @@ def check_latencies(found: Measurement, *, by_driver: bool) -> None:
     if by_driver:
         _check_shortest(medians)
     delta, completion = medians.get(Metric.EVENT_DELTA), medians.get(Metric.COMPLETION)
-    if delta is not None and completion is not None and delta > _MOST_COMPLETIONS * completion:
+    if delta is not None and completion is not None and delta > _MAX_COMPLETIONS * completion:
         raise ImpossibleTime(
             f"the GPU's clock says {delta:.3g} s of a copy that the CPU saw done in "
             f"{completion:.3g} s: a wrong unit, or a wrong clock"
@@ -40,7 +40,7 @@ def check_latencies(found: Measurement, *, by_driver: bool) -> None:
 
 def _check_shortest(medians: Mapping[str, float]) -> None:
     for metric, median in medians.items():
-        least = _LEAST_EVENT_TIME_S if metric in EVENT_METRICS else _LEAST_DRIVER_CALL_S
+        least = _MIN_EVENT_TIME_S if metric in EVENT_METRICS else _MIN_DRIVER_CALL_S
         if metric != Metric.EVENT_FLOOR and 0 < median < least:
             raise ImpossibleTime(
                 f"{metric}: {median:.3g} s is less than any call of a driver takes: "

@@ -8,7 +8,7 @@ from isthmus.bench.plan import Point
 from isthmus.bench.plausible import contradiction, impossible_time
 from isthmus.bench.session import Measurement, Samples
 from isthmus.bench.statistics import summarize
-from isthmus.bench.tests import EVENT_METRICS, Metric
+from isthmus.bench.tests.catalogue import EVENT_METRICS, Metric
 from isthmus.errors import DriverError
 from isthmus.run.result import Failure, Result, Status
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from isthmus.sizes import approximate_size
 
 # Managed memory above this has taken whole machines down, and no driver frees it quickly.
-MOST_MANAGED_BYTES = 512 << 20
+MAX_MANAGED_BYTES = 512 << 20
 
 # Bandwidth has long stopped to grow there.
 _LARGEST_QUICK_BYTES = 256 << 20

@@ -7,12 +7,12 @@ from typing import Protocol
 
 import isthmus
 from isthmus.bench.demand import Demand, Limits
-from isthmus.bench.derived import derived
+from isthmus.bench.derived.catalogue import derived
 from isthmus.bench.plan import Plan, plan_points
 from isthmus.bench.request import Request
 from isthmus.bench.runner import Observer, RunSettings, run_points
 from isthmus.bench.session import Session
-from isthmus.bench.tests import BenchTest, Method, SmallCopyTest, WindowTest
+from isthmus.bench.tests.catalogue import BenchTest, Method, SmallCopyTest, WindowTest
 from isthmus.run.machine import Machine
 from isthmus.run.model import Identity, Options, Run
 

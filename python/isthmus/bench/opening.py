@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from isthmus.bench.choice import Choice, choose_device
 from isthmus.bench.demand import Limits, limits_of
-from isthmus.bench.device_under_test import DeviceUnderTest
-from isthmus.bench.gpus import DEVICE_UNAVAILABLE, busy
-from isthmus.bench.native_kernels import open_kernels
-from isthmus.bench.native_session import NativeSession
-from isthmus.bench.tests import BufferKinds, Direction, HostMemory
+from isthmus.bench.native.device_under_test import DeviceUnderTest
+from isthmus.bench.native.gpus import DEVICE_UNAVAILABLE, busy
+from isthmus.bench.native.kernels import open_kernels
+from isthmus.bench.native.session import NativeSession
+from isthmus.bench.tests.catalogue import BufferKinds, Direction, HostMemory
 from isthmus.errors import DriverError, Error, NoDevice
 from isthmus.machine.facts import Setting, read_machine
 from isthmus.machine.host import cpu_model

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from isthmus.bench.bench_test import PLAIN, BenchTest, Suite, Variation
 from isthmus.bench.buffers import BufferKinds
-from isthmus.bench.copies import SWEEP
 from isthmus.bench.demand import Demand, Limits
 from isthmus.bench.metrics import Metric
-from isthmus.bench.windows import LARGEST_BYTES
+from isthmus.bench.tests.bench_test import PLAIN, BenchTest, Suite, Variation
+from isthmus.bench.tests.copies import SWEEP
+from isthmus.bench.tests.windows import LARGEST_BYTES
 from isthmus.errors import UsageError
 from isthmus.sizes import approximate_size, format_size
 

@@ -7,11 +7,11 @@ from typing import Literal
 
 # A thousand times is what a mistaken unit makes; a first call is slower than later ones, and a copy
 # under load slower than one alone, though never so much.
-_MOST_FIRST_CALLS = 100
+_MAX_FIRST_CALLS = 100
 # The memory of no GPU is that fast (a B200's gives 8 TB/s), nor are all caches of a host together.
-_MOST_BYTES_PER_S = {"device": 10e12, "host": 50e12}
+_MAX_BYTES_PER_S = {"device": 10e12, "host": 50e12}
 # A call takes some instructions at least.
-_LEAST_HOST_S = 1e-10
+_MIN_HOST_S = 1e-10
 
 
 def impossible_time(
@@ -36,9 +36,9 @@ def impossible_time(
     # GPU events give such times in confidential-computing mode (nvbandwidth's README).
     if not math.isfinite(seconds) or seconds < 0 or (seconds == 0 and not may_be_zero):
         return f"the clock gave impossible times, such as {seconds} s for one copy"
-    if clock == "host" and 0 < seconds < _LEAST_HOST_S:
+    if clock == "host" and 0 < seconds < _MIN_HOST_S:
         return f"{seconds} s is less than any call takes: a wrong unit, or a wrong clock"
-    if num_bytes is not None and num_bytes > _MOST_BYTES_PER_S[clock] * seconds:
+    if num_bytes is not None and num_bytes > _MAX_BYTES_PER_S[clock] * seconds:
         return (
             f"{num_bytes} bytes in {seconds} s are more than any memory takes: "
             "a wrong unit, or a wrong clock"
@@ -59,7 +59,7 @@ def contradiction(
         clock: Whose clock timed the samples.
     """
     usual_s = statistics.median(samples)
-    if clock == "host" or not first_call_s or usual_s <= _MOST_FIRST_CALLS * first_call_s:
+    if clock == "host" or not first_call_s or usual_s <= _MAX_FIRST_CALLS * first_call_s:
         return None
     return (
         f"the GPU's clock says {usual_s} s of what the CPU saw done in {first_call_s} s: "

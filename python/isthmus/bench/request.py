@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isthmus.bench.tests import BenchTest
+from isthmus.bench.tests.catalogue import BenchTest
 
 
 @dataclass(frozen=True, kw_only=True)

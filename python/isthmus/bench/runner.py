@@ -11,7 +11,7 @@ from isthmus.bench.budget import Budget
 from isthmus.bench.plan import Point
 from isthmus.bench.session import Buffers, Measurement, Session
 from isthmus.bench.stopping import StoppingRule
-from isthmus.bench.tests import BufferKinds
+from isthmus.bench.tests.catalogue import BufferKinds
 from isthmus.errors import DriverError, Error, Unavailable
 from isthmus.run.result import Result
 

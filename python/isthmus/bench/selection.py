@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from isthmus.bench.tests import BY_NAME, TESTS, BenchTest, Suite
+from isthmus.bench.tests.catalogue import BY_NAME, TESTS, BenchTest, Suite
 from isthmus.errors import UsageError
 from isthmus.suggest import did_you_mean
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from isthmus.bench.stopping import StoppingRule
-from isthmus.bench.tests import BenchTest, BufferKinds, Direction, Variation
+from isthmus.bench.tests.catalogue import BenchTest, BufferKinds, Direction, Variation
 from isthmus.run.machine import LinkErrors, WindowFacts
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 _FEWEST_FOR_QUARTILES = 5
 _FENCES = 3.0
 # Of quiet samples the fences are so near that what lies beyond is no news.
-_LEAST_DISTANCE = 0.05
+_MIN_DISTANCE = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ def _outliers(ordered: Sequence[float]) -> int | None:
     if len(ordered) < _FEWEST_FOR_QUARTILES:
         return None
     first, third = _quantile(ordered, 0.25), _quantile(ordered, 0.75)
-    reach = max(_FENCES * (third - first), _LEAST_DISTANCE * abs(_quantile(ordered, 0.5)))
+    reach = max(_FENCES * (third - first), _MIN_DISTANCE * abs(_quantile(ordered, 0.5)))
     return sum(not first - reach <= sample <= third + reach for sample in ordered)
 
 

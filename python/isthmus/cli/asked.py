@@ -10,12 +10,12 @@ from isthmus.sizes import parse_sizes
 from isthmus.suggest import shortened
 
 if TYPE_CHECKING:
-    from isthmus.bench.tests import BenchTest
+    from isthmus.bench.tests.catalogue import BenchTest
 
 _MIB = 1 << 20
 # What a size may be: no machine has more.
-_MOST_MIB = 1 << 32
-_MOST_OF_ANYTHING = 1_000_000
+_MAX_MIB = 1 << 32
+_MAX_OF_ANYTHING = 1_000_000
 
 
 def layout_of(wanted: RunFormat, *, as_json: bool, use_mean: bool, verbose: bool) -> Layout:
@@ -53,7 +53,7 @@ def sizes_of(sizes: str | None, buffer_mib: int | None, wanted: RunFormat) -> li
         return parse_sizes(sizes)
     if sizes is not None:
         raise UsageError("-b and --sizes both say how large copies are", hint="leave one out")
-    if not 0 < buffer_mib < _MOST_MIB:
+    if not 0 < buffer_mib < _MAX_MIB:
         raise UsageError(f"-b {buffer_mib} is no size in MiB", hint="give 1 or more: -b 512")
     return [buffer_mib * _MIB]
 
@@ -71,7 +71,7 @@ def tests_of(
         UsageError: A name or number fits no test.
     """
     from isthmus.bench.selection import select_tests
-    from isthmus.bench.tests import BY_NAME, Suite
+    from isthmus.bench.tests.catalogue import BY_NAME, Suite
 
     known = {suite.value for suite in Suite}
     loose = [word for word in suites if word not in known] if names or prefixes else []
@@ -99,16 +99,16 @@ def how_many(option: str, asked: int | None, noun: str) -> int | None:
     Raises:
         UsageError: It is below 1, or above the limit.
     """
-    if asked is None or 0 < asked <= _MOST_OF_ANYTHING:
+    if asked is None or 0 < asked <= _MAX_OF_ANYTHING:
         return asked
     why = f"no {noun} to take" if asked < 1 else "more than are allowed"
-    raise UsageError(f"{option} {asked}: {why}", hint=f"give 1 to {_MOST_OF_ANYTHING}: {option} 3")
+    raise UsageError(f"{option} {asked}: {why}", hint=f"give 1 to {_MAX_OF_ANYTHING}: {option} 3")
 
 
 def _name(test: str) -> str:
     if not test.isdecimal():
         return test
-    index = int(test) if len(test) < len(str(_MOST_MIB)) else len(NVBANDWIDTH_TESTS)
+    index = int(test) if len(test) < len(str(_MAX_MIB)) else len(NVBANDWIDTH_TESTS)
     if index >= len(NVBANDWIDTH_TESTS):
         last = len(NVBANDWIDTH_TESTS) - 1
         raise UsageError(

@@ -46,7 +46,7 @@ from isthmus.sizes import parse_size
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isthmus.bench.tests import BenchTest
+    from isthmus.bench.tests.catalogue import BenchTest
     from isthmus.cli.verdicts import Verdicts
     from isthmus.run.model import Run
 

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Sequence
 
-from isthmus.bench.tests import METRIC_MEANING, BenchTest
+from isthmus.bench.tests.catalogue import METRIC_MEANING, BenchTest
 from isthmus.json_text import json_text
 from isthmus.report.as_text import table_lines
 from isthmus.report.format import RunFormat

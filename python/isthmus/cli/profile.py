@@ -90,7 +90,7 @@ def _measure(
     from isthmus.cli.output import check_output
     from isthmus.machine.placement import bind_near_device
     from isthmus.profile.measuring import measure_profile
-    from isthmus.profile.plan import FULL, MOST_EMULATED_BYTES, QUICK
+    from isthmus.profile.plan import FULL, MAX_EMULATED_BYTES, QUICK
     from isthmus.profile.session import Session
 
     check_output(output)
@@ -98,7 +98,7 @@ def _measure(
         say(f"note: the emulated device is measured: {choice.emulated_because}")
     effort = QUICK if quick else FULL
     if identity.emulated:
-        effort = effort.up_to(MOST_EMULATED_BYTES)
+        effort = effort.up_to(MAX_EMULATED_BYTES)
     say(f"measuring {identity.gpu_name}, {identity.link}: at most {effort.budget_s:g} s")
     pci_address = choice.driver.device(choice.ordinal).pci_address
     placement = bind_near_device(pci_address, _native, emulated=identity.emulated)

@@ -17,7 +17,7 @@ from isthmus.report.format import Format
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isthmus.sim.evaluation import Evaluation
+    from isthmus.sim.paper.evaluation import Evaluation
     from isthmus.sim.points import Point
     from isthmus.sim.store import Row
 
@@ -65,10 +65,10 @@ def reproduce(
     """
     del debug  # its callback has noted it
     _check(output, pictures=pictures, grid=grid)
-    from isthmus.sim.evaluation import Evaluation
-    from isthmus.sim.scores import score_all
-    from isthmus.sim.scores_text import scores_text
-    from isthmus.sim.studies import evaluation
+    from isthmus.sim.paper.evaluation import Evaluation
+    from isthmus.sim.paper.scores import score_all
+    from isthmus.sim.paper.scores_text import scores_text
+    from isthmus.sim.paper.studies import evaluation
 
     runs = evaluation(_programs())
     points = list({run.point.key: run.point for run in runs}.values())
@@ -93,8 +93,8 @@ _SUFFIXES = {".txt": Format.TEXT, ".json": Format.JSON, ".csv": Format.CSV}
 
 def _programs() -> list[str]:
     """List the paper's programs, and say which of them aren't to be had."""
+    from isthmus.sim.paper.studies import PROGRAMS
     from isthmus.sim.running import workload_names
-    from isthmus.sim.studies import PROGRAMS
 
     known = workload_names()
     absent = [program for program in PROGRAMS if program not in known]
@@ -177,7 +177,7 @@ def _run(
 
 def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") -> None:
     from isthmus.files.whole import write_whole
-    from isthmus.sim.pictures import draw_all
+    from isthmus.sim.paper.pictures import draw_all
 
     for name, text in texts.items():
         say(f"written: {write_whole(output / name, text)}")
@@ -189,8 +189,8 @@ def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") ->
 def _run_grid(output: Path, jobs: int | None, seconds_per_run: float | None) -> str:
     """Give the grid's summary; every combination is in a file."""
     from isthmus.files.whole import write_whole
-    from isthmus.sim.grid import combinations, grid_csv, grid_points
-    from isthmus.sim.grid_summary import summary_text
+    from isthmus.sim.paper.grid import combinations, grid_csv, grid_points
+    from isthmus.sim.paper.grid_summary import summary_text
 
     points = grid_points()
     finished = _run(points, output / "grid.parquet", jobs, seconds_per_run)

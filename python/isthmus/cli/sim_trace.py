@@ -46,7 +46,7 @@ def record(
     del debug  # its callback has noted it
     from isthmus.cli.output import check_output
     from isthmus.sim.running import open_source
-    from isthmus.sim.trace_file import record_trace
+    from isthmus.sim.trace.file import record_trace
 
     check_output(output)
     record_trace(open_source(workload, seed), output, compression="zstd" if zstd else None)
@@ -61,8 +61,8 @@ def info(
 ) -> None:
     """Say what a trace holds."""
     del debug  # its callback has noted it
-    from isthmus.sim.trace_file import trace_info
-    from isthmus.sim.trace_report import info_text
+    from isthmus.sim.trace.file import trace_info
+    from isthmus.sim.trace.report import info_text
 
     print_data(info_text(trace_info(file)))
 
@@ -89,7 +89,7 @@ def import_accelsim(
     """
     del debug  # its callback has noted it
     from isthmus.cli.output import check_output
-    from isthmus.sim.trace_import import import_trace
+    from isthmus.sim.trace.importing import import_trace
 
     check_output(output)
     report = import_trace(

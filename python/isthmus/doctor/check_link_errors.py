@@ -10,7 +10,7 @@ from isthmus.run.machine import LinkErrors
 
 # From here on DCGM's health watch warns, and it waits for a whole minute where the doctor's load
 # takes a second. Source: DCGM, dcgmlib/dcgm_errors.h and its health tests.
-_MOST_REPLAYS_A_MINUTE = 8
+_MAX_REPLAYS_A_MINUTE = 8
 _WHAT_TO_DO = (
     "reseat the card and its riser or cable, try another slot, look at retimers, or set the slot "
     "to a lower generation in the firmware's settings"
@@ -75,7 +75,7 @@ def link_error_facts(gpu: Gpu) -> dict[str, JsonValue]:
 def _many_are_new(new: LinkErrors | None) -> bool:
     if new is None:
         return False
-    return any((count or 0) > _MOST_REPLAYS_A_MINUTE for count in (new.replays, new.correctable))
+    return any((count or 0) > _MAX_REPLAYS_A_MINUTE for count in (new.replays, new.correctable))
 
 
 def _lost(new: LinkErrors | None) -> bool:

@@ -54,8 +54,8 @@ def _nvrtc_problem(
             f"an empty kernel does not compile ({nvrtc.compile_error})",
             "reinstall NVRTC: its libnvrtc-builtins of the same version must lie beside it",
         )
-    most_major = None if driver is None else cuda_major(driver.version)
-    if driver is not None and most_major and nvrtc.version and nvrtc.version[0] > most_major:
+    max_major = None if driver is None else cuda_major(driver.version)
+    if driver is not None and max_major and nvrtc.version and nvrtc.version[0] > max_major:
         return (
             f"too new for a driver of CUDA {cuda_version(driver.version)}",
             f'pip install "isthmus[cuda{cuda_major(driver.version)}]", or update the driver',

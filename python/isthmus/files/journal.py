@@ -10,7 +10,7 @@ from isthmus.files.regular import read_regular
 from isthmus.files.whole import write_all, write_whole
 
 # Of what is read. A sweep's point takes some 2 KB.
-_MOST_BYTES = 1 << 30
+_MAX_BYTES = 1 << 30
 
 
 class Journal:
@@ -74,7 +74,7 @@ def read_lines(path: Path) -> list[str]:
         OSError: It can't be read.
     """
     try:
-        contents = read_regular(path, most_bytes=_MOST_BYTES)
+        contents = read_regular(path, max_bytes=_MAX_BYTES)
     except FileNotFoundError:
         return []
     return contents.decode(errors="replace").split("\n") if contents else []

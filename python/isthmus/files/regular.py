@@ -29,13 +29,13 @@ def open_regular(path: AnyPath) -> FileIO:
     raise OSError(errno.EINVAL, "it is no regular file")
 
 
-def read_regular(path: AnyPath, *, most_bytes: int) -> bytes:
+def read_regular(path: AnyPath, *, max_bytes: int) -> bytes:
     """
     Read a regular file.
 
     Args:
         path: The file.
-        most_bytes: No more than a megabyte beyond is read of a larger one, which is refused.
+        max_bytes: No more than a megabyte beyond is read of a larger one, which is refused.
 
     Raises:
         OSError: As `open_regular`; or it is too large, or reading fails.
@@ -44,6 +44,6 @@ def read_regular(path: AnyPath, *, most_bytes: int) -> bytes:
     with open_regular(path) as file:
         while piece := file.read(_PIECE_BYTES):
             contents += piece
-            if len(contents) > most_bytes:
-                raise OSError(errno.EFBIG, f"it has more than {most_bytes} bytes")
+            if len(contents) > max_bytes:
+                raise OSError(errno.EFBIG, f"it has more than {max_bytes} bytes")
     return bytes(contents)

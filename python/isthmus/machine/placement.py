@@ -10,7 +10,7 @@ from isthmus.machine.host import NodeFacts
 _LEFT_ALONE = "thread and memory were not bound to a NUMA node, as asked"
 _REFUSED = "this process may use none of its CPUs, or the kernel refused"
 # A stray page is no news: some belong to no buffer of ours, some moved when the node was full.
-_MOST_STRAY = 0.05
+_MAX_STRAY = 0.05
 
 
 class Topology(Protocol):
@@ -113,6 +113,6 @@ def stray_pages_note(
     if num_pages == 0:
         return f"placement of {kind} memory can't be verified here"
     stray = (num_pages - pages_by_node.get(wanted_node, 0)) / num_pages
-    if stray <= _MOST_STRAY:
+    if stray <= _MAX_STRAY:
         return None
     return f"{stray * 100:.0f} % of {kind} pages lie off NUMA node {wanted_node}"

@@ -24,12 +24,12 @@ def read_software(nvrtc_version: str | None) -> Software:
     )
 
 
-def find_nvrtc(most_major: int | None = None) -> str | None:
+def find_nvrtc(max_major: int | None = None) -> str | None:
     """
     Find NVRTC in a wheel or a toolkit.
 
     Args:
-        most_major: The driver's CUDA major version: it loads nothing that a newer NVRTC compiled.
+        max_major: The driver's CUDA major version: it loads nothing that a newer NVRTC compiled.
             None takes any.
 
     Returns:
@@ -39,7 +39,7 @@ def find_nvrtc(most_major: int | None = None) -> str | None:
     fitting = [
         (major, path)
         for major, path in _nvrtc_in_wheels()
-        if most_major is None or major <= most_major
+        if max_major is None or major <= max_major
     ]
     if fitting:
         return str(max(fitting)[1])

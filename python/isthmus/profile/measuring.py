@@ -45,16 +45,16 @@ _FIRST_COPIES = 2
 # Of the bytes that are there after all turns.
 _COMPARED_IN_THE_END = 4 << 20
 # Of the time that is left, what the next size of the grid may take at most.
-_MOST_OF_THE_REST = 0.8
+_MAX_OF_THE_REST = 0.8
 # Of the time that is left, what finding the number of threads may take at most for a direction;
 # how long a copy would take is told by one of 1 MiB, which takes some 30 of the shortest ones'
 # time. Copies that are too short say nothing.
-_MOST_FOR_THREADS = 0.2
+_MAX_FOR_THREADS = 0.2
 _PROBE_OVER_SHORTEST = 30
 _NUMBERS_OF_THREADS = 9
 _MORE_TURNS = 5.0
 _PROBE_BYTES = 1 << 20
-_LEAST_STAGING_BYTES = 8 << 20
+_MIN_STAGING_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class Found:
 class Copies(Protocol):
     """What measures copies: `Session`, or a test's."""
 
-    most_bytes: int
+    max_bytes: int
     check_s_per_byte: float
 
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
@@ -126,11 +126,11 @@ class Measuring:
 
     def _threads(self, direction: Direction) -> int | None:
         rate = self._staging_rate(direction)
-        size = min(self._effort.staging_bytes, self._copies.most_bytes)
-        num_copies = _NUMBERS_OF_THREADS * (_FIRST_COPIES + self._effort.least_turns)
-        while rate is not None and size >= _LEAST_STAGING_BYTES:
+        size = min(self._effort.staging_bytes, self._copies.max_bytes)
+        num_copies = _NUMBERS_OF_THREADS * (_FIRST_COPIES + self._effort.min_turns)
+        while rate is not None and size >= _MIN_STAGING_BYTES:
             wall = num_copies * size / rate + 2 * self._copies.check_s_per_byte * size
-            if wall <= _MOST_FOR_THREADS * self._left():
+            if wall <= _MAX_FOR_THREADS * self._left():
                 effort = replace(self._effort, point_s=_MORE_TURNS * self._effort.point_s)
                 seconds = self._copies.staging_times(direction, size, effort)
                 return fewest_threads(seconds) if seconds else None
@@ -144,10 +144,10 @@ class Measuring:
         if not shortest:
             return None
         probe_s = _FIRST_COPIES * _PROBE_OVER_SHORTEST * shortest[0].seconds
-        if probe_s > _MOST_FOR_THREADS * self._left():
+        if probe_s > _MAX_FOR_THREADS * self._left():
             return None
-        size = min(_PROBE_BYTES, self._copies.most_bytes)
-        once = replace(self._effort, point_s=0, least_turns=1, most_turns=1)
+        size = min(_PROBE_BYTES, self._copies.max_bytes)
+        once = replace(self._effort, point_s=0, min_turns=1, max_turns=1)
         found = self._copies.times([way], size, once).seconds
         return size / found[way] if way in found else None
 
@@ -155,7 +155,7 @@ class Measuring:
         """Measure all ways size by size, so that time runs out for the longest copies."""
         for size in sizes:
             wall = sum(self._wall_seconds(group, size) for group in GROUPS)
-            if size > self._copies.most_bytes or wall > _MOST_OF_THE_REST * self._left():
+            if size > self._copies.max_bytes or wall > _MAX_OF_THE_REST * self._left():
                 return
             for group in GROUPS:
                 self._measure(group, size)
@@ -223,7 +223,7 @@ class Measuring:
         in_turns = sum(one for one in copies if one <= _HOPELESS * copies[0])
         return (
             _FIRST_COPIES * sum(copies)
-            + max(self._effort.point_s, self._effort.least_turns * in_turns)
+            + max(self._effort.point_s, self._effort.min_turns * in_turns)
             + self._copies.check_s_per_byte * (size * len(ways) + min(size, _COMPARED_IN_THE_END))
         )
 

@@ -27,13 +27,13 @@ QUICK_SIZES = tuple(
 
 # Threads, slots and pinning cost tens of microseconds and more, whatever the size: below, nothing
 # is to be found (benchmarks/windows; cpp/src/transfer/profile/profile_defaults.cpp).
-_LEAST_BYTES: Mapping[Path, int] = {
+_MIN_BYTES: Mapping[Path, int] = {
     Path.WINDOW_THREADS: _KIB,
     Path.STAGED: 16 * _KIB,
     Path.REGISTERED: 256 * _KIB,
 }
-# Copies open no longer windows: kMostWindowBytes in cpp/src/transfer/copy/device_paths.cpp.
-_MOST_BYTES: Mapping[Path, int] = {Path.WINDOW: 16 * _MIB, Path.WINDOW_THREADS: 16 * _MIB}
+# Copies open no longer windows: kMaxWindowBytes in cpp/src/transfer/copy/device_paths.cpp.
+_MAX_BYTES: Mapping[Path, int] = {Path.WINDOW: 16 * _MIB, Path.WINDOW_THREADS: 16 * _MIB}
 # Pinned memory needs neither staging nor pinning.
 _PAGEABLE_ONLY = {Path.STAGED, Path.REGISTERED}
 # Pinning is taken by its name only: so many sizes are enough to say what it would cost.
@@ -80,8 +80,8 @@ class Effort:
         sizes: In bytes, ascending.
         budget_s: For everything, from the first call of the driver on.
         point_s: For all turns of the ways at one size.
-        least_turns: Of each way at each size.
-        most_turns: The same, where they are short.
+        min_turns: Of each way at each size.
+        max_turns: The same, where they are short.
         rounds: How often the sizes at crossovers are halved.
         staging_bytes: Of the copies that the number of staging threads is found by.
         quick: Whether it is the lesser effort.
@@ -91,17 +91,17 @@ class Effort:
     budget_s: float
     point_s: float
     rounds: int
-    least_turns: int = 5
-    most_turns: int = 21
+    min_turns: int = 5
+    max_turns: int = 21
     staging_bytes: int = 64 * _MIB
     quick: bool = False
 
-    def up_to(self, most_bytes: int) -> "Effort":
+    def up_to(self, max_bytes: int) -> "Effort":
         """Leave out larger sizes."""
         return replace(
             self,
-            sizes=[size for size in self.sizes if size <= most_bytes],
-            staging_bytes=min(self.staging_bytes, most_bytes),
+            sizes=[size for size in self.sizes if size <= max_bytes],
+            staging_bytes=min(self.staging_bytes, max_bytes),
         )
 
 
@@ -112,13 +112,13 @@ QUICK = Effort(
     budget_s=1.4,
     point_s=0.005,
     rounds=1,
-    least_turns=3,
-    most_turns=9,
+    min_turns=3,
+    max_turns=9,
     staging_bytes=32 * _MIB,
     quick=True,
 )
 # Emulated links are slow, and straight lines: nothing is to be learned from longer copies.
-MOST_EMULATED_BYTES = 16 * _MIB
+MAX_EMULATED_BYTES = 16 * _MIB
 
 
 def all_ways() -> list[Way]:
@@ -136,7 +136,7 @@ def applies(way: Way, size_bytes: int) -> bool:
     """Say whether a way is worth measuring at a size."""
     if way.path == Path.REGISTERED and size_bytes not in _SIZES_OF_PINNING:
         return False
-    least, most = _LEAST_BYTES.get(way.path, 0), _MOST_BYTES.get(way.path, size_bytes)
+    least, most = _MIN_BYTES.get(way.path, 0), _MAX_BYTES.get(way.path, size_bytes)
     return least <= size_bytes <= most
 
 

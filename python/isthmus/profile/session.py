@@ -14,10 +14,10 @@ from isthmus.profile.plan import Effort, HostMemory
 if TYPE_CHECKING:
     from isthmus import _native
 
-_LEAST_BYTES = 1 << 20
+_MIN_BYTES = 1 << 20
 _WINDOW_BYTES = 2 << 20
 _OPENING_S = 0.03
-_ONCE = Effort(sizes=(), budget_s=0, point_s=0, rounds=0, least_turns=1, most_turns=1)
+_ONCE = Effort(sizes=(), budget_s=0, point_s=0, rounds=0, min_turns=1, max_turns=1)
 # Longer copies are steady, and three of them tell enough.
 _LONG_BYTES = 64 << 20
 _FEWEST_TURNS = 3
@@ -28,9 +28,9 @@ def _turns(effort: Effort, size_bytes: int) -> "_native.Turns":
 
     long = size_bytes > _LONG_BYTES
     return _native.Turns(
-        least=min(effort.least_turns, _FEWEST_TURNS) if long else effort.least_turns,
-        most=effort.most_turns,
-        most_seconds=effort.point_s,
+        min_turns=min(effort.min_turns, _FEWEST_TURNS) if long else effort.min_turns,
+        max_turns=effort.max_turns,
+        max_seconds=effort.point_s,
     )
 
 
@@ -39,18 +39,18 @@ class Session:
     Buffers of both kinds on one device, and the ways to copy between them.
 
     Attributes:
-        most_bytes: The largest copy that fits.
+        max_bytes: The largest copy that fits.
         check_s_per_byte: About what it takes to spoil a copy's target, and to compare it.
     """
 
-    def __init__(self, driver: "_native.Driver", ordinal: int, most_bytes: int) -> None:
+    def __init__(self, driver: "_native.Driver", ordinal: int, max_bytes: int) -> None:
         """
         Allocate everything.
 
         Args:
             driver: Whose device it is.
             ordinal: Its number.
-            most_bytes: The largest copy wanted; less is taken where memory is short.
+            max_bytes: The largest copy wanted; less is taken where memory is short.
 
         Raises:
             OutOfDeviceMemory: There isn't even 1 MiB of each kind.
@@ -59,10 +59,10 @@ class Session:
 
         self._context = _native.Context(driver, ordinal)
         self._bench = _native.PathBench(self._context)
-        self.most_bytes = most_bytes
+        self.max_bytes = max_bytes
         self._buffers = self._allocate()
         self._fill("pageable")
-        self.check_s_per_byte = self._fill("pinned") / self.most_bytes
+        self.check_s_per_byte = self._fill("pinned") / self.max_bytes
 
     def _fill(self, memory: HostMemory) -> float:
         """Fill buffers with what is to be copied, as the first copy does; tells the seconds."""
@@ -77,14 +77,14 @@ class Session:
             try:
                 return {
                     memory: _native.CopyBuffers(
-                        self._context, host_memory=memory, size_bytes=self.most_bytes
+                        self._context, host_memory=memory, size_bytes=self.max_bytes
                     )
                     for memory in ("pageable", "pinned")
                 }
             except OutOfDeviceMemory:
-                if self.most_bytes <= _LEAST_BYTES:
+                if self.max_bytes <= _MIN_BYTES:
                     raise
-                self.most_bytes //= 4
+                self.max_bytes //= 4
 
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
         """
@@ -92,7 +92,7 @@ class Session:
 
         Args:
             ways: How to copy; of one direction and kind of memory.
-            size_bytes: How much, at most `most_bytes`.
+            size_bytes: How much, at most `max_bytes`.
             effort: How often.
 
         Raises:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Some hundred times what `isthmus profile` writes. As in
 # cpp/src/transfer/profile/stored_profile.cpp.
-_MOST_BYTES = 4 << 20
+_MAX_BYTES = 4 << 20
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
@@ -49,7 +49,7 @@ def load_profile(path: Path) -> Profile:
         UsageError: It is something else.
     """
     try:
-        return Profile.model_validate_json(read_regular(path, most_bytes=_MOST_BYTES))
+        return Profile.model_validate_json(read_regular(path, max_bytes=_MAX_BYTES))
     except OSError as cause:
         raise Unavailable(
             capability="profile",

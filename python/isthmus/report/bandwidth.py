@@ -11,7 +11,7 @@ from isthmus.sizes import format_size
 _NOISY = 0.05
 # The two kinds of memory that every program has; the others have tables of their own.
 _WAYS = {"ce", "pageable"}
-_MOST_NAMED = 6
+_MAX_NAMED = 6
 _BACK_TO_BACK, _ONE_AT_A_TIME = "back to back", "one blocking call and wait at a time"
 _HOW_TIMED = {
     ("device", True): f"{_BACK_TO_BACK} behind a gate, by the GPU's clock",
@@ -40,8 +40,8 @@ def bandwidth_notes(run: Run) -> list[str]:
     lines += _timing_lines(results)
     noisy = [f"{_head(result)} {format_size(result.bytes)}" for result in results if _noisy(result)]
     if noisy:
-        named = ", ".join(noisy[:_MOST_NAMED])
-        more = len(noisy) - _MOST_NAMED
+        named = ", ".join(noisy[:_MAX_NAMED])
+        more = len(noisy) - _MAX_NAMED
         rest = f" and {more} more (iqr in the run's file)" if more > 0 else ""
         lines.append(f"noisy, IQR above {_NOISY:.0%} of the median: {named}{rest}")
     return lines

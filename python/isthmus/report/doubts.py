@@ -3,7 +3,7 @@
 from isthmus.run.model import Result, Run
 from isthmus.sizes import format_size
 
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 def doubt_notes(run: Run) -> list[str]:
@@ -15,7 +15,7 @@ def _outlier_lines(run: Run) -> list[str]:
     with_outliers = [result for result in run.results if result.num_outliers]
     if not with_outliers:
         return []
-    worst = sorted(with_outliers, key=_share, reverse=True)[:_MOST_NAMED]
+    worst = sorted(with_outliers, key=_share, reverse=True)[:_MAX_NAMED]
     named = ", ".join(f"{_name(r)} {r.num_outliers} of {r.n}" for r in worst)
     num_looked_at = sum(result.num_outliers is not None for result in run.results)
     how_many = f"{len(with_outliers)} of {num_looked_at} results"

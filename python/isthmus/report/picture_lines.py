@@ -9,7 +9,7 @@ from isthmus.run.model import Result, Run, Status
 # A line through fewer points says nothing about sizes.
 _FEWEST_SIZES = 3
 # So many colours there are.
-MOST_LINES = 20
+MAX_LINES = 20
 DRAWN_UNITS = frozenset({"B/s", "s"})
 # It has a picture that fits it better.
 _DRAWN_APART = "pinned_vs_pageable"
@@ -76,14 +76,14 @@ def parts_of(lines: Sequence[Line]) -> dict[str, list[Line]]:
     """
     chosen = list(lines)
     for narrow in (_first_circumstances, _leading_metrics):
-        if len(chosen) > MOST_LINES:
+        if len(chosen) > MAX_LINES:
             chosen = narrow(chosen)
-    if len(chosen) <= MOST_LINES:
+    if len(chosen) <= MAX_LINES:
         return {"": chosen}
     parts: dict[str, list[Line]] = defaultdict(list)
     for line in chosen:
         parts[_WAYS[line.results[0].direction]].append(line)
-    return {way: own[:MOST_LINES] for way, own in parts.items()}
+    return {way: own[:MAX_LINES] for way, own in parts.items()}
 
 
 def _first_circumstances(lines: Sequence[Line]) -> list[Line]:

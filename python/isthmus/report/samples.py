@@ -6,7 +6,7 @@ from isthmus.run.model import Result, Run
 from isthmus.sizes import format_size
 
 # So many are written out; all of them are in the run's file.
-_MOST_SHOWN = 6
+_MAX_SHOWN = 6
 
 
 def samples_table(run: Run) -> Table | None:
@@ -15,7 +15,7 @@ def samples_table(run: Run) -> Table | None:
     if not kept:
         return None
     return Table(
-        title=f"Samples, the first {_MOST_SHOWN}",
+        title=f"Samples, the first {_MAX_SHOWN}",
         heads=("test", "metric", "size", "circumstances", "samples", "min", "max", "mean", "n"),
         rows=tuple(map(_row, kept)),
         num_text_columns=5,
@@ -23,7 +23,7 @@ def samples_table(run: Run) -> Table | None:
 
 
 def _row(result: Result) -> tuple[str, ...]:
-    shown = [quantity(sample, result.unit) for sample in (result.samples or [])[:_MOST_SHOWN]]
+    shown = [quantity(sample, result.unit) for sample in (result.samples or [])[:_MAX_SHOWN]]
     extremes = (quantity(value, result.unit) for value in (result.min, result.max, result.mean))
     return (
         *(result.test, result.metric, format_size(result.bytes), result.variation),

@@ -6,7 +6,7 @@ from isthmus.run.model import Result, Run, Status
 from isthmus.sizes import format_size
 
 # So many tests are named; more are counted.
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 # These are worked out, and notes of their own say why there is none.
 _TOLD_ELSEWHERE = ("break_even_", "allocation_")
 
@@ -45,7 +45,7 @@ def _what(results: Sequence[Result]) -> str:
     tests_of: dict[tuple[str, ...], list[str]] = {}
     for test, metrics in metrics_of.items():
         tests_of.setdefault(tuple(metrics), []).append(test)
-    if len(tests_of) > 1 and len(metrics_of) > _MOST_NAMED:
+    if len(tests_of) > 1 and len(metrics_of) > _MAX_NAMED:
         return f"{_number(results)} of {_tests(results)}"
     return "; ".join(
         f"{', '.join(metrics)} of {_tests([r for r in results if r.test in tests])}"
@@ -55,7 +55,7 @@ def _what(results: Sequence[Result]) -> str:
 
 def _tests(results: Sequence[Result]) -> str:
     tests = list(dict.fromkeys(result.test for result in results))
-    if len(tests) <= _MOST_NAMED:
+    if len(tests) <= _MAX_NAMED:
         return ", ".join(tests)
     return f"{len(tests)} tests of {_suites(results)}"
 

@@ -17,7 +17,7 @@ from isthmus.suggest import shortened
 SCHEMA_VERSION = 1
 LAST = "last"
 # Every test at every size with all its samples takes some 20 MB.
-_MOST_BYTES = 256 << 20
+_MAX_BYTES = 256 << 20
 _HINT = (
     f"name a file of `isthmus bench --output run.json`, the id of a run that was kept, or {LAST}"
 )
@@ -35,7 +35,7 @@ def read_run(named: str) -> Run:
     """
     path = _find(named)
     try:
-        contents = read_regular(path, most_bytes=_MOST_BYTES)
+        contents = read_regular(path, max_bytes=_MAX_BYTES)
     except OSError as cause:
         raise UsageError(f"can't read {path}: {cause.strerror or cause}", hint=_HINT) from cause
     return parse_run(contents, str(path))

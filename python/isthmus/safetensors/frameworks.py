@@ -139,7 +139,7 @@ def _strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 # Of CuPy 13; later ones have 64, as the others.
-_MOST_CUPY_DIMENSIONS = 32
+_MAX_CUPY_DIMENSIONS = 32
 
 
 class _Cupy:
@@ -155,10 +155,10 @@ class _Cupy:
                 f"{file}: {entry.label}: CuPy has no type for {entry.dtype}",
                 hint='framework="torch" and framework="dlpack" have',
             )
-        if len(entry.shape) > _MOST_CUPY_DIMENSIONS:
+        if len(entry.shape) > _MAX_CUPY_DIMENSIONS:
             raise UsageError(
                 f"{file}: {entry.label} has {len(entry.shape)} dimensions; CuPy "
-                f"has at most {_MOST_CUPY_DIMENSIONS}",
+                f"has at most {_MAX_CUPY_DIMENSIONS}",
                 hint='framework="torch" and framework="dlpack" have 64',
             )
 

@@ -19,11 +19,11 @@ from isthmus.errors import UsageError
 from isthmus.suggest import shortened
 
 _LENGTH_BYTES = 8
-_MOST_HEADER_BYTES = 100_000_000
+_MAX_HEADER_BYTES = 100_000_000
 # GPU libraries count bytes in signed integers of 64 bits.
 _LAST_OFFSET = (1 << 63) - 1
 # As many as PyTorch and NumPy have.
-_MOST_DIMENSIONS = 64
+_MAX_DIMENSIONS = 64
 # An escape in a JSON text: of two that make one character, of one that makes none, any other.
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL
@@ -117,10 +117,10 @@ def read_header(descriptor: int, file: str) -> Header:
             f"{file}: no safetensors file: it has {file_bytes} bytes, and a header's length takes 8"
         )
     num_bytes = int.from_bytes(length, "little")
-    if num_bytes > _MOST_HEADER_BYTES:
+    if num_bytes > _MAX_HEADER_BYTES:
         raise UsageError(
             f"{file}: no safetensors file: it announces a header of {num_bytes} bytes; "
-            f"{_MOST_HEADER_BYTES} are the most"
+            f"{_MAX_HEADER_BYTES} are the most"
         )
     data_offset = _LENGTH_BYTES + num_bytes
     text = _pread_all(descriptor, num_bytes, _LENGTH_BYTES)
@@ -231,10 +231,8 @@ def _is_count(value: object) -> bool:
 
 
 def _require_size(dtype: str, shape: tuple[int, ...], size_bytes: int, where: str) -> None:
-    if len(shape) > _MOST_DIMENSIONS:
-        raise UsageError(
-            f"{where}: it has {len(shape)} dimensions; {_MOST_DIMENSIONS} are the most"
-        )
+    if len(shape) > _MAX_DIMENSIONS:
+        raise UsageError(f"{where}: it has {len(shape)} dimensions; {_MAX_DIMENSIONS} are the most")
     # A length of 0 leaves no bytes, but the others make the strides, which must be numbers too.
     stride_bits = ITEM_BITS[dtype]
     for length in shape:

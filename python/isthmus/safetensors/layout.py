@@ -10,7 +10,7 @@ _RUN_ALIGNMENT_BYTES = 256
 # Vector loads and cuBLAS's fast kernels want 16 bytes; of a small tensor nobody notices, and files
 # may have thousands of them side by side: the scales of a quantised model, for instance.
 _VECTOR_BYTES = 16
-_LEAST_VECTOR_TENSOR_BYTES = 4096
+_MIN_VECTOR_TENSOR_BYTES = 4096
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,6 +67,6 @@ def lay_out(header: Header) -> Layout:
 
 
 def _alignment_bytes(entry: TensorEntry) -> int:
-    if entry.size_bytes >= _LEAST_VECTOR_TENSOR_BYTES:
+    if entry.size_bytes >= _MIN_VECTOR_TENSOR_BYTES:
         return _VECTOR_BYTES
     return max(1, ITEM_BITS[entry.dtype] // 8)

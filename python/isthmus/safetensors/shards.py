@@ -11,7 +11,7 @@ from isthmus.files.regular import AnyPath, read_regular
 from isthmus.suggest import shortened
 
 # As of a file's header.
-_MOST_INDEX_BYTES = 100_000_000
+_MAX_INDEX_BYTES = 100_000_000
 
 
 def files_of(path: AnyPath | Iterable[AnyPath]) -> tuple[list[Path], Mapping[str, Path]]:
@@ -48,7 +48,7 @@ def _path(part: object) -> Path:
 
 def _of_index(index: Path) -> tuple[list[Path], Mapping[str, Path]]:
     try:
-        found = json.loads(read_regular(index, most_bytes=_MOST_INDEX_BYTES).decode("utf-8"))
+        found = json.loads(read_regular(index, max_bytes=_MAX_INDEX_BYTES).decode("utf-8"))
     except OSError as error:
         raise UsageError(f"{index}: this index can't be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

@@ -104,7 +104,7 @@ def _runs_table(runs: "Mapping[str, SimulationResult]") -> list[str]:
         row("to the CPU", lambda r: approximate_size(r.bytes_to_cpu)),
         row("migrations", lambda r: str(r.counts["migrations"])),
         row("accessed share", lambda r: f"{r.accessed_share:.1%}" if _migrated(r) else "-"),
-        row("most ranges on a page", lambda r: str(r.most_ranges) if _migrated(r) else "-"),
+        row("most ranges on a page", lambda r: str(r.max_ranges) if _migrated(r) else "-"),
         row("evictions", lambda r: str(r.counts["evictions"])),
         row("TLB misses", lambda r: _share(r.tlb["misses"], r.tlb["accesses"])),
         row("L1 hits", lambda r: _share(r.caches["l1_hits"], _looked_up(r, "l1"))),

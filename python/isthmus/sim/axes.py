@@ -15,7 +15,7 @@ WORKLOAD, POLICY, MACHINE, SEED = "workload", "policy", "machine", "seed"
 _WORDS = (WORKLOAD, POLICY, MACHINE, SEED)
 _HINT = "write it like policy.unit=128..2MiB or workload=bfs,lps"
 # More points than anybody waits for: a slip of the keyboard.
-_MOST_VALUES = 4096
+_MAX_VALUES = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +70,8 @@ def _read(text: str) -> Axis:
         if not item:
             raise UsageError(f"axis '{shortened(text)}': an empty value", hint=_HINT)
         values |= dict.fromkeys(_range(name, item) if ".." in item else [item])
-    if len(values) > _MOST_VALUES:
-        raise UsageError(f"axis '{name}' has {len(values)} values", hint=f"at most {_MOST_VALUES}")
+    if len(values) > _MAX_VALUES:
+        raise UsageError(f"axis '{name}' has {len(values)} values", hint=f"at most {_MAX_VALUES}")
     _check_words(name, list(values))
     return Axis(name=name, values=tuple(values))
 
@@ -93,7 +93,7 @@ def _range(name: str, item: str) -> list[str]:
             hint=f"did you mean {shortened(last_text)}..{shortened(first_text)}?",
         )
     if name == SEED:
-        return [str(seed) for seed in range(first, min(last, first + _MOST_VALUES) + 1)]
+        return [str(seed) for seed in range(first, min(last, first + _MAX_VALUES) + 1)]
     if first == 0:
         raise UsageError(
             f"'{name}={shortened(item)}': doubling 0 leads nowhere",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from isthmus.sim.result import SimulationResult
 
 # A program of the paper takes at most some 100 MB.
-_MOST_KEPT = 12
+_MAX_KEPT = 12
 
 
 class Library:
@@ -49,7 +49,7 @@ class Library:
             with self._lock:
                 self._kept.pop(key, None)
                 self._kept[key] = recording
-                while len(self._kept) > _MOST_KEPT:
+                while len(self._kept) > _MAX_KEPT:
                     del self._kept[next(iter(self._kept))]
         return recording.replay()
 

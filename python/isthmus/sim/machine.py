@@ -55,9 +55,9 @@ class Cores(Record):
     """How many."""
     clock: Frequency
     """Of cores, caches and network; every count of cycles is of it."""
-    most_warps: Number
+    max_warps: Number
     """Resident on one core."""
-    most_ctas: Number
+    max_ctas: Number
     """Resident on one core, if registers and shared memory allow."""
     issue_per_cycle: Number
     """Warp instructions of one core."""

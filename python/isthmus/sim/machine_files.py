@@ -16,8 +16,8 @@ _FOLDER = resources.files("isthmus.sim") / "machines"
 _SUFFIX = ".toml"
 DEFAULT_MACHINE = "paper-gtx480"
 # Some ten times what describes a machine. tomllib takes minutes for a key of thousands of parts.
-_MOST_BYTES = 64 << 10
-_MOST_DOTS_IN_A_LINE = 250
+_MAX_BYTES = 64 << 10
+_MAX_DOTS_IN_A_LINE = 250
 
 
 def machine_names() -> list[str]:
@@ -46,7 +46,7 @@ def load_machine(name: str) -> Machine:
             "a path that ends in .toml is read as a file",
         )
     try:
-        return parse_machine(read_regular(path, most_bytes=_MOST_BYTES), name)
+        return parse_machine(read_regular(path, max_bytes=_MAX_BYTES), name)
     except OSError as cause:
         raise UsageError(
             f"can't read machine {one_line(name)}: {cause.strerror or cause}",
@@ -98,8 +98,8 @@ def parse_machine(contents: bytes, name: str) -> Machine:
 
 def _check_dots(contents: bytes) -> None:
     for number, line in enumerate(contents.split(b"\n"), start=1):
-        if line.count(b".") > _MOST_DOTS_IN_A_LINE:
-            raise ValueError(f"line {number} has more than {_MOST_DOTS_IN_A_LINE} dots")
+        if line.count(b".") > _MAX_DOTS_IN_A_LINE:
+            raise ValueError(f"line {number} has more than {_MAX_DOTS_IN_A_LINE} dots")
 
 
 def _lower(first: ErrorDetails) -> str:

@@ -106,7 +106,7 @@ class Policy(Record):
     """single-range: the gap to what was asked for, or to what has arrived."""
     gap: Size = 0
     """ranges: smaller gaps move too."""
-    most_ranges: Number = 8
+    max_ranges: Number = 8
     """ranges: of one page."""
     overflow: Overflow = Overflow.FILL_GAP
     """ranges: what the next one does."""
@@ -120,7 +120,7 @@ class Policy(Record):
     """access-counter: the access that makes its part move."""
     counter: Extent = 2 * _MIB
     """access-counter: what has one counter."""
-    most_unit: Extent = 64 * _KIB
+    max_unit: Extent = 64 * _KIB
     """adaptive: how large a block gets."""
 
     @model_validator(mode="after")

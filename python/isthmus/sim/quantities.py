@@ -22,7 +22,7 @@ _FORM = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[^\d\s][^\s]*)?"
 # What the simulator's integers hold: of most counts and sizes, and of the rest.
 _MOST_32_BITS = (1 << 32) - 1
 _MOST_64_BITS = (1 << 63) - 1
-_MOST_DIGITS = 30
+_MAX_DIGITS = 30
 STORED = {"stored": True}
 """Context of a validation of what was validated before: integers are in our own units."""
 
@@ -92,7 +92,7 @@ class Quantity:
 
     def _read(self, typed: str) -> int:
         match = _FORM.fullmatch(typed)
-        if match is None or len(match["number"]) > _MOST_DIGITS:
+        if match is None or len(match["number"]) > _MAX_DIGITS:
             raise UsageError(
                 f"'{shortened(typed)}' is no {self.noun}", hint=f"write it like {self.example}"
             )

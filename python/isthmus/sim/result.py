@@ -87,7 +87,7 @@ class SimulationResult:
         return sum(size for cause, size in self.traffic_bytes.items() if cause.endswith("to_cpu"))
 
     @property
-    def most_ranges(self) -> int:
+    def max_ranges(self) -> int:
         """The most valid ranges that a page had at the end."""
         pages = np.flatnonzero(self.ranges_per_page)
         return int(pages[-1]) if pages.size else 0
@@ -101,7 +101,7 @@ class SimulationResult:
             "bytes_to_gpu": self.bytes_to_gpu,
             "bytes_to_cpu": self.bytes_to_cpu,
             "accessed_share": self.accessed_share,
-            "most_ranges": self.most_ranges,
+            "max_ranges": self.max_ranges,
             "link_to_gpu_busy_ps": self.link_busy_ps[0],
             "link_to_cpu_busy_ps": self.link_busy_ps[1],
         }

@@ -145,7 +145,7 @@ def open_source(name: str | Path, seed: int = 0) -> "_native.TraceSource":
         return _native.TraceSource.of_workload(str(name), SEED_NUMBER.parse(seed))
     path = Path(name)
     if os.path.exists(name) or path.suffix == _TRACE_SUFFIX:  # noqa: PTH110 - of any name at all
-        from isthmus.sim.trace_file import open_trace
+        from isthmus.sim.trace.file import open_trace
 
         return open_trace(path)
     raise UsageError(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from isthmus import _native
 
 # A million events are 100 MB or so of JSON, and as much as viewers bear.
-MOST_EVENTS = 1_000_000
+MAX_EVENTS = 1_000_000
 _PS_PER_US = 1e6
 # Each kind has a process of its own in the viewer: its number, and what it is called.
 _PROCESSES = {
@@ -84,7 +84,7 @@ def new_timeline() -> "_native.SimTimeline":
     """Give an empty one, for a run to fill."""
     from isthmus import _native
 
-    return _native.SimTimeline(MOST_EVENTS)
+    return _native.SimTimeline(MAX_EVENTS)
 
 
 def write_timeline(timeline: "_native.SimTimeline", path: Path) -> Path:

@@ -8,7 +8,7 @@ from isthmus.arrays.pending_work import PendingWork
 from isthmus.errors import IsthmusWarning, UsageError
 from isthmus.windows.recognition import device_bytes_of
 
-_MOST_THREADS = 1024
+_MAX_THREADS = 1024
 _LAST_ADDRESS = (1 << 64) - 1
 
 Window = _native.Window
@@ -82,7 +82,7 @@ class Windows:
         self, memory: object, size: int | None, *, threads: int, check: bool, sync: bool
     ) -> Window:
         _require_number("a size in bytes", size, first=0, last=_LAST_ADDRESS)
-        _require_number("threads", threads, first=1, last=_MOST_THREADS)
+        _require_number("threads", threads, first=1, last=_MAX_THREADS)
         found = device_bytes_of(memory, size, self._pending.told if sync else self._pending.untold)
         if sync and found.pending_stream is not None:
             self._pending.wait(found.pending_stream, found.pending_device, found.pointer)

@@ -99,7 +99,7 @@ trace::Program program_of(InputBytes& input) {
     launch.num_ctas = 1 + input.byte() % 3U;
     launch.threads_per_cta = 1 + input.byte() % 96U;
     launch.warps_per_cta = (launch.threads_per_cta + 31) / 32;
-    launch.most_ctas_per_sm = input.byte() % 4U;
+    launch.max_ctas_per_sm = input.byte() % 4U;
     launch.local_bytes_per_thread = input.byte() % 4 == 0 ? input.take<std::uint32_t>() : 0;
     if (input.byte() % 4 == 0) launch.before.push_back(host_step(input));
     program.launches.push_back(launch);

@@ -24,10 +24,10 @@ inline void expect_shown(std::string_view text) {
 
 /// A message says something, in a few lines.
 inline void expect_message(const std::exception& error) {
-  constexpr std::size_t kMostBytes = 2000;
+  constexpr std::size_t kMaxBytes = 2000;
   const std::string_view said = error.what();
   expect(!said.empty(), "an error says nothing");
-  expect(said.size() <= kMostBytes, "an error repeats too much of its input");
+  expect(said.size() <= kMaxBytes, "an error repeats too much of its input");
   expect_shown(said);
 }
 

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
-from isthmus.sim.trace_file import record_trace
-from isthmus.sim.trace_format import block_schema, schema_of
-from isthmus.sim.trace_program import program_text
-from isthmus.sim.trace_seal import UNSEALED
+from isthmus.sim.trace.file import record_trace
+from isthmus.sim.trace.format import block_schema, schema_of
+from isthmus.sim.trace.program import program_text
+from isthmus.sim.trace.seal import UNSEALED
 
 CRAFTED = "crafted.arrow"
 _NUM_DIGITS = 8

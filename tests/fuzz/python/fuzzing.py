@@ -27,10 +27,10 @@ _ROOT = Path(__file__).resolve().parents[3]
 # Where the examples are that fuzzers change.
 sys.path.append(str(_ROOT / "tests"))
 # Of the processor's time. Wall time is the machine's, which others use too: it ends what hangs.
-_MOST_SECONDS = 1.0
+_MAX_SECONDS = 1.0
 _HANGS_SECONDS = 20
-_MOST_MIB = 4096
-_MOST_MESSAGE_CHARACTERS = 4000
+_MAX_MIB = 4096
+_MAX_MESSAGE_CHARACTERS = 4000
 # What of Python's is told where it has been; pydantic's and json's parsers are native.
 _INSTRUMENTED = ("isthmus.", "tomllib.")
 
@@ -49,17 +49,17 @@ def require_readable(error: UsageError) -> None:
     """See that a refusal is one line of text that a message can bear."""
     for text in (str(error), error.hint):
         require(text.isprintable(), f"a message of more than a line: {text!r}")
-        require(len(text) <= _MOST_MESSAGE_CHARACTERS, f"a message of {len(text)} characters")
+        require(len(text) <= _MAX_MESSAGE_CHARACTERS, f"a message of {len(text)} characters")
     require(str(error), "a message without words")
 
 
-def fuzz(check: Check, *, most_bytes: int = 4096) -> None:
+def fuzz(check: Check, *, max_bytes: int = 4096) -> None:
     """
     Feed a function inputs, as the command line says. Does not return.
 
     Args:
         check: Raises for an input that shows something wrong.
-        most_bytes: Of an input.
+        max_bytes: Of an input.
     """
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--seconds", type=int, default=60, help="how long")
@@ -77,8 +77,8 @@ def fuzz(check: Check, *, most_bytes: int = 4096) -> None:
         sys.argv[0],
         f"-max_total_time={options.seconds}",
         f"-timeout={_HANGS_SECONDS}",
-        f"-rss_limit_mb={_MOST_MIB}",
-        f"-max_len={most_bytes}",
+        f"-rss_limit_mb={_MAX_MIB}",
+        f"-max_len={max_bytes}",
         f"-artifact_prefix={kept.parent}/",
         "-print_final_stats=1",
         *([] if options.inputs is None else [f"-runs={options.inputs}"]),
@@ -104,7 +104,7 @@ def limited(check: Check) -> Check:
         begin = time.process_time()
         check(data)
         took = time.process_time() - begin
-        require(took <= _MOST_SECONDS, f"{took:.1f} s for {len(data)} bytes")
+        require(took <= _MAX_SECONDS, f"{took:.1f} s for {len(data)} bytes")
 
     return one
 

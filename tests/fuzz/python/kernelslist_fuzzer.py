@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fuzzing import fuzz, require, require_readable, temporary_folder
 from isthmus.errors import UsageError
-from isthmus.sim.kernels_list import Copy, parse_kernels_list
-from isthmus.sim.trace_text import text_pieces
+from isthmus.sim.trace.kernels_list import Copy, parse_kernels_list
+from isthmus.sim.trace.text import text_pieces
 
 _ADDRESSES_END = 1 << 57
 

@@ -96,4 +96,4 @@ def _require_loaded(contents: bytes, header: Header) -> None:
 if __name__ == "__main__":
     os.environ["ISTHMUS_DRIVER"] = "emulated"
     os.environ["ISTHMUS_PROFILE"] = "off"
-    fuzz(check, most_bytes=2048)
+    fuzz(check, max_bytes=2048)

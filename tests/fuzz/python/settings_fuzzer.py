@@ -15,7 +15,7 @@ from isthmus.sim.settings import Setup, read_assignments, settings, with_setting
 
 _SETTINGS = [*settings(), "seed", "policy", "machine", "workload", "policy.kind", "link.costs", "x"]
 _BASE = Base(workload="bfs", machine="paper-gtx480", policy="ranges", seed=0, settings={})
-_MOST_POINTS = 8
+_MAX_POINTS = 8
 
 
 @cache
@@ -69,9 +69,9 @@ def _axes(texts: list[str]) -> None:
     axes = read_axes(texts)
     for axis in axes:
         require(len(set(axis.values)) == len(axis.values), f"{axis} has a value twice")
-    if all(len(axis.values) <= _MOST_POINTS for axis in axes[:2]):
-        build_points(_BASE, points(axes[:2])[:_MOST_POINTS])
+    if all(len(axis.values) <= _MAX_POINTS for axis in axes[:2]):
+        build_points(_BASE, points(axes[:2])[:_MAX_POINTS])
 
 
 if __name__ == "__main__":
-    fuzz(check, most_bytes=512)
+    fuzz(check, max_bytes=512)

@@ -61,4 +61,4 @@ def _reader_of(quantity: Quantity) -> Callable[[str], None]:
 
 
 if __name__ == "__main__":
-    fuzz(check, most_bytes=512)
+    fuzz(check, max_bytes=512)

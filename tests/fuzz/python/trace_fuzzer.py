@@ -27,15 +27,15 @@ from fuzzing import Finding, require, require_readable
 from isthmus.errors import Error, UsageError
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
 from isthmus.sim.running import simulate
-from isthmus.sim.trace_file import trace_info
-from isthmus.sim.trace_report import info_text
+from isthmus.sim.trace.file import trace_info
+from isthmus.sim.trace.report import info_text
 
 # In memory shared with a child: the number of its trace, and how many it has read.
 _PROGRESS = struct.Struct("<QQ")
-_MOST_CPU_SECONDS = 1.0
+_MAX_CPU_SECONDS = 1.0
 # A child that waits for something takes no CPU time.
-_MOST_SECONDS = 60.0
-_MOST_FINDINGS = 10
+_MAX_SECONDS = 60.0
+_MAX_FINDINGS = 10
 _POLL_SECONDS = 0.05
 _FOUND = 1
 
@@ -91,7 +91,7 @@ def check(data: bytes) -> None:
 
 def read(path: Path) -> None:
     """Do all that is done with a trace, in a process that its signal may end wherever it is."""
-    signal.setitimer(signal.ITIMER_PROF, _MOST_CPU_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, _MAX_CPU_SECONDS)
     try:
         require(info_text(trace_info(path)).replace("\n", "").isprintable(), "what is shown moves")
         simulate(path, _MACHINE)
@@ -128,7 +128,7 @@ def why_ended(status: int) -> str:
         return "it raises what it may not"
     number = os.WTERMSIG(status)
     if number == signal.SIGPROF:
-        return f"it takes more than {_MOST_CPU_SECONDS} s of the processor"
+        return f"it takes more than {_MAX_CPU_SECONDS} s of the processor"
     return f"it ends the process by {signal.Signals(number).name}"
 
 
@@ -141,9 +141,9 @@ def ended(child: Child) -> str | None:
     now = time.monotonic()
     if done != child.seen:
         child.seen, child.seen_at = done, now
-    elif now - child.seen_at > _MOST_SECONDS:
+    elif now - child.seen_at > _MAX_SECONDS:
         stop(child)
-        return f"it waits for {_MOST_SECONDS} s"
+        return f"it waits for {_MAX_SECONDS} s"
     return None
 
 
@@ -174,7 +174,7 @@ def fuzz(seconds: float, seed: int, findings: Findings) -> int:
         children = [Child(Path(tempfile.mkdtemp(dir=name))) for _ in range(step)]
         for index, child in enumerate(children):
             start(child, seed + index, step, originals)
-        while time.monotonic() < until and findings.count < _MOST_FINDINGS:
+        while time.monotonic() < until and findings.count < _MAX_FINDINGS:
             time.sleep(_POLL_SECONDS)
             for child in children:
                 if (why := ended(child)) is None:

@@ -16,7 +16,7 @@ from fakes.writers import WRITERS
 from isthmus.files.journal import Journal, read_lines
 from isthmus.files.whole import whole_file, write_whole
 from isthmus.sim.store import Row, SweepStore
-from isthmus.sim.trace_file import trace_info
+from isthmus.sim.trace.file import trace_info
 
 pytestmark = pytest.mark.native
 

@@ -249,7 +249,7 @@ sys.path.insert(0, sys.argv[1])
 from fakes.sweeps import sweep
 from fakes import traces
 from isthmus.errors import WriteError
-from isthmus.sim.trace_file import record_trace
+from isthmus.sim.trace.file import record_trace
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
 what, path = sys.argv[3], Path(sys.argv[4])

@@ -12,22 +12,22 @@ def test_a_file_is_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "file"
     contents = os.urandom(3 << 20)
     path.write_bytes(contents)
-    assert read_regular(path, most_bytes=3 << 20) == contents
+    assert read_regular(path, max_bytes=3 << 20) == contents
     (tmp_path / "link").symlink_to(path)
-    assert read_regular(str(tmp_path / "link"), most_bytes=3 << 20) == contents
+    assert read_regular(str(tmp_path / "link"), max_bytes=3 << 20) == contents
     path.write_bytes(b"")
-    assert read_regular(path, most_bytes=0) == b""
+    assert read_regular(path, max_bytes=0) == b""
 
 
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(101))
     with pytest.raises(OSError, match="it has more than 100 bytes"):
-        read_regular(path, most_bytes=100)
-    assert read_regular(path, most_bytes=101) == bytes(101)
+        read_regular(path, max_bytes=100)
+    assert read_regular(path, max_bytes=101) == bytes(101)
     # Of a file that says it is empty, too.
     with pytest.raises(OSError, match="it has more than 10 bytes"):
-        read_regular("/proc/self/maps", most_bytes=10)
+        read_regular("/proc/self/maps", max_bytes=10)
 
 
 def test_of_an_endless_file_no_more_than_a_piece_is_read(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_of_an_endless_file_no_more_than_a_piece_is_read(tmp_path: Path) -> None
     path.touch()
     os.truncate(path, 1 << 40)
     with pytest.raises(OSError, match="it has more than"):
-        read_regular(path, most_bytes=100)
+        read_regular(path, max_bytes=100)
 
 
 def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
@@ -68,4 +68,4 @@ def test_a_name_that_can_not_be_opened_is_an_oserror_that_says_why(
 def test_a_name_of_any_bytes_can_be_opened(tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"caf\xe9")
     path.write_bytes(b"there")
-    assert read_regular(path, most_bytes=10) == b"there"
+    assert read_regular(path, max_bytes=10) == b"there"

@@ -100,7 +100,7 @@ def test_wrong_bytes_end_it() -> None:
 
 
 def test_little_memory_means_shorter_copies() -> None:
-    profile = measured(FakeCopies(most_bytes=MIB))
+    profile = measured(FakeCopies(max_bytes=MIB))
     assert sizes_of(profile, Path.DRIVER)[-1] == MIB
 
 

@@ -5,15 +5,22 @@ import pytest
 
 from fakes.simulated import row_of, rows
 from isthmus.report.format import Format
-from isthmus.sim.evaluation import Evaluation
-from isthmus.sim.grid import ANSWERS, Combination, combinations, defaults, grid_csv, grid_points
-from isthmus.sim.grid_summary import summary_text
-from isthmus.sim.pictures import draw_all
+from isthmus.sim.paper.evaluation import Evaluation
+from isthmus.sim.paper.grid import (
+    ANSWERS,
+    Combination,
+    combinations,
+    defaults,
+    grid_csv,
+    grid_points,
+)
+from isthmus.sim.paper.grid_summary import summary_text
+from isthmus.sim.paper.pictures import draw_all
+from isthmus.sim.paper.scores import score_all
+from isthmus.sim.paper.scores_text import scores_text
+from isthmus.sim.paper.studies import BANDWIDTHS, LOCAL_PROGRAMS, POLICIES, PROGRAMS, evaluation
+from isthmus.sim.paper.targets import TARGETS, Verdict
 from isthmus.sim.running import simulate
-from isthmus.sim.scores import score_all
-from isthmus.sim.scores_text import scores_text
-from isthmus.sim.studies import BANDWIDTHS, LOCAL_PROGRAMS, POLICIES, PROGRAMS, evaluation
-from isthmus.sim.targets import TARGETS, Verdict
 
 
 @pytest.fixture(scope="module")

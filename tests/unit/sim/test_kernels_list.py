@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from isthmus.errors import UsageError
-from isthmus.sim.kernels_list import Copy, read_kernels_list
-from isthmus.sim.trace_text import text_pieces
+from isthmus.sim.trace.kernels_list import Copy, read_kernels_list
+from isthmus.sim.trace.text import text_pieces
 
 
 def written(folder: Path, contents: bytes) -> Path:

@@ -28,7 +28,7 @@ def test_a_table_does_what_the_reference_model_does(kind: str, data: st.DataObje
 
 @given(policy=policies(["ranges", "bitmap", "single_range"]), stream=steps)
 @settings(deadline=None)
-def test_merged_requests_move_every_line_at_most_once(
+def test_merged_requests_move_every_line_at_max_once(
     policy: _native.MigrationPolicy, stream: Stream
 ) -> None:
     policy.merge, policy.write, policy.single_gap = True, "migrate", "planned"
@@ -64,7 +64,7 @@ def test_a_page_never_has_more_ranges_than_it_may(
     pair = Pair(policy)
     for step in stream:
         pair.run([step])
-        assert all(len(runs_of(page.planned)) <= policy.most_ranges for page in pair.pages)
+        assert all(len(runs_of(page.planned)) <= policy.max_ranges for page in pair.pages)
 
 
 @given(stream=steps)

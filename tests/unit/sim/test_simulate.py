@@ -21,10 +21,10 @@ from isthmus.sim.native import (
     native_policy,
 )
 from isthmus.sim.options import Options
+from isthmus.sim.paper.studies import PROGRAMS, make_point
 from isthmus.sim.policy import Kind, Policy, default_policy, policy_names
 from isthmus.sim.running import open_source, run, workload_names
 from isthmus.sim.settings import Setup, with_settings
-from isthmus.sim.studies import PROGRAMS, make_point
 from isthmus.sim.timeline import new_timeline, timeline_text
 
 pytestmark = pytest.mark.native

@@ -1,6 +1,6 @@
 import pytest
 
-from isthmus.sim.targets import TARGETS, Rule, Target, Verdict, judge
+from isthmus.sim.paper.targets import TARGETS, Rule, Target, Verdict, judge
 
 
 def target(rule: Rule, theirs: float) -> Target:

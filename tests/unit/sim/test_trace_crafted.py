@@ -12,9 +12,9 @@ from fakes import traces
 from isthmus import _native
 from isthmus.errors import UsageError
 from isthmus.sim.running import simulate
-from isthmus.sim.trace_file import record_trace, trace_info
-from isthmus.sim.trace_import import import_trace
-from isthmus.sim.trace_report import info_text
+from isthmus.sim.trace.file import record_trace, trace_info
+from isthmus.sim.trace.importing import import_trace
+from isthmus.sim.trace.report import info_text
 from program import run_code
 
 pytestmark = pytest.mark.native
@@ -25,7 +25,7 @@ _READ = """
 import sys
 from pathlib import Path
 from isthmus.errors import UsageError
-from isthmus.sim.trace_file import trace_info
+from isthmus.sim.trace.file import trace_info
 for name in sys.argv[1:]:
     try:
         trace_info(Path(name))
@@ -98,7 +98,7 @@ def test_a_host_step_over_the_whole_address_space_is_simulated(tmp_path: Path) -
             num_ctas=each.num_ctas,
             warps_per_cta=each.warps_per_cta,
             threads_per_cta=each.threads_per_cta,
-            most_ctas_per_sm=each.most_ctas_per_sm,
+            max_ctas_per_sm=each.max_ctas_per_sm,
             local_bytes_per_thread=each.local_bytes_per_thread,
             before=[whole],
         )

@@ -16,9 +16,9 @@ import pytest
 from fakes import traces
 from isthmus import _native
 from isthmus.errors import Unavailable, UsageError, WriteError
-from isthmus.sim.trace_file import open_trace, record_trace, trace_info
-from isthmus.sim.trace_seal import UNSEALED
-from isthmus.sim.trace_storage import Compression
+from isthmus.sim.trace.file import open_trace, record_trace, trace_info
+from isthmus.sim.trace.seal import UNSEALED
+from isthmus.sim.trace.storage import Compression
 
 pytestmark = pytest.mark.native
 
@@ -49,7 +49,7 @@ def test_the_program_comes_back_as_it_was(path: Path) -> None:
     ]
     first = program.launches[0]
     assert (first.name, first.num_ctas, first.warps_per_cta) == ("kernel 0", 2, 2)
-    assert (first.threads_per_cta, first.most_ctas_per_sm) == (40, 3)
+    assert (first.threads_per_cta, first.max_ctas_per_sm) == (40, 3)
     assert first.local_bytes_per_thread == 64
     assert [step.kind for step in first.before] == ["upload"]
     assert [step.kind for step in program.after] == ["download"]
@@ -298,7 +298,7 @@ def test_without_pyarrow_traces_are_unavailable(
 _READ = """
 import sys
 from pathlib import Path
-from isthmus.sim.trace_file import trace_info
+from isthmus.sim.trace.file import trace_info
 info = trace_info(Path(sys.argv[1]))
 status = Path("/proc/self/status").read_text()
 peak_kib = int(status.split("VmHWM:")[1].split()[0])

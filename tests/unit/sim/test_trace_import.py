@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from fakes import traces
 from fakes.traces import EXIT_LINE, LOAD_LINE, kernel_text, write_kernels
 from isthmus.errors import UsageError, WriteError
-from isthmus.sim.trace_file import open_trace, trace_info
-from isthmus.sim.trace_import import ImportReport, import_trace
+from isthmus.sim.trace.file import open_trace, trace_info
+from isthmus.sim.trace.importing import ImportReport, import_trace
 
 pytestmark = pytest.mark.native
 
@@ -248,7 +248,7 @@ def test_whatever_a_text_says_a_trace_or_a_refusal_comes_of_it(
 _IMPORT = """
 import sys
 from pathlib import Path
-from isthmus.sim.trace_import import import_trace
+from isthmus.sim.trace.importing import import_trace
 report = import_trace(Path(sys.argv[1]), Path(sys.argv[2]))
 status = Path("/proc/self/status").read_text()
 peak_kib = int(status.split("VmHWM:")[1].split()[0])

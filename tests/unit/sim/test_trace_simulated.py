@@ -9,9 +9,9 @@ from fakes.traces import LOAD_LINE, kernel_text, write_kernels
 from isthmus import _native
 from isthmus.errors import UsageError
 from isthmus.sim.running import simulate
-from isthmus.sim.trace_file import record_trace
-from isthmus.sim.trace_import import import_trace
-from isthmus.sim.trace_storage import Compression
+from isthmus.sim.trace.file import record_trace
+from isthmus.sim.trace.importing import import_trace
+from isthmus.sim.trace.storage import Compression
 
 pytestmark = pytest.mark.native
 

@@ -8,8 +8,8 @@ import pytest
 import isthmus
 from fakes import traces
 from isthmus import _native
-from isthmus.sim.trace_file import open_trace, record_trace
-from isthmus.sim.trace_storage import Compression
+from isthmus.sim.trace.file import open_trace, record_trace
+from isthmus.sim.trace.storage import Compression
 
 pytestmark = pytest.mark.native
 

@@ -192,7 +192,7 @@ def test_a_block_outlives_its_pool(driver: _native.Driver) -> None:
 
 
 def test_a_pool_has_a_limit(driver: _native.Driver) -> None:
-    pool = _native.PinnedPool(driver, 0, most_bytes=64 << 20)
+    pool = _native.PinnedPool(driver, 0, max_bytes=64 << 20)
     with pytest.raises(isthmus.Unavailable):
         _native.PinnedBlock(pool, 65 << 20)
     _native.PinnedBlock(pool, 100)

@@ -13,18 +13,18 @@ namespace {
 
 /// Devices begin within a few microseconds of each other: that must not count.
 constexpr double kSampleSeconds = 10e-3;
-constexpr std::size_t kMostCopies = 128;  // four times as many are enqueued at most
+constexpr std::size_t kMaxCopies = 128;  // four times as many are enqueued at most
 /// Others run so many times as many copies as the measured one, and more if they end first.
 constexpr std::size_t kFirstLoad = 2;
-constexpr std::size_t kMostLoad = 4;
-constexpr int kMostVoidSamples = 20;
+constexpr std::size_t kMaxLoad = 4;
+constexpr int kMaxVoidSamples = 20;
 constexpr std::size_t kLargeBytes = std::size_t{32} << 20U;  // such a copy warms itself up
 
 std::size_t warm_ups_for(const Flow& flow) { return flow.size_bytes() < kLargeBytes ? 4 : 1; }
 
 std::size_t copies_for(double one_copy_seconds) {
   const double wanted = kSampleSeconds / std::max(one_copy_seconds, 1e-9);
-  return std::clamp(static_cast<std::size_t>(wanted), std::size_t{1}, kMostCopies);
+  return std::clamp(static_cast<std::size_t>(wanted), std::size_t{1}, kMaxCopies);
 }
 
 /// Of the first copy, by the CPU's clock. Behind no gate: a kernel that is loaded only when it is
@@ -106,10 +106,10 @@ public:
       : company_(company), index_(index), num_copies_(num_copies) {}
 
   double one_sample() {
-    for (int attempt = 0; attempt < kMostVoidSamples; ++attempt) {
+    for (int attempt = 0; attempt < kMaxVoidSamples; ++attempt) {
       const double seconds = run();
       if (covered()) return seconds;
-      load_ = std::min(2 * load_, kMostLoad);
+      load_ = std::min(2 * load_, kMaxLoad);
     }
     throw Unavailable("load on all devices",
                       "the others ended before the measured one with " + std::to_string(load_) +

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kMetric = "copy_time";
 constexpr double kSampleSeconds = 2e-3;  // long against the 0.5 us resolution of events
-constexpr std::size_t kMostCopies =
+constexpr std::size_t kMaxCopies =
     128;  // well under the ~1000 operations a stream queues unblocked
 constexpr std::size_t kWarmUpCopies =
     4;  // as nvbandwidth: fetches the engine's descriptors and TLB
@@ -21,7 +21,7 @@ constexpr std::size_t kNoWarmUpBytes = std::size_t{32} << 20U;  // such a copy w
 
 std::size_t copies_for(double one_copy_seconds) {
   const double wanted = kSampleSeconds / std::max(one_copy_seconds, 1e-9);
-  return std::clamp(static_cast<std::size_t>(wanted), std::size_t{1}, kMostCopies);
+  return std::clamp(static_cast<std::size_t>(wanted), std::size_t{1}, kMaxCopies);
 }
 
 using Enqueue = std::function<void(CUstream)>;

@@ -15,7 +15,7 @@ using transfer::Profile;
 using transfer::RingThreads;
 
 // More of them gain nothing on any link so far. Source: benchmarks/transfer/README.md.
-constexpr int kMostRingThreads = 16;
+constexpr int kMaxRingThreads = 16;
 constexpr int kRingThreadsStep = 2;
 constexpr std::size_t kComparedInTheEnd = std::size_t{4} << 20U;
 constexpr double kCheap = 1e-9;
@@ -133,7 +133,7 @@ std::vector<RingTimes> CopyPaths::measure_ring(CopyBuffers& buffers, Direction d
   buffers.check_size(size_bytes);
   transfer::StagingRing& ring = ways().ring();
   std::vector<RingTimes> found;
-  for (const int count : ring_thread_counts(ring.most_threads())) found.push_back({count, {}});
+  for (const int count : ring_thread_counts(ring.max_threads())) found.push_back({count, {}});
   if (found.size() == 1) return found;
   buffers.prepare(nullptr);
   const CurrentContext current(context_);
@@ -153,8 +153,8 @@ std::vector<RingTimes> CopyPaths::measure_ring(CopyBuffers& buffers, Direction d
   return found;
 }
 
-std::vector<int> ring_thread_counts(int most_threads) {
-  const int most = std::clamp(most_threads, 1, kMostRingThreads);
+std::vector<int> ring_thread_counts(int max_threads) {
+  const int most = std::clamp(max_threads, 1, kMaxRingThreads);
   if (most == 1) return {1};
   std::vector<int> counts{1};
   for (int count = kRingThreadsStep; count < most; count += kRingThreadsStep)

@@ -76,6 +76,6 @@ private:
 };
 
 /// Numbers of threads that are tried where at most so many can be had; ascending.
-std::vector<int> ring_thread_counts(int most_threads);
+std::vector<int> ring_thread_counts(int max_threads);
 
 }  // namespace isthmus::measure

@@ -13,7 +13,7 @@ namespace isthmus::measure {
 namespace {
 
 // Half of what one direction alone may queue: of the other there are up to 4 times as many.
-constexpr std::size_t kMostCopies = kMostRepetitions / 2;
+constexpr std::size_t kMaxCopies = kMaxRepetitions / 2;
 // As nvbandwidth's: twice the bytes the other way; where that is over too soon, more.
 constexpr std::size_t kLoadRatios[] = {2, 4, 4, 4};
 constexpr std::size_t kUsualPlace = 0;  // of the direction that is timed, or goes up
@@ -62,7 +62,7 @@ public:
     run(1);  // voided: lazy loading
     run(1);
     const double one_seconds = own_seconds(kUsualPlace) / static_cast<double>(num_copies_);
-    num_copies_ = std::min(kMostCopies, repetitions_for(one_seconds));
+    num_copies_ = std::min(kMaxCopies, repetitions_for(one_seconds));
     return seconds;
   }
 

@@ -25,7 +25,7 @@ constexpr double kSampleSeconds = 1e-3;
 // and a sample that is shorter than that measures nothing else (an H100's host with 16 CPUs).
 constexpr double kCrewSampleSeconds = 20e-3;
 constexpr int kTrials = 5;
-constexpr std::size_t kMostCopies = 100000;
+constexpr std::size_t kMaxCopies = 100000;
 // Under a tenth of what any libc copies past the caches from; over what a call of it costs.
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10U;
 
@@ -89,7 +89,7 @@ private:
       one_copy_seconds = std::min(one_copy_seconds, seconds_of(1));
     const double sample_seconds = crew_.num_threads() > 1 ? kCrewSampleSeconds : kSampleSeconds;
     return std::clamp(static_cast<std::size_t>(sample_seconds / std::max(one_copy_seconds, 1e-9)),
-                      std::size_t{1}, kMostCopies);
+                      std::size_t{1}, kMaxCopies);
   }
 
   /// Where a thread's share begins: at a page.

@@ -10,7 +10,7 @@ namespace isthmus::measure {
 namespace {
 
 /// A few pages belong to nobody's buffer, or moved when the node was full.
-constexpr double kMostStray = 0.05;
+constexpr double kMaxStray = 0.05;
 
 std::string capability(int node) { return "NUMA node " + std::to_string(node); }
 
@@ -45,7 +45,7 @@ void require_pages_on(int node, const std::map<int, std::size_t>& pages_by_node,
   const auto found = pages_by_node.find(node);
   const std::size_t num_there = found == pages_by_node.end() ? 0 : found->second;
   const double stray = static_cast<double>(num_pages - num_there) / static_cast<double>(num_pages);
-  if (stray <= kMostStray) return;
+  if (stray <= kMaxStray) return;
   throw Unavailable(capability(node),
                     std::to_string(std::lround(stray * 100)) +
                         " % of the pages that were to be there lie on other nodes",

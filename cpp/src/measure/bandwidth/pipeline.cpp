@@ -16,7 +16,7 @@ constexpr std::size_t kWordBytes = 16;
 constexpr unsigned kBlockLanes = 256;
 // Few enough to run at once on any device, beside a gate's kernel, and enough to move a chunk in
 // far less time than the link takes.
-constexpr unsigned kMostBlocks = 32;
+constexpr unsigned kMaxBlocks = 32;
 
 std::size_t checked_chunk(const CopyBuffers& buffers, const OverlapOptions& options) {
   if (buffers.host_memory() == HostMemory::pageable) {
@@ -33,7 +33,7 @@ std::size_t checked_chunk(const CopyBuffers& buffers, const OverlapOptions& opti
 
 unsigned blocks_for(const Context& context) {
   return std::clamp(static_cast<unsigned>(std::max(1, context.device().num_multiprocessors)), 1U,
-                    kMostBlocks);
+                    kMaxBlocks);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr std::size_t kWarmUpRounds = 10;
 constexpr unsigned kBlockLanes = 512;
 constexpr std::size_t kBlockBytes = 4096;  // one word a lane
 // Enough lanes for the link at 1 MiB and more, and few enough to run at once on any device.
-constexpr unsigned kMostBlocks = 32;
+constexpr unsigned kMaxBlocks = 32;
 
 /// The kernels' common arguments, and the flag that says that the bytes have arrived.
 class Push {
@@ -38,7 +38,7 @@ public:
   CUstream stream() const { return stream_.handle(); }
   unsigned num_blocks() const {
     const auto wanted = static_cast<unsigned>(
-        std::min<std::size_t>(kMostBlocks, (size_bytes_ + kBlockBytes - 1) / kBlockBytes));
+        std::min<std::size_t>(kMaxBlocks, (size_bytes_ + kBlockBytes - 1) / kBlockBytes));
     return std::clamp(wanted, 1U,
                       static_cast<unsigned>(std::max(1, context_.device().num_multiprocessors)));
   }

@@ -13,8 +13,8 @@
 namespace isthmus::measure {
 namespace {
 
-constexpr std::size_t kMostBackToBack = 100;
-constexpr std::size_t kLeastBackToBack = 10;
+constexpr std::size_t kMaxBackToBack = 100;
+constexpr std::size_t kMinBackToBack = 10;
 constexpr double kBackToBackSeconds = 1e-3;  // a copy of 64 KiB through a window takes 66 us home
 constexpr std::size_t kWarmUps = 20;
 
@@ -48,8 +48,8 @@ double back_to_back(SmallCopy& copy, std::size_t num_copies) {
 /// As many as make a long sample, of copies that take so long.
 std::size_t back_to_back_count(double completion_seconds) {
   const double wanted = kBackToBackSeconds / std::max(completion_seconds, 1e-9);
-  return static_cast<std::size_t>(std::clamp(wanted, static_cast<double>(kLeastBackToBack),
-                                             static_cast<double>(kMostBackToBack)));
+  return static_cast<std::size_t>(
+      std::clamp(wanted, static_cast<double>(kMinBackToBack), static_cast<double>(kMaxBackToBack)));
 }
 
 /// Device clock between two events, with a copy between them or with nothing.

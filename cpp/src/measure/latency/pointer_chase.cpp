@@ -19,12 +19,12 @@ namespace {
 
 // A GPU's cache line; nvbandwidth's chain has the same stride.
 constexpr std::size_t kLineBytes = 128;
-constexpr std::size_t kLeastLines = 16;
+constexpr std::size_t kMinLines = 16;
 constexpr std::uint64_t kSeed = 0x6c696e6b;
 
 PinnedBuffer allocate(const Context& context, const PointerChaseOptions& options) {
-  if (options.size_bytes < kLeastLines * kLineBytes) {
-    throw UsageError("a pointer chase needs at least " + std::to_string(kLeastLines * kLineBytes) +
+  if (options.size_bytes < kMinLines * kLineBytes) {
+    throw UsageError("a pointer chase needs at least " + std::to_string(kMinLines * kLineBytes) +
                      " bytes, not " + std::to_string(options.size_bytes));
   }
   std::optional<host::ScopedMemoryPolicy> policy;

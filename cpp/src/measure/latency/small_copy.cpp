@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kBlockLanes = 256;
 constexpr std::size_t kBlockBytes = std::size_t{kBlockLanes} * 16;  // a quad of words a lane
-constexpr unsigned kMostBlocks = 32;
+constexpr unsigned kMaxBlocks = 32;
 
 /// cudaMemcpy: on the legacy default stream.
 class BlockingCopy final : public SmallCopy {
@@ -91,7 +91,7 @@ std::unique_ptr<SmallCopy> kernel_copy(const CopyBuffers& buffers, const Kernels
   CUdeviceptr target = buffers.device();
   if (direction == Direction::device_to_host) std::swap(source, target);
   const std::size_t wanted = (size_bytes + kBlockBytes - 1) / kBlockBytes;
-  const auto num_blocks = static_cast<unsigned>(std::min<std::size_t>(kMostBlocks, wanted));
+  const auto num_blocks = static_cast<unsigned>(std::min<std::size_t>(kMaxBlocks, wanted));
   return enqueued(buffers, [=](CUstream stream) {
     kernel.launch(stream, num_blocks, kBlockLanes, source, target,
                   static_cast<unsigned long long>(size_bytes));

@@ -10,15 +10,15 @@ namespace isthmus::measure {
 namespace {
 
 /// Half of the ~1000 operations that a stream queues while it is held: more would block.
-constexpr std::size_t kMostLaunches = 512;
+constexpr std::size_t kMaxLaunches = 512;
 
 }  // namespace
 
 HeldCopies::HeldCopies(const Context& context, const Kernels* kernels, Enqueue enqueue,
                        std::size_t launches_a_copy, std::chrono::duration<double> gate_timeout)
     : enqueue_(std::move(enqueue)),
-      most_held_(std::max(kMostLaunches / launches_a_copy, std::size_t{1})),
-      num_warm_ups_(std::min(kWarmUpRepetitions, most_held_ / 2)),
+      max_held_(std::max(kMaxLaunches / launches_a_copy, std::size_t{1})),
+      num_warm_ups_(std::min(kWarmUpRepetitions, max_held_ / 2)),
       stream_(context),
       first_(context),
       last_(context),
@@ -34,14 +34,14 @@ double HeldCopies::first_call() {
   enqueue_(stream_.handle());
   stream_.synchronize();
   const double seconds = seconds_since(begin);
-  num_copies_ = std::min<std::size_t>(4, most_that_are_timed(seconds));
+  num_copies_ = std::min<std::size_t>(4, max_that_are_timed(seconds));
   one_sample();  // voided: lazy loading
-  num_copies_ = most_that_are_timed(one_sample());
+  num_copies_ = max_that_are_timed(one_sample());
   return seconds;
 }
 
-std::size_t HeldCopies::most_that_are_timed(double one_seconds) const {
-  return std::min(repetitions_for(one_seconds), most_held_ - num_warm_ups_);
+std::size_t HeldCopies::max_that_are_timed(double one_seconds) const {
+  return std::min(repetitions_for(one_seconds), max_held_ - num_warm_ups_);
 }
 
 double HeldCopies::one_sample() {

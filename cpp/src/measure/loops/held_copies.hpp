@@ -33,10 +33,10 @@ public:
   double one_sample();
 
 private:
-  std::size_t most_that_are_timed(double one_seconds) const;
+  std::size_t max_that_are_timed(double one_seconds) const;
 
   Enqueue enqueue_;
-  std::size_t most_held_;  ///< warm-ups and timed copies together
+  std::size_t max_held_;  ///< warm-ups and timed copies together
   std::size_t num_warm_ups_;
   Stream stream_;
   Event first_;

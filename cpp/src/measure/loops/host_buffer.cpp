@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20U;
 // A region of one huge page doesn't say whether it got it.
-constexpr std::size_t kLeastHugeBytes = 2 * kHugePageBytes;
+constexpr std::size_t kMinHugeBytes = 2 * kHugePageBytes;
 constexpr unsigned kRegisterFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
 
 Owned<void*> register_pages(const Context& context, const host::PageableBuffer& pages) {
@@ -34,10 +34,10 @@ transfer::PinnedRegion pin_huge_pages(const Context& context, std::size_t size_b
   if (size_bytes == 0) throw UsageError("pinned memory of 0 bytes: give at least 1");
   PinOptions options;
   if (numa_node) options.numa_node = *numa_node;
-  const std::size_t whole_bytes = (std::max(size_bytes, kLeastHugeBytes) + kHugePageBytes - 1) /
-                                  kHugePageBytes * kHugePageBytes;
+  const std::size_t whole_bytes =
+      (std::max(size_bytes, kMinHugeBytes) + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
   // A driver's copy must not cross from one piece to the next.
-  options.most_piece_bytes = whole_bytes;
+  options.max_piece_bytes = whole_bytes;
   transfer::PinnedRegion region(context, whole_bytes, options);
   if (!region.costs().huge_pages) {
     throw Unavailable("pinned huge pages",

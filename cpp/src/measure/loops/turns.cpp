@@ -13,12 +13,12 @@ constexpr int kFirstRuns = 3;
 /// What takes as long as so many turns is long.
 constexpr double kLongTurns = 10;
 /// No run is shorter: the clock's own cost.
-constexpr double kLeastSeconds = 10e-9;
+constexpr double kMinSeconds = 10e-9;
 
 void check(const Turns& turns) {
-  const bool valid = turns.least > 0 && turns.most >= turns.least && turns.most_seconds >= 0 &&
-                     turns.turn_seconds >= 0 && turns.hopeless >= 1;
-  if (!valid) throw UsageError("turns: needs 1 <= least <= most, times of at least 0");
+  const bool valid = turns.min_turns > 0 && turns.max_turns >= turns.min_turns &&
+                     turns.max_seconds >= 0 && turns.turn_seconds >= 0 && turns.hopeless >= 1;
+  if (!valid) throw UsageError("turns: needs 1 <= min_turns <= max_turns, times of at least 0");
 }
 
 /// The least of a few runs, and of a turn of short ones, in which threads have woken. Of long ones
@@ -28,13 +28,13 @@ double seconds_of_one(const Contestant& contestant, const Turns& turns) {
   double sum = 0;
   for (int run = 0; run < kFirstRuns && (run < 2 || sum <= kLongTurns * turns.turn_seconds);
        ++run) {
-    const double seconds = std::max(contestant(1), kLeastSeconds);
+    const double seconds = std::max(contestant(1), kMinSeconds);
     least = std::min(least, seconds);
     sum += seconds;
   }
   if (least >= turns.turn_seconds) return least;
   const auto num_runs = static_cast<std::size_t>(turns.turn_seconds / least);
-  return std::max(std::min(least, contestant(num_runs)), kLeastSeconds);
+  return std::max(std::min(least, contestant(num_runs)), kMinSeconds);
 }
 
 /// Who takes turns, and how often.
@@ -48,7 +48,7 @@ Game prepare(std::vector<Times>& times, const Turns& turns) {
   Game game;
   double quickest = std::numeric_limits<double>::infinity();
   for (const Times& one : times) quickest = std::min(quickest, one.seconds.front());
-  double round_seconds = kLeastSeconds;
+  double round_seconds = kMinSeconds;
   for (std::size_t i = 0; i < times.size(); ++i) {
     const double seconds = times[i].seconds.front();
     if (seconds > turns.hopeless * quickest) continue;
@@ -57,9 +57,9 @@ Game prepare(std::vector<Times>& times, const Turns& turns) {
     times[i].runs_per_turn = static_cast<std::size_t>(std::max(1.0, turns.turn_seconds / seconds));
     round_seconds += seconds * static_cast<double>(times[i].runs_per_turn);
   }
-  const double affordable = turns.most_seconds / round_seconds;
-  game.num_rounds = static_cast<std::size_t>(
-      std::clamp(affordable, static_cast<double>(turns.least), static_cast<double>(turns.most)));
+  const double affordable = turns.max_seconds / round_seconds;
+  game.num_rounds = static_cast<std::size_t>(std::clamp(
+      affordable, static_cast<double>(turns.min_turns), static_cast<double>(turns.max_turns)));
   return game;
 }
 

@@ -10,9 +10,9 @@ namespace isthmus::measure {
 
 /// How often each takes its turn.
 struct Turns {
-  std::size_t least = 5;      ///< of each, at least 1
-  std::size_t most = 15;      ///< at least `least`
-  double most_seconds = 0.1;  ///< of all together, once there are `least`
+  std::size_t min_turns = 5;   ///< of each, at least 1
+  std::size_t max_turns = 15;  ///< at least `min_turns`
+  double max_seconds = 0.1;    ///< of all together, once there are `min_turns`
   /// Of one turn, in which short things run again and again. The helper threads of a copy have gone
   /// to sleep while others had their turns (they wait 50 us for more work: copy_threads.hpp): a
   /// turn is what a program sees that copies for as long after a pause, waking included.

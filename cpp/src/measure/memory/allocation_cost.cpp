@@ -11,7 +11,7 @@ namespace isthmus::measure {
 namespace {
 
 constexpr double kSampleSeconds = 20e-6;  // a thousand times what reading the clock costs
-constexpr std::size_t kMostPairs = 1000;
+constexpr std::size_t kMaxPairs = 1000;
 constexpr std::size_t kWarmUps = 2;
 constexpr std::size_t kFewSamples = 3;
 constexpr double kNoWarmUpSeconds = 10e-3;  // what takes so long isn't waiting for a first time
@@ -113,7 +113,7 @@ private:
     double least = lives.front().allocate + lives.front().free;
     for (const Life& life : lives) least = std::min(least, life.allocate + life.free);
     return std::clamp(static_cast<std::size_t>(kSampleSeconds / std::max(least, 1e-9)),
-                      std::size_t{1}, kMostPairs);
+                      std::size_t{1}, kMaxPairs);
   }
 
   double seconds_of_pairs(std::size_t num_pairs) {

@@ -82,15 +82,15 @@ bool Allocator::make_ready(std::size_t slot) {
 
 Extent near_square(std::size_t size_bytes) noexcept {
   // Rows of whole words.
-  const std::size_t least_bytes =
+  const std::size_t min_bytes =
       std::max(std::min(kRowBytes, size_bytes) / sizeof(Word), 1UL) * sizeof(Word);
-  const std::size_t width_bytes = std::max(root_of(size_bytes, 2), least_bytes);
+  const std::size_t width_bytes = std::max(root_of(size_bytes, 2), min_bytes);
   return {width_bytes, (size_bytes + width_bytes - 1) / width_bytes, 1};
 }
 
 Extent near_cube(std::size_t size_bytes) noexcept {
-  const std::size_t most_slices = std::max(size_bytes / kRowBytes, std::size_t{1});
-  const std::size_t num_slices = std::min(root_of(size_bytes / sizeof(Word), 3), most_slices);
+  const std::size_t max_slices = std::max(size_bytes / kRowBytes, std::size_t{1});
+  const std::size_t num_slices = std::min(root_of(size_bytes / sizeof(Word), 3), max_slices);
   Extent slice = near_square((size_bytes + num_slices - 1) / num_slices);
   slice.num_slices = num_slices;
   return slice;

@@ -12,8 +12,8 @@ namespace isthmus::measure {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kMostRegions = 64;
-constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
+constexpr std::size_t kMaxRegions = 64;
+constexpr std::size_t kMaxBytes = std::size_t{16} << 20U;
 
 /// A page apart at least, and not a multiple of pages: prefetchers stop at a page's end, and equal
 /// offsets would all compete for the same sets of the cache.
@@ -23,7 +23,7 @@ std::size_t stride_for(std::size_t size_bytes) {
 
 std::size_t count_for(std::size_t size_bytes, bool cold) {
   if (!cold) return 1;
-  return std::clamp(kMostBytes / stride_for(size_bytes), std::size_t{1}, kMostRegions);
+  return std::clamp(kMaxBytes / stride_for(size_bytes), std::size_t{1}, kMaxRegions);
 }
 
 std::size_t checked(std::size_t size_bytes) {

@@ -16,8 +16,8 @@ bool has(const Context& context, CUdevice_attribute attribute) {
 }
 
 void require_room(const Context& context, std::size_t size_bytes) {
-  if (size_bytes == 0 || size_bytes > kMostManagedBytes) {
-    throw UsageError("managed memory is measured with 1 to " + std::to_string(kMostManagedBytes) +
+  if (size_bytes == 0 || size_bytes > kMaxManagedBytes) {
+    throw UsageError("managed memory is measured with 1 to " + std::to_string(kMaxManagedBytes) +
                      " bytes, not " + std::to_string(size_bytes));
   }
   if (!has(context, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)) {

@@ -6,12 +6,12 @@
 namespace isthmus::measure {
 
 /// More has taken whole machines down, and no driver gives it back quickly.
-inline constexpr std::size_t kMostManagedBytes = std::size_t{512} << 20U;
+inline constexpr std::size_t kMaxManagedBytes = std::size_t{512} << 20U;
 
 /// Managed memory from cuMemAllocManaged. Movable.
 class ManagedAllocation {
 public:
-  /// Throws   UsageError (none, or more than kMostManagedBytes); Unavailable if the device has no
+  /// Throws   UsageError (none, or more than kMaxManagedBytes); Unavailable if the device has no
   ///          managed memory, or not so much memory free; DriverError.
   ManagedAllocation(const Context& context, std::size_t size_bytes);
 

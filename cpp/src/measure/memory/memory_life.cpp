@@ -18,7 +18,7 @@ namespace {
 constexpr int kPoison = 0xA5;
 constexpr std::size_t kReadBackBytes = std::size_t{16} << 20U;
 /// A driver makes its staging memory with the first copies from ordinary memory.
-constexpr std::size_t kMostWarmUpBytes = std::size_t{1} << 20U;
+constexpr std::size_t kMaxWarmUpBytes = std::size_t{1} << 20U;
 
 /// The steps of one life, in seconds.
 struct Life {
@@ -61,7 +61,7 @@ public:
 
 private:
   void warm_up() {
-    const std::size_t size_bytes = std::min(options_.size_bytes, kMostWarmUpBytes);
+    const std::size_t size_bytes = std::min(options_.size_bytes, kMaxWarmUpBytes);
     const HostBuffer host(context_, options_.memory, size_bytes, options_.numa_node);
     upload(host, size_bytes);
     download(host, size_bytes);

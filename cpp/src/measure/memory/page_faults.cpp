@@ -15,7 +15,7 @@ namespace {
 // The largest block that a driver moves at once.
 constexpr std::size_t kStrideBytes = page_fault_bytes(1);
 constexpr std::size_t kFewestPages = 2;
-constexpr std::size_t kMostPages = 256;
+constexpr std::size_t kMaxPages = 256;
 
 /// What following a chain yields: the sum of its links, and where it ended.
 struct Reached {
@@ -25,7 +25,7 @@ struct Reached {
 };
 
 std::size_t checked(std::size_t num_pages) {
-  if (num_pages >= kFewestPages && num_pages <= kMostPages) return num_pages;
+  if (num_pages >= kFewestPages && num_pages <= kMaxPages) return num_pages;
   throw UsageError("page faults are measured with 2 to 256 pages, not " +
                    std::to_string(num_pages));
 }

@@ -13,7 +13,7 @@ namespace isthmus::measure {
 namespace {
 
 constexpr std::size_t kSampleBytes = std::size_t{16} << 20U;
-constexpr std::size_t kMostCopies = 64;
+constexpr std::size_t kMaxCopies = 64;
 constexpr std::size_t kWarmUps = 5;
 
 /// Runs the calling thread on other CPUs while it lives, even on those it was bound away from.
@@ -50,7 +50,7 @@ public:
     seconds_of(kWarmUps);
     poison();
     const std::size_t num_copies =
-        std::clamp(kSampleBytes / options_.size_bytes, std::size_t{1}, kMostCopies);
+        std::clamp(kSampleBytes / options_.size_bytes, std::size_t{1}, kMaxCopies);
     Samples samples =
         sample(options_.stopping, "copy_time", num_copies, [&] { return seconds_of(num_copies); });
     verify();

@@ -17,9 +17,9 @@ constexpr std::size_t kPostedBytes = std::size_t{64}
                                      << 10U;  // 1024 lines: far more than a core has
                                               // buffers for, so that it has to wait
 constexpr std::size_t kWriteSampleBytes = std::size_t{1} << 20U;
-constexpr std::size_t kMostWrites = 100;
+constexpr std::size_t kMaxWrites = 100;
 constexpr std::size_t kReadSampleBytes = std::size_t{16} << 10U;
-constexpr std::size_t kMostReads = 16;
+constexpr std::size_t kMaxReads = 16;
 constexpr std::size_t kWarmUps = 5;
 
 /// How often a loop goes over its regions for one sample: a long sample hides the clock's cost.
@@ -96,7 +96,7 @@ public:
     };
     measurement_.first_call_seconds = seconds_of(1, [&](std::size_t) { write(regions_[0]); });
     seconds_of(kWarmUps, [&](std::size_t) { write(regions_[0]); });
-    const std::size_t num_repeats = repeats(kWriteSampleBytes, kMostWrites);
+    const std::size_t num_repeats = repeats(kWriteSampleBytes, kMaxWrites);
     add("fenced", num_repeats * regions_.count(), [&] {
       regions_.make_ready();
       return seconds_of_regions(regions_, num_repeats, write);
@@ -161,7 +161,7 @@ public:
     const auto read = [this](std::byte* target) { buffers_.window().read(target, 0, size_bytes_); };
     measurement_.first_call_seconds = seconds_of(1, [&](std::size_t) { read(regions_[0]); });
     seconds_of(kWarmUps, [&](std::size_t) { read(regions_[0]); });
-    const std::size_t num_repeats = repeats(kReadSampleBytes, kMostReads);
+    const std::size_t num_repeats = repeats(kReadSampleBytes, kMaxReads);
     regions_.fill(kWindowPoison);
     Samples samples = sample(options_.stopping, "complete", num_repeats * regions_.count(), [&] {
       regions_.make_ready();

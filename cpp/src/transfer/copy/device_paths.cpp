@@ -11,7 +11,7 @@ namespace {
 
 // Windows of copies map 16 MiB at most; above, the driver and the ring are far ahead anyway
 // (benchmarks/windows).
-constexpr std::size_t kMostWindowBytes = std::size_t{16} << 20U;
+constexpr std::size_t kMaxWindowBytes = std::size_t{16} << 20U;
 constexpr std::size_t kSmallestStep = 64;
 
 double counted_seconds(CopyPath path, double seconds) { return seconds * margin_of(path); }
@@ -63,7 +63,7 @@ DevicePaths::Fit DevicePaths::fit(CopyPath path, const Crossing& crossing,
     return Fit::not_measured;
   }
   if (is_window(path)) {
-    if (crossing.size_bytes > kMostWindowBytes) return Fit::too_long;
+    if (crossing.size_bytes > kMaxWindowBytes) return Fit::too_long;
     if (!windows_.may_open(context_.device().ordinal)) return Fit::no_window;
   }
   if (path == CopyPath::staged) {
@@ -81,7 +81,7 @@ std::string DevicePaths::text_of(Fit fit) const {
     case Fit::no_window:
       return windows_.why_not(context_.device().ordinal);
     case Fit::too_long:
-      return "longer than a copy's window, " + std::to_string(kMostWindowBytes >> 20U) + " MiB";
+      return "longer than a copy's window, " + std::to_string(kMaxWindowBytes >> 20U) + " MiB";
     case Fit::pinned_already:
       return "the host's memory is pinned already";
     case Fit::one_thread:
@@ -154,7 +154,7 @@ void DevicePaths::find_window_limits(Direction direction) {
   std::size_t window_bytes = 0;
   std::size_t threads_bytes = 0;
   bool one_thread_is_enough = true;
-  for (std::size_t size = kSmallestStep; size <= kMostWindowBytes; size += size / 4) {
+  for (std::size_t size = kSmallestStep; size <= kMaxWindowBytes; size += size / 4) {
     const CopyPath pageable = best({direction, MemoryKind::pageable, size}, false).path;
     const CopyPath pinned = best({direction, MemoryKind::pinned, size}, false).path;
     if (!is_window(pageable) || !is_window(pinned)) break;

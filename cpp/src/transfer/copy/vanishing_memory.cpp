@@ -13,7 +13,7 @@ namespace isthmus::transfer {
 namespace {
 
 // The staging ring takes longer copies, where there is one.
-constexpr std::size_t kMostPieceBytes = std::size_t{1} << 20U;
+constexpr std::size_t kMaxPieceBytes = std::size_t{1} << 20U;
 
 std::unique_ptr<std::byte[]> buffer_if(bool wanted, std::size_t size_bytes) {
   return wanted ? std::make_unique_for_overwrite<std::byte[]>(size_bytes) : nullptr;
@@ -23,7 +23,7 @@ std::unique_ptr<std::byte[]> buffer_if(bool wanted, std::size_t size_bytes) {
 
 VanishingMemoryBuffer::VanishingMemoryBuffer(const CopyEnds& ends)
     : ends_(ends),
-      piece_bytes_(std::min(ends.size_bytes, kMostPieceBytes)),
+      piece_bytes_(std::min(ends.size_bytes, kMaxPieceBytes)),
       source_(buffer_if(ends.source_may_vanish, piece_bytes_)),
       target_(buffer_if(ends.target_may_vanish, piece_bytes_)) {}
 

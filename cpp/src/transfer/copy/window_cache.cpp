@@ -19,9 +19,9 @@ constexpr int kIdleSweeps = 20;
 // small copies tend to stay together.
 constexpr std::size_t kPieceBytes = std::size_t{16} << 20U;
 constexpr std::size_t kPieceAlignment = std::size_t{2} << 20U;
-constexpr std::size_t kMostMissedBuffers = 4096;
+constexpr std::size_t kMaxMissedBuffers = 4096;
 // What several threads at most bring: CopyThreads takes as many as pay.
-constexpr int kMostThreads = 16;
+constexpr int kMaxThreads = 16;
 
 std::atomic<std::uint64_t> next_identity{1};
 
@@ -73,7 +73,7 @@ Window& CachedWindow::window(bool threads) {
   if (!threads) return one_;
   std::call_once(several_once_, [this] {
     several_ =
-        std::make_unique<Window>(windows_.open(begin_, size_bytes_, options_with(kMostThreads)));
+        std::make_unique<Window>(windows_.open(begin_, size_bytes_, options_with(kMaxThreads)));
   });
   return *several_;
 }
@@ -126,7 +126,7 @@ std::shared_ptr<CachedWindow> WindowCache::earn(const MemoryRange& buffer, std::
   {
     const std::lock_guard lock(mutex_);
     if (refusals_.contains(buffer.device)) return nullptr;
-    if (missed_seconds_.size() > kMostMissedBuffers) missed_seconds_.clear();
+    if (missed_seconds_.size() > kMaxMissedBuffers) missed_seconds_.clear();
     double& missed = missed_seconds_[buffer.buffer_id];
     missed += missed_seconds;
     if (missed < opening_seconds) return nullptr;

@@ -67,10 +67,10 @@ Block* BlockArena::take(std::size_t size_bytes, std::size_t alignment_bytes) {
   return block;
 }
 
-Block* BlockArena::take_whole(std::size_t size_bytes, std::size_t most_bytes) noexcept {
+Block* BlockArena::take_whole(std::size_t size_bytes, std::size_t max_bytes) noexcept {
   Block* best = nullptr;
   for (Block* each = free_whole_.first(); each != nullptr; each = each->next) {
-    if (each->size_bytes < size_bytes || each->size_bytes > most_bytes) continue;
+    if (each->size_bytes < size_bytes || each->size_bytes > max_bytes) continue;
     if (best == nullptr || each->size_bytes < best->size_bytes) best = each;
   }
   if (best == nullptr) return nullptr;

@@ -82,8 +82,8 @@ public:
   /// Returns     null if there is no free block for it.
   Block* take(std::size_t size_bytes, std::size_t alignment_bytes);
   /// Takes the smallest free region that is one block, of at least `size_bytes` and at most
-  /// `most_bytes`. Null if there is none.
-  Block* take_whole(std::size_t size_bytes, std::size_t most_bytes) noexcept;
+  /// `max_bytes`. Null if there is none.
+  Block* take_whole(std::size_t size_bytes, std::size_t max_bytes) noexcept;
   /// Makes a block free, joined with free neighbours. The block is gone.
   void give(Block* block) noexcept;
 

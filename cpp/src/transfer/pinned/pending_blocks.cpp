@@ -4,11 +4,11 @@ namespace isthmus::transfer {
 namespace {
 
 // A program that frees blocks of many sizes in one stream shall not search them all each time.
-constexpr int kMostLookedAt = 32;
+constexpr int kMaxLookedAt = 32;
 
-bool fits(const Block& block, std::size_t size_bytes, std::size_t most_bytes,
+bool fits(const Block& block, std::size_t size_bytes, std::size_t max_bytes,
           std::size_t alignment_bytes) {
-  return block.size_bytes >= size_bytes && block.size_bytes <= most_bytes &&
+  return block.size_bytes >= size_bytes && block.size_bytes <= max_bytes &&
          reinterpret_cast<std::uintptr_t>(block.data) % alignment_bytes == 0;
 }
 
@@ -21,13 +21,13 @@ void PendingBlocks::add(Block* block) {
   ++num_blocks_;
 }
 
-Block* PendingBlocks::take(std::uint64_t stream_id, std::size_t size_bytes, std::size_t most_bytes,
+Block* PendingBlocks::take(std::uint64_t stream_id, std::size_t size_bytes, std::size_t max_bytes,
                            std::size_t alignment_bytes) noexcept {
   const auto found = streams_.find(stream_id);
   if (found == streams_.end()) return nullptr;
   Block* block = found->second.blocks.last();
-  for (int looked_at = 0; block != nullptr && looked_at < kMostLookedAt; ++looked_at) {
-    if (fits(*block, size_bytes, most_bytes, alignment_bytes)) {
+  for (int looked_at = 0; block != nullptr && looked_at < kMaxLookedAt; ++looked_at) {
+    if (fits(*block, size_bytes, max_bytes, alignment_bytes)) {
       remove(found->second, block);
       return block;
     }

@@ -16,8 +16,8 @@ public:
   void add(Block* block);
 
   /// Takes a block that was freed in that stream, the latest that fits: of `size_bytes` to
-  /// `most_bytes`, so aligned. Null if there is none.
-  Block* take(std::uint64_t stream_id, std::size_t size_bytes, std::size_t most_bytes,
+  /// `max_bytes`, so aligned. Null if there is none.
+  Block* take(std::uint64_t stream_id, std::size_t size_bytes, std::size_t max_bytes,
               std::size_t alignment_bytes) noexcept;
 
   /// Hands out, stream by stream and oldest first, the blocks whose events are complete.
@@ -50,8 +50,8 @@ private:
   void remove(StreamBlocks& stream, Block* block) noexcept;
 
   template <typename Complete, typename Give>
-  void reap_list(StreamBlocks& stream, std::size_t most_blocks, Complete complete, Give give) {
-    for (; most_blocks > 0 && !stream.blocks.empty(); --most_blocks) {
+  void reap_list(StreamBlocks& stream, std::size_t max_blocks, Complete complete, Give give) {
+    for (; max_blocks > 0 && !stream.blocks.empty(); --max_blocks) {
       Block* block = stream.blocks.first();
       if (!complete(block->event)) return;
       remove(stream, block);

@@ -31,18 +31,18 @@ using host::kHugePageBytes;
 
 // Source of the next six: benchmarks/transfer/pinning.
 // Nothing is gained by more threads than zero memory at its bandwidth.
-constexpr int kMostTouchThreads = 16;
+constexpr int kMaxTouchThreads = 16;
 // A thread that touches less than this costs more to start than it saves.
-constexpr std::size_t kLeastBytesPerThread = std::size_t{8} << 20U;
+constexpr std::size_t kMinBytesPerThread = std::size_t{8} << 20U;
 // Below, a region is no more of a danger to the machine than a malloc, and reading the limits
 // takes longer than pinning.
-constexpr std::size_t kLeastCheckedBytes = std::size_t{16} << 20U;
+constexpr std::size_t kMinCheckedBytes = std::size_t{16} << 20U;
 constexpr std::size_t kHeadStartPages = 2;
 constexpr int kDropThreads = 4;
-constexpr std::size_t kLeastBytesDroppedByThreads = std::size_t{128} << 20U;
+constexpr std::size_t kMinBytesDroppedByThreads = std::size_t{128} << 20U;
 
 // Of 512 where all pages are small ones, and 32 where they are of 64 KiB.
-constexpr std::size_t kMostFaultsPerHugePage = 4;
+constexpr std::size_t kMaxFaultsPerHugePage = 4;
 constexpr double kSecondsPerNanosecond = 1e-9;
 constexpr unsigned kRegisterFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
 
@@ -51,9 +51,9 @@ double seconds_since(std::int64_t begun_ns) {
 }
 
 std::size_t piece_bytes_of(const PinOptions& options) {
-  const std::size_t piece_bytes = options.most_piece_bytes / kHugePageBytes * kHugePageBytes;
-  if (piece_bytes == 0 || piece_bytes != options.most_piece_bytes) {
-    throw UsageError("pieces of " + std::to_string(options.most_piece_bytes) +
+  const std::size_t piece_bytes = options.max_piece_bytes / kHugePageBytes * kHugePageBytes;
+  if (piece_bytes == 0 || piece_bytes != options.max_piece_bytes) {
+    throw UsageError("pieces of " + std::to_string(options.max_piece_bytes) +
                      " bytes: give a multiple of 2097152 (2 MiB)");
   }
   return piece_bytes;
@@ -77,14 +77,14 @@ int num_touch_threads(std::size_t size_bytes, const PinOptions& options) {
   if (options.num_threads > 0) return options.num_threads;
   // One core is the caller's, who registers meanwhile.
   const int num_spare = std::max(1, static_cast<int>(host::effective_cores()) - 1);
-  const auto num_useful = std::max<std::size_t>(1, size_bytes / kLeastBytesPerThread);
+  const auto num_useful = std::max<std::size_t>(1, size_bytes / kMinBytesPerThread);
   return static_cast<int>(std::min<std::size_t>(
-      num_useful, static_cast<std::size_t>(std::min(num_spare, kMostTouchThreads))));
+      num_useful, static_cast<std::size_t>(std::min(num_spare, kMaxTouchThreads))));
 }
 
 host::HugeMapping map_memory(std::size_t size_bytes, int node) {
   if (size_bytes == 0) throw UsageError("pinned memory of 0 bytes: give at least 1");
-  if (size_bytes >= kLeastCheckedBytes) require_room_to_pin(size_bytes, host::memory_limits());
+  if (size_bytes >= kMinCheckedBytes) require_room_to_pin(size_bytes, host::memory_limits());
   try {
     return host::HugeMapping(size_bytes, node, host::InChildren::missing);
   } catch (const std::system_error& error) {
@@ -95,7 +95,7 @@ host::HugeMapping map_memory(std::size_t size_bytes, int node) {
 /// True if so few faults made so many bytes present that most came in huge pages.
 bool came_in_huge_pages(std::size_t num_faults, std::size_t size_bytes) {
   return host::huge_pages().transparent != "never" &&
-         num_faults <= kMostFaultsPerHugePage * (size_bytes / kHugePageBytes);
+         num_faults <= kMaxFaultsPerHugePage * (size_bytes / kHugePageBytes);
 }
 
 }  // namespace
@@ -204,7 +204,7 @@ PinnedRegion::State::~State() {
   // And memory that the driver still holds must not become somebody else's.
   if (!context.in_own_process() || !unregister()) {
     mapping.release();
-  } else if (mapping.size_bytes() >= kLeastBytesDroppedByThreads) {
+  } else if (mapping.size_bytes() >= kMinBytesDroppedByThreads) {
     mapping.drop_pages(kDropThreads);
   }
 }

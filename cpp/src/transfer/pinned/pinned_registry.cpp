@@ -22,7 +22,7 @@ using host::kHugePageBytes;
 
 constexpr double kSecondsPerNanosecond = 1e-9;
 // Beyond, sums of sizes could wrap. No machine has so much memory.
-constexpr std::size_t kMostBytes = std::size_t{1} << 56U;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 56U;
 
 /// Half of the machine's memory, or of the cgroup's. A memlock limit isn't looked at: the driver's
 /// pinning doesn't count towards it.
@@ -33,13 +33,13 @@ std::size_t default_cap() {
 }
 
 PinnedPoolOptions completed(PinnedPoolOptions options) {
-  if (options.region_bytes > options.pin.most_piece_bytes) {
+  if (options.region_bytes > options.pin.max_piece_bytes) {
     throw UsageError("a pool's regions of " + std::to_string(options.region_bytes) +
-                     " bytes: more than most_piece_bytes, " +
-                     std::to_string(options.pin.most_piece_bytes));
+                     " bytes: more than max_piece_bytes, " +
+                     std::to_string(options.pin.max_piece_bytes));
   }
   options.region_bytes = round_up(std::max(options.region_bytes, kHugePageBytes), kHugePageBytes);
-  if (options.most_bytes == 0) options.most_bytes = default_cap();
+  if (options.max_bytes == 0) options.max_bytes = default_cap();
   return options;
 }
 
@@ -129,7 +129,7 @@ void* PinnedRegistry::allocate(std::size_t size_bytes, std::uintptr_t stream,
   if (block != nullptr) {
     ++stats_.num_from_cache;
   } else {
-    if (size_bytes > kMostBytes) throw_over_cap(size_bytes);
+    if (size_bytes > kMaxBytes) throw_over_cap(size_bytes);
     block = wants_whole_region(request) ? pin_whole(lock, request) : pin_shared(lock, request);
   }
   ++stats_.num_allocations;
@@ -139,7 +139,7 @@ void* PinnedRegistry::allocate(std::size_t size_bytes, std::uintptr_t stream,
 /// A block that needs no pinning, or null. Asks the driver what is complete only if nothing is
 /// free.
 Block* PinnedRegistry::take_cached(Lock& lock, const Request& request) {
-  if (request.size_bytes > kMostBytes) return nullptr;
+  if (request.size_bytes > kMaxBytes) return nullptr;
   Block* block = take(request);
   if (block != nullptr || pending_.empty()) return block;
   reap(lock);
@@ -151,10 +151,10 @@ Block* PinnedRegistry::take(const Request& request) {
   Block* block = nullptr;
   const std::size_t size_bytes = request.size_bytes;
   const bool whole = wants_whole_region(request);
-  const std::size_t most_bytes = std::max(
+  const std::size_t max_bytes = std::max(
       with_waste(size_bytes), whole ? whole_region_bytes(size_bytes) : class_bytes(size_bytes));
   if (request.in_stream && !pending_.empty()) {
-    block = pending_.take(request.stream_id, size_bytes, most_bytes, request.alignment_bytes);
+    block = pending_.take(request.stream_id, size_bytes, max_bytes, request.alignment_bytes);
     if (block != nullptr) {
       stats_.pending_bytes -= block->size_bytes;
       idle_events_.push_back(std::exchange(block->event, nullptr));
@@ -163,7 +163,7 @@ Block* PinnedRegistry::take(const Request& request) {
     }
   }
   if (block == nullptr) {
-    block = whole ? arena_.take_whole(size_bytes, most_bytes)
+    block = whole ? arena_.take_whole(size_bytes, max_bytes)
                   : arena_.take(size_bytes, request.alignment_bytes);
   }
   if (block == nullptr) return nullptr;

@@ -34,13 +34,13 @@ Block* PinnedRegistry::pin_shared(Lock& lock, const Request& request) {
   lock.lock();
   while (true) {
     if (Block* block = take(request)) return block;  // of the region that another thread pinned
-    const std::size_t least_bytes =
+    const std::size_t min_bytes =
         round_up(class_bytes(request.size_bytes) + request.alignment_bytes, page_bytes());
     const std::size_t room_bytes =
-        options_.most_bytes - std::min(options_.most_bytes, stats_.pinned_bytes);
+        options_.max_bytes - std::min(options_.max_bytes, stats_.pinned_bytes);
     const std::size_t size_bytes =
         std::min(options_.region_bytes, room_bytes / page_bytes() * page_bytes());
-    add_region(lock, std::max(size_bytes, least_bytes), false);
+    add_region(lock, std::max(size_bytes, min_bytes), false);
   }
 }
 
@@ -88,23 +88,23 @@ PinnedRegion PinnedRegistry::pin(Lock& lock, std::size_t size_bytes) {
 
 /// Counts bytes as pinned before they are, so that threads stay below the cap together.
 void PinnedRegistry::reserve(Lock& lock, std::size_t size_bytes) {
-  const std::size_t most_bytes = options_.most_bytes;
-  if (size_bytes > most_bytes) throw_over_cap(size_bytes);
-  if (stats_.pinned_bytes + size_bytes > most_bytes) {
+  const std::size_t max_bytes = options_.max_bytes;
+  if (size_bytes > max_bytes) throw_over_cap(size_bytes);
+  if (stats_.pinned_bytes + size_bytes > max_bytes) {
     reap(lock);
-    release_unused(lock, most_bytes - size_bytes);
-    if (stats_.pinned_bytes + size_bytes > most_bytes) throw_over_cap(size_bytes);
+    release_unused(lock, max_bytes - size_bytes);
+    if (stats_.pinned_bytes + size_bytes > max_bytes) throw_over_cap(size_bytes);
   }
   stats_.pinned_bytes += size_bytes;
 }
 
 void PinnedRegistry::throw_over_cap(std::size_t size_bytes) const {
   throw Unavailable("pinned memory of " + std::to_string(size_bytes) + " bytes",
-                    "the pool may pin " + std::to_string(options_.most_bytes) + " bytes, and of " +
+                    "the pool may pin " + std::to_string(options_.max_bytes) + " bytes, and of " +
                         std::to_string(stats_.pinned_bytes) + " pinned " +
                         std::to_string(stats_.used_bytes) + " are in use and " +
                         std::to_string(stats_.pending_bytes) + " wait for streams",
-                    "a larger most_bytes, or fewer blocks at a time");
+                    "a larger max_bytes, or fewer blocks at a time");
 }
 
 std::vector<PinnedRegistry::OwnedRegion> PinnedRegistry::take_unused(std::size_t kept_bytes) {

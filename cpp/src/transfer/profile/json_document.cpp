@@ -60,8 +60,8 @@ private:
     return true;
   }
   bool open(JsonValue value) {
-    if (open_.size() >= limits_.most_levels)
-      throw UsageError("it is nested more than " + std::to_string(limits_.most_levels) +
+    if (open_.size() >= limits_.max_levels)
+      throw UsageError("it is nested more than " + std::to_string(limits_.max_levels) +
                        " levels deep");
     open_.push_back(&place(std::move(value)));
     return true;
@@ -72,8 +72,8 @@ private:
   }
 
   JsonValue& place(JsonValue value) {
-    if (++num_values_ > limits_.most_values)
-      throw UsageError("it has more than " + std::to_string(limits_.most_values) + " values");
+    if (++num_values_ > limits_.max_values)
+      throw UsageError("it has more than " + std::to_string(limits_.max_values) + " values");
     if (open_.empty()) return root_ = std::move(value);
     if (auto* const items = std::get_if<JsonArray>(&open_.back()->held))
       return items->emplace_back(std::move(value));

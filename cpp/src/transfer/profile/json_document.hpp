@@ -34,8 +34,8 @@ struct JsonValue {
 
 /// What bounds the time and the memory that a text may cost.
 struct JsonLimits {
-  std::size_t most_levels;
-  std::size_t most_values;
+  std::size_t max_levels;
+  std::size_t max_values;
 };
 
 /// Throws      UsageError for what is no JSON, goes beyond the limits, or has a member twice: which

@@ -45,7 +45,7 @@ private:
 double margin_of(CopyPath path) noexcept;
 
 /// The longest text of a profile: some hundred times what `isthmus profile` writes.
-inline constexpr std::size_t kMostProfileBytes = std::size_t{4} << 20U;
+inline constexpr std::size_t kMaxProfileBytes = std::size_t{4} << 20U;
 
 /// The cost curves of one device's link. Immutable.
 class Profile {
@@ -92,7 +92,7 @@ public:
   /// threads cost what the defaults say, if that is more.
   ///
   /// Throws      UsageError if it isn't one (whatever bytes it has: no JSON, nested deep, longer
-  ///             than kMostProfileBytes, a member twice), is of another GPU, link, driver or
+  ///             than kMaxProfileBytes, a member twice), is of another GPU, link, driver or
   ///             schema, or was made on the emulated driver and this one is real (or the other way
   ///             round).
   static Profile parse(std::string_view json, const DeviceFacts& device, bool emulated);

@@ -209,10 +209,10 @@ Bent window_read_threads(const LinkFigures& link, double num_cores) {
 constexpr double kUploadThread = 7 * kGiga;
 constexpr double kDownloadThread = 13 * kGiga;
 constexpr double kThreadAlone = 6 * kGiga;
-constexpr double kMostStagingThreads = 10;
+constexpr double kMaxStagingThreads = 10;
 Bent staged(double link_bytes_per_s, double thread_bytes_per_s, double num_cores) {
   if (num_cores < 2) thread_bytes_per_s = kThreadAlone;
-  const double num_threads = std::clamp(std::floor(num_cores) - 1, 1.0, kMostStagingThreads);
+  const double num_threads = std::clamp(std::floor(num_cores) - 1, 1.0, kMaxStagingThreads);
   return {60 * kMicro, {{0, std::min(thread_bytes_per_s * num_threads, 0.85 * link_bytes_per_s)}}};
 }
 

@@ -15,15 +15,15 @@ namespace {
 
 constexpr std::uint64_t kSchemaVersion = 2;
 /// What `isthmus profile` writes has five levels and some thousand values.
-constexpr std::size_t kMostLevels = 16;
-constexpr std::size_t kMostValues = std::size_t{1} << 17U;
+constexpr std::size_t kMaxLevels = 16;
+constexpr std::size_t kMaxValues = std::size_t{1} << 17U;
 /// A copy of as many bytes takes hours: no profile has it.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50U;
-constexpr double kMostSeconds = 1e6;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 50U;
+constexpr double kMaxSeconds = 1e6;
 /// More threads than any ring takes.
-constexpr std::uint64_t kMostThreads = 1024;
+constexpr std::uint64_t kMaxThreads = 1024;
 /// More cores than any machine has: see host/cpu_list.cpp.
-constexpr double kMostCores = 65'536;
+constexpr double kMaxCores = 65'536;
 /// What a message repeats of the text, in bytes.
 constexpr std::size_t kShownBytes = 80;
 /// Cores come and go by fractions of a quota; threads by whole ones.
@@ -39,9 +39,9 @@ std::string shown_value(const JsonValue& value) { return shown(value.text()); }
 
 /// Throws      UsageError for what is no JSON, or beyond the limits.
 JsonValue read_document(std::string_view text) {
-  if (text.size() > kMostProfileBytes) refuse("it is too long");
+  if (text.size() > kMaxProfileBytes) refuse("it is too long");
   try {
-    return parse_json(text, {kMostLevels, kMostValues});
+    return parse_json(text, {kMaxLevels, kMaxValues});
   } catch (const UsageError& error) {
     refuse(error.what());
   }
@@ -88,7 +88,7 @@ struct Place {
   }
 
   std::size_t bytes() const {
-    return static_cast<std::size_t>(whole("a whole number of bytes", kMostBytes));
+    return static_cast<std::size_t>(whole("a whole number of bytes", kMaxBytes));
   }
 
   int version() const {
@@ -99,7 +99,7 @@ struct Place {
   int threads_or_null() const {
     if (value.is_null()) return 0;
     const auto* const found = value.get<std::uint64_t>();
-    if (found == nullptr || *found - 1 >= kMostThreads)
+    if (found == nullptr || *found - 1 >= kMaxThreads)
       refuse(name + " must be a number of threads, not " + shown_value(value));
     return static_cast<int>(*found);
   }
@@ -169,7 +169,7 @@ std::string_view name_of_direction(Direction direction) {
 CostCurve read_curve(const Place& place) {
   std::vector<CostPoint> points;
   for (const Place& point : place.items())
-    points.push_back({point.at("bytes").bytes(), point.at("seconds").number(kMostSeconds)});
+    points.push_back({point.at("bytes").bytes(), point.at("seconds").number(kMaxSeconds)});
   try {
     return CostCurve(std::move(points));
   } catch (const UsageError& error) {
@@ -286,7 +286,7 @@ Profile read_profile(const JsonValue& document, const ProfileIdentity& here) {
   std::vector<Profile::Entry> entries = read_entries(root.at("costs"));
   check_driver_is_there(entries);
   std::string source = "profile of " + root.at("measurement").at("finished_at").date();
-  const double num_cores = machine.at("num_cores").positive(kMostCores);
+  const double num_cores = machine.at("num_cores").positive(kMaxCores);
   if (here.num_cores < num_cores - kSameCores) {
     with_cores(entries, here);
     source +=
@@ -298,7 +298,7 @@ Profile read_profile(const JsonValue& document, const ProfileIdentity& here) {
   const Place opening = root.at("window_opening_seconds");
   if (opening.value.is_null())
     return Profile(std::move(entries), true, std::move(source)).with_ring_threads(threads);
-  return Profile(std::move(entries), true, std::move(source), opening.positive(kMostSeconds))
+  return Profile(std::move(entries), true, std::move(source), opening.positive(kMaxSeconds))
       .with_ring_threads(threads);
 }
 

@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 // The line that the device writes is no other data's.
 constexpr std::size_t kFlagBytes = window::kApartBytes;
 // What other threads enqueue takes some microseconds each; a sleep takes longer than all of them.
-constexpr int kMostTries = 512;
+constexpr int kMaxTries = 512;
 // Longer than the largest piece takes, so that a copy that goes well asks the driver nothing.
 constexpr std::chrono::milliseconds kAskTime{1};
 constexpr int kPausesPerClockRead = 64;
@@ -82,7 +82,7 @@ void CrossingQueue::fetch(std::byte* target, CUdeviceptr source, std::size_t siz
 
 std::unique_lock<std::mutex> CrossingQueue::lock_for_one_piece() {
   std::unique_lock lock(enqueueing_, std::try_to_lock);
-  for (int i = 0; !lock.owns_lock() && i < kMostTries; ++i) {
+  for (int i = 0; !lock.owns_lock() && i < kMaxTries; ++i) {
     window::pause_briefly();
     (void)lock.try_lock();
   }

@@ -19,11 +19,11 @@ constexpr std::size_t kPageBytes = 4096;
 MemoryTarget::MemoryTarget(std::byte* memory, std::size_t size_bytes, const TargetSizes& sizes,
                            Backing backing) noexcept
     : memory_(memory),
-      streamed_(size_bytes >= sizes.least_streamed_bytes),
+      streamed_(size_bytes >= sizes.min_streamed_bytes),
       backing_(backing),
       fresh_(backing != Backing::file && partly_untouched(memory, size_bytes)),
       // Fewer pages than threads would leave threads without one.
-      huge_(fresh_ && size_bytes >= sizes.least_huge_bytes &&
+      huge_(fresh_ && size_bytes >= sizes.min_huge_bytes &&
             host::advise_huge_pages(memory, size_bytes)) {}
 
 std::size_t MemoryTarget::grain_bytes() const noexcept {

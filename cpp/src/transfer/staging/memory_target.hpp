@@ -9,8 +9,8 @@
 namespace isthmus::transfer {
 
 struct TargetSizes {
-  std::size_t least_streamed_bytes;  ///< of memory that is stored past the caches
-  std::size_t least_huge_bytes;      ///< of fresh memory, from which it gets huge pages
+  std::size_t min_streamed_bytes;  ///< of memory that is stored past the caches
+  std::size_t min_huge_bytes;      ///< of fresh memory, from which it gets huge pages
 };
 
 /// The host's end of a download.

@@ -22,9 +22,9 @@ PiecePlan::PiecePlan(std::size_t size_bytes, int num_threads, const PlanLimits& 
   const double share = 1 - 1 / limits.growth;
   for (std::size_t begin = 0; begin < size_bytes;) {
     const std::size_t shrinking = std::max(limits.last_bytes, times(share, size_bytes - begin));
-    add({begin, cut(begin, std::min({growing, shrinking, limits.most_bytes}))});
+    add({begin, cut(begin, std::min({growing, shrinking, limits.max_bytes}))});
     begin += pieces_.back().bytes.size_bytes;
-    growing = std::min(times(limits.growth, growing) + 1, limits.most_bytes);
+    growing = std::min(times(limits.growth, growing) + 1, limits.max_bytes);
   }
 }
 
@@ -32,7 +32,7 @@ PiecePlan::PiecePlan(std::size_t size_bytes, int num_threads, const PlanLimits& 
 std::size_t PiecePlan::cut(std::size_t begin, std::size_t wanted_bytes) const noexcept {
   const std::size_t rest = size_bytes_ - begin;
   // No crumb at the end.
-  if (rest <= std::min(wanted_bytes + wanted_bytes / 4, limits_.most_bytes)) return rest;
+  if (rest <= std::min(wanted_bytes + wanted_bytes / 4, limits_.max_bytes)) return rest;
   const std::size_t first = address_ + begin;
   std::size_t end = (first + wanted_bytes) / limits_.grain_bytes * limits_.grain_bytes;
   if (end <= first) end += limits_.grain_bytes;
@@ -44,8 +44,8 @@ std::size_t PiecePlan::bytes_past_grain(const Piece& bytes) const noexcept {
 }
 
 void PiecePlan::add(const Piece& bytes) {
-  const std::size_t share = std::clamp(bytes.size_bytes / num_threads_, limits_.least_part_bytes,
-                                       limits_.most_part_bytes);
+  const std::size_t share =
+      std::clamp(bytes.size_bytes / num_threads_, limits_.min_part_bytes, limits_.max_part_bytes);
   const std::size_t grain = limits_.grain_bytes;
   PlannedPiece piece{bytes, num_parts(), 0, std::max(grain, share / grain * grain)};
   piece.num_parts =

@@ -15,11 +15,11 @@ struct Piece {
 
 /// All at least 1, growth more than that.
 struct PlanLimits {
-  std::size_t first_bytes = 1;       ///< of the first piece; at least grain_bytes
-  std::size_t last_bytes = 1;        ///< what pieces don't shrink below; at least grain_bytes
-  std::size_t most_bytes = 1;        ///< of any piece; at least first_bytes and last_bytes
-  std::size_t least_part_bytes = 1;  ///< but for what is left over
-  std::size_t most_part_bytes = 1;   ///< at least least_part_bytes; the grain may make it more
+  std::size_t first_bytes = 1;     ///< of the first piece; at least grain_bytes
+  std::size_t last_bytes = 1;      ///< what pieces don't shrink below; at least grain_bytes
+  std::size_t max_bytes = 1;       ///< of any piece; at least first_bytes and last_bytes
+  std::size_t min_part_bytes = 1;  ///< but for what is left over
+  std::size_t max_part_bytes = 1;  ///< at least min_part_bytes; the grain may make it more
   std::size_t grain_bytes = 1;  ///< pieces and parts end at multiples, as addresses; a power of two
   double growth = 2;            ///< of pieces from the beginning, and backwards from the end
 };

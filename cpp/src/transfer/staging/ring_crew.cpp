@@ -18,26 +18,26 @@ namespace isthmus::transfer {
 namespace {
 
 // Without a profile. Past 10, an H100's link gains nothing. Source: benchmarks/transfer/README.md.
-constexpr int kMostThreads = 10;
+constexpr int kMaxThreads = 10;
 // But where slots are demoted: 0.83 of the link's speed with 10, 0.95 with 12, 0.97 with 15.
-constexpr int kMostDemotingThreads = 15;
-constexpr int kLeastDemotingThreads = 12;
-constexpr int kLeastHelpersForOneLess = 7;
+constexpr int kMaxDemotingThreads = 15;
+constexpr int kMinDemotingThreads = 12;
+constexpr int kMinHelpersForOneLess = 7;
 // Zeroing new pages takes more, too: 33 GB/s rather than 29 with 12. Source: as above.
-constexpr int kMostFreshThreads = 15;
+constexpr int kMaxFreshThreads = 15;
 // Of a copy. In a shorter one the link waits for the threads to wake, and streaming is as good.
-constexpr std::size_t kLeastDemotedBytes = std::size_t{32} << 20U;
+constexpr std::size_t kMinDemotedBytes = std::size_t{32} << 20U;
 // The least parts that a thread is woken for: it copies fewer in less time than it takes to wake.
-constexpr std::size_t kLeastParts = 2;
+constexpr std::size_t kMinParts = 2;
 // An upload's last pieces are no shorter than this share of the longest. They are copied while
 // others cross, unless memory is slower than the link: then the link runs dry for the last only.
-constexpr std::size_t kMostOverLast = 4;
+constexpr std::size_t kMaxOverLast = 4;
 // A download's first piece is so much longer than its last: the link doesn't wait for the first.
 constexpr std::size_t kFirstOverLast = 4;
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kPageBytes = 4096;
 // A system call each, which together would delay the caller's first piece by more than it takes.
-constexpr std::size_t kMostWokenByCaller = 3;
+constexpr std::size_t kMaxWokenByCaller = 3;
 
 std::optional<int> node_of(const Context& context) {
   try {
@@ -52,11 +52,11 @@ std::optional<int> node_of(const Context& context) {
 /// needed.
 int possible_threads_of(const RingSettings& settings, int num_helpers) {
   if (settings.beyond_cores) return std::numeric_limits<int>::max();
-  return num_helpers < kLeastHelpersForOneLess ? num_helpers + 1 : num_helpers;
+  return num_helpers < kMinHelpersForOneLess ? num_helpers + 1 : num_helpers;
 }
 
-int threads_of(const RingSettings& settings, int most_threads, int possible_threads) {
-  return std::min(settings.num_threads > 0 ? settings.num_threads : most_threads, possible_threads);
+int threads_of(const RingSettings& settings, int max_threads, int possible_threads) {
+  return std::min(settings.num_threads > 0 ? settings.num_threads : max_threads, possible_threads);
 }
 
 bool may_demote(const RingSettings& settings) {
@@ -64,16 +64,16 @@ bool may_demote(const RingSettings& settings) {
          (settings.stores == SlotStores::best || settings.stores == SlotStores::demoted);
 }
 
-int most_upload_threads(const RingSettings& settings, int possible_threads) {
-  return threads_of(settings, may_demote(settings) ? kMostDemotingThreads : kMostThreads,
+int max_upload_threads(const RingSettings& settings, int possible_threads) {
+  return threads_of(settings, may_demote(settings) ? kMaxDemotingThreads : kMaxThreads,
                     possible_threads);
 }
 
 RingSettings checked(const RingSettings& settings) {
   const bool valid = settings.num_threads >= 0 && settings.num_slots > 0 &&
                      settings.first_bytes > 0 && settings.first_bytes <= settings.slot_bytes &&
-                     settings.least_part_bytes > 0 && settings.filler_bytes > 0 &&
-                     settings.least_part_bytes <= settings.most_part_bytes &&
+                     settings.min_part_bytes > 0 && settings.filler_bytes > 0 &&
+                     settings.min_part_bytes <= settings.max_part_bytes &&
                      settings.upload_pieces > 0 && settings.download_pieces > 0 &&
                      settings.growth > 1 && settings.long_growth > 1;
   if (!valid) throw UsageError("a staging ring needs slots, and pieces and parts that fit in them");
@@ -92,11 +92,11 @@ StagingRing::Crew::Crew(const Context& the_context, const RingSettings& the_sett
                         window::CopyCpus cpus)
     : context(the_context),
       settings(the_settings),
-      possible_threads(possible_threads_of(the_settings, cpus.most_helpers)),
-      most_threads(threads_of(the_settings, kMostThreads, possible_threads)),
-      most_fresh_threads(threads_of(the_settings, kMostFreshThreads, possible_threads)),
-      most_upload_threads_(most_upload_threads(the_settings, possible_threads)),
-      most_download_threads_(most_threads),
+      possible_threads(possible_threads_of(the_settings, cpus.max_helpers)),
+      max_threads(threads_of(the_settings, kMaxThreads, possible_threads)),
+      max_fresh_threads(threads_of(the_settings, kMaxFreshThreads, possible_threads)),
+      max_upload_threads_(max_upload_threads(the_settings, possible_threads)),
+      max_download_threads_(max_threads),
       process_(window::process_generation()),
       cpus_(std::move(cpus.cpus)) {
   window::watch_forks();
@@ -114,39 +114,38 @@ void StagingRing::Crew::require_own_process() const {
 }
 
 int StagingRing::Crew::threads_for(std::size_t size_bytes, int most) const noexcept {
-  const std::size_t num_shares = size_bytes / (kLeastParts * settings.least_part_bytes);
+  const std::size_t num_shares = size_bytes / (kMinParts * settings.min_part_bytes);
   return static_cast<int>(std::clamp<std::size_t>(num_shares, 1, static_cast<std::size_t>(most)));
 }
 
 int StagingRing::Crew::upload_threads(std::size_t size_bytes) const noexcept {
-  return threads_for(size_bytes, most_upload_threads_.load(std::memory_order_relaxed));
+  return threads_for(size_bytes, max_upload_threads_.load(std::memory_order_relaxed));
 }
 
 int StagingRing::Crew::download_threads(std::size_t size_bytes, bool fresh) const noexcept {
-  const int most = most_download_threads_.load(std::memory_order_relaxed);
-  return threads_for(size_bytes, fresh ? std::max(most, most_fresh_threads) : most);
+  const int most = max_download_threads_.load(std::memory_order_relaxed);
+  return threads_for(size_bytes, fresh ? std::max(most, max_fresh_threads) : most);
 }
 
 int StagingRing::Crew::num_threads() const noexcept {
-  return std::max({most_upload_threads_.load(std::memory_order_relaxed),
-                   most_download_threads_.load(std::memory_order_relaxed), most_fresh_threads});
+  return std::max({max_upload_threads_.load(std::memory_order_relaxed),
+                   max_download_threads_.load(std::memory_order_relaxed), max_fresh_threads});
 }
 
 void StagingRing::Crew::use_threads(const RingThreads& threads) noexcept {
   const auto within = [&](int measured, int otherwise) {
     return measured > 0 ? std::min(measured, possible_threads) : otherwise;
   };
-  most_upload_threads_.store(
-      within(threads.upload, most_upload_threads(settings, possible_threads)),
-      std::memory_order_relaxed);
-  most_download_threads_.store(within(threads.download, most_threads), std::memory_order_relaxed);
+  max_upload_threads_.store(within(threads.upload, max_upload_threads(settings, possible_threads)),
+                            std::memory_order_relaxed);
+  max_download_threads_.store(within(threads.download, max_threads), std::memory_order_relaxed);
 }
 
 /// Demoting takes a thread more time than streaming does.
 SlotStores StagingRing::Crew::upload_stores(std::size_t size_bytes,
                                             int num_threads) const noexcept {
   const bool demoted = settings.stores == SlotStores::best && can_demote() &&
-                       size_bytes >= kLeastDemotedBytes && num_threads >= kLeastDemotingThreads;
+                       size_bytes >= kMinDemotedBytes && num_threads >= kMinDemotingThreads;
   return demoted ? SlotStores::demoted : settings.stores;
 }
 
@@ -154,21 +153,21 @@ SlotStores StagingRing::Crew::upload_stores(std::size_t size_bytes,
 /// long.
 std::size_t StagingRing::Crew::piece_bytes(std::size_t size_bytes, int num_pieces) const noexcept {
   const std::size_t share = std::bit_ceil(size_bytes / static_cast<std::size_t>(num_pieces));
-  return std::min(std::max(share, kMostOverLast * settings.first_bytes), settings.slot_bytes);
+  return std::min(std::max(share, kMaxOverLast * settings.first_bytes), settings.slot_bytes);
 }
 
 double StagingRing::Crew::growth_of(std::size_t size_bytes) const noexcept {
-  return size_bytes < settings.least_long_bytes ? settings.growth : settings.long_growth;
+  return size_bytes < settings.min_long_bytes ? settings.growth : settings.long_growth;
 }
 
 PlanLimits StagingRing::Crew::upload_limits(std::size_t size_bytes) const noexcept {
   const std::size_t most = piece_bytes(size_bytes, settings.upload_pieces);
   const std::size_t line = std::min(kLineBytes, settings.first_bytes);
   return {settings.first_bytes,
-          std::max(settings.first_bytes, most / kMostOverLast),
+          std::max(settings.first_bytes, most / kMaxOverLast),
           most,
-          settings.least_part_bytes,
-          settings.most_part_bytes,
+          settings.min_part_bytes,
+          settings.max_part_bytes,
           line,
           growth_of(size_bytes)};
 }
@@ -182,15 +181,15 @@ PlanLimits StagingRing::Crew::download_limits(std::size_t size_bytes,
   return {first,
           last,
           most,
-          settings.least_part_bytes,
-          settings.most_part_bytes,
+          settings.min_part_bytes,
+          settings.max_part_bytes,
           grain,
           growth_of(size_bytes)};
 }
 
 /// So much that each thread has a slot to fill while half as many cross.
 std::size_t StagingRing::Crew::filler_bytes() const noexcept {
-  const std::size_t num_wanted = (3 * static_cast<std::size_t>(most_threads) + 1) / 2;
+  const std::size_t num_wanted = (3 * static_cast<std::size_t>(max_threads) + 1) / 2;
   const std::size_t slot_bytes =
       StagingSlots::memory_bytes(settings.num_slots, settings.slot_bytes) / num_wanted;
   const std::size_t whole_pages = slot_bytes / kPageBytes * kPageBytes;
@@ -202,7 +201,7 @@ std::unique_lock<std::mutex> StagingRing::Crew::take_turn(int num_threads) {
   require_own_process();
   std::unique_lock turn(busy_);
   const auto num_helpers = std::min(static_cast<std::size_t>(num_threads) - 1, workers_.size());
-  const std::size_t num_first = std::min(num_helpers, kMostWokenByCaller);
+  const std::size_t num_first = std::min(num_helpers, kMaxWokenByCaller);
   for (std::size_t i = 0; i < num_first; ++i) workers_[i]->wake();
   return turn;
 }
@@ -270,7 +269,7 @@ void StagingRing::Crew::make_slots() {
 /// Wakes a few helpers, who wake the others.
 void StagingRing::Crew::post(StagingJob& job, std::size_t num_helpers) noexcept {
   const RingWorker::Others all(workers_.data(), num_helpers);
-  const std::size_t num_first = std::min(num_helpers, kMostWokenByCaller);
+  const std::size_t num_first = std::min(num_helpers, kMaxWokenByCaller);
   const RingWorker::Others woken_by_others = all.subspan(num_first);
   for (std::size_t i = 0; i < num_helpers; ++i) {
     RingWorker::Others share;

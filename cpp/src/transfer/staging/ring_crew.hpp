@@ -49,9 +49,9 @@ public:
   const Context context;
   const RingSettings settings;
   const MemoryBacking backing;
-  const int possible_threads;    ///< by the cores
-  const int most_threads;        ///< as long as none were measured
-  const int most_fresh_threads;  ///< at least
+  const int possible_threads;   ///< by the cores
+  const int max_threads;        ///< as long as none were measured
+  const int max_fresh_threads;  ///< at least
   std::atomic<std::size_t> pinned_bytes{0};
 
 private:
@@ -67,8 +67,8 @@ private:
   void work_together(StagingJob& job, std::size_t num_threads) noexcept;
   void drop_unusable_slots() noexcept;
 
-  std::atomic<int> most_upload_threads_;
-  std::atomic<int> most_download_threads_;
+  std::atomic<int> max_upload_threads_;
+  std::atomic<int> max_download_threads_;
   const std::uint64_t process_;
   const std::vector<int> cpus_;
   std::mutex busy_;

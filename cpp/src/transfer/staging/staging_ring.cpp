@@ -31,8 +31,8 @@ std::size_t num_slots(const RingSettings& settings) {
 PlanLimits staged_limits(PlanLimits limits, const RingSettings& settings, std::size_t size_bytes) {
   // One slot less, since the ends of pieces are rounded down.
   const std::size_t share = size_bytes / std::max<std::size_t>(1, num_slots(settings) - 1) + 1;
-  limits.most_bytes = settings.slot_bytes;
-  limits.first_bytes = limits.last_bytes = std::clamp(share, limits.last_bytes, limits.most_bytes);
+  limits.max_bytes = settings.slot_bytes;
+  limits.first_bytes = limits.last_bytes = std::clamp(share, limits.last_bytes, limits.max_bytes);
   return limits;
 }
 
@@ -67,7 +67,7 @@ void StagingRing::upload(CUdeviceptr target, const std::byte* source, std::size_
   job.source = backing == Backing::file ? static_cast<const PartSource*>(&file) : &memory;
   job.completes = !staged;
   // Staged ones that follow each other have slots of one size, or the second would wait.
-  const std::size_t piece_bytes = staged ? crew_->settings.slot_bytes : limits.most_bytes;
+  const std::size_t piece_bytes = staged ? crew_->settings.slot_bytes : limits.max_bytes;
   crew_->copy(job, num_threads, piece_bytes, stream);
 }
 
@@ -76,12 +76,12 @@ void StagingRing::upload(CUdeviceptr target, const SlotFiller& source, std::size
   crew_->require_own_process();
   if (size_bytes == 0) return;
   const std::size_t bytes = crew_->filler_bytes();
-  const PiecePlan plan(size_bytes, crew_->most_threads, {bytes, bytes, bytes, bytes, bytes, 1});
+  const PiecePlan plan(size_bytes, crew_->max_threads, {bytes, bytes, bytes, bytes, bytes, 1});
   StagingJob job(plan, target);
   job.filler = &source;
   job.completes = end == UploadEnd::complete;
-  const auto turn = crew_->take_turn(crew_->most_threads);
-  crew_->copy(job, crew_->most_threads, bytes, stream);
+  const auto turn = crew_->take_turn(crew_->max_threads);
+  crew_->copy(job, crew_->max_threads, bytes, stream);
 }
 
 void StagingRing::download(std::byte* target, CUdeviceptr source, std::size_t size_bytes,
@@ -91,19 +91,19 @@ void StagingRing::download(std::byte* target, CUdeviceptr source, std::size_t si
   const RingSettings& settings = crew_->settings;
   const auto turn = crew_->take_turn(crew_->download_threads(size_bytes, false));
   const MemoryTarget memory(target, size_bytes,
-                            {settings.least_streamed_bytes, settings.least_huge_bytes},
+                            {settings.min_streamed_bytes, settings.min_huge_bytes},
                             crew_->backing.of(target, size_bytes));
   const int num_threads = crew_->download_threads(size_bytes, memory.fresh());
   const PlanLimits limits = crew_->download_limits(size_bytes, memory.grain_bytes());
   const PiecePlan plan(size_bytes, num_threads, limits, address_of(target));
   StagingJob job(plan, source);
   job.target = &memory;
-  crew_->copy(job, num_threads, limits.most_bytes, stream);
+  crew_->copy(job, num_threads, limits.max_bytes, stream);
 }
 
 int StagingRing::num_threads() const noexcept { return crew_->num_threads(); }
 
-int StagingRing::most_threads() const noexcept { return crew_->possible_threads; }
+int StagingRing::max_threads() const noexcept { return crew_->possible_threads; }
 
 void StagingRing::use_threads(const RingThreads& threads) noexcept { crew_->use_threads(threads); }
 

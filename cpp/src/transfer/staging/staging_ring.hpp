@@ -25,17 +25,17 @@ struct RingSettings {
   std::size_t first_bytes = std::size_t{512} << 10U;
   double growth = 2;         ///< of pieces: see PlanLimits
   double long_growth = 1.5;  ///< of a copy that caches don't hold: threads are slower there
-  std::size_t least_long_bytes = std::size_t{32} << 20U;  ///< of such a copy
-  SlotStores stores = SlotStores::best;                   ///< of an upload
+  std::size_t min_long_bytes = std::size_t{32} << 20U;  ///< of such a copy
+  SlotStores stores = SlotStores::best;                 ///< of an upload
   /// What a thread copies of a piece at a time.
-  std::size_t least_part_bytes = std::size_t{64} << 10U;
-  std::size_t most_part_bytes = std::size_t{256} << 10U;
+  std::size_t min_part_bytes = std::size_t{64} << 10U;
+  std::size_t max_part_bytes = std::size_t{256} << 10U;
   /// What a SlotFiller is asked for at a time; less where that leaves threads without a slot.
   std::size_t filler_bytes = std::size_t{2} << 20U;
   /// Of a download that is stored past the caches.
-  std::size_t least_streamed_bytes = std::size_t{32} << 20U;
+  std::size_t min_streamed_bytes = std::size_t{32} << 20U;
   /// Of a target without pages, from which it gets huge ones.
-  std::size_t least_huge_bytes = std::size_t{16} << 20U;
+  std::size_t min_huge_bytes = std::size_t{16} << 20U;
   CopyMoments* moments = nullptr;  ///< outlives the ring, if there is one: for benchmarks
   bool beyond_cores = false;  ///< takes num_threads even where there are fewer cores: for tests
 };
@@ -92,9 +92,9 @@ public:
   int num_threads() const noexcept;
   /// Threads that use_threads() can give them: as many as there are cores, from 8 cores on one
   /// less.
-  int most_threads() const noexcept;
+  int max_threads() const noexcept;
   /// From the next copies of memory on they take so many threads where they are long enough, at
-  /// most most_threads(). Fresh targets take more if more pay there.
+  /// most max_threads(). Fresh targets take more if more pay there.
   void use_threads(const RingThreads& threads) noexcept;
   /// Ends the threads and unpins the slots; the next copy makes them again.
   void trim();

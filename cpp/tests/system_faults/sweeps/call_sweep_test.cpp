@@ -20,7 +20,7 @@ using isthmus::test::Fault;
 using isthmus::test::Possessions;
 
 constexpr std::size_t kBytes = 70 * kKiB + 3;
-constexpr int kMostCalls = 2000;
+constexpr int kMaxCalls = 2000;
 
 /// What the operations work on.
 struct Workplace {
@@ -207,7 +207,7 @@ TEST_P(CallSweep, EndsWellOrInADocumentedErrorAndLeavesNothingBehind) {
   int num_failures = 0;
   for (const Fault& fault : all_faults()) {
     const Possessions before = Possessions::now(*emulator_);
-    for (int nth = 1; nth <= kMostCalls && runs_failing(fault, nth, before); ++nth) {
+    for (int nth = 1; nth <= kMaxCalls && runs_failing(fault, nth, before); ++nth) {
       ++num_failures;
       ASSERT_FALSE(HasFailure());
     }

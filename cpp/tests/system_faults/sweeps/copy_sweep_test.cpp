@@ -25,7 +25,7 @@ using isthmus::test::Fault;
 using isthmus::test::Possessions;
 
 constexpr std::size_t kBytes = 300 * kKiB + 7;
-constexpr int kMostCalls = 2000;
+constexpr int kMaxCalls = 2000;
 constexpr std::uint8_t kWatched = 0x5B;
 
 enum class HostEnd { pageable, pinned, file };
@@ -247,7 +247,7 @@ protected:
   /// Fails each call by turns.
   void sweep(const Fault& fault, const std::function<void()>& before_each,
              const std::function<void()>& after_each) {
-    for (int nth = 1; nth <= kMostCalls; ++nth) {
+    for (int nth = 1; nth <= kMaxCalls; ++nth) {
       SCOPED_TRACE(fault.function + " call " + std::to_string(nth));
       before_each();
       const bool failed = copy_failing(fault, nth);

@@ -1,0 +1,1 @@
+"""Results that are worked out from measured ones."""

@@ -1,0 +1,24 @@
+"""What is worked out from a run's results when all are there, area by area."""
+
+from collections.abc import Callable, Sequence
+
+from isthmus.bench.derived.allocation_fit import allocation_fits
+from isthmus.bench.derived.break_even import break_evens, pinned_gains
+from isthmus.bench.derived.crossover import crossovers
+from isthmus.bench.derived.fit import fits
+from isthmus.bench.derived.overlap_ratio import overlap_ratios
+from isthmus.run.result import Result
+
+_AREAS: tuple[Callable[[Sequence[Result]], list[Result]], ...] = (
+    crossovers,
+    fits,
+    allocation_fits,
+    break_evens,
+    pinned_gains,
+    overlap_ratios,
+)
+
+
+def derived(results: Sequence[Result]) -> list[Result]:
+    """Derive results from those that were measured."""
+    return [found for derive in _AREAS for found in derive(results)]

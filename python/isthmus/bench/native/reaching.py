@@ -1,0 +1,91 @@
+"""The native module's measurements of memory that is reached, not copied."""
+
+from typing import TYPE_CHECKING
+
+from isthmus.bench.native.instrument import NativeInstrument
+from isthmus.bench.native.rule import native_rule
+from isthmus.bench.stopping import StoppingRule
+from isthmus.bench.tests.bench_test import Variation
+from isthmus.bench.tests.managed import ManagedTest, PageFaultTest
+from isthmus.bench.tests.pointer_chase import PointerChaseTest
+
+if TYPE_CHECKING:
+    from isthmus import _native
+
+
+class NativeManaged(NativeInstrument):
+    """Managed memory, allocated for each point and freed with it."""
+
+    def measure(
+        self, test: ManagedTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """
+        Measure one size.
+
+        Raises:
+            Unavailable: There is no managed memory here, or not so much.
+        """
+        from isthmus import _native
+
+        del variation
+        rule = native_rule(stopping)
+        return self._device.with_kernels(
+            lambda kernels: _native.measure_managed(
+                self._device.context,
+                kernels,
+                direction=test.direction.value,
+                way=test.way.value,
+                size_bytes=size_bytes,
+                stopping=rule,
+            )
+        )
+
+
+class NativePointerChase(NativeInstrument):
+    """Chains of pointers in pinned memory, allocated for each point."""
+
+    def measure(
+        self, test: PointerChaseTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """
+        Measure one order of visiting.
+
+        Raises:
+            Unavailable: There are no kernels here.
+        """
+        from isthmus import _native
+
+        rule = native_rule(stopping)
+        return self._device.with_kernels(
+            lambda kernels: _native.measure_pointer_chase(
+                self._device.context,
+                kernels,
+                size_bytes=size_bytes,
+                order=test.order(variation),
+                numa_node=self._device.placement.bound_node,
+                stopping=rule,
+            )
+        )
+
+
+class NativePageFaults(NativeInstrument):
+    """Faults of managed memory, allocated for each point."""
+
+    def measure(
+        self, test: PageFaultTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """
+        Measure both sides' faults.
+
+        Raises:
+            Unavailable: Managed memory doesn't fault here, or there are no kernels.
+        """
+        from isthmus import _native
+
+        del size_bytes, variation
+        rule = native_rule(stopping)
+        return self._device.with_kernels(
+            lambda kernels: _native.measure_page_faults(
+                self._device.context, kernels, num_pages=test.num_pages, stopping=rule
+            )
+        )

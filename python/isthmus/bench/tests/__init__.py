@@ -1,0 +1,1 @@
+"""The tests of `isthmus bench`: what each measures, as data."""

@@ -1,0 +1,130 @@
+"""
+The tests of CUDA's own copies: one row each.
+
+Names follow the field: `<source>_to_<target>_<operation>`, as in nvbandwidth.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from isthmus.bench.buffers import BufferKinds, Contents, DeviceMemory, HostMemory
+from isthmus.bench.demand import Demand, Footprint
+from isthmus.bench.metrics import Metric
+from isthmus.bench.tests.bench_test import PLAIN, BenchTest, Direction, Suite, Variation
+from isthmus.run.naming import Kind, directed_name
+from isthmus.sizes import powers_of_two
+
+SWEEP = tuple(powers_of_two(4, 1 << 30))
+_MAX_QUICK_BYTES = 64 << 20
+_HUGE_PAGE_BYTES = 2 << 20
+_MIN_HUGE_PAGES = 2  # as the native module has them: one doesn't show whether it is huge
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopyTest(BenchTest):
+    """
+    One way to copy with CUDA.
+
+    Attributes:
+        direction: Which way the bytes go.
+        host_memory: How the host's buffer is allocated.
+        blocked: A bandwidth's copies wait behind a gate until all are enqueued, so that submitting
+            costs nothing. Pageable copies can't: the driver synchronises inside, and would wait
+            for ever.
+        device_memory: How the device's buffer is allocated.
+        by_kernel: A kernel copies instead of a copy engine, and sees the host's memory mapped.
+        sizes: What it is swept over, in bytes, ascending.
+        quick_sizes: The same in a quick run; None takes two of those that pinned memory has then.
+        circumstances: What it is measured in, each at every size. Axes may name "contents",
+            "host_offset" and "device_offset".
+    """
+
+    direction: Direction
+    host_memory: HostMemory
+    blocked: bool = False
+    device_memory: DeviceMemory = DeviceMemory.DEVICE
+    by_kernel: bool = False
+    sizes: tuple[int, ...] = SWEEP
+    quick_sizes: tuple[int, ...] | None = None
+    circumstances: tuple[Variation, ...] = (PLAIN,)
+
+    def points(self, demand: Demand) -> list[tuple[int, Variation]]:
+        """Sweep over sizes, in each of the circumstances."""
+        sizes = self._sizes(demand)
+        return [(size, variation) for variation in self.circumstances for size in sizes]
+
+    def _sizes(self, demand: Demand) -> list[int]:
+        if not demand.quick or demand.sizes is not None or self.sizes == SWEEP:
+            return demand.sweep(self.sizes)
+        if self.quick_sizes is not None:
+            return [size for size in self.quick_sizes if size <= demand.limits.largest_bytes]
+        return [size for size in demand.sweep(SWEEP) if size <= _MAX_QUICK_BYTES][-2:]
+
+    def buffers(self, variation: Variation) -> BufferKinds:
+        """Give the kinds of memory on both sides, and how they are laid out here."""
+        axes = dict(variation.axes)
+        return BufferKinds(
+            host_memory=self.host_memory,
+            device_memory=self.device_memory,
+            contents=Contents(str(axes.get("contents", Contents.RANDOM))),
+            host_offset_bytes=_bytes_of(axes.get("host_offset")),
+            device_offset_bytes=_bytes_of(axes.get("device_offset")),
+        )
+
+    def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
+        """Count what offsets and whole huge pages take beside the bytes that are copied."""
+        kinds = self.buffers(variation)
+        host_bytes = size_bytes + kinds.host_offset_bytes
+        if kinds.host_memory == HostMemory.HUGE_PINNED:
+            num_pages = max(_MIN_HUGE_PAGES, -(-host_bytes // _HUGE_PAGE_BYTES))
+            host_bytes = num_pages * _HUGE_PAGE_BYTES
+        return Footprint(host_bytes=host_bytes, device_bytes=size_bytes + kinds.device_offset_bytes)
+
+    def clock(self, metric: Metric) -> Literal["device", "host"]:
+        """Whose clock times a metric."""
+        del metric
+        return "device" if self.blocked else "host"
+
+    def behind_gate(self, metric: Metric) -> bool:
+        """Whether a metric's copies are all enqueued before the first begins."""
+        del metric
+        return self.blocked
+
+    def ends(self, metric: Metric, variation: Variation) -> tuple[str | None, str | None]:
+        """Give the kinds of memory that are read and written."""
+        ends = super().ends(metric, variation)
+        source, target = (self.device_memory.value if end == "device" else end for end in ends)
+        return source, target
+
+    def host_end(self, metric: Metric) -> str:
+        """Give the kind of memory at the host's end, as whoever copies sees it."""
+        del metric
+        return "mapped" if self.by_kernel else self.host_memory.value
+
+
+def _bytes_of(offset: str | int | None) -> int:
+    """Read the number of "64 B"; 0 without."""
+    return int(str(offset).partition(" ")[0]) if offset is not None else 0
+
+
+def _bandwidth(direction: Direction, host_memory: HostMemory) -> CopyTest:
+    pinned = host_memory == HostMemory.PINNED
+    how = "pinned memory, copy engine" if pinned else "pageable memory, staged by the driver"
+    return CopyTest(
+        name=directed_name(direction, Kind.MEMCPY, "ce" if pinned else "pageable"),
+        about=f"{direction.label} bandwidth, {how}",
+        direction=direction,
+        host_memory=host_memory,
+        suite=Suite.BANDWIDTH,
+        metrics=(Metric.BANDWIDTH,),
+        blocked=pinned,
+    )
+
+
+COPY_TESTS: tuple[CopyTest, ...] = (
+    *(
+        _bandwidth(direction, memory)
+        for memory in (HostMemory.PINNED, HostMemory.PAGEABLE)
+        for direction in Direction
+    ),
+)

@@ -1,0 +1,88 @@
+"""
+The tests of both directions at once.
+
+`..._bidirectional_memcpy_ce` is nvbandwidth's: one direction's bandwidth while the other is busy.
+`duplex_memcpy_ce` is what both move together: never one number for both questions.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from isthmus.bench.demand import Demand, Footprint
+from isthmus.bench.metrics import Metric
+from isthmus.bench.tests.bench_test import PLAIN, Direction, Suite, Variation
+from isthmus.bench.tests.gated import GatedTest
+from isthmus.run.naming import Kind, directed_name
+
+_MIB = 1 << 20
+_SIZES = (_MIB, 16 * _MIB, 256 * _MIB)
+_ONE_SIZE = (64 * _MIB,)
+_QUICK = (16 * _MIB,)
+_DUPLEX = (Metric.DUPLEX_TOTAL, Metric.DUPLEX_H2D, Metric.DUPLEX_D2H)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuplexTest(GatedTest):
+    """
+    Copies in both directions between two pairs of buffers.
+
+    Attributes:
+        direction: Which one is timed while the other is busy; None times both together.
+        by_kernel: A kernel copies instead of the copy engines.
+    """
+
+    by_kernel: bool = False
+
+    def points(self, demand: Demand) -> list[tuple[int, Variation]]:
+        """Take a few sizes; of kernels, one past where bandwidth grows."""
+        usual = _ONE_SIZE if self.by_kernel else _SIZES
+        wanted = demand.sizes or (_QUICK if demand.quick else usual)
+        return [(size, PLAIN) for size in wanted]
+
+    def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
+        """Count two pairs of buffers: directions that share one would be in each other's way."""
+        del variation
+        return Footprint(host_bytes=2 * size_bytes, device_bytes=2 * size_bytes)
+
+    def weight(self, size_bytes: int, variation: Variation) -> float:
+        """Weigh the copies the other way, of which there are twice as many."""
+        return 2 * super().weight(size_bytes, variation)
+
+    def unit(self, metric: Metric) -> Literal["B/s", "s", "B", "1"]:
+        """Give a metric's unit."""
+        del metric
+        return "B/s"
+
+    def ends(self, metric: Metric, variation: Variation) -> tuple[str | None, str | None]:
+        """Give the kinds of memory that are read and written; of both directions, none."""
+        if metric == Metric.DUPLEX_H2D:
+            return ("pinned", "device")
+        if metric == Metric.DUPLEX_D2H:
+            return ("device", "pinned")
+        return super().ends(metric, variation)
+
+
+def _loaded(direction: Direction, *, by_kernel: bool) -> DuplexTest:
+    label, other = direction.label, direction.opposite.label
+    engine = "a kernel of ours" if by_kernel else "copy engine"
+    return DuplexTest(
+        name=directed_name(direction, Kind.BIDIRECTIONAL, "sm" if by_kernel else "ce"),
+        about=f"{label} bandwidth while {other} is busy, pinned memory, {engine}",
+        suite=Suite.BANDWIDTH,
+        metrics=(Metric.BANDWIDTH,),
+        direction=direction,
+        by_kernel=by_kernel,
+    )
+
+
+DUPLEX_TESTS: tuple[DuplexTest, ...] = (
+    *(_loaded(direction, by_kernel=False) for direction in Direction),
+    *(_loaded(direction, by_kernel=True) for direction in Direction),
+    DuplexTest(
+        name="duplex_memcpy_ce",
+        about="both directions at once: together and each, over the common window, pinned memory",
+        suite=Suite.BANDWIDTH,
+        metrics=_DUPLEX,
+        direction=None,
+    ),
+)

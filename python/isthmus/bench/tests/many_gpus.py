@@ -1,0 +1,52 @@
+"""What the tests of several GPUs have in common."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from isthmus.bench.metrics import Metric
+from isthmus.bench.tests.bench_test import BenchTest, Variation
+
+NUM_GPUS = "gpus"
+Engine = Literal["copy_engine", "multiprocessors"]
+ENGINES: dict[Engine, str] = {"copy_engine": "ce", "multiprocessors": "sm"}
+ABOUT: dict[Engine, str] = {"copy_engine": "copy engine", "multiprocessors": "SM kernel"}
+NOT_ALONE = 2
+
+
+def waived_points(size_bytes: int) -> list[tuple[int, Variation]]:
+    """Give the point of a machine with too few GPUs: its result says so."""
+    return [(size_bytes, Variation(axes=((NUM_GPUS, 1),)))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManyGpusTest(BenchTest):
+    """
+    What several GPUs have in common.
+
+    Attributes:
+        engine: What moves the bytes.
+        both_ways: While the same goes on in the opposite direction, in other memory.
+    """
+
+    engine: Engine
+    both_ways: bool = False
+
+    def unit(self, metric: Metric) -> Literal["B/s", "s", "B", "1"]:
+        """Every metric is a bandwidth."""
+        del metric
+        return "B/s"
+
+    def clock(self, metric: Metric) -> Literal["device", "host"]:
+        """No GPU's clock sees another's copies: all together are timed by the CPU's."""
+        return "host" if metric == Metric.AGGREGATE else "device"
+
+    def behind_gate(self, metric: Metric) -> bool:
+        """All copies are enqueued before the first begins."""
+        del metric
+        return True
+
+    def weight(self, size_bytes: int, variation: Variation) -> float:
+        """Weigh what is waived as nothing; under load two quantities are sampled, the one twice."""
+        if dict(variation.axes).get(NUM_GPUS) == 1:
+            return 0.0
+        return 3.0 * super().weight(size_bytes, variation)

@@ -1,0 +1,11 @@
+"""
+The tests of suite `multi`: all GPUs at once, and GPUs among themselves.
+
+Names are nvbandwidth's, and what it prints is the metric `bandwidth`.
+"""
+
+from isthmus.bench.tests.all_gpus import ALL_GPUS_TESTS
+from isthmus.bench.tests.many_gpus import ManyGpusTest
+from isthmus.bench.tests.peers import PEER_TESTS
+
+MULTI_TESTS: tuple[ManyGpusTest, ...] = (*ALL_GPUS_TESTS, *PEER_TESTS)

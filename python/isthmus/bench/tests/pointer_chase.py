@@ -1,0 +1,55 @@
+"""The latency of a load that a kernel makes of host memory."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from isthmus.bench.demand import Demand, Footprint
+from isthmus.bench.metrics import Metric
+from isthmus.bench.tests.bench_test import PLAIN, BenchTest, Direction, Suite, Variation
+
+_MIB = 1 << 20
+# What nvbandwidth's test of this name goes through.
+_CHAIN_BYTES = 2 * _MIB
+# Past what a GPU's first translation buffers reach.
+_LONG_CHAIN_BYTES = 16 * _MIB
+_RANDOM = Variation(axes=(("order", "random"),))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointerChaseTest(BenchTest):
+    """A chain of pointers in host memory that a kernel follows, in order or in none."""
+
+    def points(self, demand: Demand) -> list[tuple[int, Variation]]:
+        """Follow the lines in order as nvbandwidth does, then in no order."""
+        points = [(_CHAIN_BYTES, PLAIN), (_CHAIN_BYTES, _RANDOM)]
+        return points if demand.quick else [*points, (_LONG_CHAIN_BYTES, _RANDOM)]
+
+    def order(self, variation: Variation) -> str:
+        """Say in which order lines are visited."""
+        return str(dict(variation.axes).get("order", "strided"))
+
+    def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
+        """Have the chain on the host, and next to nothing on the device."""
+        del variation
+        return Footprint(host_bytes=size_bytes)
+
+    def clock(self, metric: Metric) -> Literal["device", "host"]:
+        """Time a round by events: it takes milliseconds."""
+        del metric
+        return "device"
+
+    def host_end(self, metric: Metric) -> str:
+        """Give the kind of memory that the chain is in."""
+        del metric
+        return "mapped"
+
+
+POINTER_CHASE_TESTS: tuple[PointerChaseTest, ...] = (
+    PointerChaseTest(
+        name="host_device_latency_sm",
+        about="latency of a load of host memory by a kernel that follows pointers",
+        suite=Suite.LATENCY,
+        metrics=(Metric.ACCESS_LATENCY,),
+        direction=Direction.HOST_TO_DEVICE,
+    ),
+)

@@ -1,0 +1,1 @@
+"""The evaluation of the paper, run again: its studies, targets and scores."""

@@ -1,0 +1,133 @@
+"""What came of the evaluation's runs, by program, policy and bandwidth; and the averages of it."""
+
+from collections.abc import Iterable, Mapping
+from statistics import fmean, geometric_mean
+
+from isthmus.sim.paper.studies import (
+    BANDWIDTHS,
+    FAULT_LATENCIES,
+    FAULT_UNITS,
+    PROGRAMS,
+    TLB_PAGES,
+    UNITS,
+    Run,
+)
+from isthmus.sim.store import Row
+
+_REFERENCE = "programmer"
+TLB_READINGS = {
+    "of the shared TLB, for each request": ("tlb_shared_misses", "tlb_accesses"),
+    "of the shared TLB, for each of its look-ups": ("tlb_shared_misses", "tlb_shared_accesses"),
+    "of the core's TLB": ("tlb_misses", "tlb_accesses"),
+    "of the core's TLB, or not migrated": ("tlb_misses_or_absent", "tlb_accesses"),
+    "of the core's TLB, after L1": ("tlb_misses_after_l1", "tlb_accesses_after_l1"),
+    "of the core's TLB, or not migrated, after L1": (
+        "tlb_misses_or_absent_after_l1",
+        "tlb_accesses_after_l1",
+    ),
+}
+"""Reading of "TLB miss rate" -> numerator and denominator. The first is the default."""
+
+
+class Evaluation:
+    """The finished runs."""
+
+    def __init__(self, runs: Iterable[Run], rows: Mapping[str, Row]) -> None:
+        """
+        Put rows to runs.
+
+        Args:
+            runs: All of the evaluation.
+            rows: Point's key -> row; runs that have none are left out.
+        """
+        self._rows: dict[tuple[object, ...], Row] = {}
+        for run in runs:
+            row = rows.get(run.point.key)
+            if row is not None and row["error"] is None:
+                self._rows[run.study, run.program, run.series, run.bandwidth, *run.place] = row
+
+    def number(self, column: str, study: str, program: str, series: str, *place: str) -> float:
+        """Give a number of one run."""
+        value = self._rows[study, program, series, *place][column]
+        return float(value or 0)
+
+    def ratio(self, program: str, series: str, bandwidth: str) -> float:
+        """Say how many times as long as the programmer's copy a program takes."""
+        return self._time("matrix", program, series, bandwidth) / self._base(program, bandwidth)
+
+    def ratios(self, series: str, bandwidth: str) -> list[float]:
+        """Give the ratios of all programs that are finished."""
+        return [self.ratio(program, series, bandwidth) for program in self.programs()]
+
+    def has(self, series: str, bandwidth: str) -> bool:
+        """Whether a series was run at a bandwidth."""
+        return all(("matrix", one, series, bandwidth) in self._rows for one in self.programs())
+
+    def programs(self) -> list[str]:
+        """List the programs of which every run of the matrix is there."""
+        return [
+            program
+            for program in PROGRAMS
+            if all(("matrix", program, _REFERENCE, one) in self._rows for one in BANDWIDTHS)
+        ]
+
+    def unit_ratio(self, program: str, unit: str) -> float:
+        """Say what a size of units costs a program at the bandwidth of Figure 5."""
+        return self._time("unit", program, "ranges", BANDWIDTHS[0], unit) / self._base(
+            program, BANDWIDTHS[0]
+        )
+
+    def unit_means(self) -> dict[str, float]:
+        """Give the arithmetic mean of Figure 5's ratios for each size of units."""
+        return {
+            unit: fmean(self.unit_ratio(program, unit) for program in self.programs())
+            for unit in UNITS
+        }
+
+    def fault_means(self) -> dict[tuple[str, str], float]:
+        """Give the mean ratio for each fault latency and size of units."""
+        return {
+            (latency, unit): fmean(
+                self._time("fault", program, "ranges", BANDWIDTHS[0], latency, unit)
+                / self._base(program, BANDWIDTHS[0])
+                for program in self.programs()
+            )
+            for latency in FAULT_LATENCIES
+            for unit in FAULT_UNITS
+        }
+
+    def best_units(self) -> dict[str, str]:
+        """Give the size of units with the smallest mean, for each fault latency."""
+        means = self.fault_means()
+        return {
+            latency: min(FAULT_UNITS, key=lambda unit: means[latency, unit])
+            for latency in FAULT_LATENCIES
+        }
+
+    def tlb_rates(self, page: str) -> dict[str, float]:
+        """Give the miss rate of all programs together, by every reading."""
+        assert page in TLB_PAGES  # noqa: S101 - the two that were run
+        return {
+            reading: self._share(numerator, denominator, page)
+            for reading, (numerator, denominator) in TLB_READINGS.items()
+        }
+
+    def _share(self, numerator: str, denominator: str, page: str) -> float:
+        """Average the programs' rates: each counts as much as any other."""
+        rates = []
+        for program in self.programs():
+            place = (program, "ranges", BANDWIDTHS[0], page)
+            accesses = self.number(denominator, "tlb", *place)
+            rates.append(self.number(numerator, "tlb", *place) / accesses if accesses else 0.0)
+        return fmean(rates)
+
+    def _time(self, study: str, program: str, series: str, *place: str) -> float:
+        return self.number("total_ps", study, program, series, *place)
+
+    def _base(self, program: str, bandwidth: str) -> float:
+        return self._time("matrix", program, _REFERENCE, bandwidth)
+
+
+def means(ratios: list[float]) -> tuple[float, float]:
+    """Give the arithmetic and the geometric mean."""
+    return fmean(ratios), geometric_mean(ratios)

@@ -1,0 +1,179 @@
+"""Every combination of answers to what the paper leaves open, scored alike: nothing is picked."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from statistics import fmean, geometric_mean
+from typing import Final
+
+from isthmus.sim.as_text import csv_text
+from isthmus.sim.paper.studies import BANDWIDTHS, LOCAL_PROGRAMS, PROGRAMS, make_point
+from isthmus.sim.points import Point
+from isthmus.sim.settings import Setup, setting_of
+from isthmus.sim.store import Row
+
+GRID_BANDWIDTHS: Final = BANDWIDTHS[:2]
+REFERENCE: Final = "programmer"
+_LOCAL_MEMORY = "options.local_memory"
+_EVERY: Final[Mapping[str, tuple[str, ...]]] = {
+    "cores.clock": ("700MHz", "1400MHz"),
+}
+_MIGRATING: Final[Mapping[str, tuple[str, ...]]] = {
+    **_EVERY,
+    "policy.merge": ("true", "false"),
+    "options.buffer_scope": ("per_partition", "total"),
+    "policy.write": ("migrate", "validate"),
+    _LOCAL_MEMORY: ("resident", "migrates"),
+    "gmmu.query_cycles": ("0", "100"),
+}
+ANSWERS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    REFERENCE: {
+        **_EVERY,
+        "options.programmer_data": ("uploads", "touched_global", "touched_all"),
+        "options.count_downloads": ("false", "true"),
+        _LOCAL_MEMORY: ("resident", "migrates"),
+    },
+    "whole-page": _MIGRATING,
+    "single-range": {
+        **_MIGRATING,
+        "policy.single_gap": ("planned", "valid"),
+        "policy.request": ("line", "unit"),
+    },
+    "ranges": {**_MIGRATING, "policy.request": ("line", "unit")},
+}
+"""Policy -> setting -> its answers: those that make a difference to it."""
+_SHARED = ("cores.clock", _LOCAL_MEMORY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Combination:
+    """
+    A policy under one answer to each question.
+
+    Attributes:
+        policy: Its name.
+        bandwidth: Of the link, as typed.
+        answers: Setting -> answer, of the policy and of the programmer's copy.
+        mean: Of the programs' times, each divided by that of the programmer's copy.
+        geometric_mean: The same.
+    """
+
+    policy: str
+    bandwidth: str
+    answers: Mapping[str, str]
+    mean: float
+    geometric_mean: float
+
+
+def grid_points() -> list[Point]:
+    """List all runs of the grid: one where answers can't make a difference to a program."""
+    places = (
+        (program, policy, _of_program(program, {**_link(bandwidth), **answers}))
+        for policy in ANSWERS
+        for answers in _combinations(policy)
+        for bandwidth, program in product(GRID_BANDWIDTHS, PROGRAMS)
+    )
+    points = (make_point(*place) for place in places)
+    return list({point.key: point for point in points}.values())
+
+
+def combinations(points: Sequence[Point], rows: Mapping[str, Row]) -> list[Combination]:
+    """
+    Score every combination over every way of counting the programmer's copy.
+
+    A policy's run is divided by the programmer's with the same clock and local memory.
+
+    Args:
+        points: The grid's.
+        rows: Point's key -> row.
+    """
+    times = {
+        _key(point.workload, point.setup.policy.kind.value, point.place): float(
+            rows[point.key]["total_ps"] or 0
+        )
+        for point in points
+    }
+    return [
+        _score(times, policy, bandwidth, answers, base)
+        for policy in ANSWERS
+        if policy != REFERENCE
+        for answers, base, bandwidth in product(
+            _combinations(policy), _combinations(REFERENCE), GRID_BANDWIDTHS
+        )
+        if all(answers[name] == base[name] for name in _SHARED)
+    ]
+
+
+def defaults(policy: str) -> dict[str, str]:
+    """Give the answers that a policy has by default, and the programmer's copy beside it."""
+    own = _setup_of(policy)
+    every = {**ANSWERS[REFERENCE], **ANSWERS[policy]}
+    texts = {name: setting_of(name).text(own.value(name)).replace(" ", "") for name in every}
+    return {name: next(one for one in every[name] if one == texts[name]) for name in every}
+
+
+def grid_csv(found: Sequence[Combination]) -> str:
+    """Write every combination as CSV."""
+    every = dict.fromkeys(name for answers in ANSWERS.values() for name in answers)
+    return csv_text(
+        [
+            {
+                "policy": one.policy,
+                "bandwidth": one.bandwidth,
+                **{name: one.answers.get(name, "") for name in every},
+                "mean": f"{one.mean:.6g}",
+                "geometric_mean": f"{one.geometric_mean:.6g}",
+                "modelled": True,
+            }
+            for one in found
+        ]
+    )
+
+
+def _score(
+    times: Mapping[tuple[str, ...], float],
+    policy: str,
+    bandwidth: str,
+    answers: Mapping[str, str],
+    base: Mapping[str, str],
+) -> Combination:
+    link = _link(bandwidth)
+    ratios = [
+        times[_key(program, policy, {**link, **answers})]
+        / times[_key(program, REFERENCE, {**link, **base})]
+        for program in PROGRAMS
+    ]
+    return Combination(
+        policy=policy,
+        bandwidth=bandwidth,
+        answers={**base, **answers},
+        mean=fmean(ratios),
+        geometric_mean=geometric_mean(ratios),
+    )
+
+
+def _combinations(policy: str) -> Iterator[Mapping[str, str]]:
+    answers = ANSWERS[policy]
+    return (dict(zip(answers, values, strict=True)) for values in product(*answers.values()))
+
+
+def _of_program(program: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """Leave one answer to where local memory is, for programs that have none."""
+    if program in LOCAL_PROGRAMS:
+        return dict(settings)
+    return {**settings, _LOCAL_MEMORY: ANSWERS[REFERENCE][_LOCAL_MEMORY][0]}
+
+
+def _key(program: str, policy: str, settings: Mapping[str, str]) -> tuple[str, ...]:
+    place = _of_program(program, settings)
+    return (program, policy, *(f"{name}={place[name]}" for name in sorted(place) if "." in name))
+
+
+def _link(bandwidth: str) -> dict[str, str]:
+    return {"link.bandwidth": bandwidth, "link.back_bandwidth": bandwidth}
+
+
+@cache
+def _setup_of(policy: str) -> Setup:
+    return make_point(PROGRAMS[0], policy, {}).setup

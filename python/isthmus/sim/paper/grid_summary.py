@@ -1,0 +1,113 @@
+"""The grid in one page: what the paper's numbers become under every reading of its words."""
+
+from collections.abc import Mapping, Sequence
+from statistics import geometric_mean, median
+from typing import Final
+
+from isthmus.report.as_text import table_lines
+from isthmus.report.page import Table
+from isthmus.sim.as_text import MODELLED
+from isthmus.sim.paper.grid import ANSWERS, GRID_BANDWIDTHS, REFERENCE, Combination, defaults
+from isthmus.sim.paper.scores import times
+from isthmus.sim.paper.targets import TARGETS, Target, Verdict, judge
+
+# Targets that are a mean over the programs, at the grid's bandwidths.
+_SCORED: Final[Mapping[str, tuple[str, str]]] = {
+    "T1": ("whole-page", GRID_BANDWIDTHS[0]),
+    "T2": ("whole-page", GRID_BANDWIDTHS[1]),
+    "T4": ("single-range", GRID_BANDWIDTHS[0]),
+    "T5": ("single-range", GRID_BANDWIDTHS[1]),
+    "T6": ("ranges", GRID_BANDWIDTHS[0]),
+    "T7": ("ranges", GRID_BANDWIDTHS[1]),
+}
+_HONESTY = (
+    "Every combination of the answers to what the paper leaves open (docs/simulate.md), each over",
+    "every way to count the programmer's copy with the same clock and local memory. Nothing here",
+    "chose a default. Among so many some come near a number by chance: that is no reproduction.",
+)
+Found = Sequence[Combination]
+
+
+def summary_text(found: Found) -> str:
+    """
+    Write how far the answers move each target, and what each answer does by itself.
+
+    Args:
+        found: Every combination.
+    """
+    blocks = [[MODELLED], list(_HONESTY), _targets(found)]
+    blocks += [_effects(found, policy) for policy in ANSWERS if policy != REFERENCE]
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def _targets(found: Found) -> list[str]:
+    by_name = {target.name: target for target in TARGETS}
+    rows = tuple(_target(by_name[name], *where, found) for name, where in _SCORED.items())
+    table = Table(
+        title=f"mean time over the programmer's copy: {len(found)} scorings",
+        heads=(
+            *("", "quantity", "theirs", "default", "least", "median", "most"),
+            *("scorings", "direction", "matched"),
+        ),
+        rows=rows,
+        num_text_columns=2,
+    )
+    return table_lines(table)
+
+
+def _target(target: Target, policy: str, bandwidth: str, found: Found) -> tuple[str, ...]:
+    ours = [one for one in found if (one.policy, one.bandwidth) == (policy, bandwidth)]
+    slow = {
+        _place(one): one.mean
+        for one in found
+        if (one.policy, one.bandwidth) == (policy, GRID_BANDWIDTHS[0])
+    }
+    verdicts = [judge(target, [one.mean], beside=slow[_place(one)]) for one in ours]
+    usual = defaults(policy)
+    means = [one.mean for one in ours]
+    default = next(one.mean for one in ours if one.answers == usual)
+    shown = (target.theirs, default, min(means), median(means), max(means))
+    counts = (
+        len(ours),
+        verdicts.count(Verdict.DIRECTION) + verdicts.count(Verdict.MATCHED),
+        verdicts.count(Verdict.MATCHED),
+    )
+    return (target.name, target.quantity, *map(times, shown), *map(str, counts))
+
+
+def _effects(found: Found, policy: str) -> list[str]:
+    """Say what an answer that isn't the default does to the mean, all other answers alike."""
+    usual = defaults(policy)
+    ours = [one for one in found if (one.policy, one.bandwidth) == (policy, GRID_BANDWIDTHS[0])]
+    means = {_place(one): one.mean for one in ours}
+    rows = []
+    for name, answer in _others(policy, usual):
+        changes = [
+            one.mean / means[_place(one, {name: usual[name]})]
+            for one in ours
+            if one.answers[name] == answer
+        ]
+        shown = (geometric_mean(changes), min(changes), max(changes))
+        rows.append((name, usual[name], answer, *map(times, shown)))
+    table = Table(
+        title=f"{policy}, {GRID_BANDWIDTHS[0]}: the mean under another answer, over the default's",
+        heads=("question", "default", "answer", "on average", "least", "most"),
+        rows=tuple(rows),
+        num_text_columns=3,
+    )
+    return table_lines(table)
+
+
+def _others(policy: str, usual: Mapping[str, str]) -> list[tuple[str, str]]:
+    every = {**ANSWERS[policy], **ANSWERS[REFERENCE]}
+    return [
+        (name, answer)
+        for name, answers in every.items()
+        for answer in answers
+        if answer != usual[name]
+    ]
+
+
+def _place(one: Combination, change: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    answers = {**one.answers, **(change or {})}
+    return tuple(answers[name] for name in sorted(answers))

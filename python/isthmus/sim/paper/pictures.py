@@ -1,0 +1,284 @@
+"""The evaluation as pictures: Vega-Lite by altair; SVG, PNG and HTML by vl-convert, offline."""
+
+import json
+import string
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isthmus.report.drawing import WIDTH, check_pictures, data_of, write_chart
+from isthmus.sim.paper.evaluation import Evaluation, means
+from isthmus.sim.paper.studies import BANDWIDTHS, FAULT_UNITS, UNITS
+from isthmus.sizes import format_size, parse_size
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_MODELLED = "modelled, not measured"
+_POWERS = [0, 1, 10, 100, 1000]
+_TIMES = "time / programmer's copy"
+# Of the paper's figures.
+_CUT_AT = 20
+_HEIGHT = 320
+# Tableau's ten.
+_COLOURS = (
+    *("#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f"),
+    *("#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#bab0ac"),
+)
+_HARDWARE, _DRIVER = "0", "20us"
+
+
+def draw_all(evaluation: Evaluation, folder: Path) -> list[Path]:
+    """
+    Draw every picture into a folder that exists: .svg, .png, .html and the Vega-Lite .json.
+
+    Returns:
+        The files.
+
+    Raises:
+        Unavailable: altair or vl-convert isn't installed.
+        WriteError: One can't be written.
+    """
+    check_pictures()
+    drawn = {
+        "figure-4": policies(evaluation, ("programmer", "single-range", "whole-page"), "4"),
+        "figure-5": unit_sizes(evaluation),
+        "figure-6": policies(evaluation, ("programmer", "ranges", "whole-page"), "6"),
+        "tlb": tlb_rates(evaluation),
+        "best-unit": best_units(evaluation),
+        "unit-and-fault": units_and_faults(evaluation),
+    }
+    return [path for name, chart in drawn.items() for path in write_chart(chart, folder / name)]
+
+
+def policies(evaluation: Evaluation, series: Sequence[str], number: str) -> "alt.TopLevelMixin":
+    """Draw normalised times by program, as the paper's Figures 4 and 6 do."""
+    import altair as alt
+
+    rows = [
+        {"program": program, "series": one, "bandwidth": _spaced(bandwidth), "times": ratio}
+        for bandwidth in BANDWIDTHS[:2]
+        for one in series
+        for program, ratio in [
+            *((p, evaluation.ratio(p, one, bandwidth)) for p in evaluation.programs()),
+            ("mean", means(evaluation.ratios(one, bandwidth))[0]),
+        ]
+    ]
+    # Above the longest bar, and never as if cut off.
+    top = 1.5 * max(ratio for one in series for ratio in evaluation.ratios(one, BANDWIDTHS[0]))
+    chart: alt.Chart = (
+        alt.Chart(data_of(rows))
+        .mark_bar()
+        .encode(
+            x=alt.X(
+                "program:N",
+                sort=[*evaluation.programs(), "mean"],
+                title=None,
+                axis=alt.Axis(labelAngle=0),
+            ),
+            xOffset=alt.XOffset("series:N", sort=list(series)),
+            y=alt.Y(
+                "times:Q",
+                title=_TIMES,
+                scale=alt.Scale(type="symlog", constant=1, domain=[0, top], nice=False),
+                axis=alt.Axis(values=_POWERS),  # its own are the highest ones only
+            ),
+            color=alt.Color("series:N", sort=list(series), title=None),
+            row=alt.Row("bandwidth:N", sort=[_spaced(one) for one in BANDWIDTHS], title=None),
+            tooltip=["program:N", "series:N", "bandwidth:N", "times:Q"],
+        )
+        .properties(
+            width=WIDTH,
+            height=_HEIGHT * 2 // 3,
+            title=_title(
+                f"Figure {number}: {', '.join(series)}",
+                f"the paper cuts its axis at {_CUT_AT}; here it is whole, and not linear",
+            ),
+        )
+    )
+    return chart
+
+
+def unit_sizes(evaluation: Evaluation) -> "alt.TopLevelMixin":
+    """Draw what larger units cost, as Figure 5 does."""
+    import altair as alt
+
+    rows = [
+        {
+            "program": program,
+            "unit": parse_size(unit),
+            "times": evaluation.unit_ratio(program, unit),
+        }
+        for unit in UNITS
+        for program in evaluation.programs()
+    ]
+    rows += [
+        {"program": "mean", "unit": parse_size(unit), "times": mean}
+        for unit, mean in evaluation.unit_means().items()
+    ]
+    thick = alt.condition(alt.datum.program == "mean", alt.value(4), alt.value(1.5))
+    chart: alt.Chart = (
+        alt.Chart(data_of(rows))
+        .mark_line(point=True)
+        .encode(
+            x=_size_axis("unit:Q", "size of units", UNITS),
+            y=alt.Y("times:Q", title=_TIMES, scale=alt.Scale(zero=False)),
+            color=alt.Color(
+                "program:N",
+                sort=[*evaluation.programs(), "mean"],
+                scale=alt.Scale(
+                    domain=[*evaluation.programs(), "mean"],
+                    range=[*_COLOURS[: len(evaluation.programs())], "black"],
+                ),
+                title=None,
+            ),
+            strokeWidth=thick,
+            tooltip=["program:N", "unit:Q", "times:Q"],
+        )
+        .properties(
+            width=WIDTH,
+            height=_HEIGHT,
+            title=_title("Figure 5: size of units, several ranges, 16 GB/s", ""),
+        )
+    )
+    return chart
+
+
+def tlb_rates(evaluation: Evaluation) -> "alt.TopLevelMixin":
+    """Draw the TLB's miss rates, by every reading, beside the paper's."""
+    import altair as alt
+
+    theirs = {"4KiB": 0.8972, "2MiB": 0.6476}
+    rows: list[dict[str, object]] = [
+        {"page": _size(page), "reading": reading, "rate": rate}
+        for page in theirs
+        for reading, rate in evaluation.tlb_rates(page).items()
+    ]
+    rows += [
+        {"page": _size(page), "reading": "the paper", "rate": rate} for page, rate in theirs.items()
+    ]
+    base = alt.Chart(data_of(rows)).encode(
+        y=alt.Y("reading:N", sort=None, title=None, axis=alt.Axis(labelLimit=300)),
+        x=alt.X(
+            "rate:Q",
+            title="miss rate",
+            axis=alt.Axis(format="%", tickCount=5),
+            scale=alt.Scale(domain=[0, 1]),
+        ),
+        tooltip=["page:N", "reading:N", "rate:Q"],
+    )
+    bars = base.mark_bar().encode(
+        color=alt.condition(
+            alt.datum.reading == "the paper", alt.value("#e45756"), alt.value("#4c78a8")
+        )
+    )
+    # Some bars are too short to be seen.
+    numbers = base.mark_text(align="left", dx=3).encode(text=alt.Text("rate:Q", format=".1%"))
+    chart: alt.FacetChart = (
+        alt.layer(bars, numbers)
+        .properties(width=WIDTH // 2, height=_HEIGHT // 2)
+        .facet(row=alt.Row("page:N", sort=[_size(page) for page in theirs], title="size of pages"))
+        .properties(title=_title("TLB misses, 256 shared entries", "ours blue, mean over programs"))
+    )
+    return chart
+
+
+def best_units(evaluation: Evaluation) -> "alt.TopLevelMixin":
+    """Draw which size of units is best for which fault latency: what the paper left out."""
+    import altair as alt
+
+    best = evaluation.best_units()
+    rows = [{"latency": _fault(one), "unit": parse_size(unit)} for one, unit in best.items()]
+    hardware, driver = (_size(best[one]) for one in (_HARDWARE, _DRIVER))
+    chart: alt.Chart = (
+        alt.Chart(data_of(rows))
+        .mark_line(point=alt.OverlayMarkDef(size=120), strokeDash=[4, 4])
+        .encode(
+            x=alt.X("latency:N", sort=None, title="fault latency", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y(
+                "unit:Q",
+                title="best size of units",
+                scale=alt.Scale(type="log", base=2, domain=[128, 2 << 20]),
+                axis=_size_labels(UNITS),
+            ),
+            tooltip=["latency:N", "unit:Q"],
+        )
+        .properties(
+            width=WIDTH // 2,
+            height=_HEIGHT,
+            title=_title(
+                f"Best unit: {hardware} if faults are free, {driver} at {_spaced(_DRIVER)}",
+                "mean of the programs, several ranges, 16 GB/s",
+            ),
+        )
+    )
+    return chart
+
+
+def units_and_faults(evaluation: Evaluation) -> "alt.TopLevelMixin":
+    """Draw time over the size of units, one line for each fault latency."""
+    import altair as alt
+
+    found = evaluation.fault_means()
+    rows = [
+        {"latency": _fault(latency), "unit": parse_size(unit), "times": ratio}
+        for (latency, unit), ratio in found.items()
+    ]
+    latencies = list(dict.fromkeys(_fault(latency) for latency, _ in found))
+    chart: alt.Chart = (
+        alt.Chart(data_of(rows))
+        .mark_line(point=True)
+        .encode(
+            x=_size_axis("unit:Q", "size of units", FAULT_UNITS),
+            y=alt.Y("times:Q", title=_TIMES, scale=alt.Scale(zero=False)),
+            color=alt.Color("latency:N", sort=latencies, title="fault latency"),
+            tooltip=["latency:N", "unit:Q", "times:Q"],
+        )
+        .properties(
+            width=WIDTH,
+            height=_HEIGHT,
+            title=_title("Size of units and fault latency, 16 GB/s", "mean of the programs"),
+        )
+    )
+    return chart
+
+
+def _title(text: str, below: str) -> "alt.TitleParams":
+    import altair as alt
+
+    return alt.TitleParams(text, subtitle="; ".join(filter(None, (_MODELLED, below))))
+
+
+def _size_axis(field: str, title: str, sizes: Sequence[str]) -> "alt.X":
+    import altair as alt
+
+    scale = alt.Scale(type="log", base=2)
+    return alt.X(field, title=title, scale=scale, axis=_size_labels(sizes))
+
+
+def _size_labels(sizes: Sequence[str]) -> "alt.Axis":
+    """Label sizes that there is a number for as people write them."""
+    import altair as alt
+
+    names = {str(parse_size(size)): _size(size) for size in sizes}
+    # Vega drops the first and last labels where it thinks that they don't fit.
+    return alt.Axis(
+        values=[int(tick) for tick in names],
+        labelExpr=f"({json.dumps(names)})[datum.value]",
+        labelAngle=0,
+        labelFlush=False,
+    )
+
+
+def _size(text: str) -> str:
+    return format_size(parse_size(text))
+
+
+def _fault(latency: str) -> str:
+    return "0 (hardware)" if latency == _HARDWARE else _spaced(latency)
+
+
+def _spaced(quantity: str) -> str:
+    """Write 16GB/s as 16 GB/s."""
+    number = quantity.rstrip("/" + string.ascii_letters)
+    return f"{number} {quantity.removeprefix(number)}"

@@ -1,0 +1,1 @@
+"""Traces of programs: imported, stored, described."""

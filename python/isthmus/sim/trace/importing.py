@@ -1,0 +1,218 @@
+"""Imports traces that Accel-Sim's tracer wrote, block by block, in bounded memory."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isthmus.errors import UsageError
+from isthmus.sim.trace.format import (
+    BlockArrays,
+    arrays_of_warps,
+    block_schema,
+    require_arrow,
+    schema_of,
+)
+from isthmus.sim.trace.kernels_list import Copy, KernelsList, read_kernels_list
+from isthmus.sim.trace.program import program_text
+from isthmus.sim.trace.storage import Compression, TraceFile, TraceWriter, whole_trace
+from isthmus.sim.trace.text import text_pieces
+from isthmus.sim.trace.warnings import COUNTS, warnings_of
+from isthmus.suggest import one_line
+
+if TYPE_CHECKING:
+    from isthmus import _native
+
+# Called with the number of kernels that are done, of all, and the bytes of text read.
+ImportProgress = Callable[[int, int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportReport:
+    """
+    What an import found.
+
+    Attributes:
+        path: The trace that was written.
+        program: Its program.
+        num_blocks: Its blocks.
+        text_bytes: Of the kernels' traces, unpacked.
+        counts: Totals by name, of all kernels.
+        warnings: What the import could not take over, or had to assume; to be shown to the user.
+    """
+
+    path: Path
+    program: "_native.TraceProgram"
+    num_blocks: int
+    text_bytes: int
+    counts: dict[str, int]
+    warnings: tuple[str, ...]
+
+
+def import_trace(
+    kernels_list: Path,
+    path: Path,
+    *,
+    compression: Compression | None = None,
+    missing_ctas_do_nothing: bool = False,
+    progress: ImportProgress | None = None,
+) -> ImportReport:
+    """
+    Import an Accel-Sim trace.
+
+    A file beside `path` holds the blocks until all kernels are read: only then is it known what
+    the program allocated, which is said at a trace's beginning.
+
+    Args:
+        kernels_list: The kernelslist.g, or its folder.
+        path: The trace to write; an old one is replaced when the new one is whole.
+        compression: "zstd", or None for a trace that is read without a copy.
+        missing_ctas_do_nothing: A kernel's last CTAs may be absent. Otherwise its file is taken
+            to be truncated.
+        progress: Told how far it is.
+
+    Raises:
+        UsageError: A file can't be read, is truncated or corrupt, or no kernel accesses global
+            memory. The message names the file and the line.
+        WriteError: The trace can't be written; an old one is as it was.
+        Unavailable: pyarrow is missing.
+    """
+    require_arrow()
+    commands = read_kernels_list(kernels_list)
+    importing = _Import(commands, missing_ctas_do_nothing=missing_ctas_do_nothing)
+    writer = TraceWriter(path, block_schema())
+    try:
+        for number in range(len(commands.kernels)):
+            importing.read_kernel(number, writer, progress)
+        writer.end_unnamed()
+        program = importing.program(kernels_list)
+        _copy_with_program(writer.unfinished, path, program, compression)
+    finally:
+        writer.abandon()
+    return ImportReport(
+        path=path,
+        program=program,
+        num_blocks=writer.num_blocks,
+        text_bytes=importing.text_bytes,
+        counts=importing.counts,
+        warnings=warnings_of(
+            importing.counts, num_streams=len(importing.streams), left_out=commands.left_out
+        ),
+    )
+
+
+@dataclass(slots=True)
+class _Import:
+    """The state of an import: what the kernels read so far were."""
+
+    commands: KernelsList
+    missing_ctas_do_nothing: bool = field(kw_only=True)
+    text_bytes: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    launches: "list[_native.TraceLaunch]" = field(default_factory=list)
+    streams: set[int] = field(default_factory=set)
+    touched: "_native.TouchedLines" = field(init=False)
+
+    def __post_init__(self) -> None:
+        from isthmus import _native
+
+        self.touched = _native.TouchedLines()
+
+    def read_kernel(
+        self, number: int, writer: TraceWriter, progress: ImportProgress | None
+    ) -> None:
+        """Write the blocks of a kernel."""
+        from isthmus import _native
+
+        file = self.commands.kernels[number].path
+        kernel = _native.AccelSimKernel(one_line(str(file)), number, self.touched)
+        for piece in text_pieces(file):
+            self._read_piece(kernel, piece, number, writer)
+            self.text_bytes += len(piece)
+            if progress is not None:
+                progress(number, len(self.commands.kernels), self.text_bytes)
+        kernel.finish(missing_ctas_do_nothing=self.missing_ctas_do_nothing)
+        _write_block(kernel, number, writer)
+        self._end_kernel(kernel, number)
+        if progress is not None:
+            progress(number + 1, len(self.commands.kernels), self.text_bytes)
+
+    def _read_piece(
+        self, kernel: "_native.AccelSimKernel", piece: bytes, number: int, writer: TraceWriter
+    ) -> None:
+        rest = memoryview(piece)
+        while rest:
+            rest = rest[kernel.feed(rest) :]
+            if kernel.block_full:
+                _write_block(kernel, number, writer)
+                kernel.drop_block()
+
+    def _end_kernel(self, kernel: "_native.AccelSimKernel", number: int) -> None:
+        from isthmus import _native
+
+        launch = kernel.launch
+        self.launches.append(
+            _native.TraceLaunch(
+                launch.name,
+                num_ctas=launch.num_ctas,
+                warps_per_cta=launch.warps_per_cta,
+                threads_per_cta=launch.threads_per_cta,
+                max_ctas_per_sm=launch.max_ctas_per_sm,
+                local_bytes_per_thread=launch.local_bytes_per_thread,
+                before=_steps(self.commands.kernels[number].before),
+            )
+        )
+        self.streams.add(kernel.stream)
+        for name in COUNTS:
+            self.counts[name] = self.counts.get(name, 0) + getattr(kernel.counts, name)
+
+    def program(self, kernels_list: Path) -> "_native.TraceProgram":
+        """
+        Put together what is known of the program.
+
+        Raises:
+            UsageError: It doesn't touch global memory.
+        """
+        from isthmus import _native
+
+        if not self.counts["memory_operations"]:
+            raise UsageError(
+                f"no kernel of {kernels_list} accesses global memory: nothing would migrate"
+            )
+        copies = [copy for kernel in self.commands.kernels for copy in kernel.before]
+        copies += self.commands.after
+        folder = kernels_list if kernels_list.is_dir() else kernels_list.parent
+        return _native.TraceProgram(
+            one_line(folder.resolve().name),
+            description=f"imported from an Accel-Sim trace of {len(self.launches)} kernels",
+            synthetic=False,
+            allocations=self.touched.allocations(_steps(copies)),
+            launches=self.launches,
+            after=_steps(self.commands.after),
+            thread_instructions=self.counts["thread_instructions"],
+        )
+
+
+def _steps(copies: Iterable[Copy]) -> "list[_native.TraceHostStep]":
+    from isthmus import _native
+
+    return [_native.TraceHostStep(each.kind, each.address, each.size_bytes) for each in copies]
+
+
+def _write_block(kernel: "_native.AccelSimKernel", number: int, writer: TraceWriter) -> None:
+    first_cta, num_ctas, *arrays = kernel.block()
+    if num_ctas == 0:
+        return
+    per_warp = arrays_of_warps(number, first_cta, num_ctas, kernel.launch.warps_per_cta)
+    writer.write(BlockArrays(*per_warp, *arrays))  # type: ignore[arg-type]
+
+
+def _copy_with_program(
+    blocks: Path, path: Path, program: "_native.TraceProgram", compression: Compression | None
+) -> None:
+    """Write the blocks of an unnamed file again, behind their program."""
+    schema = schema_of(program_text(program).encode())
+    source = TraceFile(blocks, sealed=False)
+    with whole_trace(path, schema, compression) as writer:
+        for index in range(source.num_blocks):
+            writer.append(source.batch(index))

@@ -1,0 +1,136 @@
+"""The list of commands of an Accel-Sim trace: copies to the GPU, and kernels."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from isthmus.errors import UsageError
+from isthmus.files.regular import read_regular
+from isthmus.suggest import shortened
+
+_COPY = re.compile(
+    r"Memcpy(?P<way>HtoD|DtoH),0[xX](?P<address>[0-9a-fA-F]{1,16}),(?P<size>[0-9]{1,19})"
+)
+_WAYS = {"HtoD": "upload", "DtoH": "download"}
+_SUFFIXES = (".traceg", ".traceg.xz")
+# As in cpp/src/trace/checking.hpp.
+_ADDRESSES_END = 1 << 57
+_MAX_LIST_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """An explicit copy: "upload" or "download"."""
+
+    kind: str
+    address: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFile:
+    """A kernel's trace, and the copies before its launch."""
+
+    path: Path
+    before: list[Copy]
+
+
+@dataclass(slots=True)
+class KernelsList:
+    """
+    A program's commands, in order.
+
+    Attributes:
+        kernels: With what comes before each.
+        after: Copies after the last kernel.
+        left_out: Lines that are no command that is known.
+    """
+
+    kernels: list[KernelFile] = field(default_factory=list)
+    after: list[Copy] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+def read_kernels_list(path: Path) -> KernelsList:
+    """
+    Read a kernelslist.g.
+
+    Args:
+        path: The file; or a folder that has a file of that name.
+
+    Raises:
+        UsageError: It can't be read, names no kernel, or a line is corrupt; the message says which.
+    """
+    if os.path.isdir(path):  # noqa: PTH112 - of any name at all
+        path /= "kernelslist.g"
+    try:
+        contents = read_regular(path, max_bytes=_MAX_LIST_BYTES)
+    except OSError as cause:
+        raise UsageError(
+            f"can't read {path}: {cause.strerror or cause}",
+            hint="give the kernelslist.g of an Accel-Sim trace, or its folder",
+        ) from cause
+    return parse_kernels_list(contents, path)
+
+
+def parse_kernels_list(contents: bytes, path: Path) -> KernelsList:
+    """
+    Read a list's text.
+
+    Args:
+        contents: The text; names of files may be any bytes.
+        path: Of the list, beside which the kernels are.
+
+    Raises:
+        UsageError: It names no kernel, or a line is corrupt; the message says which.
+    """
+    found = KernelsList()
+    for number, line in enumerate(_lines(contents), start=1):
+        if line.startswith(("MemcpyHtoD", "MemcpyDtoH")):
+            found.after += _copies(line, f"{path}, line {number}")
+        elif line.startswith("kernel"):
+            kernel = _kernel_file(path.parent, line, f"{path}, line {number}")
+            found.kernels.append(KernelFile(kernel, found.after))
+            found.after = []
+        elif line:
+            found.left_out.append(line)
+    if not found.kernels:
+        raise UsageError(
+            f"{path} names no kernel",
+            hint="give the kernelslist.g that Accel-Sim's post-traces-processing wrote",
+        )
+    return found
+
+
+def _lines(contents: bytes) -> Iterator[str]:
+    return (line.strip() for line in contents.decode(errors="surrogateescape").split("\n"))
+
+
+def _copies(line: str, where: str) -> list[Copy]:
+    match = _COPY.fullmatch(line)
+    if match is None:
+        raise UsageError(
+            f"{where}: a copy is 'MemcpyHtoD,0xADDRESS,BYTES', not '{shortened(line)}'"
+        )
+    copy = Copy(_WAYS[match["way"]], int(match["address"], 16), int(match["size"]))
+    if copy.address + copy.size_bytes > _ADDRESSES_END:
+        raise UsageError(f"{where}: the copy lies beyond the 57 bits of a GPU's addresses")
+    return [copy] if copy.size_bytes else []
+
+
+def _kernel_file(folder: Path, name: str, where: str) -> Path:
+    # A list comes from wherever the trace does: it names neighbours, and nothing else.
+    if "/" in name:
+        raise UsageError(f"{where}: '{shortened(name)}' isn't a file beside the list")
+    if not name.endswith(_SUFFIXES):
+        raise UsageError(
+            f"{where}: '{shortened(name)}' is no .traceg file",
+            hint="raw .trace files are not grouped by warp: run post-traces-processing on "
+            "kernelslist, and import the kernelslist.g that it writes",
+        )
+    path, packed = folder / name, folder / f"{name}.xz"
+    # People pack traces to save room and leave the list as it was.
+    only_packed = not os.path.exists(path) and os.path.exists(packed)  # noqa: PTH110 - as above
+    return packed if only_packed else path

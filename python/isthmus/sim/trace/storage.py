@@ -1,0 +1,234 @@
+"""How a trace's file is written whole, and mapped into memory to be read."""
+
+import contextlib
+import mmap
+import os
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import ValidationError
+
+from isthmus.errors import UsageError, WriteError
+from isthmus.files.failure import writing
+from isthmus.files.regular import open_regular
+from isthmus.files.whole import WholeFile
+from isthmus.run.record import first_fault
+from isthmus.sim.trace.format import BlockArrays, batch_of, buffers_of, program_of, require_arrow
+from isthmus.sim.trace.program import native_program
+from isthmus.sim.trace.seal import check_seal, seal
+from isthmus.suggest import one_line
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from isthmus import _native
+
+Compression = Literal["zstd"]
+
+# A mapped file counts as memory of the process until it is given back; so much of it may.
+_MAX_MAPPED_BYTES = 16 << 20
+_REFUSED = (OSError, ValueError, TypeError, KeyError, IndexError, MemoryError, OverflowError)
+
+
+class TraceFile:
+    """An open file of a trace, whose batches are not copied."""
+
+    def __init__(self, path: Path, *, sealed: bool = True) -> None:
+        """
+        Map a file.
+
+        Args:
+            path: The file.
+            sealed: Compare it with its checksum. Without, pyarrow may crash on what is corrupt.
+
+        Raises:
+            UsageError: It can't be read, is no Arrow file, or is corrupt.
+            Unavailable: pyarrow is missing.
+        """
+        pa = require_arrow()
+        self.path = path
+        self._mapping, self._descriptor = _mapped(path)
+        weakref.finalize(self, os.close, self._descriptor)
+        self._given_bytes = 0
+        with _refusing(path, "can't read the trace"):
+            if sealed:
+                check_seal(self._mapping)
+            options = pa.ipc.IpcReadOptions(use_threads=False)
+            self._reader = pa.ipc.open_file(pa.py_buffer(self._mapping), options=options)
+            self.num_blocks = self._reader.num_record_batches
+
+    def program(self) -> "_native.TraceProgram":
+        """
+        Read the program.
+
+        Raises:
+            UsageError: There is none, or it is corrupt.
+        """
+        with _refusing(self.path, "can't read the program"):
+            return native_program(program_of(self._reader.schema))
+
+    def source(self) -> "_native.TraceSource":
+        """Give a source of the blocks; it keeps the file open."""
+        from isthmus import _native
+
+        return _native.TraceSource(
+            one_line(str(self.path)),
+            self.program(),
+            self.num_blocks,
+            self.block,
+            mapping=self._mapping,
+            descriptor=self._descriptor,
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """The file's size."""
+        return len(self._mapping)
+
+    def batch(self, index: int) -> "pa.RecordBatch":
+        """
+        Give a batch. The memory of those before it is given back to the system.
+
+        Raises:
+            UsageError: Arrow finds it impossible.
+        """
+        with _refusing(self.path, f"can't read block {index}"):
+            return self._validated(index)
+
+    def block(self, index: int) -> list[memoryview]:
+        """
+        Give the memory of a block, in the order of `BlockArrays`.
+
+        Raises:
+            UsageError: The block can't be one.
+        """
+        with _refusing(self.path, f"can't read block {index}"):
+            return buffers_of(self._validated(index))
+
+    def _validated(self, index: int) -> "pa.RecordBatch":
+        if self._given_bytes > _MAX_MAPPED_BYTES:
+            # Only pages are given back, no addresses: what is touched again is read again.
+            self._mapping.madvise(mmap.MADV_DONTNEED)
+            self._given_bytes = 0
+        batch = self._reader.get_batch(index)
+        # Its offsets may point anywhere, and all that Arrow has beside this believes them.
+        batch.validate(full=True)
+        self._given_bytes += batch.nbytes
+        return batch
+
+
+class TraceWriter:
+    """Writes a trace's blocks. The file appears whole, or not at all."""
+
+    def __init__(
+        self, path: Path, schema: "pa.Schema", *, compression: Compression | None = None
+    ) -> None:
+        """
+        Begin a file beside `path`.
+
+        Raises:
+            WriteError: It can't be written.
+        """
+        pa = require_arrow()
+        self._path = path
+        self.num_blocks = 0
+        self._file = WholeFile(path)
+        try:
+            with _writing(path):
+                options = pa.ipc.IpcWriteOptions(compression=compression)
+                self._writer = pa.ipc.new_file(self._file, schema, options=options)
+        except BaseException:
+            self._file.abandon()
+            raise
+
+    @property
+    def unfinished(self) -> Path:
+        """The file, as long as it hasn't its name."""
+        return self._file.temporary
+
+    def write(self, arrays: BlockArrays) -> None:
+        """Append a block."""
+        self.append(batch_of(arrays))
+
+    def append(self, batch: "pa.RecordBatch") -> None:
+        """Append a batch as it is."""
+        with _writing(self._path):
+            self._writer.write_batch(batch)
+        self.num_blocks += 1
+
+    def finish(self) -> None:
+        """End the file, put its checksum into it, and give it its name. It is durable then."""
+        self.end_unnamed()
+        with _writing(self._path):
+            seal(self._file)
+        self._file.keep()
+
+    def end_unnamed(self) -> None:
+        """End the file, but leave it without its checksum and under its temporary name."""
+        with _writing(self._path):
+            self._writer.close()
+
+    def abandon(self) -> None:
+        """Remove what was written, unless it has its name. Never raises."""
+        # Its writer isn't closed: that would write the file's end, once more if it has one.
+        self._file.abandon()
+
+
+@contextlib.contextmanager
+def whole_trace(
+    path: Path, schema: "pa.Schema", compression: Compression | None
+) -> Iterator[TraceWriter]:
+    """Give a writer whose file gets its name at the end, and is removed on any failure."""
+    writer = TraceWriter(path, schema, compression=compression)
+    try:
+        yield writer
+        writer.finish()
+    except BaseException:
+        writer.abandon()
+        raise
+
+
+def _mapped(path: Path) -> tuple[mmap.mmap, int]:
+    """Map a file, and open it: the descriptor is the caller's to close."""
+    try:
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                raise UsageError(f"{path} is empty, so it is no trace")
+            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return mapping, os.dup(file.fileno())
+    except OSError as cause:
+        raise UsageError(
+            f"can't read trace {path}: {cause.strerror or cause}",
+            hint="a trace is a file that `isthmus sim trace record` or `... import` wrote",
+        ) from cause
+
+
+@contextlib.contextmanager
+def _refusing(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever is raised over a file's contents into one line that names the file."""
+    pa = require_arrow()
+    try:
+        yield
+    except ValidationError as cause:
+        raise UsageError(f"{path}: can't read the program: {first_fault(cause)}") from cause
+    except UsageError as cause:
+        raise UsageError(f"{path}: {what}: {cause}", hint=cause.hint) from cause
+    except (pa.ArrowException, *_REFUSED) as cause:
+        raise UsageError(f"{path}: {what}: {_first_line(cause)}") from cause
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    pa = require_arrow()
+    try:
+        with writing(path):
+            yield
+    except pa.ArrowException as cause:
+        raise WriteError(f"can't write {path}: {_first_line(cause)}") from cause
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return one_line(lines[0]) if lines else type(error).__name__

@@ -1,0 +1,196 @@
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from fakes import runs
+from fakes.session import FakeMeasurement, FakeSession, Watcher, usual
+from isthmus.bench import invocation
+from isthmus.bench.demand import Limits
+from isthmus.bench.invocation import BUDGET_EMULATED_S, BUDGET_REAL_S, carry_out, plan_request
+from isthmus.bench.plan import Point
+from isthmus.bench.request import Request
+from isthmus.bench.runner import Observer, Outcome, RunSettings, run_points
+from isthmus.bench.session import Session
+from isthmus.bench.tests.catalogue import TESTS, BenchTest
+from isthmus.errors import UsageError
+from isthmus.run.machine import LinkErrors, Machine, WindowFacts
+
+
+@dataclass
+class FakeGround:
+    session: FakeSession = field(default_factory=FakeSession)
+    largest_bytes: int = 1 << 30
+    window_setting: str | None = None
+
+    def limits(self) -> Limits:
+        return Limits(device_bytes=self.largest_bytes, host_bytes=self.largest_bytes)
+
+    def check_windows(self) -> None:
+        if self.window_setting is not None:
+            raise UsageError(f"ISTHMUS_WINDOW is '{self.window_setting}'")
+
+    def read_machine(self) -> Machine:
+        return runs.machine(emulated=self.session.emulated)
+
+
+REQUEST = Request(tests=TESTS, sizes=[4, 4096], command=["isthmus", "bench"])
+
+
+def test_a_run_has_exactly_one_result_for_each_metric_of_each_point() -> None:
+    ground = FakeGround()
+    plan = plan_request(REQUEST, ground)
+    run = carry_out(REQUEST, plan, ground, Watcher())
+    found = [(result.test, result.bytes, result.metric) for result in run.results]
+    wanted = [
+        (point.test.name, point.size_bytes, metric.value)
+        for point in plan.points
+        for metric in point.metrics
+    ]
+    assert found[: len(wanted)] == wanted
+    derived = {metric for test in TESTS for metric in test.derived}
+    assert {metric for _, _, metric in found[len(wanted) :]} <= derived
+    assert not run.failed
+    assert not run.run.interrupted
+
+
+def test_a_run_says_when_with_what_and_how_it_was_asked_for() -> None:
+    ground = FakeGround()
+    request = Request(tests=TESTS[:1], sizes=[4], device="0", budget_s=5.0, command=["isthmus"])
+    run = carry_out(request, plan_request(request, ground), ground, Watcher())
+    assert run.run.started_at <= run.run.finished_at
+    assert run.run.command == ["isthmus"]
+    assert (run.options.device, run.options.sizes, run.options.budget_s) == ("0", [4], 5.0)
+    assert run.options.tests == ["host_to_device_memcpy_ce"]
+    assert run.schema_version == 1
+
+
+@pytest.mark.parametrize(
+    ("emulated", "budget_s"), [(False, BUDGET_REAL_S), (True, BUDGET_EMULATED_S)]
+)
+def test_the_default_budget_is_that_of_the_device(emulated: bool, budget_s: float) -> None:
+    ground = FakeGround(FakeSession(emulated=emulated))
+    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    assert run.options.budget_s == budget_s
+
+
+def test_two_runs_have_two_names() -> None:
+    ground = FakeGround()
+    plan = plan_request(REQUEST, ground)
+    names = {carry_out(REQUEST, plan, ground, Watcher()).run.id for _ in range(2)}
+    assert len(names) == 2
+
+
+def test_a_size_that_does_not_fit_is_refused_before_anything_runs() -> None:
+    ground = FakeGround(largest_bytes=1024)
+    with pytest.raises(UsageError, match="4 KiB"):
+        plan_request(REQUEST, ground)
+    assert ground.session.calls == []
+
+
+def test_a_setting_of_windows_that_cannot_be_is_refused_before_anything_runs() -> None:
+    ground = FakeGround(window_setting="nonsense")
+    with pytest.raises(UsageError, match="nonsense"):
+        plan_request(REQUEST, ground)
+    assert ground.session.calls == []
+
+
+def test_without_tests_of_windows_nobody_asks_for_their_settings() -> None:
+    copies = [test for test in TESTS if "window" not in test.name]
+    request = Request(tests=copies, sizes=[4], command=["isthmus"])
+    assert plan_request(request, FakeGround(window_setting="nonsense")).points
+
+
+def test_an_interrupted_run_is_marked_and_whole_as_far_as_it_goes() -> None:
+    ground = FakeGround()
+    plan = plan_request(REQUEST, ground)
+
+    def should_stop() -> bool:
+        return len(ground.session.rules) >= 3
+
+    run = carry_out(REQUEST, plan, ground, Watcher(), should_stop)
+    assert run.run.interrupted
+    assert len(run.results) == 3
+
+
+def test_a_run_with_an_error_has_failed_and_is_complete() -> None:
+    def answer(test: BenchTest, size_bytes: int) -> FakeMeasurement:
+        if size_bytes == 4096:
+            raise RuntimeError("odd")
+        return usual(test, size_bytes)
+
+    ground = FakeGround(FakeSession(answer))
+    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    assert run.failed
+    copies = [result for result in run.results if not result.test.startswith("window")]
+    assert {result.bytes for result in copies} >= {4, 4096}
+
+
+def test_crossovers_are_results_too_and_follow_the_others() -> None:
+    ground = FakeGround()
+    tests = [test for test in TESTS if test.name in {"window_write", "window_push"}]
+    request = Request(tests=tests, sizes=[4, 1 << 20])
+    run = carry_out(request, plan_request(request, ground), ground, Watcher())
+    *_, pinned, pageable = [result for result in run.results if result.cpu_cache == "warm"]
+    assert (pinned.metric, pageable.metric) == ("crossover_pinned", "crossover_pageable")
+    assert {pinned.unit, pageable.unit} == {"B"}
+
+
+def test_how_windows_were_opened_is_a_fact_of_the_machine() -> None:
+    facts = WindowFacts(backend="rm", instructions="avx512")
+    ground = FakeGround(FakeSession(window_facts=facts))
+    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    assert run.machine.windows == facts
+
+
+def test_what_went_wrong_on_the_link_between_a_run_s_beginning_and_end_is_kept() -> None:
+    errors = LinkErrors(replays=12, correctable=None, nonfatal=None, fatal=None)
+    ground = FakeGround(FakeSession(errors=errors))
+    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    assert run.machine.link_errors == errors
+    calls = ground.session.calls
+    assert [calls[0], calls[-1], calls.count("link errors")] == ["link errors", "link errors", 2]
+
+
+def test_without_a_link_nothing_is_said_of_its_errors() -> None:
+    ground = FakeGround(FakeSession(emulated=True))
+    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    assert run.machine.link_errors is None
+
+
+def test_what_was_noted_on_the_way_is_in_the_machine_s_notes() -> None:
+    ground = FakeGround(FakeSession(notes=["no kernels: odd"]), largest_bytes=1 << 20)
+    request = Request(tests=TESTS)
+    run = carry_out(request, plan_request(request, ground), ground, Watcher())
+    assert any("ends at 1 MiB" in note for note in run.machine.notes)
+    assert "no kernels: odd" in run.machine.notes
+
+
+@pytest.mark.parametrize(
+    ("options", "emulated", "limited"),
+    [
+        ({"quick": True}, False, True),
+        ({}, False, True),
+        ({"quick": True}, True, False),
+        ({"quick": True, "budget_s": 5.0}, False, False),
+        ({"num_samples": 3}, False, False),
+    ],
+)
+def test_only_a_real_run_whose_time_nobody_chose_ends_in_time(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, object], emulated: bool, limited: bool
+) -> None:
+    seen: list[float | None] = []
+
+    def remember(
+        session: Session, points: Sequence[Point], settings: RunSettings, observer: Observer
+    ) -> Outcome:
+        seen.append(settings.latest_s)
+        return run_points(session, points[:1], settings, observer)
+
+    monkeypatch.setattr(invocation, "run_points", remember)
+    request = dataclasses.replace(REQUEST, **options)  # type: ignore[arg-type]
+    ground = FakeGround(FakeSession(emulated=emulated))
+    carry_out(request, plan_request(request, ground), ground, Watcher())
+    assert [latest is not None for latest in seen] == [limited]
+    assert all(latest is None or latest < 240 for latest in seen)

@@ -1,0 +1,84 @@
+import pytest
+
+from isthmus.bench.selection import select_tests
+from isthmus.bench.tests.catalogue import BY_NAME, TESTS, CopyTest, HostMemory, Suite
+from isthmus.errors import UsageError
+from isthmus.suggest import did_you_mean, nearest_names
+
+
+def test_nothing_asked_for_means_every_test() -> None:
+    assert select_tests() == list(TESTS)
+
+
+def test_names_and_prefixes_choose_together_each_test_once_in_the_registry_s_order() -> None:
+    names = ["device_to_host_memcpy_ce", "host_to_device_memcpy_ce"]
+    chosen = select_tests(names, ["window_bandwidth", "host_to_device_memcpy_c"])
+    assert [test.name for test in chosen if test.name != "host_to_device_memcpy_contents"] == [
+        "host_to_device_memcpy_ce",
+        "device_to_host_memcpy_ce",
+        "window_bandwidth_write",
+        "window_bandwidth_read",
+    ]
+
+
+def test_a_suite_chooses_its_tests_beside_those_that_are_named() -> None:
+    chosen = select_tests(["host_to_device_memcpy_ce"], suites=["windows"])
+    assert {test.suite for test in chosen} == {Suite.BANDWIDTH, Suite.WINDOWS}
+    assert [test for test in chosen if test.suite == Suite.WINDOWS] == [
+        test for test in TESTS if test.suite == Suite.WINDOWS
+    ]
+
+
+def test_every_suite_has_a_test_and_every_test_a_name_of_its_own() -> None:
+    assert {test.suite for test in TESTS} == set(Suite)
+    assert len(BY_NAME) == len(TESTS)
+
+
+def test_a_test_s_name_where_a_suite_belongs_is_told_apart() -> None:
+    with pytest.raises(UsageError, match="it is a test: -t takes its name"):
+        select_tests(suites=["host_to_device_memcpy_ce"])
+
+
+@pytest.mark.parametrize(
+    ("typed", "nearest"),
+    [
+        ("host_to_device_memcpy", "host_to_device_memcpy_ce"),
+        ("host_to_devise_memcpy_ce", "host_to_device_memcpy_ce"),
+        ("pageable", "host_to_device_memcpy_pageable"),
+        ("small_copy_async", "device_to_host_small_copy_async"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_nearest(typed: str, nearest: str) -> None:
+    with pytest.raises(UsageError, match=f"'{typed}'") as caught:
+        select_tests([typed])
+    assert nearest in caught.value.hint
+
+
+@pytest.mark.parametrize("prefix", ["device_to_hosts", "", "xx"])
+def test_a_prefix_that_fits_nothing_is_refused(prefix: str) -> None:
+    with pytest.raises(UsageError, match=f"begins with '{prefix}'"):
+        select_tests((), [prefix])
+
+
+def test_a_suggestion_reads_as_a_question() -> None:
+    assert did_you_mean("axle", ["apple", "angle"]) == "did you mean apple or angle?"
+    assert did_you_mean("aple", ["apple"]) == "did you mean apple?"
+    assert did_you_mean("a", []) == ""
+    assert nearest_names("memcpy", ["x_memcpy", "y_memcpy", "z"]) == ["y_memcpy", "x_memcpy"]
+
+
+def test_every_copy_s_name_tells_its_direction() -> None:
+    for name, test in BY_NAME.items():
+        if not isinstance(test, CopyTest):
+            continue
+        up = test.direction == "h2d"
+        host, device = (test.source, test.target) if up else (test.target, test.source)
+        assert name.startswith("host_to_device" if up else "device_to_host")
+        assert device in {"device", "pool"}
+        assert host not in {"device", "pool"}
+
+
+def test_copies_that_synchronise_inside_never_wait_behind_a_gate() -> None:
+    blocked = {test.host_memory for test in TESTS if isinstance(test, CopyTest) and test.blocked}
+    assert HostMemory.PINNED in blocked
+    assert HostMemory.PAGEABLE not in blocked

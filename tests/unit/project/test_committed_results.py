@@ -1,0 +1,68 @@
+"""Results that are committed: each is read by what the product reads such files with."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from isthmus.json_text import json_text
+from isthmus.profile.store import load_profile
+from isthmus.run.reading import read_run
+
+_ROOT = Path(__file__).parents[3]
+_RESULTS = sorted(
+    path.relative_to(_ROOT).as_posix()
+    for folder in ("benchmarks", "tests/stress/results")
+    for path in (_ROOT / folder).rglob("*.json")
+)
+
+
+def named(name: str) -> list[str]:
+    found = [path for path in _RESULTS if Path(path).name == name]
+    assert found, f"no {name} is committed: has the layout moved?"
+    return found
+
+
+def records(value: object) -> list[Any]:
+    """List the objects in lists, without those that hold others."""
+    if isinstance(value, dict):
+        return [record for member in value.values() for record in records(member)]
+    if not isinstance(value, list):
+        return []
+    found: list[Any] = []
+    for element in value:
+        inner = records(element)
+        found += inner if inner or not isinstance(element, dict) else [element]
+    return found
+
+
+def objects_of_a_line(text: str) -> list[Any]:
+    found = []
+    for line in text.splitlines():
+        row = line.strip().removesuffix(",")
+        if row.startswith("{") and row.endswith("}"):
+            found.append(json.loads(row))
+    return found
+
+
+@pytest.mark.parametrize("path", named("run.json"))
+def test_a_committed_run_is_read_by_the_reader_of_runs(path: str) -> None:
+    assert read_run(str(_ROOT / path)).results
+
+
+@pytest.mark.parametrize("path", named("profile.json"))
+def test_a_committed_profile_is_read_by_the_reader_of_profiles(path: str) -> None:
+    assert load_profile(_ROOT / path).costs
+
+
+@pytest.mark.parametrize("path", [*named("run.json"), *named("profile.json")])
+def test_a_committed_file_is_laid_out_as_the_product_writes_it(path: str) -> None:
+    text = (_ROOT / path).read_text("utf-8")
+    assert json_text(json.loads(text)) == text, "write it again, with isthmus.json_text"
+
+
+@pytest.mark.parametrize("path", _RESULTS)
+def test_a_committed_result_has_one_record_a_line(path: str) -> None:
+    text = (_ROOT / path).read_text("utf-8")
+    assert objects_of_a_line(text) == records(json.loads(text)), "see isthmus.json_text"

@@ -1,0 +1,47 @@
+"""Every call of a public operation's native code, of the system or the driver, fails once."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from program import EMULATED, PROGRAM, run_process
+
+pytestmark = pytest.mark.native
+
+_TESTS = Path(__file__).parents[2]
+_FAULTS = _TESTS.parent / "build/release/bin/libisthmus_system_faults.so"
+_OPERATIONS = [
+    "copy",
+    "small_copy",
+    "items_with_gaps",
+    "copy_async",
+    "dropped_copy",
+    "pinned",
+    "window",
+    "safetensors",
+    "new_transfers",
+    "explain",
+    "trim",
+]
+
+
+@pytest.mark.skipif(not _FAULTS.exists(), reason="what refuses calls is built by `make test-cpp`")
+@pytest.mark.parametrize("operation", _OPERATIONS)
+def test_every_failing_call_ends_as_documented_and_leaves_nothing_behind(
+    operation: str, tmp_path: Path
+) -> None:
+    profile = tmp_path / "profile.json"
+    measured = run_process([*PROGRAM, "profile", "--quick", "-o", str(profile)], EMULATED)
+    assert measured.code == 0, measured.err
+    outcome = run_process(
+        [sys.executable, str(_TESTS / "fakes" / "fault_sweep.py"), operation, str(tmp_path)],
+        EMULATED
+        | {"ISTHMUS_PROFILE": str(profile), "LD_PRELOAD": str(_FAULTS), "PYTHONPATH": str(_TESTS)},
+        max_seconds=900,
+    )
+    assert outcome.code == 0, outcome.err
+    said = re.fullmatch(r"(\d+) calls failed\n", outcome.out)
+    assert said is not None, outcome.out
+    assert int(said[1]) > 20
