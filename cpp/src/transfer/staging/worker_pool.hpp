@@ -4,19 +4,33 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
+#include "host/spinning_worker.hpp"
 #include "transfer/pinned/memory_backing.hpp"
-#include "transfer/staging/ring_worker.hpp"
 #include "transfer/staging/staging_ring.hpp"
+#include "transfer/staging/staging_slots.hpp"
 #include "window/copy_cpus.hpp"
 
 namespace isthmus::transfer {
 
+struct RingPart;
+using RingWorker = host::SpinningWorker<RingPart>;
+
+/// What one worker does for a job: it wakes others, then takes part in the copy.
+struct RingPart {
+  StagingSlots* slots = nullptr;
+  StagingJob* job = nullptr;
+  std::span<const std::unique_ptr<RingWorker>> woken;  ///< these have a post, too
+
+  void operator()() const noexcept;
+};
+
 /// Slots and threads are made when a copy first needs them.
-struct StagingRing::Crew {
+struct StagingRing::WorkerPool {
 public:
-  Crew(const Context& context, const RingSettings& settings);
+  WorkerPool(const Context& context, const RingSettings& settings);
 
   /// Throws      UsageError in a forked child.
   void require_own_process() const;
@@ -55,11 +69,11 @@ public:
   std::atomic<std::size_t> pinned_bytes{0};
 
 private:
-  Crew(const Context& context, const RingSettings& settings, window::CopyCpus cpus);
+  WorkerPool(const Context& context, const RingSettings& settings, window::CopyCpus cpus);
   int threads_for(std::size_t size_bytes, int most) const noexcept;
   std::size_t piece_bytes(std::size_t size_bytes, int num_pieces) const noexcept;
   double growth_of(std::size_t size_bytes) const noexcept;
-  int hire(int num_threads);
+  int start_workers(int num_threads);
   void make_slots();
   const Event* begin_of(CUstream stream);
   bool is_foreign_context() const;
