@@ -12,6 +12,7 @@
 #include "measure/bandwidth/copy_workers.hpp"
 #include "measure/loops/contents.hpp"
 #include "measure/loops/failures.hpp"
+#include "measure/loops/repetitions.hpp"
 #include "measure/loops/sampling.hpp"
 #include "transfer/staging/host_copy.hpp"
 
@@ -89,8 +90,7 @@ private:
       one_copy_seconds = std::min(one_copy_seconds, seconds_of(1));
     const double sample_seconds =
         workers_.num_threads() > 1 ? kSharedSampleSeconds : kSampleSeconds;
-    return std::clamp(static_cast<std::size_t>(sample_seconds / std::max(one_copy_seconds, 1e-9)),
-                      std::size_t{1}, kMaxCopies);
+    return SampleSize{sample_seconds, kMaxCopies}.repetitions_of(one_copy_seconds);
   }
 
   /// Where a thread's share begins: at a page.

@@ -1,4 +1,4 @@
-// Bytes that go one way between two memories, again and again: what is timed alone and in company.
+// Bytes that go one way between two memories, again and again: timed alone and together with others.
 #pragma once
 
 #include <cstddef>
