@@ -38,4 +38,16 @@ private:
   std::chrono::steady_clock::time_point yields_until_;
 };
 
+/// Waits until `holds()`. The short pauses are counted in a register, since most answers of other
+/// threads arrive within the first few: Patience makes a hand-off of 100 ns 30 ns longer.
+template <typename Condition>
+void wait_until(Condition holds, const SpinLimits& limits = {}) noexcept {
+  for (int num_pauses = 0; num_pauses < limits.num_pauses; ++num_pauses) {
+    if (holds()) return;
+    pause_briefly();
+  }
+  for (Patience patience({.num_pauses = 1, .yield_time = limits.yield_time}); !holds();)
+    patience.pause();
+}
+
 }  // namespace isthmus::host

@@ -61,8 +61,8 @@ public:
   /// fails by wait(). A caller that wakes the thread after the post may wait() at once.
   void post(const Job& job) noexcept {
     job_ = job;
-    // Sequentially consistent, as is the worker's check after it has said that it sleeps. Either the
-    // worker sees the post, or a wake() after the post sees that the worker sleeps.
+    // Sequentially consistent, as is the worker's check after it has said that it sleeps. Either
+    // the worker sees the post, or a wake() after the post sees that the worker sleeps.
     posted_.store(posted_.load(std::memory_order_relaxed) + 1);
   }
 
@@ -76,9 +76,9 @@ public:
   }
 
   /// Waits until the worker has done the job.
-  void wait(Patience patience = Patience()) const noexcept {
+  void wait(const SpinLimits& limits = {}) const noexcept {
     const std::uint64_t done = 2 * posted_.load(std::memory_order_relaxed);
-    while (answer_.load(std::memory_order_acquire) != done) patience.pause();
+    wait_until([&] { return answer_.load(std::memory_order_acquire) == done; }, limits);
   }
 
 private:

@@ -20,19 +20,19 @@ using CopyWorker = host::SpinningWorker<CopyJob>;
 // With the count of posts, a job fills one cache line.
 static_assert(sizeof(CopyJob) + sizeof(std::uint64_t) <= kLineBytes);
 
-// A worker that has begun ends soon: it never pays to sleep meanwhile.
+// A worker that has begun ends soon, so a wait for it never sleeps.
 constexpr host::SpinLimits kWaitForWorker{4096, std::chrono::hours{24}};
 
 // All figures here: benchmarks/windows, Sapphire Rapids and H100.
 constexpr std::size_t kMinSharedWriteBytes = std::size_t{32} << 10U;
 constexpr int kMaxWriters = 2;              // more write no faster
-constexpr std::size_t kLinesInFlight = 16;  // of a core: so much a thread reads in one round trip
+constexpr std::size_t kLinesInFlight = 16;  // that a core reads in one round trip
 constexpr std::size_t kMaxHelpers = 63;
 
-// Chunks are small, since threads are not equally quick: two on one core share its line buffers. A
-// read of a KiB fills them once, so smaller chunks would cost bandwidth. A write is too short for
-// that: below 128 KiB each of its two threads has one chunk (in smaller ones 64 KiB took 2.9 us,
-// not 2.3).
+// Chunks are small because threads aren't equally quick: two on one core share its line buffers. A
+// read of 1 KiB fills them once, so smaller chunks would cost bandwidth. Writes are too quick for
+// small chunks: below 128 KiB each of the two threads has one chunk (with smaller ones 64 KiB took
+// 2.9 us, not 2.3).
 constexpr std::size_t kChunksPerThread = 4;
 constexpr std::size_t kMinReadChunkBytes = std::size_t{1} << 10U;
 constexpr std::size_t kMinWriteChunkBytes = std::size_t{64} << 10U;
@@ -40,7 +40,7 @@ constexpr std::size_t kMinWriteChunkBytes = std::size_t{64} << 10U;
 // A copy that takes some 30 us is worth the microsecond or two that each wake-up costs the caller.
 constexpr std::size_t kMinWakingReadBytes = std::size_t{32} << 10U;
 constexpr std::size_t kMinWakingWriteBytes = std::size_t{512} << 10U;
-// Smaller ones wake for those that follow: when they come this close together.
+// A smaller copy wakes a worker for those that follow, if copies come this close together.
 constexpr std::chrono::milliseconds kBurst{1};
 
 std::size_t divide_up(std::size_t number, std::size_t divisor) {
@@ -88,7 +88,7 @@ private:
     std::size_t size = 0;
   };
   Helpers choose_helpers(const CopyJob& job, std::size_t num_helpers);
-  void copy_with(const Helpers& helpers, CopyJob job);
+  void copy_with(const Helpers& helpers, CopyJob& job);
 };
 
 /// Starts threads until there are `num_helpers`, or as many as make sense.
@@ -102,7 +102,7 @@ void CopyThreads::Pool::start(std::size_t num_helpers) {
       num_started.store(static_cast<int>(workers.size()), std::memory_order_relaxed);
     }
   } catch (const std::exception&) {
-    max_helpers = workers.size();  // No more to be had: copies go on with these, and don't fail.
+    max_helpers = workers.size();  // No more can be started: copies go on with these.
   }
 }
 
@@ -134,6 +134,7 @@ CopyThreads::Pool::Helpers CopyThreads::Pool::choose_helpers(const CopyJob& job,
 
 void CopyThreads::Pool::copy(CopyJob job, std::size_t num_helpers) {
   start(num_helpers);
+  job.next_chunk = &next_chunk;
   Helpers helpers = choose_helpers(job, num_helpers);
   if (helpers.size == 0) return job.copy_alone();
   job.num_threads = static_cast<int>(helpers.size) + 1;
@@ -144,9 +145,8 @@ void CopyThreads::Pool::copy(CopyJob job, std::size_t num_helpers) {
   copy_with(helpers, job);
 }
 
-void CopyThreads::Pool::copy_with(const Helpers& helpers, CopyJob job) {
+void CopyThreads::Pool::copy_with(const Helpers& helpers, CopyJob& job) {
   next_chunk.store(helpers.size + 1, std::memory_order_relaxed);
-  job.next_chunk = &next_chunk;
   for (std::size_t i = 0; i < helpers.size; ++i) {
     job.own_chunk = static_cast<std::uint16_t>(i + 1);
     helpers.workers[i]->post(job);
@@ -160,7 +160,7 @@ void CopyThreads::Pool::copy_with(const Helpers& helpers, CopyJob job) {
   }
   if (job.to_mapping) store_fence();
   for (std::size_t i = 0; i < helpers.size; ++i) {
-    if (helps[i]) helpers.workers[i]->wait(host::Patience(kWaitForWorker));
+    if (helps[i]) helpers.workers[i]->wait(kWaitForWorker);
   }
 }
 

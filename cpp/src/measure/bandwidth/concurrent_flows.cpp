@@ -11,10 +11,10 @@
 namespace isthmus::measure {
 namespace {
 
-// Devices begin within a few microseconds of each other: that must not count. Four times as many
-// copies are enqueued at most.
+// Long against the few microseconds within which devices begin. Other flows get up to four times as
+// many copies.
 constexpr SampleSize kSampleSize{.seconds = 10e-3};
-/// Others run so many times as many copies as the measured one, and more if they end first.
+/// The others run so many times as many copies as the measured flow, and more if they end first.
 constexpr std::size_t kFirstLoad = 2;
 constexpr std::size_t kMaxLoad = 4;
 constexpr int kMaxVoidSamples = 20;

@@ -15,11 +15,6 @@ namespace {
 // there may be more threads than cores. It never sleeps: a sleep would be measured, too.
 constexpr host::SpinLimits kSpinLimits{2000, std::chrono::hours{24}};
 
-template <typename Condition>
-void wait_until(Condition condition) {
-  for (host::Patience patience(kSpinLimits); !condition();) patience.pause();
-}
-
 std::size_t checked(int num_threads) {
   if (num_threads >= 1) return static_cast<std::size_t>(num_threads);
   throw UsageError("threads that copy: needs at least 1, got " + std::to_string(num_threads));
@@ -47,17 +42,18 @@ double CopyWorkers::run(const std::function<void(std::size_t)>& part) {
     workers_[i]->post({this, i + 1});
     workers_[i]->wake();
   }
-  wait_until([&] { return num_ready_.load(std::memory_order_acquire) == workers_.size(); });
+  host::wait_until([&] { return num_ready_.load(std::memory_order_acquire) == workers_.size(); },
+                   kSpinLimits);
   const auto start = Clock::now();
   started_.store(true, std::memory_order_release);
   part(0);
-  for (const auto& worker : workers_) worker->wait(host::Patience(kSpinLimits));
+  for (const auto& worker : workers_) worker->wait(kSpinLimits);
   return seconds_since(start);
 }
 
 void CopyWorkers::Part::operator()() const {
   all->num_ready_.fetch_add(1, std::memory_order_release);
-  wait_until([this] { return all->started_.load(std::memory_order_acquire); });
+  host::wait_until([this] { return all->started_.load(std::memory_order_acquire); }, kSpinLimits);
   (*all->part_)(index);
 }
 

@@ -8,11 +8,11 @@
 namespace isthmus::measure {
 namespace {
 
-// Half of what one direction alone may queue: of the other there are up to 4 times as many.
+// Half of what one direction alone may queue: the other gets up to 4 times as many copies.
 constexpr SampleSize kSampleSize{.max_repetitions = SampleSize{}.max_repetitions / 2};
-// As nvbandwidth's: twice the bytes the other way; where that is over too soon, more.
+// As nvbandwidth, twice the bytes go the other way, and more where that is over too soon.
 constexpr std::size_t kLoadRatios[] = {2, 4, 4, 4};
-constexpr std::size_t kUsualPlace = 0;  // of the direction that is timed, or goes up
+constexpr std::size_t kUsualPlace = 0;  // the stream of the direction that is timed, or goes up
 constexpr std::size_t kOppositePlace = 1;
 
 Direction opposite(Direction direction) {
@@ -35,7 +35,7 @@ public:
                copy_by(options.by, other, kernels, opposite(direction), options.size_bytes)},
               {.gate_timeout = options.gate_timeout}) {}
 
-  /// The first copy, by the CPU's clock; and how many of them make a sample.
+  /// Times the first copy by the CPU's clock, and finds out how many copies make a sample.
   double first_call() {
     const double first_seconds = loop_.first_call(1);
     num_copies_ = calibrate(kSampleSize, first_seconds, [this](std::size_t num_copies) {

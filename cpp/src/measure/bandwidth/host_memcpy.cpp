@@ -22,12 +22,12 @@ namespace {
 constexpr int kPoison = 0xA5;
 // Long against the microsecond that the threads' common start may take.
 constexpr double kSampleSeconds = 1e-3;
-// Of several threads: in a virtual machine a CPU may be away for some milliseconds while all spin,
-// and a sample that is shorter than that measures nothing else (an H100's host with 16 CPUs).
+// Of several threads. In a virtual machine a CPU may be away for some milliseconds while all spin,
+// and a shorter sample measures nothing else (an H100's host with 16 CPUs).
 constexpr double kSharedSampleSeconds = 20e-3;
 constexpr int kTrials = 5;
 constexpr std::size_t kMaxCopies = 100000;
-// Under a tenth of what any libc copies past the caches from; over what a call of it costs.
+// Under a tenth of the size from which any libc copies past the caches, and long against a call.
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10U;
 
 void copy_by_libc(std::byte* target, const std::byte* source, std::size_t size_bytes) {
@@ -83,7 +83,7 @@ private:
   static std::size_t num_pages(std::size_t size_bytes) {
     return (size_bytes + host::page_bytes() - 1) / host::page_bytes();
   }
-  /// By the quickest of some trials: one of them may have waited for a thread.
+  /// Goes by the quickest of some trials: one of them may have waited for a thread.
   std::size_t copies_of_a_sample() {
     double one_copy_seconds = seconds_of(1);
     for (int i = 1; i < kTrials && one_copy_seconds < kSharedSampleSeconds; ++i)

@@ -16,7 +16,7 @@ inline constexpr std::size_t kWarmUpCopies = 4;
 struct GateLoopOptions {
   std::chrono::duration<double> gate_timeout{15.0};
   std::size_t num_warm_ups = kWarmUpCopies;  ///< in each stream, before those that are timed
-  /// That one copy takes of the engine, > 0: a held stream queues a limited number of launches.
+  /// How many launches of the engine one copy takes, > 0: a held stream queues only so many.
   std::size_t launches_a_copy = 1;
 };
 

@@ -6,13 +6,14 @@
 
 namespace isthmus::measure {
 
+/// How long a sample is, and how many repetitions it may have.
 struct SampleSize {
   double seconds = 2e-3;  ///< long against the 0.5 us resolution of events
   /// Well under the ~1000 operations that a stream queues while it is held.
   std::size_t max_repetitions = 128;
   std::size_t min_repetitions = 1;
 
-  /// For something that takes so long.
+  /// How many repetitions a sample has if one takes so long.
   std::size_t repetitions_of(double one_seconds) const {
     const double wanted = seconds / std::max(one_seconds, 1e-9);
     return static_cast<std::size_t>(std::clamp(wanted, static_cast<double>(min_repetitions),

@@ -17,17 +17,19 @@
 namespace isthmus::transfer {
 namespace {
 
-// Without a profile. Past 10, an H100's link gains nothing. Source: benchmarks/transfer/README.md.
+// Threads of a copy without a profile. An H100's link gains nothing from more than 10. Source:
+// benchmarks/transfer/README.md.
 constexpr int kMaxThreads = 10;
-// But where slots are demoted: 0.83 of the link's speed with 10, 0.95 with 12, 0.97 with 15.
+// Demoting slots takes more: 0.83 of the link's speed with 10, 0.95 with 12, 0.97 with 15.
 constexpr int kMaxDemotingThreads = 15;
 constexpr int kMinDemotingThreads = 12;
 constexpr int kMinHelpersForOneLess = 7;
-// Zeroing new pages takes more, too: 33 GB/s rather than 29 with 12. Source: as above.
+// Zeroing new pages takes more, too: 33 GB/s with 15, 29 with 12. Source: as above.
 constexpr int kMaxFreshThreads = 15;
-// Of a copy. In a shorter one the link waits for the threads to wake, and streaming is as good.
+// Shorter copies aren't demoted: there the link waits for the threads to wake, and streaming is as
+// good.
 constexpr std::size_t kMinDemotedBytes = std::size_t{32} << 20U;
-// The least parts that a thread is woken for: it copies fewer in less time than it takes to wake.
+// A thread is woken for at least so many parts: fewer take less time than it needs to wake.
 constexpr std::size_t kMinParts = 2;
 // An upload's last pieces are no shorter than this share of the longest. They are copied while
 // others cross, unless memory is slower than the link: then the link runs dry for the last only.
@@ -36,7 +38,8 @@ constexpr std::size_t kMaxOverLast = 4;
 constexpr std::size_t kFirstOverLast = 4;
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kPageBytes = 4096;
-// A system call each, which together would delay the caller's first piece by more than it takes.
+// Each wake-up is a system call. More of them would delay the caller's first piece by longer than
+// they save.
 constexpr std::size_t kMaxWokenByCaller = 3;
 
 std::optional<int> node_of(const Context& context) {
@@ -155,8 +158,8 @@ SlotStores StagingRing::WorkerPool::upload_stores(std::size_t size_bytes,
   return demoted ? SlotStores::demoted : settings.stores;
 }
 
-/// The longest piece of a copy that has so many of them. Few different ones, since slots are as
-/// long.
+/// The longest piece of a copy that has so many pieces: a power of two, so that slots of one length
+/// serve many copies.
 std::size_t StagingRing::WorkerPool::piece_bytes(std::size_t size_bytes,
                                                  int num_pieces) const noexcept {
   const std::size_t share = std::bit_ceil(size_bytes / static_cast<std::size_t>(num_pieces));
@@ -194,7 +197,7 @@ PlanLimits StagingRing::WorkerPool::download_limits(std::size_t size_bytes,
           growth_of(size_bytes)};
 }
 
-/// So much that each thread has a slot to fill while half as many cross.
+/// Leaves each thread a slot to fill while half as many slots cross.
 std::size_t StagingRing::WorkerPool::filler_bytes() const noexcept {
   const std::size_t num_wanted = (3 * static_cast<std::size_t>(max_threads) + 1) / 2;
   const std::size_t slot_bytes =
@@ -239,8 +242,8 @@ bool StagingRing::WorkerPool::is_foreign_context() const {
   return found != nullptr && found != context.handle();
 }
 
-/// What a copy has to begin after. The legacy default stream is asked nothing: it may be idle while
-/// streams that it waits for are not.
+/// The event that a copy begins after, or null if it may begin at once. The legacy default stream
+/// isn't asked whether it is idle: it may be while streams that it waits for are not.
 const Event* StagingRing::WorkerPool::begin_of(CUstream stream) {
   const Driver& driver = context.driver();
   if (!is_legacy(stream)) {
