@@ -6,7 +6,7 @@
 
 #include "bindings.hpp"
 #include "gil.hpp"
-#include "measure/bandwidth/all_at_once.hpp"
+#include "measure/bandwidth/concurrent_flows.hpp"
 #include "measure/bandwidth/host_flow.hpp"
 #include "measure/bandwidth/node_copies.hpp"
 #include "measure/bandwidth/peer_flow.hpp"
@@ -71,7 +71,7 @@ private:
   }
 
   std::vector<std::unique_ptr<measure::Flow>> flows_;
-  std::vector<measure::FlowInCompany> members_;
+  std::vector<measure::FlowUnderTest> members_;
 };
 using SharedFlows = Unlocked<FlowGroup>;
 

@@ -4,20 +4,23 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "window/streaming_lines.hpp"
 
 namespace isthmus::window {
 
-/// A copy in chunks of whole lines of the mapping. The first `num_threads` chunks have one owner
-/// each; who is done with its own takes of the rest.
+/// A copy in chunks of whole lines of the mapping, and one thread's share of it. Each of the first
+/// `num_threads` chunks has one owner. A thread that has copied its own takes one of the rest.
 struct CopyJob {
-  const StreamingCopy* copy = nullptr;  ///< null asks a worker to end
+  const StreamingCopy* copy = nullptr;
   std::byte* target = nullptr;
   const std::byte* source = nullptr;
   std::size_t size_bytes = 0;
-  std::size_t chunk_bytes = 0;  ///< a multiple of kLineBytes
+  std::size_t chunk_bytes = 0;                     ///< a multiple of kLineBytes
+  std::atomic<std::size_t>* next_chunk = nullptr;  ///< of the rest; shared by the threads
   int num_threads = 1;
+  std::uint16_t own_chunk = 0;  ///< below num_threads
   bool to_mapping = true;
 
   /// The bytes of the mapping's first line that lie before the copy.
@@ -42,21 +45,27 @@ struct CopyJob {
     way(target + begin, source + begin, end - begin);
   }
 
-  /// Copies chunks that have no owner until none is left.
-  ///
-  /// next_chunk  shared by the threads of this copy; num_threads before it
-  void copy_rest(std::atomic<std::size_t>& next_chunk) const {
+  /// Copies the share: the own chunk, then chunks without an owner until none is left. The caller
+  /// fences.
+  void copy_share() const {
+    copy_chunk(own_chunk);
     const std::size_t end = num_chunks();
-    // Most copies have no such chunks, and needn't fetch the line of the counter.
+    // Most copies have no chunks without an owner, and needn't fetch the line of the counter.
     if (end <= static_cast<std::size_t>(num_threads)) return;
     for (;;) {
-      const std::size_t chunk_index = next_chunk.fetch_add(1, std::memory_order_relaxed);
+      const std::size_t chunk_index = next_chunk->fetch_add(1, std::memory_order_relaxed);
       if (chunk_index >= end) return;
       copy_chunk(chunk_index);
     }
   }
 
-  /// In the calling thread, complete.
+  /// A worker's part: its share, complete.
+  void operator()() const {
+    copy_share();
+    if (to_mapping) store_fence();
+  }
+
+  /// Copies all of it in the calling thread, complete.
   void copy_alone() const {
     if (!to_mapping) return copy->read(target, source, size_bytes);
     copy->write(target, source, size_bytes);

@@ -7,25 +7,32 @@
 #include <mutex>
 #include <vector>
 
+#include "host/spinning_worker.hpp"
 #include "window/copy_cpus.hpp"
-#include "window/copy_worker.hpp"
+#include "window/copy_job.hpp"
 #include "window/forks.hpp"
 
 namespace isthmus::window {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using CopyWorker = host::SpinningWorker<CopyJob>;
+// With the count of posts, a job fills one cache line.
+static_assert(sizeof(CopyJob) + sizeof(std::uint64_t) <= kLineBytes);
+
+// A worker that has begun ends soon, so a wait for it never sleeps.
+constexpr host::SpinLimits kWaitForWorker{4096, std::chrono::hours{24}};
 
 // All figures here: benchmarks/windows, Sapphire Rapids and H100.
 constexpr std::size_t kMinSharedWriteBytes = std::size_t{32} << 10U;
 constexpr int kMaxWriters = 2;              // more write no faster
-constexpr std::size_t kLinesInFlight = 16;  // of a core: so much a thread reads in one round trip
+constexpr std::size_t kLinesInFlight = 16;  // that a core reads in one round trip
 constexpr std::size_t kMaxHelpers = 63;
 
-// Chunks are small, since threads are not equally quick: two on one core share its line buffers. A
-// read of a KiB fills them once, so smaller chunks would cost bandwidth. A write is too short for
-// that: below 128 KiB each of its two threads has one chunk (in smaller ones 64 KiB took 2.9 us,
-// not 2.3).
+// Chunks are small because threads aren't equally quick: two on one core share its line buffers. A
+// read of 1 KiB fills them once, so smaller chunks would cost bandwidth. Writes are too quick for
+// small chunks: below 128 KiB each of the two threads has one chunk (with smaller ones 64 KiB took
+// 2.9 us, not 2.3).
 constexpr std::size_t kChunksPerThread = 4;
 constexpr std::size_t kMinReadChunkBytes = std::size_t{1} << 10U;
 constexpr std::size_t kMinWriteChunkBytes = std::size_t{64} << 10U;
@@ -33,7 +40,7 @@ constexpr std::size_t kMinWriteChunkBytes = std::size_t{64} << 10U;
 // A copy that takes some 30 us is worth the microsecond or two that each wake-up costs the caller.
 constexpr std::size_t kMinWakingReadBytes = std::size_t{32} << 10U;
 constexpr std::size_t kMinWakingWriteBytes = std::size_t{512} << 10U;
-// Smaller ones wake for those that follow: when they come this close together.
+// A smaller copy wakes a worker for those that follow, if copies come this close together.
 constexpr std::chrono::milliseconds kBurst{1};
 
 std::size_t divide_up(std::size_t number, std::size_t divisor) {
@@ -69,18 +76,19 @@ struct CopyThreads::Pool {
   std::atomic<int> num_started{0};
   std::size_t max_helpers = kMaxHelpers;
   Clock::time_point met_sleepers;
-  alignas(kApartBytes) std::atomic<std::size_t> next_chunk{0};
+  alignas(host::kApartBytes) std::atomic<std::size_t> next_chunk{0};
 
   void start(std::size_t num_helpers);
   void copy(CopyJob job, std::size_t num_helpers);
 
 private:
-  struct Crew {
+  /// The workers that take part in one copy.
+  struct Helpers {
     std::array<CopyWorker*, kMaxHelpers> workers;
     std::size_t size = 0;
   };
-  Crew muster(const CopyJob& job, std::size_t num_helpers);
-  void copy_with(const Crew& crew, const CopyJob& job);
+  Helpers choose_helpers(const CopyJob& job, std::size_t num_helpers);
+  void copy_with(const Helpers& helpers, CopyJob& job);
 };
 
 /// Starts threads until there are `num_helpers`, or as many as make sense.
@@ -90,26 +98,28 @@ void CopyThreads::Pool::start(std::size_t num_helpers) {
     const CopyCpus cpus = cpus_for_copies();
     max_helpers = std::min(max_helpers, static_cast<std::size_t>(cpus.max_helpers));
     while (workers.size() < std::min(num_helpers, max_helpers)) {
-      workers.push_back(std::make_unique<CopyWorker>(next_chunk, cpus.cpus));
+      workers.push_back(std::make_unique<CopyWorker>("isthmus-copy", cpus.cpus));
       num_started.store(static_cast<int>(workers.size()), std::memory_order_relaxed);
     }
   } catch (const std::exception&) {
-    max_helpers = workers.size();  // No more to be had: copies go on with these, and don't fail.
+    max_helpers = workers.size();  // No more can be started: copies go on with these.
   }
 }
 
-/// The workers for a job: those awake, and the sleepers if it is long enough for them to join.
-CopyThreads::Pool::Crew CopyThreads::Pool::muster(const CopyJob& job, std::size_t num_helpers) {
+/// The workers for a job: those that are awake, and the sleepers if the job is long enough for them
+/// to join.
+CopyThreads::Pool::Helpers CopyThreads::Pool::choose_helpers(const CopyJob& job,
+                                                             std::size_t num_helpers) {
   const std::size_t least = job.to_mapping ? kMinWakingWriteBytes : kMinWakingReadBytes;
   const bool wakes = job.size_bytes >= least;
-  Crew crew;
+  Helpers helpers;
   CopyWorker* sleeper = nullptr;
   for (std::size_t i = 0; i < std::min(num_helpers, workers.size()); ++i) {
     CopyWorker& worker = *workers[i];
     const bool asleep = worker.asleep();
     if (asleep && wakes) worker.wake();
     if (!asleep || wakes) {
-      crew.workers[crew.size++] = &worker;
+      helpers.workers[helpers.size++] = &worker;
     } else if (sleeper == nullptr) {
       sleeper = &worker;
     }
@@ -119,34 +129,38 @@ CopyThreads::Pool::Crew CopyThreads::Pool::muster(const CopyJob& job, std::size_
     if (now - met_sleepers < kBurst) sleeper->wake();
     met_sleepers = now;
   }
-  return crew;
+  return helpers;
 }
 
 void CopyThreads::Pool::copy(CopyJob job, std::size_t num_helpers) {
   start(num_helpers);
-  Crew crew = muster(job, num_helpers);
-  if (crew.size == 0) return job.copy_alone();
-  job.num_threads = static_cast<int>(crew.size) + 1;
+  job.next_chunk = &next_chunk;
+  Helpers helpers = choose_helpers(job, num_helpers);
+  if (helpers.size == 0) return job.copy_alone();
+  job.num_threads = static_cast<int>(helpers.size) + 1;
   job.chunk_bytes = chunk_bytes(job);
   // Rounding up the shares may have left nothing for the last.
-  crew.size = std::min(crew.size, job.num_chunks() - 1);
-  job.num_threads = static_cast<int>(crew.size) + 1;
-  copy_with(crew, job);
+  helpers.size = std::min(helpers.size, job.num_chunks() - 1);
+  job.num_threads = static_cast<int>(helpers.size) + 1;
+  copy_with(helpers, job);
 }
 
-void CopyThreads::Pool::copy_with(const Crew& crew, const CopyJob& job) {
-  next_chunk.store(crew.size + 1, std::memory_order_relaxed);
-  for (std::size_t i = 0; i < crew.size; ++i) crew.workers[i]->post(job, i + 1);
-  job.copy_chunk(0);
-  job.copy_rest(next_chunk);
+void CopyThreads::Pool::copy_with(const Helpers& helpers, CopyJob& job) {
+  next_chunk.store(helpers.size + 1, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < helpers.size; ++i) {
+    job.own_chunk = static_cast<std::uint16_t>(i + 1);
+    helpers.workers[i]->post(job);
+  }
+  job.own_chunk = 0;
+  job.copy_share();
   std::array<bool, kMaxHelpers> helps{};
-  for (std::size_t i = crew.size; i-- > 0;) {
-    helps[i] = !crew.workers[i]->take_back();
+  for (std::size_t i = helpers.size; i-- > 0;) {
+    helps[i] = !helpers.workers[i]->take_back();
     if (!helps[i]) job.copy_chunk(i + 1);
   }
   if (job.to_mapping) store_fence();
-  for (std::size_t i = 0; i < crew.size; ++i) {
-    if (helps[i]) crew.workers[i]->wait();
+  for (std::size_t i = 0; i < helpers.size; ++i) {
+    if (helps[i]) helpers.workers[i]->wait(kWaitForWorker);
   }
 }
 

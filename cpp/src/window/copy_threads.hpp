@@ -1,5 +1,4 @@
-// Threads that help one copy through a window: the link allows more than one core's line buffers
-// ask.
+// Threads that help one copy through a window: the line buffers of one core don't fill the link.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +8,15 @@
 
 namespace isthmus::window {
 
-/// Persistent helper threads. One copy at a time uses them; who comes second copies alone. Owned by
-/// the windows that use them; joins its threads when it goes (in a forked child: forgets them).
+/// A pool of workers. One copy at a time uses them; a second one meanwhile copies alone. The
+/// windows that use the pool own it. Its destructor joins the threads; in a forked child it forgets
+/// them.
 ///
-/// The threads spin for 50 us after their last copy, then sleep. A copy never waits for one that
-/// sleeps: it wakes them if it is long (32 KiB read, 512 KiB written), else one of them, and that
-/// only if there was another such copy in the millisecond before. There are never more of them than
-/// cores to spare on the NUMA node of the thread that first needs them (cgroup quotas included), so
-/// none on a machine with one core.
+/// The workers spin for 50 us after their last copy, then sleep. A copy never waits for a worker
+/// that sleeps. A long copy (32 KiB read, 512 KiB written) wakes them all. A shorter one wakes one
+/// of them, and only if another such copy came in the millisecond before. There are never more
+/// workers than spare cores (cgroup quotas included) on the NUMA node of the thread that first
+/// needs them, so there are none on a machine with one core.
 ///
 /// Measured: benchmarks/windows. Two threads saturate the link with writes from 32 KiB; a read
 /// gains a thread per KiB up to the number of cores.
@@ -26,8 +26,8 @@ public:
   ~CopyThreads();
 
   /// Copies [source, source + size_bytes) to `target` with up to `num_threads` threads, the
-  /// caller's included, and fences on every thread. Falls back to the caller alone below the size
-  /// where helpers pay. Complete (as StreamingCopy's write and a fence) when it returns.
+  /// caller's included, and fences on every thread. The caller copies alone below the size where
+  /// workers pay. Complete (as StreamingCopy's write and a fence) when it returns.
   void write(const StreamingCopy& copy, void* target, const void* source, std::size_t size_bytes,
              int num_threads);
   void read(const StreamingCopy& copy, void* target, const void* source, std::size_t size_bytes,

@@ -11,7 +11,7 @@
 namespace isthmus::measure {
 namespace {
 
-constexpr CompanyOptions kShort{.stopping = {.min_samples = 1, .max_samples = 1, .max_seconds = 0}};
+constexpr FlowOptions kShort{.stopping = {.min_samples = 1, .max_samples = 1, .max_seconds = 0}};
 constexpr std::size_t kSmallBytes = 8192;
 constexpr int kIllegalAddress = 700;
 
@@ -23,7 +23,7 @@ protected:
     const HostFlowOptions options{Direction::host_to_device, kSmallBytes, Engine::copy_engine};
     HostFlow one(first, kernels_[0].get(), options);
     HostFlow other(second, kernels_[1].get(), options);
-    const std::vector<FlowInCompany> flows{{&one, kernels_[0].get()}, {&other, kernels_[1].get()}};
+    const std::vector<FlowUnderTest> flows{{&one, kernels_[0].get()}, {&other, kernels_[1].get()}};
     measure_under_load(flows, 1, kShort);
     measure_aggregate(flows, kShort);
   }

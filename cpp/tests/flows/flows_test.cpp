@@ -12,7 +12,7 @@ namespace isthmus::measure {
 namespace {
 
 constexpr Stopping kQuick{.min_samples = 3, .max_samples = 5, .max_seconds = 0.2};
-constexpr CompanyOptions kOptions{.stopping = kQuick};
+constexpr FlowOptions kOptions{.stopping = kQuick};
 constexpr double kLinkBytesPerSecond = 3e9;  // of the emulated profiles here
 
 class TwoGpusApart : public TwoGpus {
@@ -39,7 +39,7 @@ double least(const Measurement& measurement, const std::string& metric) {
 
 TEST_F(TwoGpus, EachIsMeasuredAloneAndWhileTheOtherRuns) {
   for (const Direction direction : {Direction::host_to_device, Direction::device_to_host}) {
-    const std::vector<FlowInCompany> flows = host_flows(direction);
+    const std::vector<FlowUnderTest> flows = host_flows(direction);
     for (std::size_t index = 0; index < flows.size(); ++index) {
       const Measurement measurement = measure_under_load(flows, index, kOptions);
       EXPECT_EQ(measurement.samples.size(), 2U);
@@ -52,7 +52,7 @@ TEST_F(TwoGpus, EachIsMeasuredAloneAndWhileTheOtherRuns) {
 }
 
 TEST_F(TwoGpus, TogetherMoveAllBytesOverTheMakespan) {
-  const std::vector<FlowInCompany> flows = host_flows(Direction::host_to_device);
+  const std::vector<FlowUnderTest> flows = host_flows(Direction::host_to_device);
   const Measurement measurement = measure_aggregate(flows, kOptions);
   ASSERT_EQ(measurement.samples.size(), 1U);
   EXPECT_EQ(samples_of(measurement, "aggregate").copies_per_sample % flows.size(), 0U);
@@ -61,7 +61,7 @@ TEST_F(TwoGpus, TogetherMoveAllBytesOverTheMakespan) {
 }
 
 TEST_F(TwoGpus, CopyByKernelsToo) {
-  const std::vector<FlowInCompany> flows =
+  const std::vector<FlowUnderTest> flows =
       host_flows(Direction::device_to_host, Engine::multiprocessors);
   EXPECT_GT(least(measure_under_load(flows, 0, kOptions), "copy_time"), 0);
 }
@@ -78,7 +78,7 @@ TEST_F(TwoGpus, ReadAndWriteEachOthersMemory) {
 
 TEST_F(TwoGpus, AskForPeerCopiesInTheStreamOfTheOneThatDoesThem) {
   for (const PeerRole role : {PeerRole::read, PeerRole::write}) {
-    const FlowInCompany member = peer_flow(role, Engine::copy_engine);
+    const FlowUnderTest member = peer_flow(role, Engine::copy_engine);
     EXPECT_EQ(member.flow->context().device().ordinal, role == PeerRole::read ? 1 : 0);
   }
 }
@@ -90,13 +90,13 @@ TEST_F(TwoGpus, PeerCopiesAreComparedFromTheHostWithoutKernels) {
 }
 
 TEST_F(TwoGpus, ACopyBetweenThemThatNeverHappenedIsNoticed) {
-  const FlowInCompany member = peer_flow(PeerRole::read, Engine::copy_engine);
+  const FlowUnderTest member = peer_flow(PeerRole::read, Engine::copy_engine);
   controls_.swallow_calls("cuMemcpyPeerAsync");
   EXPECT_THROW(measure_flow(member, kOptions), CorruptTransfer);
 }
 
 TEST_F(TwoGpus, ACopyInTheWrongDirectionIsNoticed) {
-  const std::vector<FlowInCompany> up = host_flows(Direction::host_to_device);
+  const std::vector<FlowUnderTest> up = host_flows(Direction::host_to_device);
   up[0].flow->prepare();
   up[0].flow->poison();
   const CurrentContext current(contexts_[0]);
@@ -106,7 +106,7 @@ TEST_F(TwoGpus, ACopyInTheWrongDirectionIsNoticed) {
 }
 
 TEST_F(TwoGpus, ACopyOfOneOfThemThatNeverHappenedSpoilsTheAggregate) {
-  const std::vector<FlowInCompany> flows = host_flows(Direction::host_to_device);
+  const std::vector<FlowUnderTest> flows = host_flows(Direction::host_to_device);
   controls_.swallow_calls("cuMemcpyHtoDAsync");
   EXPECT_THROW(measure_aggregate(flows, kOptions), CorruptTransfer);
 }
@@ -133,7 +133,7 @@ TEST_F(TwoGpus, AreNotTheSameOne) {
 }
 
 TEST_F(TwoGpus, CanNotBeLoadedByNobodyElse) {
-  std::vector<FlowInCompany> flows = host_flows(Direction::host_to_device);
+  std::vector<FlowUnderTest> flows = host_flows(Direction::host_to_device);
   EXPECT_THROW(measure_under_load(flows, 2, kOptions), UsageError);
   flows.pop_back();
   EXPECT_THROW(measure_under_load(flows, 0, kOptions), UsageError);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "faults/emulator_controls.hpp"
-#include "measure/bandwidth/all_at_once.hpp"
+#include "measure/bandwidth/concurrent_flows.hpp"
 #include "measure/bandwidth/host_flow.hpp"
 #include "measure/bandwidth/peer_flow.hpp"
 
@@ -34,8 +34,8 @@ protected:
   void TearDown() override { controls_.reset(); }
 
   /// A flow of each GPU, up or down.
-  std::vector<FlowInCompany> host_flows(Direction direction, Engine by = Engine::copy_engine) {
-    std::vector<FlowInCompany> members;
+  std::vector<FlowUnderTest> host_flows(Direction direction, Engine by = Engine::copy_engine) {
+    std::vector<FlowUnderTest> members;
     for (std::size_t i = 0; i < contexts_.size(); ++i) {
       buffers_.push_back(std::make_unique<CopyBuffers>(contexts_[i], HostMemory::pinned, kSizeBytes,
                                                        std::nullopt));
@@ -47,7 +47,7 @@ protected:
   }
 
   PeerEnd end(std::size_t index) const { return {contexts_[index], kernels_[index].get()}; }
-  FlowInCompany peer_flow(PeerRole role, Engine by) {
+  FlowUnderTest peer_flow(PeerRole role, Engine by) {
     flows_.push_back(std::make_unique<PeerFlow>(end(0), end(1), PeerOptions{role, by, kSizeBytes}));
     return {flows_.back().get(), kernels_[0].get()};
   }

@@ -26,7 +26,7 @@ LATEST_S = 220.0
 LATEST_QUICK_S = 12.0
 
 
-class Ground(Protocol):
+class Surroundings(Protocol):
     """A session and what surrounds it: `opening.Opened`, or a test's own."""
 
     @property
@@ -43,7 +43,7 @@ class Ground(Protocol):
         """Collect the machine's facts."""
 
 
-def plan_request(request: Request, ground: Ground) -> Plan:
+def plan_request(request: Request, surroundings: Surroundings) -> Plan:
     """
     Lay out the points. Nothing runs yet.
 
@@ -51,13 +51,13 @@ def plan_request(request: Request, ground: Ground) -> Plan:
         UsageError: A size doesn't fit, or windows are wanted and a setting of theirs can't be.
     """
     if any(map(_opens_windows, request.tests)):
-        ground.check_windows()
+        surroundings.check_windows()
     demand = Demand(
-        limits=ground.limits().at_most(request.max_bytes),
+        limits=surroundings.limits().at_most(request.max_bytes),
         sizes=request.sizes,
         quick=request.quick,
         managed=request.managed,
-        emulated=ground.session.emulated,
+        emulated=surroundings.session.emulated,
         runs=request.runs,
     )
     return plan_points(request.tests, demand)
@@ -75,7 +75,7 @@ def budget_of(request: Request, *, emulated: bool) -> float:
 def carry_out(
     request: Request,
     plan: Plan,
-    ground: Ground,
+    surroundings: Surroundings,
     observer: Observer,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Run:
@@ -85,12 +85,12 @@ def carry_out(
     Args:
         request: What was asked for.
         plan: From `plan_request`.
-        ground: Where.
+        surroundings: The session that measures, and the machine.
         observer: Is told about every point.
         should_stop: Asked before each point; True keeps what is finished and ends the run.
     """
     started_at = datetime.now(UTC)
-    machine = ground.read_machine()
+    machine = surroundings.read_machine()
     budget_s = budget_of(request, emulated=machine.emulated)
     settings = RunSettings(
         budget_s=budget_s,
@@ -100,12 +100,12 @@ def carry_out(
         verify=request.verify,
         should_stop=should_stop,
     )
-    ground.session.link_errors()  # what was before the run doesn't count
-    outcome = run_points(ground.session, plan.points, settings, observer)
+    surroundings.session.link_errors()  # what was before the run doesn't count
+    outcome = run_points(surroundings.session, plan.points, settings, observer)
     learned = {
         "notes": [*machine.notes, *plan.notes, *outcome.notes],
-        "windows": ground.session.window_facts,
-        "link_errors": ground.session.link_errors(),
+        "windows": surroundings.session.window_facts,
+        "link_errors": surroundings.session.link_errors(),
     }
     return Run(
         schema_version=1,

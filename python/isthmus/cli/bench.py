@@ -178,15 +178,15 @@ def _measure(request: Request, verdicts: "Verdicts") -> "Run":
     from isthmus.cli.talk import progress
 
     with stop_on_interrupt(say) as should_stop:
-        ground = open_session(request.device, bind=request.bind)
-        verdicts.check(ground.identity(), emulated=ground.session.emulated)
-        for line in ground.announcements():
+        surroundings = open_session(request.device, bind=request.bind)
+        verdicts.check(surroundings.identity(), emulated=surroundings.session.emulated)
+        for line in surroundings.announcements():
             say(line)
         say_if_not_kept()
-        plan = plan_request(request, ground)
+        plan = plan_request(request, surroundings)
         for note in plan.notes:
             say(f"note: {note}")
-        seconds = budget_of(request, emulated=ground.session.emulated)
+        seconds = budget_of(request, emulated=surroundings.session.emulated)
         say(f"measuring {len(plan.points)} points, about {seconds:g} s (--budget)")
         with progress() as observer:
-            return carry_out(request, plan, ground, observer, should_stop)
+            return carry_out(request, plan, surroundings, observer, should_stop)

@@ -88,7 +88,7 @@ class Bench:
     measure_copy_kernel_copy = measure
 
 
-class Ground:
+class FakeDevice:
     """In place of a DeviceUnderTest."""
 
     def __init__(self) -> None:
@@ -103,8 +103,8 @@ class Ground:
         return ask(None)
 
 
-def instrument(bench: Bench, ground: Ground | None = None) -> NativeSmallCopies:
-    made = NativeSmallCopies(ground or Ground())  # type: ignore[arg-type]
+def instrument(bench: Bench, device: FakeDevice | None = None) -> NativeSmallCopies:
+    made = NativeSmallCopies(device or FakeDevice())  # type: ignore[arg-type]
     made._opened = bench  # type: ignore[assignment]  # noqa: SLF001
     return made
 
@@ -122,8 +122,8 @@ def test_an_instrument_refuses_milliseconds_taken_for_seconds(
 
 def test_an_instrument_hands_on_what_the_test_says() -> None:
     bench = Bench(latencies(upload=1e-9))
-    ground = Ground()
-    measuring = instrument(bench, ground)
+    device = FakeDevice()
+    measuring = instrument(bench, device)
     ((size, variation), *_) = HOME_BY_GPU.points(Demand(limits=ROOMY))
     measuring.measure(HOME_BY_GPU, size, variation, RULE)
     assert bench.asked[0]["clock"] == "device"
@@ -135,4 +135,4 @@ def test_an_instrument_hands_on_what_the_test_says() -> None:
     measuring.measure(test, 4, Variation(cpu_cache="cold"), RULE)
     asked = bench.asked[1]
     assert (asked["method"], asked["host_memory"], asked["cold"]) == ("kernel", "pinned", True)
-    assert ground.notes == ["an untested driver"]
+    assert device.notes == ["an untested driver"]

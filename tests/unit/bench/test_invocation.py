@@ -19,7 +19,7 @@ from isthmus.run.machine import LinkErrors, Machine, WindowFacts
 
 
 @dataclass
-class FakeGround:
+class FakeSurroundings:
     session: FakeSession = field(default_factory=FakeSession)
     largest_bytes: int = 1 << 30
     window_setting: str | None = None
@@ -39,9 +39,9 @@ REQUEST = Request(tests=TESTS, sizes=[4, 4096], command=["isthmus", "bench"])
 
 
 def test_a_run_has_exactly_one_result_for_each_metric_of_each_point() -> None:
-    ground = FakeGround()
-    plan = plan_request(REQUEST, ground)
-    run = carry_out(REQUEST, plan, ground, Watcher())
+    surroundings = FakeSurroundings()
+    plan = plan_request(REQUEST, surroundings)
+    run = carry_out(REQUEST, plan, surroundings, Watcher())
     found = [(result.test, result.bytes, result.metric) for result in run.results]
     wanted = [
         (point.test.name, point.size_bytes, metric.value)
@@ -56,9 +56,9 @@ def test_a_run_has_exactly_one_result_for_each_metric_of_each_point() -> None:
 
 
 def test_a_run_says_when_with_what_and_how_it_was_asked_for() -> None:
-    ground = FakeGround()
+    surroundings = FakeSurroundings()
     request = Request(tests=TESTS[:1], sizes=[4], device="0", budget_s=5.0, command=["isthmus"])
-    run = carry_out(request, plan_request(request, ground), ground, Watcher())
+    run = carry_out(request, plan_request(request, surroundings), surroundings, Watcher())
     assert run.run.started_at <= run.run.finished_at
     assert run.run.command == ["isthmus"]
     assert (run.options.device, run.options.sizes, run.options.budget_s) == ("0", [4], 5.0)
@@ -70,46 +70,46 @@ def test_a_run_says_when_with_what_and_how_it_was_asked_for() -> None:
     ("emulated", "budget_s"), [(False, BUDGET_REAL_S), (True, BUDGET_EMULATED_S)]
 )
 def test_the_default_budget_is_that_of_the_device(emulated: bool, budget_s: float) -> None:
-    ground = FakeGround(FakeSession(emulated=emulated))
-    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    surroundings = FakeSurroundings(FakeSession(emulated=emulated))
+    run = carry_out(REQUEST, plan_request(REQUEST, surroundings), surroundings, Watcher())
     assert run.options.budget_s == budget_s
 
 
 def test_two_runs_have_two_names() -> None:
-    ground = FakeGround()
-    plan = plan_request(REQUEST, ground)
-    names = {carry_out(REQUEST, plan, ground, Watcher()).run.id for _ in range(2)}
+    surroundings = FakeSurroundings()
+    plan = plan_request(REQUEST, surroundings)
+    names = {carry_out(REQUEST, plan, surroundings, Watcher()).run.id for _ in range(2)}
     assert len(names) == 2
 
 
 def test_a_size_that_does_not_fit_is_refused_before_anything_runs() -> None:
-    ground = FakeGround(largest_bytes=1024)
+    surroundings = FakeSurroundings(largest_bytes=1024)
     with pytest.raises(UsageError, match="4 KiB"):
-        plan_request(REQUEST, ground)
-    assert ground.session.calls == []
+        plan_request(REQUEST, surroundings)
+    assert surroundings.session.calls == []
 
 
 def test_a_setting_of_windows_that_cannot_be_is_refused_before_anything_runs() -> None:
-    ground = FakeGround(window_setting="nonsense")
+    surroundings = FakeSurroundings(window_setting="nonsense")
     with pytest.raises(UsageError, match="nonsense"):
-        plan_request(REQUEST, ground)
-    assert ground.session.calls == []
+        plan_request(REQUEST, surroundings)
+    assert surroundings.session.calls == []
 
 
 def test_without_tests_of_windows_nobody_asks_for_their_settings() -> None:
     copies = [test for test in TESTS if "window" not in test.name]
     request = Request(tests=copies, sizes=[4], command=["isthmus"])
-    assert plan_request(request, FakeGround(window_setting="nonsense")).points
+    assert plan_request(request, FakeSurroundings(window_setting="nonsense")).points
 
 
 def test_an_interrupted_run_is_marked_and_whole_as_far_as_it_goes() -> None:
-    ground = FakeGround()
-    plan = plan_request(REQUEST, ground)
+    surroundings = FakeSurroundings()
+    plan = plan_request(REQUEST, surroundings)
 
     def should_stop() -> bool:
-        return len(ground.session.rules) >= 3
+        return len(surroundings.session.rules) >= 3
 
-    run = carry_out(REQUEST, plan, ground, Watcher(), should_stop)
+    run = carry_out(REQUEST, plan, surroundings, Watcher(), should_stop)
     assert run.run.interrupted
     assert len(run.results) == 3
 
@@ -120,18 +120,18 @@ def test_a_run_with_an_error_has_failed_and_is_complete() -> None:
             raise RuntimeError("odd")
         return usual(test, size_bytes)
 
-    ground = FakeGround(FakeSession(answer))
-    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    surroundings = FakeSurroundings(FakeSession(answer))
+    run = carry_out(REQUEST, plan_request(REQUEST, surroundings), surroundings, Watcher())
     assert run.failed
     copies = [result for result in run.results if not result.test.startswith("window")]
     assert {result.bytes for result in copies} >= {4, 4096}
 
 
 def test_crossovers_are_results_too_and_follow_the_others() -> None:
-    ground = FakeGround()
+    surroundings = FakeSurroundings()
     tests = [test for test in TESTS if test.name in {"window_write", "window_push"}]
     request = Request(tests=tests, sizes=[4, 1 << 20])
-    run = carry_out(request, plan_request(request, ground), ground, Watcher())
+    run = carry_out(request, plan_request(request, surroundings), surroundings, Watcher())
     *_, pinned, pageable = [result for result in run.results if result.cpu_cache == "warm"]
     assert (pinned.metric, pageable.metric) == ("crossover_pinned", "crossover_pageable")
     assert {pinned.unit, pageable.unit} == {"B"}
@@ -139,30 +139,30 @@ def test_crossovers_are_results_too_and_follow_the_others() -> None:
 
 def test_how_windows_were_opened_is_a_fact_of_the_machine() -> None:
     facts = WindowFacts(backend="rm", instructions="avx512")
-    ground = FakeGround(FakeSession(window_facts=facts))
-    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    surroundings = FakeSurroundings(FakeSession(window_facts=facts))
+    run = carry_out(REQUEST, plan_request(REQUEST, surroundings), surroundings, Watcher())
     assert run.machine.windows == facts
 
 
 def test_what_went_wrong_on_the_link_between_a_run_s_beginning_and_end_is_kept() -> None:
     errors = LinkErrors(replays=12, correctable=None, nonfatal=None, fatal=None)
-    ground = FakeGround(FakeSession(errors=errors))
-    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    surroundings = FakeSurroundings(FakeSession(errors=errors))
+    run = carry_out(REQUEST, plan_request(REQUEST, surroundings), surroundings, Watcher())
     assert run.machine.link_errors == errors
-    calls = ground.session.calls
+    calls = surroundings.session.calls
     assert [calls[0], calls[-1], calls.count("link errors")] == ["link errors", "link errors", 2]
 
 
 def test_without_a_link_nothing_is_said_of_its_errors() -> None:
-    ground = FakeGround(FakeSession(emulated=True))
-    run = carry_out(REQUEST, plan_request(REQUEST, ground), ground, Watcher())
+    surroundings = FakeSurroundings(FakeSession(emulated=True))
+    run = carry_out(REQUEST, plan_request(REQUEST, surroundings), surroundings, Watcher())
     assert run.machine.link_errors is None
 
 
 def test_what_was_noted_on_the_way_is_in_the_machine_s_notes() -> None:
-    ground = FakeGround(FakeSession(notes=["no kernels: odd"]), largest_bytes=1 << 20)
+    surroundings = FakeSurroundings(FakeSession(notes=["no kernels: odd"]), largest_bytes=1 << 20)
     request = Request(tests=TESTS)
-    run = carry_out(request, plan_request(request, ground), ground, Watcher())
+    run = carry_out(request, plan_request(request, surroundings), surroundings, Watcher())
     assert any("ends at 1 MiB" in note for note in run.machine.notes)
     assert "no kernels: odd" in run.machine.notes
 
@@ -190,7 +190,7 @@ def test_only_a_real_run_whose_time_nobody_chose_ends_in_time(
 
     monkeypatch.setattr(invocation, "run_points", remember)
     request = dataclasses.replace(REQUEST, **options)  # type: ignore[arg-type]
-    ground = FakeGround(FakeSession(emulated=emulated))
-    carry_out(request, plan_request(request, ground), ground, Watcher())
+    surroundings = FakeSurroundings(FakeSession(emulated=emulated))
+    carry_out(request, plan_request(request, surroundings), surroundings, Watcher())
     assert [latest is not None for latest in seen] == [limited]
     assert all(latest is None or latest < 240 for latest in seen)

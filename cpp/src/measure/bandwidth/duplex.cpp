@@ -1,40 +1,23 @@
 #include "measure/bandwidth/duplex.hpp"
 
-#include <algorithm>
-#include <functional>
-
 #include <isthmus/errors.hpp>
 
-#include "measure/loops/common_start.hpp"
-#include "measure/loops/repetitions.hpp"
+#include "measure/loops/gate_loop.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 namespace {
 
-// Half of what one direction alone may queue: of the other there are up to 4 times as many.
-constexpr std::size_t kMaxCopies = kMaxRepetitions / 2;
-// As nvbandwidth's: twice the bytes the other way; where that is over too soon, more.
+// Half of what one direction alone may queue: the other gets up to 4 times as many copies.
+constexpr SampleSize kSampleSize{.max_repetitions = SampleSize{}.max_repetitions / 2};
+// As nvbandwidth, twice the bytes go the other way, and more where that is over too soon.
 constexpr std::size_t kLoadRatios[] = {2, 4, 4, 4};
-constexpr std::size_t kUsualPlace = 0;  // of the direction that is timed, or goes up
+constexpr std::size_t kUsualPlace = 0;  // the stream of the direction that is timed, or goes up
 constexpr std::size_t kOppositePlace = 1;
 
 Direction opposite(Direction direction) {
   return direction == Direction::host_to_device ? Direction::device_to_host
                                                 : Direction::host_to_device;
-}
-
-/// Enqueues a copy.
-std::function<void(CUstream)> copy_by(const DuplexOptions& options, const CopyBuffers& buffers,
-                                      const Kernels* kernels, Direction direction) {
-  if (options.by == Engine::copy_engine) {
-    return [copy = Copy(buffers, direction, options.size_bytes)](CUstream stream) {
-      copy.enqueue(stream);
-    };
-  }
-  return [copy = SmCopy(buffers, kernels, direction, options.size_bytes)](CUstream stream) {
-    copy.enqueue(stream);
-  };
 }
 
 /// Two streams of copies, one a direction, from a common start.
@@ -47,37 +30,30 @@ public:
         verify_(options.stopping.verify),
         kernels_(kernels),
         buffers_{&usual, &other},
-        copies_{copy_by(options, usual, kernels, direction),
-                copy_by(options, other, kernels, opposite(direction))},
-        start_(usual.context(), kernels, 2, options.gate_timeout) {}
+        loop_(usual.context(), kernels,
+              {copy_by(options.by, usual, kernels, direction, options.size_bytes),
+               copy_by(options.by, other, kernels, opposite(direction), options.size_bytes)},
+              {.gate_timeout = options.gate_timeout}) {}
 
-  /// The first copy, by the CPU's clock; and how many of them make a sample.
+  /// Times the first copy by the CPU's clock, and finds out how many copies make a sample.
   double first_call() {
-    const Stream& stream = start_.stream(kUsualPlace);
-    const auto begin = Clock::now();
-    copies_[kUsualPlace](stream.handle());
-    stream.synchronize();
-    const double seconds = seconds_since(begin);
-    num_copies_ = std::min<std::size_t>(4, repetitions_for(seconds));
-    run(1);  // voided: lazy loading
-    run(1);
-    const double one_seconds = own_seconds(kUsualPlace) / static_cast<double>(num_copies_);
-    num_copies_ = std::min(kMaxCopies, repetitions_for(one_seconds));
-    return seconds;
+    const double first_seconds = loop_.first_call(1);
+    num_copies_ = calibrate(kSampleSize, first_seconds, [this](std::size_t num_copies) {
+      loop_.run(num_copies);
+      return own_seconds(kUsualPlace) / static_cast<double>(num_copies);
+    });
+    return first_seconds;
   }
 
   void run(std::size_t load_ratio) {
-    start_.hold();
-    for (std::size_t i = 0; i < kWarmUpRepetitions; ++i) enqueue_both();
-    start_.mark_start();
-    for (std::size_t i = 0; i < num_copies_; ++i) enqueue_both();
-    for (std::size_t i = num_copies_; i < num_copies_ * load_ratio; ++i) enqueue(kOppositePlace);
-    start_.release_and_wait();
+    loop_.enqueue(num_copies_, load_ratio);
+    loop_.release();
+    loop_.wait();
   }
 
   std::size_t num_copies() const { return num_copies_; }
-  double own_seconds(std::size_t place) const { return start_.seconds(place); }
-  double makespan_seconds() const { return start_.makespan_seconds(); }
+  double own_seconds(std::size_t place) const { return loop_.seconds(place); }
+  double makespan_seconds() const { return loop_.makespan_seconds(); }
 
   void poison() {
     if (!verify_) return;
@@ -91,19 +67,12 @@ public:
   }
 
 private:
-  void enqueue(std::size_t place) { copies_[place](start_.stream(place).handle()); }
-  void enqueue_both() {
-    enqueue(kUsualPlace);
-    enqueue(kOppositePlace);
-  }
-
   Direction direction_;
   std::size_t size_bytes_;
   bool verify_;
   const Kernels* kernels_;
   CopyBuffers* buffers_[2];
-  std::function<void(CUstream)> copies_[2];
-  CommonStart start_;
+  GateLoop loop_;
   std::size_t num_copies_ = 1;
 };
 

@@ -1,7 +1,7 @@
 // Copies between the host and one device, as a flow.
 #pragma once
 
-#include <variant>
+#include <functional>
 
 #include "measure/loops/copy_buffers.hpp"
 #include "measure/loops/flow.hpp"
@@ -27,7 +27,7 @@ public:
   std::size_t size_bytes() const override { return options_.size_bytes; }
   void prepare() override { buffers_.prepare(kernels_); }
   void poison() override { buffers_.poison(options_.direction, options_.size_bytes); }
-  void enqueue(CUstream stream) const override;
+  void enqueue(CUstream stream) const override { copy_(stream); }
   VerifiedOn verify() override {
     return buffers_.verify(options_.direction, options_.size_bytes, kernels_);
   }
@@ -36,7 +36,7 @@ private:
   CopyBuffers& buffers_;
   const Kernels* kernels_;
   HostFlowOptions options_;
-  std::variant<Copy, SmCopy> copy_;
+  std::function<void(CUstream)> copy_;
 };
 
 }  // namespace isthmus::measure

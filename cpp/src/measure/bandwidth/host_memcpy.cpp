@@ -9,9 +9,10 @@
 #include "host/numa.hpp"
 #include "host/pageable_buffer.hpp"
 #include "host/pages.hpp"
-#include "measure/bandwidth/copy_crew.hpp"
+#include "measure/bandwidth/copy_workers.hpp"
 #include "measure/loops/contents.hpp"
 #include "measure/loops/failures.hpp"
+#include "measure/loops/repetitions.hpp"
 #include "measure/loops/sampling.hpp"
 #include "transfer/staging/host_copy.hpp"
 
@@ -21,12 +22,12 @@ namespace {
 constexpr int kPoison = 0xA5;
 // Long against the microsecond that the threads' common start may take.
 constexpr double kSampleSeconds = 1e-3;
-// Of several threads: in a virtual machine a CPU may be away for some milliseconds while all spin,
-// and a sample that is shorter than that measures nothing else (an H100's host with 16 CPUs).
-constexpr double kCrewSampleSeconds = 20e-3;
+// Of several threads. In a virtual machine a CPU may be away for some milliseconds while all spin,
+// and a shorter sample measures nothing else (an H100's host with 16 CPUs).
+constexpr double kSharedSampleSeconds = 20e-3;
 constexpr int kTrials = 5;
 constexpr std::size_t kMaxCopies = 100000;
-// Under a tenth of what any libc copies past the caches from; over what a call of it costs.
+// Under a tenth of the size from which any libc copies past the caches, and long against a call.
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10U;
 
 void copy_by_libc(std::byte* target, const std::byte* source, std::size_t size_bytes) {
@@ -58,9 +59,9 @@ public:
         source_(allocate(options.size_bytes, options.source_node)),
         target_(allocate(options.size_bytes, options.target_node)),
         contents_(Contents::random),
-        crew_(static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(options.num_threads),
-                                                     num_pages(options.size_bytes))),
-              options.source_node) {
+        workers_(static_cast<int>(std::min<std::size_t>(
+                     static_cast<std::size_t>(options.num_threads), num_pages(options.size_bytes))),
+                 options.source_node) {
     contents_.fill(source_.data(), options.size_bytes);
   }
 
@@ -82,19 +83,19 @@ private:
   static std::size_t num_pages(std::size_t size_bytes) {
     return (size_bytes + host::page_bytes() - 1) / host::page_bytes();
   }
-  /// By the quickest of some trials: one of them may have waited for a thread.
+  /// Goes by the quickest of some trials: one of them may have waited for a thread.
   std::size_t copies_of_a_sample() {
     double one_copy_seconds = seconds_of(1);
-    for (int i = 1; i < kTrials && one_copy_seconds < kCrewSampleSeconds; ++i)
+    for (int i = 1; i < kTrials && one_copy_seconds < kSharedSampleSeconds; ++i)
       one_copy_seconds = std::min(one_copy_seconds, seconds_of(1));
-    const double sample_seconds = crew_.num_threads() > 1 ? kCrewSampleSeconds : kSampleSeconds;
-    return std::clamp(static_cast<std::size_t>(sample_seconds / std::max(one_copy_seconds, 1e-9)),
-                      std::size_t{1}, kMaxCopies);
+    const double sample_seconds =
+        workers_.num_threads() > 1 ? kSharedSampleSeconds : kSampleSeconds;
+    return SampleSize{sample_seconds, kMaxCopies}.repetitions_of(one_copy_seconds);
   }
 
   /// Where a thread's share begins: at a page.
   std::size_t begin_of(std::size_t index) const {
-    const std::size_t pages = num_pages(options_.size_bytes) * index / crew_.num_threads();
+    const std::size_t pages = num_pages(options_.size_bytes) * index / workers_.num_threads();
     return std::min(pages * host::page_bytes(), options_.size_bytes);
   }
 
@@ -107,7 +108,7 @@ private:
         options_.copy(target_.data() + begin, source_.data() + begin, size_bytes);
       }
     };
-    return crew_.run(share) / static_cast<double>(num_copies);
+    return workers_.run(share) / static_cast<double>(num_copies);
   }
 
   VerifiedOn verify() const {
@@ -123,7 +124,7 @@ private:
   host::PageableBuffer source_;
   host::PageableBuffer target_;
   BufferContents contents_;
-  CopyCrew crew_;
+  CopyWorkers workers_;
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ HostCopy host_copy_by(HostStores stores) noexcept;
 
 struct HostMemcpyOptions {
   std::size_t size_bytes = 0;
-  int num_threads = 1;             ///< that share one copy; started before, never more than bytes
+  int num_threads = 1;             ///< that share one copy; never more than it has pages
   std::optional<int> source_node;  ///< of the pages read, and of the threads
   std::optional<int> target_node;  ///< of the pages written
   HostCopy copy = nullptr;         ///< from host_copy_by()
@@ -34,8 +34,9 @@ struct HostMemcpyMeasurement {
 };
 
 /// Measures copies from one host buffer to another. Yields one metric, "copy_time": seconds for one
-/// copy, by the CPU clock, of copies back to back until 1 ms has passed. The threads begin
-/// together; the time ends when the last has finished. What fits into the caches is in them.
+/// copy, by the CPU clock, of copies back to back that take 1 ms, or 20 ms by several threads. The
+/// threads begin together; the time ends when the last has finished. What fits into the caches is
+/// in them.
 ///
 /// Throws      UsageError (sizes, threads, nodes), CorruptTransfer, std::system_error.
 HostMemcpyMeasurement measure_host_memcpy(const HostMemcpyOptions& options);

@@ -79,7 +79,9 @@ double Pipeline::run(const Parts& parts) {
   start_.hold();
   start_.mark_start();
   for (std::size_t i = 0; i < options_.num_chunks; ++i) enqueue_chunk(i, parts);
-  start_.release_and_wait();
+  start_.mark_end();
+  start_.release();
+  start_.wait();
   return start_.makespan_seconds();
 }
 

@@ -3,7 +3,7 @@
 #include <isthmus/errors.hpp>
 
 #include "measure/bandwidth/box_copy.hpp"
-#include "measure/loops/held_copies.hpp"
+#include "measure/loops/gate_loop.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
@@ -32,15 +32,15 @@ Measurement measure_shaped_copies(CopyBuffers& buffers, const Kernels* kernels,
   box.poison();
   // Copy engines know rows and layers, not boxes: a driver launches one for each slice.
   const std::size_t num_launches = options.shape.num_slices.value_or(1);
-  HeldCopies loop(
-      buffers.context(), kernels, [&box](CUstream stream) { box.enqueue(stream); }, num_launches,
-      options.gate_timeout);
+  GateLoop loop(buffers.context(), kernels, {[&box](CUstream stream) { box.enqueue(stream); }},
+                {.gate_timeout = options.gate_timeout, .launches_a_copy = num_launches});
   Measurement measurement;
   measurement.first_call_seconds = loop.first_call();
+  const std::size_t num_copies = loop.calibrate(measurement.first_call_seconds);
   buffers.prepare(kernels);
   box.poison();
   Samples samples =
-      sample(options.stopping, "copy_time", loop.num_copies(), [&] { return loop.one_sample(); });
+      sample(options.stopping, "copy_time", num_copies, [&] { return loop.run(num_copies); });
   if (options.stopping.verify) box.verify();
   measurement.verified_on = options.stopping.verify ? VerifiedOn::host : VerifiedOn::nobody;
   measurement.samples.push_back(std::move(samples));

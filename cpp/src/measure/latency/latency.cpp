@@ -1,6 +1,5 @@
 #include "measure/latency/latency.hpp"
 
-#include <algorithm>
 #include <optional>
 
 #include <isthmus/errors.hpp>
@@ -8,14 +7,14 @@
 #include "host/cpu_cache.hpp"
 #include "measure/latency/visibility.hpp"
 #include "measure/loops/gate.hpp"
+#include "measure/loops/repetitions.hpp"
 #include "measure/loops/verified_sampling.hpp"
 
 namespace isthmus::measure {
 namespace {
 
-constexpr std::size_t kMaxBackToBack = 100;
-constexpr std::size_t kMinBackToBack = 10;
-constexpr double kBackToBackSeconds = 1e-3;  // a copy of 64 KiB through a window takes 66 us home
+// Copies back to back: one of 64 KiB through a window takes 66 us home.
+constexpr SampleSize kBackToBack{.seconds = 1e-3, .max_repetitions = 100, .min_repetitions = 10};
 constexpr std::size_t kWarmUps = 20;
 
 constexpr const char* kNoStream = "the CPU copies by itself: no stream and no event sees it";
@@ -43,13 +42,6 @@ double back_to_back(SmallCopy& copy, std::size_t num_copies) {
   for (std::size_t i = 0; i < num_copies; ++i) copy.call();
   copy.wait();
   return seconds_since(start) / static_cast<double>(num_copies);
-}
-
-/// As many as make a long sample, of copies that take so long.
-std::size_t back_to_back_count(double completion_seconds) {
-  const double wanted = kBackToBackSeconds / std::max(completion_seconds, 1e-9);
-  return static_cast<std::size_t>(
-      std::clamp(wanted, static_cast<double>(kMinBackToBack), static_cast<double>(kMaxBackToBack)));
 }
 
 /// Device clock between two events, with a copy between them or with nothing.
@@ -100,7 +92,7 @@ public:
     for (std::size_t i = 0; i < kWarmUps; ++i) warm = completion(*copy_);
     sample_host_clock();
     sample_events();
-    sample_back_to_back(back_to_back_count(warm));
+    sample_back_to_back(kBackToBack.repetitions_of(warm));
     measure_visibility(buffers_, kernels_, *copy_, options_, measurement_);
     return std::move(measurement_);
   }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "measure/loops/gate.hpp"
@@ -11,8 +12,8 @@ namespace isthmus::measure {
 
 /// Streams that are held back together, let go together, and timed by the device's clock.
 ///
-/// For each sample: hold(), warm-ups on any stream, mark_start(), what is timed,
-/// release_and_wait(). Nothing that synchronises may be called in between. The caller holds a
+/// For each sample: hold(), warm-ups on any stream, mark_start(), what is timed, mark_end(),
+/// release(), wait(). Nothing that synchronises may be called before release(). The caller holds a
 /// CurrentContext.
 class CommonStart {
 public:
@@ -21,6 +22,10 @@ public:
   /// Throws        UsageError without a stream; Unavailable if no stream can be held.
   CommonStart(const Context& context, const Kernels* kernels, std::size_t num_streams,
               std::chrono::duration<double> timeout);
+  /// Lets the streams go, and waits for what a failure left under way: its memory goes next.
+  ~CommonStart();
+  CommonStart(const CommonStart&) = delete;
+  CommonStart& operator=(const CommonStart&) = delete;
 
   std::size_t num_streams() const noexcept { return streams_.size(); }
   const Stream& stream(std::size_t index) const { return streams_[index]; }
@@ -28,11 +33,15 @@ public:
   void hold();
   /// From here on is timed. Starts in no stream before all that is in any of them is complete.
   void mark_start();
-  /// Throws TimedOut if the streams were held for too long: the sample is void.
-  void release_and_wait();
+  void mark_end();
+  /// Throws TimedOut if the streams were held for too long: the sample is void. Needs no context.
+  void release() { gate_->release(); }
+  void wait() const;
 
   /// From the common start until all of one stream's work is complete.
   double seconds(std::size_t index) const;
+  /// The same from the moment at which the streams were let go.
+  double seconds_with_warm_ups(std::size_t index) const;
   /// From the common start until the last stream's work is complete.
   double makespan_seconds() const;
 
@@ -43,7 +52,7 @@ private:
   std::vector<Event> ends_;
   Event opened_;
   Event start_;
-  Gate gate_;
+  std::optional<Gate> gate_;  ///< goes before the streams are waited for
 };
 
 }  // namespace isthmus::measure

@@ -1,4 +1,4 @@
-// Bytes that go one way between two memories, again and again: what is timed alone and in company.
+// Copies from one memory to another, again and again: timed alone and together with others.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace isthmus::measure {
 
 /// Copies of one size in one direction, each from the same source to the same target.
 ///
-/// Nothing that synchronises inside: copies wait behind gates. The caller of a member function
-/// holds no context in particular; each makes its own current.
+/// No copy synchronises inside, since copies wait behind gates. Each member function makes the
+/// context that it needs current by itself, except enqueue().
 class Flow {
 public:
   Flow() = default;
@@ -19,7 +19,7 @@ public:
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
 
-  /// Whose streams the copies are asked for in.
+  /// The context of the streams in which copies are enqueued.
   virtual const Context& context() const = 0;
   virtual std::size_t size_bytes() const = 0;
 
@@ -27,7 +27,7 @@ public:
   virtual void prepare() = 0;
   /// Overwrites the target. Waits for it.
   virtual void poison() = 0;
-  /// Enqueues one copy. context() is current.
+  /// Enqueues one copy. The caller holds a CurrentContext of context().
   virtual void enqueue(CUstream stream) const = 0;
   /// Compares the target with the source. All copies must be complete.
   ///

@@ -41,4 +41,15 @@ void SmCopy::enqueue(CUstream stream) const {
                  static_cast<unsigned long long>(size_bytes_));
 }
 
+std::function<void(CUstream)> copy_by(Engine engine, const CopyBuffers& buffers,
+                                      const Kernels* kernels, Direction direction,
+                                      std::size_t size_bytes) {
+  if (engine == Engine::multiprocessors) {
+    return [copy = SmCopy(buffers, kernels, direction, size_bytes)](CUstream stream) {
+      copy.enqueue(stream);
+    };
+  }
+  return [copy = Copy(buffers, direction, size_bytes)](CUstream stream) { copy.enqueue(stream); };
+}
+
 }  // namespace isthmus::measure

@@ -1,6 +1,8 @@
 // A copy by the device's multiprocessors: a kernel that reads and writes mapped host memory.
 #pragma once
 
+#include <functional>
+
 #include "measure/loops/copy_buffers.hpp"
 
 namespace isthmus::measure {
@@ -30,5 +32,13 @@ private:
   std::size_t size_bytes_;
   unsigned num_blocks_;
 };
+
+/// Gives what enqueues one copy by an engine. The caller of either holds a CurrentContext, and keeps
+/// the buffers and the kernels.
+///
+/// Throws      as SmCopy.
+std::function<void(CUstream)> copy_by(Engine engine, const CopyBuffers& buffers,
+                                      const Kernels* kernels, Direction direction,
+                                      std::size_t size_bytes);
 
 }  // namespace isthmus::measure

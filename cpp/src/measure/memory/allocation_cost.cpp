@@ -4,14 +4,15 @@
 
 #include <isthmus/errors.hpp>
 
+#include "measure/loops/repetitions.hpp"
 #include "measure/loops/sampling.hpp"
 #include "measure/memory/live_allocations.hpp"
 
 namespace isthmus::measure {
 namespace {
 
-constexpr double kSampleSeconds = 20e-6;  // a thousand times what reading the clock costs
-constexpr std::size_t kMaxPairs = 1000;
+// A thousand times what reading the clock costs.
+constexpr SampleSize kPairs{.seconds = 20e-6, .max_repetitions = 1000};
 constexpr std::size_t kWarmUps = 2;
 constexpr std::size_t kFewSamples = 3;
 constexpr double kNoWarmUpSeconds = 10e-3;  // what takes so long isn't waiting for a first time
@@ -112,8 +113,7 @@ private:
     if (allocator_.make_ready(0)) return 1;  // what must be done between them would be timed
     double least = lives.front().allocate + lives.front().free;
     for (const Life& life : lives) least = std::min(least, life.allocate + life.free);
-    return std::clamp(static_cast<std::size_t>(kSampleSeconds / std::max(least, 1e-9)),
-                      std::size_t{1}, kMaxPairs);
+    return kPairs.repetitions_of(least);
   }
 
   double seconds_of_pairs(std::size_t num_pairs) {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "device/lasting.hpp"
+#include "host/spinning_worker.hpp"
 #include "transfer/copy/failed_copy.hpp"
-#include "window/copy_worker.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The line that the device writes is no other data's.
-constexpr std::size_t kFlagBytes = window::kApartBytes;
+constexpr std::size_t kFlagBytes = host::kApartBytes;
 // What other threads enqueue takes some microseconds each; a sleep takes longer than all of them.
 constexpr int kMaxTries = 512;
 // Longer than the largest piece takes, so that a copy that goes well asks the driver nothing.
@@ -83,7 +83,7 @@ void CrossingQueue::fetch(std::byte* target, CUdeviceptr source, std::size_t siz
 std::unique_lock<std::mutex> CrossingQueue::lock_for_one_piece() {
   std::unique_lock lock(enqueueing_, std::try_to_lock);
   for (int i = 0; !lock.owns_lock() && i < kMaxTries; ++i) {
-    window::pause_briefly();
+    host::pause_briefly();
     (void)lock.try_lock();
   }
   if (!lock.owns_lock()) lock.lock();

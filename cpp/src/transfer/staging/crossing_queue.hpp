@@ -10,7 +10,7 @@
 
 #include "device/buffers.hpp"
 #include "device/stream.hpp"
-#include "transfer/staging/patience.hpp"
+#include "host/patience.hpp"
 
 namespace isthmus::transfer {
 
@@ -81,7 +81,7 @@ public:
   private:
     const CrossingQueue& queue_;
     const CrossingMark& mark_;
-    Patience patience_;
+    host::Patience patience_;
     int num_pauses_ = 0;
     std::chrono::steady_clock::time_point asks_at_;
   };

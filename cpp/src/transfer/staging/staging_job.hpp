@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "driver/driver.hpp"
+#include "host/spinning_worker.hpp"
 #include "transfer/staging/copy_moments.hpp"
 #include "transfer/staging/memory_target.hpp"
 #include "transfer/staging/part_source.hpp"
@@ -86,7 +87,7 @@ private:
   std::exception_ptr failure_;
   std::size_t first_undefined_ = 0;
   bool in_use_ = false;
-  alignas(128) std::atomic<std::size_t> next_part_{0};  // 128: see copy_worker.hpp, kApartBytes
+  alignas(host::kApartBytes) std::atomic<std::size_t> next_part_{0};
 };
 
 }  // namespace isthmus::transfer

@@ -7,7 +7,7 @@
 
 #include "transfer/staging/memory_source.hpp"
 #include "transfer/staging/memory_target.hpp"
-#include "transfer/staging/ring_crew.hpp"
+#include "transfer/staging/worker_pool.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -39,76 +39,76 @@ PlanLimits staged_limits(PlanLimits limits, const RingSettings& settings, std::s
 }  // namespace
 
 StagingRing::StagingRing(const Context& context, const RingSettings& settings)
-    : crew_(std::make_unique<Crew>(context, settings)) {}
+    : pool_(std::make_unique<WorkerPool>(context, settings)) {}
 
 StagingRing::~StagingRing() {
   // In a forked child the threads don't exist, and the lock may be held for ever.
-  if (crew_->in_own_process() && !torn_down(crew_->context)) return;
-  [[maybe_unused]] const Crew* const forgotten = crew_.release();
+  if (pool_->in_own_process() && !torn_down(pool_->context)) return;
+  [[maybe_unused]] const WorkerPool* const forgotten = pool_.release();
 }
 
 void StagingRing::upload(CUdeviceptr target, const std::byte* source, std::size_t size_bytes,
                          CUstream stream, UploadEnd end) {
-  crew_->require_own_process();
+  pool_->require_own_process();
   if (size_bytes == 0) return;
-  const int num_threads = crew_->upload_threads(size_bytes);
-  const auto turn = crew_->take_turn(num_threads);
-  const Backing backing = crew_->backing.of(source, size_bytes);
-  const MemorySource memory(source, backing, crew_->upload_stores(size_bytes, num_threads));
+  const int num_threads = pool_->upload_threads(size_bytes);
+  const auto turn = pool_->take_turn(num_threads);
+  const Backing backing = pool_->backing.of(source, size_bytes);
+  const MemorySource memory(source, backing, pool_->upload_stores(size_bytes, num_threads));
   const MappedFileSource file(source, size_bytes);
-  PlanLimits limits = crew_->upload_limits(size_bytes);
+  PlanLimits limits = pool_->upload_limits(size_bytes);
   PiecePlan plan(size_bytes, num_threads, limits, target);
   const bool staged = end == UploadEnd::staged;
-  if (staged && plan.pieces().size() > num_slots(crew_->settings)) {
-    limits = staged_limits(limits, crew_->settings, size_bytes);
+  if (staged && plan.pieces().size() > num_slots(pool_->settings)) {
+    limits = staged_limits(limits, pool_->settings, size_bytes);
     plan = PiecePlan(size_bytes, num_threads, limits, target);
   }
   StagingJob job(plan, target);
   job.source = backing == Backing::file ? static_cast<const PartSource*>(&file) : &memory;
   job.completes = !staged;
   // Staged ones that follow each other have slots of one size, or the second would wait.
-  const std::size_t piece_bytes = staged ? crew_->settings.slot_bytes : limits.max_bytes;
-  crew_->copy(job, num_threads, piece_bytes, stream);
+  const std::size_t piece_bytes = staged ? pool_->settings.slot_bytes : limits.max_bytes;
+  pool_->copy(job, num_threads, piece_bytes, stream);
 }
 
 void StagingRing::upload(CUdeviceptr target, const SlotFiller& source, std::size_t size_bytes,
                          CUstream stream, UploadEnd end) {
-  crew_->require_own_process();
+  pool_->require_own_process();
   if (size_bytes == 0) return;
-  const std::size_t bytes = crew_->filler_bytes();
-  const PiecePlan plan(size_bytes, crew_->max_threads, {bytes, bytes, bytes, bytes, bytes, 1});
+  const std::size_t bytes = pool_->filler_bytes();
+  const PiecePlan plan(size_bytes, pool_->max_threads, {bytes, bytes, bytes, bytes, bytes, 1});
   StagingJob job(plan, target);
   job.filler = &source;
   job.completes = end == UploadEnd::complete;
-  const auto turn = crew_->take_turn(crew_->max_threads);
-  crew_->copy(job, crew_->max_threads, bytes, stream);
+  const auto turn = pool_->take_turn(pool_->max_threads);
+  pool_->copy(job, pool_->max_threads, bytes, stream);
 }
 
 void StagingRing::download(std::byte* target, CUdeviceptr source, std::size_t size_bytes,
                            CUstream stream) {
-  crew_->require_own_process();
+  pool_->require_own_process();
   if (size_bytes == 0) return;
-  const RingSettings& settings = crew_->settings;
-  const auto turn = crew_->take_turn(crew_->download_threads(size_bytes, false));
+  const RingSettings& settings = pool_->settings;
+  const auto turn = pool_->take_turn(pool_->download_threads(size_bytes, false));
   const MemoryTarget memory(target, size_bytes,
                             {settings.min_streamed_bytes, settings.min_huge_bytes},
-                            crew_->backing.of(target, size_bytes));
-  const int num_threads = crew_->download_threads(size_bytes, memory.fresh());
-  const PlanLimits limits = crew_->download_limits(size_bytes, memory.grain_bytes());
+                            pool_->backing.of(target, size_bytes));
+  const int num_threads = pool_->download_threads(size_bytes, memory.fresh());
+  const PlanLimits limits = pool_->download_limits(size_bytes, memory.grain_bytes());
   const PiecePlan plan(size_bytes, num_threads, limits, address_of(target));
   StagingJob job(plan, source);
   job.target = &memory;
-  crew_->copy(job, num_threads, limits.max_bytes, stream);
+  pool_->copy(job, num_threads, limits.max_bytes, stream);
 }
 
-int StagingRing::num_threads() const noexcept { return crew_->num_threads(); }
+int StagingRing::num_threads() const noexcept { return pool_->num_threads(); }
 
-int StagingRing::max_threads() const noexcept { return crew_->possible_threads; }
+int StagingRing::max_threads() const noexcept { return pool_->possible_threads; }
 
-void StagingRing::use_threads(const RingThreads& threads) noexcept { crew_->use_threads(threads); }
+void StagingRing::use_threads(const RingThreads& threads) noexcept { pool_->use_threads(threads); }
 
-void StagingRing::trim() { crew_->trim(); }
+void StagingRing::trim() { pool_->trim(); }
 
-std::size_t StagingRing::pinned_bytes() const noexcept { return crew_->pinned_bytes; }
+std::size_t StagingRing::pinned_bytes() const noexcept { return pool_->pinned_bytes; }
 
 }  // namespace isthmus::transfer

@@ -101,8 +101,8 @@ public:
   std::size_t pinned_bytes() const noexcept;
 
 private:
-  struct Crew;
-  std::unique_ptr<Crew> crew_;
+  struct WorkerPool;
+  std::unique_ptr<WorkerPool> pool_;
 };
 
 }  // namespace isthmus::transfer

@@ -6,7 +6,7 @@
 
 #include "device/capture.hpp"
 #include "host/clock.hpp"
-#include "transfer/staging/patience.hpp"
+#include "host/patience.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -187,7 +187,7 @@ bool StagingSlots::await_free_slot(const StagingJob& job, std::size_t piece) {
 }
 
 bool StagingSlots::await_enqueued(const StagingJob& job, std::size_t piece) const {
-  for (Patience patience; !job.enqueued(piece); patience.pause()) {
+  for (host::Patience patience; !job.enqueued(piece); patience.pause()) {
     if (job.failed()) return false;
   }
   return true;

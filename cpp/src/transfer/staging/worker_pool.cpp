@@ -1,4 +1,4 @@
-#include "transfer/staging/ring_crew.hpp"
+#include "transfer/staging/worker_pool.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -17,17 +17,19 @@
 namespace isthmus::transfer {
 namespace {
 
-// Without a profile. Past 10, an H100's link gains nothing. Source: benchmarks/transfer/README.md.
+// Threads of a copy without a profile. An H100's link gains nothing from more than 10. Source:
+// benchmarks/transfer/README.md.
 constexpr int kMaxThreads = 10;
-// But where slots are demoted: 0.83 of the link's speed with 10, 0.95 with 12, 0.97 with 15.
+// Demoting slots takes more: 0.83 of the link's speed with 10, 0.95 with 12, 0.97 with 15.
 constexpr int kMaxDemotingThreads = 15;
 constexpr int kMinDemotingThreads = 12;
 constexpr int kMinHelpersForOneLess = 7;
-// Zeroing new pages takes more, too: 33 GB/s rather than 29 with 12. Source: as above.
+// Zeroing new pages takes more, too: 33 GB/s with 15, 29 with 12. Source: as above.
 constexpr int kMaxFreshThreads = 15;
-// Of a copy. In a shorter one the link waits for the threads to wake, and streaming is as good.
+// Shorter copies aren't demoted: there the link waits for the threads to wake, and streaming is as
+// good.
 constexpr std::size_t kMinDemotedBytes = std::size_t{32} << 20U;
-// The least parts that a thread is woken for: it copies fewer in less time than it takes to wake.
+// A thread is woken for at least so many parts: fewer take less time than it needs to wake.
 constexpr std::size_t kMinParts = 2;
 // An upload's last pieces are no shorter than this share of the longest. They are copied while
 // others cross, unless memory is slower than the link: then the link runs dry for the last only.
@@ -36,7 +38,8 @@ constexpr std::size_t kMaxOverLast = 4;
 constexpr std::size_t kFirstOverLast = 4;
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kPageBytes = 4096;
-// A system call each, which together would delay the caller's first piece by more than it takes.
+// Each wake-up is a system call. More of them would delay the caller's first piece by longer than
+// they save.
 constexpr std::size_t kMaxWokenByCaller = 3;
 
 std::optional<int> node_of(const Context& context) {
@@ -85,11 +88,17 @@ bool is_legacy(CUstream stream) { return stream == nullptr || stream == CU_STREA
 
 }  // namespace
 
-StagingRing::Crew::Crew(const Context& the_context, const RingSettings& the_settings)
-    : Crew(the_context, checked(the_settings), window::cpus_for_copies(node_of(the_context))) {}
+void RingPart::operator()() const noexcept {
+  for (const auto& worker : woken) worker->wake();
+  slots->work(*job);
+}
 
-StagingRing::Crew::Crew(const Context& the_context, const RingSettings& the_settings,
-                        window::CopyCpus cpus)
+StagingRing::WorkerPool::WorkerPool(const Context& the_context, const RingSettings& the_settings)
+    : WorkerPool(the_context, checked(the_settings),
+                 window::cpus_for_copies(node_of(the_context))) {}
+
+StagingRing::WorkerPool::WorkerPool(const Context& the_context, const RingSettings& the_settings,
+                                    window::CopyCpus cpus)
     : context(the_context),
       settings(the_settings),
       possible_threads(possible_threads_of(the_settings, cpus.max_helpers)),
@@ -102,37 +111,37 @@ StagingRing::Crew::Crew(const Context& the_context, const RingSettings& the_sett
   window::watch_forks();
 }
 
-bool StagingRing::Crew::in_own_process() const noexcept {
+bool StagingRing::WorkerPool::in_own_process() const noexcept {
   return process_ == window::process_generation();
 }
 
-void StagingRing::Crew::require_own_process() const {
+void StagingRing::WorkerPool::require_own_process() const {
   if (in_own_process()) return;
   throw UsageError(
       "a staging ring can't be used in a forked child: its threads and its memory "
       "stayed with the parent");
 }
 
-int StagingRing::Crew::threads_for(std::size_t size_bytes, int most) const noexcept {
+int StagingRing::WorkerPool::threads_for(std::size_t size_bytes, int most) const noexcept {
   const std::size_t num_shares = size_bytes / (kMinParts * settings.min_part_bytes);
   return static_cast<int>(std::clamp<std::size_t>(num_shares, 1, static_cast<std::size_t>(most)));
 }
 
-int StagingRing::Crew::upload_threads(std::size_t size_bytes) const noexcept {
+int StagingRing::WorkerPool::upload_threads(std::size_t size_bytes) const noexcept {
   return threads_for(size_bytes, max_upload_threads_.load(std::memory_order_relaxed));
 }
 
-int StagingRing::Crew::download_threads(std::size_t size_bytes, bool fresh) const noexcept {
+int StagingRing::WorkerPool::download_threads(std::size_t size_bytes, bool fresh) const noexcept {
   const int most = max_download_threads_.load(std::memory_order_relaxed);
   return threads_for(size_bytes, fresh ? std::max(most, max_fresh_threads) : most);
 }
 
-int StagingRing::Crew::num_threads() const noexcept {
+int StagingRing::WorkerPool::num_threads() const noexcept {
   return std::max({max_upload_threads_.load(std::memory_order_relaxed),
                    max_download_threads_.load(std::memory_order_relaxed), max_fresh_threads});
 }
 
-void StagingRing::Crew::use_threads(const RingThreads& threads) noexcept {
+void StagingRing::WorkerPool::use_threads(const RingThreads& threads) noexcept {
   const auto within = [&](int measured, int otherwise) {
     return measured > 0 ? std::min(measured, possible_threads) : otherwise;
   };
@@ -142,25 +151,26 @@ void StagingRing::Crew::use_threads(const RingThreads& threads) noexcept {
 }
 
 /// Demoting takes a thread more time than streaming does.
-SlotStores StagingRing::Crew::upload_stores(std::size_t size_bytes,
-                                            int num_threads) const noexcept {
+SlotStores StagingRing::WorkerPool::upload_stores(std::size_t size_bytes,
+                                                  int num_threads) const noexcept {
   const bool demoted = settings.stores == SlotStores::best && can_demote() &&
                        size_bytes >= kMinDemotedBytes && num_threads >= kMinDemotingThreads;
   return demoted ? SlotStores::demoted : settings.stores;
 }
 
-/// The longest piece of a copy that has so many of them. Few different ones, since slots are as
-/// long.
-std::size_t StagingRing::Crew::piece_bytes(std::size_t size_bytes, int num_pieces) const noexcept {
+/// The longest piece of a copy that has so many pieces: a power of two, so that slots of one length
+/// serve many copies.
+std::size_t StagingRing::WorkerPool::piece_bytes(std::size_t size_bytes,
+                                                 int num_pieces) const noexcept {
   const std::size_t share = std::bit_ceil(size_bytes / static_cast<std::size_t>(num_pieces));
   return std::min(std::max(share, kMaxOverLast * settings.first_bytes), settings.slot_bytes);
 }
 
-double StagingRing::Crew::growth_of(std::size_t size_bytes) const noexcept {
+double StagingRing::WorkerPool::growth_of(std::size_t size_bytes) const noexcept {
   return size_bytes < settings.min_long_bytes ? settings.growth : settings.long_growth;
 }
 
-PlanLimits StagingRing::Crew::upload_limits(std::size_t size_bytes) const noexcept {
+PlanLimits StagingRing::WorkerPool::upload_limits(std::size_t size_bytes) const noexcept {
   const std::size_t most = piece_bytes(size_bytes, settings.upload_pieces);
   const std::size_t line = std::min(kLineBytes, settings.first_bytes);
   return {settings.first_bytes,
@@ -172,8 +182,8 @@ PlanLimits StagingRing::Crew::upload_limits(std::size_t size_bytes) const noexce
           growth_of(size_bytes)};
 }
 
-PlanLimits StagingRing::Crew::download_limits(std::size_t size_bytes,
-                                              std::size_t grain_bytes) const noexcept {
+PlanLimits StagingRing::WorkerPool::download_limits(std::size_t size_bytes,
+                                                    std::size_t grain_bytes) const noexcept {
   const std::size_t grain = grain_bytes <= settings.slot_bytes ? grain_bytes : 1;
   const std::size_t most = std::max(piece_bytes(size_bytes, settings.download_pieces), grain);
   const std::size_t last = std::max(settings.first_bytes, grain);
@@ -187,8 +197,8 @@ PlanLimits StagingRing::Crew::download_limits(std::size_t size_bytes,
           growth_of(size_bytes)};
 }
 
-/// So much that each thread has a slot to fill while half as many cross.
-std::size_t StagingRing::Crew::filler_bytes() const noexcept {
+/// Leaves each thread a slot to fill while half as many slots cross.
+std::size_t StagingRing::WorkerPool::filler_bytes() const noexcept {
   const std::size_t num_wanted = (3 * static_cast<std::size_t>(max_threads) + 1) / 2;
   const std::size_t slot_bytes =
       StagingSlots::memory_bytes(settings.num_slots, settings.slot_bytes) / num_wanted;
@@ -197,7 +207,7 @@ std::size_t StagingRing::Crew::filler_bytes() const noexcept {
   return std::min(settings.filler_bytes, most);
 }
 
-std::unique_lock<std::mutex> StagingRing::Crew::take_turn(int num_threads) {
+std::unique_lock<std::mutex> StagingRing::WorkerPool::take_turn(int num_threads) {
   require_own_process();
   std::unique_lock turn(busy_);
   const auto num_helpers = std::min(static_cast<std::size_t>(num_threads) - 1, workers_.size());
@@ -206,8 +216,8 @@ std::unique_lock<std::mutex> StagingRing::Crew::take_turn(int num_threads) {
   return turn;
 }
 
-void StagingRing::Crew::copy(StagingJob& job, int num_threads, std::size_t piece_bytes,
-                             CUstream stream) {
+void StagingRing::WorkerPool::copy(StagingJob& job, int num_threads, std::size_t piece_bytes,
+                                   CUstream stream) {
   const ScopedRelaxedCapture relaxed(context.driver());
   const bool foreign = is_foreign_context();
   if (foreign) {
@@ -216,25 +226,25 @@ void StagingRing::Crew::copy(StagingJob& job, int num_threads, std::size_t piece
     job.completes = true;
   }
   const CurrentContext current(context);
-  const int num_hired = hire(num_threads);
+  const int num_started = start_workers(num_threads);
   job.moments = settings.moments;
   slots_->begin(piece_bytes, foreign ? nullptr : begin_of(stream));
-  work_together(job, static_cast<std::size_t>(num_hired));
+  work_together(job, static_cast<std::size_t>(num_started));
   if (!job.completes) slots_->leave_under_way(job, stream);
   drop_unusable_slots();
   job.rethrow();
 }
 
 /// True if the caller's streams are those of a context that a program made for itself.
-bool StagingRing::Crew::is_foreign_context() const {
+bool StagingRing::WorkerPool::is_foreign_context() const {
   CUcontext found = nullptr;
   context.driver().call(symbol::ctx_get_current)(&found);
   return found != nullptr && found != context.handle();
 }
 
-/// What a copy has to begin after. The legacy default stream is asked nothing: it may be idle while
-/// streams that it waits for are not.
-const Event* StagingRing::Crew::begin_of(CUstream stream) {
+/// The event that a copy begins after, or null if it may begin at once. The legacy default stream
+/// isn't asked whether it is idle: it may be while streams that it waits for are not.
+const Event* StagingRing::WorkerPool::begin_of(CUstream stream) {
   const Driver& driver = context.driver();
   if (!is_legacy(stream)) {
     const CUresult state = driver.raw(symbol::stream_query)(stream);
@@ -246,44 +256,45 @@ const Event* StagingRing::Crew::begin_of(CUstream stream) {
   return begin_.get();
 }
 
-/// Sees to it that there are slots and threads, of these fewer where there are no more to be had.
-/// Returns how many.
-int StagingRing::Crew::hire(int num_threads) {
+/// Makes the slots and starts the threads that are missing. Where the system starts no more
+/// threads, the copy goes on with fewer. Returns how many take part, the caller included.
+int StagingRing::WorkerPool::start_workers(int num_threads) {
   drop_unusable_slots();
   if (slots_ == nullptr) make_slots();
   const auto wanted = static_cast<std::size_t>(num_threads);
   try {
-    while (workers_.size() + 1 < wanted) workers_.push_back(std::make_unique<RingWorker>(cpus_));
+    while (workers_.size() + 1 < wanted)
+      workers_.push_back(std::make_unique<RingWorker>("isthmus-ring", cpus_));
   } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): go on with fewer
   }
   return static_cast<int>(std::min(wanted, workers_.size() + 1));
 }
 
-void StagingRing::Crew::make_slots() {
+void StagingRing::WorkerPool::make_slots() {
   const CrossingMarks marks =
       settings.marks_by_events ? CrossingMarks::events : best_marks(context);
   slots_ = std::make_unique<StagingSlots>(context, marks, settings.num_slots, settings.slot_bytes);
   pinned_bytes = StagingSlots::memory_bytes(settings.num_slots, settings.slot_bytes);
 }
 
-/// Wakes a few helpers, who wake the others.
-void StagingRing::Crew::post(StagingJob& job, std::size_t num_helpers) noexcept {
-  const RingWorker::Others all(workers_.data(), num_helpers);
+/// The caller wakes a few workers, and these wake the others.
+void StagingRing::WorkerPool::post(StagingJob& job, std::size_t num_helpers) noexcept {
+  const std::span<const std::unique_ptr<RingWorker>> all(workers_.data(), num_helpers);
   const std::size_t num_first = std::min(num_helpers, kMaxWokenByCaller);
-  const RingWorker::Others woken_by_others = all.subspan(num_first);
+  const auto woken_by_workers = all.subspan(num_first);
   for (std::size_t i = 0; i < num_helpers; ++i) {
-    RingWorker::Others share;
+    RingPart part{slots_.get(), &job, {}};
     if (i < num_first) {
-      const std::size_t begin = woken_by_others.size() * i / num_first;
-      const std::size_t end = woken_by_others.size() * (i + 1) / num_first;
-      share = woken_by_others.subspan(begin, end - begin);
+      const std::size_t begin = woken_by_workers.size() * i / num_first;
+      const std::size_t end = woken_by_workers.size() * (i + 1) / num_first;
+      part.woken = woken_by_workers.subspan(begin, end - begin);
     }
-    all[i]->post(*slots_, job, share);
+    all[i]->post(part);
   }
   for (const auto& worker : all.first(num_first)) worker->wake();
 }
 
-void StagingRing::Crew::work_together(StagingJob& job, std::size_t num_threads) noexcept {
+void StagingRing::WorkerPool::work_together(StagingJob& job, std::size_t num_threads) noexcept {
   const std::size_t num_helpers = num_threads - 1;
   // The others wake while the first piece crosses.
   slots_->fetch_first(job);
@@ -297,13 +308,13 @@ void StagingRing::Crew::work_together(StagingJob& job, std::size_t num_threads) 
   slots_->finish(job);
 }
 
-void StagingRing::Crew::drop_unusable_slots() noexcept {
+void StagingRing::WorkerPool::drop_unusable_slots() noexcept {
   if (slots_ == nullptr || slots_->usable()) return;
   slots_.reset();
   pinned_bytes = 0;
 }
 
-void StagingRing::Crew::trim() {
+void StagingRing::WorkerPool::trim() {
   require_own_process();
   const std::lock_guard lock(busy_);
   const ScopedRelaxedCapture relaxed(context.driver());

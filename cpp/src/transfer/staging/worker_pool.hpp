@@ -4,62 +4,76 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
+#include "host/spinning_worker.hpp"
 #include "transfer/pinned/memory_backing.hpp"
-#include "transfer/staging/ring_worker.hpp"
 #include "transfer/staging/staging_ring.hpp"
+#include "transfer/staging/staging_slots.hpp"
 #include "window/copy_cpus.hpp"
 
 namespace isthmus::transfer {
 
+struct RingPart;
+using RingWorker = host::SpinningWorker<RingPart>;
+
+/// What one worker does for a job: it wakes others, then takes part in the copy.
+struct RingPart {
+  StagingSlots* slots = nullptr;
+  StagingJob* job = nullptr;
+  std::span<const std::unique_ptr<RingWorker>> woken;  ///< these have a post, too
+
+  void operator()() const noexcept;
+};
+
 /// Slots and threads are made when a copy first needs them.
-struct StagingRing::Crew {
+struct StagingRing::WorkerPool {
 public:
-  Crew(const Context& context, const RingSettings& settings);
+  WorkerPool(const Context& context, const RingSettings& settings);
 
   /// Throws      UsageError in a forked child.
   void require_own_process() const;
   bool in_own_process() const noexcept;
 
-  /// Threads that a copy of so many bytes is worth.
+  /// How many threads a copy of so many bytes takes.
   int upload_threads(std::size_t size_bytes) const noexcept;
-  /// fresh       into memory that has no pages yet
+  /// fresh       the target has no pages yet
   int download_threads(std::size_t size_bytes, bool fresh) const noexcept;
-  /// The most that any copy takes.
+  /// The most threads that any copy takes.
   int num_threads() const noexcept;
   void use_threads(const RingThreads& threads) noexcept;
-  /// How its slots are filled.
+  /// How an upload fills its slots.
   SlotStores upload_stores(std::size_t size_bytes, int num_threads) const noexcept;
-  /// Of an upload from memory.
+  /// How a copy is cut into pieces.
   PlanLimits upload_limits(std::size_t size_bytes) const noexcept;
   PlanLimits download_limits(std::size_t size_bytes, std::size_t grain_bytes) const noexcept;
-  /// Of an upload from a SlotFiller.
+  /// What a SlotFiller is asked for at a time.
   std::size_t filler_bytes() const noexcept;
-  /// Waits for other copies, and wakes the first helpers: that takes longer than what is left to
-  /// prepare for this one.
+  /// Waits for other copies, and wakes the first workers: they need longer to wake than this copy
+  /// needs to be prepared.
   std::unique_lock<std::mutex> take_turn(int num_threads);
-  /// Copies `job`, after what is in `stream` now; returns when all its threads have done their
-  /// part. With !job.completes `stream` waits for the rest. To be called in a turn.
+  /// Copies `job` after what is in `stream` now, and returns when all its threads have done their
+  /// part. If the job doesn't complete, `stream` waits for the rest. The caller holds the turn.
   ///
-  /// piece_bytes  what slots shall hold
+  /// piece_bytes  that each slot must hold
   void copy(StagingJob& job, int num_threads, std::size_t piece_bytes, CUstream stream);
   void trim();
 
   const Context context;
   const RingSettings settings;
   const MemoryBacking backing;
-  const int possible_threads;   ///< by the cores
-  const int max_threads;        ///< as long as none were measured
-  const int max_fresh_threads;  ///< at least
+  const int possible_threads;   ///< as many as there are cores for
+  const int max_threads;        ///< of a copy, until use_threads() says what was measured
+  const int max_fresh_threads;  ///< of a download to fresh memory, or more if more were measured
   std::atomic<std::size_t> pinned_bytes{0};
 
 private:
-  Crew(const Context& context, const RingSettings& settings, window::CopyCpus cpus);
+  WorkerPool(const Context& context, const RingSettings& settings, window::CopyCpus cpus);
   int threads_for(std::size_t size_bytes, int most) const noexcept;
   std::size_t piece_bytes(std::size_t size_bytes, int num_pieces) const noexcept;
   double growth_of(std::size_t size_bytes) const noexcept;
-  int hire(int num_threads);
+  int start_workers(int num_threads);
   void make_slots();
   const Event* begin_of(CUstream stream);
   bool is_foreign_context() const;
@@ -74,7 +88,7 @@ private:
   std::mutex busy_;
   std::unique_ptr<Event> begin_;
   std::unique_ptr<StagingSlots> slots_;
-  std::vector<std::unique_ptr<RingWorker>> workers_;  // after the slots, which they use
+  std::vector<std::unique_ptr<RingWorker>> workers_;  // end before the slots that they use
 };
 
 }  // namespace isthmus::transfer

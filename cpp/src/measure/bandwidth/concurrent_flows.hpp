@@ -10,13 +10,13 @@
 
 namespace isthmus::measure {
 
-/// A flow, and what its device's gate may be made of.
-struct FlowInCompany {
+/// A flow, and what the gate of its device may be made of.
+struct FlowUnderTest {
   Flow* flow = nullptr;
   const Kernels* kernels = nullptr;  ///< null: only cuStreamWaitValue32
 };
 
-struct CompanyOptions {
+struct FlowOptions {
   Stopping stopping;  ///< for each metric by itself
   std::chrono::duration<double> gate_timeout{15.0};
 };
@@ -25,7 +25,7 @@ struct CompanyOptions {
 /// copies back to back behind a gate; verified.
 ///
 /// Throws    CorruptTransfer, TimedOut, Unavailable (no gate), DriverError.
-Measurement measure_flow(const FlowInCompany& flow, const CompanyOptions& options);
+Measurement measure_flow(const FlowUnderTest& flow, const FlowOptions& options);
 
 /// Measures one of several flows. Yields two metrics, each in seconds for one copy by its device's
 /// clock:
@@ -40,8 +40,8 @@ Measurement measure_flow(const FlowInCompany& flow, const CompanyOptions& option
 /// index     of the one that is measured
 /// Throws    UsageError (no such flow, or no other), and as measure_flow; Unavailable, too, where
 ///           the others always end first.
-Measurement measure_under_load(const std::vector<FlowInCompany>& flows, std::size_t index,
-                               const CompanyOptions& options);
+Measurement measure_under_load(const std::vector<FlowUnderTest>& flows, std::size_t index,
+                               const FlowOptions& options);
 
 /// Measures all flows as one. Yields "aggregate": the time from the release of all until the last
 /// copy of the last is complete, by the CPU's clock, over the number of all copies. Bytes of one
@@ -51,7 +51,7 @@ Measurement measure_under_load(const std::vector<FlowInCompany>& flows, std::siz
 ///
 /// metric    what it is called instead
 /// Throws    UsageError (no flow, sizes that differ), and as measure_flow.
-Measurement measure_aggregate(const std::vector<FlowInCompany>& flows,
-                              const CompanyOptions& options, const char* metric = "aggregate");
+Measurement measure_aggregate(const std::vector<FlowUnderTest>& flows, const FlowOptions& options,
+                              const char* metric = "aggregate");
 
 }  // namespace isthmus::measure
