@@ -60,7 +60,7 @@ def main() -> None:
     future.result(timeout=60)
     print(np.array_equal(back, numbers))
 
-    # Pinned memory comes from a pool, and goes back to it with the array.
+    # Pinned memory comes from a pool, and returns to it with the array.
     batch = isthmus.pinned.empty((4, LENGTH // 4), np.float32)
     batch[:] = numbers.reshape(batch.shape) ** 2
     isthmus.copy(tensor, batch.reshape(-1))

@@ -53,7 +53,7 @@ def main() -> None:
         window.fence()
         window.write(struct.pack("<I", 1), FLAG)
 
-        # Into memory that is there already: NumPy arrays, bytearrays, shared memory.
+        # Into existing memory: NumPy arrays, bytearrays, shared memory.
         answer = bytearray(32)
         window.read_into(answer, DATA)
         print(*struct.unpack("<8f", answer))
