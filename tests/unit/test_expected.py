@@ -177,4 +177,4 @@ def test_the_table_shows_ratio_and_source_and_a_healthy_machine_no_reasons() -> 
     assert "1.00" in text
     assert "[1] published: nvbandwidth v0.10.0" in text
     assert "usually" not in text
-    assert "no value to expect" in expectation_text(run, [])
+    assert "nothing that has an expected value" in expectation_text(run, [])

@@ -1,4 +1,4 @@
-"""Clocks that were held down, against an NVML that says what the test lets it say."""
+"""Clocks that were reduced, against an NVML that says what the test lets it say."""
 
 from types import SimpleNamespace
 

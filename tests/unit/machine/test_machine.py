@@ -39,7 +39,7 @@ class FakeNode:
 
 @dataclass
 class FakeTopology:
-    """Implements isthmus.machine.placement.Topology; the device hangs on node 1."""
+    """Implements isthmus.machine.placement.Topology; the device is attached to node 1."""
 
     num_nodes: int = 2
     refusal: Exception | None = None

@@ -144,7 +144,7 @@ def test_the_page_says_what_why_and_how_old() -> None:
         "driver   580.159.04, CUDA 13.0",
         "host     Some CPU, 16 cores",
         "",
-        "copy          cheapest way, and up to which size",
+        "copy          cheapest path, and up to which size",
         "H2D pageable  window to 983 KiB, staged above (47.93 GB/s at 64 MiB)",
         "",
         "opening a window: 45 us",
