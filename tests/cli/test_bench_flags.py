@@ -67,7 +67,7 @@ def test_d_leaves_the_thread_where_it_is_and_the_run_says_so(invoke: Invoke) -> 
     run = run_of(invoke(*ONE, "-d", "-j"))
     assert not run.options.bind
     assert run.machine.host.measured_on_node is None
-    assert any("not bound to a NUMA node, as asked" in note for note in run.machine.notes)
+    assert any("not bound to a NUMA node, as requested" in note for note in run.machine.notes)
 
 
 def test_m_shows_means_where_medians_stood(invoke: Invoke) -> None:
@@ -123,8 +123,8 @@ def test_gdrcopy_s_format_runs_windows(invoke: Invoke) -> None:
     ("arguments", "error", "hint"),
     [
         ("-b 1 --sizes 4", "-b and --sizes", "leave one out"),
-        ("-b 0", "-b 0 is no size", "-b 512"),
-        ("-b -1", "-b -1 is no size", "-b 512"),
+        ("-b 0", "-b 0 is not a size", "-b 512"),
+        ("-b -1", "-b -1 is not a size", "-b 512"),
         ("-i 0", "-i 0: no samples", "-i 3"),
         ("-i 1000000000000000000000", "more than are allowed", "give 1 to 1000000: -i 3"),
         ("--runs 0", "--runs 0: no runs", "--runs 3"),
@@ -133,8 +133,8 @@ def test_gdrcopy_s_format_runs_windows(invoke: Invoke) -> None:
         ("-t 99999999999999999999", "no test has the number", "0 to 33"),
         ("-j --format csv", "-j with --format csv", "leave one of them out"),
         ("-j --format gdrcopy", "-j with --format gdrcopy", "leave one of them out"),
-        ("--compare /no/such/run", "there is no run '/no/such/run'", "--output run.json"),
-        ("--compare last", "there is no run 'last'", "--output run.json"),
+        ("--compare /no/such/run", "there is not a run '/no/such/run'", "--output run.json"),
+        ("--compare last", "there is not a run 'last'", "--output run.json"),
         ("--tolerance 5%", "--tolerance is for --compare", "--compare last"),
         ("--anyway", "--anyway is for --compare", "--compare last"),
         ("--expect", "the emulated device's numbers are modelled", "choose a GPU"),

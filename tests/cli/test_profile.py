@@ -89,7 +89,7 @@ def test_a_broken_one_is_an_error(invoke: Invoke, folder: Path) -> None:
     path.write_text("{")
     outcome = invoke("profile", "--show")
     assert outcome.code == 2
-    assert "is no profile" in outcome.err
+    assert "is not a profile" in outcome.err
     assert invoke("profile", "--quick").code == 0, "measuring again replaces it"
 
 

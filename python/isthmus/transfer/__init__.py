@@ -1,7 +1,7 @@
 """
-One copy call between arrays of any library, by whichever way is cheapest.
+One copy call between arrays of any library, by the cheapest path.
 
-`copying.py` has the calls. Arrays of everyday copies are read natively; for the others
-`pairs.py` says whether they fit each other, `ordering.py` in which stream they are copied, and
-`packing.py` copies by way of a contiguous host array what doesn't lie alike.
+`copying.py` has the calls. Common arrays are read natively; for others, `pairs.py` says whether
+they fit each other, `ordering.py` in which stream they are copied, and `packing.py` copies
+arrays with different memory orders through a contiguous host array.
 """

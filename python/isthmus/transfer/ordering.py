@@ -1,4 +1,4 @@
-"""Chooses the stream of a copy, and lets it come after what other streams do with the arrays."""
+"""Chooses the stream of a copy, and orders it after other streams' work on the arrays."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,12 +14,12 @@ _LEGACY_DEFAULT_TO_DLPACK = 1
 
 class Ordering:
     """
-    The order of one copy among the work of the arrays' libraries.
+    The order of one copy relative to the work of the arrays' libraries.
 
-    A stream that the caller names is the only one that counts, as in the libraries themselves;
-    only a library that has no current stream (JAX's) orders its work before it all the same.
-    Otherwise the copy is made in the current stream of the target's library, or of the source's,
-    and comes after what the other has under way.
+    If the caller names a stream, only that counts, as in the libraries themselves; but a library
+    without a current stream (JAX) still orders its work before it. Otherwise the copy is made in
+    the current stream of the target's library, or of the source's, and comes after the other
+    library's pending work.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Ordering:
         return _LEGACY_DEFAULT if self._stream is None else self._stream
 
     def exporting(self, array: object) -> Callable[[int], AbstractContextManager[int | None]]:
-        """Give what `array_of` needs to let an array be exported by DLPack."""
+        """Give what `array_of` needs to have an array exported by DLPack."""
         return partial(self._export, array)
 
     @contextmanager
@@ -51,7 +51,7 @@ class Ordering:
             yield self._stream_to_tell(array, device)
 
     def include(self, array: Array) -> None:
-        """Take account of a stream that an array has named itself."""
+        """Take account of a stream that an array itself has named."""
         if self._named or array.stream is None:
             return
         if self._stream is None:
@@ -60,7 +60,7 @@ class Ordering:
             self._pending.wait(array.stream, array.device, array.pointer)
 
     def _stream_to_tell(self, array: object, device: int) -> int | None:
-        """Give the stream that a library shall order its pending work before, if any."""
+        """Give the stream before which a library orders its pending work, if any."""
         current = current_stream(array)
         if current is None:
             if self._stream is None:

@@ -17,10 +17,10 @@ def reader_of(kind: type) -> tuple[str, object] | None:
     Name the way to read arrays of a type.
 
     Args:
-        kind: The type itself; of a subclass nothing is known.
+        kind: The type itself; nothing is known of subclasses.
 
     Returns:
-        The way, and what it needs; None if isthmus.arrays has to look at each.
+        The way, and what it needs; None if isthmus.arrays has to look at each array.
     """
     if kind in _BUFFERS:
         return "buffer", None
@@ -48,6 +48,6 @@ def _of_cupy(kind: type) -> tuple[str, object] | None:
 
 
 def _of_others(kind: type) -> tuple[str, object] | None:
-    """Numba's arrays and RMM's buffers, for instance."""
+    """For instance Numba's arrays and RMM's buffers."""
     known = hasattr(kind, "__cuda_array_interface__") and not hasattr(kind, "__dlpack__")
     return ("cuda_interface", None) if known else None

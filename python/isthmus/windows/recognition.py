@@ -1,4 +1,4 @@
-"""Recognises what a window may be opened on: an array, by either interface, or a pointer."""
+"""Recognises the memory for a window: an array, by either interface, or a pointer."""
 
 import operator
 from dataclasses import replace
@@ -15,11 +15,11 @@ _WHAT_IS_NEEDED = (
     "pass a GPU array (PyTorch, CuPy, JAX, Numba, RMM: DLPack or __cuda_array_interface__), "
     "or a device pointer and a size"
 )
-# Why the window is refused, for the kinds of memory that people confuse with a GPU's own.
+# Why the window is refused, for the kinds of memory that are confused with a GPU's own.
 _NOT_ON_A_GPU = {
-    Place.HOST: "lies in the CPU's memory: nothing needs to be mapped",
-    Place.PINNED: "lies in pinned host memory: the CPU reaches it already",
-    Place.MANAGED: "lies in managed memory, which moves: the CPU reaches it already",
+    Place.HOST: "is in the CPU's memory: nothing needs to be mapped",
+    Place.PINNED: "is in pinned host memory: the CPU can access it already",
+    Place.MANAGED: "is in managed memory, which moves: the CPU can access it already",
 }
 
 
@@ -30,10 +30,10 @@ def device_bytes_of(memory: object, size: int | None, exporting: Exporting | Non
     Args:
         memory: An array, a `DevicePointer`, or a device pointer as an integer.
         size: In bytes, from the start; None is all of an array. An integer needs it.
-        exporting: As `from_dlpack` takes it.
+        exporting: As for `from_dlpack`.
 
     Raises:
-        UsageError: It is no GPU memory, isn't contiguous, or is shorter than `size`.
+        UsageError: It isn't GPU memory, isn't contiguous, or is shorter than `size`.
     """
     if isinstance(memory, bool):
         raise UsageError("a window can't be opened on a 'bool'", hint=_WHAT_IS_NEEDED)
@@ -54,7 +54,7 @@ def _on_a_gpu(array: Array, memory: object) -> DeviceBytes:
 
 
 def _require_gpu(place: Place | None, memory: object) -> None:
-    """Refuse other memory, before it is exported; what isn't CUDA's is refused by the export."""
+    """Refuse other memory before it is exported; the export refuses memory that isn't CUDA's."""
     if place in _NOT_ON_A_GPU:
         raise UsageError(
             f"this {type(memory).__name__} {_NOT_ON_A_GPU[place]}",
@@ -67,7 +67,7 @@ def _first(found: DeviceBytes, size: int | None) -> DeviceBytes:
     if size is None:
         return found
     if not 0 <= size <= found.size_bytes:
-        raise UsageError(f"a size of {size} bytes was asked for; the array has {found.size_bytes}")
+        raise UsageError(f"a size of {size} bytes was given; the array has {found.size_bytes}")
     return replace(found, size_bytes=size)
 
 

@@ -39,14 +39,14 @@ def test_the_last_run_is_the_latest_that_was_kept() -> None:
     "name", ["last", "0bad", "", "/no/such/run.json", "/", "null\0byte", "\ud800", "x" * 5000]
 )
 def test_a_run_that_is_not_there_is_a_usage_error_that_says_what_to_name(name: str) -> None:
-    with pytest.raises(UsageError, match="there is no run") as caught:
+    with pytest.raises(UsageError, match="there is not a run") as caught:
         read_run(name)
     assert "--output run.json" in caught.value.hint
 
 
 def test_a_pipe_of_a_runs_name_is_no_run_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "run.json")
-    with pytest.raises(UsageError, match="there is no run"):
+    with pytest.raises(UsageError, match="there is not a run"):
         read_run(str(tmp_path / "run.json"))
 
 
@@ -120,7 +120,7 @@ def changed(path: tuple[str, ...], value: object) -> str:
 def test_a_number_that_no_64_bits_hold_is_refused_with_its_place(
     tmp_path: Path, path: tuple[str, ...], number: int
 ) -> None:
-    with pytest.raises(UsageError, match=f"is no run: {path[0]}") as caught:
+    with pytest.raises(UsageError, match=f"is not a run: {path[0]}") as caught:
         read_run(written(tmp_path, changed(path, number)))
     assert "\n" not in str(caught.value)
 

@@ -163,7 +163,7 @@ def test_a_descriptor_is_closed_once_whatever_happens(disk: Disk) -> None:
 
 
 def refused_sweeps(disk: Disk, kind: Kind, code: int, *, for_ever: bool) -> int:
-    """Refuse each call of a kind in turn: the same command goes on with what was kept."""
+    """Refuse each call of a kind in turn: the same command continues with what was kept."""
     path = disk.root / "s.parquet"
     sweep(path)
     expected = path.read_bytes()

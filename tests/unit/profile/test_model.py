@@ -39,7 +39,7 @@ def test_a_missing_profile_is_unavailable(tmp_path: Path) -> None:
 def test_what_is_no_profile_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "p.json"
     path.write_text(text)
-    with pytest.raises(UsageError, match="is no profile"):
+    with pytest.raises(UsageError, match="is not a profile"):
         load_profile(path)
 
 

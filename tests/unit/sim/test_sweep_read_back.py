@@ -65,7 +65,7 @@ def test_a_journal_that_makes_no_table_is_refused_before_anything_runs(
     entries = ({"key": f"{key}{number}", "row": row} for number, row in enumerate(rows))
     lines = "\n".join(json.dumps(entry) for entry in entries).encode()
     journal.write_bytes(HEAD + lines)
-    with pytest.raises(UsageError, match=r"s\.parquet\.journal is of another sweep, or of none"):
+    with pytest.raises(UsageError, match=r"s\.parquet\.journal is of another sweep, or isn't one"):
         opened(path)
     assert journal.read_bytes() == HEAD + lines
 
@@ -75,7 +75,7 @@ def test_a_pipe_in_the_place_of_a_sweep_is_refused_and_not_waited_for(
     tmp_path: Path, name: str
 ) -> None:
     os.mkfifo(tmp_path / name)
-    with pytest.raises(WriteError, match="it is no regular file"):
+    with pytest.raises(WriteError, match="it is not a regular file"):
         opened(tmp_path / "s.parquet")
 
 

@@ -80,7 +80,7 @@ def test_memory_that_is_not_a_gpus_own_is_refused_with_what_it_is(
 
 
 def test_a_numpy_array_is_refused_for_lying_in_the_cpus_memory(windows: isthmus.Windows) -> None:
-    with pytest.raises(isthmus.UsageError, match="this ndarray lies in the CPU's memory"):
+    with pytest.raises(isthmus.UsageError, match="this ndarray is in the CPU's memory"):
         windows.open(np.zeros(4))
 
 
