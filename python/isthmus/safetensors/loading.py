@@ -39,8 +39,8 @@ def load_safetensors(
     Load a model's tensors into GPU memory, at the speed of the page cache or of the disk.
 
     Every header is checked before memory is allocated. Each file's tensors are views of one
-    block of the framework's own memory, which lives as long as any of them. Bytes that aren't in the page
-    cache bypass it. All bytes have arrived when this returns.
+    block of the framework's own memory, which lives as long as any of them. Bytes that aren't in
+    the page cache bypass it. All bytes have arrived when this returns.
 
     Args:
         path: A file, several files, or the index of a sharded model

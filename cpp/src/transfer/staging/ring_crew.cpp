@@ -23,7 +23,8 @@ constexpr int kMaxThreads = 10;
 constexpr int kMaxDemotingThreads = 15;
 constexpr int kMinDemotingThreads = 12;
 constexpr int kMinHelpersForOneLess = 7;
-// Zeroing new pages takes more, too: 33 GB/s rather than 29 with 12. Source: as above.
+// Zeroing new pages takes more, too: 33 GB/s rather than 29 with 12.
+// Source: benchmarks/transfer/README.md.
 constexpr int kMaxFreshThreads = 15;
 // Of a copy. In a shorter one the link waits for the threads to wake, and streaming is as good.
 constexpr std::size_t kMinDemotedBytes = std::size_t{32} << 20U;
