@@ -2,7 +2,7 @@
 The exceptions of Isthmus: one base class, combined with a standard exception where one fits.
 
 The native module raises these same classes, so `except isthmus.DriverError` catches both.
-`hint` is one line of advice for people; the CLI prints it under the error.
+`hint` is one line of advice; the CLI prints it under the error.
 """
 
 

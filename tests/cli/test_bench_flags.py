@@ -133,8 +133,8 @@ def test_gdrcopy_s_format_runs_windows(invoke: Invoke) -> None:
         ("-t 99999999999999999999", "no test has the number", "0 to 33"),
         ("-j --format csv", "-j with --format csv", "leave one of them out"),
         ("-j --format gdrcopy", "-j with --format gdrcopy", "leave one of them out"),
-        ("--compare /no/such/run", "there is not a run '/no/such/run'", "--output run.json"),
-        ("--compare last", "there is not a run 'last'", "--output run.json"),
+        ("--compare /no/such/run", "there is no run '/no/such/run'", "--output run.json"),
+        ("--compare last", "there is no run 'last'", "--output run.json"),
         ("--tolerance 5%", "--tolerance is for --compare", "--compare last"),
         ("--anyway", "--anyway is for --compare", "--compare last"),
         ("--expect", "the emulated device's numbers are modelled", "choose a GPU"),
@@ -216,7 +216,7 @@ def test_a_run_of_another_machine_is_compared_only_if_that_is_wanted_anyway(
     invoke(*ONE)
     before = changed(saved_runs()[-1], tmp_path / "before.json", other_profile)
     outcome = invoke(*ONE, "--compare", before)
-    refused(outcome, "is of another machine", "--anyway compares all the same")
+    refused(outcome, "is of another machine", "--anyway compares them")
     outcome = invoke(*ONE, "--compare", before, "--anyway", "--tolerance", "99%")
     assert outcome.code == 0, outcome.err
     assert "What differs between the runs" in outcome.out

@@ -1,4 +1,4 @@
-"""A diagnosis for people: a line for each check, and under it what to do."""
+"""A diagnosis as text: a line for each check, and under it what to do."""
 
 import textwrap
 from collections.abc import Sequence

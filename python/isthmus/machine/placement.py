@@ -9,7 +9,7 @@ from isthmus.machine.host import NodeFacts
 
 _LEFT_ALONE = "thread and memory were not bound to a NUMA node, as requested"
 _REFUSED = "this process may use none of its CPUs, or the kernel refused"
-# A few pages elsewhere mean nothing: some belong to no buffer of ours, or the node was full.
+# A few pages elsewhere mean nothing: some belong to none of our buffers, or the node was full.
 _MAX_STRAY = 0.05
 
 

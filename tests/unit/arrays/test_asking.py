@@ -1,4 +1,4 @@
-"""What arrays of other libraries raise when they have no memory to show; how they name types."""
+"""What arrays of other libraries raise if they expose no memory; how they name types."""
 
 from types import SimpleNamespace
 

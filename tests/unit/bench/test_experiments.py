@@ -1,4 +1,4 @@
-"""The small-transfer experiments: what is planned, and what is shown."""
+"""The small-copy experiments: what is planned, and what is shown."""
 
 from fakes.latency import ROOMY, results_of, run_of
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession

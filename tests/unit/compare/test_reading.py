@@ -39,14 +39,14 @@ def test_the_last_run_is_the_latest_that_was_kept() -> None:
     "name", ["last", "0bad", "", "/no/such/run.json", "/", "null\0byte", "\ud800", "x" * 5000]
 )
 def test_a_run_that_is_not_there_is_a_usage_error_that_says_what_to_name(name: str) -> None:
-    with pytest.raises(UsageError, match="there is not a run") as caught:
+    with pytest.raises(UsageError, match="there is no run") as caught:
         read_run(name)
     assert "--output run.json" in caught.value.hint
 
 
 def test_a_pipe_of_a_runs_name_is_no_run_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "run.json")
-    with pytest.raises(UsageError, match="there is not a run"):
+    with pytest.raises(UsageError, match="there is no run"):
         read_run(str(tmp_path / "run.json"))
 
 
@@ -71,13 +71,13 @@ def test_another_schema_is_refused_always(tmp_path: Path) -> None:
         ("\xff\x00", "isn't JSON"),
         ("[1]", "no schema version"),
         ('{"schema_version": "1", "results": []}', "no schema version"),
-        ('{"schema_version": 1, "results": []}', "no run: run: Field required"),
+        ('{"schema_version": 1, "results": []}', "not a run: run: Field required"),
         ("[" * 100_000, "isn't JSON"),
         ('{"schema_version": 1, "results":' + "[" * 900 + "]" * 900 + "}", "isn't JSON"),
-        ('{"schema_version": 1, "results": ' + "9" * 5000 + "}", "no run: "),
+        ('{"schema_version": 1, "results": ' + "9" * 5000 + "}", "not a run: "),
         ('{"schema_version": ' + "9" * 4000 + ', "results": []}', r"is of schema 9+\.\.\. \(4000"),
         ('{"schema_version": 1, "results": [], "\\ud800": 1}', "isn't JSON"),
-        ('{"schema_version": 1, "results": [], "' + "x" * 9999 + '": 1}', "no run: "),
+        ('{"schema_version": 1, "results": [], "' + "x" * 9999 + '": 1}', "not a run: "),
     ],
 )
 def test_a_file_that_is_no_run_is_refused_with_the_reason(

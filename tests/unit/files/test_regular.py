@@ -1,4 +1,4 @@
-"""Files that somebody named: whatever lies there, they are read, or an OSError says why not."""
+"""Files that a user named: they are read, or an OSError says why not."""
 
 import os
 from pathlib import Path

@@ -134,7 +134,7 @@ def test_a_profile_of_the_schema_before_says_what_to_do(tmp_path: Path) -> None:
     path.write_text(json.dumps(document | {"schema_version": 1}))
     with pytest.raises(UsageError, match="schema_version") as error:
         load_profile(path)
-    assert error.value.hint == "`isthmus profile` makes a new one"
+    assert error.value.hint == "run `isthmus profile` again"
 
 
 def test_the_page_says_what_why_and_how_old() -> None:

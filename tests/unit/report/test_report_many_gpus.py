@@ -1,4 +1,4 @@
-"""The reports of suites numa and multi, and what is said against the numbers."""
+"""The reports of suites numa and multi, and reasons to doubt their numbers."""
 
 from collections.abc import Callable, Sequence
 

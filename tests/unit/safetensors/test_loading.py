@@ -55,7 +55,7 @@ def cupy(context: _native.Context, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def no_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the frameworks away again."""
+    """Remove the frameworks again."""
     monkeypatch.delitem(sys.modules, "torch")
     monkeypatch.delitem(sys.modules, "cupy")
 

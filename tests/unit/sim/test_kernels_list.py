@@ -1,4 +1,4 @@
-"""Lists of kernels: whatever they name, it is a file beside the list, or refused with the line."""
+"""Lists of kernels: they name files beside the list; others are refused with the line."""
 
 import os
 from pathlib import Path

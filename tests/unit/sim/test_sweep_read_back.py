@@ -1,4 +1,4 @@
-"""Files that a sweep goes on from: whatever they hold, points of that sweep, or a refusal."""
+"""Files from which a sweep continues: they hold points of that sweep, or are refused."""
 
 import contextlib
 import json
@@ -84,7 +84,7 @@ def test_a_table_without_keys_or_errors_is_of_no_sweep(tmp_path: Path) -> None:
     for columns in ({"key": ["a"]}, {"error": [None]}):
         table = pa.table(columns).replace_schema_metadata({b"isthmus.sweep": b"this"})
         pq.write_table(table, path)
-        with pytest.raises(UsageError, match="another sweep, or of none"):
+        with pytest.raises(UsageError, match="another sweep, or isn't one"):
             opened(path)
 
 

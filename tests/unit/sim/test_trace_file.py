@@ -1,4 +1,4 @@
-"""Traces at rest: what is written is read, and what is broken is refused with where and why."""
+"""Trace files: what is written is read, and corrupt files are refused with place and reason."""
 
 import gc
 import mmap

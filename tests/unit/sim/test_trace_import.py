@@ -1,4 +1,4 @@
-"""The import of Accel-Sim's traces: what they hold, what they can't, and what is broken in them."""
+"""The import of Accel-Sim's traces: what they hold, what they lack, and what is corrupt."""
 
 import lzma
 import os
@@ -117,7 +117,7 @@ def test_what_had_to_be_assumed_is_said(tmp_path: Path) -> None:
     commands = "kernel-1.traceg\nNcclAllReduce\nkernel-2.traceg\n"
     report = imported(tmp_path, *texts, commands=commands)
     assert told(report, "ran on 2 streams")
-    assert told(report, "1 lines of the list are no copy and no kernel")
+    assert told(report, "1 lines of the list are neither copies nor kernels")
     assert told(report, "all data begins on the CPU")
 
 
@@ -163,7 +163,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         ("MemcpyHtoD,0x10,4\n", "names no kernel"),
         ("MemcpyHtoD,10,4\nkernel-1.traceg\n", "line 1: a copy is 'MemcpyHtoD,0xADDRESS,BYTES'"),
         ("MemcpyHtoD,0x10\nkernel-1.traceg\n", "line 1: a copy is"),
-        ("kernel-1.trace\n", r"line 1: 'kernel-1\.trace' is no \.traceg file"),
+        ("kernel-1.trace\n", r"line 1: 'kernel-1\.trace' is not a \.traceg file"),
         ("kernel-9.traceg\n", r"can't read .*kernel-9\.traceg: No such file"),
         (
             "MemcpyHtoD,0xffffffffffffffff,4\nkernel-1.traceg\n",

@@ -1,4 +1,4 @@
-"""Which arrays can be copied to which, and what is said of the others."""
+"""Which arrays can be copied to which, and the errors for the others."""
 
 # ruff: noqa: ANN401 - arrays and types of every kind
 

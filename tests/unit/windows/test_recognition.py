@@ -1,4 +1,4 @@
-"""What a window may be opened on, and what is refused, each with the reason."""
+"""On which memory a window may be opened, and which is refused, with the reason."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -59,7 +59,7 @@ def test_a_read_only_flag_of_dlpack_is_kept() -> None:
 def test_an_array_with_gaps_is_refused(array: object) -> None:
     with pytest.raises(isthmus.UsageError, match="not contiguous") as refusal:
         device_bytes_of(array, None, None)
-    assert "copy is other memory" in refusal.value.hint
+    assert "copy is different memory" in refusal.value.hint
 
 
 def test_strides_of_dimensions_of_one_item_do_not_matter() -> None:

@@ -46,7 +46,7 @@ def _targets(found: Found) -> list[str]:
     table = Table(
         title=f"mean time over the programmer's copy: {len(found)} scorings",
         heads=(
-            *("", "quantity", "theirs", "default", "least", "median", "most"),
+            *("", "quantity", "paper", "default", "min", "median", "max"),
             *("scorings", "direction", "matched"),
         ),
         rows=rows,

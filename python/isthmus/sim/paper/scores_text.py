@@ -73,7 +73,7 @@ def _table(scores: Sequence[Score]) -> list[str]:
     )
     table = Table(
         title=f"paper beside ours ({counted})",
-        heads=("", "quantity", "theirs", "ours", "verdict"),
+        heads=("", "quantity", "paper", "ours", "verdict"),
         rows=rows,
         num_text_columns=5,
     )
