@@ -1,7 +1,7 @@
 """
 What the runner needs from a device.
 
-`native_session` implements it with the native module; the runner's tests have their own.
+`native/session.py` implements it with the native module; the runner's tests have their own.
 """
 
 from collections.abc import Mapping, Sequence
