@@ -1,6 +1,6 @@
 # The only entry point. A target installs what it needs; a second call starts at once.
 .DEFAULT_GOAL := help
-.PHONY: help bench doctor test test-cpp test-python stress stress-asan stress-tsan fuzz style lint format golden sanitize wheel clean
+.PHONY: help bench doctor install test test-cpp test-python stress stress-asan stress-tsan fuzz style lint format golden sanitize wheel clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -34,6 +34,10 @@ bench: $(VENV)/.isthmus  ## a first look at this machine (without a GPU: the emu
 doctor: $(VENV)/.isthmus  ## look for what slows transfers down here
 	@$(BIN)/isthmus doctor $(ARGS)
 
+install: $(VENV)/.isthmus  ## the library for C and C++ into PREFIX=..., with its headers, CMake package and isthmus.pc
+	@$(if $(PREFIX),,$(error make install needs a folder to install into: make install PREFIX=$$HOME/.local))
+	@$(BIN)/cmake --install $(build) --prefix $(PREFIX)
+
 test: test-cpp test-python  ## all tests that need no GPU
 
 test-cpp: $(build)/.tests
@@ -56,14 +60,14 @@ fuzz: $(fuzzing)/.fuzzers $(VENV)/.fuzz  ## every fuzzer for SECONDS=60; ARGS="p
 style: $(VENV)/.isthmus $(VENV)/.test $(VENV)/.lint  ## ruff, mypy --strict, clang-format
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
-	git ls-files 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*' 'kernels/*' 'tests/fuzz/cpp/*' | grep -v CMakeLists | xargs $(BIN)/clang-format --dry-run --Werror
+	git ls-files 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*.[ch]pp' 'kernels/*' 'tests/fuzz/cpp/*' 'tests/installed/consumer/*' | grep -v CMakeLists | xargs $(BIN)/clang-format --dry-run --Werror
 
 lint: style $(build)/.tests  ## style, and clang-tidy
 	git ls-files 'cpp/src/*.cpp' 'cpp/emulator/*.cpp' | xargs -P 2 -n 8 $(BIN)/clang-tidy --quiet -p $(build)
 
 format: $(VENV)/.lint  ## rewrite sources in the project's format
 	$(BIN)/ruff check --fix-only -q . ; $(BIN)/ruff format .
-	git ls-files --cached --others --exclude-standard 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*' 'kernels/*' 'tests/fuzz/cpp/*' | grep -v CMakeLists | xargs $(BIN)/clang-format -i
+	git ls-files --cached --others --exclude-standard 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*.[ch]pp' 'kernels/*' 'tests/fuzz/cpp/*' 'tests/installed/consumer/*' | grep -v CMakeLists | xargs $(BIN)/clang-format -i
 
 golden: $(VENV)/.isthmus $(VENV)/.test  ## rewrite the golden files: CLI help and output, JSON schema, type stub
 	$(BIN)/python -m nanobind.stubgen -q -m isthmus._native -o python/isthmus/_native.pyi

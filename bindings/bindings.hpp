@@ -1,17 +1,16 @@
-// What each file of this folder contributes. No logic here: types, names, and when to release the
-// GIL.
+// What each file of this folder contributes: types, names, and when to release the GIL. The one
+// part with logic of its own is arrays/, which reads the arrays of other libraries.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
+void bind_arrays(nanobind::module_& m);
 void bind_errors(nanobind::module_& m);
 void bind_driver(nanobind::module_& m);
 void bind_device(nanobind::module_& m);
 void bind_device_memory(nanobind::module_& m);
 void bind_device_tensor(nanobind::module_& m);
-void bind_dlpack(nanobind::module_& m);
 void bind_host(nanobind::module_& m);
-void bind_host_buffer(nanobind::module_& m);
 void bind_measure(nanobind::module_& m);
 void bind_measure_memory(nanobind::module_& m);
 void bind_measure_window(nanobind::module_& m);

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "export.hpp"
+#include "arrays/export.hpp"
 #include "transfer/copy/copy_keeper.hpp"
 
 /// The Python objects that a copy needs. Made with the GIL held; destroyed by any thread.

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "export.hpp"
+#include "arrays/export.hpp"
 
 /// Borrows an object's bytes by the buffer protocol, C-contiguous, of any item type. `bytes` take a
 /// shorter way. Made and destroyed with the GIL held; the bytes may be touched without it.

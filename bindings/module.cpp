@@ -12,7 +12,6 @@ NB_MODULE(_native, m) {
   bind_device_memory(m);
   bind_device_tensor(m);
   bind_host(m);
-  bind_host_buffer(m);
   bind_measure(m);
   bind_measure_memory(m);
   bind_measure_window(m);
@@ -21,7 +20,7 @@ NB_MODULE(_native, m) {
   bind_measure_paths(m);
   bind_measure_flows(m);
   bind_measure_requests(m);
-  bind_dlpack(m);
+  bind_arrays(m);
   bind_windows(m);
   bind_pinned(m);
   bind_copy_future(m);

@@ -9,8 +9,8 @@
 #include <memory>
 #include <utility>
 
+#include "arrays/dlpack_structs.hpp"
 #include "bindings.hpp"
-#include "dlpack_structs.hpp"
 #include "driver/driver.hpp"
 #include "gil.hpp"
 #include "text.hpp"

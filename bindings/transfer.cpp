@@ -12,10 +12,10 @@
 #include <string>
 #include <utility>
 
+#include "arrays/pair.hpp"
 #include "bindings.hpp"
 #include "copy_future.hpp"
 #include "gil.hpp"
-#include "quick_array.hpp"
 #include "text.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
@@ -41,10 +41,13 @@ constexpr Word<MemoryKind> kMemoryKinds[] = {
 constexpr Word<SourceOrder> kSourceOrders[] = {{"call", SourceOrder::call},
                                                {"stream", SourceOrder::stream}};
 
-/// Transfers, and how to read the arrays that Python passes.
+/// Transfers, and what reads the arrays that Python passes.
 struct ArrayTransfers {
-  ArrayTransfers(const SharedWindows& windows, nb::object reader_of)
-      : transfers(std::make_unique<Transfers>(*windows)), readers(std::move(reader_of)) {}
+  /// reader      an ArrayReader
+  ArrayTransfers(const SharedWindows& windows, nb::object reader)
+      : transfers(std::make_unique<Transfers>(*windows)),
+        reader_object(std::move(reader)),
+        reader(nb::cast<ArrayReader&>(reader_object)) {}
   ArrayTransfers(const ArrayTransfers&) = delete;
   ArrayTransfers& operator=(const ArrayTransfers&) = delete;
   ~ArrayTransfers() {
@@ -61,7 +64,8 @@ struct ArrayTransfers {
   Transfers* operator->() const noexcept { return transfers.get(); }
 
   std::unique_ptr<Transfers> transfers;
-  TypeReaders readers;
+  nb::object reader_object;
+  ArrayReader& reader;
 };
 
 /// What Python says of a copy by its addresses. Keeps the path's name.
@@ -82,11 +86,12 @@ void* address(std::uintptr_t pointer) { return reinterpret_cast<void*>(pointer);
 
 // --- copies of arrays ----------------------------------------------------------------------------
 
-MemoryKind kind_of(const QuickArray& array) {
-  return array.on_device ? MemoryKind::device : array.host_kind;
+MemoryKind kind_of(const Array& array) {
+  if (array.place == Place::managed) return MemoryKind::unknown;
+  return array.on_device() ? MemoryKind::device : array.host_kind;
 }
 
-CopyOptions options_of(const QuickPair& pair) {
+CopyOptions options_of(const ArrayPair& pair) {
   CopyOptions options;
   options.stream = pair.stream;
   options.target_kind = kind_of(pair.target);
@@ -94,15 +99,16 @@ CopyOptions options_of(const QuickPair& pair) {
   return options;
 }
 
-std::unique_ptr<PythonNeeds> needs_of(QuickPair& pair, nb::handle target, nb::handle source) {
+std::unique_ptr<PythonNeeds> needs_of(ArrayPair& pair, nb::handle target, nb::handle source) {
   return std::make_unique<PythonNeeds>(nb::make_tuple(target, source), std::move(pair.target.held),
                                        std::move(pair.source.held), nb::none());
 }
 
-bool quick_copy(ArrayTransfers& transfers, nb::handle target, nb::handle source,
-                nb::handle stream) {
-  QuickPair pair;
-  if (!read_pair(transfers.readers, target, source, stream, Hold::call, pair)) return false;
+nb::object copy_arrays(ArrayTransfers& transfers, nb::handle target, nb::handle source,
+                       nb::handle stream) {
+  ArrayPair pair;
+  read_pair(transfers.reader, target, source, stream, Hold::call, pair);
+  if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
   try {
     // Also for a few bytes: the stream's work comes first, and may wait for another Python thread.
@@ -112,20 +118,20 @@ bool quick_copy(ArrayTransfers& transfers, nb::handle target, nb::handle source,
     if (error.memory_in_use()) keep_until_process_ends(needs_of(pair, target, source));
     throw;
   }
-  return true;
+  return nb::none();
 }
 
-std::optional<PythonFuture> quick_copy_async(ArrayTransfers& transfers, nb::handle target,
-                                             nb::handle source, nb::handle stream,
-                                             const std::string& source_order) {
+nb::object copy_arrays_async(ArrayTransfers& transfers, nb::handle target, nb::handle source,
+                             nb::handle stream, const std::string& source_order) {
   const SourceOrder order = value_of(kSourceOrders, source_order, "source_order");
-  QuickPair pair;
-  if (!read_pair(transfers.readers, target, source, stream, Hold::copy, pair)) return std::nullopt;
+  ArrayPair pair;
+  read_pair(transfers.reader, target, source, stream, Hold::copy, pair);
+  if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
-  return std::optional<PythonFuture>(std::in_place, needs_of(pair, target, source), [&] {
+  return nb::cast(PythonFuture(needs_of(pair, target, source), [&] {
     return transfers->copy_async(pair.target.data, pair.source.data, pair.target.size_bytes,
                                  options, order);
-  });
+  }));
 }
 
 // --- copies by addresses -------------------------------------------------------------------------
@@ -196,11 +202,17 @@ void bind_plan(nb::module_& m) {
 
 void bind_array_copies(nb::class_<ArrayTransfers>& transfers) {
   transfers
-      .def("quick_copy", &quick_copy, "target"_a.none(), "source"_a.none(), "stream"_a.none(),
-           "Copy an everyday array. False, with nothing done, if it takes isthmus.arrays.")
-      .def("quick_copy_async", &quick_copy_async, "target"_a.none(), "source"_a.none(),
+      .def("copy_arrays", &copy_arrays, "target"_a.none(), "source"_a.none(), "stream"_a.none(),
+           nb::sig("def copy_arrays(self, target: object, source: object, stream: object) -> "
+                   "tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | None"),
+           "Copy an array to another; None when it is done. Arrays that lie or are typed "
+           "differently come back as ArrayReader.pair() gives them, with nothing copied.")
+      .def("copy_arrays_async", &copy_arrays_async, "target"_a.none(), "source"_a.none(),
            "stream"_a.none(), "source_order"_a,
-           "Begin to copy an everyday array; None if it takes isthmus.arrays.");
+           nb::sig("def copy_arrays_async(self, target: object, source: object, stream: object, "
+                   "source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, "
+                   "isthmus.arrays.array.Array, int]"),
+           "Begin to copy an array to another; otherwise as copy_arrays().");
 }
 
 void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
@@ -229,8 +241,8 @@ void bind_transfer(nb::module_& m) {
   bind_plan(m);
   nb::class_<ArrayTransfers> transfers(m, "Transfers",
                                        "Copies between the memories of host and devices.");
-  transfers.def(nb::init<const SharedWindows&, nb::object>(), "windows"_a, "reader_of"_a,
-                "reader_of: called once with each type of array, tells how to read it.");
+  transfers.def(nb::init<const SharedWindows&, nb::object>(), "windows"_a, "reader"_a,
+                nb::sig("def __init__(self, windows: Windows, reader: ArrayReader) -> None"));
   bind_array_copies(transfers);
   bind_address_copies(transfers);
   transfers

@@ -1,6 +1,6 @@
-// Copies to a GPU and back by whichever way is cheapest on this machine. Inside a CMake project
-// that adds Isthmus with add_subdirectory: target_link_libraries(program PRIVATE isthmus_core).
-#include <isthmus/errors.hpp>
+// Copies to a GPU and back by whichever way is cheapest on this machine. CMakeLists.txt builds it.
+#include <cuda.h>
+#include <isthmus/driver.hpp>
 #include <isthmus/pinned.hpp>
 #include <isthmus/transfer.hpp>
 
@@ -11,10 +11,32 @@
 #include <string>
 #include <vector>
 
-#include "device/buffers.hpp"
-#include "driver/driver.hpp"
-
 namespace {
+
+/// Memory of the first GPU. Any will do: cudaMalloc's, a library's, a tensor's.
+class DeviceMemory {
+public:
+  DeviceMemory(const isthmus::Driver& driver, std::size_t size_bytes) {
+    driver.check(cuInit(0), "cuInit");
+    driver.check(cuDeviceGet(&device_, 0), "cuDeviceGet");
+    CUcontext context = nullptr;
+    driver.check(cuDevicePrimaryCtxRetain(&context, device_), "cuDevicePrimaryCtxRetain");
+    driver.check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    driver.check(cuMemAlloc(&pointer_, size_bytes), "cuMemAlloc");
+  }
+  ~DeviceMemory() {
+    cuMemFree(pointer_);
+    cuDevicePrimaryCtxRelease(device_);
+  }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  CUdeviceptr pointer() const noexcept { return pointer_; }
+
+private:
+  CUdevice device_ = 0;
+  CUdeviceptr pointer_ = 0;
+};
 
 void show(const isthmus::CopyPlan& plan) {
   std::printf("%s to %s, by %s:\n", std::string(name_of(plan.source)).c_str(),
@@ -49,10 +71,9 @@ void use(const isthmus::Driver& driver, void* device, std::size_t size_bytes) {
 int main() {
   try {
     const isthmus::Driver driver = isthmus::Driver::open();
-    const isthmus::Context context = isthmus::Context::retain(driver, 0);
-    // Any memory will do: cudaMalloc's, a library's, a tensor's.
-    const isthmus::DeviceBuffer buffer(context, std::size_t{4} << 20U);
-    use(driver, reinterpret_cast<void*>(buffer.pointer()), buffer.size_bytes());
+    const std::size_t size_bytes = std::size_t{4} << 20U;
+    const DeviceMemory memory(driver, size_bytes);
+    use(driver, reinterpret_cast<void*>(memory.pointer()), size_bytes);
   } catch (const std::exception& failure) {
     std::printf("%s\n", failure.what());
     return 1;

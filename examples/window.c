@@ -1,8 +1,8 @@
 /* Writes and reads GPU memory from the CPU, without a copy command.
  *
- *     cc window.c -listhmus -lcuda
+ *     cc window.c $(pkg-config --cflags --libs isthmus) -lcuda
  *
- * libisthmus.so and isthmus.h lie in the Python package's folder; cuda.h is NVIDIA's. */
+ * cuda.h and -lcuda are NVIDIA's. Where there is no GPU, -listhmus_emulator stands in for -lcuda. */
 #include <cuda.h>
 #include <isthmus/isthmus.h>
 #include <stdio.h>

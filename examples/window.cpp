@@ -1,5 +1,6 @@
-// Writes and reads GPU memory from the CPU, without a copy command. Inside a CMake project that
-// adds Isthmus with add_subdirectory: target_link_libraries(program PRIVATE isthmus_core).
+// Writes and reads GPU memory from the CPU, without a copy command. CMakeLists.txt builds it.
+#include <cuda.h>
+#include <isthmus/driver.hpp>
 #include <isthmus/errors.hpp>
 #include <isthmus/window.hpp>
 
@@ -7,11 +8,34 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-
-#include "device/buffers.hpp"
-#include "driver/driver.hpp"
+#include <string>
 
 namespace {
+
+/// Memory of the first GPU. Any will do: cudaMalloc's, a library's, a tensor's.
+class DeviceMemory {
+public:
+  DeviceMemory(const isthmus::Driver& driver, std::size_t size_bytes) {
+    driver.check(cuInit(0), "cuInit");
+    driver.check(cuDeviceGet(&device_, 0), "cuDeviceGet");
+    CUcontext context = nullptr;
+    driver.check(cuDevicePrimaryCtxRetain(&context, device_), "cuDevicePrimaryCtxRetain");
+    driver.check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    driver.check(cuMemAlloc(&pointer_, size_bytes), "cuMemAlloc");
+  }
+  ~DeviceMemory() {
+    cuMemFree(pointer_);
+    cuDevicePrimaryCtxRelease(device_);
+  }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  CUdeviceptr pointer() const noexcept { return pointer_; }
+
+private:
+  CUdevice device_ = 0;
+  CUdeviceptr pointer_ = 0;
+};
 
 void use(const isthmus::Driver& driver, std::uintptr_t device_pointer) {
   isthmus::Windows windows(driver);
@@ -33,10 +57,8 @@ void use(const isthmus::Driver& driver, std::uintptr_t device_pointer) {
 int main() {
   try {
     const isthmus::Driver driver = isthmus::Driver::open();
-    const isthmus::Context context = isthmus::Context::retain(driver, 0);
-    // Any memory will do: cudaMalloc's, a library's, a tensor's.
-    const isthmus::DeviceBuffer buffer(context, 4096);
-    use(driver, buffer.pointer());
+    const DeviceMemory memory(driver, 4096);
+    use(driver, memory.pointer());
   } catch (const isthmus::Unavailable& absence) {
     std::printf("no windows here: %s\n", absence.what());
     return 1;

@@ -73,7 +73,7 @@ def turns(statement: str, names: dict[str, Any], native: Native, way: str) -> tu
 
 
 class CudaArray:
-    """Shows device memory by its type's interface, as Numba's arrays do: it is read natively."""
+    """Shows device memory by its type's interface, as Numba's arrays do."""
 
     def __init__(self, memory: _native.DeviceMemory) -> None:
         """Describe it."""
@@ -91,7 +91,7 @@ class CudaArray:
 
 
 class Strange:
-    """Shows device memory in a form that only isthmus.arrays reads: by an attribute of its own."""
+    """Shows device memory by an attribute of its own: its type doesn't say how to read it."""
 
     def __init__(self, memory: _native.DeviceMemory) -> None:
         """Describe it."""
@@ -103,7 +103,7 @@ def arrays(driver: _native.Driver, memory: _native.DeviceMemory) -> dict[str, ob
     found: dict[str, object] = {
         "DevicePointer": isthmus.DevicePointer(memory.pointer, SIZE_BYTES),
         "CUDA array interface": CudaArray(memory),
-        "read by isthmus.arrays": Strange(memory),
+        "interface of the object": Strange(memory),
     }
     if driver.emulated:
         return found

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy
 import numpy.typing
 
+import isthmus.arrays.array
+
 
 class Driver:
     """A loaded CUDA driver, real or emulated."""
@@ -264,31 +266,6 @@ class Virtualization:
     def container(self) -> str: ...
 
 def virtualization() -> Virtualization: ...
-
-class HostBuffer:
-    """An object's buffer, held while this lives."""
-
-    def __init__(self, owner: object) -> None: ...
-
-    @property
-    def pointer(self) -> int: ...
-
-    @property
-    def shape(self) -> list[int]: ...
-
-    @property
-    def strides(self) -> list[int]:
-        """In bytes."""
-
-    @property
-    def format(self) -> str:
-        """As the struct module writes it."""
-
-    @property
-    def item_bytes(self) -> int: ...
-
-    @property
-    def read_only(self) -> bool: ...
 
 class Samples:
     """One quantity, sampled."""
@@ -607,44 +584,24 @@ def measure_overlap(buffers: CopyBuffers, kernels: Kernels | None, *, copies: st
     Sample a pipeline of copies and kernels, and its halves (metrics "copy_alone", "compute_alone" and "together").
     """
 
-class DlpackArray:
-    """What a DLPack capsule says of its array."""
+class HeldMemory:
+    """Keeps an array's memory where it is, while this lives."""
 
-    @property
-    def pointer(self) -> int: ...
+class ArrayReader:
+    """Reads arrays of any library."""
 
-    @property
-    def shape(self) -> list[int]: ...
+    def __init__(self, asked: object) -> None:
+        """asked: an isthmus.arrays.reading.Asked."""
 
-    @property
-    def strides(self) -> list[int] | None:
-        """In items; None if C-contiguous."""
+    def read(self, array: object, *, ordered: bool) -> isthmus.arrays.array.Array:
+        """
+        Find the memory that an array means, to be written. If ordered, `stream` names the work that must be complete before the memory is touched. UsageError: it is no array.
+        """
 
-    @property
-    def type_code(self) -> int:
-        """0 is a signed integer, 2 a float, for instance."""
-
-    @property
-    def item_bits(self) -> int:
-        """Of all lanes."""
-
-    @property
-    def item_lanes(self) -> int: ...
-
-    @property
-    def device_type(self) -> int:
-        """2 is memory of a CUDA device."""
-
-    @property
-    def device_id(self) -> int: ...
-
-    @property
-    def read_only(self) -> bool: ...
-
-def read_dlpack(capsule: object) -> DlpackArray:
-    """
-    Read a capsule without using it up: keep it for as long as its memory is used.
-    """
+    def pair(self, target: object, source: object, stream: object) -> tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]:
+        """
+        Find the memory of both ends of a copy, and the stream in which the copy comes after what uses either. UsageError: one of them is no array.
+        """
 
 class Window:
     """A CPU mapping of a range of GPU memory. See isthmus.window()."""
@@ -959,16 +916,15 @@ class PathUse:
 class Transfers:
     """Copies between the memories of host and devices."""
 
-    def __init__(self, windows: Windows, reader_of: object) -> None:
-        """reader_of: called once with each type of array, tells how to read it."""
+    def __init__(self, windows: Windows, reader: ArrayReader) -> None: ...
 
-    def quick_copy(self, target: object | None, source: object | None, stream: object | None) -> bool:
+    def copy_arrays(self, target: object, source: object, stream: object) -> tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | None:
         """
-        Copy an everyday array. False, with nothing done, if it takes isthmus.arrays.
+        Copy an array to another; None when it is done. Arrays that lie or are typed differently come back as ArrayReader.pair() gives them, with nothing copied.
         """
 
-    def quick_copy_async(self, target: object | None, source: object | None, stream: object | None, source_order: str) -> CopyFuture | None:
-        """Begin to copy an everyday array; None if it takes isthmus.arrays."""
+    def copy_arrays_async(self, target: object, source: object, stream: object, source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]:
+        """Begin to copy an array to another; otherwise as copy_arrays()."""
 
     def copy(self, target: int, source: int, size_bytes: int, *, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '') -> None:
         """Copy bytes between addresses; complete on return."""

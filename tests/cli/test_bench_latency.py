@@ -75,7 +75,7 @@ def test_the_experiments_give_a_value_for_each_run_and_their_ratios(invoke: Invo
     assert all(ratio == pytest.approx(down / up) for down, up, ratio in ways)
 
 
-def test_the_table_of_the_experiments_has_average_min_and_most(invoke: Invoke) -> None:
+def test_the_table_of_the_experiments_has_average_least_and_most(invoke: Invoke) -> None:
     outcome = invoke(
         "bench",
         "--device",

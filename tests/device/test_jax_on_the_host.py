@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import isthmus
-from fakes.device_arrays import DlpackArray
+from fakes.device_arrays import DlpackArray, read_capsule
 from isthmus import _native
 
 jax: Any = pytest.importorskip("jax", reason="JAX isn't installed")
@@ -31,7 +31,7 @@ TYPES = [
 
 def shown_as(array: Any, pointer: int) -> DlpackArray:
     """Show memory of the device as an array's type and shape, in C order."""
-    described = _native.read_dlpack(array.__dlpack__())
+    described = read_capsule(array.__dlpack__())
     return DlpackArray(
         pointer, array.shape, item_bits=described.item_bits, type_code=described.type_code
     )

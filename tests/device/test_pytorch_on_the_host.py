@@ -14,7 +14,7 @@ import pytest
 
 import isthmus
 from fakes.blocked_stream import BlockStream
-from fakes.device_arrays import DlpackArray
+from fakes.device_arrays import DlpackArray, read_capsule
 from isthmus import _native
 from program import run_process
 
@@ -42,7 +42,7 @@ def bytes_of(tensor: Any) -> bytes:
 
 def shown_as(tensor: Any, pointer: int) -> DlpackArray:
     """Show memory of the device as a tensor's type and shape, in C order."""
-    described = _native.read_dlpack(tensor.detach().__dlpack__())
+    described = read_capsule(tensor.detach().__dlpack__())
     return DlpackArray(
         pointer, tensor.shape, item_bits=described.item_bits, type_code=described.type_code
     )

@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 CUDA = 2
@@ -9,6 +10,12 @@ CUDA = 2
 new_capsule = ctypes.pythonapi.PyCapsule_New
 new_capsule.restype = ctypes.py_object
 new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype = ctypes.c_void_p
+_capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_capsule_name = ctypes.pythonapi.PyCapsule_GetName
+_capsule_name.restype = ctypes.c_char_p
+_capsule_name.argtypes = [ctypes.py_object]
 _Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -43,6 +50,37 @@ class _Versioned(ctypes.Structure):
         ("deleter", ctypes.c_void_p),
         ("flags", ctypes.c_uint64),
         ("tensor", _Tensor),
+    )
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a capsule of DLPack says."""
+
+    pointer: int
+    shape: list[int]
+    strides: list[int] | None
+    type_code: int
+    item_bits: int
+    device: tuple[int, int]
+    read_only: bool
+
+
+def read_capsule(capsule: object) -> Told:
+    name = _capsule_name(capsule)
+    versioned = name == b"dltensor_versioned"
+    kind = _Versioned if versioned else _Unversioned
+    managed = kind.from_address(_capsule_pointer(capsule, name))
+    tensor = managed.tensor
+    dimensions = tensor.num_dimensions
+    return Told(
+        pointer=(tensor.data or 0) + tensor.offset_bytes,
+        shape=tensor.shape[:dimensions] if dimensions else [],
+        strides=tensor.strides[:dimensions] if dimensions and tensor.strides else None,
+        type_code=tensor.type_code,
+        item_bits=tensor.item_bits,
+        device=(tensor.device_type, tensor.device_id),
+        read_only=versioned and bool(managed.flags & 1),
     )
 
 

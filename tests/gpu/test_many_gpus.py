@@ -39,7 +39,7 @@ def test_everything_passed_or_says_why_it_was_waived(found: list[dict[str, Any]]
         assert result["status"] == "passed" or result["reason"], result
 
 
-def test_at_min_one_cpu_node_was_measured_with_its_memory_where_it_should_be(
+def test_at_least_one_cpu_node_was_measured_with_its_memory_where_it_should_be(
     found: list[dict[str, Any]],
 ) -> None:
     passed = [r for r in found if r["suite"] == "numa" and r["status"] == "passed"]

@@ -5,17 +5,19 @@
 #include <stdexcept>
 #include <string>
 
+#include <isthmus/export.h>
+
 namespace isthmus {
 
 /// The caller asked for something that can't be: a size of zero, an index out of range, an unknown
 /// name. The message names the offending value and what would be valid. Nothing has been changed.
-class UsageError : public std::invalid_argument {
+class ISTHMUS_API UsageError : public std::invalid_argument {
 public:
   using std::invalid_argument::invalid_argument;
 };
 
 /// A capability is absent here: no driver, a driver too old, a missing symbol, no NVRTC.
-class Unavailable : public std::runtime_error {
+class ISTHMUS_API Unavailable : public std::runtime_error {
 public:
   /// what        the capability, as a noun: "CUDA driver", "stream memory operations"
   /// why         why it is absent on this machine
@@ -33,7 +35,7 @@ private:
 };
 
 /// The CUDA driver or NVRTC returned an error code.
-class DriverError : public std::runtime_error {
+class ISTHMUS_API DriverError : public std::runtime_error {
 public:
   /// code        the CUresult (or nvrtcResult) as an integer
   /// code_name   its name: "CUDA_ERROR_INVALID_VALUE"
@@ -68,7 +70,7 @@ private:
 };
 
 /// CUDA_ERROR_OUT_OF_MEMORY: the device, or pinned host memory, is exhausted.
-class OutOfDeviceMemory : public DriverError {
+class ISTHMUS_API OutOfDeviceMemory : public DriverError {
 public:
   using DriverError::DriverError;
 
@@ -77,7 +79,7 @@ public:
 };
 
 /// The caller asked for something long to be stopped, and it was: nothing is left of it.
-class Interrupted : public std::runtime_error {
+class ISTHMUS_API Interrupted : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };

@@ -38,16 +38,11 @@
 #ifndef ISTHMUS_ISTHMUS_H
 #define ISTHMUS_ISTHMUS_H
 
+#include <isthmus/export.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* NOLINTBEGIN(readability-identifier-naming): C's own spelling of types. */
-
-#if defined(__GNUC__)
-#define ISTHMUS_API __attribute__((visibility("default")))
-#else
-#define ISTHMUS_API
-#endif
 
 #ifdef __cplusplus
 extern "C" {

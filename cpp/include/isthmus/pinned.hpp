@@ -10,9 +10,10 @@
 #include <functional>
 #include <memory>
 
+#include <isthmus/driver.hpp>
+
 namespace isthmus {
 
-class Driver;
 namespace transfer {
 class PinnedRegistry;
 }
@@ -27,7 +28,7 @@ struct PinOptions {
   /// for them blocks beyond 1 GiB want a larger piece. A multiple of 2 MiB.
   std::size_t max_piece_bytes = std::size_t{1} << 30U;
   /// Asked now and then from the calling thread; true stops, and all is undone. May be empty.
-  std::function<bool()> interrupted;
+  std::function<bool()> interrupted = {};
 };
 
 /// Where the time of pinning went, in seconds.
@@ -41,7 +42,7 @@ struct PinCosts {
 struct PinnedPoolOptions {
   std::size_t max_bytes = 0;  ///< pinned at a time; 0: half of the machine's or cgroup's
   std::size_t region_bytes = std::size_t{64} << 20U;  ///< pinned at once for small blocks
-  PinOptions pin;
+  PinOptions pin = {};
 };
 
 /// Counters of a pool since it was made. Bytes and seconds.
@@ -74,7 +75,7 @@ struct PinnedPoolStats {
 /// captured) is not given out again until trim() is called, since the graph may be launched again
 /// and again; before trim(), and before the pool goes, the caller makes sure that such graphs are
 /// gone.
-class PinnedPool {
+class ISTHMUS_API PinnedPool {
 public:
   /// device      ordinal
   /// Throws      UsageError (no such device), Unavailable, DriverError.

@@ -25,14 +25,13 @@
 #include <string_view>
 #include <vector>
 
+#include <isthmus/driver.hpp>
 #include <isthmus/window.hpp>
 
 namespace isthmus {
 
-class Driver;
 namespace transfer {
 struct Engine;
-class Profile;
 class PendingCopy;
 }  // namespace transfer
 
@@ -45,7 +44,7 @@ enum class MemoryKind {
   managed,   ///< moves between both: only the driver's copy is used
   host,      ///< as a hint: the host's, and it may be touched; the driver says if it is pinned
 };
-std::string_view name_of(MemoryKind kind) noexcept;
+ISTHMUS_API std::string_view name_of(MemoryKind kind) noexcept;
 
 /// A way for bytes to cross.
 enum class CopyPath {
@@ -57,7 +56,7 @@ enum class CopyPath {
   /// the same pages meanwhile.
   registered,
 };
-std::string_view name_of(CopyPath path) noexcept;
+ISTHMUS_API std::string_view name_of(CopyPath path) noexcept;
 
 struct CopyOptions {
   /// A CUstream of the device's context: 0 legacy default, 1 the same, 2 per-thread default.
@@ -73,7 +72,7 @@ struct CopyOptions {
   bool ordered = true;
   /// "" chooses. A path's name takes that one, or throws Unavailable with the reason it can't;
   /// UsageError if no path has that name.
-  std::string_view path;
+  std::string_view path = {};
 };
 
 /// What a path would cost.
@@ -111,7 +110,7 @@ enum class SourceOrder {
 };
 
 /// A copy under way. Movable; letting it go doesn't stop it.
-class CopyFuture {
+class ISTHMUS_API CopyFuture {
 public:
   CopyFuture() = default;
   /// Waits until the copy is complete. Throws what it failed with; which bytes of the target are
@@ -126,14 +125,14 @@ public:
 
 private:
   friend class Transfers;
-  explicit CopyFuture(std::shared_ptr<transfer::PendingCopy> pending);
+  ISTHMUS_HIDDEN explicit CopyFuture(std::shared_ptr<transfer::PendingCopy> pending);
   std::shared_ptr<transfer::PendingCopy> pending_;
 };
 
 /// Copies between the memories of one driver's devices and the host. A value: copies share windows,
 /// rings and statistics. May be used from any thread. In a forked child every member throws
 /// UsageError.
-class Transfers {
+class ISTHMUS_API Transfers {
 public:
   explicit Transfers(const Driver& driver);
   /// windows     with their own settings

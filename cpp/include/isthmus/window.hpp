@@ -43,14 +43,14 @@
 #include <string_view>
 #include <vector>
 
+#include <isthmus/driver.hpp>
+
 namespace isthmus {
 
-class Driver;
 namespace window {
 class Mapping;
 struct StreamingCopy;
 class CopyThreads;
-class DeviceFiles;
 struct Registry;
 }  // namespace window
 
@@ -60,7 +60,7 @@ enum class WindowBackend {
   gdrdrv,  ///< GDRCopy's kernel module
   rm,      ///< an own client of NVIDIA's resource manager: no module, no root; a private interface
 };
-std::string_view name_of(WindowBackend backend) noexcept;
+ISTHMUS_API std::string_view name_of(WindowBackend backend) noexcept;
 
 /// When a window makes sure that its buffer has not been freed.
 enum class BufferCheck {
@@ -86,7 +86,7 @@ struct WindowOptions {
 /// Throws      of every member that takes an offset: UsageError if the window is closed, belongs to
 ///             the process this one was forked from, the range is not inside it, or (BufferCheck)
 ///             its buffer was freed. Nothing has been copied then. Zero bytes are allowed.
-class Window {
+class ISTHMUS_API Window {
 public:
   Window(Window&&) noexcept;
   Window& operator=(Window&&) noexcept;
@@ -132,11 +132,11 @@ public:
 
 private:
   friend class Windows;
-  Window(std::shared_ptr<const window::Mapping> mapping,
-         std::shared_ptr<window::CopyThreads> threads, std::uintptr_t pointer,
-         std::size_t size_bytes, const WindowOptions& options);
-  void admit(std::size_t offset_bytes, std::size_t size_bytes) const;
-  void refuse(std::size_t offset_bytes, std::size_t size_bytes) const;
+  ISTHMUS_HIDDEN Window(std::shared_ptr<const window::Mapping> mapping,
+                        std::shared_ptr<window::CopyThreads> threads, std::uintptr_t pointer,
+                        std::size_t size_bytes, const WindowOptions& options);
+  ISTHMUS_HIDDEN void admit(std::size_t offset_bytes, std::size_t size_bytes) const;
+  ISTHMUS_HIDDEN void refuse(std::size_t offset_bytes, std::size_t size_bytes) const;
 
   std::byte* data_ = nullptr;
   std::size_t size_bytes_ = 0;
@@ -152,13 +152,13 @@ private:
 /// How windows are opened: what ISTHMUS_WINDOW and ISTHMUS_WINDOW_BAR1_MIB say, or the program.
 struct WindowSettings {
   /// "" tries all; "dmabuf", "gdrdrv" or "rm" only that one; "off" none.
-  std::string backend;
+  std::string backend = {};
   /// Most bytes of one GPU's BAR1 that windows may map at a time, in the pages that windows ask
   /// for; 0: half of BAR1, or no limit where its size is not known.
   std::uint64_t bar1_limit_bytes = 0;
 
   /// Throws      UsageError if a variable has a value that isn't one of these.
-  static WindowSettings from_environment();
+  ISTHMUS_API static WindowSettings from_environment();
 };
 
 /// What one backend said when it was asked.
@@ -191,13 +191,10 @@ struct WindowCosts {
 
 /// Opens windows on one driver's devices. A value: copies share backends, cache and budget. May be
 /// used from any thread.
-class Windows {
+class ISTHMUS_API Windows {
 public:
   explicit Windows(const Driver& driver,
                    WindowSettings settings = WindowSettings::from_environment());
-  /// files       stands in for the kernel's device files; null: there are none
-  Windows(const Driver& driver, WindowSettings settings,
-          std::shared_ptr<const window::DeviceFiles> files);
 
   /// Maps device memory, or shares the mapping of an open window that covers it.
   ///
@@ -236,6 +233,9 @@ public:
   const Driver& driver() const noexcept;
 
 private:
+  friend struct window::Registry;
+  ISTHMUS_HIDDEN explicit Windows(std::shared_ptr<window::Registry> registry);
+
   std::shared_ptr<window::Registry> registry_;
 };
 

@@ -1,5 +1,7 @@
 #include "driver/driver.hpp"
 
+#include <utility>
+
 #include <isthmus/errors.hpp>
 
 namespace isthmus {
@@ -7,6 +9,13 @@ namespace isthmus {
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
+
+Driver::Driver(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+int Driver::version() const noexcept { return state_->version; }
+const std::string& Driver::path() const noexcept { return state_->path; }
+bool Driver::emulated() const noexcept { return !state_->profile.empty(); }
+const std::string& Driver::profile() const noexcept { return state_->profile; }
 
 std::vector<std::string> Driver::missing_symbols() const {
   std::vector<std::string> names;
@@ -25,18 +34,18 @@ int Driver::device_count() const {
   return count;
 }
 
-std::string Driver::name_of(CUresult result) const {
+std::string Driver::name_of(int result) const {
   const char* name = nullptr;
-  raw(symbol::get_error_name)(result, &name);
+  raw(symbol::get_error_name)(static_cast<CUresult>(result), &name);
   return name != nullptr ? name : std::to_string(result);
 }
 
-void Driver::fail(CUresult result, std::string_view symbol_name,
-                  std::source_location location) const {
+void Driver::check(int result, std::string_view symbol_name, std::source_location location) const {
+  if (result == CUDA_SUCCESS) return;
   const char* name = nullptr;
   const char* description = nullptr;
-  raw(symbol::get_error_name)(result, &name);
-  raw(symbol::get_error_string)(result, &description);
+  raw(symbol::get_error_name)(static_cast<CUresult>(result), &name);
+  raw(symbol::get_error_string)(static_cast<CUresult>(result), &description);
   const std::string code_name = name != nullptr ? name : "unknown error";
   const std::string detail = description != nullptr ? description : "";
   const std::string symbol(symbol_name);

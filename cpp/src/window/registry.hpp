@@ -46,6 +46,12 @@ struct Registry : std::enable_shared_from_this<Registry> {
   Registry(const Driver& the_driver, WindowSettings the_settings,
            std::shared_ptr<const DeviceFiles> the_files);
 
+  /// Windows that reach GPUs through `files`, which tests replace; null: there are no device files.
+  ///
+  /// Throws   UsageError if no backend has the name in `settings`.
+  static Windows windows(const Driver& driver, WindowSettings settings,
+                         std::shared_ptr<const DeviceFiles> files);
+
   std::shared_ptr<const Mapping> mapping_of(std::uintptr_t pointer, std::size_t size_bytes,
                                             std::size_t page_bytes);
   std::shared_ptr<CopyThreads> copy_threads();

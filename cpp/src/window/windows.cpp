@@ -64,13 +64,16 @@ WindowSettings WindowSettings::from_environment() {
 
 // The emulated driver's pointers mean nothing to the device files of a GPU that may be here too.
 Windows::Windows(const Driver& driver, WindowSettings settings)
-    : Windows(driver, std::move(settings),
-              driver.emulated() ? nullptr : window::system_device_files()) {}
+    : Windows(
+          window::Registry::windows(driver, std::move(settings),
+                                    driver.emulated() ? nullptr : window::system_device_files())) {}
 
-Windows::Windows(const Driver& driver, WindowSettings settings,
-                 std::shared_ptr<const window::DeviceFiles> files) {
+Windows::Windows(std::shared_ptr<window::Registry> registry) : registry_(std::move(registry)) {}
+
+Windows window::Registry::windows(const Driver& driver, WindowSettings settings,
+                                  std::shared_ptr<const DeviceFiles> files) {
   check_backend_name(settings.backend, "the backend of windows");
-  registry_ = std::make_shared<window::Registry>(driver, std::move(settings), std::move(files));
+  return Windows(std::make_shared<Registry>(driver, std::move(settings), std::move(files)));
 }
 
 Window Windows::open(std::uintptr_t pointer, std::size_t size_bytes, const WindowOptions& options) {

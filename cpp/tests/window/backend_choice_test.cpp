@@ -7,6 +7,7 @@
 #include "backend_machine.hpp"
 #include "fakes/fake_gdrdrv.hpp"
 #include "fakes/fake_resource_manager.hpp"
+#include "window/registry.hpp"
 
 namespace isthmus::window {
 namespace {
@@ -20,7 +21,7 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 class BackendChoice : public BackendMachine {
 protected:
   Windows windows(std::shared_ptr<fakes::FakeKernel> kernel, const std::string& backend) const {
-    return {driver(), {.backend = backend}, fakes::files_of(std::move(kernel))};
+    return Registry::windows(driver(), {.backend = backend}, fakes::files_of(std::move(kernel)));
   }
 
   /// The same driver as if it could export no memory as a dma-buf.
@@ -107,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(ByEachBackend, MappingOfWrongMemory, testing::Values("g
 
 TEST_F(BackendChoice, TakesGdrdrvWhereThereIsNoDmabuf) {
   const auto kernel = std::make_shared<FakeGdrdrv>(driver());
-  Windows all(driver_without_dmabuf(), {}, fakes::files_of(kernel));
+  Windows all = Registry::windows(driver_without_dmabuf(), {}, fakes::files_of(kernel));
   const std::uintptr_t pointer = buffer(kMiB);
   const Window window = all.open(pointer, kMiB);
   EXPECT_EQ(window.backend(), WindowBackend::gdrdrv);
@@ -116,7 +117,7 @@ TEST_F(BackendChoice, TakesGdrdrvWhereThereIsNoDmabuf) {
 
 TEST_F(BackendChoice, TakesTheResourceManagerWhereThereIsNothingElse) {
   const auto kernel = std::make_shared<FakeResourceManager>(driver());
-  Windows all(driver_without_dmabuf(), {}, fakes::files_of(kernel));
+  Windows all = Registry::windows(driver_without_dmabuf(), {}, fakes::files_of(kernel));
   const std::uintptr_t pointer = buffer(kMiB);
   const Window window = all.open(pointer, kMiB);
   EXPECT_EQ(window.backend(), WindowBackend::rm);
@@ -126,7 +127,7 @@ TEST_F(BackendChoice, TakesTheResourceManagerWhereThereIsNothingElse) {
 TEST_F(BackendChoice, SaysWhatEachOfThemSaidWhereNoneWorks) {
   const auto kernel = std::make_shared<FakeGdrdrv>(driver());
   kernel->refuse({.call = "open /dev/gdrdrv", .error = EACCES});
-  Windows all(driver_without_dmabuf(), {}, fakes::files_of(kernel));
+  Windows all = Registry::windows(driver_without_dmabuf(), {}, fakes::files_of(kernel));
   const std::uintptr_t pointer = buffer(kMiB);
   const std::string reason = refusal_of([&] { all.open(pointer, kMiB); });
   EXPECT_TRUE(says(reason, "cuMemGetHandleForAddressRange")) << reason;

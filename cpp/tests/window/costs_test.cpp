@@ -6,6 +6,7 @@
 #include "backend_machine.hpp"
 #include "fakes/fake_gdrdrv.hpp"
 #include "fakes/fake_resource_manager.hpp"
+#include "window/registry.hpp"
 #include "window/windows_under_test.hpp"
 
 namespace isthmus::window {
@@ -28,7 +29,7 @@ void expect_counts(const WindowCosts& costs, std::uint64_t num_made, std::uint64
 class Costs : public BackendMachine {
 protected:
   Windows windows(const std::shared_ptr<FakeKernel>& kernel, const std::string& backend) const {
-    return {driver(), {.backend = backend}, fakes::files_of(kernel)};
+    return Registry::windows(driver(), {.backend = backend}, fakes::files_of(kernel));
   }
 };
 

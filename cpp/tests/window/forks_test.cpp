@@ -10,6 +10,7 @@
 #include "child_process.hpp"
 #include "fakes/fake_gdrdrv.hpp"
 #include "fakes/fake_resource_manager.hpp"
+#include "window/registry.hpp"
 
 namespace isthmus::window {
 namespace {
@@ -108,9 +109,8 @@ protected:
   }
 
   Windows windows() const {
-    return {driver(),
-            {.backend = text_of(GetParam())},
-            kernel_ == nullptr ? nullptr : fakes::files_of(kernel_)};
+    return Registry::windows(driver(), {.backend = text_of(GetParam())},
+                             kernel_ == nullptr ? nullptr : fakes::files_of(kernel_));
   }
 
   std::shared_ptr<fakes::FakeKernel> kernel_;

@@ -1,7 +1,8 @@
 """
-Which memory an object means: where it lies, what its items are, and in which stream it is used.
+Which memory an object means: where it lies, what its items are, and what pending work uses it.
 
-`recognition.py` finds out, by DLPack (`dlpack.py`), `__cuda_array_interface__` (`cuda_array.py`),
-or as host memory (`host_array.py`); `layout.py` judges shapes and strides, `items.py` types, and
-`streams.py` and `pending_work.py` what must be complete before the memory is touched.
+The native module reads arrays (`bindings/arrays`). This part tells it what only Python knows
+(`reading.py`): the way to read each type (`ways.py`), the stream that an object means
+(`streams.py`), how to export an array and wait for its work (`pending_work.py`), and what is wrong
+with an object that can't be read (`refusals.py`).
 """

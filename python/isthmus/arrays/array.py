@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from isthmus.arrays.layout import array_size_bytes
 
@@ -58,24 +59,6 @@ class Array:
         return self.place in {Place.DEVICE, Place.MANAGED}
 
 
-def raw_bytes(
-    what: str,
-    pointer: int,
-    size_bytes: int,
-    place: Place,
-    *,
-    owner: object = None,
-    read_only: bool = False,
-) -> Array:
-    """Describe bytes that have neither a type nor a shape."""
-    return Array(
-        what=what,
-        pointer=pointer,
-        shape=None,
-        strides=None,
-        item=None,
-        item_bits=8 * size_bytes,
-        place=place,
-        read_only=read_only,
-        owner=owner,
-    )
+def described(**said: Any) -> Array:  # noqa: ANN401 - an Array's attributes
+    """Make an array of what the native module has read."""
+    return Array(**said | {"place": Place(said["place"])})

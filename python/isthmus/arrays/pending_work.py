@@ -1,13 +1,15 @@
-"""Waits until what an array's library has launched on the array is complete."""
+"""Exports arrays, and waits until what their libraries have launched on them is complete."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Any
 
 from isthmus import _native
+from isthmus.arrays.streams import library_of
+
+_DLPACK_VERSION = (1, 1)
 
 
 class PendingWork:
-    """A driver's devices, made current for libraries that export, and waited for. Thread-safe."""
+    """The work on one driver's devices. Thread-safe."""
 
     def __init__(self, driver: _native.Driver) -> None:
         """Retain nothing yet: a device's context is retained when it is first needed."""
@@ -22,17 +24,28 @@ class PendingWork:
             self._streams.setdefault(device, _native.Stream(self._context(device)))
         return self._streams[device].handle
 
-    @contextmanager
-    def told(self, device: int) -> Iterator[int]:
-        """Make a device current; give a stream for a library to order its work before."""
-        with self._context(device):
-            yield self.own_stream(device)
+    def export(self, array: object, device: int | None, stream: int | None) -> object:
+        """
+        Let a library export an array by DLPack.
 
-    @contextmanager
-    def untold(self, device: int) -> Iterator[None]:
-        """Make a device current, without a stream: the library isn't to order anything."""
+        Args:
+            array: Has `__dlpack__`.
+            device: The array's, made current meanwhile, which PyTorch demands; None on the host.
+            stream: The library orders its pending work before this stream; -1 is none, and so is
+                None, for the host.
+
+        Returns:
+            A capsule: of DLPack 1 if the library knows it.
+        """
+        tensor: Any = array
+        library = library_of(array)
+        # Only as a source: a target that needs a gradient was refused before.
+        if library is not None and library.__name__ == "torch" and tensor.requires_grad:
+            tensor = tensor.detach()
+        if device is None:
+            return _capsule(tensor, stream)
         with self._context(device):
-            yield
+            return _capsule(tensor, stream)
 
     def wait(self, stream: int, device: int | None, pointer: int) -> None:
         """
@@ -52,3 +65,11 @@ class PendingWork:
         if device not in self._contexts:
             self._contexts.setdefault(device, _native.Context(self._driver, device))
         return self._contexts[device]
+
+
+def _capsule(array: Any, stream: int | None) -> object:  # noqa: ANN401 - of any library
+    """Ask for a capsule. Source: Python array API standard 2024.12, `__dlpack__`."""
+    try:
+        return array.__dlpack__(stream=stream, max_version=_DLPACK_VERSION)
+    except TypeError:  # from before DLPack 1
+        return array.__dlpack__(stream=stream)

@@ -1,14 +1,12 @@
 """Which stream a caller means, and in which one an array's library works now."""
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
 
-from isthmus.arrays.dlpack import dlpack_device
 from isthmus.arrays.loaded import loaded_type
 from isthmus.arrays.pointers import checked_number
 from isthmus.errors import UsageError
-
-_CUDA, _CUDA_MANAGED = 2, 13
 
 
 def stream_handle(stream: object) -> int:
@@ -35,22 +33,17 @@ def stream_handle(stream: object) -> int:
     return checked_number("a stream", stream)
 
 
-def current_stream(array: object) -> tuple[int, int] | None:
+def current_stream_of(library: str) -> Callable[[int], int]:
     """
-    Give the device of an array, and the stream that its library launches in there now.
+    Give a function from a device to the stream in which a library launches its work there now.
 
-    Returns:
-        None if the array isn't on a device, or its library (JAX, for instance) has no such stream.
+    Args:
+        library: "torch" or "cupy"; it is loaded.
     """
-    library = library_of(array)
-    if library is None:
-        return None
-    kind, device = dlpack_device(array)  # type: ignore[arg-type]  # both libraries have DLPack
-    if kind not in {_CUDA, _CUDA_MANAGED}:
-        return None
-    if library.__name__ == "torch":
-        return device, int(library.cuda.current_stream(device).cuda_stream)
-    return device, int(library.cuda.get_current_stream(device).ptr)
+    cuda = sys.modules[library].cuda
+    if library == "torch":
+        return lambda device: int(cuda.current_stream(device).cuda_stream)
+    return lambda device: int(cuda.get_current_stream(device).ptr)
 
 
 def library_of(array: object) -> ModuleType | None:

@@ -73,7 +73,7 @@ def host_table(run: Run) -> Table | None:
 
 
 def _bandwidth_row(run: Run, name: str, *ways: tuple[str, str]) -> tuple[str, ...] | None:
-    found = [_at_max_bytes(_of(run, test, metric)) for test, metric in ways]
+    found = [_of_largest_copy(_of(run, test, metric)) for test, metric in ways]
     size = next((format_size(result.bytes) for result in found if result), None)
     if size is None:
         return None
@@ -82,7 +82,7 @@ def _bandwidth_row(run: Run, name: str, *ways: tuple[str, str]) -> tuple[str, ..
 
 
 def _half_size(run: Run, test: str) -> str:
-    found = _at_max_bytes(_of(run, test, "half_bandwidth_size"))
+    found = _of_largest_copy(_of(run, test, "half_bandwidth_size"))
     return "" if found is None or found.median is None else approximate_size(round(found.median))
 
 
@@ -90,7 +90,7 @@ def _of(run: Run, test: str, metric: str) -> list[Result]:
     return [result for result in run.results if (result.test, result.metric) == (test, metric)]
 
 
-def _at_max_bytes(results: Iterable[Result]) -> Result | None:
+def _of_largest_copy(results: Iterable[Result]) -> Result | None:
     return max(attempted(results), key=lambda result: result.bytes, default=None)
 
 

@@ -4,12 +4,10 @@ import threading
 from typing import Literal
 
 from isthmus import _native
-from isthmus.arrays.recognition import array_of
+from isthmus.arrays.array import Array
 from isthmus.transfer.future import CopyFuture
-from isthmus.transfer.ordering import Ordering
 from isthmus.transfer.pairs import PlainCopy, plain_copy, require_match
 from isthmus.transfer.plan import CopyPlan, plan_of
-from isthmus.transfer.readers import reader_of
 from isthmus.transfer.statistics import CopyStats, stats_of
 from isthmus.transfer.work import Work
 from isthmus.windows.opening import Windows, default_windows
@@ -36,10 +34,10 @@ class Transfers:
             Unavailable: There is no driver.
         """
         self._windows = default_windows() if windows is None else windows
-        self._pending = self._windows.pending_work
-        self._native = _native.Transfers(self._windows.native, reader_of)
-        self._quick_copy = self._native.quick_copy
-        self._quick_copy_async = self._native.quick_copy_async
+        self._reader = self._windows.reader
+        self._native = _native.Transfers(self._windows.native, self._reader)
+        self._copy_arrays = self._native.copy_arrays
+        self._copy_arrays_async = self._native.copy_arrays_async
 
     @property
     def native(self) -> _native.Transfers:
@@ -53,12 +51,13 @@ class Transfers:
 
     def wait(self, stream: int, device: int) -> None:
         """Return when the work of a CUstream of a device is complete."""
-        self._pending.wait(stream, device, 0)
+        self._windows.pending_work.wait(stream, device, 0)
 
     def copy(self, target: object, source: object, *, stream: object = None) -> None:
         """Copy one array to another, as `isthmus.copy` does."""
-        if not self._quick_copy(target, source, stream):
-            self._work(target, source, stream).copy(self._native)
+        unlike = self._copy_arrays(target, source, stream)
+        if unlike is not None:
+            _work((target, source), *unlike).copy(self._native)
 
     def copy_async(
         self,
@@ -69,14 +68,14 @@ class Transfers:
         source_order: SourceOrder = "call",
     ) -> CopyFuture:
         """Begin to copy one array to another, as `isthmus.copy_async` does."""
-        pending = self._quick_copy_async(target, source, stream, source_order)
-        if pending is None:
-            pending = self._work(target, source, stream).begin(self._native, source_order)
-        return CopyFuture(pending)
+        begun = self._copy_arrays_async(target, source, stream, source_order)
+        if isinstance(begun, tuple):
+            return CopyFuture(_work((target, source), *begun).begin(self._native, source_order))
+        return CopyFuture(begun)
 
     def explain(self, target: object, source: object, *, stream: object = None) -> CopyPlan:
         """Say how a copy would be made, as `isthmus.explain` does."""
-        work = self._work(target, source, stream)
+        work = _work((target, source), *self._reader.pair(target, source, stream))
         size_bytes = work.target.size_bytes
         ends = work.plain or PlainCopy(work.target.pointer, work.source.pointer, size_bytes)
         native = self._native.explain(ends.target, ends.source, size_bytes, stream=work.stream)
@@ -102,15 +101,11 @@ class Transfers:
         """
         self._native.use_profile(text)
 
-    def _work(self, target: object, source: object, stream: object) -> Work:
-        """Recognise both arrays, and check that one can be copied to the other."""
-        order = Ordering(self._pending, target, source, stream)
-        to = array_of(target, as_target=True, exporting=order.exporting(target))
-        order.include(to)
-        of = array_of(source, as_target=False, exporting=order.exporting(source))
-        order.include(of)
-        require_match(to, of)
-        return Work((target, source), to, of, order.stream, plain_copy(to, of))
+
+def _work(objects: tuple[object, object], target: Array, source: Array, stream: int) -> Work:
+    """Check that one array can be copied to the other."""
+    require_match(target, source)
+    return Work(objects, target, source, stream, plain_copy(target, source))
 
 
 _default: Transfers | None = None
@@ -153,8 +148,9 @@ def copy(target: object, source: object, *, stream: object = None) -> None:
     """
     transfers = _default or default_transfers()
     # Not by the method: one more call takes 0.05 us, and small copies take 0.5.
-    if not transfers._quick_copy(target, source, stream):  # noqa: SLF001
-        transfers.copy(target, source, stream=stream)
+    unlike = transfers._copy_arrays(target, source, stream)  # noqa: SLF001
+    if unlike is not None:
+        _work((target, source), *unlike).copy(transfers.native)
 
 
 def copy_async(

@@ -5,6 +5,7 @@ import warnings
 
 from isthmus import _native
 from isthmus.arrays.pending_work import PendingWork
+from isthmus.arrays.reading import Asked
 from isthmus.errors import IsthmusWarning, UsageError
 from isthmus.windows.recognition import device_bytes_of
 
@@ -50,6 +51,7 @@ class Windows:
             self._driver, backend=backend, bar1_limit_bytes=bar1_limit_bytes
         )
         self._pending = PendingWork(self._driver)
+        self._reader = _native.ArrayReader(Asked(self._pending))
 
     @property
     def driver(self) -> _native.Driver:
@@ -65,6 +67,11 @@ class Windows:
     def pending_work(self) -> PendingWork:
         """Waits for the work of arrays' libraries on these devices."""
         return self._pending
+
+    @property
+    def reader(self) -> _native.ArrayReader:
+        """What reads arrays on these devices."""
+        return self._reader
 
     def open(
         self,
@@ -83,7 +90,7 @@ class Windows:
     ) -> Window:
         _require_number("a size in bytes", size, first=0, last=_LAST_ADDRESS)
         _require_number("threads", threads, first=1, last=_MAX_THREADS)
-        found = device_bytes_of(memory, size, self._pending.told if sync else self._pending.untold)
+        found = device_bytes_of(memory, size, self._reader, ordered=sync)
         if sync and found.pending_stream is not None:
             self._pending.wait(found.pending_stream, found.pending_device, found.pointer)
         opened = self._native.open(

@@ -3,9 +3,8 @@
 import operator
 from dataclasses import replace
 
-from isthmus.arrays.array import Array, Place
-from isthmus.arrays.cuda_array import from_cuda_array_interface
-from isthmus.arrays.dlpack import PLACES, DlpackExporter, Exporting, dlpack_device, from_dlpack
+from isthmus import _native
+from isthmus.arrays.array import Place
 from isthmus.arrays.pointers import DevicePointer
 from isthmus.errors import UsageError
 from isthmus.windows.device_bytes import DeviceBytes, device_bytes
@@ -23,14 +22,17 @@ _NOT_ON_A_GPU = {
 }
 
 
-def device_bytes_of(memory: object, size: int | None, exporting: Exporting | None) -> DeviceBytes:
+def device_bytes_of(
+    memory: object, size: int | None, reader: _native.ArrayReader, *, ordered: bool
+) -> DeviceBytes:
     """
     Find the bytes of GPU memory that an object means.
 
     Args:
         memory: An array, a `DevicePointer`, or a device pointer as an integer.
         size: In bytes, from the start; None is all of an array. An integer needs it.
-        exporting: As for `from_dlpack`.
+        reader: Reads arrays.
+        ordered: Also find the pending work on the array.
 
     Raises:
         UsageError: It isn't GPU memory, isn't contiguous, or is shorter than `size`.
@@ -39,22 +41,15 @@ def device_bytes_of(memory: object, size: int | None, exporting: Exporting | Non
         raise UsageError("a window can't be opened on a 'bool'", hint=_WHAT_IS_NEEDED)
     if isinstance(memory, DevicePointer):
         return _first(DeviceBytes(pointer=memory.pointer, size_bytes=memory.nbytes), size)
-    if isinstance(memory, DlpackExporter):
-        _require_gpu(PLACES.get(dlpack_device(memory)[0]), memory)
-        return _first(_on_a_gpu(from_dlpack(memory, exporting), memory), size)
-    interface = getattr(memory, "__cuda_array_interface__", None)
-    if interface is not None:
-        return _first(device_bytes(from_cuda_array_interface(memory, interface)), size)
+    if hasattr(memory, "__dlpack__") or hasattr(memory, "__cuda_array_interface__"):
+        array = reader.read(memory, ordered=ordered)
+        _require_gpu(array.place, memory)
+        return _first(device_bytes(array), size)
     return _at_pointer(memory, size)
 
 
-def _on_a_gpu(array: Array, memory: object) -> DeviceBytes:
-    _require_gpu(array.place, memory)
-    return device_bytes(array)
-
-
-def _require_gpu(place: Place | None, memory: object) -> None:
-    """Refuse other memory before it is exported; the export refuses memory that isn't CUDA's."""
+def _require_gpu(place: Place, memory: object) -> None:
+    """Refuse other memory."""
     if place in _NOT_ON_A_GPU:
         raise UsageError(
             f"this {type(memory).__name__} {_NOT_ON_A_GPU[place]}",

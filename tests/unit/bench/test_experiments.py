@@ -44,7 +44,7 @@ def test_what_does_not_fit_the_memory_is_not_planned() -> None:
     assert [point.size_bytes for point in plan.points] == [4, 4 * KIB, 64 * KIB]
 
 
-def test_an_experiment_shows_average_min_and_max_over_its_runs_and_ratios() -> None:
+def test_an_experiment_shows_average_least_and_most_over_its_runs_and_ratios() -> None:
     def answer(test: BenchTest, size_bytes: int) -> FakeMeasurement:
         del test, size_bytes
         return FakeMeasurement(

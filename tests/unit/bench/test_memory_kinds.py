@@ -72,7 +72,7 @@ def test_points_that_want_the_same_buffers_are_neighbours() -> None:
     assert len(allocations) <= len({test.name for test in MEMORY_KIND_TESTS}) + 2 * (1 + 7)
 
 
-def test_a_quick_run_takes_at_max_two_sizes_of_a_kind() -> None:
+def test_a_quick_run_takes_at_most_two_sizes_of_a_kind() -> None:
     for test in MEMORY_KIND_TESTS:
         assert 1 <= len({size for size, _ in test.points(QUICK)}) <= 2
         assert max(size for size, _ in test.points(QUICK)) <= 64 << 20
@@ -105,7 +105,7 @@ def test_managed_memory_is_measured_only_where_it_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize("free_bytes", [1 << 20, 100 << 20, 80 * GIB])
-def test_managed_memory_is_at_max_half_a_gibibyte_and_never_more_than_is_free(
+def test_managed_memory_is_at_most_half_a_gibibyte_and_never_more_than_is_free(
     free_bytes: int,
 ) -> None:
     limits = Limits(device_bytes=free_bytes, host_bytes=free_bytes)

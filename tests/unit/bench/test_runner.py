@@ -354,7 +354,7 @@ def test_without_windows_every_metric_is_waived_with_the_reason_and_none_fails()
     assert copy.status == Status.PASSED
 
 
-def test_every_point_is_sampled_at_min_three_times_and_within_its_share() -> None:
+def test_every_point_is_sampled_at_least_three_times_and_within_its_share() -> None:
     for point in (*POINTS, Point(ASYNC, 4), Point(WRITE, 4), Point(WRITE, 1 << 24, COLD)):
         for emulated in (True, False):
             rule = rule_of(point, emulated=emulated)

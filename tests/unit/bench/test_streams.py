@@ -23,7 +23,7 @@ def talk_much() -> None:
         observer.point_finished(Point(TESTS[0], 4), runs.results()[:1])
 
 
-def test_without_stderr_nothing_is_said_min_of_all_on_stdout(
+def test_without_stderr_nothing_is_said_and_nothing_on_stdout(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stderr", None)

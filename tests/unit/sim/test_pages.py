@@ -28,7 +28,7 @@ def test_a_table_does_what_the_reference_model_does(kind: str, data: st.DataObje
 
 @given(policy=policies(["ranges", "bitmap", "single_range"]), stream=steps)
 @settings(deadline=None)
-def test_merged_requests_move_every_line_at_max_once(
+def test_merged_requests_move_every_line_at_most_once(
     policy: _native.MigrationPolicy, stream: Stream
 ) -> None:
     policy.merge, policy.write, policy.single_gap = True, "migrate", "planned"

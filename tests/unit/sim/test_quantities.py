@@ -69,7 +69,7 @@ def test_what_is_written_is_read_again(quantity: Quantity, data: st.DataObject) 
 
 
 @pytest.mark.parametrize("quantity", [BANDWIDTH, DURATION, FREQUENCY, SIZE, COUNT])
-def test_a_value_beyond_the_max_is_refused_with_the_most(quantity: Quantity) -> None:
+def test_a_value_above_the_maximum_is_refused_with_the_maximum(quantity: Quantity) -> None:
     most = quantity.format(quantity.most)
     for beyond in (quantity.format(quantity.most + 1), 1 << 64, 10**400, -(10**5000)):
         with pytest.raises(UsageError, match="is out of range") as caught:

@@ -15,8 +15,8 @@ from fakes.blocked_stream import BlockedStream
 from fakes.device_arrays import CudaArray, DlpackArray
 from isthmus import _native
 from isthmus.arrays.pending_work import PendingWork
+from isthmus.arrays.reading import Asked
 from isthmus.arrays.streams import stream_handle
-from isthmus.transfer.ordering import Ordering
 
 pytestmark = pytest.mark.native
 
@@ -183,90 +183,100 @@ def test_an_interface_of_a_type_is_read_natively_and_others_the_long_way(
 # --- streams --------------------------------------------------------------------------------------
 
 
-class Waited(PendingWork):
+class Noting(PendingWork):
     """Records the streams that would be waited for."""
 
     def __init__(self, driver: _native.Driver) -> None:
         super().__init__(driver)
-        self.streams: list[int] = []
+        self.waited_for: list[int] = []
 
     def wait(self, stream: int, device: int | None, pointer: int) -> None:
         del device, pointer
-        self.streams.append(stream)
+        self.waited_for.append(stream)
 
 
 @pytest.fixture
-def pending(driver: _native.Driver) -> Waited:
-    return Waited(driver)
+def pending(driver: _native.Driver) -> Noting:
+    return Noting(driver)
 
 
+@pytest.fixture
+def reader(pending: Noting) -> _native.ArrayReader:
+    return _native.ArrayReader(Asked(pending))
+
+
+def stream_of(
+    reader: _native.ArrayReader, target: object, source: object, stream: object = None
+) -> int:
+    (_, _, chosen) = reader.pair(target, source, stream)
+    return int(chosen)
+
+
+@pytest.mark.parametrize("exchange", [True, False])
 def test_the_stream_is_the_current_one_of_the_arrays_library(
-    pending: Waited, torch: Torch, cupy: Cupy
+    reader: _native.ArrayReader, cupy: Cupy, monkeypatch: pytest.MonkeyPatch, exchange: bool
 ) -> None:
+    torch = pytorch(monkeypatch, exchange=exchange)
     torch.stream, cupy.stream = 11, 22
     tensor, array = torch.tensor(64, (1,)), cupy.array(64, (1,))
-    assert Ordering(pending, tensor, ITEMS, None).stream == 11
-    assert Ordering(pending, ITEMS, tensor, None).stream == 11
-    assert Ordering(pending, array, ITEMS, None).stream == 22
-    assert Ordering(pending, ITEMS, ITEMS, None).stream == 0
+    assert stream_of(reader, tensor, ITEMS) == 11
+    assert stream_of(reader, ITEMS, tensor) == 11
+    assert stream_of(reader, array, ITEMS) == 22
+    assert stream_of(reader, ITEMS, ITEMS.copy()) == 0
     on_the_host = torch.tensor(64, (1,), device_type=1)
-    assert Ordering(pending, on_the_host, array, None).stream == 22
+    assert stream_of(reader, on_the_host, array) == 22
 
 
+@pytest.mark.parametrize("exchange", [True, False])
 def test_of_two_libraries_the_source_lets_the_targets_stream_wait(
-    pending: Waited, torch: Torch, cupy: Cupy
+    reader: _native.ArrayReader, cupy: Cupy, monkeypatch: pytest.MonkeyPatch, exchange: bool
 ) -> None:
+    torch = pytorch(monkeypatch, exchange=exchange)
     torch.stream, cupy.stream = 11, 22
     tensor, array = torch.tensor(64, (1,)), cupy.array(64, (1,))
-    order = Ordering(pending, tensor, array, None)
-    assert order.stream == 11
-    with order.exporting(array)(0) as told:
-        assert told == 11
-    with order.exporting(tensor)(0) as told:
-        assert told is None, "it is in order already"
+    assert stream_of(reader, tensor, array) == 11
+    assert array.streams == [11]
+    assert tensor.streams in ([], [-1]), "it is in order already"
     torch.stream = 0
-    order = Ordering(pending, tensor, array, None)
-    with order.exporting(array)(0) as told:
-        assert told == 1, "DLPack forbids 0"
-    assert order.stream == 0
+    assert stream_of(reader, tensor, array) == 0
+    assert array.streams == [11, 1], "DLPack forbids 0"
 
 
 def test_a_stream_that_is_named_is_the_only_one_that_counts(
-    pending: Waited, torch: Torch, cupy: Cupy
+    reader: _native.ArrayReader, pending: Noting, old_torch: Torch, cupy: Cupy
 ) -> None:
-    torch.stream, cupy.stream = 11, 22
-    tensor, array = torch.tensor(64, (1,)), cupy.array(64, (1,))
-    order = Ordering(pending, tensor, array, 33)
-    assert order.stream == 33
-    for thing in (tensor, array):
-        with order.exporting(thing)(0) as told:
-            assert told is None
+    old_torch.stream, cupy.stream = 11, 22
+    tensor, array = old_torch.tensor(64, (1,)), cupy.array(64, (1,))
+    assert stream_of(reader, tensor, array, 33) == 33
+    assert (tensor.streams, array.streams) == ([-1], [])
     # A library that has no current stream can't be asked what to wait for.
-    with order.exporting(DlpackArray(64, (1,)))(0) as told:
-        assert told == 33
-    order.include(SimpleNamespace(stream=44, device=0, pointer=64))  # type: ignore[arg-type]
-    assert pending.streams == []
+    unknown = DlpackArray(64, (1,))
+    assert stream_of(reader, unknown, CudaArray(64, (1,), stream=44), 33) == 33
+    assert unknown.streams == [33]
+    assert pending.waited_for == []
 
 
-def test_a_library_without_a_current_stream_is_told_one_of_our_own(pending: Waited) -> None:
+def test_a_library_without_a_current_stream_is_told_one_of_our_own(
+    reader: _native.ArrayReader, pending: Noting
+) -> None:
     array = DlpackArray(64, (1,))
-    order = Ordering(pending, ITEMS, array, None)
-    with order.exporting(array)(0) as told:
-        assert told == order.stream == pending.own_stream(0)
-        assert told not in {0, 1, 2}
+    chosen = stream_of(reader, ITEMS, array)
+    assert array.streams == [chosen] == [pending.own_stream(0)]
+    assert chosen not in {0, 1, 2}
 
 
 def test_a_stream_that_an_interface_names_is_taken_or_waited_for(
-    pending: Waited, torch: Torch
+    reader: _native.ArrayReader, pending: Noting, torch: Torch
 ) -> None:
-    named = SimpleNamespace(stream=44, device=None, pointer=64)
-    order = Ordering(pending, ITEMS, ITEMS, None)
-    order.include(named)  # type: ignore[arg-type]
-    assert (order.stream, pending.streams) == (44, [])
+    named = CudaArray(64, (1,), stream=44)
+    assert stream_of(reader, ITEMS, named) == 44
+    assert pending.waited_for == []
     torch.stream = 11
-    order = Ordering(pending, torch.tensor(64, (1,)), ITEMS, None)
-    order.include(named)  # type: ignore[arg-type]
-    assert (order.stream, pending.streams) == (11, [44])
+    assert stream_of(reader, torch.tensor(64, (1,)), named) == 11
+    assert pending.waited_for == [44]
+    torch.stream = 0
+    assert stream_of(reader, torch.tensor(64, (1,)), CudaArray(64, (1,), stream=1)) == 0
+    assert pending.waited_for == [44], "1 is another name of the legacy default stream, 0"
 
 
 def test_any_librarys_stream_is_a_stream() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import isthmus
 from fakes.device_arrays import CudaArray, DlpackArray
+from isthmus.windows.device_bytes import DeviceBytes
 from isthmus.windows.recognition import device_bytes_of
 
 pytestmark = pytest.mark.native
@@ -15,34 +16,38 @@ pytestmark = pytest.mark.native
 SIZE = 8192
 
 
+def found_bytes(array: object, size: int | None = None) -> DeviceBytes:
+    return device_bytes_of(array, size, isthmus.Windows("emulated").reader, ordered=False)
+
+
 def test_items_of_several_bytes_are_counted() -> None:
-    assert device_bytes_of(CudaArray(64, (2, 3), typestr="<f8"), None, None).size_bytes == 48
-    assert device_bytes_of(CudaArray(64, (2,), typestr="<M8[ns]"), None, None).size_bytes == 16
-    assert device_bytes_of(CudaArray(64, (2,), typestr="<U3"), None, None).size_bytes == 24
-    assert device_bytes_of(DlpackArray(64, (2, 3), item_bits=32), None, None).size_bytes == 24
-    assert device_bytes_of(DlpackArray(64, (), item_bits=16), None, None).size_bytes == 2
+    assert found_bytes(CudaArray(64, (2, 3), typestr="<f8")).size_bytes == 48
+    assert found_bytes(CudaArray(64, (2,), typestr="<M8[ns]")).size_bytes == 16
+    assert found_bytes(CudaArray(64, (2,), typestr="<U3")).size_bytes == 24
+    assert found_bytes(DlpackArray(64, (2, 3), item_bits=32)).size_bytes == 24
+    assert found_bytes(DlpackArray(64, (), item_bits=16)).size_bytes == 2
 
 
 def test_rmms_buffers_are_mapped_whose_interface_is_of_version_0() -> None:
-    found = device_bytes_of(CudaArray(64, (9,), version=0, strides=None), None, None)
+    found = found_bytes(CudaArray(64, (9,), version=0, strides=None))
     assert (found.pointer, found.size_bytes, found.pending_stream) == (64, 9, None)
 
 
 def test_a_device_pointer_has_its_size_with_it() -> None:
     pointer = isthmus.DevicePointer(64, 9)
-    assert device_bytes_of(pointer, None, None).size_bytes == 9
-    assert device_bytes_of(pointer, 4, None).size_bytes == 4
+    assert found_bytes(pointer).size_bytes == 9
+    assert found_bytes(pointer, 4).size_bytes == 4
     with pytest.raises(isthmus.UsageError, match="the array has 9"):
-        device_bytes_of(pointer, 10, None)
+        found_bytes(pointer, 10)
 
 
 def test_an_offset_of_dlpack_is_added_to_its_pointer() -> None:
-    assert device_bytes_of(DlpackArray(64, (2,), offset_bytes=5), None, None).pointer == 69
+    assert found_bytes(DlpackArray(64, (2,), offset_bytes=5)).pointer == 69
 
 
 def test_a_read_only_flag_of_dlpack_is_kept() -> None:
-    assert device_bytes_of(DlpackArray(64, (2,), read_only=True), None, None).read_only
-    assert not device_bytes_of(DlpackArray(64, (2,)), None, None).read_only
+    assert found_bytes(DlpackArray(64, (2,), read_only=True)).read_only
+    assert not found_bytes(DlpackArray(64, (2,))).read_only
 
 
 @pytest.mark.parametrize(
@@ -58,13 +63,13 @@ def test_a_read_only_flag_of_dlpack_is_kept() -> None:
 )
 def test_an_array_with_gaps_is_refused(array: object) -> None:
     with pytest.raises(isthmus.UsageError, match="not contiguous") as refusal:
-        device_bytes_of(array, None, None)
+        found_bytes(array)
     assert "copy is different memory" in refusal.value.hint
 
 
 def test_strides_of_dimensions_of_one_item_do_not_matter() -> None:
-    assert device_bytes_of(DlpackArray(64, (1, 4), strides=(99, 1)), None, None).size_bytes == 4
-    found = device_bytes_of(CudaArray(64, (3, 1), typestr="<f4", strides=(4, 77)), None, None)
+    assert found_bytes(DlpackArray(64, (1, 4), strides=(99, 1))).size_bytes == 4
+    found = found_bytes(CudaArray(64, (3, 1), typestr="<f4", strides=(4, 77)))
     assert found.size_bytes == 12
 
 
@@ -76,7 +81,7 @@ def test_memory_that_is_not_a_gpus_own_is_refused_with_what_it_is(
     device_type: int, why: str
 ) -> None:
     with pytest.raises(isthmus.UsageError, match=why):
-        device_bytes_of(DlpackArray(64, (4,), device_type=device_type), None, None)
+        found_bytes(DlpackArray(64, (4,), device_type=device_type))
 
 
 def test_a_numpy_array_is_refused_for_lying_in_the_cpus_memory(windows: isthmus.Windows) -> None:
@@ -102,7 +107,7 @@ def test_a_description_that_breaks_the_rules_is_refused() -> None:
         (DlpackArray(64, (4,), version=(2, 0)), "DLPack 2.0"),
     ):
         with pytest.raises(isthmus.UsageError, match=why):
-            device_bytes_of(array, None, None)
+            found_bytes(array)
 
 
 def test_an_array_that_can_not_be_exported_is_refused_with_its_own_reason() -> None:
@@ -113,7 +118,7 @@ def test_an_array_that_can_not_be_exported_is_refused_with_its_own_reason() -> N
             raise BufferError("it requires a gradient")
 
     with pytest.raises(isthmus.UsageError, match="it requires a gradient") as refusal:
-        device_bytes_of(NeedsGradient(64, (4,)), None, None)
+        found_bytes(NeedsGradient(64, (4,)))
     assert "detach" in refusal.value.hint
 
 
@@ -123,7 +128,7 @@ def test_what_is_no_capsule_is_refused() -> None:
             return SimpleNamespace()
 
     with pytest.raises(isthmus.UsageError, match="no DLPack capsule"):
-        device_bytes_of(Strange(64, (4,)), None, None)
+        found_bytes(Strange(64, (4,)))
 
 
 @pytest.mark.parametrize(

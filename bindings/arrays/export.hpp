@@ -32,6 +32,8 @@ public:
   }
   /// Its shape and strides are valid until this is moved.
   const Py_buffer& buffer() const noexcept { return buffer_; }
+  /// False if it keeps nothing: the memory is the object's own.
+  bool keeps_something() const noexcept { return buffer_.obj != nullptr || owner_.is_valid(); }
   void take_owner(nanobind::object owner) noexcept { owner_ = std::move(owner); }
 
 private:

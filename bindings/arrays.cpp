@@ -1,0 +1,105 @@
+// Arrays of any library, read for Python code to judge.
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "arrays/pair.hpp"
+#include "arrays/protocols.hpp"
+#include "arrays/reader.hpp"
+#include "bindings.hpp"
+#include "text.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+const char* name_of_place(Place place) {
+  switch (place) {
+    case Place::pinned:
+      return "pinned";
+    case Place::device:
+      return "device";
+    case Place::managed:
+      return "managed";
+    default:
+      return "host";
+  }
+}
+
+nb::object tuple_of(const std::int64_t* numbers, int count) {
+  if (numbers == nullptr) return nb::none();
+  nb::list items;
+  for (int i = 0; i < count; ++i) items.append(nb::int_(numbers[i]));
+  return nb::tuple(items);
+}
+
+/// An array for a window: its work is complete when the stream that it names is.
+nb::object read_alone(ArrayReader& reader, nb::handle object, bool ordered) {
+  Array array;
+  reader.read(object, Role::target, Hold::copy, array);
+  if (!ordered) array.use = Use::none;
+  if (array.use == Use::unknown) {
+    array.stream = reader.own_stream(array.device);
+    reader.export_after(object, array.stream, array);
+  } else if (!array.exported) {
+    reader.export_after(object, std::nullopt, array);
+  }
+  return reader.describe(object, array);
+}
+
+nb::tuple read_two(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream) {
+  ArrayPair pair;
+  read_pair(reader, target, source, stream, Hold::copy, pair);
+  return describe(reader, target, source, pair);
+}
+
+}  // namespace
+
+nb::object ArrayReader::describe(nb::handle object, Array& array) const {
+  static const Name described("described");
+  const std::string item = array.item.name();
+  nb::dict said;
+  said["what"] = object.type().attr("__name__");
+  said["pointer"] = reinterpret_cast<std::uintptr_t>(array.data);
+  said["shape"] = tuple_of(array.shape, array.num_dimensions);
+  said["strides"] = tuple_of(array.strides, array.num_dimensions);
+  said["item"] = item.empty() ? nb::none() : nb::object(nb::str(item.c_str()));
+  said["item_bits"] =
+      array.has_shape() ? array.item.bits : static_cast<std::int64_t>(8 * array.size_bytes);
+  said["place"] = name_of_place(array.place);
+  said["device"] = array.device < 0 ? nb::none() : nb::object(nb::int_(array.device));
+  said["read_only"] = array.read_only;
+  said["stream"] = array.use == Use::none ? nb::none() : nb::object(nb::int_(array.stream));
+  // The object alone, where it is enough: garbage collection sees through it.
+  said["owner"] = array.held.keeps_something()
+                      ? nb::object(nb::make_tuple(object, std::move(array.held)))
+                      : nb::borrow(object);
+  const nb::object function = described.of(asked_);
+  const nb::tuple nothing;
+  return from_python([&] { return PyObject_Call(function.ptr(), nothing.ptr(), said.ptr()); });
+}
+
+nb::tuple describe(const ArrayReader& reader, nb::handle target, nb::handle source,
+                   ArrayPair& pair) {
+  return nb::make_tuple(reader.describe(target, pair.target), reader.describe(source, pair.source),
+                        pair.stream);
+}
+
+void bind_arrays(nb::module_& m) {
+  nb::class_<Export>(m, "HeldMemory", "Keeps an array's memory where it is, while this lives.");
+  nb::class_<ArrayReader>(m, "ArrayReader", "Reads arrays of any library.")
+      .def(nb::init<nb::object>(), "asked"_a, "asked: an isthmus.arrays.reading.Asked.")
+      .def(
+          "read", &read_alone, "array"_a.none(), nb::kw_only(), "ordered"_a,
+          nb::sig("def read(self, array: object, *, ordered: bool) -> isthmus.arrays.array.Array"),
+          "Find the memory that an array means, to be written. If ordered, `stream` names the work "
+          "that must be complete before the memory is touched. UsageError: it is no array.")
+      .def("pair", &read_two, "target"_a.none(), "source"_a.none(), "stream"_a.none(),
+           nb::sig("def pair(self, target: object, source: object, stream: object) -> "
+                   "tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]"),
+           "Find the memory of both ends of a copy, and the stream in which the copy comes after "
+           "what uses either. UsageError: one of them is no array.");
+}

@@ -1,0 +1,129 @@
+// Protocols of libraries: DLPack, PyTorch's exchange API, CuPy's attributes.
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "arrays/protocols.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+long long number(nb::handle object, const Name& name) {
+  const long long value = PyLong_AsLongLong(name.of(object).ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return value;
+}
+
+bool answer(nb::handle object, const Name& question) {
+  return question.call_on(object).ptr() != Py_False;
+}
+
+/// A tensor of its own on the same memory. It keeps that memory when the first is given another
+/// (tensor.data = ..., tensor.set_()); making it takes longer than all the rest.
+nb::object alias_of(nb::handle tensor) {
+  static const Name detach("detach");
+  return detach.call_on(tensor);
+}
+
+}  // namespace
+
+Place place_of_dlpack(int device_type) {
+  switch (device_type) {
+    case dlpack::kCpu:
+      return Place::host;
+    case dlpack::kCudaHost:
+      return Place::pinned;
+    case dlpack::kCuda:
+      return Place::device;
+    case dlpack::kCudaManaged:
+      return Place::managed;
+    default:
+      throw Refusal{"foreign device", nb::int_(device_type)};
+  }
+}
+
+void take_dlpack(const dlpack::Tensor& tensor, Array& array) {
+  array.place = place_of_dlpack(tensor.device.type);
+  array.data = static_cast<char*>(tensor.data) + tensor.offset_bytes;
+  array.item.code = tensor.type_code;
+  array.item.bits = std::int64_t{tensor.item_bits} * tensor.item_lanes;
+  array.item.lanes = tensor.item_lanes;
+  if (array.on_device()) array.device = tensor.device.id;
+  if (!array.take_shape(tensor.shape, tensor.num_dimensions)) throw Refusal{"dimensions"};
+  array.finish(tensor.strides, array.item.bits);
+}
+
+void take_capsule(nb::handle capsule, Array& array) {
+  array.held.take_owner(nb::borrow(capsule));
+  if (PyCapsule_IsValid(capsule.ptr(), "dltensor") != 0) {
+    const void* const managed = PyCapsule_GetPointer(capsule.ptr(), "dltensor");
+    return take_dlpack(static_cast<const dlpack::ManagedTensor*>(managed)->tensor, array);
+  }
+  if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") == 0) throw Refusal{"capsule"};
+  const auto& versioned = *static_cast<const dlpack::VersionedTensor*>(
+      PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
+  const dlpack::Version version = versioned.version;
+  if (version.major != dlpack::kKnownMajor)
+    throw Refusal{
+        "capsule version",
+        nb::str((std::to_string(version.major) + "." + std::to_string(version.minor)).c_str())};
+  if ((versioned.flags & dlpack::kReadOnly) != 0) array.read_only = true;
+  take_dlpack(versioned.tensor, array);
+}
+
+void require_plain_tensor(nb::handle tensor, int type_code, Role role) {
+  static const Name is_conj("is_conj"), is_neg("is_neg"), requires_grad("requires_grad");
+  // Only numbers with a fraction have a sign to be turned or a gradient to come, and only complex
+  // ones a conjugation. Asking takes as long as all the rest.
+  if (type_code == dlpack::kInt || type_code == dlpack::kUnsigned || type_code == dlpack::kBool)
+    return;
+  const bool may_be_complex = type_code == dlpack::kComplex || type_code == Item::kAny;
+  if (may_be_complex && answer(tensor, is_conj)) throw Refusal{"conjugated"};
+  if (answer(tensor, is_neg)) throw Refusal{"negated"};
+  if (role == Role::target && requires_grad.of(tensor).ptr() != Py_False) throw Refusal{"gradient"};
+}
+
+void read_torch(nb::handle object, const dlpack::Exchange& exchange, Role role, Hold hold,
+                Array& array) {
+  dlpack::Tensor tensor{};
+  const nb::object alias = hold == Hold::copy ? alias_of(object) : nb::borrow(object);
+  if (into_python([&] { return exchange.borrow(alias.ptr(), &tensor); }) != 0)
+    throw nb::python_error();
+  array.held.take_owner(alias);
+  require_plain_tensor(object, tensor.type_code, role);
+  take_dlpack(tensor, array);
+  if (!array.on_device()) return;
+  void* stream = nullptr;
+  if (exchange.current_stream(dlpack::kCuda, tensor.device.id, &stream) != 0)
+    throw nb::python_error();
+  array.use = Use::library;
+  array.stream = reinterpret_cast<std::uintptr_t>(stream);
+}
+
+void read_cupy(nb::handle object, nb::handle current_stream, Array& array) {
+  static const Name data("data"), ptr("ptr"), dtype("dtype"), kind("kind"), itemsize("itemsize");
+  static const Name shape("shape"), strides("strides"), device_id("device_id"), str("str");
+  static const Name contiguous("_c_contiguous");
+  const nb::object memory = data.of(object);
+  const nb::object type = dtype.of(object);
+  const nb::object letter = kind.of(type);
+  const nb::object device = device_id.of(memory);
+  const char* const letter_text = PyUnicode_AsUTF8(letter.ptr());
+  if (letter_text == nullptr) throw nb::python_error();
+  if (!take_number(letter_text[0], number(type, itemsize), array.item) &&
+      !take_typestr(nb::cast<const char*>(str.of(type)), array.item))
+    throw Refusal{"typestr", str.of(type)};
+  if (!array.take_lengths(shape.of(object))) throw Refusal{"dimensions"};
+  if (contiguous.of(object).ptr() != Py_True && !array.take_strides(strides.of(object)))
+    throw Refusal{"strides"};
+  array.finish();
+  const nb::object stream =
+      from_python([&] { return PyObject_CallOneArg(current_stream.ptr(), device.ptr()); });
+  array.data = reinterpret_cast<void*>(number(memory, ptr));
+  array.place = Place::device;
+  array.device = nb::cast<int>(device);
+  array.use = Use::library;
+  array.stream = static_cast<std::uintptr_t>(number(stream, ptr));
+  array.held.take_owner(memory);
+}

@@ -1,0 +1,35 @@
+// Two arrays of one copy, and the stream in which it is made.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+
+#include "arrays/reader.hpp"
+
+struct ArrayPair {
+  Array target;
+  Array source;
+  std::uintptr_t stream = 0;  ///< the CUstream of the copy
+};
+
+/// Reads two arrays, chooses the stream of their copy, and lets the copy come after what their
+/// libraries have under way.
+///
+/// A stream that the caller names is the only one that counts, as in the libraries themselves; but
+/// a library without a current stream (JAX) orders its work before it all the same. Without a named
+/// stream the copy is made in the current stream of the target's library, or else of the source's,
+/// and comes after what the other library has under way.
+///
+/// stream      None, a CUstream as an int, or a stream of any library
+/// Throws      nanobind::python_error with an explanation
+void read_pair(ArrayReader& reader, nanobind::handle target, nanobind::handle source,
+               nanobind::handle stream, Hold hold, ArrayPair& pair);
+
+/// True if one array can be copied to the other as one range of bytes, and both are in C order.
+/// Where it is false, isthmus.transfer packs an array, or says what is wrong.
+bool is_plain(const ArrayPair& pair);
+
+/// Both arrays as Python objects that keep their memory, and the stream.
+nanobind::tuple describe(const ArrayReader& reader, nanobind::handle target,
+                         nanobind::handle source, ArrayPair& pair);

@@ -1,0 +1,96 @@
+// The CUDA driver, loaded at run time: everything that copies, pins or opens windows gets one.
+//
+//     const isthmus::Driver driver = isthmus::Driver::open();
+//
+// Isthmus is not linked with libcuda.so.1 and needs no header of CUDA's.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <isthmus/export.h>
+
+namespace isthmus {
+
+template <typename Function>
+struct Symbol;
+template <typename Function>
+class CheckedCall;
+
+/// A loaded and initialised CUDA driver. A value: copy it, pass it, keep it.
+///
+/// Copies share the library, which stays open for the life of the process: CUDA can't be unloaded
+/// safely. Every member function may be called from any thread.
+class ISTHMUS_API Driver {
+public:
+  /// Opens and initialises a driver.
+  ///
+  /// source   "system"              libcuda.so.1, by the dynamic linker's search order
+  ///          "emulated[:PROFILE]"  the emulated driver that ships with Isthmus
+  ///          a path (has a '/')    that library
+  ///          "" (default)          the value of ISTHMUS_DRIVER, or else "system"
+  /// Throws   Unavailable when there is no such library, it is the toolkit's stub, it is older than
+  ///          CUDA 12.2, or a required symbol is missing; UsageError for another form of `source`;
+  ///          DriverError when cuInit fails for any other reason.
+  static Driver open(const std::string& source = {});
+
+  /// Makes sure that there is a library for open() to open. Leaves it uninitialised, so that a
+  /// program may still fork() and use CUDA in the child. What open() looks into later isn't looked
+  /// into.
+  ///
+  /// Throws   Unavailable when there is none; UsageError for another form of `source`.
+  static void find(const std::string& source = {});
+
+  /// 1000 * major + 10 * minor of the CUDA version the driver implements: 13000 is CUDA 13.0.
+  int version() const noexcept;
+  /// The file that was opened, resolved: what /proc/self/maps would show.
+  const std::string& path() const noexcept;
+  /// True for the emulated driver: every number it yields is modelled.
+  bool emulated() const noexcept;
+  /// The emulated driver's profile; empty on a real one.
+  const std::string& profile() const noexcept;
+  /// Optional driver functions that this driver lacks.
+  std::vector<std::string> missing_symbols() const;
+  /// Number of devices; 0 when there is none.
+  int device_count() const;
+
+  /// Throws DriverError (OutOfDeviceMemory for code 2) unless `result`, a CUresult, is 0.
+  ///
+  /// symbol_name  the function that returned it: "cuMemAlloc"
+  void check(int result, std::string_view symbol_name,
+             std::source_location location = std::source_location::current()) const;
+  /// "CUDA_ERROR_INVALID_VALUE" for a CUresult; its number if the driver has no name for it.
+  std::string name_of(int result) const;
+
+  // With these the library itself calls the driver. Programs can't: no public header says what a
+  // Symbol is.
+
+  /// Calls a function and throws DriverError, OutOfDeviceMemory or (if it is missing) Unavailable.
+  ///
+  /// Use as: driver.call(symbol::mem_alloc)(&pointer, size_bytes);
+  template <typename Function>
+  CheckedCall<Function> call(const Symbol<Function>& symbol,
+                             std::source_location location = std::source_location::current()) const;
+  /// The bare function, for destructors and for code that handles the result itself; null if
+  /// missing.
+  template <typename Function>
+  Function raw(const Symbol<Function>& symbol) const noexcept;
+  template <typename Function>
+  bool has(const Symbol<Function>& symbol) const noexcept;
+
+private:
+  struct State;
+  friend class DriverLoader;
+  ISTHMUS_HIDDEN explicit Driver(std::shared_ptr<const State> state);
+  template <typename Function>
+  Function require(const Symbol<Function>& symbol) const;
+  [[noreturn]] ISTHMUS_HIDDEN void missing(std::size_t slot) const;
+
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,32 @@
+"""What the native reader of arrays asks Python."""
+
+from isthmus.arrays.array import described
+from isthmus.arrays.pending_work import PendingWork
+from isthmus.arrays.refusals import refuse
+from isthmus.arrays.streams import stream_handle
+from isthmus.arrays.ways import way_of
+
+
+class Asked:
+    """
+    The answers, for the arrays on one driver's devices. Thread-safe.
+
+    Attributes:
+        way_of: Names the way to read the arrays of a type.
+        described: Makes a Python object of what was read.
+        refuse: Raises the UsageError that explains why an object can't be read.
+        stream_handle: Gives the CUstream that an object means.
+        export: Lets an array's library export it by DLPack.
+        wait: Waits for a stream.
+        own_stream: Gives a stream of a device.
+    """
+
+    def __init__(self, pending: PendingWork) -> None:
+        """Answer for the devices whose pending work this is."""
+        self.way_of = way_of
+        self.described = described
+        self.refuse = refuse
+        self.stream_handle = stream_handle
+        self.export = pending.export
+        self.wait = pending.wait
+        self.own_stream = pending.own_stream
