@@ -1,7 +1,7 @@
 """
 Copies between the host and a GPU, whatever the arrays are.
 
-Takes PyTorch's memory where there is a GPU, and the emulated driver's elsewhere.
+Uses PyTorch's memory on a GPU, and otherwise the emulated driver's.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ LENGTH = 1 << 20
 
 
 def gpu_array() -> object:
-    """Give a float32 array on a GPU: PyTorch, CuPy, JAX, Numba, RMM, whatever you use."""
+    """Give a float32 array on a GPU: PyTorch, CuPy, JAX, Numba or RMM."""
     try:
         import torch
     except ImportError:
@@ -43,14 +43,14 @@ def emulated_array() -> object:
 
 
 async def squares(tensor: object) -> float:
-    """Bring an array home while other tasks go on."""
+    """Download an array while other tasks continue."""
     home = isthmus.pinned.empty(LENGTH, np.float32)
     await isthmus.copy_async(home, tensor)
     return float(home[:100].sum())
 
 
 def main() -> None:
-    """Copy there and back, blocking and not, and look at what was done."""
+    """Copy there and back, blocking and not, and print what was done."""
     tensor = gpu_array()
     numbers = np.arange(LENGTH, dtype=np.float32)
     isthmus.copy(tensor, numbers)
@@ -60,7 +60,7 @@ def main() -> None:
     future.result(timeout=60)
     print(np.array_equal(back, numbers))
 
-    # Pinned memory comes from a pool, and goes back to it with the array.
+    # Pinned memory comes from a pool, and returns to it with the array.
     batch = isthmus.pinned.empty((4, LENGTH // 4), np.float32)
     batch[:] = numbers.reshape(batch.shape) ** 2
     isthmus.copy(tensor, batch.reshape(-1))

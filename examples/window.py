@@ -1,7 +1,7 @@
 """
 Writes and reads GPU memory from the CPU, without a copy command.
 
-Takes PyTorch's memory where there is a GPU, and the emulated driver's elsewhere.
+Uses PyTorch's memory on a GPU, and otherwise the emulated driver's.
 """
 
 import os
@@ -14,7 +14,7 @@ FLAG, DATA, TEXT = 0, 256, 1000
 
 
 def gpu_memory() -> object:
-    """Give 4 KiB of GPU memory: any array will do that has DLPack or __cuda_array_interface__."""
+    """Give 4 KiB of GPU memory: an array with DLPack or __cuda_array_interface__."""
     try:
         import torch
     except ImportError:
@@ -41,7 +41,7 @@ def emulated_memory() -> object:
 
 
 def main() -> None:
-    """Write, read, and tell a kernel that data is there."""
+    """Write, read, and tell a kernel that data has arrived."""
     tensor = gpu_memory()
     with isthmus.window(tensor) as window:
         window.write(b"hello, GPU", TEXT)
@@ -53,7 +53,7 @@ def main() -> None:
         window.fence()
         window.write(struct.pack("<I", 1), FLAG)
 
-        # Into memory that is there already: NumPy arrays, bytearrays, shared memory.
+        # Into existing memory: NumPy arrays, bytearrays, shared memory.
         answer = bytearray(32)
         window.read_into(answer, DATA)
         print(*struct.unpack("<8f", answer))

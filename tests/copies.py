@@ -1,4 +1,4 @@
-"""What tests copy, and behind what."""
+"""The arrays that tests copy, and the kernels behind which the copies wait."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
 PinnedZeros = Callable[[int], Bytes]
 
 SIZES = [0, 1, 3, 1000, 65_537, 3 << 20]
-# As long as a kernel runs that is to be late: some hundredths of a second at GPU clocks.
+# The loop count of a slow kernel: some hundredths of a second at GPU clocks.
 SLOW_CYCLES = 100_000_000
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 def run_in_threads(task: Callable[[int], None], num_threads: int = 1) -> None:
-    """Run a task in new threads, which it gets the number of, and raise what it raised in one."""
+    """Run a task in new threads, with their numbers, and raise the first exception of any."""
     failures: list[BaseException] = []
 
     def run(number: int) -> None:

@@ -1,9 +1,9 @@
 """
-Does the host memory's kind or place decide how fast pinned copies are here?
+Does the kind or place of host memory decide how fast pinned copies are here?
 
 1 GiB, both directions, by CUDA events, from: several allocations of cudaHostAlloc; one registered
-mapping of 4 KiB pages; one of huge pages. Alternating, so that a change of the machine's mood hits
-all alike. Uses PyTorch only to reach the CUDA runtime: this must not be Isthmus measuring Isthmus.
+mapping of 4 KiB pages; one of huge pages. They alternate, so that changes of the machine affect all
+alike. PyTorch is used only to call the CUDA runtime: Isthmus must not check itself.
 """
 
 import ctypes
@@ -43,7 +43,7 @@ def gigabytes_per_second(target: torch.Tensor, source: torch.Tensor) -> float:
 
 
 def spread(rates: list[float]) -> str:
-    """Say median and range of rates in GB/s."""
+    """Write median and range of rates in GB/s."""
     return f"{statistics.median(rates):6.2f} ({min(rates):.2f} to {max(rates):.2f})"
 
 

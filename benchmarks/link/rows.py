@@ -1,5 +1,5 @@
 """
-Shows that a run has every row of the feature table that other tools' coverage was compared by.
+Shows that a run has every row of the feature table with which other tools were compared.
 
     python benchmarks/link/rows.py RUN.json [RUN_OF_SEVERAL_GPUS.json] > rows.md
 
@@ -209,7 +209,7 @@ def main(paths: list[str]) -> int:
 
 
 def shown(one: Wanted, results: list[Result]) -> str | None:
-    """Give a result's value or the reason why there is none; None if nobody speaks of it."""
+    """Give a result's value or the reason why there is none; None if there is neither."""
     named = [r for r in results if (r["test"], r["metric"]) == (one.test, one.metric)]
     measured = [r for r in named if r["status"] == "passed" and r["median"] is not None]
     fitting = [r for r in measured if one.size_bytes in {None, r["bytes"]}]
@@ -219,7 +219,7 @@ def shown(one: Wanted, results: list[Result]) -> str | None:
 
 
 def value_of(result: Result) -> str:
-    """Write a median in the unit that people use for it, with what it was measured of."""
+    """Write a median in the usual unit, with its size and axes."""
     median, unit = result["median"], result["unit"]
     texts = {
         "B/s": f"{median / 1e9:.4g} GB/s",

@@ -1,12 +1,12 @@
 """
-How long the runs of `isthmus sim reproduce` take: the paper's own, and those that it left out.
+How long the runs of `isthmus sim reproduce` take: those of Zhang 2019, and the others.
 
     .venv/bin/python benchmarks/sim/reproducing.py [THREADS]
 
-The paper's own are the 100 of its matrix (ten programs, five ways, two bandwidths) and its sweeps:
-sizes of units, ranges and TLBs. It left out fault latencies, a third bandwidth, and other readings
-of its words. Making the workloads is in the time, as it is in the command's; pictures are not.
-Needs idle cores.
+Those of the paper (docs/simulate.md) are the 100 of its matrix (ten programs, five policies, two
+bandwidths) and its sweeps: unit sizes, ranges and TLBs. The others are fault latencies, a third
+bandwidth, and other readings of its text. As in the command, the time includes making the
+workloads, but not the pictures. Needs idle cores.
 """
 
 import sys
@@ -21,14 +21,14 @@ from isthmus.sim.sweep import num_cores, run_sweep
 
 
 class Silent:
-    """Hears of points and says nothing."""
+    """Is told about points and prints nothing."""
 
     def point_finished(self, num_finished: int, total: int, point: Point, row: Row) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 def is_the_papers(run: Run) -> bool:
-    """Tell what the paper ran from what it left out."""
+    """Separate the paper's runs from the others."""
     theirs = run.study != "fault" and run.series not in VARIANTS
     return theirs and run.bandwidth in BANDWIDTHS[:2]
 
@@ -39,7 +39,7 @@ def distinct(runs: Sequence[Run]) -> list[Point]:
 
 
 def main(num_threads: int) -> None:
-    """Measure the paper's own, then the rest with what is in memory by then."""
+    """Measure the paper's runs, then the others with what is in memory by then."""
     runs = evaluation()
     own = distinct([run for run in runs if is_the_papers(run)])
     keys = {point.key for point in own}

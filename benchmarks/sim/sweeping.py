@@ -1,5 +1,5 @@
 """
-How well a sweep uses two cores: the same points with one thread, and with two, in turns.
+How efficiently a sweep uses two cores: the same points with one thread, and with two, in turns.
 
     .venv/bin/python benchmarks/sim/sweeping.py
 
@@ -26,10 +26,10 @@ BASE = Base(workload=None, machine="paper-gtx480", policy="ranges", seed=0, sett
 
 
 class Silent:
-    """Hears of points and says nothing."""
+    """Is told about points and prints nothing."""
 
     def point_finished(self, num_finished: int, total: int, point: Point, row: Row) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 def seconds(library: Library, num_threads: int, built: list[Point]) -> tuple[float, int]:

@@ -1,4 +1,4 @@
-"""The copies of each library, of the same arrays."""
+"""The copies of each library, for the same arrays."""
 
 import ctypes
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ Way = TypeVar("Way")
 
 
 class OwnDevice:
-    """Memory of the driver's, as an array that names its address; needs no other library."""
+    """Memory of the driver, as an array that names its address; needs no other library."""
 
     def __init__(self, size_bytes: int) -> None:
         """Allocate."""
@@ -48,7 +48,7 @@ class OwnArray:
 
 
 def cudart() -> ctypes.CDLL | None:
-    """Find the CUDA runtime that a wheel has brought; None if there is none."""
+    """Find the CUDA runtime of a wheel; None if there is none."""
     try:
         import nvidia
     except ImportError:
@@ -60,7 +60,7 @@ def cudart() -> ctypes.CDLL | None:
 
 
 def optional(name: str) -> Any:  # noqa: ANN401 - none of them need be installed
-    """Import a library, or give None."""
+    """Import a library, or return None."""
     import importlib
 
     try:
@@ -71,7 +71,7 @@ def optional(name: str) -> Any:  # noqa: ANN401 - none of them need be installed
 
 
 def working(ways: Mapping[str, Way], attempt: Callable[[Way], object]) -> dict[str, Way]:
-    """Leave out what of other libraries fails here, and say so."""
+    """Leave out what fails here in other libraries, and say so."""
     kept = {}
     for name, way in ways.items():
         try:
@@ -89,7 +89,7 @@ Copies = dict[str, Task]
 
 
 class Contestants:
-    """Every library that is here, on host arrays of one size and device memory of each library."""
+    """Every installed library, with host arrays of one size and device memory of each library."""
 
     def __init__(self, max_bytes: int) -> None:
         """Take device memory, and find the libraries."""
@@ -101,7 +101,7 @@ class Contestants:
         self.rmm = None if emulated else optional("rmm")
 
     def to_device(self, source: "np.ndarray[Any, Any]", *, pinned: bool) -> Copies:
-        """List the ways from a host array to the device."""
+        """List the calls that copy a host array to the device."""
         size = source.nbytes
         target = self.device.first(size)
         there = isthmus.DevicePointer(target.pointer, size)
@@ -121,7 +121,7 @@ class Contestants:
         return copies
 
     def to_host(self, target: "np.ndarray[Any, Any]", *, pinned: bool) -> Copies:
-        """List the ways from the device into a host array that was touched before."""
+        """List the calls that copy from the device into a host array that was touched before."""
         size = target.nbytes
         source = self.device.first(size)
         there = isthmus.DevicePointer(source.pointer, size)
@@ -144,7 +144,7 @@ class Contestants:
         return copies
 
     def to_fresh_host(self, size: int) -> Copies:
-        """List the ways from the device into host memory that nobody has touched."""
+        """List the calls that copy from the device into untouched host memory."""
         source = self.device.first(size)
 
         def fresh() -> "np.ndarray[Any, Any]":

@@ -1,8 +1,8 @@
 """
-Compares a folder of `measure.sh` with what copies are meant to reach: `python3 figures.py FOLDER`.
+Compares the results of `measure.sh` with the goals of copies: `python3 figures.py FOLDER`.
 
-Prints Markdown: figure, goal, measured; then every library side by side, and the loaders. A dash is
-what was not measured.
+Prints Markdown: figure, goal, measured; then every library side by side, and the loaders. A dash
+means not measured.
 """
 
 import sys

@@ -1,17 +1,17 @@
 """
-What a copy that is begun costs in Python, beside a blocking one, and beside another version's.
+What it costs to begin a copy in Python, beside a blocking one, and beside another version's.
 
     python benchmarks/transfer/futures.py OUT.json [--before FOLDER]
 
 FOLDER holds the `isthmus` package of a version to compare with. Each version has a process of its
-own, which measures a burst when it is asked to; they take turns, so that what drifts drifts for
-both. Medians of turns, in microseconds, of:
+own, which measures a burst on request; they take turns, so that slow drifts affect both. Medians of
+turns, in microseconds, of:
 
     copy        blocking
     begin       copy_async until it returns
     complete    copy_async and .result()
 
-`copy` of 64 bytes goes through a window, `begin` of ordinary memory wakes a thread.
+`copy` of 64 bytes goes through a window, `begin` of pageable memory wakes a thread.
 """
 
 import argparse
@@ -40,7 +40,7 @@ class Measured:
     """The version of Isthmus that this process imports."""
 
     def __init__(self) -> None:
-        """Take memory of each kind."""
+        """Allocate memory of each kind."""
         import numpy as np
 
         import isthmus
@@ -57,7 +57,7 @@ class Measured:
         }
 
     def microseconds(self, case: str) -> float:
-        """Time a burst, per call. What was begun is complete before the next begins."""
+        """Time a burst, per call. Each copy is complete before the next begins."""
         call, way, memory, size = case.split()
         host = self.hosts[memory][: int(size)]
         device = self.isthmus.DevicePointer(self.memory.pointer, int(size))
@@ -87,7 +87,7 @@ class Measured:
 
 
 def answer() -> None:
-    """Measure what is asked for, line by line."""
+    """Measure the requested cases, line by line."""
     measured = Measured()
     for line in sys.stdin:
         print(measured.microseconds(line.strip()), flush=True)
@@ -110,7 +110,7 @@ class Version:
         )
 
     def microseconds(self, case: str) -> float:
-        """Let it measure."""
+        """Measure a case."""
         if self.process.stdin is None or self.process.stdout is None:
             raise RuntimeError
         self.process.stdin.write(case + "\n")

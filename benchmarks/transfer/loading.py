@@ -1,11 +1,11 @@
 """
-Loads a model by every loader that is here, by turns: from the page cache, and from the disk.
+Loads a model with every installed loader, in turns: from the page cache, and from the disk.
 
     python benchmarks/transfer/loading.py OUT.json [--gib 4] [--folder FOLDER] [--cold-rounds 3]
         [--gds]
 
-The file is written first, and deleted in the end. Beside the loaders stands what they can't beat:
-the rate at which as many threads read the file into memory of their own, from the cache and past
+The file is written first, and deleted at the end. The loaders are compared with an upper limit: the
+rate at which as many threads read the file into memory of their own, from the cache and bypassing
 it.
 Every loader's tensors are compared with those of `safetensors.torch.load_file`, on the GPU.
 """
@@ -39,7 +39,7 @@ Loader = Callable[[], Any]
 
 
 def loaders(path: Path, *, gds: bool) -> dict[str, Loader]:
-    """Prepare each loader of one file; GPUDirect Storage, which few machines have, if asked for."""
+    """Prepare each loader of one file; GPUDirect Storage, which few machines have, on request."""
     name = str(path)
     found: dict[str, Loader] = {"isthmus dlpack": lambda: load_own(path, "dlpack")}
     if isthmus._native.Driver.open().emulated:  # noqa: SLF001 - no other way to know
@@ -64,7 +64,7 @@ def loaders(path: Path, *, gds: bool) -> dict[str, Loader]:
 
 
 def load_own(path: Path, framework: str) -> Any:  # noqa: ANN401 - a dictionary of tensors
-    """Load by Isthmus."""
+    """Load with Isthmus."""
     return isthmus.load_safetensors(path, framework=framework)
 
 
@@ -75,7 +75,7 @@ def synchronised(torch: Any, tensors: Any) -> Any:  # noqa: ANN401
 
 
 def load_fast(fast: Any, torch: Any, name: str, *, nogds: bool) -> Any:  # noqa: ANN401
-    """Load by fastsafetensors; the tensors outlive the loader."""
+    """Load with fastsafetensors; the tensors outlive the loader."""
     with fast.fastsafe_open(name, device="cuda:0", nogds=nogds) as file:
         tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - no mapping
     return synchronised(torch, tensors)
@@ -91,7 +91,7 @@ def load_kvikio(kvikio: Any, cupy: Any, path: Path) -> Any:  # noqa: ANN401
 
 
 def read_all(path: Path, num_threads: int, *, direct: bool) -> None:
-    """Read a file into buffers of as many threads, through the page cache or past it."""
+    """Read a file into buffers of as many threads, through the page cache or bypassing it."""
     flags = os.O_RDONLY | (os.O_DIRECT if direct else 0)
     descriptor = os.open(path, flags)
     size = path.stat().st_size
@@ -109,7 +109,7 @@ def read_all(path: Path, num_threads: int, *, direct: bool) -> None:
 
 
 def cached_share(path: Path) -> float:
-    """Tell which part of a file is in the page cache."""
+    """Measure which part of a file is in the page cache."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
     with path.open("rb") as file:
@@ -127,7 +127,7 @@ def cached_share(path: Path) -> float:
 
 
 def drop(path: Path) -> None:
-    """Put a file out of the page cache."""
+    """Remove a file from the page cache."""
     descriptor = os.open(path, os.O_RDONLY)
     os.fsync(descriptor)
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -135,12 +135,12 @@ def drop(path: Path) -> None:
 
 
 def release() -> None:
-    """Give a model's memory back, as far as its library does."""
+    """Return a model's memory, as far as its library does."""
     gc.collect()
 
 
 def task_of(load: Loader, prepare: Callable[[], None]) -> Task:
-    """Time a loader; what the one before has loaded goes first, untimed."""
+    """Time a loader; what the one before has loaded is freed first, untimed."""
 
     def prepared() -> None:
         release()
@@ -150,14 +150,14 @@ def task_of(load: Loader, prepare: Callable[[], None]) -> Task:
 
 
 def as_bytes(tensor: Any) -> Any:  # noqa: ANN401 - torch's
-    """Show a tensor's bytes: random ones are NaNs too, which equal nothing."""
+    """Show a tensor's bytes: random ones may be NaNs, which equal nothing."""
     import torch  # type: ignore[import-not-found]
 
     return tensor.reshape(-1).view(torch.uint8)
 
 
 def verify(found: dict[str, Loader]) -> list[str]:
-    """Compare what the loaders of tensors give; list those that agree."""
+    """Compare the tensors of the loaders; list those that agree."""
     if "safetensors mmap" not in found:
         return []
     wanted = found["safetensors mmap"]()
@@ -177,7 +177,7 @@ def verify(found: dict[str, Loader]) -> list[str]:
 
 
 def cold_times(tasks: dict[str, Task], rounds: int) -> dict[str, Times]:
-    """Time tasks by turns without a run to warm up: nothing stays warm anyway."""
+    """Time tasks in turns without a warm-up run: nothing stays warm anyway."""
     times = {name: Times() for name in tasks}
     for _ in range(rounds):
         for name, task in tasks.items():
@@ -186,7 +186,7 @@ def cold_times(tasks: dict[str, Task], rounds: int) -> dict[str, Times]:
 
 
 def rows(times: dict[str, Times], size: int, cache: str) -> list[dict[str, Any]]:
-    """Describe what came out."""
+    """Describe the results."""
     return [
         {
             "contestant": name,
@@ -218,7 +218,7 @@ def load_and_release(load: Loader) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Write a file, load it by turns, and write what was measured."""
+    """Write a file, load it in turns, and write the results."""
     options = parsed(arguments)
     path = options.folder / f"isthmus_loading_{os.getpid()}.safetensors"
     try:

@@ -21,7 +21,7 @@ PACKAGES = (
 
 
 def machine_facts() -> dict[str, Any]:
-    """Collect the facts; what can't be had is null."""
+    """Collect the facts; null if unknown."""
     driver = _native.Driver.open()
     device = _native.Context(driver, 0).device
     return {

@@ -4,10 +4,10 @@ What a copy costs in Python beyond the same copy in C++: medians of turns, in na
     python benchmarks/transfer/python_calls.py TRANSFER_DETAILS [OUT.json]
 
 TRANSFER_DETAILS is the program of transfer_details.cpp. It runs beside this one and copies as many
-bytes when it is asked to: each turn is a burst in C++, then one in Python, since on a shared host
-the same call may take twice as long half a minute later. Arrays of PyTorch and CuPy where they are
-installed and there is a GPU; on the emulated driver only what NumPy and the buffer protocol show.
-The thread has a current context, as one that uses PyTorch has.
+bytes on request: each turn is a burst in C++, then one in Python, because on a shared host
+the same call may take twice as long half a minute later. Arrays of PyTorch and CuPy are measured if
+they are installed and there is a GPU; on the emulated driver only NumPy and the buffer protocol.
+The thread has a current context, like one that uses PyTorch.
 """
 
 import ctypes
@@ -63,7 +63,7 @@ class Native:
 
 
 def turns(statement: str, names: dict[str, Any], native: Native, way: str) -> tuple[float, float]:
-    """Time a statement and the C++ copy, by turns: seconds of each."""
+    """Time a statement and the C++ copy, in turns: seconds of each."""
     timer = timeit.Timer(statement, globals=names)
     loops = 1
     while timer.timeit(loops) < SHORTEST_SECONDS:
@@ -119,7 +119,7 @@ def arrays(driver: _native.Driver, memory: _native.DeviceMemory) -> dict[str, ob
 
 
 def main(program: str, out: str | None) -> None:
-    """Print what each pair of arrays costs, and how much of it C++ doesn't take."""
+    """Print the time for each pair of arrays, and how much of it C++ doesn't take."""
     native = Native(program)
     driver = _native.Driver.open()
     make_context_current(driver)

@@ -1,4 +1,4 @@
-"""Reads what `measure.sh` left in a folder."""
+"""Reads the files of `measure.sh` in a folder."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ Rows = list[dict[str, Any]]
 
 
 class Results:
-    """The tables of one folder; what is missing or broken is empty."""
+    """The tables of one folder; missing or broken ones are empty."""
 
     def __init__(self, folder: Path) -> None:
         """Read the files."""
@@ -21,29 +21,29 @@ class Results:
 
     @property
     def emulated(self) -> bool:
-        """True if any of it is modelled."""
+        """Whether any of it is modelled."""
         records = (self._details, self._grid, self._side, self._loading)
         return any(record.get("machine", {}).get("emulated", False) for record in records)
 
     def table(self, name: str, **wanted: object) -> Rows:
-        """List rows of transfer_details that fit."""
+        """List matching rows of transfer_details."""
         record = self._grid if name == "grid" else self._details
         return chosen(record.get(name, []), wanted)
 
     def cores(self, count: int, **wanted: object) -> Rows:
-        """List rows that were measured with so many cores."""
+        """List rows that were measured with this number of cores."""
         return chosen(self._cores[count].get("large", []), wanted)
 
     def side(self, **wanted: object) -> Rows:
-        """List rows of side_by_side.py that fit."""
+        """List matching rows of side_by_side.py."""
         return chosen(self._side.get("results", []), wanted)
 
     def calls(self, **wanted: object) -> Rows:
-        """List rows of python_calls.py that fit."""
+        """List matching rows of python_calls.py."""
         return chosen(self._calls.get("calls", []), wanted)
 
     def loading(self, **wanted: object) -> Rows:
-        """List rows of loading.py that fit."""
+        """List matching rows of loading.py."""
         return chosen(self._loading.get("results", []), wanted)
 
 

@@ -1,4 +1,4 @@
-"""Times of tasks that take turns: what drifts drifts for all."""
+"""Times of tasks that take turns, so that slow drifts affect all alike."""
 
 import statistics
 import time
@@ -17,12 +17,12 @@ def nothing() -> None:
 @dataclass(frozen=True)
 class Task:
     """
-    Something that is timed.
+    A timed task.
 
     Attributes:
-        run: What is timed; its argument is what `prepare` gave.
+        run: The timed function; its argument is the result of `prepare`.
         prepare: Called before each run, untimed.
-        finish: Called after each run with what it returned, untimed.
+        finish: Called after each run with its result, untimed.
         repeatable: Several runs may be timed as one, if they are short.
     """
 
@@ -68,13 +68,13 @@ def by_turns(
     min_rounds: int = _MIN_ROUNDS,
 ) -> dict[str, Times]:
     """
-    Run tasks by turns, another one first in each round, after a run of each to warm up.
+    Run tasks in turns, beginning each round with another one, after a warm-up run of each.
 
     Args:
         tasks: By name.
-        max_seconds: About how long all may take, as long as `min_rounds` were made.
-        max_rounds: How many rounds are enough.
-        min_rounds: How many there must be.
+        max_seconds: About the time that all may take, once `min_rounds` were made.
+        max_rounds: The most rounds.
+        min_rounds: The fewest rounds.
     """
     repeats: dict[str, int] = {}
     round_seconds = 0.0

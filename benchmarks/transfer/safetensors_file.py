@@ -1,4 +1,4 @@
-"""Writes a safetensors file as a language model's would be, of a size that is asked for."""
+"""Writes a safetensors file like that of a language model, of a given size."""
 
 import json
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 
 MIB = 1 << 20
 _TILE_BYTES = 64 * MIB
-# Of a layer of 4096 wide, as many published models have: shapes of BF16 matrices and norms.
+# The shapes of BF16 matrices and norms in a layer of width 4096, as in many published models.
 _LAYER = {
     "input_layernorm": (4096,),
     "self_attn.q_proj": (4096, 4096),
@@ -48,7 +48,7 @@ def write_model(path: Path, min_bytes: int) -> int:
     header += b" " * (-len(header) % 8)
     with path.open("wb") as file:
         file.write(len(header).to_bytes(8, "little") + header)
-        # Tiles of different bytes: two places in the file are never alike.
+        # Tiles of different bytes, so that no two places in the file are alike.
         written = 0
         while written < end:
             tile = os.urandom(min(_TILE_BYTES, end - written))

@@ -1,10 +1,10 @@
 """
-Copies of the same arrays by every library that is here, by turns, in one process.
+Copies of the same arrays by every installed library, in turns, in one process.
 
     python benchmarks/transfer/side_by_side.py OUT.json [MAX_BYTES]
 
-Each task is what a user writes, from Python: its overhead is in the numbers. Libraries that are not
-installed are left out, and named. Every copy of Isthmus's is verified.
+Each task is what a user writes, from Python, and its time includes the overhead. Libraries that are
+not installed are left out, and named. Every copy by Isthmus is verified.
 """
 
 import sys
@@ -26,12 +26,12 @@ MIN_FRESH = 64 * KIB
 
 
 def random_bytes(size: int, seed: int) -> "np.ndarray[Any, Any]":
-    """Make an array of random bytes in ordinary memory."""
+    """Make an array of random bytes in pageable memory."""
     return np.random.default_rng(seed).integers(0, 256, size, dtype=np.uint8)
 
 
 def rows(tasks: dict[str, Task], **circumstances: object) -> list[dict[str, Any]]:
-    """Time tasks and describe what came out."""
+    """Time tasks and describe the results."""
     return [
         {**circumstances, "contestant": name, **times.row()}
         for name, times in by_turns(working(tasks, lambda task: sample(task, 1))).items()
@@ -39,7 +39,7 @@ def rows(tasks: dict[str, Task], **circumstances: object) -> list[dict[str, Any]
 
 
 def verify(contestants: Contestants, task: Task, data: "np.ndarray[Any, Any]") -> None:
-    """Make sure that a task brings these bytes to the device."""
+    """Check that a task copies these bytes to the device."""
     contestants.device.memory.write(bytes(data.nbytes))
     sample(task, 1)
     if contestants.device.memory.read(data.nbytes) != data.tobytes():
@@ -47,7 +47,7 @@ def verify(contestants: Contestants, task: Task, data: "np.ndarray[Any, Any]") -
 
 
 def verify_download(contestants: Contestants, target: "np.ndarray[Any, Any]", task: Task) -> None:
-    """Make sure that a task brings the device's bytes here."""
+    """Check that a task copies the device's bytes to the host."""
     wanted = random_bytes(target.nbytes, 3)
     contestants.device.memory.write(wanted)
     target[:] = 0
@@ -76,7 +76,7 @@ def measure(contestants: Contestants, size: int) -> list[dict[str, Any]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, and write what was measured."""
+    """Measure, and write the results."""
     out = Path(arguments[0])
     max_bytes = int(arguments[1]) if len(arguments) > 1 else GIB
     contestants = Contestants(max_bytes)

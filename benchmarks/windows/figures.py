@@ -1,7 +1,7 @@
 """
-Compares a folder of `measure.sh` with what windows are meant to reach: `python3 figures.py FOLDER`.
+Compares the results of `measure.sh` with the goals of windows: `python3 figures.py FOLDER`.
 
-Prints a Markdown table: figure, goal, measured. A dash is what was not measured.
+Prints a Markdown table: figure, goal, measured. A dash means not measured.
 """
 
 import json
@@ -29,7 +29,7 @@ class Run:
         self._details: dict[str, Any] = json.loads(text) if text.strip() else {}
 
     def medians(self, test: str, metric: str, **wanted: object) -> list[float]:
-        """List the medians that fit; warm caches unless told otherwise."""
+        """List the matching medians; warm caches unless told otherwise."""
         wanted = {"cpu_cache": "warm", "test": f"window_{test}", "metric": metric, **wanted}
         return [
             result["median"]
@@ -51,7 +51,7 @@ class Run:
         return [row[member] for row in self._details.get("by_cpu", [])]
 
     def by_pair(self, size_bytes: int) -> list[float]:
-        """List what two bound threads took together, for each pair of CPUs."""
+        """List the times of two bound threads together, for each pair of CPUs."""
         rows = self._details.get("by_pair", [])
         return [row["write_s"] for row in rows if row["bytes"] == size_bytes]
 
@@ -113,7 +113,7 @@ def us(choose: Callable[[list[float]], float], seconds: list[float]) -> str:
 
 
 def steps(at: Callable[..., list[float]], size_bytes: int) -> str:
-    """Write what each of the backend's steps takes in microseconds."""
+    """Write the time of each of the backend's steps in microseconds."""
     taken = [at("lifecycle", step, bytes=size_bytes) for step in ("pin", "map", "unmap", "unpin")]
     if not any(taken):
         return "-"
@@ -121,7 +121,7 @@ def steps(at: Callable[..., list[float]], size_bytes: int) -> str:
 
 
 def spread(seconds: list[float]) -> str:
-    """Write the least and the most in microseconds."""
+    """Write the minimum and the maximum in microseconds."""
     return f"{min(seconds) / US:.4g} to {max(seconds) / US:.4g} us" if seconds else "-"
 
 

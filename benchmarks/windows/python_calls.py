@@ -3,8 +3,8 @@ What a call of a window costs in Python: the median of repeated loops, in nanose
 
     python benchmarks/windows/python_calls.py
 
-Beside `isthmus bench -t window_write`, which times the same copy in C++: the rest is Python's.
-The thread has a current context, as one that uses PyTorch has.
+Compare with `isthmus bench -t window_write`, which times the same copy in C++: the rest is Python.
+The thread has a current context, like one that uses PyTorch.
 """
 
 import ctypes

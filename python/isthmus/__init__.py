@@ -4,7 +4,7 @@ Isthmus moves data between CPU and GPU as fast as the link allows, and shows why
 Importing this package imports nothing else: everything is loaded when it is first used.
 """
 
-TYPE_CHECKING = False  # what type checkers know; typing takes a while to import
+TYPE_CHECKING = False  # known to type checkers; importing typing takes a while
 if TYPE_CHECKING:
     from isthmus import pinned
     from isthmus.arrays.pointers import DevicePointer, HostPointer

@@ -1,16 +1,16 @@
 """
-What Isthmus raises: one base class, and a standard exception mixed in where one fits.
+The exceptions of Isthmus: one base class, combined with a standard exception where one fits.
 
 The native module raises these same classes, so `except isthmus.DriverError` catches both.
-`hint` is one line of advice for people; the CLI prints it under the error.
+`hint` is one line of advice; the CLI prints it under the error.
 """
 
 
 class Error(Exception):
-    """Base of everything Isthmus raises on purpose."""
+    """Base of everything that Isthmus raises on purpose."""
 
     def __init__(self, message: str = "", *, hint: str = "") -> None:
-        """Keep the message, and the advice beside it; tracebacks show both."""
+        """Keep the message and the advice; tracebacks show both."""
         super().__init__(message)
         self.hint = hint
         if hint:
@@ -18,7 +18,7 @@ class Error(Exception):
 
 
 class UsageError(Error, ValueError):
-    """The caller asked for what can't be; nothing was changed. The message names the offender."""
+    """The caller's request is impossible; nothing was changed. The message says what is wrong."""
 
 
 class DriverError(Error, RuntimeError):
@@ -43,7 +43,7 @@ class DriverError(Error, RuntimeError):
         memory_in_use: bool = False,
         hint: str = "",
     ) -> None:
-        """Keep the code, its name, and who returned it."""
+        """Keep the code, its name, and the function that returned it."""
         super().__init__(message, hint=hint)
         self.code = code
         self.code_name = code_name
@@ -62,7 +62,7 @@ class Unavailable(Error, RuntimeError):
     Attributes:
         capability: What is absent, as a noun: "CUDA driver".
         reason: Why it is absent here.
-        needs: What would bring it: "an NVIDIA driver for CUDA 12.2 or later".
+        needs: What would provide it: "an NVIDIA driver for CUDA 12.2 or later".
     """
 
     def __init__(
@@ -81,28 +81,28 @@ class CorruptTransfer(Error, RuntimeError):
 
 
 class TimedOut(Error, RuntimeError):
-    """A stream was held, or a kernel's answer awaited, past its timeout; nothing waits now."""
+    """A stream was held, or a kernel's answer was awaited, past its timeout; nothing waits now."""
 
 
 class ImpossibleTime(Error, RuntimeError):
-    """What was timed can't be right: clocks contradict each other, or a unit is wrong."""
+    """A measured time is impossible: clocks contradict each other, or a unit is wrong."""
 
 
 class Deadlock(Error, RuntimeError):
-    """A simulated program that can't go on; the message says who waits for whom."""
+    """A simulated program deadlocks; the message says which parts wait for each other."""
 
 
 class WriteError(Error, OSError):
-    """Something could not be written. A file that was there before is still there."""
+    """Something could not be written. A file that existed before still exists."""
 
 
 class NoDevice(Unavailable):
-    """The device that was asked for is not there, or there is no driver to ask."""
+    """The requested device doesn't exist, or there is no driver to ask."""
 
     def __init__(self, reason: str, *, needs: str = "a CUDA device", hint: str = "") -> None:
-        """Say which device, and why it is not there."""
+        """Say which device, and why it doesn't exist."""
         super().__init__(reason, capability="CUDA device", reason=reason, needs=needs, hint=hint)
 
 
 class IsthmusWarning(UserWarning):
-    """Something a user should know once, where nothing failed: an untested driver, for instance."""
+    """A fact that a user should see once, without a failure: an untested driver, for instance."""

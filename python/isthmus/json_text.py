@@ -1,4 +1,4 @@
-"""JSON that people read and compare: one record a line."""
+"""JSON that is readable and easy to compare: one record a line."""
 
 import json
 from typing import Any

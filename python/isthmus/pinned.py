@@ -1,8 +1,8 @@
 """
 NumPy arrays in pinned memory, which GPUs copy from and to at the link's speed.
 
-The memory comes from a pool: pinning is slow, and so memory that was pinned is kept and given out
-again. An array's memory goes back to the pool when nothing uses the array any more.
+The memory comes from a pool: pinning is slow, so memory that was pinned is kept and reused. An
+array's memory returns to the pool when nothing uses the array any more.
 """
 
 import math
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PinnedPoolStats = _native.PinnedPoolStats
 
-# Of NumPy's arrays; before version 2 it has only 32 dimensions, and says so itself.
+# The limit of NumPy's arrays; before version 2 NumPy has only 32 dimensions, and raises itself.
 _MAX_BYTES = (1 << 63) - 1
 _MAX_DIMENSIONS = 64
 
@@ -30,7 +30,7 @@ _lock = threading.Lock()
 
 
 def _pool(device: int) -> _native.PinnedPool:
-    """Give the pool of a device, made when it is first needed."""
+    """Give the pool of a device, created when first needed."""
     found = _pools.get(device)
     if found is not None:
         return found
@@ -53,12 +53,12 @@ def empty(
     Args:
         shape: Items along each dimension.
         dtype: Any NumPy type but Python objects.
-        order: Of its dimensions: "C", the last is adjacent; "F", the first.
-        device: The GPU that it is mostly copied with: the memory is taken near it. Any may use it.
+        order: The order of its dimensions: "C", the last is adjacent; "F", the first.
+        device: The GPU of most of its copies: the memory is allocated near it. Any GPU may use it.
 
     Raises:
         Unavailable: There is no NumPy or no driver, or a limit of the machine doesn't allow it.
-        UsageError: That is no shape, type, order or device.
+        UsageError: The shape, type, order or device is invalid.
     """
     return _array_in_block(shape, dtype, order, device)[0]
 
@@ -72,7 +72,7 @@ def zeros(
 ) -> "NDArray[Any]":
     """Make an array of zeros in pinned memory, as `empty` does."""
     array, block = _array_in_block(shape, dtype, order, device)
-    numpy_module().frombuffer(block, "u1").fill(0)  # also what is no number: strings, structures
+    numpy_module().frombuffer(block, "u1").fill(0)  # also strings and structures
     return array
 
 
@@ -80,12 +80,12 @@ def empty_like(
     prototype: "NDArray[Any]", dtype: "DTypeLike | None" = None, *, device: int = 0
 ) -> "NDArray[Any]":
     """
-    Make an array of undefined contents in pinned memory, like another.
+    Make an array of undefined contents in pinned memory, like another one.
 
     Args:
-        prototype: Gives the shape, the type, and the order: "F" if it is that and not "C".
+        prototype: Gives the shape, the type, and the order: "F" if it is F and not C.
         dtype: Another type.
-        device: As of `empty`.
+        device: As for `empty`.
     """
     flags = prototype.flags
     order: Literal["C", "F"] = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
@@ -94,12 +94,12 @@ def empty_like(
 
 
 def stats(device: int = 0) -> PinnedPoolStats:
-    """Tell a pool's use so far: blocks, bytes, and the time spent allocating and pinning."""
+    """Give a pool's use so far: blocks, bytes, and the time spent allocating and pinning."""
     return _pool(device).stats()
 
 
 def trim(kept_bytes: int = 0) -> None:
-    """Unpin what no array uses, until each device's pool has at most so many bytes pinned."""
+    """Unpin memory that no array uses, until each device's pool has at most so many bytes."""
     for pool in list(_pools.values()):
         pool.trim(kept_bytes)
 
@@ -112,7 +112,7 @@ def cupy_allocator(size: int) -> Any:  # noqa: ANN401 - cupy.cuda.PinnedMemoryPo
         size: In bytes.
 
     Returns:
-        A `cupy.cuda.PinnedMemoryPointer`, whose memory is given back when nothing uses it.
+        A `cupy.cuda.PinnedMemoryPointer`, whose memory returns to the pool when nothing uses it.
     """
     import cupy  # type: ignore[import-not-found,unused-ignore]
 
@@ -123,15 +123,15 @@ def cupy_allocator(size: int) -> Any:  # noqa: ANN401 - cupy.cuda.PinnedMemoryPo
 def _array_in_block(
     shape: int | Sequence[int], dtype: "DTypeLike", order: str, device: int
 ) -> tuple["NDArray[Any]", _native.PinnedBlock]:
-    """Make an array, and tell the memory below it, which the array keeps."""
+    """Make an array, and return the memory below it, which the array keeps."""
     np = numpy_module()
     kind = np.dtype(dtype)
     if kind.hasobject:
-        raise UsageError("Python objects can't lie in pinned memory")
+        raise UsageError("Python objects can't be in pinned memory")
     lengths = _lengths(shape)
     if order not in {"C", "F"}:
         raise UsageError(f"the order must be 'C' or 'F', not {order!r}")
-    # A length of 0 leaves the strides of the others.
+    # A length of 0 leaves the strides of the other dimensions.
     if kind.itemsize * math.prod(max(1, length) for length in lengths) > _MAX_BYTES:
         raise UsageError(f"no memory holds the shape {reprlib.repr(lengths)}")
     # A pool gives no memory of 0 bytes, and NumPy wants an address.
@@ -150,7 +150,7 @@ def _lengths(shape: int | Sequence[int]) -> tuple[int, ...]:
         try:
             lengths = (operator.index(shape),)  # type: ignore[arg-type]
         except TypeError:
-            raise UsageError(f"no shape: {reprlib.repr(shape)}") from None
+            raise UsageError(f"not a shape: {reprlib.repr(shape)}") from None
     if any(length < 0 for length in lengths):
         raise UsageError(f"a shape has no negative lengths: {reprlib.repr(shape)}")
     if len(lengths) > _MAX_DIMENSIONS:

@@ -1,5 +1,5 @@
 """
-Sizes in bytes, as people write them.
+Sizes in bytes, as typed and shown.
 
 `K`, `M`, `G`, `T` are binary (`64K` is 65536), as are `KiB`, `MiB`, `GiB`, `TiB`;
 `KB`, `MB`, `GB`, `TB` are decimal (`64KB` is 64000). Upper and lower case mean the same.
@@ -22,9 +22,9 @@ _UNITS = (
 _SPELLING = {unit: unit.replace("IB", "iB") for unit in _UNITS if unit}
 _FORM = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[^\d\s.,]*)")
 UNITS_TEXT = "B; K, M, G, T or KiB, MiB, GiB, TiB (binary); KB, MB, GB, TB (decimal)"
-# One more than what a 64-bit address can tell: no machine has it, and no C++ size holds it.
+# One more than a 64-bit address can express: no machine has it, and no C++ size holds it.
 _LIMIT_BYTES = 1 << 63
-_LARGEST = "the largest that is read is 8388607T"
+_LARGEST = "the largest valid size is 8388607T"
 # More than any size needs; Python itself refuses to read thousands of them.
 _MAX_DIGITS = 40
 _DISPLAY_UNITS = [(f"{unit}iB", 1024**power) for unit, power in reversed(_BINARY.items())]
@@ -41,13 +41,13 @@ def parse_size(text: str) -> int:
         The size in bytes, at least 1.
 
     Raises:
-        UsageError: It is no size; the message names it, the hint the nearest valid choice.
+        UsageError: It isn't a size; the message names it, the hint the nearest valid choice.
     """
     typed = text.strip()
     match = _FORM.fullmatch(typed)
     if match is None:
         raise _not_a_size(typed)
-    # Raised, some letters beyond ASCII are letters of units: a dotless i is an I.
+    # In upper case, some letters beyond ASCII become letters of units: a dotless i becomes I.
     number, unit = match["number"], ascii(match["unit"])[1:-1].upper()
     if len(number) > _MAX_DIGITS:
         raise UsageError(f"size '{shortened(typed)}' has too many digits", hint=_LARGEST)
@@ -67,7 +67,7 @@ def parse_size(text: str) -> int:
             hint=f"did you mean {max(1, round(size_bytes))}?",
         )
     if size_bytes >= _LIMIT_BYTES:
-        raise UsageError(f"size '{shortened(typed)}' is beyond any memory", hint=_LARGEST)
+        raise UsageError(f"size '{shortened(typed)}' is larger than any memory", hint=_LARGEST)
     return int(size_bytes)
 
 
@@ -84,7 +84,7 @@ def parse_sizes(text: str) -> list[int]:
         Sizes in bytes, ascending, each once.
 
     Raises:
-        UsageError: One of them is no size, or a range runs backwards.
+        UsageError: One of them isn't a size, or a range runs backwards.
     """
     sizes: set[int] = set()
     for item in text.split(","):
@@ -105,7 +105,7 @@ def powers_of_two(first_bytes: int, last_bytes: int) -> list[int]:
 
 def format_size(size_bytes: int) -> str:
     """
-    Write a size the way people read it: "4 B", "64 KiB", "1 GiB".
+    Write a size in readable form: "4 B", "64 KiB", "1 GiB".
 
     Args:
         size_bytes: At least 0.

@@ -1,4 +1,4 @@
-"""How CPU numbers and CUDA versions are written, everywhere the same."""
+"""Writes CPU numbers and CUDA versions in the same form everywhere."""
 
 from collections.abc import Iterable
 
@@ -20,5 +20,5 @@ def cuda_version(version: int) -> str:
 
 
 def cuda_major(version: int) -> int:
-    """Tell the major version: 13 of 13000."""
+    """Give the major version: 13 for 13000."""
     return version // 1000

@@ -1,9 +1,9 @@
-"""What messages say of a text that is somebody else's: itself, in short, and the nearest valid."""
+"""How messages quote text from elsewhere: shortened, with the nearest valid choice."""
 
 import difflib
 from collections.abc import Iterable
 
-# Nothing valid is as long, and comparing takes its time.
+# Nothing valid is as long, and comparing takes time.
 _MAX_COMPARED = 100
 
 
@@ -12,8 +12,8 @@ def nearest_names(typed: str, valid: Iterable[str], *, count: int = 3) -> list[s
     Name the valid choices nearest to `typed`, best first.
 
     Args:
-        typed: What was given.
-        valid: What could have been given.
+        typed: The given text.
+        valid: The valid texts.
         count: At most this many.
 
     Returns:
@@ -32,7 +32,7 @@ def nearest_names(typed: str, valid: Iterable[str], *, count: int = 3) -> list[s
 
 
 def writable(text: str, encoding: str = "utf-8") -> str:
-    """Escape what an encoding can't say, such as the name of a file that is no UTF-8."""
+    """Escape what an encoding can't express, such as the name of a file that isn't UTF-8."""
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
@@ -46,14 +46,14 @@ def one_line(text: str) -> str:
 
 
 def shortened(typed: str, *, most: int = 40) -> str:
-    """Cut what somebody typed to what a message can bear: "999999... (5000 characters)"."""
+    """Shorten a typed text for a message: "999999... (5000 characters)"."""
     if len(typed) <= most:
         return one_line(typed)
     return f"{one_line(typed[:most])}... ({len(typed)} characters)"
 
 
 def did_you_mean(typed: str, valid: Iterable[str]) -> str:
-    """Say "did you mean A, B or C?", or nothing where there is nothing to choose from."""
+    """Write "did you mean A, B or C?", or nothing if there is no choice."""
     *others, last = nearest_names(typed, valid) or [""]
     choices = f"{', '.join(others)} or {last}" if others else last
     return f"did you mean {choices}?" if choices else ""

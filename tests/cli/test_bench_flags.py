@@ -67,7 +67,7 @@ def test_d_leaves_the_thread_where_it_is_and_the_run_says_so(invoke: Invoke) -> 
     run = run_of(invoke(*ONE, "-d", "-j"))
     assert not run.options.bind
     assert run.machine.host.measured_on_node is None
-    assert any("not bound to a NUMA node, as asked" in note for note in run.machine.notes)
+    assert any("not bound to a NUMA node, as requested" in note for note in run.machine.notes)
 
 
 def test_m_shows_means_where_medians_stood(invoke: Invoke) -> None:
@@ -123,8 +123,8 @@ def test_gdrcopy_s_format_runs_windows(invoke: Invoke) -> None:
     ("arguments", "error", "hint"),
     [
         ("-b 1 --sizes 4", "-b and --sizes", "leave one out"),
-        ("-b 0", "-b 0 is no size", "-b 512"),
-        ("-b -1", "-b -1 is no size", "-b 512"),
+        ("-b 0", "-b 0 is not a size", "-b 512"),
+        ("-b -1", "-b -1 is not a size", "-b 512"),
         ("-i 0", "-i 0: no samples", "-i 3"),
         ("-i 1000000000000000000000", "more than are allowed", "give 1 to 1000000: -i 3"),
         ("--runs 0", "--runs 0: no runs", "--runs 3"),
@@ -216,7 +216,7 @@ def test_a_run_of_another_machine_is_compared_only_if_that_is_wanted_anyway(
     invoke(*ONE)
     before = changed(saved_runs()[-1], tmp_path / "before.json", other_profile)
     outcome = invoke(*ONE, "--compare", before)
-    refused(outcome, "is of another machine", "--anyway compares all the same")
+    refused(outcome, "is of another machine", "--anyway compares them")
     outcome = invoke(*ONE, "--compare", before, "--anyway", "--tolerance", "99%")
     assert outcome.code == 0, outcome.err
     assert "What differs between the runs" in outcome.out

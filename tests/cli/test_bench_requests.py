@@ -42,7 +42,7 @@ def test_every_way_to_make_many_copies_is_measured_and_the_quickest_named(invoke
     (heads,) = (line for line in outcome.out.splitlines() if line.startswith("direction  pieces"))
     ways = ["loop", "batch", "graph", "kernel", "packed"]
     assert heads.split() == ["direction", "pieces", "of", "each", *ways]
-    assert "quickest way to make many copies: H2D 256 x 4 KiB " in outcome.out
+    assert "fastest way to make many copies: H2D 256 x 4 KiB " in outcome.out
 
 
 def test_streams_and_rows_are_measured_at_each_number_and_width(invoke: Invoke) -> None:

@@ -89,7 +89,7 @@ def test_a_broken_one_is_an_error(invoke: Invoke, folder: Path) -> None:
     path.write_text("{")
     outcome = invoke("profile", "--show")
     assert outcome.code == 2
-    assert "is no profile" in outcome.err
+    assert "is not a profile" in outcome.err
     assert invoke("profile", "--quick").code == 0, "measuring again replaces it"
 
 
@@ -97,7 +97,7 @@ def test_a_broken_one_is_an_error(invoke: Invoke, folder: Path) -> None:
 def test_showing_neither_measures_nor_writes(invoke: Invoke, option: str) -> None:
     outcome = invoke("profile", "--show", option)
     assert outcome.code == 2
-    assert outcome.err.startswith("error: --show prints what is stored")
+    assert outcome.err.startswith("error: --show prints the stored profile")
 
 
 def test_a_file_that_can_not_be_written_is_found_before_measuring(

@@ -173,7 +173,7 @@ def test_a_sweep_writes_a_table_and_does_not_run_twice(invoke: Invoke, tmp_path:
     assert "4 of 4 points" in outcome.err
     before = path.read_bytes()
     again = invoke("sim", "sweep", *AXES, "-o", str(path))
-    assert again.err.endswith("(modelled), 4 were there before\n")
+    assert again.err.endswith("(modelled), 4 existed already\n")
     assert path.read_bytes() == before
     rows = pq.read_table(path).to_pylist()
     assert [(row["policy"], row["link.bandwidth"]) for row in rows] == [
@@ -205,7 +205,7 @@ def test_ctrl_c_in_a_sweep_keeps_the_finished_points_and_goes_on(tmp_path: Path)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert "the same command goes on" in err
+    assert "the same command continues" in err
     num_rows = pq.read_table(path).num_rows
     assert 1 <= num_rows < 10
     assert list(tmp_path.iterdir()) == [path]

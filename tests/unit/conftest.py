@@ -1,4 +1,4 @@
-"""The emulated device, for those who need one."""
+"""The emulated device, for tests that need one."""
 
 from __future__ import annotations
 

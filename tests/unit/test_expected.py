@@ -166,7 +166,7 @@ def test_a_link_that_sent_packets_again_is_named_and_a_clean_one_is_not() -> Non
 def test_a_slot_that_is_too_old_for_the_gpu_is_named() -> None:
     machine = on("NVIDIA H100", link=runs.machine().link.model_copy(update={"generation_max": 4}))
     lines = explanations(machine, short(machine))
-    assert any("Gen4 x16, and the values are of Gen5 x16" in line for line in lines)
+    assert any("Gen4 x16, and the values are for Gen5 x16" in line for line in lines)
 
 
 def test_the_table_shows_ratio_and_source_and_a_healthy_machine_no_reasons() -> None:
@@ -177,4 +177,4 @@ def test_the_table_shows_ratio_and_source_and_a_healthy_machine_no_reasons() -> 
     assert "1.00" in text
     assert "[1] published: nvbandwidth v0.10.0" in text
     assert "usually" not in text
-    assert "no value to expect" in expectation_text(run, [])
+    assert "nothing that has an expected value" in expectation_text(run, [])

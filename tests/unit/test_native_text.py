@@ -1,4 +1,4 @@
-"""Text of any bytes crosses between C++ and Python: names come back whole, messages readable."""
+"""Text of any bytes passes between C++ and Python: names unchanged, messages readable."""
 
 import os
 from pathlib import Path

@@ -66,7 +66,7 @@ def test_a_unit_means_the_same_in_upper_and_lower_case(number: int, unit: str) -
         ("abc", "'abc' is not a size", "64KiB"),
         ("1e5", "'1e5' is not a size", "64KiB"),
         ("", "'' is not a size", "64KiB"),
-        ("99999999T", "'99999999T' is beyond any memory", "8388607T"),
+        ("99999999T", "'99999999T' is larger than any memory", "8388607T"),
     ],
 )
 def test_what_is_no_size_is_named_with_the_nearest_choice(

@@ -14,7 +14,7 @@ namespace isthmus::emulator {
 namespace {
 
 /// Pageable copies to the device up to this size are staged in the call and return at once.
-/// Source: the same page, "transfers from pageable host memory ... of 64 KB or less".
+/// Source: CUDA Driver API, "transfers from pageable host memory ... of 64 KB or less".
 constexpr std::size_t kStageBytes = std::size_t{64} * 1024;
 
 enum class Direction { host_to_device, device_to_host };

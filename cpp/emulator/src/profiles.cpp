@@ -67,7 +67,7 @@ constexpr std::array kProfiles{
                [](Profile& p) { p.usable_event_times = false; }),
     like_small("little-memlock", "at most 32 MiB of host memory can be pinned",
                [](Profile& p) { p.pinned_limit_bytes = 32 * kMiB; }),
-    // The figures of an H100 SXM on PCIe 5.0 x16 (shared/DESIGN.md, "Figures from real hardware").
+    // The figures of an H100 SXM on PCIe 5.0 x16 (benchmarks/first_light/README.md).
     // One memcpy of this machine is usually slower than such a link, and real time then counts.
     like_small("h100-pcie5", "a fast link, 55 GB/s pinned; bounded by this machine's own memcpy",
                [](Profile& p) {

@@ -1,6 +1,6 @@
 // The first touch of fresh pages, which is what makes new memory slow: the kernel finds a page and
 // zeroes it. One thread does some 3 GB/s in small pages; several threads in huge pages do 50.
-// Source: benchmarks/transfer/pinning; see PinnedRegion.
+// Source: benchmarks/transfer/pinning.cpp; see PinnedRegion.
 #pragma once
 
 #include <atomic>

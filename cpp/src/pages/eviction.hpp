@@ -32,8 +32,8 @@ struct EvictionPolicy {
   Recency recency = Recency::migration;
   /// tree, block_64k: what leaves at once. The driver's big pages.
   std::uint32_t block_bytes = 64U << 10U;
-  /// tree: a subtree leaves if less than this share of it stays. Source: as
-  /// largest_sparse_subtree.
+  /// tree: a subtree leaves if less than this share of it stays. Source:
+  /// cpp/src/pages/prefetch_tree.hpp, largest_sparse_subtree.
   std::uint32_t tree_threshold_percent = 50;
 };
 

@@ -43,17 +43,17 @@ enum class WriteMiss : std::uint8_t {
 
 /// Options of all kinds: one value, which host and device can copy. Kinds ignore what isn't theirs.
 ///
-/// Source      simulating.md c.1-c.6 for what the paper says and leaves open: the default is the
-///             first option of each row there. NVIDIA open-gpu-kernel-modules (595.45.04) for the
+/// Source      docs/simulate.md for what Zhang 2019 says and leaves open: the default is the first
+///             answer of each row there. NVIDIA open-gpu-kernel-modules (595.45.04) for the
 ///             driver's constants, at each.
 struct MigrationPolicy {
   PolicyKind kind = PolicyKind::ranges;
   /// What is translated, and has one state. Powers of two, all sizes here.
-  /// Source: the paper; a VA block of the driver (UVM_VA_BLOCK_BITS 21).
+  /// Source: Zhang 2019; a VA block of the driver (UVM_VA_BLOCK_BITS 21).
   std::uint32_t page_bytes = 2U << 20U;
-  /// The least that is asked for, but by whole_page. Source: the paper's experiments, 1 KB.
+  /// The least that is asked for, but by whole_page. Source: Zhang 2019, experiments, 1 KB.
   std::uint32_t unit_bytes = 1U << 10U;
-  /// What requests are cut into. Source: the paper's L1 and L2.
+  /// What requests are cut into. Source: Zhang 2019, L1 and L2.
   std::uint32_t line_bytes = 128;
   /// Requests for what is on its way wait for that; otherwise each carries its own transfer.
   bool merge = true;
@@ -64,7 +64,7 @@ struct MigrationPolicy {
 
   /// ranges: a gap smaller than this moves too. The paper names the threshold, and no number.
   std::uint32_t gap_bytes = 0;
-  /// ranges: at most so many. Source: the paper saw 2-3 and proposes 4 or 8.
+  /// ranges: at most so many. Source: Zhang 2019 saw 2-3 and proposes 4 or 8.
   std::uint32_t max_ranges = 8;
   Overflow overflow = Overflow::fill_gap;
 

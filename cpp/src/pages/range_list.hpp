@@ -22,7 +22,7 @@ struct RangeRules {
 };
 
 /// A view of a page's ranges, which the page owns: in order, with gaps of at least gap_bytes.
-/// Source: the paper, Figure 3b; RangeRules::overflow is ours.
+/// Source: Zhang 2019, Figure 3b; RangeRules::overflow is ours.
 class RangeList {
 public:
   /// spans       room for rules.most + 1

@@ -5,7 +5,7 @@
 
 namespace isthmus::pages {
 
-/// A view of a page's one range, which the page owns. Source: the paper, Figure 3a.
+/// A view of a page's one range, which the page owns. Source: Zhang 2019, Figure 3a.
 class SingleRange {
 public:
   ISTHMUS_HOST_DEVICE explicit SingleRange(Span* range) : range_(range) {}

@@ -25,7 +25,7 @@ enum class OpcodeClass : std::uint8_t {
   bulk_copy,       ///< of Hopper's copy engine, with addresses in a format of its own
 };
 
-/// Source: simulating.md (f), read in Accel-Sim's tracer and reader.
+/// Source: the tracer and the reader of Accel-Sim.
 OpcodeClass classify_opcode(std::string_view opcode);
 
 /// Bytes that one lane asks for. The trace's own width can't be trusted: both Accel-Sim's writer

@@ -15,8 +15,8 @@ namespace isthmus::trace {
 /// that hold a touched line: 1/1000 of what a program uses.
 class TouchedLines {
 public:
-  /// Lines that lie closer are taken to be of one allocation. Source: cuMemAlloc maps memory in
-  /// blocks of 2 MiB, and small allocations share one.
+  /// Lines that lie closer are taken to be of one allocation. Source: docs/adr/0005-windows.md:
+  /// cuMemAlloc maps memory in blocks of 2 MiB, and small allocations share one.
   static constexpr std::uint64_t kBlockBytes = std::uint64_t{2} << 20U;
   /// 512 GiB, as the simulator: what a text of some megabytes can make this keep is bounded by it.
   static constexpr std::size_t kMaxBlocks = std::size_t{1} << 18U;

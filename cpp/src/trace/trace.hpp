@@ -12,7 +12,7 @@
 
 namespace isthmus::trace {
 
-/// What warps' requests are cut into. Source: the paper's L1 and L2, Accel-Sim's too.
+/// What warps' requests are cut into. Source: L1 and L2 of Zhang 2019, and of Accel-Sim.
 inline constexpr std::uint64_t kLineBytes = 128;
 
 /// What a warp does after its `compute` instructions.

@@ -37,7 +37,7 @@ void* reserve_host_pages(std::size_t size_bytes);
 /// told from outside: small buffers share a piece of memory, a pool gives freed memory out again,
 /// and what cuMemCreate made can be mapped elsewhere.
 ///
-/// Source      seen on driver 580.159.04: buffers below 2 MiB share pieces of 2 MiB.
+/// Source      docs/adr/0005-windows.md. Driver 580.159.04: buffers below 2 MiB share 2 MiB.
 bool shares_pages(const Allocation& allocation) noexcept;
 
 }  // namespace isthmus::window

@@ -9,7 +9,8 @@
 namespace isthmus::window::rm {
 namespace {
 
-// Source: handles of CUDA's client and of its memory, as seen on driver 580.159.04.
+// Handles of CUDA's client and of its memory, as seen on driver 580.159.04.
+// Source: docs/adr/0006-private-resource-manager-interface.md.
 constexpr std::uint32_t kClientPrefix = 0xc1d0;
 constexpr std::uint32_t kObjectPrefix = 0x5c00;
 constexpr std::uint64_t kObjectUnitBytes = 4096;

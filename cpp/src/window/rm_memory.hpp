@@ -25,7 +25,7 @@ inline constexpr std::size_t kIpcHandleWords = 16;
 ///
 /// Returns     nothing unless all that can be checked fits: process, size, place in the object, and
 ///             the form of both handles.
-/// Source      layout seen on driver 580.159.04; undocumented.
+/// Source      docs/adr/0006-private-resource-manager-interface.md: as seen on 580.159.04.
 std::optional<MemoryObject> object_in_ipc_handle(
     const std::array<std::uint32_t, kIpcHandleWords>& words, std::size_t allocation_bytes,
     std::uint32_t process_id) noexcept;

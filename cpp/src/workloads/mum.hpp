@@ -14,7 +14,7 @@ namespace isthmus::workloads {
 /// 50,000 reads of 25 letters. The genome is random, of the composition and length of the
 /// original's, Bacillus anthracis; the reference is its beginning, so that most reads lie outside.
 /// The cleared matches are copied to the GPU too: by that the sizes come near those of
-/// simulating.md (e), which doesn't say what it counted.
+/// ispass2009 (docs/sources.md).
 ///
 /// Source      layout of nodes, reference and reads: MUMmerGPU 2
 class Mum : public Workload {

@@ -14,7 +14,7 @@ namespace isthmus::workloads {
 /// weights are random.
 ///
 /// Source      Simard, Steinkraus, Platt: Best practices for convolutional neural networks, ICDAR
-///             2003; the sizes of the weights' arrays follow simulating.md (e): 50 x 6 x 26 of the
+///             2003; the sizes of the weights' arrays follow ispass2009: 50 x 6 x 26 of the
 ///             second layer, of which the last 5 a map are not used.
 class Nn : public Workload {
 public:

@@ -120,7 +120,7 @@ TEST(Aes, EncryptsEveryBlockAsTheStandardSays) {
 }
 
 TEST(Aes, IsAsLargeAsTheOriginal) {
-  EXPECT_NEAR(aes().counted.upload_kib, 257, 0.5);  // simulating.md (e)
+  EXPECT_NEAR(aes().counted.upload_kib, 257, 0.5);  // ispass2009
   EXPECT_NEAR(aes().counted.touched_kib, 514, 0.5);
   EXPECT_EQ(aes().counted.pages, 1U);
 }

@@ -47,7 +47,7 @@ TEST(Bfs, LeavesNoNodeInTheFrontierAndEndsWithALaunchThatReachesNone) {
 }
 
 TEST(Bfs, IsAsLargeAsTheOriginal) {
-  EXPECT_NEAR(bfs().counted.upload_kib, 2432, 0);  // simulating.md (e)
+  EXPECT_NEAR(bfs().counted.upload_kib, 2432, 0);  // ispass2009
   EXPECT_NEAR(bfs().counted.touched_kib, 2432, 1);
   EXPECT_EQ(bfs().counted.pages, 2U);
 }

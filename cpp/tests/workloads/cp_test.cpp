@@ -37,7 +37,7 @@ TEST(Cp, ComputesThePotentialThatTwoNestedLoopsCompute) {
 }
 
 TEST(Cp, IsAsLargeAsTheOriginal) {
-  EXPECT_EQ(cp().counted.upload_kib, 0);  // simulating.md (e)
+  EXPECT_EQ(cp().counted.upload_kib, 0);  // ispass2009
   EXPECT_EQ(cp().counted.touched_kib, 256);
   EXPECT_EQ(cp().counted.pages, 1U);
 }

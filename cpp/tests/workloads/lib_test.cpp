@@ -86,7 +86,7 @@ TEST(Lib, ItsNumbersHaveMean0AndVariance1) {
 }
 
 TEST(Lib, IsAsLargeAsTheOriginal) {
-  EXPECT_EQ(lib().counted.upload_kib, 0);  // simulating.md (e)
+  EXPECT_EQ(lib().counted.upload_kib, 0);  // ispass2009
   EXPECT_EQ(lib().counted.touched_kib, 32);
   EXPECT_EQ(lib().counted.pages, 1U);
   // Of 3520 words a thread; 7680 threads at once (15 x 8 x 64) make 51.5 pages of 2 MiB.

@@ -38,7 +38,7 @@ TEST(Lps, ComputesTheStepThatThreeNestedLoopsCompute) {
 }
 
 TEST(Lps, IsAsLargeAsTheOriginal) {
-  EXPECT_NEAR(lps().counted.upload_kib, 3906, 1);  // simulating.md (e)
+  EXPECT_NEAR(lps().counted.upload_kib, 3906, 1);  // ispass2009
   EXPECT_NEAR(lps().counted.touched_kib, 7812, 1);
   EXPECT_EQ(lps().counted.pages, 4U);
 }

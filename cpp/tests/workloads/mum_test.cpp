@@ -118,12 +118,12 @@ TEST(Mum, LaysConsecutiveNodesInRowsOfItsTextures) {
 }
 
 TEST(Mum, IsAboutAsLargeAsTheOriginal) {
-  // simulating.md (e), real genome: 233,369 and 2,316,237 nodes.
+  // ispass2009, real genome: 233,369 and 2,316,237 nodes.
   EXPECT_NEAR(short_reference().program.num_nodes(), 233'369, 7'000);
   EXPECT_NEAR(long_reference().program.num_nodes(), 2'316'237, 70'000);
   const testing::Recording& one = short_reference().counted;
   const testing::Recording& ten = long_reference().counted;
-  // simulating.md (e): 13,549 KB, 8,143 KB, 8 pages; 79,916 KB, 49,787 KB, 41 pages.
+  // ispass2009: 13,549 KB, 8,143 KB, 8 pages; 79,916 KB, 49,787 KB, 41 pages.
   EXPECT_NEAR(one.upload_kib, 13'549, 1000);
   EXPECT_NEAR(one.touched_kib, 8'143, 1000);
   EXPECT_NEAR(static_cast<double>(one.pages), 8, 1);

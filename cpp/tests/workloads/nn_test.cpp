@@ -68,7 +68,7 @@ TEST(Nn, TellsDigitsApart) {
 }
 
 TEST(Nn, IsAsLargeAsTheOriginal) {
-  EXPECT_NEAR(nn().counted.upload_kib, 617, 2);  // simulating.md (e)
+  EXPECT_NEAR(nn().counted.upload_kib, 617, 2);  // ispass2009
   EXPECT_NEAR(nn().counted.touched_kib, 876, 5);
   EXPECT_EQ(nn().counted.pages, 1U);
 }

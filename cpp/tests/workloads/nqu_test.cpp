@@ -29,7 +29,7 @@ TEST(Nqu, CountsTheWaysThatRecursionCounts) {
 }
 
 TEST(Nqu, IsAsLargeAsTheOriginal) {
-  EXPECT_LT(nqu().counted.upload_kib, 1);  // simulating.md (e)
+  EXPECT_LT(nqu().counted.upload_kib, 1);  // ispass2009
   EXPECT_EQ(nqu().counted.pages, 1U);
   std::uint64_t allocated = 0;
   for (const trace::Allocation& allocation : nqu().program.program().allocations)

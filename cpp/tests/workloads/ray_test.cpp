@@ -121,7 +121,7 @@ TEST(RayTracer, ThePictureHasManyColors) {
 }
 
 TEST(RayTracer, IsAsLargeAsTheOriginal) {
-  EXPECT_LT(ray().counted.upload_kib, 1);  // simulating.md (e)
+  EXPECT_LT(ray().counted.upload_kib, 1);  // ispass2009
   EXPECT_EQ(ray().counted.touched_kib, 256);
   EXPECT_EQ(ray().counted.pages, 1U);
   EXPECT_EQ(ray().program.program().allocations[0].size_bytes, 4096U * 1024);

@@ -64,7 +64,7 @@ TEST(Sto, HashesEveryWindowAsTheStandardSays) {
 }
 
 TEST(Sto, IsAsLargeAsTheOriginal) {
-  EXPECT_NEAR(sto().counted.upload_kib, 192, 0.1);  // simulating.md (e)
+  EXPECT_NEAR(sto().counted.upload_kib, 192, 0.1);  // ispass2009
   EXPECT_NEAR(sto().counted.touched_kib, 384, 0.5);
   EXPECT_EQ(sto().counted.pages, 1U);
 }

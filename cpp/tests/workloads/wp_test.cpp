@@ -174,7 +174,7 @@ TEST(Weather, EveryProcessHappensSomewhere) {
 }
 
 TEST(Weather, IsAsLargeAsTheOriginal) {
-  EXPECT_NEAR(wp().counted.upload_kib, 5100, 50);  // simulating.md (e)
+  EXPECT_NEAR(wp().counted.upload_kib, 5100, 50);  // ispass2009
   EXPECT_NEAR(wp().counted.touched_kib, 5130, 10);
   EXPECT_EQ(wp().counted.pages, 3U);
   // 12.6 MB of local memory, of 4608 threads.

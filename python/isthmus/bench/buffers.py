@@ -1,4 +1,4 @@
-"""The pair of buffers between which a copy is measured: what each side of it is made of."""
+"""The pair of buffers between which a copy is measured: the memory of each side."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,7 +22,7 @@ class DeviceMemory(StrEnum):
 
 
 class Contents(StrEnum):
-    """What is copied."""
+    """The contents of the buffers."""
 
     RANDOM = "random"
     ZEROS = "zeros"
@@ -31,14 +31,14 @@ class Contents(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class BufferKinds:
     """
-    What a pair of buffers is made of; neighbours in a plan that want the same share one pair.
+    The memory of a pair of buffers; neighbours in a plan with equal memory share one pair.
 
     Attributes:
-        host_memory: Of the host's side.
-        device_memory: Of the device's side.
-        contents: What both hold.
-        host_offset_bytes: So far behind the beginning of a page the host's side begins.
-        device_offset_bytes: So far behind the beginning of its allocation the device's begins.
+        host_memory: How the host's side is allocated.
+        device_memory: How the device's side is allocated.
+        contents: The contents of both.
+        host_offset_bytes: Distance of the host's side from the beginning of a page.
+        device_offset_bytes: Distance of the device's side from the beginning of its allocation.
     """
 
     host_memory: HostMemory

@@ -1,4 +1,4 @@
-"""Finds the device that is meant: by number, UUID, PCI address, emulated, or whichever there is."""
+"""Finds the requested device: by number, UUID, PCI address, emulated, or the default."""
 
 import os
 import re
@@ -15,12 +15,12 @@ _FORMS = "0, GPU-<uuid>, 0000:01:00.0, emulated or emulated:PROFILE"
 _NO_DEVICE = "the driver has no device"
 _USE_EMULATED = "--device emulated needs no GPU; `isthmus doctor` says what is missing"
 _ORDINAL = re.compile(r"[0-9]{1,9}")
-# nvidia-smi writes the domain with eight digits, sysfs with four, people leave it out.
+# nvidia-smi writes the domain with eight digits, sysfs with four, people omit it.
 _PCI = re.compile(r"(?:(?P<domain>[0-9a-f]{4,8}):)?(?P<rest>[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])")
 
 
 class Facts(Protocol):
-    """What tells one device from another."""
+    """The properties that identify a device."""
 
     @property
     def ordinal(self) -> int:
@@ -43,7 +43,7 @@ class Driver(Protocol):
     """A driver that can be asked for its devices."""
 
     def device_count(self) -> int:
-        """Tell how many there are."""
+        """Count its devices."""
 
     def device(self, ordinal: int) -> Facts:
         """Describe one."""
@@ -60,7 +60,7 @@ class Choice(Generic[DriverT]):
     Attributes:
         driver: The driver it belongs to.
         ordinal: Its number there.
-        emulated_because: Why the emulated device was taken although nobody asked for it.
+        emulated_because: Why the emulated device was chosen by default; otherwise None.
     """
 
     driver: DriverT
@@ -73,12 +73,12 @@ def choose_device(wanted: str | None, open_driver: Callable[[str], DriverT]) -> 
     Find a device.
 
     Args:
-        wanted: As typed after `--device`. None takes the first GPU, or the emulated device where
-            there is neither a driver nor a GPU.
+        wanted: As typed after `--device`. None is the first GPU, or the emulated device if there is
+            neither a driver nor a GPU.
         open_driver: Opens a driver by its source: "" is `$ISTHMUS_DRIVER` or the system's.
 
     Raises:
-        NoDevice: It is not there, and the hint lists those that are; or its driver is broken.
+        NoDevice: It doesn't exist, and the hint lists those that do; or its driver is broken.
         UsageError: `wanted` has none of the known forms, or names an unknown profile.
     """
     if wanted is None:
@@ -99,9 +99,9 @@ def choose_device(wanted: str | None, open_driver: Callable[[str], DriverT]) -> 
 
 def _whichever(open_driver: Callable[[str], DriverT]) -> Choice[DriverT]:
     """
-    Take the first GPU; the emulated device only where there is surely no GPU.
+    Choose the first GPU, or the emulated device if there is certainly no GPU.
 
-    A driver that is there but broken hides a GPU: modelled numbers would hide that it is broken.
+    A broken driver may hide a GPU: modelled numbers would hide that it is broken.
     """
     asked_for = os.environ.get("ISTHMUS_DRIVER")
     try:

@@ -1,4 +1,4 @@
-"""Holds a small copy's times against each other."""
+"""Compares the metrics of a small copy with each other."""
 
 import statistics
 from collections.abc import Mapping
@@ -7,22 +7,22 @@ from isthmus.bench.metrics import EVENT_METRICS, Metric
 from isthmus.bench.session import Measurement
 from isthmus.errors import ImpossibleTime
 
-# The quickest call of a driver that does no work takes about as long: cuPointerGetAttributes, 76 ns
+# The fastest driver call that does no work takes about as long: cuPointerGetAttributes, 76 ns
 # on an H100's host (benchmarks/transfer/README.md); and no event sees less than a clock's tick of
 # 32 ns (kernels/portable.cuh).
 _MIN_DRIVER_CALL_S = 20e-9
 _MIN_EVENT_TIME_S = 10e-9
-# A copy that events see is part of what the CPU waits for; one behind a gate had to be woken.
+# The time between events is part of the CPU's wait; a copy behind a gate had to be woken first.
 _MAX_COMPLETIONS = 50.0
 
 
 def check_latencies(found: Measurement, *, by_driver: bool) -> None:
     """
-    Compare a small copy's latencies with each other and with what can be.
+    Compare a small copy's metrics with each other and with the limits of what is possible.
 
     Args:
-        found: All that was measured of one copy.
-        by_driver: Calls of the driver copied; a CPU's own stores may take next to no time.
+        found: All metrics of one copy.
+        by_driver: Driver calls made the copy; a CPU's own stores may take almost no time.
 
     Raises:
         ImpossibleTime: Too short for a call, or the GPU's clock contradicts the CPU's.

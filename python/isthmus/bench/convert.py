@@ -1,4 +1,4 @@
-"""Turns what a point yielded (samples, a reason, an error) into results, one for each metric."""
+"""Turns the outcome of a point (samples, a reason, an error) into a result for each metric."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +14,7 @@ from isthmus.run.result import Failure, Result, Status
 
 _SAMPLED_AS = {"copy_time": Metric.BANDWIDTH}
 _NOBODY = "nobody"
-# What a result without numbers says of each of them.
+# The value of each number of a result without numbers.
 NOT_MEASURED = dict.fromkeys(
     ("median", "min", "max", "p99", "iqr", "cov", "n", "copies_per_sample", "stopped_by")
 )
@@ -22,7 +22,7 @@ NOT_MEASURED = dict.fromkeys(
 
 @dataclass(frozen=True, kw_only=True)
 class Circumstances:
-    """What is the same for all metrics of a measurement."""
+    """The fields that are the same for all metrics of a measurement."""
 
     first_call_s: float | None = None
     verified_on: str | None = None
@@ -43,9 +43,9 @@ def measured(
 
     Args:
         point: What was measured.
-        measurement: What came of it.
+        measurement: Its outcome.
         host_pages_by_node: Where the host's buffer was; empty if unknown.
-        clock_reasons: What held the GPU's clocks down meanwhile; None if unknown.
+        clock_reasons: The reasons for reduced GPU clocks meanwhile; None if unknown.
         keep_samples: Keep the raw samples, in the result's unit.
 
     Returns:
@@ -83,7 +83,7 @@ def failed(point: Point, error: Exception, *, not_run: bool = False) -> list[Res
     Args:
         point: What was to be measured.
         error: What happened.
-        not_run: It happened to an earlier point, and left the device unusable for this one.
+        not_run: It happened to an earlier point, and made the device unusable for this one.
     """
     before = "not run, the device was lost: " if not_run else ""
     driver = error if isinstance(error, DriverError) else None
@@ -123,10 +123,10 @@ def _passed(
 def _impossible(
     point: Point, metric: Metric, samples: Sequence[float], around: Circumstances
 ) -> str | None:
-    """Say why a sample can't be right; None if all may be."""
+    """Say why a sample is impossible; None if all are possible."""
     unit = point.test.unit(metric)
     moved = point.size_bytes if point.test.moves_all(metric) else None
-    # A ratio is no time that a first call could be held against.
+    # A ratio is not a time that could be compared with a first call.
     first_call_s = around.first_call_s if unit in {"s", "B/s"} else None
     reasons = (
         impossible_time(

@@ -1,14 +1,14 @@
-"""What a run was asked for, as tests see it: sizes, memory, how thorough."""
+"""What a run should measure, as tests see it: sizes, memory, how thoroughly."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from isthmus.sizes import approximate_size
 
-# Managed memory above this has taken whole machines down, and no driver frees it quickly.
+# Larger amounts of managed memory have crashed whole machines, and no driver frees them quickly.
 MAX_MANAGED_BYTES = 512 << 20
 
-# Bandwidth has long stopped to grow there.
+# From here on, bandwidth no longer grows.
 _LARGEST_QUICK_BYTES = 256 << 20
 
 
@@ -23,12 +23,12 @@ class Footprint:
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """
-    How much memory a measurement may have, and what of the machine it may use.
+    How much memory a measurement may allocate, and which parts of the machine it may use.
 
     Attributes:
         device_bytes: On the device.
-        host_bytes: On the host, beside what is on the device if that is emulated.
-        num_cores: So many threads may run at once.
+        host_bytes: On the host; for an emulated device, without the device's memory.
+        num_cores: The most threads that may run at once.
         cpu_nodes: NUMA nodes with CPUs that this process may use.
         num_gpus: Devices that the driver offers.
     """
@@ -50,13 +50,13 @@ class Limits:
         return "device" if self.device_bytes < self.host_bytes else "host"
 
     def hold(self, footprint: Footprint) -> bool:
-        """Tell whether so much may be allocated at once."""
+        """Whether so much may be allocated at once."""
         return (
             footprint.host_bytes <= self.host_bytes and footprint.device_bytes <= self.device_bytes
         )
 
     def at_most(self, max_bytes: int | None) -> "Limits":
-        """Lower both sides to what the user allows; None allows all there is."""
+        """Lower both sides to the user's limit; None sets no limit."""
         if max_bytes is None:
             return self
         return replace(
@@ -67,22 +67,22 @@ class Limits:
 
     @property
     def words(self) -> str:
-        """Say how large a copy may be, for people."""
+        """Say how large a copy may be."""
         return f"{approximate_size(self.largest_bytes)} can be used"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
     """
-    What was asked for.
+    What a run should measure.
 
     Attributes:
-        limits: Of memory, and of the machine.
+        limits: The limits of memory, and of the machine.
         sizes: In bytes, ascending; None for each test's own.
         quick: Fewer sizes and circumstances: the whole run takes seconds.
-        managed: Managed memory may be measured; it is asked for, since it can slow a machine down.
-        emulated: Numbers are modelled: what takes long need not be measured at every size.
-        runs: Of the small-transfer experiments; None for as many as they take by themselves.
+        managed: Measure managed memory too; off by default, because it can slow a machine down.
+        emulated: Numbers are modelled: slow tests need not be measured at every size.
+        runs: The number of runs of the small-copy experiments; None for their default.
     """
 
     limits: Limits
@@ -94,11 +94,11 @@ class Demand:
 
     def sweep(self, powers: Sequence[int]) -> list[int]:
         """
-        Choose sizes: those that were asked for, or a test's own as far as they fit.
+        Choose sizes: those requested, or a test's own as far as they fit.
 
         Args:
             powers: The test's own, ascending. A quick run takes every fourth of them, counted from
-                the largest that fits and is quickly there: pinning a GiB alone takes half a second.
+                the largest that fits and is fast: pinning a GiB alone takes half a second.
         """
         if self.sizes is not None:
             return list(self.sizes)
@@ -119,20 +119,20 @@ def limits_of(
     num_gpus: int = 1,
 ) -> Limits:
     """
-    Work out how much memory may be used, leaving room for what else needs memory.
+    Compute how much memory may be used, and leave room for other programs.
 
     Args:
         free_device_bytes: Free memory of the device.
         free_host_bytes: Memory the host could still give this process; None if unknown.
         emulated: The device's memory is taken from the host's.
-        num_cores: So many threads may run at once.
+        num_cores: The most threads that may run at once.
         cpu_nodes: NUMA nodes with CPUs that this process may use.
         num_gpus: Devices that the driver offers.
     """
     device_bytes = free_device_bytes - free_device_bytes // 64
     host_bytes = device_bytes
     if free_host_bytes is not None:
-        # An eighth stays free: filling memory to the brim gets processes killed, not errors.
+        # An eighth stays free: if memory is full, processes get killed instead of getting errors.
         usable_bytes = free_host_bytes - free_host_bytes // 8
         host_bytes = usable_bytes // 2 if emulated else usable_bytes
     return Limits(

@@ -16,28 +16,28 @@ from isthmus.bench.tests.catalogue import BenchTest, Method, SmallCopyTest, Wind
 from isthmus.run.machine import Machine
 from isthmus.run.model import Identity, Options, Run
 
-# A whole run stays below four minutes on one GPU, a quick one below 15 seconds, with what it takes
-# to allocate and to read the machine.
+# With allocations and reading the machine's facts, a whole run stays below four minutes on one GPU,
+# a quick one below 15 seconds.
 BUDGET_REAL_S = 180.0
 BUDGET_EMULATED_S = 25.0
 BUDGET_QUICK_S = 8.0
-# Large copies and allocations overrun the budget; past these nothing more begins.
+# Large copies and allocations overrun the budget; no measurement begins after these times.
 LATEST_S = 220.0
 LATEST_QUICK_S = 12.0
 
 
 class Surroundings(Protocol):
-    """A session and what surrounds it: `opening.Opened`, or a test's own."""
+    """A session and its machine: `opening.Opened`, or a test's own."""
 
     @property
     def session(self) -> Session:
         """Measures."""
 
     def limits(self) -> Limits:
-        """Tell how large a copy may be now."""
+        """Compute the current limits."""
 
     def check_windows(self) -> None:
-        """Refuse settings of windows that can't be, with a UsageError."""
+        """Refuse invalid settings of windows, with a UsageError."""
 
     def read_machine(self) -> Machine:
         """Collect the machine's facts."""
@@ -48,7 +48,8 @@ def plan_request(request: Request, surroundings: Surroundings) -> Plan:
     Lay out the points. Nothing runs yet.
 
     Raises:
-        UsageError: A size doesn't fit, or windows are wanted and a setting of theirs can't be.
+        UsageError: A size doesn't fit, or windows are requested and one of their settings is
+            invalid.
     """
     if any(map(_opens_windows, request.tests)):
         surroundings.check_windows()
@@ -64,7 +65,7 @@ def plan_request(request: Request, surroundings: Surroundings) -> Plan:
 
 
 def budget_of(request: Request, *, emulated: bool) -> float:
-    """Give the seconds that the measurements may take together."""
+    """Give the seconds that all measurements may take together."""
     if request.budget_s is not None:
         return request.budget_s
     if request.quick:
@@ -83,11 +84,11 @@ def carry_out(
     Measure a plan.
 
     Args:
-        request: What was asked for.
+        request: What to measure.
         plan: From `plan_request`.
-        surroundings: The session that measures, and the machine.
+        surroundings: Where to measure.
         observer: Is told about every point.
-        should_stop: Asked before each point; True keeps what is finished and ends the run.
+        should_stop: Asked before each point; True keeps finished points and ends the run.
     """
     started_at = datetime.now(UTC)
     machine = surroundings.read_machine()
@@ -100,7 +101,7 @@ def carry_out(
         verify=request.verify,
         should_stop=should_stop,
     )
-    surroundings.session.link_errors()  # what was before the run doesn't count
+    surroundings.session.link_errors()  # errors before the run don't count
     outcome = run_points(surroundings.session, plan.points, settings, observer)
     learned = {
         "notes": [*machine.notes, *plan.notes, *outcome.notes],
@@ -127,8 +128,8 @@ def _latest_of(request: Request, *, emulated: bool) -> float | None:
     """
     Give the seconds after which no further point begins.
 
-    Only where the time is ours to keep: who asks for a time or for a number of samples gets every
-    point, and modelled machines are as slow as the one below them.
+    Only a run with default time ends there: a user who gives a time or a number of samples gets
+    every point, and modelled machines are as slow as the host.
     """
     if emulated or request.budget_s is not None or request.num_samples is not None:
         return None

@@ -1,10 +1,10 @@
-"""What results say: metrics, and what each of them means."""
+"""The metrics of results, and their meanings."""
 
 from enum import StrEnum
 
 
 class Metric(StrEnum):
-    """What a result says. Latency is several quantities with several names."""
+    """What a result measures. Latency is several quantities with several names."""
 
     BANDWIDTH = "bandwidth"
     API_RETURN = "api_return"
@@ -94,24 +94,24 @@ METRIC_MEANING = {
     Metric.EVENT_DELTA: "GPU clock, between an event before and one after the copy",
     Metric.EVENT_FLOOR: "GPU clock, between two events with nothing between them",
     Metric.RECIPROCAL_THROUGHPUT: "CPU clock, many copies back to back, divided by their number",
-    Metric.VISIBLE: "CPU clock, until the other side reads the new bytes and that is known here",
-    Metric.BLOCKING: "one iteration of a run: kernel, then cudaMemcpy home to pageable memory",
-    Metric.ASYNC: "one iteration of a run: kernel, then cudaMemcpyAsync home to pinned memory, on "
+    Metric.VISIBLE: "CPU clock, until the other side reads the new bytes and the CPU knows it",
+    Metric.BLOCKING: "one iteration of a run: kernel, then cudaMemcpy to pageable memory",
+    Metric.ASYNC: "one iteration of a run: kernel, then cudaMemcpyAsync to pinned memory, on "
     "one stream that is waited for once, at the end",
-    Metric.ASYNC_OVER_BLOCKING: "how many times the blocking way's time the async one takes",
+    Metric.ASYNC_OVER_BLOCKING: "async time over blocking time",
     Metric.UPLOAD: "GPU clock, between events before and after one cudaMemcpyAsync to the GPU",
-    Metric.DOWNLOAD: "the same home, once the kernel before it is known to be over",
+    Metric.DOWNLOAD: "the same from the GPU, once the kernel before it is known to be done",
     Metric.BOTH_WAYS: "upload and download together",
-    Metric.DOWNLOAD_OVER_UPLOAD: "how many times the upload's time the download takes",
+    Metric.DOWNLOAD_OVER_UPLOAD: "download time over upload time",
     Metric.FENCED: "CPU clock, write() back to back, time over their number; sfence holds back "
     "stores only, so a clock read after a single call may run before its bytes have left",
     Metric.POSTED: "CPU clock, post() to one cache line after the other, divided by their number: "
-    "no order, and no arrival, before the fence that follows outside the time",
-    Metric.COMPLETE: "CPU clock, read() back to back, divided by their number: the bytes are here",
+    "order and arrival are only guaranteed after the fence that follows, which is not timed",
+    Metric.COMPLETE: "CPU clock, read() back to back until the bytes arrived, over their number",
     Metric.MEMCPY_PINNED: "CPU clock, cudaMemcpy of the same bytes, pinned memory, until complete",
     Metric.MEMCPY_PAGEABLE: "the same with pageable memory",
-    Metric.LAUNCHED: "CPU clock, from a kernel's launch until its bytes and then its flag are here",
-    Metric.ASKED: "the same from a flag through a window that a kernel already running waits for",
+    Metric.LAUNCHED: "CPU clock, from a kernel's launch until its bytes and then its flag arrive",
+    Metric.ASKED: "the same from a flag through a window for which a running kernel waits",
     Metric.ROUND_TRIP: "CPU clock, data and flag to a running kernel, its data and flag back",
     Metric.OPEN_NEW: "CPU clock, the first window on a buffer: mapped and compared",
     Metric.PIN: "CPU clock, of open_new: the memory is exported (dmabuf), pinned (gdrdrv), or its "
@@ -121,11 +121,11 @@ METRIC_MEANING = {
     Metric.FIRST_LOAD: "CPU clock, the first 4 bytes read from an untouched part of it",
     Metric.OPEN_CACHED: "CPU clock, another window on a buffer that has one",
     Metric.CLOSE: "CPU clock, the last window on a buffer: unmapped",
-    Metric.UNMAP: "CPU clock, of close: what map did is undone",
-    Metric.UNPIN: "CPU clock, of close: what pin took is given back; dmabuf has no such step",
+    Metric.UNMAP: "CPU clock, of close: map is undone",
+    Metric.UNPIN: "CPU clock, of close: pin is undone; dmabuf has no such step",
     Metric.MEMCPY_4_BYTES: "CPU clock, cudaMemcpy of 4 B, pageable memory, until complete",
-    Metric.ALONE: "bytes over time by the GPU clock, while no other GPU copies; its `bandwidth` is "
-    "while all others do",
+    Metric.ALONE: "bytes over time by the GPU clock, while no other GPU copies; for its "
+    "`bandwidth` all others copy",
     Metric.AGGREGATE: "bytes of all GPUs together over the CPU's time from their common start "
     "until the last of them is done",
     Metric.DUPLEX_TOTAL: "bytes of both directions over their common window, by the GPU clock, "
@@ -133,51 +133,50 @@ METRIC_MEANING = {
     Metric.DUPLEX_H2D: "bytes from host to device over that direction's own time, from that start",
     Metric.DUPLEX_D2H: "the same from device to host",
     Metric.TOGETHER: "GPU clock, a pipeline of copies and kernels, all chunks; the kernels need "
-    "the bytes that are copied, and last as long as the copies",
+    "the copied bytes, and last as long as the copies",
     Metric.COPY_ALONE: "GPU clock, the same copies in the same streams without the kernels",
     Metric.COMPUTE_ALONE: "GPU clock, the same kernels without the copies",
     Metric.OVERLAP_RATIO: "together over the longer of copy_alone and compute_alone: 1 hides the "
     "shorter half, 2 hides nothing",
-    Metric.ACCESS_LATENCY: "GPU clock, a kernel's round through a chain of pointers in the host's "
-    "memory, divided by its loads: each waits for the one before",
-    Metric.DEVICE_FAULT: "GPU clock, a kernel's load from a page of managed memory that the host "
-    "has: the page comes over; one page in each 2 MiB, so that none brings another",
-    Metric.HOST_FAULT: "CPU clock, the same load by the CPU, of a page that the device has",
+    Metric.ACCESS_LATENCY: "GPU clock, a kernel follows a chain of pointers in host memory, "
+    "divided by the number of its loads: each waits for the one before",
+    Metric.DEVICE_FAULT: "GPU clock, a kernel's load from a page of managed memory on the host: "
+    "the page moves; one page in each 2 MiB, so that none moves another",
+    Metric.HOST_FAULT: "CPU clock, the same load by the CPU, from a page on the device",
     Metric.FIT_START: "seconds of a copy of no bytes, by the line fitted through a test's times",
     Metric.FIT_BANDWIDTH: "bytes a second of a copy without end, by the same line",
     Metric.HALF_BANDWIDTH_SIZE: "bytes of a copy at half of that bandwidth: n 1/2",
     Metric.FIT_ERROR: "the largest distance of a time from its line, as a part of the time",
-    Metric.ALLOCATE: "CPU clock, one allocation, the one before freed; stream-ordered memory until "
-    "its stream has come so far; touched memory with a write to each page; reading the clock "
-    "(some 25 ns) is in it",
-    Metric.FREE: "CPU clock, its end; of device memory this waits for the device",
-    Metric.PAIR: "CPU clock, both, back to back many times where they are short, divided by their "
-    "number",
+    Metric.ALLOCATE: "CPU clock, one allocation, freed before the next; stream-ordered memory "
+    "until its stream has reached it; touched memory with a write to each page; includes "
+    "reading the clock (some 25 ns)",
+    Metric.FREE: "CPU clock, freeing it; for device memory this waits for the device",
+    Metric.PAIR: "CPU clock, both; short ones back to back many times, divided by their number",
     Metric.ALLOCATE_LIVE: "CPU clock, one of several that are alive at the end, divided by their "
     "number",
     Metric.FREE_LIVE: "CPU clock, one of several that were alive, divided by their number",
     Metric.ALLOCATE_RETURN: "CPU clock, until the call returns; its stream may not be there yet",
-    Metric.FREE_RETURN: "the same of freeing",
+    Metric.FREE_RETURN: "the same for freeing",
     Metric.ALLOCATION_START: "seconds of allocating and freeing no bytes, by the line fitted "
     "through a kind's `pair` over all sizes",
-    Metric.ALLOCATION_RATE: "what a byte more costs, by the same line, as bytes a second",
+    Metric.ALLOCATION_RATE: "the cost of each further byte, by the same line, as bytes a second",
     Metric.ALLOCATION_ERROR: "the largest distance of a time from that line, as a part of the time",
     Metric.LIFE_UPLOAD: "CPU clock, one blocking copy from it to the device, until complete",
     Metric.LIFE_DOWNLOAD: "CPU clock, one blocking copy from the device into it, until complete",
-    Metric.LIFE_ONE_WAY: "CPU clock, allocated with all pages there, one upload, freed: their sum",
+    Metric.LIFE_ONE_WAY: "CPU clock, allocation with all pages, one upload, freeing: their sum",
     Metric.LIFE_BOTH_WAYS: "the same with one download",
-    Metric.BREAK_EVEN_ONE_WAY: "bytes from which such a life is shorter than pageable memory's, "
-    "worked out between the two sizes that are its min and max",
+    Metric.BREAK_EVEN_ONE_WAY: "bytes from which that sum is less than pageable memory's, "
+    "interpolated between the two sizes that are its min and max",
     Metric.BREAK_EVEN_BOTH_WAYS: "the same with one download",
     Metric.BREAK_EVEN_COPIES: "uploads after which the memory has paid for itself against "
-    "pageable memory, 0 if it costs no more to have; min and max by the quartiles of all times, "
-    "no max where these allow that no upload saves anything",
+    "pageable memory, 0 if it costs no more to allocate and free; min and max by the quartiles of "
+    "all times, no max if by these an upload may save nothing",
     Metric.PINNED_GAIN: "pinned memory's bandwidth over pageable memory's; min and max by both's "
     "quartiles",
     Metric.CROSSOVER_PINNED: f"{_CROSSOVER} cudaMemcpy with pinned memory",
     Metric.CROSSOVER_PAGEABLE: f"{_CROSSOVER} cudaMemcpy with pageable memory",
-    Metric.CROSSOVER_PUSH: f"{_CROSSOVER} a kernel that is asked to push",
+    Metric.CROSSOVER_PUSH: f"{_CROSSOVER} a kernel that pushes on request",
 }
 
-# By the GPU clock. Two events with nothing, or next to nothing, between them may read the same.
+# By the GPU clock. Two events with nothing, or almost nothing, between them may read the same.
 EVENT_METRICS = frozenset({Metric.EVENT_DELTA, Metric.EVENT_FLOOR})

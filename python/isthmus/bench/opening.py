@@ -28,12 +28,12 @@ _LOAD_BUFFER_BYTES = 64 << 20
 @dataclass(frozen=True, kw_only=True)
 class Opened:
     """
-    A session, and why it is of this device.
+    A session, and why it uses this device.
 
     Attributes:
         session: Measures.
-        emulated_because: Why the device is emulated, if nobody asked for that.
-        notes: What could not be had, and why.
+        emulated_because: Why the device is emulated by default; otherwise None.
+        notes: What is not available, and why.
     """
 
     session: NativeSession
@@ -46,7 +46,7 @@ class Opened:
         return self.session.device
 
     def announcements(self) -> list[str]:
-        """Say what the user should know before anything runs, the most important first."""
+        """List what the user should know before anything runs, the most important first."""
         driver = self.device.driver
         lines = [f"note: {note}" for note in self.notes]
         if driver.emulated:
@@ -59,7 +59,7 @@ class Opened:
         return lines
 
     def limits(self) -> Limits:
-        """Tell how large a copy may be now."""
+        """Compute the current limits."""
         from isthmus import _native
 
         return limits_of(
@@ -72,14 +72,14 @@ class Opened:
         )
 
     def identity(self) -> tuple[str | None, ...]:
-        """Tell which machine this is, as `compare.machines.identity_of` does of a run's."""
+        """Identify this machine as `compare.machines.identity_of` identifies a run's."""
         driver = self.device.driver
         if driver.emulated:
             return ("emulated", driver.profile or None)
         return (self.device.context.device.uuid, cpu_model())
 
     def check_windows(self) -> None:
-        """Refuse settings of windows that can't be, with a UsageError; no window is opened."""
+        """Refuse invalid settings of windows with a UsageError; no window is opened."""
         self.session.check_windows()
 
     def read_machine(self) -> Machine:
@@ -99,7 +99,7 @@ class Opened:
 
 def open_session(wanted: str | None, *, bind: bool = True) -> Opened:
     """
-    Choose a device and make it ready.
+    Choose a device and prepare it.
 
     Args:
         wanted: As typed after `--device`, or None.

@@ -1,4 +1,4 @@
-"""Lays out what will be measured, and refuses what can't fit, before anything runs."""
+"""Lays out what will be measured, and refuses what doesn't fit, before anything runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ class Point:
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """What it reports, in order."""
+        """Its metrics, in order."""
         return self.test.metrics_in(self.variation)
 
     @property
@@ -37,19 +37,19 @@ class Point:
 
     @property
     def label(self) -> str:
-        """Name it for people: "window_write 4 KiB, cold"."""
+        """A readable name: "window_write 4 KiB, cold"."""
         words = [f"{self.test.name} {format_size(self.size_bytes)}", self.variation.words]
         return ", ".join(filter(None, words))
 
     @property
     def weight(self) -> float:
-        """How much of the budget it gets, relative to a copy of no bytes."""
+        """Its share of the budget, relative to a copy of no bytes."""
         return self.test.weight(self.size_bytes, self.variation)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What will be measured, in order, and what to tell the user about it."""
+    """The points in order, and what to tell the user about them."""
 
     points: tuple[Point, ...]
     notes: tuple[str, ...] = ()
@@ -64,8 +64,8 @@ def plan_points(tests: Sequence[BenchTest], demand: Demand) -> Plan:
         demand: What was asked for.
 
     Raises:
-        UsageError: A size that was asked for doesn't fit or is larger than any test's, or not even
-            the smallest fits.
+        UsageError: A requested size doesn't fit or is larger than any test's, or not even the
+            smallest fits.
     """
     limits = demand.limits
     _check_fit(SWEEP[:1] if demand.sizes is None else demand.sizes, limits)
@@ -76,11 +76,11 @@ def plan_points(tests: Sequence[BenchTest], demand: Demand) -> Plan:
         return Plan(points=points, notes=notes)
     if demand.sizes is not None and all(test.suite == Suite.WINDOWS for test in tests):
         raise UsageError(
-            f"size {format_size(demand.sizes[0])} is larger than windows are measured with",
+            f"size {format_size(demand.sizes[0])} is larger than the largest size of window tests",
             hint=f"the largest is {format_size(LARGEST_BYTES).replace(' ', '')}",
         )
     raise UsageError(
-        f"nothing of {', '.join(test.name for test in tests)} can be measured so: {limits.words}",
+        f"nothing of {', '.join(test.name for test in tests)} can be measured: {limits.words}",
         hint="other sizes, or more memory (--max-bytes), or another test: isthmus bench --list",
     )
 
@@ -111,7 +111,7 @@ def _left_out_notes(
 def _clipped_notes(
     tests: Sequence[BenchTest], points: Sequence[Point], demand: Demand
 ) -> tuple[str, ...]:
-    """Say where memory ends the sweep; a test may end earlier by itself, and a quick run does."""
+    """Say at which size memory ends the sweep; tests and quick runs may end earlier."""
     sweeping = [test for test in tests if test.suite == Suite.BANDWIDTH]
     limits = demand.limits
     ample = replace(demand, limits=replace(limits, device_bytes=_AMPLE, host_bytes=_AMPLE))

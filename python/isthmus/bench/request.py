@@ -1,4 +1,4 @@
-"""What one invocation of `isthmus bench` was asked for."""
+"""The request of one invocation of `isthmus bench`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from isthmus.bench.tests.catalogue import BenchTest
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """
-    What was asked for.
+    What to measure, and how.
 
     Attributes:
         tests: What to run, in order.
         sizes: Sizes of the bandwidth tests in bytes, ascending; None for the default sweep.
-        device: As typed; None for whichever there is.
+        device: As typed; None for the default.
         quick: Fewer sizes and circumstances, in seconds.
         managed: Managed memory may be measured.
-        max_bytes: The most memory of each side that a measurement may have; None for what is free.
+        max_bytes: The most memory a measurement may allocate on each side; None: what is free.
         runs: Runs of the small-transfer experiments; None for the default.
         budget_s: Seconds for the measurements; None for the default.
         keep_samples: Keep raw samples.
-        num_samples: Take so many of each metric; None for each test's rule.
+        num_samples: The number of samples of each metric; None for each test's rule.
         verify: Compare the bytes that arrive with those sent.
         bind: Bind thread and memory to the GPU's NUMA node.
         command: The command line.

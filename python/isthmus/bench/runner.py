@@ -15,25 +15,25 @@ from isthmus.bench.tests.catalogue import BufferKinds
 from isthmus.errors import DriverError, Error, Unavailable
 from isthmus.run.result import Result
 
-# After these the context is dead and every further call returns the same error: cuda.h says of each
-# "leaves the process in an inconsistent state", "destroyed" or "must be destroyed", and the
-# uncorrectable memory and link errors end the same way.
+# After these the context is dead and every further call returns the same error. cuda.h says for
+# each "leaves the process in an inconsistent state", "destroyed" or "must be destroyed";
+# uncorrectable memory and link errors have the same effect.
 STICKY_CODES = frozenset(
     {4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911}
 )
-# What calls return when a GPU has fallen off the bus, was taken away, or is not the caller's any
-# more: DEVICE_UNAVAILABLE, NO_DEVICE, INVALID_DEVICE, OPERATING_SYSTEM, UNKNOWN. Each of them may
-# also have another cause, so the device is asked.
+# Codes that calls return when a GPU has fallen off the bus, was removed, or is no longer available
+# to the caller: DEVICE_UNAVAILABLE, NO_DEVICE, INVALID_DEVICE, OPERATING_SYSTEM, UNKNOWN. Each of
+# them may also have another cause, so the device is asked.
 _DOUBTFUL_CODES = frozenset({46, 100, 101, 304, 999})
-# What a measurement may end in without ending the run: Isthmus's own errors, and the plain ones
-# that the native module raises when the host is out of something.
+# Errors of a measurement that don't end the run: Isthmus's own errors, and the plain ones
+# that the native module raises when the host runs out of something.
 _POINT_ERRORS = (Error, RuntimeError, MemoryError, OSError)
 
-_NO_TIME = "no time left: a run begins nothing more after {:g} s (--budget SECONDS measures all)"
+_NO_TIME = "no time left: no measurement begins after {:g} s (--budget SECONDS measures all)"
 
 
 class Observer(Protocol):
-    """Somebody who follows a run, such as a progress bar."""
+    """Follows a run, such as a progress bar."""
 
     def point_started(self, index: int, total: int, point: Point) -> None:
         """Point `index` of `total`, counted from 0, begins."""
@@ -50,10 +50,10 @@ class RunSettings:
     Attributes:
         budget_s: Seconds for all points together, allocations included.
         keep_samples: Keep raw samples in the results.
-        latest_s: Seconds from the start after which no further point begins: what is left is
-            waived. None lets a run take as long as it takes.
-        num_samples: Take so many of each metric, however long it takes; None for each test's rule.
-        verify: Compare the bytes that arrive; False where somebody asked for that.
+        latest_s: Seconds from the start after which no further point begins; the remaining ones
+            are waived. None sets no limit.
+        num_samples: The number of samples of each metric; None for each test's rule.
+        verify: Compare the bytes that arrive.
         should_stop: Asked before each point; True ends the run there.
     """
 
@@ -67,7 +67,7 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a plan yielded, and whether it was stopped before its end."""
+    """The results of a plan, and whether it was stopped before its end."""
 
     results: list[Result]
     interrupted: bool
@@ -82,9 +82,9 @@ def run_points(
 
     Args:
         session: The device.
-        points: What to measure. Neighbours with the same kind of host memory share buffers:
-            allocating gigabytes takes longer than copying them. Other tests bring their own.
-        settings: How.
+        points: What to measure. Neighbours with the same kind of host memory share buffers, because
+            allocating gigabytes takes longer than copying them. Other tests allocate their own.
+        settings: How to measure.
         observer: Is told about every point.
 
     Returns:
@@ -97,7 +97,7 @@ def run_points(
 
 
 class _Run:
-    """A run under way."""
+    """A run in progress."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class _Run:
         self._budget = Budget(settings.budget_s, points)
         self._lost: DriverError | None = None
         self._started_s = time.monotonic()
-        session.clock_reasons()  # what was before the run doesn't count
+        session.clock_reasons()  # reasons before the run don't count
 
     def measure_group(self, kinds: BufferKinds | None, points: Sequence[tuple[int, Point]]) -> bool:
         """Measure points with the same buffers, if they need any; False if the run was stopped."""
@@ -133,7 +133,7 @@ class _Run:
         return True
 
     def _allocate(self, kinds: BufferKinds, size_bytes: int) -> Buffers | Exception:
-        """Allocate, or give the reason why not: every point of the group then reports it."""
+        """Allocate, or return why not: every point of the group then reports it."""
         if self._lost is not None:
             return self._lost
         try:
@@ -182,7 +182,7 @@ class _Run:
         return error
 
     def _ends_everything(self, error: DriverError) -> bool:
-        """Tell an error that is the device's end; a device that has gone answers nothing more."""
+        """Whether an error means that the device is lost; a lost device answers no call."""
         if error.code in STICKY_CODES:
             return True
         if error.code not in _DOUBTFUL_CODES:

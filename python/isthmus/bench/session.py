@@ -1,7 +1,7 @@
 """
 What the runner needs from a device.
 
-`native_session` gives it with the native module; the runner's tests pass in one of their own.
+`native/session.py` implements it with the native module; the runner's tests have their own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ class Buffers(Protocol):
 
     @property
     def host_pages_by_node(self) -> Mapping[int, int]:
-        """Pages of the host buffer on each NUMA node; empty where unknown."""
+        """Pages of the host buffer on each NUMA node; empty if unknown."""
 
 
 class Samples(Protocol):
-    """What was sampled of one metric."""
+    """The samples of one metric."""
 
     @property
     def metric(self) -> str:
@@ -33,7 +33,7 @@ class Samples(Protocol):
 
     @property
     def copies_per_sample(self) -> int:
-        """Copies that one sample averages."""
+        """The number of copies in one sample."""
 
     @property
     def stopped_by(self) -> str:
@@ -41,7 +41,7 @@ class Samples(Protocol):
 
 
 class Measurement(Protocol):
-    """All that one call measured."""
+    """The outcome of one call."""
 
     @property
     def samples(self) -> Sequence[Samples]:
@@ -49,11 +49,11 @@ class Measurement(Protocol):
 
     @property
     def first_call_seconds(self) -> float:
-        """Time of the first copy, which is in no sample."""
+        """Time of the first copy, which is not a sample."""
 
     @property
     def verified_on(self) -> str:
-        """Who compared the bytes: "device" or "host"; "nobody" if the rule said so."""
+        """Who compared the bytes: "device", "host", or "nobody" if the rule said so."""
 
     @property
     def waived(self) -> Mapping[str, str]:
@@ -61,7 +61,7 @@ class Measurement(Protocol):
 
     @property
     def host_pages_by_node(self) -> Mapping[int, int]:
-        """Where the host's pages lay: node to pages looked at; empty where nobody looked."""
+        """Where the host's pages were: node to number of pages; empty if not checked."""
 
 
 class Session(Protocol):
@@ -73,14 +73,14 @@ class Session(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What could not be had while measuring, and why."""
+        """What was not available while measuring, and why."""
 
     @property
     def window_facts(self) -> WindowFacts | None:
         """How windows were opened; None if none was."""
 
     def free_device_bytes(self) -> int:
-        """Tell how much memory the device has free."""
+        """Read how much memory the device has free."""
 
     def allocate(self, kinds: BufferKinds, size_bytes: int) -> Buffers:
         """Allocate a pair of buffers, each of `size_bytes`."""
@@ -98,27 +98,27 @@ class Session(Protocol):
 
         Args:
             test: What to measure.
-            size_bytes: At this size.
-            variation: In these circumstances.
-            stopping: Until then.
-            buffers: For a copy, of at least that size; None for what brings its own.
+            size_bytes: The size.
+            variation: The circumstances.
+            stopping: When to stop.
+            buffers: For a copy, of at least that size; None for tests that allocate their own.
         """
 
     def clock_reasons(self) -> Sequence[str] | None:
         """
-        Name what has held the GPU's clocks down since this was last asked.
+        Name the reasons for reduced GPU clocks since the last call.
 
         Returns:
-            The names, empty if nothing did; None if nobody can tell.
+            The names, empty if there were none; None if unknown.
         """
 
     def link_errors(self) -> LinkErrors | None:
         """
-        Count what has gone wrong on the link since this was first asked.
+        Count the link's errors since the first call.
 
         Returns:
             The counts; None if there is no link.
         """
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
-        """Copy in a loop for that long. Other Python threads run meanwhile."""
+        """Copy in a loop for this time. Other Python threads run meanwhile."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 _FEWEST_FOR_QUARTILES = 5
 _FENCES = 3.0
-# Of quiet samples the fences are so near that what lies beyond is no news.
+# The fences of quiet samples are so near that a sample beyond them means nothing.
 _MIN_DISTANCE = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
     """
-    What a set of samples says, in the samples' unit.
+    The summary of a set of samples, in the samples' unit.
 
     Attributes:
         median: Half of the samples are at most this.
@@ -22,13 +22,13 @@ class Summary:
         max: The largest sample.
         p99: The 99th percentile.
         iqr: Distance between the 25th and the 75th percentile.
-        mean: Of all samples, outliers and all.
+        mean: Of all samples, including outliers.
         cov: Standard deviation over mean, a ratio; None for a single sample or a mean of zero.
-        n: How many samples.
-        num_outliers: So many of them lie far from the others: more than three interquartile
-            ranges beyond the quartiles (Tukey's outer fences), and a twentieth of the median at
-            least. They count like all others; None for fewer than five samples, whose quartiles
-            say nothing.
+        n: The number of samples.
+        num_outliers: The number that are far from the others: more than three interquartile
+            ranges beyond the quartiles (Tukey's outer fences), and at least a twentieth of the
+            median. They count like all others; None for fewer than five samples, whose quartiles
+            mean nothing.
     """
 
     median: float
@@ -69,7 +69,7 @@ def summarize(samples: Sequence[float]) -> Summary:
 
 
 def _outliers(ordered: Sequence[float]) -> int | None:
-    """Count what lies beyond the outer fences. Source: Tukey, Exploratory Data Analysis, 1977."""
+    """Count samples beyond the outer fences. Source: Tukey, Exploratory Data Analysis, 1977."""
     if len(ordered) < _FEWEST_FOR_QUARTILES:
         return None
     first, third = _quantile(ordered, 0.25), _quantile(ordered, 0.75)
@@ -83,7 +83,7 @@ def _quantile(ordered: Sequence[float], fraction: float) -> float:
     below = math.floor(position)
     above = min(below + 1, len(ordered) - 1)
     low, high = ordered[below], ordered[above]
-    # The clamp keeps rounding from leaving the two neighbours' interval.
+    # The clamp keeps rounding errors within the two neighbours' interval.
     return min(max(low + (position - below) * (high - low), low), high)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 @dataclass(frozen=True, kw_only=True)
 class StoppingRule:
     """
-    When enough samples were taken.
+    The rule for enough samples.
 
     Attributes:
         min_samples: Take these in any case.
@@ -27,7 +27,7 @@ class StoppingRule:
         Change the rule to what a user asked for.
 
         Args:
-            num_samples: Take so many, however long it takes; None leaves that to the rule.
+            num_samples: Take this number, however long it takes; None keeps the rule.
             verify: Compare the bytes that arrived.
         """
         if num_samples is None:

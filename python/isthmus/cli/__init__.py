@@ -1,7 +1,7 @@
 """The command line. The only part that prints."""
 
 INTERRUPTED = 130
-"""The exit code after Ctrl-C: 128 and the signal's number, as shells have it."""
+"""The exit code after Ctrl-C: 128 plus the signal's number, as in shells."""
 
 MESSAGE = "interrupted: unfinished work was not kept"
-"""What is said then."""
+"""The message that goes with it."""

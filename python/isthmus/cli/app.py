@@ -23,8 +23,8 @@ app = typer.Typer(
     name="isthmus",
     help=(
         "Move data between CPU and GPU as fast as the link allows, and see why.\n\n"
-        "Exit codes: 0 ok, 1 an error, 2 usage, 3 below what was asked for, 4 no device, "
-        "130 interrupted by Ctrl-C: unfinished work was not kept."
+        "Exit codes: 0 ok, 1 error, 2 usage, 3 below the requested threshold, 4 no device, "
+        "130 interrupted by Ctrl-C, unfinished work discarded."
     ),
     add_completion=False,
     rich_markup_mode=None,
@@ -57,7 +57,7 @@ def program(
     debug: DebugOption = False,
 ) -> None:
     """Move data between CPU and GPU as fast as the link allows, and see why."""
-    del version, debug  # their callbacks have done it
+    del version, debug  # their callbacks have handled them
     if context.invoked_subcommand is None:
         print_data(f"{context.get_help()}\n")
 
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Run the program.
 
     Args:
-        arguments: The command line after the program's name; the process's own by default.
+        arguments: The command line after the program's name; by default that of this process.
 
     Returns:
         An ExitCode.
@@ -83,6 +83,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (TyperException, Exception) as error:  # noqa: BLE001 - here every error ends
         return report_failure(error, debug=state.debug)
     if code == ExitCode.INTERRUPTED:
-        # Typer turns Ctrl-C into this code, and says nothing.
+        # Typer turns Ctrl-C into this code, and prints nothing.
         say(MESSAGE)
     return int(code or ExitCode.OK)

@@ -1,4 +1,4 @@
-"""Turns the command line of `isthmus bench` into tests, sizes and a layout, or says what is odd."""
+"""Turns the command line of `isthmus bench` into tests, sizes and a layout, or refuses it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from isthmus.bench.tests.catalogue import BenchTest
 
 _MIB = 1 << 20
-# What a size may be: no machine has more.
+# The largest size: no machine has more.
 _MAX_MIB = 1 << 32
 _MAX_OF_ANYTHING = 1_000_000
 
 
 def layout_of(wanted: RunFormat, *, as_json: bool, use_mean: bool, verbose: bool) -> Layout:
     """
-    Choose how the run is written.
+    Choose the format in which the run is written.
 
     Raises:
         UsageError: -j was given with a format that has no JSON.
@@ -38,13 +38,13 @@ def layout_of(wanted: RunFormat, *, as_json: bool, use_mean: bool, verbose: bool
 
 def sizes_of(sizes: str | None, buffer_mib: int | None, wanted: RunFormat) -> list[int] | None:
     """
-    Choose the sizes: those of --sizes, or that of -b, or what nvbandwidth would take.
+    Choose the sizes: those of --sizes, that of -b, or nvbandwidth's.
 
     Returns:
-        Bytes, ascending; None for each test's own.
+        Bytes, ascending; None for each test's own sizes.
 
     Raises:
-        UsageError: They are no sizes, or both are given.
+        UsageError: They aren't sizes, or both options are given.
     """
     if buffer_mib is None:
         if sizes is None:
@@ -52,9 +52,9 @@ def sizes_of(sizes: str | None, buffer_mib: int | None, wanted: RunFormat) -> li
             return default if wanted == RunFormat.NVBANDWIDTH else None
         return parse_sizes(sizes)
     if sizes is not None:
-        raise UsageError("-b and --sizes both say how large copies are", hint="leave one out")
+        raise UsageError("-b and --sizes both give the size of copies", hint="leave one out")
     if not 0 < buffer_mib < _MAX_MIB:
-        raise UsageError(f"-b {buffer_mib} is no size in MiB", hint="give 1 or more: -b 512")
+        raise UsageError(f"-b {buffer_mib} is not a size in MiB", hint="give 1 or more: -b 512")
     return [buffer_mib * _MIB]
 
 
@@ -68,7 +68,7 @@ def tests_of(
     several names.
 
     Raises:
-        UsageError: A name or number fits no test.
+        UsageError: No test has this name or number.
     """
     from isthmus.bench.selection import select_tests
     from isthmus.bench.tests.catalogue import BY_NAME, Suite
@@ -89,12 +89,12 @@ def tests_of(
 
 def how_many(option: str, asked: int | None, noun: str) -> int | None:
     """
-    Check how many of something are to be taken.
+    Check the number of things that an option asks for.
 
     Args:
-        option: That asks for them.
-        asked: None if it isn't given.
-        noun: What they are: "samples".
+        option: The option.
+        asked: Its value; None if it isn't given.
+        noun: What is counted, such as "samples".
 
     Raises:
         UsageError: It is below 1, or above the limit.

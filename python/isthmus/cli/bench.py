@@ -85,22 +85,22 @@ def bench(
     """
     Measure the link between CPU and GPU.
 
-    Without a suite or a test by name, all of them: bandwidth swept over sizes; small copies timed
-    in five ways, each under its own name; windows, CPU mappings of GPU memory, beside cudaMemcpy of
-    the same bytes; and what memory costs to allocate.
+    By default it runs all tests: bandwidth over sizes; small copies with five metrics; windows (CPU
+    mappings of GPU memory) beside cudaMemcpy of the same bytes; and the cost of allocating memory.
+    SUITE, -t and -p choose some of them.
     Results go to stdout, messages to stderr, and every run is kept below
     ~/.local/share/isthmus/runs (or XDG_DATA_HOME). Without a GPU the emulated device is
-    measured: modelled numbers.
+    measured, and its numbers are modelled.
 
     Ctrl-C stops after the current point and keeps what is finished (exit code 1); a second one
     stops at once (130).
 
-    Options of one letter mean what they mean to nvbandwidth, and -t takes its numbers, too.
+    Options of one letter have the same meaning as in nvbandwidth, and -t takes its numbers, too.
 
-    Exit codes: 0 ok, 1 an error (the other results stand), 2 usage, 3 slower than --compare's run
-    or short of what --expect expects, 4 no device.
+    Exit codes: 0 ok, 1 error (the other results stand), 2 usage, 3 slower than --compare's run
+    or below the values of --expect, 4 no device.
     """
-    del debug  # its callback has noted it
+    del debug  # its callback has stored it
     from isthmus.cli.asked import how_many, layout_of, sizes_of, tests_of
 
     layout = layout_of(output_format, as_json=as_json, use_mean=use_mean, verbose=verbose)
@@ -140,7 +140,7 @@ def _print_list(tests: "Sequence[BenchTest]", layout: Layout) -> None:
 def _checked_budget(seconds: float | None) -> float | None:
     if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
         raise UsageError(
-            f"--budget {seconds:g} is no time to measure in",
+            f"--budget {seconds:g} is not a time to measure in",
             hint="give seconds, more than 0: --budget 60",
         )
     return seconds
@@ -153,7 +153,7 @@ def _measure_and_report(
 
     check_output(path)
     run = _measure(request, verdicts)
-    # Files first: a stdout that takes nothing loses nothing.
+    # Files first: then a stdout that fails loses nothing.
     codes = [keep(run, path, layout, debug=debug), show(run, layout, debug=debug)]
     codes.append(_judge(run, layout, verdicts, debug=debug))
     if run.failed or run.run.interrupted:

@@ -1,4 +1,4 @@
-"""Options of `isthmus bench` that are written as nvbandwidth's, or judge what was measured."""
+"""Options of `isthmus bench` that are named as in nvbandwidth, or that judge the results."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +11,8 @@ RunFormatOption = Annotated[
     RunFormat,
     typer.Option(
         "--format",
-        help="Of what is printed. nvbandwidth: its matrices, its tests, 512 MiB (-b), and JSON "
-        "with -j. gdrcopy: the tables of its tests, of windows.",
+        help="The output's format. nvbandwidth: its matrices and tests, 512 MiB (-b), and JSON "
+        "with -j. gdrcopy: the tables of its tests, for windows.",
     ),
 ]
 JsonOption = Annotated[
@@ -21,7 +21,7 @@ JsonOption = Annotated[
 BufferOption = Annotated[
     int | None,
     typer.Option(
-        "-b", "--buffer-size", "--bufferSize", metavar="MIB", help="One size, in MiB, for --sizes."
+        "-b", "--buffer-size", "--bufferSize", metavar="MIB", help="One size in MiB, not --sizes."
     ),
 ]
 SamplesNumberOption = Annotated[
@@ -31,8 +31,8 @@ SamplesNumberOption = Annotated[
         "--test-samples",
         "--testSamples",
         metavar="N",
-        help="Take N samples of everything, however long it takes, instead of as many as the noise "
-        "and the budget ask for.",
+        help="Take N samples of everything, however long it takes, and ignore the noise and the "
+        "budget.",
     ),
 ]
 RunsOption = Annotated[
@@ -40,7 +40,7 @@ RunsOption = Annotated[
     typer.Option(
         "--runs",
         metavar="N",
-        help="Runs of each small-transfer experiment, of 100 or 1000 iterations each.  "
+        help="Runs of each small-copy experiment, with 100 or 1000 iterations each.  "
         "[default: 5, emulated 2]",
     ),
 ]
@@ -53,8 +53,8 @@ SkipVerificationOption = Annotated[
         "-s",
         "--skip-verification",
         "--skipVerification",
-        help="Don't compare what copies brought. Windows, allocations and the host's own copies "
-        "are compared all the same.",
+        help="Don't compare copied bytes. Windows, allocations and copies within the host are "
+        "still compared.",
     ),
 ]
 DisableAffinityOption = Annotated[
@@ -67,33 +67,33 @@ DisableAffinityOption = Annotated[
     ),
 ]
 VerboseOption = Annotated[
-    bool, typer.Option("-v", "--verbose", help="Show samples and extremes, too.")
+    bool, typer.Option("-v", "--verbose", help="Also show samples and extremes.")
 ]
 CompareOption = Annotated[
     str | None,
     typer.Option(
         "--compare",
         metavar="RUN",
-        help="Hold the new run against an earlier one of this machine: a file, the id of a run "
-        "that was kept, or last. Exit code 3 if anything is slower.",
+        help="Compare the new run with an earlier one of this machine: a file, the id of a stored "
+        "run, or last. Exit code 3 if anything is slower.",
     ),
 ]
 ToleranceOption = Annotated[
     str | None,
     typer.Option(
         metavar="PERCENT",
-        help="With --compare: a change of the median up to this is the same.  [default: 5%]",
+        help="With --compare: medians that differ by at most this are the same.  [default: 5%]",
     ),
 ]
 AnywayOption = Annotated[
-    bool, typer.Option("--anyway", help="With --compare: even if it is of another machine.")
+    bool, typer.Option("--anyway", help="With --compare: accept another machine's run.")
 ]
 ExpectOption = Annotated[
     bool,
     typer.Option(
         "--expect",
-        help="Show what was measured over what is expected of this GPU and link, and what a "
-        "shortfall usually means. Exit code 3 if anything is short.",
+        help="Show measured over expected values for this GPU and link, and the usual causes of a "
+        "shortfall. Exit code 3 if a result is below its expected value.",
     ),
 ]
 PlotsOption = Annotated[

@@ -17,8 +17,8 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="RUN...",
-            help="Two or more: files, ids of runs that were kept, or last. The others are held "
-            "against the first.",
+            help="Two or more runs: files, ids of stored runs, or last. The others are compared "
+            "with the first.",
         ),
     ] = None,
     *,
@@ -26,13 +26,13 @@ def compare(
         str | None,
         typer.Option(
             metavar="PERCENT",
-            help="A change of the median up to this is the same.  [default: 5%]",
+            help="Medians that differ by at most this are the same.  [default: 5%]",
         ),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Show what stayed the same, too; JSON and CSV always do.")
+        bool, typer.Option("--all", help="Also show unchanged results; JSON and CSV always do.")
     ] = False,
-    output_format: Annotated[Format, typer.Option("--format", help="Of what is printed.")] = (
+    output_format: Annotated[Format, typer.Option("--format", help="The output's format.")] = (
         Format.TEXT
     ),
     debug: DebugOption = False,
@@ -40,14 +40,14 @@ def compare(
     """
     Compare runs of `isthmus bench`, result by result.
 
-    A result is faster or slower if the intervals of both runs, the median and the interquartile
-    range on either side, don't overlap and the medians differ by more than the tolerance; it is
-    lost if it was measured before and isn't now. Runs of different machines can be compared: what
-    differs between them comes first. Emulated runs are compared with emulated ones only.
+    A result is faster or slower if the intervals of both runs (the median plus and minus the
+    interquartile range) don't overlap and the medians differ by more than the tolerance. It is
+    lost if it was measured before and isn't now. Runs of different machines can be compared: their
+    differences are listed first. Emulated runs are compared with emulated ones only.
 
-    Exit codes: 0 ok, 1 an error, 2 usage, 3 something is slower or lost.
+    Exit codes: 0 ok, 1 error, 2 usage, 3 a result is slower or lost.
     """
-    del debug  # its callback has noted it
+    del debug  # its callback has stored it
     from isthmus.cli.stdout import print_data
     from isthmus.cli.tolerance import parse_tolerance
     from isthmus.compare.comparison import compare as compare_runs

@@ -16,7 +16,7 @@ _DEVICE_HELP = (
 
 
 class DoctorFormat(StrEnum):
-    """How a diagnosis is written."""
+    """The formats of a diagnosis."""
 
     TEXT = "text"
     JSON = "json"
@@ -28,19 +28,19 @@ def doctor(
         str | None, typer.Option("-d", "--device", metavar="DEVICE", help=_DEVICE_HELP)
     ] = None,
     output_format: Annotated[
-        DoctorFormat, typer.Option("--format", help="Of what is printed.")
+        DoctorFormat, typer.Option("--format", help="The output's format.")
     ] = DoctorFormat.TEXT,
     debug: DebugOption = False,
 ) -> None:
     """
-    Look at what data moves through here: driver, GPUs, links, host.
+    Check everything that data moves through here: driver, GPUs, links, host.
 
-    One line for each check: ok, note (worth knowing) or problem, with what to do about it. Links
+    Each check prints one line: ok, note (worth knowing) or problem, with what to do about it. Links
     are read while copies keep them awake, which takes a second for each GPU.
 
     Exit codes: 0 no problem, 1 a problem, 2 usage, 4 no device.
     """
-    del debug  # its callback has noted it
+    del debug  # its callback has stored it
     from isthmus import _native
     from isthmus.bench.choice import choose_device
     from isthmus.doctor.as_text import text_lines

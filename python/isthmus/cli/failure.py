@@ -1,4 +1,4 @@
-"""How every command fails: an `error:` line, the cause, a `hint:`, and an exit code."""
+"""How commands fail: an `error:` line, the cause, a `hint:`, and an exit code."""
 
 import traceback
 from enum import IntEnum
@@ -12,7 +12,7 @@ from isthmus.suggest import one_line
 
 
 class ExitCode(IntEnum):
-    """What the process says when it ends."""
+    """The exit codes of the process."""
 
     OK = 0
     ERROR = 1
@@ -27,24 +27,24 @@ def report_failure(error: BaseException, *, debug: bool) -> ExitCode:
     Tell the user on stderr what failed.
 
     Args:
-        error: What ended the command.
-        debug: Show where it came from, too.
+        error: The error that ended the command.
+        debug: Also show its traceback.
 
     Returns:
-        The exit code for it.
+        Its exit code.
     """
     if debug:
         say("".join(traceback.format_exception(error)).rstrip())
     lines = [f"error: {_message(error)}", *_causes(error)]
     if hint := _hint(error):
         lines.append(f"hint: {hint}")
-    # What a file or somebody else said may have lines and colours of its own.
+    # Text from a file or another program may have lines and colours of its own.
     say("\n".join(map(one_line, lines)))
     return exit_code_of(error)
 
 
 def exit_code_of(error: BaseException) -> ExitCode:
-    """Say which exit code an error ends in."""
+    """Give the exit code of an error."""
     if isinstance(error, NoDevice):
         return ExitCode.NO_DEVICE
     if isinstance(error, UsageError) or getattr(error, "exit_code", None) == ExitCode.USAGE:
@@ -54,7 +54,7 @@ def exit_code_of(error: BaseException) -> ExitCode:
 
 def _message(error: BaseException) -> str:
     if isinstance(error, TyperException):
-        # The library wraps its own words around those that say what is wrong.
+        # The library adds words of its own to the message.
         text = error.format_message().replace("Value error, ", "").rstrip(".")
         return text[:1].lower() + text[1:]
     if isinstance(error, Error):
@@ -63,7 +63,7 @@ def _message(error: BaseException) -> str:
 
 
 def _causes(error: BaseException) -> list[str]:
-    """Name the chain of causes, unless the message has said them already."""
+    """Name the chain of causes that the message doesn't name already."""
     if isinstance(error, TyperException):
         return []
     lines, told = [], _message(error)
@@ -83,4 +83,4 @@ def _hint(error: BaseException) -> str:
         return f"see `{context.command_path if context else 'isthmus'} --help`"
     if isinstance(error, Error):
         return error.hint
-    return "--debug shows where it came from; please report it"
+    return "--debug shows the traceback; please report it"

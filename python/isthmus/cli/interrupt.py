@@ -2,7 +2,7 @@
 Ctrl-C once: stop after the current point. Twice: stop at once.
 
 Python runs signal handlers only between its own instructions, so none runs while the native module
-measures. The interpreter's wake-up pipe is written right away, though, and a thread reads it.
+measures. But the interpreter's wake-up pipe is written at once, and a thread reads it.
 """
 
 import os
@@ -19,14 +19,14 @@ from isthmus.cli.stderr import restore_cursor
 @contextmanager
 def stop_on_interrupt(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
     """
-    Turn Ctrl-C into a wish to stop, for the time of the block.
+    Turn Ctrl-C into a request to stop while the block runs.
 
     Args:
         say: Tells the user what happens.
 
     Yields:
-        A function that says whether to stop. In threads other than the main one, where Python
-        allows no handlers, it always says no.
+        A function that returns whether to stop. In threads other than the main one, where Python
+        allows no handlers, it always returns False.
     """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():

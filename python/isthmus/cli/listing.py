@@ -1,4 +1,4 @@
-"""What `isthmus bench --list` shows."""
+"""The output of `isthmus bench --list`."""
 
 import csv
 import io

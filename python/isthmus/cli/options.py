@@ -1,4 +1,4 @@
-"""The options of `isthmus bench`, with the words that explain them."""
+"""The options of `isthmus bench`, with their help."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,7 @@ TestsOption = Annotated[
         "--test",
         "--testcase",
         metavar="NAME",
-        help="Run this test, by name or by its number in nvbandwidth. May be given often.",
+        help="Run this test, by name or by its number in nvbandwidth. May be repeated.",
     ),
 ]
 PrefixesOption = Annotated[
@@ -31,7 +31,7 @@ PrefixesOption = Annotated[
         "--prefix",
         "--testcasePrefixes",
         metavar="PREFIX",
-        help="Run the tests whose names begin so.",
+        help="Run the tests whose names begin with this.",
     ),
 ]
 SizesOption = Annotated[
@@ -40,8 +40,8 @@ SizesOption = Annotated[
         metavar="SIZES",
         help="Sizes of the bandwidth and window tests, such as 4,64KiB or 4..1GiB (a range: its "
         "ends and the powers of two between). K, M, G, T and KiB.. are binary, KB.. decimal. Small "
-        "copies take those up to 64KiB, or 4 B.  [default: 4..1GiB, windows 1..16MiB, small copies "
-        "1..64KiB, as far as it fits]",
+        "copies use those up to 64KiB, or 4 B.  [default: 4..1GiB, windows 1..16MiB, small copies "
+        "1..64KiB, as far as memory allows]",
     ),
 ]
 DeviceOption = Annotated[
@@ -56,29 +56,29 @@ BudgetOption = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Time for all measurements together; large copies may overrun it, each is made at "
-        "least 3 times.  [default: 180, emulated 25, --quick 8]",
+        help="Time for all measurements together. Large copies may overrun it, because each is "
+        "made at least 3 times.  [default: 180, emulated 25, --quick 8]",
     ),
 ]
 QuickOption = Annotated[
     bool,
     typer.Option(
         "--quick",
-        help="Fewer sizes and circumstances: at most 15 seconds; of several suites the text is a "
+        help="Fewer sizes and circumstances: at most 15 seconds. With several suites the text is a "
         "first look.",
     ),
 ]
 ManagedOption = Annotated[
     bool,
     typer.Option(
-        "--managed", help="Measure managed memory, too: at most 512 MiB of it, and what is free."
+        "--managed", help="Also measure managed memory: at most 512 MiB of it, if so much is free."
     ),
 ]
 MaxBytesOption = Annotated[
     str | None,
     typer.Option(
         metavar="SIZE",
-        help="The most memory of each side that a measurement may have, such as 4GiB.  "
+        help="The most memory that a measurement may allocate on each side, such as 4GiB.  "
         "[default: what is free]",
     ),
 ]
@@ -88,8 +88,8 @@ OutputOption = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="Write the run to a file, too: .json, .csv or .txt decide its format, any other name "
-        "takes --format.",
+        help="Also write the run to a file. .json, .csv and .txt decide its format; other names "
+        "use --format.",
     ),
 ]
 SamplesOption = Annotated[bool, typer.Option("--samples", help="Keep the raw samples in the JSON.")]

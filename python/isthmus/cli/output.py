@@ -1,4 +1,4 @@
-"""Where a run goes: to the folder of the user's runs, to a file if asked, and to stdout."""
+"""Where a run goes: to the folder of the user's runs, to a file on request, and to stdout."""
 
 import sys
 from pathlib import Path
@@ -19,8 +19,8 @@ def check_output(path: Path | None) -> None:
     Refuse a file that can't be written before anything is measured for it.
 
     Raises:
-        UsageError: It is a folder, or in none.
-        WriteError: The system won't have it written.
+        UsageError: It is a folder, or its folder doesn't exist.
+        WriteError: The system doesn't allow it.
     """
     if path is None:
         return
@@ -39,7 +39,7 @@ def check_output(path: Path | None) -> None:
 
 
 def say_if_not_kept() -> None:
-    """Tell the user at the start that the run can't be kept among the user's runs."""
+    """Tell the user at the start if the run can't be kept among the user's runs."""
     try:
         check_runs_folder()
     except WriteError as error:
@@ -62,7 +62,7 @@ def print_report(run: Run, layout: Layout) -> None:
 
 
 def show(run: Run, layout: Layout, *, debug: bool) -> ExitCode:
-    """Print a run; ERROR if stdout wouldn't take it, which has then been reported."""
+    """Print a run; ERROR if stdout failed, which has then been reported."""
     try:
         print_report(run, layout)
     except WriteError as error:
@@ -75,10 +75,10 @@ def keep(run: Run, path: Path | None, layout: Layout, *, debug: bool) -> ExitCod
     Write the run's files.
 
     Args:
-        run: What to keep.
-        path: Of `--output`; its suffix decides the format, or else `layout` does.
-        layout: Of the report.
-        debug: Show where failures came from.
+        run: The run.
+        path: The path of `--output`; its suffix decides the format, otherwise `layout` does.
+        layout: The layout of the report.
+        debug: Also show the traceback of failures.
 
     Returns:
         OK, or ERROR if one of them couldn't be written; that has been reported, and the other

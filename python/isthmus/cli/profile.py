@@ -26,7 +26,7 @@ _ShowOption = Annotated[
 _OutputOption = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", metavar="FILE", help="Write the profile (JSON) to this file, too."
+        "-o", "--output", metavar="FILE", help="Also write the profile (JSON) to this file."
     ),
 ]
 
@@ -41,26 +41,26 @@ def profile(
     debug: DebugOption = False,
 ) -> None:
     """
-    Measure what each way of copying costs here, and store it.
+    Measure the cost of each copy path here, and store it.
 
-    In at most 10 s every way (windows, the driver, staging, pinning) is timed from 4 B to 256 MiB
-    in both directions, and its bytes are compared. Copies are planned with it from then on. It is
-    kept for each GPU and link below ~/.local/share/isthmus/profiles (or XDG_DATA_HOME);
-    ISTHMUS_PROFILE names another file, or is "off". With a new driver it is used no longer.
+    In at most 10 s each path (windows, the driver, staging, pinning) is timed from 4 B to 256 MiB
+    in both directions, and its bytes are verified. Later copies are planned with the result. It is
+    stored for each GPU and link below ~/.local/share/isthmus/profiles (or XDG_DATA_HOME).
+    ISTHMUS_PROFILE names another file, or is "off". A new driver needs a new profile.
 
-    Exit codes: 0 ok, 1 an error or nothing to show, 2 usage, 4 no device.
+    Exit codes: 0 ok, 1 error or nothing to show, 2 usage, 4 no device.
     """
-    del debug  # its callback has noted it
+    del debug  # its callback has stored it
     if show and (quick or output is not None):
         raise UsageError(
-            "--show prints what is stored: it neither measures nor writes",
+            "--show prints the stored profile: it neither measures nor writes",
             hint="leave out --quick and --output, or --show",
         )
     from isthmus import _native
     from isthmus.bench.choice import choose_device
 
     choice = choose_device(device, _native.Driver.open)
-    # Before anything binds this thread to a node and leaves it fewer cores.
+    # Before this thread is bound to a node, which would leave it fewer cores.
     identity = _native.profile_identity(choice.driver, choice.ordinal)
     if show:
         _show(choice, identity)
@@ -107,7 +107,7 @@ def _measure(
     measured = measure_profile(
         identity, lambda most: Session(choice.driver, choice.ordinal, most), effort
     )
-    # Files first: a stdout that takes nothing loses nothing.
+    # Files first: then a stdout that fails loses nothing.
     code = _keep(measured, identity, output, debug=debug)
     _print(measured)
     return code

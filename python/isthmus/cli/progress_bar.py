@@ -14,7 +14,7 @@ from isthmus.run.result import Result, Status
 
 
 class Bar:
-    """Shows which point runs, and says at once what failed."""
+    """Shows the running point, and prints failures at once."""
 
     def __init__(self, display: Progress) -> None:
         """Add a bar to a display."""
@@ -42,7 +42,7 @@ class Bar:
 
 @contextmanager
 def progress_bar() -> Iterator[Bar]:
-    """Show a bar on stderr for the time of the block; nothing of it stays."""
+    """Show a bar on stderr while the block runs, then remove it."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

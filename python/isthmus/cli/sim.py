@@ -38,24 +38,24 @@ _PoliciesOption = Annotated[
         "-p",
         "--policy",
         metavar="NAME",
-        help="What moves when the GPU asks for bytes. May be given often: each is a column, the "
-        "first is what the others are compared with.  [default: programmer, ranges]",
+        help="What migrates when the GPU requests bytes. May be repeated: each is a column, and "
+        "the others are compared with the first.  [default: programmer, ranges]",
     ),
 ]
 _TimelineOption = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Write what happened when, for chrome://tracing or Perfetto (one -p)."
+        metavar="FILE", help="Write the events for chrome://tracing or Perfetto (needs one -p)."
     ),
 ]
-_FormatOption = Annotated[Format, typer.Option("--format", help="Of what is printed.")]
+_FormatOption = Annotated[Format, typer.Option("--format", help="The output's format.")]
 _OutputOption = Annotated[
     Path | None,
     typer.Option(
         "-o",
         "--output",
         metavar="FILE",
-        help="Write to a file, too: .json, .csv or .txt decide its format.",
+        help="Also write to a file: .json, .csv or .txt decide its format.",
     ),
 ]
 
@@ -63,7 +63,7 @@ _OutputOption = Annotated[
 @sim.callback()
 def show_help(context: typer.Context) -> None:
     """
-    Simulate page migration between CPU and GPU on machines one does not have.
+    Simulate page migration between CPU and GPU on machines that you don't have.
 
     Every number is modelled: none is measured, and none is compared with a measured one.
     """
@@ -88,14 +88,14 @@ def run(
     debug: DebugOption = False,
 ) -> None:
     """
-    Simulate one workload under some policies.
+    Simulate one workload under several policies.
 
     `isthmus sim list` lists workloads, policies, machines and settings. Equal seeds give equal
     results, bit for bit.
 
-    Exit codes: 0 ok, 1 an error (a deadlock says who waits for whom), 2 usage.
+    Exit codes: 0 ok, 1 error (a deadlock says which parts wait for each other), 2 usage.
     """
-    del debug  # its callback has noted it
+    del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.sim.as_text import runs_text
 
@@ -113,8 +113,8 @@ def run(
 
 @sim.command("list")
 def list_all(*, output_format: _FormatOption = Format.TEXT, debug: DebugOption = False) -> None:
-    """List workloads, policies, machines, and what --set and --axis can name."""
-    del debug  # its callback has noted it
+    """List workloads, policies, machines, and the names for --set and --axis."""
+    del debug  # its callback has stored it
     from isthmus.sim.catalogue import catalogue_text
 
     print_data(catalogue_text(output_format))
@@ -144,7 +144,7 @@ def _run_all(
     from isthmus.sim.timeline import new_timeline, write_timeline
 
     source = open_source(workload, seed)
-    # Before the first of them has taken its time.
+    # Before the first simulation takes its time.
     for setup in setups.values():
         check_setup(setup)
     if source.program.synthetic:

@@ -12,36 +12,36 @@ STORED = "stored"
 
 MachineOption = Annotated[
     str,
-    typer.Option("-m", "--machine", metavar="NAME|FILE", help="A machine, or a TOML file of one."),
+    typer.Option("-m", "--machine", metavar="NAME|FILE", help="A machine's name or TOML file."),
 ]
 SettingsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Change a setting of machine, policy or options: link.bandwidth=32GB/s, "
-        "policy.unit=4KiB. May be given often.",
+        help="Change a setting of the machine, the policy or the options: link.bandwidth=32GB/s, "
+        "policy.unit=4KiB. May be repeated.",
     ),
 ]
-SeedOption = Annotated[int, typer.Option(min=0, help="Of a workload's inputs.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="The seed of a workload's inputs.")]
 ProfileOption = Annotated[
     str | None,
     typer.Option(
         "--link-from-profile",
         metavar="FILE|stored",
-        help="Take the link's bandwidth as `isthmus profile` measured it; stored: for this "
-        "machine's first GPU.",
+        help="Take the link's bandwidth from `isthmus profile`: a file, or stored for the profile "
+        "of this machine's first GPU.",
     ),
 ]
 
 
 def with_profile(setup: "Setup", profile: str | None) -> "Setup":
     """
-    Give a machine the link of a profile, and say where it is from.
+    Give a machine the link of a profile, and say where it comes from.
 
     Raises:
-        UsageError: The file is no profile.
-        Unavailable: There is none.
+        UsageError: The file is not a profile.
+        Unavailable: No profile is stored.
     """
     if profile is None:
         return setup

@@ -1,4 +1,4 @@
-"""How far a sweep is, said on stderr."""
+"""The progress of a sweep, on stderr."""
 
 import sys
 from contextlib import contextmanager
@@ -49,14 +49,14 @@ def sweep_progress() -> "Iterator[Observer]":
 
 
 class _Lines:
-    """Says one line for each point."""
+    """Prints one line for each point."""
 
     def point_finished(self, num_finished: int, total: int, point: "Point", row: "Row") -> None:
         say(f"[{num_finished:{len(str(total))}}/{total}] {point.label}: {_outcome(row)}")
 
 
 class _Bar:
-    """Shows how many are finished, and says at once what failed."""
+    """Shows how many points are finished, and prints failures at once."""
 
     def __init__(self, display: "Progress") -> None:
         self._display = display

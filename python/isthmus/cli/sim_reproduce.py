@@ -32,18 +32,18 @@ _FolderOption = Annotated[
 ]
 _PicturesOption = Annotated[
     bool,
-    typer.Option(help="Draw them (SVG, PNG, HTML) into --output; needs isthmus[report]."),
+    typer.Option(help="Draw pictures (SVG, PNG, HTML) in --output; needs isthmus[report]."),
 ]
 _GridOption = Annotated[
     bool,
     typer.Option(
         "--grid",
-        help="Run every combination of the answers to what the paper leaves open, too, and sum "
-        "them up; all are in grid.csv. Some 5,700 runs: the command says first how long they "
-        "will take. After Ctrl-C it goes on where it was.",
+        help="Also run every combination of the answers to the paper's open questions, and "
+        "summarise them; all are in grid.csv. These are about 5,700 runs: the command first says "
+        "how long they will take. After Ctrl-C the same command continues.",
     ),
 ]
-_FormatOption = Annotated[Format, typer.Option("--format", help="Of what is printed.")]
+_FormatOption = Annotated[Format, typer.Option("--format", help="The output's format.")]
 
 
 def reproduce(
@@ -56,14 +56,15 @@ def reproduce(
     debug: DebugOption = False,
 ) -> None:
     """
-    Run the paper's evaluation: theirs beside ours, with a verdict for each target.
+    Repeat the evaluation of Zhang 2019 ("the paper": docs/simulate.md), with a verdict for each
+    target.
 
-    Figures 4, 5 and 6, the TLB's miss rates, ranges on a page; and what the paper left out: the
-    best size of units by what a fault costs. Options are those fixed beforehand; --grid shows all.
+    Figures 4, 5 and 6, the TLB's miss rates, ranges on a page; and, beyond the paper, the best unit
+    size for each fault latency. The options were fixed beforehand; --grid shows all.
 
-    Exit codes: 0 ok (whatever the verdicts), 1 an error or interrupted, 2 usage.
+    Exit codes: 0 ok (whatever the verdicts), 1 error or interrupted, 2 usage.
     """
-    del debug  # its callback has noted it
+    del debug  # its callback has stored it
     _check(output, pictures=pictures, grid=grid)
     from isthmus.sim.paper.evaluation import Evaluation
     from isthmus.sim.paper.scores import score_all
@@ -92,7 +93,7 @@ _SUFFIXES = {".txt": Format.TEXT, ".json": Format.JSON, ".csv": Format.CSV}
 
 
 def _programs() -> list[str]:
-    """List the paper's programs, and say which of them aren't to be had."""
+    """List the paper's programs, and warn about those that don't exist here."""
     from isthmus.sim.paper.studies import PROGRAMS
     from isthmus.sim.running import workload_names
 
@@ -120,11 +121,11 @@ def _check(output: Path | None, *, pictures: bool, grid: bool) -> None:
 
 class _Finished(NamedTuple):
     """
-    Runs that are all there.
+    Completed runs.
 
     Attributes:
         rows: Point's key -> row.
-        seconds_per_run: Of those that were run now; None if none was.
+        seconds_per_run: Mean over the runs made now; None if there was none.
     """
 
     rows: "dict[str, Row]"
@@ -137,7 +138,7 @@ def _run(
     jobs: int | None,
     seconds_per_run: float | None = None,
 ) -> _Finished:
-    """Run points; those of a file that is there are not run again."""
+    """Run points, except those that are in the file already."""
     from isthmus.cli.interrupt import stop_on_interrupt
     from isthmus.cli.sim_progress import sweep_progress
     from isthmus.sim.library import Library
@@ -161,11 +162,11 @@ def _run(
         )
     seconds = time.monotonic() - begun
     num_run = outcome.num_finished - outcome.num_reused
-    say(f"{num_run} runs in {seconds:.1f} s, {outcome.num_reused} were there before")
+    say(f"{num_run} runs in {seconds:.1f} s, {outcome.num_reused} existed already")
     if outcome.num_finished < outcome.num_points:
         say(
             f"{outcome.num_finished} of {outcome.num_points} runs are finished"
-            + (f" and in {file}: the same command goes on" if file else "")
+            + (f" and in {file}: the same command continues" if file else "")
         )
         raise typer.Exit(ExitCode.ERROR)
     failed = [row for point in points if (row := store.row(point.key))["error"] is not None]
@@ -187,7 +188,7 @@ def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") ->
 
 
 def _run_grid(output: Path, jobs: int | None, seconds_per_run: float | None) -> str:
-    """Give the grid's summary; every combination is in a file."""
+    """Return the grid's summary, and write every combination to a file."""
     from isthmus.files.whole import write_whole
     from isthmus.sim.paper.grid import combinations, grid_csv, grid_points
     from isthmus.sim.paper.grid_summary import summary_text

@@ -23,12 +23,12 @@ _AxesOption = Annotated[
         "-a",
         "--axis",
         metavar="NAME=VALUES",
-        help="A setting's values, workload, policy, machine or seed: policy.unit=128..2MiB (each "
-        "twice the one before), workload=bfs,lps. May be given often: all combinations are run.",
+        help="Values of a setting, or of workload, policy, machine or seed: policy.unit=128..2MiB "
+        "(powers of two), workload=bfs,lps. May be repeated: all combinations are run.",
     ),
 ]
 _PolicyOption = Annotated[
-    str, typer.Option("-p", "--policy", metavar="NAME", help="Where no axis says otherwise.")
+    str, typer.Option("-p", "--policy", metavar="NAME", help="The policy, if it isn't an axis.")
 ]
 _FileOption = Annotated[
     Path, typer.Option("-o", "--output", metavar="FILE", help="The Parquet file to write.")
@@ -41,7 +41,7 @@ JobsOption = Annotated[
 
 def sweep(
     workload: Annotated[
-        str | None, typer.Argument(metavar="[WORKLOAD|TRACE]", help="If no axis names some.")
+        str | None, typer.Argument(metavar="[WORKLOAD|TRACE]", help="Needed if it isn't an axis.")
     ] = None,
     *,
     axes: _AxesOption,
@@ -54,14 +54,14 @@ def sweep(
     debug: DebugOption = False,
 ) -> None:
     """
-    Simulate every combination of some values, on all cores.
+    Simulate every combination of values, on all cores.
 
-    Each finished point is kept at once. Ctrl-C stops at once and keeps what is finished (exit code
-    1); the same command goes on from there, also after a crash or where the disk was full.
+    Each finished point is kept at once. Ctrl-C stops at once and keeps finished points (exit code
+    1). The same command continues from there, also after a crash or a full disk.
 
-    Exit codes: 0 ok, 1 an error or interrupted (finished points stand), 2 usage.
+    Exit codes: 0 ok, 1 error or interrupted (finished points stand), 2 usage.
     """
-    del debug  # its callback has noted it
+    del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.sim.axes import read_axes
     from isthmus.sim.points import Base
@@ -109,9 +109,9 @@ def _sweep(base: "Base", axes: "Sequence[Axis]", output: Path, jobs: int | None)
 def _summary(outcome: "Outcome", output: Path) -> str:
     parts = [f"{outcome.num_finished} of {outcome.num_points} points in {output} (modelled)"]
     if outcome.num_reused:
-        parts.append(f"{outcome.num_reused} were there before")
+        parts.append(f"{outcome.num_reused} existed already")
     if outcome.num_failed:
         parts.append(f"{outcome.num_failed} failed")
     if outcome.num_finished < outcome.num_points:
-        parts.append("the same command goes on")
+        parts.append("the same command continues")
     return ", ".join(parts)

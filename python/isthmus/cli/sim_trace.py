@@ -1,4 +1,4 @@
-"""`isthmus sim trace`: traces at rest."""
+"""`isthmus sim trace`: trace files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +19,7 @@ trace = typer.Typer(
 
 _ZstdOption = Annotated[
     bool,
-    typer.Option("--zstd", help="Compress: a fraction of the size, and no longer mapped as it is."),
+    typer.Option("--zstd", help="Compress: the file is smaller, and is not mapped when read."),
 ]
 _FileOption = Annotated[
     Path, typer.Option("-o", "--output", metavar="FILE", help="The trace to write (.arrow).")
@@ -28,7 +28,7 @@ _FileOption = Annotated[
 
 @trace.callback()
 def show_help(context: typer.Context) -> None:
-    """Record, import and look at traces."""
+    """Record, import and inspect traces."""
     if context.invoked_subcommand is None:
         print_data(f"{context.get_help()}\n")
 
@@ -42,8 +42,8 @@ def record(
     zstd: _ZstdOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Write down what a workload asks of memory."""
-    del debug  # its callback has noted it
+    """Record the memory operations of a workload."""
+    del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.sim.running import open_source
     from isthmus.sim.trace.file import record_trace
@@ -59,8 +59,8 @@ def info(
     *,
     debug: DebugOption = False,
 ) -> None:
-    """Say what a trace holds."""
-    del debug  # its callback has noted it
+    """Summarise a trace."""
+    del debug  # its callback has stored it
     from isthmus.sim.trace.file import trace_info
     from isthmus.sim.trace.report import info_text
 
@@ -70,24 +70,24 @@ def info(
 @trace.command("import")
 def import_accelsim(
     kernels_list: Annotated[
-        Path, typer.Argument(metavar="kernelslist.g", help="Of an Accel-Sim or NVBit trace.")
+        Path, typer.Argument(metavar="kernelslist.g", help="The list of an Accel-Sim trace.")
     ],
     *,
     output: _FileOption,
     zstd: _ZstdOption = False,
     sampled: Annotated[
         bool,
-        typer.Option("--sampled", help="The trace has not all CTAs: those that miss do nothing."),
+        typer.Option("--sampled", help="The trace lacks CTAs on purpose: they do nothing."),
     ] = False,
     debug: DebugOption = False,
 ) -> None:
     """
     Read an Accel-Sim or NVBit trace, block by block in bounded memory.
 
-    Texture and constant accesses, asynchronous copies and allocations aren't in such traces: the
+    Such traces have no texture and constant accesses, asynchronous copies and allocations: the
     warnings say what is missing.
     """
-    del debug  # its callback has noted it
+    del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.sim.trace.importing import import_trace
 

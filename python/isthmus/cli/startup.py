@@ -1,9 +1,10 @@
 """
-The program's first steps, in which Ctrl-C ends it at once.
+The program's first steps, during which Ctrl-C ends it at once.
 
-To load what commands stand on takes some tenths of a second. There an interrupt would be a trace
-of other people's modules, or be lost where one of them swallows it. Nothing has begun by then that
-would have to be ended. This module imports only what Python itself has loaded already.
+Importing the modules that commands need takes some tenths of a second. An interrupt during that
+time would show a traceback of other people's modules, or be lost if one of them swallows it.
+Nothing has begun by then that must be cleaned up. This module imports only what Python itself has
+imported already.
 """
 
 import os
@@ -19,7 +20,7 @@ _STDERR = 2
 
 
 def main() -> int:
-    """Run the program; gives its exit code."""
+    """Run the program and return its exit code."""
     try:
         return _loaded_program()()
     except KeyboardInterrupt:
@@ -30,7 +31,7 @@ def _loaded_program() -> "Callable[[], int]":
     import signal
 
     guarded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    # Else somebody wants it to be ignored, as shells do for what runs in the background.
+    # Otherwise the parent wants it to be ignored, as shells do for background processes.
     if guarded:
         signal.signal(signal.SIGINT, _end_at_once)
     from isthmus.cli.app import main as program

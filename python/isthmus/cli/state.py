@@ -1,4 +1,4 @@
-"""What every command shares: the command line as typed, and whether to show traces."""
+"""State that every command shares: the command line as typed, and whether to show tracebacks."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -9,11 +9,11 @@ import typer
 @dataclass
 class State:
     """
-    Of one invocation.
+    The state of one invocation.
 
     Attributes:
         arguments: The command line after the program's name.
-        debug: Show where failures came from.
+        debug: Show the traceback of failures.
     """
 
     arguments: tuple[str, ...] = ()
@@ -36,5 +36,5 @@ def _note_debug(context: typer.Context, value: bool) -> bool:
 
 DebugOption = Annotated[
     bool,
-    typer.Option("--debug", callback=_note_debug, help="Show where a failure came from."),
+    typer.Option("--debug", callback=_note_debug, help="Show the traceback of a failure."),
 ]

@@ -1,8 +1,8 @@
 """
-Talk goes to stderr, and never ends a run.
+Messages go to stderr, and never end a run.
 
-Whoever started the program may have closed stderr, or let its disk fill: what nobody can hear is
-dropped, and never said on stdout instead.
+Whoever started the program may have closed stderr, or its disk may be full. Messages that can't be
+written are dropped, and never go to stdout instead.
 """
 
 import contextlib
@@ -10,19 +10,19 @@ import os
 import sys
 from typing import Final, TextIO
 
-# Whatever a stream that is closed, full or gone raises.
+# What a stream raises that is closed, full or gone.
 TROUBLE: Final = (OSError, ValueError)
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
 def say(text: str) -> None:
-    """Say one line, or more of them, on stderr."""
+    """Print one line, or more of them, on stderr."""
     if sys.stderr is not None:
         Listener(sys.stderr).say(text)
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether somebody watches the stream live; False if it is closed or absent."""
+    """Whether stderr is a terminal; False if it is closed or absent."""
     try:
         return stream is not None and stream.isatty()
     except TROUBLE:
@@ -31,7 +31,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 def silence(stream: TextIO) -> None:
     """
-    Send a stream that broke to nowhere from now on.
+    Send the output of a broken stream to nowhere from now on.
 
     The interpreter flushes it again at exit, and would end with exit code 120.
     """
@@ -49,15 +49,15 @@ def restore_cursor() -> None:
 
 
 class Listener:
-    """A stream that swallows what it can't take; enough of a file for rich to draw on."""
+    """A stream that drops what it can't write; enough of a file for rich to draw on."""
 
     def __init__(self, stream: TextIO) -> None:
-        """Listen in place of a stream."""
+        """Write to this stream."""
         self._stream = stream
 
     @property
     def encoding(self) -> str:
-        """That of the stream."""
+        """The stream's encoding."""
         return self._stream.encoding
 
     def say(self, text: str) -> None:
@@ -74,14 +74,14 @@ class Listener:
             return len(text)
 
     def flush(self) -> None:
-        """Send what was written."""
+        """Flush the stream."""
         try:
             self._stream.flush()
         except TROUBLE:
             silence(self._stream)
 
     def isatty(self) -> bool:
-        """Whether somebody watches live."""
+        """Whether the stream is a terminal."""
         return is_terminal(self._stream)
 
     def fileno(self) -> int:

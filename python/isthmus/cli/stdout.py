@@ -1,4 +1,4 @@
-"""Data goes to stdout, all of it or a clear error."""
+"""Data goes to stdout: all of it, or a clear error."""
 
 import sys
 
@@ -6,17 +6,17 @@ from isthmus.cli.stderr import silence
 from isthmus.errors import WriteError
 from isthmus.suggest import writable
 
-_HINT = "see where stdout leads; --output FILE writes a file"
+_HINT = "check where stdout goes; --output FILE writes a file"
 
 
 def print_data(text: str) -> None:
     """
     Print data on stdout.
 
-    A reader that went away early, such as `head`, is no failure of ours.
+    A reader that closes early, such as `head`, is not an error.
 
     Raises:
-        WriteError: stdout is closed, or what is behind it takes no more.
+        WriteError: stdout is closed, or can't take more.
     """
     stream = sys.stdout
     if stream is None:

@@ -1,4 +1,4 @@
-"""How far a run is, said on stderr."""
+"""The progress of a run, on stderr."""
 
 import sys
 import time
@@ -26,32 +26,32 @@ def progress() -> Iterator[Observer]:
 
 
 class Lines:
-    """Says one line for each point, with the seconds since the run began."""
+    """Prints one line for each point, with the seconds since the run began."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """
         Begin before the first point.
 
         Args:
-            clock: Seconds since any moment.
+            clock: Seconds since any fixed moment.
         """
         self._place = ""
         self._clock = clock
         self._started_s = clock()
 
     def point_started(self, index: int, total: int, point: Point) -> None:
-        """Remember where we are; the line comes when there is something to say."""
+        """Remember the point; the line is printed when its results exist."""
         del point
         self._place = f"[{index + 1:{len(str(total))}}/{total}]"
 
     def point_finished(self, point: Point, results: Sequence[Result]) -> None:
-        """Say what came of it."""
+        """Print the results."""
         elapsed_s = self._clock() - self._started_s
         say(f"{self._place} {elapsed_s:3.0f} s  {point.label}: {outcome_text(results)}")
 
 
 def outcome_text(results: Sequence[Result]) -> str:
-    """Sum up a point: the number that says most, or what went wrong."""
+    """Summarise a point: its most telling number, or what failed."""
     passed = [result for result in results if result.median is not None]
     for result in passed:
         if result.metric == "bandwidth" and result.median is not None:

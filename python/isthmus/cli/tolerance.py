@@ -17,16 +17,16 @@ def parse_tolerance(text: str | None) -> float:
         text: "5%" or 0.05; None for the default.
 
     Returns:
-        A part of one.
+        A fraction of one.
 
     Raises:
-        UsageError: It is neither, or 100 % and more.
+        UsageError: It is neither, or 100 % or more.
     """
     if text is None:
         return DEFAULT_TOLERANCE
     match = _FORM.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"'{shortened(text)}' is no tolerance", hint="write it like 5%")
+        raise UsageError(f"'{shortened(text)}' is not a tolerance", hint="write it like 5%")
     value = float(match["number"]) / (100 if match["percent"] else 1)
     if value >= 1:
         raise UsageError(

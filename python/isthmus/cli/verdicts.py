@@ -1,4 +1,4 @@
-"""What is held against a new run of `isthmus bench`: an earlier one, and expected values."""
+"""How a new run of `isthmus bench` is judged: by an earlier run, and by expected values."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class Verdicts:
     """
-    What to do with a run once it is there.
+    What to do with a run when it is complete.
 
     Attributes:
-        baseline: The earlier run to compare with; None to compare with none.
-        tolerance: A change of the median up to this part is the same.
+        baseline: The earlier run to compare with; None for none.
+        tolerance: Medians that differ by at most this fraction are the same.
         anyway: Compare even with another machine's run.
-        expect: Hold the run against expected values.
-        plots: Where to draw it; None to draw nothing.
+        expect: Compare with expected values.
+        plots: The folder for pictures; None to draw nothing.
     """
 
     baseline: "Run | None" = None
@@ -38,15 +38,15 @@ class Verdicts:
 
     def check(self, identity: tuple[str | None, ...], *, emulated: bool) -> None:
         """
-        Refuse, before anything is measured, what can't be judged afterwards.
+        Refuse a comparison that can't be made later, before anything is measured.
 
         Args:
-            identity: Of the machine that will be measured.
+            identity: The machine that will be measured.
             emulated: Whether its device is emulated.
 
         Raises:
-            UsageError: The earlier run is of another kind or machine, or the device is emulated
-                and expected values are of real ones.
+            UsageError: The earlier run is emulated and the device isn't, or it is of another
+                machine, or the device is emulated, for which there are no expected values.
         """
         if self.expect:
             from isthmus.expected.judging import refuse_emulated
@@ -60,19 +60,19 @@ class Verdicts:
             raise UsageError(
                 f"run {run.id} is of another machine: {device.name}, {device.uuid}, with "
                 f"{self.baseline.machine.host.cpu_model}",
-                hint="--anyway compares all the same; `isthmus compare` lists what differs",
+                hint="--anyway compares them; `isthmus compare` lists what differs",
             )
 
     def give(self, run: "Run", *, on_stdout: bool) -> ExitCode:
         """
-        Judge a run, and say so.
+        Judge a run, and print the verdict.
 
         Args:
             run: The new one.
-            on_stdout: Print below the report; False says it on stderr, since stdout is data.
+            on_stdout: Print below the report; False prints on stderr, because stdout has data.
 
         Returns:
-            BELOW_THRESHOLD if anything is slower than before, or short of what is expected.
+            BELOW_THRESHOLD if a result is slower than before, or below its expected value.
         """
         texts, codes = [], [ExitCode.OK]
         if self.baseline is not None:
@@ -98,7 +98,7 @@ class Verdicts:
 
     def draw(self, run: "Run") -> None:
         """
-        Draw a run, if that was asked for.
+        Draw a run, if requested.
 
         Raises:
             WriteError: A picture can't be written.
@@ -121,12 +121,12 @@ def verdicts_of(
     plots: Path | None,
 ) -> Verdicts:
     """
-    Read what was asked for; what can't be is refused here, before anything runs.
+    Read the options, and refuse impossible ones before anything runs.
 
     Raises:
-        UsageError: There is no such run, or the tolerance is none.
-        Unavailable: What draws pictures isn't installed.
-        WriteError: The folder can't be made.
+        UsageError: There is no such run, or the tolerance is invalid.
+        Unavailable: The packages that draw pictures aren't installed.
+        WriteError: The folder can't be created.
     """
     from isthmus.cli.tolerance import parse_tolerance
 

@@ -23,7 +23,7 @@ class Verdict(StrEnum):
     """It was measured before, and is waived or an error now."""
 
 
-# What a regression check fails on.
+# The verdicts that fail a regression check.
 REGRESSIONS = frozenset({Verdict.SLOWER, Verdict.LOST})
 
 
@@ -33,9 +33,9 @@ class Change:
     One result, before and after.
 
     Attributes:
-        subject: What both are about.
-        before: Of the earlier run.
-        after: Of the later run.
+        subject: What both measure.
+        before: The result of the earlier run.
+        after: The result of the later run.
         verdict: How they compare.
     """
 
@@ -46,7 +46,7 @@ class Change:
 
     @property
     def relative(self) -> float | None:
-        """The median's change as a part of what it was; None if no number says it."""
+        """The median's change relative to the earlier one; None if there is none."""
         if not self.before.median or self.after.median is None:
             return None
         part = self.after.median / self.before.median - 1
@@ -59,7 +59,7 @@ class Comparison:
     Two runs, result by result.
 
     Attributes:
-        changes: Of every result that both runs have and that can be better or worse.
+        changes: Every result that both runs have and that can be better or worse.
         num_only_before: Results that the later run doesn't have.
         num_only_after: Results that the earlier run doesn't have.
     """
@@ -82,13 +82,13 @@ def compare(before: Run, after: Run, tolerance: float = DEFAULT_TOLERANCE) -> Co
     """
     Compare two runs of the same kind.
 
-    A result is faster or slower if its interval, the median and the interquartile range on either
-    side, doesn't overlap with the other's, and the medians differ by more than the tolerance.
+    A result is faster or slower if its interval (the median plus and minus the interquartile range)
+    doesn't overlap with the other's, and the medians differ by more than the tolerance.
 
     Args:
-        before: The earlier run: what the other is held against.
+        before: The earlier run, with which the other is compared.
         after: The later run.
-        tolerance: A part of the earlier median; a difference up to it is the same.
+        tolerance: A fraction of the earlier median; a difference up to it is the same.
 
     Raises:
         UsageError: One is emulated and the other isn't.
@@ -116,7 +116,7 @@ def compare(before: Run, after: Run, tolerance: float = DEFAULT_TOLERANCE) -> Co
 
 def check_comparable(before: Run, after: Run) -> None:
     """
-    Refuse to hold modelled numbers against measured ones.
+    Refuse to compare modelled numbers with measured ones.
 
     Raises:
         UsageError: One run is emulated and the other isn't.
@@ -126,10 +126,10 @@ def check_comparable(before: Run, after: Run) -> None:
 
 def check_kind(run: Run, *, emulated: bool) -> None:
     """
-    Refuse a run that is modelled where the other is measured, or the other way round.
+    Refuse a modelled run if the other is measured, and the other way round.
 
     Raises:
-        UsageError: It is.
+        UsageError: One is modelled and the other isn't.
     """
     if run.machine.emulated == emulated:
         return
@@ -143,9 +143,9 @@ def check_kind(run: Run, *, emulated: bool) -> None:
 
 def _ranked(result: Result) -> bool:
     """
-    Tell what can be better or worse: what was sampled, or was to be, as a time or a rate.
+    Whether a result can be better or worse: it was sampled, or should have been, as a time or rate.
 
-    What is worked out from other results (a crossover, a fit) changes with them.
+    A result that is derived from others (a crossover, a fit) changes with them.
     """
     sampled = result.status != Status.PASSED or result.stopped_by is not None
     return sampled and result.unit in _HIGHER_IS_BETTER

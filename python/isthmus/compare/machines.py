@@ -25,14 +25,14 @@ class Difference:
 
 
 def identity_of(machine: Machine) -> tuple[str | None, ...]:
-    """Give what makes a machine this one: a GPU, in a host with this CPU; or a profile."""
+    """Give what identifies a machine: a GPU, in a host with this CPU; or a profile."""
     if machine.emulated:
         return ("emulated", machine.profile)
     return (machine.device.uuid, machine.host.cpu_model)
 
 
 def same_machine(one: Machine, other: Machine) -> bool:
-    """Tell whether two runs were made on one machine."""
+    """Whether two runs were made on one machine."""
     return identity_of(one) == identity_of(other)
 
 
@@ -67,7 +67,7 @@ def _facts(run: Run) -> dict[str, str]:
         "NUMA nodes": str(len(host.numa_nodes)),
         "bound to node": None if host.measured_on_node is None else str(host.measured_on_node),
         "performance state": machine.gpu_state.performance_state,
-        "clocks held back by": _reasons(machine),
+        "clocks reduced by": _reasons(machine),
         "windows": windows and f"{windows.backend}, {windows.instructions}",
         "isthmus": run.run.isthmus_version,
         "NVRTC": machine.software.nvrtc,

@@ -1,4 +1,4 @@
-"""What a result is about: two results with the same subject can be compared."""
+"""What a result measures: two results with the same subject can be compared."""
 
 from dataclasses import dataclass
 
@@ -13,10 +13,10 @@ class Subject:
     Attributes:
         test: Its name.
         metric: Its name.
-        size_bytes: Of one copy.
-        unit: Of the numbers.
-        circumstances: What else must be alike, name and value.
-        words: What is special about them, for people.
+        size_bytes: The size of one copy.
+        unit: The unit of the numbers.
+        circumstances: Everything else that must be equal, name and value.
+        words: The unusual circumstances, in words.
     """
 
     test: str
@@ -28,7 +28,7 @@ class Subject:
 
 
 def subject_of(result: Result) -> Subject:
-    """Name what a result is about."""
+    """Name what a result measures."""
     fixed = {
         "source": result.source,
         "target": result.target,

@@ -1,6 +1,6 @@
 """
-Says what this machine is like for moving data, and what to do where it could be better.
+Says how well this machine can move data, and what to do if it could be better.
 
-`read_*.py` find facts out and never fail; `check_*.py` judge facts and touch nothing; `facts.py`
-is what lies between them.
+`read_*.py` read facts and never fail; `check_*.py` judge facts and read nothing; `facts.py` has
+the facts.
 """

@@ -1,4 +1,4 @@
-"""A diagnosis for people: a line for each check, and under it what to do."""
+"""A diagnosis as text: a line for each check, and under it what to do."""
 
 import textwrap
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from isthmus.doctor.check import Check, Diagnosis, Status
 
 _ADVICE_WIDTH = 100
-# What is to be pasted into a shell stays on one line.
+# Text that is pasted into a shell stays on one line.
 _COMMAND = "export "
 _STATUS_WIDTH = max(len(status) for status in Status)
 
@@ -17,7 +17,7 @@ def text_lines(diagnosis: Diagnosis) -> list[str]:
 
     Returns:
         Lines like "ok       driver  CUDA 13.0, ...", each followed by its advice, indented, and a
-        last one that sums up.
+        last line with the totals.
     """
     width = max((len(check.name) for check in diagnosis.checks), default=0)
     lines = [line for check in diagnosis.checks for line in _lines(check, width)]

@@ -9,31 +9,31 @@ from isthmus.run.record import Record
 
 
 class Status(StrEnum):
-    """How a fact bears on moving data."""
+    """What a fact means for moving data."""
 
     OK = "ok"
     NOTE = "note"
     """Worth knowing; nothing is broken."""
     PROBLEM = "problem"
-    """Something is broken or slower than this hardware can be."""
+    """Something is broken, or slower than this hardware allows."""
 
 
 class Check(Record):
-    """What was looked at, what was found, and what to do about it."""
+    """What was checked, what was found, and what to do about it."""
 
     name: str
     """The same on every machine: "driver", "gpu 0 link"."""
     status: Status
     finding: str
-    """One line for people."""
+    """One line of text."""
     advice: str | None = None
-    """What to do; null when there is nothing to do."""
+    """What to do; null if there is nothing to do."""
     facts: dict[str, JsonValue] = Field(default_factory=dict)
     """The same for programs: bytes, numbers, names."""
 
 
 class Diagnosis(Record):
-    """All that `isthmus doctor` has to say."""
+    """The output of `isthmus doctor`."""
 
     schema_version: Literal[1] = 1
     emulated: bool

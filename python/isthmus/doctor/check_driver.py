@@ -1,4 +1,4 @@
-"""Judges the driver: is there one, does it start, does it show the GPUs that are there."""
+"""Judges the driver: whether there is one, whether it starts, and whether it shows all GPUs."""
 
 from isthmus.doctor.check import Check, Status
 from isthmus.doctor.facts import Driver, DriverFailure, NvidiaHardware
@@ -9,14 +9,14 @@ _IN_CONTAINER = (
     "start the container with the NVIDIA container toolkit (docker run --gpus all), "
     "and with the driver capability `compute`"
 )
-# What cuInit's less obvious codes mean in practice. Source: cuda.h of CUDA 13.0, CUresult.
+# The usual causes of cuInit's less obvious codes. Source: cuda.h of CUDA 13.0, CUresult.
 _ADVICE_FOR_CODE = {
-    3: "another process may have left the driver in a bad state; look at dmesg for NVRM lines",
-    46: "another process holds the GPU exclusively: see nvidia-smi, compute mode",
+    3: "another process may have left the driver in a bad state; check dmesg for NVRM lines",
+    46: "another process uses the GPU exclusively: see nvidia-smi, compute mode",
     802: "start the fabric manager: systemctl start nvidia-fabricmanager",
     803: "reboot, or reload the nvidia kernel module: library and module differ in version",
     804: "this GPU can't use the CUDA compatibility package: update the driver instead",
-    999: "look at dmesg for NVRM or Xid lines, and see whether nvidia-smi works",
+    999: "check dmesg for NVRM or Xid lines, and whether nvidia-smi works",
 }
 
 
@@ -90,7 +90,7 @@ def _advice(failure: DriverFailure, hardware: NvidiaHardware, container: str) ->
 
 
 def check_gpus_shown(driver: Driver, hardware: NvidiaHardware) -> Check | None:
-    """Judge whether the driver shows the GPUs that are there; None if it does."""
+    """Judge whether the driver shows all GPUs; None if it does."""
     hidden = len(hardware.pci_addresses) - driver.num_devices
     if driver.emulated or (driver.num_devices > 0 and hidden <= 0):
         return None
@@ -116,20 +116,20 @@ def check_gpus_shown(driver: Driver, hardware: NvidiaHardware) -> Check | None:
         name="gpus",
         status=Status.NOTE if driver.num_devices or not hardware.pci_addresses else Status.PROBLEM,
         finding=finding,
-        advice="see whether nvidia-smi lists them, and whether /dev/nvidia0 may be opened",
+        advice="check whether nvidia-smi lists them, and whether /dev/nvidia0 may be opened",
         facts=facts,
     )
 
 
 def check_optional_symbols(driver: Driver) -> Check:
-    """Judge what the driver lacks of what Isthmus can use."""
+    """Judge which functions that Isthmus can use the driver lacks."""
     missing = list(driver.missing_symbols)
     if not missing:
         return Check(name="driver symbols", status=Status.OK, finding="none missing")
     return Check(
         name="driver symbols",
         status=Status.NOTE,
-        finding=f"optional ones missing: {', '.join(missing)}",
-        advice="what needs them is waived; a newer driver has them",
+        finding=f"optional functions missing: {', '.join(missing)}",
+        advice="tests that need them are waived; a newer driver has them",
         facts={"missing": missing},
     )

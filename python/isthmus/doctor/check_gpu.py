@@ -1,4 +1,4 @@
-"""Judges a GPU and where it sits: identity, NUMA node, IOMMU, clocks."""
+"""Judges a GPU and its place in the host: identity, NUMA node, IOMMU, clocks."""
 
 from isthmus.doctor.check import Check, Status
 from isthmus.doctor.facts import Gpu
@@ -33,7 +33,7 @@ def check_identity(gpu: Gpu) -> Check:
 
 
 def check_numa(gpu: Gpu, *, num_nodes: int, allowed_cpus: list[int]) -> Check:
-    """Judge whether the CPUs near the GPU are known, and ours to use."""
+    """Judge whether the CPUs near the GPU are known, and whether this process may use them."""
     name = f"gpu {gpu.ordinal} numa"
     if gpu.emulated:
         return Check(name=name, status=Status.OK, finding="not modelled: the device is emulated")
@@ -67,7 +67,7 @@ def check_numa(gpu: Gpu, *, num_nodes: int, allowed_cpus: list[int]) -> Check:
 
 
 def check_iommu(gpu: Gpu, *, num_groups: int) -> Check:
-    """Judge whether the GPU's accesses to host memory are translated on their way."""
+    """Judge whether the GPU's accesses to host memory are translated by an IOMMU."""
     name = f"gpu {gpu.ordinal} iommu"
     if gpu.emulated:
         return Check(name=name, status=Status.OK, finding="not modelled: the device is emulated")
@@ -88,7 +88,7 @@ def check_iommu(gpu: Gpu, *, num_groups: int) -> Check:
         status=Status.NOTE,
         finding=f"group {group.id}, translated ({group.type})",
         advice=(
-            "each access to host memory is translated on its way; where the devices are trusted, "
+            "each access to host memory is translated by the IOMMU; if the devices are trusted, "
             "boot with iommu=pt and compare"
         ),
         facts=facts,
@@ -96,7 +96,7 @@ def check_iommu(gpu: Gpu, *, num_groups: int) -> Check:
 
 
 def check_clocks(gpu: Gpu) -> Check | None:
-    """Judge what holds the clocks back and whether the driver stays loaded; None if unknown."""
+    """Judge what reduces the clocks and whether the driver stays loaded; None if unknown."""
     state = gpu.link.state
     if gpu.emulated or state.persistence_mode is None:
         return None
@@ -112,11 +112,11 @@ def check_clocks(gpu: Gpu) -> Check | None:
     finding = f"{state.performance_state or 'state unknown'}, persistence mode {persistence}"
     advice = None
     if throttled:
-        finding += f", held back by {', '.join(throttled)}"
+        finding += f", reduced by {', '.join(throttled)}"
         advice = "see nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER: cooling, or a power limit"
     elif not state.persistence_mode:
         advice = (
-            "the first CUDA call after a pause loads the driver anew, for seconds: "
+            "the first CUDA call after a pause loads the driver again, which takes seconds: "
             "nvidia-smi -pm 1, or the service nvidia-persistenced"
         )
     return Check(

@@ -5,18 +5,18 @@ from isthmus.doctor.facts import Host
 from isthmus.sizes import approximate_size
 from isthmus.spelling import cpu_list
 
-# A clock read without a system call takes some 20 to 50 ns; one with takes ten times as long. The
-# smallest thing measured is a call of a few microseconds, so this much would show in it.
+# Reading a clock without a system call takes some 20 to 50 ns, with one ten times as long. The
+# smallest thing measured is a call of a few microseconds, so the longer time would be visible.
 _SLOW_CLOCK_NS = 200.0
 # How much longer pinning takes without huge pages: 46 against 21 ms/GiB for pages touched before,
-# on an H100 machine with 16 cores, one run of a prototype.
+# on an H100 machine with 16 cores, in one run of a prototype.
 _PINNING_WITHOUT_HUGE_PAGES = "about twice as long"
 # Loads and stores of 16 bytes and more: with any of them, windows move whole lines.
 _LINE_READERS = {"sse4_1", "avx2", "avx512f", "neon", "sve"}
 
 
 def check_cores(host: Host) -> Check:
-    """Judge how many cores copies in several threads really get."""
+    """Judge how many cores copies by several threads really get."""
     allowed = list(host.allowed_cpus)
     finding = f"{host.effective_cores:g} effective, CPUs {cpu_list(allowed) or 'unknown'}"
     facts = {
@@ -30,9 +30,9 @@ def check_cores(host: Host) -> Check:
     return Check(
         name="cores",
         status=Status.NOTE,
-        finding=f"{finding}, cut by a CPU quota of {host.quota_cores:g} cores",
+        finding=f"{finding}, limited by a CPU quota of {host.quota_cores:g} cores",
         advice=(
-            "more threads than the quota are stopped in mid-copy: raise the container's CPU limit "
+            "threads beyond the quota are stopped in mid-copy: raise the container's CPU limit "
             "(docker --cpus, Kubernetes limits.cpu) for steady numbers"
         ),
         facts=facts,
@@ -60,7 +60,7 @@ def check_memory(host: Host) -> Check:
 
 
 def check_huge_pages(host: Host) -> Check:
-    """Judge whether large buffers can have huge pages: they are pinned faster then."""
+    """Judge whether large buffers can have huge pages, which are pinned faster."""
     mode = host.transparent_huge_pages
     pools = [
         f"{pool.num_free_pages} of {pool.num_pages} {approximate_size(pool.page_bytes)} pages free"
@@ -94,7 +94,7 @@ def check_huge_pages(host: Host) -> Check:
 
 
 def check_memlock(host: Host) -> Check:
-    """Judge how much memory may be locked by means other than CUDA's."""
+    """Judge how much memory may be locked by other means than CUDA's."""
     limit = host.memlock_bytes
     facts = {"memlock_bytes": limit}
     if limit is None or limit >= host.total_bytes:
@@ -105,7 +105,7 @@ def check_memlock(host: Host) -> Check:
         status=Status.NOTE,
         finding=f"{approximate_size(limit)}: for mlock and RDMA; CUDA's own pinning isn't counted",
         advice=(
-            "where RDMA or mlock is used: ulimit -l unlimited, LimitMEMLOCK=infinity in the "
+            "for RDMA or mlock: ulimit -l unlimited, LimitMEMLOCK=infinity in the "
             "service, or docker run --ulimit memlock=-1"
         ),
         facts=facts,
@@ -113,7 +113,7 @@ def check_memlock(host: Host) -> Check:
 
 
 def check_copy_instructions(host: Host) -> Check:
-    """Judge whether the CPU can read and write mapped GPU memory in more than single words."""
+    """Judge whether the CPU can access mapped GPU memory in units larger than words."""
     names = list(host.copy_instructions)
     facts = {"instructions": names}
     if _LINE_READERS & set(names):
@@ -122,14 +122,14 @@ def check_copy_instructions(host: Host) -> Check:
         name="cpu",
         status=Status.NOTE,
         finding=f"no vector loads and stores known ({', '.join(names) or 'nothing found'})",
-        advice="windows work, but move a word at a time; a VM may hide the CPU's features",
+        advice="windows work, but copy word by word; a VM may hide the CPU's features",
         facts=facts,
     )
 
 
 def check_clock(host: Host) -> Check:
-    """Judge whether reading the clock is cheap beside what is measured."""
-    finding = f"{host.timer_overhead_ns:.0f} ns a reading"
+    """Judge whether reading the clock is fast compared with what is measured."""
+    finding = f"{host.timer_overhead_ns:.0f} ns per reading"
     if host.clock_source:
         finding += f", source {host.clock_source}"
     facts = {"overhead_ns": host.timer_overhead_ns, "source": host.clock_source}
@@ -140,7 +140,7 @@ def check_clock(host: Host) -> Check:
         status=Status.NOTE,
         finding=finding,
         advice=(
-            "every reading is a system call, and latencies of a few microseconds carry it: "
+            "every reading is a system call, which adds to latencies of a few microseconds: "
             "have the kernel use the clock source tsc, or kvm-clock in a VM"
         ),
         facts=facts,
@@ -148,7 +148,7 @@ def check_clock(host: Host) -> Check:
 
 
 def check_virtualization(host: Host) -> Check:
-    """Say whether a hypervisor or a container stands between us and the machine."""
+    """Say whether this process runs under a hypervisor or in a container."""
     product = " ".join(part for part in (host.system_vendor, host.product_name) if part)
     facts = {
         "virtual_machine": host.virtual_machine,
@@ -167,8 +167,8 @@ def check_virtualization(host: Host) -> Check:
         status=Status.NOTE,
         finding=f"virtual machine{f' ({known})' if known else ''}{inside}",
         advice=(
-            "NUMA, IOMMU and PCIe facts are those the hypervisor shows, and others share the "
-            "hardware: repeat measurements at other times before trusting small differences"
+            "NUMA, IOMMU and PCIe facts are those that the hypervisor shows, and other machines "
+            "share the hardware: repeat measurements later before trusting small differences"
         ),
         facts=facts,
     )

@@ -7,7 +7,7 @@ from isthmus.machine.link_errors import LinkErrorCounts
 from isthmus.run.machine import Link
 from isthmus.sizes import approximate_size
 
-# Transfers a second and lane, and the share of them that is data: 8b/10b coding up to generation
+# Transfers per second and lane, and the fraction of them that is data: 8b/10b up to generation
 # 2, 128b/130b from 3 to 5, FLITs in 6. Source: PCI Express Base Specification 6.0, section 4.2.
 _BYTES_PER_SECOND_AND_LANE = {
     1: 2.5e9 / 8 * 8 / 10,
@@ -19,22 +19,22 @@ _BYTES_PER_SECOND_AND_LANE = {
 }
 _NARROW = (
     "the slot may be wired for fewer lanes, share them with another slot (bifurcation in the "
-    "firmware's settings), or the card or riser may not sit well: reseat, or try another slot"
+    "firmware's settings), or the card or riser may be loose: reseat it, or try another slot"
 )
 _SLOW = (
-    "a slot or riser of an older generation, a limit in the firmware's settings, or errors on the "
-    "link that made it train down: its replay counter and AER counts tell, and AER lines in dmesg"
+    "a slot or riser of an older generation, a limit in the firmware's settings, or link errors "
+    "that made it train down: see its replay counter, AER counts, and AER lines in dmesg"
 )
 
 
 def link_bytes_per_second(generation: int, width: int) -> float | None:
-    """Tell what a link can carry one way, packet headers included; None if unheard of."""
+    """Give the rate of a link in one direction, with packet headers; None if unknown."""
     lane = _BYTES_PER_SECOND_AND_LANE.get(generation)
     return None if lane is None else lane * width
 
 
 def check_link(gpu: Gpu) -> Check:
-    """Judge the link: as fast as this GPU and this slot can be, or not."""
+    """Judge whether the link is as fast as this GPU and this slot allow."""
     name = f"gpu {gpu.ordinal} link"
     link = gpu.link.link
     if gpu.emulated:
@@ -70,7 +70,7 @@ def _unknown(gpu: Gpu, name: str) -> Check:
         name=name,
         status=_worse(Status.NOTE, errors.status),
         finding=f"{finding}; {errors.finding}" if shown else finding,
-        advice=_both("NVML comes with the driver: see whether nvidia-smi works", errors.advice),
+        advice=_both("NVML comes with the driver: check that nvidia-smi works", errors.advice),
         facts=link_error_facts(gpu) if shown else {},
     )
 
@@ -108,7 +108,7 @@ def _judge(gpu: Gpu, link: Link) -> tuple[Status, str | None]:
     if _below(link.generation_max, gpu.link_generation_of_gpu):
         return (
             Status.NOTE,
-            f"the GPU alone could do Gen{gpu.link_generation_of_gpu}: the slot or CPU is the limit",
+            f"the GPU alone supports Gen{gpu.link_generation_of_gpu}: the slot or CPU is the limit",
         )
     return Status.OK, None
 
@@ -135,7 +135,7 @@ def check_bar1(gpu: Gpu) -> Check:
         status=Status.NOTE,
         finding=f"{size} of {approximate_size(gpu.total_memory_bytes)}: no resizable BAR",
         advice=(
-            "windows can map that much at once; for more, switch on Resizable BAR and Above 4G "
+            "windows can map that much at once; for more, enable Resizable BAR and Above 4G "
             "Decoding in the firmware's settings, if the GPU supports them"
         ),
         facts=facts,

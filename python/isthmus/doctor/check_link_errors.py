@@ -1,4 +1,4 @@
-"""Judges what has gone wrong on the PCIe link of a GPU: replays, and the kernel's AER counts."""
+"""Judges the errors on the PCIe link of a GPU: replays, and the kernel's AER counts."""
 
 from dataclasses import asdict, dataclass
 
@@ -8,22 +8,22 @@ from isthmus.doctor.check import Status
 from isthmus.doctor.facts import Gpu
 from isthmus.run.machine import LinkErrors
 
-# From here on DCGM's health watch warns, and it waits for a whole minute where the doctor's load
-# takes a second. Source: DCGM, dcgmlib/dcgm_errors.h and its health tests.
+# From this number on, DCGM's health watch warns. It counts over a minute; the doctor's load takes
+# a second. Source: NVIDIA DCGM 4, dcgmlib/dcgm_errors.h and its health tests.
 _MAX_REPLAYS_A_MINUTE = 8
 _WHAT_TO_DO = (
-    "reseat the card and its riser or cable, try another slot, look at retimers, or set the slot "
+    "reseat the card and its riser or cable, try another slot, check retimers, or set the slot "
     "to a lower generation in the firmware's settings"
 )
 _CORRECTED = (
-    "packets that arrive damaged are sent again: nothing is lost but bandwidth and time. The "
-    "counts are as old as the GPU's last reset (replays) and the last boot (AER): copy for a while "
-    f"and run this again; if they grow, {_WHAT_TO_DO}"
+    "damaged packets are sent again: no data is lost, only bandwidth and time. The counts go back "
+    "to the GPU's last reset (replays) and the last boot (AER): copy for a while and run this "
+    f"again; if they grow, {_WHAT_TO_DO}"
 )
 _GROWING = f"packets arrive damaged and are sent again, which costs bandwidth: {_WHAT_TO_DO}"
 _UNCORRECTED = (
-    "what the hardware could not correct: a nonfatal error loses a transaction, a fatal one makes "
-    "the link unreliable. The counts are as old as the last boot: see the AER lines of dmesg for "
+    "errors that the hardware could not correct: a nonfatal error loses a transaction, a fatal one "
+    "makes the link unreliable. The counts go back to the last boot: the AER lines of dmesg say "
     f"when and which; if they grow, {_WHAT_TO_DO}"
 )
 
@@ -31,7 +31,7 @@ _UNCORRECTED = (
 @dataclass(frozen=True, kw_only=True)
 class ErrorVerdict:
     """
-    What the errors of a link come to.
+    The judgement of a link's errors.
 
     Attributes:
         status: Never better than the link's own.
@@ -63,7 +63,7 @@ def judge_link_errors(gpu: Gpu) -> ErrorVerdict:
 
 
 def link_error_facts(gpu: Gpu) -> dict[str, JsonValue]:
-    """Give the same for programs: the counts, by end, and what is new."""
+    """Give the same for programs: the counts by end, and the new ones."""
     new = gpu.new_link_errors
     return {
         "replays": gpu.link_errors.replays,

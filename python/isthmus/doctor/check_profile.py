@@ -1,4 +1,4 @@
-"""Judges whether copies are planned with figures of this machine."""
+"""Judges whether copies are planned with a profile of this machine."""
 
 from isthmus.doctor.check import Check, Status
 from isthmus.doctor.facts import ProfileFacts

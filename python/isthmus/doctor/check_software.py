@@ -1,4 +1,4 @@
-"""Judges what is loaded beside the driver: NVRTC."""
+"""Judges the libraries beside the driver: NVRTC."""
 
 from collections.abc import Sequence
 
@@ -52,7 +52,7 @@ def _nvrtc_problem(
     if nvrtc.compile_error is not None:
         return (
             f"an empty kernel does not compile ({nvrtc.compile_error})",
-            "reinstall NVRTC: its libnvrtc-builtins of the same version must lie beside it",
+            "reinstall NVRTC: its libnvrtc-builtins of the same version must be beside it",
         )
     max_major = None if driver is None else cuda_major(driver.version)
     if driver is not None and max_major and nvrtc.version and nvrtc.version[0] > max_major:

@@ -1,4 +1,4 @@
-"""Judges the ways to map GPU memory for the CPU, and how programs for GDRCopy find theirs."""
+"""Judges the backends that map GPU memory for the CPU, and finds the library for GDRCopy."""
 
 from pathlib import Path
 
@@ -9,14 +9,14 @@ from isthmus.sizes import approximate_size
 _OFF = "off"
 _OPEN_THE_DEVICE = "chmod a+rw /dev/gdrdrv (as root), or pass the device into the container"
 _WITHOUT = (
-    "the smallest copies take microseconds through the driver; a driver for CUDA 13.3 (610 or "
-    "newer), GDRCopy's kernel module, or access to /dev/nvidia* with a tested driver brings them "
-    "to tenths: docs/windows.md"
+    "the smallest copies take microseconds through the driver. To copy in tenths of that, use a "
+    "driver for CUDA 13.3 (610 or newer), GDRCopy's kernel module, or access to /dev/nvidia* with "
+    "a tested driver: docs/windows.md"
 )
 
 
 def check_windows(facts: WindowFacts) -> Check:
-    """Judge whether one GPU's memory can be mapped, by what, and why not by what else."""
+    """Judge whether one GPU's memory can be mapped, by which backend, and why not by others."""
     name = f"gpu {facts.ordinal} windows"
     told = {
         "setting": facts.setting or None,
@@ -27,7 +27,7 @@ def check_windows(facts: WindowFacts) -> Check:
         "bar1_limit_bytes": facts.limit_bytes,
     }
     if facts.failure is not None:
-        advice = "set ISTHMUS_WINDOW and ISTHMUS_WINDOW_BAR1_MIB to what they may be, or unset them"
+        advice = "set ISTHMUS_WINDOW and ISTHMUS_WINDOW_BAR1_MIB to valid values, or unset them"
         return Check(
             name=name, status=Status.PROBLEM, finding=facts.failure, advice=advice, facts=told
         )
@@ -64,7 +64,7 @@ def _advice(backends: list[WindowBackend]) -> str:
 
 
 def check_gdrapi(library: Path | None) -> Check:
-    """Say how programs written for GDRCopy find the library that serves them through windows."""
+    """Say how programs written for GDRCopy find our library of the same interface."""
     if library is None:
         return Check(
             name="gdrapi",

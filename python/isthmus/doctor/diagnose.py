@@ -1,4 +1,4 @@
-"""Reads everything, judges everything: the whole of `isthmus doctor` but for the printing."""
+"""Reads and judges everything: all of `isthmus doctor` except the printing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,14 +39,14 @@ _EMULATED = "emulated"
 
 def diagnose(sources: Sources, wanted: str | None = None) -> Diagnosis:
     """
-    Look at this machine.
+    Check this machine.
 
     Args:
         sources: Where to read.
-        wanted: A device as `isthmus bench --device` takes it; None looks at all.
+        wanted: A device as for `isthmus bench --device`; None checks all.
 
     Raises:
-        NoDevice, UsageError: `wanted` is not there, or names no device.
+        NoDevice, UsageError: `wanted` doesn't exist, or names no device.
     """
     host = read_host(sources)
     view = _look_at_driver(sources, host, wanted)
@@ -64,7 +64,7 @@ def diagnose(sources: Sources, wanted: str | None = None) -> Diagnosis:
 
 @dataclass(frozen=True)
 class _View:
-    """The driver whose devices are looked at, which of them, and what was said of it."""
+    """The driver, the devices to check, and the check of the driver."""
 
     driver: OpenDriver | None
     ordinals: range | list[int]
@@ -130,7 +130,7 @@ def _unusable(ordinal: int, error: Error) -> Check:
         name=f"gpu {ordinal}",
         status=Status.PROBLEM,
         finding=f"can't be used: {error}",
-        advice="look at dmesg for NVRM or Xid lines, and see whether nvidia-smi lists it",
+        advice="check dmesg for NVRM or Xid lines, and whether nvidia-smi lists it",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the doctor's checks judge. Plain data: tests write it down, `read_*.py` find it out."""
+"""The facts that the doctor's checks judge: plain data, made by `read_*.py` or by tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ class Driver:
     A CUDA driver that opened.
 
     Attributes:
-        version: As cuDriverGetVersion counts: 13000 is CUDA 13.0.
+        version: In the format of cuDriverGetVersion: 13000 is CUDA 13.0.
         path: The library.
         profile: The emulated driver's profile; "" for a real driver.
-        release: NVIDIA's number for it, "580.159.04"; None if unknown.
+        release: NVIDIA's release number, "580.159.04"; None if unknown.
         num_devices: How many devices it shows.
         missing_symbols: Optional functions it lacks.
     """
@@ -41,7 +41,7 @@ class DriverFailure:
     Why no driver opened.
 
     Attributes:
-        reason: What went wrong.
+        reason: What failed.
         needs: What would help; "" if the driver itself failed.
         absent: There is no driver library at all.
         code: CUDA's error code, if it returned one.
@@ -86,16 +86,16 @@ class IommuGroup:
 @dataclass(frozen=True, kw_only=True)
 class Gpu:
     """
-    One device, and where it sits.
+    One device, and its place in the host.
 
     Attributes:
-        emulated: Whether it is emulated: it has no link then.
-        link: What NVML says of link, clocks and BAR1, read under load where that worked.
-        link_generation_of_gpu: The most the GPU alone could do, whatever its slot; None if unknown.
+        emulated: Whether it is emulated: then it has no link.
+        link: NVML's facts on link, clocks and BAR1, read under load if possible.
+        link_generation_of_gpu: The highest generation of the GPU, in any slot; None if unknown.
         link_errors: What both ends of the link have counted since the GPU's reset and since boot.
-        new_link_errors: Those of them that came while the link was read; None if nobody looked.
-        c2c: Whether NVLink-C2C joins it to the CPU (Grace); None if unknown.
-        numa_node: Of the host; None if the machine doesn't say and has several.
+        new_link_errors: Those that occurred while the link was read; None if they weren't read.
+        c2c: Whether NVLink-C2C connects it to the CPU (Grace); None if unknown.
+        numa_node: Its node of the host; None if the machine has several and doesn't tell.
         near_cpus: The CPUs of that node.
         iommu_group: None if it is in none.
     """
@@ -129,22 +129,22 @@ class HugePagePool:
 @dataclass(frozen=True, kw_only=True)
 class Host:
     """
-    The CPU's side, as this process may use it.
+    The host's CPUs and memory, as this process may use them.
 
     Attributes:
         num_nodes: NUMA nodes.
         allowed_cpus: Logical CPUs, ascending.
         quota_cores: The container's CPU quota in cores; None without one.
         effective_cores: The smaller of both.
-        copy_instructions: As /proc/cpuinfo spells them.
-        timer_overhead_ns: Cost of reading the clock once.
+        copy_instructions: Named as in /proc/cpuinfo.
+        timer_overhead_ns: Time of reading the clock once.
         clock_source: The kernel's, "tsc" on most x86 machines; None if hidden.
         total_bytes: Memory of the machine.
         available_bytes: What this process can still allocate.
         cgroup_limit_bytes: The container's memory limit; None without one.
         memlock_bytes: RLIMIT_MEMLOCK; None if unlimited.
-        transparent_huge_pages: "always", "madvise", "never"; "" without them in the kernel.
-        num_iommu_groups: 0 without an IOMMU, or where it is hidden.
+        transparent_huge_pages: "always", "madvise", "never"; "" if the kernel has none.
+        num_iommu_groups: 0 without an IOMMU, or if it is hidden.
     """
 
     num_nodes: int
@@ -175,7 +175,7 @@ class Nvrtc:
 
     Attributes:
         path: The library.
-        version: Major and minor; None if it wouldn't say.
+        version: Major and minor; None if it didn't say.
         architectures: What it compiles for: 75 is compute capability 7.5.
         compile_error: Why an empty kernel doesn't compile; None if it does.
     """
@@ -189,12 +189,12 @@ class Nvrtc:
 @dataclass(frozen=True, kw_only=True)
 class WindowBackend:
     """
-    One way to map GPU memory.
+    One backend that maps GPU memory.
 
     Attributes:
         name: "dmabuf", "gdrdrv" or "rm".
-        usable: It was tried on the device, and worked.
-        reason: Why not, or what it is.
+        usable: Whether it was tried on the device and worked.
+        reason: Why it doesn't work, or what it is.
     """
 
     name: str
@@ -209,9 +209,9 @@ class WindowFacts:
 
     Attributes:
         setting: The value of ISTHMUS_WINDOW; "" if it isn't set.
-        backends: In the order they are tried in.
-        limit_bytes: Most bytes that are mapped at a time; None without a limit.
-        failure: Why the backends could not be asked; None if they were.
+        backends: In the order in which they are tried.
+        limit_bytes: The most bytes that are mapped at a time; None without a limit.
+        failure: Why the backends could not be tried; None if they were.
     """
 
     ordinal: int
@@ -224,12 +224,12 @@ class WindowFacts:
 @dataclass(frozen=True, kw_only=True)
 class ProfileFacts:
     """
-    What copies with one device are planned with.
+    The figures with which copies to and from one device are planned.
 
     Attributes:
         measured: A profile of this machine; False for defaults.
-        source: Where the figures come from, and why from there.
-        file: Where the profile is looked for; "" if it isn't.
+        source: Where the figures come from, and why.
+        file: The path of the profile; "" if none is searched.
         age: How long ago it was measured, in words; None if it wasn't.
     """
 

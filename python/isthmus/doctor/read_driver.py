@@ -1,4 +1,4 @@
-"""Opens a driver and asks it, and NVML, about its devices."""
+"""Opens a driver, and reads facts about its devices from it and from NVML."""
 
 import importlib
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from isthmus.machine.link import LOAD_CALL_SECONDS, LinkFacts, read_link
 from isthmus.machine.link_errors import read_link_errors
 from isthmus.machine.nvml import Nvml
 
-# Enough for the copy engine to stream, and little enough to be had on a busy GPU.
+# Enough for the copy engine to stream, and small enough for a busy GPU.
 _LOAD_BYTES = 16 << 20
 
 
@@ -51,7 +51,7 @@ def describe_driver(sources: Sources, driver: Any) -> OpenDriver:  # noqa: ANN40
     Read the facts of a driver that opened.
 
     Raises:
-        DriverError: It won't even count its devices.
+        DriverError: It can't even count its devices.
     """
     facts = Driver(
         version=driver.version,
@@ -70,8 +70,8 @@ def read_gpu(sources: Sources, driver: OpenDriver, ordinal: int, *, under_load: 
 
     Args:
         sources: Where to read.
-        driver: Whose device it is.
-        ordinal: Which one.
+        driver: The device's driver.
+        ordinal: The device's number.
         under_load: Keep the link busy while its state is read: an idle link trains down.
     """
     device = driver.native.device(ordinal)
@@ -89,7 +89,7 @@ def read_gpu(sources: Sources, driver: OpenDriver, ordinal: int, *, under_load: 
 
 
 def _with_place(sources: Sources, driver: OpenDriver, gpu: Gpu, *, under_load: bool) -> Gpu:
-    """Add where the GPU sits and what its link does."""
+    """Add the GPU's place in the host and the state of its link."""
     node = sources.native.pci_numa_node(gpu.pci_address)
     nodes = {known.node: list(known.cpus) for known in sources.native.numa_nodes()}
     with Nvml(gpu.pci_address, sources.nvml) as nvml:
@@ -125,7 +125,7 @@ def _read_link(sources: Sources, driver: OpenDriver, gpu: Gpu, *, under_load: bo
 
 
 def _prepare_load(sources: Sources, driver: OpenDriver, ordinal: int) -> Callable[[], None]:
-    """Make all that the load needs first: a context alone takes longer than a call of it."""
+    """Create everything that the load needs first: a context takes longer than a call."""
     native = sources.native
     context = native.Context(driver.native, ordinal)
     buffers = native.CopyBuffers(context, host_memory="pinned", size_bytes=_LOAD_BYTES)
@@ -133,7 +133,7 @@ def _prepare_load(sources: Sources, driver: OpenDriver, ordinal: int) -> Callabl
 
 
 def _release(sources: Sources) -> str | None:
-    """NVIDIA's own number of the driver, from NVML."""
+    """NVIDIA's release number of the driver, from NVML."""
     try:
         nvml = sources.nvml or importlib.import_module("pynvml")
         nvml.nvmlInit()

@@ -1,11 +1,11 @@
-"""Finds out what the host is like."""
+"""Reads facts about the host."""
 
 from isthmus.doctor.facts import Host, HugePagePool, IommuGroup, NvidiaHardware
 from isthmus.doctor.sources import HostFunctions, Sources, read_text
 
 _CLOCK_SOURCE = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 _NVIDIA_VENDOR = "0x10de"
-# Display controllers, VGA and 3D alike. Source: PCI Code and ID Assignment Specification.
+# Display controllers, VGA and 3D alike. Source: PCI-SIG, PCI Code and ID Assignment Specification
 _DISPLAY_CLASS = "0x03"
 
 
@@ -69,6 +69,6 @@ def _kernel_module(sources: Sources) -> str | None:
 
 
 def read_iommu_group(native: HostFunctions, pci_address: str) -> IommuGroup | None:
-    """Tell the IOMMU group of a PCI device."""
+    """Read the IOMMU group of a PCI device."""
     group = native.iommu_group(pci_address)
     return None if group is None else IommuGroup(id=group.id, type=group.type)

@@ -1,4 +1,4 @@
-"""Finds NVRTC, and has it compile an empty kernel: that is what its builtins are needed for."""
+"""Finds NVRTC, and compiles an empty kernel with it, which needs its builtins."""
 
 import ctypes
 from collections.abc import Callable
@@ -37,12 +37,12 @@ def read_nvrtc(
             compile_error=_compile_error(library),
         )
     except (OSError, AttributeError) as error:
-        # Not loadable, or it lacks a function: no NVRTC that can be used.
+        # It can't be loaded, or it lacks a function: no usable NVRTC.
         return Nvrtc(path=path, version=None, compile_error=str(error))
 
 
 def _open_builtins(folder: Path, load: Callable[[str], Any]) -> None:
-    """NVRTC opens them by bare name, which finds nothing in a wheel unless they are open."""
+    """NVRTC opens its builtins by name, which fails in a wheel unless they are open already."""
     for file in sorted(folder.glob("libnvrtc-builtins.so.*")):
         load(str(file))
 

@@ -1,4 +1,4 @@
-"""Finds out what copies with a device are planned with."""
+"""Finds the figures with which copies to and from a device are planned."""
 
 from pathlib import Path
 

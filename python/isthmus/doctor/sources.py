@@ -1,4 +1,4 @@
-"""Where the doctor's facts come from, so that tests can put other sources in their place."""
+"""Where the doctor reads its facts, so that tests can provide other sources."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -18,13 +18,13 @@ class DriverFunctions(Protocol):
     Windows: Any
 
     def profile_identity(self, driver: Any, ordinal: int) -> Any:  # noqa: ANN401
-        """Tell what a profile of a device must say of itself."""
+        """Give the facts that a valid profile of a device must have."""
 
     def profile_in_use(self, driver: Any, ordinal: int) -> Any:  # noqa: ANN401
-        """Load what copies with a device are planned with."""
+        """Load the figures with which copies to and from a device are planned."""
 
     def run_copy_load(self, buffers: Any, *, direction: str, seconds: float) -> None:  # noqa: ANN401
-        """Copy in a loop for that long."""
+        """Copy in a loop for this time."""
 
 
 class HostFunctions(Protocol):
@@ -34,22 +34,22 @@ class HostFunctions(Protocol):
         """List the NUMA nodes."""
 
     def pci_numa_node(self, pci_address: str) -> int | None:
-        """Tell the node of a PCI device."""
+        """Find the node of a PCI device."""
 
     def num_iommu_groups(self) -> int:
         """Count the IOMMU groups."""
 
     def iommu_group(self, pci_address: str) -> Any:  # noqa: ANN401
-        """Tell the IOMMU group of a PCI device, or None."""
+        """Find the IOMMU group of a PCI device, or None."""
 
     def allowed_cpus(self) -> Sequence[int]:
         """List the CPUs that this thread may use."""
 
     def cpu_quota_cores(self) -> float | None:
-        """Tell the container's CPU quota."""
+        """Read the container's CPU quota."""
 
     def effective_cores(self) -> float:
-        """Tell how many cores there are to plan for."""
+        """Count the cores to plan for."""
 
     def copy_instructions(self) -> Sequence[str]:
         """Name the CPU's copy instructions."""
@@ -64,7 +64,7 @@ class HostFunctions(Protocol):
         """Read the huge-page facts."""
 
     def virtualization(self) -> Any:  # noqa: ANN401
-        """Tell virtual machine and container."""
+        """Identify virtual machine and container."""
 
 
 class Native(DriverFunctions, HostFunctions, Protocol):
@@ -84,7 +84,7 @@ class ChosenDevice(Protocol):
 
 
 class ChooseDevice(Protocol):
-    """Finds a device as `isthmus bench --device` does."""
+    """Finds a device as for `isthmus bench --device`."""
 
     def __call__(self, wanted: str, open_driver: Callable[[str], Any]) -> ChosenDevice:
         """Find it, or raise NoDevice or UsageError."""
@@ -97,7 +97,7 @@ class Sources:
 
     Attributes:
         native: The native module.
-        choose_device: Finds the device that is asked for by number, UUID or PCI address.
+        choose_device: Finds the requested device by number, UUID or PCI address.
         nvml: The module `pynvml`, or one that looks like it; None imports it.
         root: The root of /proc, /sys and /dev.
         environment: Environment variables.
@@ -115,7 +115,7 @@ class Sources:
 
 
 def read_text(path: Path) -> str | None:
-    """Read a small file of the kernel's; None if it can't be."""
+    """Read a small file of the kernel; None if that fails."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

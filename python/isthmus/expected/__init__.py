@@ -1,1 +1,1 @@
-"""What others measured on the same GPU and link, and what a shortfall usually means."""
+"""Published and measured values for the same GPU and link, and usual causes of a shortfall."""

@@ -1,4 +1,4 @@
-"""Holds a run against what is expected of its machine."""
+"""Compares a run with the values expected of its machine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from isthmus.run.result import Result, Status
 
 
 class Judgement(StrEnum):
-    """How a result stands to what is expected."""
+    """How a result compares with its expected value."""
 
     AS_EXPECTED = "as expected"
     BETTER = "better"
@@ -21,12 +21,12 @@ class Judgement(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """
-    One expected value, and what was measured.
+    One expected value, and the result.
 
     Attributes:
-        value: What is expected.
-        result: The best result that the value holds for.
-        judgement: How it stands.
+        value: The expected value.
+        result: The best result to which the value applies.
+        judgement: How they compare.
     """
 
     value: Value
@@ -41,11 +41,11 @@ class Finding:
 
 def judge(run: Run) -> list[Finding]:
     """
-    Hold a run against what is expected of its machine.
+    Compare a run with the values expected of its machine.
 
     Returns:
-        A finding for each value that the run has a result for; empty if nothing is known of the
-        machine, or nothing of it was measured.
+        A finding for each value for which the run has a result; empty if nothing is known of the
+        machine, or no such result was measured.
 
     Raises:
         UsageError: The run is emulated.
@@ -62,7 +62,7 @@ def judge(run: Run) -> list[Finding]:
 
 def refuse_emulated(*, emulated: bool) -> None:
     """
-    Refuse to hold modelled numbers against real hardware's.
+    Refuse to compare modelled numbers with real hardware's.
 
     Raises:
         UsageError: They are modelled.
@@ -87,7 +87,7 @@ def _results(results: Sequence[Result], value: Value) -> list[Result]:
 
 
 def _plain(result: Result) -> bool:
-    """Tell whether it was measured in the usual circumstances, as the values were."""
+    """Whether it was measured in the usual circumstances, as the values were."""
     near = result.cpu_node in {None, "near"}
     return result.cpu_cache == "warm" and result.num_threads == 1 and near and not result.axes
 

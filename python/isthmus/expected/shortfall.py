@@ -1,4 +1,4 @@
-"""What a shortfall usually means: first what the run itself shows, then what to look for."""
+"""Usual causes of a shortfall: first those that the run itself shows, then those to look for."""
 
 from collections.abc import Sequence
 
@@ -15,14 +15,14 @@ _COPIES = {Kind.MEMCPY, Kind.BIDIRECTIONAL}
 
 def explanations(machine: Machine, findings: Sequence[Finding]) -> list[str]:
     """
-    Say why results may be short.
+    Say why results may be below their expected values.
 
     Args:
-        machine: Of the run.
-        findings: All of the run.
+        machine: The machine of the run.
+        findings: All findings of the run.
 
     Returns:
-        Lines, the likeliest first; none if nothing is short.
+        Lines, the most probable cause first; none if no result is below its value.
     """
     short = [finding.result for finding in findings if finding.judgement == Judgement.SHORT]
     if not short:
@@ -52,7 +52,7 @@ def _link(machine: Machine) -> str:
     when = "under load" if link.read_under_load else "but read idle, where links train down"
     return (
         f"the link runs at Gen{now[0]} x{now[1]} ({when}) and could do Gen{most[0]} x{most[1]}: "
-        "reseat the card, try another slot or riser, look at the BIOS's bifurcation and its limit "
+        "reseat the card, try another slot or riser, check the BIOS's bifurcation and its limit "
         "of the link's speed"
     )
 
@@ -64,8 +64,8 @@ def _slot(machine: Machine) -> str:
     if (link.generation_max, link.width_max) >= (gpu.link.generation, gpu.link.width):
         return ""
     return (
-        f"the slot and the card together do Gen{link.generation_max} x{link.width_max}, and the "
-        f"values are of Gen{gpu.link.generation} x{gpu.link.width}: another slot may do more"
+        f"the slot and the card together support Gen{link.generation_max} x{link.width_max}, and "
+        f"the values are for Gen{gpu.link.generation} x{gpu.link.width}: another slot may be faster"
     )
 
 
@@ -74,7 +74,7 @@ def _link_errors(machine: Machine) -> str:
     if errors is None or not errors.in_words:
         return ""
     return (
-        f"the link had {errors.in_words} during the run, and what is sent again costs bandwidth: "
+        f"the link had {errors.in_words} during the run, and resent packets cost bandwidth: "
         "reseat the card, try another slot, riser or cable, or a lower generation"
     )
 
@@ -101,13 +101,13 @@ def _power(machine: Machine) -> str:
 
 def _throttled(machine: Machine) -> str:
     reasons = machine.gpu_state.throttle_reasons
-    return f"clocks were held back by {', '.join(reasons)}" if reasons else ""
+    return f"clocks were reduced by {', '.join(reasons)}" if reasons else ""
 
 
 def _huge_pages(machine: Machine) -> str:
     if machine.host.transparent_huge_pages != _HUGE:
         return ""
-    return "huge pages are switched off: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
+    return "huge pages are disabled: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
 
 
 def _usual(short: Sequence[Result]) -> list[str]:
@@ -115,7 +115,7 @@ def _usual(short: Sequence[Result]) -> list[str]:
     lines = []
     if any(result.way in {"ce", "sm"} for result in copies):
         lines += [
-            "usually: the link's generation or width is less than it could be (isthmus doctor)",
+            "usually: the link's generation or width is lower than possible (isthmus doctor)",
             "usually: an IOMMU that translates every access: boot with iommu=pt",
             "usually: memory on the far NUMA node, or another GPU behind the same switch",
         ]
@@ -125,7 +125,7 @@ def _usual(short: Sequence[Result]) -> list[str]:
         )
     if any(result.way == "pageable" for result in copies):
         lines.append(
-            "usually for pageable memory: a slow or busy core, since the driver copies with one "
+            "usually for pageable memory: a slow or busy core, because the driver copies with one "
             "thread, and no huge pages"
         )
     if any(result.unit == "s" for result in short):

@@ -16,18 +16,18 @@ _LINKS = "links.toml"
 
 
 class Value(Record):
-    """What one metric of one test usually is, in a range of sizes."""
+    """The usual value of one metric of one test, in a range of sizes."""
 
     test: str
     metric: str
     unit: Literal["B/s", "s"]
     typical: PositiveFloat
     tolerance: PositiveFloat = 0.05
-    """How far a healthy machine may be off, as a part of `typical`."""
+    """How far a healthy machine may be off, as a fraction of `typical`."""
     from_bytes: PositiveInt
-    """The smallest size that it holds for."""
+    """The smallest size to which it applies."""
     to_bytes: PositiveInt | None = None
-    """The largest; null if it holds for all above."""
+    """The largest; null if there is no upper limit."""
     kind: Literal["published", "measured by Isthmus", "inferred from the link"]
     source: str
 
@@ -44,13 +44,13 @@ class GpuValues(Record):
 
     gpu: str
     matches: list[str]
-    """Words of the product name, any of which means this GPU."""
+    """Words of the product name, each of which means this GPU."""
     link: ExpectedLink | None = None
-    """Null where it isn't PCIe."""
+    """Null if it isn't PCIe."""
     values: list[Value] = Field(alias="value")
 
     def fits(self, name: str) -> bool:
-        """Tell whether a product name is this GPU's: whole words, so that A10 is no A100."""
+        """Whether a product name is this GPU's: whole words, so that A10 isn't A100."""
         return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", name) for word in self.matches)
 
 
@@ -62,10 +62,10 @@ class LinkValues(Record):
     tests: list[str]
     source: str
     lane_bytes_per_s: dict[int, PositiveFloat]
-    """What one lane of a generation carries after the encoding."""
+    """The rate of one lane of a generation after the encoding."""
 
     def bandwidth(self, generation: int, width: int) -> float | None:
-        """Give what large copies reach; None for a generation that isn't known."""
+        """Give the rate of large copies; None for an unknown generation."""
         lane = self.lane_bytes_per_s.get(generation)
         return None if lane is None else lane * width * self.efficiency
 
@@ -76,7 +76,7 @@ def all_gpus() -> list[GpuValues]:
 
 
 def link_values() -> LinkValues:
-    """Read what is known of links."""
+    """Read the values for links."""
     text = (resources.files(__package__) / _LINKS).read_text("utf-8")
     return LinkValues.model_validate(tomllib.loads(text))
 
@@ -88,10 +88,10 @@ def gpu_values(machine: Machine) -> GpuValues | None:
 
 def expected_values(machine: Machine) -> list[Value]:
     """
-    List what to expect of a machine.
+    List the values expected of a machine.
 
     Returns:
-        The values of its GPU, and those of its link for tests that they leave out. Empty if
+        The values of its GPU, and those of its link for tests that the GPU's don't have. Empty if
         neither is known.
     """
     gpu = gpu_values(machine)
@@ -129,7 +129,7 @@ def _of_link(link: ExpectedLink | None) -> list[Value]:
 
 
 def _best(link: Link) -> ExpectedLink | None:
-    """Give what device and slot can do together: an idle or degraded link lies."""
+    """Give what device and slot support together: an idle or degraded link shows less."""
     generation = link.generation_max or link.generation
     width = link.width_max or link.width
     if generation is None or width is None:

@@ -1,4 +1,4 @@
-"""What a user is told when a file can't be written: what, why, and what to do."""
+"""The error when a file can't be written: what, why, and what to do."""
 
 import errno
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _ADVICE = {
     errno.EROFS: "its file system is read-only: mount it writable",
     errno.EACCES: "get the permission to write there",
     errno.EPERM: "get the permission to write there",
-    errno.EIO: "check the disk (dmesg tells what failed)",
+    errno.EIO: "check the disk (dmesg says what failed)",
     errno.ENOENT: "make the folder first",
 }
 _ELSEWHERE = "choose another place: --output, XDG_DATA_HOME, or ISTHMUS_PROFILE for a profile"
@@ -23,11 +23,11 @@ _ELSEWHERE = "choose another place: --output, XDG_DATA_HOME, or ISTHMUS_PROFILE 
 @contextmanager
 def writing(path: Path, *, hint: str = "", option: str = "") -> Iterator[None]:
     """
-    Turn what the system refuses into a WriteError.
+    Turn an error of the system into a WriteError.
 
     Args:
-        path: What is being written.
-        hint: Advice of the caller's, put behind the general one.
+        path: The file.
+        hint: The caller's advice, added to the general one.
         option: The option that named the path, if one did.
     """
     try:
@@ -40,11 +40,11 @@ def writing(path: Path, *, hint: str = "", option: str = "") -> Iterator[None]:
 
 
 def not_durable(path: Path, cause: OSError) -> WriteError:
-    """Say that a file is written, but that nobody knows whether it survives a crash."""
+    """Report that a file is written, but may not survive a crash."""
     why = cause.strerror or str(cause)
     return WriteError(
         f"{path} is written, but can't be made durable: {why}",
-        hint=f"it is whole now, and may be lost when the machine crashes: {_hint(cause, '')}",
+        hint=f"it is complete now, and may be lost if the machine crashes: {_hint(cause, '')}",
     )
 
 

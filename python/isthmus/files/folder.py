@@ -1,4 +1,4 @@
-"""Folders: made, tried, and synced."""
+"""Folders: created, checked, and synced."""
 
 import errno
 import os
@@ -7,20 +7,20 @@ from pathlib import Path
 
 from isthmus.files.failure import writing
 
-# What file systems answer that have no such thing as syncing a folder.
+# The errors of file systems that can't sync a folder.
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
 
 
 def make_folder(folder: Path, *, option: str = "") -> Path:
     """
-    Make a folder, and those above it that are missing. Their names are durable.
+    Create a folder, and missing ones above it. Their names are durable.
 
     Args:
-        folder: The folder; it may be there.
+        folder: The folder, which may exist.
         option: The option that named it, if one did.
 
     Raises:
-        WriteError: It can't be made.
+        WriteError: It can't be created.
     """
     with writing(folder, option=option):
         _make(folder)
@@ -32,7 +32,7 @@ def try_folder(folder: Path) -> None:
     Make a file in a folder, and remove it.
 
     Raises:
-        OSError: That can't be done.
+        OSError: One of these failed.
     """
     path = temporary_in(folder)
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
@@ -40,7 +40,7 @@ def try_folder(folder: Path) -> None:
 
 
 def temporary_in(folder: Path) -> Path:
-    """Give a name that no file in a folder has: a short one, since names have a longest length."""
+    """Give a name that no file in a folder has: a short one, because file systems limit names."""
     return folder / f".isthmus.{secrets.token_hex(8)}.tmp"
 
 
@@ -54,7 +54,7 @@ def sync_folder(folder: Path) -> None:
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except PermissionError:
-        # One may write in a folder that one may not read, but not sync it.
+        # A process may write in a folder that it may not read, but can't sync it.
         return
     try:
         os.fsync(descriptor)
@@ -72,7 +72,7 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir()
     except FileExistsError:
-        # Another process was quicker, or a file is in the way.
+        # Another process was faster, or a file has that name.
         if not folder.is_dir():
             raise
     else:

@@ -1,4 +1,4 @@
-"""A file of lines that grows, each line durable before the next thing is done."""
+"""A file of lines that grows; each line is durable before the program continues."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ from isthmus.files.failure import writing
 from isthmus.files.regular import read_regular
 from isthmus.files.whole import write_all, write_whole
 
-# Of what is read. A sweep's point takes some 2 KB.
+# The limit for reading. A sweep's point takes some 2 KB.
 _MAX_BYTES = 1 << 30
 
 
@@ -18,16 +18,16 @@ class Journal:
 
     def __init__(self, path: Path, lines: Sequence[str], *, hint: str = "") -> None:
         """
-        Begin a file with some lines, in place of the one that is there.
+        Begin a file with some lines, replacing the existing one.
 
         Args:
             path: The file.
-            lines: What it begins with: all that is to be kept of the old one. A line that a crash
-                has cut goes, so that none is appended to it.
-            hint: What to do when a line can't be written.
+            lines: Its first lines: all that should be kept of the old one. A line that a crash
+                has cut is removed, so that nothing is appended to it.
+            hint: What to do if a line can't be written.
 
         Raises:
-            WriteError: It can't be written; the old file is as it was.
+            WriteError: It can't be written; the old file is unchanged.
         """
         self._path = path
         self._hint = hint
@@ -41,7 +41,7 @@ class Journal:
         Append a line.
 
         Raises:
-            WriteError: It can't be written, or not be made durable. The lines before it stand.
+            WriteError: It can't be written or made durable. Earlier lines are kept.
         """
         data = f"{line}\n".encode()
         with writing(self._path, hint=self._hint):
@@ -49,7 +49,7 @@ class Journal:
                 write_all(self._descriptor, data)
                 os.fsync(self._descriptor)
             except OSError:
-                # What is there of the line would spoil the next.
+                # A partial line would spoil the next.
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._descriptor, self._size_bytes)
                 raise
@@ -61,7 +61,7 @@ class Journal:
             os.close(self._descriptor)
 
     def remove(self) -> None:
-        """Remove the file. One that can't be removed does no harm: its lines are kept elsewhere."""
+        """Remove the file. If that fails, no harm is done: its lines are kept elsewhere."""
         with contextlib.suppress(OSError):
             self._path.unlink()
 

@@ -1,4 +1,4 @@
-"""Opens and reads files that somebody named, whatever lies there: a pipe, a device, a gigabyte."""
+"""Opens and reads files that a user named, which may be pipes, devices, or huge."""
 
 import errno
 import os
@@ -17,16 +17,16 @@ def open_regular(path: AnyPath) -> FileIO:
     opening one can have effects.
 
     Raises:
-        OSError: There is none, or it can't be opened; `strerror` says why. A name that no file can
-            have is reported so, too.
+        OSError: It doesn't exist, or can't be opened; `strerror` says why. An impossible name is
+            reported in the same way.
     """
     try:
         if stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - the path may be of any kind
-            # Not blocking: the file may be another by now.
+            # Not blocking: another file may have replaced it meanwhile.
             return FileIO(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
     except ValueError as cause:
         raise OSError(errno.EINVAL, f"no file has such a name: {cause}") from cause
-    raise OSError(errno.EINVAL, "it is no regular file")
+    raise OSError(errno.EINVAL, "it is not a regular file")
 
 
 def read_regular(path: AnyPath, *, max_bytes: int) -> bytes:
@@ -35,10 +35,11 @@ def read_regular(path: AnyPath, *, max_bytes: int) -> bytes:
 
     Args:
         path: The file.
-        max_bytes: No more than a megabyte beyond is read of a larger one, which is refused.
+        max_bytes: The limit; of a larger file, at most a megabyte more is read before it is
+            refused.
 
     Raises:
-        OSError: As `open_regular`; or it is too large, or reading fails.
+        OSError: As for `open_regular`; or it is too large, or reading fails.
     """
     contents = bytearray()
     with open_regular(path) as file:

@@ -1,4 +1,4 @@
-"""How a file is written so that it is whole or untouched, and stays when the machine crashes."""
+"""Writes a file so that it is complete or unchanged, and survives a crash of the machine."""
 
 import errno
 import os
@@ -19,16 +19,16 @@ def write_whole(path: Path, contents: str | bytes, *, hint: str = "") -> Path:
     """
     Write a file so that readers see the old contents or the new, never a part.
 
-    When this returns, the new contents survive a crash. A link is followed. What is no regular
-    file, such as /dev/stdout or a pipe, is written directly.
+    When this returns, the new contents survive a crash. A link is followed. A target that isn't a
+    regular file, such as /dev/stdout or a pipe, is written directly.
 
     Args:
         path: The file, in a folder that exists.
         contents: Text is written as UTF-8.
-        hint: What else to do when it can't be written.
+        hint: Further advice for the error.
 
     Raises:
-        WriteError: It could not be written; the old file is as it was.
+        WriteError: It could not be written; the old file is unchanged.
     """
     data = contents.encode() if isinstance(contents, str) else contents
     if _written_directly(path):
@@ -42,10 +42,10 @@ def write_whole(path: Path, contents: str | bytes, *, hint: str = "") -> Path:
 
 def check_writable(path: Path) -> None:
     """
-    Find out whether `write_whole` could write a file. Leaves nothing behind.
+    Check whether `write_whole` could write a file. Leaves nothing behind.
 
     Raises:
-        WriteError: It couldn't, as far as can be told without writing.
+        WriteError: It couldn't, as far as is known without writing.
     """
     with writing(path):
         if not _written_directly(path):
@@ -56,9 +56,9 @@ def check_writable(path: Path) -> None:
 
 class WholeFile:
     """
-    A file that is being written, under a temporary name in the folder of its own.
+    A file that is being written, under a temporary name in the same folder.
 
-    Unbuffered: what the disk refuses is refused in `write`, not later. pyarrow takes it for a file.
+    It is unbuffered, so errors of the disk occur in `write`, not later. pyarrow accepts it.
     """
 
     def __init__(self, path: Path, *, hint: str = "") -> None:
@@ -70,7 +70,7 @@ class WholeFile:
             hint: As for `write_whole`.
 
         Raises:
-            WriteError: It can't be made.
+            WriteError: It can't be created.
         """
         self._path = path
         self._hint = hint
@@ -95,7 +95,7 @@ class WholeFile:
 
     def overwrite(self, place: int, data: bytes) -> None:
         """
-        Put a few bytes in place of others.
+        Replace a few bytes.
 
         Raises:
             WriteError: The disk fails.
@@ -105,21 +105,21 @@ class WholeFile:
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     def flush(self) -> None:
-        """Do nothing: nothing is held back."""
+        """Do nothing: nothing is buffered."""
 
     def keep(self) -> None:
         """
         Make the contents durable, give the file its name, and make that durable.
 
         Raises:
-            WriteError: One of these failed. The old file is as it was; or, if only the last
-                failed, the new one is whole in its place.
+            WriteError: One of these failed. The old file is unchanged; or, if only the last
+                step failed, the new one is complete in its place.
         """
         with self._writing():
             with suppress(FileNotFoundError):
                 os.fchmod(self.descriptor, self._target.stat().st_mode & 0o7777)
             os.fsync(self.descriptor)
-            # Network file systems tell of a full disk here, too.
+            # Network file systems may report a full disk here, too.
             self._close()
             self.temporary.replace(self._target)
             self._unnamed = False
@@ -154,7 +154,7 @@ def whole_file(path: Path, *, hint: str = "") -> Iterator[WholeFile]:
     Give a file to write, which gets its name at the end, and is removed on any failure.
 
     Raises:
-        WriteError: It could not be written; the old file is as it was.
+        WriteError: It could not be written; the old file is unchanged.
     """
     file = WholeFile(path, hint=hint)
     try:
@@ -170,7 +170,7 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
     Write bytes at a descriptor's position, in as many pieces as the system takes.
 
     Raises:
-        OSError: It takes no more.
+        OSError: It accepts no more.
     """
     with memoryview(data).cast("B") as left:
         written = 0
@@ -180,10 +180,10 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
 
 def _written_directly(path: Path) -> bool:
     """
-    Say whether a path names something that can't be replaced by a new file.
+    Whether a path names something that can't be replaced by a new file.
 
-    The path is looked at as it is: resolved, /dev/stdout is "/proc/1/fd/pipe:[123]", which isn't
-    there, or a file that stdout is to be appended to.
+    The path is checked unresolved: resolved, /dev/stdout is "/proc/1/fd/pipe:[123]", which doesn't
+    exist, or a file to which stdout should be appended.
     """
     if _descriptor_of(path) is not None:
         return True
@@ -195,7 +195,7 @@ def _written_directly(path: Path) -> bool:
 
 
 def _descriptor_of(path: Path) -> int | None:
-    """Tell which of this process's descriptors a path stands for: 1 for /dev/stdout."""
+    """Give the descriptor of this process that a path means: 1 for /dev/stdout."""
     if str(path) in _STANDARD:
         return _STANDARD[str(path)]
     match = _DESCRIPTOR.fullmatch(str(path))

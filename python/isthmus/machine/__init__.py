@@ -1,1 +1,1 @@
-"""Finds out what the measurements depend on: host, link, clocks, versions. Never fails a run."""
+"""Reads what the measurements depend on: host, link, clocks, versions. Never fails a run."""

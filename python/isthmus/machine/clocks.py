@@ -1,12 +1,12 @@
-"""What held a GPU's clocks down, from one look to the next."""
+"""The reasons for reduced GPU clocks, from one call to the next."""
 
 from functools import partial
 from typing import Any
 
 from isthmus.machine.nvml import Nvml
 
-# Names of ours for what NVML calls reasons of clocks: those that make a GPU slower than it could
-# be. An idle GPU's low clocks are none.
+# Our names for NVML's clock reasons: only those that make a GPU slower than it could be. The low
+# clocks of an idle GPU aren't among them.
 CLOCK_REASONS = {
     "sw_power_cap": "nvmlClocksThrottleReasonSwPowerCap",
     "hw_slowdown": "nvmlClocksThrottleReasonHwSlowdown",
@@ -16,7 +16,7 @@ CLOCK_REASONS = {
     "application_clocks": "nvmlClocksThrottleReasonApplicationsClocksSetting",
     "sync_boost": "nvmlClocksThrottleReasonSyncBoost",
 }
-# Counters of the time that clocks were held down: they see what was over before anybody looked.
+# Counters of the time that clocks were reduced: they include reasons that ended between the calls.
 _POLICIES = {
     "slowed_by_power": "NVML_PERF_POLICY_POWER",
     "slowed_by_heat": "NVML_PERF_POLICY_THERMAL",
@@ -24,17 +24,17 @@ _POLICIES = {
 
 
 def clock_reasons(nvml: Any, gpu: Any) -> list[str]:  # noqa: ANN401 - NVML has no types
-    """Name what holds the clocks down now."""
+    """Name the current reasons."""
     mask = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(gpu)
     return [name for name, constant in CLOCK_REASONS.items() if mask & getattr(nvml, constant, 0)]
 
 
 class ClockWatch:
-    """Looks at one GPU again and again. What can't be had is no reason."""
+    """Reads one GPU's reasons repeatedly. A fact that isn't available is not a reason."""
 
     def __init__(self, pci_address: str, library: Any = None) -> None:  # noqa: ANN401 - a module
         """
-        Open NVML, and take the first look.
+        Open NVML, and read for the first time.
 
         Args:
             pci_address: Which GPU, as in "0000:01:00.0".
@@ -49,10 +49,10 @@ class ClockWatch:
 
     def reasons(self) -> list[str] | None:
         """
-        Name what has held the clocks down since the last look, or does so now.
+        Name the reasons for reduced clocks since the last call, or now.
 
         Returns:
-            The names; empty if nothing did; None if nobody can tell.
+            The names; empty if there were none; None if unknown.
         """
         now = self._nvml.ask("clock reasons", clock_reasons)
         before, self._held_ns = self._held_ns, self._read_counters()

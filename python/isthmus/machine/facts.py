@@ -1,4 +1,4 @@
-"""Puts the facts of one machine together."""
+"""Combines the facts about one machine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ class Setting:
     How the session was set up.
 
     Attributes:
-        nvrtc_version: Of the NVRTC that compiled the kernels; None or "" if none did.
-        emulated_because: Why the emulated device was chosen, if nobody asked for it.
-        notes: What could not be had, and why.
+        nvrtc_version: The version of the NVRTC that compiled the kernels; None or "" without one.
+        emulated_because: Why the emulated device was chosen by default; otherwise None.
+        notes: What is not available, and why.
     """
 
     nvrtc_version: str | None = None
@@ -45,8 +45,8 @@ def read_machine(
     Args:
         driver: The driver in use.
         device: The device that is measured.
-        placement: Where the measuring happens.
-        link: What NVML told of the link.
+        placement: Where the measurement runs.
+        link: NVML's facts about the link.
         setting: How the session was set up.
     """
     return Machine(

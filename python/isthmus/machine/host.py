@@ -11,7 +11,7 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 
 class NodeFacts(Protocol):
-    """A NUMA node, as the native module tells it."""
+    """A NUMA node, as the native module describes it."""
 
     @property
     def node(self) -> int:
@@ -52,7 +52,7 @@ def read_host(nodes: Sequence[NodeFacts], *, num_cpus: int, bound_node: int | No
 
 
 def cpu_model(cpuinfo: Path = _CPUINFO) -> str | None:
-    """Give the CPU's name, or None where the kernel doesn't tell it."""
+    """Give the CPU's name, or None if the kernel doesn't provide it."""
     try:
         lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

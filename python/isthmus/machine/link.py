@@ -36,7 +36,7 @@ UNKNOWN_STATE = GpuState(
 
 @dataclass(frozen=True)
 class LinkFacts:
-    """What NVML told."""
+    """NVML's facts."""
 
     link: Link = UNKNOWN_LINK
     state: GpuState = UNKNOWN_STATE
@@ -54,7 +54,7 @@ def read_link(
     Read link and clocks.
 
     Args:
-        pci_address: Which GPU.
+        pci_address: The GPU.
         load: Keeps the link busy for `LOAD_CALL_SECONDS`, and is called again until all is read;
             None reads the link as it is.
         library: The module `pynvml`, or one that looks like it.
@@ -81,7 +81,7 @@ def _under(load: Callable[[], None] | None, settle_seconds: float) -> Iterator[l
     Run a load beside the block, from before its beginning to its end.
 
     Yields:
-        What the load failed with: empty at the end if it ran all the time.
+        The errors of the load: empty at the end if it ran all the time.
     """
     failures: list[Exception] = []
     under_way, enough = threading.Event(), threading.Event()
@@ -103,7 +103,7 @@ def _under(load: Callable[[], None] | None, settle_seconds: float) -> Iterator[l
     thread = threading.Thread(target=run, name="isthmus-link-load")
     thread.start()
     try:
-        # The first call may be slow to begin: only after it is the link surely busy.
+        # The first call may be slow to begin: the link is certainly busy only after it.
         under_way.wait()
         if not failures:
             time.sleep(settle_seconds)

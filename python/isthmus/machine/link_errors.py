@@ -1,7 +1,7 @@
 """
-What went wrong on the PCIe link: replays as NVML counts them, errors as the kernel does.
+Errors of the PCIe link: replays as NVML counts them, errors as the kernel does.
 
-A count that can't be had is None; nothing here raises.
+A count that isn't available is None; nothing here raises.
 """
 
 import re
@@ -31,9 +31,9 @@ class AerCounts:
     Errors that one device has seen and reported since the kernel found it.
 
     Attributes:
-        correctable: Put right by the hardware, nothing is lost.
+        correctable: Corrected by the hardware; nothing is lost.
         nonfatal: A transaction is lost, the link works.
-        fatal: The link can't be relied on, and is reset.
+        fatal: The link is unreliable, and is reset.
     """
 
     correctable: int | None = None
@@ -44,12 +44,12 @@ class AerCounts:
 @dataclass(frozen=True, kw_only=True)
 class LinkErrorCounts:
     """
-    What both ends of a link have counted up to now.
+    What both ends of a link have counted so far.
 
     Attributes:
-        replays: Of packets, since the GPU was reset; None if NVML doesn't tell.
-        aer: By PCI address, of the GPU and of the port above it: whichever end sees an error counts
-            it. Empty where the kernel shows none.
+        replays: Resent packets, since the GPU was reset; None if NVML doesn't tell.
+        aer: By PCI address, of the GPU and of the port above it: the end that sees an error counts
+            it. Empty if the kernel shows none.
     """
 
     replays: int | None = None
@@ -60,7 +60,7 @@ class LinkErrorCounts:
         return _added_up(self.replays, list(self.aer.values()))
 
     def since(self, before: "LinkErrorCounts") -> LinkErrors:
-        """Tell what has been added: None where either reading lacks a count."""
+        """Give what has been added: None if either reading lacks a count."""
         return _added_up(
             _growth(self.replays, before.replays),
             [
@@ -84,9 +84,9 @@ def read_link_errors(
     Read all counts of a GPU's link.
 
     Args:
-        pci_address: Which GPU, as in "0000:01:00.0".
+        pci_address: The GPU, as in "0000:01:00.0".
         library: The module `pynvml`, or one that looks like it; imported by default.
-        root: Of /sys.
+        root: The path of /sys.
     """
     with Nvml(pci_address, library) as nvml:
         replays = nvml.ask("replays", lambda n, gpu: int(n.nvmlDeviceGetPcieReplayCounter(gpu)))
@@ -138,14 +138,14 @@ def _sum(counts: Iterable[int | None]) -> int | None:
 
 
 def _growth(now: int | None, before: int | None) -> int | None:
-    """Tell what was added; a count that is smaller now began anew, with a reset of the GPU."""
+    """Give the difference; a count that is smaller now began anew, when the GPU was reset."""
     if now is None or before is None:
         return None
     return now - before if now >= before else now
 
 
 class LinkErrorWatch:
-    """Counts what goes wrong on a GPU's link from now on."""
+    """Counts the errors of a GPU's link from now on."""
 
     def __init__(
         self,
@@ -153,10 +153,10 @@ class LinkErrorWatch:
         library: Any = None,  # noqa: ANN401 - a module
         root: Path = Path("/"),
     ) -> None:
-        """Take the first reading; arguments as of `read_link_errors`."""
+        """Take the first reading; arguments as for `read_link_errors`."""
         self._place = (pci_address, library, root)
         self._before = read_link_errors(*self._place)
 
     def grown(self) -> LinkErrors:
-        """Tell what has been added since."""
+        """Give what has been added since."""
         return read_link_errors(*self._place).since(self._before)

@@ -1,7 +1,7 @@
 """
-Asks NVIDIA's management library, one fact at a time.
+Reads facts from NVIDIA's management library, one at a time.
 
-A fact that can't be had is None, with a note that says why; nothing here raises.
+A fact that isn't available is None, with a note that says why; nothing here raises.
 """
 
 from collections.abc import Callable
@@ -13,10 +13,10 @@ _ADVICE_NOTE = "no link and clock facts: {}"
 
 class Nvml:
     """
-    One GPU as NVML sees it, for the time of a `with` block.
+    One GPU as NVML sees it, during a `with` block.
 
     Attributes:
-        notes: What could not be found out, and why.
+        notes: What is not available, and why.
     """
 
     def __init__(self, pci_address: str, library: Any = None) -> None:  # noqa: ANN401 - a module
@@ -59,7 +59,7 @@ class Nvml:
 
     def ask(self, what: str, question: Callable[[Any, Any], Any]) -> Any:  # noqa: ANN401 - NVML's
         """
-        Ask for one fact about the GPU.
+        Read one fact about the GPU.
 
         Args:
             what: The fact, for the note that says why it is missing.

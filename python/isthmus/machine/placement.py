@@ -1,4 +1,4 @@
-"""Binds the measuring thread to the NUMA node that the device hangs on."""
+"""Binds the measuring thread to the NUMA node to which the device is attached."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,23 +7,23 @@ from typing import Protocol
 from isthmus.errors import Error
 from isthmus.machine.host import NodeFacts
 
-_LEFT_ALONE = "thread and memory were not bound to a NUMA node, as asked"
+_LEFT_ALONE = "thread and memory were not bound to a NUMA node, as requested"
 _REFUSED = "this process may use none of its CPUs, or the kernel refused"
-# A stray page is no news: some belong to no buffer of ours, some moved when the node was full.
+# A few pages elsewhere mean nothing: some belong to none of our buffers, or the node was full.
 _MAX_STRAY = 0.05
 
 
 class Topology(Protocol):
-    """The host's nodes and threads, as the native module gives them."""
+    """The host's nodes and threads, as the native module provides them."""
 
     def numa_nodes(self) -> Sequence[NodeFacts]:
         """List the nodes."""
 
     def pci_numa_node(self, pci_address: str) -> int | None:
-        """Tell which node a device hangs on."""
+        """Find the node to which a device is attached."""
 
     def bind_thread_to_node(self, node: int) -> Sequence[int]:
-        """Bind the calling thread to a node's CPUs; tells which these are, none if it can't."""
+        """Bind the calling thread to a node's CPUs; returns them, or none if it fails."""
 
     def allowed_cpus(self) -> Sequence[int]:
         """List the CPUs that the calling thread may use."""
@@ -32,13 +32,13 @@ class Topology(Protocol):
 @dataclass(frozen=True, kw_only=True)
 class Placement:
     """
-    Where the measurements run.
+    Where the measurement runs.
 
     Attributes:
         nodes: The host's NUMA nodes.
-        device_node: The node that the device hangs on; None if unknown.
-        bound_node: The node that thread and memory are bound to; None if they aren't.
-        cpus: Logical CPUs this process could use before it was bound.
+        device_node: The node to which the device is attached; None if unknown.
+        bound_node: The node to which thread and memory are bound; None if they aren't.
+        cpus: Logical CPUs that this process could use before it was bound.
         notes: What didn't work.
     """
 
@@ -55,7 +55,7 @@ class Placement:
 
     @property
     def wanted_node(self) -> int | None:
-        """The node where the host's memory should be; None if there is no choice, or no telling."""
+        """The node where host memory should be; None if there is no choice, or it isn't known."""
         if self.bound_node is not None or len(self.nodes) <= 1:
             return self.bound_node
         return self.device_node
@@ -68,10 +68,10 @@ def bind_near_device(
     Bind the calling thread to the device's node, if the host has more than one.
 
     Args:
-        pci_address: Of the device.
-        topology: The native module, or what looks like it.
-        emulated: An emulated device hangs on no node.
-        bind: False leaves the thread where the system puts it.
+        pci_address: The device's address.
+        topology: The native module, or one that looks like it.
+        emulated: An emulated device is attached to no node.
+        bind: False doesn't bind the thread.
     """
     cpus = topology.allowed_cpus()
     nodes = topology.numa_nodes()
@@ -100,12 +100,12 @@ def stray_pages_note(
     pages_by_node: Mapping[int, int], wanted_node: int | None, kind: str
 ) -> str | None:
     """
-    Say so where memory is not where it should be.
+    Report memory that is not where it should be.
 
     Args:
-        pages_by_node: Pages that were looked at, by the node they lie on; empty if unknown.
+        pages_by_node: The number of pages by their node; empty if unknown.
         wanted_node: Where they should be; None if it doesn't matter.
-        kind: Of memory: "pinned".
+        kind: The kind of memory: "pinned".
     """
     if wanted_node is None:
         return None
@@ -115,4 +115,4 @@ def stray_pages_note(
     stray = (num_pages - pages_by_node.get(wanted_node, 0)) / num_pages
     if stray <= _MAX_STRAY:
         return None
-    return f"{stray * 100:.0f} % of {kind} pages lie off NUMA node {wanted_node}"
+    return f"{stray * 100:.0f} % of {kind} pages are off NUMA node {wanted_node}"

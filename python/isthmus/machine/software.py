@@ -1,4 +1,4 @@
-"""Versions of the software that measured, and where NVRTC is."""
+"""Versions of the software that measures, and the path of NVRTC."""
 
 import importlib.util
 import platform
@@ -29,12 +29,12 @@ def find_nvrtc(max_major: int | None = None) -> str | None:
     Find NVRTC in a wheel or a toolkit.
 
     Args:
-        max_major: The driver's CUDA major version: it loads nothing that a newer NVRTC compiled.
-            None takes any.
+        max_major: The driver's CUDA major version: it can't load what a newer NVRTC compiled.
+            None accepts any.
 
     Returns:
-        The path of the newest that fits in a wheel; or of whichever there is, even if it is too
-        new, so that it can be named; None if there is none or it can't be loaded.
+        The path of the newest suitable one in a wheel; or of any other, even if it is too new, so
+        that messages can name it; None if there is none or it can't be loaded.
     """
     fitting = [
         (major, path)

@@ -1,1 +1,1 @@
-"""A machine's profile: what each way of copying costs here. Measured, stored, read again."""
+"""A machine's profile: what each copy path costs here. Measured, stored, read again."""

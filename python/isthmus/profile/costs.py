@@ -1,4 +1,4 @@
-"""What a profile predicts, and up to which size which way is the cheapest."""
+"""What a profile predicts, and which path is the cheapest up to which size."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from isthmus.profile.model import Cost, Path, Point, Profile
 from isthmus.profile.plan import cheapest
 
-# How closely crossovers are looked for: steps of 2 %.
+# The resolution of crossovers: steps of 2 %.
 _STEP = 1.02
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reign:
     """
-    Sizes at which one way is the cheapest.
+    Sizes at which one path is the cheapest.
 
     Attributes:
-        path: The way that copies choose.
+        path: The path that copies choose.
         last_bytes: The largest such size.
-        seconds: What that one costs.
+        seconds: The cost at that size.
     """
 
     path: Path
@@ -32,9 +32,9 @@ def seconds_at(points: Sequence[Point], size_bytes: int) -> float:
     Predict one copy, as the native core does.
 
     Args:
-        points: Of one curve: straight lines between them, its cost below the first, and beyond the
-            last the last line's slope, but at least in proportion to the last.
-        size_bytes: Of the copy.
+        points: Of one curve: straight lines between them, the first cost below the first, and
+            beyond the last the last line's slope, but at least in proportion to the last.
+        size_bytes: The size of the copy.
     """
     after = bisect_right(points, size_bytes, key=lambda point: point.bytes)
     if after == 0 or len(points) == 1:
@@ -47,7 +47,7 @@ def seconds_at(points: Sequence[Point], size_bytes: int) -> float:
 
 
 def reigns(profile: Profile, direction: str, host_memory: str) -> list[Reign]:
-    """List the cheapest ways by ascending size; none if nothing was measured."""
+    """List the cheapest paths by ascending size; none if nothing was measured."""
     curves = {
         cost.path: cost
         for cost in profile.costs
@@ -55,7 +55,7 @@ def reigns(profile: Profile, direction: str, host_memory: str) -> list[Reign]:
     }
     found: list[Reign] = []
     for size in _sizes(curves.values()):
-        # What wasn't measured at small sizes doesn't pay there.
+        # A path that wasn't measured at small sizes isn't worthwhile there.
         costs = {
             path: seconds_at(cost.points, size)
             for path, cost in curves.items()

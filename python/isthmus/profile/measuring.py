@@ -1,4 +1,4 @@
-"""Measures a machine's profile within its time."""
+"""Measures a machine's profile within its time budget."""
 
 import time
 from bisect import insort
@@ -34,21 +34,21 @@ from isthmus.profile.plan import (
 if TYPE_CHECKING:
     from isthmus import _native
 
-# A way that is this much dearer than the best, twice in a row, is followed no further if it can
+# A path that is so much slower than the best, twice in a row, is not measured further if it can
 # only get worse: a window's cost grows with every byte.
 _HOPELESS = 4.0
 _HOPELESS_IN_A_ROW = 2
 _ONLY_GETS_WORSE = {Path.WINDOW, Path.WINDOW_THREADS}
-# Copies of each way at a size beside its turns: one whose bytes are compared, and the first one
-# that is timed.
+# Copies of each path at a size in addition to its turns: one whose bytes are compared, and the
+# first one that is timed.
 _FIRST_COPIES = 2
-# Of the bytes that are there after all turns.
+# The number of bytes that are compared after all turns.
 _COMPARED_IN_THE_END = 4 << 20
-# Of the time that is left, what the next size of the grid may take at most.
+# The part of the remaining time that the next size of the grid may take.
 _MAX_OF_THE_REST = 0.8
-# Of the time that is left, what finding the number of threads may take at most for a direction;
-# how long a copy would take is told by one of 1 MiB, which takes some 30 of the shortest ones'
-# time. Copies that are too short say nothing.
+# The part of the remaining time that the search for the number of threads may take in a direction.
+# A copy of 1 MiB predicts how long a copy takes; it takes some 30 times as long as the shortest
+# ones. Shorter copies predict nothing.
 _MAX_FOR_THREADS = 0.2
 _PROBE_OVER_SHORTEST = 30
 _NUMBERS_OF_THREADS = 9
@@ -60,11 +60,11 @@ _MIN_STAGING_BYTES = 8 << 20
 @dataclass(frozen=True, kw_only=True)
 class Found:
     """
-    What copies of one size cost.
+    The costs of copies of one size.
 
     Attributes:
-        seconds: By the way, of those that can.
-        absences: Why the others can't.
+        seconds: By path, for those that can be used.
+        absences: Why the others can't be used.
     """
 
     seconds: Mapping[Way, float]
@@ -72,31 +72,31 @@ class Found:
 
 
 class Copies(Protocol):
-    """What measures copies: `Session`, or a test's."""
+    """Measures copies: `Session`, or a test's."""
 
     max_bytes: int
     check_s_per_byte: float
 
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
-        """Measure copies of one size by several ways of one group, in turns."""
+        """Measure copies of one size by several paths of one group, in turns."""
 
     def staging_times(self, direction: str, size_bytes: int, effort: Effort) -> dict[int, float]:
-        """Measure staged copies by the number of threads; {} where there is no choice."""
+        """Measure staged copies by the number of threads; {} if there is no choice."""
 
     def stage_with(self, threads: StagingThreads) -> None:
-        """Stage with so many threads from now on."""
+        """Stage with this number of threads from now on."""
 
     def window_opening_seconds(self) -> float | None:
-        """Measure what mapping a buffer costs; None without windows."""
+        """Measure the cost of mapping a buffer; None without windows."""
 
 
 class Measuring:
     """
-    Points that are measured one by one, until the time is up.
+    Points that are measured one by one, until the time is used up.
 
     Attributes:
-        curves: What was found.
-        absences: Ways that can't here, and why.
+        curves: The points.
+        absences: Paths that can't be used here, and why.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Measuring:
         effort: Effort,
         clock: Callable[[], float],
     ) -> None:
-        """Make ready; the time that `effort` allows runs from now on."""
+        """Prepare; the time that `effort` allows runs from now on."""
         self._end = clock() + effort.budget_s
         self.curves: dict[Way, list[Point]] = {}
         self.absences: dict[Way, str] = {}
@@ -115,11 +115,11 @@ class Measuring:
         self._hopeless: dict[Way, int] = {}
 
     def window_opening_seconds(self) -> float | None:
-        """Measure what mapping a buffer costs; None without windows."""
+        """Measure the cost of mapping a buffer; None without windows."""
         return self._copies.window_opening_seconds()
 
     def choose_threads(self) -> StagingThreads:
-        """Find how many threads to stage with, and stage later copies so; begin the grid before."""
+        """Find the number of threads for staging and use it from now on, before the grid."""
         found = StagingThreads(h2d=self._threads("h2d"), d2h=self._threads("d2h"))
         self._copies.stage_with(found)
         return found
@@ -138,7 +138,7 @@ class Measuring:
         return None
 
     def _staging_rate(self, direction: Direction) -> float | None:
-        """Tell a staged copy's bytes a second; None if it can't, or takes too long."""
+        """Give a staged copy's bytes per second; None if it can't be made, or takes too long."""
         way = Way(path=Path.STAGED, direction=direction, host_memory="pageable")
         shortest = self.curves.get(way.model_copy(update={"path": Path.DRIVER}))
         if not shortest:
@@ -152,7 +152,7 @@ class Measuring:
         return size / found[way] if way in found else None
 
     def measure_grid(self, sizes: Sequence[int]) -> None:
-        """Measure all ways size by size, so that time runs out for the longest copies."""
+        """Measure all paths size by size, so that only the longest copies may be left out."""
         for size in sizes:
             wall = sum(self._wall_seconds(group, size) for group in GROUPS)
             if size > self._copies.max_bytes or wall > _MAX_OF_THE_REST * self._left():
@@ -161,7 +161,7 @@ class Measuring:
                 self._measure(group, size)
 
     def refine(self) -> None:
-        """Measure more sizes where the cheapest way changes."""
+        """Measure more sizes where the cheapest path changes."""
         for _ in range(self._effort.rounds):
             for group, size in refinements(self.curves):
                 if self._wall_seconds(group, size) > self._left():
@@ -170,9 +170,9 @@ class Measuring:
 
     def measure_again(self) -> None:
         """
-        Measure every point once more, as far as time allows; the lesser figure stands.
+        Measure every point once more, as far as time allows; the lower time counts.
 
-        On a shared machine others may slow a few sizes down for a while, all their turns alike.
+        On a shared machine other programs may slow a few sizes down for a while, in all turns.
         """
         for group in GROUPS:
             for size in self._sizes(group):
@@ -191,7 +191,7 @@ class Measuring:
         ]
 
     def _may_win(self, way: Way, size: int) -> bool:
-        """A way that was given up is still measured among sizes that it was measured at."""
+        """Whether a path that was given up is still measured: only within its measured sizes."""
         if self._hopeless.get(way, 0) < _HOPELESS_IN_A_ROW:
             return True
         return way in self.curves and size < self.curves[way][-1].bytes
@@ -199,7 +199,7 @@ class Measuring:
     def _measure(self, group: Group, size: int) -> None:
         found = self._copies.times(self._ways(group, size), size, self._effort)
         for way, reason in found.absences.items():
-            # A way that could so far is only at its end.
+            # A path that worked so far is only at its largest size.
             if way not in self.curves:
                 self.absences[way] = reason
             self._hopeless[way] = _HOPELESS_IN_A_ROW
@@ -217,7 +217,7 @@ class Measuring:
         return self._end - self._clock()
 
     def _wall_seconds(self, group: Group, size: int) -> float:
-        """Guess how long copies will take: none is slower for a byte than shorter ones."""
+        """Estimate how long copies will take: no slower per byte than shorter ones."""
         ways = self._ways(group, size)
         copies = sorted(self._guess(way, size) for way in ways)
         in_turns = sum(one for one in copies if one <= _HOPELESS * copies[0])
@@ -242,13 +242,13 @@ def measure_profile(
     Measure what copies cost on one device.
 
     Args:
-        identity: Of the machine.
-        open_copies: Makes ready for copies of as many bytes; counts as time spent.
-        effort: How much work goes into it.
+        identity: The machine's identity.
+        open_copies: Prepares copies of up to so many bytes; this counts as time spent.
+        effort: How much to measure.
         clock: In seconds.
 
     Returns:
-        The profile; nothing is stored.
+        The profile, which isn't stored yet.
 
     Raises:
         CorruptTransfer: Bytes were wrong. No figure counts then.
@@ -283,7 +283,7 @@ def measure_profile(
 
 
 def machine_of(identity: "_native.ProfileIdentity") -> Machine:
-    """Write down the machine that the native module sees."""
+    """Describe the machine that the native module sees."""
     return Machine(
         emulated=identity.emulated,
         gpu_uuid=identity.gpu_uuid,

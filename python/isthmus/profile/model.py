@@ -1,4 +1,4 @@
-"""A profile's file: the costs of every way to copy, and the machine that they were measured on."""
+"""A profile's file: the costs of every path, and the machine on which they were measured."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Path(StrEnum):
-    """A way for bytes to cross."""
+    """A path of a copy."""
 
     WINDOW = "window"
     WINDOW_THREADS = "window_threads"
@@ -32,7 +32,7 @@ class Path(StrEnum):
 
 
 class Way(Record):
-    """What a cost is of."""
+    """What a cost belongs to."""
 
     path: Path
     direction: Literal["h2d", "d2h"]
@@ -40,7 +40,7 @@ class Way(Record):
 
 
 class Point(Record):
-    """One copy: its size, and how long it took until its bytes were there."""
+    """One copy: its size, and how long it took until its bytes had arrived."""
 
     bytes: PositiveInteger
     seconds: PositiveFloat
@@ -61,13 +61,13 @@ class Cost(Way):
 
 
 class NotMeasured(Way):
-    """A way that can't be taken here, and why."""
+    """A path that can't be used here, and why."""
 
     reason: str
 
 
 class Machine(Record):
-    """What the costs hang on. A profile of another GPU, link or driver isn't used."""
+    """What the costs depend on. A profile of another GPU, link or driver isn't used."""
 
     emulated: bool
     """True: every number is modelled, and only emulated devices use them."""
@@ -76,12 +76,12 @@ class Machine(Record):
     link: str
     """ "PCIe Gen5 x16", "NVLink-C2C" or "emulated link"."""
     cuda_version: PositiveInteger
-    """That the driver implements: 13000 is CUDA 13.0."""
+    """The version that the driver implements: 13000 is CUDA 13.0."""
     driver_release: str | None
     """ "580.159.04"; null if unknown."""
     cpu_model: str | None
     num_cores: PositiveFloat
-    """To copy with: with fewer, ways that take threads are counted dearer."""
+    """Cores for copies: with fewer, the costs of paths with threads are raised."""
 
 
 class Measured(Record):
@@ -95,7 +95,7 @@ class Measured(Record):
 
 
 class StagingThreads(Record):
-    """How many threads stage long copies best, the caller's included; null: not measured."""
+    """The best number of threads for staging long copies, with the caller's; null: unknown."""
 
     h2d: PositiveInteger | None
     d2h: PositiveInteger | None
@@ -108,18 +108,18 @@ class Profile(Record):
     measurement: Measured
     machine: Machine
     window_opening_seconds: PositiveFloat | None
-    """What mapping a buffer costs before a copy through its window; null without windows."""
+    """The cost of mapping a buffer before a copy through its window; null without windows."""
     staging_threads: StagingThreads
-    """The costs of staging are with these."""
+    """The number of threads with which staging was measured."""
     costs: list[Cost]
     not_measured: list[NotMeasured]
 
     def age_seconds(self, now: datetime) -> float:
-        """Tell how old it is; 0 if it is from the future, by a clock that was wrong."""
+        """Give its age; 0 if it is from the future, by a clock that was wrong."""
         return max(0.0, (now - self.measurement.finished_at).total_seconds())
 
     def cost(self, path: str, direction: str, host_memory: str) -> Cost | None:
-        """Find a curve; None if that way wasn't measured."""
+        """Find a curve; None if that path wasn't measured."""
         for cost in self.costs:
             if (cost.path, cost.direction, cost.host_memory) == (path, direction, host_memory):
                 return cost

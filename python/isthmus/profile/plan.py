@@ -1,4 +1,4 @@
-"""What is measured for a profile: which ways, at which sizes, for how long."""
+"""What is measured for a profile: which paths, at which sizes, for how long."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ Direction = Literal["h2d", "d2h"]
 HostMemory = Literal["pageable", "pinned"]
 _KIB, _MIB = 1 << 10, 1 << 20
 
-# Half-way between powers of two, too, where ways cross: windows, their threads, the driver and
+# Also half-way between powers of two, where paths cross: windows, their threads, the driver and
 # staging do between 4 KiB and 256 KiB, and once more between 1 and 16 MiB (benchmarks/transfer).
 _CROSSINGS = (*powers_of_two(4 * _KIB, 128 * _KIB), *powers_of_two(_MIB, 8 * _MIB))
 _BETWEEN = tuple(size + size // 2 for size in _CROSSINGS)
-# The powers of two above 32 MiB cost more time than they tell.
+# The powers of two above 32 MiB take more time than they are worth.
 FULL_SIZES = tuple(
     sorted((4, 64, 256, *powers_of_two(_KIB, 32 * _MIB), *_BETWEEN, 64 * _MIB, 256 * _MIB))
 )
@@ -25,21 +25,21 @@ QUICK_SIZES = tuple(
     sorted((4, 8 * _KIB, 32 * _KIB, *(_KIB << exponent for exponent in range(0, 18, 2))))
 )
 
-# Threads, slots and pinning cost tens of microseconds and more, whatever the size: below, nothing
-# is to be found (benchmarks/windows; cpp/src/transfer/profile/profile_defaults.cpp).
+# Threads, slots and pinning cost tens of microseconds and more, whatever the size: for smaller
+# copies they are never faster (benchmarks/windows; cpp/src/transfer/profile/profile_defaults.cpp).
 _MIN_BYTES: Mapping[Path, int] = {
     Path.WINDOW_THREADS: _KIB,
     Path.STAGED: 16 * _KIB,
     Path.REGISTERED: 256 * _KIB,
 }
-# Copies open no longer windows: kMaxWindowBytes in cpp/src/transfer/copy/device_paths.cpp.
+# Copies open no larger windows: kMaxWindowBytes in cpp/src/transfer/copy/device_paths.cpp.
 _MAX_BYTES: Mapping[Path, int] = {Path.WINDOW: 16 * _MIB, Path.WINDOW_THREADS: 16 * _MIB}
 # Pinned memory needs neither staging nor pinning.
 _PAGEABLE_ONLY = {Path.STAGED, Path.REGISTERED}
-# Pinning is taken by its name only: so many sizes are enough to say what it would cost.
+# Pinning is used only by name: so many sizes are enough to predict its cost.
 _SIZES_OF_PINNING = {256 * _KIB, _MIB, 4 * _MIB, 16 * _MIB}
 
-# What a path's time is multiplied by where paths are compared, as in the native core: see
+# The factor on a path's time when paths are compared, as in the native core: see
 # margin_of() in cpp/src/transfer/profile/profile.cpp.
 MARGINS: Mapping[Path, float] = {
     Path.WINDOW: 1.03,
@@ -47,15 +47,15 @@ MARGINS: Mapping[Path, float] = {
     Path.DRIVER: 1.0,
     Path.STAGED: 1.03,
 }
-# Where the cheapest way changes between two sizes, they are brought this close together.
+# If the cheapest path changes between two sizes, they are brought this close together.
 _CLOSE_ENOUGH = 1.2
 _ALIGNMENT = 64
-# More threads are taken for a gain of more than this.
+# More threads are used for a gain above this.
 _THREADS_GAIN = 1.02
 
 
 class Group(NamedTuple):
-    """Copies that differ only in their way, and are measured in turns."""
+    """Copies that differ only in their path, and are measured in turns."""
 
     host_memory: HostMemory
     direction: Direction
@@ -67,24 +67,24 @@ GROUPS = tuple(
 
 
 def group_of(way: Way) -> Group:
-    """Tell with which others a way is measured."""
+    """Say with which others a path is measured."""
     return Group(way.host_memory, way.direction)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
     """
-    How much work goes into a profile.
+    How much is measured for a profile.
 
     Attributes:
         sizes: In bytes, ascending.
-        budget_s: For everything, from the first call of the driver on.
-        point_s: For all turns of the ways at one size.
-        min_turns: Of each way at each size.
-        max_turns: The same, where they are short.
-        rounds: How often the sizes at crossovers are halved.
-        staging_bytes: Of the copies that the number of staging threads is found by.
-        quick: Whether it is the lesser effort.
+        budget_s: For everything, from the first driver call on.
+        point_s: For all turns of the paths at one size.
+        min_turns: For each path at each size.
+        max_turns: The same, if they are short.
+        rounds: How often the intervals at crossovers are halved.
+        staging_bytes: The size of the copies by which the number of staging threads is found.
+        quick: Whether it is the lower effort.
     """
 
     sizes: Sequence[int]
@@ -105,7 +105,7 @@ class Effort:
         )
 
 
-# Python's own start, and the end, are not in the budgets: 10 s and 2 s are for all together.
+# Python's own start and end are not in the budgets: 10 s and 2 s are the totals.
 FULL = Effort(sizes=FULL_SIZES, budget_s=8.5, point_s=0.03, rounds=3)
 QUICK = Effort(
     sizes=QUICK_SIZES,
@@ -117,12 +117,12 @@ QUICK = Effort(
     staging_bytes=32 * _MIB,
     quick=True,
 )
-# Emulated links are slow, and straight lines: nothing is to be learned from longer copies.
+# Emulated links are slow, and straight lines: longer copies show nothing new.
 MAX_EMULATED_BYTES = 16 * _MIB
 
 
 def all_ways() -> list[Way]:
-    """List the ways that a profile has costs of, the driver's first."""
+    """List the paths whose costs a profile has, the driver's first."""
     order = (Path.DRIVER, Path.WINDOW, Path.WINDOW_THREADS, Path.STAGED, Path.REGISTERED)
     return [
         Way(path=path, direction=group.direction, host_memory=group.host_memory)
@@ -133,7 +133,7 @@ def all_ways() -> list[Way]:
 
 
 def applies(way: Way, size_bytes: int) -> bool:
-    """Say whether a way is worth measuring at a size."""
+    """Whether a path is worth measuring at a size."""
     if way.path == Path.REGISTERED and size_bytes not in _SIZES_OF_PINNING:
         return False
     least, most = _MIN_BYTES.get(way.path, 0), _MAX_BYTES.get(way.path, size_bytes)
@@ -142,10 +142,10 @@ def applies(way: Way, size_bytes: int) -> bool:
 
 def refinements(curves: Mapping[Way, Sequence[Point]]) -> list[tuple[Group, int]]:
     """
-    Find where to measure next: between two sizes whose cheapest ways differ.
+    Find where to measure next: between two sizes whose cheapest paths differ.
 
     Args:
-        curves: What was measured, each by ascending size.
+        curves: The measured points, each by ascending size.
 
     Returns:
         Groups and sizes that have not been measured; none if every crossover is known closely.
@@ -176,7 +176,7 @@ def _between_winners(costs: Mapping[Path, Mapping[int, float]]) -> list[int]:
 
 def cheapest(costs: Mapping[Path, float]) -> Path | None:
     """
-    Tell which path copies choose, as the native core does; None if there is none to choose from.
+    Give the path that copies choose, as the native core does; None if there is no path.
 
     Args:
         costs: Seconds, at one size.
@@ -187,10 +187,10 @@ def cheapest(costs: Mapping[Path, float]) -> Path | None:
 
 def fewest_threads(seconds: Mapping[int, float]) -> int:
     """
-    Choose how many threads to stage with: no more than pay.
+    Choose how many threads to stage with: no more than are worthwhile.
 
     Args:
-        seconds: Of a copy, by the number of threads; not empty.
+        seconds: The time of a copy, by the number of threads; not empty.
     """
     enough = min(seconds.values()) * _THREADS_GAIN
     return min(count for count, one in seconds.items() if one <= enough)

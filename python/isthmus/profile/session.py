@@ -18,7 +18,7 @@ _MIN_BYTES = 1 << 20
 _WINDOW_BYTES = 2 << 20
 _OPENING_S = 0.03
 _ONCE = Effort(sizes=(), budget_s=0, point_s=0, rounds=0, min_turns=1, max_turns=1)
-# Longer copies are steady, and three of them tell enough.
+# Longer copies vary little, and three of them are enough.
 _LONG_BYTES = 64 << 20
 _FEWEST_TURNS = 3
 
@@ -36,11 +36,11 @@ def _turns(effort: Effort, size_bytes: int) -> "_native.Turns":
 
 class Session:
     """
-    Buffers of both kinds on one device, and the ways to copy between them.
+    Buffers of both kinds on one device, and the paths between them.
 
     Attributes:
         max_bytes: The largest copy that fits.
-        check_s_per_byte: About what it takes to spoil a copy's target, and to compare it.
+        check_s_per_byte: About the time to poison a copy's target and to compare it.
     """
 
     def __init__(self, driver: "_native.Driver", ordinal: int, max_bytes: int) -> None:
@@ -48,9 +48,9 @@ class Session:
         Allocate everything.
 
         Args:
-            driver: Whose device it is.
+            driver: The device's driver.
             ordinal: Its number.
-            max_bytes: The largest copy wanted; less is taken where memory is short.
+            max_bytes: The largest copy wanted; less is used if memory is short.
 
         Raises:
             OutOfDeviceMemory: There isn't even 1 MiB of each kind.
@@ -65,7 +65,7 @@ class Session:
         self.check_s_per_byte = self._fill("pinned") / self.max_bytes
 
     def _fill(self, memory: HostMemory) -> float:
-        """Fill buffers with what is to be copied, as the first copy does; tells the seconds."""
+        """Fill buffers with the bytes to copy, as the first copy does; returns the seconds."""
         started = time.perf_counter()
         self.times([Way(path=Path.DRIVER, direction="h2d", host_memory=memory)], 4, _ONCE)
         return time.perf_counter() - started
@@ -88,12 +88,12 @@ class Session:
 
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
         """
-        Measure copies of one size in turns: medians, from the call until their bytes are there.
+        Measure copies of one size in turns: medians, from the call until the bytes have arrived.
 
         Args:
-            ways: How to copy; of one direction and kind of memory.
-            size_bytes: How much, at most `max_bytes`.
-            effort: How often.
+            ways: The paths; of one direction and kind of memory.
+            size_bytes: At most `max_bytes`.
+            effort: The number of turns.
 
         Raises:
             CorruptTransfer: The bytes that arrived aren't those that were sent.
@@ -114,7 +114,7 @@ class Session:
         )
 
     def staging_times(self, direction: str, size_bytes: int, effort: Effort) -> dict[int, float]:
-        """Measure staged copies by the number of threads; {} where there is no choice."""
+        """Measure staged copies by the number of threads; {} if there is no choice."""
         measured = self._bench.measure_ring(
             self._buffers["pageable"],
             direction=direction,
@@ -124,11 +124,11 @@ class Session:
         return {one.num_threads: statistics.median(one.seconds) for one in measured if one.seconds}
 
     def stage_with(self, threads: StagingThreads) -> None:
-        """Stage with so many threads from now on."""
+        """Stage with this number of threads from now on."""
         self._bench.use_ring_threads(upload=threads.h2d or 0, download=threads.d2h or 0)
 
     def window_opening_seconds(self) -> float | None:
-        """Measure what mapping a buffer costs; None without windows."""
+        """Measure the cost of mapping a buffer; None without windows."""
         from isthmus import _native
 
         stopping = _native.Stopping(min_samples=5, max_samples=50, max_seconds=_OPENING_S)

@@ -1,4 +1,4 @@
-"""Where profiles are kept, and how they get there whole."""
+"""Where profiles are kept, and how they are written completely."""
 
 import json
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from isthmus.run.record import first_fault
 if TYPE_CHECKING:
     from isthmus import _native
 
-# Some hundred times what `isthmus profile` writes. As in
+# About a hundred times the size of what `isthmus profile` writes. As in
 # cpp/src/transfer/profile/stored_profile.cpp.
 _MAX_BYTES = 4 << 20
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -31,10 +31,10 @@ def profile_text(profile: Profile) -> str:
 
 def save_profile(profile: Profile, path: Path) -> Path:
     """
-    Keep a profile, whole or not at all.
+    Keep a profile, completely or not at all.
 
     Raises:
-        WriteError: The folder can't be made, or the file can't be written.
+        WriteError: The folder can't be created, or the file can't be written.
     """
     make_folder(path.parent)
     return write_whole(path, profile_text(profile))
@@ -45,7 +45,7 @@ def load_profile(path: Path) -> Profile:
     Read a profile's file.
 
     Raises:
-        Unavailable: There is none, or it can't be read.
+        Unavailable: It doesn't exist, or can't be read.
         UsageError: It is something else.
     """
     try:
@@ -58,17 +58,18 @@ def load_profile(path: Path) -> Profile:
         ) from cause
     except ValidationError as cause:
         raise UsageError(
-            f"{path} is no profile: {first_fault(cause)}", hint="`isthmus profile` makes a new one"
+            f"{path} is not a profile: {first_fault(cause)}",
+            hint="run `isthmus profile` again",
         ) from None
 
 
 def stored_profile(identity: "_native.ProfileIdentity") -> Profile:
     """
-    Read the profile that is stored for a machine, whether it still fits or not.
+    Read the profile that is stored for a machine, whether it is still valid or not.
 
     Raises:
         Unavailable: None is stored, or profiles are off.
-        UsageError: What is stored is no profile.
+        UsageError: What is stored is not a profile.
     """
     if not identity.file:
         raise Unavailable(

@@ -1,1 +1,1 @@
-"""Shows a run: pure functions from the run to text, to what rich can print, to JSON, to CSV."""
+"""Shows a run: pure functions from the run to text, to rich objects, to JSON, to CSV."""

@@ -1,4 +1,4 @@
-"""The tables of suite `alloc`: what memory costs, and from where pinning pays."""
+"""The tables of suite `alloc`: the cost of memory, and the sizes from which pinning pays off."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ SUITE = "alloc"
 _NS_PER_S, _BYTES_PER_KIB = 1e9, 1024
 _LIVE, _MEMORY = "live", "memory"
 _COSTS = {
-    "allocate": "Allocating, microseconds (median; one at a time, the one before freed)",
+    "allocate": "Allocating, microseconds (median; one at a time, freed before the next)",
     "free": "Freeing, microseconds (median)",
     "allocate_live": "Allocating several that stay alive, microseconds each (median)",
     "free_live": "Freeing several that were alive, microseconds each (median)",
@@ -31,15 +31,15 @@ _BREAK_EVENS = {
     "break_even_both_ways": "copied there and back",
 }
 _NOTES = {
-    "allocate": "allocating: touched memory with a write to each page; of registered memory the "
-    "registration, which makes the pages of untouched memory; each call has some 25 ns of the "
-    "clock's own in it (`pair` has not)",
-    "allocate_live": "several alive: 64, or as many as take 256 MiB",
+    "allocate": "allocating: touched memory includes a write to each page, registered memory is "
+    "the registration only, which makes the pages of untouched memory; each call includes some "
+    "25 ns of reading the clock (`pair` doesn't)",
+    "allocate_live": "several alive: 64, or as many as fit in 256 MiB",
 }
 
 
 def alloc_tables(run: Run) -> list[Table]:
-    """Lay out what each kind of memory costs at each size."""
+    """Lay out the cost of each kind of memory at each size."""
     results = attempted(of_suite(run, SUITE))
     costs = [result for result in results if result.kind == Kind.ALLOC]
     first = [r for r in costs if r.metric == "allocate" and r.first_call_s]
@@ -58,7 +58,7 @@ def alloc_tables(run: Run) -> list[Table]:
 
 
 def alloc_notes(run: Run) -> list[str]:
-    """Say what a byte more costs, and from where pinning pays."""
+    """Say what each further byte costs, and from which size pinning pays off."""
     results = of_suite(run, SUITE)
     measured = {result.metric for result in results if result.status == Status.PASSED}
     return [
@@ -69,7 +69,7 @@ def alloc_notes(run: Run) -> list[str]:
 
 
 def break_even_notes(results: Sequence[Result]) -> list[str]:
-    """Say from which size, and after how many uploads, other memory than pageable pays."""
+    """Say from which size, and after how many uploads, other memory than pageable pays off."""
     return [*_size_notes(results), *_copies_notes(results)]
 
 
@@ -112,14 +112,14 @@ def _first(result: Result) -> str:
 
 
 def _line_notes(results: Sequence[Result]) -> list[str]:
-    """Write a line's start and slope as people add them up: so much, and so much a MiB."""
+    """Write a line's start and slope as a sum: so much per call, and so much per MiB."""
     starts, rates, errors = (
         {_memory_kind(result): result.median or 0.0 for result in _metric(results, metric)}
         for metric in ("allocation_start", "allocation_rate", "allocation_error")
     )
     parts = []
     for kind, start in starts.items():
-        # All three are worked out together; a file that somebody cut may lack one.
+        # All three are derived together; an edited file may lack one.
         rate = rates.get(kind)
         slope = f" + {four_digit_microseconds((1 << 20) / rate)} us/MiB" if rate else ""
         within = f" (within {errors[kind]:.0%})" if kind in errors else ""
@@ -150,7 +150,7 @@ def _from_where(result: Result) -> str:
 
 
 def _copies_notes(results: Sequence[Result]) -> list[str]:
-    """Say for each kind of memory after how many uploads of which sizes it has paid."""
+    """Say for each kind of memory after how many uploads of which sizes it has paid off."""
     lines = []
     found = [result for result in results if result.metric == "break_even_copies"]
     for memory in dict.fromkeys(map(_memory, found)):
@@ -159,16 +159,16 @@ def _copies_notes(results: Sequence[Result]) -> list[str]:
             if _memory(result) == memory:
                 sizes.setdefault(_uploads(result), []).append(size_word(result))
         parts = "; ".join(f"{', '.join(of)} {uploads}" for uploads, of in sizes.items())
-        lines.append(f"break-even, uploads after which {memory} memory has paid: {parts}")
+        lines.append(f"break-even, uploads after which {memory} memory has paid off: {parts}")
     return lines
 
 
 def _uploads(result: Result) -> str:
-    """Tell a number of uploads, with what the quartiles allow; what is up to 1 is the first."""
+    """Write a number of uploads with its quartiles; a number up to 1 is the first upload."""
     if result.median is None:
         return f"- ({result.reason})"
     if result.max is None:
         return f"{result.median:.1f} ({result.min:.1f} or more)"
     if result.max <= 1:
-        return "at once (it pays from the first upload)"
+        return "at once (it pays off from the first upload)"
     return f"{result.median:.1f} ({result.min:.1f} to {result.max:.1f})"

@@ -24,7 +24,7 @@ COLUMNS = (
 
 
 def as_csv(run: Run) -> str:
-    """Write a run's results as CSV, bytes and seconds as they are."""
+    """Write a run's results as CSV, in bytes and seconds."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()

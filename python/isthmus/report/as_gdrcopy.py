@@ -1,7 +1,7 @@
 """
-A run in the words of GDRCopy's tests: copylat, copybw, apiperf and pplat, from our windows.
+A run in the formats of GDRCopy's tests: copylat, copybw, apiperf and pplat, from our windows.
 
-Headings and columns are theirs, separated as there, so what reads theirs reads this.
+Headings, columns and separators are GDRCopy's, so programs that read its output can read this one.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ _US_PER_S = 1e6
 _BYTES_PER_MB = 1e6
 _TO, _FROM = "gdr_copy_to_mapping", "gdr_copy_from_mapping"
 _LIFE = ("pin", "map", "get_info", "unmap", "unpin")
-# The API invocation alone is `posted`; what is fenced is what its store fences make of it.
+# `posted` is the API call alone; `fenced` includes the store fence.
 _WARNING = (
     "WARNING: Measuring the API invocation overhead as observed by the CPU. Data might not be "
     "ordered all the way to the GPU internal visibility."
@@ -26,7 +26,7 @@ _PING_PONG = (
 
 
 def as_gdrcopy(run: Run) -> str:
-    """Write a run's windows as GDRCopy's tests print theirs; what wasn't measured is left out."""
+    """Write a run's windows as GDRCopy's tests print theirs, without what wasn't measured."""
     sections = [
         _latency(run, "window_write", "memcpy_pinned", "cuMemcpy_H2D"),
         _latency(run, "window_read", "memcpy_pinned", "cuMemcpy_D2H"),
@@ -105,13 +105,13 @@ def _life(run: Run) -> list[str]:
 def _columns(
     steps: Mapping[str, Mapping[int, Result]], size: int, number: Callable[[Result], float | None]
 ) -> str:
-    """Write a step's times; "nan" for a step that the backend doesn't take."""
+    """Write a step's times; "nan" for a step that the backend doesn't have."""
     found = (steps[step].get(size) for step in _LIFE)
     return "\t".join("nan" if one is None else f"{_us(number(one)):f}" for one in found)
 
 
 def _round_trip(run: Run) -> list[str]:
-    """The CPU's flag in GPU memory, through a window; the GPU's in the host's."""
+    """The CPU's flag is in GPU memory, through a window; the GPU's flag is in host memory."""
     results = [
         result
         for result in _plain(run, "window_ping_pong", "round_trip")

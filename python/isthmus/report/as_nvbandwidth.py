@@ -1,7 +1,7 @@
 """
-A run in nvbandwidth's words: matrix, SUM and COEFFICIENT_OF_VARIATION, or its JSON.
+A run in nvbandwidth's format: matrix, SUM and COEFFICIENT_OF_VARIATION, or its JSON.
 
-What reads nvbandwidth's output reads this. Only the tests that nvbandwidth has are in it.
+Programs that read nvbandwidth's output can read this one. It has only the tests of nvbandwidth.
 """
 
 import json
@@ -26,9 +26,9 @@ def as_nvbandwidth(run: Run, *, use_mean: bool = False, verbose: bool = False) -
     Write a run the way nvbandwidth prints one.
 
     Args:
-        run: What was measured.
-        use_mean: Show means instead of medians, as its -m.
-        verbose: Show samples, where they were kept, and extremes, as its -v.
+        run: The run.
+        use_mean: Show means instead of medians, as with its -m.
+        verbose: Show samples, if they were kept, and extremes, as with its -v.
     """
     warning = emulated_warning(run.machine)
     head = [
@@ -51,7 +51,7 @@ def as_nvbandwidth(run: Run, *, use_mean: bool = False, verbose: bool = False) -
 
 
 def as_nvbandwidth_json(run: Run, *, use_mean: bool = False, verbose: bool = False) -> str:
-    """Write a run as nvbandwidth's JSON, cells as text and "N/A" as there; arguments as above."""
+    """Write a run as nvbandwidth's JSON, with cells as text and "N/A"; arguments as above."""
     warning = emulated_warning(run.machine)
     document: dict[str, Any] = {
         "version": f"isthmus {run.run.isthmus_version}",
@@ -80,7 +80,7 @@ def _device(run: Run) -> str:
 
 
 def _cuda_number(run: Run) -> int:
-    """Write CUDA's version as its drivers count: 13.0 is 13000."""
+    """Write CUDA's version as its drivers do: 13.0 is 13000."""
     major, _, minor = run.machine.driver.cuda_version.partition(".")
     return int(major) * 1000 + int(minor or 0) * 10
 
@@ -155,7 +155,7 @@ def _ends(test: str, row: int, column: int) -> str:
 
 
 def _trouble(run: Run, test: str) -> tuple[str, str]:
-    """Say why a test has no matrix: the commonest reason."""
+    """Say why a test has no matrix: the most frequent reason."""
     results = sorted((r for r in run.results if r.test == test), key=_reason)
     groups = [list(group) for _, group in groupby(results, key=_reason)]
     failed = [group for group in groups if group[0].status == Status.ERROR]
@@ -164,4 +164,4 @@ def _trouble(run: Run, test: str) -> tuple[str, str]:
 
 
 def _reason(result: Result) -> str:
-    return result.error.message if result.error else result.reason or "not in this form"
+    return result.error.message if result.error else result.reason or "not in this format"

@@ -1,4 +1,4 @@
-"""A run as something rich prints on a terminal."""
+"""A run as an object that rich prints on a terminal."""
 
 from rich import box
 from rich.console import Group, RenderableType

@@ -30,7 +30,7 @@ _GAP = "  "
 
 
 def page_of(run: Run) -> Page:
-    """Collect what a report of the run contains."""
+    """Collect the contents of a run's report."""
     of_device = (
         bandwidth_table(run),
         *memory_tables(run),
@@ -47,7 +47,7 @@ def page_of(run: Run) -> Page:
     return Page(
         warning=emulated_warning(run.machine),
         head=head_lines(run),
-        # The host is no device: its numbers are measured even where a device's are modelled.
+        # The host's numbers are measured even if the device is modelled.
         tables=(*about_device(run.machine, of_device), *host_tables(run)),
         foot=(
             *bandwidth_notes(run),
@@ -70,12 +70,12 @@ def page_of(run: Run) -> Page:
 
 def page_as(run: Run, *, use_mean: bool, verbose: bool) -> Page:
     """
-    Collect a report; of a quick run a first look.
+    Collect a report; for a quick run, a first look.
 
     Args:
-        run: What was measured.
-        use_mean: With means where medians would stand.
-        verbose: Of everything, and with samples where they were kept.
+        run: The run.
+        use_mean: Show means instead of medians.
+        verbose: Show everything, and samples if they were kept.
     """
     collect = first_look_of if is_first_look(run) and not verbose else page_of
     page = call_means(collect(with_means(run))) if use_mean else collect(run)
@@ -84,7 +84,7 @@ def page_as(run: Run, *, use_mean: bool, verbose: bool) -> Page:
 
 
 def as_text(run: Run, *, use_mean: bool = False, verbose: bool = False) -> str:
-    """Write a run as plain text; arguments as of `page_as`."""
+    """Write a run as plain text; arguments as for `page_as`."""
     page = page_as(run, use_mean=use_mean, verbose=verbose)
     head = [*([page.warning] if page.warning else []), *page.head]
     blocks = [head, *map(table_lines, page.tables), page.foot, page.problems]

@@ -7,9 +7,9 @@ from isthmus.run.model import Result, Run, Status
 from isthmus.run.naming import Kind
 from isthmus.sizes import format_size
 
-# The interquartile range, as a part of the median, from which a number deserves suspicion.
+# From this interquartile range on, as a fraction of the median, a number is called noisy.
 _NOISY = 0.05
-# The two kinds of memory that every program has; the others have tables of their own.
+# The two kinds of memory that every program uses; the others have tables of their own.
 _WAYS = {"ce", "pageable"}
 _MAX_NAMED = 6
 _BACK_TO_BACK, _ONE_AT_A_TIME = "back to back", "one blocking call and wait at a time"
@@ -22,7 +22,7 @@ _HOW_TIMED = {
 
 
 def bandwidth_table(run: Run) -> Table | None:
-    """Lay out the medians; None if no bandwidth was to be measured."""
+    """Lay out the medians; None if the run measured no bandwidth."""
     results = _results(run)
     return pivot(
         "Bandwidth, GB/s (median; 1 GB = 1e9 B)",
@@ -34,7 +34,7 @@ def bandwidth_table(run: Run) -> Table | None:
 
 
 def bandwidth_notes(run: Run) -> list[str]:
-    """Say which test is which column, how each was timed, and which numbers are noisy."""
+    """Say which test is in which column, how each was timed, and which numbers are noisy."""
     results = _results(run)
     lines = list(dict.fromkeys(f"{_head(result)} = {result.test}" for result in results))
     lines += _timing_lines(results)
@@ -52,7 +52,7 @@ def _results(run: Run) -> list[Result]:
 
 
 def _timing_lines(results: list[Result]) -> list[str]:
-    """Say whose clock timed which kind of memory: one table shows two ways of measuring."""
+    """Say by which clock each kind of memory was timed: one table has two methods."""
     used = dict.fromkeys((r.host_memory, r.clock, r.blocked) for r in results)
     return [f"{memory}: {_HOW_TIMED[clock, blocked]}" for memory, clock, blocked in used]
 

@@ -21,9 +21,9 @@ def comparison_text(runs: Sequence[Run], comparisons: Sequence[Comparison], *, e
     Write how later runs compare with the first.
 
     Args:
-        runs: The first, and those that are held against it.
-        comparisons: Of each of those with the first, in their order.
-        every: Show what stayed the same, too.
+        runs: The first run, and those that are compared with it.
+        comparisons: The comparison of each of those with the first, in their order.
+        every: Also show results that stayed the same.
     """
     tables = [differences_table(runs), changes_table(runs, comparisons, every=every)]
     blocks = [[_EMULATED]] if runs[0].machine.emulated else []
@@ -77,7 +77,7 @@ def changes_table(
 
 
 def summary_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[str]:
-    """Sum up each comparison in a line."""
+    """Summarise each comparison in a line."""
     return [
         _summary(name, comparison)
         for name, comparison in zip(_names(runs)[1:], comparisons, strict=True)
@@ -92,7 +92,7 @@ def _summary(name: str, comparison: Comparison) -> str:
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """Name runs by their ids; with a number where one run is given twice."""
+    """Name runs by their ids; with a number if one run is given twice."""
     ids = [run.run.id for run in runs]
     return [
         name if ids.count(name) == 1 else f"{name} ({index + 1})" for index, name in enumerate(ids)

@@ -1,4 +1,4 @@
-"""What to hold against the numbers: outliers, held-down clocks, errors on the link."""
+"""Reasons to doubt the numbers: outliers, reduced clocks, errors on the link."""
 
 from isthmus.run.model import Result, Run
 from isthmus.sizes import format_size
@@ -7,7 +7,7 @@ _MAX_NAMED = 3
 
 
 def doubt_notes(run: Run) -> list[str]:
-    """Say which results have outliers or slowed clocks, and what went wrong on the link."""
+    """Say which results have outliers or reduced clocks, and which errors the link had."""
     return [*_outlier_lines(run), *_clock_lines(run), *_link_lines(run)]
 
 
@@ -28,7 +28,7 @@ def _clock_lines(run: Run) -> list[str]:
         for reason in result.clock_reasons or ():
             slowed.setdefault(reason, []).append(result)
     return [
-        f"the GPU's clocks were held down ({reason}) during {len(results)} results, "
+        f"the GPU's clocks were reduced ({reason}) during {len(results)} results, "
         f"first {_name(results[0])}"
         for reason, results in slowed.items()
     ]
@@ -40,7 +40,7 @@ def _link_lines(run: Run) -> list[str]:
         return []
     means = "packets arrived damaged and were sent again, which costs bandwidth"
     if errors.nonfatal or errors.fatal:
-        means = "what the hardware can't correct loses transactions; dmesg has the AER lines"
+        means = "an uncorrected error loses transactions; see dmesg for AER lines"
     happened = f"the PCIe link had {errors.in_words} during this run"
     return [f"{happened}: {means}; isthmus doctor says what to do"]
 

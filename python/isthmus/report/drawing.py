@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 640, 360
 _SCALE = 2.0
-# Alike in width, so that labels have the room they were given wherever one of them is.
+# These have the same widths, so labels fit their space wherever one of them is installed.
 _FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
-# Where none of them is, labels are wider.
+# If none of them is installed, labels are wider.
 _PADDING = 24
 _TITLE_PADDING = 10
 # A label for every fourth power of two fits at this width.
@@ -26,7 +26,7 @@ Rows = Sequence[Mapping[str, object]]
 
 def check_pictures() -> None:
     """
-    Find out early whether pictures can be drawn.
+    Check early whether pictures can be drawn.
 
     Raises:
         Unavailable: They can't.
@@ -50,7 +50,7 @@ def data_of(rows: Rows) -> "alt.Data":
 
 
 def size_axis(field: str, sizes: Sequence[int]) -> "alt.X":
-    """Make a logarithmic axis of sizes in bytes, labelled as people write them."""
+    """Make a logarithmic axis of sizes in bytes, with readable labels."""
     import altair as alt
 
     powers = sorted({1 << (size.bit_length() - 1) for size in sizes})
@@ -60,7 +60,7 @@ def size_axis(field: str, sizes: Sequence[int]) -> "alt.X":
         f"{field}:Q",
         title="size",
         scale=alt.Scale(type="log", base=2, nice=False),
-        # Vega drops the first and last labels where it thinks that they don't fit.
+        # Vega drops the first and last labels if it estimates that they don't fit.
         axis=alt.Axis(
             values=ticks, labelExpr=f"({json.dumps(names)})[datum.value]", labelFlush=False
         ),
@@ -69,10 +69,10 @@ def size_axis(field: str, sizes: Sequence[int]) -> "alt.X":
 
 def write_chart(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:
     """
-    Write a chart beside each other as .json, .svg, .html and .png.
+    Write a chart as .json, .svg, .html and .png, side by side.
 
     Args:
-        chart: What to write.
+        chart: The chart.
         stem: The files' name without a suffix, in a folder that exists.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What was measured over what is expected, as a table, and why it may be short."""
+"""Measured over expected values, as a table, and the causes of shortfalls."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from isthmus.sizes import format_size
 
 
 def expectation_text(run: Run, findings: Sequence[Finding]) -> str:
-    """Write how a run stands to what is expected of its machine."""
+    """Write how a run compares with the values expected of its machine."""
     if not findings:
         return f"{_unknown(run)}\n"
     blocks = [
@@ -25,8 +25,8 @@ def expectation_text(run: Run, findings: Sequence[Finding]) -> str:
 
 def _unknown(run: Run) -> str:
     return (
-        f"no value to expect of {run.machine.device.name} was measured: values are shipped for "
-        "some GPUs, and for PCIe links of known generation, in copies of 64 MiB and more"
+        f"nothing that has an expected value for {run.machine.device.name} was measured: there are "
+        "values for some GPUs, and for PCIe links of known generation, in copies from 64 MiB on"
     )
 
 

@@ -1,4 +1,4 @@
-"""The table of the small-transfer experiments: average, least and most over their runs."""
+"""The table of the small-copy experiments: average, minimum and maximum over their runs."""
 
 from isthmus.report.numbers import microseconds
 from isthmus.report.page import Table
@@ -6,9 +6,9 @@ from isthmus.run.model import Result, Run, Status
 from isthmus.sizes import format_size
 
 _NAMES = {
-    "kernel_then_copy_cpu_clock": "kernel, copy home: CPU clock",
-    "kernel_then_copy_gpu_clock": "kernel, copy home: GPU clock",
-    "copy_kernel_copy": "copy, kernel, copy: copies alone",
+    "kernel_then_copy_cpu_clock": "kernel, download: CPU clock",
+    "kernel_then_copy_gpu_clock": "kernel, download: GPU clock",
+    "copy_kernel_copy": "copy, kernel, copy: only the copies",
 }
 _WORDS = {
     "async_over_blocking": "async / blocking",
@@ -19,19 +19,19 @@ _WORDS = {
 }
 _HEADS = ("experiment", "bytes", "what", "average", "min", "max", "runs", "iterations")
 _SAME_STREAM = (
-    "kernel, copy home: on one stream nothing overlaps, so the two ways differ by what calling and "
-    "waiting cost; async waits once a run"
+    "kernel, download: nothing overlaps on one stream, so the two ways differ by the cost of "
+    "calling and waiting; async waits once per run"
 )
 
 
 def experiment_tables(run: Run) -> list[Table]:
-    """Lay out every experiment that was to be run."""
+    """Lay out every requested experiment."""
     results = [result for result in _experiments(run) if result.status != Status.WAIVED]
     if not results:
         return []
     return [
         Table(
-            title="Small transfers, microseconds an iteration (ratios: times)",
+            title="Small copies in experiments, microseconds per iteration (ratios: times)",
             heads=_HEADS,
             rows=tuple(map(_row, results)),
             num_text_columns=3,
@@ -40,7 +40,7 @@ def experiment_tables(run: Run) -> list[Table]:
 
 
 def experiment_notes(run: Run) -> list[str]:
-    """Tell the reader of async copies what they are compared for."""
+    """Tell the reader why async copies are compared."""
     results = _experiments(run)
     if not any(result.metric == "async_over_blocking" and result.median for result in results):
         return []

@@ -1,4 +1,4 @@
-"""The page of a quick run: of each suite the few figures that somebody new here wants first."""
+"""The page of a quick run: the few figures of each suite that matter most."""
 
 from isthmus.report.alloc import SUITE as ALLOC
 from isthmus.report.alloc import break_even_notes
@@ -33,12 +33,12 @@ _MORE = (
 
 
 def is_first_look(run: Run) -> bool:
-    """Tell a quick run of several suites: who names one suite wants all of it."""
+    """Whether a run is a quick run of several suites: one suite is shown in full."""
     return run.options.quick and len({result.suite for result in run.results}) > 1
 
 
 def first_look_of(run: Run) -> Page:
-    """Collect the few figures, and how to see the others."""
+    """Collect the few figures, and say how to see the others."""
     of_device = (
         bandwidth_table(run),
         latency_table(run),
@@ -71,7 +71,7 @@ def first_look_of(run: Run) -> Page:
 
 
 def _nodes_tables(run: Run) -> list[Table]:
-    """Lay out this GPU with each CPU node; nothing of a host with one."""
+    """Lay out this GPU with each CPU node; nothing on a host with one node."""
     own = [r for r in of_suite(run, NUMA) if r.axes.get("gpu") == str(run.machine.device.ordinal)]
     if len({result.axes.get("node") for result in own}) <= 1:
         return []

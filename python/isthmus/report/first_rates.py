@@ -1,4 +1,4 @@
-"""The rates of a first look, each at the one size that says most."""
+"""The rates of a first look, each at its most telling size."""
 
 from collections.abc import Iterable
 
@@ -37,12 +37,12 @@ def bandwidth_table(run: Run) -> Table | None:
 
 
 def large_copies_table(run: Run) -> Table | None:
-    """Lay out the largest copies with memory that was allocated anew, and what pinning brings."""
+    """Lay out the largest copies with newly allocated memory, and the gain of pinning."""
     found = of_kind(run, Kind.PINNED_VS_PAGEABLE)
     most = max((result.bytes for result in found), default=0)
     return pivot(
         f"Memory of {format_size(most)} allocated anew between copies, "
-        "GB/s (median, least to most)",
+        "GB/s (median, minimum to maximum)",
         attempted(result for result in found if result.bytes == most),
         row={"memory": _memory},
         column=direction_of,
@@ -51,7 +51,7 @@ def large_copies_table(run: Run) -> Table | None:
 
 
 def gpus_table(run: Run) -> Table | None:
-    """Lay out what all GPUs together get; None of a machine with one."""
+    """Lay out the total rate of all GPUs; None on a machine with one."""
     return pivot(
         "All GPUs at once, GB/s of all together (median)",
         attempted(result for result in of_suite(run, "multi") if result.metric == "aggregate"),
@@ -61,7 +61,7 @@ def gpus_table(run: Run) -> Table | None:
 
 
 def host_table(run: Run) -> Table | None:
-    """Lay out copies within host memory, by one core and by all; no device takes part."""
+    """Lay out copies within host memory, by one core and by all; no device is involved."""
     found = [result for result in of_kind(run, Kind.HOST_MEMCPY) if result.way in STORES]
     most = max((result.bytes for result in found), default=0)
     return pivot(

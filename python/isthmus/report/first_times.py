@@ -1,4 +1,4 @@
-"""The times of a first look, each at the one size that says most."""
+"""The times of a first look, each at its most telling size."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,7 +19,7 @@ from isthmus.run.model import Result, Run
 from isthmus.run.naming import Kind
 from isthmus.sizes import format_size
 
-# Of all kinds of memory those that most programs have, and Isthmus's own.
+# The kinds of memory that most programs use, and Isthmus's own.
 _MEMORY = ("malloc", "cuda_malloc_host", "cuda_host_register", "isthmus_pinned", "cuda_malloc")
 _TOUCHED = {"malloc", "cuda_host_register"}
 _WINDOW_WAYS = {"write", "read"}
@@ -33,10 +33,10 @@ _WINDOW_METRICS = {
 
 
 def latency_table(run: Run) -> Table | None:
-    """Lay out the smallest copies by each way, until they are known to be done."""
+    """Lay out the smallest copies made in each way, until they are known to be done."""
     found = [r for r in of_kind(run, Kind.SMALL_COPY, "completion") if r.cpu_cache == "warm"]
     least = min((result.bytes for result in found), default=0)
-    # What most programs copy when they copy little.
+    # The usual size of a very small copy.
     size = 4 if any(result.bytes == 4 for result in found) else least  # noqa: PLR2004
     return pivot(
         f"A copy of {format_size(size)}, microseconds until it is known to be done (median)",
@@ -62,7 +62,7 @@ def many_copies_table(run: Run) -> Table | None:
 
 
 def memory_table(run: Run) -> Table | None:
-    """Lay out what the usual kinds of memory cost at the largest size that pinned memory had."""
+    """Lay out the cost of the usual kinds of memory at the largest size of pinned memory."""
     found = attempted(
         result
         for result in of_kind(run, Kind.ALLOC)
@@ -80,7 +80,7 @@ def memory_table(run: Run) -> Table | None:
 
 
 def overlap_table(run: Run) -> Table | None:
-    """Lay out what of the shorter half each pipeline hides."""
+    """Lay out how much of the shorter half each pipeline hides."""
     ratios = attempted(result for result in run.results if result.metric == "overlap_ratio")
     return pivot(
         "Copies behind computation, the pipeline over its longer half (1.00x hides the shorter)",
@@ -91,7 +91,7 @@ def overlap_table(run: Run) -> Table | None:
 
 
 def window_table(run: Run) -> Table | None:
-    """Lay out the smallest write and read beside CUDA's copies, and up to where they win."""
+    """Lay out the smallest write and read beside CUDA's copies, and up to which size they win."""
     found = [
         result
         for result in of_kind(run, Kind.WINDOW)
@@ -129,7 +129,7 @@ def _memory_row(results: Iterable[Result]) -> tuple[str, ...] | None:
 
 
 def _limit(result: Result) -> str:
-    """Tell up to which size a window wins."""
+    """Say up to which size a window wins."""
     size = int(result.median or 0)
     if not size:
         return "-"

@@ -24,14 +24,14 @@ def fitted_tables(run: Run) -> list[Table]:
 
 
 def fitted_notes(run: Run) -> list[str]:
-    """Say what the numbers of a line are."""
+    """Explain the numbers of a line."""
     if not any(result.metric in _FIT for result in run.results):
         return []
     return [_LINES]
 
 
 def fit_table(run: Run) -> Table | None:
-    """Lay out the lines that were fitted to times; None if none was."""
+    """Lay out the lines that were fitted to times; None if there are none."""
     lines: dict[tuple[str, str], dict[str, float]] = {}
     for result in run.results:
         if result.metric in _FIT and result.median is not None:
@@ -60,7 +60,7 @@ def _fit_row(key: tuple[str, str], line: Mapping[str, float]) -> tuple[str, ...]
 
 
 def chase_table(run: Run) -> Table | None:
-    """Lay out the loads that a kernel made of host memory; None if it made none."""
+    """Lay out the loads that a kernel made from host memory; None if it made none."""
     results = [result for result in run.results if result.test == _CHASE]
     if not results:
         return None
@@ -73,12 +73,12 @@ def chase_table(run: Run) -> Table | None:
 
 
 def fault_table(run: Run) -> Table | None:
-    """Lay out the faults of managed memory; None if none was asked for."""
+    """Lay out the faults of managed memory; None if none were measured."""
     results = [result for result in run.results if result.test == _FAULT]
     if not results:
         return None
     return Table(
-        title="Faults of managed memory, microseconds a page",
+        title="Faults of managed memory, microseconds per page",
         heads=("by the", "median", "min", "p99", "n"),
         rows=tuple(_fault_row(result) for result in results),
     )

@@ -14,7 +14,7 @@ class Format(StrEnum):
 
 
 class RunFormat(StrEnum):
-    """How a run is written: in our formats, or as other tools print theirs."""
+    """The formats of a run: our own, or those of other tools."""
 
     TEXT = "text"
     JSON = "json"
@@ -30,8 +30,8 @@ class Layout:
 
     Attributes:
         wanted: The format.
-        use_mean: Show means where medians would stand.
-        verbose: Show samples, where they were kept.
+        use_mean: Show means instead of medians.
+        verbose: Show samples, if they were kept.
         as_json: Write nvbandwidth's format as its JSON.
     """
 
@@ -45,12 +45,12 @@ _SUFFIXES = {".txt": Format.TEXT, ".json": Format.JSON, ".csv": Format.CSV}
 
 
 def format_of_file(path: Path, otherwise: Format) -> Format:
-    """Choose the format that a file's name asks for: .json, .csv, .txt."""
+    """Choose the format by a file's suffix: .json, .csv, .txt."""
     return _SUFFIXES.get(path.suffix.lower(), otherwise)
 
 
 def layout_of_file(path: Path, otherwise: Layout) -> Layout:
-    """Choose the layout that a file's name asks for: .json, .csv and .txt are our own formats."""
+    """Choose the layout by a file's suffix: .json, .csv and .txt are our own formats."""
     known = _SUFFIXES.get(path.suffix.lower())
     if known is None:
         return otherwise

@@ -11,7 +11,7 @@ from isthmus.spelling import cpu_list
 
 
 def emulated_warning(machine: Machine) -> str | None:
-    """Say whose times these are, and why the emulated device was used."""
+    """Say that the times are modelled, and why the emulated device was used."""
     if not machine.emulated:
         return None
     because = f" ({machine.emulated_because})" if machine.emulated_because else ""
@@ -23,11 +23,11 @@ def emulated_warning(machine: Machine) -> str | None:
 
 def about_device(machine: Machine, tables: Iterable[Table | None]) -> tuple[Table, ...]:
     """
-    Collect tables of a device's numbers, with titles that say when there is no GPU below them.
+    Collect tables of a device's numbers, and mark their titles if the device is emulated.
 
     Args:
-        machine: Of the run.
-        tables: None where there was nothing to show.
+        machine: The machine of the run.
+        tables: The tables; None for one without results.
     """
     suffix = " - EMULATED" if machine.emulated else ""
     shown = (table for table in tables if table is not None)

@@ -36,14 +36,14 @@ def host_tables(run: Run) -> list[Table]:
 
 
 def host_notes(run: Run) -> list[str]:
-    """Say what the numbers are the ceiling of."""
+    """Say which copies the numbers limit."""
     results = of_kind(run, Kind.HOST_MEMCPY)
     if not results:
         return []
     measured = " (measured, though the device is emulated)" if run.machine.emulated else ""
     ceiling = (
-        f"copies within host memory{measured}: what fits into the caches is in them; the ceiling "
-        "of whatever stages through host memory"
+        f"copies within host memory{measured}: those that fit into the caches stay in them; the "
+        "limit of every copy that is staged through host memory"
     )
     lines = [ceiling]
     between = [r for r in results if r.way == _BETWEEN_NODES and r.status == Status.PASSED]

@@ -1,4 +1,4 @@
-"""A page with means where medians would stand."""
+"""A page with means instead of medians."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ _MEDIAN, _MEAN = "median", "mean"
 
 
 def with_means(run: Run) -> Run:
-    """Put each result's mean where its median is; a result without a mean stays as it is."""
+    """Put each result's mean in place of its median; a result without a mean stays as it is."""
     return run.model_copy(update={"results": [_with_mean(result) for result in run.results]})
 
 

@@ -1,4 +1,4 @@
-"""Tables of copies between all kinds of memory, and of what may matter about the bytes."""
+"""Tables of copies between all kinds of memory, and of the effects of contents and offsets."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from isthmus.run.naming import Kind
 from isthmus.sizes import format_size
 
 _DIRECTIONS = ("h2d", "d2h")
-# A way to copy, and the heading of its column; the first is what others are held to.
+# A way to copy, and the heading of its column; the others are compared with the first.
 _USUAL = "ce"
 _KINDS = {
     _USUAL: "pinned",
@@ -24,7 +24,7 @@ _KINDS = {
 
 
 def memory_tables(run: Run) -> list[Table]:
-    """Lay out what was measured of all this."""
+    """Lay out all of this that was measured."""
     tables = [
         *(_kinds_table(run, direction) for direction in _DIRECTIONS),
         _managed_table(run),
@@ -35,14 +35,14 @@ def memory_tables(run: Run) -> list[Table]:
 
 
 def memory_notes(run: Run) -> list[str]:
-    """Say what a mapped copy and managed memory are."""
+    """Explain mapped copies and managed memory."""
     lines = []
     if any(result.way == "sm" for result in of_kind(run, Kind.MEMCPY)):
         lines.append("mapped, SM: a kernel copies from or to mapped pinned memory (zero-copy)")
     if of_kind(run, Kind.MANAGED):
         lines.append(
-            "managed: by the CPU's clock, one at a time; demand is a kernel that reads all of it, "
-            "or the CPU loading from each page; advised pages stay on the host"
+            "managed: timed by the CPU's clock, one at a time; demand is a kernel reading all of "
+            "it, or the CPU loading from each page; advised pages stay on the host"
         )
     return lines
 
@@ -107,7 +107,7 @@ def _compared(
     is_first: Callable[[Result], bool],
     name_of: Callable[[Result], str],
 ) -> Table | None:
-    """Lay out a bandwidth in several circumstances, each beside what it is of the first's."""
+    """Lay out a bandwidth in several circumstances, each also relative to the first."""
     results = [result for result in of_kind(run, Kind.MEMCPY, BANDWIDTH) if result.way == way]
     if not results:
         return None

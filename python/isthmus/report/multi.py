@@ -1,4 +1,4 @@
-"""The tables of suite multi: all GPUs at once, and GPUs among themselves."""
+"""The tables of suite multi: all GPUs at once, and copies between GPUs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ _SUITE, _GPU, _PEER = "multi", "gpu", "peer"
 _AGGREGATE, _TOGETHER = "aggregate", "together"
 _HEADS = {"alone": "alone", BANDWIDTH: "under load", _AGGREGATE: _TOGETHER}
 _MEANINGS = (
-    "alone, under load: of one GPU, by its clock, while no other copies and while all do; "
+    "alone, under load: one GPU's rate by its clock, while no other copies and while all do; "
     "together: bytes of all over the CPU's time from the common start to the last end"
 )
 
@@ -28,7 +28,7 @@ def multi_tables(run: Run) -> list[Table]:
 
 
 def multi_notes(run: Run) -> list[str]:
-    """Say what the columns mean."""
+    """Explain the columns."""
     measured = {r.metric for r in of_suite(run, _SUITE) if r.status == Status.PASSED}
     return [_MEANINGS] if _AGGREGATE in measured else []
 
@@ -58,7 +58,7 @@ def _among(results: Sequence[Result]) -> Table | None:
 
 
 def _head(result: Result) -> str:
-    """Put what is measured of several as one, and by the CPU's clock, under "together"."""
+    """Put the common result of several GPUs, by the CPU's clock, under "together"."""
     return _TOGETHER if result.clock == "host" else _HEADS.get(result.metric, result.metric)
 
 

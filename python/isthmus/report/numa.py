@@ -39,12 +39,12 @@ def numa_notes(run: Run) -> list[str]:
     node = run.machine.device.numa_node
     lines = []
     if results and node is not None:
-        lines.append(f"GPU {run.machine.device.ordinal} hangs on CPU node {node}")
+        lines.append(f"GPU {run.machine.device.ordinal} is attached to CPU node {node}")
     pages = [r.host_pages_by_node for r in results if r.status == Status.PASSED]
     if pages and all(pages):
         lines.append("CPU nodes: all host pages were found on the node, before the copies")
     elif pages:
-        lines.append("CPU nodes: the kernel doesn't say where pages lie; the host has one node")
+        lines.append("CPU nodes: the kernel doesn't say where pages are; the host has one node")
     return lines
 
 

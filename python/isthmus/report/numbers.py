@@ -28,13 +28,13 @@ def four_digit_microseconds(seconds: float) -> str:
     value = seconds * _US_PER_S
     if not isfinite(value):
         return f"{value}"
-    # Of what is written, not of the value: 9.9999 is written 10.00.
+    # Digits are counted after rounding: 9.9999 is written 10.00.
     exponent = int(f"{value:.3e}".partition("e")[2])
     return f"{value:.{min(4, max(0, 3 - exponent))}f}"
 
 
 def ratio(numerator: float, denominator: float) -> str:
-    """Write how many times one number is the other: two decimals, or digits where it is small."""
+    """Write a ratio: two decimals, or enough digits if it is small."""
     if not denominator:
         return "-"
     times = numerator / denominator

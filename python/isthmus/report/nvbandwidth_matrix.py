@@ -9,7 +9,7 @@ from isthmus.run.model import Result, Run, Status
 _BYTES_PER_GB, _NS_PER_S = 1e9, 1e9
 _METRICS = frozenset({"bandwidth", "access_latency"})
 _BOTH_WAYS = "device_to_device_bidirectional"
-# Which GPU a result is about, where a run has several; the other end of a copy between two.
+# The axis that names a result's GPU in a run with several; the other end of a copy between two.
 GPU, PEER = "gpu", "peer"
 
 
@@ -20,7 +20,7 @@ class Matrix:
 
     Attributes:
         test: Its name.
-        cells: What was measured, by row and column.
+        cells: The results, by row and column.
         rows: Numbers of the rows.
         columns: Numbers of the columns.
         use_mean: Show means instead of medians.
@@ -41,28 +41,28 @@ class Matrix:
 
     @property
     def is_total(self) -> bool:
-        """Whether a cell is the sum of both ways between two GPUs."""
+        """Whether a cell is the sum of both directions between two GPUs."""
         return self.test.startswith(_BOTH_WAYS)
 
     @property
     def factor(self) -> float:
-        """What turns bytes and seconds into the matrix's unit."""
+        """The factor from bytes and seconds to the matrix's unit."""
         return _NS_PER_S if self.test in LATENCIES else 1 / _BYTES_PER_GB
 
     @property
     def values(self) -> list[float]:
-        """All numbers there are."""
+        """All numbers that were measured."""
         found = (self.value(row, column) for row in self.rows for column in self.columns)
         return [value for value in found if value is not None]
 
     @property
     def variation(self) -> float:
-        """The coefficient of variation of a cell's samples, mean of all cells."""
+        """The coefficient of variation of a cell's samples, averaged over the cells."""
         covs = [result.cov for result in self.cells.values() if result.cov is not None]
         return fmean(covs) if covs else 0.0
 
     def samples(self) -> list[tuple[int, int, list[float]]]:
-        """List each cell's raw samples in the matrix's unit, where they were kept."""
+        """List each cell's raw samples in the matrix's unit, if they were kept."""
         return [
             (row, column, [sample * self.factor for sample in result.samples])
             for (row, column), result in self.cells.items()
@@ -75,7 +75,7 @@ class Matrix:
 
 def matrix_of(run: Run, test: str, *, use_mean: bool) -> Matrix | None:
     """
-    Collect a test's matrix: of each pair the largest size in plain circumstances.
+    Collect a test's matrix: for each pair, the largest size in plain circumstances.
 
     Returns:
         The matrix; None if nothing of the test was measured, or nothing that fills a cell.

@@ -1,6 +1,6 @@
-"""The tests that nvbandwidth has: names, numbers and descriptions, as its versions 0.8 to 0.10."""
+"""The tests that nvbandwidth has: names, numbers and descriptions of its versions 0.8 to 0.10."""
 
-# The number is the place in this list: `-t 0`. Later versions go on differently.
+# A test's number is its place in this list: `-t 0`. Later versions number differently.
 NVBANDWIDTH_TESTS = (
     "host_to_device_memcpy_ce",
     "device_to_host_memcpy_ce",
@@ -38,7 +38,7 @@ NVBANDWIDTH_TESTS = (
     "device_to_device_latency_sm",
 )
 LATENCIES = frozenset({"host_device_latency_sm", "device_to_device_latency_sm"})
-# What its -b means when it isn't given, in MiB.
+# The default of its -b, in MiB.
 DEFAULT_BUFFER_MIB = 512
 _FORWARD, _BACK, _BOTH = "->", "<-", "<->"
 _TOWARDS_ROW = ("device_to_host", "all_to_host")
@@ -46,7 +46,7 @@ _TOWARDS_COLUMN = ("host_to_device", "host_to_all")
 
 
 def description(test: str) -> str:
-    """Give the line above a test's matrix, by which its readers know what is in it."""
+    """Give the line above a test's matrix, which identifies it."""
     if test == "host_device_latency_sm":
         return "memory latency SM CPU(row) <-> GPU(column) (ns)"
     if test == "device_to_device_latency_sm":
@@ -59,10 +59,10 @@ def description(test: str) -> str:
 
 def listing_text(names: dict[str, str]) -> str:
     """
-    List tests the way nvbandwidth does: number and name, and below it what it is.
+    List tests as nvbandwidth does: number and name, and a description below.
 
     Args:
-        names: What each of our tests is about, by its name.
+        names: The description of each of our tests, by its name.
     """
     lines = ["Index, Name:", "\tDescription", "======================="]
     for index, name in enumerate(NVBANDWIDTH_TESTS):

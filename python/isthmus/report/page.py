@@ -1,4 +1,4 @@
-"""What a report of a run contains, before anybody decides how it looks."""
+"""The contents of a run's report, without its appearance."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ class Table:
     A table of text.
 
     Attributes:
-        title: Says what the numbers are, and their unit.
+        title: What the numbers are, and their unit.
         heads: Headings of the columns.
         rows: Cells, as many in each row as there are headings.
-        num_text_columns: So many columns on the left are words; the others are numbers.
+        num_text_columns: The number of columns on the left with words; the others have numbers.
     """
 
     title: str
@@ -27,10 +27,10 @@ class Page:
     A report.
 
     Attributes:
-        warning: The first line, if the numbers are not what they seem.
+        warning: The first line, if the numbers need a warning.
         head: Lines about the run and the machine.
         tables: The numbers.
-        foot: Lines that say more about them.
+        foot: Notes on them.
         problems: What was waived or failed, one line each.
     """
 

@@ -1,4 +1,4 @@
-"""Which lines a picture has: as many as can be told apart, the most telling of each suite."""
+"""The lines of a picture: as many as can be distinguished, the most telling of each suite."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,14 +8,14 @@ from isthmus.run.model import Result, Run, Status
 
 # A line through fewer points says nothing about sizes.
 _FEWEST_SIZES = 3
-# So many colours there are.
+# The number of colours.
 MAX_LINES = 20
 DRAWN_UNITS = frozenset({"B/s", "s"})
-# It has a picture that fits it better.
+# This suite has a picture of its own.
 _DRAWN_APART = "pinned_vs_pageable"
-# Of a test that has one of these, it is the number that says most.
+# If a test has one of these metrics, it is the most telling one.
 _LEADING = ("bandwidth", "completion", "allocate", "fenced", "complete", "asked")
-# Circumstances that a test chooses by the size: they don't tell lines over sizes apart.
+# Circumstances that a test chooses by size: they don't distinguish lines over sizes.
 _BY_SIZE = frozenset({"live"})
 _WAYS = {"h2d": "host to device", "d2h": "device to host", None: "both ways"}
 
@@ -39,13 +39,13 @@ class Line:
 
     @property
     def name(self) -> str:
-        """What stands in the legend."""
+        """The text in the legend."""
         metric = "" if self.metric == "bandwidth" else self.metric
         return ", ".join(filter(None, (f"{self.test} {metric}".strip(), self.words)))
 
 
 def lines_by_suite(run: Run) -> dict[tuple[str, str], list[Line]]:
-    """Collect what was measured at several sizes, by suite and unit."""
+    """Collect the results at several sizes, by suite and unit."""
     lines: dict[tuple[str, str, str, str, str], list[Result]] = defaultdict(list)
     for result in run.results:
         shown = result.unit in DRAWN_UNITS and result.suite != _DRAWN_APART
@@ -68,11 +68,11 @@ def _of_any_size(result: Result) -> Result:
 
 def parts_of(lines: Sequence[Line]) -> dict[str, list[Line]]:
     """
-    Choose lines for pictures in which they can be told apart.
+    Choose lines for pictures in which they can be distinguished.
 
     Returns:
-        All in one picture, named "", if they are few. Of more, each test's first circumstance; of
-        more still, its leading metric; and what is still too much, a picture for each direction.
+        All in one picture, named "", if they are few. Otherwise the first circumstance of each
+        test; if still too many, its leading metric; if still too many, a picture per direction.
     """
     chosen = list(lines)
     for narrow in (_first_circumstances, _leading_metrics):

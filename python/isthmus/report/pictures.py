@@ -26,7 +26,7 @@ _WHAT = {"B/s": "bandwidth", "s": "time"}
 
 def draw_run(run: Run, folder: Path) -> list[Path]:
     """
-    Draw what a run has into a folder that exists.
+    Draw a run's results into a folder that exists.
 
     Returns:
         The files: none if nothing was measured at three sizes or more.
@@ -71,7 +71,7 @@ def _over_sizes(run: Run, about: str, unit: str, lines: Sequence[Line]) -> "alt.
         for result in line.results
     ]
     sizes = sorted({result.bytes for line in lines for result in line.results})
-    # Times of nothing can't be drawn on a logarithmic axis.
+    # Zero can't be drawn on a logarithmic axis.
     drawn = [row for row in rows if rate or float(str(row["median"])) > 0]
     scale = alt.Scale(zero=True) if rate else alt.Scale(type="log")
     chart: alt.Chart = (

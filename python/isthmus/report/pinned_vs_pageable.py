@@ -20,11 +20,11 @@ _BYTES_PER_MIB = 1 << 20
 
 
 def pinned_vs_pageable_tables(run: Run) -> list[Table]:
-    """Lay out both kinds of memory in both directions, with the least and the most seen."""
+    """Lay out both kinds of memory in both directions, with minimum and maximum."""
     results = attempted(of_kind(run, Kind.PINNED_VS_PAGEABLE))
     table = pivot(
-        "Pinned against pageable memory, GB/s (median, least to most; host memory allocated anew "
-        "between)",
+        "Pinned against pageable memory, GB/s (median, minimum to maximum; host memory allocated "
+        "anew between)",
         results,
         row={"size": size_word},
         column=_head,
@@ -35,18 +35,18 @@ def pinned_vs_pageable_tables(run: Run) -> list[Table]:
 
 
 def pinned_vs_pageable_notes(run: Run) -> list[str]:
-    """Say by how much each kind spreads."""
+    """Say by how much each kind varies."""
     results = of_kind(run, Kind.PINNED_VS_PAGEABLE)
     lines = []
     for memory in ("pageable", "pinned"):
         spreads = [_spread(r) for r in results if r.axes.get(_MEMORY) == memory and _is_rate(r)]
         if spreads:
-            lines.append(f"{memory} memory: most over least at one size up to {max(spreads):.2f}x")
+            lines.append(f"{memory} memory: maximum over minimum at one size: {max(spreads):.2f}x")
     return lines
 
 
 def spread_cell(result: Result) -> str:
-    """Write a median with the least and the most, or how many times pageable memory's it is."""
+    """Write a median with minimum and maximum, or its ratio to pageable memory's."""
     if result.median is None:
         return result.status.value
     if result.metric == _GAIN:
@@ -56,7 +56,7 @@ def spread_cell(result: Result) -> str:
 
 
 def chart(run: Run) -> "alt.TopLevelMixin | None":
-    """Draw medians over sizes, with bars from the least to the most; None without two sizes."""
+    """Draw medians over sizes, with bars from minimum to maximum; None without two sizes."""
     rates = [result for result in of_kind(run, Kind.PINNED_VS_PAGEABLE) if _is_rate(result)]
     if len({result.bytes for result in rates}) <= 1:
         return None
@@ -81,7 +81,7 @@ def _picture(run: Run, rates: Sequence[Result]) -> "alt.TopLevelMixin":
         color=alt.Color("what:N", title=None, legend=alt.Legend(orient="bottom", columns=2)),
     )
     medians = base.mark_line(point=True).encode(
-        y=alt.Y("median:Q", title="GB/s, median; bars: least to most", scale=alt.Scale(zero=True)),
+        y=alt.Y("median:Q", title="GB/s, median; bars: min to max", scale=alt.Scale(zero=True)),
         tooltip=["what:N", "mib:Q", "median:Q", "least:Q", "most:Q"],
     )
     spreads = base.mark_rule(strokeWidth=3, opacity=0.4).encode(y="least:Q", y2="most:Q")

@@ -11,7 +11,7 @@ Word = Callable[[Result], str]
 
 
 def median_cell(result: Result, time: Callable[[float], str] = four_digit_microseconds) -> str:
-    """Write a median in GB/s, in microseconds or as a ratio; why there is none in a word."""
+    """Write a median in GB/s, in microseconds or as a ratio; or a word if there is none."""
     if result.median is None:
         return result.status.value
     if result.unit == "B/s":
@@ -37,12 +37,12 @@ def pivot(
     Put each result into its row and its column.
 
     Args:
-        title: Of the table.
-        results: What to show. Rows stand in the order in which these come.
-        row: The words that a row begins with, each by its heading.
-        column: The heading of a result's column.
-        cell: What stands there; the median by default.
-        columns: All headings of columns, in order, perhaps repeated; None takes them as they come.
+        title: The table's title.
+        results: The results. Rows stand in their order.
+        row: The words at the beginning of a row, each by its heading.
+        column: Gives the heading of a result's column.
+        cell: Gives a cell's text; the median by default.
+        columns: All headings of columns, in order; repetitions are ignored. None: as they occur.
 
     Returns:
         The table, with empty cells where nothing is; None if there are no results.
@@ -65,12 +65,12 @@ def pivot(
 
 
 def attempted(results: Iterable[Result]) -> list[Result]:
-    """Leave out what was waived."""
+    """Leave out waived results."""
     return [result for result in results if result.status != Status.WAIVED]
 
 
 def by_size(results: Iterable[Result]) -> list[Result]:
-    """Sort results, the fewest bytes first."""
+    """Sort results by size."""
     return sorted(results, key=lambda result: result.bytes)
 
 

@@ -1,4 +1,4 @@
-"""What did not yield a number, and why."""
+"""The tests that gave no number, and the reasons."""
 
 from itertools import groupby
 

@@ -1,4 +1,4 @@
-"""A profile as text: what it is of, and which way is the cheapest up to which size."""
+"""A profile as text: its machine, and the cheapest path for each range of sizes."""
 
 from itertools import groupby
 
@@ -17,10 +17,10 @@ def profile_as_text(profile: Profile, age: str) -> str:
     Write a profile.
 
     Args:
-        profile: What was measured.
+        profile: The profile.
         age: How long ago, in words.
     """
-    lines = [*_heading(profile, age), "", "copy          cheapest way, and up to which size"]
+    lines = [*_heading(profile, age), "", "copy          cheapest path, and up to which size"]
     for memory, direction in _GROUPS:
         found = reigns(profile, direction, memory)
         if found:
@@ -64,7 +64,7 @@ def _reigns_text(found: list[Reign]) -> str:
 
 
 def _size(size_bytes: int) -> str:
-    """Round to two digits or so: a crossover isn't known better."""
+    """Round to about two digits: a crossover isn't known better."""
     if size_bytes < _SMALL_BYTES:
         return f"{size_bytes} B"
     unit = _SMALL_BYTES
@@ -74,7 +74,7 @@ def _size(size_bytes: int) -> str:
 
 
 def _absences(absences: list[NotMeasured]) -> list[str]:
-    """Say once for each reason what it keeps from being measured."""
+    """List the paths that weren't measured, one line for each reason."""
     ordered = sorted(absences, key=lambda one: one.reason)
     lines = []
     for reason, ways in groupby(ordered, key=lambda one: one.reason):

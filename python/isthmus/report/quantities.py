@@ -1,4 +1,4 @@
-"""A result's number with its unit, as people read it, where a table mixes units."""
+"""A result's number with its unit, for tables that mix units."""
 
 from isthmus.report.numbers import four_digit_microseconds, gigabytes_per_second
 from isthmus.sizes import approximate_size

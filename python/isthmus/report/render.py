@@ -10,7 +10,7 @@ from isthmus.run.store import run_text
 
 
 def render(run: Run, wanted: Format) -> str:
-    """Write a run in a format of ours."""
+    """Write a run in one of our formats."""
     return render_as(run, Layout(wanted=RunFormat(wanted.value)))
 
 

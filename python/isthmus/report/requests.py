@@ -1,4 +1,4 @@
-"""Tables of other ways to ask for copies: duplex, streams, rows, boxes, many pieces, pipelines."""
+"""Tables of other kinds of copies: duplex, streams, rows, boxes, many pieces, pipelines."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ _PIPELINE = {
 
 
 def request_tables(run: Run) -> list[Table]:
-    """Lay out a table for each question that was asked."""
+    """Lay out a table for each kind of copies that was measured."""
     tables = (
         _duplex_table(run),
         pivot(
@@ -53,17 +53,17 @@ def request_tables(run: Run) -> list[Table]:
 
 
 def request_notes(run: Run) -> list[str]:
-    """Say what the numbers of those tables mean."""
+    """Explain the numbers of these tables."""
     lines = []
     if of_kind(run, Kind.BIDIRECTIONAL):
-        lines.append("loaded: copies of one direction while twice as many go the other way")
+        lines.append("loaded: copies of one direction while twice as many run in the other")
     if any(result.test == _DUPLEX for result in run.results):
         lines.append(
             "together: bytes of both directions from their common start until the slower is done"
         )
     if any(result.way in _BOXES for result in of_kind(run, Kind.MEMCPY)):
         lines.append(
-            "shape: bytes of a row x rows x slices; pitched: gaps behind rows and slices on the "
+            "shape: bytes of a row x rows x slices; pitched: gaps after rows and slices on the "
             "device; array: a CUDA array"
         )
     lines += _best_ways(_many(run))
@@ -132,7 +132,7 @@ def _overlap_table(run: Run) -> Table | None:
 
 
 def _best_ways(results: Sequence[Result]) -> list[str]:
-    """Name the way that was quickest for each set of pieces."""
+    """Name the fastest way for each set of pieces."""
     best: dict[str, tuple[float, str]] = {}
     for result in results:
         if result.median is not None:
@@ -140,7 +140,7 @@ def _best_ways(results: Sequence[Result]) -> list[str]:
             found = (result.median, result.way)
             best[pieces] = min(best.get(pieces, found), found, key=lambda pair: pair[0])
     ways = [f"{pieces} {way}" for pieces, (_, way) in best.items()]
-    return [f"quickest way to make many copies: {', '.join(ways)}"] if ways else []
+    return [f"fastest way to make many copies: {', '.join(ways)}"] if ways else []
 
 
 def _many(run: Run) -> list[Result]:
@@ -149,7 +149,7 @@ def _many(run: Run) -> list[Result]:
 
 
 def _copies(run: Run, *ways: str, axis: str) -> list[Result]:
-    """List the bandwidths of some ways, in circumstances that have a name."""
+    """List the bandwidths of some ways, in named circumstances."""
     found = of_kind(run, Kind.MEMCPY, BANDWIDTH)
     return [result for result in found if result.way in ways and axis in result.axes]
 

@@ -1,11 +1,11 @@
-"""The samples behind the numbers, where they were kept."""
+"""The samples behind the numbers, if they were kept."""
 
 from isthmus.report.page import Table
 from isthmus.report.quantities import quantity
 from isthmus.run.model import Result, Run
 from isthmus.sizes import format_size
 
-# So many are written out; all of them are in the run's file.
+# At most this many are printed; the run's file has all.
 _MAX_SHOWN = 6
 
 

@@ -1,4 +1,4 @@
-"""Small copies: every latency of the smallest, each latency by size, and how the ways compare."""
+"""Small copies: every metric of the smallest, each metric by size, and a comparison of the ways."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,10 +16,10 @@ _BY_SIZE = {
     "api_return": "until the call returns",
     "completion": "until the copy is known to be done",
     "event_delta": "between GPU events",
-    "reciprocal_throughput": "back to back, over their number",
+    "reciprocal_throughput": "back to back, divided by their number",
     "visible": "until the other side reads the bytes",
 }
-# What most programs copy when they copy little.
+# The usual size of a very small copy.
 _USUAL_BYTES = 4
 _UP, _DOWN = "H2D", "D2H"
 _RIVAL = "blocking"
@@ -28,7 +28,7 @@ _Copy = tuple[str, str]
 
 
 def small_copy_tables(run: Run) -> list[Table]:
-    """Lay out the latencies: in full for one size, the medians for all if there are several."""
+    """Lay out the metrics: in full for one size, the medians for all if there are several."""
     results = attempted(of_kind(run, Kind.SMALL_COPY))
     if not results:
         return []
@@ -60,7 +60,7 @@ def comparison_lines(run: Run) -> list[str]:
 
 
 def _ratios(pairs: Mapping[str, tuple[_Copy, _Copy]], medians: Mapping[_Copy, float]) -> str:
-    """Tell how many times the first of each pair takes what the second does."""
+    """Write the ratio of the first of each pair to the second."""
     return ", ".join(
         f"{way} {ratio(medians[above], medians[below])} "
         f"({microseconds(medians[above])} / {microseconds(medians[below])} us)"
@@ -80,10 +80,10 @@ def _shown_bytes(sizes: Sequence[int]) -> int | None:
 
 def _detail_table(results: Sequence[Result]) -> Table:
     """
-    Lay out every latency of one size.
+    Lay out every metric of one size.
 
-    The floor of the GPU's clock has no row of its own: it stands beside what it bounds; and the
-    first call, one a copy, beside its completion.
+    The event floor has no row of its own: it is beside the metric that it bounds. The first call,
+    one for each copy, is beside the completion.
     """
     warm = [result for result in results if result.cpu_cache == "warm"]
     floors = {result.test: result.median for result in warm if result.metric == _FLOOR}
@@ -109,7 +109,7 @@ def _row(result: Result, floor_s: float | None) -> tuple[str, ...]:
 
 
 def _size_table(metric: str, results: Sequence[Result]) -> Table | None:
-    """Lay out the medians of one latency: a row for each size, a column for each way."""
+    """Lay out the medians of one metric: a row for each size, a column for each way."""
     found = [result for result in results if result.metric == metric]
     return pivot(
         f"Small copies by size: {metric} ({_BY_SIZE[metric]}), microseconds",

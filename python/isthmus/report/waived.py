@@ -1,13 +1,13 @@
-"""What was waived, and why: one line for each reason, whichever suites it concerns."""
+"""What was waived, and why: one line for each reason, across suites."""
 
 from collections.abc import Mapping, Sequence
 
 from isthmus.run.model import Result, Run, Status
 from isthmus.sizes import format_size
 
-# So many tests are named; more are counted.
+# At most this many tests are named; others are counted.
 _MAX_NAMED = 3
-# These are worked out, and notes of their own say why there is none.
+# These are derived; notes of their own say why there is none.
 _TOLD_ELSEWHERE = ("break_even_", "allocation_")
 
 

@@ -1,4 +1,4 @@
-"""The tables of windows: copies beside cudaMemcpy, bandwidth, their life, round trips."""
+"""The tables of windows: copies beside cudaMemcpy, bandwidth, lifecycle, round trips."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,15 +20,14 @@ _RIVALS = {
     "crossover_push": "a kernel asked to push",
 }
 _MEANINGS = {
-    "fenced": "fenced: write() back to back, time over their number; sfence holds back stores "
-    "only, so a clock read after a single call may run before its bytes have left",
-    "posted": "posted: post() to one line after the other; nothing is promised before the fence, "
-    "which is not in the time",
-    "complete": "complete: read() back to back; the bytes are here",
-    "launched": "push launched: from the launch of a kernel that pushes until its bytes are here",
-    "asked": "push asked: from a flag through a window to a running kernel until its bytes are "
-    "here",
-    "pin": "pin, map: the backend's part of open new, beside looking up the buffer and comparing; "
+    "fenced": "fenced: write() back to back, time divided by their number; sfence holds back only "
+    "stores, so a clock read after a single call may run before its bytes have left",
+    "posted": "posted: post() to one line after the other; nothing is guaranteed before the fence, "
+    "which is not timed",
+    "complete": "complete: read() back to back, until the bytes have arrived",
+    "launched": "push launched: from the launch of a kernel that pushes until its bytes arrive",
+    "asked": "push asked: from a flag through a window to a running kernel until its bytes arrive",
+    "pin": "pin, map: the backend's part of open new, beside finding the buffer and comparing; "
     "unmap, unpin: its part of close",
 }
 _EMULATED = (
@@ -38,7 +37,7 @@ _EMULATED = (
 
 
 def window_tables(run: Run) -> list[Table]:
-    """Lay out the medians of everything about windows that was to be measured."""
+    """Lay out the medians of all window measurements."""
     tables = (
         _table("Window writes, microseconds", _of(run, _WRITE), _copy_head),
         _table("Window reads, microseconds", _of(run, _READ, _PUSH), _copy_head),
@@ -64,7 +63,7 @@ def window_tables(run: Run) -> list[Table]:
 
 
 def window_notes(run: Run) -> list[str]:
-    """Say where windows stop paying and what the columns mean."""
+    """Say up to which size windows are faster, and explain the columns."""
     results = [result for result in run.results if result.kind in _KINDS]
     used = {result.metric for result in results if result.status != Status.WAIVED}
     return [
@@ -76,7 +75,7 @@ def window_notes(run: Run) -> list[str]:
 
 
 def _of(run: Run, *ways: str) -> list[Result]:
-    """List what was tried of some ways; crossovers have lines of their own."""
+    """List the results of some ways; crossovers have lines of their own."""
     found = [result for result in of_kind(run, Kind.WINDOW) if result.way in ways]
     return attempted(result for result in found if not result.metric.startswith(_CROSSOVER))
 
@@ -87,7 +86,7 @@ def _circumstances(result: Result) -> str:
 
 
 def _copy_head(result: Result) -> str:
-    # A push is the rival of a read: its columns say whose they are.
+    # A push is the alternative to a read, so its columns name it.
     whose = "push" if result.way == _PUSH else ""
     return " ".join(filter(None, [whose, result.metric.replace("_", " "), _circumstances(result)]))
 
@@ -105,7 +104,7 @@ def _table(
 
 
 def _crossover_lines(results: Sequence[Result]) -> list[str]:
-    """Say in a line for each way of copying what it is compared with, and up to where it wins."""
+    """Say for each way of copying what it is compared with, and up to which size it wins."""
     ways: dict[str, list[str]] = {}
     for result in results:
         if result.metric.startswith(_CROSSOVER):

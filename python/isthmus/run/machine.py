@@ -20,7 +20,7 @@ class Device(Record):
     stream_memory_operations: bool
     """Whether streams can wait for a value in memory."""
     numa_node: Integer | None
-    """The node of the host that the device hangs on."""
+    """The node of the host to which the device is attached."""
 
 
 class Link(Record):
@@ -28,7 +28,7 @@ class Link(Record):
 
     generation: Integer | None
     generation_max: Integer | None
-    """The most that this device and its slot can do together."""
+    """The maximum of this device and its slot together."""
     width: Integer | None
     """Lanes in use."""
     width_max: Integer | None
@@ -48,7 +48,7 @@ class LinkErrors(Record):
     replays: Integer | None
     """How often packets were sent again."""
     correctable: Integer | None
-    """Errors that the hardware put right."""
+    """Errors that the hardware corrected."""
     nonfatal: Integer | None
     """Errors that cost a transaction."""
     fatal: Integer | None
@@ -56,7 +56,7 @@ class LinkErrors(Record):
 
     @property
     def in_words(self) -> str:
-        """What went wrong, such as "3 replays, 2 correctable AER errors"; "" if nothing did."""
+        """The errors, such as "3 replays, 2 correctable AER errors"; "" if there were none."""
         counts = {
             "replay": self.replays,
             "correctable AER error": self.correctable,
@@ -69,14 +69,14 @@ class LinkErrors(Record):
 
 
 class GpuState(Record):
-    """The GPU's clocks and what held them back, read under load."""
+    """The GPU's clocks and the reasons for reduced ones, read under load."""
 
     performance_state: str | None
     """"P0" is the fastest."""
     sm_clock_hz: Integer | None
     memory_clock_hz: Integer | None
     throttle_reasons: list[str] | None
-    """Empty when nothing slows the clocks."""
+    """Empty if nothing reduces the clocks."""
     persistence_mode: bool | None
 
 
@@ -101,7 +101,7 @@ class NumaNode(Record):
 
 
 class Host(Record):
-    """The CPU's side."""
+    """The host's CPUs and memory."""
 
     cpu_model: str | None
     num_cpus: Integer
@@ -112,15 +112,15 @@ class Host(Record):
     """"always", "madvise" or "never"."""
     numa_nodes: list[NumaNode]
     measured_on_node: Integer | None
-    """The node that the measuring thread and its memory were bound to; null if not bound."""
+    """The node to which the measuring thread and its memory were bound; null if not bound."""
 
 
 class Software(Record):
-    """Versions of what measured."""
+    """Versions of the software that measured."""
 
     python: str
     nvrtc: str | None
-    """Null when the kernels were not compiled at run time."""
+    """Null if the kernels were not compiled at run time."""
     libraries: dict[str, str]
 
 
@@ -130,7 +130,7 @@ class WindowFacts(Record):
     backend: str
     """"dmabuf", "gdrdrv" or "rm"."""
     instructions: str
-    """What bytes were copied with: "avx512"."""
+    """The copy instructions: "avx512"."""
 
 
 class Machine(Record):
@@ -141,7 +141,7 @@ class Machine(Record):
     profile: str | None
     """The emulated device's profile."""
     emulated_because: str | None
-    """Why the emulated device was chosen when nobody asked for it."""
+    """Why the emulated device was chosen by default; null if it was requested."""
     device: Device
     link: Link
     gpu_state: GpuState
@@ -151,6 +151,6 @@ class Machine(Record):
     windows: WindowFacts | None = None
     """Null if none was measured, or there are none here."""
     link_errors: LinkErrors | None = None
-    """What went wrong on the link while it was measured; null if the device is emulated."""
+    """Errors on the link while it was measured; null if the device is emulated."""
     notes: list[str]
-    """What could not be found out, and why."""
+    """What is not known, and why."""

@@ -1,4 +1,4 @@
-"""A run: what one `isthmus bench` measured, on what, and how it was asked to."""
+"""A run: what one `isthmus bench` measured, on which machine, and with which options."""
 
 from typing import Annotated, Literal
 
@@ -13,20 +13,20 @@ __all__ = ["Identity", "Options", "Result", "Run", "Status"]
 
 
 class Identity(Record):
-    """Which run this is."""
+    """The run's identity."""
 
     id: str
     started_at: AwareDatetime
     finished_at: AwareDatetime
     isthmus_version: str
     command: list[Annotated[str, AfterValidator(writable)]]
-    """The command line, one item an argument. Of file names any byte can be part."""
+    """The command line, one item an argument. File names may have any bytes."""
     interrupted: bool
-    """True if Ctrl-C ended it early: the results are those that were finished."""
+    """True if Ctrl-C ended it early: it has the results that were finished."""
 
 
 class Options(Record):
-    """What was asked for, with the defaults filled in."""
+    """The request, with the defaults filled in."""
 
     device: str | None
     """As given; null if the device was chosen automatically."""
@@ -38,17 +38,17 @@ class Options(Record):
     managed: bool = False
     """Whether managed memory was to be measured."""
     max_bytes: PositiveInteger | None = None
-    """The most memory of each side that a measurement was allowed; null for what was free."""
+    """The most memory that a measurement could allocate on each side; null for what was free."""
     budget_s: float
-    """How long the measurements may take together."""
+    """How long the measurements could take together."""
     samples: bool
-    """Whether raw samples were asked for."""
+    """Whether raw samples were requested."""
     runs: PositiveInteger | None = None
-    """How many runs of the small-transfer experiments were asked for; null for the default."""
+    """The requested number of runs of the small-copy experiments; null for the default."""
     num_samples: PositiveInteger | None = None
-    """How many of each metric were asked for; null where each test decided."""
+    """The requested number of samples of each metric; null if each test decided."""
     verify: bool = True
-    """Whether the bytes that arrived were to be compared with those sent."""
+    """Whether the bytes that arrived were compared with those sent."""
     bind: bool = True
     """Whether thread and memory were to be bound to the GPU's NUMA node."""
 

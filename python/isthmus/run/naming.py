@@ -1,7 +1,7 @@
 """
 How tests are named: `<from>_to_<to>_<kind>_<way>`, as in nvbandwidth, or `<kind>_<way>`.
 
-`bench` makes names with this, and results say with it what they are, those of older files too.
+`bench` makes names with this, and results of all versions are classified with it.
 """
 
 from enum import StrEnum
@@ -9,7 +9,7 @@ from functools import lru_cache
 
 
 class Kind(StrEnum):
-    """What several tests do alike; the words for it in their names."""
+    """What several tests have in common; the words for it in their names."""
 
     MEMCPY = "memcpy"
     BIDIRECTIONAL = "bidirectional_memcpy"
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 
 _ENDS = {"h2d": "host_to_device", "d2h": "device_to_host"}
 _UNDIRECTED = (Kind.WINDOW_BANDWIDTH, Kind.WINDOW, Kind.HOST_MEMCPY, Kind.ALLOC)
-# What a name begins with. The longer of two that fit stands first.
+# The beginnings of names. The longer of two that fit comes first.
 _BEGINNINGS = {kind.value: kind for kind in _UNDIRECTED} | {
     f"{ends}_{kind}": kind for kind in Kind if kind not in _UNDIRECTED for ends in _ENDS.values()
 }
@@ -40,14 +40,14 @@ def directed_name(direction: str, kind: Kind, way: str = "") -> str:
     Args:
         direction: "h2d" or "d2h".
         kind: What it does.
-        way: By which way, such as "ce" or "blocking"; empty if there is one way only.
+        way: The way, such as "ce" or "blocking"; empty if there is only one.
     """
     return "_".join(filter(None, (_ENDS[direction], kind, way)))
 
 
 @lru_cache(maxsize=1024)
 def kind_and_way(test: str) -> tuple[Kind | None, str]:
-    """Take a test's name apart: its kind and its way; None and the name if it is of no kind."""
+    """Split a test's name: its kind and its way; None and the name if it is of no kind."""
     for beginning, kind in _BEGINNINGS.items():
         if test == beginning or test.startswith(f"{beginning}_"):
             return kind, test[len(beginning) + 1 :]

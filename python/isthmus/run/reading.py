@@ -1,4 +1,4 @@
-"""Finds a run that somebody names, and refuses what is none with words that help."""
+"""Finds a run that a user names, and refuses anything else with helpful words."""
 
 import os
 from pathlib import Path
@@ -18,9 +18,7 @@ SCHEMA_VERSION = 1
 LAST = "last"
 # Every test at every size with all its samples takes some 20 MB.
 _MAX_BYTES = 256 << 20
-_HINT = (
-    f"name a file of `isthmus bench --output run.json`, the id of a run that was kept, or {LAST}"
-)
+_HINT = f"name a file of `isthmus bench --output run.json`, the id of a stored run, or {LAST}"
 
 
 def read_run(named: str) -> Run:
@@ -28,10 +26,10 @@ def read_run(named: str) -> Run:
     Read a run.
 
     Args:
-        named: A file; the beginning of the id of a run that was kept; or "last".
+        named: A file; the beginning of the id of a stored run; or "last".
 
     Raises:
-        UsageError: There is none of that name, it is no run, or it is of another schema.
+        UsageError: There is none of that name, it isn't a run, or it is of another schema.
     """
     path = _find(named)
     try:
@@ -47,27 +45,27 @@ def parse_run(contents: bytes, name: str) -> Run:
 
     Args:
         contents: JSON.
-        name: Of the file, for messages.
+        name: The name of the file, for messages.
 
     Raises:
-        UsageError: It is no run, or it is of another schema.
+        UsageError: It isn't a run, or it is of another schema.
     """
     try:
-        # The model's own parser: it has a limit for nesting, where json has the interpreter's.
+        # The model's own parser limits nesting; json has only the interpreter's limit.
         document = from_json(contents)
     except ValueError as cause:
-        raise UsageError(f"{name} is no run: it isn't JSON", hint=_HINT) from cause
+        raise UsageError(f"{name} is not a run: it isn't JSON", hint=_HINT) from cause
     _check_schema(name, document)
     try:
         return Run.model_validate_json(contents)
     except ValidationError as cause:
-        raise UsageError(f"{name} is no run: {first_fault(cause)}", hint=_HINT) from None
+        raise UsageError(f"{name} is not a run: {first_fault(cause)}", hint=_HINT) from None
 
 
 def _check_schema(name: str, document: Any) -> None:  # noqa: ANN401 - whatever JSON may hold
     version = document.get("schema_version") if isinstance(document, dict) else None
     if not isinstance(version, int) or "results" not in document:
-        raise UsageError(f"{name} is no run: it has no schema version and results", hint=_HINT)
+        raise UsageError(f"{name} is not a run: it has no schema version and results", hint=_HINT)
     if version != SCHEMA_VERSION:
         raise UsageError(
             f"{name} is of schema {shortened(str(version))}, and this version reads schema "
@@ -89,7 +87,7 @@ def _find(named: str) -> Path:
 
 
 def _kept(named: str) -> list[Path]:
-    """List runs that were kept, the latest last: their names begin with the time."""
+    """List stored runs, the latest last: their names begin with the time."""
     try:
         files = sorted(runs_folder().glob("*.json"))
     except (OSError, RuntimeError):

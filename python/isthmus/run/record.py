@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from isthmus.suggest import shortened
 
-# Python's own have no limit, and a file with one of a thousand digits would fail far from here.
+# Python's integers have no limit, and one of a thousand digits would fail later.
 _MOST = (1 << 63) - 1
 Integer = Annotated[int, Field(ge=-_MOST - 1, le=_MOST)]
 PositiveInteger = Annotated[int, Field(gt=0, le=_MOST)]

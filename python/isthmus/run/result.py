@@ -50,28 +50,28 @@ class Result(Record):
     """
     One metric of one test at one size.
 
-    The statistics are in `unit`, over samples; each sample is the mean of `copies_per_sample`
+    copies. They are null unless `status` is "passed".
     copies. They are null unless `status` is "passed".
     """
 
     test: str
     suite: str = ""
-    """Which tests it belongs to; empty in files of older versions."""
+    """Its suites; empty in files of older versions."""
     status: Status
     source: Memory | None
-    """The memory that is read; of a round trip, where the flag lies that the CPU sets."""
+    """The memory that is read; for a round trip, the memory of the flag that the CPU sets."""
     target: Memory | None
-    """The memory that is written; of a round trip, where the flag lies that the kernel sets."""
+    """The memory that is written; for a round trip, that of the flag that the kernel sets."""
     direction: Literal["h2d", "d2h"] | None
-    """Null for what goes both ways, or none."""
+    """Null for both directions, or none."""
     bytes: PositiveInteger
-    """The size of one copy; of a crossover, the largest size compared."""
+    """The size of one copy; for a crossover, the largest size compared."""
     metric: str
     clock: Literal["device", "host"]
     """Whose clock timed it: the GPU's, between two events, or the CPU's."""
     blocked: bool
-    """Whether the copies waited behind a gate until all were enqueued, so that the time the CPU
-    takes to ask for them is not in the numbers."""
+    """Whether the copies waited behind a gate until all were enqueued, so that the numbers don't
+    include the CPU's time to enqueue them."""
     unit: Literal["B/s", "s", "B", "1"]
     """"1": a ratio."""
     median: float | None
@@ -81,55 +81,55 @@ class Result(Record):
     """The 99th percentile of the values; for a bandwidth that is its fast end."""
     iqr: float | None
     mean: float | None = None
-    """Of all samples: what outliers pull at. The median is what is compared."""
+    """Of all samples, so it depends on outliers. Comparisons use the median."""
     cov: float | None
     """Standard deviation over mean, a ratio."""
     n: NonNegativeInteger | None
-    """How many samples."""
+    """The number of samples."""
     num_outliers: NonNegativeInteger | None = None
-    """How many of them lie far from the rest: more than three times the interquartile range beyond
-    the quartiles, and at least 5 % of the median. They are in all the statistics; null for fewer
+    """The number of samples far from the rest: more than three times the interquartile range beyond
+    the quartiles, and at least 5 % of the median. All statistics include them; null for fewer
     than five samples."""
     clock_reasons: list[str] | None = None
-    """What held the GPU's clocks down while this was measured, as NVML names it; empty if nothing
-    did, null if nobody could tell."""
+    """Reasons for reduced GPU clocks during this measurement, as NVML names them; empty if there
+    were none, null if unknown."""
     copies_per_sample: PositiveInteger | None
     first_call_s: float | None
     """How long the very first copy of this measurement took, which no sample contains."""
     stopped_by: str | None
     """What ended the sampling: "noise" (quiet enough), "time" or "max_samples"."""
     verified_on: Literal["device", "host"] | None
-    """Who compared the bytes that arrived with those sent; null if nobody did."""
+    """Who compared the bytes that arrived with those sent; null if they weren't compared."""
     cpu_cache: Literal["warm", "cold"]
-    """Whether the host's bytes were in the CPU's caches where they fit, or were evicted before."""
+    """Whether the host's bytes were in the CPU's caches, as far as they fit, or were evicted."""
     num_threads: PositiveInteger = 1
     """The most threads that could share one copy."""
     cpu_node: Literal["near", "far"] | None = None
-    """The NUMA node of threads and host memory, seen from the device; null where the test doesn't
-    choose."""
+    """The NUMA node of threads and host memory, relative to the device; null if the test doesn't
+    choose one."""
     data: Literal["pinned", "device"] | None = None
-    """Of a round trip with data, where they lie; `bytes` is their size."""
+    """For a round trip with data, their memory; `bytes` is their size."""
     axes: dict[str, str | Integer] = Field(default_factory=dict)
     """Other circumstances by name, such as {"streams": 4}."""
     host_pages_by_node: dict[Integer, Integer] | None
     """Where the pages of the host's buffer are: NUMA node to pages looked at."""
     reason: str | None = Field(default=None, description="Why it was waived. Only then present.")
     error: Failure | None = Field(default=None, description="Only present after an error.")
-    samples: list[float] | None = Field(default=None, description="Only present if asked for.")
+    samples: list[float] | None = Field(default=None, description="Only present on request.")
 
     @property
     def kind(self) -> Kind | None:
-        """What it is a test of; None if no other test does the same."""
+        """The kind of test; None if no other test is of its kind."""
         return kind_and_way(self.test)[0]
 
     @property
     def way(self) -> str:
-        """By which way of its kind: "ce", "blocking"; the test's name if it is of no kind."""
+        """The way of its kind: "ce", "blocking"; the test's name if it is of no kind."""
         return kind_and_way(self.test)[1]
 
     @property
     def variation(self) -> str:
-        """The special circumstances, for people: "cold, 4 threads, 2 streams"; perhaps empty."""
+        """The unusual circumstances: "cold, 4 threads, 2 streams"; may be empty."""
         parts = [
             "cold" if self.cpu_cache == "cold" else "",
             f"{self.num_threads} threads" if self.num_threads > 1 else "",

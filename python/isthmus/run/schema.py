@@ -1,8 +1,8 @@
 """
 Writes the JSON schema of a run file: `python -m isthmus.run.schema [--check] [FILE]`.
 
-Without a file it is docs/schema/run-v1.json below the current folder. The schema is generated from
-the model and committed; `--check` says whether they still agree.
+By default the file is docs/schema/run-v1.json below the current folder. The schema is generated
+from the model and committed; `--check` says whether they still agree.
 """
 
 import json
@@ -33,11 +33,11 @@ def schema_of(model: type[BaseModel], title: str) -> str:
 
 def write_or_check(arguments: list[str], committed: Path, text: str) -> int:
     """
-    Do what the command line of a schema's module says.
+    Run the command line of a schema's module.
 
     Args:
         arguments: `--check`, and a file.
-        committed: The file if none is named.
+        committed: The default file.
         text: The schema.
 
     Returns:
@@ -54,7 +54,7 @@ def write_or_check(arguments: list[str], committed: Path, text: str) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the schema to a file, or check the file; the exit code says whether it agrees."""
+    """Write the schema to a file, or check the file; the exit code says whether they agree."""
     return write_or_check(arguments, _COMMITTED, schema_text())
 
 

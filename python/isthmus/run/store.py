@@ -30,14 +30,14 @@ def save_run(run: Run, folder: Path | None = None) -> Path:
     Keep a run among the user's runs.
 
     Args:
-        run: What to keep.
-        folder: Where; `runs_folder()` by default.
+        run: The run.
+        folder: The folder; `runs_folder()` by default.
 
     Returns:
         The new file.
 
     Raises:
-        WriteError: The folder can't be made, or the file can't be written.
+        WriteError: The folder can't be created, or the file can't be written.
     """
     target_folder = make_folder(folder or _runs_folder())
     name = f"{run.run.started_at:%Y%m%dT%H%M%SZ}-{run.run.id}.json"
@@ -45,19 +45,19 @@ def save_run(run: Run, folder: Path | None = None) -> Path:
 
 
 def load_run(path: Path) -> Run:
-    """Read a run file; ValidationError if it is none."""
+    """Read a run file; ValidationError if it isn't one."""
     return Run.model_validate_json(path.read_bytes())
 
 
 def check_runs_folder() -> None:
     """
-    Find out whether a run could be kept among the user's runs. Leaves nothing behind.
+    Check whether a run could be kept among the user's runs. Leaves nothing behind.
 
     Raises:
         WriteError: It couldn't.
     """
     folder = _runs_folder()
-    # save_run makes what is missing.
+    # save_run creates what is missing.
     while not os.path.lexists(folder):
         folder = folder.parent
     with writing(folder):

@@ -2,6 +2,6 @@
 Loads safetensors files into GPU memory.
 
 `header.py` reads and checks a file's header; `shards.py` finds the files of a model; `layout.py`
-decides where tensors lie; `frameworks.py` makes the memory and the tensors in it, of PyTorch, CuPy
-or neither; `loading.py` puts them together.
+decides where tensors are placed; `frameworks.py` allocates the memory and creates the tensors, with
+PyTorch, CuPy or neither; `loading.py` combines them.
 """

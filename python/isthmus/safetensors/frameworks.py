@@ -1,4 +1,4 @@
-"""Makes GPU memory, and tensors in it, by PyTorch, by CuPy, or by neither."""
+"""Allocates GPU memory and creates tensors in it, with PyTorch, with CuPy, or with neither."""
 
 import importlib
 from collections.abc import Callable, Sequence
@@ -14,9 +14,9 @@ class Block(NamedTuple):
     GPU memory for the tensors of a file.
 
     Attributes:
-        owner: What keeps it: a tensor of bytes.
+        owner: Keeps it alive: a tensor of bytes.
         pointer: Its address.
-        stream: The CUstream in whose order the memory was given: older work there may still use it.
+        stream: The CUstream of the allocation: older work there may still use the memory.
     """
 
     owner: Any
@@ -25,16 +25,16 @@ class Block(NamedTuple):
 
 
 class Framework(Protocol):
-    """A library whose tensors are wanted."""
+    """A library that creates the tensors."""
 
     def require(self, entry: TensorEntry, file: str) -> None:
         """Raise UsageError if the library has no type for a tensor."""
 
     def allocate(self, size_bytes: int) -> Block:
-        """Make memory on the device; its contents don't matter."""
+        """Allocate memory on the device; its contents don't matter."""
 
     def tensor(self, block: Block, place: int, entry: TensorEntry) -> Any:  # noqa: ANN401
-        """Make the tensor whose bytes begin at `place` in a block, which it keeps alive."""
+        """Create the tensor whose bytes begin at `place` in a block, which it keeps alive."""
 
 
 def framework_of(name: str, device: int, driver: _native.Driver) -> Framework:
@@ -42,7 +42,7 @@ def framework_of(name: str, device: int, driver: _native.Driver) -> Framework:
     Prepare a library for a device.
 
     Raises:
-        UsageError: There is none of that name.
+        UsageError: There is no framework of that name.
         Unavailable: It isn't installed.
     """
     if name not in _FRAMEWORKS:
@@ -59,7 +59,7 @@ def _module(name: str) -> Any:  # noqa: ANN401 - none of them need be installed
         ) from error
 
 
-# Types that NumPy has, and CuPy with it.
+# Types that NumPy has, and so CuPy.
 _NUMPY_NAMES = {
     "BOOL": "bool",
     "U8": "uint8",
@@ -93,7 +93,7 @@ class _Torch:
     def __init__(self, device: int, _driver: _native.Driver) -> None:
         self._torch = _module("torch")
         self._device = f"cuda:{device}"
-        # Of each block one view per type, since making a view takes microseconds.
+        # One view of each block per type, because creating a view takes microseconds.
         self._typed: dict[tuple[int, str], Any] = {}
 
     def require(self, entry: TensorEntry, file: str) -> None:
@@ -138,7 +138,7 @@ def _strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-# Of CuPy 13; later ones have 64, as the others.
+# The limit of CuPy 13; later versions have 64, as the others.
 _MAX_CUPY_DIMENSIONS = 32
 
 
@@ -153,7 +153,7 @@ class _Cupy:
         if entry.dtype not in _NUMPY_NAMES:
             raise UsageError(
                 f"{file}: {entry.label}: CuPy has no type for {entry.dtype}",
-                hint='framework="torch" and framework="dlpack" have',
+                hint='framework="torch" and framework="dlpack" have it',
             )
         if len(entry.shape) > _MAX_CUPY_DIMENSIONS:
             raise UsageError(
@@ -203,14 +203,14 @@ _DLPACK_CODES = {
 
 
 class _Dlpack:
-    """Neither: tensors that any library takes over by DLPack, in memory of the driver's."""
+    """Neither: tensors that any library accepts by DLPack, in memory of the driver."""
 
     def __init__(self, device: int, driver: _native.Driver) -> None:
         self._context = _native.Context(driver, device)
         self._device = device
 
     def require(self, entry: TensorEntry, file: str) -> None:
-        """DLPack names every type of the format."""
+        """DLPack has every type of the format."""
 
     def allocate(self, size_bytes: int) -> Block:
         owner = _native.DeviceMemory(self._context, max(1, size_bytes))

@@ -22,7 +22,7 @@ _LENGTH_BYTES = 8
 _MAX_HEADER_BYTES = 100_000_000
 # GPU libraries count bytes in signed integers of 64 bits.
 _LAST_OFFSET = (1 << 63) - 1
-# As many as PyTorch and NumPy have.
+# The limit of PyTorch and NumPy.
 _MAX_DIMENSIONS = 64
 # An escape in a JSON text: of two that make one character, of one that makes none, any other.
 _ESCAPE = re.compile(
@@ -62,10 +62,10 @@ class TensorEntry:
 
     Attributes:
         name: Unique in its file.
-        dtype: As the format spells it: "BF16".
+        dtype: In the format's spelling: "BF16".
         shape: Items along each dimension; () is a scalar.
-        first: Where its bytes begin, from the first byte of data on.
-        size_bytes: How many they are; 0 if the shape has a 0.
+        first: The offset of its bytes in the data.
+        size_bytes: The number of its bytes; 0 if the shape has a 0.
     """
 
     name: str
@@ -76,20 +76,20 @@ class TensorEntry:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return _label(self.name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Header:
     """
-    What a file holds.
+    The contents of a file.
 
     Attributes:
         entries: In the order of their bytes, which cover the data without gaps.
         metadata: The file's free text.
-        data_offset: Where the data begins in the file.
-        data_bytes: How long it is: up to the end of the file.
+        data_offset: The offset of the data in the file.
+        data_bytes: The length of the data, up to the end of the file.
     """
 
     entries: tuple[TensorEntry, ...]
@@ -103,30 +103,30 @@ def read_header(descriptor: int, file: str) -> Header:
     Read the header of an open file.
 
     Args:
-        descriptor: Open for reading; its position is left alone.
+        descriptor: Open for reading; its position is not changed.
         file: The file's name, for messages.
 
     Raises:
-        UsageError: This is no safetensors file, or it is damaged: cut off, for instance. The
+        UsageError: This isn't a safetensors file, or it is damaged, for instance truncated. The
             message names the file and the tensor.
     """
     file_bytes = os.fstat(descriptor).st_size
     length = os.pread(descriptor, _LENGTH_BYTES, 0)
     if len(length) < _LENGTH_BYTES:
         raise UsageError(
-            f"{file}: no safetensors file: it has {file_bytes} bytes, and a header's length takes 8"
+            f"{file}: not a safetensors file: it has {file_bytes} bytes; a header's length has 8"
         )
     num_bytes = int.from_bytes(length, "little")
     if num_bytes > _MAX_HEADER_BYTES:
         raise UsageError(
-            f"{file}: no safetensors file: it announces a header of {num_bytes} bytes; "
-            f"{_MAX_HEADER_BYTES} are the most"
+            f"{file}: not a safetensors file: it announces a header of {num_bytes} bytes; "
+            f"the limit is {_MAX_HEADER_BYTES}"
         )
     data_offset = _LENGTH_BYTES + num_bytes
     text = _pread_all(descriptor, num_bytes, _LENGTH_BYTES)
     if len(text) < num_bytes:
         raise UsageError(
-            f"{file}: cut off: the header has {num_bytes} bytes, the file {file_bytes} in all"
+            f"{file}: truncated: the header has {num_bytes} bytes, the whole file {file_bytes}"
         )
     return parse_header(text, file=file, data_offset=data_offset, file_bytes=file_bytes)
 
@@ -136,7 +136,7 @@ def parse_header(text: bytes, *, file: str, data_offset: int, file_bytes: int) -
     Read a header's JSON, and check it against the file's size.
 
     Raises:
-        UsageError: As `read_header` does.
+        UsageError: As for `read_header`.
     """
     members = _members(text, file)
     metadata = _metadata(members.pop("__metadata__", None), file)
@@ -162,7 +162,7 @@ def _pread_all(descriptor: int, num_bytes: int, offset: int) -> bytes:
 
 def _members(text: bytes, file: str) -> dict[str, Any]:
     if text[:1] != b"{":
-        raise UsageError(f"{file}: no safetensors file: its header doesn't begin with '{{'")
+        raise UsageError(f"{file}: not a safetensors file: its header doesn't begin with '{{'")
     if any(escape["lone"] for escape in _ESCAPE.finditer(text)):
         raise UsageError(f"{file}: its header can't be read: half of a surrogate pair in a string")
     try:
@@ -178,13 +178,13 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for name, value in pairs:
         if name in members:
-            raise ValueError(f"'{shortened(name)}' is there twice")
+            raise ValueError(f"'{shortened(name)}' occurs twice")
         members[name] = value
     return members
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _metadata(member: object, file: str) -> dict[str, str]:
@@ -202,14 +202,14 @@ def _label(name: str) -> str:
 def _entry(name: str, member: object, file: str) -> TensorEntry:
     where = f"{file}: {_label(name)}"
     if not isinstance(member, dict):
-        raise UsageError(f"{where}: its description is no object")
+        raise UsageError(f"{where}: its description is not an object")
     for key in ("dtype", "shape", "data_offsets"):
         if key not in member:
             raise UsageError(f"{where}: its description has no '{key}'")
     dtype = member["dtype"]
     if not isinstance(dtype, str) or dtype not in ITEM_BITS:
         raise UsageError(
-            f"{where}: {reprlib.repr(dtype)} is no type of the format ({', '.join(ITEM_BITS)})"
+            f"{where}: {reprlib.repr(dtype)} is not a type of the format ({', '.join(ITEM_BITS)})"
         )
     shape = _integers(member["shape"], f"{where}: 'shape'")
     offsets = _integers(member["data_offsets"], f"{where}: 'data_offsets'")
@@ -232,8 +232,8 @@ def _is_count(value: object) -> bool:
 
 def _require_size(dtype: str, shape: tuple[int, ...], size_bytes: int, where: str) -> None:
     if len(shape) > _MAX_DIMENSIONS:
-        raise UsageError(f"{where}: it has {len(shape)} dimensions; {_MAX_DIMENSIONS} are the most")
-    # A length of 0 leaves no bytes, but the others make the strides, which must be numbers too.
+        raise UsageError(f"{where}: it has {len(shape)} dimensions; the limit is {_MAX_DIMENSIONS}")
+    # A length of 0 leaves no bytes, but the others make the strides, which must fit too.
     stride_bits = ITEM_BITS[dtype]
     for length in shape:
         stride_bits *= max(1, length)
@@ -257,13 +257,13 @@ def _require_covered(entries: list[TensorEntry], data_bytes: int, file: str) -> 
             raise UsageError(f"{file}: {entry.label} overlaps {_label(before)}")
         if entry.first > end:
             raise UsageError(
-                f"{file}: {entry.first - end} bytes before {entry.label} belong to none"
+                f"{file}: {entry.first - end} bytes before {entry.label} belong to no tensor"
             )
         end, before = entry.first + entry.size_bytes, entry.name
         if end > data_bytes:
             raise UsageError(
-                f"{file}: cut off: {entry.label} ends at byte {end} of the data, "
-                f"of which there are {data_bytes}"
+                f"{file}: truncated: {entry.label} ends at byte {end} of the data, "
+                f"which has only {data_bytes}"
             )
     if end != data_bytes:
         raise UsageError(f"{file}: {data_bytes - end} bytes at the end belong to no tensor")

@@ -1,14 +1,15 @@
-"""Decides where in GPU memory the tensors of a file lie."""
+"""Decides where in GPU memory the tensors of a file are placed."""
 
 from dataclasses import dataclass
 
 from isthmus.safetensors.header import ITEM_BITS, Header, TensorEntry
 
-# A run begins where an allocation of its own would, as far as kernels care.
-# Source: CUDA C++ programming guide, "Device Memory Accesses": allocations are 256-byte aligned.
+# A run begins where a separate allocation would, as far as kernels are concerned.
+# Source: CUDA C++ Programming Guide 13.0, "Device Memory Accesses": allocations are 256-byte
+# aligned.
 _RUN_ALIGNMENT_BYTES = 256
-# Vector loads and cuBLAS's fast kernels want 16 bytes; of a small tensor nobody notices, and files
-# may have thousands of them side by side: the scales of a quantised model, for instance.
+# Vector loads and cuBLAS's fast kernels need 16 bytes. For small tensors alignment doesn't matter,
+# and files may have thousands of them side by side: the scales of a quantised model, for instance.
 _VECTOR_BYTES = 16
 _MIN_VECTOR_TENSOR_BYTES = 4096
 
@@ -16,12 +17,12 @@ _MIN_VECTOR_TENSOR_BYTES = 4096
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
     """
-    Bytes that follow each other in the file and in GPU memory.
+    Bytes that are contiguous in the file and in GPU memory.
 
     Attributes:
-        target: Where they begin in the memory.
-        first: Where they begin in the file's data.
-        size_bytes: How many they are.
+        target: Their offset in the memory.
+        first: Their offset in the file's data.
+        size_bytes: Their number.
     """
 
     target: int
@@ -35,9 +36,9 @@ class Layout:
     A file's tensors in one block of GPU memory.
 
     Attributes:
-        size_bytes: Of the block.
+        size_bytes: The size of the block.
         runs: What to copy, in the order of the file.
-        places: Of each tensor, in the order of the header, where in the block it begins.
+        places: The offset of each tensor in the block, in the order of the header.
     """
 
     size_bytes: int
@@ -46,7 +47,7 @@ class Layout:
 
 
 def lay_out(header: Header) -> Layout:
-    """Keep the file's order; begin another run where a tensor would be badly aligned."""
+    """Keep the file's order; begin another run if a tensor would be badly aligned."""
     places: list[int] = []
     starts: list[tuple[int, int]] = []  # of each run, in the memory and in the file
     shift = 0

@@ -38,25 +38,25 @@ def load_safetensors(
     """
     Load a model's tensors into GPU memory, at the speed of the page cache or of the disk.
 
-    Every header is checked before memory is taken. Each file's tensors are views of one block of
-    the framework's own memory, which lives as long as any of them. What isn't in the page cache is
-    read past it. All bytes have arrived when this returns.
+    Every header is checked before memory is allocated. Each file's tensors are views of one
+    block of the framework's own memory, which lives as long as any of them. Bytes that aren't in
+    the page cache bypass it. All bytes have arrived when this returns.
 
     Args:
         path: A file, several files, or the index of a sharded model
             ("model.safetensors.index.json").
         device: The GPU's ordinal, or "cuda:ORDINAL".
         framework: "torch", "cupy", or "dlpack": objects with `__dlpack__`, in memory of the
-            driver's.
-        stream: The copies begin after what is in this stream; None is the framework's current
-            stream, in whose order it gave the memory.
+            driver.
+        stream: The copies begin after the work in this stream; None is the framework's current
+            stream, in whose order it allocated the memory.
 
     Returns:
         The tensors by name, in the order of the files and of their bytes.
 
     Raises:
-        UsageError: A file isn't there, is no safetensors file, is damaged or cut off, or has a type
-            that the framework hasn't. The message names the file and the tensor.
+        UsageError: A file doesn't exist, isn't a safetensors file, is damaged or truncated, or has
+            a type that the framework doesn't have. The message names the file and the tensor.
         Unavailable: The framework isn't installed, or there is no driver.
     """
     files, where = files_of(path)

@@ -1,4 +1,4 @@
-"""Finds the files that a model is in: one, several, or those that an index names."""
+"""Finds the files of a model: one, several, or those that an index names."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from isthmus.errors import UsageError
 from isthmus.files.regular import AnyPath, read_regular
 from isthmus.suggest import shortened
 
-# As of a file's header.
+# As for a file's header.
 _MAX_INDEX_BYTES = 100_000_000
 
 
@@ -22,7 +22,7 @@ def files_of(path: AnyPath | Iterable[AnyPath]) -> tuple[list[Path], Mapping[str
         path: A file; an index of shards, whose name ends in ".json"; or several files.
 
     Returns:
-        The files, each once; and of the tensors that an index names, in which file they must be.
+        The files, each once; and for the tensors that an index names, the file of each.
 
     Raises:
         UsageError: It isn't a path; or an index that can't be read, or names files elsewhere.
@@ -36,7 +36,7 @@ def files_of(path: AnyPath | Iterable[AnyPath]) -> tuple[list[Path], Mapping[str
         raise UsageError(f"a path, or a list of paths, was expected, not {path!r}")
     files = [_path(part) for part in path]
     if not files:
-        raise UsageError("a list of no files was given")
+        raise UsageError("an empty list of files was given")
     return list(dict.fromkeys(files)), {}
 
 
@@ -57,7 +57,7 @@ def _of_index(index: Path) -> tuple[list[Path], Mapping[str, Path]]:
     if not isinstance(places, dict) or not places:
         raise UsageError(f"{index}: this index has no 'weight_map' with tensors and their files")
     for tensor, name in places.items():
-        # An index comes from wherever the model does: it names neighbours, and nothing else.
+        # An index may come from anywhere, so it may only name files beside it.
         if not isinstance(name, str) or Path(name).name != name or name in {"", ".."}:
             raise UsageError(
                 f"{index}: tensor '{shortened(tensor)}': {reprlib.repr(name)} isn't a file beside "

@@ -1,1 +1,1 @@
-"""Simulates page migration on machines one does not have. Every number of it is modelled."""
+"""Simulates page migration on machines that you don't have. All its numbers are modelled."""

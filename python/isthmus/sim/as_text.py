@@ -31,11 +31,11 @@ def runs_text(
     workload: str, machine: Machine, runs: "Mapping[str, SimulationResult]", wanted: Format
 ) -> str:
     """
-    Write what one workload did under some policies.
+    Write the results of one workload under several policies.
 
     Args:
         workload: Its name.
-        machine: That it ran on.
+        machine: The machine it ran on.
         runs: Policy -> result.
         wanted: The format.
     """
@@ -69,7 +69,7 @@ def _runs_json(workload: str, machine: Machine, runs: "Mapping[str, SimulationRe
 
 
 def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
-    """Write rows, whose columns are the first one's."""
+    """Write rows with the columns of the first one."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n", extrasaction="ignore")
     writer.writeheader()

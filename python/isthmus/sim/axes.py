@@ -14,18 +14,18 @@ from isthmus.suggest import did_you_mean, shortened
 WORKLOAD, POLICY, MACHINE, SEED = "workload", "policy", "machine", "seed"
 _WORDS = (WORKLOAD, POLICY, MACHINE, SEED)
 _HINT = "write it like policy.unit=128..2MiB or workload=bfs,lps"
-# More points than anybody waits for: a slip of the keyboard.
+# More points than anybody waits for: a typing error.
 _MAX_VALUES = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
     """
-    One direction of a sweep.
+    One dimension of a sweep.
 
     Attributes:
-        name: A setting's, or workload, policy, machine, seed.
-        values: As they are typed, each once, in order.
+        name: The name of a setting; or workload, policy, machine, seed.
+        values: As typed, each once, in order.
     """
 
     name: str
@@ -36,10 +36,10 @@ def read_axes(texts: Sequence[str]) -> list[Axis]:
     """
     Read `name=values` texts.
 
-    `a..b` stands for a, 2a, 4a and so on, and b; of seeds for every one from a to b.
+    `a..b` stands for a, 2a, 4a and so on, and b; for seeds, for all from a to b.
 
     Raises:
-        UsageError: One has no such form, names nothing, or is given twice.
+        UsageError: One has another form, an unknown name, or a name that is given twice.
     """
     axes = [_read(text) for text in texts]
     for axis in axes:
@@ -59,7 +59,7 @@ def points(axes: Sequence[Axis]) -> list[Mapping[str, str]]:
 def _read(text: str) -> Axis:
     name, equals, typed = (part.strip() for part in text.partition("="))
     if not (name and equals and typed):
-        raise UsageError(f"'{shortened(text)}' is no axis", hint=_HINT)
+        raise UsageError(f"'{shortened(text)}' is not an axis", hint=_HINT)
     if name not in _WORDS and name not in settings():
         raise UsageError(
             f"there is no setting '{shortened(name)}' to sweep",
@@ -82,7 +82,7 @@ def _range(name: str, item: str) -> list[str]:
     if name not in _WORDS:
         quantity = setting_of(name).quantity
     if quantity is None or not (first_text and last_text):
-        raise UsageError(f"'{name}={shortened(item)}' is no range", hint=_HINT)
+        raise UsageError(f"'{name}={shortened(item)}' is not a range", hint=_HINT)
     try:
         first, last = quantity.parse(first_text), quantity.parse(last_text)
     except UsageError as cause:
@@ -110,7 +110,7 @@ def _doubled(first: int, last: int) -> list[int]:
 
 
 def _check_words(name: str, values: list[str]) -> None:
-    """Refuse what can be seen to be wrong without building anything."""
+    """Refuse errors that can be seen without building anything."""
     known = {POLICY: policy_names(), MACHINE: machine_names()}.get(name)
     if known is not None:
         for value in values:

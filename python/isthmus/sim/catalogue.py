@@ -1,4 +1,4 @@
-"""What there is to simulate: workloads, policies, machines, settings, open questions."""
+"""What can be simulated: workloads, policies, machines, settings, open questions."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ def catalogue_text(wanted: Format) -> str:
         "policies": [{"name": kind.value, "meaning": text} for kind, text in MEANINGS.items()],
         "machines": _machines(),
         "settings": _settings(),
-        "open questions of the paper": _questions(),
+        "open questions of Zhang 2019": _questions(),
     }
     if wanted is Format.JSON:
         return json.dumps({"schema_version": 1, **groups}, indent=1) + "\n"
@@ -60,7 +60,7 @@ def _machines() -> list[_Row]:
 
 
 def _settings() -> list[_Row]:
-    """List settings, with the values of the paper's machine and its proposal."""
+    """List settings, with the values of the machine and the proposal of Zhang 2019."""
     setup = Setup(machine=load_machine(DEFAULT_MACHINE), policy=default_policy("ranges"))
     return [
         {

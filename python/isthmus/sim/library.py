@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from isthmus import _native
     from isthmus.sim.result import SimulationResult
 
-# A program of the paper takes at most some 100 MB.
+# A program of Zhang 2019 takes at most some 100 MB.
 _MAX_KEPT = 12
 
 
 class Library:
     """
-    Gives sources of workloads.
+    Provides sources of workloads.
 
-    What was used longest ago is forgotten when there are too many; runs over it go on.
+    When there are too many, the least recently used is removed; runs that use it continue.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Library:
             UsageError: It is neither.
         """
         if not is_workload(workload):
-            # Mapped into memory, so a second one takes none.
+            # Mapped into memory, so a second one takes no memory.
             return open_source(workload)
         key = (workload, seed)
         with self._lock:
@@ -55,9 +55,9 @@ class Library:
 
     def run(self, point: Point, go_on: Callable[[], bool]) -> "SimulationResult":
         """
-        Run a point of a sweep, until it ends or `go_on` says no.
+        Run a point of a sweep, until it ends or `go_on` returns False.
 
-        What differs from an earlier run only in a link that neither uses has its result.
+        A run that differs from an earlier one only in a link that neither uses reuses its result.
         """
         name = _name_without_link(point)
         if name is not None and (earlier := self._without_link.get(name)) is not None:
@@ -72,9 +72,9 @@ class Library:
 
 def _name_without_link(point: Point) -> str | None:
     """
-    Name a run by all that decides it, if its link doesn't: nothing is copied in the ideal mode.
+    Identify a run by everything that decides its result; None if that includes the link.
 
-    A file may be another the next time; of one there is no name.
+    Nothing is copied in the ideal mode. A file may change before the next run, so it has no name.
     """
     if point.setup.policy.kind is not Kind.IDEAL or not is_workload(point.workload):
         return None

@@ -1,8 +1,8 @@
 """
 A machine to simulate: every parameter with its unit.
 
-The simulator's own description of each, with defaults, is cpp/src/sim/machine.hpp; where the
-values of a machine come from is said beside them in its TOML file.
+The simulator's own description of each, with defaults, is cpp/src/sim/machine.hpp. A machine's TOML
+file has the source of each value.
 """
 
 from enum import StrEnum
@@ -23,16 +23,16 @@ from isthmus.sim.quantities import (
 )
 
 LINE_BYTES = 128
-"""What warps' requests are cut into: kLineBytes of cpp/src/trace/trace.hpp."""
+"""The unit of warps' requests: kLineBytes of cpp/src/trace/trace.hpp."""
 
 
 class Handling(StrEnum):
-    """How a driver goes about faults."""
+    """How a driver handles faults."""
 
     EACH = "each"
-    """Side by side: each is late by the latency."""
+    """In parallel: each takes the latency."""
     BATCH = "batch"
-    """A batch at a time: what arrives meanwhile waits for the next."""
+    """A batch at a time: faults that arrive meanwhile wait for the next."""
     SERIAL = "serial"
     """One after the other."""
 
@@ -43,28 +43,28 @@ class Curve(StrEnum):
     NONE = "none"
     ATAN = "atan"
     """
-    bandwidth x 2/pi x atan(0.07292 x size in KiB), as UVMSmart has it, but without its halving
+    bandwidth x 2/pi x atan(0.07292 x size in KiB), as in UVMSmart, but without its halving
     from 2 MiB on.
     """
 
 
 class Cores(Record):
-    """Streaming multiprocessors (the paper: compute units)."""
+    """Streaming multiprocessors (Zhang 2019: compute units)."""
 
     count: Number
-    """How many."""
+    """The number of cores."""
     clock: Frequency
-    """Of cores, caches and network; every count of cycles is of it."""
+    """The clock of cores, caches and network; all counts of cycles refer to it."""
     max_warps: Number
-    """Resident on one core."""
+    """The most warps resident on one core."""
     max_ctas: Number
-    """Resident on one core, if registers and shared memory allow."""
+    """The most CTAs resident on one core, if registers and shared memory allow."""
     issue_per_cycle: Number
-    """Warp instructions of one core."""
+    """Warp instructions that one core issues."""
     dependent_issue_cycles: Number
-    """From one instruction of a warp to its next."""
+    """Cycles from one instruction of a warp to its next."""
     lines_per_cycle: Number
-    """That a core's load/store unit takes."""
+    """Lines that a core's load/store unit accepts."""
 
 
 class L1Cache(Record):
@@ -75,9 +75,9 @@ class L1Cache(Record):
     ways: Number
     """Lines in a set."""
     hit_cycles: Count
-    """Until a hit is there."""
+    """Cycles until a hit has arrived."""
     misses: Number
-    """Lines on their way at once."""
+    """Lines in transit at once."""
     merges: Number
     """Requests that wait for one of them."""
 
@@ -88,54 +88,54 @@ class L1Cache(Record):
 
 
 class Tlb(Record):
-    """Address translation. A miss lets later hits pass."""
+    """Address translation. Later hits may pass a miss."""
 
     entries: Number
-    """Of one core's TLB."""
+    """Entries of one core's TLB."""
     ways: Count
     """Entries in a set; 0: fully associative."""
     ports: Number
-    """Look-ups in a cycle."""
+    """Look-ups per cycle."""
     shared_entries: Count
-    """Of the second level, of all cores; 0: none."""
+    """Entries of the second level, which all cores share; 0: none."""
     shared_ways: Count
-    """Entries in a set of it; 0: fully associative."""
+    """Entries in one of its sets; 0: fully associative."""
     shared_cycles: Count
-    """Of a look-up in it."""
+    """Cycles of a look-up in it."""
     walk_cycles: Count
-    """Of a page walk."""
+    """Cycles of a page walk."""
     walkers: Count
-    """Walks at once; 0: as many as are asked for."""
+    """Concurrent walks; 0: no limit."""
 
 
 class Network(Record):
     """Between cores and memory partitions."""
 
     latency_cycles: Count
-    """One way."""
+    """Cycles in one direction."""
     port_bytes_per_cycle: Number
-    """Of one partition."""
+    """Bandwidth of one partition."""
     partition_stripe: Extent
-    """Neighbours of this size lie in other partitions."""
+    """Neighbouring blocks of this size are in different partitions."""
 
 
 class Partitions(Record):
     """Memory partitions: an L2 slice and a DRAM channel each."""
 
     count: Number
-    """How many."""
+    """The number of partitions."""
     l2_size: Size
-    """Of one; 0: no L2."""
+    """Size of one slice; 0: no L2."""
     l2_ways: Number
     """Lines in a set."""
     l2_cycles: Count
-    """Look-up and return."""
+    """Cycles of look-up and return."""
     dram_bandwidth: Bandwidth
-    """Of one."""
+    """Bandwidth of one channel."""
     dram_cycles: Count
-    """Latency of memory beside the time for the bytes."""
+    """Latency of memory, in addition to the time for the bytes."""
     memory: Memory
-    """Of the GPU in all; what doesn't fit is evicted."""
+    """The GPU's total memory; pages that don't fit are evicted."""
 
     @model_validator(mode="after")
     def _whole_sets(self) -> Self:
@@ -144,12 +144,12 @@ class Partitions(Record):
 
 
 class Gmmu(Record):
-    """The GPU's memory management unit, which asks the CPU for pages."""
+    """The GPU's memory management unit, which requests pages from the CPU."""
 
     buffer_entries: Number
-    """Migrations under way; a request that finds it full waits. Of whom: options.buffer_scope."""
+    """Pending migrations; requests wait while it is full. options.buffer_scope: per what."""
     query_cycles: Count
-    """Of reading and changing a page's state."""
+    """Cycles to read and change a page's state."""
 
 
 class LinkCost(Record):
@@ -167,17 +167,17 @@ class Link(Record):
     back_bandwidth: Bandwidth
     """To the CPU."""
     latency: Duration
-    """From a request to its first byte."""
+    """Time from a request to its first byte."""
     packet: Size
     """Most bytes in a packet; 0: no packets."""
     packet_overhead: Size
-    """Bytes that a packet has beside."""
+    """Additional bytes of a packet."""
     half_duplex: bool
     """Whether the two directions share the link."""
     curve: Curve = Curve.NONE
     """Lower bandwidth for small transfers."""
     costs: Annotated[list[LinkCost], Field(default_factory=list)]
-    """In place of bandwidth and packets, by rising size; straight lines between."""
+    """Instead of bandwidth and packets: points by rising size, with straight lines between."""
 
     @model_validator(mode="after")
     def _one_description(self) -> Self:
@@ -193,18 +193,18 @@ class Faults(Record):
     """What a page fault costs before its migration starts."""
 
     latency: Duration
-    """0: hardware that asks for pages itself, as the paper assumes."""
+    """0: the hardware requests pages itself, as Zhang 2019 assumes."""
     handling: Handling
-    """Side by side, in batches, or one by one."""
+    """In parallel, in batches, or one by one."""
     batch_faults: Number
-    """Most in a batch."""
+    """Most faults in a batch."""
 
 
 class Launch(Record):
-    """Of a kernel."""
+    """Time to launch a kernel."""
 
     latency: Duration
-    """Before each."""
+    """Time before each."""
 
 
 class Machine(Record):
@@ -212,7 +212,7 @@ class Machine(Record):
 
     schema_version: Literal[1]
     name: str
-    """As --machine takes it."""
+    """The name for --machine."""
     description: str
     """One line."""
     cores: Cores

@@ -1,4 +1,4 @@
-"""Machines as TOML files: ours by name, anybody's by path."""
+"""Machines as TOML files: ours by name, any other by path."""
 
 import tomllib
 from importlib import resources
@@ -15,7 +15,7 @@ from isthmus.suggest import did_you_mean, one_line, shortened
 _FOLDER = resources.files("isthmus.sim") / "machines"
 _SUFFIX = ".toml"
 DEFAULT_MACHINE = "paper-gtx480"
-# Some ten times what describes a machine. tomllib takes minutes for a key of thousands of parts.
+# About ten times the size of a machine. tomllib takes minutes for a key of thousands of parts.
 _MAX_BYTES = 64 << 10
 _MAX_DOTS_IN_A_LINE = 250
 
@@ -31,10 +31,10 @@ def load_machine(name: str) -> Machine:
     Read a machine.
 
     Args:
-        name: Of one that comes with Isthmus; or the path of a TOML file.
+        name: The name of a machine that comes with Isthmus, or the path of a TOML file.
 
     Raises:
-        UsageError: There is none, or its file doesn't describe one; the message says where.
+        UsageError: There is none, or its file is invalid; the message says where.
     """
     if name in machine_names():
         return parse_machine((_FOLDER / f"{name}{_SUFFIX}").read_bytes(), name)
@@ -56,7 +56,7 @@ def load_machine(name: str) -> Machine:
 
 def refusal(what: str, cause: ValidationError, model: type[BaseModel]) -> UsageError:
     """Say in one line what is wrong with a description, and what would be right."""
-    # A key with a slip in it is missing under its right name, too: that says less.
+    # A misspelt key is also missing under its right name, which says less.
     first = min(cause.errors(), key=lambda error: error["type"] != "extra_forbidden")
     place = ".".join(shortened(str(part)) for part in first["loc"])
     inner = first.get("ctx", {}).get("error")
@@ -76,7 +76,7 @@ def parse_machine(contents: bytes, name: str) -> Machine:
 
     Args:
         contents: TOML.
-        name: Of the machine or its file, for messages.
+        name: The name of the machine or its file, for messages.
 
     Raises:
         UsageError: It doesn't describe a machine; the message says where.
@@ -84,10 +84,10 @@ def parse_machine(contents: bytes, name: str) -> Machine:
     try:
         _check_dots(contents)
         document = tomllib.loads(contents.decode())
-    # Some of tomllib's errors aren't its own: numbers of too many digits, brackets too deep.
+    # Some errors aren't tomllib's own: numbers of too many digits, brackets too deep.
     except (ValueError, RecursionError) as cause:
         raise UsageError(
-            f"machine {one_line(name)} is no TOML: {cause}",
+            f"machine {one_line(name)} is not TOML: {cause}",
             hint="machines are TOML files: docs/simulate.md",
         ) from cause
     try:
@@ -108,7 +108,7 @@ def _lower(first: ErrorDetails) -> str:
 
 
 def _names_beside(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
-    """List the fields that stand where an unknown one was found."""
+    """List the fields at the place of an unknown one."""
     for part in place[:-1]:
         field = model.model_fields.get(str(part))
         if field is None or not isinstance(field.annotation, type):

@@ -12,9 +12,9 @@ def with_measured_link(setup: Setup, profile: Profile) -> Setup:
     """
     Take the link's bandwidths from a profile.
 
-    They are the best of any way from or to pinned memory, at its longest copy. Latency stays the
-    machine's: what a profile times is a whole copy, with a driver's work in it, and no request
-    of a GPU's own.
+    They are the best of any path from or to pinned memory, at its longest copy. The latency stays
+    the machine's: a profile times whole copies, with the driver's work, and not a GPU's own
+    requests.
 
     Raises:
         UsageError: The profile has no such copies.
@@ -28,7 +28,7 @@ def with_measured_link(setup: Setup, profile: Profile) -> Setup:
 
 
 def link_source(machine: Machine, profile: Profile) -> str:
-    """Say where the link is from, for a note."""
+    """Say where the link comes from, for a note."""
     of = f"{profile.machine.link} of {profile.machine.gpu_name}"
     if profile.machine.emulated:
         return f"{machine.name} with the link of an emulated device, modelled too: {of}"

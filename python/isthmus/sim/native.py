@@ -1,4 +1,4 @@
-"""From the models of this folder to the values that the simulator takes."""
+"""Converts the models of this folder to the values that the simulator takes."""
 
 from enum import Enum
 from math import atan, pi
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 _PS_PER_S = 10**12
 _KIB = 1024
-# UVMSmart's convert_byte_string(): a curve fitted to copies over PCIe.
+# UVMSmart, gpu-sim.cc, convert_byte_string(): a curve fitted to copies over PCIe.
 _ATAN_PER_KIB = 0.07292
 _CURVE_BYTES = tuple(1 << power for power in range(7, 22))
 
 
 def native_name(model: "type[BaseModel]", field: str) -> str:
-    """Say what the simulator calls a field: the same, with its unit."""
+    """Give the simulator's name of a field: the same, with its unit."""
     found = [one for one in model.model_fields[field].metadata if isinstance(one, Quantity)]
     if not found:
         return field
     suffix = found[0].suffix
-    # A bandwidth's name says what it is a rate of: back_bandwidth, back_bytes_per_s.
+    # The name of a bandwidth says what it is a rate of: back_bandwidth, back_bytes_per_s.
     return field.replace("bandwidth", suffix) if found[0] is BANDWIDTH else field + suffix
 
 
@@ -55,7 +55,7 @@ def native_machine(machine: Machine) -> "_native.SimMachine":
 
 
 def native_policy(policy: Policy) -> "_native.MigrationPolicy":
-    """Give the simulator's policy; of ideal and programmer one that is never asked."""
+    """Give the simulator's policy; for ideal and programmer one that is never used."""
     from isthmus import _native
 
     kind = policy.kind if policy.kind.migrates else Kind.WHOLE_PAGE
@@ -65,7 +65,7 @@ def native_policy(policy: Policy) -> "_native.MigrationPolicy":
 
 
 def native_options(options: "Options", kind: Kind) -> "_native.SimOptions":
-    """Give the simulator's options, with the mode that the policy's kind stands for."""
+    """Give the simulator's options, with the mode of the policy's kind."""
     from isthmus import _native
 
     native = _native.SimOptions()

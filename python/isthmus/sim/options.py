@@ -1,7 +1,7 @@
 """
-What the paper leaves open: each question a named option, with its default and the reason for it.
+What Zhang 2019 leaves open: each question is a named option, with its default and a reason.
 
-The defaults were fixed on what the paper's words say, before any run was compared with its results.
+The defaults follow the paper's text, and were fixed before any run was compared with its results.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from isthmus.run.record import Record
 
 
 class BufferScope(StrEnum):
-    """Whose entries the migration buffer's are."""
+    """Who shares the entries of the migration buffer."""
 
     PER_PARTITION = "per_partition"
     TOTAL = "total"
@@ -41,7 +41,7 @@ class Initially(StrEnum):
 
 
 class EvictionKind(StrEnum):
-    """What leaves the GPU when its memory is full."""
+    """What is evicted when the GPU's memory is full."""
 
     LRU = "lru"
     TREE = "tree"
@@ -57,35 +57,35 @@ class Recency(StrEnum):
 
 
 class Options(Record):
-    """Choices that neither the machine nor the policy makes."""
+    """Choices that belong to neither the machine nor the policy."""
 
     buffer_scope: BufferScope = BufferScope.PER_PARTITION
     """Whether each memory partition has gmmu.buffer_entries, or all together."""
     local_memory: LocalMemory = LocalMemory.RESIDENT
-    """Whether per-thread memory is on the GPU, or migrates as everything else."""
+    """Whether per-thread memory is on the GPU, or migrates like all other memory."""
     programmer_data: ProgrammerData = ProgrammerData.UPLOADS
     """programmer: explicit copies; lines of global memory touched; local memory's too."""
     count_downloads: bool = False
-    """programmer: whether copies of results count in the time."""
+    """programmer: whether the time includes copies of results."""
     initially: Initially = Initially.ON_CPU
     """Where all data is at the start."""
     l1_kept_between_launches: bool = False
     """Whether the first-level cache outlives a kernel."""
     eviction_kind: EvictionKind = EvictionKind.LRU
-    """Of a full memory: page unused longest, subtree, block of 64 KiB, or pages in turn."""
+    """When memory is full: the least recently used page, a subtree, a 64 KiB block, or in turn."""
     eviction_recency: Recency = Recency.MIGRATION
-    """Whether a page is used by migration alone, as far as a driver sees, or by any access."""
+    """Whether migration alone counts as a use of a page, as for a driver, or any access."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """
-    One that the paper leaves open.
+    A question that Zhang 2019 leaves open.
 
     Attributes:
         number: In docs/simulate.md.
-        question: What it doesn't say.
-        setting: What answers it; empty where a result holds every answer.
+        question: What the paper doesn't say.
+        setting: The setting that answers it; empty if a result holds every answer.
         choices: The default first.
         reason: Why that is the default.
     """
@@ -103,29 +103,29 @@ QUESTIONS: Final = (
         question="are requests for the same page or unit merged?",
         setting="policy.merge",
         choices=("true", "false"),
-        reason="for partial migration a sibling paper says so; for whole-page it is false, since "
-        "there merging is presented as new. Both are reported",
+        reason="for partial migration the sibling paper says so; for whole-page it is false, "
+        "because merging is presented as new. Both are reported",
     ),
     Question(
         number=2,
-        question='"128 entries/memory partition": of each, or of all?',
+        question='"128 entries/memory partition": for each, or for all?',
         setting="options.buffer_scope",
         choices=("per_partition", "total"),
-        reason="what the words say",
+        reason="the text says so",
     ),
     Question(
         number=3,
-        question="a single range's gap, while transfers are on their way: to what?",
+        question="from which range is a single range's gap computed while transfers are pending?",
         setting="policy.single_gap",
         choices=("planned", "valid"),
-        reason="the range is updated when the request is made, else a gap is transferred often",
+        reason="the range is updated when the request is made; else a gap is sent repeatedly",
     ),
     Question(
         number=4,
-        question="how much does a request ask for?",
+        question="how many bytes does a request ask for?",
         setting="policy.request",
         choices=("line", "unit"),
-        reason="a core sends address and length: its line. For ranges it is unit, since requests "
+        reason="a core sends address and length: its line. For ranges it is unit, because requests "
         "are split into units there",
     ),
     Question(
@@ -133,7 +133,7 @@ QUESTIONS: Final = (
         question="does a write to absent bytes migrate them?",
         setting="policy.write",
         choices=("migrate", "validate"),
-        reason="the paper makes no difference between reads and writes",
+        reason="the paper doesn't distinguish reads and writes",
     ),
     Question(
         number=6,
@@ -147,7 +147,7 @@ QUESTIONS: Final = (
         question="what does the programmer copy?",
         setting="options.programmer_data",
         choices=("uploads", "touched_global", "touched_all"),
-        reason="what the programs' own copies say",
+        reason="the programs' own copies",
     ),
     Question(
         number=8,
@@ -168,7 +168,7 @@ QUESTIONS: Final = (
         question="what is a TLB miss?",
         setting="",
         choices=("not in the TLB", "or not migrated", "each counted after L1"),
-        reason="the word's usual meaning; a result counts them all",
+        reason="the usual meaning of the word; a result counts them all",
     ),
     Question(
         number=11,
@@ -182,13 +182,13 @@ QUESTIONS: Final = (
         question="which clock?",
         setting="cores.clock",
         choices=("700MHz", "1400MHz"),
-        reason="the simulator's own, a warp wide; 1.4 GHz is the hot clock of the same machine",
+        reason="the paper's simulator's, a warp wide; 1.4 GHz is the same machine's hot clock",
     ),
     Question(
         number=13,
-        question="what does a query of a page's state cost?",
+        question="how long does a query of a page's state take?",
         setting="gmmu.query_cycles",
         choices=("0", "100"),
-        reason="the paper counts it and gives no number; 100 is as dear as a page walk",
+        reason="the paper counts it without a number; 100 cycles are as long as a page walk",
     ),
 )

@@ -1,4 +1,4 @@
-"""The points of a sweep: each a run of its own, with a key that is its own."""
+"""The points of a sweep: each is a run with a key of its own."""
 
 import hashlib
 import json
@@ -27,9 +27,9 @@ class Point:
     Attributes:
         place: Axis -> value, as typed.
         workload: A workload's name or a trace file.
-        seed: Of the workload's inputs.
+        seed: The seed of the workload's inputs.
         setup: Machine, policy and options.
-        key: Of all that decides the result.
+        key: A digest of everything that decides the result.
     """
 
     place: Mapping[str, str]
@@ -46,7 +46,7 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Base:
-    """What all points of a sweep share, where no axis says otherwise."""
+    """What all points of a sweep share, unless an axis says otherwise."""
 
     workload: str | None
     machine: str
@@ -57,10 +57,10 @@ class Base:
 
 def build_points(base: Base, places: Sequence[Mapping[str, str]]) -> list[Point]:
     """
-    Make a run of every place.
+    Make a run for every place.
 
     Raises:
-        UsageError: One can't be; the message says which.
+        UsageError: One is impossible; the message says which.
     """
     built = []
     for place in places:
@@ -107,7 +107,7 @@ def _build(base: Base, place: Mapping[str, str]) -> Point:
 
 
 def _file_identity(workload: str) -> list[int]:
-    """Tell a trace's file from another of the same name; nothing for a workload."""
+    """Distinguish a trace's file from another of the same name; empty for a workload."""
     try:
         status = Path(workload).stat()
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
 """
-What moves to the GPU when it asks for bytes: the policies, by name, and their options.
+The policies: what moves to the GPU when it requests bytes, by name, with their options.
 
-The state machines are C++: cpp/src/pages/policy.hpp, with the source of every default.
+The state machines are in C++: cpp/src/pages/policy.hpp, with the source of every default.
 """
 
 from enum import StrEnum
@@ -19,7 +19,7 @@ _KIB, _MIB = 1 << 10, 1 << 20
 
 
 class Kind(StrEnum):
-    """How data comes to the GPU. The first two are what the others are compared with."""
+    """How data comes to the GPU. The others are compared with the first two."""
 
     IDEAL = "ideal"
     PROGRAMMER = "programmer"
@@ -42,18 +42,18 @@ class Kind(StrEnum):
 
 
 MEANINGS = {
-    Kind.IDEAL: "all data is on the GPU from the start, for nothing",
-    Kind.PROGRAMMER: "what the program copies is copied before it starts",
-    Kind.WHOLE_PAGE: "the page; each waiting request carries its own (the paper's baseline)",
-    Kind.SINGLE_RANGE: "the request, and the gap to what is there: one range a page (the paper)",
-    Kind.RANGES: "units, a few ranges a page (the paper's proposal)",
+    Kind.IDEAL: "all data is on the GPU from the start, at no cost",
+    Kind.PROGRAMMER: "the program's own copies are made before it starts",
+    Kind.WHOLE_PAGE: "the page; each waiting request transfers its own (baseline of Zhang 2019)",
+    Kind.SINGLE_RANGE: "the request, and the gap to the valid range: one range a page (Zhang 2019)",
+    Kind.RANGES: "units, a few ranges a page (proposal of Zhang 2019)",
     Kind.BITMAP: "units, one bit each, no gap filled",
     Kind.BLOCK_64K: "blocks of 64 KiB, the driver's big pages",
     Kind.TREE: "as NVIDIA's driver: big pages, then subtrees over 51 %",
     Kind.SEQUENTIAL: "units, and the next 64 KiB of the page",
-    Kind.ACCESS_COUNTER: "stays remote until it was asked for 256 times",
+    Kind.ACCESS_COUNTER: "stays remote until it was accessed 256 times",
     Kind.ZERO_COPY: "never moves: each access crosses the link",
-    Kind.ADAPTIVE: "blocks that double beside what is there and halve elsewhere",
+    Kind.ADAPTIVE: "blocks that double next to valid data and halve elsewhere",
     Kind.TREE_UNITS: "small units as leaves of the driver's tree",
 }
 
@@ -67,61 +67,61 @@ class Overflow(StrEnum):
 
 
 class SingleGap(StrEnum):
-    """What the gap of a single range is computed from while transfers are on their way."""
+    """From which range a single range's gap is computed while transfers are pending."""
 
     PLANNED = "planned"
     VALID = "valid"
 
 
 class Requested(StrEnum):
-    """What a request asks for."""
+    """How many bytes a request asks for."""
 
     LINE = "line"
     UNIT = "unit"
 
 
 class WriteMiss(StrEnum):
-    """What a write to bytes that aren't there does."""
+    """What a write to absent bytes does."""
 
     MIGRATE = "migrate"
     VALIDATE = "validate"
 
 
 class Policy(Record):
-    """Options of all kinds; kinds ignore what isn't theirs."""
+    """Options of all kinds; each kind uses its own."""
 
     kind: Kind
-    """Which of them."""
+    """The kind."""
     page: Extent = 2 * _MIB
-    """What is translated and has one state: a power of two."""
+    """The unit of translation, which has one state: a power of two."""
     unit: Extent = _KIB
-    """The least that moves, but for whole-page: a power of two."""
+    """The least that moves, except for whole-page: a power of two."""
     merge: bool = True
-    """Whether requests for what is on its way wait for that; else each carries its own."""
+    """Whether requests for bytes in transit wait for them; otherwise each transfers its own."""
     request: Requested = Requested.LINE
     """single-range, ranges: whether a request asks for its line or for units."""
     write: WriteMiss = WriteMiss.MIGRATE
     """A write to absent bytes: fetched first, or valid without."""
     single_gap: SingleGap = SingleGap.PLANNED
-    """single-range: the gap to what was asked for, or to what has arrived."""
+    """single-range: the gap to the bytes that were requested, or to those that have arrived."""
     gap: Size = 0
     """ranges: smaller gaps move too."""
     max_ranges: Number = 8
-    """ranges: of one page."""
+    """ranges: the most on one page."""
     overflow: Overflow = Overflow.FILL_GAP
-    """ranges: what the next one does."""
+    """ranges: what happens to the next one."""
     tree_threshold_percent: Count = 51
-    """tree, tree-units: a subtree of which more is there or asked for moves."""
+    """tree, tree-units: a subtree moves if more than this share is there or requested."""
     grow: Extent = 64 * _KIB
-    """tree: what a fault grows to first."""
+    """tree: the first block of a fault."""
     prefetch: Size = 64 * _KIB
-    """sequential: how much behind the request."""
+    """sequential: how many bytes after the request."""
     counter_threshold: Number = 256
     """access-counter: the access that makes its part move."""
     counter: Extent = 2 * _MIB
-    """access-counter: what has one counter."""
+    """access-counter: the bytes with one counter."""
     max_unit: Extent = 64 * _KIB
-    """adaptive: how large a block gets."""
+    """adaptive: the largest block."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -129,7 +129,7 @@ class Policy(Record):
         for name, size_bytes in sizes.items():
             if size_bytes & (size_bytes - 1):
                 raise UsageError(
-                    f"{name} of {format_size(size_bytes)} is no power of two",
+                    f"{name} of {format_size(size_bytes)} is not a power of two",
                     hint=f"did you mean {format_size(1 << size_bytes.bit_length() - 1)}?",
                 )
         if self.unit > self.page:

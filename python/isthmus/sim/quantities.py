@@ -1,8 +1,8 @@
 """
-Quantities with units, as people write them: `32GB/s`, `20us`, `700MHz`, `64KiB`.
+Quantities with units, as typed: `32GB/s`, `20us`, `700MHz`, `64KiB`.
 
-Inside, all are whole numbers: bytes per second, picoseconds, hertz, bytes. A number without a unit
-is refused where it could mean several things.
+Internally all are integers: bytes per second, picoseconds, hertz, bytes. A number without a unit
+is refused if it could mean several things.
 """
 
 import difflib
@@ -19,12 +19,12 @@ from isthmus.errors import UsageError
 from isthmus.suggest import shortened
 
 _FORM = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[^\d\s][^\s]*)?")
-# What the simulator's integers hold: of most counts and sizes, and of the rest.
+# The limits of the simulator's integers: for most counts and sizes, and for the rest.
 _MOST_32_BITS = (1 << 32) - 1
 _MOST_64_BITS = (1 << 63) - 1
 _MAX_DIGITS = 30
 STORED = {"stored": True}
-"""Context of a validation of what was validated before: integers are in our own units."""
+"""Context for validating a value again: integers are in our own units."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +33,13 @@ class Quantity:
     A kind of number.
 
     Attributes:
-        noun: What messages call it.
-        units: Unit -> how many of ours it is, the most usual one first.
+        noun: Its name in messages.
+        units: Unit -> its factor to ours, the most usual one first.
         example: A valid text.
         shown: Units to write values in, largest first.
-        unitless: Whether a number without a unit is one of ours.
-        zero: What 0 would mean if it can't be; empty where 0 is allowed.
-        suffix: Ends the names of plain integers in our own unit.
+        unitless: Whether a number without a unit is in ours.
+        zero: The consequence of 0 if it isn't allowed; empty if it is.
+        suffix: The end of the names of plain integers in our own unit.
         most: The largest value, in our own unit.
     """
 
@@ -63,18 +63,18 @@ class Quantity:
         Read one.
 
         Args:
-            typed: Text with a unit; or an integer, if that says enough.
+            typed: Text with a unit; or an integer, if that is unambiguous.
 
         Raises:
-            UsageError: It is none, or one that can't be; the hint has the nearest valid choice.
+            UsageError: It is invalid, or impossible; the hint has the nearest valid choice.
         """
         if isinstance(typed, int) and not isinstance(typed, bool):
-            if abs(typed) > _MOST_64_BITS:  # with thousands of digits it couldn't be written down
+            if abs(typed) > _MOST_64_BITS:  # thousands of digits couldn't be printed
                 raise self._beyond(f"of {typed.bit_length()} bits")
             typed = str(typed)
         if not isinstance(typed, str):
             raise UsageError(
-                f"{reprlib.repr(typed)} is no {self.noun}", hint=f"write it like {self.example}"
+                f"{reprlib.repr(typed)} is not a {self.noun}", hint=f"write it like {self.example}"
             )
         return self._read(typed.strip())
 
@@ -94,7 +94,7 @@ class Quantity:
         match = _FORM.fullmatch(typed)
         if match is None or len(match["number"]) > _MAX_DIGITS:
             raise UsageError(
-                f"'{shortened(typed)}' is no {self.noun}", hint=f"write it like {self.example}"
+                f"'{shortened(typed)}' is not a {self.noun}", hint=f"write it like {self.example}"
             )
         number, unit = Fraction(match["number"]), match["unit"] or ""
         if not unit and (self.unitless or number == 0):
@@ -117,7 +117,7 @@ class Quantity:
 
     def _beyond(self, described: str) -> UsageError:
         return UsageError(
-            f"{self.noun} {described} is beyond what can be",
+            f"{self.noun} {described} is out of range",
             hint=f"such as {self.example}; at most {self.format(self.most)}",
         )
 
@@ -174,7 +174,7 @@ FREQUENCY = Quantity(
     zero="nothing would ever run",
     suffix="_hz",
 )
-# As isthmus.sizes: K, M, G, T alone are binary.
+# As in isthmus.sizes: K, M, G, T alone are binary.
 SIZE = Quantity(
     noun="size",
     units=_scaled("B", _BINARY | _DECIMAL) | _scaled("", _SHORT),
@@ -204,7 +204,7 @@ def _text_schema(quantity: Quantity) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [number, text]} if quantity.unitless else text)
 
 
-# Of fields of models: integers inside, texts with units in files.
+# For fields of models: integers inside, texts with units in files.
 Bandwidth = Annotated[int, BeforeValidator(BANDWIDTH.validate), _text_schema(BANDWIDTH), BANDWIDTH]
 Duration = Annotated[int, BeforeValidator(DURATION.validate), _text_schema(DURATION), DURATION]
 Frequency = Annotated[int, BeforeValidator(FREQUENCY.validate), _text_schema(FREQUENCY), FREQUENCY]

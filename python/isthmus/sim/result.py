@@ -1,4 +1,4 @@
-"""What a simulation gives, as NumPy arrays and numbers. All of it is modelled."""
+"""The result of a simulation, as NumPy arrays and numbers. All of it is modelled."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -38,20 +38,20 @@ class SimulationResult:
 
     Attributes:
         modelled: True: no number here was measured.
-        total_ps: How long the program takes.
-        copy_ps: Of it, a programmer's copies and what the CPU takes back.
-        kernel_ps: Of it, kernels.
+        total_ps: The program's time.
+        copy_ps: The part of it for the programmer's copies and for what the CPU takes back.
+        kernel_ps: The part of it for kernels.
         launch_ps: Start and end of each launch, shape (num_launches, 2).
-        stall_ps: What warps waited for, summed over warps: issue, memory, translation, migration,
-            barrier.
+        stall_ps: The reasons for which warps waited, summed over warps: issue, memory, translation,
+            migration, barrier.
         traffic_bytes: Over the link, by cause.
         tlb: Look-ups and misses, by every reading of the word.
         caches: Hits and misses of both levels, and lines of DRAM.
         counts: Migrations, transfers, waits, evictions and the like.
         ranges_per_page: [n]: pages with n valid ranges at the end.
-        accessed_share: Of the bytes that migration brought, those that were accessed.
+        accessed_share: The share of the migrated bytes that were accessed.
         link: How busy it was.
-        link_busy_ps: In all: to the GPU, to the CPU.
+        link_busy_ps: The total: to the GPU, to the CPU.
         event_digest: Equal for equal runs.
     """
 
@@ -73,17 +73,17 @@ class SimulationResult:
 
     @property
     def total_seconds(self) -> float:
-        """How long the program takes on the modelled machine."""
+        """The program's time on the modelled machine."""
         return self.total_ps / _PS_PER_S
 
     @property
     def bytes_to_gpu(self) -> int:
-        """All that crossed to the GPU."""
+        """All bytes that crossed to the GPU."""
         return sum(size for cause, size in self.traffic_bytes.items() if cause.endswith("to_gpu"))
 
     @property
     def bytes_to_cpu(self) -> int:
-        """All that crossed to the CPU."""
+        """All bytes that crossed to the CPU."""
         return sum(size for cause, size in self.traffic_bytes.items() if cause.endswith("to_cpu"))
 
     @property
@@ -149,7 +149,7 @@ _COUNTS = (
 
 
 def result_of(native: "_native.SimResult") -> SimulationResult:
-    """Read what the simulator gave."""
+    """Read the simulator's result."""
     return SimulationResult(
         modelled=True,
         total_ps=native.total_ps,

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 DEFAULT_POLICY = "ranges"
 Poll = Callable[[int], bool]
-"""Called now and then with the simulated picoseconds; False stops the run."""
+"""Called regularly with the simulated picoseconds; False stops the run."""
 _TRACE_SUFFIX = ".arrow"
-# What block_64k and tree eviction take at once: pages/eviction.hpp.
+# What block_64k and tree eviction move at once: cpp/src/pages/eviction.hpp.
 _BLOCK_BYTES = 64 * 1024
 
 
@@ -37,23 +37,23 @@ def simulate(
     options: Options | None = None,
 ) -> "SimulationResult":
     """
-    Simulate a program on a machine that one needn't have.
+    Simulate a program on a machine, which needn't exist.
 
     Args:
         trace: A workload's name, a trace file's path, or an open trace.
         machine: A machine's name or TOML file, or a machine.
         policy: A policy's name, or a policy.
-        settings: Of machine, policy and options, by their dotted names:
+        settings: Settings of machine, policy and options, by their dotted names:
             `{"link.bandwidth": "32GB/s", "policy.unit": "4KiB"}`.
-        seed: Of a workload's inputs. Equal seeds give identical results.
-        options: Choices that neither machine nor policy makes.
+        seed: The seed of a workload's inputs. Equal seeds give identical results.
+        options: Choices that belong to neither machine nor policy.
 
     Returns:
-        Modelled numbers. Ratios between policies on one machine are what they are for.
+        Modelled numbers, meant for ratios between policies on one machine.
 
     Raises:
-        UsageError: A name, value, machine or trace that can't be.
-        Error: The configuration deadlocks; the message says who waits for whom.
+        UsageError: A name, value, machine or trace is invalid.
+        Error: The configuration deadlocks; the message says which parts wait for each other.
     """
     setup = Setup(
         machine=load_machine(machine) if isinstance(machine, str) else machine,
@@ -75,7 +75,7 @@ def run(
     Run a trace, from its first block, without the GIL.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C was pressed, or `poll` said so.
+        KeyboardInterrupt: Ctrl-C was pressed, or `poll` returned False.
     """
     from isthmus import _native
     from isthmus.sim.native import native_machine, native_options, native_policy
@@ -95,10 +95,10 @@ def run(
 
 def check_setup(setup: Setup) -> None:
     """
-    Refuse a machine or policy that can't be, before anything runs.
+    Refuse an impossible machine or policy, before anything runs.
 
     Raises:
-        UsageError: It can't be; the message says which parameter is why.
+        UsageError: It is impossible; the message names the parameter.
     """
     from isthmus.sim.native import native_machine, native_policy
 
@@ -121,14 +121,14 @@ def _check_memory(setup: Setup) -> None:
 
 
 def workload_names() -> list[str]:
-    """List the workloads, the paper's first."""
+    """List the workloads, those of Zhang 2019 first."""
     from isthmus import _native
 
     return [one.name for one in _native.workloads()]
 
 
 def is_workload(name: str) -> bool:
-    """Tell workloads from files."""
+    """Distinguish workloads from files."""
     return name in workload_names()
 
 

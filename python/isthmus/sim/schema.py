@@ -1,7 +1,7 @@
 """
 Writes the JSON schema of a machine's file: `python -m isthmus.sim.schema [--check] [FILE]`.
 
-Without a file it is docs/schema/machine-v1.json below the current folder.
+By default the file is docs/schema/machine-v1.json below the current folder.
 """
 
 import sys
@@ -19,7 +19,7 @@ def schema_text() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the schema to a file, or check the file; the exit code says whether it agrees."""
+    """Write the schema to a file, or check the file; the exit code says whether they agree."""
     return write_or_check(arguments, _COMMITTED, schema_text())
 
 

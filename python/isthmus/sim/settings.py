@@ -21,14 +21,14 @@ _HINT = "write it like link.bandwidth=32GB/s"
 
 
 class Setup(Record):
-    """All that a run takes beside its trace."""
+    """Everything that a run needs besides its trace."""
 
     machine: Machine
     policy: Policy
     options: Options = Options()
 
     def value(self, name: str) -> object:
-        """Give the value of a setting, an integer in our own units where it is a quantity."""
+        """Give the value of a setting; a quantity is an integer in our own units."""
         found: object = self
         for part in _place(name):
             found = getattr(found, part)
@@ -38,13 +38,13 @@ class Setup(Record):
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """
-    One that can be set.
+    A parameter that can be set.
 
     Attributes:
         name: With its dots.
         meaning: In words.
-        quantity: What kind of number it is, or None.
-        choices: Words it can be, if it isn't a number.
+        quantity: The kind of number, or None.
+        choices: The words it can be, if it isn't a number.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Setting:
     choices: tuple[str, ...]
 
     def text(self, value: object) -> str:
-        """Write a value as it is typed."""
+        """Write a value as it would be typed."""
         if self.quantity is not None and isinstance(value, int):
             return self.quantity.format(value)
         if isinstance(value, Enum):
@@ -62,10 +62,10 @@ class Setting:
 
     def check(self, text: str) -> None:
         """
-        Refuse a text that can't be a value.
+        Refuse a text that isn't a value.
 
         Raises:
-            UsageError: It isn't one; the message names the setting.
+            UsageError: It isn't a value; the message names the setting.
         """
         if self.quantity is not None:
             try:
@@ -81,7 +81,7 @@ class Setting:
 
 @cache
 def settings() -> dict[str, Setting]:
-    """List what can be set, by name."""
+    """List all settings by name."""
     found = {}
     for section, model in _sections().items():
         for field, info in model.model_fields.items():
@@ -96,7 +96,7 @@ def read_assignments(texts: list[str]) -> dict[str, str]:
     Read `name=value` texts.
 
     Raises:
-        UsageError: One has no such form, names nothing that can be set, or is given twice.
+        UsageError: One has another form, an unknown name, or a name that is given twice.
     """
     found: dict[str, str] = {}
     for text in texts:
@@ -128,11 +128,11 @@ def with_settings(setup: Setup, assignments: Mapping[str, str]) -> Setup:
     Change some settings.
 
     Args:
-        setup: What they are changed in; it stays as it is.
+        setup: The original, which stays as it is.
         assignments: Name -> text.
 
     Raises:
-        UsageError: A value is none, or all together can't be.
+        UsageError: A value is invalid, or the combination is impossible.
     """
     if not assignments:
         return setup
@@ -166,7 +166,7 @@ def _place(name: str) -> tuple[str, ...]:
 
 
 def _setting(name: str, info: FieldInfo) -> Setting | None:
-    """Describe a field; None for what can't be said in one word."""
+    """Describe a field; None if its value isn't a single word."""
     quantity = next((found for found in info.metadata if isinstance(found, Quantity)), None)
     choices: tuple[str, ...] = ()
     if quantity is None:

@@ -2,7 +2,7 @@
 Where a sweep's points are kept: a journal while it runs, a Parquet file when it ends.
 
 Every finished point is in the journal, on disk, before it counts as finished. So a sweep that was
-killed goes on where it was. The journal goes only when the Parquet file is durable.
+killed continues where it was. The journal is deleted only when the Parquet file is durable.
 """
 
 import json
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 Row = Mapping[str, "str | int | float | bool | None"]
 _MARK = b"isthmus.sweep"
 _VERSION = 1
-_GOES_ON = "finished points are in the journal beside it: the same command goes on there"
+_GOES_ON = "finished points are in the journal beside it: the same command continues there"
 
 
 class SweepStore:
     """
     The finished points of one sweep.
 
-    Use as a context: at its end the Parquet file is written with whatever is finished.
+    Use it as a context: at its end the Parquet file is written with all finished points.
     """
 
     def __init__(self, path: Path, identity: str, order: Sequence[str]) -> None:
         """
-        Read what is finished already.
+        Read the points that are finished already.
 
         Args:
-            path: The Parquet file, there or not.
-            identity: Of the sweep; a file of another one is refused.
-            order: Keys of the points, in the order of the table; others come behind them.
+            path: The Parquet file, which may exist.
+            identity: The sweep's identity; a file of another one is refused.
+            order: Keys of the points, in the order of the table; others come after them.
 
         Raises:
-            UsageError: The file is of another sweep, or of none.
+            UsageError: The file is of another sweep, or isn't one.
             WriteError: It can't be read.
             Unavailable: pyarrow isn't installed.
         """
@@ -53,7 +53,7 @@ class SweepStore:
         self._journal_path = path.with_name(path.name + ".journal")
         try:
             self._rows = self._read_table()
-            # What the Parquet file hasn't.
+            # Rows that the Parquet file doesn't have.
             self._journalled = self._read_journal()
         except OSError as cause:
             raise WriteError(
@@ -63,7 +63,7 @@ class SweepStore:
         self._rows |= self._journalled
 
     def __enter__(self) -> Self:
-        """Begin a journal, with what the one that is there holds."""
+        """Begin a journal with the rows of the existing one."""
         entries = [json.dumps({"sweep": _VERSION, "identity": self._identity})]
         entries += [_entry(key, row) for key, row in self._journalled.items()]
         self._journal = Journal(self._journal_path, entries, hint=_GOES_ON)
@@ -76,9 +76,9 @@ class SweepStore:
         trace: TracebackType | None,
     ) -> None:
         """
-        Write the table; the journal goes only when that is durable.
+        Write the table; the journal is deleted only when the table is durable.
 
-        A failure to write it doesn't hide the one that ended the sweep, whose note it becomes.
+        If the sweep ended with an error, a failure to write becomes a note of that error.
         """
         self._journal.close()
         try:
@@ -104,7 +104,7 @@ class SweepStore:
         Keep a finished point, on disk when this returns.
 
         Raises:
-            WriteError: There is no room. The points before it stand.
+            WriteError: There is no room. Earlier points are kept.
         """
         self._journal.add(_entry(key, row))
         self._rows[key] = self._journalled[key] = row
@@ -116,7 +116,7 @@ class SweepStore:
         head, *entries = map(_parsed, lines)
         if head.get("identity") != self._identity:
             raise self._other_sweep(self._journal_path)
-        # Whatever ended the program may have cut the last line: that point is run again.
+        # If the program was killed, the last line may be incomplete: that point is run again.
         rows = {str(one["key"]): one["row"] for one in entries if _is_point(one)}
         self._check_columns(rows)
         return rows
@@ -132,13 +132,13 @@ class SweepStore:
                 table = pq.read_table(file)
                 rows = table.to_pylist()
             except (pa.ArrowException, ValueError, TypeError, OverflowError, OSError) as cause:
-                # pyarrow has OSError for what it can't make out, too, but without a number.
+                # pyarrow also raises OSError for invalid contents, but without an errno.
                 if isinstance(cause, OSError) and cause.errno is not None:
                     raise
                 raise self._other_sweep(self._path) from cause
         if (table.schema.metadata or {}).get(_MARK) != self._identity.encode():
             raise self._other_sweep(self._path)
-        # Without rows there is no column but the keys'.
+        # Without rows there are only the columns of the keys.
         if rows and not {"key", "error"} <= set(table.column_names):
             raise self._other_sweep(self._path)
         return {str(row["key"]): row for row in rows}
@@ -159,15 +159,15 @@ class SweepStore:
         # Points finish in any order; equal sweeps have equal tables.
         keys = sorted(self._rows, key=lambda key: (self._order.get(key, len(self._order)), key))
         rows = {key: self._rows[key] for key in keys}
-        # Into memory, where a table of thousands of points is small: pyarrow syncs no files.
+        # Via memory, because pyarrow doesn't sync files; a table of thousands of points is small.
         made = pa.BufferOutputStream()
         pq.write_table(_table(rows, self._identity), made)
         write_whole(self._path, made.getvalue().to_pybytes(), hint=_GOES_ON)
 
     def _other_sweep(self, path: Path) -> UsageError:
         return UsageError(
-            f"{path} is of another sweep, or of none",
-            hint="give the same axes and settings to go on with it, or another --output",
+            f"{path} is of another sweep, or isn't one",
+            hint="give the same axes and settings to continue it, or another --output",
         )
 
 
@@ -197,7 +197,7 @@ class MemoryStore(SweepStore):
 
 def check_pyarrow() -> None:
     """
-    Find out early whether Parquet files can be written.
+    Check early whether Parquet files can be written.
 
     Raises:
         Unavailable: They can't.
@@ -236,7 +236,7 @@ def _entry(key: str, row: Row) -> str:
 
 
 def _is_point(entry: Mapping[str, object]) -> bool:
-    """Tell whether a journal's line is a whole point."""
+    """Whether a journal's line is a complete point."""
     row = entry.get("row")
     return (
         "key" in entry

@@ -18,29 +18,29 @@ from isthmus.suggest import writable
 if TYPE_CHECKING:
     from isthmus.sim.result import SimulationResult
 
-# How long Ctrl-C waits at most to be seen while points run.
+# The longest time until Ctrl-C is noticed while points run.
 _PATIENCE_S = 0.1
 Run = Callable[[Point, Callable[[], bool]], "SimulationResult"]
-"""Runs a point; the function says whether to go on."""
+"""Runs a point; the function returns whether to continue."""
 
 
 class Observer(Protocol):
-    """Hears of the points of a sweep as they finish."""
+    """Is told about the points of a sweep as they finish."""
 
     def point_finished(self, num_finished: int, total: int, point: Point, row: Row) -> None:
-        """Hear of one."""
+        """Take one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """
-    What came of a sweep.
+    The outcome of a sweep.
 
     Attributes:
         num_finished: Points that have a row now.
-        num_reused: Of them, those that were finished before.
-        num_failed: Of them, those that ended in an error.
-        num_points: All.
+        num_reused: Those of them that were finished before.
+        num_failed: Those of them that ended in an error.
+        num_points: All points.
     """
 
     num_finished: int
@@ -55,7 +55,7 @@ def num_cores() -> int:
 
 
 def sweep_identity(base: Base, axes: Sequence[Axis]) -> str:
-    """Tell sweeps apart that may not share a file: other columns, or another base."""
+    """Identify a sweep; two that differ in columns or base may not share a file."""
     names = sorted(axis.name for axis in axes)
     described = {**vars(base), "settings": dict(base.settings), "axes": names}
     return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
@@ -73,16 +73,16 @@ def run_sweep(
     """
     Run the points that aren't finished, as many at a time as there are threads.
 
-    The simulator gives up the GIL, so threads of one process use all cores and share what they
-    read. A point that fails has its error for a row, and the others go on.
+    The simulator releases the GIL, so threads of one process use all cores and share the traces.
+    If a point fails, its row has the error, and the others continue.
 
     Args:
-        points: What is to run.
-        store: Open; has what is finished, and gets what gets so.
+        points: What to run.
+        store: Open; has the finished points, and gets the new ones.
         run: Runs one.
         num_threads: At least 1.
-        observer: Hears of each, from the calling thread.
-        should_stop: Whether to begin no more, and to leave those that are under way.
+        observer: Is told about each, from the calling thread.
+        should_stop: Whether to begin no more, and to abandon those that are running.
     """
     todo = [point for point in points if point.key not in store]
     num_reused = len(points) - len(todo)
@@ -103,7 +103,7 @@ def run_sweep(
 def _finished(
     points: Sequence[Point], run: Run, num_threads: int, should_stop: Callable[[], bool]
 ) -> Iterator[tuple[Point, Row]]:
-    """Yield points as they finish, until all are or somebody wants to stop."""
+    """Yield points as they finish, until all are finished or `should_stop` is true."""
     stopped = threading.Event()
     waiting = iter(points)
     under_way: dict[Future[SimulationResult], Point] = {}
@@ -111,7 +111,7 @@ def _finished(
     def begin() -> None:
         for point in waiting:
             under_way[pool.submit(run, point, lambda: not stopped.is_set())] = point
-            # One more than threads, so that none waits for this one.
+            # One more than threads, so that no thread waits for this one.
             if len(under_way) > num_threads:
                 return
 
@@ -131,7 +131,7 @@ def _finished(
 
 
 def columns_of(point: Point) -> Row:
-    """Say in a table what a point is; quantities as numbers of B, B/s, ps and Hz."""
+    """Write a point's place as columns; quantities as numbers of B, B/s, ps and Hz."""
     columns: dict[str, str | int] = {
         "workload": writable(point.workload),
         "machine": point.setup.machine.name,
@@ -146,7 +146,7 @@ def columns_of(point: Point) -> Row:
 
 
 def _numbers_of(future: "Future[SimulationResult]") -> Row:
-    """Give a point's numbers; or what is wrong with it, if that was its own fault."""
+    """Give a point's numbers; or its error, if the point itself caused it."""
     try:
         return {"modelled": True, "error": None, **future.result().flat()}
     except Error as error:

@@ -1,4 +1,4 @@
-"""What happened when, as a trace that chrome://tracing and Perfetto show."""
+"""The events of a run, as a trace that chrome://tracing and Perfetto show."""
 
 import json
 from collections import defaultdict
@@ -14,10 +14,10 @@ from isthmus.files.whole import write_whole
 if TYPE_CHECKING:
     from isthmus import _native
 
-# A million events are 100 MB or so of JSON, and as much as viewers bear.
+# A million events are about 100 MB of JSON, the most that viewers can show.
 MAX_EVENTS = 1_000_000
 _PS_PER_US = 1e6
-# Each kind has a process of its own in the viewer: its number, and what it is called.
+# Each kind has a process of its own in the viewer: its number and its name.
 _PROCESSES = {
     "launch": (1, "kernels"),
     "cta": (2, "CTAs by core"),
@@ -26,9 +26,9 @@ _PROCESSES = {
     "to_gpu": (5, "link to the GPU"),
     "to_cpu": (6, "link to the CPU"),
 }
-# Of 2 MiB: rows are of these, whatever the size of pages.
+# Rows are for 2 MiB each, whatever the page size.
 _PAGE_BITS = 21
-# What the rows of each are called.
+# The names of each kind's rows.
 _ROWS = {1: "kernels", 2: "core {owner}", 3: "{address}", 4: "{address}", 5: "link", 6: "link"}
 Event = dict[str, object]
 Row = tuple[str, int, int, int, int]
@@ -52,7 +52,7 @@ class _Owner:
 
 
 class _Rows:
-    """Gives each event a row of the viewer to itself: what overlaps in a row isn't drawn."""
+    """Gives each event a row without overlap: viewers don't draw overlapping events."""
 
     def __init__(self) -> None:
         self._owners: defaultdict[tuple[int, int], _Owner] = defaultdict(_Owner)
@@ -81,7 +81,7 @@ class _Rows:
 
 
 def new_timeline() -> "_native.SimTimeline":
-    """Give an empty one, for a run to fill."""
+    """Make an empty one, which a run fills."""
     from isthmus import _native
 
     return _native.SimTimeline(MAX_EVENTS)
@@ -89,7 +89,7 @@ def new_timeline() -> "_native.SimTimeline":
 
 def write_timeline(timeline: "_native.SimTimeline", path: Path) -> Path:
     """
-    Write what a run filled in.
+    Write what a run has recorded.
 
     Raises:
         WriteError: It can't be written.
@@ -98,7 +98,7 @@ def write_timeline(timeline: "_native.SimTimeline", path: Path) -> Path:
 
 
 def timeline_text(timeline: "_native.SimTimeline") -> str:
-    """Give it as JSON in the trace event format; times in microseconds."""
+    """Write it as JSON in the trace event format; times in microseconds."""
     rows, kernels = _Rows(), timeline.kernels
     in_order: list[Row] = sorted(timeline.rows, key=itemgetter(3))
     drawn = [_event(row, kernels, rows.number(row)) for row in in_order]

@@ -1,4 +1,4 @@
-"""The calls: `copy`, `copy_async`, `explain`, `stats`, `trim`; on another driver, `Transfers`."""
+"""The calls `copy`, `copy_async`, `explain`, `stats`, `trim`; for another driver, `Transfers`."""
 
 import threading
 from typing import Literal
@@ -27,8 +27,8 @@ class Transfers:
         Copy on a driver's devices.
 
         Args:
-            windows: Of that driver; its limit holds for copies through windows too. None is those
-                of `isthmus.window`.
+            windows: The driver's windows; their limit also holds for copies through windows. None:
+                those of `isthmus.window`.
 
         Raises:
             Unavailable: There is no driver.
@@ -46,7 +46,7 @@ class Transfers:
 
     @property
     def driver(self) -> _native.Driver:
-        """The driver whose devices these are."""
+        """The driver of these devices."""
         return self._windows.driver
 
     def wait(self, stream: int, device: int) -> None:
@@ -82,7 +82,7 @@ class Transfers:
         return plan_of(native, size_bytes=size_bytes, packed=work.plain is None)
 
     def stats(self) -> CopyStats:
-        """Tell what copies have cost so far."""
+        """Give what copies have cost so far."""
         return stats_of(self._native.stats())
 
     def trim(self) -> None:
@@ -91,19 +91,19 @@ class Transfers:
 
     def use_profile(self, text: str) -> None:
         """
-        Take the costs that were measured on this machine.
+        Use the costs that were measured on this machine.
 
         Args:
-            text: What `isthmus profile` wrote.
+            text: The file of `isthmus profile`.
 
         Raises:
-            UsageError: It isn't that, or of another GPU or driver.
+            UsageError: It isn't that, or it is of another GPU or driver.
         """
         self._native.use_profile(text)
 
 
 def _work(objects: tuple[object, object], target: Array, source: Array, stream: int) -> Work:
-    """See to it that one array can be copied to the other."""
+    """Check that one array can be copied to the other."""
     require_match(target, source)
     return Work(objects, target, source, stream, plain_copy(target, source))
 
@@ -113,7 +113,7 @@ _default_lock = threading.Lock()
 
 
 def default_transfers() -> Transfers:
-    """Give the copies of the default driver, opened when they are first needed."""
+    """Give the copies of the default driver, opened when first needed."""
     global _default  # noqa: PLW0603 - one for all of the process
     if _default is not None:
         return _default
@@ -125,15 +125,15 @@ def default_transfers() -> Transfers:
 
 def copy(target: object, source: object, *, stream: object = None) -> None:
     """
-    Copy one array to another, by whichever way is cheapest; complete on return.
+    Copy one array to another, by the cheapest path; complete on return.
 
     Arrays are NumPy's, PyTorch's, CuPy's, JAX's, or anything with DLPack,
     `__cuda_array_interface__`, `__array_interface__` or the buffer protocol, on the host or a GPU;
-    or `isthmus.DevicePointer` and `isthmus.HostPointer`. docs/copy.md says which pairs, and in what
-    order with other work.
+    or `isthmus.DevicePointer` and `isthmus.HostPointer`. docs/copy.md lists the possible pairs, and
+    says in which order copies and other work run.
 
     Args:
-        target: Is written; of the source's shape and type, unless one of them is bytes.
+        target: Is written; it has the source's shape and type, unless one of them is bytes.
         source: Is read.
         stream: The copy begins after the work in it: a CUstream, or a stream of any library. None
             is the current stream of the target's library, or of the source's.
@@ -147,7 +147,7 @@ def copy(target: object, source: object, *, stream: object = None) -> None:
         MemoryError: The process has no memory left.
     """
     transfers = _default or default_transfers()
-    # Not by the method: a call more is 0.05 us, and small copies take 0.5.
+    # Not by the method: one more call takes 0.05 us, and small copies take 0.5.
     unlike = transfers._copy_arrays(target, source, stream)  # noqa: SLF001
     if unlike is not None:
         _work((target, source), *unlike).copy(transfers.native)
@@ -164,20 +164,20 @@ def copy_async(
     Begin to copy one array to another.
 
     Args:
-        target: As of `isthmus.copy`. It is kept, and can't be resized, until the copy has ended.
+        target: As for `isthmus.copy`. It is kept, and can't be resized, until the copy has ended.
         source: The same.
-        stream: As of `isthmus.copy`.
-        source_order: When the source may be changed: "call", on return from this call; "stream",
+        stream: As for `isthmus.copy`.
+        source_order: When the source may be changed: "call", when this call returns; "stream",
             when the copy is complete.
 
     Returns:
         A future: `.result(timeout)`, `.done()`, `.exception()`, `await`.
 
     Raises:
-        UsageError: As of `isthmus.copy`.
-        DriverError: As of `isthmus.copy`, where the copy couldn't be begun.
-        Unavailable: It takes a thread, and the system has none: nothing is copied.
-        MemoryError: As of `isthmus.copy`.
+        UsageError: As for `isthmus.copy`.
+        DriverError: As for `isthmus.copy`, if the copy couldn't be begun.
+        Unavailable: It needs a thread, and the system has none: nothing is copied.
+        MemoryError: As for `isthmus.copy`.
     """
     return (_default or default_transfers()).copy_async(
         target, source, stream=stream, source_order=source_order
@@ -186,16 +186,16 @@ def copy_async(
 
 def explain(target: object, source: object, *, stream: object = None) -> CopyPlan:
     """
-    Say how `isthmus.copy` would make a copy, what each way would cost, and why. Copies nothing.
+    Say how `isthmus.copy` would make a copy, what each path would cost, and why. Copies nothing.
 
     Raises:
-        UsageError: As of `isthmus.copy`.
+        UsageError: As for `isthmus.copy`.
     """
     return default_transfers().explain(target, source, stream=stream)
 
 
 def stats() -> CopyStats:
-    """Tell what all copies have cost so far, by path."""
+    """Give what all copies have cost so far, by path."""
     return default_transfers().stats()
 
 

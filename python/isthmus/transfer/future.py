@@ -1,4 +1,4 @@
-"""Copies under way. What they need is kept by the native module until they have ended."""
+"""Running copies. The native module keeps what they need until they have ended."""
 
 import atexit
 from collections.abc import Generator
@@ -6,8 +6,8 @@ from collections.abc import Generator
 from isthmus import _native
 from isthmus.errors import Error
 
-# What the end of the interpreter waits for copies: longer than any takes, but a stream may wait for
-# what never comes.
+# How long the interpreter's exit waits for copies: longer than any takes, but a stream may wait for
+# something that never happens.
 _PATIENCE_SECONDS = 10
 
 _FIRST_PAUSE_SECONDS = 50e-6
@@ -16,7 +16,7 @@ _LONGEST_PAUSE_SECONDS = 10e-3
 
 class CopyFuture:
     """
-    A copy under way. Both arrays are kept until the copy has ended, also when this is dropped.
+    A running copy. Both arrays are kept until the copy has ended, even if this is dropped.
 
     Can be awaited: `await isthmus.copy_async(target, source)`.
     """
@@ -24,11 +24,11 @@ class CopyFuture:
     __slots__ = ("__weakref__", "_pending")
 
     def __init__(self, pending: _native.CopyFuture | None) -> None:
-        """Ask for a copy; None is one that is complete."""
+        """Wrap a copy; None is one that is complete."""
         self._pending = pending
 
     def done(self) -> bool:
-        """Tell whether the copy is complete, or has failed."""
+        """Return whether the copy is complete, or has failed."""
         return self._pending is None or self._pending.ready()
 
     def result(self, timeout: float | None = None) -> None:
@@ -36,10 +36,10 @@ class CopyFuture:
         Wait until the copy is complete.
 
         Args:
-            timeout: In seconds; None waits as long as it takes.
+            timeout: In seconds; None waits without limit.
 
         Raises:
-            TimeoutError: It isn't complete by then; it goes on.
+            TimeoutError: It isn't complete by then, and continues.
             DriverError: It failed; the message says which bytes of the target are undefined. If
                 `memory_in_use` is true, the driver can't say whether the copy has ended: both
                 arrays are kept until the process ends.
@@ -49,13 +49,13 @@ class CopyFuture:
 
     def exception(self, timeout: float | None = None) -> Exception | None:
         """
-        Wait until the copy is complete, and give what it failed with.
+        Wait until the copy is complete, and return its error.
 
         Args:
-            timeout: In seconds; None waits as long as it takes.
+            timeout: In seconds; None waits without limit.
 
         Raises:
-            TimeoutError: It isn't complete by then; it goes on.
+            TimeoutError: It isn't complete by then, and continues.
         """
         try:
             self.result(timeout)
@@ -64,11 +64,11 @@ class CopyFuture:
         return None
 
     def __await__(self) -> Generator[object, None, None]:
-        """Wait while the event loop goes on."""
+        """Wait while the event loop continues."""
         return self._until_done().__await__()
 
     async def _until_done(self) -> None:
-        """Ask now and then: no thread has to be there, and to be cancelled ends nothing else."""
+        """Poll: this needs no thread, and cancelling it ends nothing else."""
         import asyncio
 
         pause = _FIRST_PAUSE_SECONDS
@@ -80,5 +80,5 @@ class CopyFuture:
 
 @atexit.register
 def _end() -> None:
-    """Wait for the copies under way while the interpreter still runs."""
+    """Wait for running copies while the interpreter still runs."""
     _native.end_copies(_PATIENCE_SECONDS)

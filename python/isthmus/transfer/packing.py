@@ -1,4 +1,4 @@
-"""Host arrays of any strides, as NumPy sees them: to pack, to unpack, to copy item by item."""
+"""Host arrays with any strides, as NumPy arrays: to pack, to unpack, to copy item by item."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Items = NDArray[np.generic]
 
-# Of a size that NumPy copies fast; the others are copied as bytes of that number.
+# Sizes that NumPy copies fast; the others are copied as this number of bytes.
 _FAST_TYPES = {1: "|u1", 2: "<u2", 4: "<u4", 8: "<u8", 16: "<c16"}
 
 
@@ -35,7 +35,7 @@ def numpy_module() -> Any:  # noqa: ANN401 - a module
 
 
 class _Shown:
-    """Shows memory to NumPy, and keeps what it belongs to."""
+    """Shows memory to NumPy, and keeps its owner."""
 
     def __init__(self, interface: dict[str, object], owner: object) -> None:
         self.__array_interface__ = interface
@@ -43,7 +43,7 @@ class _Shown:
 
 
 def items_of(array: Array) -> "Items":
-    """Show a host array's items to NumPy, without their meaning."""
+    """Show a host array's items to NumPy, without their type."""
     item_bytes = array.item_bits // 8
     shown: Items = numpy_module().asarray(
         _Shown(
@@ -62,11 +62,11 @@ def items_of(array: Array) -> "Items":
 
 def buffer_like(array: Array, layout_of: Array) -> Array:
     """
-    Make a host array of an array's items, in the order of another's.
+    Make a host array of an array's items, in the memory order of another.
 
     Args:
         array: On the host, with a shape.
-        layout_of: Fills its memory; of the same shape, or without one, which means C order.
+        layout_of: The array with this memory order, of the same shape; without a shape: C order.
     """
     shape = array.shape or ()
     strides = layout_of.strides

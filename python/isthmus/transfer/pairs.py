@@ -1,4 +1,4 @@
-"""Says whether one array can be copied to another, and which bytes of both that means."""
+"""Says whether one array can be copied to another, and which bytes of both are copied."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ class PlainCopy:
 
 def require_match(target: Array, source: Array) -> None:
     """
-    Refuse two arrays of which one can't be copied to the other as it is.
+    Refuse two arrays if one can't be copied to the other as it is.
 
     Raises:
         UsageError: The target is read-only, or types, shapes or sizes differ, or items overlap.
@@ -71,14 +71,14 @@ def _require_own_places(array: Array) -> None:
 
 def plain_copy(target: Array, source: Array) -> PlainCopy | None:
     """
-    Give the bytes to copy, if both arrays lie alike and without gaps.
+    Give the bytes to copy, if both arrays have the same memory order and no gaps.
 
     Args:
-        target: As `require_match` has passed it.
+        target: Checked by `require_match`.
         source: The same.
 
     Returns:
-        None if they don't: one of them has to be packed.
+        None if one of them has to be packed.
     """
     if is_contiguous(target) and is_contiguous(source):
         return PlainCopy(target.pointer, source.pointer, target.size_bytes)
@@ -94,13 +94,13 @@ def plain_copy(target: Array, source: Array) -> PlainCopy | None:
 
 
 def is_contiguous(array: Array) -> bool:
-    """Tell whether an array's items follow each other in C order."""
+    """Whether an array's items are contiguous in C order."""
     item_bytes = array.item_bits // _BITS_PER_BYTE
     return is_c_contiguous(array.shape or (), array.strides, item_bytes)
 
 
 def fills_its_memory(array: Array) -> bool:
-    """Tell whether an array has no gaps, whatever the order of its dimensions."""
+    """Whether an array has no gaps, in any order of its dimensions."""
     if array.shape is None or array.strides is None:
         return True
     return is_dense(array.shape, array.strides, array.item_bits // _BITS_PER_BYTE)
@@ -108,11 +108,11 @@ def fills_its_memory(array: Array) -> bool:
 
 def require_packable(target: Array, source: Array) -> None:
     """
-    Refuse two arrays that lie differently, if not even a packed host array would help.
+    Refuse two arrays with different memory orders, if even a packed host array wouldn't help.
 
     Raises:
         UsageError: The array on a GPU has gaps; both are on GPUs; or one is bytes without a shape,
-            and the other not in C order.
+            and the other isn't in C order.
     """
     on_gpu = [array for array in (target, source) if array.on_device]
     for array in on_gpu:
@@ -121,19 +121,19 @@ def require_packable(target: Array, source: Array) -> None:
         if array.shape is None and other.on_device and not is_contiguous(other):
             raise UsageError(
                 f"this {other.what} on a GPU is not in C order (strides {other.strides}), and this "
-                f"{array.what} has no shape: which byte goes where isn't said",
+                f"{array.what} has no shape: the order of the bytes is ambiguous",
                 hint="pass an array of the same shape",
             )
     if len(on_gpu) == 2:  # noqa: PLR2004 - both
         raise UsageError(
-            f"these two arrays on GPUs lie differently: strides {source.strides} (this "
+            f"these two arrays on GPUs differ in memory order: strides {source.strides} (this "
             f"{source.what}) and {target.strides} (this {target.what}); None is C order",
-            hint="let their library do it, or make one like the other first",
+            hint="copy with their library, or make one contiguous in the other's order first",
         )
 
 
 def _require_no_gaps(array: Array) -> None:
-    """Refuse a GPU's array that has gaps."""
+    """Refuse a GPU array that has gaps."""
     if not fills_its_memory(array):
         raise UsageError(
             f"this {array.what} of shape {array.shape} is on a GPU and has gaps (strides "

@@ -1,4 +1,4 @@
-"""How a copy would be made, for people to read."""
+"""How a copy would be made, in readable form."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,13 @@ from isthmus.sizes import format_size
 @dataclass(frozen=True, kw_only=True)
 class PathCost:
     """
-    What one way of copying would cost.
+    The cost of one path.
 
     Attributes:
         path: "window", "window_threads", "driver", "staged" or "registered".
-        usable: It could be taken.
+        usable: Whether it could be taken.
         seconds: Predicted; None if it isn't usable.
-        reason: Why it isn't usable, or what the figure rests on.
+        reason: Why it isn't usable, or the origin of the figure.
     """
 
     path: str
@@ -30,16 +30,16 @@ class CopyPlan:
     How a copy would be made, and why.
 
     Attributes:
-        path: The way that would be taken.
-        source: What memory the source is: "pageable", "pinned", "device" or "managed".
-        target: The same of the target.
-        device: The GPU's number; -1 if none takes part.
+        path: The path that would be taken.
+        source: The kind of the source's memory: "pageable", "pinned", "device" or "managed".
+        target: The same for the target.
+        device: The GPU's number; -1 if none is involved.
         size_bytes: How much would be copied.
-        packed: The host's array has gaps, or another layout than the other: NumPy packs it into a
-            contiguous one, or unpacks it from there, which `seconds` leave out.
-        costs: Of every path, cheapest first.
+        packed: The host's array has gaps, or another memory order than the other array: NumPy packs
+            it into a contiguous one, or unpacks it from there; `seconds` don't include this.
+        costs: The cost of every path, cheapest first.
         measured: False if the figures are defaults, because there is no profile of this machine.
-        profile: Where they come from.
+        profile: The origin of the figures.
     """
 
     path: str
@@ -53,7 +53,7 @@ class CopyPlan:
     profile: str
 
     def __str__(self) -> str:
-        """Tell it in a table: the chosen path has an arrow."""
+        """Write it as a table: the chosen path has an arrow."""
         heading = (
             f"{format_size(self.size_bytes)} from {self.source} to {self.target} memory: "
             f"{self.path}"
@@ -70,7 +70,7 @@ class CopyPlan:
 
 
 def plan_of(native: _native.CopyPlan, *, size_bytes: int, packed: bool) -> CopyPlan:
-    """Take what the native module says."""
+    """Convert the native module's plan."""
     return CopyPlan(
         path=native.path,
         source=native.source,

@@ -12,10 +12,10 @@ class PathUse:
     One path's use so far.
 
     Attributes:
-        calls: How many copies took it.
-        bytes: How much they copied.
-        seconds: How long these calls took together.
-        predicted_seconds: How long they should have taken.
+        calls: The number of copies.
+        bytes: Their bytes.
+        seconds: The total time of these calls.
+        predicted_seconds: Their total predicted time.
     """
 
     calls: int
@@ -25,7 +25,7 @@ class PathUse:
 
     @property
     def predicted_per_actual(self) -> float | None:
-        """Tell how good the predictions were: 1 is right; None without a copy."""
+        """Give the quality of the predictions: 1 is right; None without a copy."""
         return self.predicted_seconds / self.seconds if self.seconds > 0 else None
 
 
@@ -42,16 +42,16 @@ class CopyStats:
 
     @property
     def calls(self) -> int:
-        """How many copies there were."""
+        """The number of copies."""
         return sum(use.calls for use in self.paths.values())
 
     @property
     def bytes(self) -> int:
-        """How much they copied."""
+        """The number of copied bytes."""
         return sum(use.bytes for use in self.paths.values())
 
     def __str__(self) -> str:
-        """Tell it in a table."""
+        """Write it as a table."""
         rows = [f"{'path':<16}{'calls':>10}{'bytes':>18}{'seconds':>12}{'predicted/actual':>18}"]
         for name, use in self.paths.items():
             ratio = use.predicted_per_actual
@@ -61,7 +61,7 @@ class CopyStats:
 
 
 def stats_of(native: Sequence[_native.PathUse]) -> CopyStats:
-    """Take what the native module says."""
+    """Convert the native module's numbers."""
     return CopyStats(
         paths={
             use.path: PathUse(

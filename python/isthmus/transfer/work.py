@@ -1,4 +1,4 @@
-"""One copy of one pair of arrays: plain, or with a packed host array beside it."""
+"""A copy of a pair of arrays: plain, or with a packed host array in addition."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from isthmus.transfer.pairs import PlainCopy, plain_copy, require_packable
 @dataclass(frozen=True, slots=True)
 class Work:
     """
-    What a copy of two arrays takes.
+    What a copy of two arrays needs.
 
     Attributes:
         objects: The target and the source as they were passed.
         target: Fits the source.
         source: Fits the target.
-        stream: The CUstream to do it in.
-        plain: The bytes to copy; None if the arrays lie differently.
+        stream: The CUstream of the copy.
+        plain: The bytes to copy; None if the memory orders differ.
     """
 
     objects: tuple[object, object]
@@ -30,7 +30,7 @@ class Work:
     plain: PlainCopy | None
 
     def copy(self, native: _native.Transfers) -> None:
-        """Do it."""
+        """Make the copy."""
         if self.plain is not None:
             self._copy(native, self.plain)
             return
@@ -47,7 +47,7 @@ class Work:
 
     def begin(self, native: _native.Transfers, source_order: str) -> _native.CopyFuture | None:
         """
-        Begin to do it.
+        Begin the copy.
 
         Returns:
             None if it is complete.
@@ -57,7 +57,7 @@ class Work:
         require_packable(self.target, self.source)
         if self.target.on_device:
             packed = self._packed_source()
-            # The packed array is the copy's own: nobody changes it.
+            # The packed array belongs to the copy: nothing else changes it.
             return self._begin(native, self._from_packed(packed), "stream", packed)
         if self.source.on_device:
             packed = buffer_like(self.target, self.source)
@@ -128,7 +128,7 @@ class Work:
 
 
 def _kind(array: Array) -> str:
-    """Tell the kind of memory where the object does: a NumPy array may view any of the host's."""
+    """Give the kind of the object's memory: a NumPy array may view any host memory."""
     if array.place is Place.DEVICE:
         return "device"
     # Only blocks of our own pool are certain to be pinned.

@@ -1,4 +1,4 @@
-"""Which bytes of GPU memory a window is opened on."""
+"""The bytes of GPU memory on which a window is opened."""
 
 from dataclasses import dataclass
 
@@ -14,12 +14,12 @@ class DeviceBytes:
 
     Attributes:
         pointer: Its device address.
-        size_bytes: All that the object has.
+        size_bytes: The size of the whole object.
         read_only: The object forbids writing.
-        owner: Keeps the memory alive as long as it is kept itself; None if nothing does.
+        owner: Keeps the memory alive while it is kept itself; None if nothing does.
         pending_stream: A CUstream whose work must be complete before the CPU touches the bytes;
             None if there is nothing to wait for.
-        pending_device: The device of that stream; None if it has to be asked for by the pointer.
+        pending_device: The device of that stream; None if it must be derived from the pointer.
     """
 
     pointer: int
@@ -42,7 +42,7 @@ def device_bytes(array: Array) -> DeviceBytes:
         raise UsageError(
             f"this {array.what} of shape {shape} is not contiguous (strides {array.strides})",
             hint="open the window on the whole array, or on a part that has no gaps: "
-            "a contiguous copy is other memory, and writes to it would not arrive here",
+            "a contiguous copy is different memory, and writes to it would not arrive here",
         )
     return DeviceBytes(
         pointer=array.pointer,

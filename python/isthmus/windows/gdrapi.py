@@ -1,4 +1,4 @@
-"""Finds the library that serves programs written for GDRCopy."""
+"""Finds the library for programs written for GDRCopy."""
 
 from pathlib import Path
 
@@ -8,6 +8,6 @@ _LIBRARY = "libgdrapi.so.2"
 
 
 def gdrapi_library() -> Path | None:
-    """Tell where libgdrapi.so.2 lies, beside the native module; None if it was not built."""
+    """Give the path of libgdrapi.so.2, beside the native module; None if it was not built."""
     library = Path(_native.__file__).parent / _LIBRARY
     return library if library.exists() else None

@@ -1,4 +1,4 @@
-"""Opens windows: on the default driver by `window()`, on another, or set up, by `Windows`."""
+"""Opens windows: on the default driver by `window()`, with other settings by `Windows`."""
 
 import threading
 import warnings
@@ -35,8 +35,8 @@ class Windows:
         Open a driver.
 
         Args:
-            driver_source: "system", "emulated[:PROFILE]" or a path; "" is $ISTHMUS_DRIVER, or else
-                "system".
+            driver_source: "system", "emulated[:PROFILE]" or a path; "" is $ISTHMUS_DRIVER, or
+                "system" if that isn't set.
             backend: "dmabuf", "gdrdrv" or "rm" tries only that one, "off" none, "" all; None is
                 $ISTHMUS_WINDOW.
             bar1_limit_bytes: Most bytes of a GPU's BAR1 that are mapped at a time; 0 is half of it,
@@ -44,7 +44,7 @@ class Windows:
 
         Raises:
             Unavailable: There is no such driver.
-            UsageError: A setting is none of these.
+            UsageError: A setting is invalid.
         """
         self._driver = _native.Driver.open(driver_source)
         self._native = _native.Windows(
@@ -55,17 +55,17 @@ class Windows:
 
     @property
     def driver(self) -> _native.Driver:
-        """The driver whose devices these are on."""
+        """The driver of the devices."""
         return self._driver
 
     @property
     def native(self) -> _native.Windows:
-        """What the native module opens them with."""
+        """The native module's windows."""
         return self._native
 
     @property
     def pending_work(self) -> PendingWork:
-        """What waits for the work of arrays' libraries on these devices."""
+        """Waits for the work of arrays' libraries on these devices."""
         return self._pending
 
     @property
@@ -110,21 +110,21 @@ class Windows:
         return self._native.backends(device)
 
     def mapped_bytes(self, device: int = 0) -> int:
-        """Tell how many bytes of the device's BAR1 the windows map now."""
+        """Give how many bytes of the device's BAR1 the windows map now."""
         return self._native.mapped_bytes(device)
 
     def bar1_limit_bytes(self, device: int = 0) -> int:
-        """Tell how many bytes of the device's BAR1 may be mapped at a time."""
+        """Give how many bytes of the device's BAR1 may be mapped at a time."""
         return self._native.bar1_limit_bytes(device)
 
     def costs(self) -> WindowCosts:
         """
-        Tell what the mappings behind all windows so far have cost.
+        Give the total cost of the mappings behind all windows so far.
 
         Returns:
-            Of each step (`.pin`, `.map`, `.unmap`, `.unpin`) how often it was taken (`.count`) and
-            how long that took in all (`.seconds`). Windows that share a mapping add nothing, nor do
-            windows that were refused. The numbers only grow: take differences.
+            For each step (`.pin`, `.map`, `.unmap`, `.unpin`) how often it was taken (`.count`) and
+            its total time (`.seconds`). Windows that share a mapping, or that were refused, add
+            nothing. The numbers only grow: take differences.
 
         Raises:
             UsageError: This process was forked off after these windows were made.
@@ -133,7 +133,7 @@ class Windows:
 
 
 def _require_number(what: str, value: object, *, first: int, last: int) -> None:
-    """Raise UsageError unless a value that was given is an integer within bounds."""
+    """Raise UsageError unless a given value is an integer within bounds."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int) or not first <= value <= last:
@@ -145,7 +145,7 @@ _default_lock = threading.Lock()
 
 
 def default_windows() -> Windows:
-    """Give the windows of the default driver, opened when they are first needed."""
+    """Give the windows of the default driver, opened when first needed."""
     global _default  # noqa: PLW0603 - opened when it is first needed, for all of the process
     with _default_lock:
         if _default is None:
@@ -165,8 +165,8 @@ def window(
     Map GPU memory, so that the CPU can write and read it without a copy command.
 
     The window keeps the array alive until it is closed. It is a context manager:
-    `with isthmus.window(tensor) as w: w.write(b, offset)`. docs/windows.md says who sees what is
-    written when.
+    `with isthmus.window(tensor) as w: w.write(b, offset)`. docs/windows.md says when written bytes
+    are visible.
 
     Args:
         memory: A contiguous array in GPU memory (DLPack or `__cuda_array_interface__`: PyTorch,
@@ -175,13 +175,13 @@ def window(
         size: In bytes, from the start; None is all of an array or `DevicePointer`. An integer
             needs it.
         threads: The most threads that one write or read may use.
-        check: Make sure, on each call, that the memory has not been freed (about 0.1 us); False:
+        check: Check, on each call, that the memory has not been freed (about 0.1 us); False:
             the caller promises to close the window first.
         sync: Wait for the work that the array's library has launched on it; False if there is none,
             and while a CUDA graph is captured.
 
     Raises:
-        UsageError: That is no GPU's own memory, was freed, isn't contiguous, or is empty.
+        UsageError: It isn't a GPU's own memory, was freed, isn't contiguous, or is empty.
         Unavailable: Windows can't work here; each backend's reason is given. Or BAR1 is used up.
     """
     return default_windows()._open(  # noqa: SLF001 - its own module's

@@ -1,4 +1,4 @@
-"""Recognises what a window may be opened on: an array, by either interface, or a pointer."""
+"""Recognises the memory for a window: an array, by either interface, or a pointer."""
 
 import operator
 from dataclasses import replace
@@ -14,11 +14,11 @@ _WHAT_IS_NEEDED = (
     "pass a GPU array (PyTorch, CuPy, JAX, Numba, RMM: DLPack or __cuda_array_interface__), "
     "or a device pointer and a size"
 )
-# Why the window is refused, for the kinds of memory that people confuse with a GPU's own.
+# Why the window is refused, for the kinds of memory that are confused with a GPU's own.
 _NOT_ON_A_GPU = {
-    Place.HOST: "lies in the CPU's memory: nothing needs to be mapped",
-    Place.PINNED: "lies in pinned host memory: the CPU reaches it already",
-    Place.MANAGED: "lies in managed memory, which moves: the CPU reaches it already",
+    Place.HOST: "is in the CPU's memory: nothing needs to be mapped",
+    Place.PINNED: "is in pinned host memory: the CPU can access it already",
+    Place.MANAGED: "is in managed memory, which moves: the CPU can access it already",
 }
 
 
@@ -32,10 +32,10 @@ def device_bytes_of(
         memory: An array, a `DevicePointer`, or a device pointer as an integer.
         size: In bytes, from the start; None is all of an array. An integer needs it.
         reader: Reads arrays.
-        ordered: The work that is pending on the array is told.
+        ordered: Also find the pending work on the array.
 
     Raises:
-        UsageError: It is no GPU memory, isn't contiguous, or is shorter than `size`.
+        UsageError: It isn't GPU memory, isn't contiguous, or is shorter than `size`.
     """
     if isinstance(memory, bool):
         raise UsageError("a window can't be opened on a 'bool'", hint=_WHAT_IS_NEEDED)
@@ -62,7 +62,7 @@ def _first(found: DeviceBytes, size: int | None) -> DeviceBytes:
     if size is None:
         return found
     if not 0 <= size <= found.size_bytes:
-        raise UsageError(f"a size of {size} bytes was asked for; the array has {found.size_bytes}")
+        raise UsageError(f"a size of {size} bytes was given; the array has {found.size_bytes}")
     return replace(found, size_bytes=size)
 
 

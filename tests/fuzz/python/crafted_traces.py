@@ -1,4 +1,4 @@
-"""Traces that nobody recorded: whole files with a right checksum and anything else wrong."""
+"""Crafted traces: whole files with a correct checksum and arbitrary other errors."""
 
 import json
 import random
@@ -19,7 +19,7 @@ CRAFTED = "crafted.arrow"
 _NUM_DIGITS = 8
 _MARK = UNSEALED[:-_NUM_DIGITS]
 
-# What offsets, lengths and counts are likeliest to be taken wrongly for.
+# Values with which offsets, lengths and counts are likely to cause defects.
 _EDGES = (
     *(0, 1, 2, 3, 4, 7, 8, 15, 16, 63, 64, 127, 128, 255, 256, 1000, 4096),
     *(0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 32),
@@ -59,7 +59,7 @@ def crafted(number: int, originals: Sequence[bytes], folder: Path) -> Path:
 
 
 def sealed(trace: bytes) -> bytes:
-    """Put the right checksum into a trace, at both of its places; where one is gone, none."""
+    """Write the correct checksum into a trace, at both places; none if one place is gone."""
     places = [trace.find(_MARK) + len(_MARK), trace.rfind(_MARK) + len(_MARK)]
     if places[0] == places[1] or places[1] + _NUM_DIGITS > len(trace):
         return trace
@@ -98,7 +98,7 @@ def _change(draw: random.Random, data: bytearray) -> None:
 
 
 def _with_parts_moved(draw: random.Random, originals: Sequence[bytes], path: Path) -> None:
-    """A stretch of one file in the place of a stretch of another, or taken out, or put in."""
+    """A part of one file replaces a part of another, or is removed, or inserted."""
     data = bytearray(draw.choice(originals))
     other = draw.choice(originals)
     length = 8 * draw.randrange(1, 64)

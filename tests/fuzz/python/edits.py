@@ -1,4 +1,4 @@
-"""Changes a JSON document as an input says: what random bytes seldom make is then made often."""
+"""Changes a JSON document according to an input, so that rare structures become frequent."""
 
 import copy
 import json
@@ -18,7 +18,7 @@ _DEEP = 250
 
 
 class Choices:
-    """Bytes of an input as choices; where there are none left, the first choice."""
+    """Bytes of an input as choices; the first choice if there are none left."""
 
     def __init__(self, data: bytes) -> None:
         """Begin with the first byte."""
@@ -57,7 +57,7 @@ def edited(text: str, choices: Choices) -> Any:  # noqa: ANN401 - JSON
 
 
 def _place_in(document: Any, choices: Choices) -> tuple[Any, Any]:  # noqa: ANN401 - JSON
-    """Go down into a document; give the list or object where the way ends, and which item."""
+    """Descend into a document; return the list or object at the end, and the item."""
     place, key = None, None
     while isinstance(document, dict | list) and document:
         keys = list(document) if isinstance(document, dict) else range(len(document))

@@ -30,7 +30,7 @@ def _folder() -> Path:
 
 
 def check(data: bytes) -> None:
-    """See that a list is refused in a line, or names copies that can be, and files beside it."""
+    """Check that a list is refused in one line, or names possible copies and files beside it."""
     path = _folder() / "kernelslist.g"
     try:
         found = parse_kernels_list(data, path)

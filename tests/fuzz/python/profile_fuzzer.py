@@ -1,4 +1,4 @@
-"""Profiles, as both languages read them: Python's model for people, C++ for plans."""
+"""Profiles, as both languages read them: Python's model for reports, C++ for plans."""
 
 import json
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Runs of `isthmus bench`, as `isthmus compare` reads them and holds them against each other."""
+"""Runs of `isthmus bench`, as `isthmus compare` reads and compares them."""
 
 import json
 from functools import cache

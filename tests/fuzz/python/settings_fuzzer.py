@@ -1,4 +1,4 @@
-"""What `isthmus sim` is told on the command line: `--set` and `--axis`."""
+"""The settings of `isthmus sim` on the command line: `--set` and `--axis`."""
 
 from functools import cache
 

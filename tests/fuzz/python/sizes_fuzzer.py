@@ -23,7 +23,7 @@ _QUANTITIES = (BANDWIDTH, DURATION, FREQUENCY, SIZE, EXTENT, MEMORY, COUNT, NUMB
 
 
 def check(data: bytes) -> None:
-    """See that a text is refused in a line, or read as what it is written as again."""
+    """Check that a text is refused in one line, or that its value can be written and read back."""
     text = data.decode("utf-8", "surrogateescape")
     for reader in (_size, _sizes, _tolerance, *(_reader_of(one) for one in _QUANTITIES)):
         try:

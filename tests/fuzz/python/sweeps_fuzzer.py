@@ -1,4 +1,4 @@
-"""Journals that a sweep goes on from."""
+"""Journals from which a sweep continues."""
 
 import zlib
 

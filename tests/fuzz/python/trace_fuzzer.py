@@ -90,7 +90,7 @@ def check(data: bytes) -> None:
 
 
 def read(path: Path) -> None:
-    """Do all that is done with a trace, in a process that its signal may end wherever it is."""
+    """Do all that is done with a trace, in a process that a signal may end at any time."""
     signal.setitimer(signal.ITIMER_PROF, _MAX_CPU_SECONDS)
     try:
         require(info_text(trace_info(path)).replace("\n", "").isprintable(), "what is shown moves")

@@ -1,4 +1,4 @@
-"""What suites alloc, pinned_vs_pageable and host are measured at."""
+"""The sizes and circumstances of suites alloc, pinned_vs_pageable and host."""
 
 import pytest
 

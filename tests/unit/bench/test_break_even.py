@@ -1,4 +1,4 @@
-"""Where pinning pays, and what a byte costs: worked out from a run's other results."""
+"""When pinning pays off, and the cost of a byte: derived from a run's other results."""
 
 from collections.abc import Mapping
 

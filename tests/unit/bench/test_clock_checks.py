@@ -1,4 +1,4 @@
-"""Times that contradict each other or a clock on the wall are refused."""
+"""Times that contradict each other or the elapsed time are refused."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,7 +27,7 @@ def latencies(**seconds: float) -> FakeMeasurement:
 
 
 def held(found: FakeMeasurement, wall_s: float, sampled: Sequence[str] = ()) -> FakeMeasurement:
-    """Hold samples against the time that went by while they were taken."""
+    """Compare samples with the time that elapsed while they were taken."""
     moments = iter((10.0, 10.0 + wall_s))
     return within_wall_time(lambda: found, RULE, sampled=sampled, clock=lambda: next(moments))
 
@@ -69,7 +69,7 @@ def test_a_ratio_is_no_time() -> None:
 
 
 class Bench:
-    """In place of the native one: says how long copies took, in whatever unit."""
+    """Replaces the native clock: reports the times of copies in any unit."""
 
     def __init__(self, found: FakeMeasurement) -> None:
         self.found = found

@@ -1,4 +1,4 @@
-"""The small-transfer experiments: what is planned, and what is shown."""
+"""The small-copy experiments: what is planned, and what is shown."""
 
 from fakes.latency import ROOMY, results_of, run_of
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession
@@ -58,10 +58,10 @@ def test_an_experiment_shows_average_least_and_most_over_its_runs_and_ratios() -
     found = results_of([HOME_BY_CPU], FakeSession(answer), demand=Demand(limits=ROOMY, quick=True))
     (table,) = experiment_tables(run_of(found))
     assert table.rows == (
-        ("kernel, copy home: CPU clock", "4 B", "blocking", "60.00", "50.00", "70.00", "3", "100"),
-        ("kernel, copy home: CPU clock", "4 B", "async", "100.00", "80.00", "130.00", "3", "100"),
+        ("kernel, download: CPU clock", "4 B", "blocking", "60.00", "50.00", "70.00", "3", "100"),
+        ("kernel, download: CPU clock", "4 B", "async", "100.00", "80.00", "130.00", "3", "100"),
         (
-            "kernel, copy home: CPU clock",
+            "kernel, download: CPU clock",
             "4 B",
             "async / blocking",
             "1.70x",

@@ -1,4 +1,4 @@
-"""What suites numa and multi plan, on machines that aren't this one."""
+"""What suites numa and multi plan on other machines."""
 
 from isthmus.bench.demand import Demand, Limits
 from isthmus.bench.plan import plan_points

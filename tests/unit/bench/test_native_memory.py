@@ -1,4 +1,4 @@
-"""What the instruments of memory make of the native module's measurements, and what they refuse."""
+"""How the memory instruments use the native module's measurements, and what they refuse."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ def _taking(seconds: float, stopped_by: str = "noise") -> FakeMeasurement:
 
 
 def _held(measurement: FakeMeasurement, wall_s: float) -> object:
-    """Hold samples against the time that went by while they were taken."""
+    """Compare samples with the time that elapsed while they were taken."""
     clock = _clock(10.0, 10.0 + wall_s)
     return within_wall_time(lambda: measurement, _RULE, sampled=ALLOCATIONS, clock=clock)
 

@@ -100,7 +100,7 @@ def test_pinned_memory_that_is_not_where_it_should_be_is_noted_once(
     )
     for memory in (HostMemory.PAGEABLE, HostMemory.PINNED, HostMemory.PINNED):
         device.allocate(BufferKinds(host_memory=memory), 4096)
-    assert device.notes == ["25 % of pinned pages lie off NUMA node 1"]
+    assert device.notes == ["25 % of pinned pages are off NUMA node 1"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Other ways to ask for copies: what is planned, what is worked out, and what is not believed."""
+"""Other kinds of copies: what is planned, what is derived, and what is refused as impossible."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Small copies: which are planned, what is said of them, what is shown."""
+"""Small copies: which are planned, described and shown."""
 
 from dataclasses import replace
 

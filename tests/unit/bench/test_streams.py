@@ -1,4 +1,4 @@
-"""Streams that are absent, closed or full, as whoever starts the program may leave them."""
+"""Standard streams that are absent, closed or full when the program starts."""
 
 import sys
 from pathlib import Path

@@ -71,13 +71,13 @@ def test_another_schema_is_refused_always(tmp_path: Path) -> None:
         ("\xff\x00", "isn't JSON"),
         ("[1]", "no schema version"),
         ('{"schema_version": "1", "results": []}', "no schema version"),
-        ('{"schema_version": 1, "results": []}', "no run: run: Field required"),
+        ('{"schema_version": 1, "results": []}', "not a run: run: Field required"),
         ("[" * 100_000, "isn't JSON"),
         ('{"schema_version": 1, "results":' + "[" * 900 + "]" * 900 + "}", "isn't JSON"),
-        ('{"schema_version": 1, "results": ' + "9" * 5000 + "}", "no run: "),
+        ('{"schema_version": 1, "results": ' + "9" * 5000 + "}", "not a run: "),
         ('{"schema_version": ' + "9" * 4000 + ', "results": []}', r"is of schema 9+\.\.\. \(4000"),
         ('{"schema_version": 1, "results": [], "\\ud800": 1}', "isn't JSON"),
-        ('{"schema_version": 1, "results": [], "' + "x" * 9999 + '": 1}', "no run: "),
+        ('{"schema_version": 1, "results": [], "' + "x" * 9999 + '": 1}', "not a run: "),
     ],
 )
 def test_a_file_that_is_no_run_is_refused_with_the_reason(
@@ -120,7 +120,7 @@ def changed(path: tuple[str, ...], value: object) -> str:
 def test_a_number_that_no_64_bits_hold_is_refused_with_its_place(
     tmp_path: Path, path: tuple[str, ...], number: int
 ) -> None:
-    with pytest.raises(UsageError, match=f"is no run: {path[0]}") as caught:
+    with pytest.raises(UsageError, match=f"is not a run: {path[0]}") as caught:
         read_run(written(tmp_path, changed(path, number)))
     assert "\n" not in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""A healthy machine to take apart: tests change one fact of it and look at one check."""
+"""A healthy machine: tests change one fact of it and look at one check."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -21,7 +21,7 @@ def test_all_cores_are_ok(host: Host) -> None:
 def test_a_cpu_quota_below_the_cpus_is_a_note(host: Host) -> None:
     check = check_cores(replace(host, quota_cores=2.5, effective_cores=2.5))
     assert check.status == Status.NOTE
-    assert check.finding == "2.5 effective, CPUs 0-7, cut by a CPU quota of 2.5 cores"
+    assert check.finding == "2.5 effective, CPUs 0-7, limited by a CPU quota of 2.5 cores"
     assert check.facts["quota_cores"] == 2.5
 
 
@@ -98,14 +98,14 @@ def test_a_cpu_without_vector_copies_is_a_note(host: Host) -> None:
 
 
 def test_a_cheap_clock_is_ok(host: Host) -> None:
-    assert check_clock(host).finding == "22 ns a reading, source tsc"
-    assert check_clock(replace(host, clock_source=None)).finding == "22 ns a reading"
+    assert check_clock(host).finding == "22 ns per reading, source tsc"
+    assert check_clock(replace(host, clock_source=None)).finding == "22 ns per reading"
 
 
 def test_a_clock_read_by_system_call_is_a_note(host: Host) -> None:
     check = check_clock(replace(host, timer_overhead_ns=1100.0, clock_source="hpet"))
     assert check.status == Status.NOTE
-    assert check.finding == "1100 ns a reading, source hpet"
+    assert check.finding == "1100 ns per reading, source hpet"
 
 
 def test_bare_metal_is_ok(host: Host) -> None:

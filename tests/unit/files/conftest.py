@@ -1,4 +1,4 @@
-"""A disk of one's own."""
+"""A simulated disk."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ def quick_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
-    """Follow what is written below a folder that is empty at first."""
+    """Record what is written below a folder that is empty at first."""
     root = tmp_path / "disk"
     root.mkdir()
     made = Disk(root)

@@ -59,7 +59,7 @@ def test_a_crash_leaves_the_old_file_or_the_new_one(disk: Disk, old: bytes | Non
 
 
 def test_a_file_that_is_renamed_before_it_is_synced_would_be_lost(disk: Disk) -> None:
-    """Such a writer must not pass these tests."""
+    """A writer that must fail these tests."""
     path = disk.root / "file"
     path.write_bytes(OLD)
     disk.begin()

@@ -115,7 +115,7 @@ def test_a_folder_that_can_not_be_synced_is_told_of_and_the_file_is_whole(disk: 
         pytest.raises(WriteError, match="is written, but can't be made durable: Input") as caught,
     ):
         write_whole(path, b"new")
-    assert "may be lost when the machine crashes" in caught.value.hint
+    assert "may be lost if the machine crashes" in caught.value.hint
     assert contents_below(disk.root) == {str(path): b"new"}
 
 
@@ -163,7 +163,7 @@ def test_a_descriptor_is_closed_once_whatever_happens(disk: Disk) -> None:
 
 
 def refused_sweeps(disk: Disk, kind: Kind, code: int, *, for_ever: bool) -> int:
-    """Refuse each call of a kind in turn: the same command goes on with what was kept."""
+    """Refuse each call of a kind in turn: the same command continues with what was kept."""
     path = disk.root / "s.parquet"
     sweep(path)
     expected = path.read_bytes()
@@ -183,7 +183,7 @@ def refused_sweeps(disk: Disk, kind: Kind, code: int, *, for_ever: bool) -> int:
                 return nth - 1
             continue
         check_what_is_said(said, code)
-        assert "goes on there" in said.hint or not kept
+        assert "continues there" in said.hint or not kept
         assert {Path(name).name for name in contents_below(disk.root)} <= {
             "s.parquet",
             "s.parquet.journal",

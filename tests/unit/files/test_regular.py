@@ -1,4 +1,4 @@
-"""Files that somebody named: whatever lies there, they are read, or an OSError says why not."""
+"""Files that a user named: they are read, or an OSError says why not."""
 
 import os
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_of_an_endless_file_no_more_than_a_piece_is_read(tmp_path: Path) -> None
 def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero"), Path("/dev/tty")):
-        with pytest.raises(OSError, match="it is no regular file"):
+        with pytest.raises(OSError, match="it is not a regular file"):
             open_regular(path)
 
 

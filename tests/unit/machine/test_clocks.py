@@ -1,4 +1,4 @@
-"""Clocks that were held down, against an NVML that says what the test lets it say."""
+"""Reduced clocks, with an NVML whose answers the test chooses."""
 
 from types import SimpleNamespace
 

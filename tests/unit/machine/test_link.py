@@ -1,4 +1,4 @@
-"""The NVML side, against a library that knows what the test lets it know."""
+"""The NVML side, with a library whose answers the test chooses."""
 
 import threading
 from types import SimpleNamespace

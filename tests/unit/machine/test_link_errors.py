@@ -1,4 +1,4 @@
-"""Replays and AER counts, against an NVML and a /sys that say what the test lets them say."""
+"""Replays and AER counts, with an NVML and a /sys whose contents the test chooses."""
 
 from pathlib import Path
 from types import SimpleNamespace

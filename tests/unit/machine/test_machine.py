@@ -39,7 +39,7 @@ class FakeNode:
 
 @dataclass
 class FakeTopology:
-    """Implements isthmus.machine.placement.Topology; the device hangs on node 1."""
+    """Implements isthmus.machine.placement.Topology; the device is attached to node 1."""
 
     num_nodes: int = 2
     refusal: Exception | None = None
@@ -97,9 +97,9 @@ def test_on_a_machine_with_one_node_no_node_is_wanted() -> None:
 @pytest.mark.parametrize(
     ("pages", "wanted_node", "note"),
     [
-        ({0: 12, 1: 88}, 1, "12 % of pinned pages lie off NUMA node 1"),
+        ({0: 12, 1: 88}, 1, "12 % of pinned pages are off NUMA node 1"),
         ({0: 5, 1: 95}, 1, None),
-        ({0: 64}, 1, "100 % of pinned pages lie off NUMA node 1"),
+        ({0: 64}, 1, "100 % of pinned pages are off NUMA node 1"),
         ({}, 1, "placement of pinned memory can't be verified here"),
         ({0: 64}, None, None),
         ({}, None, None),

@@ -207,7 +207,7 @@ def test_the_driver_s_copy_is_chosen_unless_another_is_clearly_quicker() -> None
 
 
 class SlowAtFirst(FakeCopies):
-    """As if others had kept the machine busy for the first half of the time."""
+    """As if other programs had kept the machine busy for the first half of the time."""
 
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
         found = super().times(ways, size_bytes, effort)

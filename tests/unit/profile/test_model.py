@@ -39,7 +39,7 @@ def test_a_missing_profile_is_unavailable(tmp_path: Path) -> None:
 def test_what_is_no_profile_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "p.json"
     path.write_text(text)
-    with pytest.raises(UsageError, match="is no profile"):
+    with pytest.raises(UsageError, match="is not a profile"):
         load_profile(path)
 
 
@@ -134,7 +134,7 @@ def test_a_profile_of_the_schema_before_says_what_to_do(tmp_path: Path) -> None:
     path.write_text(json.dumps(document | {"schema_version": 1}))
     with pytest.raises(UsageError, match="schema_version") as error:
         load_profile(path)
-    assert error.value.hint == "`isthmus profile` makes a new one"
+    assert error.value.hint == "run `isthmus profile` again"
 
 
 def test_the_page_says_what_why_and_how_old() -> None:
@@ -144,7 +144,7 @@ def test_the_page_says_what_why_and_how_old() -> None:
         "driver   580.159.04, CUDA 13.0",
         "host     Some CPU, 16 cores",
         "",
-        "copy          cheapest way, and up to which size",
+        "copy          cheapest path, and up to which size",
         "H2D pageable  window to 983 KiB, staged above (47.93 GB/s at 64 MiB)",
         "",
         "opening a window: 45 us",

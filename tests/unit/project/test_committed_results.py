@@ -1,4 +1,4 @@
-"""Results that are committed: each is read by what the product reads such files with."""
+"""Committed results: the product's own readers read each of them."""
 
 import json
 from pathlib import Path

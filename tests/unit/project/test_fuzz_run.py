@@ -1,4 +1,4 @@
-"""What runs the fuzzers: a finding, or a fuzzer that doesn't run, is never taken for none."""
+"""The program that runs the fuzzers reports every finding, and every fuzzer that doesn't run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Every file of the fuzzers' corpora, one for each defect that was found among them, is read."""
+"""Every file of the fuzzers' corpora is read, among them one for each defect found."""
 
 import importlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Who may know whom: ARCHITECTURE.md's rules, read from the includes and imports themselves."""
+"""Which part may know which: ARCHITECTURE.md's rules, checked in the includes and imports."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What tests/conftest.py makes of tests that leave a context of the emulated driver alive."""
+"""How tests/conftest.py treats tests that leave a context of the emulated driver alive."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""`make` says in one line what this machine lacks, before it installs or builds anything."""
+"""`make` says in one line what is missing, before it installs or builds anything."""
 
 import os
 import subprocess

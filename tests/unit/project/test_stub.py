@@ -1,4 +1,4 @@
-"""The type stub is what the built module says."""
+"""The type stub agrees with the built module."""
 
 import subprocess
 import sys

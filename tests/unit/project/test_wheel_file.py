@@ -1,4 +1,4 @@
-"""The build finds headers and sources in installed packages, wherever pip has put these."""
+"""The build finds headers and sources in installed packages, wherever pip has put them."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What `isthmus bench --quick` prints: a first look, from which nothing is hidden that failed."""
+"""What `isthmus bench --quick` prints: a first look, which shows every failure."""
 
 from rich.console import Console
 

@@ -81,14 +81,14 @@ def test_of_a_line_of_which_a_part_is_left_that_part_is_written(base: Run) -> No
 def test_break_evens_are_written_out(base: Run) -> None:
     notes = "\n".join(alloc_notes(_run(base, "host_memory_life")))
     assert "copied to the device once and freed, against pageable: pinned not up to" in notes
-    assert "uploads after which pinned memory has paid" in notes
+    assert "uploads after which pinned memory has paid off" in notes
 
 
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [
-        ((0.0, 0.0, 0.0), "at once (it pays from the first upload)"),
-        ((0.04, 0.0, 1.0), "at once (it pays from the first upload)"),
+        ((0.0, 0.0, 0.0), "at once (it pays off from the first upload)"),
+        ((0.04, 0.0, 1.0), "at once (it pays off from the first upload)"),
         ((0.04, 0.0, 1.1), "0.0 (0.0 to 1.1)"),
         ((3.0, 2.5, 3.61), "3.0 (2.5 to 3.6)"),
         ((3.0, 2.5, None), "3.0 (2.5 or more)"),
@@ -102,7 +102,7 @@ def test_uploads_that_pay_are_told_in_words_where_a_number_says_nothing(
     one = next(r for r in found if r.metric == "break_even_copies")
     told = dict(zip(("median", "min", "max"), numbers, strict=True))
     (note,) = break_even_notes([one.model_copy(update=told)])
-    assert note.endswith(f"pinned memory has paid: {format_size(one.bytes)} {words}")
+    assert note.endswith(f"pinned memory has paid off: {format_size(one.bytes)} {words}")
 
 
 def test_sizes_after_which_memory_has_paid_alike_are_told_together(base: Run) -> None:
@@ -118,7 +118,7 @@ def test_large_copies_show_their_spread_and_the_gain(base: Run) -> None:
     (table,) = pinned_vs_pageable_tables(run)
     assert _cell(table, "160 MiB", "H2D pageable") == "1.00 (0.50-2.00)"
     assert _cell(table, "160 MiB", "D2H pinned/pageable") == "1.00x"
-    assert pinned_vs_pageable_notes(run)[0].endswith("up to 4.00x")
+    assert pinned_vs_pageable_notes(run)[0].endswith(": 4.00x")
     drawn = chart(run)
     assert drawn is not None
     assert len(drawn.to_dict()["layer"]) == 2

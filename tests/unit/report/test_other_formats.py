@@ -1,4 +1,4 @@
-"""Runs in the words of nvbandwidth and of GDRCopy's tests, read as those who parse them do."""
+"""Runs in the formats of nvbandwidth and of GDRCopy's tests, parsed as other programs do."""
 
 import json
 import re
@@ -176,7 +176,7 @@ def test_every_format_says_that_an_emulated_run_is_emulated(layout: RunFormat) -
 
 
 def gdrcopy_rows(text: str, name: str) -> dict[int, tuple[float, float]]:
-    """Read a table as its readers do: name, size, median and minimum, apart by blanks and tabs."""
+    """Parse a table: name, size, median and minimum, separated by blanks and tabs."""
     rows = (line.split() for line in text.splitlines() if line.startswith(f"{name} \t"))
     return {int(size): (float(median), float(least)) for _, size, median, least in rows}
 

@@ -114,9 +114,7 @@ def test_every_column_of_a_push_is_explained_by_the_name_it_has() -> None:
     notes = window_notes(runs.run())
     pushes = [head for head in window_table("Window reads").heads if head.startswith("push ")]
     assert all(any(note.startswith(f"{head}: ") for note in notes) for head in pushes)
-    assert (
-        "push launched: from the launch of a kernel that pushes until its bytes are here" in notes
-    )
+    assert "push launched: from the launch of a kernel that pushes until its bytes arrive" in notes
 
 
 def test_only_an_emulated_run_says_that_its_windows_are_host_memory() -> None:

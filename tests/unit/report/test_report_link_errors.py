@@ -1,4 +1,4 @@
-"""What a report says of errors on the link while a run lasted."""
+"""What a report says about link errors during a run."""
 
 import pytest
 

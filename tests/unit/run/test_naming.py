@@ -1,4 +1,4 @@
-"""What the name of a test says, and what a result says of itself by it."""
+"""What the name of a test says about the test and its results."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tensors made natively: whoever asks, a shape that can't be is an error and not the end."""
+"""Tensors made natively: an impossible shape is an error, and doesn't end the process."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -32,7 +32,7 @@ def test_a_tensor_has_up_to_64_dimensions_and_the_shape_that_was_given(
 
 
 class Liar:
-    """A sequence that says it is short, and never ends."""
+    """A sequence with a small length that never ends."""
 
     def __len__(self) -> int:
         return 1

@@ -1,4 +1,4 @@
-"""Headers of safetensors files: what is read, and what is refused, with its name."""
+"""Headers of safetensors files: what is read, and what is refused by name."""
 
 import json
 import os
@@ -128,7 +128,7 @@ def test_a_name_that_is_there_twice_is_found_with_a_comparison_for_each_at_most(
     names = [f"t{number}" for number in range(20_000)]
     text = "{" + ",".join(f'"{name}":{{}}' for name in [*names, names[-1]]) + "}"
     Counted.comparisons = 0
-    with pytest.raises(UsageError, match="'t19999' is there twice"):
+    with pytest.raises(UsageError, match="'t19999' occurs twice"):
         parse_header(text.encode(), file="f", data_offset=0, file_bytes=0)
     assert Counted.comparisons <= len(names)
 
@@ -161,10 +161,10 @@ def without(member: str) -> dict[str, Any]:
 WRONG_FILES = {
     "no bytes": (b"", "has 0 bytes"),
     "seven bytes": (bytes(7), "has 7 bytes"),
-    "a header that isn't there": (encoded(b"", b"", length=2), "cut off: the header has 2"),
-    "a header cut off": (encoded(b'{"t"', b"", length=400), "cut off: the header has 400"),
+    "a header that isn't there": (encoded(b"", b"", length=2), "truncated: the header has 2"),
+    "a header cut off": (encoded(b'{"t"', b"", length=400), "truncated: the header has 400"),
     "a header of 100 MB and one byte": (encoded(b"{}", b"", length=100_000_001), "100000001"),
-    "a length above all files": (encoded(b"{}", b"", length=(1 << 64) - 1), "at most|the most"),
+    "a length above all files": (encoded(b"{}", b"", length=(1 << 64) - 1), "the limit is"),
     "no header": (encoded(b"", b""), "doesn't begin with '{'"),
     "a list": (encoded(b"[]", b""), "doesn't begin with '{'"),
     "a space first": (encoded(b" {}", b""), "doesn't begin with '{'"),
@@ -173,12 +173,12 @@ WRONG_FILES = {
     "no UTF-8": (encoded(b'{"\xff": 1}', b""), "can't be read"),
     "not a number": (encoded(b'{"t": NaN}', b""), "NaN"),
     "endless nesting": (encoded(b'{"t":' + b"[" * 100_000, b""), "can't be read"),
-    "a tensor twice": (encoded(b'{"t": {}, "t": {}}', b""), "'t' is there twice"),
+    "a tensor twice": (encoded(b'{"t": {}, "t": {}}', b""), "'t' occurs twice"),
     "a member twice": (
         encoded(
             b'{"t": {"dtype": "U8", "dtype": "I8", "shape": [], "data_offsets": [0, 1]}}', b"x"
         ),
-        "'dtype' is there twice",
+        "'dtype' occurs twice",
     ),
     "half of a surrogate pair": (encoded(rb'{"\ud83d": 1}', b""), "surrogate pair"),
     "the other half": (encoded(rb'{"__metadata__": {"a": "\uDE00"}}', b""), "surrogate pair"),
@@ -190,13 +190,13 @@ WRONG_FILES = {
 }
 
 WRONG_TENSORS = {
-    "no object": ({"t": [1]}, "no object"),
+    "no object": ({"t": [1]}, "not an object"),
     "no type": (without("dtype"), "no 'dtype'"),
     "no shape": (without("shape"), "no 'shape'"),
     "no offsets": (without("data_offsets"), "no 'data_offsets'"),
-    "an unknown type": (changed(dtype="F128"), "'F128' is no type"),
-    "a type that is a number": (changed(dtype=8), "8 is no type"),
-    "a type that can't be looked up": (changed(dtype=[]), "is no type"),
+    "an unknown type": (changed(dtype="F128"), "'F128' is not a type"),
+    "a type that is a number": (changed(dtype=8), "8 is not a type"),
+    "a type that can't be looked up": (changed(dtype=[]), "is not a type"),
     "a shape that is a number": (changed(shape=4), "'shape'"),
     "a length below zero": (changed(shape=[-4]), "'shape'"),
     "a length with a fraction": (changed(shape=[4.0]), "'shape'"),
@@ -213,12 +213,12 @@ WRONG_TENSORS = {
         {"t": description("U8", [0, 1 << 62, 1 << 62], 0, 0)},
         r"more than 2\^63 - 1",
     ),
-    "65 dimensions": (changed(shape=[1] * 64 + [4]), "it has 65 dimensions; 64 are the most"),
+    "65 dimensions": (changed(shape=[1] * 64 + [4]), "it has 65 dimensions; the limit is 64"),
     "40,000 dimensions": (changed(shape=[(1 << 63) - 1] * 40_000), "it has 40000 dimensions"),
     "a million offsets": (changed(data_offsets=[0] * 1_000_000), "two numbers, not 1000000"),
-    "nested text for a type": (changed(dtype=[[[[[[[["F32"]]]]]]]]), "is no type"),
+    "nested text for a type": (changed(dtype=[[[[[[[["F32"]]]]]]]]), "is not a type"),
     "half a byte": (changed(dtype="F4", shape=[3]), "whole byte"),
-    "bytes behind the file": ({"t": description("U8", [5], 0, 5)}, "cut off: tensor 't' ends at"),
+    "bytes behind the file": ({"t": description("U8", [5], 0, 5)}, "truncated: tensor 't' ends at"),
     "a gap before the first": ({"t": description("U8", [3], 1, 4)}, "1 bytes before tensor 't'"),
     "data without a tensor": ({"t": description("U8", [3], 0, 3)}, "1 bytes at the end"),
     "data and no tensors": ({}, "4 bytes at the end"),

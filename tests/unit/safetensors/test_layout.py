@@ -1,4 +1,4 @@
-"""Where tensors lie in GPU memory."""
+"""Where tensors are placed in GPU memory."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +8,7 @@ from isthmus.safetensors.layout import Run, lay_out
 
 
 def header_of(*tensors: tuple[str, int]) -> Header:
-    """Lay tensors of these types and numbers of items one after the other."""
+    """Place tensors of these types and numbers of items one after the other."""
     entries, end = [], 0
     for index, (dtype, count) in enumerate(tensors):
         size = count * ITEM_BITS[dtype] // 8

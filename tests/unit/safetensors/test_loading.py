@@ -56,7 +56,7 @@ def cupy(context: _native.Context, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def no_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the frameworks away again."""
+    """Remove the frameworks again."""
     monkeypatch.delitem(sys.modules, "torch")
     monkeypatch.delitem(sys.modules, "cupy")
 
@@ -203,7 +203,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
 def test_one_damaged_shard_is_noticed_before_memory_is_taken(torch: Torch, tmp_path: Path) -> None:
     first, second = shards(tmp_path)
     os.truncate(second, second.stat().st_size - 1)
-    with pytest.raises(UsageError, match=r"1\.safetensors: cut off: tensor 'head'"):
+    with pytest.raises(UsageError, match=r"1\.safetensors: truncated: tensor 'head'"):
         isthmus.load_safetensors([first, second])
     assert torch.blocks == []
 

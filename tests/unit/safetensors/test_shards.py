@@ -56,7 +56,7 @@ def test_an_index_without_a_map_of_tensors_is_refused(tmp_path: Path, text: byte
 
 def test_an_index_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "index.json")
-    with pytest.raises(UsageError, match="it is no regular file"):
+    with pytest.raises(UsageError, match="it is not a regular file"):
         files_of(tmp_path / "index.json")
 
 

@@ -39,18 +39,18 @@ def test_points_are_all_combinations_the_last_axis_fastest() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("policy.unit", "is no axis", "policy.unit=128..2MiB"),
+        ("policy.unit", "is not an axis", "policy.unit=128..2MiB"),
         ("policy.unti=1", "no setting 'policy.unti'", "policy.unit"),
         ("workloads=bfs", "no setting 'workloads'", "workload"),
         ("policy.unit=128,,256", "an empty value", "128..2MiB"),
         ("policy.unit=1KiB..128", "runs backwards", "128..1KiB"),
-        ("policy.unit=1KiB..", "is no range", "128..2MiB"),
+        ("policy.unit=1KiB..", "is not a range", "128..2MiB"),
         ("policy.unit=1KiB..2Q", "unknown unit 'Q'", "2"),
         ("faults.latency=0..1us", "doubling 0", "faults.latency=0,..."),
-        ("workload=a..b", "is no range", "workload=bfs"),
+        ("workload=a..b", "is not a range", "workload=bfs"),
         ("policy=tree,rangs", "no policy 'rangs'", "ranges"),
         ("machine=h100", "no machine 'h100'", "h100-pcie5"),
-        ("seed=x", "is no seed", "8"),
+        ("seed=x", "is not a seed", "8"),
         ("seed=0..9999999", "values", "at most"),
     ],
 )

@@ -78,7 +78,7 @@ def test_the_text_says_that_it_is_modelled_and_what_a_percentage_means(
     text = scores_text(score_all(made_up), made_up, Format.TEXT)
     assert text.startswith("modelled: no number here was measured")
     assert '"98.62 % slower" means 1 / (1 - 0.9862) = 72.5x the time, not 98.62x.' in text
-    assert "what the paper left out" in text
+    assert "not in the paper: mean time" in text
 
 
 def test_the_json_has_every_target_and_says_that_it_is_modelled(made_up: Evaluation) -> None:

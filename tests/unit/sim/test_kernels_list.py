@@ -1,4 +1,4 @@
-"""Lists of kernels: whatever they name, it is a file beside the list, or refused with the line."""
+"""Lists of kernels: they name files beside the list; others are refused with the line."""
 
 import os
 from pathlib import Path
@@ -59,11 +59,11 @@ def test_a_line_that_begins_otherwise_is_no_kernel(tmp_path: Path, name: bytes) 
         (b"kernel-" + b"x" * 300 + b".traceg", "File name too long"),
         (b"kernel-absent.traceg", "No such file"),
         (b"kernel-\xff.traceg", "No such file"),
-        (b"kernel-folder.traceg", "it is no regular file"),
-        (b"kernel-pipe.traceg", "it is no regular file"),
-        (b"kernel-endless.traceg", "it is no regular file"),
+        (b"kernel-folder.traceg", "it is not a regular file"),
+        (b"kernel-pipe.traceg", "it is not a regular file"),
+        (b"kernel-endless.traceg", "it is not a regular file"),
         (b"kernel-loop.traceg", "Too many levels"),
-        (b"kernel-pipe.traceg.xz", "it is no regular file"),
+        (b"kernel-pipe.traceg.xz", "it is not a regular file"),
     ],
 )
 def test_a_kernel_that_can_not_be_read_is_refused_and_not_waited_for(

@@ -83,18 +83,18 @@ def test_the_papers_machine_is_table_1() -> None:
         ('size = "16 KiB"', "size = 1000", "no whole number of sets", "docs/simulate.md"),
         ('handling = "each"', 'handling = "any"', "faults.handling: should be", "docs"),
         ("schema_version = 1", "schema_version = 2", "schema_version: ", "docs"),
-        ("[cores]", "[cores", "is no TOML", "docs/simulate.md"),
+        ("[cores]", "[cores", "is not TOML", "docs/simulate.md"),
         ("half_duplex = false", "", "link.half_duplex: field required", "docs"),
         ("entries = 128", "entries = 4294967296", "tlb.entries: number '42949", "at most 42949"),
         ("entries = 128", f"entries = {10**400}", "tlb.entries: number of 1329 bits", "at most"),
         ("entries = 128", f"entries = 0x{'f' * 5000}", "number of 20000 bits", "at most"),
-        ("entries = 128", f"entries = {'9' * 5000}", "is no TOML: Exceeds the limit", "docs"),
-        ("entries = 128", "entries = -1", "'-1' is no number", "8"),
-        ("entries = 128", "entries = nan", "nan is no number", "8"),
-        ("entries = 128", "entries = true", "True is no number", "8"),
+        ("entries = 128", f"entries = {'9' * 5000}", "is not TOML: Exceeds the limit", "docs"),
+        ("entries = 128", "entries = -1", "'-1' is not a number", "8"),
+        ("entries = 128", "entries = nan", "nan is not a number", "8"),
+        ("entries = 128", "entries = true", "True is not a number", "8"),
         ("entries = 128", f"entries = {[[[[[[[[1]]]]]]]]}", "[[[[[[[...]]]]]]] is no", "8"),
         ("entries = 128", f"entries = '{'x' * 9999}'", "... (9999 characters)' is no", "8"),
-        ("entries = 128", f"entries = {'[' * 3000}", "is no TOML", "docs/simulate.md"),
+        ("entries = 128", f"entries = {'[' * 3000}", "is not TOML", "docs/simulate.md"),
         ("entries = 128", f"a{'.a' * 20000} = 1", "has more than 250 dots", "docs/simulate.md"),
         ("[cores]", f"{'x' * 9999} = 1\n[cores]", "... (9999 characters)'", "did you mean"),
         ("[cores]", f"#{' ' * 70_000}\n[cores]", "it has more than 65536 bytes", "paper-gtx480"),
@@ -116,7 +116,7 @@ def test_a_machine_that_can_not_be_is_refused_with_the_place(
 )
 def test_bytes_that_are_no_toml_are_refused(tmp_path: Path, contents: bytes) -> None:
     (tmp_path / "mine.toml").write_bytes(contents)
-    with pytest.raises(UsageError, match=r"is no TOML|there is no 'a'"):
+    with pytest.raises(UsageError, match=r"is not TOML|there is no 'a'"):
         load_machine(str(tmp_path / "mine.toml"))
 
 
@@ -125,7 +125,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "folder.toml").mkdir()
     (tmp_path / "endless.toml").symlink_to("/dev/zero")
     for name in ("pipe", "folder", "endless"):
-        with pytest.raises(UsageError, match="it is no regular file"):
+        with pytest.raises(UsageError, match="it is not a regular file"):
             load_machine(str(tmp_path / f"{name}.toml"))
     for name in ("null\0byte", "\ud800", "x" * 5000):
         with pytest.raises(UsageError, match="can't read machine"):

@@ -40,7 +40,7 @@ def test_a_setting_is_changed_and_nothing_else(assignment: str, value: object) -
         ("link.bandwidth", "sets nothing", "link.bandwidth=32GB/s"),
         ("=1", "sets nothing", "link.bandwidth=32GB/s"),
         ("policy.unit=4MiB", "larger than its page", "policy.unit=2 MiB"),
-        ("policy.unit=3KiB", "no power of two", "did you mean 2 KiB?"),
+        ("policy.unit=3KiB", "not a power of two", "did you mean 2 KiB?"),
         ("policy.merge=maybe", "policy.merge can't be 'maybe'", "false, true"),
         ("options.local_memory=on", "can't be 'on'", "resident, migrates"),
         ("tlb.entries=0", "tlb.entries: ", "8"),

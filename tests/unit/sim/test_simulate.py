@@ -1,4 +1,4 @@
-"""The simulator through Python: what is set arrives, and what comes back is what it gave."""
+"""The simulator through Python: settings reach it, and its results come back unchanged."""
 
 import json
 import threading

@@ -151,7 +151,7 @@ def test_a_file_of_something_else_is_refused_and_left_alone(
 ) -> None:
     path = tmp_path / "s.parquet"
     path.write_bytes(contents)
-    with pytest.raises(UsageError, match="is of another sweep, or of none"):
+    with pytest.raises(UsageError, match="is of another sweep, or isn't one"):
         opened(path)
     assert path.read_bytes() == contents
 

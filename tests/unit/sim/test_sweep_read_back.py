@@ -1,4 +1,4 @@
-"""Files that a sweep goes on from: whatever they hold, points of that sweep, or a refusal."""
+"""Files from which a sweep continues: they hold points of that sweep, or are refused."""
 
 import contextlib
 import json
@@ -65,7 +65,7 @@ def test_a_journal_that_makes_no_table_is_refused_before_anything_runs(
     entries = ({"key": f"{key}{number}", "row": row} for number, row in enumerate(rows))
     lines = "\n".join(json.dumps(entry) for entry in entries).encode()
     journal.write_bytes(HEAD + lines)
-    with pytest.raises(UsageError, match=r"s\.parquet\.journal is of another sweep, or of none"):
+    with pytest.raises(UsageError, match=r"s\.parquet\.journal is of another sweep, or isn't one"):
         opened(path)
     assert journal.read_bytes() == HEAD + lines
 
@@ -75,7 +75,7 @@ def test_a_pipe_in_the_place_of_a_sweep_is_refused_and_not_waited_for(
     tmp_path: Path, name: str
 ) -> None:
     os.mkfifo(tmp_path / name)
-    with pytest.raises(WriteError, match="it is no regular file"):
+    with pytest.raises(WriteError, match="it is not a regular file"):
         opened(tmp_path / "s.parquet")
 
 
@@ -84,7 +84,7 @@ def test_a_table_without_keys_or_errors_is_of_no_sweep(tmp_path: Path) -> None:
     for columns in ({"key": ["a"]}, {"error": [None]}):
         table = pa.table(columns).replace_schema_metadata({b"isthmus.sweep": b"this"})
         pq.write_table(table, path)
-        with pytest.raises(UsageError, match="another sweep, or of none"):
+        with pytest.raises(UsageError, match="another sweep, or isn't one"):
             opened(path)
 
 

@@ -1,4 +1,4 @@
-"""Traces with a right checksum that nobody recorded: refused with an error of ours, or read."""
+"""Crafted traces with a correct checksum: refused with an error of Isthmus's, or read."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ from program import run_code
 pytestmark = pytest.mark.native
 
 CORPUS = Path(__file__).parents[2] / "fuzz" / "corpora" / "trace"
-# A process of its own: what reading does to it is what is asked.
+# A process of its own, because reading might end it.
 _READ = """
 import sys
 from pathlib import Path
@@ -35,7 +35,7 @@ for name in sys.argv[1:]:
 
 
 def read_elsewhere(*paths: Path) -> list[str]:
-    """What is said of traces that are refused, by a process that must not die of them."""
+    """The messages for refused traces, from a process that must survive them."""
     names = [str(path) for path in paths]
     code = f"import sys; sys.path = {sys.path!r}; sys.argv[1:] = {names!r}\n{_READ}"
     outcome = run_code(code)

@@ -1,4 +1,4 @@
-"""Traces at rest: what is written is read, and what is broken is refused with where and why."""
+"""Trace files: what is written is read, and corrupt files are refused with place and reason."""
 
 import gc
 import mmap
@@ -121,13 +121,13 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file"):
         open_trace(tmp_path / "absent.trace")
-    with pytest.raises(UsageError, match="is no regular file"):
+    with pytest.raises(UsageError, match="is not a regular file"):
         open_trace(tmp_path)
 
 
 def test_a_pipe_without_a_writer_is_refused_and_not_waited_for(path: Path) -> None:
     os.mkfifo(path)
-    with pytest.raises(UsageError, match=r"small\.trace: it is no regular file"):
+    with pytest.raises(UsageError, match=r"small\.trace: it is not a regular file"):
         open_trace(path)
 
 
@@ -150,7 +150,7 @@ def test_another_arrow_file_is_no_trace(path: Path) -> None:
     table = pa.table({"a": [1, 2]})
     with pa.ipc.new_file(str(path), table.schema) as writer:
         writer.write_table(table)
-    with pytest.raises(UsageError, match="an Arrow file, but no trace"):
+    with pytest.raises(UsageError, match="an Arrow file, but not a trace"):
         open_trace(path)
 
 

@@ -1,4 +1,4 @@
-"""The import of Accel-Sim's traces: what they hold, what they can't, and what is broken in them."""
+"""The import of Accel-Sim's traces: what they hold, what they lack, and what is corrupt."""
 
 import lzma
 import os
@@ -99,7 +99,7 @@ def test_packed_kernels_are_unpacked_even_where_the_list_does_not_say_so(tmp_pat
         ("0020 ffffffff 1 R4 TEX.SCR.LL 2 R2 R3 0 0", "TRAFFIC IS MISSING: 2 accesses to textures"),
         ("0020 ffffffff 1 R4 LDC.64 0 0 0", "2 accesses to constant memory"),
         ("0020 ffffffff 0 UBLKCP 0 0 0", "TRAFFIC IS MISSING: 2 bulk copies"),
-        ("0020 ffffffff 1 R4 LDNEW 1 R2 4 1 0x10000 4 0", "instructions that are not known"),
+        ("0020 ffffffff 1 R4 LDNEW 1 R2 4 1 0x10000 4 0", "unknown instructions"),
         ("0020 ffffffff 0 LDGSTS.E.128 2 R2 R3 16 1 0x20 16 0", "only the shared address"),
         ("0020 ffffffff 1 R4 LDG.E 1 R2 4 1 0x0 0 0", "2 loads are of address 0"),
     ],
@@ -117,7 +117,7 @@ def test_what_had_to_be_assumed_is_said(tmp_path: Path) -> None:
     commands = "kernel-1.traceg\nNcclAllReduce\nkernel-2.traceg\n"
     report = imported(tmp_path, *texts, commands=commands)
     assert told(report, "ran on 2 streams")
-    assert told(report, "1 lines of the list are no copy and no kernel")
+    assert told(report, "1 lines of the list are neither copies nor kernels")
     assert told(report, "all data begins on the CPU")
 
 
@@ -163,7 +163,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         ("MemcpyHtoD,0x10,4\n", "names no kernel"),
         ("MemcpyHtoD,10,4\nkernel-1.traceg\n", "line 1: a copy is 'MemcpyHtoD,0xADDRESS,BYTES'"),
         ("MemcpyHtoD,0x10\nkernel-1.traceg\n", "line 1: a copy is"),
-        ("kernel-1.trace\n", r"line 1: 'kernel-1\.trace' is no \.traceg file"),
+        ("kernel-1.trace\n", r"line 1: 'kernel-1\.trace' is not a \.traceg file"),
         ("kernel-9.traceg\n", r"can't read .*kernel-9\.traceg: No such file"),
         (
             "MemcpyHtoD,0xffffffffffffffff,4\nkernel-1.traceg\n",
@@ -185,7 +185,7 @@ def test_a_pipe_without_a_writer_is_refused_and_not_waited_for(tmp_path: Path) -
     kernels_list = write_kernels(tmp_path, kernel_text(LOAD_LINE))
     (tmp_path / "kernel-1.traceg").unlink()
     os.mkfifo(tmp_path / "kernel-1.traceg")
-    with pytest.raises(UsageError, match="is no regular file"):
+    with pytest.raises(UsageError, match="is not a regular file"):
         import_trace(kernels_list, tmp_path / "trace")
 
 

@@ -1,4 +1,4 @@
-"""A trace at rest simulates as its workload does."""
+"""A trace file simulates as its workload does."""
 
 from pathlib import Path
 

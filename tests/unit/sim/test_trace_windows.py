@@ -1,4 +1,4 @@
-"""CTAs too large to be held while they run are read again from their trace's file."""
+"""CTAs that are too large for memory while they run are read again from the trace's file."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_a_file_gives_the_same_results_whether_its_blocks_can_be_read_again_or_n
 
 
 def _simulated(path: Path, compression: Compression | None) -> tuple[isthmus.SimulationResult, int]:
-    """Simulate the program out of a file, and say how many bytes were read by system calls."""
+    """Simulate a program from a file, and count the bytes read by system calls."""
     blocks = [_block(cta) for cta in range(_NUM_CTAS)]
     made = _native.TraceSource(
         "made", traces.program(num_ctas=(_NUM_CTAS,)), _NUM_CTAS, blocks.__getitem__

@@ -18,7 +18,7 @@ SIZE = 1 << 20
 
 @pytest.fixture(autouse=True)
 def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what opens the default driver open the emulated one."""
+    """Make the emulated driver the default."""
     monkeypatch.setenv("ISTHMUS_DRIVER", "emulated")
 
 

@@ -1,4 +1,4 @@
-"""Copies beside a stream that is captured in global mode, as PyTorch captures by default."""
+"""Copies while a stream is captured in global mode, PyTorch's default."""
 
 import ctypes
 import gc
@@ -26,7 +26,7 @@ GLOBAL = 0
 
 @contextmanager
 def capture(cuda: Cuda) -> Iterator[None]:
-    """Capture a stream; it must be intact at the end."""
+    """Capture a stream; the capture must be intact at the end."""
     stream, graph = ctypes.c_void_p(), ctypes.c_void_p()
     cuda.call("cuStreamCreate", ctypes.byref(stream), 1)
     cuda.call("cuStreamBeginCapture_v2", stream, GLOBAL)

@@ -1,4 +1,4 @@
-"""Daemon threads at the interpreter's end: Python ends them where they ask for the GIL."""
+"""Daemon threads at the interpreter's exit: Python ends them when they request the GIL."""
 
 import sys
 import textwrap

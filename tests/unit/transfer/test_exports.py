@@ -1,4 +1,4 @@
-"""A copy under way holds its arrays' memory where it is, whatever becomes of the objects."""
+"""A running copy holds its arrays' memory, whatever happens to the objects."""
 
 import array
 import gc

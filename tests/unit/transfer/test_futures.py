@@ -1,4 +1,4 @@
-"""Copies under way: waiting for them, dropping them, threads, signals, forks, and the end."""
+"""Running copies: waiting for them, dropping them, threads, signals, forks, and exit."""
 
 import asyncio
 import gc
@@ -28,7 +28,7 @@ OUT_OF_RANGE = 719  # CUDA_ERROR_LAUNCH_FAILED
 
 
 class Kept:
-    """Device memory that can be told to be gone."""
+    """Device memory that a test can destroy."""
 
     def __init__(self, memory: _native.DeviceMemory, size: int) -> None:
         self.__cuda_array_interface__ = {
@@ -412,7 +412,7 @@ def test_a_forked_child_may_not_copy_and_leaves_the_parents_copies_alone() -> No
 def test_waiting_takes_no_longer_than_the_copy_by_much(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory
 ) -> None:
-    """A sleep that grows with the wait would be noticed as minutes, not as milliseconds."""
+    """If sleeps grew with the wait, this would take minutes, not milliseconds."""
     began = time.monotonic()
     for _ in range(50):
         transfers.copy_async(

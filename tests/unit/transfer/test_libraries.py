@@ -184,7 +184,7 @@ def test_an_interface_of_a_type_is_read_natively_and_others_the_long_way(
 
 
 class Noting(PendingWork):
-    """Notes what would be waited for."""
+    """Records the streams that would be waited for."""
 
     def __init__(self, driver: _native.Driver) -> None:
         super().__init__(driver)

@@ -1,4 +1,4 @@
-"""NumPy arrays in pinned memory, and who else can use that memory."""
+"""NumPy arrays in pinned memory, and other libraries that can use that memory."""
 
 # ruff: noqa: ANN401 - arrays and types of every kind
 
@@ -130,7 +130,7 @@ def test_a_block_is_bytes_for_every_protocol(pool: _native.PinnedPool) -> None:
 
 
 class Unpinned:
-    """Says that memory is the CPU's, which is all that NumPy takes."""
+    """Reports memory as the CPU's, the only kind that NumPy accepts."""
 
     def __init__(self, block: Any) -> None:
         self.block = block

@@ -1,4 +1,4 @@
-"""Settings, the default driver, pending work, and what is told once."""
+"""Settings, the default driver, pending work, and the warning that is given once."""
 
 import ctypes
 import threading

@@ -1,4 +1,4 @@
-"""What a window may be opened on, and what is refused, each with the reason."""
+"""On which memory a window may be opened, and which is refused, with the reason."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -64,7 +64,7 @@ def test_a_read_only_flag_of_dlpack_is_kept() -> None:
 def test_an_array_with_gaps_is_refused(array: object) -> None:
     with pytest.raises(isthmus.UsageError, match="not contiguous") as refusal:
         found_bytes(array)
-    assert "copy is other memory" in refusal.value.hint
+    assert "copy is different memory" in refusal.value.hint
 
 
 def test_strides_of_dimensions_of_one_item_do_not_matter() -> None:
@@ -85,7 +85,7 @@ def test_memory_that_is_not_a_gpus_own_is_refused_with_what_it_is(
 
 
 def test_a_numpy_array_is_refused_for_lying_in_the_cpus_memory(windows: isthmus.Windows) -> None:
-    with pytest.raises(isthmus.UsageError, match="this ndarray lies in the CPU's memory"):
+    with pytest.raises(isthmus.UsageError, match="this ndarray is in the CPU's memory"):
         windows.open(np.zeros(4))
 
 

@@ -29,7 +29,7 @@ namespace {
 
 using host::kHugePageBytes;
 
-// Source of the next six: benchmarks/transfer/pinning.
+// Source of the next six: benchmarks/transfer/pinning.cpp.
 // Nothing is gained by more threads than zero memory at its bandwidth.
 constexpr int kMaxTouchThreads = 16;
 // A thread that touches less than this costs more to start than it saves.

@@ -24,7 +24,8 @@ constexpr int kMaxThreads = 10;
 constexpr int kMaxDemotingThreads = 15;
 constexpr int kMinDemotingThreads = 12;
 constexpr int kMinHelpersForOneLess = 7;
-// Zeroing new pages takes more, too: 33 GB/s with 15, 29 with 12. Source: as above.
+// Zeroing new pages takes more, too: 33 GB/s rather than 29 with 12.
+// Source: benchmarks/transfer/README.md.
 constexpr int kMaxFreshThreads = 15;
 // Shorter copies aren't demoted: there the link waits for the threads to wake, and streaming is as
 // good.

@@ -1,1 +1,1 @@
-"""Results that are worked out from measured ones."""
+"""Results that are derived from measured ones."""

@@ -1,4 +1,4 @@
-"""What a byte more costs: the line through the times of one kind of memory."""
+"""The cost of each further byte: the line through the times of one kind of memory."""
 
 from collections.abc import Sequence
 
@@ -15,12 +15,12 @@ def allocation_fits(results: Sequence[Result]) -> list[Result]:
     Fit a line to every kind of allocation that was measured at enough sizes.
 
     Args:
-        results: Of one run.
+        results: The results of one run.
 
     Returns:
         Three results for each line: the time of allocating and freeing no bytes, the bytes a second
-        beyond that, and the largest relative error, which says how far from a line it is. Where
-        bytes hardly matter the second is waived.
+        beyond that, and the largest relative error, which says how far from a line it is. If
+        the number of bytes hardly matters, the second is waived.
     """
     found = []
     for curve in _curves(results).values():
@@ -43,7 +43,7 @@ def _curves(results: Sequence[Result]) -> dict[tuple[object, ...], list[Result]]
 
 
 def _without_live(result: Result) -> Result:
-    """Leave out how many are alive at a time, which is another matter."""
+    """Leave out the circumstance of how many are alive, which doesn't matter here."""
     axes = {name: value for name, value in result.axes.items() if name != LIVE}
     return result.model_copy(update={"axes": axes})
 

@@ -1,8 +1,8 @@
 """
-Where pinning host memory pays: worked out from what it costs, and from what copies gain by it.
+When pinning host memory pays off: derived from its cost, and from the time that copies save.
 
-The question is M. Boyer's: memory that is allocated, copied once and freed had better be pageable
-up to some size; memory that is copied again and again had better be pinned from some number on.
+The question is M. Boyer's: memory that is allocated, copied once and freed should be pageable up to
+some size; memory that is copied again and again should be pinned from some number of copies on.
 """
 
 import math
@@ -20,7 +20,7 @@ _WAYS = {
     Metric.BREAK_EVEN_ONE_WAY: Metric.LIFE_ONE_WAY,
     Metric.BREAK_EVEN_BOTH_WAYS: Metric.LIFE_BOTH_WAYS,
 }
-# Of one test and metric, by size.
+# The results of one test and metric, by size.
 _Curve = dict[int, Result]
 
 
@@ -29,12 +29,13 @@ def break_evens(results: Sequence[Result]) -> list[Result]:
     Compare every kind of pinned memory with pageable memory.
 
     Args:
-        results: Of one run.
+        results: The results of one run.
 
     Returns:
-        For each kind the size from which a life with one upload, or with one copy each way, is
-        shorter than pageable memory's, with the sizes that it lies between; and for each size the
-        number of uploads from which it is. Waived with the reason where it never is.
+        For each kind the size from which allocating, one upload (or one copy each way) and freeing
+        take less time than with pageable memory, and the two sizes between which it is; and
+        for each size the number of uploads from which they do. Waived if they
+        never do.
     """
     found = []
     for memory in LIFE_MEMORIES:
@@ -48,7 +49,7 @@ def break_evens(results: Sequence[Result]) -> list[Result]:
 
 
 def pinned_gains(results: Sequence[Result]) -> list[Result]:
-    """Say of every large copy how many times the speed of pageable memory pinned memory gives."""
+    """For every large copy, divide the speed of pinned memory by that of pageable memory."""
     found = []
     for result in results:
         if result.suite != "pinned_vs_pageable" or result.axes.get(MEMORY) != _PINNED:
@@ -88,7 +89,7 @@ def _sizes_of(metric: Metric, pinned: _Curve, pageable: _Curve) -> list[Result]:
     ratios = [(pinned[size].median or 0) / (pageable[size].median or 1) for size in sizes]
     losses = [index for index, ratio in enumerate(ratios) if ratio >= 1]
     if not losses:
-        # From the smallest on: it may be less.
+        # It wins at the smallest size already: the true size may be smaller.
         return [
             derived_result(last, metric, "B", Spread(sizes[0], 0, sizes[0]), num_points=len(sizes))
         ]
@@ -102,7 +103,7 @@ def _sizes_of(metric: Metric, pinned: _Curve, pageable: _Curve) -> list[Result]:
 
 
 def _crossing(sizes: Sequence[int], ratios: Sequence[float]) -> float:
-    """Find where a ratio passes 1 between two sizes, straight on logarithmic paper."""
+    """Find where a ratio passes 1 between two sizes, on a straight line in logarithmic scale."""
     left, right = math.log(ratios[0]), math.log(ratios[1])
     share = left / (left - right)
     return math.exp(math.log(sizes[0]) * (1 - share) + math.log(sizes[1]) * share)
@@ -125,7 +126,7 @@ def _copies_of(results: Sequence[Result], memory: str) -> list[Result]:
 
 
 def _uploads_that_pay(ours: Mapping[Metric, Result], theirs: Mapping[Metric, Result]) -> Result:
-    """Divide what having the memory costs more by what each upload costs less."""
+    """Divide the additional cost of the memory by the time that each upload saves."""
     metric, result = Metric.BREAK_EVEN_COPIES, ours[Metric.LIFE_UPLOAD]
     cost = _difference(
         [ours[Metric.ALLOCATE], ours[Metric.FREE]], [theirs[Metric.ALLOCATE], theirs[Metric.FREE]]
@@ -141,18 +142,18 @@ def _uploads_that_pay(ours: Mapping[Metric, Result], theirs: Mapping[Metric, Res
 
 
 def _quotient(cost: "_Difference", saving: "_Difference") -> Spread:
-    """Divide; what costs no more has paid before the first upload."""
+    """Divide; memory that costs no more has paid off before the first upload."""
     middle = cost.middle / saving.middle if cost.middle > 0 else 0.0
     low = cost.low / saving.high if cost.low > 0 else 0.0
     if cost.high <= 0:
         return Spread(middle, low, 0.0)
-    # Where the quartiles allow no saving at all, the number has no upper end.
+    # If by the quartiles nothing is saved, the number has no upper end.
     return Spread(middle, low, cost.high / saving.low if saving.low > 0 else None)
 
 
 @dataclass(frozen=True)
 class _Difference:
-    """By how much more time one thing takes than another: by medians, at best and at worst."""
+    """How much more time one thing takes than another: by medians, at best and at worst."""
 
     middle: float
     low: float
@@ -173,6 +174,6 @@ def _summed(results: Sequence[Result]) -> tuple[float, float]:
 
 
 def _quartiles(result: Result) -> tuple[float, float]:
-    """Half an interquartile range to both sides of the median, within what was seen."""
+    """Half an interquartile range on both sides of the median, within minimum and maximum."""
     median, half = result.median or 0.0, (result.iqr or 0.0) / 2
     return max(median - half, result.min or 0.0), min(median + half, result.max or median + half)

@@ -1,4 +1,4 @@
-"""What is worked out from a run's results when all are there, area by area."""
+"""The results that are derived when a run's results are complete, area by area."""
 
 from collections.abc import Callable, Sequence
 

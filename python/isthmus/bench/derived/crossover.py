@@ -1,4 +1,4 @@
-"""Up to which size a window beats its rivals: worked out from a run's other results."""
+"""Up to which size a window is faster than its alternatives: derived from other results."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,20 +14,20 @@ _RIVALS = {
     Metric.CROSSOVER_PAGEABLE: Metric.MEMCPY_PAGEABLE,
     Metric.CROSSOVER_PUSH: Metric.ASKED,
 }
-# Test, metric, threads, cache: what has one time at each size.
+# Test, metric, threads, cache: a combination with one time at each size.
 _Curve = tuple[str, str, int, str]
 
 
 def crossovers(results: Sequence[Result]) -> list[Result]:
     """
-    Compare each way of copying through a window with each of its rivals.
+    Compare each way of copying through a window with each of its alternatives.
 
     Args:
-        results: Of one run.
+        results: The results of one run.
 
     Returns:
-        A result for each pair that was measured at a size or more. Its numbers are the largest size
-        up to which the window is faster at every size measured: 0 if it is slower at the first,
+        A result for each pair that was measured at one size or more. Its numbers are the largest
+        size up to which the window is faster at every size: 0 if it is slower at the first,
         and `bytes`, the largest size compared, if it is faster at all.
     """
     curves = _curves(results)
@@ -51,7 +51,7 @@ def _curves(results: Sequence[Result]) -> dict[_Curve, dict[int, float]]:
 
 
 def _rival(metric: Metric, ours: _Curve) -> _Curve:
-    """A copy of CUDA's has no threads of ours; a kernel that stores knows no CPU cache either."""
+    """CUDA's copies have no threads of ours, and a kernel's stores have no CPU cache."""
     test, _, _, cache = ours
     if metric == Metric.CROSSOVER_PUSH:
         return (_PUSH, _RIVALS[metric], PLAIN.num_threads, PLAIN.cpu_cache)

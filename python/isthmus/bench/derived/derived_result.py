@@ -1,4 +1,4 @@
-"""A result that is worked out from others: it keeps their circumstances, not their times."""
+"""A result that is derived from others: it has their circumstances, not their times."""
 
 from dataclasses import dataclass
 
@@ -14,12 +14,12 @@ _FORGOTTEN = dict.fromkeys(
 @dataclass(frozen=True)
 class Spread:
     """
-    A number that is worked out, and between which it lies by what it is worked out from.
+    A derived number, with its lower and upper bound.
 
     Attributes:
         middle: The number.
-        low: It is no less.
-        high: It is no more; None if it has no upper end.
+        low: Its lower bound.
+        high: Its upper bound; None if it has none.
     """
 
     middle: float
@@ -34,11 +34,11 @@ def derived_result(
     Make a result of a number.
 
     Args:
-        like: Whose test, size and circumstances it has.
+        like: The result with its test, size and circumstances.
         metric: What the number is.
-        unit: Of the number.
-        spread: The number; its ends become min and max.
-        num_points: How many results it is worked out from.
+        unit: The unit of the number.
+        spread: The number; its bounds become min and max.
+        num_points: The number of results from which it is derived.
     """
     numbers = {
         "median": spread.middle,

@@ -2,8 +2,8 @@
 The line through a test's times: a start-up time, and a time for each byte.
 
 Boyer, Meng and Kumaran (IPDPSW 2013) predict transfers by it with an error below 8 %. The error
-here says how well it holds: between a copy that is all start-up and one that is all bytes, links
-have steps that no line has.
+here says how well it holds: between copies that are mostly start-up and copies that are mostly
+bytes, the times of links have steps, which a line can't follow.
 """
 
 import math
@@ -14,9 +14,9 @@ from isthmus.bench.convert import NOT_MEASURED
 from isthmus.bench.metrics import Metric
 from isthmus.run.result import Result, Status
 
-# A line through two or three points says nothing about itself.
+# A line through two or three points can't show its error.
 _FEWEST_SIZES = 5
-# And points at nearly the same size don't say how time grows.
+# Points at nearly the same size don't show how time grows.
 _MIN_RANGE = 64
 
 
@@ -26,7 +26,7 @@ class Line:
     Seconds of a copy over its bytes.
 
     Attributes:
-        start_s: Of a copy of no bytes.
+        start_s: The time of a copy of no bytes.
         s_per_byte: For each byte.
         worst_error: The largest distance of a time from the line, as a part of that time.
     """
@@ -46,14 +46,14 @@ def fit_line(seconds: Mapping[int, float]) -> Line | None:
     Fit a line by least squares of relative errors: small copies count as much as large ones.
 
     Args:
-        seconds: Bytes of a copy to its seconds, all above 0.
+        seconds: The seconds of a copy by its bytes, all above 0.
 
     Returns:
-        The line; None if the sizes are too few or too near to each other, or times don't grow.
+        The line; None if the sizes are too few or too close together, or times don't grow.
     """
     if len(seconds) < _FEWEST_SIZES or max(seconds) < _MIN_RANGE * min(seconds):
         return None
-    # (start + slope * size) / time = 1, so that every equation's error is a relative one.
+    # (start + slope * size) / time = 1, so every equation's error is relative.
     rows = [(1 / time, size / time) for size, time in seconds.items()]
     aa = math.fsum(a * a for a, _ in rows)
     ab = math.fsum(a * b for a, b in rows)
@@ -63,7 +63,7 @@ def fit_line(seconds: Mapping[int, float]) -> Line | None:
     if determinant <= 0:
         return None
     start, slope = (a1 * bb - b1 * ab) / determinant, (aa * b1 - ab * a1) / determinant
-    if start < 0:  # no copy starts before it is asked for
+    if start < 0:  # no copy starts before its call
         start, slope = 0.0, b1 / bb
     if slope <= 0:
         return None
@@ -76,11 +76,11 @@ def fits(results: Sequence[Result]) -> list[Result]:
     Fit a line to every bandwidth that was measured at enough sizes.
 
     Args:
-        results: Of one run.
+        results: The results of one run.
 
     Returns:
-        Four results for each line: the time of a copy of no bytes, the bandwidth of one without
-        end, the size that reaches half of it, and the largest relative error.
+        Four results for each line: the time of a copy of no bytes, the bandwidth of an infinitely
+        long one, the size that reaches half of it, and the largest relative error.
     """
     found = []
     for curve in _curves(results).values():

@@ -1,4 +1,4 @@
-"""How close a pipeline comes to its longer half: worked out from its three times."""
+"""How close a pipeline comes to its longer half: derived from its three times."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,8 +6,8 @@ from isthmus.bench.convert import NOT_MEASURED
 from isthmus.bench.metrics import Metric
 from isthmus.run.result import Failure, Result, Status
 
-# A pipeline can't be over before its longer half. Alone, a half may have been held up by something
-# else: then there is no ratio. So far off that isn't what happened.
+# A pipeline can't end before its longer half. If something delayed the half that ran alone, there
+# is no ratio. A difference larger than this has another cause.
 _MIN_RATIO = 0.9
 _MIN_BELIEVED = 0.2
 _HALVES = (Metric.COPY_ALONE, Metric.COMPUTE_ALONE)
@@ -18,12 +18,12 @@ def overlap_ratios(results: Sequence[Result]) -> list[Result]:
     Divide each pipeline's time by that of its longer half.
 
     Args:
-        results: Of one run.
+        results: The results of one run.
 
     Returns:
-        A ratio for each pipeline: 1 if the shorter half is hidden, 2 if nothing is where both are
-        as long. Waived where a pipeline took less than its longer half, an error where it took so
-        much less that a clock is wrong.
+        A ratio for each pipeline: 1 if the shorter half is hidden, 2 if nothing is hidden and both
+        halves are equal. Waived if a pipeline took less than its longer half; an error if it took
+        so much less that a clock is wrong.
     """
     return [
         _ratio(times)

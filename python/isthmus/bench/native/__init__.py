@@ -1,1 +1,1 @@
-"""What measures: from a test to calls of the native code."""
+"""The measurements: from a test to calls of the native code."""

@@ -1,4 +1,4 @@
-"""The native module's measurements of memory: its costs, its life, large copies from it."""
+"""The native module's measurements of memory: its cost, its lifetime, large copies from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from isthmus.machine.placement import stray_pages_note
 if TYPE_CHECKING:
     from isthmus.bench.session import Measurement, Samples
 
-# In each life two copies in each direction: one alone may have met an interrupt.
+# Each lifetime has two copies in each direction: an interrupt may have delayed one.
 _COPIES_PER_LIFE = 2
 
 
@@ -32,7 +32,7 @@ class NativeAlloc(NativeInstrument):
         Measure one kind of memory at one size.
 
         Raises:
-            Unavailable: It can't be had here.
+            Unavailable: It isn't available here.
             ImpossibleTime: The clock is wrong.
         """
         from isthmus import _native
@@ -53,7 +53,7 @@ class NativeAlloc(NativeInstrument):
 
 
 class NativeLife(NativeInstrument):
-    """Host memory from its allocation to its end."""
+    """Host memory from its allocation until it is freed."""
 
     def measure(
         self, test: LifeTest, size_bytes: int, variation: Variation, stopping: StoppingRule
@@ -65,7 +65,7 @@ class NativeLife(NativeInstrument):
 
 
 class NativeLargeCopies(NativeInstrument):
-    """Large copies: each life of a buffer serves both directions."""
+    """Large copies: each lifetime of a buffer serves both directions."""
 
     def __init__(self, device: DeviceUnderTest) -> None:
         """Copy nothing yet."""
@@ -75,7 +75,7 @@ class NativeLargeCopies(NativeInstrument):
     def measure(
         self, test: LargeCopyTest, size_bytes: int, variation: Variation, stopping: StoppingRule
     ) -> "Measurement":
-        """Measure one direction; what a point of the other has measured already is taken."""
+        """Measure one direction; reuse what a point of the other direction has measured."""
         memory = str(dict(variation.axes)[MEMORY])
         known = self._other_way.pop((test.direction, size_bytes, memory), None)
         if known is not None:
@@ -102,10 +102,10 @@ def measure_lives(
     num_copies: int,
 ) -> "Measurement":
     """
-    Measure lives of host buffers on the device's NUMA node, and note it if they are not there.
+    Measure lifetimes of host buffers on the device's NUMA node, and note it if they are elsewhere.
 
     Raises:
-        Unavailable: Such memory can't be had here.
+        Unavailable: Such memory isn't available here.
         ImpossibleTime: The clock is wrong.
     """
     from isthmus import _native
@@ -133,7 +133,7 @@ def measure_lives(
 
 @dataclass(frozen=True, kw_only=True)
 class OneStep:
-    """Samples of one step of a life, as the times behind a bandwidth."""
+    """Samples of one step of a lifetime, as the times behind a bandwidth."""
 
     metric: str
     seconds: Sequence[float]
@@ -143,7 +143,7 @@ class OneStep:
 
 @dataclass(frozen=True, kw_only=True)
 class OneWay:
-    """What lives say about copies in one direction."""
+    """The copies in one direction of several lifetimes."""
 
     samples: "Sequence[Samples]"
     first_call_seconds: float
@@ -154,14 +154,14 @@ class OneWay:
 
 def one_way(lives: "Measurement", step: str) -> OneWay:
     """
-    Take one step's samples as a bandwidth's times.
+    Use one step's samples as a bandwidth's times.
 
-    Of uploads the very first is known and in no sample; the first download is taken out here.
+    The very first upload is known and is not a sample; the first download is removed here.
     """
     found = next(samples for samples in lives.samples if samples.metric == step)
     seconds, first_s, verified_on = list(found.seconds), lives.first_call_seconds, lives.verified_on
     if step == "life_download":
-        # Bytes that have come to the host are compared there.
+        # Downloaded bytes are compared on the host.
         verified_on = verified_on if verified_on == "nobody" else "host"
         first_s, seconds = seconds[0], seconds[1:] or seconds
     return OneWay(

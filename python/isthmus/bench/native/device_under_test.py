@@ -1,4 +1,4 @@
-"""The device that is measured: what instruments ask of it, whatever they measure."""
+"""The device that is measured, as instruments use it."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class DeviceUnderTest:
-    """A device of the native module, with its context, and with what was learned meanwhile."""
+    """A device of the native module, with its context, and with notes made while measuring."""
 
     def __init__(
         self,
@@ -28,10 +28,10 @@ class DeviceUnderTest:
         Wrap an open context.
 
         Args:
-            driver: The driver that the context belongs to.
+            driver: The driver of the context.
             context: Where everything runs.
-            kernels: Compiled kernels; None verifies on the host and waives what needs them.
-            placement: Where the host's buffers go, and are to be found.
+            kernels: Compiled kernels; None verifies on the host and waives tests that need them.
+            placement: Where the host's buffers should be.
         """
         self.driver = driver
         self.context = context
@@ -46,11 +46,11 @@ class DeviceUnderTest:
 
     @property
     def pci_address(self) -> str:
-        """Where it is on the bus, as in "0000:01:00.0"."""
+        """Its PCI address, as in "0000:01:00.0"."""
         return self.context.device.pci_address
 
     def allocate(self, kinds: BufferKinds, size_bytes: int) -> "_native.CopyBuffers":
-        """Allocate a pair of buffers on the device's NUMA node, and note it if they are not."""
+        """Allocate a pair of buffers on the device's NUMA node, and note it if they aren't."""
         from isthmus import _native
 
         buffers = _native.CopyBuffers(
@@ -70,14 +70,14 @@ class DeviceUnderTest:
         return buffers
 
     def note_once(self, note: str | None) -> None:
-        """Keep what the user should know; None is nothing."""
+        """Add a note for the user; None adds nothing."""
         if note is not None and note not in self.notes:
             self.notes.append(note)
 
     def with_kernels(
         self, ask: "Callable[[_native.Kernels | None], _native.Measurement]"
     ) -> "_native.Measurement":
-        """Ask with the kernels, and without them once they turn out not to load."""
+        """Call with the kernels, and without them once they turn out not to load."""
         try:
             return ask(self.kernels)
         except (Unavailable, DriverError) as error:

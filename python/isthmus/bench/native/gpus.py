@@ -22,7 +22,7 @@ class Gpu:
         ordinal: Its number.
         context: Its context.
         kernels: Kernels for it; None if there are none.
-        node: The NUMA node that it hangs on, for host memory near it; None if that doesn't matter.
+        node: The NUMA node to which it is attached, for host memory near it; None if irrelevant.
     """
 
     ordinal: int
@@ -44,7 +44,7 @@ class Gpus:
         Open one.
 
         Raises:
-            Unavailable: Another process has it for itself.
+            Unavailable: Another process uses it exclusively.
         """
         if ordinal not in self._opened:
             self._opened[ordinal] = self._open(ordinal)
@@ -99,9 +99,9 @@ def _known(node: int | None) -> str:
 
 
 def busy(ordinal: int) -> Unavailable:
-    """Say that a GPU can't be had."""
+    """Report that a GPU isn't available."""
     return Unavailable(
         capability=f"GPU {ordinal}",
         reason="it is in exclusive or prohibited mode, and not for this process",
-        needs="a GPU that nobody has for himself: nvidia-smi shows who, nvidia-smi -c 0 shares it",
+        needs="a GPU that no other process has: nvidia-smi shows who, nvidia-smi -c 0 shares it",
     )

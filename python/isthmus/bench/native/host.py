@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class NativeHostCopies(NativeInstrument):
-    """Copies within host memory: no device takes part."""
+    """Copies within host memory, without a device."""
 
     def measure(
         self, test: HostCopyTest, size_bytes: int, variation: Variation, stopping: StoppingRule
@@ -56,7 +56,7 @@ class NativeHostCopies(NativeInstrument):
         return found
 
     def _check_pages(self, pages: Mapping[int, int], node: int | None, *, required: bool) -> None:
-        """Refuse pages on another node than a test is about; elsewhere it is worth a note."""
+        """Refuse pages on another node if a test is about the node; otherwise add a note."""
         note = stray_pages_note(pages, node, "host")
         if note is None:
             return
@@ -76,7 +76,7 @@ def _nodes(placement: Placement, axes: Mapping[str, object]) -> tuple[int | None
 
 
 def _threads(placement: Placement, num_threads: int, node: int | None) -> int:
-    """As many as were asked for, and no more than a node's CPUs that may be used."""
+    """The requested number of threads, but at most the node's CPUs that may be used."""
     if node is None:
         return num_threads
     allowed = set(placement.cpus)

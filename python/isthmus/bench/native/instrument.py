@@ -1,4 +1,4 @@
-"""What the instruments over the native module have in common: the device, and nothing opened."""
+"""What the native module's instruments have in common: the device, and nothing opened."""
 
 from isthmus.bench.native.device_under_test import DeviceUnderTest
 from isthmus.bench.native.gpus import Gpus

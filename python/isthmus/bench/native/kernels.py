@@ -14,7 +14,7 @@ def open_kernels(
     driver: "_native.Driver", context: "_native.Context"
 ) -> "tuple[_native.Kernels | None, list[str]]":
     """
-    Find what compiles kernels.
+    Find the compiler of kernels, and compile.
 
     Returns:
         The kernels, or None; and what to tell the user about it.

@@ -1,4 +1,4 @@
-"""The native module's measurements of memory that is reached, not copied."""
+"""The native module's measurements of memory that is accessed, not copied."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ class NativeManaged(NativeInstrument):
         Measure one size.
 
         Raises:
-            Unavailable: There is no managed memory here, or not so much.
+            Unavailable: Managed memory isn't available here, or not so much of it.
         """
         from isthmus import _native
 

@@ -1,4 +1,4 @@
-"""The native module's measurements of other ways to ask for copies than one after the other."""
+"""The native module's measurements of other kinds of copies than one after the other."""
 
 from typing import TYPE_CHECKING
 
@@ -85,7 +85,7 @@ class NativeStreams(NativeInstrument):
 
 
 class _ShapedInstrument(NativeInstrument):
-    """Copies between packed rows and what has a shape on the device."""
+    """Copies between packed rows and pitched memory or arrays on the device."""
 
     def _measure(
         self, direction: Direction, layout: Layout, shape: Shape, stopping: StoppingRule

@@ -1,4 +1,4 @@
-"""Stopping rules as the native module has them."""
+"""Stopping rules in the native module's form."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def native_rule(stopping: StoppingRule) -> "_native.Stopping":
-    """Hand a stopping rule to the native module."""
+    """Convert a stopping rule for the native module."""
     from isthmus import _native
 
     return _native.Stopping(

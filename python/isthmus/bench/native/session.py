@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 class Instrument(Protocol):
-    """Measures one kind of test with the native module; made when the first of them is wanted."""
+    """Measures one kind of test with the native module; created when first needed."""
 
     def measure(
         self,
@@ -91,15 +91,15 @@ class NativeSession:
 
     @property
     def notes(self) -> list[str]:
-        """What could not be had while measuring, and why."""
+        """What was not available while measuring, and why."""
         return self.device.notes
 
     def check_windows(self) -> None:
-        """Raise a UsageError if the environment's settings of windows can't be."""
+        """Raise a UsageError if a window setting in the environment is invalid."""
         NativeWindows(self.device).check_settings()
 
     def free_device_bytes(self) -> int:
-        """Tell how much memory the device has free."""
+        """Read how much memory the device has free."""
         return self.device.context.free_memory_bytes()
 
     def allocate(self, kinds: BufferKinds, size_bytes: int) -> Buffers:
@@ -128,7 +128,7 @@ class NativeSession:
         return self._instruments[kind]
 
     def clock_reasons(self) -> list[str] | None:
-        """Name what has held the GPU's clocks down since this was last asked; None if unknown."""
+        """Name the reasons for reduced GPU clocks since the last call; None if unknown."""
         if self.emulated:
             return None
         if self._clocks is None:
@@ -136,7 +136,7 @@ class NativeSession:
         return self._clocks.reasons()
 
     def link_errors(self) -> LinkErrors | None:
-        """Count what has gone wrong on the link since this was first asked; None without a link."""
+        """Count the link's errors since the first call; None without a link."""
         if self.emulated:
             return None
         if self._link_errors is None:
@@ -144,7 +144,7 @@ class NativeSession:
         return self._link_errors.grown()
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
-        """Copy in a loop for that long, with Python's lock released."""
+        """Copy in a loop for this time, with Python's lock released."""
         from isthmus import _native
 
         _native.run_copy_load(_native_buffers(buffers), direction=direction.value, seconds=seconds)

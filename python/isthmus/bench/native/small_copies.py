@@ -1,4 +1,4 @@
-"""The native module's small copies and small-transfer experiments."""
+"""The native module's small copies and small-copy experiments."""
 
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ class NativeSmallCopies(NativeInstrument):
         Measure one point.
 
         Raises:
-            Unavailable: This driver or machine can't copy so.
+            Unavailable: This driver or machine can't copy in this way.
             CorruptTransfer: Bytes arrived that were not sent.
             ImpossibleTime: The clocks contradict each other.
         """
@@ -93,7 +93,7 @@ class NativeSmallCopies(NativeInstrument):
         stopping: StoppingRule,
         ask: "Callable[[_native.Kernels | None], _native.Measurement]",
     ) -> "_native.Measurement":
-        """Measure, and compare what was measured with the time that it took."""
+        """Measure, and compare the samples with the elapsed time."""
         return within_wall_time(lambda: self._device.with_kernels(ask), stopping)
 
     def _bench(self) -> "_native.SmallCopyBench":

@@ -1,4 +1,4 @@
-"""Holds samples against the time that went by while they were taken."""
+"""Compares samples with the time that elapsed while they were taken."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 _Measured = TypeVar("_Measured", bound="Measurement")
 
-# Metrics whose samples are of different times: others are sums of them, or parts.
+# Metrics whose samples are separate times: the others are sums of them, or parts.
 ALLOCATIONS = ("allocate", "free", "allocate_live", "free_live")
 LIVES = ("allocate", "life_upload", "life_download", "free")
 COPIES = ("copy_time",)
 _NOT_SECONDS = frozenset({Metric.ASYNC_OVER_BLOCKING, Metric.DOWNLOAD_OVER_UPLOAD})
-# All samples of one metric can't have taken longer than the whole measurement. They may be the
-# GPU's clock's: clocks differ by parts of a million, units by a thousand.
+# All samples of one metric can't have taken longer than the whole measurement. They may be by the
+# GPU's clock: clocks differ by parts of a million, units by a thousand.
 _MAX_OF_THE_WALL = 2.0
-# What isn't timed (preparing, verifying) takes less than so many times what is.
+# What isn't timed (preparing, verifying) takes at most so many times as long as what is.
 _MAX_UNTIMED = 1000
 _BY_TIME = "time"
 
@@ -36,15 +36,15 @@ def within_wall_time(
     """
     Measure, and refuse times that can't have been taken meanwhile.
 
-    A clock in another unit doesn't pass: milliseconds taken for seconds sum to a thousand times of
-    what went by, and seconds taken for milliseconds to a thousandth of what sampling was to take.
+    A clock in another unit doesn't pass: milliseconds taken for seconds add up to a thousand times
+    the elapsed time, and seconds taken for milliseconds to a thousandth of the sampling time.
 
     Args:
         measure: The measurement.
         stopping: Its rule.
-        sampled: Metrics whose samples are of different times, by the CPU's clock: their sum is held
-            against the time, too.
-        clock: Seconds since any moment.
+        sampled: Metrics whose samples are separate times, by the CPU's clock: their sum is also
+            compared with the elapsed time.
+        clock: Seconds since any fixed moment.
 
     Raises:
         ImpossibleTime: They can't.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class NativeWindows(NativeInstrument):
-    """The windows of a device, opened when the first measurement wants one."""
+    """The windows of a device, opened when the first measurement needs one."""
 
     def __init__(self, device: DeviceUnderTest) -> None:
         """Open nothing yet."""
@@ -31,7 +31,7 @@ class NativeWindows(NativeInstrument):
         Read the environment's settings; no window is opened.
 
         Raises:
-            UsageError: One of them can't be.
+            UsageError: One of them is invalid.
         """
         self._bench()
 
@@ -121,7 +121,7 @@ def far_node(placement: Placement) -> NodeFacts:
     Choose a NUMA node away from the device, with CPUs that this process may use.
 
     Raises:
-        Unavailable: There is none, or it is not known which is near.
+        Unavailable: There is none, or it isn't known which node is near.
     """
     capability, needs = "far NUMA node", "a host with two nodes, one of them the device's"
     if len(placement.nodes) <= 1:

@@ -39,14 +39,14 @@ class AllGpusTest(ManyGpusTest):
         return [(size, v) for size in sizes if 0 < size <= largest_bytes for v in (*each, together)]
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
-        """Give one GPU's share; points() has looked at that of all."""
+        """Give one GPU's share; points() has checked the total."""
         alone = super().footprint(size_bytes, variation)
         if not self.both_ways:
             return alone
         return replace(alone, host_bytes=2 * size_bytes, device_bytes=2 * size_bytes)
 
     def metrics_in(self, variation: Variation) -> tuple[Metric, ...]:
-        """Of one GPU: under load and alone. Of all: together."""
+        """Under load and alone for one GPU; together for all."""
         if GPU in dict(variation.axes):
             return (Metric.BANDWIDTH, Metric.ALONE)
         return (Metric.AGGREGATE,)
@@ -59,7 +59,7 @@ class AllGpusTest(ManyGpusTest):
 
 def _all_gpus(direction: Direction, engine: Engine, *, both_ways: bool = False) -> AllGpusTest:
     ways = "host_to_all" if direction == Direction.HOST_TO_DEVICE else "all_to_host"
-    both = ", and the other way at once" if both_ways else ""
+    both = ", and in the other direction at once" if both_ways else ""
     return AllGpusTest(
         name=f"{ways}{'_bidirectional' if both_ways else ''}_memcpy_{ENGINES[engine]}",
         about=f"{direction.label} bandwidth of each GPU while all copy{both}, {ABOUT[engine]}",

@@ -1,4 +1,4 @@
-"""The tests of suite `alloc`: what memory costs before it is copied from, and after."""
+"""The tests of suite `alloc`: the cost of allocating and freeing memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ LIVE, PAGES = "live", "pages"
 TOUCHED = "touched"
 _MIB = 1 << 20
 _MIN_BYTES = 4
-# A quarter of the powers of two between 256 B and 1 GiB says all that there is to say.
+# A quarter of the powers of two between 256 B and 1 GiB is enough.
 _SWEEP = powers_of_two(256, 1 << 30)[::2]
-# A gigabyte takes half a second to pin, and a minute to pin in all the ways there are.
+# A gigabyte takes half a second to pin, and a minute to pin in all kinds.
 _MAX_QUICK_BYTES = 16 * _MIB
-# So many, or as many as take so much memory.
+# This number, or as many as take this much memory.
 _MAX_LIVE = 64
 _MAX_LIVE_BYTES = 256 * _MIB
 
@@ -51,16 +51,16 @@ _MEMORY_OF: dict[str, str] = {
     "huge_pinned": "huge_pinned",
 }
 _TOUCHABLE = ("heap", "mapping", "registered", "managed")
-# What is made of huge pages, or of granules, is never smaller.
+# Memory of huge pages, or of granules, is never smaller.
 _MIN_OF = {"huge_pinned": 4 * _MIB, "virtual_memory": 4 * _MIB}
 _SLOT_OF = {"huge_pinned": 2 * _MIB, "virtual_memory": 2 * _MIB}
-# What pitched memory pads rows to.
+# Pitched memory pads rows to this.
 _ROW_BYTES = 512
 _MAX_OF = {"managed": MAX_MANAGED_BYTES}
 
 
 def sizes_of(demand: Demand, sweep: Sequence[int]) -> list[int]:
-    """Choose sizes: those that were asked for, or a sweep's; small ones where time is short."""
+    """Choose sizes: those requested, or a sweep's; small ones if time is short."""
     if demand.sizes is not None:
         return [size for size in demand.sizes if size >= _MIN_BYTES]
     short = demand.quick or demand.emulated
@@ -73,13 +73,13 @@ class AllocTest(BenchTest):
     One way to allocate and free memory.
 
     Attributes:
-        kind: Of memory.
+        kind: The kind of memory.
     """
 
     kind: Kind
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
-        """Pair sizes with touching; of each, several are alive at a time, as far as they fit."""
+        """Pair sizes with touching; several allocations are alive at a time, as far as they fit."""
         least = 0 if demand.sizes else _MIN_OF.get(self.kind, 0)
         most = _MAX_OF.get(self.kind)
         return [
@@ -91,7 +91,7 @@ class AllocTest(BenchTest):
 
     def _touching(self, demand: Demand) -> list[tuple[tuple[str, str], ...]]:
         untouched: tuple[tuple[str, str], ...] = ()
-        # Touching managed memory makes it migrate: only if that was asked for.
+        # Touching managed memory makes it migrate: only if requested.
         if self.kind not in _TOUCHABLE or (self.kind == "managed" and not demand.managed):
             return [untouched]
         return [untouched, ((PAGES, TOUCHED),)]
@@ -103,7 +103,7 @@ class AllocTest(BenchTest):
         return min(_MAX_LIVE, max(1, max_bytes // slot_bytes))
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
-        """Count everything that is alive at a time, on the side where it lies."""
+        """Count everything that is alive at a time, on its side."""
         slot_bytes = max(size_bytes, _SLOT_OF.get(self.kind, _ROW_BYTES))
         num_bytes = slot_bytes * int(dict(variation.axes).get(LIVE, 1))
         host_bytes = num_bytes if self.memory not in {"device", "pool"} else 0
@@ -113,14 +113,14 @@ class AllocTest(BenchTest):
         )
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
-        """Weigh little what is over in microseconds; pinning a gigabyte takes half a second."""
+        """Give microsecond allocations a small weight; pinning a gigabyte takes half a second."""
         del variation
         return 0.2 + size_bytes / (64 * _MIB)
 
     def stopping(
         self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
     ) -> StoppingRule:
-        """Take few samples of what takes long; there are three loops."""
+        """Take few samples of slow allocations; there are three loops."""
         del variation
         return StoppingRule(
             min_samples=min_samples(size_bytes, emulated=emulated),
@@ -131,17 +131,17 @@ class AllocTest(BenchTest):
 
     @property
     def memory(self) -> str:
-        """The kind of memory that it gives."""
+        """The kind of memory that it allocates."""
         return _MEMORY_OF.get(self.kind, "device")
 
     def ends(self, metric: Metric, variation: Variation) -> tuple[str | None, str | None]:
-        """Nothing is read; the memory that is made is the target."""
+        """Nothing is read; the allocated memory is the target."""
         del metric, variation
         return None, self.memory
 
 
 def min_samples(size_bytes: int, *, emulated: bool) -> int:
-    """Choose how many samples there are in any case: a gigabyte takes half a second to pin."""
+    """Choose the minimum number of samples: a gigabyte takes half a second to pin."""
     if emulated:
         return 3 if size_bytes <= _MIB else 1
     if size_bytes <= _MIB:
@@ -164,7 +164,7 @@ _ROWS: tuple[tuple[str, Kind, str], ...] = (
     ("mmap", "mapping", "mmap and munmap: fresh pages each time"),
     ("cuda_malloc_host", "pinned", "cudaMallocHost (cuMemHostAlloc)"),
     ("cuda_host_alloc_write_combined", "write_combined", "cudaHostAlloc, write-combined"),
-    ("cuda_host_register", "registered", "cudaHostRegister of memory that is there"),
+    ("cuda_host_register", "registered", "cudaHostRegister of existing memory"),
     ("isthmus_pinned", "huge_pinned", "isthmus's pinned memory: huge pages, several threads"),
     ("cuda_malloc", "device", "cudaMalloc (cuMemAlloc)"),
     ("cuda_malloc_pitch", "pitched", "cudaMallocPitch (cuMemAllocPitch), near square"),

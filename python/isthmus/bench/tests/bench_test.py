@@ -1,4 +1,4 @@
-"""What every test of `isthmus bench` has, whatever it measures."""
+"""The base of every test of `isthmus bench`."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,7 +11,7 @@ from isthmus.bench.stopping import StoppingRule
 
 
 class Suite(StrEnum):
-    """Tests that belong together: what `isthmus bench SUITE` takes."""
+    """Tests that belong together: the argument of `isthmus bench SUITE`."""
 
     BANDWIDTH = "bandwidth"
     LATENCY = "latency"
@@ -25,25 +25,25 @@ class Suite(StrEnum):
 
 
 class Direction(StrEnum):
-    """Which way the bytes go."""
+    """The direction of the bytes."""
 
     HOST_TO_DEVICE = "h2d"
     DEVICE_TO_HOST = "d2h"
 
     @property
     def label(self) -> str:
-        """As people write it: "H2D"."""
+        """Its usual name: "H2D"."""
         return self.value.upper()
 
     @property
     def opposite(self) -> "Direction":
-        """The other way."""
+        """The other direction."""
         up = self == Direction.HOST_TO_DEVICE
         return Direction.DEVICE_TO_HOST if up else Direction.HOST_TO_DEVICE
 
 
 class Residence(StrEnum):
-    """Where a flag or data lie that CPU and GPU both reach."""
+    """Where a flag or data are that both CPU and GPU access."""
 
     DEVICE = "device"
     PINNED = "pinned"
@@ -52,18 +52,18 @@ class Residence(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class Variation:
     """
-    Circumstances of a measurement, beside its size.
+    The circumstances of a measurement, besides its size.
 
     Attributes:
         num_threads: The most threads that may share one copy.
-        cpu_cache: Whether the host's bytes are in the CPU's caches where they fit.
-        cpu_node: The NUMA node of threads and host memory, seen from the device; None where it
+        cpu_cache: Whether the host's bytes are in the CPU's caches, as far as they fit.
+        cpu_node: The NUMA node of threads and host memory, relative to the device; None if it
             doesn't matter.
-        question: Of a round trip, where the flag lies that the CPU sets.
-        answer: Of a round trip, where the flag lies that the kernel sets.
-        data: Of a round trip, where its data lie; None without data.
-        axes: Other circumstances by name, such as ("streams", 4); what a result keeps as `axes`.
-            An underscore is a space for people.
+        question: For a round trip, the memory of the flag that the CPU sets.
+        answer: For a round trip, the memory of the flag that the kernel sets.
+        data: For a round trip, the memory of its data; None without data.
+        axes: Other circumstances by name, such as ("streams", 4); a result's `axes`.
+            An underscore is shown as a space.
     """
 
     num_threads: int = 1
@@ -76,7 +76,7 @@ class Variation:
 
     @property
     def words(self) -> str:
-        """What is special here, for people: "cold, 4 threads"; empty if nothing is."""
+        """The unusual circumstances: "cold, 4 threads"; empty if there are none."""
         parts = [
             "cold" if self.cpu_cache == "cold" else "",
             f"{self.num_threads} threads" if self.num_threads > 1 else "",
@@ -92,7 +92,7 @@ PLAIN = Variation()
 
 
 def axis_words(name: str, value: str | int) -> str:
-    """Write one circumstance for people: "4 streams", "1 stream", "contents zeros"."""
+    """Write one circumstance: "4 streams", "1 stream", "contents zeros"."""
     spoken = name.replace("_", " ")
     if isinstance(value, int):
         return f"{value} {spoken.removesuffix('s') if value == 1 else spoken}"
@@ -105,12 +105,12 @@ class BenchTest:
     One test.
 
     Attributes:
-        name: What `-t` takes.
+        name: The argument of `-t`.
         about: One line for `--list`.
-        suite: What it belongs to.
-        metrics: What it reports, in order.
-        direction: Which way the bytes go; None if both or neither.
-        derived: What is worked out from its results, and others', when all are there.
+        suite: Its suite.
+        metrics: Its metrics, in order.
+        direction: The direction of the bytes; None for both or neither.
+        derived: Metrics that are derived when all results are complete.
     """
 
     name: str
@@ -125,12 +125,12 @@ class BenchTest:
         raise NotImplementedError(f"{self.name} lists no points for {demand}")
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
-        """Give the memory that one point has at once; the default is a buffer on each side."""
+        """Give the memory that one point allocates; by default a buffer on each side."""
         del variation
         return Footprint(host_bytes=size_bytes, device_bytes=size_bytes)
 
     def buffers(self, variation: Variation) -> BufferKinds | None:
-        """Give the buffers that a point needs from the session; the default brings its own."""
+        """Give the buffers that a point needs from the session; by default none."""
         del variation
         return None
 
@@ -151,8 +151,8 @@ class BenchTest:
         Choose when a point has enough samples.
 
         Args:
-            size_bytes: Of the point.
-            variation: Of the point.
+            size_bytes: The point's size.
+            variation: The point's circumstances.
             share_s: Its share of the budget, in seconds.
             emulated: Modelled numbers need few samples.
         """
@@ -165,12 +165,12 @@ class BenchTest:
         )
 
     def metrics_in(self, variation: Variation) -> tuple[Metric, ...]:
-        """List the metrics that mean something in these circumstances."""
+        """List the metrics that have a meaning in these circumstances."""
         del variation
         return self.metrics
 
     def unit(self, metric: Metric) -> Literal["B/s", "s", "B", "1"]:
-        """Give a metric's unit. Of "B/s", samples are seconds for the point's bytes."""
+        """Give a metric's unit. For "B/s", samples are the seconds for the point's bytes."""
         return "B/s" if metric == Metric.BANDWIDTH else "s"
 
     def moves_all(self, metric: Metric) -> bool:
@@ -187,7 +187,7 @@ class BenchTest:
         return False
 
     def ends(self, metric: Metric, variation: Variation) -> tuple[str | None, str | None]:
-        """Give the kinds of memory that are read and written; of a round trip, its flags'."""
+        """Give the kinds of memory that are read and written; for a round trip, its flags'."""
         if self.direction is None:
             question, answer = variation.question, variation.answer
             return question and question.value, answer and answer.value
@@ -201,10 +201,10 @@ class BenchTest:
 
     @property
     def source(self) -> str | None:
-        """The kind of memory that is read; None where there is no one kind."""
+        """The kind of memory that is read; None if there are several."""
         return self.ends(self.metrics[0], PLAIN)[0]
 
     @property
     def target(self) -> str | None:
-        """The kind of memory that is written; None where there is no one kind."""
+        """The kind of memory that is written; None if there are several."""
         return self.ends(self.metrics[0], PLAIN)[1]

@@ -14,18 +14,18 @@ ROWS, SLICES = "rows", "slices"
 _MIB = 1 << 20
 _SIZES = (_MIB, 16 * _MIB)
 _QUICK_SIZES = (16 * _MIB,)
-# What devices pad rows to: shorter ones would mostly measure that.
+# Devices pad rows to this: shorter ones would mostly measure the padding.
 _MIN_ROW_BYTES = 512
 _ELEMENT_BYTES = 4
-# A copy engine is launched once for each slice, and a stream that is held takes some 1000 launches.
+# A copy engine is launched once per slice, and a held stream takes some 1000 launches.
 _MAX_SLICES = 128
-# The rows of 2-D and 3-D arrays that every device since compute capability 7.0 takes. Source: CUDA
-# C++ Programming Guide 13.0, technical specifications per compute capability.
+# The rows of 2-D and 3-D arrays that every device since compute capability 7.0 supports. Source:
+# CUDA C++ Programming Guide 13.0, technical specifications per compute capability.
 _MAX_ROWS_2D, _MAX_ROWS_3D = 65536, 16384
 
 
 class Layout(StrEnum):
-    """How a box lies on the device."""
+    """The layout of a box on the device."""
 
     PITCHED = "pitched"
     ARRAY = "array"
@@ -38,8 +38,8 @@ class Shape:
 
     Attributes:
         row_bytes: The width of a row.
-        num_rows: Of one slice.
-        num_slices: None of a 2-D one.
+        num_rows: The rows of one slice.
+        num_slices: None for a 2-D box.
     """
 
     row_bytes: int
@@ -48,18 +48,18 @@ class Shape:
 
     @property
     def size_bytes(self) -> int:
-        """What is copied."""
+        """The bytes that are copied."""
         return self.row_bytes * self.num_rows * (self.num_slices or 1)
 
     @property
     def pitched_bytes(self) -> int:
-        """What it takes with gaps behind rows and slices."""
+        """The bytes with gaps after rows and slices."""
         rows_a_slice = self.num_rows + (self.num_slices is not None)
         return pitch(self.row_bytes) * rows_a_slice * (self.num_slices or 1)
 
     @property
     def variation(self) -> Variation:
-        """The circumstances of a result that tell the shape."""
+        """The circumstances of a result that describe the shape."""
         slices = () if self.num_slices is None else ((SLICES, self.num_slices),)
         return Variation(axes=((ROW_BYTES, self.row_bytes), (ROWS, self.num_rows), *slices))
 
@@ -72,7 +72,7 @@ def shape_of(variation: Variation) -> Shape:
 
 
 def square(size_bytes: int) -> Shape | None:
-    """Shape a size into rows, about as many as a row has bytes; None if it can't be."""
+    """Shape a size into rows, about as many as a row has bytes; None if that is impossible."""
     row_bytes = max(_MIN_ROW_BYTES, _root(size_bytes, 2))
     shape = Shape(row_bytes, size_bytes // row_bytes)
     return shape if shape.size_bytes == size_bytes and shape.num_rows > 1 else None
@@ -88,18 +88,18 @@ def cube(size_bytes: int) -> Shape | None:
 
 
 def _root(value: int, power: int) -> int:
-    """Give the largest power of two whose power is at most the value; 0 of 0."""
+    """Give the largest power of two whose power is at most the value; 0 for 0."""
     return 1 << (value.bit_length() - 1) // power if value > 0 else 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoxTest(GatedTest):
     """
-    One copy of a box whose rows follow each other in host memory.
+    One copy of a box whose rows are contiguous in host memory.
 
     Attributes:
-        direction: Which way the bytes go.
-        layout: What the rows lie in on the device: pitched memory with gaps between rows and
+        direction: The direction of the bytes.
+        layout: The memory of the rows on the device: pitched memory with gaps between rows and
             slices, or a CUDA array.
     """
 
@@ -107,7 +107,7 @@ class BoxTest(GatedTest):
     layout: Layout
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
-        """Pair sizes with shapes: boxes, of arrays rows too; a quick run has one of each size."""
+        """Pair sizes with shapes: boxes, and rows for arrays; a quick run has one of each size."""
         points = []
         for size in demand.sizes or (_QUICK_SIZES if demand.quick else _SIZES):
             shapes = [shape for shape in self._shapes(size) if shape is not None]

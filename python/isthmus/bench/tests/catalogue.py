@@ -62,8 +62,8 @@ TESTS: tuple[BenchTest, ...] = (
     *NUMA_TESTS,
     *MULTI_TESTS,
     *HOST_TESTS,
-    # Last: they take longest, whatever their share, where others use the machine; what a run has
-    # no time left for is then the largest of these, and not a whole suite.
+    # Last, because they take longest on machines that others use too: if a run has no time left,
+    # it waives the largest of these, and not a whole suite.
     *ALLOC_TESTS,
     *LIFE_TESTS,
     *PINNED_VS_PAGEABLE_TESTS,

@@ -1,7 +1,7 @@
 """
 The tests of CUDA's own copies: one row each.
 
-Names follow the field: `<source>_to_<target>_<operation>`, as in nvbandwidth.
+Names are like nvbandwidth's: `<source>_to_<target>_<operation>`.
 """
 
 from dataclasses import dataclass
@@ -26,16 +26,16 @@ class CopyTest(BenchTest):
     One way to copy with CUDA.
 
     Attributes:
-        direction: Which way the bytes go.
+        direction: The direction of the bytes.
         host_memory: How the host's buffer is allocated.
-        blocked: A bandwidth's copies wait behind a gate until all are enqueued, so that submitting
-            costs nothing. Pageable copies can't: the driver synchronises inside, and would wait
-            for ever.
+        blocked: A bandwidth's copies wait behind a gate until all are enqueued, so that the time
+            of submitting doesn't count. Pageable copies can't wait: the driver synchronises
+            internally, and would wait for ever.
         device_memory: How the device's buffer is allocated.
-        by_kernel: A kernel copies instead of a copy engine, and sees the host's memory mapped.
-        sizes: What it is swept over, in bytes, ascending.
-        quick_sizes: The same in a quick run; None takes two of those that pinned memory has then.
-        circumstances: What it is measured in, each at every size. Axes may name "contents",
+        by_kernel: A kernel copies instead of a copy engine, and accesses mapped host memory.
+        sizes: The sizes of its sweep, in bytes, ascending.
+        quick_sizes: The same in a quick run; None for two of pinned memory's sizes.
+        circumstances: The circumstances in which each size is measured. Axes may name "contents",
             "host_offset" and "device_offset".
     """
 
@@ -61,7 +61,7 @@ class CopyTest(BenchTest):
         return [size for size in demand.sweep(SWEEP) if size <= _MAX_QUICK_BYTES][-2:]
 
     def buffers(self, variation: Variation) -> BufferKinds:
-        """Give the kinds of memory on both sides, and how they are laid out here."""
+        """Give the kinds of memory on both sides, and their layout."""
         axes = dict(variation.axes)
         return BufferKinds(
             host_memory=self.host_memory,
@@ -72,7 +72,7 @@ class CopyTest(BenchTest):
         )
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
-        """Count what offsets and whole huge pages take beside the bytes that are copied."""
+        """Count offsets and whole huge pages in addition to the copied bytes."""
         kinds = self.buffers(variation)
         host_bytes = size_bytes + kinds.host_offset_bytes
         if kinds.host_memory == HostMemory.HUGE_PINNED:
@@ -97,7 +97,7 @@ class CopyTest(BenchTest):
         return source, target
 
     def host_end(self, metric: Metric) -> str:
-        """Give the kind of memory at the host's end, as whoever copies sees it."""
+        """Give the kind of memory at the host's end, as the copier sees it."""
         del metric
         return "mapped" if self.by_kernel else self.host_memory.value
 

@@ -2,7 +2,7 @@
 The tests of both directions at once.
 
 `..._bidirectional_memcpy_ce` is nvbandwidth's: one direction's bandwidth while the other is busy.
-`duplex_memcpy_ce` is what both move together: never one number for both questions.
+`duplex_memcpy_ce` is the total of both directions: the two questions have separate numbers.
 """
 
 from dataclasses import dataclass
@@ -27,25 +27,25 @@ class DuplexTest(GatedTest):
     Copies in both directions between two pairs of buffers.
 
     Attributes:
-        direction: Which one is timed while the other is busy; None times both together.
+        direction: The direction that is timed while the other is busy; None times both together.
         by_kernel: A kernel copies instead of the copy engines.
     """
 
     by_kernel: bool = False
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
-        """Take a few sizes; of kernels, one past where bandwidth grows."""
+        """Choose a few sizes; for kernels, one above which bandwidth no longer grows."""
         usual = _ONE_SIZE if self.by_kernel else _SIZES
         wanted = demand.sizes or (_QUICK if demand.quick else usual)
         return [(size, PLAIN) for size in wanted]
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
-        """Count two pairs of buffers: directions that share one would be in each other's way."""
+        """Count two pairs of buffers: directions that share one would disturb each other."""
         del variation
         return Footprint(host_bytes=2 * size_bytes, device_bytes=2 * size_bytes)
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
-        """Weigh the copies the other way, of which there are twice as many."""
+        """Include the copies in the other direction, of which there are twice as many."""
         return 2 * super().weight(size_bytes, variation)
 
     def unit(self, metric: Metric) -> Literal["B/s", "s", "B", "1"]:
@@ -54,7 +54,7 @@ class DuplexTest(GatedTest):
         return "B/s"
 
     def ends(self, metric: Metric, variation: Variation) -> tuple[str | None, str | None]:
-        """Give the kinds of memory that are read and written; of both directions, none."""
+        """Give the kinds of memory that are read and written; none for both directions."""
         if metric == Metric.DUPLEX_H2D:
             return ("pinned", "device")
         if metric == Metric.DUPLEX_D2H:
@@ -64,7 +64,7 @@ class DuplexTest(GatedTest):
 
 def _loaded(direction: Direction, *, by_kernel: bool) -> DuplexTest:
     label, other = direction.label, direction.opposite.label
-    engine = "a kernel of ours" if by_kernel else "copy engine"
+    engine = "a kernel" if by_kernel else "copy engine"
     return DuplexTest(
         name=directed_name(direction, Kind.BIDIRECTIONAL, "sm" if by_kernel else "ce"),
         about=f"{label} bandwidth while {other} is busy, pinned memory, {engine}",

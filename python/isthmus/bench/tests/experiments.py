@@ -1,8 +1,8 @@
 """
-Three experiments with transfers of 4 B, and the same with larger ones.
+Three experiments with copies of 4 B, and the same with larger ones.
 
-Does it pay to copy a kernel's result asynchronously? Is the way home dearer than the way out? A run
-is 100 or 1000 iterations; a sample is a run.
+Is it worth copying a kernel's result asynchronously? Is a download slower than an upload? A run has
+100 or 1000 iterations; a sample is a run.
 """
 
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ DEFAULT_RUNS = 5
 _EMULATED_RUNS = 2
 _WORD_BYTES = 4
 _SIZES = (_WORD_BYTES, 4 << 10, 64 << 10, 1 << 20, 16 << 20)
-# A run of larger transfers is shorter: it moves no more than this, in ten iterations at least.
+# A run of larger copies is shorter: it moves at most this, but has at least ten iterations.
 _MAX_BYTES_A_RUN = 64 << 20
 _MIN_ITERATIONS = 10
-# Each iteration of the asynchronous way brings its value to a place of its own.
+# Each asynchronous iteration writes its value to a separate place.
 _PLACE_BYTES = 256
 _RATIOS = frozenset({Metric.ASYNC_OVER_BLOCKING, Metric.DOWNLOAD_OVER_UPLOAD})
 _ENDS: dict[Metric, tuple[str | None, str | None]] = {
@@ -47,7 +47,7 @@ class SmallTransferTest(BenchTest):
     Attributes:
         experiment: What is repeated.
         by: Whose clock times it.
-        num_iterations: Of a run, at most.
+        num_iterations: The most iterations of a run.
     """
 
     experiment: Experiment
@@ -55,7 +55,7 @@ class SmallTransferTest(BenchTest):
     num_iterations: int
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
-        """List sizes, each with the iterations of a run, and the runs if they were asked for."""
+        """List sizes, each with the iterations of a run, and the requested number of runs."""
         runs = () if demand.runs is None else (("runs", demand.runs),)
         return [
             (size, Variation(axes=(("iterations", self.iterations(size)), *runs)))
@@ -74,14 +74,14 @@ class SmallTransferTest(BenchTest):
         return Footprint(host_bytes=4 * size_bytes + places_bytes, device_bytes=size_bytes)
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
-        """Weigh little: a run takes milliseconds."""
+        """Use a small weight: a run takes milliseconds."""
         del size_bytes, variation
         return 1.0
 
     def stopping(
         self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
     ) -> StoppingRule:
-        """Take as many runs as were asked for, else a few; never fewer because they agree."""
+        """Make the requested number of runs, otherwise a few; never fewer because they agree."""
         del size_bytes
         runs = dict(variation.axes).get("runs")
         least = _EMULATED_RUNS if emulated else DEFAULT_RUNS
@@ -102,7 +102,7 @@ class SmallTransferTest(BenchTest):
         return self.by
 
     def ends(self, metric: Metric, variation: Variation) -> tuple[str | None, str | None]:
-        """Give the kinds of memory that are read and written; none for what is of several."""
+        """Give the kinds of memory that are read and written; none if there are several."""
         del variation
         return _ENDS.get(metric, (None, None))
 
@@ -120,7 +120,7 @@ _BOTH_WAYS_HOME = (Metric.BLOCKING, Metric.ASYNC, Metric.ASYNC_OVER_BLOCKING)
 EXPERIMENT_TESTS: tuple[SmallTransferTest, ...] = (
     SmallTransferTest(
         name="kernel_then_copy_cpu_clock",
-        about="kernel, then a blocking copy home, against an async one: 100 times, CPU clock",
+        about="kernel, then a blocking download, against an async one: 100 times, CPU clock",
         suite=Suite.LATENCY,
         direction=Direction.DEVICE_TO_HOST,
         metrics=_BOTH_WAYS_HOME,
@@ -130,7 +130,7 @@ EXPERIMENT_TESTS: tuple[SmallTransferTest, ...] = (
     ),
     SmallTransferTest(
         name="kernel_then_copy_gpu_clock",
-        about="kernel, then a blocking copy home, against an async one: 100 times, GPU events",
+        about="kernel, then a blocking download, against an async one: 100 times, GPU events",
         suite=Suite.LATENCY,
         direction=Direction.DEVICE_TO_HOST,
         metrics=_BOTH_WAYS_HOME,
@@ -140,7 +140,7 @@ EXPERIMENT_TESTS: tuple[SmallTransferTest, ...] = (
     ),
     SmallTransferTest(
         name="copy_kernel_copy",
-        about="upload, light kernel waited for, download: the copies alone, 1000 times, GPU events",
+        about="upload, short kernel and wait, download: only the copies, 1000 times, GPU events",
         suite=Suite.LATENCY,
         direction=None,
         metrics=(

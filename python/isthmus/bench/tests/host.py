@@ -1,4 +1,4 @@
-"""The tests of suite `host`: copies within host memory, the ceiling of everything that stages."""
+"""The tests of suite `host`: copies within host memory, which limit all staged copies."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -26,8 +26,8 @@ class HostCopyTest(BenchTest):
     One way to copy within host memory.
 
     Attributes:
-        stores: How a core stores: as libc's memcpy does, never past the caches, or always.
-        each_node: From every NUMA node to every other; else by one core and by all.
+        stores: How a core stores: as libc's memcpy does, never bypassing the caches, or always.
+        each_node: From every NUMA node to every other; otherwise by one core and by all.
     """
 
     stores: Stores
@@ -70,19 +70,19 @@ class HostCopyTest(BenchTest):
         return Footprint(host_bytes=2 * size_bytes)
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
-        """Weigh little: a sample takes a millisecond or one copy."""
+        """Use a small weight: a sample takes a millisecond or one copy."""
         del variation
         return 0.3 + size_bytes / (128 * _MIB)
 
     def stopping(
         self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
     ) -> StoppingRule:
-        """Sample as bandwidths are; what is emulated is the device, and here is none."""
+        """Sample as bandwidths are sampled; an emulated device changes nothing here."""
         del size_bytes, variation, emulated
         return StoppingRule(min_samples=5, max_samples=200, max_seconds=share_s, relative_iqr=0.005)
 
     def ends(self, metric: Metric, variation: Variation) -> tuple[str | None, str | None]:
-        """Both ends are the host's."""
+        """Both ends are on the host."""
         del metric, variation
         return "host", "host"
 

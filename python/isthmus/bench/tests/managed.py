@@ -1,4 +1,4 @@
-"""The tests of managed memory, which nobody copies: it moves, or is reached where it is."""
+"""The tests of managed memory, which is not copied: it moves, or is accessed in place."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,7 +17,7 @@ _FAULT_STRIDE_BYTES = 2 * _MIB
 
 
 class ManagedWay(StrEnum):
-    """What brings managed memory to the side that wants it."""
+    """What moves managed memory to the side that needs it."""
 
     DEMAND = "demand"
     PREFETCHED = "prefetched"
@@ -29,18 +29,18 @@ class ManagedTest(BenchTest):
     """
     Managed memory in one direction.
 
-    Measured only where it is asked for: migrations hold up everything else on the device.
+    Measured only on request: migrations delay everything else on the device.
 
     Attributes:
-        direction: Which way the bytes go.
-        way: What brings them.
+        direction: The direction of the bytes.
+        way: What moves them.
     """
 
     direction: Direction
     way: ManagedWay
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
-        """Take a few sizes, half a GiB at most."""
+        """Choose a few sizes, half a GiB at most."""
         if not demand.managed:
             return []
         wanted = demand.sizes or (_QUICK if demand.quick else _SIZES)
@@ -48,7 +48,7 @@ class ManagedTest(BenchTest):
         return [(size, PLAIN) for size in wanted if size <= max_bytes]
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
-        """Weigh the side that has them writing the bytes anew before each sample."""
+        """Include the writing of new bytes on the other side before each sample."""
         return 4 * super().weight(size_bytes, variation)
 
     def host_end(self, metric: Metric) -> str:
@@ -60,20 +60,20 @@ class ManagedTest(BenchTest):
 @dataclass(frozen=True, kw_only=True)
 class PageFaultTest(BenchTest):
     """
-    One page after the other, fetched by the side that touches it; where it was asked for.
+    One page after the other, fetched by the side that touches it; only on request.
 
     Attributes:
-        num_pages: Of a round, each 2 MiB from the next.
+        num_pages: The pages of a round, 2 MiB apart.
     """
 
     num_pages: int = 32
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
-        """Have one point: a page is a page."""
+        """Have one point: there is only one page size."""
         return [(_PAGE_BYTES, PLAIN)] if demand.managed else []
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
-        """Have the pages, and what lies between them."""
+        """Count the pages, and the memory between them."""
         del size_bytes, variation
         all_bytes = self.num_pages * _FAULT_STRIDE_BYTES
         return Footprint(host_bytes=all_bytes, device_bytes=all_bytes)
@@ -83,7 +83,7 @@ class PageFaultTest(BenchTest):
         return "device" if metric == Metric.DEVICE_FAULT else "host"
 
     def ends(self, metric: Metric, variation: Variation) -> tuple[str | None, str | None]:
-        """Say who gets the page."""
+        """Name the side that gets the page."""
         del variation
         return "managed", "device" if metric == Metric.DEVICE_FAULT else "host"
 

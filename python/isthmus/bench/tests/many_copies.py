@@ -1,7 +1,7 @@
 """
 The tests of many small copies: scattered pieces of host memory, one packed block on the device.
 
-Each way has a test of its own; `bytes` of a result are those of all pieces together.
+Each way has a test of its own; `bytes` of a result are the bytes of all pieces together.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _KIB = 1 << 10
 _WORD_BYTES = 4
 _LINE_BYTES = 64
 _USUAL_PIECES = 256
-# Bytes of a piece, number of pieces: the size at a usual number, and the number at a usual size.
+# Bytes of a piece, number of pieces: various sizes at a usual number, and numbers at a usual size.
 _SETS = (
     (64, _USUAL_PIECES),
     (4 * _KIB, 16),
@@ -31,7 +31,7 @@ _MAX_SAMPLES = 500
 
 
 class ManyCopiesWay(StrEnum):
-    """How all pieces are asked for."""
+    """How the pieces are copied."""
 
     LOOP = "loop"
     BATCH = "batch"
@@ -43,18 +43,18 @@ class ManyCopiesWay(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class ManyCopiesTest(BenchTest):
     """
-    Many small copies by one way.
+    Many small copies made in one way.
 
     Attributes:
-        direction: Which way the bytes go.
-        way: How they are asked for.
+        direction: The direction of the bytes.
+        way: How they are made.
     """
 
     direction: Direction
     way: ManyCopiesWay
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
-        """Take sets of pieces; of sizes that were asked for, 256 pieces each."""
+        """Choose sets of pieces; requested sizes have 256 pieces each."""
         if demand.sizes is not None:
             return [
                 _point(size // _USUAL_PIECES, _USUAL_PIECES)
@@ -72,7 +72,7 @@ class ManyCopiesTest(BenchTest):
     def stopping(
         self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
     ) -> StoppingRule:
-        """Sample often: the CPU's clock, and what the CPU does, are noisy."""
+        """Take many samples: the CPU's clock, and the CPU's work, are noisy."""
         del size_bytes, variation
         return StoppingRule(
             min_samples=5 if emulated else 50,
@@ -104,7 +104,7 @@ _ABOUT = {
     ManyCopiesWay.LOOP: "a cudaMemcpyAsync for each",
     ManyCopiesWay.BATCH: "one cudaMemcpyBatchAsync (CUDA 12.8)",
     ManyCopiesWay.GRAPH: "one launch of a graph of copies",
-    ManyCopiesWay.KERNEL: "one launch of a kernel that reaches into mapped memory",
+    ManyCopiesWay.KERNEL: "one launch of a kernel that accesses mapped memory",
     ManyCopiesWay.PACKED: "the CPU packs or unpacks, one copy",
 }
 

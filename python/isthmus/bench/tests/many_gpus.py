@@ -21,11 +21,11 @@ def waived_points(size_bytes: int) -> list[tuple[int, Variation]]:
 @dataclass(frozen=True, kw_only=True)
 class ManyGpusTest(BenchTest):
     """
-    What several GPUs have in common.
+    The base of tests of several GPUs.
 
     Attributes:
         engine: What moves the bytes.
-        both_ways: While the same goes on in the opposite direction, in other memory.
+        both_ways: While the same copies run in the opposite direction, in other memory.
     """
 
     engine: Engine
@@ -37,7 +37,7 @@ class ManyGpusTest(BenchTest):
         return "B/s"
 
     def clock(self, metric: Metric) -> Literal["device", "host"]:
-        """No GPU's clock sees another's copies: all together are timed by the CPU's."""
+        """No GPU's clock covers another's copies, so the CPU's clock times all together."""
         return "host" if metric == Metric.AGGREGATE else "device"
 
     def behind_gate(self, metric: Metric) -> bool:
@@ -46,7 +46,7 @@ class ManyGpusTest(BenchTest):
         return True
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
-        """Weigh what is waived as nothing; under load two quantities are sampled, the one twice."""
+        """Give waived points no weight; under load two metrics are sampled, one of them twice."""
         if dict(variation.axes).get(NUM_GPUS) == 1:
             return 0.0
         return 3.0 * super().weight(size_bytes, variation)

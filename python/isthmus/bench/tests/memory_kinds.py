@@ -1,8 +1,7 @@
 """
-The tests of copies between other kinds of memory, and of what may matter about the bytes.
+The tests of copies between other kinds of memory, and of the effects of contents and offsets.
 
-Names follow the field: `<source>_to_<target>_memcpy_<what is special>`, nvbandwidth's where it has
-the test (`_sm`).
+Names are `<source>_to_<target>_memcpy_<circumstance>`; nvbandwidth's if it has the test (`_sm`).
 """
 
 from isthmus.bench.buffers import DeviceMemory, HostMemory
@@ -12,10 +11,10 @@ from isthmus.bench.tests.copies import CopyTest
 from isthmus.run.naming import Kind, directed_name
 
 _KIB, _MIB = 1 << 10, 1 << 20
-# Powers of 4: the same curve as CUDA's own pinned copies have, in half as many points.
+# Powers of 4: the same curve as CUDA's own pinned copies have, with half as many points.
 _SPARSE = tuple(1 << exponent for exponent in range(2, 29, 2))
 _ALIGNED = "0 B"
-# Behind a page's beginning: of the host's side, of the device's. From a line's fraction to a line.
+# Bytes after the beginning of a page, host and device: from a fraction of a line to a line.
 _OFFSETS = (
     (_ALIGNED, _ALIGNED),
     ("1 B", _ALIGNED),
@@ -50,7 +49,7 @@ def _both(way: str, how: str, **special: object) -> list[CopyTest]:
 
 
 MEMORY_KIND_TESTS: tuple[CopyTest, ...] = (
-    *_both("sm", "a kernel of ours reaches into mapped pinned memory", by_kernel=True),
+    *_both("sm", "a kernel accesses mapped pinned memory", by_kernel=True),
     *_both(
         "registered",
         "memory of malloc, pinned afterwards (cudaHostRegister)",
@@ -58,7 +57,7 @@ MEMORY_KIND_TESTS: tuple[CopyTest, ...] = (
     ),
     *_both(
         "write_combined",
-        "pinned memory that the CPU's caches leave out",
+        "pinned memory that bypasses the CPU's caches",
         host_memory=HostMemory.WRITE_COMBINED,
     ),
     *_both("huge_pages", "pinned huge pages", host_memory=HostMemory.HUGE_PINNED),
@@ -76,7 +75,7 @@ MEMORY_KIND_TESTS: tuple[CopyTest, ...] = (
     ),
     *_both(
         "offset",
-        "either side some bytes behind a page's beginning, pinned memory",
+        "either side some bytes after the beginning of a page, pinned memory",
         sizes=(4 * _KIB, 64 * _KIB, 16 * _MIB),
         quick_sizes=(64 * _KIB,),
         circumstances=tuple(

@@ -1,4 +1,4 @@
-"""The test of suite `alloc` that asks where pinning pays: the whole life of host memory."""
+"""The test of suite `alloc` that shows when pinning pays off: the lifetime of host memory."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,13 @@ MEMORY = "memory"
 LIFE_MEMORIES = ("pageable", "pinned", "registered", "huge_pinned")
 _KIB, _MIB = 1 << 10, 1 << 20
 _SWEEP = powers_of_two(64 * _KIB, 256 * _MIB)[::2]
-# A region of one huge page doesn't say whether it got it.
+# A region of one huge page can't be checked for huge pages.
 _MIN_HUGE_BYTES = 4 * _MIB
 
 
 @dataclass(frozen=True, kw_only=True)
 class LifeTest(BenchTest):
-    """Host memory from its allocation to its end, copied up and down meanwhile."""
+    """Host memory that is allocated, copied up and down, and freed."""
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair sizes with the kinds of memory that are compared."""
@@ -31,14 +31,14 @@ class LifeTest(BenchTest):
         ]
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
-        """Weigh a life as a few copies: most of its time can't be chosen."""
+        """Weigh a lifetime as a few copies: most of its time can't be chosen."""
         del variation
         return 0.5 + size_bytes / (64 * _MIB)
 
     def stopping(
         self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
     ) -> StoppingRule:
-        """Take few lives of what takes long: a life is a sample of each of its steps."""
+        """Take few lifetimes of slow memory: a lifetime is a sample of each of its steps."""
         del variation
         least = min_samples(size_bytes, emulated=emulated)
         return StoppingRule(
@@ -50,7 +50,7 @@ class LifeTest(BenchTest):
         return metric in {Metric.LIFE_UPLOAD, Metric.LIFE_DOWNLOAD}
 
     def ends(self, metric: Metric, variation: Variation) -> tuple[str | None, str | None]:
-        """Give what a step reads and writes."""
+        """Give the memory that a step reads and writes."""
         memory = str(dict(variation.axes).get(MEMORY, "pageable"))
         if metric == Metric.LIFE_DOWNLOAD:
             return "device", memory
@@ -62,7 +62,7 @@ class LifeTest(BenchTest):
 LIFE_TESTS: tuple[LifeTest, ...] = (
     LifeTest(
         name="host_memory_life",
-        about="host memory allocated, copied up and down, freed: where pinning pays",
+        about="host memory allocated, copied up and down, freed: when pinning pays off",
         suite=Suite.ALLOC,
         metrics=(
             Metric.ALLOCATE,

@@ -1,7 +1,7 @@
 """
-The tests of suite `multi`: all GPUs at once, and GPUs among themselves.
+The tests of suite `multi`: all GPUs at once, and copies between GPUs.
 
-Names are nvbandwidth's, and what it prints is the metric `bandwidth`.
+Names are nvbandwidth's; the metric `bandwidth` is what it prints.
 """
 
 from isthmus.bench.tests.all_gpus import ALL_GPUS_TESTS

@@ -10,13 +10,13 @@ from isthmus.run.naming import Kind, directed_name
 
 NODE, GPU = "node", "gpu"
 _MIB = 1 << 20
-# Past where bandwidth grows with size, and small enough for each node of a large machine in turn.
+# Bandwidth no longer grows here, and it is small enough for each node of a large machine in turn.
 USUAL_BYTES = 64 * _MIB
 QUICK_BYTES = 8 * _MIB
 
 
 def sizes_of(demand: Demand) -> list[int]:
-    """Choose sizes: those that were asked for, or one at which bandwidth no longer grows."""
+    """Choose sizes: those requested, or one at which bandwidth no longer grows."""
     if demand.sizes is not None:
         return list(demand.sizes)
     usual_bytes = QUICK_BYTES if demand.quick else USUAL_BYTES
@@ -29,7 +29,7 @@ class NumaTest(BenchTest):
     Copies with thread and host memory on one CPU node.
 
     Attributes:
-        direction: Which way the bytes go.
+        direction: The direction of the bytes.
         host_memory: How the host's buffer is allocated.
     """
 

@@ -14,13 +14,13 @@ _COUNTS = (1, 2, 4, 8)
 _QUICK_COUNTS = (1, 4)
 _USUAL_CHUNKS = 8
 _DOUBLE = 2
-# Up, kernel, down, and one chunk that waits for its turn.
+# Upload, kernel, download, and one chunk that waits for its turn.
 _DUPLEX_STREAMS = 4
-# An eighth of it takes 150 us on PCIe 5.0: long against a launch and an event between streams.
+# An eighth of it takes 150 us on PCIe 5.0: long compared with a launch and an event.
 _USUAL_BYTES = 64 << 20
 _QUICK_BYTES = 16 << 20
 _WORD_BYTES = 16
-# Below, a launch takes as long as a chunk, and the halves say nothing about each other.
+# With smaller chunks, a launch takes as long as a chunk, and the halves can't be compared.
 _MIN_BYTES = 4 << 20
 _METRICS = (Metric.TOGETHER, Metric.COPY_ALONE, Metric.COMPUTE_ALONE)
 
@@ -54,7 +54,7 @@ class OverlapTest(GatedTest):
         return metric in {Metric.TOGETHER, Metric.COPY_ALONE}
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
-        """Count a pair of buffers and each stream's chunks; both ways, another host buffer."""
+        """Count a pair of buffers and each stream's chunks; both ways, another host one."""
         chunks, streams = shape(variation)
         duplex = self.copies == "duplex"
         slots_bytes = (2 if duplex else 1) * min(chunks, streams) * (size_bytes // chunks)
@@ -68,7 +68,7 @@ class OverlapTest(GatedTest):
 
 
 def _sizes(demand: Demand) -> list[int]:
-    """Choose sizes: those that were asked for and make chunks, the smallest that does, or ours."""
+    """Choose sizes: those requested that make chunks, the smallest that does, or our own."""
     if demand.sizes is None:
         return [_QUICK_BYTES if demand.quick or demand.emulated else _USUAL_BYTES]
     whole = [size for size in demand.sizes if size % (_WORD_BYTES * _USUAL_CHUNKS) == 0]

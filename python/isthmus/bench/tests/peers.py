@@ -1,4 +1,4 @@
-"""Copies among GPUs: each with each other, and each with all others at once."""
+"""Copies between GPUs: each with each other, and each with all others at once."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -47,17 +47,17 @@ class PeerTest(ManyGpusTest):
         ]
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
-        """Give what each of the two GPUs has; the host has nothing."""
+        """Give the memory on each of the two GPUs; the host has none."""
         del variation
         return Footprint(device_bytes=2 * size_bytes if self.both_ways else size_bytes)
 
     def metrics_in(self, variation: Variation) -> tuple[Metric, ...]:
-        """Where both ways are busy, each is timed alone too."""
+        """If both directions are busy, each is also timed alone."""
         del variation
         return self.metrics
 
     def ends(self, metric: Metric, variation: Variation) -> tuple[str | None, str | None]:
-        """Give the memory that is read and written, seen from the GPU that copies."""
+        """Give the memory that is read and written, relative to the GPU that copies."""
         del metric, variation
         return ("peer", "device") if self.role == "read" else ("device", "peer")
 
@@ -65,7 +65,7 @@ class PeerTest(ManyGpusTest):
 @dataclass(frozen=True, kw_only=True)
 class OneGpuTest(ManyGpusTest):
     """
-    Copies between one GPU and all others at once; what is measured is all of them together.
+    Copies between one GPU and all others at once; the result is the total.
 
     Attributes:
         role: Whether the GPUs that copy read or write.
@@ -92,24 +92,24 @@ class OneGpuTest(ManyGpusTest):
         ]
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
-        """Give one other GPU's share; points() has looked at that of the one."""
+        """Give one other GPU's share; points() has checked that of the one."""
         del variation
         return Footprint(device_bytes=size_bytes)
 
     def clock(self, metric: Metric) -> Literal["device", "host"]:
-        """No GPU's clock sees another's copies."""
+        """No GPU's clock covers another's copies."""
         del metric
         return "host"
 
     def ends(self, metric: Metric, variation: Variation) -> tuple[str | None, str | None]:
-        """Give the memory that is read and written, seen from the one GPU."""
+        """Give the memory that is read and written, relative to the one GPU."""
         del metric, variation
         return ("peer", "device") if self.gathers else ("device", "peer")
 
 
 def _peers(role: Role, engine: Engine, *, both_ways: bool = False) -> PeerTest:
     doing = "reading from" if role == "read" else "writing to"
-    both = ", and the other way at once" if both_ways else ""
+    both = ", and in the other direction at once" if both_ways else ""
     name = "device_to_device_bidirectional" if both_ways else "device_to_device"
     return PeerTest(
         name=f"{name}_memcpy_{role}_{ENGINES[engine]}",

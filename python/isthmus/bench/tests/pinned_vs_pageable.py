@@ -1,8 +1,8 @@
 """
 The tests of suite `pinned_vs_pageable`: large copies, with host memory allocated anew each time.
 
-Pageable memory is as quick as the pages that the system happens to give; that shows only between
-allocations.
+The speed of pageable memory depends on the pages that the system provides; only several allocations
+show that.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from isthmus.run.naming import Kind, directed_name
 
 MEMORIES = ("pageable", "pinned")
 _MIB = 1 << 20
-# The experiment's own ends are 160 and 3040 MiB, and it steps by 160; four say as much.
+# The experiment's own sizes are 160 to 3040 MiB in steps of 160; four sizes are enough.
 _SWEEP = (160 * _MIB, 640 * _MIB, 1600 * _MIB, 3040 * _MIB)
 
 
@@ -36,14 +36,14 @@ class LargeCopyTest(BenchTest):
         ]
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
-        """Weigh them as a few copies: most of their time is that of allocating anew."""
+        """Weigh them as a few copies: most of their time goes to allocating anew."""
         del variation
         return 1.0 + size_bytes / (64 * _MIB)
 
     def stopping(
         self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
     ) -> StoppingRule:
-        """Allocate anew three times at least: each time is a sample of the spread."""
+        """Allocate anew at least three times: each time is a sample of the spread."""
         del size_bytes, variation
         return StoppingRule(
             min_samples=1 if emulated else 3,

@@ -1,4 +1,4 @@
-"""The latency of a load that a kernel makes of host memory."""
+"""The latency of a kernel's load from host memory."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,19 +8,19 @@ from isthmus.bench.metrics import Metric
 from isthmus.bench.tests.bench_test import PLAIN, BenchTest, Direction, Suite, Variation
 
 _MIB = 1 << 20
-# What nvbandwidth's test of this name goes through.
+# The size of nvbandwidth's test of this name.
 _CHAIN_BYTES = 2 * _MIB
-# Past what a GPU's first translation buffers reach.
+# More than a GPU's first translation buffers cover.
 _LONG_CHAIN_BYTES = 16 * _MIB
 _RANDOM = Variation(axes=(("order", "random"),))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PointerChaseTest(BenchTest):
-    """A chain of pointers in host memory that a kernel follows, in order or in none."""
+    """A chain of pointers in host memory that a kernel follows, in order or in random order."""
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
-        """Follow the lines in order as nvbandwidth does, then in no order."""
+        """Follow the lines in order as nvbandwidth does, then in random order."""
         points = [(_CHAIN_BYTES, PLAIN), (_CHAIN_BYTES, _RANDOM)]
         return points if demand.quick else [*points, (_LONG_CHAIN_BYTES, _RANDOM)]
 
@@ -29,7 +29,7 @@ class PointerChaseTest(BenchTest):
         return str(dict(variation.axes).get("order", "strided"))
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
-        """Have the chain on the host, and next to nothing on the device."""
+        """Count the chain on the host, and almost nothing on the device."""
         del variation
         return Footprint(host_bytes=size_bytes)
 

@@ -1,7 +1,7 @@
 """
-The tests of small copies: every way to ask for one, every latency it has.
+The tests of small copies: every way to make one, with every metric.
 
-Sizes from 1 B to 64 KiB: beyond, a copy's bandwidth says more.
+Sizes are 1 B to 64 KiB: for larger copies, the bandwidth says more.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _BUFFER_BYTES = 2 << 20
 
 
 class Method(StrEnum):
-    """How a small copy is asked for."""
+    """How a small copy is made."""
 
     BLOCKING = "blocking"
     ASYNC = "async"
@@ -35,21 +35,20 @@ class Method(StrEnum):
 
 
 _IN_STREAM = frozenset({Method.ASYNC, Method.BATCH, Method.GRAPH, Method.KERNEL})
-# A batch and a graph have the engine that async copies have: cold bytes say nothing new of them.
+# A batch and a graph use the same engine as async copies: cold bytes would show nothing new.
 _WORTH_COLD = frozenset({Method.BLOCKING, Method.ASYNC, Method.KERNEL, Method.WINDOW})
 
 
 @dataclass(frozen=True, kw_only=True)
 class SmallCopyTest(BenchTest):
     """
-    One way to ask for a small copy.
+    One way to make a small copy.
 
-    It reports every latency, some of them waived where they mean nothing: those are the native
-    module's to know.
+    It reports every metric; the native module waives those that have no meaning for it.
 
     Attributes:
-        direction: Which way the bytes go.
-        method: How the copy is asked for.
+        direction: The direction of the bytes.
+        method: How the copy is made.
     """
 
     direction: Direction
@@ -57,11 +56,11 @@ class SmallCopyTest(BenchTest):
 
     @property
     def host_memory(self) -> HostMemory:
-        """How the host's buffer is allocated: as programs have it that copy so."""
+        """How the host's buffer is allocated: as in programs that copy in this way."""
         return HostMemory.PAGEABLE if self.method == Method.BLOCKING else HostMemory.PINNED
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
-        """Sweep over small sizes; of those that were asked for, take the small ones, or 4 B."""
+        """Sweep over small sizes; of those requested, use the small ones, or 4 B."""
         if demand.sizes is not None:
             wanted = [size for size in demand.sizes if size <= LARGEST_BYTES]
             return [(size, PLAIN) for size in wanted or [SMALL_COPY_BYTES]]
@@ -76,14 +75,14 @@ class SmallCopyTest(BenchTest):
         return Footprint(host_bytes=_BUFFER_BYTES, device_bytes=_BUFFER_BYTES)
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
-        """Weigh little: thousands of small copies are over in a tenth of a second."""
+        """Use a small weight: thousands of small copies take a tenth of a second."""
         del size_bytes, variation
         return 0.5
 
     def stopping(
         self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
     ) -> StoppingRule:
-        """Sample often: a 99th percentile needs a hundred samples or more."""
+        """Take many samples: a 99th percentile needs a hundred or more."""
         del size_bytes, variation
         return StoppingRule(
             min_samples=5 if emulated else 100,
@@ -97,7 +96,7 @@ class SmallCopyTest(BenchTest):
         return metric in EVENT_METRICS and self.method in _IN_STREAM
 
     def host_end(self, metric: Metric) -> str:
-        """Give the kind of memory at the host's end, as whoever copies sees it."""
+        """Give the kind of memory at the host's end, as the copier sees it."""
         del metric
         return "mapped" if self.method == Method.KERNEL else self.host_memory.value
 
@@ -110,7 +109,7 @@ _LATENCIES = (
     Metric.RECIPROCAL_THROUGHPUT,
     Metric.VISIBLE,
 )
-# As it ends a test's name, and in words.
+# The end of a test's name, and its description.
 _WAYS = {
     Method.BLOCKING: ("blocking", "blocking copy, pageable memory"),
     Method.ASYNC: ("async", "async copy and stream sync, pinned memory"),

@@ -14,7 +14,7 @@ _NUM_STREAMS = (1, 2, 4, 8)
 _QUICK_NUM_STREAMS = (1, 4)
 _MIN_SLICE_BYTES = 64
 _STREAM_SIZES = (_MIB, 64 * _MIB)
-# From a cache line to what no longer differs from one copy of all rows.
+# From a cache line to the width at which a copy is as fast as one of all rows.
 _ROWS = (64, 512, 4096, 64 << 10)
 _QUICK_ROWS = (4096,)
 _ROWS_SIZE = 16 * _MIB
@@ -47,7 +47,7 @@ class StreamsTest(GatedTest):
 @dataclass(frozen=True, kw_only=True)
 class PitchedTest(GatedTest):
     """
-    One 2-D copy: rows that follow each other in host memory, and have gaps on the device.
+    One 2-D copy: rows that are contiguous in host memory, and have gaps on the device.
 
     Attributes:
         direction: Which way the bytes go.
@@ -81,7 +81,7 @@ def row_bytes(variation: Variation) -> int:
 
 
 def pitch(row_bytes: int) -> int:
-    """Give the distance of rows on the device: as cuMemAllocPitch's, with a gap always."""
+    """Give the distance of rows on the device: cuMemAllocPitch's, but always with a gap."""
     return (row_bytes // _PITCH_ALIGNMENT + 1) * _PITCH_ALIGNMENT
 
 

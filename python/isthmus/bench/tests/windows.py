@@ -17,7 +17,7 @@ from isthmus.sizes import powers_of_two
 
 _KIB, _MIB = 1 << 10, 1 << 20
 LARGEST_BYTES = 16 * _MIB
-# Below, a second thread costs more than it brings: it isn't worth the time to show that 10 times.
+# Below, a second thread makes copies slower, which needn't be measured 10 times.
 _MIN_SHARED_BYTES = _KIB
 _FLAG_BYTES = 4
 _SMALL_BYTES = 64 * _KIB
@@ -44,7 +44,7 @@ class WindowKind(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class WindowTest(BenchTest):
     """
-    One way to use windows, or a rival of theirs.
+    One way to use windows, or an alternative to them.
 
     Attributes:
         kind: What is measured.
@@ -53,7 +53,7 @@ class WindowTest(BenchTest):
     kind: WindowKind
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
-        """Pair circumstances with the sizes that they are measured at."""
+        """Pair circumstances with the sizes at which they are measured."""
         return [
             (size, variation)
             for variation, default in variations(self, demand.limits.num_cores, quick=demand.quick)
@@ -61,19 +61,19 @@ class WindowTest(BenchTest):
         ]
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
-        """Windows take little: a copy through one is over in microseconds."""
+        """Use a small weight: a copy through a window takes microseconds."""
         del size_bytes, variation
         return 0.5
 
     def stopping(
         self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
     ) -> StoppingRule:
-        """Time a round trip by itself; of copies, a sample averages up to a hundred."""
+        """Time each round trip separately; for copies, a sample averages up to a hundred."""
         single = self.kind in {WindowKind.PING_PONG, WindowKind.PUSH}
         # Past 64 KiB one takes up to 16 ms.
         max_wanted = 200 if single else 50
         min_samples = max_wanted if size_bytes <= _SMALL_BYTES else 10
-        # One life is a sample of each of its steps; other metrics are sampled apart.
+        # One lifecycle is a sample of each of its steps; other metrics are sampled separately.
         at_once = self.kind == WindowKind.LIFECYCLE
         return StoppingRule(
             min_samples=3 if emulated else min_samples,
@@ -83,7 +83,7 @@ class WindowTest(BenchTest):
         )
 
     def metrics_in(self, variation: Variation) -> tuple[Metric, ...]:
-        """List the metrics that mean something in these circumstances."""
+        """List the metrics that have a meaning in these circumstances."""
         if self.kind not in {WindowKind.WRITE, WindowKind.READ}:
             return self.metrics
         if variation.num_threads > 1:
@@ -102,9 +102,9 @@ def variations(
     List the circumstances in which a test runs.
 
     Args:
-        test: Of windows.
-        num_cores: So many threads may run at once.
-        quick: Only the plain ones, at few sizes.
+        test: A test of windows.
+        num_cores: The most threads that may run at once.
+        quick: Only the plain circumstances, at few sizes.
 
     Returns:
         Each with its default sizes in bytes, ascending.
@@ -137,11 +137,11 @@ def _variations(test: WindowTest, num_cores: int) -> list[tuple[Variation, tuple
 
 def sizes_of(test: WindowTest, default: tuple[int, ...], wanted: Sequence[int] | None) -> list[int]:
     """
-    Choose sizes: those that were asked for as far as the test has a use for them.
+    Choose sizes: those requested, as far as the test can use them.
 
     Args:
-        test: Of windows. The life of a window, and round trips, have sizes of their own.
-        default: Of the variation.
+        test: A test of windows. Lifecycles and round trips have sizes of their own.
+        default: The sizes of the variation.
         wanted: In bytes, ascending; None for the default.
     """
     if wanted is None or test.kind in {WindowKind.LIFECYCLE, WindowKind.PING_PONG}:
@@ -216,7 +216,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
     ),
     WindowTest(
         name="window_lifecycle",
-        about="what opening, first use and closing of a window cost, and the steps of its backend",
+        about="times of opening, first use and closing of a window, and of its backend's steps",
         suite=Suite.WINDOWS,
         kind=WindowKind.LIFECYCLE,
         direction=None,

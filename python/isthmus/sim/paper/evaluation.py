@@ -1,4 +1,4 @@
-"""What came of the evaluation's runs, by program, policy and bandwidth; and the averages of it."""
+"""The results of the evaluation's runs, by program, policy and bandwidth; and their averages."""
 
 from collections.abc import Iterable, Mapping
 from statistics import fmean, geometric_mean
@@ -34,11 +34,11 @@ class Evaluation:
 
     def __init__(self, runs: Iterable[Run], rows: Mapping[str, Row]) -> None:
         """
-        Put rows to runs.
+        Match rows with runs.
 
         Args:
             runs: All of the evaluation.
-            rows: Point's key -> row; runs that have none are left out.
+            rows: Point's key -> row; runs without one are left out.
         """
         self._rows: dict[tuple[object, ...], Row] = {}
         for run in runs:
@@ -52,7 +52,7 @@ class Evaluation:
         return float(value or 0)
 
     def ratio(self, program: str, series: str, bandwidth: str) -> float:
-        """Say how many times as long as the programmer's copy a program takes."""
+        """Give a program's time over the time of the programmer's copy."""
         return self._time("matrix", program, series, bandwidth) / self._base(program, bandwidth)
 
     def ratios(self, series: str, bandwidth: str) -> list[float]:
@@ -64,7 +64,7 @@ class Evaluation:
         return all(("matrix", one, series, bandwidth) in self._rows for one in self.programs())
 
     def programs(self) -> list[str]:
-        """List the programs of which every run of the matrix is there."""
+        """List the programs with every run of the matrix."""
         return [
             program
             for program in PROGRAMS
@@ -72,20 +72,20 @@ class Evaluation:
         ]
 
     def unit_ratio(self, program: str, unit: str) -> float:
-        """Say what a size of units costs a program at the bandwidth of Figure 5."""
+        """Give the time ratio of a unit size for a program at the bandwidth of Figure 5."""
         return self._time("unit", program, "ranges", BANDWIDTHS[0], unit) / self._base(
             program, BANDWIDTHS[0]
         )
 
     def unit_means(self) -> dict[str, float]:
-        """Give the arithmetic mean of Figure 5's ratios for each size of units."""
+        """Give the arithmetic mean of Figure 5's ratios for each unit size."""
         return {
             unit: fmean(self.unit_ratio(program, unit) for program in self.programs())
             for unit in UNITS
         }
 
     def fault_means(self) -> dict[tuple[str, str], float]:
-        """Give the mean ratio for each fault latency and size of units."""
+        """Give the mean ratio for each fault latency and unit size."""
         return {
             (latency, unit): fmean(
                 self._time("fault", program, "ranges", BANDWIDTHS[0], latency, unit)
@@ -97,7 +97,7 @@ class Evaluation:
         }
 
     def best_units(self) -> dict[str, str]:
-        """Give the size of units with the smallest mean, for each fault latency."""
+        """Give the unit size with the smallest mean, for each fault latency."""
         means = self.fault_means()
         return {
             latency: min(FAULT_UNITS, key=lambda unit: means[latency, unit])
@@ -105,7 +105,7 @@ class Evaluation:
         }
 
     def tlb_rates(self, page: str) -> dict[str, float]:
-        """Give the miss rate of all programs together, by every reading."""
+        """Give the miss rate of all programs together, for every reading."""
         assert page in TLB_PAGES  # noqa: S101 - the two that were run
         return {
             reading: self._share(numerator, denominator, page)
@@ -113,7 +113,7 @@ class Evaluation:
         }
 
     def _share(self, numerator: str, denominator: str, page: str) -> float:
-        """Average the programs' rates: each counts as much as any other."""
+        """Average the programs' rates, with equal weights."""
         rates = []
         for program in self.programs():
             place = (program, "ranges", BANDWIDTHS[0], page)

@@ -1,4 +1,4 @@
-"""Every combination of answers to what the paper leaves open, scored alike: nothing is picked."""
+"""Every combination of answers to the open questions, all scored in the same way."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ ANSWERS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     },
     "ranges": {**_MIGRATING, "policy.request": ("line", "unit")},
 }
-"""Policy -> setting -> its answers: those that make a difference to it."""
+"""Policy -> setting -> its answers that make a difference to it."""
 _SHARED = ("cores.clock", _LOCAL_MEMORY)
 
 
@@ -53,9 +53,9 @@ class Combination:
 
     Attributes:
         policy: Its name.
-        bandwidth: Of the link, as typed.
-        answers: Setting -> answer, of the policy and of the programmer's copy.
-        mean: Of the programs' times, each divided by that of the programmer's copy.
+        bandwidth: The link's, as typed.
+        answers: Setting -> answer, for the policy and the programmer's copy.
+        mean: The mean of the programs' times, each over that of the programmer's copy.
         geometric_mean: The same.
     """
 
@@ -67,7 +67,7 @@ class Combination:
 
 
 def grid_points() -> list[Point]:
-    """List all runs of the grid: one where answers can't make a difference to a program."""
+    """List all runs of the grid, without those whose answers make no difference to a program."""
     places = (
         (program, policy, _of_program(program, {**_link(bandwidth), **answers}))
         for policy in ANSWERS
@@ -80,12 +80,12 @@ def grid_points() -> list[Point]:
 
 def combinations(points: Sequence[Point], rows: Mapping[str, Row]) -> list[Combination]:
     """
-    Score every combination over every way of counting the programmer's copy.
+    Score every combination with every way of counting the programmer's copy.
 
     A policy's run is divided by the programmer's with the same clock and local memory.
 
     Args:
-        points: The grid's.
+        points: The grid's points.
         rows: Point's key -> row.
     """
     times = {
@@ -106,7 +106,7 @@ def combinations(points: Sequence[Point], rows: Mapping[str, Row]) -> list[Combi
 
 
 def defaults(policy: str) -> dict[str, str]:
-    """Give the answers that a policy has by default, and the programmer's copy beside it."""
+    """Give the default answers of a policy and of the programmer's copy."""
     own = _setup_of(policy)
     every = {**ANSWERS[REFERENCE], **ANSWERS[policy]}
     texts = {name: setting_of(name).text(own.value(name)).replace(" ", "") for name in every}

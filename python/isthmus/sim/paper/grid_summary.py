@@ -1,4 +1,4 @@
-"""The grid in one page: what the paper's numbers become under every reading of its words."""
+"""The grid on one page: the paper's numbers under every reading of its text."""
 
 from collections.abc import Mapping, Sequence
 from statistics import geometric_mean, median
@@ -21,16 +21,16 @@ _SCORED: Final[Mapping[str, tuple[str, str]]] = {
     "T7": ("ranges", GRID_BANDWIDTHS[1]),
 }
 _HONESTY = (
-    "Every combination of the answers to what the paper leaves open (docs/simulate.md), each over",
-    "every way to count the programmer's copy with the same clock and local memory. Nothing here",
-    "chose a default. Among so many some come near a number by chance: that is no reproduction.",
+    "Every combination of the answers to the paper's open questions (docs/simulate.md), each with",
+    "every way to count the programmer's copy with the same clock and local memory. No default was",
+    "chosen by it. Among so many some are near a number by chance: that is no reproduction.",
 )
 Found = Sequence[Combination]
 
 
 def summary_text(found: Found) -> str:
     """
-    Write how far the answers move each target, and what each answer does by itself.
+    Write how far the answers move each target, and the effect of each answer by itself.
 
     Args:
         found: Every combination.
@@ -46,7 +46,7 @@ def _targets(found: Found) -> list[str]:
     table = Table(
         title=f"mean time over the programmer's copy: {len(found)} scorings",
         heads=(
-            *("", "quantity", "theirs", "default", "least", "median", "most"),
+            *("", "quantity", "paper", "default", "min", "median", "max"),
             *("scorings", "direction", "matched"),
         ),
         rows=rows,
@@ -76,7 +76,7 @@ def _target(target: Target, policy: str, bandwidth: str, found: Found) -> tuple[
 
 
 def _effects(found: Found, policy: str) -> list[str]:
-    """Say what an answer that isn't the default does to the mean, all other answers alike."""
+    """Write the effect of other answers than the default on the mean, all else equal."""
     usual = defaults(policy)
     ours = [one for one in found if (one.policy, one.bandwidth) == (policy, GRID_BANDWIDTHS[0])]
     means = {_place(one): one.mean for one in ours}

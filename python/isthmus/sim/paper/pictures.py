@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MODELLED = "modelled, not measured"
 _POWERS = [0, 1, 10, 100, 1000]
 _TIMES = "time / programmer's copy"
-# Of the paper's figures.
+# The axes of the paper's figures.
 _CUT_AT = 20
 _HEIGHT = 320
 # Tableau's ten.
@@ -64,7 +64,7 @@ def policies(evaluation: Evaluation, series: Sequence[str], number: str) -> "alt
             ("mean", means(evaluation.ratios(one, bandwidth))[0]),
         ]
     ]
-    # Above the longest bar, and never as if cut off.
+    # Above the longest bar, so that none looks cut off.
     top = 1.5 * max(ratio for one in series for ratio in evaluation.ratios(one, BANDWIDTHS[0]))
     chart: alt.Chart = (
         alt.Chart(data_of(rows))
@@ -92,7 +92,7 @@ def policies(evaluation: Evaluation, series: Sequence[str], number: str) -> "alt
             height=_HEIGHT * 2 // 3,
             title=_title(
                 f"Figure {number}: {', '.join(series)}",
-                f"the paper cuts its axis at {_CUT_AT}; here it is whole, and not linear",
+                f"the paper cuts its axis at {_CUT_AT}; here it is complete, and logarithmic",
             ),
         )
     )
@@ -100,7 +100,7 @@ def policies(evaluation: Evaluation, series: Sequence[str], number: str) -> "alt
 
 
 def unit_sizes(evaluation: Evaluation) -> "alt.TopLevelMixin":
-    """Draw what larger units cost, as Figure 5 does."""
+    """Draw the time for larger units, as Figure 5 does."""
     import altair as alt
 
     rows = [
@@ -121,7 +121,7 @@ def unit_sizes(evaluation: Evaluation) -> "alt.TopLevelMixin":
         alt.Chart(data_of(rows))
         .mark_line(point=True)
         .encode(
-            x=_size_axis("unit:Q", "size of units", UNITS),
+            x=_size_axis("unit:Q", "unit size", UNITS),
             y=alt.Y("times:Q", title=_TIMES, scale=alt.Scale(zero=False)),
             color=alt.Color(
                 "program:N",
@@ -138,14 +138,14 @@ def unit_sizes(evaluation: Evaluation) -> "alt.TopLevelMixin":
         .properties(
             width=WIDTH,
             height=_HEIGHT,
-            title=_title("Figure 5: size of units, several ranges, 16 GB/s", ""),
+            title=_title("Figure 5: unit size, several ranges, 16 GB/s", ""),
         )
     )
     return chart
 
 
 def tlb_rates(evaluation: Evaluation) -> "alt.TopLevelMixin":
-    """Draw the TLB's miss rates, by every reading, beside the paper's."""
+    """Draw the TLB's miss rates for every reading, beside the paper's."""
     import altair as alt
 
     theirs = {"4KiB": 0.8972, "2MiB": 0.6476}
@@ -177,14 +177,14 @@ def tlb_rates(evaluation: Evaluation) -> "alt.TopLevelMixin":
     chart: alt.FacetChart = (
         alt.layer(bars, numbers)
         .properties(width=WIDTH // 2, height=_HEIGHT // 2)
-        .facet(row=alt.Row("page:N", sort=[_size(page) for page in theirs], title="size of pages"))
+        .facet(row=alt.Row("page:N", sort=[_size(page) for page in theirs], title="page size"))
         .properties(title=_title("TLB misses, 256 shared entries", "ours blue, mean over programs"))
     )
     return chart
 
 
 def best_units(evaluation: Evaluation) -> "alt.TopLevelMixin":
-    """Draw which size of units is best for which fault latency: what the paper left out."""
+    """Draw the best unit size for each fault latency, which the paper doesn't have."""
     import altair as alt
 
     best = evaluation.best_units()
@@ -197,7 +197,7 @@ def best_units(evaluation: Evaluation) -> "alt.TopLevelMixin":
             x=alt.X("latency:N", sort=None, title="fault latency", axis=alt.Axis(labelAngle=0)),
             y=alt.Y(
                 "unit:Q",
-                title="best size of units",
+                title="best unit size",
                 scale=alt.Scale(type="log", base=2, domain=[128, 2 << 20]),
                 axis=_size_labels(UNITS),
             ),
@@ -216,7 +216,7 @@ def best_units(evaluation: Evaluation) -> "alt.TopLevelMixin":
 
 
 def units_and_faults(evaluation: Evaluation) -> "alt.TopLevelMixin":
-    """Draw time over the size of units, one line for each fault latency."""
+    """Draw time over unit size, one line for each fault latency."""
     import altair as alt
 
     found = evaluation.fault_means()
@@ -229,7 +229,7 @@ def units_and_faults(evaluation: Evaluation) -> "alt.TopLevelMixin":
         alt.Chart(data_of(rows))
         .mark_line(point=True)
         .encode(
-            x=_size_axis("unit:Q", "size of units", FAULT_UNITS),
+            x=_size_axis("unit:Q", "unit size", FAULT_UNITS),
             y=alt.Y("times:Q", title=_TIMES, scale=alt.Scale(zero=False)),
             color=alt.Color("latency:N", sort=latencies, title="fault latency"),
             tooltip=["latency:N", "unit:Q", "times:Q"],
@@ -237,7 +237,7 @@ def units_and_faults(evaluation: Evaluation) -> "alt.TopLevelMixin":
         .properties(
             width=WIDTH,
             height=_HEIGHT,
-            title=_title("Size of units and fault latency, 16 GB/s", "mean of the programs"),
+            title=_title("Unit size and fault latency, 16 GB/s", "mean of the programs"),
         )
     )
     return chart
@@ -257,11 +257,11 @@ def _size_axis(field: str, title: str, sizes: Sequence[str]) -> "alt.X":
 
 
 def _size_labels(sizes: Sequence[str]) -> "alt.Axis":
-    """Label sizes that there is a number for as people write them."""
+    """Label the sizes that have a number."""
     import altair as alt
 
     names = {str(parse_size(size)): _size(size) for size in sizes}
-    # Vega drops the first and last labels where it thinks that they don't fit.
+    # Vega drops the first and last labels if it estimates that they don't fit.
     return alt.Axis(
         values=[int(tick) for tick in names],
         labelExpr=f"({json.dumps(names)})[datum.value]",

@@ -1,4 +1,4 @@
-"""Theirs beside ours: every target of the paper, with a verdict and why."""
+"""The paper's results beside ours: every target, with a verdict and an explanation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ class Score:
     One target, judged.
 
     Attributes:
-        target: What the paper reports.
-        ours: As it is shown.
-        verdict: How it stands to theirs.
-        why: Of a verdict that isn't "matched".
-        beside: Other readings of ours, by name.
+        target: The paper's result.
+        ours: Our result, as it is shown.
+        verdict: How ours compares with the paper's.
+        why: The explanation of a verdict that isn't "matched".
+        beside: Results by other readings, by name.
     """
 
     target: Target

@@ -1,4 +1,4 @@
-"""Theirs beside ours as text, JSON and CSV."""
+"""The paper's results beside ours, as text, JSON and CSV."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from isthmus.sizes import format_size, parse_size
 
 _HONESTY = (
     '"98.62 % slower" means 1 / (1 - 0.9862) = 72.5x the time, not 98.62x.',
-    f"matched: within {MATCHED_WITHIN:.0%}, or as the target says. Options were fixed on what the",
-    "paper's words say, before any run was scored (docs/simulate.md); no parameter was chosen",
+    f"matched: within {MATCHED_WITHIN:.0%}, or as the target says. The options follow the paper's",
+    "text and were fixed before any run was scored (docs/simulate.md); no parameter was chosen",
     "because a target came out right.",
 )
 
@@ -27,8 +27,8 @@ def scores_text(scores: Sequence[Score], evaluation: Evaluation, wanted: Format)
     Write every target with its verdict.
 
     Args:
-        scores: All of them.
-        evaluation: That they are of.
+        scores: All targets.
+        evaluation: The runs they come from.
         wanted: The format.
     """
     rows = [_row(score) for score in scores]
@@ -72,8 +72,8 @@ def _table(scores: Sequence[Score]) -> list[str]:
         for score in scores
     )
     table = Table(
-        title=f"theirs beside ours ({counted})",
-        heads=("", "quantity", "theirs", "ours", "verdict"),
+        title=f"paper beside ours ({counted})",
+        heads=("", "quantity", "paper", "ours", "verdict"),
         rows=rows,
         num_text_columns=5,
     )
@@ -85,7 +85,7 @@ def _theirs(score: Score) -> str:
 
 
 def _notes(scores: Sequence[Score]) -> list[str]:
-    """Say why, and what other readings give."""
+    """Give the explanations, and the results by other readings."""
     lines = []
     for score in scores:
         if score.why:
@@ -96,7 +96,7 @@ def _notes(scores: Sequence[Score]) -> list[str]:
 
 
 def _missed(evaluation: Evaluation) -> list[str]:
-    """Show what the paper left out: the best size of units hangs on what a fault costs."""
+    """Show the best unit size for each fault latency, which the paper doesn't have."""
     means, best = evaluation.fault_means(), evaluation.best_units()
     rows = tuple(
         (
@@ -107,7 +107,7 @@ def _missed(evaluation: Evaluation) -> list[str]:
         for latency in FAULT_LATENCIES
     )
     table = Table(
-        title="what the paper left out: mean time by fault latency (down) and size of units",
+        title="not in the paper: mean time by fault latency (down) and unit size",
         heads=("fault", *(format_size(parse_size(unit)) for unit in FAULT_UNITS), "best"),
         rows=rows,
         num_text_columns=1,

@@ -1,4 +1,4 @@
-"""The runs that the paper's evaluation takes, and those that it left out."""
+"""The runs that the paper's evaluation needs, and more that it doesn't have."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from isthmus.sim.points import Point, key_of
 from isthmus.sim.policy import default_policy
 from isthmus.sim.settings import Setup, with_settings
 
-# The seven that the paper names, and three of its source (ISPASS'09) that we guess. MUM with the
-# input of ISPASS'09, which the paper cites for its programs.
+# The seven that the paper names, and three of its source (Bakhoda et al., ISPASS 2009) that we
+# guess. MUM has the input of that source, which the paper cites for its programs.
 PROGRAMS: Final = ("bfs", "mum-140k", "nn", "cp", "lps", "lib", "wp", "aes", "ray", "sto")
 LOCAL_PROGRAMS: Final = ("lib", "wp")
-"""Those that have per-thread memory: where it is makes no difference to the others."""
+"""Those with per-thread memory: its place makes no difference to the others."""
 POLICIES: Final = ("ideal", "programmer", "whole-page", "single-range", "ranges")
 BANDWIDTHS: Final = ("16GB/s", "32GB/s", "96GB/s")
 FAULT_UNITS: Final = ("1KiB", "4KiB", "16KiB", "64KiB", "256KiB", "2MiB")
 UNITS: Final = ("128", *FAULT_UNITS)
-"""Of Figure 5: a line to a page."""
+"""The unit sizes of Figure 5: from a line to a page."""
 FAULT_LATENCIES: Final = ("0", "20us", "45us")
-"""Hardware; a driver at its best and as UVMSmart has it."""
+"""Hardware; a driver at its best, and as in UVMSmart."""
 TLB_PAGES: Final = ("4KiB", "2MiB")
 _TLB_ENTRIES = "256"
 _BANDWIDTH = "16GB/s"
 
-# Readings of the paper's words beside ours, each reported beside the default.
+# Other readings of the paper's text, reported beside the default.
 VARIANTS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "whole-page, merged": ("whole-page", {"policy.merge": "true"}),
     "whole-page, 128 in all": ("whole-page", {"options.buffer_scope": "total"}),
@@ -35,7 +35,7 @@ VARIANTS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
 }
 
 
-# 96 GB/s is of the sibling paper; the grid has the variants at 32 GB/s, too.
+# 96 GB/s is in the sibling paper; the grid has the variants at 32 GB/s, too.
 _BANDWIDTHS_OF = {
     "programmer": BANDWIDTHS,
     "whole-page": BANDWIDTHS,
@@ -53,9 +53,9 @@ class Run:
         study: matrix, unit, fault, ranges or tlb.
         program: One of PROGRAMS.
         series: Policy, or variant.
-        bandwidth: Of the link, as typed.
-        place: What is swept beside, or "".
-        point: What is run.
+        bandwidth: The link's, as typed.
+        place: The swept value, or "".
+        point: The run.
     """
 
     study: str
@@ -122,7 +122,7 @@ def _faults(programs: Sequence[str]) -> Iterator[Run]:
 
 
 def _ranges(programs: Sequence[str]) -> Iterator[Run]:
-    # A bitmap has as many ranges as there are: `ranges` would show its own limit.
+    # A bitmap has as many ranges as a page can have: `ranges` would show its own limit.
     for program in programs:
         yield _run("ranges", program, _plain("bitmap"), _BANDWIDTH)
 

@@ -1,13 +1,14 @@
 """
-What the paper reports, target by target, and the rules by which we judge ourselves.
+The paper's results, target by target, and the rules by which ours are judged.
 
 The rules were fixed before the first run was scored. A number is *matched* within 10 %: the paper
-names seven of its ten programs and no input sizes, so closer agreement would mean nothing. Made
-stricter since, never looser: a ratio near 1 must be as far from 1 as theirs, within a factor of 2.
+names seven of its ten programs and no input sizes, so closer agreement would mean nothing. They
+were later made stricter, never looser: a ratio near 1 must be as far from 1 as the paper's, within
+a factor of 2.
 
 Source:
-    The numbers: the paper's evaluation, as collected in docs/simulate.md; T3 and T8 from the
-    abstract of its sibling, doi 10.1007/s11704-018-7386-4.
+    Zhang 2019 (docs/simulate.md), its evaluation; T3 and T8 from the abstract of its sibling paper,
+    doi 10.1007/s11704-018-7386-4.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ _MIN_EFFECT, _MAX_EFFECT = 0.5, 2.0
 
 
 class Verdict(StrEnum):
-    """How a number of ours stands to theirs."""
+    """How one of our numbers compares with the paper's."""
 
     MATCHED = "matched"
     DIRECTION = "direction only"
@@ -30,7 +31,7 @@ class Verdict(StrEnum):
 
 
 class Rule(StrEnum):
-    """What it takes to be matched."""
+    """The condition for a match."""
 
     RATIO = "ratio"
     """
@@ -38,9 +39,9 @@ class Rule(StrEnum):
     the programmer's copy.
     """
     RISES = "rises"
-    """Within 10 %; direction: above what it is to be compared with."""
+    """Within 10 %; direction: above the number that it is compared with."""
     RATE = "rate"
-    """Within 10 %; there is no direction in a rate."""
+    """Within 10 %; a rate has no direction."""
     ABOVE = "above"
     """At least `theirs`; direction: above 1."""
     BELOW = "below"
@@ -48,22 +49,22 @@ class Rule(StrEnum):
     GROWS = "grows"
     """Rises with each step, by less than in proportion; direction: the last above the first."""
     NONE = "none"
-    """Follows from others."""
+    """Follows from other targets."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
     """
-    One thing that the paper reports.
+    One result of the paper.
 
     Attributes:
-        name: T1 to T16; a letter where there are several.
-        quantity: What it is of, in words.
-        theirs: The number that the rule takes, times as long as the programmer's copy unless the
-            quantity says otherwise.
-        said: As the paper says it.
-        rule: What it takes to be matched.
-        argument: Why it isn't, where that is known beforehand; shown if it isn't.
+        name: T1 to T16; with a letter if there are several.
+        quantity: What is measured, in words.
+        theirs: The number for the rule: a multiple of the programmer's copy unless the quantity
+            says otherwise.
+        said: The paper's words.
+        rule: The condition for a match.
+        argument: Why it isn't matched, if that is known beforehand; shown if it isn't.
     """
 
     name: str
@@ -75,9 +76,9 @@ class Target:
 
 
 _MERGING = (
-    "the paper's programs hold a few pages each: with merged requests every page crosses once, and "
-    "no timing model gets 72x out of that. Only if each waiting request carries a page of its own "
-    "does the order of magnitude come out, and it hangs on whether 128 wait for each partition or "
+    "the paper's programs use a few pages each: with merged requests every page crosses once, and "
+    "no timing model gives 72x. The order of magnitude comes out only if each waiting request "
+    "transfers a page of its own, and it depends on whether 128 wait for each partition or "
     "in all"
 )
 _RISES = (
@@ -90,16 +91,16 @@ _PARTIAL = (
     "name; three of the ten programs are our guess"
 )
 _SINGLE = (
-    "the single range is slow only if gaps are counted from what has arrived, not from what was "
-    "asked for (policy.single_gap=valid), and then by far too much"
+    "the single range is slow only if gaps are computed from what has arrived, not from what was "
+    "requested (policy.single_gap=valid), and then it is far too slow"
 )
 _TLB = (
-    "256 entries of 2 MiB reach 512 MiB, and no program touches more than 104 MiB: an ordinary "
-    "miss rate of 64.76 % can't be. The rates by every definition we know are given beside it"
+    "256 entries of 2 MiB cover 512 MiB, and no program touches more than 104 MiB: an ordinary "
+    "miss rate of 64.76 % is impossible. The rates by every definition we know are given beside it"
 )
 _RANGES = (
-    "programs with scattered accesses leave more ranges than 8 on a page: what to do at the ninth "
-    "has to be said (policy.overflow)"
+    "programs with scattered accesses leave more than 8 ranges on a page: a setting must say what "
+    "the ninth does (policy.overflow)"
 )
 
 TARGETS: Final = (
@@ -196,7 +197,7 @@ TARGETS: Final = (
         theirs=20.0,
         said='"relatively acceptable": below 20, the end of the axis of Fig 4',
         rule=Rule.BELOW,
-        argument="the real input isn't to be had, ours is made up; see T1 for what decides",
+        argument="the real input isn't available, ours is generated; see T1 for what decides",
     ),
     Target(
         name="T12",
@@ -204,7 +205,7 @@ TARGETS: Final = (
         theirs=0.05,
         said="below 5 % for all ten",
         rule=Rule.BELOW,
-        argument="holds only if requests aren't merged, each page crossing many times",
+        argument="holds only if requests aren't merged, so that each page crosses many times",
     ),
     Target(
         name="T13",
@@ -212,7 +213,7 @@ TARGETS: Final = (
         theirs=1.0,
         said="longer with every step, less than in proportion (Fig 5)",
         rule=Rule.GROWS,
-        argument="dense programs gain from larger units, as the paper says of lib: the mean "
+        argument="dense programs gain from larger units, as the paper says about lib: the mean "
         "needn't rise at each step",
     ),
     Target(
@@ -257,11 +258,11 @@ def judge(
     Compare with a target.
 
     Args:
-        target: What the paper reports.
-        ours: One number; one for each program where the rule is `below`; the values along the axis
-            where it is `grows`.
-        beside: What `rises` compares with.
-        axis: What `grows` goes along: as many as there are values.
+        target: The paper's result.
+        ours: One number; for the rule `below` one for each program; for `grows` the values along
+            the axis.
+        beside: The number that `rises` compares with.
+        axis: The axis of `grows`, as long as the values.
     """
     if target.rule is Rule.NONE or not ours:
         return Verdict.NOT_SCORED
@@ -280,7 +281,7 @@ def _compare(target: Target, ours: float, beside: float | None) -> tuple[bool, b
         return ours >= target.theirs, ours > 1
     matched = abs(ours / target.theirs - 1) <= MATCHED_WITHIN
     if target.rule is Rule.RISES:
-        # A number that comes near by falling towards it isn't what the paper found.
+        # A number that comes near by falling isn't what the paper found.
         rises = beside is not None and ours > beside
         return matched and rises, rises
     if target.rule is Rule.RATE:

@@ -21,15 +21,15 @@ KINDS = ("load", "store", "atomic", "local_load", "local_store", "barrier", "end
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TraceSummary:
     """
-    What a trace holds.
+    A summary of a trace.
 
     Attributes:
         num_blocks: Record batches of the file.
-        num_ctas: Of all launches.
-        num_warps: As `num_ctas`.
-        operations: How many of each kind; those there are none of are left out.
+        num_ctas: CTAs of all launches.
+        num_warps: Warps of all launches.
+        operations: The number of each kind; kinds without any are left out.
         num_lines: Requests for lines of 128 bytes, before any cache.
-        warp_instructions: Compute instructions, and one for each operation but the ends.
+        warp_instructions: Compute instructions, and one for each operation except the ends.
     """
 
     num_blocks: int
@@ -42,7 +42,7 @@ class TraceSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TraceInfo:
-    """A trace's file: its program, what it holds, and how large it is."""
+    """A trace's file: its program, its summary, and its size."""
 
     path: Path
     size_bytes: int
@@ -52,13 +52,13 @@ class TraceInfo:
 
 def open_trace(path: Path) -> "_native.TraceSource":
     """
-    Open a trace's file. Blocks are read as they are asked for, without a copy.
+    Open a trace's file. Blocks are read when needed, without a copy.
 
-    The file must stay as it is while it is open: it may be replaced, but not written into.
+    While the file is open it may be replaced, but not modified.
 
     Raises:
-        UsageError: It can't be read, is no trace, is truncated or corrupt. The source raises it
-            too, for a block that breaks a rule; the message names the block.
+        UsageError: It can't be read, isn't a trace, or is truncated or corrupt. The source raises
+            it too, for a block that breaks a rule; the message names the block.
         Unavailable: pyarrow is missing.
     """
     return TraceFile(path).source()
@@ -75,13 +75,13 @@ def record_trace(
     Write a trace into a file.
 
     Args:
-        source: A workload's, or another file's; from its first block.
-        path: The file; an old one is replaced when the new one is whole.
-        compression: "zstd", for files some times smaller that can't be read without a copy.
+        source: From a workload or another file; from its first block.
+        path: The file; an old one is replaced when the new one is complete.
+        compression: "zstd", for smaller files that can't be read without a copy.
         progress: Called with the number of CTAs that are written, and of all.
 
     Raises:
-        WriteError: The file can't be written; an old one is as it was.
+        WriteError: The file can't be written; an old one is unchanged.
         Unavailable: pyarrow is missing.
     """
     program = source.program
@@ -97,10 +97,10 @@ def record_trace(
 
 def trace_info(path: Path) -> TraceInfo:
     """
-    Read a trace's file from end to end, check it, and say what it holds.
+    Read and check a whole trace file, and summarise it.
 
     Raises:
-        UsageError: It can't be read, is no trace, or is corrupt.
+        UsageError: It can't be read, isn't a trace, or is corrupt.
         Unavailable: pyarrow is missing.
     """
     file = TraceFile(path)

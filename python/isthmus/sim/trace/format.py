@@ -1,10 +1,10 @@
 """
-The format of traces at rest: an Arrow IPC file whose record batches are blocks.
+The format of trace files: an Arrow IPC file whose record batches are blocks.
 
 A row is a warp: its launch, its CTA, and its operations, a list of {kind, compute, lines}. So the
-buffers of a batch are the very arrays of `isthmus::trace::Block`, and any tool that reads Arrow
+buffers of a batch are exactly the arrays of `isthmus::trace::Block`, and any tool that reads Arrow
 reads traces. The schema's metadata holds the program as JSON, the format's version, and the file's
-checksum (trace_seal.py).
+checksum (seal.py).
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,8 +27,8 @@ VERSION_KEY = b"isthmus.trace.version"
 SEAL_KEY = b"isthmus.trace.seal"
 VERSION = b"1"
 
-# Where the arrays of a block are among the buffers of the column of operations; what is between
-# them says which rows are null, and none is.
+# The indexes of a block's arrays among the buffers of the column of operations. The buffers between
+# them say which rows are null, and none is.
 _ARRAYS = {"op_begin": 1, "kinds": 4, "compute": 6, "line_begin": 8, "lines": 10}
 _NUM_BUFFERS = 11
 
@@ -95,15 +95,15 @@ def schema_of(program: bytes) -> "pa.Schema":
 
 def program_of(schema: "pa.Schema") -> bytes:
     """
-    Take the program's JSON from a file's schema.
+    Read the program's JSON from a file's schema.
 
     Raises:
-        UsageError: The schema is no trace's, or is of another version.
+        UsageError: The schema isn't a trace's, or is of another version.
     """
     metadata = schema.metadata or {}
     program = metadata.get(PROGRAM_KEY)
     if program is None or not schema.remove_metadata().equals(block_schema()):
-        raise UsageError("it is an Arrow file, but no trace")
+        raise UsageError("it is an Arrow file, but not a trace")
     if metadata.get(VERSION_KEY) != VERSION:
         shown = shortened(metadata.get(VERSION_KEY, b"none").decode(errors="replace"))
         raise UsageError(f"it is a trace of version {shown}; this Isthmus reads version 1")
@@ -124,7 +124,7 @@ def arrays_of_warps(
 
 
 def batch_of(arrays: BlockArrays) -> "pa.RecordBatch":
-    """Make a record batch over a block's memory, which it borrows."""
+    """Make a record batch over a block's memory, without a copy."""
     pa = require_arrow()
     schema = block_schema()
     operations = schema.field("operations").type
@@ -147,7 +147,7 @@ def batch_of(arrays: BlockArrays) -> "pa.RecordBatch":
 
 def buffers_of(batch: "pa.RecordBatch") -> "list[memoryview]":
     """
-    Take a block's memory from a record batch that was validated, in the order of `BlockArrays`.
+    Get a block's memory from a validated record batch, in the order of `BlockArrays`.
 
     Raises:
         UsageError: Rows are null, or buffers are too short.
@@ -191,7 +191,7 @@ def _array(
 
 
 def _bytes_of(buffer: "pa.Buffer | None", size_bytes: int, name: str) -> memoryview:
-    """Give the bytes that count of a buffer: writers may pad it, or leave an empty one out."""
+    """Give the used bytes of a buffer: writers may pad it, or omit an empty one."""
     view = memoryview(b"" if buffer is None else buffer)
     if len(view) < size_bytes:
         raise UsageError(f"{name} has {len(view)} bytes, {size_bytes} are needed")

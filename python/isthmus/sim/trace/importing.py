@@ -1,4 +1,4 @@
-"""Imports traces that Accel-Sim's tracer wrote, block by block, in bounded memory."""
+"""Imports traces of Accel-Sim's tracer, block by block, in bounded memory."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -23,22 +23,22 @@ from isthmus.suggest import one_line
 if TYPE_CHECKING:
     from isthmus import _native
 
-# Called with the number of kernels that are done, of all, and the bytes of text read.
+# Called with the number of finished kernels, of all, and the bytes of text read.
 ImportProgress = Callable[[int, int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImportReport:
     """
-    What an import found.
+    The outcome of an import.
 
     Attributes:
         path: The trace that was written.
         program: Its program.
         num_blocks: Its blocks.
-        text_bytes: Of the kernels' traces, unpacked.
-        counts: Totals by name, of all kernels.
-        warnings: What the import could not take over, or had to assume; to be shown to the user.
+        text_bytes: The size of the kernels' traces, unpacked.
+        counts: Totals by name, over all kernels.
+        warnings: What the import could not convert, or had to assume; shown to the user.
     """
 
     path: Path
@@ -60,21 +60,21 @@ def import_trace(
     """
     Import an Accel-Sim trace.
 
-    A file beside `path` holds the blocks until all kernels are read: only then is it known what
-    the program allocated, which is said at a trace's beginning.
+    A file beside `path` holds the blocks until all kernels are read: only then are the program's
+    allocations known, which are at a trace's beginning.
 
     Args:
         kernels_list: The kernelslist.g, or its folder.
-        path: The trace to write; an old one is replaced when the new one is whole.
+        path: The trace to write; an old one is replaced when the new one is complete.
         compression: "zstd", or None for a trace that is read without a copy.
-        missing_ctas_do_nothing: A kernel's last CTAs may be absent. Otherwise its file is taken
-            to be truncated.
-        progress: Told how far it is.
+        missing_ctas_do_nothing: A kernel's last CTAs may be absent. Otherwise such a file is
+            assumed to be truncated.
+        progress: Called with the progress.
 
     Raises:
         UsageError: A file can't be read, is truncated or corrupt, or no kernel accesses global
             memory. The message names the file and the line.
-        WriteError: The trace can't be written; an old one is as it was.
+        WriteError: The trace can't be written; an old one is unchanged.
         Unavailable: pyarrow is missing.
     """
     require_arrow()
@@ -103,7 +103,7 @@ def import_trace(
 
 @dataclass(slots=True)
 class _Import:
-    """The state of an import: what the kernels read so far were."""
+    """The state of an import: totals of the kernels read so far."""
 
     commands: KernelsList
     missing_ctas_do_nothing: bool = field(kw_only=True)
@@ -168,7 +168,7 @@ class _Import:
 
     def program(self, kernels_list: Path) -> "_native.TraceProgram":
         """
-        Put together what is known of the program.
+        Collect the facts about the program.
 
         Raises:
             UsageError: It doesn't touch global memory.
@@ -210,7 +210,7 @@ def _write_block(kernel: "_native.AccelSimKernel", number: int, writer: TraceWri
 def _copy_with_program(
     blocks: Path, path: Path, program: "_native.TraceProgram", compression: Compression | None
 ) -> None:
-    """Write the blocks of an unnamed file again, behind their program."""
+    """Write the blocks of an unnamed file again, after their program."""
     schema = schema_of(program_text(program).encode())
     source = TraceFile(blocks, sealed=False)
     with whole_trace(path, schema, compression) as writer:

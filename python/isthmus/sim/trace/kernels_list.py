@@ -43,9 +43,9 @@ class KernelsList:
     A program's commands, in order.
 
     Attributes:
-        kernels: With what comes before each.
+        kernels: Each with the copies before it.
         after: Copies after the last kernel.
-        left_out: Lines that are no command that is known.
+        left_out: Lines with unknown commands.
     """
 
     kernels: list[KernelFile] = field(default_factory=list)
@@ -81,7 +81,7 @@ def parse_kernels_list(contents: bytes, path: Path) -> KernelsList:
 
     Args:
         contents: The text; names of files may be any bytes.
-        path: Of the list, beside which the kernels are.
+        path: The path of the list; the kernels are in its folder.
 
     Raises:
         UsageError: It names no kernel, or a line is corrupt; the message says which.
@@ -121,16 +121,16 @@ def _copies(line: str, where: str) -> list[Copy]:
 
 
 def _kernel_file(folder: Path, name: str, where: str) -> Path:
-    # A list comes from wherever the trace does: it names neighbours, and nothing else.
+    # A list may come from anywhere, so it may only name files beside it.
     if "/" in name:
         raise UsageError(f"{where}: '{shortened(name)}' isn't a file beside the list")
     if not name.endswith(_SUFFIXES):
         raise UsageError(
-            f"{where}: '{shortened(name)}' is no .traceg file",
+            f"{where}: '{shortened(name)}' is not a .traceg file",
             hint="raw .trace files are not grouped by warp: run post-traces-processing on "
             "kernelslist, and import the kernelslist.g that it writes",
         )
     path, packed = folder / name, folder / f"{name}.xz"
-    # People pack traces to save room and leave the list as it was.
+    # People compress traces to save room and leave the list unchanged.
     only_packed = not os.path.exists(path) and os.path.exists(packed)  # noqa: PTH110 - as above
     return packed if only_packed else path

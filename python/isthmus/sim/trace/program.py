@@ -1,4 +1,4 @@
-"""What a trace's file says of its program, checked on the way in."""
+"""The program of a trace file, checked when it is read."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -44,7 +44,7 @@ class Launch(_Part):
 
 
 class Program(_Part):
-    """All that is known before any operation is read; as `isthmus::trace::Program`."""
+    """Everything that is known before any operation is read; as `isthmus::trace::Program`."""
 
     name: str
     description: str
@@ -75,7 +75,7 @@ def native_program(text: bytes) -> "_native.TraceProgram":
     Read a program from JSON.
 
     Raises:
-        pydantic.ValidationError: It is something else.
+        pydantic.ValidationError: It is invalid.
     """
     from isthmus import _native
 

@@ -1,4 +1,4 @@
-"""What a trace's file holds, as text."""
+"""The summary of a trace file, as text."""
 
 from typing import TYPE_CHECKING
 

@@ -1,10 +1,10 @@
 """
 The checksum of a trace's file.
 
-Arrow's files have none, a wrong bit would be a wrong result, and pyarrow's reader can crash on
-corrupt metadata: so no byte reaches it before all were checked. The CRC-32 stands as eight digits
-behind a mark in the schema's metadata, of which a file has two copies, in its head and in its
-footer; it is that of the file with zeros for the digits.
+Arrow's files have none, a wrong bit would give a wrong result, and pyarrow's reader can crash on
+corrupt metadata. So no byte reaches it before all were checked. The CRC-32 is written as eight
+digits after a mark in the schema's metadata. A file has two copies of that, in its head and in its
+footer. The CRC-32 is that of the file with zeros for the digits.
 """
 
 import mmap
@@ -36,7 +36,7 @@ def seal(file: WholeFile) -> None:
         OSError: It can't be read.
         WriteError: It can't be written.
     """
-    # Not written through the mapping: where the disk is full, that ends the process by a signal.
+    # Not written through the mapping: on a full disk, that would end the process by a signal.
     with mmap.mmap(file.descriptor, 0, access=mmap.ACCESS_READ) as mapped:
         places = _places(mapped)
         digits = _checksum(mapped, places)
@@ -49,16 +49,16 @@ def check_seal(mapped: mmap.mmap) -> None:
     Compare a file with its checksum.
 
     Raises:
-        UsageError: It is no trace, is truncated, or is corrupt.
+        UsageError: It isn't a trace, is truncated, or is corrupt.
     """
     if mapped[: len(_MAGIC)] != _MAGIC:
-        raise UsageError("it is no trace: it doesn't begin as an Arrow file does")
+        raise UsageError("it is not a trace: it doesn't begin as an Arrow file does")
     if mapped[-len(_MAGIC) :] != _MAGIC or len(mapped) < _HEAD.size + _TAIL.size:
         raise UsageError("it is truncated: it doesn't end as an Arrow file does")
     places = _places(mapped)
     expected = _checksum(mapped, places)
     if any(mapped[place : place + len(expected)] != expected for place in places):
-        raise UsageError(f"it is corrupt: the checksum of its {len(mapped)} bytes is another")
+        raise UsageError(f"it is corrupt: the checksum of its {len(mapped)} bytes is different")
 
 
 def _places(mapped: mmap.mmap) -> list[int]:
@@ -69,7 +69,7 @@ def _places(mapped: mmap.mmap) -> list[int]:
     found = [mapped.find(_MARK, 0, min(head_end, size)), mapped.find(_MARK, max(footer, 0), size)]
     places = [place + len(_MARK) for place in found]
     if min(found) < 0 or found[0] == found[1] or max(places) + len(_ZEROS) > size:
-        raise UsageError("it is an Arrow file, but no trace, or its checksum is corrupt")
+        raise UsageError("it is an Arrow file, but not a trace, or its checksum is corrupt")
     return places
 
 
@@ -86,7 +86,7 @@ def _checksum(mapped: mmap.mmap, places: list[int]) -> bytes:
 
 
 def _pieces(mapped: mmap.mmap, begin: int, end: int) -> Iterator[memoryview]:
-    """Give a range in pieces, after each of which the memory is given back to the system."""
+    """Give a range in pieces, and return their memory to the system after each."""
     with memoryview(mapped) as whole:
         for first in range(begin, end, _PIECE_BYTES):
             with whole[first : min(first + _PIECE_BYTES, end)] as piece:

@@ -1,4 +1,4 @@
-"""How a trace's file is written whole, and mapped into memory to be read."""
+"""Writes a trace's file as a whole, and maps it into memory for reading."""
 
 import contextlib
 import mmap
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Compression = Literal["zstd"]
 
-# A mapped file counts as memory of the process until it is given back; so much of it may.
+# A mapped file counts as memory of the process until it is returned; this is the limit.
 _MAX_MAPPED_BYTES = 16 << 20
 _REFUSED = (OSError, ValueError, TypeError, KeyError, IndexError, MemoryError, OverflowError)
 
@@ -41,10 +41,10 @@ class TraceFile:
 
         Args:
             path: The file.
-            sealed: Compare it with its checksum. Without, pyarrow may crash on what is corrupt.
+            sealed: Compare it with its checksum. Otherwise pyarrow may crash on a corrupt file.
 
         Raises:
-            UsageError: It can't be read, is no Arrow file, or is corrupt.
+            UsageError: It can't be read, isn't an Arrow file, or is corrupt.
             Unavailable: pyarrow is missing.
         """
         pa = require_arrow()
@@ -89,7 +89,7 @@ class TraceFile:
 
     def batch(self, index: int) -> "pa.RecordBatch":
         """
-        Give a batch. The memory of those before it is given back to the system.
+        Give a batch. The memory of earlier ones is returned to the system.
 
         Raises:
             UsageError: Arrow finds it impossible.
@@ -102,25 +102,25 @@ class TraceFile:
         Give the memory of a block, in the order of `BlockArrays`.
 
         Raises:
-            UsageError: The block can't be one.
+            UsageError: The block is impossible.
         """
         with _refusing(self.path, f"can't read block {index}"):
             return buffers_of(self._validated(index))
 
     def _validated(self, index: int) -> "pa.RecordBatch":
         if self._given_bytes > _MAX_MAPPED_BYTES:
-            # Only pages are given back, no addresses: what is touched again is read again.
+            # Only pages are returned, not addresses: if touched again, they are read again.
             self._mapping.madvise(mmap.MADV_DONTNEED)
             self._given_bytes = 0
         batch = self._reader.get_batch(index)
-        # Its offsets may point anywhere, and all that Arrow has beside this believes them.
+        # Its offsets may point anywhere, and Arrow's other functions trust them.
         batch.validate(full=True)
         self._given_bytes += batch.nbytes
         return batch
 
 
 class TraceWriter:
-    """Writes a trace's blocks. The file appears whole, or not at all."""
+    """Writes a trace's blocks. The file appears completely, or not at all."""
 
     def __init__(
         self, path: Path, schema: "pa.Schema", *, compression: Compression | None = None
@@ -145,7 +145,7 @@ class TraceWriter:
 
     @property
     def unfinished(self) -> Path:
-        """The file, as long as it hasn't its name."""
+        """The file, until it gets its name."""
         return self._file.temporary
 
     def write(self, arrays: BlockArrays) -> None:
@@ -159,7 +159,7 @@ class TraceWriter:
         self.num_blocks += 1
 
     def finish(self) -> None:
-        """End the file, put its checksum into it, and give it its name. It is durable then."""
+        """End the file, write its checksum into it, and give it its name. It is then durable."""
         self.end_unnamed()
         with _writing(self._path):
             seal(self._file)
@@ -172,7 +172,7 @@ class TraceWriter:
 
     def abandon(self) -> None:
         """Remove what was written, unless it has its name. Never raises."""
-        # Its writer isn't closed: that would write the file's end, once more if it has one.
+        # Its writer isn't closed, because that would write the file's end, perhaps a second time.
         self._file.abandon()
 
 
@@ -195,7 +195,7 @@ def _mapped(path: Path) -> tuple[mmap.mmap, int]:
     try:
         with open_regular(path) as file:
             if os.fstat(file.fileno()).st_size == 0:
-                raise UsageError(f"{path} is empty, so it is no trace")
+                raise UsageError(f"{path} is empty, so it is not a trace")
             mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             return mapping, os.dup(file.fileno())
     except OSError as cause:
@@ -207,7 +207,7 @@ def _mapped(path: Path) -> tuple[mmap.mmap, int]:
 
 @contextlib.contextmanager
 def _refusing(path: Path, what: str) -> Iterator[None]:
-    """Turn whatever is raised over a file's contents into one line that names the file."""
+    """Turn any error about a file's contents into one line that names the file."""
     pa = require_arrow()
     try:
         yield

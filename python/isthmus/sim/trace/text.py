@@ -10,7 +10,7 @@ from isthmus.files.regular import open_regular
 from isthmus.suggest import one_line
 
 _PIECE_BYTES = 1 << 20
-# What `xz -9` needs to unpack is 65 MiB; a corrupt header may ask for 4 GiB.
+# `xz -9` needs 65 MiB to unpack; a corrupt header may ask for 4 GiB.
 _MAX_UNPACKING_BYTES = 256 << 20
 
 
@@ -25,7 +25,7 @@ def text_pieces(path: Path) -> Iterator[bytes]:
         with open_regular(path) as file:
             yield from _unpacked(file) if path.suffix == ".xz" else _pieces(file)
     except OSError as cause:
-        # A list names the file, and it may say anything.
+        # A list names the file, with any characters.
         raise UsageError(f"can't read {one_line(str(path))}: {cause.strerror or cause}") from cause
     except (lzma.LZMAError, EOFError, MemoryError) as cause:
         raise UsageError(f"{one_line(str(path))} is corrupt or truncated: {cause}") from cause
@@ -40,7 +40,7 @@ def _unpacked(file: FileIO) -> Iterator[bytes]:
     held = file.read(_PIECE_BYTES)
     if not held:
         raise EOFError("it is empty")
-    # A file may be several streams, one after the other, and zeros between and after them.
+    # A file may have several streams, one after the other, and zeros between and after them.
     while held:
         unpacking = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_UNPACKING_BYTES)
         while not unpacking.eof:

@@ -1,8 +1,8 @@
-"""What an import of a trace has to say to its user."""
+"""The warnings of an import of a trace."""
 
 from collections.abc import Mapping, Sequence
 
-# Of `ImportCounts` in cpp/src/trace/accelsim_operations.hpp.
+# The counts of `ImportCounts` in cpp/src/trace/accelsim_operations.hpp.
 COUNTS = (
     "instructions",
     "thread_instructions",
@@ -19,19 +19,19 @@ COUNTS = (
     "missing_ctas",
 )
 
-# By what was counted. Source: simulating.md (f), traps of Accel-Sim's traces.
+# By what was counted. Source: https://github.com/accel-sim/accel-sim-framework, tracer and reader.
 _WARNINGS = {
     "texture_accesses": "TRAFFIC IS MISSING: {count} accesses to textures or surfaces, whose "
-    "addresses Accel-Sim never traces; this trace can't stand for the program",
+    "addresses Accel-Sim never traces; this trace doesn't represent the program",
     "bulk_copies": "TRAFFIC IS MISSING: {count} bulk copies of the copy engine (TMA) were left out",
-    "unknown_accesses": "TRAFFIC IS MISSING: {count} accesses by instructions that are not known "
+    "unknown_accesses": "TRAFFIC IS MISSING: {count} accesses by unknown instructions "
     "were left out",
     "half_copies": "TRAFFIC IS MISSING: of {count} copies to shared memory (LDGSTS) the trace has "
     "only the shared address",
-    "missing_ctas": "{count} thread blocks are not in the trace; they are taken to do nothing",
+    "missing_ctas": "{count} thread blocks are not in the trace; they are assumed to do nothing",
     "zero_loads": "{count} loads are of address 0 in every lane: an old tracer's bug does that",
     "unplaced_generic": "{count} generic accesses, but the trace doesn't say where shared or local "
-    "memory lies: addresses below 16 MiB are taken to be shared, the others global",
+    "memory is: addresses below 16 MiB are assumed to be shared, the others global",
     "constant_accesses": "{count} accesses to constant memory have no addresses; they count as "
     "computing",
 }
@@ -45,12 +45,12 @@ def warnings_of(
     counts: Mapping[str, int], *, num_streams: int, left_out: Sequence[str]
 ) -> tuple[str, ...]:
     """
-    Say what such traces don't hold, and what was assumed, where a trace is concerned.
+    Say what such traces don't hold, and what was assumed, as far as it affects a trace.
 
     Args:
-        counts: By the names of `COUNTS`, of all kernels.
-        num_streams: On which the kernels ran.
-        left_out: Lines of the list of kernels that meant nothing.
+        counts: By the names of `COUNTS`, over all kernels.
+        num_streams: The number of streams on which the kernels ran.
+        left_out: Lines of the list of kernels without a meaning.
     """
     found = [
         text.format(count=f"{counts[name]:,}") for name, text in _WARNINGS.items() if counts[name]
@@ -59,7 +59,7 @@ def warnings_of(
         found.append(f"the kernels ran on {num_streams} streams; here they run one after the other")
     if left_out:
         found.append(
-            f"{len(left_out)} lines of the list are no copy and no kernel, and were left out; "
+            f"{len(left_out)} lines of the list are neither copies nor kernels, and were left out; "
             f"the first: {left_out[0][:60]!r}"
         )
     return (*found, _ALWAYS)
