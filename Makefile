@@ -14,11 +14,13 @@ SECONDS ?= 60
 
 native := $(shell find cpp/src cpp/include cpp/emulator bindings kernels cmake -type f) CMakeLists.txt pyproject.toml
 tested := $(shell find cpp/tests tests/fuzz/cpp -type f)
-launcher := $(if $(shell command -v ccache),CMAKE_CXX_COMPILER_LAUNCHER=ccache)
+# ccache remembers no file that was compiled with a precompiled header.
+launcher := $(if $(shell command -v ccache),CMAKE_CXX_COMPILER_LAUNCHER=ccache ISTHMUS_PRECOMPILE=OFF)
 # One build for the extension and for its tests: the core is compiled once.
 build := build/release
 fuzzing := build/fuzz
 installed := _native;isthmus_emulator;isthmus;gdrapi
+cores := $(shell nproc)
 # Of `make stress`: what the environment names, or else the emulated driver.
 driver_source := $(or $(ISTHMUS_DRIVER),emulated)
 # NVRTC must not be newer than the driver's CUDA: 580 is the first driver of CUDA 13.
@@ -41,10 +43,10 @@ install: $(VENV)/.isthmus  ## the library for C and C++ into PREFIX=..., with it
 test: test-cpp test-python  ## all tests that need no GPU
 
 test-cpp: $(build)/.tests
-	@$(BIN)/ctest --test-dir $(build) --output-on-failure --timeout 300
+	@$(BIN)/ctest --test-dir $(build) -j $(cores) --output-on-failure
 
 test-python: $(VENV)/.isthmus $(VENV)/.test
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n $(cores) $(ARGS)
 
 stress: $(build)/.tests  ## copies beside all that disturbs them for SECONDS=60, in C++, then in Python; ISTHMUS_DRIVER=system: on a GPU
 	@ISTHMUS_DRIVER=$(driver_source) $(build)/bin/stress_copies --seconds $(SECONDS)

@@ -136,10 +136,9 @@ std::vector<PathCost> DevicePaths::costs(const Crossing& crossing) const {
   for (const CopyPath path : kAllPaths) {
     const Fit found = fit(path, crossing, *current);
     const CostCurve* const curve = current->curve(path, crossing.direction, crossing.host_kind);
-    PathCost cost{path, found == Fit::yes, 0, text_of(found)};
-    if (curve != nullptr) cost.seconds = curve->seconds(crossing.size_bytes);
-    if (cost.usable) cost.reason = text_of_margin(path);
-    costs.push_back(std::move(cost));
+    const bool usable = found == Fit::yes;
+    const double seconds = curve == nullptr ? 0 : curve->seconds(crossing.size_bytes);
+    costs.push_back({path, usable, seconds, usable ? text_of_margin(path) : text_of(found)});
   }
   std::stable_sort(costs.begin(), costs.end(), [](const PathCost& one, const PathCost& other) {
     if (one.usable != other.usable) return one.usable;
