@@ -1,0 +1,23 @@
+// The first device, by the driver's own functions: the memory belongs to none of the versions.
+#pragma once
+
+#include <cstddef>
+
+/// Memory of the device, and pinned memory of the host. Its context is current on the thread that
+/// made it, as it is in a program that uses the CUDA runtime.
+class Device {
+public:
+  /// driver      "libcuda.so.1", or the path of another
+  explicit Device(const char* driver);
+
+  void* allocate(std::size_t size_bytes) const;
+  void free(void* memory) const;
+  void* allocate_pinned(std::size_t size_bytes) const;
+  void free_pinned(void* memory) const;
+
+private:
+  template <typename... Args>
+  void call(const char* name, Args... args) const;
+
+  void* driver_;
+};

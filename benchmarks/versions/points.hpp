@@ -1,0 +1,19 @@
+// What is measured by turns.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "version.hpp"
+
+struct Point {
+  std::string part;
+  std::string name;
+  Request request;
+  bool asleep = false;  ///< timed from when the library's threads sleep
+};
+
+/// All points of the named parts, up to a size: copies, windows, paths, async, pool.
+///
+/// parts       with commas between them
+std::vector<Point> points_of(const std::string& parts, std::size_t max_bytes);
