@@ -1,6 +1,6 @@
 # The only entry point. A target installs what it needs; a second call starts at once.
 .DEFAULT_GOAL := help
-.PHONY: help bench doctor install test test-cpp test-python stress stress-asan stress-tsan fuzz style lint format golden sanitize wheel clean
+.PHONY: help bench doctor install test test-cpp test-python stress stress-asan stress-tsan fuzz style lint format golden sanitize sanitize-asan sanitize-tsan wheel clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -65,7 +65,7 @@ style: $(VENV)/.isthmus $(VENV)/.test $(VENV)/.lint  ## ruff, mypy --strict, cla
 	git ls-files 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*.[ch]pp' 'kernels/*' 'tests/fuzz/cpp/*' 'tests/installed/consumer/*' | grep -v CMakeLists | xargs $(BIN)/clang-format --dry-run --Werror
 
 lint: style $(build)/.tests  ## style, and clang-tidy
-	git ls-files 'cpp/src/*.cpp' 'cpp/emulator/*.cpp' | xargs -P 2 -n 8 $(BIN)/clang-tidy --quiet -p $(build)
+	git ls-files 'cpp/src/*.cpp' 'cpp/emulator/*.cpp' 'bindings/*.cpp' | xargs -P $(cores) -n 4 $(BIN)/clang-tidy --quiet -p $(build)
 
 format: $(VENV)/.lint  ## rewrite sources in the project's format
 	$(BIN)/ruff check --fix-only -q . ; $(BIN)/ruff format .
@@ -78,11 +78,11 @@ golden: $(VENV)/.isthmus $(VENV)/.test  ## rewrite the golden files: CLI help an
 	$(BIN)/python -m isthmus.sim.schema
 	$(BIN)/python -m pytest -q --regenerate-golden
 
-sanitize: $(VENV)/.tools $(VENV)/.test  ## the C++ tests under ASan+UBSan, then under TSan
-	@for preset in asan tsan; do \
-	  $(BIN)/cmake --preset $$preset $(launcher:%=-D%) >/dev/null && $(BIN)/cmake --build --preset $$preset && \
-	  $(BIN)/ctest --preset $$preset --timeout 600 || exit 1; \
-	done
+sanitize: sanitize-asan sanitize-tsan  ## the C++ tests under ASan+UBSan, then under TSan
+
+sanitize-asan sanitize-tsan: sanitize-%: $(VENV)/.tools $(VENV)/.test
+	@$(BIN)/cmake --preset $* $(launcher:%=-D%) >/dev/null && $(BIN)/cmake --build --preset $*
+	@$(BIN)/ctest --preset $* -j $(cores) --timeout 600
 
 wheel: $(VENV)/.tools  ## a wheel, in dist/
 	$(BIN)/pip wheel --no-deps --no-build-isolation -w dist .

@@ -89,7 +89,7 @@ nb::tuple describe(const ArrayReader& reader, nb::handle target, nb::handle sour
 }
 
 void bind_arrays(nb::module_& m) {
-  nb::class_<Export>(m, "HeldMemory", "Keeps an array's memory where it is, while this lives.");
+  const nb::class_<Export> held(m, "HeldMemory", "Keeps an array's memory where it is, while this lives.");
   nb::class_<ArrayReader>(m, "ArrayReader", "Reads arrays of any library.")
       .def(nb::init<nb::object>(), "asked"_a, "asked: an isthmus.arrays.reading.Asked.")
       .def(

@@ -34,8 +34,10 @@ std::vector<std::size_t> checked_shape(const nb::sequence& lengths, std::uint8_t
       throw isthmus::UsageError("a tensor has at most " + std::to_string(kMaxDimensions) +
                                 " dimensions");
     std::size_t length = 0;
+    const bool is_number = nb::try_cast(item, length);
     // A length of 0 doesn't shorten the strides before it.
-    if (!nb::try_cast(item, length) || (max_items /= std::max<std::size_t>(1, length)) == 0)
+    max_items /= std::max<std::size_t>(1, length);
+    if (!is_number || max_items == 0)
       throw isthmus::UsageError("length " + std::to_string(shape.size()) +
                                 " of a tensor's shape is no number from 0, or no memory holds it");
     shape.push_back(length);

@@ -79,15 +79,15 @@ void bind_use(nb::module_& m) {
           "seconds",
           [](const Profile& profile, const std::string& path, const std::string& direction,
              const std::string& host_memory, std::size_t size_bytes) -> nb::object {
-            constexpr Word<isthmus::MemoryKind> kKinds[] = {
+            constexpr Word<isthmus::MemoryKind> kinds[] = {
                 {"pageable", isthmus::MemoryKind::pageable},
                 {"pinned", isthmus::MemoryKind::pinned}};
-            constexpr Word<transfer::Direction> kWays[] = {
+            constexpr Word<transfer::Direction> directions[] = {
                 {"h2d", transfer::Direction::host_to_device},
                 {"d2h", transfer::Direction::device_to_host}};
             const auto* const curve = profile.curve(
-                value_of(kPaths, path, "way to copy"), value_of(kWays, direction, "direction"),
-                value_of(kKinds, host_memory, "kind of host memory"));
+                value_of(kPaths, path, "way to copy"), value_of(directions, direction, "direction"),
+                value_of(kinds, host_memory, "kind of host memory"));
             return curve == nullptr ? nb::none() : nb::cast(curve->seconds(size_bytes));
           },
           nb::kw_only(), "path"_a, "direction"_a, "host_memory"_a, "size_bytes"_a,

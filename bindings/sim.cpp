@@ -48,12 +48,12 @@ constexpr Word<isthmus::pages::Recency> kRecencies[] = {
     {"migration", isthmus::pages::Recency::migration}, {"access", isthmus::pages::Recency::access}};
 
 /// Binds an enumerator under its word.
-template <auto kWords, typename Owner, typename Value>
+template <auto Words, typename Owner, typename Value>
 void def_word(nb::class_<Owner>& bound, const char* name, Value Owner::* member) {
   bound.def_prop_rw(
-      name, [member](const Owner& owner) { return word_of(*kWords, owner.*member); },
+      name, [member](const Owner& owner) { return word_of(*Words, owner.*member); },
       [member, name](Owner& owner, const std::string& word) {
-        owner.*member = value_of(*kWords, word, name);
+        owner.*member = value_of(*Words, word, name);
       });
 }
 

@@ -51,7 +51,7 @@ nb::object array_of(nb::handle self, std::span<const Item> items) {
   using Keeper = std::pair<nb::object, std::shared_ptr<const int>>;
   auto keeper = std::make_unique<Keeper>(nb::borrow(self), block.source->share());
   nb::capsule owner(keeper.get(), [](void* held) noexcept { delete static_cast<Keeper*>(held); });
-  static_cast<void>(keeper.release());
+  [[maybe_unused]] const Keeper* const kept = keeper.release();  // the capsule's
   return nb::cast(
       nb::ndarray<nb::numpy, const Item, nb::ndim<1>>(items.data(), {items.size()}, owner));
 }
@@ -79,7 +79,7 @@ nb::object iterate(nb::handle self) {
   return block;
 }
 
-void rewind(TraceSource& source) {
+void start_again(TraceSource& source) {
   const TraceSource::Use use(source);
   const GilReleased released;
   use->rewind();
@@ -200,11 +200,11 @@ void bind_source(nb::module_& m) {
       .def_prop_ro("program", &TraceSource::program)
       .def("next", &next_block, nb::keep_alive<0, 1>(),
            nb::sig("def next(self) -> TraceBlock | None"), "The next block; None at the end.")
-      .def("rewind", &rewind)
+      .def("rewind", &start_again)
       .def(
           "__iter__",
           [](nb::handle self) {
-            rewind(nb::cast<TraceSource&>(self));
+            start_again(nb::cast<TraceSource&>(self));
             return nb::borrow(self);
           },
           nb::sig("def __iter__(self) -> TraceSource"))

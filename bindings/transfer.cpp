@@ -54,7 +54,7 @@ struct ArrayTransfers {
     // At the interpreter's end a copy may still wait for a stream that nobody will let go on: the
     // end of the process ends it too.
     if (interpreter_is_ending()) {
-      static_cast<void>(transfers.release());
+      [[maybe_unused]] const Transfers* const kept = transfers.release();
       return;
     }
     const GilReleased released;  // it may end threads and unpin memory

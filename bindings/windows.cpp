@@ -155,7 +155,8 @@ void bind_windows(nb::module_& m) {
   nb::class_<SharedWindows>(m, "Windows", "Opens windows on one driver's devices.")
       .def(
           "__init__",
-          [](SharedWindows* self, const isthmus::Driver& driver, std::optional<std::string> backend,
+          [](SharedWindows* self, const isthmus::Driver& driver,
+             const std::optional<std::string>& backend,
              std::optional<std::uint64_t> bar1_limit_bytes) {
             new (self) SharedWindows(Windows(driver, settings_of(backend, bar1_limit_bytes)));
           },

@@ -47,8 +47,8 @@ std::string_view text_of(nb::handle object) {
 /// True if bytes of such a format have no type yet: bytes, bytearray, mmap, a memoryview cast to B.
 bool is_raw(std::string_view format) {
   if (format == "B") return true;  // nearly always
-  constexpr std::string_view kRaw[] = {"b", "c", "<B", "@B", "=B"};
-  return std::find(std::begin(kRaw), std::end(kRaw), format) != std::end(kRaw);
+  constexpr std::string_view raw[] = {"b", "c", "<B", "@B", "=B"};
+  return std::find(std::begin(raw), std::end(raw), format) != std::end(raw);
 }
 
 void take_item(nb::handle typestr, Array& array) {

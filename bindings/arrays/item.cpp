@@ -82,15 +82,16 @@ const char* word_of(char kind) {
 
 /// The kind, in NumPy's letters, of a format that is a plain number; 0 for others.
 char kind_of_format(std::string_view format) {
-  constexpr std::string_view kSigned = "bhilqn", kUnsigned = "BHILQN", kFloats = "efdg";
-  constexpr std::string_view kComplex = "FD";
+  constexpr std::string_view signed_kinds = "bhilqn", unsigned_kinds = "BHILQN",
+                             floats_kinds = "efdg";
+  constexpr std::string_view complex_kinds = "FD";
   if (format == "?") return 'b';
   if (format == "Zf" || format == "Zd" || format == "Zg") return 'c';
   if (format.size() != 1) return '\0';
-  if (contains(kSigned, format[0])) return 'i';
-  if (contains(kUnsigned, format[0])) return 'u';
-  if (contains(kFloats, format[0])) return 'f';
-  return contains(kComplex, format[0]) ? 'c' : '\0';
+  if (contains(signed_kinds, format[0])) return 'i';
+  if (contains(unsigned_kinds, format[0])) return 'u';
+  if (contains(floats_kinds, format[0])) return 'f';
+  return contains(complex_kinds, format[0]) ? 'c' : '\0';
 }
 
 /// What "<M8[ns]" consists of.

@@ -8,6 +8,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -38,9 +39,14 @@ struct TypeReader {
 };
 
 /// Why an object can't be read. Python says it in words.
-struct Refusal {
-  const char* reason;
-  nanobind::object detail = nanobind::none();
+class Refusal : public std::exception {
+public:
+  explicit Refusal(const char* the_reason, nanobind::object the_detail = nanobind::none())
+      : reason(the_reason), detail(std::move(the_detail)) {}
+  const char* what() const noexcept override { return reason; }
+
+  const char* reason;  ///< a word that isthmus/arrays/refusals.py knows
+  nanobind::object detail;
 };
 
 class ArrayReader {

@@ -11,7 +11,7 @@ CommonStart::CommonStart(const Context& context, const Kernels* kernels, std::si
     : context_(context),
       opened_(context),
       start_(context),
-      gate_(std::in_place, context, kernels, timeout) {
+      gate_(std::make_unique<Gate>(context, kernels, timeout)) {
   if (num_streams == 0) throw UsageError("a common start needs at least 1 stream, got 0");
   for (std::size_t i = 0; i < num_streams; ++i) {
     streams_.emplace_back(context);

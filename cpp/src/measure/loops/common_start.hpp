@@ -3,7 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "measure/loops/gate.hpp"
@@ -52,7 +52,7 @@ private:
   std::vector<Event> ends_;
   Event opened_;
   Event start_;
-  std::optional<Gate> gate_;  ///< goes before the streams are waited for
+  std::unique_ptr<Gate> gate_;  ///< goes before the streams are waited for
 };
 
 }  // namespace isthmus::measure
