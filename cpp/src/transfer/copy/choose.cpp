@@ -18,17 +18,17 @@ Plan plan_of(const Task& task) {
   return plan;
 }
 
-/// A copy that the driver orders in the stream returns at once, whatever another way costs.
+/// A copy that the driver orders in the stream returns at once, whatever another path costs.
 bool is_begun_by_driver(const Task& task, const Request& request) {
   return request.when != Return::complete && task.ends.is_ordered_by_driver();
 }
 
-/// Windows write when they are called: such an upload would have to wait for the stream.
+/// Windows write at once: such an upload would have to wait for the stream first.
 bool is_staged_now(const Task& task, const Request& request) {
   return request.when == Return::source_free && task.uploads();
 }
 
-/// plan        of no way yet
+/// plan        without a path yet
 Plan choose_named(const Task& task, CopyPath path, Plan plan) {
   plan.path = path;
   plan.by_name = true;
@@ -101,7 +101,8 @@ Plan Chooser::ready(const Task& task, const Request& request) {
   return plan;
 }
 
-/// On the very buffer: another one may have been there when it was opened.
+/// Only if it maps this very buffer: an older window may belong to an earlier buffer at this
+/// address.
 std::shared_ptr<CachedWindow> Chooser::open_window_of(const Task& task) {
   auto window = windows_.find(task.device_address(), task.ends.size_bytes);
   if (window != nullptr && window->buffer_id() != task.device_range().buffer_id) window = nullptr;

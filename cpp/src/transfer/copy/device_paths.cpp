@@ -9,7 +9,7 @@
 namespace isthmus::transfer {
 namespace {
 
-// Windows of copies map 16 MiB at most; above, the driver and the ring are far ahead anyway
+// A copy's window maps at most 16 MiB; above that the driver and the ring are much faster anyway
 // (benchmarks/windows).
 constexpr std::size_t kMaxWindowBytes = std::size_t{16} << 20U;
 constexpr std::size_t kSmallestStep = 64;
@@ -125,7 +125,7 @@ Choice DevicePaths::best(const Crossing& crossing, bool without_windows) const {
 std::string DevicePaths::obstacle(CopyPath path, const Crossing& crossing) const {
   const Profile* const current = profile();
   const Fit found = fit(path, crossing, *current);
-  // A path that somebody asks for by its name needs no prediction.
+  // A path that is named needs no prediction.
   if (found == Fit::not_measured || found == Fit::by_name_only) return {};
   return text_of(found);
 }
@@ -149,7 +149,7 @@ std::vector<PathCost> DevicePaths::costs(const Crossing& crossing) const {
   return costs;
 }
 
-/// Walks up the sizes while windows win for both kinds of host memory.
+/// Tries larger and larger sizes while windows are cheapest for both kinds of host memory.
 void DevicePaths::find_window_limits(Direction direction) {
   std::size_t window_bytes = 0;
   std::size_t threads_bytes = 0;
