@@ -89,17 +89,17 @@ nb::tuple describe(const ArrayReader& reader, nb::handle target, nb::handle sour
 }
 
 void bind_arrays(nb::module_& m) {
-  nb::class_<Export>(m, "HeldMemory", "Keeps an array's memory where it is, while this lives.");
-  nb::class_<ArrayReader>(m, "ArrayReader", "Reads arrays of any library.")
+  nb::class_<Export>(m, "HeldMemory",
+                     "Keeps an array's memory in place for as long as this object lives.");
+  nb::class_<ArrayReader>(m, "ArrayReader", "Reads arrays from any library.")
       .def(nb::init<nb::object>(), "asked"_a, "asked: an isthmus.arrays.reading.Asked.")
-      .def(
-          "read", &read_alone, "array"_a.none(), nb::kw_only(), "ordered"_a,
-          nb::sig("def read(self, array: object, *, ordered: bool) -> isthmus.arrays.array.Array"),
-          "Find the memory that an array means, to be written. If ordered, `stream` names the work "
-          "that must be complete before the memory is touched. UsageError: it is no array.")
+      .def("read", &read_alone, "array"_a.none(), nb::kw_only(), "ordered"_a,
+           nb::sig("def read(self, array: object, *, ordered: bool) -> isthmus.arrays.array.Array"),
+           "Find an array's memory, for writing. If ordered, the work in the result's `stream` "
+           "must be complete before the memory is touched. UsageError: not an array.")
       .def("pair", &read_two, "target"_a.none(), "source"_a.none(), "stream"_a.none(),
            nb::sig("def pair(self, target: object, source: object, stream: object) -> "
                    "tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]"),
-           "Find the memory of both ends of a copy, and the stream in which the copy comes after "
-           "what uses either. UsageError: one of them is no array.");
+           "Find the memory of both ends of a copy, and a stream for the copy that orders it after "
+           "all work that uses either. UsageError: one of them isn't an array.");
 }

@@ -168,13 +168,14 @@ bool PythonFuture::ready() const {
 
 void bind_copy_future(nb::module_& m) {
   nb::class_<PythonFuture>(m, "CopyFuture",
-                           "A copy under way. What it needs is kept until the copy has ended.")
+                           "A copy in progress. What the copy needs is kept until it has ended.")
       .def("wait", &PythonFuture::wait, "timeout_seconds"_a = nb::none(),
-           "True once it has ended, false if the time was up first. Raises what it failed with.")
-      .def("ready", &PythonFuture::ready, "True once wait() would not wait.");
+           "True once the copy has ended, False after the timeout. Raises the copy's error if it "
+           "failed.")
+      .def("ready", &PythonFuture::ready, "True once wait() would return or raise at once.");
   m.def("end_copies", &end_copies, "patience_seconds"_a,
-        "Wait for copies under way. Those that take longer, and those that begin later, keep what "
-        "they need until the process ends.");
+        "Wait for copies in progress. Copies that take longer, or begin later, keep what they need "
+        "until the process ends.");
   m.def(
       "keep_forever",
       [](nb::object object) {
@@ -182,5 +183,5 @@ void bind_copy_future(nb::module_& m) {
         object.release();
       },
       "object"_a,
-      "Let an object live until the process ends, for a copy that may outlive the interpreter.");
+      "Keep an object alive until the process ends, for a copy that may outlive the interpreter.");
 }

@@ -59,6 +59,6 @@ void bind_device_tensor(nb::module_& m) {
         "device"_a, "owner"_a,
         nb::sig("def device_tensor(pointer: int, shape: Sequence[int], type_code: int, item_bits: "
                 "int, device: int, owner: object) -> object"),
-        "Show device memory as a C-contiguous tensor with __dlpack__(); it keeps `owner` alive. "
-        "Codes are DLPack's. UsageError: no tensor has that shape.");
+        "Wrap device memory in a C-contiguous tensor with __dlpack__(), which keeps `owner` alive. "
+        "Type codes are DLPack's. UsageError: no tensor can have that shape.");
 }

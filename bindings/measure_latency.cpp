@@ -114,12 +114,13 @@ void bind_measure_latency(nb::module_& m) {
            "direction"_a, "method"_a, "host_memory"_a, "size_bytes"_a, "cold"_a, "stopping"_a,
            Release(), "Sample the latencies of one copy.")
       .def("take_notices", of_copies(&SmallCopies::take_notices), Release(),
-           "What windows want to be said once, such as an untested driver; empties the list.")
+           "What the user should be told once about windows, such as an untested driver; empties "
+           "the list.")
       .def("measure_kernel_then_copy", of_copies(&SmallCopies::kernel_then_copy),
            "kernels"_a.none(), nb::kw_only(), "clock"_a, "size_bytes"_a, "num_iterations"_a,
            "stopping"_a, Release(),
-           "Run kernel and copy home over and over, blocking and async: a sample a run.")
+           "Run a kernel and a download repeatedly, blocking and async: one sample per run.")
       .def("measure_copy_kernel_copy", of_copies(&SmallCopies::copy_kernel_copy),
            "kernels"_a.none(), nb::kw_only(), "size_bytes"_a, "num_iterations"_a, "stopping"_a,
-           Release(), "Run upload, light kernel, download over and over: a sample a run.");
+           Release(), "Run upload, light kernel and download repeatedly: one sample per run.");
 }

@@ -102,10 +102,10 @@ void bind_measurements(nb::class_<SharedBench>& bench) {
   bench
       .def("measure_write", of_bench(&WindowBench::write), nb::kw_only(), "size_bytes"_a, "cold"_a,
            "num_threads"_a, "numa_node"_a.none(), "stopping"_a, Release(),
-           "Sample writes of one size, and cudaMemcpy beside them.")
+           "Sample writes of one size, and cudaMemcpy for comparison.")
       .def("measure_read", of_bench(&WindowBench::read), nb::kw_only(), "size_bytes"_a, "cold"_a,
            "num_threads"_a, "numa_node"_a.none(), "stopping"_a, Release(),
-           "Sample reads of one size, and cudaMemcpy beside them.")
+           "Sample reads of one size, and cudaMemcpy for comparison.")
       .def("measure_bandwidth", of_bench(&WindowBench::bandwidth), nb::kw_only(), "direction"_a,
            "size_bytes"_a, "num_threads"_a, "numa_node"_a.none(), "cpus"_a, "stopping"_a, Release(),
            "Sample the time of one copy (metric \"copy_time\").")
@@ -133,6 +133,6 @@ void bind_measure_window(nb::module_& m) {
       .def("describe", of_bench(&WindowBench::describe), Release(),
            "The backend and the instructions that windows use here; Unavailable if there are none.")
       .def("take_notices", of_bench(&WindowBench::take_notices),
-           "What should be said once, such as an untested driver; empties the list.");
+           "What the user should be told once, such as an untested driver; empties the list.");
   bind_measurements(bench);
 }
