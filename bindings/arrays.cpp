@@ -1,4 +1,4 @@
-// Arrays of any library, read for Python code to judge.
+// Reads arrays from any library; Python code decides about special cases.
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
@@ -36,7 +36,7 @@ nb::object tuple_of(const std::int64_t* numbers, int count) {
   return nb::tuple(items);
 }
 
-/// An array for a window: its work is complete when the stream that it names is.
+/// Reads an array for a window: its work is complete when the stream that it names is.
 nb::object read_alone(ArrayReader& reader, nb::handle object, bool ordered) {
   Array array;
   reader.read(object, Role::target, Hold::copy, array);
@@ -73,7 +73,7 @@ nb::object ArrayReader::describe(nb::handle object, Array& array) const {
   said["device"] = array.device < 0 ? nb::none() : nb::object(nb::int_(array.device));
   said["read_only"] = array.read_only;
   said["stream"] = array.use == Use::none ? nb::none() : nb::object(nb::int_(array.stream));
-  // The object alone, where it is enough: garbage collection sees through it.
+  // The object alone if that is enough: garbage collection can see through it.
   said["owner"] = array.held.keeps_something()
                       ? nb::object(nb::make_tuple(object, std::move(array.held)))
                       : nb::borrow(object);

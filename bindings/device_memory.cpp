@@ -1,4 +1,4 @@
-// DeviceMemory and Stream: memory of an own, for examples and tests, and streams to wait for.
+// DeviceMemory and Stream: device memory for examples and tests, and streams to wait for.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 
@@ -25,7 +25,7 @@ using isthmus::DeviceBuffer;
 
 namespace {
 
-/// A DeviceBuffer that can be freed early, copied to and from by the driver.
+/// A DeviceBuffer that can be freed early, with copies made by the driver.
 class DeviceMemory {
 public:
   DeviceMemory(const Context& context, std::size_t size_bytes)
@@ -100,7 +100,7 @@ void synchronize_stream(const SharedContext& context, std::uintptr_t handle) {
   context->driver().call(isthmus::symbol::stream_synchronize)(stream);
 }
 
-/// None if the driver doesn't know the pointer: opening a window on it says more.
+/// None if the driver doesn't know the pointer: opening a window on it gives a better error.
 std::optional<int> pointer_device(const isthmus::Driver& driver, std::uintptr_t pointer) {
   const isthmus::window::AnyContext any(driver);
   int ordinal = -1;

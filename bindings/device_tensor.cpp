@@ -1,4 +1,4 @@
-// Device memory as a tensor that other libraries take over by DLPack.
+// Device memory as a tensor that other libraries can take over by DLPack.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -19,9 +19,9 @@ namespace {
 
 using DeviceTensor = nb::ndarray<nb::array_api, nb::device::cuda>;
 
-/// As many as PyTorch and NumPy have. nanobind's exporter ends the process at more than 128.
+/// The limit of PyTorch and NumPy. nanobind's exporter ends the process at more than 128.
 constexpr std::size_t kMaxDimensions = 64;
-/// DLPack counts items, and libraries bytes, in signed integers of 64 bits.
+/// DLPack counts items, and libraries count bytes, in signed 64-bit integers.
 constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
 
 /// Throws      UsageError if a tensor can't have that shape.
@@ -34,7 +34,7 @@ std::vector<std::size_t> checked_shape(const nb::sequence& lengths, std::uint8_t
       throw isthmus::UsageError("a tensor has at most " + std::to_string(kMaxDimensions) +
                                 " dimensions");
     std::size_t length = 0;
-    // A length of 0 doesn't shorten the strides before it.
+    // A length of 0 doesn't reduce the strides before it.
     if (!nb::try_cast(item, length) || (max_items /= std::max<std::size_t>(1, length)) == 0)
       throw isthmus::UsageError("length " + std::to_string(shape.size()) +
                                 " of a tensor's shape is no number from 0, or no memory holds it");

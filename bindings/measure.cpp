@@ -1,4 +1,4 @@
-// The measuring loops. Every one of them releases the GIL while it runs.
+// The measuring loops. Each releases the GIL while it runs.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>

@@ -1,4 +1,4 @@
-// What memory costs, and copies within host memory. Every loop releases the GIL while it runs.
+// The costs of memory, and copies within host memory. Each loop releases the GIL while it runs.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>

@@ -1,4 +1,4 @@
-// The measuring loops of suites numa and multi. Every one of them releases the GIL while it runs.
+// The measuring loops of suites numa and multi. Each releases the GIL while it runs.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
 
@@ -30,7 +30,7 @@ constexpr Word<measure::PeerRole> kRoles[] = {{"read", measure::PeerRole::read},
 constexpr Word<measure::HostMemory> kNodeMemory[] = {{"pinned", measure::HostMemory::pinned},
                                                      {"pageable", measure::HostMemory::pageable}};
 
-/// Flows, and where they were added from. Python keeps buffers and kernels alive meanwhile.
+/// Flows and their sources. Python keeps buffers and kernels alive meanwhile.
 class FlowGroup {
 public:
   void add_host(const SharedBuffers& buffers, const SharedKernels* kernels,

@@ -1,4 +1,4 @@
-// Small copies in every way, and the small-transfer experiments. Every loop releases the GIL.
+// Small copies in every way, and the small-transfer experiments. Each loop releases the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
@@ -86,13 +86,13 @@ private:
 
   isthmus::Context context_;
   std::optional<int> numa_node_;
-  std::optional<isthmus::Windows> windows_;  ///< made when the first copy wants one
+  std::optional<isthmus::Windows> windows_;  ///< created when the first copy needs them
   std::map<HostMemory, CopyBuffers> buffers_;
 };
 
 using SharedCopies = Unlocked<SmallCopies>;
 
-/// A member of SmallCopies as a method of its owner.
+/// Binds a member of SmallCopies as a method of its owner.
 template <typename Result, typename... Arguments>
 auto of_copies(Result (SmallCopies::*member)(Arguments...)) {
   return [member](SharedCopies& copies, Arguments... arguments) {

@@ -1,4 +1,4 @@
-// Measuring what reaches across the link by itself: managed memory, and loads that kernels make.
+// Measures memory that crosses the link without a copy call: managed memory, and loads by kernels.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 

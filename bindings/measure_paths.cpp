@@ -1,4 +1,4 @@
-// Timing copies by each way, and what a profile of this machine must say of itself. The timing
+// Measures copies by each path, and reads the identity of a profile of this machine. Measuring
 // releases the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>

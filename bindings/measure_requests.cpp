@@ -1,5 +1,5 @@
-// Measuring other ways to ask for copies than one after the other: both directions at once, several
-// streams, rows, many pieces, behind computation.
+// Measures copies that aren't made one after the other: both directions at once, several streams,
+// rows, many pieces, during computation.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 

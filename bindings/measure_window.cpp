@@ -1,4 +1,4 @@
-// The measuring loops through windows. Every one of them releases the GIL while it runs.
+// The measuring loops through windows. Each releases the GIL while it runs.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -27,7 +27,7 @@ namespace {
 constexpr Word<Residence> kResidences[] = {{"device", Residence::device},
                                            {"pinned", Residence::pinned}};
 
-/// The windows of one measuring session: opened as the measurements need them.
+/// The windows of one measuring session, opened on demand.
 class WindowBench {
 public:
   explicit WindowBench(const isthmus::Context& context)
@@ -90,7 +90,7 @@ private:
 
 using SharedBench = Unlocked<WindowBench>;
 
-/// A member of WindowBench as a method of its owner.
+/// Binds a member of WindowBench as a method of its owner.
 template <typename Result, typename... Arguments>
 auto of_bench(Result (WindowBench::*member)(Arguments...)) {
   return [member](SharedBench& bench, Arguments... arguments) {

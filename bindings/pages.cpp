@@ -1,4 +1,4 @@
-// MigrationPolicy, PageTable and Eviction for Python: to be tested, and to be set.
+// MigrationPolicy, PageTable and Eviction for Python: for tests, and to set options.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
@@ -48,7 +48,7 @@ constexpr Word<pages::Recency> kRecencies[] = {{"migration", pages::Recency::mig
 using Policies = nb::class_<MigrationPolicy>;
 using Run = std::pair<std::uint32_t, std::uint32_t>;  // offset and length, in bytes
 
-/// A member that Python knows by its words.
+/// Binds a member whose values are words in Python.
 template <typename Value, std::size_t N>
 void bind_choice(Policies& policies, const char* name, Value MigrationPolicy::* member,
                  const Word<Value> (&words)[N]) {
@@ -120,7 +120,7 @@ Answered request(PageTable& table, std::uint64_t address, std::uint32_t length_b
   return {word_of(kOutcomes, answer.outcome), answer.slot, answer.epoch, runs_of(answer.transfers)};
 }
 
-/// The page's slot; a caller of Python's may give any number.
+/// The page's slot, checked: Python callers may pass any number.
 std::uint32_t checked(const PageTable& table, std::uint32_t slot) {
   if (slot < table.num_slots()) return slot;
   throw isthmus::UsageError("there is no slot " + std::to_string(slot) + ": the table has " +

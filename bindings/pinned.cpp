@@ -31,7 +31,7 @@ std::shared_ptr<PinnedPool> make_pool(const isthmus::Driver& driver, int device,
   return std::make_shared<PinnedPool>(driver, device, options);
 }
 
-/// Memory of a pool, given back when the object goes.
+/// Memory of a pool, given back when the object is destroyed.
 class PinnedBlock {
 public:
   PinnedBlock(std::shared_ptr<PinnedPool> pool, std::size_t size_bytes)
@@ -42,12 +42,13 @@ public:
   PinnedBlock(const PinnedBlock&) = delete;
   PinnedBlock& operator=(const PinnedBlock&) = delete;
   ~PinnedBlock() {
-    // Without the GIL: the pool may be pinning for another thread, which asks for signals.
+    // Without the GIL: the pool may be pinning for another thread, which polls for signals with the
+    // GIL.
     const GilReleased released;
     try {
       pool_->free(data_);
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-      // A forked child has no part in it, and nobody is left to tell of a driver that has gone.
+      // A forked child doesn't own the block; and nobody can be told that the driver is gone.
     }
     pool_.reset();
   }
@@ -62,7 +63,7 @@ private:
   void* data_ = nullptr;
 };
 
-/// A pool that blocks share. Its end may unpin memory, which takes its time.
+/// A pool that blocks share. Destroying it may unpin memory, which takes long.
 struct SharedPool {
   explicit SharedPool(std::shared_ptr<PinnedPool> made) : pool(std::move(made)) {}
   SharedPool(const SharedPool&) = delete;
@@ -137,7 +138,7 @@ nb::object capsule_of(nb::handle self, const char* name, PyCapsule_Destructor de
 constexpr const char* kOldName = "dltensor";
 constexpr const char* kVersionedName = "dltensor_versioned";
 
-/// A consumer renames the capsule, and calls the deleter itself.
+/// A consumer renames the capsule and calls the deleter itself.
 template <typename Managed>
 void end_capsule(PyObject* capsule, const char* unused_name) {
   if (PyCapsule_IsValid(capsule, unused_name) == 0) return;

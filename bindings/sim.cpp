@@ -1,5 +1,5 @@
-// The simulator. A machine and its options are plain values, filled from Python; simulate() gives
-// up the GIL.
+// The simulator. A machine and its options are plain values, set from Python; simulate() releases
+// the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string_view.h>
@@ -169,7 +169,7 @@ sim::Result simulate(const sim::Machine& machine, const isthmus::pages::Migratio
   return sim::simulate(machine, policy, options, *use, &observer);
 }
 
-/// A trace in memory; sources that were opened keep it too.
+/// A trace in memory; opened sources keep it alive, too.
 struct TraceRecording {
   std::shared_ptr<const isthmus::trace::Recording> recording;
 };

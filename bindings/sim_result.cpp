@@ -1,4 +1,4 @@
-// What a run gives, and its timeline.
+// The results of a run, and its timeline.
 #include "sim/result.hpp"
 
 #include <nanobind/nanobind.h>

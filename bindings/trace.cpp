@@ -41,7 +41,7 @@ struct TraceBlock {
   trace::Block block;
 };
 
-/// A read-only view of a block's array. It keeps the source alive and at its place.
+/// A read-only view of a block's array. It keeps the source alive and prevents it from advancing.
 template <typename Item>
 nb::object array_of(nb::handle self, std::span<const Item> items) {
   const auto& block = nb::cast<const TraceBlock&>(self);

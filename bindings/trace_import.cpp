@@ -32,7 +32,7 @@ nb::object view(std::span<const Item> items, nb::handle owner) {
       nb::ndarray<nb::numpy, const Item, nb::ndim<1>>(items.data(), {items.size()}, owner));
 }
 
-/// The block's number of CTAs and its arrays; they are overwritten by what comes next.
+/// The block's number of CTAs and its arrays; the next block overwrites them.
 nb::tuple block_of(nb::handle self) {
   const trace::Block block = nb::cast<const AccelSimKernel&>(self).block();
   return nb::make_tuple(block.first_cta, block.num_ctas, view(block.op_begin, self),

@@ -1,4 +1,4 @@
-// Transfers: copies between the memories of the host and the devices.
+// Transfers: copies between host and device memory.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
@@ -41,7 +41,7 @@ constexpr Word<MemoryKind> kMemoryKinds[] = {
 constexpr Word<SourceOrder> kSourceOrders[] = {{"call", SourceOrder::call},
                                                {"stream", SourceOrder::stream}};
 
-/// Transfers, and what reads the arrays that Python passes.
+/// Transfers, and the reader for arrays from Python.
 struct ArrayTransfers {
   /// reader      an ArrayReader
   ArrayTransfers(const SharedWindows& windows, nb::object reader)
@@ -51,13 +51,13 @@ struct ArrayTransfers {
   ArrayTransfers(const ArrayTransfers&) = delete;
   ArrayTransfers& operator=(const ArrayTransfers&) = delete;
   ~ArrayTransfers() {
-    // At the interpreter's end a copy may still wait for a stream that nobody will let go on: the
-    // end of the process ends it too.
+    // When the interpreter ends, a copy may still wait for a stream that nobody will continue: it
+    // ends with the process.
     if (interpreter_is_ending()) {
       static_cast<void>(transfers.release());
       return;
     }
-    const GilReleased released;  // it may end threads and unpin memory
+    const GilReleased released;  // destroying it may end threads and unpin memory
     transfers.reset();
   }
 
@@ -68,7 +68,7 @@ struct ArrayTransfers {
   ArrayReader& reader;
 };
 
-/// What Python says of a copy by its addresses. Keeps the path's name.
+/// The options of a copy by addresses. Keeps the path's name alive.
 struct AddressOptions {
   AddressOptions(std::uintptr_t stream, const std::string& target_kind,
                  const std::string& source_kind, std::string path_name)
@@ -111,7 +111,8 @@ nb::object copy_arrays(ArrayTransfers& transfers, nb::handle target, nb::handle 
   if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
   try {
-    // Also for a few bytes: the stream's work comes first, and may wait for another Python thread.
+    // Also for a few bytes: the copy waits for the stream's work, which may wait for a Python
+    // thread.
     const GilReleased released;
     transfers->copy(pair.target.data, pair.source.data, pair.target.size_bytes, options);
   } catch (const isthmus::DriverError& error) {

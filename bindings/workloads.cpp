@@ -1,4 +1,4 @@
-// Which workloads there are. Their traces: TraceSource.of_workload().
+// The list of workloads. Their traces: TraceSource.of_workload().
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
