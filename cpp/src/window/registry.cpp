@@ -44,7 +44,7 @@ void Registry::require_own_process() const {
   if (process_ != process_generation())
     throw UsageError(
         "windows were set up before this process was forked off: CUDA and its memory stay with the "
-        "parent; open them in the process that uses them, after fork() or in place of it");
+        "parent; set them up after fork(), in the process that uses them");
 }
 
 std::uint64_t Registry::limit_of(int ordinal) const {

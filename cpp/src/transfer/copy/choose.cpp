@@ -38,10 +38,11 @@ Plan choose_named(const Task& task, CopyPath path, Plan plan) {
       throw Unavailable(name, "the copy isn't between the host and a GPU's own memory",
                         "a source and a target on different sides of the link");
     if (plan.recorded)
-      throw Unavailable(name, "the stream is being captured, and a graph has the driver's copies",
-                        "a stream that isn't captured, or the path driver");
+      throw Unavailable(
+          name, "the stream is being captured, and a graph can hold only the driver's copies",
+          "a stream that isn't captured, or the path driver");
     const std::string obstacle = plan.device->obstacle(plan.path, task.crossing);
-    if (!obstacle.empty()) throw Unavailable(name, obstacle, "another path, or none by name");
+    if (!obstacle.empty()) throw Unavailable(name, obstacle, "another path, or no named path");
     const bool needs_pageable = plan.path == CopyPath::staged || plan.path == CopyPath::registered;
     if (needs_pageable && task.crossing.host_kind == MemoryKind::pinned)
       throw Unavailable(name, "the host's memory is pinned already", "pageable memory");
@@ -56,7 +57,7 @@ Plan choose_named(const Task& task, CopyPath path, Plan plan) {
 CopyPath path_named(std::string_view name) {
   for (const CopyPath path : kAllPaths)
     if (name_of(path) == name) return path;
-  throw UsageError("there is no way to copy called '" + std::string(name) +
+  throw UsageError("unknown path '" + std::string(name) +
                    "'; it must be window, window_threads, driver, staged or registered");
 }
 

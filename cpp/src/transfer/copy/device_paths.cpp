@@ -24,7 +24,7 @@ std::string text_of_margin(CopyPath path) {
   std::string text = "counted " + std::to_string(hundredths / 100) + "." + (rest < 10 ? "0" : "") +
                      std::to_string(rest) + " times: ";
   return text + (path == CopyPath::window_threads ? "its helper threads may be asleep"
-                                                  : "it must be worth not being the driver's");
+                                                  : "it must clearly beat the driver's copy");
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ std::string DevicePaths::text_of(Fit fit) const {
     case Fit::not_measured:
       return "not in the profile";
     case Fit::by_name_only:
-      return "only by its name: no other copy may use the same pages meanwhile";
+      return "only if it is named: no other copy may use the same pages meanwhile";
     case Fit::given_up: {
       const std::lock_guard lock(mutex_);
       return why_ring_given_up_;

@@ -241,7 +241,7 @@ void Engine::use_profile(std::string_view json) {
       refusals = refusal.what();
     }
   }
-  throw UsageError(refusals.empty() ? "there is no device that a profile could be of" : refusals);
+  throw UsageError(refusals.empty() ? "there is no device for a profile" : refusals);
 }
 
 void Engine::trim() {

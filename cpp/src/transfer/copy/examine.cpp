@@ -11,9 +11,10 @@ namespace {
 
 /// By now the host may have mapped something else at the address.
 [[noreturn]] void refuse_freed(const void* pointer) {
-  throw UsageError("CUDA knows no device memory at " +
-                   std::to_string(reinterpret_cast<std::uintptr_t>(pointer)) +
-                   ", where the copy was told of some: it was freed, or never was a GPU's");
+  throw UsageError(
+      "CUDA knows no device memory at " +
+      std::to_string(reinterpret_cast<std::uintptr_t>(pointer)) +
+      ", but the copy's options say that there is some: it was freed, or never was a GPU's");
 }
 
 MemoryRange range_of(const Driver& driver, const void* pointer, MemoryKind hint) {

@@ -42,7 +42,7 @@ public:
   bool key(std::string& name) {
     auto& members = std::get<JsonObject>(open_.back()->held);
     const auto [member, is_new] = members.try_emplace(name);
-    if (!is_new) throw UsageError("\"" + host::printable(name, kShownBytes) + "\" is there twice");
+    if (!is_new) throw UsageError("\"" + host::printable(name, kShownBytes) + "\" appears twice");
     next_ = &member->second;
     return true;
   }

@@ -211,7 +211,7 @@ void check_driver_is_there(const std::vector<Profile::Entry>& entries) {
     for (const MemoryKind kind : kHostKinds) {
       const Profile::Entry wanted{CopyPath::driver, direction, kind, {}};
       if (std::ranges::none_of(entries, [&](const auto& one) { return same_way(one, wanted); }))
-        refuse("costs has none of " + text_of(wanted));
+        refuse("costs lacks " + text_of(wanted));
     }
   }
 }

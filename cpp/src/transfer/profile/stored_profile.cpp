@@ -18,7 +18,7 @@ constexpr const char* kMeasure = "`isthmus profile` measures it";
 /// Throws      UsageError with the reason.
 std::string read_profile(const std::filesystem::path& file) {
   std::error_code failure;
-  if (!std::filesystem::is_regular_file(file, failure)) throw UsageError("it is no file");
+  if (!std::filesystem::is_regular_file(file, failure)) throw UsageError("it isn't a file");
   if (std::filesystem::file_size(file, failure) > kMaxProfileBytes || failure)
     throw UsageError("it is too long for a profile");
   auto text = host::read_text(file);

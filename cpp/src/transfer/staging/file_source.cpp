@@ -37,7 +37,7 @@ void require_range(int descriptor, std::uint64_t offset_bytes, std::size_t size_
   if (!S_ISREG(file.st_mode)) throw UsageError("only regular files can be copied from");
   const auto file_bytes = static_cast<std::uint64_t>(file.st_size);
   if (offset_bytes > file_bytes || size_bytes > file_bytes - offset_bytes)
-    throw UsageError("the file has " + std::to_string(file_bytes) + " bytes; asked for were " +
+    throw UsageError("the file has " + std::to_string(file_bytes) + " bytes; the copy needs " +
                      std::to_string(size_bytes) + " at " + std::to_string(offset_bytes));
 }
 
