@@ -69,7 +69,7 @@ typedef enum isthmus_status {
 /* Why a call failed. The memory belongs to the caller; it may be on the stack. */
 typedef struct isthmus_error {
   isthmus_status status;
-  int driver_code;    /* the CUresult, for ISTHMUS_DRIVER_ERROR and ..._DEVICE_MEMORY; else 0 */
+  int driver_code;    /* the CUresult of a driver error or of out of device memory; else 0 */
   char message[1016]; /* one line, null-terminated; cut between characters if it is too long */
 } isthmus_error;
 

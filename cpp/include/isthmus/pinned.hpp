@@ -23,11 +23,11 @@ struct PinOptions {
   int num_threads = 0;  ///< threads that touch pages; 0: as many as help, but no more than there
                         ///< are spare cores
   int numa_node = -1;   ///< the NUMA node for the pages; -1: the device's node
-  /// Bytes that one call registers with the driver. Each call blocks other CUDA calls on the whole
-  /// machine for its duration (some 20 ms per GiB). But one driver copy must not cross from one
-  /// piece into the next: the driver refuses it (CUDA_ERROR_INVALID_VALUE). isthmus::copy takes
-  /// care of that; other libraries don't, so blocks beyond 1 GiB that are used with them need a
-  /// larger piece. A multiple of 2 MiB.
+  /// The most bytes that one call registers with the driver. Each call blocks other CUDA calls on
+  /// the whole machine for its duration (some 20 ms per GiB). But one driver copy must not cross
+  /// from one piece into the next: the driver refuses it (CUDA_ERROR_INVALID_VALUE). isthmus::copy
+  /// takes care of that; other libraries don't, so blocks beyond 1 GiB that are used with them need
+  /// a larger piece. A multiple of 2 MiB.
   std::size_t max_piece_bytes = std::size_t{1} << 30U;
   /// Called now and then from the calling thread; if it returns true, the work stops and is undone.
   /// May be empty.

@@ -55,7 +55,7 @@ class CopyThreads;
 struct Registry;
 }  // namespace window
 
-/// How a window maps GPU memory, in the order they are tried.
+/// The ways to map GPU memory, in the order in which they are tried.
 enum class WindowBackend {
   dmabuf,  ///< cuMemGetHandleForAddressRange and mmap: CUDA 13.3 or later, and the emulated driver
   gdrdrv,  ///< GDRCopy's kernel module

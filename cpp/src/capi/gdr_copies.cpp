@@ -9,8 +9,8 @@ namespace {
 
 const GdrPin* pin_of(gdr_mh_t handle) { return reinterpret_cast<const GdrPin*>(handle.h); }
 
-// For copies that aren't admitted. Returns what the call returns: a copy of 0 bytes is allowed
-// anywhere in a mapped buffer.
+// For copies that aren't admitted. Returns what the call returns: 0 bytes may be copied at any
+// address.
 [[gnu::cold, gnu::noinline]] int refuse_copy(const char* call, gdr_mh_t handle,
                                              std::size_t size_bytes) {
   return gdr_guarded(call, [&] {

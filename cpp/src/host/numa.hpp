@@ -35,8 +35,8 @@ private:
 
 /// Runs the calling thread on one node's CPUs from now on.
 ///
-/// Returns     the CPUs it is bound to: those of the node's that it was allowed to use anyway; {}
-///             if there are none or the kernel refused: then nothing has changed.
+/// Returns     the CPUs it is bound to: those of the node that it was allowed to use anyway. {} if
+///             there are none or the kernel refused: then nothing has changed.
 /// Throws      UsageError if there is no such node.
 std::vector<int> bind_thread_to_node(int node);
 

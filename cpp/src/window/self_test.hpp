@@ -11,7 +11,7 @@ namespace isthmus::window {
 /// work, and may be used while kernels run. Not thread-safe.
 class CopyEngineView {
 public:
-  /// The most bytes of one copy.
+  /// The most bytes of one copy: 64 lines of 64 bytes.
   static constexpr std::size_t kMaxBytes = 4096;
 
   explicit CopyEngineView(const Context& context);
