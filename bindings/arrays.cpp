@@ -1,4 +1,4 @@
-// Arrays of any library, read for Python code to judge.
+// Reads arrays from any library; Python code decides about special cases.
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
@@ -36,7 +36,7 @@ nb::object tuple_of(const std::int64_t* numbers, int count) {
   return nb::tuple(items);
 }
 
-/// An array for a window: its work is complete when the stream that it names is.
+/// Reads an array for a window: its work is complete when the stream that it names is.
 nb::object read_alone(ArrayReader& reader, nb::handle object, bool ordered) {
   Array array;
   reader.read(object, Role::target, Hold::copy, array);
@@ -73,7 +73,7 @@ nb::object ArrayReader::describe(nb::handle object, Array& array) const {
   said["device"] = array.device < 0 ? nb::none() : nb::object(nb::int_(array.device));
   said["read_only"] = array.read_only;
   said["stream"] = array.use == Use::none ? nb::none() : nb::object(nb::int_(array.stream));
-  // The object alone, where it is enough: garbage collection sees through it.
+  // The object alone if that is enough: garbage collection can see through it.
   said["owner"] = array.held.keeps_something()
                       ? nb::object(nb::make_tuple(object, std::move(array.held)))
                       : nb::borrow(object);
@@ -89,17 +89,17 @@ nb::tuple describe(const ArrayReader& reader, nb::handle target, nb::handle sour
 }
 
 void bind_arrays(nb::module_& m) {
-  const nb::class_<Export> held(m, "HeldMemory", "Keeps an array's memory where it is, while this lives.");
-  nb::class_<ArrayReader>(m, "ArrayReader", "Reads arrays of any library.")
+  const nb::class_<Export> held(
+      m, "HeldMemory", "Keeps an array's memory in place for as long as this object lives.");
+  nb::class_<ArrayReader>(m, "ArrayReader", "Reads arrays from any library.")
       .def(nb::init<nb::object>(), "asked"_a, "asked: an isthmus.arrays.reading.Asked.")
-      .def(
-          "read", &read_alone, "array"_a.none(), nb::kw_only(), "ordered"_a,
-          nb::sig("def read(self, array: object, *, ordered: bool) -> isthmus.arrays.array.Array"),
-          "Find the memory that an array means, to be written. If ordered, `stream` names the work "
-          "that must be complete before the memory is touched. UsageError: it is no array.")
+      .def("read", &read_alone, "array"_a.none(), nb::kw_only(), "ordered"_a,
+           nb::sig("def read(self, array: object, *, ordered: bool) -> isthmus.arrays.array.Array"),
+           "Find an array's memory, for writing. If ordered, the work in the result's `stream` "
+           "must be complete before the memory is touched. UsageError: not an array.")
       .def("pair", &read_two, "target"_a.none(), "source"_a.none(), "stream"_a.none(),
            nb::sig("def pair(self, target: object, source: object, stream: object) -> "
                    "tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]"),
-           "Find the memory of both ends of a copy, and the stream in which the copy comes after "
-           "what uses either. UsageError: one of them is no array.");
+           "Find the memory of both ends of a copy, and a stream for the copy that orders it after "
+           "all work that uses either. UsageError: one of them isn't an array.");
 }

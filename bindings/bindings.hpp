@@ -1,5 +1,5 @@
-// What each file of this folder contributes: types, names, and when to release the GIL. The one
-// part with logic of its own is arrays/, which reads the arrays of other libraries.
+// Each file of this folder binds types and functions and decides when to release the GIL. Only
+// arrays/, which reads the arrays of other libraries, has logic of its own.
 #pragma once
 
 #include <nanobind/nanobind.h>

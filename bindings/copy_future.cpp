@@ -20,19 +20,19 @@ using isthmus::transfer::CopyKeeper;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// Most copies are over sooner than a sleep is.
+// Most copies end before a sleep would.
 constexpr std::chrono::microseconds kSpin{100};
-// A sleep adds a sixteenth to the time waited at most, and Ctrl-C is answered soon.
+// A sleep adds at most a sixteenth to the time waited, and Ctrl-C is handled soon.
 constexpr int kSleepsPerWait = 16;
 constexpr std::chrono::microseconds kLongestSleep{10'000};
 
-/// What the pending Python error says; clears it. With the GIL held.
+/// The text of the pending Python error; clears it. Call with the GIL held.
 std::string pending_error() {
   const nb::python_error error;
   return error.what();
 }
 
-/// Nobody is left to raise it to.
+/// Nobody is left to receive an exception.
 void warn_of_failure(const std::string& failure) {
   if (interpreter_is_ending()) return;
   const GilHeld held;
@@ -41,7 +41,7 @@ void warn_of_failure(const std::string& failure) {
     PyObject* const module = PyImport_ImportModule("isthmus.errors");
     PyObject* const category =
         module == nullptr ? nullptr : PyObject_GetAttrString(module, "IsthmusWarning");
-    // With warnings as errors: as Python reports what a destructor has raised.
+    // If warnings are errors: report it like an exception in a destructor.
     if (category == nullptr || PyErr_WarnEx(category, text.c_str(), 1) != 0)
       PyErr_WriteUnraisable(nullptr);
     Py_XDECREF(category);
@@ -49,8 +49,8 @@ void warn_of_failure(const std::string& failure) {
   });
 }
 
-/// Of this process; null before the first copy. With the GIL held. Never destroyed: copies may be
-/// under way for as long as the process lives.
+/// This process's keeper; null before the first copy. Call with the GIL held. Never destroyed:
+/// copies may run for as long as the process lives.
 CopyKeeper*& keeper_of_process() {
   static CopyKeeper* keeper = nullptr;
   if (keeper != nullptr && !keeper->in_own_process()) {
@@ -66,7 +66,7 @@ CopyKeeper& keeper() {
   return *keeper;
 }
 
-/// What is kept from now on is kept for good.
+/// Afterwards everything is kept until the process ends.
 bool keeping_has_ended = false;
 
 void throw_if_interrupted() {
@@ -135,7 +135,7 @@ void PythonFuture::require_own_process() const {
   throw isthmus::UsageError("this copy belongs to the process that this one was forked from");
 }
 
-/// Asks instead of waiting below, so that a timeout and Ctrl-C end it. Called without the GIL.
+/// Polls instead of waiting, so that a timeout and Ctrl-C can end it. Called without the GIL.
 bool PythonFuture::ended_within(std::optional<double> timeout_seconds) const {
   const Clock::time_point began = Clock::now();
   while (!keeper_->ask_waiting(kept_)) {
@@ -168,13 +168,14 @@ bool PythonFuture::ready() const {
 
 void bind_copy_future(nb::module_& m) {
   nb::class_<PythonFuture>(m, "CopyFuture",
-                           "A copy under way. What it needs is kept until the copy has ended.")
+                           "A copy in progress. What the copy needs is kept until it has ended.")
       .def("wait", &PythonFuture::wait, "timeout_seconds"_a = nb::none(),
-           "True once it has ended, false if the time was up first. Raises what it failed with.")
-      .def("ready", &PythonFuture::ready, "True once wait() would not wait.");
+           "True once the copy has ended, False after the timeout. Raises the copy's error if it "
+           "failed.")
+      .def("ready", &PythonFuture::ready, "True once wait() would return or raise at once.");
   m.def("end_copies", &end_copies, "patience_seconds"_a,
-        "Wait for copies under way. Those that take longer, and those that begin later, keep what "
-        "they need until the process ends.");
+        "Wait for copies in progress. Copies that take longer, or begin later, keep what they need "
+        "until the process ends.");
   m.def(
       "keep_forever",
       [](nb::object object) {
@@ -182,5 +183,5 @@ void bind_copy_future(nb::module_& m) {
         object.release();
       },
       "object"_a,
-      "Let an object live until the process ends, for a copy that may outlive the interpreter.");
+      "Keep an object alive until the process ends, for a copy that may outlive the interpreter.");
 }

@@ -1,4 +1,4 @@
-// Copies under way, as Python holds them.
+// Copies in progress, as Python holds them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,11 +12,11 @@
 #include "arrays/export.hpp"
 #include "transfer/copy/copy_keeper.hpp"
 
-/// The Python objects that a copy needs. Made with the GIL held; destroyed by any thread.
+/// The Python objects that a copy needs. Created with the GIL held; may be destroyed by any thread.
 class PythonNeeds final : public isthmus::transfer::CopyNeeds {
 public:
-  /// objects     whatever must live
-  /// follow_up   None, or what is called when the bytes are there
+  /// objects     what must stay alive
+  /// follow_up   None, or a function to call when the bytes have arrived
   PythonNeeds(nanobind::object objects, Export target, Export source, nanobind::object follow_up)
       : held_(
             Held{std::move(target), std::move(source), std::move(objects), std::move(follow_up)}) {}
@@ -35,10 +35,10 @@ private:
   std::optional<Held> held_;
 };
 
-/// Lets them live until the process ends, for a copy that may still be under way then.
+/// Keeps them alive until the process ends, for a copy that may still be running then.
 void keep_until_process_ends(std::unique_ptr<PythonNeeds> needs);
 
-/// A copy under way. What it needs lives until the copy has ended, whether this does or not.
+/// A copy in progress. What it needs lives until the copy has ended, even if this object doesn't.
 class PythonFuture {
 public:
   /// begin       begins the copy; called without the GIL
@@ -49,10 +49,10 @@ public:
   PythonFuture& operator=(PythonFuture&&) = delete;
   ~PythonFuture();
 
-  /// Called with the GIL held; gives it up.
+  /// Called with the GIL held; releases it.
   ///
-  /// Returns     false if the time was up first
-  /// Throws      what the copy has failed with; what a signal's handler has raised
+  /// Returns     false after the timeout
+  /// Throws      the copy's error; the exception of a signal handler
   bool wait(std::optional<double> timeout_seconds) const;
   bool ready() const;
 

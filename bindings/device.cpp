@@ -63,17 +63,17 @@ void bind_device(nb::module_& m) {
             push(nb::cast<const SharedContext&>(self));
             return self;
           },
-          nb::sig("def __enter__(self) -> Context"), "Make it current on this thread.")
+          nb::sig("def __enter__(self) -> Context"), "Make the context current on this thread.")
       .def(
           "__exit__", [](const SharedContext& self, const nb::args& /*exception*/) { pop(self); },
           nb::sig("def __exit__(self, *exception: object) -> None"),
-          "Make current what was so before.")
+          "Make the previous context current again.")
       .def(
           "free_memory_bytes",
           [](const SharedContext& context) { return context->free_memory_bytes(); }, Release(),
           "Free device memory, in bytes.");
   nb::class_<SharedKernels>(m, "Kernels",
-                            "The project's kernels for one context, compiled as they are needed.")
+                            "The project's kernels for one context, compiled on demand.")
       .def(
           "__init__",
           [](SharedKernels* self, const SharedContext& context,
@@ -87,9 +87,9 @@ void bind_device(nb::module_& m) {
           "\"13.0\"; \"\" on the emulated driver.")
       .def_prop_ro(
           "cache_refusal", [](const SharedKernels& kernels) { return kernels->cache_refusal(); },
-          "Why compiled kernels aren't cached though they should be; \"\" if they are.");
+          "Why compiled kernels aren't cached although they should be; \"\" if they are.");
   m.def(
       "kernel_cache_folder", [] { return isthmus::default_kernel_cache_folder().string(); },
-      "Where compiled kernels are kept: $XDG_CACHE_HOME/isthmus/kernels, or below $HOME/.cache; "
-      "\"\", which means no cache, for a user without a home.");
+      "The folder of compiled kernels: $XDG_CACHE_HOME/isthmus/kernels, or below $HOME/.cache; "
+      "\"\" (no cache) for a user without a home directory.");
 }

@@ -1,4 +1,4 @@
-// DeviceMemory and Stream: memory of an own, for examples and tests, and streams to wait for.
+// DeviceMemory and Stream: device memory for examples and tests, and streams to wait for.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 
@@ -25,7 +25,7 @@ using isthmus::DeviceBuffer;
 
 namespace {
 
-/// A DeviceBuffer that can be freed early, copied to and from by the driver.
+/// A DeviceBuffer that can be freed early, with copies made by the driver.
 class DeviceMemory {
 public:
   DeviceMemory(const Context& context, std::size_t size_bytes)
@@ -100,7 +100,7 @@ void synchronize_stream(const SharedContext& context, std::uintptr_t handle) {
   context->driver().call(isthmus::symbol::stream_synchronize)(stream);
 }
 
-/// None if the driver doesn't know the pointer: opening a window on it says more.
+/// None if the driver doesn't know the pointer: opening a window on it gives a better error.
 std::optional<int> pointer_device(const isthmus::Driver& driver, std::uintptr_t pointer) {
   const isthmus::window::AnyContext any(driver);
   int ordinal = -1;
@@ -113,7 +113,7 @@ std::optional<int> pointer_device(const isthmus::Driver& driver, std::uintptr_t 
 }  // namespace
 
 void bind_device_memory(nb::module_& m) {
-  nb::class_<SharedMemory>(m, "DeviceMemory", "Memory on a device, freed when it goes.")
+  nb::class_<SharedMemory>(m, "DeviceMemory", "Device memory, freed when this object is destroyed.")
       .def(
           "__init__",
           [](SharedMemory* self, const SharedContext& context, std::size_t size_bytes) {
@@ -122,9 +122,10 @@ void bind_device_memory(nb::module_& m) {
           "context"_a, "size_bytes"_a, Release())
       .def_prop_ro("pointer", [](const SharedMemory& memory) { return memory->pointer(); })
       .def_prop_ro("nbytes", [](const SharedMemory& memory) { return memory->size_bytes(); })
-      .def("write", &write_memory, "data"_a, "offset"_a = 0, "Copy to the device, by the driver.")
+      .def("write", &write_memory, "data"_a, "offset"_a = 0,
+           "Copy to the device with the driver's copy.")
       .def("read", &read_memory, "n"_a = nb::none(), "offset"_a = 0,
-           "Copy from the device, by the driver.")
+           "Copy from the device with the driver's copy.")
       .def("free", [](const SharedMemory& memory) { memory->free(); }, Release());
   nb::class_<isthmus::Stream>(m, "Stream", "A stream that does not wait for the default stream.")
       .def(
@@ -135,8 +136,8 @@ void bind_device_memory(nb::module_& m) {
           "context"_a)
       .def_prop_ro("handle", &stream_handle, "The CUstream, as an integer.");
   m.def("synchronize_stream", &synchronize_stream, "context"_a, "handle"_a, Release(),
-        "Wait until all work now in a CUstream is complete; 1 is the legacy default stream, 2 the "
-        "thread's.");
+        "Wait until all work now in a CUstream is complete. 1: the legacy default stream; 2: the "
+        "per-thread default stream.");
   m.def("pointer_device", &pointer_device, "driver"_a, "pointer"_a,
-        "The device whose memory is at an address; None if that is no memory of CUDA's.");
+        "The device whose memory is at an address; None if CUDA doesn't know the address.");
 }

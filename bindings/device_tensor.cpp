@@ -1,4 +1,4 @@
-// Device memory as a tensor that other libraries take over by DLPack.
+// Device memory as a tensor that other libraries can take over by DLPack.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -19,9 +19,9 @@ namespace {
 
 using DeviceTensor = nb::ndarray<nb::array_api, nb::device::cuda>;
 
-/// As many as PyTorch and NumPy have. nanobind's exporter ends the process at more than 128.
+/// The limit of PyTorch and NumPy. nanobind's exporter ends the process at more than 128.
 constexpr std::size_t kMaxDimensions = 64;
-/// DLPack counts items, and libraries bytes, in signed integers of 64 bits.
+/// DLPack counts items, and libraries count bytes, in signed 64-bit integers.
 constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
 
 /// Throws      UsageError if a tensor can't have that shape.
@@ -35,7 +35,7 @@ std::vector<std::size_t> checked_shape(const nb::sequence& lengths, std::uint8_t
                                 " dimensions");
     std::size_t length = 0;
     const bool is_number = nb::try_cast(item, length);
-    // A length of 0 doesn't shorten the strides before it.
+    // A length of 0 doesn't reduce the strides before it.
     max_items /= std::max<std::size_t>(1, length);
     if (!is_number || max_items == 0)
       throw isthmus::UsageError("length " + std::to_string(shape.size()) +
@@ -61,6 +61,6 @@ void bind_device_tensor(nb::module_& m) {
         "device"_a, "owner"_a,
         nb::sig("def device_tensor(pointer: int, shape: Sequence[int], type_code: int, item_bits: "
                 "int, device: int, owner: object) -> object"),
-        "Show device memory as a C-contiguous tensor with __dlpack__(); it keeps `owner` alive. "
-        "Codes are DLPack's. UsageError: no tensor has that shape.");
+        "Wrap device memory in a C-contiguous tensor with __dlpack__(), which keeps `owner` alive. "
+        "Type codes are DLPack's. UsageError: no tensor can have that shape.");
 }

@@ -36,7 +36,7 @@ void raise_message(const char* class_name, const std::exception& error) {
   raise(class_name, error_class(class_name)(std::string(error.what())));
 }
 
-/// From the most derived family to the least.
+/// From the most derived class to the least.
 void raise_as_python_error(const std::exception_ptr& pointer) {
   try {
     std::rethrow_exception(pointer);
@@ -57,7 +57,7 @@ void raise_as_python_error(const std::exception_ptr& pointer) {
   } catch (const isthmus::sim::Deadlock& error) {
     raise_message("Deadlock", error);
   } catch (const isthmus::Interrupted& error) {
-    // What a signal's handler raised is pending, if there was a signal.
+    // If there was a signal, its handler's exception is pending.
     if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_KeyboardInterrupt, error.what());
   } catch (const std::system_error& error) {
     PyErr_SetObject(PyExc_OSError,
@@ -65,7 +65,7 @@ void raise_as_python_error(const std::exception_ptr& pointer) {
   }
 }
 
-/// The exceptions' classes are written in Python.
+/// The exception classes are written in Python.
 void translate(const std::exception_ptr& pointer, void* /*payload*/) {
   into_python([&] { raise_as_python_error(pointer); });
 }

@@ -1,4 +1,4 @@
-// The one way to give up the GIL, to take it, and to call into Python.
+// The only way to release the GIL, to acquire it, and to call into Python.
 //
 // When the interpreter ends, CPython up to 3.13 ends each daemon thread that asks for the GIL, or
 // runs Python code, by pthread_exit(): the C++ frames on its stack are unwound. Destructors that
@@ -15,10 +15,10 @@
 /// Never returns. The process ends without this thread.
 [[noreturn]] void sleep_until_process_ends() noexcept;
 
-/// Calls what may run Python code. Outside of the bodies of Python's own functions all such calls
-/// go through here.
+/// Calls something that may run Python code. Outside of the bodies of bound functions all such
+/// calls must go through here.
 ///
-/// call        may throw C++ exceptions; they pass
+/// call        may throw C++ exceptions; they pass through
 template <typename Call>
 decltype(auto) into_python(Call&& call) {
   try {
@@ -28,7 +28,7 @@ decltype(auto) into_python(Call&& call) {
   }
 }
 
-/// Gives up the GIL for its own lifetime.
+/// Releases the GIL during its life.
 class [[nodiscard]] GilReleased {
 public:
   GilReleased() noexcept : thread_(PyEval_SaveThread()) {}
@@ -42,13 +42,13 @@ private:
   PyThreadState* thread_;
 };
 
-/// Sees to it that a native thread has a Python thread state, which then lasts as long as the
-/// interpreter. Making and deleting one each time takes a lock of the interpreter's without the
-/// GIL; in CPython before 3.11.10, a child that is forked at that moment waits for the lock for
-/// ever. Source: github.com/python/cpython, issue 112275.
+/// Gives a native thread a Python thread state that lasts as long as the interpreter. Creating and
+/// deleting one each time takes an interpreter lock without the GIL; in CPython before 3.11.10, a
+/// child that is forked at that moment waits for that lock for ever. Source:
+/// github.com/python/cpython, issue 112275.
 void keep_thread_state();
 
-/// Holds the GIL for its own lifetime, in any thread, whether that has it already or not.
+/// Holds the GIL during its life, in any thread, even if that thread already has it.
 class [[nodiscard]] GilHeld {
 public:
   GilHeld() noexcept {
@@ -68,9 +68,10 @@ private:
 /// For nanobind: a function that runs without the GIL.
 using Release = nanobind::call_guard<GilReleased>;
 
-/// True from the moment on in which the interpreter has begun to end.
+/// True once the interpreter has begun to end.
 bool interpreter_is_ending() noexcept;
 
-/// True if a signal's handler has raised, as Ctrl-C's does; its exception is pending then. False in
-/// other threads than the process's first: those handle no signals. Called without the GIL.
+/// True if a signal handler has raised, as Ctrl-C's does; its exception is then pending. Always
+/// false in threads other than the process's first, which handle no signals. Called without the
+/// GIL.
 bool signal_has_raised();

@@ -23,7 +23,7 @@ namespace {
 
 void bind_topology(nb::module_& m) {
   nb::class_<host::NumaNode>(m, "NumaNode",
-                             "One node of the host: CPUs and the memory next to them.")
+                             "One NUMA node of the host: CPUs and their local memory.")
       .def_ro("node", &host::NumaNode::id)
       .def_ro("cpus", &host::NumaNode::cpus)
       .def_ro("memory_bytes", &host::NumaNode::memory_bytes);
@@ -51,7 +51,7 @@ void bind_cpus(nb::module_& m) {
 }
 
 void bind_memory(nb::module_& m) {
-  nb::class_<host::HugePagePool>(m, "HugePagePool", "The huge pages of one size that are reserved.")
+  nb::class_<host::HugePagePool>(m, "HugePagePool", "The reserved huge pages of one size.")
       .def_ro("page_bytes", &host::HugePagePool::page_bytes)
       .def_ro("num_pages", &host::HugePagePool::num_pages)
       .def_ro("num_free_pages", &host::HugePagePool::num_free_pages);

@@ -8,7 +8,7 @@ namespace nb = nanobind;
 
 namespace {
 
-/// What the pending Python error says; clears it.
+/// The text of the pending Python error; clears it.
 std::string pending_error() {
   const nb::python_error error;
   return nb::str(error.value()).c_str();

@@ -1,4 +1,4 @@
-// The bytes of a Python object, for the length of a copy.
+// The bytes of a Python object, during a copy.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,8 +7,8 @@
 
 #include "arrays/export.hpp"
 
-/// Borrows an object's bytes by the buffer protocol, C-contiguous, of any item type. `bytes` take a
-/// shorter way. Made and destroyed with the GIL held; the bytes may be touched without it.
+/// Borrows an object's bytes by the buffer protocol: C-contiguous, any item type. There is a fast
+/// path for `bytes`. Created and destroyed with the GIL held; the bytes may be accessed without it.
 class HostBytes {
 public:
   enum class Access { readable, writable };

@@ -1,4 +1,4 @@
-// The measuring loops. Every one of them releases the GIL while it runs.
+// The measuring loops. Each releases the GIL while it runs.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -41,22 +41,22 @@ constexpr Word<measure::VerifiedOn> kVerifiedOn[] = {{"device", measure::Verifie
 void bind_results(nb::module_& m) {
   using measure::Measurement;
   using measure::Samples;
-  nb::class_<Samples>(m, "Samples", "One quantity, sampled.")
+  nb::class_<Samples>(m, "Samples", "The samples of one quantity.")
       .def_ro("metric", &Samples::metric)
-      .def_ro("seconds", &Samples::seconds, "For one copy, in the order taken.")
+      .def_ro("seconds", &Samples::seconds, "For one copy, in the order of measurement.")
       .def_ro("copies_per_sample", &Samples::copies_per_sample)
       .def_prop_ro(
           "stopped_by", [](const Samples& s) { return word_of(kStoppedBy, s.stopped_by); },
           "\"noise\", \"time\" or \"max_samples\".");
-  nb::class_<Measurement>(m, "Measurement", "What one call of a measuring loop found.")
+  nb::class_<Measurement>(m, "Measurement", "The results of one call of a measuring loop.")
       .def_ro("samples", &Measurement::samples)
       .def_ro("first_call_seconds", &Measurement::first_call_seconds)
       .def_ro("waived", &Measurement::waived, "Metric -> why it can't be measured here.")
       .def_ro("host_pages_by_node", &Measurement::host_pages_by_node,
-              "NUMA node -> sampled pages of the host's memory; {} where the loop didn't look.")
+              "NUMA node -> sampled pages of the host's memory; {} if the loop didn't check.")
       .def_prop_ro(
           "verified_on", [](const Measurement& r) { return word_of(kVerifiedOn, r.verified_on); },
-          "\"device\", \"host\", or \"nobody\" where the rule said so.");
+          "\"device\", \"host\", or \"nobody\" if Stopping.verify was False.");
   nb::class_<measure::Stopping>(m, "Stopping", "When to stop sampling.")
       .def(
           "__init__",
@@ -105,7 +105,7 @@ void bind_buffers(nb::module_& m) {
       .def_prop_ro(
           "host_pages_by_node",
           [](const SharedBuffers& buffers) { return buffers->host_pages_by_node(); },
-          "NUMA node -> number of sampled pages; {} where the kernel can't say.");
+          "NUMA node -> number of sampled pages; {} if the kernel can't tell.");
 }
 
 measure::Measurement bandwidth(const SharedBuffers& buffers, const SharedKernels* kernels,

@@ -1,4 +1,4 @@
-// What memory costs, and copies within host memory. Every loop releases the GIL while it runs.
+// The costs of memory, and copies within host memory. Each loop releases the GIL while it runs.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -82,7 +82,7 @@ void bind_measure_alloc(nb::module_& m) {
         "Sample allocating and freeing memory of one kind.");
   m.def("measure_memory_life", &life, "context"_a, "kernels"_a.none(), nb::kw_only(),
         "host_memory"_a, "size_bytes"_a, "num_copies"_a, "numa_node"_a.none(), "stopping"_a,
-        Release(), "Sample lives of host buffers: allocated, copied up and down, freed.");
+        Release(), "Sample the life of host buffers: allocate, copy up and down, free.");
   m.def("measure_host_memcpy", &host_memcpy, nb::kw_only(), "stores"_a, "size_bytes"_a,
         "num_threads"_a, "source_node"_a.none(), "target_node"_a.none(), "stopping"_a, Release(),
         "Sample copies within host memory (metric \"copy_time\"), and the source's pages by node.");

@@ -1,4 +1,4 @@
-// The measuring loops of suites numa and multi. Every one of them releases the GIL while it runs.
+// The measuring loops of suites numa and multi. Each releases the GIL while it runs.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
 
@@ -30,7 +30,7 @@ constexpr Word<measure::PeerRole> kRoles[] = {{"read", measure::PeerRole::read},
 constexpr Word<measure::HostMemory> kNodeMemory[] = {{"pinned", measure::HostMemory::pinned},
                                                      {"pageable", measure::HostMemory::pageable}};
 
-/// Flows, and where they were added from. Python keeps buffers and kernels alive meanwhile.
+/// Flows and their sources. Python keeps buffers and kernels alive meanwhile.
 class FlowGroup {
 public:
   void add_host(const SharedBuffers& buffers, const SharedKernels* kernels,
@@ -92,7 +92,7 @@ Measurement node_bandwidth(const SharedContext& context, const SharedKernels* ke
 
 void bind_group(nb::module_& m) {
   nb::class_<SharedFlows>(m, "FlowGroup",
-                          "Copies between the host and devices, or devices, that run together.")
+                          "Concurrent copies between host and devices, or between devices.")
       .def(
           "__init__", [](SharedFlows* self) { new (self) SharedFlows(FlowGroup()); }, Release())
       .def("__len__", [](const SharedFlows& group) { return group->size(); })
@@ -104,7 +104,7 @@ void bind_group(nb::module_& m) {
           },
           "buffers"_a, "kernels"_a.none(), nb::kw_only(), "direction"_a, "size_bytes"_a,
           "by"_a = "copy_engine", nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), Release(),
-          "Copies between the two ends of pinned buffers.")
+          "Add copies between the host and device memory of pinned buffers.")
       .def(
           "add_peer",
           [](const SharedFlows& group, const SharedContext& source,
@@ -116,27 +116,29 @@ void bind_group(nb::module_& m) {
           "source"_a, "source_kernels"_a.none(), "target"_a, "target_kernels"_a.none(),
           nb::kw_only(), "size_bytes"_a, "role"_a, "by"_a = "copy_engine", nb::keep_alive<1, 3>(),
           nb::keep_alive<1, 5>(), Release(),
-          "Copies from device to device, by the one that reads or the one that writes.")
+          "Add copies from device to device, made by the reading or by the writing device.")
       .def(
           "measure_one",
           [](const SharedFlows& group, std::size_t index, const Stopping& stopping) {
             return group->measure_one(index, stopping);
           },
-          "index"_a, nb::kw_only(), "stopping"_a, Release(), "One flow by itself (\"copy_time\").")
+          "index"_a, nb::kw_only(), "stopping"_a, Release(),
+          "Measure one flow by itself (\"copy_time\").")
       .def(
           "measure_under_load",
           [](const SharedFlows& group, std::size_t index, const Stopping& stopping) {
             return group->measure_under_load(index, stopping);
           },
           "index"_a, nb::kw_only(), "stopping"_a, Release(),
-          "One flow by itself (\"alone\") and while all others run (\"copy_time\").")
+          "Measure one flow by itself (\"alone\") and while all others run (\"copy_time\").")
       .def(
           "measure_aggregate",
           [](const SharedFlows& group, const Stopping& stopping, const std::string& metric) {
             return group->measure_aggregate(stopping, metric);
           },
           nb::kw_only(), "stopping"_a, "metric"_a = "aggregate", Release(),
-          "All flows from a common start, bytes over the makespan.");
+          "Measure all flows from a common start: all bytes over the time until the last one "
+          "ends.");
 }
 
 }  // namespace

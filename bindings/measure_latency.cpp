@@ -1,4 +1,4 @@
-// Small copies in every way, and the small-transfer experiments. Every loop releases the GIL.
+// Small copies in every way, and the small-transfer experiments. Each loop releases the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
@@ -86,13 +86,13 @@ private:
 
   isthmus::Context context_;
   std::optional<int> numa_node_;
-  std::optional<isthmus::Windows> windows_;  ///< made when the first copy wants one
+  std::optional<isthmus::Windows> windows_;  ///< created when the first copy needs them
   std::map<HostMemory, CopyBuffers> buffers_;
 };
 
 using SharedCopies = Unlocked<SmallCopies>;
 
-/// A member of SmallCopies as a method of its owner.
+/// Binds a member of SmallCopies as a method of its owner.
 template <typename Result, typename... Arguments>
 auto of_copies(Result (SmallCopies::*member)(Arguments...)) {
   return [member](SharedCopies& copies, Arguments... arguments) {
@@ -114,12 +114,13 @@ void bind_measure_latency(nb::module_& m) {
            "direction"_a, "method"_a, "host_memory"_a, "size_bytes"_a, "cold"_a, "stopping"_a,
            Release(), "Sample the latencies of one copy.")
       .def("take_notices", of_copies(&SmallCopies::take_notices), Release(),
-           "What windows want to be said once, such as an untested driver; empties the list.")
+           "What the user should be told once about windows, such as an untested driver; empties "
+           "the list.")
       .def("measure_kernel_then_copy", of_copies(&SmallCopies::kernel_then_copy),
            "kernels"_a.none(), nb::kw_only(), "clock"_a, "size_bytes"_a, "num_iterations"_a,
            "stopping"_a, Release(),
-           "Run kernel and copy home over and over, blocking and async: a sample a run.")
+           "Run a kernel and a download repeatedly, blocking and async: one sample per run.")
       .def("measure_copy_kernel_copy", of_copies(&SmallCopies::copy_kernel_copy),
            "kernels"_a.none(), nb::kw_only(), "size_bytes"_a, "num_iterations"_a, "stopping"_a,
-           Release(), "Run upload, light kernel, download over and over: a sample a run.");
+           Release(), "Run upload, light kernel and download repeatedly: one sample per run.");
 }

@@ -1,4 +1,4 @@
-// Measuring what reaches across the link by itself: managed memory, and loads that kernels make.
+// Measures memory that crosses the link without a copy call: managed memory, and loads by kernels.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 
@@ -53,7 +53,7 @@ void bind_measure_memory(nb::module_& m) {
   m.attr("MAX_MANAGED_BYTES") = measure::kMaxManagedBytes;
   m.def("measure_managed", &managed, "context"_a, "kernels"_a.none(), nb::kw_only(), "direction"_a,
         "way"_a, "size_bytes"_a, "stopping"_a, Release(),
-        "Sample the time that managed memory takes to the other side (metric \"copy_time\").");
+        "Sample the time in which managed memory moves to the other side (metric \"copy_time\").");
   m.def("measure_page_faults", &page_faults, "context"_a, "kernels"_a.none(), nb::kw_only(),
         "num_pages"_a, "stopping"_a, Release(),
         "Sample the time of one fault of managed memory (\"device_fault\", \"host_fault\").");

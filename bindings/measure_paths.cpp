@@ -1,4 +1,4 @@
-// Timing copies by each way, and what a profile of this machine must say of itself. The timing
+// Measures copies by each path, and reads the identity of a profile of this machine. Measuring
 // releases the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
@@ -40,41 +40,41 @@ ProfileIdentity identity_of(const isthmus::Driver& driver, int ordinal) {
 }
 
 void bind_identity(nb::module_& m) {
-  nb::class_<ProfileIdentity>(m, "ProfileIdentity", "The machine that a profile is of.")
+  nb::class_<ProfileIdentity>(m, "ProfileIdentity", "The machine that a profile belongs to.")
       .def_ro("emulated", &ProfileIdentity::emulated)
       .def_ro("gpu_uuid", &ProfileIdentity::gpu_uuid)
       .def_ro("gpu_name", &ProfileIdentity::gpu_name)
       .def_prop_ro(
           "link", [](const ProfileIdentity& identity) { return identity.link.name(); },
           "\"PCIe Gen5 x16\", \"NVLink-C2C\" or \"emulated link\".")
-      .def_ro("cuda_version", &ProfileIdentity::cuda_version, "Of the driver: 13000 is CUDA 13.0.")
-      .def_ro("driver_release", &ProfileIdentity::driver_release, "\"\" where it isn't known.")
-      .def_ro("cpu_model", &ProfileIdentity::cpu_model, "\"\" where it isn't known.")
+      .def_ro("cuda_version", &ProfileIdentity::cuda_version, "The driver's: 13000 is CUDA 13.0.")
+      .def_ro("driver_release", &ProfileIdentity::driver_release, "\"\" if unknown.")
+      .def_ro("cpu_model", &ProfileIdentity::cpu_model, "\"\" if unknown.")
       .def_ro("num_cores", &ProfileIdentity::num_cores)
       .def_prop_ro(
           "file",
           [](const ProfileIdentity& identity) {
             return python_file_name(transfer::profile_path(identity).string());
           },
-          "Where its profile is looked for; \"\" if it isn't.")
+          "The path of its profile; \"\" if profiles are off.")
       .def_prop_ro("file_name", [](const ProfileIdentity& identity) {
         return transfer::profile_file_name(identity);
       });
   m.def("profile_identity", &identity_of, "driver"_a, "ordinal"_a, Release(),
-        "Tell what a profile of a device must say of itself.");
+        "Read the identity that a profile of a device must have.");
 }
 
 void bind_use(nb::module_& m) {
-  nb::class_<Profile>(m, "CostProfile", "What copies are planned with.")
+  nb::class_<Profile>(m, "CostProfile", "The costs that copies are planned with.")
       .def_prop_ro("measured", &Profile::measured, "False: conservative defaults.")
-      .def_prop_ro("source", &Profile::source, "Where its figures come from, and why from there.")
+      .def_prop_ro("source", &Profile::source, "Where its figures come from, and why.")
       .def_prop_ro(
           "ring_threads",
           [](const Profile& profile) {
             const auto& threads = profile.ring_threads();
             return std::make_pair(threads.upload, threads.download);
           },
-          "Of staged uploads and downloads; 0: as many as without a profile.")
+          "For staged uploads and downloads; 0: as many as without a profile.")
       .def(
           "seconds",
           [](const Profile& profile, const std::string& path, const std::string& direction,
@@ -93,32 +93,33 @@ void bind_use(nb::module_& m) {
           nb::kw_only(), "path"_a, "direction"_a, "host_memory"_a, "size_bytes"_a,
           nb::sig("def seconds(self, *, path: str, direction: str, host_memory: str, size_bytes: "
                   "int) -> float | None"),
-          "Predict one copy; None if that way wasn't measured.");
+          "Predict the time of one copy; None if that path wasn't measured.");
   m.def(
       "profile_in_use",
       [](const isthmus::Driver& driver, int ordinal) {
         return Profile::for_device(identity_of(driver, ordinal));
       },
       "driver"_a, "ordinal"_a, Release(),
-      "Load what copies with a device are planned with: the stored profile, or defaults.");
+      "Load the costs for planning copies with a device: the stored profile, or defaults.");
   m.def(
       "margin_of",
       [](const std::string& path) {
         return transfer::margin_of(value_of(kPaths, path, "way to copy"));
       },
-      "path"_a, "What a way's predicted time is multiplied by where ways are compared.");
+      "path"_a, "The factor on a path's predicted time when paths are compared.");
   m.def(
       "parse_profile",
       [](const std::string& text, const ProfileIdentity& identity) {
         return Profile::parse(text, identity);
       },
-      "text"_a, "identity"_a, "Read a profile's file; UsageError if it doesn't fit.");
+      "text"_a, "identity"_a,
+      "Read the text of a profile; UsageError if it doesn't match the machine.");
 }
 
 void bind_turns(nb::module_& m) {
   using measure::Turns;
   const Turns usual;
-  nb::class_<Turns>(m, "Turns", "How often things that are compared take their turns.")
+  nb::class_<Turns>(m, "Turns", "How often compared items are measured in turn.")
       .def(
           "__init__",
           [](Turns* self, std::size_t min_turns, std::size_t max_turns, double max_seconds,
@@ -128,13 +129,15 @@ void bind_turns(nb::module_& m) {
           nb::kw_only(), "min_turns"_a = usual.min_turns, "max_turns"_a = usual.max_turns,
           "max_seconds"_a = usual.max_seconds, "turn_seconds"_a = usual.turn_seconds,
           "hopeless"_a = usual.hopeless);
-  nb::class_<measure::PathTimes>(m, "PathTimes", "Copies by one path, timed.")
+  nb::class_<measure::PathTimes>(m, "PathTimes", "The times of copies by one path.")
       .def_prop_ro("path", [](const measure::PathTimes& one) { return word_of(kPaths, one.path); })
       .def_prop_ro(
           "seconds", [](const measure::PathTimes& one) { return one.times.seconds; },
-          "Of one copy, a figure for each turn.")
-      .def_ro("absence", &measure::PathTimes::absence, "Why it can't here; \"\" if it can.");
-  nb::class_<measure::RingTimes>(m, "RingTimes", "Staged copies by so many threads, timed.")
+          "For one copy, one figure per turn.")
+      .def_ro("absence", &measure::PathTimes::absence,
+              "Why this path isn't possible here; \"\" if it is.");
+  nb::class_<measure::RingTimes>(m, "RingTimes",
+                                 "The times of staged copies with one number of threads.")
       .def_ro("num_threads", &measure::RingTimes::num_threads)
       .def_prop_ro("seconds", [](const measure::RingTimes& one) { return one.times.seconds; });
 }
@@ -153,7 +156,7 @@ std::vector<measure::PathTimes> measure_paths(SharedPathBench& bench, SharedBuff
 }
 
 void bind_bench(nb::module_& m) {
-  nb::class_<SharedPathBench>(m, "PathBench", "Copies by each way, to be timed.")
+  nb::class_<SharedPathBench>(m, "PathBench", "Measures copies by each path.")
       .def(
           "__init__",
           [](SharedPathBench* self, const SharedContext& context) {
@@ -162,7 +165,7 @@ void bind_bench(nb::module_& m) {
           "context"_a, Release())
       .def("measure", &measure_paths, "buffers"_a, nb::kw_only(), "paths"_a, "direction"_a,
            "size_bytes"_a, "turns"_a, Release(),
-           "Time copies of one size by several ways in turns.")
+           "Measure copies of one size by several paths in turn.")
       .def(
           "measure_ring",
           [](SharedPathBench& bench, SharedBuffers& buffers, const std::string& direction,
@@ -171,14 +174,15 @@ void bind_bench(nb::module_& m) {
                                        size_bytes, turns);
           },
           "buffers"_a, nb::kw_only(), "direction"_a, "size_bytes"_a, "turns"_a, Release(),
-          "Time staged copies with several numbers of threads; one untimed if there is no choice.")
+          "Measure staged copies with several numbers of threads; if only one is possible, it "
+          "isn't timed.")
       .def(
           "use_ring_threads",
           [](SharedPathBench& bench, int upload, int download) {
             bench->use_ring_threads({upload, download});
           },
           nb::kw_only(), "upload"_a, "download"_a,
-          "Stage with so many threads from now on; 0: as many as without a profile.");
+          "Set the numbers of threads for staged copies; 0: as many as without a profile.");
 }
 
 }  // namespace

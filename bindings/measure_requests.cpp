@@ -1,5 +1,5 @@
-// Measuring other ways to ask for copies than one after the other: both directions at once, several
-// streams, rows, many pieces, behind computation.
+// Measures copies that aren't made one after the other: both directions at once, several streams,
+// rows, many pieces, during computation.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 
@@ -103,14 +103,15 @@ measure::Measurement overlap(const SharedBuffers& buffers, const SharedKernels* 
 void bind_measure_requests(nb::module_& m) {
   m.def("measure_under_load", &under_load, "buffers"_a, "load"_a, "kernels"_a.none(), nb::kw_only(),
         "direction"_a, "size_bytes"_a, "stopping"_a, "by"_a = "copy_engine", Release(),
-        "Sample the time of one copy while others go the other way (metric \"copy_time\").");
+        "Sample the time of one copy while others run in the opposite direction (metric "
+        "\"copy_time\").");
   m.def("measure_duplex", &duplex, "up"_a, "down"_a, "kernels"_a.none(), nb::kw_only(),
         "size_bytes"_a, "stopping"_a, Release(),
-        "Sample copies in both directions over a common window (metrics \"duplex_total\", "
+        "Sample copies in both directions during a common time (metrics \"duplex_total\", "
         "\"duplex_h2d\" and \"duplex_d2h\").");
   m.def("measure_stream_copies", &stream_copies, "buffers"_a, "kernels"_a.none(), nb::kw_only(),
         "direction"_a, "size_bytes"_a, "num_streams"_a, "stopping"_a, Release(),
-        "Sample the time of one copy that several streams share (metric \"copy_time\").");
+        "Sample the time of one copy divided over several streams (metric \"copy_time\").");
   m.def("measure_shaped_copies", &shaped_copies, "buffers"_a, "kernels"_a.none(), nb::kw_only(),
         "direction"_a, "layout"_a, "row_bytes"_a, "num_rows"_a, "num_slices"_a.none(), "stopping"_a,
         Release(),

@@ -1,4 +1,4 @@
-// The measuring loops through windows. Every one of them releases the GIL while it runs.
+// The measuring loops through windows. Each releases the GIL while it runs.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -27,7 +27,7 @@ namespace {
 constexpr Word<Residence> kResidences[] = {{"device", Residence::device},
                                            {"pinned", Residence::pinned}};
 
-/// The windows of one measuring session: opened as the measurements need them.
+/// The windows of one measuring session, opened on demand.
 class WindowBench {
 public:
   explicit WindowBench(const isthmus::Context& context)
@@ -90,7 +90,7 @@ private:
 
 using SharedBench = Unlocked<WindowBench>;
 
-/// A member of WindowBench as a method of its owner.
+/// Binds a member of WindowBench as a method of its owner.
 template <typename Result, typename... Arguments>
 auto of_bench(Result (WindowBench::*member)(Arguments...)) {
   return [member](SharedBench& bench, Arguments... arguments) {
@@ -102,10 +102,10 @@ void bind_measurements(nb::class_<SharedBench>& bench) {
   bench
       .def("measure_write", of_bench(&WindowBench::write), nb::kw_only(), "size_bytes"_a, "cold"_a,
            "num_threads"_a, "numa_node"_a.none(), "stopping"_a, Release(),
-           "Sample writes of one size, and cudaMemcpy beside them.")
+           "Sample writes of one size, and cudaMemcpy for comparison.")
       .def("measure_read", of_bench(&WindowBench::read), nb::kw_only(), "size_bytes"_a, "cold"_a,
            "num_threads"_a, "numa_node"_a.none(), "stopping"_a, Release(),
-           "Sample reads of one size, and cudaMemcpy beside them.")
+           "Sample reads of one size, and cudaMemcpy for comparison.")
       .def("measure_bandwidth", of_bench(&WindowBench::bandwidth), nb::kw_only(), "direction"_a,
            "size_bytes"_a, "num_threads"_a, "numa_node"_a.none(), "cpus"_a, "stopping"_a, Release(),
            "Sample the time of one copy (metric \"copy_time\").")
@@ -133,6 +133,6 @@ void bind_measure_window(nb::module_& m) {
       .def("describe", of_bench(&WindowBench::describe), Release(),
            "The backend and the instructions that windows use here; Unavailable if there are none.")
       .def("take_notices", of_bench(&WindowBench::take_notices),
-           "What should be said once, such as an untested driver; empties the list.");
+           "What the user should be told once, such as an untested driver; empties the list.");
   bind_measurements(bench);
 }

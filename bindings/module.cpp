@@ -2,8 +2,8 @@
 #include "bindings.hpp"
 
 NB_MODULE(_native, m) {
-  // At the end of the interpreter another library's array may still hold a block of pinned memory,
-  // or a tensor of ours: no fault of the program's, and nothing to print into its output.
+  // When the interpreter ends, another library's array may still hold a block of pinned memory or
+  // one of our tensors: that is no mistake of the program, and must not print anything.
   nanobind::set_leak_warnings(false);
   m.doc() = "The native core of Isthmus. Use the isthmus package; this module is its foundation.";
   bind_errors(m);

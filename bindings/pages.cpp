@@ -1,4 +1,4 @@
-// MigrationPolicy, PageTable and Eviction for Python: to be tested, and to be set.
+// MigrationPolicy, PageTable and Eviction for Python: for tests, and to set options.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
@@ -48,7 +48,7 @@ constexpr Word<pages::Recency> kRecencies[] = {{"migration", pages::Recency::mig
 using Policies = nb::class_<MigrationPolicy>;
 using Run = std::pair<std::uint32_t, std::uint32_t>;  // offset and length, in bytes
 
-/// A member that Python knows by its words.
+/// Binds a member whose values are words in Python.
 template <typename Value, std::size_t N>
 void bind_choice(Policies& policies, const char* name, Value MigrationPolicy::* member,
                  const Word<Value> (&words)[N]) {
@@ -79,8 +79,9 @@ void bind_sizes(Policies& policies) {
 }
 
 void bind_policy(nb::module_& m) {
-  Policies policies(m, "MigrationPolicy",
-                    "What moves when the GPU asks: a kind's defaults, each option by its name.");
+  Policies policies(
+      m, "MigrationPolicy",
+      "What moves when the GPU accesses a page: the defaults of a kind, with options by name.");
   policies.def(
       "__init__",
       [](MigrationPolicy* self, const std::string& kind) {
@@ -93,7 +94,7 @@ void bind_policy(nb::module_& m) {
   bind_choice(policies, "request", &MigrationPolicy::request, kLengths);
   bind_choice(policies, "write", &MigrationPolicy::write, kWrites);
   bind_sizes(policies);
-  policies.def("check", &pages::check, "Raise UsageError if no page could be like this.");
+  policies.def("check", &pages::check, "Raise UsageError if the options are inconsistent.");
   m.def(
       "policy_names",
       [] {
@@ -119,7 +120,7 @@ Answered request(PageTable& table, std::uint64_t address, std::uint32_t length_b
   return {word_of(kOutcomes, answer.outcome), answer.slot, answer.epoch, runs_of(answer.transfers)};
 }
 
-/// The page's slot; a caller of Python's may give any number.
+/// The page's slot, checked: Python callers may pass any number.
 std::uint32_t checked(const PageTable& table, std::uint32_t slot) {
   if (slot < table.num_slots()) return slot;
   throw isthmus::UsageError("there is no slot " + std::to_string(slot) + ": the table has " +
@@ -127,18 +128,20 @@ std::uint32_t checked(const PageTable& table, std::uint32_t slot) {
 }
 
 void bind_table(nb::module_& m) {
-  nb::class_<PageTable>(m, "PageTable", "What each of the GPU's accesses finds and makes move.")
+  nb::class_<PageTable>(m, "PageTable",
+                        "What each GPU access finds, and which bytes it makes migrate.")
       .def(nb::init<const MigrationPolicy&>(), "policy"_a)
       .def("request", &request, "address"_a, "length_bytes"_a, "is_write"_a = false,
-           "Outcome (hit, wait, migrate, remote), slot, epoch, and the (offset, length) to move.")
+           "The outcome (hit, wait, migrate, remote), slot, epoch, and the (offset, length) to "
+           "migrate.")
       .def(
           "arrived",
           [](PageTable& table, std::uint32_t slot, std::uint32_t epoch, Run transfer) {
             return table.arrived(checked(table, slot), epoch, {transfer.first, transfer.second});
           },
-          "slot"_a, "epoch"_a, "transfer"_a, "False if nothing has become valid.")
+          "slot"_a, "epoch"_a, "transfer"_a, "False if no bytes have become valid.")
       .def("cpu_request", &PageTable::cpu_request, "page_number"_a,
-           "The page is the CPU's again; returns the bytes that go back.")
+           "Give a page back to the CPU; returns the number of bytes that move back.")
       .def("make_resident", &PageTable::make_resident, "address"_a, "size_bytes"_a)
       .def("slot_of", &PageTable::slot_of, "page_number"_a)
       .def(
@@ -152,9 +155,10 @@ void bind_table(nb::module_& m) {
           [](const PageTable& table, std::uint32_t slot) {
             return runs_of(table.ranges(checked(table, slot)));
           },
-          "slot"_a, "Valid (offset, length), in order.")
+          "slot"_a, "The valid ranges (offset, length), in order.")
       .def_prop_ro("valid_bytes", &PageTable::valid_bytes)
-      .def_prop_ro("resident_bytes", &PageTable::resident_bytes, "Valid, and on their way.");
+      .def_prop_ro("resident_bytes", &PageTable::resident_bytes,
+                   "Valid bytes, including those in transfer.");
 }
 
 using Gone = std::tuple<std::uint32_t, Run, std::uint32_t>;
@@ -177,7 +181,7 @@ void make_eviction(Eviction* self, PageTable& table, const std::string& kind,
 }
 
 void bind_eviction(nb::module_& m) {
-  nb::class_<Eviction>(m, "Eviction", "Which pages leave when the GPU's memory is full.")
+  nb::class_<Eviction>(m, "Eviction", "Which pages are evicted when the GPU's memory is full.")
       .def("__init__", &make_eviction, "table"_a, "kind"_a, "limit_bytes"_a, nb::kw_only(),
            "recency"_a = "migration", nb::keep_alive<1, 2>())
       .def(
@@ -188,7 +192,8 @@ void bind_eviction(nb::module_& m) {
           "slot"_a, "transfer"_a)
       .def("used", &Eviction::used, "slot"_a, "offset_bytes"_a)
       .def("left", &Eviction::left, "slot"_a)
-      .def("make_room", &make_room, "kept_slot"_a, "Slot, (offset, length), bytes that go back.")
+      .def("make_room", &make_room, "kept_slot"_a,
+           "The evicted slot, its (offset, length), and the bytes that move back.")
       .def_prop_ro("fits", &Eviction::fits)
       .def_prop_ro("framed_bytes", &Eviction::framed_bytes);
 }

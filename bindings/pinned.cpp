@@ -31,7 +31,7 @@ std::shared_ptr<PinnedPool> make_pool(const isthmus::Driver& driver, int device,
   return std::make_shared<PinnedPool>(driver, device, options);
 }
 
-/// Memory of a pool, given back when the object goes.
+/// Memory of a pool, given back when the object is destroyed.
 class PinnedBlock {
 public:
   PinnedBlock(std::shared_ptr<PinnedPool> pool, std::size_t size_bytes)
@@ -42,12 +42,13 @@ public:
   PinnedBlock(const PinnedBlock&) = delete;
   PinnedBlock& operator=(const PinnedBlock&) = delete;
   ~PinnedBlock() {
-    // Without the GIL: the pool may be pinning for another thread, which asks for signals.
+    // Without the GIL: the pool may be pinning for another thread, which polls for signals with the
+    // GIL.
     const GilReleased released;
     try {
       pool_->free(data_);
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-      // A forked child has no part in it, and nobody is left to tell of a driver that has gone.
+      // A forked child doesn't own the block; and nobody can be told that the driver is gone.
     }
     pool_.reset();
   }
@@ -62,7 +63,7 @@ private:
   void* data_ = nullptr;
 };
 
-/// A pool that blocks share. Its end may unpin memory, which takes its time.
+/// A pool that blocks share. Destroying it may unpin memory, which takes long.
 struct SharedPool {
   explicit SharedPool(std::shared_ptr<PinnedPool> made) : pool(std::move(made)) {}
   SharedPool(const SharedPool&) = delete;
@@ -137,7 +138,7 @@ nb::object capsule_of(nb::handle self, const char* name, PyCapsule_Destructor de
 constexpr const char* kOldName = "dltensor";
 constexpr const char* kVersionedName = "dltensor_versioned";
 
-/// A consumer renames the capsule, and calls the deleter itself.
+/// A consumer renames the capsule and calls the deleter itself.
 template <typename Managed>
 void end_capsule(PyObject* capsule, const char* unused_name) {
   if (PyCapsule_IsValid(capsule, unused_name) == 0) return;
@@ -175,8 +176,8 @@ void bind_block(nb::module_& m) {
           "pool"_a, "size_bytes"_a)
       .def_prop_ro("pointer", &PinnedBlock::pointer)
       .def_prop_ro("nbytes", &PinnedBlock::size_bytes)
-      .def_prop_ro("ptr", &PinnedBlock::pointer, "As CuPy's PinnedMemoryPointer asks for it.")
-      .def_prop_ro("size", &PinnedBlock::size_bytes, "In bytes, as CuPy asks for it.")
+      .def_prop_ro("ptr", &PinnedBlock::pointer, "The address, for CuPy's PinnedMemoryPointer.")
+      .def_prop_ro("size", &PinnedBlock::size_bytes, "In bytes, for CuPy.")
       .def_prop_ro("__array_interface__", &array_interface,
                    nb::sig("def __array_interface__(self) -> dict[str, object]"))
       .def("__dlpack__", &to_dlpack, nb::kw_only(), "stream"_a = nb::none(),
@@ -186,17 +187,17 @@ void bind_block(nb::module_& m) {
 }
 
 void bind_pool_stats(nb::module_& m) {
-  nb::class_<PinnedPoolStats>(m, "PinnedPoolStats", "A pool's use so far: counts, bytes, seconds.")
-      .def_ro("num_allocations", &PinnedPoolStats::num_allocations, "All there were.")
+  nb::class_<PinnedPoolStats>(m, "PinnedPoolStats", "Counters of a pool: counts, bytes, seconds.")
+      .def_ro("num_allocations", &PinnedPoolStats::num_allocations, "All allocations.")
       .def_ro("num_from_cache", &PinnedPoolStats::num_from_cache,
-              "Of them, those that needed no pinning.")
+              "Allocations that needed no pinning.")
       .def_ro("num_pins", &PinnedPoolStats::num_pins, "Regions pinned.")
-      .def_ro("num_unpins", &PinnedPoolStats::num_unpins, "Regions given back.")
-      .def_ro("requested_bytes", &PinnedPoolStats::requested_bytes, "What blocks in use asked for.")
-      .def_ro("used_bytes", &PinnedPoolStats::used_bytes, "What they were given, rounded up.")
+      .def_ro("num_unpins", &PinnedPoolStats::num_unpins, "Regions unpinned.")
+      .def_ro("requested_bytes", &PinnedPoolStats::requested_bytes, "Requested for blocks in use.")
+      .def_ro("used_bytes", &PinnedPoolStats::used_bytes, "The size of blocks in use, rounded up.")
       .def_ro("pending_bytes", &PinnedPoolStats::pending_bytes,
-              "Given back, but a stream's work may still use them.")
-      .def_ro("pinned_bytes", &PinnedPoolStats::pinned_bytes, "Of all regions.")
+              "Freed, but work in a stream may still use them.")
+      .def_ro("pinned_bytes", &PinnedPoolStats::pinned_bytes, "The size of all regions.")
       .def_ro("peak_pinned_bytes", &PinnedPoolStats::peak_pinned_bytes)
       .def_ro("allocate_seconds", &PinnedPoolStats::allocate_seconds, "Pinning included.")
       .def_ro("free_seconds", &PinnedPoolStats::free_seconds)
@@ -215,7 +216,7 @@ void bind_pinned(nb::module_& m) {
             new (self) SharedPool(make_pool(driver, device, max_bytes));
           },
           "driver"_a, "device"_a, nb::kw_only(), "max_bytes"_a = 0, Release(),
-          "max_bytes: pinned at a time; 0 is half of what the machine allows.")
+          "max_bytes: the most pinned at a time; 0: half of what the machine allows.")
       .def(
           "trim",
           [](const SharedPool& shared, std::size_t kept_bytes) { shared->trim(kept_bytes); },
@@ -227,7 +228,8 @@ void bind_pinned(nb::module_& m) {
           [](const SharedPool& shared, std::uintptr_t pointer, std::size_t size_bytes) {
             return shared->contains(reinterpret_cast<const void*>(pointer), size_bytes);
           },
-          "pointer"_a, "size_bytes"_a, Release(), "True if these bytes are pinned by this pool.")
+          "pointer"_a, "size_bytes"_a, Release(),
+          "True if these bytes are in this pool's pinned memory.")
       .def_prop_ro("device", [](const SharedPool& shared) { return shared->device(); });
   bind_block(m);
 }

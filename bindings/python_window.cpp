@@ -16,8 +16,8 @@ using isthmus::Window;
 
 namespace {
 
-// Giving up the GIL and taking it back costs more than a small copy, and other threads wait no
-// longer than the copy takes: some microseconds at these sizes. Measured: benchmarks/windows.
+// Releasing and reacquiring the GIL costs more than a small copy, and other threads wait no longer
+// than the copy takes: some microseconds at these sizes. Measured: benchmarks/windows.
 constexpr std::size_t kUnlockedWriteBytes = 64 << 10;
 constexpr std::size_t kUnlockedReadBytes = 16 << 10;
 
@@ -69,7 +69,7 @@ void PythonWindow::copy(std::size_t size_bytes, std::size_t unlocked_from_bytes,
   copy_bytes();
 }
 
-// Each first looks at its arguments: that may run Python code, which may close this window.
+// Each converts its arguments first: that may run Python code, which may close this window.
 
 void PythonWindow::write(nb::handle data, std::ptrdiff_t offset_bytes) const {
   const HostBytes source(data, HostBytes::Access::readable);
@@ -90,7 +90,7 @@ void PythonWindow::post(nb::handle data, std::ptrdiff_t offset_bytes) const {
 nb::object PythonWindow::read(nb::handle size, std::ptrdiff_t offset_bytes) const {
   const std::size_t offset = checked_offset(offset_bytes);
   const std::size_t count = checked_size(size, offset, size_bytes_);
-  // Refused before memory for it is asked for.
+  // Fail before allocating memory for it.
   if (count > size_bytes_) opened().read(nullptr, offset, count);
   nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(count)));
   if (!bytes.is_valid()) throw nb::python_error();

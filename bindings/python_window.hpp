@@ -12,8 +12,8 @@
 
 #include "gil.hpp"
 
-/// An open window and what keeps its memory alive. Destroyed with the GIL held; gives it up while
-/// the mapping is undone, and drops the owner only then.
+/// An open window, and the object that keeps its memory alive. Destroyed with the GIL held;
+/// releases it while unmapping, and drops the owner only afterwards.
 struct OpenWindow {
   OpenWindow(isthmus::Window&& opened, nanobind::object owned)
       : window(std::move(opened)), owner(std::move(owned)) {}
@@ -30,8 +30,8 @@ struct OpenWindow {
 
 /// isthmus.Window. Its functions are called with the GIL held.
 ///
-/// Copies that are long enough to give up the GIL share the OpenWindow meanwhile: a close() in
-/// another thread lets go of it, and the last copy undoes the mapping.
+/// Copies that are long enough to release the GIL share the OpenWindow meanwhile: close() in
+/// another thread drops its reference, and the last copy unmaps.
 class PythonWindow {
 public:
   PythonWindow(isthmus::Window&& window, nanobind::object owner, bool read_only);

@@ -1,5 +1,5 @@
-// The simulator. A machine and its options are plain values, filled from Python; simulate() gives
-// up the GIL.
+// The simulator. A machine and its options are plain values, set from Python; simulate() releases
+// the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string_view.h>
@@ -114,7 +114,7 @@ void bind_link(nb::module_& m) {
           [](sim::LinkParameters& link, std::uint64_t size_bytes, std::uint64_t busy_ps) {
             link.costs.push_back({size_bytes, busy_ps});
           },
-          "size_bytes"_a, "busy_ps"_a, "Points of a measured link, by rising size.");
+          "size_bytes"_a, "busy_ps"_a, "Points of a measured link, by ascending size.");
   nb::class_<sim::FaultParameters> faults(m, "SimFaults");
   faults.def_rw("latency_ps", &sim::FaultParameters::latency_ps)
       .def_rw("batch_faults", &sim::FaultParameters::batch_faults);
@@ -122,7 +122,7 @@ void bind_link(nb::module_& m) {
 }
 
 void bind_machine(nb::module_& m) {
-  nb::class_<sim::Machine>(m, "SimMachine", "What is simulated; the paper's machine at first.")
+  nb::class_<sim::Machine>(m, "SimMachine", "The simulated machine; by default that of Zhang 2019.")
       .def(nb::init<>())
       .def_rw("cores", &sim::Machine::cores)
       .def_rw("l1", &sim::Machine::l1)
@@ -133,11 +133,11 @@ void bind_machine(nb::module_& m) {
       .def_rw("link", &sim::Machine::link)
       .def_rw("faults", &sim::Machine::faults)
       .def_rw("launch_ps", &sim::Machine::launch_ps)
-      .def("check", &sim::check_machine, "Raise UsageError for a machine that can't be.");
+      .def("check", &sim::check_machine, "Raise UsageError for an impossible machine.");
 }
 
 void bind_options(nb::module_& m) {
-  nb::class_<sim::Options> options(m, "SimOptions", "What machine and policy leave open.");
+  nb::class_<sim::Options> options(m, "SimOptions", "Options beyond machine and policy.");
   options.def(nb::init<>())
       .def_rw("count_downloads", &sim::Options::count_downloads)
       .def_rw("l1_kept_between_launches", &sim::Options::l1_kept_between_launches);
@@ -169,7 +169,7 @@ sim::Result simulate(const sim::Machine& machine, const isthmus::pages::Migratio
   return sim::simulate(machine, policy, options, *use, &observer);
 }
 
-/// A trace in memory; sources that were opened keep it too.
+/// A trace in memory; opened sources keep it alive, too.
 struct TraceRecording {
   std::shared_ptr<const isthmus::trace::Recording> recording;
 };
@@ -192,16 +192,16 @@ void bind_sim(nb::module_& m) {
   bind_link(m);
   bind_machine(m);
   bind_options(m);
-  nb::class_<TraceRecording>(m, "TraceRecording", "A trace in memory, for many runs at once.")
+  nb::class_<TraceRecording>(m, "TraceRecording", "A trace in memory, for many concurrent runs.")
       .def(
           "__init__",
           [](TraceRecording* self, TraceSource& trace) {
             new (self) TraceRecording(record(trace));
           },
           "trace"_a, "Read all of a trace.")
-      .def("replay", &replay, "A source of its own, at the first block.");
+      .def("replay", &replay, "A new source, at the first block.");
   m.def("simulate", &simulate, "machine"_a, "policy"_a, "options"_a, "trace"_a, nb::kw_only(),
         "poll"_a = nb::none(), "timeline"_a.none() = nb::none(),
-        "Run a trace from its first block. `poll` is called with the simulated picoseconds some "
-        "times a second; when it answers False the run ends with KeyboardInterrupt.");
+        "Run a trace from its first block. `poll` is called several times a second with the "
+        "simulated picoseconds; if it returns False, the run ends with KeyboardInterrupt.");
 }

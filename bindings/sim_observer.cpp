@@ -9,7 +9,7 @@ namespace nb = nanobind;
 
 namespace {
 
-// Short for a person who pressed Ctrl-C; long beside what taking the GIL costs.
+// Short for a person who pressed Ctrl-C; long compared with acquiring the GIL.
 constexpr std::chrono::milliseconds kBetweenPolls{50};
 
 }  // namespace
@@ -24,7 +24,7 @@ void SimObserver::poll(isthmus::sim::Picoseconds now_ps) {
   if (now < next_) return;
   next_ = now + kBetweenPolls;
   const GilHeld held;
-  // What the signal's handler raised is pending: the translator leaves it so.
+  // The signal handler's exception is pending; the translator leaves it.
   if (into_python([] { return PyErr_CheckSignals(); }) != 0)
     throw isthmus::Interrupted("the run was interrupted");
   if (poll_.is_none()) return;

@@ -1,4 +1,4 @@
-// What a run tells Python while it goes on.
+// What a run reports to Python while it runs.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,11 +10,11 @@
 
 #include "sim/observer.hpp"
 
-/// What happened when, in columns; for pictures of a run.
+/// The events of a run in columns, for pictures.
 class SimTimeline {
 public:
   enum class Kind : std::uint8_t { launch, cta, migration, to_gpu, to_cpu, eviction };
-  /// kind, then what it is of (see SimObserver), then start and end.
+  /// The kind, its subject and amount (see SimObserver), then start and end.
   struct Row {
     Kind kind;
     std::uint64_t where;
@@ -47,8 +47,8 @@ private:
   std::uint64_t num_dropped_ = 0;
 };
 
-/// Lets signals through, tells how far the run is, fills a timeline. Lives while the GIL is held;
-/// its functions run without it.
+/// Handles signals, reports the progress, and fills a timeline. Lives while the GIL is held; its
+/// functions run without it.
 class SimObserver : public isthmus::sim::Observer {
 public:
   using Span = isthmus::sim::Span;

@@ -1,4 +1,4 @@
-// What a run gives, and its timeline.
+// The results of a run, and its timeline.
 #include "sim/result.hpp"
 
 #include <nanobind/nanobind.h>
@@ -74,11 +74,11 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> launch_times(const sim::Res
 
 void bind_result(nb::module_& m) {
   using sim::Result;
-  nb::class_<Result>(m, "SimResult", "What a run gives. All of it is modelled.")
+  nb::class_<Result>(m, "SimResult", "The results of a run. All of them are modelled.")
       .def_ro("total_ps", &Result::total_ps)
       .def_ro("copy_ps", &Result::copy_ps)
       .def_ro("kernel_ps", &Result::kernel_ps)
-      .def_prop_ro("launches", &launch_times, "Of each launch (start_ps, end_ps).")
+      .def_prop_ro("launches", &launch_times, "For each launch (start_ps, end_ps).")
       .def_ro("stalls", &Result::stalls)
       .def_ro("traffic", &Result::traffic)
       .def_ro("tlb", &Result::tlb)
@@ -117,12 +117,12 @@ std::vector<TimelineRow> timeline_rows(const SimTimeline& timeline) {
 }
 
 void bind_timeline(nb::module_& m) {
-  nb::class_<SimTimeline>(m, "SimTimeline", "What happened when, up to a number of rows.")
+  nb::class_<SimTimeline>(m, "SimTimeline", "The events of a run, up to a number of rows.")
       .def(nb::init<std::size_t>(), "max_rows"_a)
-      .def_prop_ro(
-          "rows", &timeline_rows,
-          "(kind, where, amount, start_ps, end_ps): launch, its number; cta, core and "
-          "number; migration and eviction, address and bytes; to_gpu, to_cpu, 0 and bytes.")
+      .def_prop_ro("rows", &timeline_rows,
+                   "(kind, where, amount, start_ps, end_ps). `where` and `amount` are, for launch: "
+                   "its number; cta: core and number; migration and eviction: address and bytes; "
+                   "to_gpu and to_cpu: 0 and bytes.")
       .def_prop_ro("kernels", &SimTimeline::kernels, "Names of the launches, by number.")
       .def_prop_ro("num_dropped", &SimTimeline::num_dropped);
 }

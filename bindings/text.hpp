@@ -1,6 +1,6 @@
-// Text between C++, where it is bytes, and Python, where it is Unicode: in place of nanobind's
-// caster of strings. File names, environment variables, drivers' messages and the contents of a
-// broken file may be any bytes; nanobind's raises UnicodeDecodeError for those that are no UTF-8.
+// Converts text between C++ (bytes) and Python (Unicode), instead of nanobind's string caster. File
+// names, environment variables, drivers' messages and the contents of a broken file may be any
+// bytes; nanobind's caster raises UnicodeDecodeError if they aren't UTF-8.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 
-/// Text for people: what is no UTF-8 is escaped, as in "caf\xe9".
+/// Text for people: bytes that aren't UTF-8 are escaped, as in "caf\xe9".
 inline PyObject* python_text(std::string_view text) noexcept {
   return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()),
                               "backslashreplace");
 }
 
-/// A file's name, which Python's functions give back to the system as it is: as os.fsdecode() does.
+/// A file name, decoded like os.fsdecode(): Python's functions pass the same bytes to the system.
 inline nanobind::str python_file_name(std::string_view name) {
   PyObject* const decoded =
       PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "surrogateescape");
@@ -28,7 +28,8 @@ template <>
 struct type_caster<std::string> {
   NB_TYPE_CASTER(std::string, const_name("str"))
 
-  /// File names get their bytes back; text that no bytes stand for is refused as another type is.
+  /// File names get their original bytes back; text that can't be encoded is refused like another
+  /// type.
   bool from_python(handle source, std::uint32_t /*flags*/, cleanup_list* /*cleanup*/) noexcept {
     if (!str_check(source.ptr())) return false;
     Py_ssize_t size = 0;

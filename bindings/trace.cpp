@@ -41,7 +41,7 @@ struct TraceBlock {
   trace::Block block;
 };
 
-/// A read-only view of a block's array. It keeps the source alive and at its place.
+/// A read-only view of a block's array. It keeps the source alive and prevents it from advancing.
 template <typename Item>
 nb::object array_of(nb::handle self, std::span<const Item> items) {
   const auto& block = nb::cast<const TraceBlock&>(self);
@@ -127,12 +127,12 @@ void bind_launch(nb::module_& m) {
       .def_ro("threads_per_cta", &Launch::threads_per_cta)
       .def_ro("max_ctas_per_sm", &Launch::max_ctas_per_sm, "0: not limited.")
       .def_ro("local_bytes_per_thread", &Launch::local_bytes_per_thread)
-      .def_ro("before", &Launch::before, "Done before the launch.");
+      .def_ro("before", &Launch::before, "Host steps before the launch.");
 }
 
 void bind_program(nb::module_& m) {
   using trace::Program;
-  nb::class_<Program>(m, "TraceProgram", "All that is known before any operation is read.")
+  nb::class_<Program>(m, "TraceProgram", "What is known before any operation is read.")
       .def(
           "__init__",
           [](Program* self, std::string name, std::string description, bool synthetic,
@@ -150,13 +150,13 @@ void bind_program(nb::module_& m) {
       .def_ro("allocations", &Program::allocations)
       .def_ro("launches", &Program::launches)
       .def_ro("after", &Program::after, "Host steps after the last launch.")
-      .def_ro("thread_instructions", &Program::thread_instructions, "0: not known.");
+      .def_ro("thread_instructions", &Program::thread_instructions, "0: unknown.");
 }
 
 void bind_block(nb::module_& m) {
   nb::class_<TraceBlock>(m, "TraceBlock",
-                         "Whole CTAs of one launch. The arrays are views: while one lives, the "
-                         "trace can't go on.")
+                         "Whole CTAs of one launch. The arrays are views: while one of them is "
+                         "alive, the trace can't advance.")
       .def_prop_ro("launch", [](const TraceBlock& b) { return b.block.launch; })
       .def_prop_ro("first_cta", [](const TraceBlock& b) { return b.block.first_cta; })
       .def_prop_ro("num_ctas", [](const TraceBlock& b) { return b.block.num_ctas; })
@@ -173,7 +173,7 @@ void bind_block(nb::module_& m) {
 }
 
 void bind_source(nb::module_& m) {
-  nb::class_<TraceSource>(m, "TraceSource", "A program's operations, block after block.")
+  nb::class_<TraceSource>(m, "TraceSource", "A program's operations, block by block.")
       .def(
           "__init__",
           [](TraceSource* self, std::string label, const trace::Program& program,
@@ -188,8 +188,8 @@ void bind_source(nb::module_& m) {
           nb::sig("def __init__(self, label: str, program: TraceProgram, num_blocks: int, "
                   "read_block: collections.abc.Callable[[int], object], *, "
                   "mapping: object | None = None, descriptor: int = -1) -> None"),
-          "Blocks that lie in `mapping`, a mapped file whose descriptor is given, can be read "
-          "again from the file.")
+          "If `mapping` is a mapped file with this descriptor, blocks in it can be read again from "
+          "the file.")
       .def_static(
           "of_workload",
           [](const std::string& name, std::uint64_t seed) {

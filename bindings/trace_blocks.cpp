@@ -131,8 +131,8 @@ trace::Block PythonBlocks::held_block() const {
   return block;
 }
 
-// An array of another place was decompressed, or copied to be aligned. Of none is read if it's
-// empty.
+// An array outside the mapping was decompressed, or copied for alignment. An empty array is never
+// read.
 trace::StoredBlock PythonBlocks::stored(const trace::Block& block) const {
   const auto base = reinterpret_cast<std::uintptr_t>(mapping_.buf);
   bool all = store_ != nullptr;

@@ -13,25 +13,25 @@
 #include "trace/file_store.hpp"
 #include "trace/trace.hpp"
 
-/// A file that is mapped into memory, and where. None: a negative descriptor.
+/// A file that is mapped into memory, and its descriptor. A negative descriptor: no file.
 struct MappedFile {
   nanobind::object mapping;
   int descriptor = -1;
 };
 
 /// Asks Python for one block after the other and holds the memory of the last. `read_block(i)`
-/// gives seven contiguous buffers: the launch and the CTA of every warp, then the arrays of
-/// trace::Block. Blocks that lie in a mapped file can be read again from it.
+/// returns seven contiguous buffers: the launch and the CTA of every warp, then the arrays of
+/// trace::Block. Blocks in a mapped file can be read again from it.
 class PythonBlocks : public isthmus::trace::Source {
 public:
-  /// label       what errors name: the file
-  /// Throws      UsageError for a program that can't be.
+  /// label       the file's name for error messages
+  /// Throws      UsageError for an invalid program.
   PythonBlocks(std::string label, isthmus::trace::Program program, std::uint64_t num_blocks,
                nanobind::callable read_block, const MappedFile& file);
   ~PythonBlocks() override;
 
   const isthmus::trace::Program& program() const override { return program_; }
-  /// Takes the GIL while Python reads. Whatever Python raises passes through.
+  /// Takes the GIL while Python reads. Python exceptions pass through.
   std::optional<isthmus::trace::Block> next() override;
   void rewind() override;
 

@@ -32,7 +32,7 @@ nb::object view(std::span<const Item> items, nb::handle owner) {
       nb::ndarray<nb::numpy, const Item, nb::ndim<1>>(items.data(), {items.size()}, owner));
 }
 
-/// The block's number of CTAs and its arrays; they are overwritten by what comes next.
+/// The block's number of CTAs and its arrays; the next block overwrites them.
 nb::tuple block_of(nb::handle self) {
   const trace::Block block = nb::cast<const AccelSimKernel&>(self).block();
   return nb::make_tuple(block.first_cta, block.num_ctas, view(block.op_begin, self),
@@ -42,7 +42,7 @@ nb::tuple block_of(nb::handle self) {
 
 void bind_counts(nb::module_& m) {
   using trace::ImportCounts;
-  nb::class_<ImportCounts>(m, "ImportCounts", "What was counted during an import.")
+  nb::class_<ImportCounts>(m, "ImportCounts", "The counters of an import.")
       .def_ro("instructions", &ImportCounts::instructions)
       .def_ro("thread_instructions", &ImportCounts::thread_instructions)
       .def_ro("memory_operations", &ImportCounts::memory_operations)
@@ -65,18 +65,18 @@ void bind_trace_import(nb::module_& m) {
   nb::class_<trace::TouchedLines>(m, "TouchedLines", "Which memory a trace touches.")
       .def(nb::init<>())
       .def("allocations", &trace::TouchedLines::allocations, "uploads"_a,
-           "What must have been allocated.");
+           "The allocations that the trace must have made.");
   nb::class_<AccelSimKernel>(m, "AccelSimKernel", "An Accel-Sim trace of one kernel, in pieces.")
       .def(nb::init<std::string, std::uint32_t, trace::TouchedLines&>(), "file"_a, "launch"_a,
            "touched"_a, nb::keep_alive<1, 4>())
-      .def("feed", &feed, "text"_a, "Read until a block is full; say how many bytes were read.")
+      .def("feed", &feed, "text"_a, "Read until a block is full; returns how many bytes were read.")
       .def("finish", &AccelSimKernel::finish, nb::kw_only(), "missing_ctas_do_nothing"_a)
       .def_prop_ro("block_full", &AccelSimKernel::block_full)
       .def("block", &block_of,
            nb::sig("def block(self) -> tuple[int, int, numpy.typing.NDArray[numpy.uint32], "
                    "numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.uint32], "
                    "numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.uint64]]"),
-           "First CTA, number of CTAs, and the arrays, overwritten by what comes next.")
+           "First CTA, number of CTAs, and the arrays, which the next block overwrites.")
       .def("drop_block", &AccelSimKernel::drop_block)
       .def_prop_ro("launch", &AccelSimKernel::launch)
       .def_prop_ro("stream", [](const AccelSimKernel& k) { return k.header().stream; })

@@ -1,4 +1,4 @@
-// TraceSource: a trace that Python holds and one simulation at a time runs through.
+// TraceSource: a trace that Python holds and that one simulation at a time reads.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,8 +9,9 @@
 
 #include "trace/trace.hpp"
 
-/// Owns a trace's source. A source has one position and gives out memory that its next block
-/// overwrites: so it has one user at a time, and no next block while an array of the last is alive.
+/// Owns a trace's source. A source has one position, and its memory is overwritten by the next
+/// block. So it has one user at a time, and can't advance while an array of the last block is
+/// alive.
 class TraceSource {
 public:
   explicit TraceSource(std::unique_ptr<isthmus::trace::Source> source)
@@ -20,8 +21,8 @@ public:
 
   const isthmus::trace::Program& program() const { return source_->program(); }
 
-  /// The right to the source while it lives. Made and destroyed with the GIL held; what is between
-  /// needs no GIL.
+  /// The right to use the source during the object's life. Created and destroyed with the GIL held;
+  /// in between it isn't needed.
   class Use {
   public:
     /// Throws      UsageError if another thread uses the source, or Python has arrays of a block.
@@ -39,7 +40,7 @@ public:
 
   /// A token that an array of the current block keeps.
   std::shared_ptr<const int> share() const { return arrays_; }
-  /// Which block is the current one; another number after every Use.
+  /// The number of the current block; it changes after every Use.
   std::uint64_t position() const { return position_; }
 
 private:

@@ -1,4 +1,4 @@
-// Transfers: copies between the memories of the host and the devices.
+// Transfers: copies between host and device memory.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
@@ -41,7 +41,7 @@ constexpr Word<MemoryKind> kMemoryKinds[] = {
 constexpr Word<SourceOrder> kSourceOrders[] = {{"call", SourceOrder::call},
                                                {"stream", SourceOrder::stream}};
 
-/// Transfers, and what reads the arrays that Python passes.
+/// Transfers, and the reader for arrays from Python.
 struct ArrayTransfers {
   /// reader      an ArrayReader
   ArrayTransfers(const SharedWindows& windows, nb::object reader)
@@ -51,13 +51,13 @@ struct ArrayTransfers {
   ArrayTransfers(const ArrayTransfers&) = delete;
   ArrayTransfers& operator=(const ArrayTransfers&) = delete;
   ~ArrayTransfers() {
-    // At the interpreter's end a copy may still wait for a stream that nobody will let go on: the
-    // end of the process ends it too.
+    // When the interpreter ends, a copy may still wait for a stream that nobody will continue: it
+    // ends with the process.
     if (interpreter_is_ending()) {
       [[maybe_unused]] const Transfers* const kept = transfers.release();
       return;
     }
-    const GilReleased released;  // it may end threads and unpin memory
+    const GilReleased released;  // destroying it may end threads and unpin memory
     transfers.reset();
   }
 
@@ -68,7 +68,7 @@ struct ArrayTransfers {
   ArrayReader& reader;
 };
 
-/// What Python says of a copy by its addresses. Keeps the path's name.
+/// The options of a copy by addresses. Keeps the path's name alive.
 struct AddressOptions {
   AddressOptions(std::uintptr_t stream, const std::string& target_kind,
                  const std::string& source_kind, std::string path_name)
@@ -111,7 +111,8 @@ nb::object copy_arrays(ArrayTransfers& transfers, nb::handle target, nb::handle 
   if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
   try {
-    // Also for a few bytes: the stream's work comes first, and may wait for another Python thread.
+    // Also for a few bytes: the copy waits for the stream's work, which may wait for a Python
+    // thread.
     const GilReleased released;
     transfers->copy(pair.target.data, pair.source.data, pair.target.size_bytes, options);
   } catch (const isthmus::DriverError& error) {
@@ -179,20 +180,20 @@ auto path_name(Member Class::* member) {
 }
 
 void bind_plan(nb::module_& m) {
-  nb::class_<PathCost>(m, "PathCost", "What one way of copying would cost.")
+  nb::class_<PathCost>(m, "PathCost", "What one path would cost.")
       .def_prop_ro("path", path_name(&PathCost::path))
       .def_ro("usable", &PathCost::usable)
       .def_ro("seconds", &PathCost::seconds, "Predicted, if usable.")
-      .def_ro("reason", &PathCost::reason, "Why not usable, or what the figure rests on.");
+      .def_ro("reason", &PathCost::reason, "Why it isn't usable, or what the figure is based on.");
   nb::class_<CopyPlan>(m, "CopyPlan", "How a copy would be made.")
       .def_prop_ro("path", path_name(&CopyPlan::path))
       .def_prop_ro("source", path_name(&CopyPlan::source))
       .def_prop_ro("target", path_name(&CopyPlan::target))
       .def_ro("device", &CopyPlan::device)
-      .def_ro("costs", &CopyPlan::costs, "Of every path, cheapest first.")
+      .def_ro("costs", &CopyPlan::costs, "For every path, cheapest first.")
       .def_ro("measured", &CopyPlan::measured)
       .def_ro("profile", &CopyPlan::profile);
-  nb::class_<PathUse>(m, "PathUse", "One path's use so far.")
+  nb::class_<PathUse>(m, "PathUse", "How one path was used so far.")
       .def_prop_ro("path", path_name(&PathUse::path))
       .def_ro("num_copies", &PathUse::num_copies)
       .def_ro("num_bytes", &PathUse::num_bytes)
@@ -205,14 +206,14 @@ void bind_array_copies(nb::class_<ArrayTransfers>& transfers) {
       .def("copy_arrays", &copy_arrays, "target"_a.none(), "source"_a.none(), "stream"_a.none(),
            nb::sig("def copy_arrays(self, target: object, source: object, stream: object) -> "
                    "tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | None"),
-           "Copy an array to another; None when it is done. Arrays that lie or are typed "
-           "differently come back as ArrayReader.pair() gives them, with nothing copied.")
+           "Copy an array to another; returns None when it is done. If memory order or types "
+           "differ, copies nothing and returns what ArrayReader.pair() returns.")
       .def("copy_arrays_async", &copy_arrays_async, "target"_a.none(), "source"_a.none(),
            "stream"_a.none(), "source_order"_a,
            nb::sig("def copy_arrays_async(self, target: object, source: object, stream: object, "
                    "source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, "
                    "isthmus.arrays.array.Array, int]"),
-           "Begin to copy an array to another; otherwise as copy_arrays().");
+           "Begin to copy an array to another; otherwise like copy_arrays().");
 }
 
 void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
@@ -224,9 +225,9 @@ void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
            "needs"_a.none(), "stream"_a = 0, "target_kind"_a = "unknown",
            "source_kind"_a = "unknown", "path"_a = "", "source_order"_a = "call",
            "follow_up"_a.none() = nb::none(),
-           "Begin to copy bytes between addresses. `needs` lives until the copy has ended; "
-           "`follow_up` is called, by any thread, when the bytes are there, and the future is "
-           "ready after it.")
+           "Begin to copy bytes between addresses. `needs` is kept until the copy has ended. "
+           "`follow_up` is called from any thread when the bytes have arrived; the future is ready "
+           "after it.")
       .def("copy_file", &copy_file, "target"_a, "descriptor"_a, "offset_bytes"_a, "size_bytes"_a,
            nb::kw_only(), "stream"_a = 0, Release(),
            "Copy a part of an open file to device memory; complete on return.")
@@ -248,7 +249,7 @@ void bind_transfer(nb::module_& m) {
   transfers
       .def(
           "stats", [](const ArrayTransfers& self) { return self->stats(); }, Release(),
-          "The use of every path.")
+          "How every path was used.")
       .def(
           "trim", [](const ArrayTransfers& self) { self->trim(); }, Release(),
           "Close windows and unpin buffers that no copy uses.")

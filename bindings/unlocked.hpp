@@ -1,4 +1,4 @@
-// Ownership of a native object whose end may block on the device.
+// Owns a native object whose destructor may block on the device.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,10 +10,10 @@
 #include "gil.hpp"
 #include "measure/loops/copy_buffers.hpp"
 
-/// Owns a T; gives up the GIL while T ends.
+/// Owns a T; releases the GIL while T is destroyed.
 ///
-/// cuMemFree waits for all work of the device, and releasing a primary context takes its time:
-/// other Python threads, and the handling of Ctrl-C, go on meanwhile.
+/// cuMemFree waits for all work of the device, and releasing a primary context takes long; other
+/// Python threads and Ctrl-C continue to work meanwhile.
 template <typename T>
 class Unlocked {
 public:
@@ -36,7 +36,7 @@ using SharedContext = Unlocked<isthmus::Context>;
 using SharedKernels = Unlocked<isthmus::Kernels>;
 using SharedBuffers = Unlocked<isthmus::measure::CopyBuffers>;
 
-/// None in Python is a null pointer below.
+/// Python's None is a null pointer here.
 inline const isthmus::Kernels* kernels_of(const SharedKernels* kernels) {
   return kernels == nullptr ? nullptr : &**kernels;
 }

@@ -72,23 +72,22 @@ void bind_copies(nb::class_<PythonWindow>& window) {
   window
       .def("write", &PythonWindow::write, "data"_a, "offset"_a = 0,
            "Copy bytes to the device and fence: a kernel or copy that is started afterwards reads "
-           "them. `data` (anything with contiguous bytes) may be reused on return. Safe from "
-           "several threads on different bytes. Raises UsageError, with nothing copied, if the "
-           "range is not inside, the window is closed, read-only or of a parent process, or its "
-           "memory was freed.")
+           "them. `data` (anything with contiguous bytes) may be reused on return. Several threads "
+           "may write different bytes at once. Raises UsageError, with nothing copied, if the "
+           "range is not inside the window, if the window is closed, read-only or a parent "
+           "process's, or if its memory was freed.")
       .def("post", &PythonWindow::post, "data"_a, "offset"_a = 0,
-           "Copy bytes to the device without a fence: nothing is promised until this thread's next "
-           "fence() or write(). Threads and errors as of write().")
+           "Copy bytes to the device without a fence: they are not guaranteed to arrive until this "
+           "thread's next fence() or write(). Threads and errors: as for write().")
       .def_static("fence", &isthmus::Window::fence,
                   "Order this thread's posts, on all windows, before what it does next.")
-      .def(
-          "read", &PythonWindow::read, "n"_a = nb::none(), "offset"_a = 0,
-          nb::sig("def read(self, n: int | None = None, offset: int = 0) -> bytes"),
-          "Copy n bytes from the device; None: all from the offset on. Complete on return, outside "
-          "the order of streams: wait first for the kernel whose bytes are wanted. Threads and "
-          "errors as of write().")
+      .def("read", &PythonWindow::read, "n"_a = nb::none(), "offset"_a = 0,
+           nb::sig("def read(self, n: int | None = None, offset: int = 0) -> bytes"),
+           "Copy n bytes from the device; None: all from the offset on. Complete on return, but "
+           "not ordered with streams: first wait for the kernel that writes the bytes. Threads and "
+           "errors: as for write().")
       .def("read_into", &PythonWindow::read_into, "buffer"_a, "offset"_a = 0,
-           "Fill a writable, contiguous buffer from the device, as read() does.");
+           "Like read(), into a writable, contiguous buffer.");
 }
 
 void bind_window(nb::module_& m) {
@@ -97,8 +96,7 @@ void bind_window(nb::module_& m) {
   bind_copies(window);
   window
       .def("close", &PythonWindow::close,
-           "Undo the mapping, once a long copy of another thread has finished. Closing twice is "
-           "allowed.")
+           "Unmap, after long copies in other threads have finished. Closing twice is allowed.")
       .def(
           "__enter__", [](nb::object self) { return self; },
           nb::sig("def __enter__(self) -> Window"))
@@ -112,38 +110,37 @@ void bind_window(nb::module_& m) {
       .def_prop_ro("read_only", &PythonWindow::read_only, "True if write and post are refused.")
       .def_prop_ro("backend", &PythonWindow::backend, "\"dmabuf\", \"gdrdrv\" or \"rm\".")
       .def_prop_ro("instructions", &PythonWindow::instructions,
-                   "What it copies with: \"avx512\", for instance.")
+                   "The instructions that it copies with, such as \"avx512\".")
       .def_prop_ro("is_open", &PythonWindow::is_open, "False once it has been closed.")
       .def_prop_ro("is_alive", &PythonWindow::is_alive,
                    "False once CUDA has freed the memory, and when the window is closed.");
 }
 
 void bind_report(nb::module_& m) {
-  nb::class_<WindowBackendReport>(m, "WindowBackendReport", "What one backend said.")
+  nb::class_<WindowBackendReport>(m, "WindowBackendReport",
+                                  "What one backend reported when it was tried.")
       .def_prop_ro(
           "backend",
           [](const WindowBackendReport& report) { return std::string(name_of(report.backend)); })
       .def_ro("usable", &WindowBackendReport::usable)
       .def_ro("reason", &WindowBackendReport::reason,
-              "Why not, or what it is: \"driver 580.159.04, tested\".");
+              "Why it isn't usable; else a description: \"driver 580.159.04, tested\".");
 }
 
 void bind_costs(nb::module_& m) {
-  nb::class_<WindowStep>(m, "WindowStep", "A step in the lives of mappings.")
-      .def_ro("count", &WindowStep::count, "How often it was taken.")
-      .def_ro("seconds", &WindowStep::seconds,
-              "How long all of these took together, by the CPU clock.");
+  nb::class_<WindowStep>(m, "WindowStep", "A step in making or closing mappings.")
+      .def_ro("count", &WindowStep::count, "How often it was made.")
+      .def_ro("seconds", &WindowStep::seconds, "The total time of all of these, by the CPU clock.");
   nb::class_<WindowCosts>(m, "WindowCosts", "What the mappings behind windows have cost so far.")
       .def_ro("pin", &WindowCosts::pin,
-              "Taking hold of the memory: its export (dmabuf), PIN_BUFFER (gdrdrv), finding and "
-              "referring to its object (rm).")
+              "Getting a reference to the memory: exporting it (dmabuf), PIN_BUFFER (gdrdrv), "
+              "finding its object and duplicating or importing it (rm).")
       .def_ro("map", &WindowCosts::map,
-              "Mapping it: mmap, and before it the resource manager's mapping (rm).")
-      .def_ro("unmap", &WindowCosts::unmap, "Undoing that.")
-      .def_ro(
-          "unpin", &WindowCosts::unpin,
-          "Letting go of the memory. dmabuf never takes this step: its mapping is the last that "
-          "holds the memory.");
+              "Mapping the memory: mmap, and before it the resource manager's mapping (rm).")
+      .def_ro("unmap", &WindowCosts::unmap, "Undoing `map`.")
+      .def_ro("unpin", &WindowCosts::unpin,
+              "Releasing the reference. dmabuf never has this step: the mapping itself is the last "
+              "reference.");
 }
 
 }  // namespace
@@ -161,10 +158,10 @@ void bind_windows(nb::module_& m) {
             new (self) SharedWindows(Windows(driver, settings_of(backend, bar1_limit_bytes)));
           },
           "driver"_a, nb::kw_only(), "backend"_a = nb::none(), "bar1_limit_bytes"_a = nb::none(),
-          "None: what ISTHMUS_WINDOW and ISTHMUS_WINDOW_BAR1_MIB say.")
+          "None: use ISTHMUS_WINDOW and ISTHMUS_WINDOW_BAR1_MIB.")
       .def("open", &open, "pointer"_a, "size_bytes"_a, nb::kw_only(), "owner"_a.none(),
            "read_only"_a, "num_threads"_a, "check"_a,
-           "Map device memory; `owner` is kept alive by the window.")
+           "Map device memory; the window keeps `owner` alive.")
       .def(
           "backends",
           [](const SharedWindows& windows, int device) { return windows->backends(device); },
@@ -178,10 +175,11 @@ void bind_windows(nb::module_& m) {
           [](const SharedWindows& windows, int device) {
             return windows->bar1_limit_bytes(device);
           },
-          "device"_a, Release(), "Most bytes of the device's BAR1 that windows may map at a time.")
+          "device"_a, Release(),
+          "The most bytes of the device's BAR1 that windows may map at a time.")
       .def(
           "take_notices", [](const SharedWindows& windows) { return windows->take_notices(); },
-          Release(), "What a user should be told once; empties the list.")
+          Release(), "What the user should be told once; empties the list.")
       .def(
           "costs", [](const SharedWindows& windows) { return windows->costs(); },
           "What the mappings behind all windows so far have cost.");

@@ -8,7 +8,7 @@
 
 #include "measure/loops/samples.hpp"
 
-/// A word of Python's for a C++ enumerator.
+/// Python's word for a C++ enumerator.
 template <typename Value>
 struct Word {
   const char* word;

@@ -1,4 +1,4 @@
-// Which workloads there are. Their traces: TraceSource.of_workload().
+// The list of workloads. Their traces: TraceSource.of_workload().
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -17,14 +17,14 @@ void bind_workloads(nb::module_& m) {
       .def_ro("name", &NamedWorkload::name)
       .def_ro("description", &NamedWorkload::description)
       .def_ro("synthetic", &NamedWorkload::synthetic,
-              "What is made up that the original has from a file; \"\" if nothing.")
+              "Which input is invented that the original reads from a file; \"\" if none.")
       .def_ro("in_paper", &NamedWorkload::in_paper,
-              "One of the paper's ten programs: seven that it names, three that are a guess.");
+              "True for the ten programs of Zhang 2019: it names seven; three are a guess.");
   m.def(
       "workloads",
       [] {
         const auto rows = isthmus::workloads::workloads();
         return std::vector<NamedWorkload>(rows.begin(), rows.end());
       },
-      "All workloads, the paper's first.");
+      "All workloads, those of Zhang 2019 first.");
 }

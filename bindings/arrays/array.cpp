@@ -22,7 +22,7 @@ int copy_numbers(nb::handle numbers, std::int64_t* copies) {
   return static_cast<int>(count);
 }
 
-/// True if strides, in a unit of their own, are those of C order.
+/// True if strides, in their own unit, are those of C order.
 bool is_c_order(const std::int64_t* shape, const std::int64_t* strides, int count,
                 std::int64_t item_size) {
   if (std::find(shape, shape + count, 0) != shape + count) return true;

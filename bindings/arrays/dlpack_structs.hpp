@@ -44,7 +44,7 @@ struct Version {
   std::uint32_t minor;
 };
 
-// From 1.0 on. The version comes first and stays there; the rest may change with its major.
+// From 1.0 on. The version always comes first; the rest may change with its major number.
 struct VersionedTensor {
   Version version;
   void* owner;
@@ -55,8 +55,8 @@ struct VersionedTensor {
 inline constexpr std::uint32_t kKnownMajor = 1;
 inline constexpr std::uint64_t kReadOnly = 1;
 
-// From 1.3 on: what a type's __dlpack_c_exchange_api__ points to. Only what is used here has its
-// real type.
+// From 1.3 on: what a type's __dlpack_c_exchange_api__ points to. Only the members used here have
+// their real type.
 struct ExchangeHeader {
   Version version;
   const ExchangeHeader* previous;

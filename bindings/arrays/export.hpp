@@ -1,4 +1,4 @@
-// What keeps an array's memory where it is.
+// Keeps an array's memory in place.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,8 +8,8 @@
 
 #include "gil.hpp"
 
-/// An array's promise not to move, shrink or free its memory: a buffer of the buffer protocol, or
-/// an object that owns the memory. Made, moved and destroyed with the GIL held.
+/// Guarantees that an array's memory isn't moved, shrunk or freed: a buffer of the buffer protocol,
+/// or an object that owns the memory. Created, moved and destroyed with the GIL held.
 class Export {
 public:
   Export() = default;
@@ -23,16 +23,16 @@ public:
     });
   }
 
-  /// Takes a buffer, of which this has none yet.
+  /// Takes a buffer. This object must not have one yet.
   ///
   /// flags       PyBUF_*
   /// Returns     false, with a Python error
   bool take_buffer(nanobind::handle object, int flags) {
     return into_python([&] { return PyObject_GetBuffer(object.ptr(), &buffer_, flags) == 0; });
   }
-  /// Its shape and strides are valid until this is moved.
+  /// Its shape and strides are valid until this object is moved.
   const Py_buffer& buffer() const noexcept { return buffer_; }
-  /// False if it keeps nothing: the memory is the object's own.
+  /// False if it keeps nothing: the memory belongs to the object itself.
   bool keeps_something() const noexcept { return buffer_.obj != nullptr || owner_.is_valid(); }
   void take_owner(nanobind::object owner) noexcept { owner_ = std::move(owner); }
 

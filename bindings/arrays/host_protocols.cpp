@@ -1,4 +1,4 @@
-// Protocols of one process: buffers, and the array interfaces of NumPy and CUDA.
+// Protocols within one process: buffers, and the array interfaces of NumPy and CUDA.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -10,7 +10,7 @@ using isthmus::MemoryKind;
 
 namespace {
 
-// What __array_struct__ gives. Source: NumPy's documentation, "The array interface protocol".
+// The contents of __array_struct__. Source: NumPy's documentation, "The array interface protocol".
 struct ArrayStruct {
   int two;
   int num_dimensions;
@@ -28,7 +28,7 @@ static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t));
 
 // Source: CUDA Array Interface (version 3), Numba's documentation.
 constexpr long kNewestCudaInterface = 3;
-// Of numpy.dtype.isbuiltin: a type that another library has registered.
+// A value of numpy.dtype.isbuiltin: a type that another library has registered.
 constexpr long kOfAUser = 2;
 
 const std::int64_t* numbers(const Py_ssize_t* of_python) {
@@ -44,7 +44,7 @@ std::string_view text_of(nb::handle object) {
                          : std::string_view(text, static_cast<std::size_t>(size));
 }
 
-/// True if bytes of such a format have no type yet: bytes, bytearray, mmap, a memoryview cast to B.
+/// True if the format means untyped bytes: bytes, bytearray, mmap, a memoryview cast to B.
 bool is_raw(std::string_view format) {
   if (format == "B") return true;  // nearly always
   constexpr std::string_view raw[] = {"b", "c", "<B", "@B", "=B"};
@@ -57,8 +57,8 @@ void take_item(nb::handle typestr, Array& array) {
   if (!take_typestr(text, array.item)) throw Refusal{"typestr", nb::borrow(typestr)};
 }
 
-/// Names the types that type strings don't: structures, and those of ml_dtypes, whose float8_e5m2
-/// has the type string "<f1", as if it were NumPy's own.
+/// Names types that have no type string: structures, and those of ml_dtypes, whose float8_e5m2 has
+/// the type string "<f1" like a type of NumPy.
 void take_dtype(nb::handle array, Item& item) {
   static const Name dtype_name("dtype"), isbuiltin("isbuiltin"), fields("fields"), name("name");
   static const Name hasobject("hasobject");
@@ -77,7 +77,7 @@ void take_dtype(nb::handle array, Item& item) {
   item.named = std::move(named);
 }
 
-/// A member of any mapping; null, without a Python error, if it isn't there.
+/// A member of any mapping; null, without a Python error, if it is missing.
 PyObject* item_of(nb::handle mapping, const Name& name) {
   PyObject* const found = into_python([&] { return PyObject_GetItem(mapping.ptr(), name.ptr()); });
   if (found == nullptr && PyErr_ExceptionMatches(PyExc_KeyError) == 0) throw nb::python_error();
@@ -85,7 +85,7 @@ PyObject* item_of(nb::handle mapping, const Name& name) {
   return found;
 }
 
-/// A dictionary's member, or a mapping's; invalid if it isn't there, or None.
+/// A member of a dictionary or other mapping; invalid if it is missing or None.
 nb::object member(nb::handle interface, const Name& name) {
   const nb::object found = PyDict_CheckExact(interface.ptr()) != 0
                                ? nb::borrow(PyDict_GetItemWithError(interface.ptr(), name.ptr()))
@@ -99,7 +99,7 @@ nb::object needed(nb::handle interface, const Name& name) {
   return found;
 }
 
-/// What both interfaces have. Source: NumPy's documentation, "The array interface protocol".
+/// What both interfaces contain. Source: NumPy's documentation, "The array interface protocol".
 void take_interface(nb::handle interface, Array& array) {
   static const Name mask("mask"), shape("shape"), typestr("typestr"), data("data");
   static const Name strides_name("strides");

@@ -64,7 +64,7 @@ void note_foreign_order(Item& item) {
   name_it(item, (kLittle ? "big-endian " : "little-endian ") + item.name());
 }
 
-/// The word for a kind of NumPy's that isn't a number.
+/// The word for a NumPy kind that isn't a number.
 const char* word_of(char kind) {
   switch (kind) {
     case 'm':
@@ -80,7 +80,7 @@ const char* word_of(char kind) {
   }
 }
 
-/// The kind, in NumPy's letters, of a format that is a plain number; 0 for others.
+/// The kind, as NumPy's letter, of a format that is a plain number; 0 for others.
 char kind_of_format(std::string_view format) {
   constexpr std::string_view signed_kinds = "bhilqn", unsigned_kinds = "BHILQN",
                              floats_kinds = "efdg";
@@ -94,7 +94,7 @@ char kind_of_format(std::string_view format) {
   return contains(complex_kinds, format[0]) ? 'c' : '\0';
 }
 
-/// What "<M8[ns]" consists of.
+/// The parts of "<M8[ns]".
 struct Typestr {
   char order = '|';
   char kind = '\0';
@@ -157,7 +157,7 @@ bool take_number(char kind, std::int64_t item_bytes, Item& item) {
 }
 
 bool take_typestr(std::string_view text, Item& item) {
-  // Nearly always a number of one digit in the machine's byte order.
+  // Nearly always a number with a one-digit size in the machine's byte order.
   const bool usual = text.size() == 3 && (text[0] == kOwnOrder || text[0] == '|') &&
                      text[2] >= '1' && text[2] <= '9';
   if (usual && take_number(text[1], text[2] - '0', item)) return true;
@@ -170,8 +170,8 @@ bool take_typestr(std::string_view text, Item& item) {
   if (word != nullptr)
     name_it(item, word + std::to_string(item.bits) + std::string(parts.unit));
   else if (!take_number(parts.kind, item_bytes, item))
-    return true;  // bytes of no type
-  // A byte has no order, and bytes in a string have none either.
+    return true;  // untyped bytes
+  // A single byte has no byte order, and neither have bytes in a string.
   if (parts.order == kForeignOrder && item_bytes > 1 && parts.kind != 'S') note_foreign_order(item);
   return true;
 }

@@ -1,4 +1,4 @@
-// Types of items: one meaning for what DLPack, NumPy and the buffer protocol say.
+// Item types: one representation for DLPack, NumPy and the buffer protocol.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,11 +9,11 @@
 
 /// The type of an array's items.
 struct Item {
-  static constexpr int kAny = -1;    ///< bytes of no type: they match every type
-  static constexpr int kNamed = -2;  ///< a type that only its name tells apart
+  static constexpr int kAny = -1;    ///< untyped bytes: they match every type
+  static constexpr int kNamed = -2;  ///< a type that is identified only by its name
 
   int code = kAny;        ///< DLPack's code, or one of the above
-  std::int64_t bits = 8;  ///< of one item, with all its lanes
+  std::int64_t bits = 8;  ///< of one item, including all its lanes
   int lanes = 1;
   nanobind::object named;  ///< a str, if the code is kNamed
 
@@ -24,16 +24,16 @@ struct Item {
 /// True if bytes of one type may be copied to memory of the other.
 bool same_items(const Item& one, const Item& other);
 
-/// A type of NumPy's letters: kind 'i', 'u', 'f', 'c' or 'b' in the machine's byte order.
+/// A type with a letter of NumPy: kind 'i', 'u', 'f', 'c' or 'b' in the machine's byte order.
 ///
-/// Returns     false if the kind is another
+/// Returns     false for another kind
 bool take_number(char kind, std::int64_t item_bytes, Item& item);
 
 /// A type string of NumPy's array interface, such as "<f4" or "<M8[ns]".
 ///
-/// Returns     false if it is none, or of Python objects
+/// Returns     false if it isn't one, or means Python objects
 bool take_typestr(std::string_view text, Item& item);
 
-/// A format of the buffer protocol, such as "f" or "<Zd". A format that isn't a plain number is a
-/// type by its own name.
+/// A format of the buffer protocol, such as "f" or "<Zd". A format that isn't a plain number
+/// becomes a type with that name.
 void take_format(std::string_view text, std::int64_t item_bytes, Item& item);

@@ -19,8 +19,8 @@ bool answer(nb::handle object, const Name& question) {
   return question.call_on(object).ptr() != Py_False;
 }
 
-/// A tensor of its own on the same memory. It keeps that memory when the first is given another
-/// (tensor.data = ..., tensor.set_()); making it takes longer than all the rest.
+/// A second tensor on the same memory. It keeps that memory even if the first tensor gets other
+/// memory (tensor.data = ..., tensor.set_()). Creating it takes longer than everything else here.
 nb::object alias_of(nb::handle tensor) {
   static const Name detach("detach");
   return detach.call_on(tensor);
@@ -74,8 +74,8 @@ void take_capsule(nb::handle capsule, Array& array) {
 
 void require_plain_tensor(nb::handle tensor, int type_code, Role role) {
   static const Name is_conj("is_conj"), is_neg("is_neg"), requires_grad("requires_grad");
-  // Only numbers with a fraction have a sign to be turned or a gradient to come, and only complex
-  // ones a conjugation. Asking takes as long as all the rest.
+  // Only floating-point and complex numbers can have a pending sign or a gradient, and only complex
+  // ones a conjugation. Asking takes as long as everything else here.
   if (type_code == dlpack::kInt || type_code == dlpack::kUnsigned || type_code == dlpack::kBool)
     return;
   const bool may_be_complex = type_code == dlpack::kComplex || type_code == Item::kAny;

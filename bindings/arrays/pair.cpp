@@ -10,7 +10,7 @@ namespace {
 // cuda.h: CU_STREAM_LEGACY, another name of stream 0.
 constexpr std::uintptr_t kLegacyDefault = 1;
 
-/// The order of one copy among the work of its arrays' libraries.
+/// Orders one copy after the work of its arrays' libraries.
 class Ordering {
 public:
   Ordering(ArrayReader& reader, nb::handle stream, const ArrayPair& pair)
@@ -25,7 +25,7 @@ public:
 
   std::uintptr_t stream() const noexcept { return stream_.value_or(0); }
 
-  /// Lets the copy come after what uses an array.
+  /// Orders the copy after the work that uses an array.
   void include(nb::handle object, Array& array) {
     if (array.use == Use::library) include_work_of_library(object, array);
     if (array.use == Use::named && !named_) include_named(array);

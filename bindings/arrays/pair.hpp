@@ -1,4 +1,4 @@
-// Two arrays of one copy, and the stream in which it is made.
+// The two arrays of a copy, and the stream in which it is made.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,21 +13,21 @@ struct ArrayPair {
   std::uintptr_t stream = 0;  ///< the CUstream of the copy
 };
 
-/// Reads two arrays, chooses the stream of their copy, and lets the copy come after what their
-/// libraries have under way.
+/// Reads two arrays, chooses the stream of their copy, and orders the copy after the libraries'
+/// pending work.
 ///
-/// A stream that the caller names is the only one that counts, as in the libraries themselves; but
-/// a library without a current stream (JAX) orders its work before it all the same. Without a named
+/// If the caller names a stream, only that one counts, as in the libraries themselves; but a
+/// library without a current stream (JAX) orders its work before it nevertheless. Without a named
 /// stream the copy is made in the current stream of the target's library, or else of the source's,
-/// and comes after what the other library has under way.
+/// after the other library's pending work.
 ///
 /// stream      None, a CUstream as an int, or a stream of any library
 /// Throws      nanobind::python_error with an explanation
 void read_pair(ArrayReader& reader, nanobind::handle target, nanobind::handle source,
                nanobind::handle stream, Hold hold, ArrayPair& pair);
 
-/// True if one array can be copied to the other as one range of bytes, and both are in C order.
-/// Where it is false, isthmus.transfer packs an array, or says what is wrong.
+/// True if one array can be copied to the other as one range of bytes, and both are in C order. If
+/// false, isthmus.transfer packs an array, or explains what is wrong.
 bool is_plain(const ArrayPair& pair);
 
 /// Both arrays as Python objects that keep their memory, and the stream.

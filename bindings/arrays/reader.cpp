@@ -10,7 +10,7 @@ using Way = TypeReader::Way;
 
 namespace {
 
-// More types than a program's arrays have. For the types beyond, Python is asked each time.
+// More types than a program's arrays have. For further types, Python is asked each time.
 constexpr std::size_t kMaxTypes = 64;
 // DLPack forbids 0, which could mean either default stream.
 constexpr std::uintptr_t kLegacyDefaultToDlpack = 1;
@@ -26,7 +26,7 @@ const dlpack::Exchange* exchange_of(nb::handle capsule) {
   return exchange != nullptr && exchange->borrow != nullptr ? exchange : nullptr;
 }
 
-/// A NumPy array's description of itself, if its memory is its own.
+/// A NumPy array's array interface, if the array owns its memory.
 nb::object array_interface_of(nb::handle object) {
   static const Name interface_name("__array_interface__"), data("data");
   nb::object interface = interface_name.if_any(object);
@@ -81,7 +81,7 @@ const TypeReader* ArrayReader::reader_for(PyTypeObject* type) const {
 }
 
 void ArrayReader::keep(const TypeReader& reader) {
-  readers_.reserve(kMaxTypes);  // a reader stays where it is while it is used
+  readers_.reserve(kMaxTypes);  // a reader must not move while it is used
   if (readers_.size() < kMaxTypes) readers_.push_back(reader);
 }
 
@@ -118,7 +118,7 @@ void ArrayReader::read(nb::handle object, Role role, Hold hold, Array& array) {
     array.take_bytes(PyBytes_AS_STRING(object.ptr()),
                      static_cast<std::size_t>(PyBytes_GET_SIZE(object.ptr())));
     array.read_only = true;
-    array.host_kind = MemoryKind::pageable;  // the interpreter's: nobody pins it
+    array.host_kind = MemoryKind::pageable;  // the interpreter's own memory: nobody pins it
     return;
   }
   explain_failures(object, [&] {
@@ -154,7 +154,7 @@ void ArrayReader::read_by(const TypeReader& reader, nb::handle object, Role role
   }
 }
 
-/// An array of whatever type, by the first protocol that it has.
+/// Reads an array of any type, by the first protocol that it supports.
 void ArrayReader::read_any(nb::handle object, const TypeReader& reader, Role role,
                            Array& array) const {
   static const Name dlpack("__dlpack__"), cuda_interface("__cuda_array_interface__");
@@ -222,7 +222,7 @@ std::uintptr_t ArrayReader::stream_of(nb::handle stream) const {
   if (PyLong_CheckExact(stream.ptr())) {
     const std::uintptr_t handle = PyLong_AsSize_t(stream.ptr());
     if (PyErr_Occurred() == nullptr) return handle;
-    PyErr_Clear();  // Python says what is wrong with it
+    PyErr_Clear();  // Python explains what is wrong with it
   }
   static const Name stream_handle("stream_handle");
   const nb::object function = stream_handle.of(asked_);

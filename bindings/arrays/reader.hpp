@@ -1,8 +1,8 @@
-// Reads arrays of any library: which memory an object means, and what uses it.
+// Reads arrays from any library: which memory an object means, and which work uses it.
 //
-// Python names the way to read each type once (isthmus/arrays/ways.py). Arrays of the usual types
-// are then read in 0.1 us, without a Python function on the way. What can't be read is explained
-// by Python (isthmus/arrays/refusals.py).
+// Python chooses once how to read each type (isthmus/arrays/ways.py). Arrays of the usual types are
+// then read in 0.1 us, without calling a Python function. If an array can't be read, Python
+// explains why (isthmus/arrays/refusals.py).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -19,26 +19,26 @@
 /// What a caller does with an array.
 enum class Role { source, target };
 
-/// How long an array's memory must stay where it is.
+/// How long an array's memory must stay in place.
 enum class Hold {
-  call,  ///< while the caller holds the object and lets nobody change it
-  copy,  ///< as long as the Export lives, whatever becomes of the object
+  call,  ///< while the caller holds the object and nobody can change it
+  copy,  ///< as long as the Export lives, whatever happens to the object
 };
 
-/// The way to read the arrays of one type.
+/// How to read the arrays of one type.
 struct TypeReader {
   enum class Way { any, buffer, numpy, pointer, cuda_interface, torch, cupy, dlpack };
 
   nanobind::object type;  // kept: another type could get its address
   Way way = Way::any;
   const dlpack::Exchange* exchange = nullptr;
-  nanobind::object current_stream;  ///< CuPy's function; of `dlpack`: a function, or None
-  bool on_device = false;           ///< of pointers
-  bool is_tensor = false;           ///< of `dlpack`: PyTorch's
-  bool immutable = false;           ///< of `dlpack`: its arrays never change
+  nanobind::object current_stream;  ///< CuPy's function; for `dlpack`: a function, or None
+  bool on_device = false;           ///< for pointers
+  bool is_tensor = false;           ///< for `dlpack`: PyTorch's
+  bool immutable = false;           ///< for `dlpack`: its arrays never change
 };
 
-/// Why an object can't be read. Python says it in words.
+/// Why an object can't be read. Python turns it into a message.
 class Refusal : public std::exception {
 public:
   explicit Refusal(const char* the_reason, nanobind::object the_detail = nanobind::none())
@@ -54,20 +54,20 @@ public:
   /// asked   an isthmus.arrays.reading.Asked: what only Python knows
   explicit ArrayReader(nanobind::object asked) : asked_(std::move(asked)) {}
 
-  /// Reads an array. An array that its library has yet to export has an address after
-  /// export_after() alone.
+  /// Reads an array. If its library has yet to export it, the address is known only after
+  /// export_after().
   ///
   /// Throws      nanobind::python_error, a UsageError that explains what is wrong with the object
   void read(nanobind::handle object, Role role, Hold hold, Array& array);
-  /// Lets the library of an array order its pending work before a stream's, and export the array if
-  /// that has not been done yet.
+  /// Makes an array's library order its pending work before a stream, and exports the array if
+  /// necessary.
   ///
-  /// stream      nullopt: nothing has to come before anything
+  /// stream      nullopt: no order is needed
   /// Throws      as read()
   void export_after(nanobind::handle object, std::optional<std::uintptr_t> stream, Array& array);
-  /// Waits until the work of a stream that an array names, or works in, is complete.
+  /// Waits until the work in an array's stream is complete.
   void wait_for(const Array& array) const;
-  /// A stream of a device, for a library that can only order its work before a stream.
+  /// A stream of a device, for a library that can only order its work before a given stream.
   std::uintptr_t own_stream(int device) const;
   /// The stream that a caller means: an int, or a stream of any library.
   std::uintptr_t stream_of(nanobind::handle stream) const;
@@ -77,7 +77,7 @@ public:
 private:
   /// Null if the type is new.
   const TypeReader* reader_for(PyTypeObject* type) const;
-  /// Keeps it, if there is room.
+  /// Stores it, if there is room.
   void keep(const TypeReader& reader);
   TypeReader ask(nanobind::handle type) const;
   void read_dlpack(nanobind::handle object, const TypeReader& reader, Role role,

@@ -16,7 +16,7 @@ class Driver:
     @staticmethod
     def open(source: str = '') -> Driver:
         """
-        Open "system", "emulated[:PROFILE]" or a path; "" is $ISTHMUS_DRIVER or else "system".
+        Open "system", "emulated[:PROFILE]" or a path; "" means $ISTHMUS_DRIVER, or "system" if it isn't set.
         """
 
     @property
@@ -29,14 +29,14 @@ class Driver:
 
     @property
     def emulated(self) -> bool:
-        """True if every number from it is modelled."""
+        """True for the emulated driver: every number from it is modelled."""
 
     @property
     def profile(self) -> str:
-        """The emulated driver's profile; "" on a real one."""
+        """The emulated driver's profile; "" for a real driver."""
 
     def missing_symbols(self) -> list[str]:
-        """Optional driver functions that it lacks."""
+        """Optional driver functions that this driver lacks."""
 
     def device_count(self) -> int:
         """Number of CUDA devices; 0 if none."""
@@ -89,16 +89,16 @@ class Context:
     def device(self) -> DeviceFacts: ...
 
     def __enter__(self) -> Context:
-        """Make it current on this thread."""
+        """Make the context current on this thread."""
 
     def __exit__(self, *exception: object) -> None:
-        """Make current what was so before."""
+        """Make the previous context current again."""
 
     def free_memory_bytes(self) -> int:
         """Free device memory, in bytes."""
 
 class Kernels:
-    """The project's kernels for one context, compiled as they are needed."""
+    """The project's kernels for one context, compiled on demand."""
 
     def __init__(self, context: Context, *, nvrtc: str | None = None, cache_folder: str = '') -> None:
         """
@@ -112,16 +112,16 @@ class Kernels:
     @property
     def cache_refusal(self) -> str:
         """
-        Why compiled kernels aren't cached though they should be; "" if they are.
+        Why compiled kernels aren't cached although they should be; "" if they are.
         """
 
 def kernel_cache_folder() -> str:
     """
-    Where compiled kernels are kept: $XDG_CACHE_HOME/isthmus/kernels, or below $HOME/.cache; "", which means no cache, for a user without a home.
+    The folder of compiled kernels: $XDG_CACHE_HOME/isthmus/kernels, or below $HOME/.cache; "" (no cache) for a user without a home directory.
     """
 
 class DeviceMemory:
-    """Memory on a device, freed when it goes."""
+    """Device memory, freed when this object is destroyed."""
 
     def __init__(self, context: Context, size_bytes: int) -> None: ...
 
@@ -132,10 +132,10 @@ class DeviceMemory:
     def nbytes(self) -> int: ...
 
     def write(self, data: object, offset: int = 0) -> None:
-        """Copy to the device, by the driver."""
+        """Copy to the device with the driver's copy."""
 
     def read(self, n: int | None = None, offset: int = 0) -> bytes:
-        """Copy from the device, by the driver."""
+        """Copy from the device with the driver's copy."""
 
     def free(self) -> None: ...
 
@@ -150,21 +150,21 @@ class Stream:
 
 def synchronize_stream(context: Context, handle: int) -> None:
     """
-    Wait until all work now in a CUstream is complete; 1 is the legacy default stream, 2 the thread's.
+    Wait until all work now in a CUstream is complete. 1: the legacy default stream; 2: the per-thread default stream.
     """
 
 def pointer_device(driver: Driver, pointer: int) -> int | None:
     """
-    The device whose memory is at an address; None if that is no memory of CUDA's.
+    The device whose memory is at an address; None if CUDA doesn't know the address.
     """
 
 def device_tensor(pointer: int, shape: Sequence[int], type_code: int, item_bits: int, device: int, owner: object) -> object:
     """
-    Show device memory as a C-contiguous tensor with __dlpack__(); it keeps `owner` alive. Codes are DLPack's. UsageError: no tensor has that shape.
+    Wrap device memory in a C-contiguous tensor with __dlpack__(), which keeps `owner` alive. Type codes are DLPack's. UsageError: no tensor can have that shape.
     """
 
 class NumaNode:
-    """One node of the host: CPUs and the memory next to them."""
+    """One NUMA node of the host: CPUs and their local memory."""
 
     @property
     def node(self) -> int: ...
@@ -205,7 +205,7 @@ def copy_instructions() -> list[str]: ...
 def timer_overhead_ns() -> float: ...
 
 class HugePagePool:
-    """The huge pages of one size that are reserved."""
+    """The reserved huge pages of one size."""
 
     @property
     def page_bytes(self) -> int: ...
@@ -268,14 +268,14 @@ class Virtualization:
 def virtualization() -> Virtualization: ...
 
 class Samples:
-    """One quantity, sampled."""
+    """The samples of one quantity."""
 
     @property
     def metric(self) -> str: ...
 
     @property
     def seconds(self) -> list[float]:
-        """For one copy, in the order taken."""
+        """For one copy, in the order of measurement."""
 
     @property
     def copies_per_sample(self) -> int: ...
@@ -285,7 +285,7 @@ class Samples:
         """"noise", "time" or "max_samples"."""
 
 class Measurement:
-    """What one call of a measuring loop found."""
+    """The results of one call of a measuring loop."""
 
     @property
     def samples(self) -> list[Samples]: ...
@@ -300,12 +300,12 @@ class Measurement:
     @property
     def host_pages_by_node(self) -> dict[int, int]:
         """
-        NUMA node -> sampled pages of the host's memory; {} where the loop didn't look.
+        NUMA node -> sampled pages of the host's memory; {} if the loop didn't check.
         """
 
     @property
     def verified_on(self) -> str:
-        """"device", "host", or "nobody" where the rule said so."""
+        """"device", "host", or "nobody" if Stopping.verify was False."""
 
 class Stopping:
     """When to stop sampling."""
@@ -319,7 +319,7 @@ class CopyBuffers:
 
     @property
     def host_pages_by_node(self) -> dict[int, int]:
-        """NUMA node -> number of sampled pages; {} where the kernel can't say."""
+        """NUMA node -> number of sampled pages; {} if the kernel can't tell."""
 
 def measure_bandwidth(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, blocked: bool, stopping: Stopping, gate_timeout_seconds: float = 15.0, by: str = 'copy_engine') -> Measurement:
     """Sample the time of one copy (metric "copy_time")."""
@@ -331,7 +331,7 @@ MAX_MANAGED_BYTES: int = 536870912
 
 def measure_managed(context: Context, kernels: Kernels | None, *, direction: str, way: str, size_bytes: int, stopping: Stopping) -> Measurement:
     """
-    Sample the time that managed memory takes to the other side (metric "copy_time").
+    Sample the time in which managed memory moves to the other side (metric "copy_time").
     """
 
 def measure_page_faults(context: Context, kernels: Kernels | None, *, num_pages: int, stopping: Stopping) -> Measurement:
@@ -356,14 +356,14 @@ class WindowBench:
 
     def take_notices(self) -> list[str]:
         """
-        What should be said once, such as an untested driver; empties the list.
+        What the user should be told once, such as an untested driver; empties the list.
         """
 
     def measure_write(self, *, size_bytes: int, cold: bool, num_threads: int, numa_node: int | None, stopping: Stopping) -> Measurement:
-        """Sample writes of one size, and cudaMemcpy beside them."""
+        """Sample writes of one size, and cudaMemcpy for comparison."""
 
     def measure_read(self, *, size_bytes: int, cold: bool, num_threads: int, numa_node: int | None, stopping: Stopping) -> Measurement:
-        """Sample reads of one size, and cudaMemcpy beside them."""
+        """Sample reads of one size, and cudaMemcpy for comparison."""
 
     def measure_bandwidth(self, *, direction: str, size_bytes: int, num_threads: int, numa_node: int | None, cpus: Sequence[int], stopping: Stopping) -> Measurement:
         """Sample the time of one copy (metric "copy_time")."""
@@ -381,7 +381,7 @@ def measure_allocation(context: Context, *, kind: str, touched: bool, size_bytes
     """Sample allocating and freeing memory of one kind."""
 
 def measure_memory_life(context: Context, kernels: Kernels | None, *, host_memory: str, size_bytes: int, num_copies: int, numa_node: int | None, stopping: Stopping) -> Measurement:
-    """Sample lives of host buffers: allocated, copied up and down, freed."""
+    """Sample the life of host buffers: allocate, copy up and down, free."""
 
 def measure_host_memcpy(*, stores: str, size_bytes: int, num_threads: int, source_node: int | None, target_node: int | None, stopping: Stopping) -> tuple[Measurement, dict[int, int]]:
     """
@@ -398,19 +398,19 @@ class SmallCopyBench:
 
     def take_notices(self) -> list[str]:
         """
-        What windows want to be said once, such as an untested driver; empties the list.
+        What the user should be told once about windows, such as an untested driver; empties the list.
         """
 
     def measure_kernel_then_copy(self, kernels: Kernels | None, *, clock: str, size_bytes: int, num_iterations: int, stopping: Stopping) -> Measurement:
         """
-        Run kernel and copy home over and over, blocking and async: a sample a run.
+        Run a kernel and a download repeatedly, blocking and async: one sample per run.
         """
 
     def measure_copy_kernel_copy(self, kernels: Kernels | None, *, size_bytes: int, num_iterations: int, stopping: Stopping) -> Measurement:
-        """Run upload, light kernel, download over and over: a sample a run."""
+        """Run upload, light kernel and download repeatedly: one sample per run."""
 
 class ProfileIdentity:
-    """The machine that a profile is of."""
+    """The machine that a profile belongs to."""
 
     @property
     def emulated(self) -> bool: ...
@@ -427,31 +427,31 @@ class ProfileIdentity:
 
     @property
     def cuda_version(self) -> int:
-        """Of the driver: 13000 is CUDA 13.0."""
+        """The driver's: 13000 is CUDA 13.0."""
 
     @property
     def driver_release(self) -> str:
-        """"" where it isn't known."""
+        """"" if unknown."""
 
     @property
     def cpu_model(self) -> str:
-        """"" where it isn't known."""
+        """"" if unknown."""
 
     @property
     def num_cores(self) -> float: ...
 
     @property
     def file(self) -> str:
-        """Where its profile is looked for; "" if it isn't."""
+        """The path of its profile; "" if profiles are off."""
 
     @property
     def file_name(self) -> str: ...
 
 def profile_identity(driver: Driver, ordinal: int) -> ProfileIdentity:
-    """Tell what a profile of a device must say of itself."""
+    """Read the identity that a profile of a device must have."""
 
 class CostProfile:
-    """What copies are planned with."""
+    """The costs that copies are planned with."""
 
     @property
     def measured(self) -> bool:
@@ -459,47 +459,49 @@ class CostProfile:
 
     @property
     def source(self) -> str:
-        """Where its figures come from, and why from there."""
+        """Where its figures come from, and why."""
 
     @property
     def ring_threads(self) -> tuple[int, int]:
-        """Of staged uploads and downloads; 0: as many as without a profile."""
+        """For staged uploads and downloads; 0: as many as without a profile."""
 
     def seconds(self, *, path: str, direction: str, host_memory: str, size_bytes: int) -> float | None:
-        """Predict one copy; None if that way wasn't measured."""
+        """Predict the time of one copy; None if that path wasn't measured."""
 
 def profile_in_use(driver: Driver, ordinal: int) -> CostProfile:
     """
-    Load what copies with a device are planned with: the stored profile, or defaults.
+    Load the costs for planning copies with a device: the stored profile, or defaults.
     """
 
 def margin_of(path: str) -> float:
-    """What a way's predicted time is multiplied by where ways are compared."""
+    """The factor on a path's predicted time when paths are compared."""
 
 def parse_profile(text: str, identity: ProfileIdentity) -> CostProfile:
-    """Read a profile's file; UsageError if it doesn't fit."""
+    """
+    Read the text of a profile; UsageError if it doesn't match the machine.
+    """
 
 class Turns:
-    """How often things that are compared take their turns."""
+    """How often compared items are measured in turn."""
 
     def __init__(self, *, min_turns: int = 5, max_turns: int = 15, max_seconds: float = 0.1, turn_seconds: float = 0.0001, hopeless: float = 4.0) -> None: ...
 
 class PathTimes:
-    """Copies by one path, timed."""
+    """The times of copies by one path."""
 
     @property
     def path(self) -> str: ...
 
     @property
     def seconds(self) -> list[float]:
-        """Of one copy, a figure for each turn."""
+        """For one copy, one figure per turn."""
 
     @property
     def absence(self) -> str:
-        """Why it can't here; "" if it can."""
+        """Why this path isn't possible here; "" if it is."""
 
 class RingTimes:
-    """Staged copies by so many threads, timed."""
+    """The times of staged copies with one number of threads."""
 
     @property
     def num_threads(self) -> int: ...
@@ -508,46 +510,50 @@ class RingTimes:
     def seconds(self) -> list[float]: ...
 
 class PathBench:
-    """Copies by each way, to be timed."""
+    """Measures copies by each path."""
 
     def __init__(self, context: Context) -> None: ...
 
     def measure(self, buffers: CopyBuffers, *, paths: Sequence[str], direction: str, size_bytes: int, turns: Turns) -> list[PathTimes]:
-        """Time copies of one size by several ways in turns."""
+        """Measure copies of one size by several paths in turn."""
 
     def measure_ring(self, buffers: CopyBuffers, *, direction: str, size_bytes: int, turns: Turns) -> list[RingTimes]:
         """
-        Time staged copies with several numbers of threads; one untimed if there is no choice.
+        Measure staged copies with several numbers of threads; if only one is possible, it isn't timed.
         """
 
     def use_ring_threads(self, *, upload: int, download: int) -> None:
         """
-        Stage with so many threads from now on; 0: as many as without a profile.
+        Set the numbers of threads for staged copies; 0: as many as without a profile.
         """
 
 class FlowGroup:
-    """Copies between the host and devices, or devices, that run together."""
+    """Concurrent copies between host and devices, or between devices."""
 
     def __init__(self) -> None: ...
 
     def __len__(self) -> int: ...
 
     def add_host(self, buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, by: str = 'copy_engine') -> None:
-        """Copies between the two ends of pinned buffers."""
+        """Add copies between the host and device memory of pinned buffers."""
 
     def add_peer(self, source: Context, source_kernels: Kernels | None, target: Context, target_kernels: Kernels | None, *, size_bytes: int, role: str, by: str = 'copy_engine') -> None:
         """
-        Copies from device to device, by the one that reads or the one that writes.
+        Add copies from device to device, made by the reading or by the writing device.
         """
 
     def measure_one(self, index: int, *, stopping: Stopping) -> Measurement:
-        """One flow by itself ("copy_time")."""
+        """Measure one flow by itself ("copy_time")."""
 
     def measure_under_load(self, index: int, *, stopping: Stopping) -> Measurement:
-        """One flow by itself ("alone") and while all others run ("copy_time")."""
+        """
+        Measure one flow by itself ("alone") and while all others run ("copy_time").
+        """
 
     def measure_aggregate(self, *, stopping: Stopping, metric: str = 'aggregate') -> Measurement:
-        """All flows from a common start, bytes over the makespan."""
+        """
+        Measure all flows from a common start: all bytes over the time until the last one ends.
+        """
 
 def measure_node_bandwidth(context: Context, kernels: Kernels | None, *, node: int, cpus: Sequence[int], num_nodes: int, host_memory: str, direction: str, size_bytes: int, stopping: Stopping) -> Measurement:
     """
@@ -556,17 +562,17 @@ def measure_node_bandwidth(context: Context, kernels: Kernels | None, *, node: i
 
 def measure_under_load(buffers: CopyBuffers, load: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, stopping: Stopping, by: str = 'copy_engine') -> Measurement:
     """
-    Sample the time of one copy while others go the other way (metric "copy_time").
+    Sample the time of one copy while others run in the opposite direction (metric "copy_time").
     """
 
 def measure_duplex(up: CopyBuffers, down: CopyBuffers, kernels: Kernels | None, *, size_bytes: int, stopping: Stopping) -> Measurement:
     """
-    Sample copies in both directions over a common window (metrics "duplex_total", "duplex_h2d" and "duplex_d2h").
+    Sample copies in both directions during a common time (metrics "duplex_total", "duplex_h2d" and "duplex_d2h").
     """
 
 def measure_stream_copies(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, num_streams: int, stopping: Stopping) -> Measurement:
     """
-    Sample the time of one copy that several streams share (metric "copy_time").
+    Sample the time of one copy divided over several streams (metric "copy_time").
     """
 
 def measure_shaped_copies(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, layout: str, row_bytes: int, num_rows: int, num_slices: int | None, stopping: Stopping) -> Measurement:
@@ -585,22 +591,22 @@ def measure_overlap(buffers: CopyBuffers, kernels: Kernels | None, *, copies: st
     """
 
 class HeldMemory:
-    """Keeps an array's memory where it is, while this lives."""
+    """Keeps an array's memory in place for as long as this object lives."""
 
 class ArrayReader:
-    """Reads arrays of any library."""
+    """Reads arrays from any library."""
 
     def __init__(self, asked: object) -> None:
         """asked: an isthmus.arrays.reading.Asked."""
 
     def read(self, array: object, *, ordered: bool) -> isthmus.arrays.array.Array:
         """
-        Find the memory that an array means, to be written. If ordered, `stream` names the work that must be complete before the memory is touched. UsageError: it is no array.
+        Find an array's memory, for writing. If ordered, the work in the result's `stream` must be complete before the memory is touched. UsageError: not an array.
         """
 
     def pair(self, target: object, source: object, stream: object) -> tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]:
         """
-        Find the memory of both ends of a copy, and the stream in which the copy comes after what uses either. UsageError: one of them is no array.
+        Find the memory of both ends of a copy, and a stream for the copy that orders it after all work that uses either. UsageError: one of them isn't an array.
         """
 
 class Window:
@@ -608,12 +614,12 @@ class Window:
 
     def write(self, data: object, offset: int = 0) -> None:
         """
-        Copy bytes to the device and fence: a kernel or copy that is started afterwards reads them. `data` (anything with contiguous bytes) may be reused on return. Safe from several threads on different bytes. Raises UsageError, with nothing copied, if the range is not inside, the window is closed, read-only or of a parent process, or its memory was freed.
+        Copy bytes to the device and fence: a kernel or copy that is started afterwards reads them. `data` (anything with contiguous bytes) may be reused on return. Several threads may write different bytes at once. Raises UsageError, with nothing copied, if the range is not inside the window, if the window is closed, read-only or a parent process's, or if its memory was freed.
         """
 
     def post(self, data: object, offset: int = 0) -> None:
         """
-        Copy bytes to the device without a fence: nothing is promised until this thread's next fence() or write(). Threads and errors as of write().
+        Copy bytes to the device without a fence: they are not guaranteed to arrive until this thread's next fence() or write(). Threads and errors: as for write().
         """
 
     @staticmethod
@@ -622,15 +628,15 @@ class Window:
 
     def read(self, n: int | None = None, offset: int = 0) -> bytes:
         """
-        Copy n bytes from the device; None: all from the offset on. Complete on return, outside the order of streams: wait first for the kernel whose bytes are wanted. Threads and errors as of write().
+        Copy n bytes from the device; None: all from the offset on. Complete on return, but not ordered with streams: first wait for the kernel that writes the bytes. Threads and errors: as for write().
         """
 
     def read_into(self, buffer: object, offset: int = 0) -> None:
-        """Fill a writable, contiguous buffer from the device, as read() does."""
+        """Like read(), into a writable, contiguous buffer."""
 
     def close(self) -> None:
         """
-        Undo the mapping, once a long copy of another thread has finished. Closing twice is allowed.
+        Unmap, after long copies in other threads have finished. Closing twice is allowed.
         """
 
     def __enter__(self) -> Window: ...
@@ -657,7 +663,7 @@ class Window:
 
     @property
     def instructions(self) -> str:
-        """What it copies with: "avx512", for instance."""
+        """The instructions that it copies with, such as "avx512"."""
 
     @property
     def is_open(self) -> bool:
@@ -668,7 +674,7 @@ class Window:
         """False once CUDA has freed the memory, and when the window is closed."""
 
 class WindowBackendReport:
-    """What one backend said."""
+    """What one backend reported when it was tried."""
 
     @property
     def backend(self) -> str: ...
@@ -678,18 +684,18 @@ class WindowBackendReport:
 
     @property
     def reason(self) -> str:
-        """Why not, or what it is: "driver 580.159.04, tested"."""
+        """Why it isn't usable; else a description: "driver 580.159.04, tested"."""
 
 class WindowStep:
-    """A step in the lives of mappings."""
+    """A step in making or closing mappings."""
 
     @property
     def count(self) -> int:
-        """How often it was taken."""
+        """How often it was made."""
 
     @property
     def seconds(self) -> float:
-        """How long all of these took together, by the CPU clock."""
+        """The total time of all of these, by the CPU clock."""
 
 class WindowCosts:
     """What the mappings behind windows have cost so far."""
@@ -697,31 +703,33 @@ class WindowCosts:
     @property
     def pin(self) -> WindowStep:
         """
-        Taking hold of the memory: its export (dmabuf), PIN_BUFFER (gdrdrv), finding and referring to its object (rm).
+        Getting a reference to the memory: exporting it (dmabuf), PIN_BUFFER (gdrdrv), finding its object and duplicating or importing it (rm).
         """
 
     @property
     def map(self) -> WindowStep:
-        """Mapping it: mmap, and before it the resource manager's mapping (rm)."""
+        """
+        Mapping the memory: mmap, and before it the resource manager's mapping (rm).
+        """
 
     @property
     def unmap(self) -> WindowStep:
-        """Undoing that."""
+        """Undoing `map`."""
 
     @property
     def unpin(self) -> WindowStep:
         """
-        Letting go of the memory. dmabuf never takes this step: its mapping is the last that holds the memory.
+        Releasing the reference. dmabuf never has this step: the mapping itself is the last reference.
         """
 
 class Windows:
     """Opens windows on one driver's devices."""
 
     def __init__(self, driver: Driver, *, backend: str | None = None, bar1_limit_bytes: int | None = None) -> None:
-        """None: what ISTHMUS_WINDOW and ISTHMUS_WINDOW_BAR1_MIB say."""
+        """None: use ISTHMUS_WINDOW and ISTHMUS_WINDOW_BAR1_MIB."""
 
     def open(self, pointer: int, size_bytes: int, *, owner: object | None, read_only: bool, num_threads: int, check: bool) -> Window:
-        """Map device memory; `owner` is kept alive by the window."""
+        """Map device memory; the window keeps `owner` alive."""
 
     def backends(self, device: int) -> list[WindowBackendReport]:
         """Try the backends on one device."""
@@ -730,24 +738,24 @@ class Windows:
         """Bytes of the device's BAR1 that windows map now."""
 
     def bar1_limit_bytes(self, device: int) -> int:
-        """Most bytes of the device's BAR1 that windows may map at a time."""
+        """The most bytes of the device's BAR1 that windows may map at a time."""
 
     def take_notices(self) -> list[str]:
-        """What a user should be told once; empties the list."""
+        """What the user should be told once; empties the list."""
 
     def costs(self) -> WindowCosts:
         """What the mappings behind all windows so far have cost."""
 
 class PinnedPoolStats:
-    """A pool's use so far: counts, bytes, seconds."""
+    """Counters of a pool: counts, bytes, seconds."""
 
     @property
     def num_allocations(self) -> int:
-        """All there were."""
+        """All allocations."""
 
     @property
     def num_from_cache(self) -> int:
-        """Of them, those that needed no pinning."""
+        """Allocations that needed no pinning."""
 
     @property
     def num_pins(self) -> int:
@@ -755,23 +763,23 @@ class PinnedPoolStats:
 
     @property
     def num_unpins(self) -> int:
-        """Regions given back."""
+        """Regions unpinned."""
 
     @property
     def requested_bytes(self) -> int:
-        """What blocks in use asked for."""
+        """Requested for blocks in use."""
 
     @property
     def used_bytes(self) -> int:
-        """What they were given, rounded up."""
+        """The size of blocks in use, rounded up."""
 
     @property
     def pending_bytes(self) -> int:
-        """Given back, but a stream's work may still use them."""
+        """Freed, but work in a stream may still use them."""
 
     @property
     def pinned_bytes(self) -> int:
-        """Of all regions."""
+        """The size of all regions."""
 
     @property
     def peak_pinned_bytes(self) -> int: ...
@@ -793,7 +801,9 @@ class PinnedPool:
     """Pinned memory for one device's copies."""
 
     def __init__(self, driver: Driver, device: int, *, max_bytes: int = 0) -> None:
-        """max_bytes: pinned at a time; 0 is half of what the machine allows."""
+        """
+        max_bytes: the most pinned at a time; 0: half of what the machine allows.
+        """
 
     def trim(self, kept_bytes: int = 0) -> None:
         """Unpin regions that no block uses."""
@@ -801,7 +811,7 @@ class PinnedPool:
     def stats(self) -> PinnedPoolStats: ...
 
     def contains(self, pointer: int, size_bytes: int) -> bool:
-        """True if these bytes are pinned by this pool."""
+        """True if these bytes are in this pool's pinned memory."""
 
     @property
     def device(self) -> int: ...
@@ -819,11 +829,11 @@ class PinnedBlock:
 
     @property
     def ptr(self) -> int:
-        """As CuPy's PinnedMemoryPointer asks for it."""
+        """The address, for CuPy's PinnedMemoryPointer."""
 
     @property
     def size(self) -> int:
-        """In bytes, as CuPy asks for it."""
+        """In bytes, for CuPy."""
 
     @property
     def __array_interface__(self) -> dict[str, object]: ...
@@ -833,28 +843,28 @@ class PinnedBlock:
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 class CopyFuture:
-    """A copy under way. What it needs is kept until the copy has ended."""
+    """A copy in progress. What the copy needs is kept until it has ended."""
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
         """
-        True once it has ended, false if the time was up first. Raises what it failed with.
+        True once the copy has ended, False after the timeout. Raises the copy's error if it failed.
         """
 
     def ready(self) -> bool:
-        """True once wait() would not wait."""
+        """True once wait() would return or raise at once."""
 
 def end_copies(patience_seconds: float) -> None:
     """
-    Wait for copies under way. Those that take longer, and those that begin later, keep what they need until the process ends.
+    Wait for copies in progress. Copies that take longer, or begin later, keep what they need until the process ends.
     """
 
 def keep_forever(object: object) -> None:
     """
-    Let an object live until the process ends, for a copy that may outlive the interpreter.
+    Keep an object alive until the process ends, for a copy that may outlive the interpreter.
     """
 
 class PathCost:
-    """What one way of copying would cost."""
+    """What one path would cost."""
 
     @property
     def path(self) -> str: ...
@@ -868,7 +878,7 @@ class PathCost:
 
     @property
     def reason(self) -> str:
-        """Why not usable, or what the figure rests on."""
+        """Why it isn't usable, or what the figure is based on."""
 
 class CopyPlan:
     """How a copy would be made."""
@@ -887,7 +897,7 @@ class CopyPlan:
 
     @property
     def costs(self) -> list[PathCost]:
-        """Of every path, cheapest first."""
+        """For every path, cheapest first."""
 
     @property
     def measured(self) -> bool: ...
@@ -896,7 +906,7 @@ class CopyPlan:
     def profile(self) -> str: ...
 
 class PathUse:
-    """One path's use so far."""
+    """How one path was used so far."""
 
     @property
     def path(self) -> str: ...
@@ -920,18 +930,18 @@ class Transfers:
 
     def copy_arrays(self, target: object, source: object, stream: object) -> tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | None:
         """
-        Copy an array to another; None when it is done. Arrays that lie or are typed differently come back as ArrayReader.pair() gives them, with nothing copied.
+        Copy an array to another; returns None when it is done. If memory order or types differ, copies nothing and returns what ArrayReader.pair() returns.
         """
 
     def copy_arrays_async(self, target: object, source: object, stream: object, source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]:
-        """Begin to copy an array to another; otherwise as copy_arrays()."""
+        """Begin to copy an array to another; otherwise like copy_arrays()."""
 
     def copy(self, target: int, source: int, size_bytes: int, *, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '') -> None:
         """Copy bytes between addresses; complete on return."""
 
     def copy_async(self, target: int, source: int, size_bytes: int, *, needs: object | None, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '', source_order: str = 'call', follow_up: object | None = None) -> CopyFuture:
         """
-        Begin to copy bytes between addresses. `needs` lives until the copy has ended; `follow_up` is called, by any thread, when the bytes are there, and the future is ready after it.
+        Begin to copy bytes between addresses. `needs` is kept until the copy has ended. `follow_up` is called from any thread when the bytes have arrived; the future is ready after it.
         """
 
     def copy_file(self, target: int, descriptor: int, offset_bytes: int, size_bytes: int, *, stream: int = 0) -> None:
@@ -941,7 +951,7 @@ class Transfers:
         """Say how such a copy would be made."""
 
     def stats(self) -> list[PathUse]:
-        """The use of every path."""
+        """How every path was used."""
 
     def trim(self) -> None:
         """Close windows and unpin buffers that no copy uses."""
@@ -951,7 +961,7 @@ class Transfers:
 
 class MigrationPolicy:
     """
-    What moves when the GPU asks: a kind's defaults, each option by its name.
+    What moves when the GPU accesses a page: the defaults of a kind, with options by name.
     """
 
     def __init__(self, kind: str) -> None: ...
@@ -1056,26 +1066,28 @@ class MigrationPolicy:
     def max_unit_bytes(self, arg: int, /) -> None: ...
 
     def check(self) -> None:
-        """Raise UsageError if no page could be like this."""
+        """Raise UsageError if the options are inconsistent."""
 
 def policy_names() -> list[tuple[str, str]]:
     """All kinds of policy, each with a description."""
 
 class PageTable:
-    """What each of the GPU's accesses finds and makes move."""
+    """What each GPU access finds, and which bytes it makes migrate."""
 
     def __init__(self, policy: MigrationPolicy) -> None: ...
 
     def request(self, address: int, length_bytes: int, is_write: bool = False) -> tuple[str, int, int, list[tuple[int, int]]]:
         """
-        Outcome (hit, wait, migrate, remote), slot, epoch, and the (offset, length) to move.
+        The outcome (hit, wait, migrate, remote), slot, epoch, and the (offset, length) to migrate.
         """
 
     def arrived(self, slot: int, epoch: int, transfer: tuple[int, int]) -> bool:
-        """False if nothing has become valid."""
+        """False if no bytes have become valid."""
 
     def cpu_request(self, page_number: int) -> int:
-        """The page is the CPU's again; returns the bytes that go back."""
+        """
+        Give a page back to the CPU; returns the number of bytes that move back.
+        """
 
     def make_resident(self, address: int, size_bytes: int) -> None: ...
 
@@ -1085,17 +1097,17 @@ class PageTable:
         """cpu, partial or gpu."""
 
     def ranges(self, slot: int) -> list[tuple[int, int]]:
-        """Valid (offset, length), in order."""
+        """The valid ranges (offset, length), in order."""
 
     @property
     def valid_bytes(self) -> int: ...
 
     @property
     def resident_bytes(self) -> int:
-        """Valid, and on their way."""
+        """Valid bytes, including those in transfer."""
 
 class Eviction:
-    """Which pages leave when the GPU's memory is full."""
+    """Which pages are evicted when the GPU's memory is full."""
 
     def __init__(self, table: PageTable, kind: str, limit_bytes: int, *, recency: str = 'migration') -> None: ...
 
@@ -1106,7 +1118,7 @@ class Eviction:
     def left(self, slot: int) -> None: ...
 
     def make_room(self, kept_slot: int) -> list[tuple[int, tuple[int, int], int]]:
-        """Slot, (offset, length), bytes that go back."""
+        """The evicted slot, its (offset, length), and the bytes that move back."""
 
     @property
     def fits(self) -> bool: ...
@@ -1350,7 +1362,7 @@ class SimLink:
     def half_duplex(self, arg: bool, /) -> None: ...
 
     def add_cost(self, size_bytes: int, busy_ps: int) -> None:
-        """Points of a measured link, by rising size."""
+        """Points of a measured link, by ascending size."""
 
 class SimFaults:
     @property
@@ -1372,7 +1384,7 @@ class SimFaults:
     def handling(self, arg: str, /) -> None: ...
 
 class SimMachine:
-    """What is simulated; the paper's machine at first."""
+    """The simulated machine; by default that of Zhang 2019."""
 
     def __init__(self) -> None: ...
 
@@ -1431,10 +1443,10 @@ class SimMachine:
     def launch_ps(self, arg: int, /) -> None: ...
 
     def check(self) -> None:
-        """Raise UsageError for a machine that can't be."""
+        """Raise UsageError for an impossible machine."""
 
 class SimOptions:
-    """What machine and policy leave open."""
+    """Options beyond machine and policy."""
 
     def __init__(self) -> None: ...
 
@@ -1493,17 +1505,17 @@ class SimOptions:
     def initially(self, arg: str, /) -> None: ...
 
 class TraceRecording:
-    """A trace in memory, for many runs at once."""
+    """A trace in memory, for many concurrent runs."""
 
     def __init__(self, trace: TraceSource) -> None:
         """Read all of a trace."""
 
     def replay(self) -> TraceSource:
-        """A source of its own, at the first block."""
+        """A new source, at the first block."""
 
 def simulate(machine: SimMachine, policy: MigrationPolicy, options: SimOptions, trace: TraceSource, *, poll: object | None = None, timeline: SimTimeline | None = None) -> SimResult:
     """
-    Run a trace from its first block. `poll` is called with the simulated picoseconds some times a second; when it answers False the run ends with KeyboardInterrupt.
+    Run a trace from its first block. `poll` is called several times a second with the simulated picoseconds; if it returns False, the run ends with KeyboardInterrupt.
     """
 
 class SimStalls:
@@ -1599,7 +1611,7 @@ class SimUtilisation:
     def to_cpu_ps(self) -> list[int]: ...
 
 class SimResult:
-    """What a run gives. All of it is modelled."""
+    """The results of a run. All of them are modelled."""
 
     @property
     def total_ps(self) -> int: ...
@@ -1612,7 +1624,7 @@ class SimResult:
 
     @property
     def launches(self) -> list[tuple[int, int]]:
-        """Of each launch (start_ps, end_ps)."""
+        """For each launch (start_ps, end_ps)."""
 
     @property
     def stalls(self) -> SimStalls: ...
@@ -1681,14 +1693,14 @@ class SimResult:
     def accessed_share(self) -> float: ...
 
 class SimTimeline:
-    """What happened when, up to a number of rows."""
+    """The events of a run, up to a number of rows."""
 
     def __init__(self, max_rows: int) -> None: ...
 
     @property
     def rows(self) -> list[tuple[str, int, int, int, int]]:
         """
-        (kind, where, amount, start_ps, end_ps): launch, its number; cta, core and number; migration and eviction, address and bytes; to_gpu, to_cpu, 0 and bytes.
+        (kind, where, amount, start_ps, end_ps). `where` and `amount` are, for launch: its number; cta: core and number; migration and eviction: address and bytes; to_gpu and to_cpu: 0 and bytes.
         """
 
     @property
@@ -1753,10 +1765,10 @@ class TraceLaunch:
 
     @property
     def before(self) -> list[TraceHostStep]:
-        """Done before the launch."""
+        """Host steps before the launch."""
 
 class TraceProgram:
-    """All that is known before any operation is read."""
+    """What is known before any operation is read."""
 
     def __init__(self, name: str, *, description: str, synthetic: bool, allocations: Sequence[TraceAllocation], launches: Sequence[TraceLaunch], after: Sequence[TraceHostStep], thread_instructions: int) -> None: ...
 
@@ -1781,11 +1793,11 @@ class TraceProgram:
 
     @property
     def thread_instructions(self) -> int:
-        """0: not known."""
+        """0: unknown."""
 
 class TraceBlock:
     """
-    Whole CTAs of one launch. The arrays are views: while one lives, the trace can't go on.
+    Whole CTAs of one launch. The arrays are views: while one of them is alive, the trace can't advance.
     """
 
     @property
@@ -1813,11 +1825,11 @@ class TraceBlock:
     def lines(self) -> numpy.typing.NDArray[numpy.uint64]: ...
 
 class TraceSource:
-    """A program's operations, block after block."""
+    """A program's operations, block by block."""
 
     def __init__(self, label: str, program: TraceProgram, num_blocks: int, read_block: Callable[[int], object], *, mapping: object | None = None, descriptor: int = -1) -> None:
         """
-        Blocks that lie in `mapping`, a mapped file whose descriptor is given, can be read again from the file.
+        If `mapping` is a mapped file with this descriptor, blocks in it can be read again from the file.
         """
 
     @staticmethod
@@ -1837,7 +1849,7 @@ class TraceSource:
     def __next__(self) -> TraceBlock: ...
 
 class ImportCounts:
-    """What was counted during an import."""
+    """The counters of an import."""
 
     @property
     def instructions(self) -> int: ...
@@ -1884,7 +1896,7 @@ class TouchedLines:
     def __init__(self) -> None: ...
 
     def allocations(self, uploads: Sequence[TraceHostStep]) -> list[TraceAllocation]:
-        """What must have been allocated."""
+        """The allocations that the trace must have made."""
 
 class AccelSimKernel:
     """An Accel-Sim trace of one kernel, in pieces."""
@@ -1892,7 +1904,7 @@ class AccelSimKernel:
     def __init__(self, file: str, launch: int, touched: TouchedLines) -> None: ...
 
     def feed(self, text: object) -> int:
-        """Read until a block is full; say how many bytes were read."""
+        """Read until a block is full; returns how many bytes were read."""
 
     def finish(self, *, missing_ctas_do_nothing: bool) -> None: ...
 
@@ -1901,7 +1913,7 @@ class AccelSimKernel:
 
     def block(self) -> tuple[int, int, numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.uint64]]:
         """
-        First CTA, number of CTAs, and the arrays, overwritten by what comes next.
+        First CTA, number of CTAs, and the arrays, which the next block overwrites.
         """
 
     def drop_block(self) -> None: ...
@@ -1929,13 +1941,15 @@ class WorkloadInfo:
 
     @property
     def synthetic(self) -> str:
-        """What is made up that the original has from a file; "" if nothing."""
+        """
+        Which input is invented that the original reads from a file; "" if none.
+        """
 
     @property
     def in_paper(self) -> bool:
         """
-        One of the paper's ten programs: seven that it names, three that are a guess.
+        True for the ten programs of Zhang 2019: it names seven; three are a guess.
         """
 
 def workloads() -> list[WorkloadInfo]:
-    """All workloads, the paper's first."""
+    """All workloads, those of Zhang 2019 first."""

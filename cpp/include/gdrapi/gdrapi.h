@@ -1,29 +1,28 @@
 /* GDRCopy's interface, version 2.6, as Isthmus implements it: CPU mappings of GPU memory without
- * GDRCopy's kernel module. For programs that include <gdrapi.h>; those already built need only the
- * library, libgdrapi.so.2.
+ * GDRCopy's kernel module. Include this header in new programs; programs that are already built
+ * need only the library, libgdrapi.so.2.
  *
  * Written from the interface's public documentation. Names, values, layouts and return values are
- * GDRCopy's. What differs, or is only here:
+ * GDRCopy's. These things differ or exist only here:
  *
- * - Functions that return int return 0 or a positive errno code, and change nothing then: EINVAL
- *   for what the caller did wrong (also where GDRCopy would crash: null pointers, closed handles,
- *   a mapping's end overrun), ENOMEM when memory or BAR1 is used up, ENOTSUP where the device's
- *   memory can't be mapped here, EAGAIN for a second gdr_map() of one pin.
- * - Mappings are persistent: they stay valid when CUDA frees the buffer, and hold its memory
- *   until gdr_unpin_buffer(). (Buffers under 2 MiB share theirs with others: what is freed there
- *   CUDA may give to the next.) With GDRCopy's module as backend they are as that module makes
- *   them.
- * - A pin holds the mapping; gdr_map() and gdr_unmap() only hand it out. So the address faults
- *   from gdr_unpin_buffer() or gdr_close() on, not already from gdr_unmap() on.
- * - Every function may be called from any thread. gdr_copy_* may run beside anything but the
- *   unmap and unpin of their own handle.
- * - A child of fork() has neither its parent's handles nor their mappings: EINVAL, and a fault.
- *   CUDA is first touched by the first pin, so that a program may gdr_open() and then fork().
+ * - Functions that return int return 0 or a positive errno code. A function that fails changes
+ *   nothing. EINVAL: the caller's mistake (also where GDRCopy would crash: null pointers, closed
+ *   handles, copies past the end of a mapping). ENOMEM: memory or BAR1 is used up. ENOTSUP: the
+ *   device's memory can't be mapped on this machine. EAGAIN: a second gdr_map() of one pin.
+ * - Mappings are persistent: they stay valid when CUDA frees the buffer, and hold its memory until
+ *   gdr_unpin_buffer(). (A buffer under 2 MiB shares its memory with others; CUDA may give the
+ *   freed part to the next allocation.) With GDRCopy's module as the backend, mappings behave as
+ *   that module makes them.
+ * - A pin holds the mapping; gdr_map() and gdr_unmap() only hand it out. So the address becomes
+ *   invalid at gdr_unpin_buffer() or gdr_close(), not at gdr_unmap().
+ * - Every function may be called from any thread. gdr_copy_* may run beside anything except
+ *   gdr_unmap() and gdr_unpin_buffer() of their own handle.
+ * - A child of fork() has neither its parent's handles (EINVAL) nor their mappings (touching one
+ *   faults). CUDA is not used before the first pin, so a program may gdr_open() and then fork().
  *
- * Environment: GDRCOPY_ENABLE_LOGGING, if set, turns on messages on stderr; GDRCOPY_LOG_LEVEL is
- * the least level to print: 1 debug, 2 info, 3 warnings, 4 errors (the default). ISTHMUS_WINDOW
- * chooses the way memory is mapped, or "off"; GDRCOPY_USE_DMABUF_MMAP is therefore not needed, and
- * ignored. */
+ * Environment: GDRCOPY_ENABLE_LOGGING, if set, turns on messages on stderr. GDRCOPY_LOG_LEVEL is
+ * the lowest level to print: 1 debug, 2 info, 3 warnings, 4 errors (the default). ISTHMUS_WINDOW
+ * chooses how memory is mapped, or is "off". GDRCOPY_USE_DMABUF_MMAP is therefore ignored. */
 #ifndef ISTHMUS_GDRAPI_H
 #define ISTHMUS_GDRAPI_H
 #define __GDRAPI_H__ /* so that GDRCopy's own header, included later, adds nothing */
@@ -67,20 +66,20 @@ extern "C" {
 struct gdr;
 typedef struct gdr* gdr_t;
 
-/* A pinned buffer. All zero bits: none. */
+/* A pinned buffer. All bits zero: no buffer. */
 typedef struct gdr_mh_s {
   unsigned long h;
 } gdr_mh_t;
 
 typedef enum gdr_pin_flags {
   GDR_PIN_FLAG_DEFAULT = 0,
-  /* Map across PCIe, also where a coherent link could. Always so here. */
+  /* Map across PCIe, even if a coherent link could. This library always does. */
   GDR_PIN_FLAG_FORCE_PCIE = 1
 } gdr_pin_flags_t;
 
 typedef enum gdr_mapping_type {
   GDR_MAPPING_TYPE_NONE = 0,
-  GDR_MAPPING_TYPE_WC = 1, /* write-combined: the only one that is made here */
+  GDR_MAPPING_TYPE_WC = 1, /* write-combined: the only type that this library makes */
   GDR_MAPPING_TYPE_CACHING = 2,
   GDR_MAPPING_TYPE_DEVICE = 3,
   GDR_MAPPING_TYPE_MAX
@@ -110,17 +109,17 @@ typedef enum gdr_attr {
   GDR_ATTR_USE_PERSISTENT_MAPPING = 1,
   /* 1: GDR_PIN_FLAG_FORCE_PCIE is accepted. */
   GDR_ATTR_SUPPORT_PIN_FLAG_FORCE_PCIE = 2,
-  /* 0: the rules of GDRCopy's dma-buf backend aren't these. */
+  /* 0: the rules of GDRCopy's dma-buf backend don't apply here. */
   GDR_ATTR_USING_DMA_BUF_MMAP = 3,
   GDR_ATTR_MAX
 } gdr_attr_t;
 
-/* Makes a handle for pins. Null, with errno and a logged reason, if there is no CUDA driver library
- * or windows are turned off. Whether memory can be mapped is known when the first buffer is pinned.
- */
+/* Makes a handle for pins. Returns null, with errno and a logged reason, if there is no CUDA driver
+ * library or windows are turned off. Whether memory can be mapped is only known once the first
+ * buffer is pinned. */
 ISTHMUS_GDR_API gdr_t gdr_open(void);
 
-/* Unpins and unmaps all that was pinned with the handle, and frees it. */
+/* Unpins and unmaps everything that was pinned with the handle, and frees the handle. */
 ISTHMUS_GDR_API int gdr_close(gdr_t g);
 
 /* Pins the GPU pages around a buffer of device memory.
@@ -132,26 +131,26 @@ ISTHMUS_GDR_API int gdr_close(gdr_t g);
 ISTHMUS_GDR_API int gdr_pin_buffer(gdr_t g, unsigned long addr, size_t size, uint64_t p2p_token,
                                    uint32_t va_space, gdr_mh_t* handle);
 
-/* The same without tokens.
+/* Like gdr_pin_buffer(), without tokens.
  *
  * flags      gdr_pin_flags_t */
 ISTHMUS_GDR_API int gdr_pin_buffer_v2(gdr_t g, unsigned long addr, size_t size, uint32_t flags,
                                       gdr_mh_t* handle);
 
-/* Gives the pages back, and unmaps them if they are mapped. The handle is then no more. */
+/* Releases the pages, and unmaps them if they are mapped. The handle is invalid afterwards. */
 ISTHMUS_GDR_API int gdr_unpin_buffer(gdr_t g, gdr_mh_t handle);
 
 /* Stores 1 in `flag` if the buffer was freed and the mapping went with it. Persistent mappings
- * don't: then 0. */
+ * stay: then it stores 0. */
 ISTHMUS_GDR_API int gdr_get_callback_flag(gdr_t g, gdr_mh_t handle, int* flag);
 
 ISTHMUS_GDR_API int gdr_get_info_v2(gdr_t g, gdr_mh_t handle, gdr_info_v2_t* info);
 #define gdr_get_info gdr_get_info_v2
 
-/* Makes a pin's pages usable by the CPU, from the first one on: the buffer lies `addr - info.va`
- * bytes behind the address given. One mapping of a pin at a time.
+/* Maps a pin's pages for the CPU, starting at the first page: the buffer starts `addr - info.va`
+ * bytes after the returned address. A pin can have one mapping at a time.
  *
- * va         where the CPU's address goes
+ * va         receives the CPU's address
  * size       > 0; rounded up to whole CPU pages; no more than what is pinned
  * EINVAL     also if the pinned address is not a multiple of GPU_PAGE_SIZE */
 ISTHMUS_GDR_API int gdr_map(gdr_t g, gdr_mh_t handle, void** va, size_t size);
@@ -161,12 +160,12 @@ ISTHMUS_GDR_API int gdr_map_v2(gdr_t g, gdr_mh_t handle, void** ptr_va, size_t s
 
 /* Ends a mapping.
  *
- * va         what gdr_map() gave
- * size       what it was asked for */
+ * va         the address from gdr_map()
+ * size       the size passed to gdr_map() */
 ISTHMUS_GDR_API int gdr_unmap(gdr_t g, gdr_mh_t handle, void* va, size_t size);
 
 /* Copies host bytes to a mapping, and fences: work that this thread launches later sees them. A
- * kernel that is running sees them in any order; see isthmus/isthmus.h.
+ * kernel that is already running may see them in any order; see isthmus/isthmus.h.
  *
  * map_d_ptr  anywhere in the handle's mapping, any alignment
  * size       0 is allowed */
@@ -180,12 +179,12 @@ ISTHMUS_GDR_API int gdr_copy_from_mapping(gdr_mh_t handle, void* h_ptr, const vo
 /* The version of the interface: 2.6. */
 ISTHMUS_GDR_API void gdr_runtime_get_version(int* major, int* minor);
 
-/* The version of the kernel module that this stands in for: 2.6 too. */
+/* The version of the kernel module that this library replaces: also 2.6. */
 ISTHMUS_GDR_API int gdr_driver_get_version(gdr_t g, int* major, int* minor);
 
 ISTHMUS_GDR_API int gdr_get_attribute(gdr_t g, gdr_attr_t attr, int* v);
 
-/* A mapping type in words, as GDRCopy's tests print it. */
+/* The name of a mapping type, as GDRCopy's tests print it. */
 ISTHMUS_GDR_API int gdr_get_mapping_type_string(gdr_mapping_type_t mapping_type, const char** pstr);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-// The CUDA driver, loaded at run time: everything that copies, pins or opens windows gets one.
+// The CUDA driver, loaded at run time. Everything that copies, pins or opens windows needs one.
 //
 //     const isthmus::Driver driver = isthmus::Driver::open();
 //
-// Isthmus is not linked with libcuda.so.1 and needs no header of CUDA's.
+// Isthmus is not linked with libcuda.so.1 and needs no CUDA header.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct Symbol;
 template <typename Function>
 class CheckedCall;
 
-/// A loaded and initialised CUDA driver. A value: copy it, pass it, keep it.
+/// A loaded and initialised CUDA driver. It has value semantics: copy it, pass it, keep it.
 ///
 /// Copies share the library, which stays open for the life of the process: CUDA can't be unloaded
 /// safely. Every member function may be called from any thread.
@@ -38,9 +38,9 @@ public:
   ///          DriverError when cuInit fails for any other reason.
   static Driver open(const std::string& source = {});
 
-  /// Makes sure that there is a library for open() to open. Leaves it uninitialised, so that a
-  /// program may still fork() and use CUDA in the child. What open() looks into later isn't looked
-  /// into.
+  /// Checks that there is a library for open() to open, without initialising it: the program may
+  /// still fork() and use CUDA in the child. The further checks of open() (version, symbols,
+  /// cuInit) are not made.
   ///
   /// Throws   Unavailable when there is none; UsageError for another form of `source`.
   static void find(const std::string& source = {});
@@ -51,7 +51,7 @@ public:
   const std::string& path() const noexcept;
   /// True for the emulated driver: every number it yields is modelled.
   bool emulated() const noexcept;
-  /// The emulated driver's profile; empty on a real one.
+  /// The emulated driver's profile; empty for a real driver.
   const std::string& profile() const noexcept;
   /// Optional driver functions that this driver lacks.
   std::vector<std::string> missing_symbols() const;
@@ -66,8 +66,8 @@ public:
   /// "CUDA_ERROR_INVALID_VALUE" for a CUresult; its number if the driver has no name for it.
   std::string name_of(int result) const;
 
-  // With these the library itself calls the driver. Programs can't: no public header says what a
-  // Symbol is.
+  // The library calls the driver with the next three functions. Programs can't, because no public
+  // header defines Symbol.
 
   /// Calls a function and throws DriverError, OutOfDeviceMemory or (if it is missing) Unavailable.
   ///

@@ -1,4 +1,4 @@
-// The three families of failure. Everything Isthmus throws is one of these.
+// The kinds of failure. Everything that Isthmus throws is one of these.
 #pragma once
 
 #include <source_location>
@@ -9,19 +9,19 @@
 
 namespace isthmus {
 
-/// The caller asked for something that can't be: a size of zero, an index out of range, an unknown
-/// name. The message names the offending value and what would be valid. Nothing has been changed.
+/// The caller asked for something invalid: a size of zero, an index out of range, an unknown name.
+/// The message names the wrong value and the valid ones. Nothing has been changed.
 class ISTHMUS_API UsageError : public std::invalid_argument {
 public:
   using std::invalid_argument::invalid_argument;
 };
 
-/// A capability is absent here: no driver, a driver too old, a missing symbol, no NVRTC.
+/// Something is missing on this machine: no driver, a driver too old, a missing symbol, no NVRTC.
 class ISTHMUS_API Unavailable : public std::runtime_error {
 public:
-  /// what        the capability, as a noun: "CUDA driver", "stream memory operations"
-  /// why         why it is absent on this machine
-  /// needs       what would bring it: "an NVIDIA driver for CUDA 12.2 or later"
+  /// what        what is missing, as a noun: "CUDA driver", "stream memory operations"
+  /// why         why it is missing on this machine
+  /// needs       what would provide it: "an NVIDIA driver for CUDA 12.2 or later"
   Unavailable(std::string what, std::string why, std::string needs);
 
   const std::string& capability() const noexcept { return capability_; }
@@ -49,13 +49,13 @@ public:
   const std::string& symbol() const noexcept { return symbol_; }
   const std::source_location& location() const noexcept { return location_; }
 
-  /// True if the driver could not say whether the copy that failed has ended. Neither of its ends
-  /// may be freed or used for something else before the process ends.
+  /// True if the driver could not say whether the failed copy has ended. Then neither its source
+  /// nor its target may be freed or reused before the process ends.
   bool memory_in_use() const noexcept { return memory_in_use_; }
 
   /// Throws an error of the same class, whose message ends with "; " and `more`.
   [[noreturn]] virtual void throw_adding(const std::string& more) const;
-  /// The same of a copy that may still be under way; the message says so.
+  /// Throws the same error for a copy that may still be running; the message says so.
   [[noreturn]] virtual void throw_of_memory_in_use() const;
 
 protected:
@@ -78,7 +78,7 @@ public:
   [[noreturn]] void throw_of_memory_in_use() const override;
 };
 
-/// The caller asked for something long to be stopped, and it was: nothing is left of it.
+/// The caller asked to stop a long operation, and it was stopped and undone.
 class ISTHMUS_API Interrupted : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;

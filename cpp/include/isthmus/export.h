@@ -1,5 +1,5 @@
-/* What the shared library exports is marked with ISTHMUS_API. Everything else in it is hidden, and
- * so is what an exported class keeps for the library itself: ISTHMUS_HIDDEN. */
+/* ISTHMUS_API marks what the shared library exports. Everything else is hidden. ISTHMUS_HIDDEN
+ * hides those members of an exported class that only the library uses. */
 #ifndef ISTHMUS_EXPORT_H
 #define ISTHMUS_EXPORT_H
 

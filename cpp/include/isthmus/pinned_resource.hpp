@@ -1,17 +1,17 @@
-// A memory resource over a PinnedPool, in the form of CCCL's cuda::mr. Includes nothing of CUDA's.
+// A memory resource over a PinnedPool, in the form of CCCL's cuda::mr. Includes no CUDA header.
 //
 //     using Resource = isthmus::PinnedResource<cuda::mr::host_accessible,
 //                                              cuda::mr::device_accessible>;
 //     static_assert(cuda::mr::resource_with<Resource, cuda::mr::host_accessible>);
 //
-// What the concepts ask for, and where it is:
+// What the concepts require, and where it is:
 //   synchronous    CCCL 3.1+: allocate_sync, deallocate_sync; before: allocate, deallocate
 //   in a stream    CCCL 3.1+: allocate(stream, ...), deallocate(stream, ...);
 //                  before: allocate_async, deallocate_async, with the stream last
-//   equality       resources over the same pool are equal: each may free what the other gave
-//   properties     get_property(resource, Property) exists for each type in `Properties`; they say
-//                  nothing but "yes", so they are named by the caller, who includes CCCL
-// RMM's host memory interfaces of the same names fit as well.
+//   equality       resources over the same pool are equal: each may free the other's memory
+//   properties     get_property(resource, Property) exists for each type in `Properties`. They are
+//                  only tags; the caller, who includes CCCL, names them
+// Also fits RMM's host memory interfaces of the same names.
 #pragma once
 
 #include <concepts>
@@ -81,7 +81,7 @@ public:
     pool_.free(memory, stream_handle(stream));
   }
 
-  // The same by CCCL's names before 3.1.
+  // The same under CCCL's names before 3.1.
   void* allocate(std::size_t size_bytes, std::size_t alignment_bytes = kDefaultAlignmentBytes) {
     return allocate_sync(size_bytes, alignment_bytes);
   }

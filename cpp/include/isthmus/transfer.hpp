@@ -1,20 +1,20 @@
-// One copy between host and device, by whichever way is cheapest on this machine.
+// Copies between host and device, by the path that is cheapest on this machine.
 //
 //     isthmus::Transfers transfers(isthmus::Driver::open());
 //     transfers.copy(device_pointer, host_pointer, size_bytes);
 //
-// The ways: CPU stores and loads through a window (small copies), the driver's own copy (pinned
+// The paths: CPU stores and loads through a window (small copies), the driver's own copy (pinned
 // memory), a ring of pinned staging buffers that several threads fill (pageable memory), and
-// pinning the pageable memory for the time of the copy. Which one is taken follows from a profile
-// of this machine, or from the defaults of its kind of link: explain() tells.
+// pinning the pageable memory during the copy. The choice follows from a profile of this machine,
+// or from defaults for its kind of link: explain() shows it.
 //
 // Completion and ordering.
-//   copy() is complete when it returns: the bytes are in the target, whoever looks, and the source
-//   may be reused. It begins after all work enqueued in `stream` before the call, and what is
-//   enqueued in any stream afterwards sees it. With the legacy default stream (0) that includes the
-//   work of all blocking streams, as with cudaMemcpy.
-//   copy_async(): see there. While `stream` is being captured both go to the driver, which records
-//   the copy in the graph (or refuses pageable memory, as it does).
+//   copy() is complete when it returns: every reader of the target sees the bytes, and the source
+//   may be reused. It begins after all work that was enqueued in `stream` before the call, and work
+//   that is enqueued in any stream afterwards sees its bytes. With the legacy default stream (0) it
+//   also begins after the work of all blocking streams, as with cudaMemcpy.
+//   copy_async(): see there. While `stream` is being captured, both leave the copy to the driver,
+//   which records it in the graph (or refuses pageable memory).
 #pragma once
 
 #include <cstddef>
@@ -35,25 +35,25 @@ struct Engine;
 class PendingCopy;
 }  // namespace transfer
 
-/// What an address belongs to.
+/// What kind of memory an address belongs to.
 enum class MemoryKind {
   unknown,   ///< ask the driver
-  pageable,  ///< the host's, not known to CUDA
-  pinned,    ///< the host's, page-locked by CUDA
-  device,    ///< a GPU's
-  managed,   ///< moves between both: only the driver's copy is used
-  host,      ///< as a hint: the host's, and it may be touched; the driver says if it is pinned
+  pageable,  ///< host memory, unknown to CUDA
+  pinned,    ///< host memory, page-locked by CUDA
+  device,    ///< a GPU's memory
+  managed,   ///< moves between host and device: only the driver's copy is used
+  host,      ///< as a hint: host memory that may be touched; the driver says if it is pinned
 };
 ISTHMUS_API std::string_view name_of(MemoryKind kind) noexcept;
 
-/// A way for bytes to cross.
+/// How a copy is made.
 enum class CopyPath {
   window,          ///< CPU stores or loads through a mapping, by the calling thread
   window_threads,  ///< the same by several threads
-  driver,          ///< the driver's copy, from or to where the bytes are
+  driver,          ///< the driver's copy, directly from source to target
   staged,          ///< through pinned buffers, filled or emptied by several threads
-  /// Pins the host's pages for the time of the copy. Taken only by its name: no other copy may use
-  /// the same pages meanwhile.
+  /// Pins the host's pages during the copy. Used only when it is named: no other copy may use the
+  /// same pages meanwhile.
   registered,
 };
 ISTHMUS_API std::string_view name_of(CopyPath path) noexcept;
@@ -61,17 +61,18 @@ ISTHMUS_API std::string_view name_of(CopyPath path) noexcept;
 struct CopyOptions {
   /// A CUstream of the device's context: 0 legacy default, 1 the same, 2 per-thread default.
   std::uintptr_t stream = 0;
-  /// What the caller knows of the two ends, which saves asking the driver, and the kernel whether
-  /// the memory can be touched: 0.5 to 1.5 us for what is neither in the stack nor in the heap, nor
-  /// was asked about some milliseconds ago. Wrong answers are undefined behaviour, but `device` is
-  /// checked: memory that was freed is refused then, whatever lies there by now.
+  /// What the caller knows about the two ends. This saves asking the driver what the memory is, and
+  /// asking the kernel whether it can be touched: 0.5 to 1.5 us for memory that is neither in the
+  /// stack nor in the heap and was not asked about in the last milliseconds. A wrong kind is
+  /// undefined behaviour, except that `device` is checked: freed memory is refused, whatever lies
+  /// there now.
   MemoryKind source_kind = MemoryKind::unknown;
   MemoryKind target_kind = MemoryKind::unknown;
-  /// False: the caller has seen to it that nothing pending in any stream touches the bytes. No
-  /// stream is asked or waited for then, which saves small copies some 0.2 us.
+  /// False: the caller guarantees that no pending work in any stream touches the bytes. Then no
+  /// stream is asked or waited for, which saves small copies some 0.2 us.
   bool ordered = true;
-  /// "" chooses. A path's name takes that one, or throws Unavailable with the reason it can't;
-  /// UsageError if no path has that name.
+  /// "" chooses the path. The name of a path forces that path: Unavailable with the reason if it
+  /// isn't possible, UsageError if no path has that name.
   std::string_view path = {};
 };
 
@@ -80,7 +81,7 @@ struct PathCost {
   CopyPath path = CopyPath::driver;
   bool usable = false;
   double seconds = 0;  ///< predicted, if usable
-  std::string reason;  ///< why not usable; else what the figure rests on
+  std::string reason;  ///< why it isn't usable; else what the figure is based on
 };
 
 /// How a copy would be made, and why.
@@ -89,12 +90,12 @@ struct CopyPlan {
   MemoryKind source = MemoryKind::unknown;
   MemoryKind target = MemoryKind::unknown;
   int device = -1;
-  std::vector<PathCost> costs;  ///< of every path, in the order in which they are preferred
+  std::vector<PathCost> costs;  ///< of every path, in order of preference
   bool measured = false;        ///< false: conservative defaults, no profile of this machine
   std::string profile;  ///< where the figures come from: "profile of 2026-11-22", "defaults"
 };
 
-/// One path's use since the Transfers were made.
+/// How one path was used since the Transfers were made.
 struct PathUse {
   CopyPath path = CopyPath::driver;
   std::uint64_t num_copies = 0;
@@ -109,18 +110,18 @@ enum class SourceOrder {
   stream,  ///< once the copy is complete
 };
 
-/// A copy under way. Movable; letting it go doesn't stop it.
+/// A copy in progress. Movable; destroying it doesn't stop the copy.
 class ISTHMUS_API CopyFuture {
 public:
   CopyFuture() = default;
-  /// Waits until the copy is complete. Throws what it failed with; which bytes of the target are
-  /// undefined then is in the message.
+  /// Waits until the copy is complete. Throws the copy's error if it failed; the message says which
+  /// bytes of the target are undefined.
   void wait();
   /// True once wait() would return or throw at once.
   bool ready() const;
-  /// True once nothing uses the memory of the source and of the target any more, so that both may
-  /// be freed: the copy is complete, or has failed and is known to be at rest. Where the driver
-  /// can't say that after a failure it stays false, and both must be kept until the process ends.
+  /// True once nothing uses the memory of the source or the target any more, so that both may be
+  /// freed: the copy is complete, or it failed and is known to have stopped. If the driver can't
+  /// say that after a failure, this stays false, and both must be kept until the process ends.
   bool over() const noexcept;
 
 private:
@@ -129,67 +130,69 @@ private:
   std::shared_ptr<transfer::PendingCopy> pending_;
 };
 
-/// Copies between the memories of one driver's devices and the host. A value: copies share windows,
-/// rings and statistics. May be used from any thread. In a forked child every member throws
-/// UsageError.
+/// Copies between the host and the devices of one driver. It has value semantics: copies share
+/// windows, rings and statistics. May be used from any thread. In a forked child every member
+/// throws UsageError.
 class ISTHMUS_API Transfers {
 public:
   explicit Transfers(const Driver& driver);
-  /// windows     with their own settings
+  /// windows     to be used, with their settings
   explicit Transfers(Windows windows);
 
   /// Copies `size_bytes`, complete on return. See "Completion and ordering".
   ///
-  /// target, source  of any kind, each inside one allocation; they must not overlap
+  /// target, source  any kind of memory, each inside one allocation; they must not overlap
   /// size_bytes      0 is allowed, and copies nothing
-  /// Throws          UsageError: null, overlapping, freed, or longer than the allocation; the
-  ///                 host's memory can't be touched, or its file has become too short; a path that
-  ///                 isn't one. Unavailable: the path that was asked for can't.
+  /// Throws          UsageError: memory that is null, overlapping, freed, or shorter than
+  ///                 `size_bytes`; host memory that can't be touched, or whose file has become too
+  ///                 short; an unknown path. Unavailable: the named path isn't possible.
   ///                 OutOfDeviceMemory, DriverError: nothing has been copied, or the message says
   ///                 which bytes of the target are undefined; the Transfers stay usable. Both ends
   ///                 may be freed, unless DriverError::memory_in_use().
-  /// The host's memory that one thread copies to or from again within the same tick of the kernel's
-  /// clock (1 to 10 ms) isn't looked at again: if it was unmapped since, the copy is the fault that
-  /// memcpy would be. Mapped files and shared memory are looked at each time.
+  /// If a thread copies to or from the same host memory again within one tick of the kernel's clock
+  /// (1 to 10 ms), the memory isn't checked again: if it has been unmapped since, the copy faults
+  /// as memcpy would. Mapped files and shared memory are checked each time.
   void copy(void* target, const void* source, std::size_t size_bytes,
             const CopyOptions& options = {});
 
-  /// Begins a copy. Between pinned memory and a device it is the driver's: the stream orders it
-  /// both ways. From pageable memory with SourceOrder::call it returns when the bytes are staged,
-  /// and the stream orders it both ways; with SourceOrder::stream, and always to pageable memory,
-  /// it begins after what is in the stream, but later work in the stream does not wait: wait()
-  /// does. A path that is named is taken: by a window or registered memory an upload with
-  /// SourceOrder::call is complete on return, all else waits for wait() alone.
+  /// Begins a copy. Between pinned memory and a device the driver makes it, and the stream orders
+  /// it before and after other work. From pageable memory with SourceOrder::call the function
+  /// returns when the bytes are staged, and the stream orders the copy before and after other work.
+  /// With SourceOrder::stream, and always to pageable memory, the copy begins after the work in the
+  /// stream, but later work in the stream does not wait for it; wait() does. A path named in the
+  /// options is always used: an upload with SourceOrder::call through a window or registered memory
+  /// is complete on return; for all other copies only wait() waits.
   ///
-  /// target, source  as of copy(); both stay valid until CopyFuture::over()
-  /// Throws          as copy(); Unavailable too if it takes a thread and the system has none. The
-  ///                 copy has not begun then, and won't.
+  /// target, source  as for copy(); both stay valid until CopyFuture::over()
+  /// Throws          as copy(); also Unavailable if the copy needs a thread and the system has
+  ///                 none. Then the copy has not begun, and won't.
   CopyFuture copy_async(void* target, const void* source, std::size_t size_bytes,
                         const CopyOptions& options = {},
                         SourceOrder source_order = SourceOrder::call);
 
   /// Copies a part of a file to a device, complete on return, after all work now in the stream.
-  /// What isn't in the page cache is read past it, where the file system allows. Not in stats():
-  /// there is no choice, and what a disk takes isn't predicted.
+  /// What isn't in the page cache is read with direct I/O, where the file system allows it. Not
+  /// counted in stats(): there is no choice of path, and the disk's time isn't predicted.
   ///
   /// target          a GPU's own memory
-  /// descriptor      of a regular file, open for reading; its position is left alone
+  /// descriptor      of a regular file, open for reading; its position doesn't change
   /// offset_bytes    in the file
-  /// Throws          as copy(); UsageError too if the file ends before these bytes, or while they
-  ///                 are read, or the stream is being captured: a graph can't read a file.
+  /// Throws          as copy(); also UsageError if the file ends before these bytes or becomes
+  ///                 shorter while they are read, or if the stream is being captured: a graph can't
+  ///                 read a file.
   void copy_file(void* target, int descriptor, std::uint64_t offset_bytes, std::size_t size_bytes,
                  const CopyOptions& options = {});
 
-  /// Says how copy() would do it, and what each way would cost. Copies nothing.
+  /// Says how copy() would make the copy, and what each path would cost. Copies nothing.
   CopyPlan explain(const void* target, const void* source, std::size_t size_bytes,
                    const CopyOptions& options = {});
 
   std::vector<PathUse> stats() const;
   /// Closes the windows that copies have opened, and unpins staging buffers that no copy uses.
   void trim();
-  /// Uses this machine's measured costs, in the text of `isthmus profile`'s file.
+  /// Uses this machine's measured costs, given as the text of a file from `isthmus profile`.
   ///
-  /// Throws      UsageError if it isn't such a text, or of another device or driver.
+  /// Throws      UsageError if the text isn't a profile, or is one of another device or driver.
   void use_profile(std::string_view json);
   Windows& windows() noexcept;
   const Driver& driver() const noexcept;

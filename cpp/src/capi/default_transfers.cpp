@@ -21,7 +21,7 @@ PerProcess<Copies> copies;
 }  // namespace
 
 Transfers& default_transfers() {
-  // First: it refuses in a child of a process that has used CUDA.
+  // This comes first, because it throws in a child of a process that has used CUDA.
   Windows& windows = default_windows();
   Copies& own = copies.get();
   const std::lock_guard lock(own.mutex);

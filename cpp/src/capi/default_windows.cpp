@@ -19,7 +19,7 @@ struct Connection {
 
   const bool parent_has_connected;
   std::atomic<bool> has_begun{
-      false};  ///< set before CUDA is touched, so that a fork() midway shows
+      false};  ///< set before CUDA is used, so that a child forked meanwhile sees it
   std::mutex mutex;
   std::optional<Windows> windows;
 };

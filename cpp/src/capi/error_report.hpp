@@ -1,16 +1,16 @@
-// From exceptions to isthmus_error.
+// Converts exceptions to isthmus_error.
 #pragma once
 
 #include <isthmus/isthmus.h>
 
 namespace isthmus::capi {
 
-/// Fills `error` (if there is one) from the exception that is being handled.
+/// Fills `error`, unless it is null, from the exception that is being handled.
 ///
 /// Returns     its status, never ISTHMUS_OK.
 isthmus_status report_exception(isthmus_error* error) noexcept;
 
-/// Runs `body`. Nothing that it throws gets out: that is what comes back instead.
+/// Runs `body`. If it throws, returns the status of the exception instead of throwing.
 template <typename Body>
 isthmus_status guarded(isthmus_error* error, Body&& body) noexcept {
   try {

@@ -1,4 +1,4 @@
-// gdrapi.h: copies. What they check is what Window::write checks, so that they cost the same.
+// gdrapi.h: copies. They make the same checks as Window::write, so that they cost the same.
 #include <cerrno>
 
 #include "capi/gdr_pins.hpp"
@@ -9,8 +9,8 @@ namespace {
 
 const GdrPin* pin_of(gdr_mh_t handle) { return reinterpret_cast<const GdrPin*>(handle.h); }
 
-// Off the path of a copy that is admitted. Returns what the call returns: no bytes may be copied
-// anywhere.
+// For copies that aren't admitted. Returns what the call returns: 0 bytes may be copied at any
+// address.
 [[gnu::cold, gnu::noinline]] int refuse_copy(const char* call, gdr_mh_t handle,
                                              std::size_t size_bytes) {
   return gdr_guarded(call, [&] {

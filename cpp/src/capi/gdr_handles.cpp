@@ -17,8 +17,8 @@ namespace {
 
 PerProcess<GdrHandles> handles;
 
-// BAR1 is a budget like memory: GDRCopy's callers know ENOMEM for it. The phrases are those of
-// Bar1Budget and of the resource manager's statuses.
+// BAR1 is limited like memory: GDRCopy's callers expect ENOMEM for it. The phrases come from
+// Bar1Budget and from the resource manager's statuses.
 int code_of(const Unavailable& failure) {
   for (const char* used_up : {"of BAR1 they may use", "insufficient resources", "out of memory"})
     if (failure.reason().find(used_up) != std::string::npos) return ENOMEM;
@@ -69,7 +69,7 @@ void GdrHandles::require_open(gdr_t handle) {
 }
 
 void GdrHandles::close(gdr_t handle) {
-  // Windows are closed, which takes microseconds each, after the lock is given back.
+  // Windows take microseconds each to close, so they are closed after the lock is released.
   std::vector<GdrPin> closing;
   {
     const std::lock_guard lock(mutex_);

@@ -14,7 +14,7 @@ namespace {
 struct LogSettings {
   bool enabled = environment("GDRCOPY_ENABLE_LOGGING").has_value();
   std::optional<std::string> level_text = environment("GDRCOPY_LOG_LEVEL");
-  // What is no number counts as 0, which prints everything: as atoi has it in GDRCopy.
+  // Text that is no number counts as 0, which prints everything: GDRCopy's atoi does the same.
   long lowest_level = level_text ? std::strtol(level_text->c_str(), nullptr, 10)
                                  : static_cast<long>(GdrMessage::error);
 };
@@ -38,7 +38,7 @@ const char* prefix_of(GdrMessage level) {
 void gdr_log(GdrMessage level, std::string_view text) noexcept {
   static const LogSettings settings;
   if (!settings.enabled || static_cast<long>(level) < settings.lowest_level) return;
-  // One call, so that lines of several threads don't mix.
+  // One call, so that lines from several threads don't mix.
   std::fprintf(stderr, "%s%.*s\n", prefix_of(level), static_cast<int>(text.size()), text.data());
 }
 

@@ -1,4 +1,4 @@
-// Messages of libgdrapi, as GDRCOPY_ENABLE_LOGGING and GDRCOPY_LOG_LEVEL ask for them.
+// Messages of libgdrapi, controlled by GDRCOPY_ENABLE_LOGGING and GDRCOPY_LOG_LEVEL.
 #pragma once
 
 #include <string_view>

@@ -14,7 +14,7 @@
 namespace isthmus::capi {
 namespace {
 
-// Whatever can be known without touching CUDA, which a program may yet want to use after fork().
+// Checks what is known without CUDA: the program may still want to use CUDA after fork().
 void require_windows() {
   if (WindowSettings::from_environment().backend == "off")
     throw Unavailable("windows", "ISTHMUS_WINDOW=off", "ISTHMUS_WINDOW unset");

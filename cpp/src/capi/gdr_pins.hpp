@@ -1,4 +1,4 @@
-// What gdr_t and gdr_mh_t stand for.
+// What gdr_t and gdr_mh_t refer to.
 #pragma once
 
 #include <cerrno>
@@ -20,21 +20,21 @@
 #include "window/forks.hpp"
 #include "window/streaming_copy.hpp"
 
-/// A handle of gdr_open(). Programs see its address only; GDRCopy's tests look at the descriptor.
+/// A handle from gdr_open(). Programs see only its address; GDRCopy's tests read the descriptor.
 struct gdr {            // NOLINT(readability-identifier-naming): GDRCopy's name for it
-  int descriptor = -1;  ///< open and of no use, where GDRCopy keeps its module's
+  int descriptor = -1;  ///< open but unused; GDRCopy keeps its module's descriptor here
 };
 
 namespace isthmus::capi {
 
-/// GPU_PAGE_SIZE, as a number to reckon with.
+/// GPU_PAGE_SIZE, as a typed constant.
 inline constexpr std::uintptr_t kGdrPageBytes = 65536;
 
-/// A pinned buffer; gdr_mh_t holds its address. Its memory is kept for the next pin when it is
-/// unpinned, so that a handle used too late is found to be unmapped, and no crash.
+/// A pinned buffer; gdr_mh_t holds its address. After gdr_unpin_buffer() its memory is kept for the
+/// next pin, so that a stale handle is seen as unmapped instead of crashing.
 struct GdrPin {
-  /// True if [pointer, pointer + size_bytes) lies in the mapping that this process has; then it can
-  /// be copied to or from. False also for no bytes at the mapping's end.
+  /// True if [pointer, pointer + size_bytes) lies in this process's mapping, so that it can be
+  /// copied to or from. False also for zero bytes at the mapping's end.
   bool admits(const void* pointer, std::size_t size_bytes) const noexcept {
     const std::size_t offset_bytes =
         reinterpret_cast<std::uintptr_t>(pointer) - reinterpret_cast<std::uintptr_t>(mapped_data);
@@ -43,20 +43,20 @@ struct GdrPin {
   }
   bool is_mapped() const noexcept { return mapped_bytes != 0; }
 
-  std::byte* mapped_data = nullptr;  ///< what gdr_map() gave; null while unmapped
+  std::byte* mapped_data = nullptr;  ///< the address from gdr_map(); null while unmapped
   std::size_t mapped_bytes = 0;
   const window::StreamingCopy* copy = nullptr;
   std::uint64_t process = 0;  ///< the generation of the process that pinned it
 
   gdr_t owner = nullptr;
   std::uintptr_t address = 0;     ///< what the caller pinned
-  std::uintptr_t first_page = 0;  ///< where the GPU page begins that holds it
+  std::uintptr_t first_page = 0;  ///< the beginning of the GPU page that contains `address`
   std::size_t page_bytes = 0;     ///< of all its pages
   std::byte* data = nullptr;      ///< the CPU's address of the first page
   std::optional<Window> window;
 };
 
-/// Refuses a call of GDRCopy's.
+/// Refuses a call of GDRCopy's API.
 class GdrRefusal : public std::runtime_error {
 public:
   GdrRefusal(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -98,15 +98,14 @@ private:
 
   std::mutex mutex_;
   std::unordered_map<gdr_t, std::unordered_set<GdrPin*>> pins_;
-  std::deque<GdrPin> storage_;  ///< of all pins that ever were at one time
+  std::deque<GdrPin> storage_;  ///< memory for all pins; it never shrinks
   std::vector<GdrPin*> unused_;
 };
 
 /// Logs the exception that is being handled. Returns its errno code.
 int gdr_report_exception(const char* call) noexcept;
 
-/// Runs `body`, which throws to refuse, and turns that into what a call of GDRCopy's returns and
-/// logs.
+/// Runs `body`. If it throws, logs the error and returns its errno code, as GDRCopy's functions do.
 ///
 /// call        the function's name, for the log
 template <typename Body>
@@ -119,7 +118,7 @@ int gdr_guarded(const char* call, Body&& body) noexcept {
   }
 }
 
-/// Throws      GdrRefusal(EINVAL) that names what is null.
+/// Throws      GdrRefusal(EINVAL) that names the null pointer.
 template <typename Pointee>
 void gdr_require(Pointee* pointer, const char* what) {
   if (pointer == nullptr) throw GdrRefusal(EINVAL, std::string(what) + " is a null pointer");

@@ -1,4 +1,4 @@
-// gdrapi.h: questions.
+// gdrapi.h: queries.
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,8 +8,8 @@
 namespace isthmus::capi {
 namespace {
 
-// Pages that GDRCopy's own module maps may go when CUDA frees the buffer. Which backend it will be
-// is known with the first pin only, so: no promise where the module is open to this process.
+// Pages that GDRCopy's own module maps may disappear when CUDA frees the buffer. The backend is
+// known only after the first pin, so nothing is promised if this process can open the module.
 bool mappings_persist() {
   const char* const kernel_module = "/dev/gdrdrv";
   return access(kernel_module, R_OK) != 0 || access(kernel_module, W_OK) != 0;
@@ -69,7 +69,7 @@ int gdr_get_info_v2(gdr_t g, gdr_mh_t handle, gdr_info_v2_t* info) {
   });
 }
 
-// The symbol of programs built with a header older than 2.4; today's maps the name to _v2.
+// For programs built with a header older than 2.4; the present header maps the name to _v2.
 #undef gdr_get_info
 extern "C" ISTHMUS_GDR_API int gdr_get_info(gdr_t g, gdr_mh_t handle, isthmus::capi::InfoV1* info) {
   return gdr_guarded("gdr_get_info", [&] {

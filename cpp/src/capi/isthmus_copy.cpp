@@ -63,7 +63,7 @@ auto& required(CFuture* future) {
 }
 
 void fill(isthmus_copy_plan& target, const CopyPlan& plan) {
-  // All are names of literals, so they end in a null.
+  // All point to string literals, so they end with a null.
   target.path = name_of(plan.path).data();
   target.source = name_of(plan.source).data();
   target.target = name_of(plan.target).data();

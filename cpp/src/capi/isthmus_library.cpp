@@ -1,4 +1,4 @@
-// isthmus.h: what belongs to no window.
+// isthmus.h: functions that belong to no window.
 #include <deque>
 #include <mutex>
 #include <string>
@@ -28,7 +28,7 @@ bool take_notice(char* text, std::size_t capacity_bytes) {
   if (text == nullptr || capacity_bytes == 0) return false;
   Notices& all = notices.get();
   const std::lock_guard lock(all.mutex);
-  // Before the first window there is nothing to tell, and no driver to be connected to.
+  // Before the first window there are no notices, and this must not connect to a driver.
   if (Windows* const windows = default_windows_if_any())
     for (std::string& notice : windows->take_notices()) all.waiting.push_back(std::move(notice));
   if (all.waiting.empty()) return false;

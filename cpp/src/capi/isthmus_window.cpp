@@ -132,7 +132,7 @@ uint64_t isthmus_window_mapped_device_pointer(const isthmus_window* window) {
   return window == nullptr ? 0 : window->window.mapped_device_pointer();
 }
 
-// Both are names of literals, so they end in a null.
+// Both point to string literals, so they end with a null.
 const char* isthmus_window_backend(const isthmus_window* window) {
   return window == nullptr ? nullptr : isthmus::name_of(window->window.backend()).data();
 }

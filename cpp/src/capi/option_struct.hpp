@@ -1,4 +1,4 @@
-// Structs of options that later versions may make longer.
+// Option structs that later versions may extend.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,14 @@
 
 namespace isthmus::capi {
 
-/// Sees to it that a struct says how long it is, and that members which this version doesn't know
-/// ask for nothing.
+/// Checks that a struct has its size set, and that members unknown to this version are zero.
 ///
 /// name        of the struct: "isthmus_copy_options"
-/// init        what callers begin with: "ISTHMUS_COPY_OPTIONS_INIT"
+/// init        the initialiser that callers start with: "ISTHMUS_COPY_OPTIONS_INIT"
 /// Throws      UsageError.
 template <typename Options>
 void require_known_members(const Options& given, const std::string& name, const std::string& init) {
-  // The size of the struct in the first version that had it: callers can't know a smaller one.
+  // This is the struct's size in the first version that had it: no caller can have a smaller one.
   if (given.struct_size < sizeof(Options))
     throw UsageError(name + ".struct_size is " + std::to_string(given.struct_size) +
                      ": begin with " + init + ", which sets " + std::to_string(sizeof(Options)));

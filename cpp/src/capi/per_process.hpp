@@ -9,12 +9,11 @@
 
 namespace isthmus::capi {
 
-/// One State for each process, made when it is first asked for and never destroyed. A child of
-/// fork() gets its own, made from the parent's, however the parent's locks stood. For static
-/// objects.
+/// One State for each process, created on first use and never destroyed. A child of fork() gets its
+/// own, created from the parent's, whatever state the parent's locks are in. For static objects.
 ///
-/// State       has a constructor that takes const State*: the parent's, or null. It may read there
-///             what is const or atomic, nothing else.
+/// State       has a constructor with a const State*: the parent's, or null. It may read only const
+///             or atomic members there.
 template <typename State>
 class PerProcess {
 public:

@@ -13,7 +13,7 @@ Owned<CUdeviceptr> allocate_device(const Context& context, std::size_t size_byte
   refuse_zero(size_bytes, "device buffer");
   const CurrentContext current(context);
   const Driver& driver = context.driver();
-  const ScopedRelaxedCapture relaxed(driver);  // what is allocated is no part of any capture
+  const ScopedRelaxedCapture relaxed(driver);  // an allocation is not part of a capture
   CUdeviceptr pointer = 0;
   driver.call(symbol::mem_alloc)(&pointer, size_bytes);
   return {context, pointer, driver.raw(symbol::mem_free), symbol::mem_free.name};

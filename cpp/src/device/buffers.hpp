@@ -1,4 +1,4 @@
-// Memory that is owned: on the device, and pinned on the host.
+// Owned memory: on the device, and pinned on the host.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ private:
   std::size_t size_bytes_;
 };
 
-/// How the CPU sees pinned memory.
+/// How the CPU caches pinned memory.
 enum class HostCaching {
   cached,
   write_combined,  ///< stores are gathered and sent past the caches; plain loads are very slow
@@ -31,7 +31,8 @@ enum class HostCaching {
 /// Pinned host memory from cuMemHostAlloc, mapped on the device and portable to all contexts.
 /// Movable.
 ///
-/// Its pages lie where the calling thread's memory policy puts them: see host/numa.hpp.
+/// Its pages lie where the calling thread's memory policy puts them: see host/numa.hpp. The address
+/// for kernels.
 class PinnedBuffer {
 public:
   /// Throws   UsageError if `size_bytes` is 0; OutOfDeviceMemory if the host can't pin that much.

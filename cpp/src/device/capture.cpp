@@ -6,7 +6,7 @@ namespace isthmus {
 
 ScopedRelaxedCapture::ScopedRelaxedCapture(const Driver& driver) noexcept
     : exchange_(driver.raw(symbol::thread_exchange_stream_capture_mode)) {
-  // It swaps: the thread's own mode is in mode_ from here on.
+  // The call swaps: afterwards mode_ holds the thread's previous mode.
   if (exchange_ != nullptr && exchange_(&mode_) != CUDA_SUCCESS) exchange_ = nullptr;
 }
 

@@ -1,13 +1,13 @@
-// Graph capture, seen from code that runs beside it.
+// Graph capture, as it affects code that runs at the same time.
 #pragma once
 
 #include "driver/driver.hpp"
 
 namespace isthmus {
 
-/// Lets the calling thread make calls that are unsafe while some stream is captured, for its own
-/// lifetime: calls that have nothing to do with what is captured, such as pinning memory. Without
-/// it they fail, and the capture with them.
+/// While it lives, the calling thread may make calls that are otherwise forbidden while a stream is
+/// captured, such as pinning memory. They must have nothing to do with the captured work. Without
+/// it they fail and invalidate the capture.
 ///
 /// Source      CUDA Driver API 13.0, cuThreadExchangeStreamCaptureMode.
 class [[nodiscard]] ScopedRelaxedCapture {
@@ -22,14 +22,14 @@ private:
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// True if work in `stream` is being recorded rather than done. The context is current.
+/// True if work in `stream` is being recorded instead of executed. A context must be current.
 ///
 /// Throws      DriverError(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) for the legacy default stream while
 ///             a stream is captured that may wait for it; the capture stays valid.
 bool is_captured(const Driver& driver, CUstream stream);
 
-/// The same for those who may take a stream for captured that isn't: true where is_captured()
-/// can't tell.
+/// The same for callers that may treat a stream as captured although it isn't: true if
+/// is_captured() can't tell.
 ///
 /// Throws      DriverError of another kind.
 bool may_be_captured(const Driver& driver, CUstream stream);

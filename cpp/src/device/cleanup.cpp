@@ -42,8 +42,8 @@ void report_cleanup(const Driver& driver, CUresult result, std::string_view symb
         std::string(symbol_name) + " failed while cleaning up: " + driver.name_of(result);
     const std::scoped_lock lock(sink_slot().mutex);
     sink_slot().sink(message);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): out of memory while reporting: there is nobody
-                   // left to tell
+  } catch (...) {  // NOLINT(bugprone-empty-catch): out of memory while reporting: nobody can be
+                   // told
   }
 }
 

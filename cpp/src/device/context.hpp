@@ -11,24 +11,25 @@
 
 namespace isthmus {
 
-/// Holds the primary context of one device. A value: copies share one retain; the last releases it.
+/// Holds the primary context of one device. It has value semantics: copies share one retain; the
+/// last releases it.
 ///
-/// Never current behind the caller's back: whatever needs it current makes a CurrentContext for as
-/// long as it runs. May be used from any thread.
+/// It doesn't make the context current: code that needs that makes a CurrentContext while it runs.
+/// May be used from any thread.
 class Context {
 public:
-  /// Retains the primary context of device `ordinal`, creating it if nobody has.
+  /// Retains the primary context of device `ordinal`; creates it if it doesn't exist.
   ///
   /// Throws   UsageError if there is no such device; OutOfDeviceMemory or DriverError if it can't
-  /// be made.
+  ///          be created.
   static Context retain(const Driver& driver, int ordinal);
 
   const Driver& driver() const noexcept { return state_->driver; }
   const DeviceFacts& device() const noexcept { return state_->facts; }
   CUcontext handle() const noexcept { return state_->handle; }
 
-  /// False in a process that was forked off: what belongs to the context stayed with the parent,
-  /// and nothing may be freed here.
+  /// False in a forked child: everything in the context stayed with the parent, and nothing may be
+  /// freed here.
   bool in_own_process() const noexcept;
 
   /// Bytes of device memory that are free now, on the whole device.
@@ -57,7 +58,7 @@ private:
 class [[nodiscard]] CurrentContext {
 public:
   explicit CurrentContext(const Context& context);
-  /// A context that somebody else made and keeps alive.
+  /// A context that somebody else created and keeps alive.
   CurrentContext(const Driver& driver, CUcontext context);
   ~CurrentContext();
   CurrentContext(const CurrentContext&) = delete;
@@ -67,12 +68,13 @@ private:
   Driver driver_;
 };
 
-/// Sees to it that a context of one device is current: the one that is, if it is that device's,
-/// since the caller's streams are its; else the primary one, while this lives.
+/// Makes a context of one device current during its life. If the current context belongs to that
+/// device it stays current, because the caller's streams belong to it; else the primary context is
+/// used.
 class [[nodiscard]] ContextOfDevice {
 public:
   explicit ContextOfDevice(const Context& context);
-  /// Retains the primary context if it is needed, which is slower.
+  /// Retains the primary context if needed, which is slower.
   ContextOfDevice(const Driver& driver, int ordinal);
 
 private:

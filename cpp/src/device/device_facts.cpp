@@ -75,8 +75,7 @@ DeviceFacts read_device_facts(const Driver& driver, int ordinal) {
       attribute(driver, device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES) !=
       0;
   facts.cuda_version = driver.version();
-  // There is no attribute to ask for 32-bit waits; a device may still refuse them when they are
-  // tried.
+  // There is no attribute for 32-bit waits; a device may still refuse them when they are used.
   facts.stream_memory_operations = driver.has(symbol::stream_wait_value32);
   return facts;
 }

@@ -22,7 +22,7 @@ struct DeviceFacts {
   bool stream_memory_operations = false;  ///< the driver has cuStreamWaitValue32
   /// The device walks the CPU's page tables in hardware: NVLink-C2C joins it to the CPU.
   bool uses_host_page_tables = false;
-  int cuda_version = 0;  ///< that the driver implements: 13000 is CUDA 13.0
+  int cuda_version = 0;  ///< implemented by the driver: 13000 is CUDA 13.0
 };
 
 /// Reads the facts of device `ordinal`.

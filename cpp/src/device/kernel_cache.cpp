@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kMagic = "isthmus-kernel-cache 2\n";
 constexpr std::size_t kHashDigits = 64;
 constexpr std::size_t kHeaderBytes = kMagic.size() + kHashDigits + 1;
-/// Some thousand times the largest kernel.
+/// Some thousand times as large as the largest kernel.
 constexpr off_t kMaxBytes = off_t{64} * 1024 * 1024;
 constexpr mode_t kOthersMayWrite = 0022;
 constexpr mode_t kFolderMode = 0700;
@@ -38,14 +38,14 @@ public:
 
   explicit operator bool() const noexcept { return number_ >= 0; }
   int number() const noexcept { return number_; }
-  /// False if what was written may not have arrived.
+  /// False if the written bytes may be lost.
   bool close() noexcept { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
 
 private:
   int number_;
 };
 
-/// What keeps a folder or a file from being believed; empty if nothing does.
+/// Why a folder or a file can't be trusted; empty if it can.
 std::string why_not_ours(const struct stat& found) {
   if (found.st_uid != geteuid())
     return "it belongs to user " + std::to_string(found.st_uid) + ", not to " +
@@ -54,14 +54,14 @@ std::string why_not_ours(const struct stat& found) {
   return {};
 }
 
-/// A folder that is open, or the reason why it isn't used. Neither if there is none.
+/// An open folder, or the reason why it isn't used. Neither if it doesn't exist.
 struct OpenedFolder {
   Descriptor folder{-1};
   std::string refusal;
 };
 
 OpenedFolder open_folder(const std::filesystem::path& path) {
-  // What is opened is looked at, not what has the name: that could be changed in between.
+  // Checks the opened folder, not its name: the name could be changed in between.
   Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder) {
     if (errno == ENOENT) return {};
@@ -85,7 +85,7 @@ std::string file_name(const std::string& key) { return hash_of_key(key) + ".kern
 
 std::string header_of(const std::string& key, std::string_view image) {
   Sha256 hash;
-  // The key's own hash has one length, so that no other key and image are these bytes together.
+  // The key's own hash has a fixed length, so no other key and image give the same bytes.
   const std::string first = hash_of_key(key);
   hash.add(first.data(), first.size());
   hash.add(image.data(), image.size());
@@ -122,7 +122,7 @@ std::string temporary_name() {
   return text.data();
 }
 
-/// Not synced: what a crash leaves of a file is a miss.
+/// Not synced: an incomplete file after a crash counts as a miss.
 void write_file(int folder, const std::string& name, std::string_view header,
                 std::string_view image) {
   const std::string temporary = temporary_name();
@@ -147,7 +147,7 @@ std::optional<KernelImage> KernelCache::find(const std::string& key) const {
   if (folder_.empty()) return std::nullopt;
   const OpenedFolder opened = open_folder(folder_);
   if (!opened.folder) return std::nullopt;
-  // A pipe's opening would wait for a writer.
+  // Opening a pipe without O_NONBLOCK would wait for a writer.
   const Descriptor file(openat(opened.folder.number(), file_name(key).c_str(),
                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat found{};
@@ -165,7 +165,7 @@ void KernelCache::store(const std::string& key, const KernelImage& image) const 
   if (folder_.empty()) return;
   try {
     std::filesystem::create_directories(folder_.parent_path());
-    // Whether it was there already, and whose it is then, is seen when it is opened.
+    // Whether it existed before, and who owns it, is checked when it is opened.
     mkdir(folder_.c_str(), kFolderMode);
     const OpenedFolder opened = open_folder(folder_);
     if (!opened.folder) return;

@@ -1,4 +1,4 @@
-// The text of kernels/, built into the library so that nothing has to be found at run time.
+// The text of kernels/, compiled into the library so that no file has to be found at run time.
 #pragma once
 
 #include <span>

@@ -12,8 +12,8 @@ std::optional<Nvrtc> nvrtc_for(const Context& context, const std::string& librar
   return Nvrtc::open(library);
 }
 
-/// Everything an image depends on. All headers count: which of them a kernel includes isn't worth
-/// finding out.
+/// Everything that an image depends on. All headers are included: finding out which of them a
+/// kernel needs isn't worth it.
 std::string cache_key(const Nvrtc& nvrtc, const KernelSource& source, int major, int minor) {
   std::string key = "nvrtc " + nvrtc.version();
   for (const std::string& option : nvrtc.options(major, minor)) key += " " + option;

@@ -39,8 +39,8 @@ private:
   CUfunction function_;
 };
 
-/// Compiles (or takes from the cache) and loads the project's kernels as they are asked for. A
-/// value; copies share the modules. May be used from any thread.
+/// Compiles (or takes from the cache) and loads the project's kernels on demand. It has value
+/// semantics: copies share the modules. May be used from any thread.
 class Kernels {
 public:
   struct Options {
@@ -48,22 +48,21 @@ public:
     std::filesystem::path cache_folder;  ///< empty: no cache
   };
 
-  /// Throws   Unavailable if there is no NVRTC; never on the emulated driver, which brings its own
-  /// code.
+  /// Throws   Unavailable if there is no NVRTC; never on the emulated driver, which has its own
+  ///          code.
   Kernels(const Context& context, const Options& options);
 
   /// The kernel `name` of kernels/`stem`.cu, compiled and loaded at the first call.
   ///
-  /// Throws   UsageError for an unknown stem; Unavailable if the driver can't load what this NVRTC
-  /// makes;
-  ///          DriverError if compiling or loading fails otherwise.
+  /// Throws   UsageError for an unknown stem; Unavailable if the driver can't load this NVRTC's
+  ///          output; DriverError if compiling or loading fails for another reason.
   Kernel get(const std::string& stem, const char* name) const;
 
   /// "13.0"; empty on the emulated driver.
   std::string nvrtc_version() const;
 
-  /// Why compiled kernels aren't cached though they should be, and what to do; empty if they are,
-  /// and on the emulated driver, which compiles none.
+  /// Why compiled kernels aren't cached although they should be, and what to do. Empty if they are
+  /// cached, and on the emulated driver, which compiles none.
   std::string cache_refusal() const;
 
 private:

@@ -7,7 +7,7 @@
 namespace isthmus {
 namespace {
 
-// Itself never destroyed: destructors of statics may still add to it.
+// Never destroyed: destructors of statics may still add to it.
 struct Lasting {
   std::mutex mutex;
   std::vector<const void*> objects;

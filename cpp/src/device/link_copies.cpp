@@ -10,11 +10,11 @@ std::span<const LinkCopy> checked(std::span<const LinkCopy> copies) {
   return copies;
 }
 
-/// Pinned memory has one address for both sides: unified addressing.
+/// Pinned memory has the same address for host and device: unified addressing.
 CUdeviceptr address_of(const std::byte* host) { return reinterpret_cast<CUdeviceptr>(host); }
 
 CUDA_MEMCPY3D parameters_of(const LinkCopy& copy) {
-  // Both kinds of memory, which have no 0, are set below.
+  // Both memory types are set below; the enum has no value 0.
   // NOLINTNEXTLINE(bugprone-invalid-enum-default-initialization)
   CUDA_MEMCPY3D parameters{};
   parameters.srcMemoryType = copy.to_device ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;

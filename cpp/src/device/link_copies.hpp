@@ -1,4 +1,4 @@
-// Many copies across the link, asked for by one call: a batch, or a graph of copies.
+// Many copies across the link in one call: a batch, or a graph of copies.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@ struct LinkCopy {
   bool to_device = true;
 };
 
-/// Copies in no particular order, by cuMemcpyBatchAsync. Movable. What it names must outlive each
-/// call's work. The caller of a member function holds a CurrentContext.
+/// Unordered copies by cuMemcpyBatchAsync. Movable. The memory must stay valid until the work of
+/// each call is done. The caller of a member function holds a CurrentContext.
 ///
 /// Source   CUDA Driver API 13.0, cuMemcpyBatchAsync.
 class CopyBatch {
@@ -26,19 +26,19 @@ public:
   /// Throws   UsageError for none; Unavailable on a driver older than CUDA 12.8.
   CopyBatch(const Context& context, std::span<const LinkCopy> copies);
 
-  /// stream   not the legacy default stream, which the call refuses
+  /// stream   not the legacy default stream: the driver refuses it
   void enqueue(CUstream stream) const;
 
 private:
   PFN_cuMemcpyBatchAsync_v12080 function_;
   Context context_;
-  // The driver's arrays aren't const, though it only reads them.
+  // The driver's parameters aren't const, although it only reads them.
   mutable std::vector<CUdeviceptr> targets_;
   mutable std::vector<CUdeviceptr> sources_;
   mutable std::vector<std::size_t> sizes_;
 };
 
-/// Copies as nodes of an instantiated graph. Movable; as CopyBatch.
+/// Copies as nodes of an instantiated graph. Movable; the rules of CopyBatch apply.
 ///
 /// Source   CUDA Driver API 13.0, Graph Management.
 class CopyGraph {

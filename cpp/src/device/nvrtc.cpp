@@ -17,14 +17,15 @@ namespace {
 constexpr const char* kNeeds =
     "NVRTC: pip install \"isthmus[cuda13]\" (or [cuda12] for a driver older than CUDA 13)";
 
-// The part of nvrtc.h that is called. NVIDIA's header wheel for the driver API does not carry it.
+// The functions of nvrtc.h that are called. NVIDIA's header wheel for the driver API doesn't
+// contain it.
 // Source: NVRTC 13.0, nvrtc.h; unchanged since 11.2.
 using Result = int;
 using Program = void*;
 constexpr Result kSuccess = 0;
 
-/// libnvrtc opens its builtins by bare name, which the dynamic linker can't find inside a wheel.
-/// With the file already open, it does.
+/// libnvrtc opens its builtins by bare name, which the dynamic linker can't find inside a wheel
+/// unless the file is already open.
 void open_builtins(void* nvrtc_function) {
   Dl_info info{};
   if (dladdr(nvrtc_function, &info) == 0) return;
@@ -134,7 +135,7 @@ std::vector<std::string> Nvrtc::options(int major, int minor) const {
   return {architecture(nearest == wanted ? "sm_" : "compute_", nearest), "--std=c++17"};
 }
 
-/// One compilation, destroyed on every way out.
+/// One compilation; the destructor destroys it.
 class Nvrtc::Compilation {
 public:
   Compilation(const Functions& nvrtc, std::string_view stem) : nvrtc_(nvrtc) {

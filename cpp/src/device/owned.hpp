@@ -1,5 +1,4 @@
-// One way to own a driver handle: freed once, by the function it was made for, with its context
-// current.
+// Owns a driver handle: freed once, by its own release function, with its context current.
 #pragma once
 
 #include <utility>
@@ -16,8 +15,8 @@ class Owned {
 public:
   using Release = CUresult (*)(HandleType);
 
-  /// release   frees the handle; called with the context current, at most once
-  /// name      its symbol, for the report when it fails; must outlive this object
+  /// release   frees the handle; called at most once, with the context current
+  /// name      the function's name, for the report if it fails; must outlive this object
   Owned(Context context, HandleType handle, Release release, std::string_view name)
       : context_(std::move(context)), handle_(handle), release_(release), name_(name) {}
 
@@ -38,11 +37,11 @@ public:
   ~Owned() {
     if (handle_ == HandleType{} || !context_.in_own_process()) return;
     const Driver& driver = context_.driver();
-    const ScopedRelaxedCapture relaxed(driver);  // what goes is no part of any capture
+    const ScopedRelaxedCapture relaxed(driver);  // freeing is not part of a capture
     const CUresult pushed = driver.raw(symbol::ctx_push_current)(context_.handle());
     report_cleanup(driver, pushed, symbol::ctx_push_current.name);
-    // Even if the push failed: the context may be current already, and a leak is worse than an
-    // error.
+    // Release even if the push failed: the context may be current already, and a leak is worse than
+    // an error.
     report_cleanup(driver, release_(handle_), name_);
     CUcontext popped = nullptr;
     if (pushed == CUDA_SUCCESS) driver.raw(symbol::ctx_pop_current)(&popped);

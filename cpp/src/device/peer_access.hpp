@@ -5,16 +5,15 @@
 
 namespace isthmus {
 
-/// Lets the work of one context reach the memory of another device's, while this lives. Movable.
+/// While it lives, work of one context can access another device's memory. Movable.
 ///
-/// What somebody else had enabled before stays enabled.
+/// Access that was already enabled stays enabled afterwards.
 class PeerAccess {
 public:
-  /// accessor    whose copies and kernels do the reaching
-  /// peer        whose memory is reached; another device's
-  /// Throws      UsageError for one device twice; Unavailable where the two can't (no NVLink, and
-  /// no
-  ///             PCIe path that lets them); DriverError.
+  /// accessor    its copies and kernels get access
+  /// peer        owns the memory; a context of another device
+  /// Throws      UsageError if both are the same device; Unavailable if access isn't possible (no
+  ///             NVLink and no suitable PCIe path); DriverError.
   PeerAccess(const Context& accessor, const Context& peer);
   ~PeerAccess();
   PeerAccess(PeerAccess&& other) noexcept;
@@ -25,7 +24,7 @@ public:
 private:
   Context accessor_;
   Context peer_;
-  bool ours_ = false;  ///< to be disabled again
+  bool ours_ = false;  ///< enabled here, so to be disabled again
 };
 
 }  // namespace isthmus

@@ -4,7 +4,7 @@
 
 namespace isthmus {
 
-// The plural form answers zeroes for what CUDA doesn't know, where the singular one fails, slowly.
+// For addresses unknown to CUDA the plural form returns zeroes; the singular one fails, slowly.
 PointerFacts pointer_facts(const Driver& driver, std::uintptr_t address) {
   PointerFacts facts;
   std::array attributes{CU_POINTER_ATTRIBUTE_CONTEXT,    CU_POINTER_ATTRIBUTE_MEMORY_TYPE,

@@ -1,4 +1,4 @@
-// What the driver knows of an address.
+// What the driver knows about an address.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace isthmus {
 
-/// The memory around an address; of what CUDA doesn't know every member is as it is here.
+/// The memory around an address. For memory unknown to CUDA all members have these defaults.
 struct PointerFacts {
-  CUcontext context = nullptr;  ///< null, too, for memory of cuMemCreate and of pools
+  CUcontext context = nullptr;  ///< also null for memory from cuMemCreate and from pools
   unsigned memory_type = 0;     ///< CU_MEMORYTYPE_*
   unsigned managed = 0;         ///< 1: it moves between host and device
   int device = -1;
-  unsigned long long buffer_id = 0;  ///< unique for the life of the process, unlike an address
-  CUdeviceptr base = 0;              ///< of what was allocated, mapped or registered at once
+  unsigned long long buffer_id = 0;  ///< unlike an address, unique for the life of the process
+  CUdeviceptr base = 0;              ///< of the allocation, mapping or registration
   std::size_t size_bytes = 0;
 };
 
@@ -24,7 +24,7 @@ struct PointerFacts {
 /// Throws      DriverError.
 PointerFacts pointer_facts(const Driver& driver, std::uintptr_t address);
 
-/// Only the type: CU_MEMORYTYPE_*, or 0 for what CUDA doesn't know, and without a current context.
+/// Only the type: CU_MEMORYTYPE_*; 0 if CUDA doesn't know the address or no context is current.
 unsigned memory_type_at(const Driver& driver, std::uintptr_t address) noexcept;
 
 }  // namespace isthmus

@@ -1,6 +1,6 @@
-// SHA-256. Written here because nothing that is always there has it: libcrypto is no dependency and
-// absent from slim systems, Linux's AF_ALG is closed in most containers, and no package ships a
-// small one for C++. The tests hold it against NIST's vectors.
+// SHA-256. Written here because no implementation is always available: libcrypto is no dependency
+// and missing on slim systems, Linux's AF_ALG is forbidden in most containers, and no package has a
+// small one for C++. The tests check it with NIST's vectors.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace isthmus {
 
-/// Hashes bytes that come in pieces.
+/// Hashes bytes that are added in pieces.
 /// Source   FIPS 180-4, sections 5 and 6.2.
 class Sha256 {
 public:
   void add(const void* data, std::size_t size_bytes);
 
-  /// The hash of all that was added, as 64 hexadecimal digits. Ends the use of this object.
+  /// The hash of all added bytes, as 64 hexadecimal digits. The object can't be used afterwards.
   std::string hex();
 
 private:

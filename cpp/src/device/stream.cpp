@@ -72,7 +72,7 @@ bool Event::complete() const {
 double elapsed_seconds(const Context& context, const Event& first, const Event& last) {
   float milliseconds = 0;
   context.driver().call(symbol::event_elapsed_time)(&milliseconds, first.handle(), last.handle());
-  // Also for what isn't a number.
+  // Also true for NaN.
   if (!(milliseconds >= 0)) throw_unusable_times(milliseconds);
   return static_cast<double>(milliseconds) * 1e-3;
 }

@@ -1,4 +1,4 @@
-// Streams and events: the order of work on a device, and marks in it.
+// Streams and events: the order of work on a device, and points in it.
 #pragma once
 
 #include "device/owned.hpp"
@@ -7,8 +7,8 @@ namespace isthmus {
 
 class Event;
 
-/// A stream that does not synchronise with the legacy default stream. Movable; destroyed when it
-/// goes, which does not wait for its work. The caller of a member function holds a CurrentContext.
+/// A stream that does not synchronise with the legacy default stream. Movable. The destructor does
+/// not wait for its work. The caller of a member function holds a CurrentContext.
 class Stream {
 public:
   explicit Stream(const Context& context);
@@ -27,7 +27,7 @@ private:
   Owned<CUstream> owned_;
 };
 
-/// A mark in a stream. Movable. The caller of a member function holds a CurrentContext.
+/// A point in a stream. Movable. The caller of a member function holds a CurrentContext.
 class Event {
 public:
   enum class Timing { enabled, disabled };
@@ -36,7 +36,7 @@ public:
   CUevent handle() const noexcept { return owned_.handle(); }
   const Context& context() const noexcept { return owned_.context(); }
 
-  /// Marks the point after all work now in `stream`; a later record moves the mark.
+  /// Marks the point after all work now in `stream`; a later record moves it.
   void record(CUstream stream) const;
   void synchronize() const;
   bool complete() const;
@@ -48,7 +48,7 @@ private:
 /// Seconds of the device's clock between two recorded, complete events; the resolution is about 0.5
 /// us.
 ///
-/// Throws   Unavailable if the time is negative or no number, as in confidential computing.
+/// Throws   Unavailable if the time is negative or NaN, as happens in confidential computing.
 /// Source   CUDA Driver API 13.0, cuEventElapsedTime.
 double elapsed_seconds(const Context& context, const Event& first, const Event& last);
 

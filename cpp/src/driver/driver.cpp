@@ -28,7 +28,7 @@ std::vector<std::string> Driver::missing_symbols() const {
 int Driver::device_count() const {
   int count = 0;
   const CUresult result = raw(symbol::device_get_count)(&count);
-  // cuInit found no device and was let pass: then the driver stays uninitialised.
+  // If cuInit found no device, open() accepts that and the driver stays uninitialised.
   if (result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_NOT_INITIALIZED) return 0;
   check(result, symbol::device_get_count.name);
   return count;

@@ -5,7 +5,7 @@
 namespace isthmus {
 
 std::optional<std::string> environment(const char* name) {
-  // Read when something is opened, at the start of a program: no other thread writes it then.
+  // Read while something is opened, at the start of a program: no other thread writes it then.
   const char* const value = secure_getenv(name);  // NOLINT(concurrency-mt-unsafe)
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }

@@ -1,4 +1,4 @@
-// Opens a driver library, asks it for every symbol, and turns what can be wrong into Unavailable.
+// Opens a driver library, looks up every symbol, and reports problems as Unavailable.
 #include <dlfcn.h>
 
 #include <isthmus/errors.hpp>
@@ -39,7 +39,7 @@ void select_profile(void* library, const DriverLocation& location) {
 
 }  // namespace
 
-/// Builds a Driver's table. A class only to be the Driver's friend.
+/// Builds a Driver's table. A class only because it must be the Driver's friend.
 class DriverLoader {
 public:
   explicit DriverLoader(const DriverLocation& location) : library_(open_library(location.file)) {
@@ -60,8 +60,8 @@ public:
   }
 
 private:
-  /// A library given by path may be the emulator too: it says so itself, so that its numbers never
-  /// pass for real.
+  /// A library given by path may also be the emulator: it identifies itself, so that its numbers
+  /// never pass as real ones.
   std::string active_profile() const {
     auto* profile = reinterpret_cast<decltype(&isthmus_emulator_profile)>(
         dlsym(library_, "isthmus_emulator_profile"));
@@ -94,8 +94,7 @@ private:
                       "the driver at " + state_.path + " would not start");
   }
 
-  /// By the exported function, which works without cuInit; a driver broken enough may lack even
-  /// that.
+  /// Uses the exported function, which works without cuInit; a broken driver may lack even that.
   std::string error_name(CUresult result) const {
     const char* name = nullptr;
     auto* get_name = reinterpret_cast<PFN_cuGetErrorName_v6000>(dlsym(library_, "cuGetErrorName"));
@@ -135,7 +134,7 @@ Driver Driver::open(const std::string& source) {
   return DriverLoader(locate_driver(source)).load();
 }
 
-// The library stays open: taking it back could unload one that the program has just initialised.
+// The library stays open: closing it could unload one that the program has just initialised.
 void Driver::find(const std::string& source) {
   static_cast<void>(open_library(locate_driver(source).file));
 }

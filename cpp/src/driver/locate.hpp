@@ -1,4 +1,4 @@
-// From "system", "emulated:PROFILE" or a path to a file to open.
+// Converts "system", "emulated:PROFILE" or a path to the file to open.
 #pragma once
 
 #include <string>
@@ -6,17 +6,17 @@
 namespace isthmus {
 
 struct DriverLocation {
-  std::string file;     ///< what dlopen is given
+  std::string file;     ///< the argument for dlopen
   std::string profile;  ///< the emulated driver's profile; empty for any other library
 };
 
 /// Resolves a driver source as Driver::open documents it. Opens nothing.
 ///
-/// Throws UsageError for a form it doesn't know.
+/// Throws UsageError for an unknown form.
 DriverLocation locate_driver(const std::string& source);
 
-/// The folder of the library or program this code is linked into; the emulated driver lies beside
-/// it.
+/// The folder of the library or program that contains this code; the emulated driver lies there,
+/// too.
 std::string own_folder();
 
 }  // namespace isthmus

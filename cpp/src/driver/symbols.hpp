@@ -11,14 +11,14 @@ namespace isthmus {
 
 enum class Requirement { required, optional };
 
-/// One driver function: what to ask cuGetProcAddress for, and where the Driver keeps the answer.
+/// One driver function: what to ask cuGetProcAddress for, and its slot in the Driver's table.
 template <typename Function>
 struct Symbol {
   std::string_view name;
   std::size_t slot;
 };
 
-/// The same without its signature, for the loader.
+/// A symbol without its signature, for the loader.
 struct SymbolRow {
   const char* name;
   int abi;

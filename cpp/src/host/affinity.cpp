@@ -7,7 +7,7 @@
 namespace isthmus::host {
 namespace {
 
-// Linux stops at 8192 CPUs (CONFIG_NR_CPUS with MAXSMP).
+// Linux supports at most 8192 CPUs (CONFIG_NR_CPUS with MAXSMP).
 constexpr int kMaxCpus = 8192;
 
 struct CpuMask {

@@ -7,13 +7,13 @@ namespace isthmus::host {
 
 /// The CPUs the calling thread may run on, ascending: its affinity, within the container's cpuset.
 ///
-/// Returns     {} where the kernel refuses to say.
+/// Returns     {} if the kernel refuses to tell.
 std::vector<int> allowed_cpus();
 
 /// Lets the calling thread run on these CPUs only.
 ///
 /// cpus        not empty
-/// Returns     false, and nothing is changed, where the kernel refuses.
+/// Returns     false if the kernel refuses; then nothing has changed.
 bool allow_cpus(const std::vector<int>& cpus) noexcept;
 
 }  // namespace isthmus::host

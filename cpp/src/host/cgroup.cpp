@@ -29,11 +29,11 @@ bool lists_controller(const std::string& controllers, std::string_view wanted) {
   return std::find(names.begin(), names.end(), wanted) != names.end();
 }
 
-/// `mount`/`group` and its parents, as far as they exist, down to `mount` itself.
+/// Adds `mount`/`group` and its parents, if they exist, down to `mount` itself.
 void add_folders(std::vector<CgroupFolder>& folders, CgroupVersion version, const fs::path& mount,
                  const std::string& group) {
   std::error_code absent;
-  // A group outside this cgroup namespace reads "/../..": only the mounted root is ours to see.
+  // A group outside this cgroup namespace reads "/../..": only the mounted root is visible to us.
   const bool outside = group.find("..") != std::string::npos;
   for (fs::path below = outside ? fs::path() : fs::path(group).relative_path(); !below.empty();
        below = below.parent_path()) {
@@ -42,7 +42,7 @@ void add_folders(std::vector<CgroupFolder>& folders, CgroupVersion version, cons
   if (fs::is_directory(mount, absent)) folders.push_back({version, mount});
 }
 
-/// v1 controllers are mounted together or apart: "cpu", "cpu,cpuacct", "cpuacct,cpu".
+/// v1 controllers are mounted together or separately: "cpu", "cpu,cpuacct", "cpuacct,cpu".
 fs::path v1_mount(const fs::path& base, const std::string& controllers,
                   std::string_view controller) {
   std::error_code absent;

@@ -1,4 +1,4 @@
-// Where a container's limits are written down: cgroup v2, and v1 as long as it is met.
+// Where a container's limits are stored: in cgroup v2, or in v1 on older systems.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +16,8 @@ struct CgroupFolder {
 
 /// The folders whose limits apply to this process, innermost first, up to the hierarchy's root.
 ///
-/// Within a container the path in /proc/self/cgroup may not exist as seen from inside; what is left
-/// then is the mounted root, which is the container's own group.
+/// The path in /proc/self/cgroup may not exist inside a container; then only the mounted root is
+/// left, which is the container's own group.
 ///
 /// controller  "cpu" or "memory"
 std::vector<CgroupFolder> cgroup_folders(std::string_view controller,

@@ -67,7 +67,7 @@ CopyInstructions copy_instructions() {
 #if defined(__x86_64__) || defined(__i386__)
   return decode_x86(read_x86());
 #elif defined(__aarch64__)
-  // HWCAP_ASIMD and HWCAP_SVE of asm/hwcap.h, which has no place on other machines.
+  // HWCAP_ASIMD and HWCAP_SVE of asm/hwcap.h, which doesn't exist on other architectures.
   const std::uint64_t capabilities = getauxval(AT_HWCAP);
   CopyInstructions found;
   found.neon = bit(capabilities, 1);

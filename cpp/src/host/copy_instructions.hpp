@@ -1,4 +1,4 @@
-// The instructions that matter to whoever copies memory, as far as CPU and system both allow them.
+// The instructions that matter for copying memory, if both the CPU and the system support them.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct CopyInstructions {
   bool sve = false;        ///< scalable vectors on 64-bit Arm
 };
 
-/// What this machine's CPU has and its system has switched on.
+/// The instructions that this machine's CPU has and its system has enabled.
 CopyInstructions copy_instructions();
 
-/// The names of those present, as /proc/cpuinfo spells them: {"sse4_1", "avx2"}.
+/// The names of the available ones, as /proc/cpuinfo spells them: {"sse4_1", "avx2"}.
 std::vector<std::string> copy_instruction_names(const CopyInstructions& instructions);
 
-/// The x86 registers the answer is read from.
+/// The x86 registers that copy_instructions() reads.
 struct X86Features {
   std::uint32_t leaf1_ecx = 0;
   std::uint32_t leaf7_ebx = 0;

@@ -9,14 +9,15 @@
 namespace isthmus::host {
 namespace {
 
-constexpr std::uintptr_t kLineBytes = 64;  // of every CPU that the two instructions exist on
+constexpr std::uintptr_t kLineBytes = 64;  // of every CPU that has these two instructions
 
 #if defined(__x86_64__)
-constexpr std::string_view kInstruction = "clflush";  // every x86-64 has it; nobody times it here
+constexpr std::string_view kInstruction = "clflush";  // every x86-64 CPU has it; its speed doesn't
+                                                      // matter here
 void evict_line(const void* line) { _mm_clflush(line); }
 void wait_for_evictions() { _mm_mfence(); }
 #elif defined(__aarch64__)
-constexpr std::string_view kInstruction = "dc civac";  // Linux lets programs use it
+constexpr std::string_view kInstruction = "dc civac";  // Linux allows it in programs
 void evict_line(const void* line) { asm volatile("dc civac, %0" ::"r"(line) : "memory"); }
 void wait_for_evictions() { asm volatile("dsb sy" ::: "memory"); }
 #else

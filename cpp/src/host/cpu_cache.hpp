@@ -1,4 +1,4 @@
-// The CPU's caches, as far as a measurement has to empty them.
+// Empties the CPU's caches for measurements.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,13 @@
 
 namespace isthmus::host {
 
-/// Which instruction evict_from_caches() uses: "clflush", "dc civac"; "" where there is none.
+/// The instruction of evict_from_caches(): "clflush", "dc civac"; "" if there is none.
 std::string_view eviction_instruction() noexcept;
 
-/// Writes back and drops every cache line of [address, address + size_bytes) from all levels of the
-/// caches of all cores, and waits for it. Contents stay as they are.
+/// Writes back and drops every cache line of [address, address + size_bytes) from all caches of all
+/// cores, and waits for it. The contents don't change.
 ///
-/// Returns     false, and does nothing, where programs may not do that
+/// Returns     false, and does nothing, if programs may not do that
 /// Source      Intel SDM vol. 2A, CLFLUSH; Arm ARM, DC CIVAC.
 bool evict_from_caches(const void* address, std::size_t size_bytes) noexcept;
 

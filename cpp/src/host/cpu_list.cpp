@@ -9,7 +9,7 @@
 namespace isthmus::host {
 namespace {
 
-// A range beyond this is a damaged file, not a machine: Linux stops at 8192 CPUs.
+// A range beyond this means a damaged file: Linux supports at most 8192 CPUs.
 constexpr int kMaxCpus = 65'536;
 
 std::optional<int> parse_number(std::string_view text) {
@@ -39,7 +39,7 @@ std::vector<int> parse_cpu_list(std::string_view text) {
     if (comma == std::string_view::npos) break;
     text.remove_prefix(comma + 1);
   }
-  // By their first CPU, so that none is written down twice, however often a damaged file names it.
+  // Sorted by first CPU, so that each is added only once, however often a damaged file names it.
   std::sort(ranges.begin(), ranges.end());
   std::vector<int> cpus;
   for (const auto& [first, last] : ranges) {

@@ -9,13 +9,14 @@ namespace isthmus::host {
 
 /// The numbers in a kernel list, ascending; "" is empty. Used for CPUs and for NUMA nodes.
 ///
-/// Parts that aren't numbers or ranges are left out: a list of a newer kernel is still read.
+/// Parts that aren't numbers or ranges are skipped, so that a newer kernel's list can still be
+/// read.
 std::vector<int> parse_cpu_list(std::string_view text);
 
 /// The kernel's form of ascending numbers: {0,1,2,8} is "0-2,8".
 std::string format_cpu_list(const std::vector<int>& cpus);
 
-/// What both lists hold, ascending. Both must be ascending.
+/// The numbers that are in both lists, ascending. Both must be ascending.
 std::vector<int> intersect_cpu_lists(const std::vector<int>& first, const std::vector<int>& second);
 
 }  // namespace isthmus::host

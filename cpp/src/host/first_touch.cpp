@@ -29,8 +29,8 @@ bool make_present(const Pages& pages) noexcept {
   return error == 0;
 }
 
-/// Whether the kernel knows the advice, tried on memory that surely can be written. Its answer to
-/// what it doesn't know is the same as to what can't be written.
+/// Whether the kernel knows MADV_POPULATE_WRITE, tested on memory that certainly is writable. An
+/// unknown advice and unwritable memory give the same error.
 bool can_populate() noexcept {
   static const bool can = [] {
     std::byte here{};
@@ -39,7 +39,7 @@ bool can_populate() noexcept {
   return can;
 }
 
-/// An atomic "or" of nothing: the kernel sees a store, other threads see no change.
+/// An atomic "or" with zero: the kernel sees a store, other threads see no change.
 void store_once_per_page(std::byte* memory, std::size_t size_bytes) noexcept {
   auto* byte = reinterpret_cast<unsigned char*>(memory);
   const auto start = reinterpret_cast<std::uintptr_t>(memory);
@@ -79,7 +79,7 @@ bool mostly_untouched(const std::byte* memory, std::size_t size_bytes) noexcept 
   const std::size_t num_asked = std::min(pages.count(), kMaxPagesAsked);
   std::size_t num_resident = 0;
   for (std::size_t i = 0; i < num_asked; ++i) {
-    // Mid-way into each part: the ends of a buffer are often touched when the rest isn't.
+    // In the middle of each part: the ends of a buffer are often touched when the rest isn't.
     const std::size_t index = (2 * i + 1) * pages.count() / (2 * num_asked);
     if (is_resident(static_cast<std::byte*>(pages.data()) + index * page_bytes())) ++num_resident;
   }
@@ -117,15 +117,15 @@ void ParallelTouch::State::start(const TouchOptions& options) {
       });
     } catch (const std::system_error&) {
       if (threads.empty()) throw;
-      break;  // those there are do all of it
+      break;  // the threads that exist do all of it
     }
   }
   begin();
 }
 
-/// Together: to make a thread changes the process's mappings, and waits until none of those that
-/// are there already is making pages. One after the other, 16 threads took 137 ms for a GiB where
-/// they take 20.
+/// All threads begin together: creating a thread changes the process's mappings, and waits until no
+/// existing thread is faulting pages. Created one after the other, 16 threads took 137 ms per GiB;
+/// together they take 20.
 void ParallelTouch::State::begin() noexcept {
   all_there.store(true);
   all_there.notify_all();

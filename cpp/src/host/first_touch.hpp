@@ -1,6 +1,6 @@
-// The first touch of fresh pages, which is what makes new memory slow: the kernel finds a page and
-// zeroes it. One thread does some 3 GB/s in small pages; several threads in huge pages do 50.
-// Source: benchmarks/transfer/pinning.cpp; see PinnedRegion.
+// The first touch of new pages, which makes new memory slow: the kernel finds a page and zeroes it.
+// One thread touches some 3 GB/s in small pages; several threads with huge pages 50. Source:
+// benchmarks/transfer/pinning.cpp; see PinnedRegion.
 #pragma once
 
 #include <atomic>
@@ -10,58 +10,56 @@
 
 namespace isthmus::host {
 
-/// What transparent huge pages are on x86-64, and on arm64 with 4 KiB pages.
+/// The size of transparent huge pages on x86-64, and on arm64 with 4 KiB pages.
 inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20U;
-/// What one thread touches between two looks at whether to stop.
+/// What one thread touches between two checks whether to stop.
 inline constexpr std::size_t kTouchBytes = kHugePageBytes;
 
-/// Makes the pages of a range present and writable, in the calling thread. Changes no byte of them,
-/// so it may run on memory that is in use, its first and last pages included.
+/// Makes the pages of a range present and writable, in the calling thread. Changes no byte, so it
+/// may run on memory that is in use, including the first and last page.
 ///
 /// memory      host, writable, [size_bytes]; needn't be aligned
-/// Returns     false if the kernel has no memory for them, or they aren't memory that can be
-/// written
-///             (where the kernel can tell, by MADV_POPULATE_WRITE, Linux 5.14: before that it is a
-///             signal).
+/// Returns     false if the kernel has no memory for them, or the memory isn't writable (the kernel
+///             can tell by MADV_POPULATE_WRITE since Linux 5.14; before, it raises a signal).
 bool touch_pages(std::byte* memory, std::size_t size_bytes) noexcept;
 
-/// Asks for huge pages in the part of a range that has room for whole ones. Holds until the memory
-/// is unmapped. Pages that are there already stay as they are.
+/// Asks for huge pages in the part of a range that can hold whole ones. Effective until the memory
+/// is unmapped. Existing pages don't change.
 ///
-/// Returns     false if there is no room for one, or the kernel has none to offer.
+/// Returns     false if no huge page fits, or the kernel has none.
 bool advise_huge_pages(std::byte* memory, std::size_t size_bytes) noexcept;
 
-/// True if most of a range has no pages yet: judged by up to 16 of them, 5 us in all.
+/// True if most of a range has no pages yet: checks up to 16 of them, 5 us in all.
 bool mostly_untouched(const std::byte* memory, std::size_t size_bytes) noexcept;
 
 struct TouchOptions {
   int num_threads = 1;    ///< at least 1
-  std::vector<int> cpus;  ///< for the threads to run on; {}: where the caller may
+  std::vector<int> cpus;  ///< for the threads; {}: the caller's CPUs
 };
 
 /// Threads that touch a range from its start to its end while the caller does something else.
 /// The caller may use the memory meanwhile.
 class ParallelTouch {
 public:
-  /// memory      host, [size_bytes], stays until this object is gone
-  /// Throws      std::system_error if there isn't even one thread to be had.
+  /// memory      host, [size_bytes]; must outlive this object
+  /// Throws      std::system_error if not even one thread can be started.
   ParallelTouch(std::byte* memory, std::size_t size_bytes, const TouchOptions& options);
   /// Stops and joins.
   ~ParallelTouch();
   ParallelTouch(const ParallelTouch&) = delete;
   ParallelTouch& operator=(const ParallelTouch&) = delete;
 
-  /// Makes the threads end after what they are at. From any thread.
+  /// Makes the threads end soon. May be called from any thread.
   void stop() noexcept;
-  /// Waits, briefly, until the threads have begun with the first `size_bytes`, or have ended.
+  /// Waits briefly until the threads have begun the first `size_bytes`, or have ended.
   void wait_until_begun(std::size_t size_bytes) const noexcept;
-  /// Waits until all is touched, or the threads were stopped or failed. Once.
+  /// Waits until everything is touched, or the threads were stopped or failed. Call it once.
   ///
-  /// Returns     true if all of it is touched.
+  /// Returns     true if everything is touched.
   bool wait();
   /// Seconds from the start until the last thread ended; 0 before wait().
   double seconds() const noexcept;
-  /// Page faults that the touching took: one for each page, huge or not; 0 before wait().
+  /// Page faults of the threads: one for each page, huge or not; 0 before wait().
   std::size_t num_faults() const noexcept;
 
 private:

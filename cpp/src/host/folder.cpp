@@ -14,7 +14,7 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
   const std::unique_ptr<DIR, Close> opened(opendir(folder.c_str()));
   std::vector<std::string> names;
   if (opened == nullptr) return names;
-  // A stream of this function's own: no other thread reads it.
+  // The stream is local: no other thread reads it.
   while (const dirent* const entry = readdir(opened.get())) {  // NOLINT(concurrency-mt-unsafe)
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);

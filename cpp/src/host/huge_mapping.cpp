@@ -24,7 +24,7 @@ namespace isthmus::host {
 namespace {
 
 constexpr std::size_t kBitsPerWord = 8 * sizeof(unsigned long);
-// Linux stops at 1024 nodes (CONFIG_NODES_SHIFT 10).
+// Linux supports at most 1024 nodes (CONFIG_NODES_SHIFT 10).
 constexpr std::size_t kMaxNodes = 1024;
 
 std::size_t whole_pages(std::size_t size_bytes) {
@@ -37,7 +37,7 @@ std::size_t whole_pages(std::size_t size_bytes) {
                           "mapping " + std::to_string(size_bytes) + " bytes of host memory");
 }
 
-/// Maps more than is needed, and gives back what is before and behind the aligned part.
+/// Maps more than needed, and unmaps what is before and after the aligned part.
 std::byte* map_aligned(std::size_t size_bytes) {
   const std::size_t mapped_bytes = size_bytes + kHugePageBytes;
   if (mapped_bytes < size_bytes) throw_no_room(size_bytes, ENOMEM);
@@ -53,13 +53,13 @@ std::byte* map_aligned(std::size_t size_bytes) {
   return start + before_bytes;
 }
 
-/// Best effort: sandboxes and containers forbid it, and then pages lie where the threads run.
+/// Best effort: if a sandbox or container forbids it, pages lie where the threads run.
 void prefer_node(std::byte* memory, std::size_t size_bytes, int node) {
   const auto id = static_cast<std::size_t>(node);
   if (id >= kMaxNodes) return;
   std::array<unsigned long, kMaxNodes / kBitsPerWord> nodes{};
   nodes[id / kBitsPerWord] = 1UL << (id % kBitsPerWord);
-  // The kernel looks at one bit less than it is told: see numactl's libnuma.
+  // The kernel reads one bit fewer than the given count: see numactl's libnuma.
   syscall(SYS_mbind, memory, size_bytes, MPOL_PREFERRED, nodes.data(), kMaxNodes + 1, 0);
 }
 

@@ -1,4 +1,4 @@
-// Host memory of its own, laid out for huge pages.
+// A separate mapping of host memory, laid out for huge pages.
 #pragma once
 
 #include <cstddef>
@@ -6,17 +6,17 @@
 namespace isthmus::host {
 
 enum class InChildren {
-  shared,   ///< a forked child has it too, copied on write
-  missing,  ///< a forked child hasn't got it, so its pages are never copied (MADV_DONTFORK)
+  shared,   ///< a forked child has it too, copy-on-write
+  missing,  ///< a forked child doesn't have it, so its pages are never copied (MADV_DONTFORK)
 };
 
-/// An anonymous mapping that begins at a multiple of 2 MiB, in huge pages where the kernel gives
-/// them. Movable. No page is there before it is touched.
+/// An anonymous mapping that begins at a multiple of 2 MiB, in huge pages if the kernel gives them.
+/// Movable. Pages don't exist before they are touched.
 class HugeMapping {
 public:
   /// size_bytes  > 0; rounded up to whole pages
-  /// numa_node   where pages shall lie; elsewhere if it is full or the kernel refuses. -1: anywhere
-  /// Throws      UsageError if `size_bytes` is 0; std::system_error if there is no room for it.
+  /// numa_node   the preferred node; other nodes if it is full or the kernel refuses. -1: any
+  /// Throws      UsageError if `size_bytes` is 0; std::system_error if it can't be mapped.
   explicit HugeMapping(std::size_t size_bytes, int numa_node = -1,
                        InChildren in_children = InChildren::shared);
   HugeMapping(HugeMapping&& other) noexcept;
@@ -25,10 +25,10 @@ public:
 
   std::byte* data() const noexcept { return data_; }
   std::size_t size_bytes() const noexcept { return size_bytes_; }
-  /// Gives all pages back, by several threads: the contents are lost, the addresses stay. Quicker
-  /// than leaving it to the destructor's one thread.
+  /// Frees all pages with several threads: the contents are lost, the addresses stay mapped. Faster
+  /// than the destructor's one thread.
   void drop_pages(int num_threads) noexcept;
-  /// Lets go of the memory without unmapping it.
+  /// Gives up the memory without unmapping it.
   void release() noexcept { data_ = nullptr; }
 
 private:

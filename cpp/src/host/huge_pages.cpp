@@ -22,7 +22,7 @@ std::uint64_t count_in(const fs::path& file) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, read_integer(file).value_or(0)));
 }
 
-/// From a folder named "hugepages-2048kB".
+/// Reads the pool of a folder named like "hugepages-2048kB".
 std::optional<HugePagePool> read_pool(const fs::path& folder) {
   const std::string name = folder.filename().string();
   std::string_view size = name;

@@ -1,4 +1,4 @@
-// Whether an IOMMU sits between the devices and memory.
+// Whether an IOMMU lies between devices and memory.
 #pragma once
 
 #include <cstddef>

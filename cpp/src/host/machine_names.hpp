@@ -1,4 +1,4 @@
-// What this machine's CPU is called, and the release of NVIDIA's kernel module.
+// The name of this machine's CPU, and the release of NVIDIA's kernel module.
 #pragma once
 
 #include <filesystem>
@@ -6,10 +6,10 @@
 
 namespace isthmus::host {
 
-/// "AMD EPYC 9654 96-Core Processor"; "" where /proc/cpuinfo doesn't tell (Arm).
+/// "AMD EPYC 9654 96-Core Processor"; "" if /proc/cpuinfo doesn't contain it (Arm).
 std::string cpu_model(const std::filesystem::path& root = "/");
 
-/// "580.159.04"; "" where no such module is loaded.
+/// "580.159.04"; "" if no such module is loaded.
 std::string nvidia_module_release(const std::filesystem::path& root = "/");
 
 }  // namespace isthmus::host

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// v1 has no word for "no limit": it shows LONG_MAX rounded down to a page.
+// v1 has no text for "no limit": it shows LONG_MAX rounded down to a page.
 constexpr std::int64_t kNoLimit = 0x4000'0000'0000'0000;
 
 struct CgroupMemory {
@@ -35,7 +35,7 @@ std::optional<CgroupMemory> memory_of(const CgroupFolder& folder) {
   const auto limit = read_integer(folder.path / names.limit);
   if (!limit || *limit < 0 || *limit >= kNoLimit) return std::nullopt;
   const auto usage = std::max<std::int64_t>(0, read_integer(folder.path / names.usage).value_or(0));
-  // Cached file pages count as used, though the kernel gives them up before it fails an allocation.
+  // Cached file pages count as used, although the kernel frees them before an allocation fails.
   const std::string stat = read_text(folder.path / "memory.stat").value_or("");
   const auto reclaimable = stat_value(stat, names.reclaimable).value_or(0);
   const auto used = static_cast<std::uint64_t>(usage);

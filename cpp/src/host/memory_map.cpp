@@ -39,7 +39,7 @@ constexpr std::uint64_t kFileBacked = 0x20;
 
 constexpr std::size_t kNumPermissions = 4;  // "rw-p"
 
-/// A number in hexadecimal at the start of `text`, which is shortened by it and what follows it.
+/// Reads a hexadecimal number at the start of `text`, and removes it and the following character.
 std::uintptr_t take_address(std::string_view& text) noexcept {
   std::uintptr_t address = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), address, 16);

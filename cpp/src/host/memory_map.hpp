@@ -1,4 +1,4 @@
-// What is mapped in this process, as the kernel lists it: /proc/self/maps.
+// This process's mappings, as the kernel lists them: /proc/self/maps.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,19 @@ struct Mapping {
   bool readable = false;
   bool writable = false;
   bool shared = false;
-  bool has_file = false;  ///< shared memory and devices too
+  bool has_file = false;  ///< also for shared memory and devices
 
-  /// Memory that the process has to itself and may use as it likes, as malloc() hands it out:
-  /// nothing shrinks it under a copy, and no driver puts a device's memory there (that is a
-  /// device's file, or may not be touched).
+  /// Private memory that the process may use freely, like malloc()'s: nothing shrinks it during a
+  /// copy, and no driver maps device memory there (that is a device's file, or can't be touched).
   bool is_ordinary() const noexcept { return readable && writable && !shared && !has_file; }
 };
 
-/// Takes the first line off the text of /proc/self/maps. Nothing if it isn't one.
+/// Removes the first line from the text of /proc/self/maps. Returns nothing if it isn't a mapping.
 std::optional<Mapping> take_mapping(std::string_view& text) noexcept;
 
-/// Asks the kernel for single mappings, at 0.2 to 0.6 us each (PROCMAP_QUERY, Linux 6.11). The
-/// whole list takes 0.1 ms and more. Of the process that made it: a forked child makes its own.
-/// May be used from any thread.
+/// Asks the kernel for single mappings, 0.2 to 0.6 us each (PROCMAP_QUERY, Linux 6.11). The whole
+/// list takes 0.1 ms and more. Belongs to the process that made it: a forked child must make its
+/// own. May be used from any thread.
 class MemoryMap {
 public:
   MemoryMap() noexcept;
@@ -36,8 +35,8 @@ public:
   MemoryMap& operator=(const MemoryMap&) = delete;
 
   enum class Wanted {
-    covering,        ///< the address lies in it
-    file_from_here,  ///< the first one with a file that the address lies in or before
+    covering,        ///< the mapping that contains the address
+    file_from_here,  ///< the first mapping with a file that contains the address or lies after it
   };
   struct Answer {
     bool known = false;  ///< false: the kernel doesn't tell

@@ -19,9 +19,10 @@ namespace isthmus::host {
 namespace {
 
 constexpr std::size_t kBitsPerWord = 8 * sizeof(unsigned long);
-// Linux stops at 1024 nodes (CONFIG_NODES_SHIFT 10). get_mempolicy fails if the mask is too small.
+// Linux supports at most 1024 nodes (CONFIG_NODES_SHIFT 10). get_mempolicy fails if the mask is too
+// small.
 constexpr std::size_t kMaxNodes = 1024;
-// set_mempolicy and get_mempolicy count one bit more than they look at: see numactl's libnuma.
+// set_mempolicy and get_mempolicy read one bit fewer than the given count: see numactl's libnuma.
 constexpr unsigned long kMaskBits = kMaxNodes + 1;
 
 std::vector<unsigned long> empty_node_mask() {

@@ -1,7 +1,7 @@
-// Where threads run and where pages lie: binding both to a NUMA node, and checking it worked.
+// Binds threads and pages to a NUMA node, and checks the result.
 //
 // Containers often forbid the memory calls (Docker's default seccomp profile) and sandboxes lack
-// them (gVisor). None of this throws for that: it reports that it isn't in force.
+// them (gVisor). Nothing here throws because of that: it reports that the binding isn't in force.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace isthmus::host {
 
-/// Runs the calling thread on one node's CPUs while it lives; then on those it could use before.
+/// Runs the calling thread on one node's CPUs during its life; afterwards on its previous CPUs.
 ///
 /// Threads started meanwhile inherit the binding. Must end on the thread it began on.
 class [[nodiscard]] ScopedThreadBinding {
@@ -23,9 +23,9 @@ public:
   ScopedThreadBinding(const ScopedThreadBinding&) = delete;
   ScopedThreadBinding& operator=(const ScopedThreadBinding&) = delete;
 
-  /// False if none of the node's CPUs is allowed here, or the kernel refused.
+  /// False if the thread may use none of the node's CPUs, or the kernel refused.
   bool in_force() const noexcept { return !cpus_.empty(); }
-  /// The CPUs bound to, ascending; empty if not in force.
+  /// The CPUs of the binding, ascending; empty if not in force.
   const std::vector<int>& cpus() const noexcept { return cpus_; }
 
 private:
@@ -35,20 +35,20 @@ private:
 
 /// Runs the calling thread on one node's CPUs from now on.
 ///
-/// Returns     the CPUs it is bound to: the node's that it was allowed to use anyway; {} if
-///             there is none or the kernel refused, and nothing has changed then.
+/// Returns     the CPUs it is bound to: those of the node that it was allowed to use anyway. {} if
+///             there are none or the kernel refused: then nothing has changed.
 /// Throws      UsageError if there is no such node.
 std::vector<int> bind_thread_to_node(int node);
 
 enum class MemoryPlacement {
-  preferred,  ///< on the node, elsewhere when it is full
-  bound,      ///< on the node; out of memory when it is full
+  preferred,  ///< on the node, elsewhere if it is full
+  bound,      ///< on the node; out of memory if it is full
 };
 
-/// Puts the pages the calling thread touches first on one node while it lives.
+/// During its life, pages that the calling thread touches first lie on one node.
 ///
-/// Threads started meanwhile inherit the policy. Pages that already lie somewhere stay there.
-/// Must end on the thread it began on.
+/// Threads started meanwhile inherit the policy. Existing pages don't move. Must end on the thread
+/// it began on.
 class [[nodiscard]] ScopedMemoryPolicy {
 public:
   /// Throws UsageError if there is no such node.
@@ -57,7 +57,7 @@ public:
   ScopedMemoryPolicy(const ScopedMemoryPolicy&) = delete;
   ScopedMemoryPolicy& operator=(const ScopedMemoryPolicy&) = delete;
 
-  /// False if the kernel refused: pages then go where the thread runs, usually.
+  /// False if the kernel refused: then pages usually lie where the thread runs.
   bool in_force() const noexcept { return in_force_; }
 
 private:
@@ -68,12 +68,13 @@ private:
 
 inline constexpr std::size_t kMaxPagesSampled = 4096;
 
-/// Number of pages of a range on each node, of pages sampled evenly over the range.
+/// The number of pages of a range on each node, from a sample of pages spread evenly over the
+/// range.
 ///
 /// address     host
-/// max_pages   > 0; with as many pages or fewer in the range, each of them is asked for
-/// Returns     {} where the kernel can't or won't say. Pages never touched, and pages the kernel
-///             doesn't track (device mappings), are in no node's count.
+/// max_pages   > 0; if the range has no more pages than this, all of them are checked
+/// Returns     {} if the kernel can't or won't tell. Pages never touched, and pages the kernel
+///             doesn't track (device mappings), count for no node.
 std::map<int, std::size_t> pages_by_node(const void* address, std::size_t size_bytes,
                                          std::size_t max_pages = kMaxPagesSampled);
 

@@ -16,7 +16,7 @@ namespace isthmus::host {
 namespace {
 
 // Source: proc_pid_stat(5): start_brk is field 47; field 3 follows the name in parentheses, which
-// may hold anything, and a blank.
+// may contain anything, and a space.
 constexpr std::size_t kFieldsBetween = 47 - 3 + 1;
 
 struct Stack {
@@ -24,7 +24,7 @@ struct Stack {
   std::uintptr_t end = 0;
 };
 
-/// The calling thread's own stack; empty if the system doesn't tell.
+/// The calling thread's stack; empty if the system doesn't tell.
 Stack own_stack() noexcept {
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
@@ -39,7 +39,7 @@ Stack own_stack() noexcept {
 
 std::uintptr_t heap_end() noexcept { return reinterpret_cast<std::uintptr_t>(sbrk(0)); }
 
-/// The field start_brk of /proc/self/stat; 0 if it isn't told.
+/// The field start_brk of /proc/self/stat; 0 if unknown.
 std::uintptr_t told_heap_begin() try {
   const std::string text = read_text("/proc/self/stat").value_or("");
   const std::size_t name_end = text.rfind(')');
@@ -54,8 +54,8 @@ std::uintptr_t told_heap_begin() try {
   return 0;
 }
 
-/// The first page that is surely the heap's. Where that isn't told, where the heap ends now is
-/// inside it.
+/// The first page that certainly belongs to the heap. If that is unknown, uses the present end of
+/// the heap.
 std::uintptr_t heap_begin() noexcept {
   static const std::uintptr_t begin = [] {
     const std::uintptr_t told = told_heap_begin();
@@ -75,7 +75,7 @@ bool is_own_memory(const void* begin, std::size_t size_bytes) noexcept {
   const auto lies_in = [=](std::uintptr_t start, std::uintptr_t end) {
     return first >= start && first < end && size_bytes <= end - first;
   };
-  // Below `here` the stack isn't in use; and code that runs on a fiber's stack is not on this one.
+  // Below `here` the stack isn't in use. Code on a fiber's stack doesn't run on this stack.
   if (here >= kStack.begin && lies_in(here, kStack.end)) return true;
   return lies_in(heap_begin(), heap_end());
 }

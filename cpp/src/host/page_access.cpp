@@ -12,11 +12,11 @@
 namespace isthmus::host {
 namespace {
 
-// One question about four pages costs 1.25 us, two about one page each 1.35 (AMD EPYC, a virtual
-// machine).
+// One query about four pages takes 1.25 us, two queries about one page each take 1.35 (AMD EPYC, a
+// virtual machine).
 constexpr std::size_t kMaxPagesAsked = 4;
 
-/// By the list of this process's mappings: slow, for memory that populate() won't judge.
+/// Uses the list of this process's mappings: slow, for memory that populate() can't judge.
 bool mapped_for(const Pages& pages, Access access) noexcept try {
   const std::string maps = read_text("/proc/self/maps").value_or("");
   std::uintptr_t covered_until = pages.first;
@@ -28,12 +28,12 @@ bool mapped_for(const Pages& pages, Access access) noexcept try {
   }
   return covered_until >= pages.end || maps.empty();
 } catch (const std::exception&) {
-  return true;  // no memory for the list: not the time to refuse a copy
+  return true;  // no memory for the list: that must not make a copy fail
 }
 
 bool can_touch_all(const Pages& pages, Access access) noexcept {
   const int error = populate(pages, access);
-  // An older kernel, forbidden memory, or memory of a device.
+  // The kernel is older, or the memory is forbidden or a device's.
   if (error == EINVAL) return mapped_for(pages, access);
   return error != EFAULT && error != ENOMEM && error != EHWPOISON;
 }

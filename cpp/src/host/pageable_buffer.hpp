@@ -1,12 +1,11 @@
-// Ordinary host memory, as malloc gives it for large sizes, but owned and page-aligned.
+// Ordinary host memory, like malloc's for large sizes, but owned and page-aligned.
 #pragma once
 
 #include <cstddef>
 
 namespace isthmus::host {
 
-/// An anonymous mapping with no advice about huge pages. Movable. Pages are placed when first
-/// touched.
+/// An anonymous mapping without advice about huge pages. Movable. Pages are placed at first touch.
 class PageableBuffer {
 public:
   /// Throws   UsageError if `size_bytes` is 0; std::system_error if the system refuses the mapping.

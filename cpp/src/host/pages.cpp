@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Of Linux 5.14; the C library's headers may be older than the kernel.
+// Since Linux 5.14; the C library's headers may be older than the kernel.
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif

@@ -1,4 +1,4 @@
-// The pages of this process's memory, and what the kernel does with them.
+// The pages of this process's memory.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace isthmus::host {
 
-/// What the kernel maps memory by: 4096 on x86-64.
+/// The kernel's page size: 4096 on x86-64.
 std::size_t page_bytes() noexcept;
 
 /// The whole pages around a range.
@@ -24,14 +24,14 @@ struct Pages {
 
 enum class Access { read, write };
 
-/// Makes pages present as a touch of each would, but answers where a touch would be a signal.
-/// Changes no byte of them, nor errno.
+/// Makes pages present, as touching each would, but returns an error where touching would raise a
+/// signal. Changes neither their bytes nor errno.
 ///
-/// Returns     0, or what madvise(MADV_POPULATE_READ or _WRITE) failed with: EINVAL before Linux
-///             5.14, and for a device's memory.
+/// Returns     0, or the error of madvise(MADV_POPULATE_READ or _WRITE): EINVAL before Linux 5.14,
+///             and for device memory.
 int populate(const Pages& pages, Access access) noexcept;
 
-/// True if the page of a byte is there, or nobody can tell.
+/// True if the page of a byte is present, or that is unknown.
 bool is_resident(const void* byte) noexcept;
 
 }  // namespace isthmus::host

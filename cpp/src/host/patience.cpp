@@ -5,7 +5,7 @@
 namespace isthmus::host {
 namespace {
 
-// Twice an H100's link latency for a whole slot: late by 5 % of what was waited for at most.
+// Twice the time of a whole slot on an H100's link: at most 5 % of the waiting time too late.
 constexpr std::chrono::microseconds kSleepTime{100};
 
 }  // namespace

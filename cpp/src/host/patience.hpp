@@ -1,4 +1,4 @@
-// Waiting for something that is usually near.
+// Waiting for something that usually happens soon.
 #pragma once
 
 #include <chrono>
@@ -14,17 +14,17 @@ inline void pause_briefly() noexcept {
 #endif
 }
 
-/// How long a wait keeps its core.
+/// How long a wait occupies its core.
 struct SpinLimits {
-  int num_pauses = 256;  ///< before the thread lets others run
-  /// After the pauses, the thread yields for so long before it sleeps. When the link limits a copy,
-  /// a thread may wait until all slots have crossed: 4 x 16 MiB take 1.2 ms at 55 GB/s, and as much
-  /// again while another ring uses the link.
+  int num_pauses = 256;  ///< before the thread yields
+  /// After the pauses, the thread yields for this long before it sleeps. If the link limits a copy,
+  /// a thread may wait until all slots have crossed: 4 x 16 MiB take 1.2 ms at 55 GB/s, and twice
+  /// that while another ring uses the link.
   std::chrono::steady_clock::duration yield_time = std::chrono::milliseconds{5};
 };
 
-/// The pauses of one wait. They are short at first. Then the thread yields its core. In the end it
-/// sleeps: a caller's stream may hold back a copy for seconds, and threads that spin for that long
+/// The pauses of one wait. They are short at first. Then the thread yields its core. Finally it
+/// sleeps: a caller's stream may delay a copy for seconds, and threads that spin for that long
 /// would take the cores from the program.
 class Patience {
 public:
@@ -38,8 +38,9 @@ private:
   std::chrono::steady_clock::time_point yields_until_;
 };
 
-/// Waits until `holds()`. The short pauses are counted in a register, since most answers of other
-/// threads arrive within the first few: Patience makes a hand-off of 100 ns 30 ns longer.
+/// Waits until `holds()`. The short pauses are counted in a register, because most answers from
+/// other threads arrive within the first few: Patience would make a hand-off of 100 ns 30 ns
+/// longer.
 template <typename Condition>
 void wait_until(Condition holds, const SpinLimits& limits = {}) noexcept {
   for (int num_pauses = 0; num_pauses < limits.num_pauses; ++num_pauses) {

@@ -13,9 +13,10 @@ namespace isthmus::host {
 namespace {
 
 constexpr std::size_t kWordBytes = 8;
-// Below this a thread costs more than it saves: it starts in some 50 us, and 8 MiB take 1 to 3 ms.
+// Below this a thread costs more than it saves: starting one takes some 50 us, and 8 MiB take 1 to
+// 3 ms.
 constexpr std::size_t kWordsPerThread = (std::size_t{8} << 20U) / kWordBytes;
-// Memory bandwidth, not arithmetic, is the limit long before this many.
+// Fewer threads than this already reach the memory bandwidth.
 constexpr std::size_t kMaxThreads = 16;
 
 std::uint64_t little_endian(std::uint64_t word) {

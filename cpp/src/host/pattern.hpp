@@ -1,4 +1,4 @@
-// The test pattern on the host: the same bytes as kernels/pattern.cu writes on a device.
+// The test pattern on the host: the same bytes that kernels/pattern.cu writes on a device.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ constexpr std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t index) no
 /// Throws      std::system_error if a thread can't be started; the target is then undefined.
 void fill_pattern(std::byte* target, std::size_t size_bytes, std::uint64_t seed);
 
-/// Counts what differs from the pattern: whole words, and then each trailing byte by itself.
+/// Counts differences from the pattern: whole words, and then each trailing byte separately.
 ///
 /// source      host, [size_bytes], any alignment
 /// Returns     0 when every byte is as fill_pattern would have written it.

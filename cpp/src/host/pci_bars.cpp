@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kNumBars = 6;
 
-/// Takes "0x1f" and the white space after it off the front; nothing if something else is there.
+/// Removes "0x1f" and the white space after it from the front; nothing if something else is there.
 std::optional<std::uint64_t> take_hex(std::string_view& text) {
   if (text.substr(0, 2) != "0x") return std::nullopt;
   std::uint64_t number = 0;
@@ -25,8 +25,8 @@ std::optional<std::uint64_t> take_hex(std::string_view& text) {
 
 }  // namespace
 
-// One line for each register: first address, last address, flags; zeroes where there is none. Six
-// of them are base address registers, the seventh is the expansion ROM.
+// One line per register: first address, last address, flags; zeroes if it is unused. Six are base
+// address registers, the seventh is the expansion ROM.
 std::optional<std::uint64_t> largest_pci_bar_bytes(std::string_view address,
                                                    const std::filesystem::path& root) {
   const std::string all =

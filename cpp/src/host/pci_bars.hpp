@@ -1,4 +1,4 @@
-// How large the memory windows of a PCI device are.
+// The sizes of a PCI device's BARs.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace isthmus::host {
 
-/// Bytes of the largest memory window of a PCI device: of a GPU that is BAR1, where the CPU sees
-/// its memory, whichever of the six registers it is in.
+/// Bytes of the largest BAR of a PCI device, whichever of the six registers it is. For a GPU that
+/// is BAR1, through which the CPU reaches its memory.
 ///
 /// address     "0000:01:00.0"
 /// Returns     nothing if the kernel doesn't say.

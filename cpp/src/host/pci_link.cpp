@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxLanes = 32;
 constexpr int kMinPortGeneration = 3;
 
-/// By generation, without their fractions: 2.5, 5, 8, 16, 32 and 64 GT/s.
+/// By generation, without fractions: 2.5, 5, 8, 16, 32 and 64 GT/s.
 /// Source: PCI Express Base Specification 6.0, 4.2.1.
 constexpr int kSpeeds[] = {2, 5, 8, 16, 32, 64};
 
@@ -28,7 +28,7 @@ int generation_of(std::string_view speed) {
 std::optional<PciLink> link_of(const std::filesystem::path& device) {
   const int generation = generation_of(read_text(device / "max_link_speed").value_or(""));
   const auto width = read_integer(device / "max_link_width");
-  // A width that the device doesn't know is all ones: 63 or 255.
+  // An unknown width is all ones: 63 or 255.
   if (generation == 0 || !width || *width < 1 || *width > kMaxLanes) return std::nullopt;
   return PciLink{generation, static_cast<int>(*width)};
 }
@@ -39,7 +39,7 @@ std::optional<PciLink> pci_link(std::string_view address, const std::filesystem:
   const auto device = root / "sys/bus/pci/devices" / sysfs_pci_address(address);
   auto link = link_of(device);
   if (!link) return link;
-  // The entry is a link into the tree of buses, where the port is the folder above.
+  // The entry is a link into the tree of buses; there the port is the parent folder.
   std::error_code absent;
   const auto place = std::filesystem::canonical(device, absent);
   const auto port = absent ? std::nullopt : link_of(place.parent_path());

@@ -1,4 +1,4 @@
-// How fast a PCI device's link could be.
+// The highest speed of a PCI device's link.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace isthmus::host {
 
-/// A PCI Express link at its best: an idle one trains down.
+/// A PCI Express link at full speed: an idle link may run slower.
 struct PciLink {
   int generation = 0;  ///< 5 is PCIe 5.0
   int width = 0;       ///< lanes
@@ -15,9 +15,9 @@ struct PciLink {
   bool operator==(const PciLink&) const = default;
 };
 
-/// The most that a PCI device and the port above it can do together.
+/// The best link that a PCI device and the port above it support together.
 ///
-/// A port that claims less than PCIe 3.0 is taken for a virtual machine's, which says nothing.
+/// A port that claims less than PCIe 3.0 is assumed to be a virtual machine's and is ignored.
 ///
 /// address     "0000:01:00.0"
 /// Returns     nothing if the kernel doesn't say.

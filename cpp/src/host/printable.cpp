@@ -9,8 +9,8 @@ namespace {
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 constexpr unsigned char kDelete = 0x7f;
 
-/// Sequences that begin with a byte of a range, and what their second byte may be. All bytes after
-/// it are 0x80 to 0xbf.
+/// UTF-8 sequences whose first byte is in a range, and the range of their second byte. All later
+/// bytes are 0x80 to 0xbf.
 struct Sequences {
   unsigned char first_least;
   unsigned char first_most;
@@ -35,7 +35,7 @@ unsigned char byte_at(std::string_view text, std::size_t at) {
   return static_cast<unsigned char>(text[at]);
 }
 
-/// The bytes of the character beyond ASCII that `text` begins with; 0 if it begins with none.
+/// The length of the non-ASCII character at the start of `text`; 0 if there is none.
 std::size_t character_bytes(std::string_view text) {
   for (const Sequences& one : kWellFormed) {
     if (byte_at(text, 0) < one.first_least || byte_at(text, 0) > one.first_most) continue;
@@ -54,7 +54,7 @@ bool is_ascii(unsigned char byte) { return byte <= kDelete; }
 bool is_control(std::string_view character) {
   if (is_ascii(byte_at(character, 0)))
     return byte_at(character, 0) < ' ' || byte_at(character, 0) == kDelete;
-  // U+0080 to U+009F: terminals may take them for escape sequences too.
+  // U+0080 to U+009F: terminals may treat them as escape sequences, too.
   return byte_at(character, 0) == 0xc2 && byte_at(character, 1) < 0xa0;
 }
 

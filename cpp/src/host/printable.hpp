@@ -1,4 +1,4 @@
-// Text from outside, made fit for a message.
+// Makes text from outside safe for messages.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace isthmus::host {
 
-/// `text` as valid UTF-8 without control characters, whatever bytes it has: Python can't take other
-/// bytes as text, and a terminal would obey control characters.
+/// `text` as valid UTF-8 without control characters, whatever its bytes are: Python can't decode
+/// other bytes, and a terminal would interpret control characters.
 ///
 /// max_bytes  longer texts are cut between two characters and end in "..."
 std::string printable(std::string_view text, std::size_t max_bytes = std::string_view::npos);

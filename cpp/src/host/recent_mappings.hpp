@@ -1,4 +1,4 @@
-// What was found out about this process's memory a moment ago.
+// What was recently found out about this process's memory.
 #pragma once
 
 #include <array>
@@ -10,22 +10,22 @@
 
 namespace isthmus::host {
 
-/// A time that stands still for some milliseconds: see this_tick().
+/// A time that doesn't change for some milliseconds: see this_tick().
 using Tick = std::int64_t;
 
-/// The kernel's coarse clock: 6 ns, where the time stamp counter takes 10 and the exact clock 24,
-/// and the same on every machine: no counter that stops, differs between cores, or traps in a
-/// virtual machine. It moves once in 1 to 10 ms (CONFIG_HZ), which is as exact as anything here has
-/// to be.
+/// The kernel's coarse clock. Reading it takes 6 ns; the time stamp counter takes 10 and the exact
+/// clock 24. It works the same on every machine, unlike a counter that stops, differs between
+/// cores, or traps in a virtual machine. It advances every 1 to 10 ms (CONFIG_HZ), which is exact
+/// enough here.
 Tick this_tick() noexcept;
 
-/// Remembers mappings, each until the tick after the one in which the kernel told of it. So memory
-/// that was unmapped, or became a file's, is noticed some milliseconds later. Until then it counts
-/// as what it was, and touching it is the fault that it would be without any check, as it is when
-/// another thread unmaps memory during a copy. Used by one thread.
+/// Remembers each mapping until the tick in which the kernel reported it ends. So memory that was
+/// unmapped, or became a file's, is noticed some milliseconds later. Until then touching it faults
+/// as it would without any check, and as it does when another thread unmaps memory during a copy.
+/// Used by one thread.
 class RecentMappings {
 public:
-  /// The same of a range that lies in one mapping; nothing if it doesn't, as far as is known.
+  /// The same for a range in one mapping; nothing if it isn't in one or that is unknown.
   std::optional<bool> is_ordinary(std::uintptr_t first, std::uintptr_t last,
                                   Tick now) const noexcept {
     if (now != tick_) return std::nullopt;
@@ -33,8 +33,8 @@ public:
       if (first >= entry.begin && last < entry.end) return entry.ordinary;
     return std::nullopt;
   }
-  /// True or false as the mapping around an address was ordinary memory (Mapping::is_ordinary) in
-  /// this tick; nothing if it isn't known.
+  /// Whether the mapping around an address was ordinary memory (Mapping::is_ordinary) in this tick;
+  /// nothing if that is unknown.
   std::optional<bool> is_ordinary(std::uintptr_t address, Tick now) const noexcept {
     return is_ordinary(address, address, now);
   }
@@ -42,7 +42,8 @@ public:
   void forget() noexcept;
 
 private:
-  // A program copies from few arrays at a time; to look through eight takes less than the clock.
+  // A program copies from few arrays at a time; searching eight takes less time than reading the
+  // clock.
   static constexpr std::size_t kMaxEntries = 8;
   struct Entry {
     std::uintptr_t begin = 0;

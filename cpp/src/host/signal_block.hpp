@@ -1,4 +1,4 @@
-// Threads of the library take no signals: those are for the program's own threads to handle.
+// The library's threads take no signals: the program's own threads handle them.
 #pragma once
 
 #include <pthread.h>
@@ -6,8 +6,8 @@
 
 namespace isthmus::host {
 
-/// Blocks signals in the calling thread, and so in threads that it starts meanwhile. Not those of a
-/// thread's own faults: blocked, they would kill a process that handles them.
+/// Blocks signals in the calling thread, and in threads that it starts meanwhile. Except those of a
+/// thread's own faults: if blocked, they would kill a process that handles them.
 class [[nodiscard]] ScopedSignalBlock {
 public:
   ScopedSignalBlock() noexcept {

@@ -1,4 +1,4 @@
-// A thread that takes one job at a time, and the cache lines through which it and a caller talk.
+// A thread that takes one job at a time, and the cache lines that it shares with its caller.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,13 @@
 
 namespace isthmus::host {
 
-/// Two cache lines. The processor fetches lines in pairs, so data of different threads lies so far
-/// apart.
+/// Two cache lines. The CPU fetches lines in pairs, so data of different threads is this far apart.
 inline constexpr std::size_t kApartBytes = 128;
 
 /// Starts a thread that takes no signals: the program's own threads handle those.
 ///
-/// name        at most 15 characters; outlives the start of the thread
-/// cpus        that the thread may run on; if empty: those that the caller may run on
+/// name        at most 15 characters; must stay valid until the thread has started
+/// cpus        for the thread; if empty: the caller's
 /// Throws      std::system_error if no thread can be started.
 std::thread start_thread(const char* name, const std::vector<int>& cpus, std::function<void()> run);
 
@@ -41,7 +40,7 @@ public:
   /// As start_thread().
   SpinningWorker(const char* name, const std::vector<int>& cpus)
       : thread_(start_thread(name, cpus, [this] { run(); })) {}
-  /// Ends the thread. Every post has been taken back or waited for.
+  /// Ends the thread. Every post must have been taken back or waited for.
   ~SpinningWorker() {
     posted_.store(kEnd);
     wake();
@@ -70,7 +69,7 @@ public:
   bool take_back() noexcept {
     const std::uint64_t done = 2 * posted_.load(std::memory_order_relaxed);
     std::uint64_t before = done - 2;
-    // Look first: an exchange takes the line from a worker that is about to answer.
+    // Load first: an exchange would take the line from a worker that is about to answer.
     if (answer_.load(std::memory_order_relaxed) != before) return false;
     return answer_.compare_exchange_strong(before, done, std::memory_order_acq_rel);
   }
@@ -126,7 +125,7 @@ private:
   // 2n - 2 before, 2n - 1 once the worker has begun, and 2n when the job is done or taken back.
   alignas(kApartBytes) std::atomic<std::uint64_t> answer_{0};
   std::atomic<std::uint32_t> num_spins_{0};
-  // Rarely written. The thread is last: it begins when all else is there.
+  // Rarely written. The thread is the last member: it starts when everything else exists.
   alignas(kApartBytes) std::atomic<int> asleep_{0};
   std::thread thread_;
 };

@@ -39,8 +39,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-// C's streams: a module of Python's may meet another copy of the C++ library in its process, and
-// then C++ streams look for their locale's facets in the wrong one (seen: a crash in codecvt).
+// C streams, because a Python module may meet another copy of the C++ library in its process; then
+// C++ streams look for their locale's facets in the wrong one (observed: a crash in codecvt).
 std::optional<std::string> read_text(const std::filesystem::path& file) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"),
                                                                &std::fclose);
@@ -49,7 +49,7 @@ std::optional<std::string> read_text(const std::filesystem::path& file) {
   std::array<char, 4096> part;
   while (const std::size_t read = std::fread(part.data(), 1, part.size(), stream.get()))
     all.append(part.data(), read);
-  // A folder opens, but can't be read.
+  // A folder can be opened, but not read.
   if (std::ferror(stream.get()) != 0) return std::nullopt;
   all.erase(all.find_last_not_of(kWhiteSpace) + 1);
   return all;
@@ -72,7 +72,7 @@ std::optional<std::uint64_t> meminfo_bytes(std::string_view text, std::string_vi
   const std::string wanted = std::string(name) + ":";
   for (std::size_t at = text.find(wanted); at != std::string_view::npos;
        at = text.find(wanted, at + 1)) {
-    // "Node 0 MemFree:" must not be taken for "Free:".
+    // "Node 0 MemFree:" must not match "Free:".
     if (at != 0 && kWhiteSpace.find(text[at - 1]) == std::string_view::npos) continue;
     const auto kib = leading_number(text.substr(at + wanted.size()));
     return kib ? std::optional(*kib * kBytesPerKib) : std::nullopt;

@@ -1,4 +1,4 @@
-// Reading the small text files the kernel shows facts in (/proc, /sys).
+// Reads the kernel's small text files (/proc, /sys).
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace isthmus::host {
 /// The file's text without trailing white space; nothing if it can't be read.
 std::optional<std::string> read_text(const std::filesystem::path& file);
 
-/// The integer a file holds, alone; nothing if it can't be read or holds anything else.
+/// The integer in a file; nothing if it can't be read or contains anything else.
 std::optional<std::int64_t> read_integer(const std::filesystem::path& file);
 
-/// The integer `text` is, white space around it aside; nothing if it is anything else.
+/// The integer in `text`, ignoring white space around it; nothing if there is anything else.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
 /// `text` without white space at either end.

@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kDomainDigits = 4;
-// Linux stops at 1024 nodes (CONFIG_NODES_SHIFT 10): beyond, a list is damaged, and each node that
-// it names would cost two files.
+// Linux supports at most 1024 nodes (CONFIG_NODES_SHIFT 10). A longer list is damaged, and each
+// node that it names would cost reading two files.
 constexpr int kMaxNodes = 1024;
 constexpr std::string_view kShortestAddress = "0000:00:00.0";
 

@@ -1,4 +1,4 @@
-// NUMA nodes, and which of them a PCI device hangs from.
+// NUMA nodes, and the node that a PCI device is attached to.
 //
 // Functions here read below `root`, "/" on a real machine and a fixture tree in tests.
 #pragma once
@@ -20,16 +20,15 @@ struct NumaNode {
 
 /// The NUMA nodes that are online, by id.
 ///
-/// Returns     at least one: a kernel that shows no nodes has node 0 with this thread's allowed
-/// CPUs
+/// Returns     at least one: if the kernel shows no nodes, node 0 with this thread's allowed CPUs
 ///             and all memory.
 std::vector<NumaNode> numa_nodes(const std::filesystem::path& root = "/");
 
 /// The node a PCI device is attached to.
 ///
 /// address     "0000:01:00.0"; upper case and NVML's eight-digit domain are understood
-/// Returns     the only node when the kernel doesn't say and there is just one; nothing when it
-///             doesn't say and there are several.
+/// Returns     the only node if the kernel doesn't tell and there is just one; nothing if it
+///             doesn't tell and there are several.
 /// Throws      UsageError if `address` isn't a PCI address.
 std::optional<int> pci_numa_node(std::string_view address, const std::filesystem::path& root = "/");
 

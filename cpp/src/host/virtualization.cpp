@@ -18,12 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a container manager puts into the cgroup paths of its containers.
+/// Text that container managers put into the cgroup paths of their containers.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kMarks{
     {{"kubepods", "kubernetes"}, {"/docker", "docker"}, {"libpod", "podman"}, {"/lxc", "lxc"}}};
 
 #if defined(__x86_64__) || defined(__i386__)
-// Source: Intel SDM vol. 2A, CPUID leaf 1; the leaf from 0x40000000 on is every hypervisor's habit.
+// Source: Intel SDM vol. 2A, CPUID leaf 1; every hypervisor uses the leaves from 0x40000000 on.
 constexpr unsigned kHypervisorBit = 31;
 constexpr unsigned kHypervisorLeaf = 0x40000000;
 #endif
@@ -37,7 +37,7 @@ bool cpuinfo_says_hypervisor(const fs::path& root) {
   return line.find(" hypervisor ") != std::string::npos;
 }
 
-/// The container manager that process 1 or a cgroup path names.
+/// The container manager, found from process 1 or a cgroup path.
 std::string container_name(const fs::path& root) {
   std::error_code absent;
   if (fs::exists(root / ".dockerenv", absent)) return "docker";
@@ -63,7 +63,7 @@ HypervisorFlag hypervisor_flag() {
   if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return flag;
   flag.present = (ecx >> kHypervisorBit & 1U) != 0;
   if (!flag.present) return flag;
-  // Not __get_cpuid: it refuses leaves above the ordinary maximum, and this is one.
+  // Not __get_cpuid: it refuses leaves above the ordinary maximum, such as this one.
   __cpuid(kHypervisorLeaf, eax, ebx, ecx, edx);
   std::array<char, 13> signature{};
   std::memcpy(signature.data(), &ebx, sizeof ebx);

@@ -1,4 +1,4 @@
-// Whether this is a virtual machine or a container: both change what a measurement means.
+// Whether this is a virtual machine or a container: both influence measurements.
 #pragma once
 
 #include <filesystem>
@@ -8,22 +8,22 @@ namespace isthmus::host {
 
 struct Virtualization {
   bool virtual_machine = false;
-  std::string hypervisor;     ///< the CPU's word for it: "KVMKVMKVM"; "" if it gives none
-  std::string system_vendor;  ///< the firmware's: "Amazon EC2"; "" if hidden
+  std::string hypervisor;     ///< from the CPU: "KVMKVMKVM"; "" if it gives none
+  std::string system_vendor;  ///< from the firmware: "Amazon EC2"; "" if hidden
   std::string product_name;
   std::string container;  ///< "docker", "podman", "kubernetes", "lxc", another's name, or ""
 };
 
-/// The hypervisor bit and its signature, from the CPU itself.
+/// The hypervisor bit and signature, read from the CPU.
 struct HypervisorFlag {
   bool present = false;
   std::string signature;
 };
 
-/// Asks the CPU; never present where the instruction set has no such question.
+/// Asks the CPU; never present if the instruction set has no such query.
 HypervisorFlag hypervisor_flag();
 
-/// Reads below `root`, and joins it with what the CPU says.
+/// Reads below `root`, and combines it with the CPU's answer.
 Virtualization virtualization(const std::filesystem::path& root = "/",
                               const HypervisorFlag& flag = hypervisor_flag());
 

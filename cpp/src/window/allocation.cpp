@@ -39,7 +39,7 @@ Allocation allocation_at(const Driver& driver, std::uintptr_t pointer) {
   require_device_memory(facts, pointer);
   CUdeviceptr base = 0;
   Allocation allocation;
-  // Of another device's memory the driver finds no range (driver 580: CUDA_ERROR_NOT_FOUND).
+  // The driver finds no range for another device's memory (driver 580: CUDA_ERROR_NOT_FOUND).
   const ContextOfDevice context(driver, facts.device);
   driver.call(symbol::mem_get_address_range)(&base, &allocation.size_bytes, CUdeviceptr{pointer});
   allocation.base = base;
@@ -62,7 +62,7 @@ Allocation allocation_at(const Driver& driver, std::uintptr_t pointer) {
                    std::to_string(found.back().device) + "; open one window on each GPU's part");
 }
 
-// A device whose primary context exists already: making one costs hundreds of MiB of its memory.
+// A device whose primary context already exists: creating one costs hundreds of MiB of its memory.
 int device_in_use(const Driver& driver) {
   const int num_devices = driver.has(symbol::primary_ctx_get_state) ? driver.device_count() : 0;
   for (int ordinal = 0; ordinal < num_devices; ++ordinal) {
@@ -102,8 +102,8 @@ std::vector<Allocation> allocations_of(const Driver& driver, std::uintptr_t poin
   std::vector<Allocation> found{allocation_at(driver, pointer)};
   if (size_bytes > UINTPTR_MAX - pointer) refuse_length(found.back(), pointer, size_bytes);
   const std::uintptr_t end = pointer + size_bytes;
-  // Adjacent mappings of cuMemMap may be one array to their owner; what cudaMalloc gave is whole,
-  // and its neighbour is another buffer.
+  // Adjacent mappings of cuMemMap may be one array to their owner. A buffer from cudaMalloc is
+  // complete: its neighbour is another buffer.
   while (found.back().base + found.back().size_bytes < end) {
     const std::uintptr_t next = found.back().base + found.back().size_bytes;
     if (!is_mapping(driver, found.back().base) || !is_mapping(driver, next))

@@ -1,4 +1,4 @@
-// A way to reach device memory from the CPU: one file each, one small interface.
+// A way to map device memory for the CPU: one file for each, one small interface.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace isthmus::window {
 
-/// Whole pages of one allocation, mapped. Unmapped and given back when it goes; in a forked child
-/// it does nothing then, since the mapping stayed with the parent.
+/// Whole pages of one allocation, mapped. The destructor unmaps and releases them; in a forked
+/// child it does nothing, because the mapping stayed with the parent.
 class PageMapping {
 public:
   virtual ~PageMapping() = default;
@@ -24,14 +24,14 @@ public:
 
   std::byte* data() const noexcept { return data_; }
   std::size_t size_bytes() const noexcept { return size_bytes_; }
-  /// True if other buffers live in the same piece of memory, so that a freed buffer's bytes may
-  /// become another's while this mapping holds the piece.
+  /// True if the same piece of memory contains other buffers: a freed buffer's bytes may then be
+  /// allocated to another buffer while this mapping holds the piece.
   bool shared() const noexcept { return shared_; }
-  /// From now on its steps, those already taken included, are in `totals`.
+  /// Adds its steps to `totals`, including those already made.
   void count_in(std::shared_ptr<StepTotals> totals) noexcept { steps_.count_in(std::move(totals)); }
 
 protected:
-  /// steps       pin and map have been taken; unmap and unpin are, when it goes
+  /// steps       pin and map have been made; the destructor makes unmap and unpin
   explicit PageMapping(MappingSteps steps) : steps_(std::move(steps)) {}
   std::byte* data_ = nullptr;
   std::size_t size_bytes_ = 0;
@@ -50,21 +50,21 @@ class Backend {
 public:
   virtual ~Backend() = default;
   virtual WindowBackend kind() const noexcept = 0;
-  /// What it is, for a report: "driver 580.159.04, tested on H100 SXM, H200".
+  /// A description for reports: "driver 580.159.04, tested on H100 SXM, H200".
   virtual std::string description() const = 0;
-  /// What a user should hear once when this backend is used; empty for nothing.
+  /// What the user should be told once when this backend is used; empty for nothing.
   virtual std::string notice() const { return {}; }
 
-  /// Maps pages of `allocation`. The pages may reach beyond it, by less than a page of the request.
+  /// Maps pages of `allocation`. The pages may extend beyond it by less than one requested page.
   ///
   /// context     of the allocation's device, current on this thread
-  /// where       null, or reserved host pages of that size to put the mapping at
-  /// Throws      Unavailable, whose reason says which call refused and how.
+  /// where       null, or reserved host pages of that size for the mapping
+  /// Throws      Unavailable; its reason names the call that failed and its error.
   virtual std::unique_ptr<PageMapping> map(const Context& context, const Allocation& allocation,
                                            DevicePages pages, void* where) = 0;
 };
 
-/// Each throws Unavailable, with the reason, where it can't work at all.
+/// Each throws Unavailable, with the reason, if it can't work at all.
 std::unique_ptr<Backend> open_dmabuf_backend(const Driver& driver);
 std::unique_ptr<Backend> open_gdrdrv_backend(const Driver& driver,
                                              std::shared_ptr<const class DeviceFiles> files);

@@ -20,8 +20,8 @@ bool contains(const std::vector<int>& cpus, int cpu) {
   return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
 }
 
-/// Those on the node, or without one on that which the calling thread runs on; all, if that is not
-/// known or there are none.
+/// The CPUs on the node, or if there is none, on the calling thread's node; all CPUs if the node is
+/// unknown or has none of them.
 std::vector<int> near(const std::vector<int>& cpus, std::optional<int> node_id) {
   const int here = sched_getcpu();
   for (const host::NumaNode& node : host::numa_nodes()) {

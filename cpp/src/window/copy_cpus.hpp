@@ -1,4 +1,4 @@
-// Where threads that help a copy may run, and how many of them.
+// On which CPUs the threads that help a copy may run, and how many threads there are.
 #pragma once
 
 #include <optional>
@@ -8,16 +8,16 @@ namespace isthmus::window {
 
 struct CopyCpus {
   std::vector<int> cpus;  ///< ascending; empty if the kernel doesn't tell
-  int max_helpers = 0;    ///< beside the thread that copies; may be 0
+  int max_helpers = 0;    ///< in addition to the copying thread; may be 0
 };
 
-/// The CPUs for threads that help the calling thread: those the process could use when it was
-/// loaded, on one NUMA node. What the calling thread has since been bound to counts only if it is a
-/// single CPU, which is then left to it.
+/// The CPUs for threads that help the calling thread: those of one NUMA node that the process could
+/// use when the library was loaded. A later binding of the calling thread matters only if it is a
+/// single CPU, which is then left to that thread.
 ///
-/// node        without one: that of the calling thread; where it has no such CPUs, all count
+/// node        if absent: the calling thread's; if it has no such CPUs, all CPUs count
 ///
-/// Helpers spin, so there is one less than there are cores to spin on (cgroup quotas included).
+/// Helpers spin, so there is one fewer than there are cores to spin on (cgroup quotas included).
 CopyCpus cpus_for_copies(std::optional<int> node = std::nullopt);
 
 }  // namespace isthmus::window

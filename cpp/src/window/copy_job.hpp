@@ -11,14 +11,16 @@
 namespace isthmus::window {
 
 /// A copy in chunks of whole lines of the mapping, and one thread's share of it. Each of the first
-/// `num_threads` chunks has one owner. A thread that has copied its own takes one of the rest.
+/// `num_threads` chunks belongs to one thread. A thread that has finished its chunk takes one of
+/// the others.
 struct CopyJob {
   const StreamingCopy* copy = nullptr;
   std::byte* target = nullptr;
   const std::byte* source = nullptr;
   std::size_t size_bytes = 0;
   std::size_t chunk_bytes = 0;                     ///< a multiple of kLineBytes
-  std::atomic<std::size_t>* next_chunk = nullptr;  ///< of the rest; shared by the threads
+  std::atomic<std::size_t>* next_chunk = nullptr;  ///< the next chunk without an owner; shared by
+                                                   ///< the threads
   int num_threads = 1;
   std::uint16_t own_chunk = 0;  ///< below num_threads
   bool to_mapping = true;
@@ -45,12 +47,12 @@ struct CopyJob {
     way(target + begin, source + begin, end - begin);
   }
 
-  /// Copies the share: the own chunk, then chunks without an owner until none is left. The caller
-  /// fences.
+  /// Copies this thread's share: its own chunk, then chunks without an owner until none is left.
+  /// The caller fences.
   void copy_share() const {
     copy_chunk(own_chunk);
     const std::size_t end = num_chunks();
-    // Most copies have no chunks without an owner, and needn't fetch the line of the counter.
+    // Most copies have no chunks without an owner, and needn't load the counter's cache line.
     if (end <= static_cast<std::size_t>(num_threads)) return;
     for (;;) {
       const std::size_t chunk_index = next_chunk->fetch_add(1, std::memory_order_relaxed);
@@ -59,13 +61,13 @@ struct CopyJob {
     }
   }
 
-  /// A worker's part: its share, complete.
+  /// A worker's share, complete.
   void operator()() const {
     copy_share();
     if (to_mapping) store_fence();
   }
 
-  /// Copies all of it in the calling thread, complete.
+  /// Copies everything in the calling thread, complete.
   void copy_alone() const {
     if (!to_mapping) return copy->read(target, source, size_bytes);
     copy->write(target, source, size_bytes);

@@ -17,30 +17,30 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using CopyWorker = host::SpinningWorker<CopyJob>;
-// With the count of posts, a job fills one cache line.
+// A job and the count of posts fill one cache line.
 static_assert(sizeof(CopyJob) + sizeof(std::uint64_t) <= kLineBytes);
 
-// A worker that has begun ends soon, so a wait for it never sleeps.
+// A worker that has begun finishes soon, so waiting for it never sleeps.
 constexpr host::SpinLimits kWaitForWorker{4096, std::chrono::hours{24}};
 
-// All figures here: benchmarks/windows, Sapphire Rapids and H100.
+// All figures: benchmarks/windows, Sapphire Rapids and H100.
 constexpr std::size_t kMinSharedWriteBytes = std::size_t{32} << 10U;
-constexpr int kMaxWriters = 2;              // more write no faster
-constexpr std::size_t kLinesInFlight = 16;  // that a core reads in one round trip
+constexpr int kMaxWriters = 2;              // more threads don't write faster
+constexpr std::size_t kLinesInFlight = 16;  // lines that a core reads in one round trip
 constexpr std::size_t kMaxHelpers = 63;
 
-// Chunks are small because threads aren't equally quick: two on one core share its line buffers. A
-// read of 1 KiB fills them once, so smaller chunks would cost bandwidth. Writes are too quick for
-// small chunks: below 128 KiB each of the two threads has one chunk (with smaller ones 64 KiB took
-// 2.9 us, not 2.3).
+// Chunks are small because threads differ in speed: two on one core share its line buffers. A read
+// of 1 KiB fills them once, so smaller chunks would cost bandwidth. Writes are too fast for small
+// chunks: below 128 KiB each of the two threads has one chunk (with smaller chunks 64 KiB took 2.9
+// us instead of 2.3).
 constexpr std::size_t kChunksPerThread = 4;
 constexpr std::size_t kMinReadChunkBytes = std::size_t{1} << 10U;
 constexpr std::size_t kMinWriteChunkBytes = std::size_t{64} << 10U;
 
-// A copy that takes some 30 us is worth the microsecond or two that each wake-up costs the caller.
+// A copy of some 30 us is worth the one or two microseconds that each wake-up costs the caller.
 constexpr std::size_t kMinWakingReadBytes = std::size_t{32} << 10U;
 constexpr std::size_t kMinWakingWriteBytes = std::size_t{512} << 10U;
-// A smaller copy wakes a worker for those that follow, if copies come this close together.
+// A smaller copy wakes a worker for later copies, if copies follow each other this closely.
 constexpr std::chrono::milliseconds kBurst{1};
 
 std::size_t divide_up(std::size_t number, std::size_t divisor) {
@@ -91,7 +91,7 @@ private:
   void copy_with(const Helpers& helpers, CopyJob& job);
 };
 
-/// Starts threads until there are `num_helpers`, or as many as make sense.
+/// Starts threads until there are `num_helpers`, or as many as are useful.
 void CopyThreads::Pool::start(std::size_t num_helpers) {
   if (workers.size() >= std::min(num_helpers, max_helpers)) return;
   try {
@@ -102,12 +102,12 @@ void CopyThreads::Pool::start(std::size_t num_helpers) {
       num_started.store(static_cast<int>(workers.size()), std::memory_order_relaxed);
     }
   } catch (const std::exception&) {
-    max_helpers = workers.size();  // No more can be started: copies go on with these.
+    max_helpers = workers.size();  // No more can be started: copies use these.
   }
 }
 
-/// The workers for a job: those that are awake, and the sleepers if the job is long enough for them
-/// to join.
+/// The workers for a job: those that are awake, and sleeping ones if the job is long enough for
+/// them.
 CopyThreads::Pool::Helpers CopyThreads::Pool::choose_helpers(const CopyJob& job,
                                                              std::size_t num_helpers) {
   const std::size_t least = job.to_mapping ? kMinWakingWriteBytes : kMinWakingReadBytes;
@@ -139,7 +139,7 @@ void CopyThreads::Pool::copy(CopyJob job, std::size_t num_helpers) {
   if (helpers.size == 0) return job.copy_alone();
   job.num_threads = static_cast<int>(helpers.size) + 1;
   job.chunk_bytes = chunk_bytes(job);
-  // Rounding up the shares may have left nothing for the last.
+  // Shares are rounded up, so the last helpers may have nothing to do.
   helpers.size = std::min(helpers.size, job.num_chunks() - 1);
   job.num_threads = static_cast<int>(helpers.size) + 1;
   copy_with(helpers, job);
@@ -201,7 +201,7 @@ void CopyThreads::write(const StreamingCopy& way, void* target, const void* sour
 
 void CopyThreads::read(const StreamingCopy& way, void* target, const void* source,
                        std::size_t size_bytes, int num_threads) {
-  // Helpers read for this thread, who must see what it has posted.
+  // Helpers read for this thread, which must see its own posts.
   store_fence();
   const CopyJob job = whole_copy(way, target, source, size_bytes, false);
   if (num_threads < 2 || job.num_lines() <= kLinesInFlight) return job.copy_alone();

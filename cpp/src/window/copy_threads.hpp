@@ -1,4 +1,4 @@
-// Threads that help one copy through a window: the line buffers of one core don't fill the link.
+// Threads that help one copy through a window: one core's line buffers can't fill the link.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace isthmus::window {
 
-/// A pool of workers. One copy at a time uses them; a second one meanwhile copies alone. The
-/// windows that use the pool own it. Its destructor joins the threads; in a forked child it forgets
-/// them.
+/// A pool of workers. One copy at a time uses them; a concurrent second copy works alone. The pool
+/// belongs to the windows that use it. The destructor joins the threads; in a forked child it
+/// forgets them.
 ///
 /// The workers spin for 50 us after their last copy, then sleep. A copy never waits for a worker
 /// that sleeps. A long copy (32 KiB read, 512 KiB written) wakes them all. A shorter one wakes one
@@ -18,26 +18,26 @@ namespace isthmus::window {
 /// workers than spare cores (cgroup quotas included) on the NUMA node of the thread that first
 /// needs them, so there are none on a machine with one core.
 ///
-/// Measured: benchmarks/windows. Two threads saturate the link with writes from 32 KiB; a read
-/// gains a thread per KiB up to the number of cores.
+/// Measured: benchmarks/windows. Two threads saturate the link with writes from 32 KiB on. Reads
+/// become faster with one more thread per KiB, up to the number of cores.
 class CopyThreads {
 public:
   CopyThreads();
   ~CopyThreads();
 
-  /// Copies [source, source + size_bytes) to `target` with up to `num_threads` threads, the
-  /// caller's included, and fences on every thread. The caller copies alone below the size where
-  /// workers pay. Complete (as StreamingCopy's write and a fence) when it returns.
+  /// Copies [source, source + size_bytes) to `target` with up to `num_threads` threads, including
+  /// the caller's, and fences on every thread. The caller copies alone if the size is too small for
+  /// workers to pay. Complete (as StreamingCopy's write and a fence) when it returns.
   void write(const StreamingCopy& copy, void* target, const void* source, std::size_t size_bytes,
              int num_threads);
   void read(const StreamingCopy& copy, void* target, const void* source, std::size_t size_bytes,
             int num_threads);
 
-  /// Starts the threads that copies with `num_threads` will use now, rather than with the first
-  /// such copy, which otherwise starts them (some 20 us each).
+  /// Starts the threads for copies with `num_threads` now. Otherwise the first such copy starts
+  /// them (some 20 us each).
   void start(int num_threads);
 
-  /// Threads started so far, the caller's not counted.
+  /// The number of threads started so far, without the caller's.
   int num_started() const noexcept;
 
 private:

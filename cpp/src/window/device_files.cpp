@@ -24,8 +24,8 @@ public:
     return descriptor < 0 ? -errno : descriptor;
   }
 
-  // A call that a signal interrupts before it did anything says EINTR; who then asks again asks the
-  // same, since `argument` was not written to.
+  // EINTR: a signal interrupted the call before it did anything. `argument` is unchanged, so the
+  // call can be repeated.
   int control(int descriptor, unsigned long request, void* argument) const override {
     int result = -1;
     do {
@@ -48,7 +48,8 @@ public:
     ::munmap(mapped, size_bytes);
   }
 
-  // Linux frees the descriptor even when close() says EINTR: closing again could close another's.
+  // Linux frees the descriptor even if close() returns EINTR: closing again could close another
+  // file.
   void close(int descriptor) const noexcept override { ::close(descriptor); }
 
   std::uint64_t nanoseconds() const noexcept override {

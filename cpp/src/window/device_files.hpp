@@ -1,5 +1,5 @@
-// The system calls that backends make on device files, and the clock that times them, as a value:
-// tests put a fake kernel here.
+// The system calls that backends make on device files, and the clock that times them, as an
+// interface: tests implement it with a fake kernel.
 #pragma once
 
 #include <sys/types.h>
@@ -19,20 +19,20 @@ public:
   /// Opens for reading and writing, close-on-exec. Returns a descriptor.
   virtual int open(const char* path) const = 0;
   virtual int control(int descriptor, unsigned long request, void* argument) const = 0;
-  /// Maps shared, readable and writable. `where`: null, or pages of the caller's to replace.
-  /// Returns 0 and the address in `mapped`.
+  /// Maps shared, readable and writable. `where`: null, or pages of the caller to replace. Returns
+  /// 0 and the address in `mapped`.
   virtual int map(void* where, std::size_t size_bytes, int descriptor, off_t offset,
                   void** mapped) const = 0;
   virtual void unmap(void* mapped, std::size_t size_bytes) const noexcept = 0;
   virtual void close(int descriptor) const noexcept = 0;
-  /// Since any moment.
+  /// The time since an arbitrary moment.
   virtual std::uint64_t nanoseconds() const noexcept = 0;
 };
 
 /// What an errno means: "Permission denied".
 std::string error_text(int error);
 
-/// The real ones.
+/// The real system calls.
 std::shared_ptr<const DeviceFiles> system_device_files();
 
 }  // namespace isthmus::window

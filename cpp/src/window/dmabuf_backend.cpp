@@ -1,4 +1,4 @@
-// Windows by the documented way: export device memory as a dma-buf, mmap that.
+// Windows through the documented interface: export device memory as a dma-buf and mmap it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ public:
     size_bytes_ = size_bytes;
     shared_ = shared;
   }
-  // Nothing is left to unpin then.
+  // Afterwards nothing is left to unpin.
   ~DmabufPages() override {
     steps_.time(Step::unmap, [this] { pages_.release(); });
   }
@@ -39,7 +39,7 @@ private:
 }
 
 std::string refusal_of(int error) {
-  // 524 is the kernel's own ENOTSUPP, which has no text: drivers before R610 answer it.
+  // 524 is the kernel's own ENOTSUPP, which has no text: drivers before R610 return it.
   if (error == 524) return "mmap of an exported dma-buf: not supported by this driver (errno 524)";
   return std::string("mmap of an exported dma-buf: ") + error_text(error);
 }
@@ -65,8 +65,8 @@ public:
 
 private:
   void* map_and_close(int file, std::size_t size_bytes, void* where) const {
-    // A dma-buf begins where the range does. The emulated driver's file is the whole memory object:
-    // its position says where the range begins in it.
+    // A dma-buf begins at the range. The emulated driver's file is the whole memory object: its
+    // file position is the beginning of the range.
     const off_t begin = std::max<off_t>(lseek(file, 0, SEEK_CUR), 0);
     void* mapped = nullptr;
     const int result = files_->map(where, size_bytes, file, begin, &mapped);

@@ -25,7 +25,7 @@ OpenDescriptors& open_descriptors() {
   return *open;
 }
 
-// Held across fork(), so that the child finds the list whole.
+// Held across fork(), so that the child finds the list in a consistent state.
 void before_fork() {
   open_descriptors().delay.lock();
   open_descriptors().mutex.lock();

@@ -1,4 +1,4 @@
-// A window belongs to the process that opened it. This is how the others know.
+// A window belongs to the process that opened it. Child processes detect that here.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace detail {
 extern std::atomic<std::uint64_t> process_generation;
 }
 
-/// Changes in a child of fork(): what was opened under another value belongs to the parent.
+/// Changes in a child of fork(): an object that stores another value belongs to the parent.
 inline std::uint64_t process_generation() noexcept {
   return detail::process_generation.load(std::memory_order_relaxed);
 }
@@ -18,13 +18,13 @@ inline std::uint64_t process_generation() noexcept {
 /// Starts watching for forks. Called before anything is opened; later calls do nothing.
 void watch_forks();
 
-/// Keeps a descriptor from living on in children: it is closed there right after fork().
+/// Registers a descriptor to be closed in children right after fork().
 void close_in_children(int descriptor);
-/// The descriptor is about to be closed here.
+/// Call before closing the descriptor in this process.
 void forget_descriptor(int descriptor) noexcept;
 
-/// Lets no thread fork while it lives: no child shall get what was opened or mapped, but not yet
-/// marked as this process's own. One at a time in a thread.
+/// No thread can fork while it lives: a child must not inherit what has been opened or mapped but
+/// not yet marked as this process's own. A thread may hold one at a time.
 class [[nodiscard]] ScopedForkDelay {
 public:
   ScopedForkDelay();

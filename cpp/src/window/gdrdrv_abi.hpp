@@ -1,4 +1,4 @@
-// What /dev/gdrdrv understands: the calls that a window needs, as the kernel module declares them.
+// The ioctls of /dev/gdrdrv that a window needs, as the kernel module declares them.
 //
 // Source: NVIDIA/gdrcopy, src/gdrdrv/gdrdrv.h and gdrdrv.c as of versions 2.3 and 2.4, and how
 // src/gdrapi.c of version 2.6 uses them.
@@ -13,7 +13,7 @@ namespace isthmus::window::gdrdrv {
 
 inline constexpr const char* kDeviceFile = "/dev/gdrdrv";
 
-/// The module pins these pages whole, and maps a pin only from its beginning.
+/// The module pins whole pages of this size, and maps a pin only from its beginning.
 inline constexpr std::size_t kGpuPageBytes = std::size_t{64} << 10U;
 
 /// Versions are 16 bits of major above 16 bits of minor.
@@ -24,20 +24,20 @@ constexpr std::uint32_t major_of(std::uint32_t version) { return version >> 16U;
 constexpr std::uint32_t minor_of(std::uint32_t version) { return version & 0xffffU; }
 
 inline constexpr std::uint32_t kOldestVersion = version_of(2, 0);
-/// The newest one whose library we have read.
+/// The newest version whose library source we have read.
 inline constexpr std::uint32_t kNewestKnownVersion = version_of(2, 6);
-/// The first with GetInfoV2 and GetAttribute.
+/// The first version with GetInfoV2 and GetAttribute.
 inline constexpr std::uint32_t kVersionWithMappingType = version_of(2, 4);
-/// The newest calls made here are of this version of the interface. A module that demands a newer
-/// one of its callers may have dropped what we call.
+/// The interface version of the newest calls made here. A module that requires a newer one may have
+/// dropped these calls.
 inline constexpr std::uint32_t kSpokenInterface = version_of(2, 4);
 
 struct PinBuffer {
-  std::uint64_t address;  ///< device, a multiple of kGpuPageBytes, else it can't be mapped
+  std::uint64_t address;  ///< device, a multiple of kGpuPageBytes; otherwise it can't be mapped
   std::uint64_t size_bytes;
   std::uint64_t p2p_token;  ///< 0: not needed since CUDA 6
   std::uint32_t va_space;   ///< 0, likewise
-  std::uint64_t handle;     ///< out; 0 is one like any other
+  std::uint64_t handle;     ///< out; 0 is a valid handle
 };
 static_assert(sizeof(PinBuffer) == 40 && offsetof(PinBuffer, handle) == 32);
 
@@ -48,7 +48,7 @@ static_assert(sizeof(UnpinBuffer) == 8);
 
 struct GetInfo {
   std::uint64_t handle;
-  std::uint64_t address;  ///< out, as is all below
+  std::uint64_t address;  ///< out, like all members below
   std::uint64_t mapped_bytes;
   std::uint32_t page_bytes;
   std::uint32_t tsc_khz;
@@ -62,7 +62,7 @@ enum class MappingType : std::uint32_t { none = 0, write_combined = 1, cached = 
 
 struct GetInfoV2 {
   std::uint64_t handle;
-  std::uint64_t address;  ///< out, as is all below
+  std::uint64_t address;  ///< out, like all members below
   std::uint64_t mapped_bytes;
   std::uint32_t page_bytes;
   std::uint32_t tsc_khz;
@@ -82,13 +82,13 @@ static_assert(sizeof(GetAttribute) == 8);
 
 struct GetVersion {
   std::uint32_t module;            ///< out
-  std::uint32_t oldest_interface;  ///< out: of what callers speak
+  std::uint32_t oldest_interface;  ///< out: the oldest that callers may use
 };
 static_assert(sizeof(GetVersion) == 8);
 
 inline constexpr unsigned kMagic = 0xDA;
-// All but the first declare the size of a pointer where that of the struct belongs. It is part of
-// the number, so it stays.
+// All but the first declare the size of a pointer instead of the struct's. The size is part of the
+// ioctl number, so it must stay.
 inline constexpr unsigned long kPinBuffer = _IOWR(kMagic, 1, PinBuffer);
 inline constexpr unsigned long kUnpinBuffer = _IOWR(kMagic, 2, UnpinBuffer*);
 inline constexpr unsigned long kGetInfo = _IOWR(kMagic, 4, GetInfo*);

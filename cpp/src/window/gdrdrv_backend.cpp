@@ -1,4 +1,4 @@
-// Windows by way of GDRCopy's kernel module, where an administrator has loaded it.
+// Windows through GDRCopy's kernel module, if an administrator has loaded it.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ const char* name_of(MappingType type) {
   return "unknown";
 }
 
-/// The open device file. The module knows whose it is: no other process may use it.
+/// The open device file. The module knows its owner: no other process may use it.
 class Module {
 public:
   explicit Module(std::shared_ptr<const DeviceFiles> files) : files_(std::move(files)) {
@@ -70,7 +70,7 @@ public:
   int ask(unsigned long request, Argument& argument) const {
     return files_->control(descriptor_, request, &argument);
   }
-  /// Asks, or throws Unavailable with the call's name.
+  /// Calls the module; throws Unavailable with the call's name if it fails.
   template <typename Argument>
   void require(unsigned long request, Argument& argument, const char* name) const {
     const int result = ask(request, argument);
@@ -104,7 +104,7 @@ public:
   ~Pin() {
     if (!module_->is_ours()) return;
     gdrdrv::UnpinBuffer request{handle_};
-    // The module frees what remains when its file is closed, so a refusal here costs nothing more.
+    // The module frees the rest when its file is closed, so an error here doesn't matter.
     module_->ask(gdrdrv::kUnpinBuffer, request);
   }
   Pin(const Pin&) = delete;
@@ -118,7 +118,7 @@ private:
   std::uint64_t handle_ = 0;
 };
 
-/// The mapping of a pin. It begins where the pin does, which may be before the pages asked for.
+/// The mapping of a pin. It begins at the pin, which may be before the requested pages.
 class GdrdrvPages : public PageMapping {
 public:
   GdrdrvPages(std::shared_ptr<const Module> module, DevicePages pages, void* where, bool shared)
@@ -129,14 +129,14 @@ public:
                 [&] { pin_ = std::make_unique<Pin>(std::move(module), whole_gpu_pages(pages)); });
     mapped_ = steps_.time(Step::map,
                           [&] { return pin_->module().map(pin_->handle(), mapped_bytes_, where); });
-    // The module does so itself; it is asked for again because a child that wrote to the parent's
+    // The module does this itself. It is repeated here because a child that wrote to the parent's
     // device memory would be hard to find.
     madvise(mapped_, mapped_bytes_, MADV_DONTFORK);
     data_ = static_cast<std::byte*>(mapped_) + head_bytes_;
     size_bytes_ = pages.size_bytes;
     shared_ = shared;
   }
-  // Unmapped before it is unpinned: the module would take the pages away, and leave the addresses.
+  // Unmap before unpinning: otherwise the module would remove the pages and leave the addresses.
   ~GdrdrvPages() override {
     if (!pin_->module().is_ours()) return;
     steps_.time(Step::unmap, [this] { pin_->module().files()->unmap(mapped_, mapped_bytes_); });
@@ -234,7 +234,7 @@ private:
 
 }  // namespace
 
-// The module asks the GPU's driver itself; CUDA's has no part in it.
+// The module asks the GPU's kernel driver itself; the CUDA driver isn't involved.
 std::unique_ptr<Backend> open_gdrdrv_backend(const Driver&,
                                              std::shared_ptr<const DeviceFiles> files) {
   return std::make_unique<GdrdrvBackend>(std::move(files));

@@ -8,8 +8,8 @@
 
 namespace isthmus::window {
 
-/// Owns pages that have been mapped: unmaps them when it goes, and keeps them out of children of
-/// fork(). Does nothing in a child: there, something else may live at the address.
+/// Owns mapped pages: unmaps them when it is destroyed, and keeps them out of children of fork().
+/// Does nothing in a child: something else may be mapped at the address there.
 class MappedHostPages {
 public:
   MappedHostPages(void* data, std::size_t size_bytes);
@@ -19,7 +19,7 @@ public:
 
   /// Unmaps now.
   void release() noexcept;
-  /// Leaves the pages before `end` to others, who unmap them.
+  /// Gives up the pages before `end`; their new owner unmaps them.
   void give_up_before(void* end) noexcept;
 
 private:
@@ -30,12 +30,12 @@ private:
 
 /// Reserves addresses without memory, for several mappings side by side.
 ///
-/// Throws      Unavailable if the process has no such stretch of addresses left.
+/// Throws      Unavailable if the process has no such address range left.
 void* reserve_host_pages(std::size_t size_bytes);
 
-/// Whether another buffer may get the same device memory while a mapping holds it, as far as can be
-/// told from outside: small buffers share a piece of memory, a pool gives freed memory out again,
-/// and what cuMemCreate made can be mapped elsewhere.
+/// Whether another buffer may get the same device memory while a mapping holds it, as far as that
+/// can be known: small buffers share a piece of memory, a pool reuses freed memory, and memory from
+/// cuMemCreate can be mapped elsewhere.
 ///
 /// Source      docs/adr/0005-windows.md. Driver 580.159.04: buffers below 2 MiB share 2 MiB.
 bool shares_pages(const Allocation& allocation) noexcept;

@@ -40,7 +40,7 @@ Mapping::~Mapping() {
 }
 
 void Mapping::map_pieces(const Context& context, Backend& backend) {
-  // CUDA answers for memory of a context that a program made (cuCtxCreate) best in that context.
+  // For memory of a context that a program made (cuCtxCreate), CUDA answers best in that context.
   const ScopedForkDelay no_forks;
   const CUcontext own = allocations_.front().context;
   const CurrentContext current(context.driver(), own != nullptr ? own : context.handle());
@@ -60,7 +60,7 @@ void Mapping::map_pieces(const Context& context, Backend& backend) {
     pieces_.push_back(
         backend.map(context, allocation, {piece_begin, piece_end - piece_begin}, at(piece_begin)));
     shared_ |= pieces_.back()->shared();
-    // The piece unmaps its pages. To unmap them once more could take what another thread mapped.
+    // The piece unmaps its pages. Unmapping them again could unmap another thread's pages.
     reserved_->give_up_before(at(piece_end));
   }
 }

@@ -9,13 +9,13 @@
 
 namespace isthmus::window {
 
-/// Bytes of one device's BAR1 that windows map, against a limit.
+/// The bytes of one device's BAR1 that windows map, with a limit.
 class Bar1Budget {
 public:
   /// limit_bytes     0: no limit
   explicit Bar1Budget(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-  /// Throws      Unavailable, and takes nothing, if `size_bytes` more would pass the limit.
+  /// Throws      Unavailable, and takes nothing, if `size_bytes` more would exceed the limit.
   void take(std::uint64_t size_bytes);
   void give_back(std::uint64_t size_bytes) noexcept { used_bytes_ -= size_bytes; }
 
@@ -27,8 +27,8 @@ private:
   std::atomic<std::uint64_t> used_bytes_{0};
 };
 
-/// Pages around a range of device memory, in one stretch of host addresses. Immutable once it is
-/// shared; unmapped when the last window on it is closed.
+/// Pages around a range of device memory, in one range of host addresses. Immutable once shared;
+/// unmapped when its last window is closed.
 class Mapping {
 public:
   /// Maps `pages`, which begin in the first of `allocations` and end in the last.
@@ -43,22 +43,22 @@ public:
 
   DevicePages pages() const noexcept { return pages_; }
   std::byte* data() const noexcept { return data_; }
-  /// Where a device address that is mapped is seen.
+  /// The host address of a mapped device address.
   std::byte* at(std::uintptr_t device_pointer) const noexcept {
     return data_ + (device_pointer - pages_.begin);
   }
   bool covers(DevicePages wanted) const noexcept;
-  /// True if a range, not rounded to pages, lies in the buffers that were mapped.
+  /// True if a range, not rounded to pages, lies in the mapped buffers.
   bool holds(DevicePages range) const noexcept;
   /// True if other buffers share its pages.
   bool shared() const noexcept { return shared_; }
   WindowBackend backend() const noexcept { return backend_; }
   const std::vector<Allocation>& allocations() const noexcept { return allocations_; }
-  /// True while every buffer is still what it was when it was mapped.
+  /// True while every buffer is the one that was mapped.
   bool buffers_are_alive() const noexcept;
-  /// Throws      UsageError if one of them isn't; DriverError if the driver can't say.
+  /// Throws      UsageError if a buffer was freed; DriverError if the driver can't say.
   void require_live_buffers() const;
-  /// From now on the steps of its pieces, those already taken included, are in `totals`.
+  /// Adds the steps of its pieces to `totals`, including those already made.
   void count_in(const std::shared_ptr<StepTotals>& totals) noexcept;
 
 private:

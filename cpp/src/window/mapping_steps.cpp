@@ -2,7 +2,8 @@
 
 namespace isthmus::window {
 
-// Relaxed: the numbers order nothing, and who reads them beside an opening gets either answer.
+// Relaxed: nothing is ordered by these numbers, and a reader during an opening may get either
+// value.
 void StepTotals::add(Step step, std::uint64_t nanoseconds) noexcept {
   Total& total = totals_[static_cast<std::size_t>(step)];
   total.nanoseconds.fetch_add(nanoseconds, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// What the steps of a mapping's life take: each mapping times its own, and a Windows has the sums.
+// The times of a mapping's steps: each mapping measures its own, and a Windows has the sums.
 #pragma once
 
 #include <array>
@@ -14,11 +14,11 @@
 
 namespace isthmus::window {
 
-/// The members of WindowCosts, in their order.
+/// The members of WindowCosts, in order.
 enum class Step : std::size_t { pin, map, unmap, unpin };
 inline constexpr std::size_t kNumSteps = 4;
 
-/// The steps of many mappings. May be used from any thread; every number only grows.
+/// Sums over many mappings. May be used from any thread; every number only grows.
 class StepTotals {
 public:
   void add(Step step, std::uint64_t nanoseconds) noexcept;
@@ -34,20 +34,20 @@ private:
   std::array<Total, kNumSteps> totals_;
 };
 
-/// The steps of one mapping. They count nowhere until count_in() says where: a mapping that was
-/// refused, or only made for a test, never does. Not for several threads at once.
+/// The steps of one mapping. They are not counted before count_in(), so those of refused mappings
+/// and of the self-test never are. Not thread-safe.
 class MappingSteps {
 public:
-  /// files       whose clock is read, twice for each step
+  /// files       their clock is read twice per step
   explicit MappingSteps(std::shared_ptr<const DeviceFiles> files) : files_(std::move(files)) {}
 
-  /// Takes a step: does `work` and returns what it returns.
+  /// Makes a step: runs `work` and returns its result.
   template <typename Work>
   auto time(Step step, Work work) {
     const Timer timer(*this, step);
     return work();
   }
-  /// Adds the steps taken so far to `totals`, and from now on each when it is taken.
+  /// Adds the steps made so far to `totals`, and each later step when it is made.
   void count_in(std::shared_ptr<StepTotals> totals) noexcept;
 
 private:

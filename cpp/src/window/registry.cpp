@@ -44,7 +44,7 @@ void Registry::require_own_process() const {
   if (process_ != process_generation())
     throw UsageError(
         "windows were set up before this process was forked off: CUDA and its memory stay with the "
-        "parent; open them in the process that uses them, after fork() or in place of it");
+        "parent; set them up after fork(), in the process that uses them");
 }
 
 std::uint64_t Registry::limit_of(int ordinal) const {
@@ -115,7 +115,8 @@ Context Registry::choose_backend(DeviceWindows& device, int ordinal) {
                       "ISTHMUS_WINDOW unset");
   const Context context = context_of(device, ordinal);
   const CurrentContext current(context);
-  // Asked anew by each open() until one can: what refused may pass (descriptors, BAR1, a module).
+  // Tries again at each open() until a backend works: the cause may pass (descriptors, BAR1, a
+  // module).
   std::vector<WindowBackendReport> reports;
   for (const WindowBackend kind : kOrder) {
     if (!settings.backend.empty() && settings.backend != name_of(kind)) continue;
@@ -134,7 +135,7 @@ Context Registry::choose_backend(DeviceWindows& device, int ordinal) {
 std::vector<WindowBackendReport> Registry::reports(int ordinal) {
   require_own_process();
   const std::lock_guard lock(mutex);
-  const ScopedRelaxedCapture relaxed(driver);  // opening is no part of a capture
+  const ScopedRelaxedCapture relaxed(driver);  // opening is not part of a capture
   DeviceWindows& one = device(ordinal);
   const CurrentContext current(context_of(one, ordinal));
   std::vector<WindowBackendReport> reports;
@@ -166,10 +167,10 @@ std::shared_ptr<const Mapping> Registry::mapping_of(std::uintptr_t pointer, std:
 std::shared_ptr<const Mapping> Registry::make_mapping(std::uintptr_t pointer,
                                                       std::size_t size_bytes,
                                                       std::size_t page_bytes) {
-  const ScopedRelaxedCapture relaxed(driver);  // opening is no part of a capture
+  const ScopedRelaxedCapture relaxed(driver);  // opening is not part of a capture
   std::vector<Allocation> allocations = allocations_of(driver, pointer, size_bytes);
   for (const Allocation& allocation : allocations) set_sync_memops(driver, allocation);
-  // Side by side, pieces must begin at pages of the GPU: gdrdrv maps from those.
+  // Adjacent pieces must begin at GPU pages: gdrdrv requires it.
   if (allocations.size() > 1) page_bytes = std::max(page_bytes, gdrdrv::kGpuPageBytes);
   const int ordinal = allocations.front().device;
   DeviceWindows& one = device(ordinal);

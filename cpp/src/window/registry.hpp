@@ -1,4 +1,4 @@
-// What copies of one Windows share: backends, the mappings that are open, budgets.
+// What copies of one Windows share: backends, open mappings, limits.
 #pragma once
 
 #include <map>
@@ -17,10 +17,11 @@
 
 namespace isthmus::window {
 
-/// Mappings that some window has open, by the id of their first buffer.
+/// The mappings that open windows use, by the id of their first buffer.
 class OpenMappings {
 public:
-  /// One that begins in the buffer of that id, covers `pages`, and whose buffers hold `range`.
+  /// A mapping that begins in the buffer with that id, covers `pages`, and whose buffers contain
+  /// `range`.
   std::shared_ptr<const Mapping> find(std::uint64_t first_buffer_id, DevicePages range,
                                       DevicePages pages);
   void add(const std::shared_ptr<const Mapping>& mapping);
@@ -30,7 +31,7 @@ private:
   std::unordered_multimap<std::uint64_t, std::weak_ptr<const Mapping>> mappings_;
 };
 
-/// One device: its budget, and once it is needed its context, backend and self-test.
+/// One device: its limit and, once needed, its context, backend and self-test.
 struct DeviceWindows {
   explicit DeviceWindows(std::uint64_t limit_bytes)
       : budget(std::make_shared<Bar1Budget>(limit_bytes)) {}
@@ -38,7 +39,7 @@ struct DeviceWindows {
   std::shared_ptr<Bar1Budget> budget;
   std::optional<Context> context;
   std::unique_ptr<SelfTest> self_test;
-  Backend* backend = nullptr;  ///< the one that passed; owned by the registry
+  Backend* backend = nullptr;  ///< the one that passed the test; owned by the registry
 };
 
 /// Makes windows. May be used from any thread; in a forked child every call throws UsageError.
@@ -46,7 +47,8 @@ struct Registry : std::enable_shared_from_this<Registry> {
   Registry(const Driver& the_driver, WindowSettings the_settings,
            std::shared_ptr<const DeviceFiles> the_files);
 
-  /// Windows that reach GPUs through `files`, which tests replace; null: there are no device files.
+  /// Windows that access GPUs through `files`, which tests replace; null: there are no device
+  /// files.
   ///
   /// Throws   UsageError if no backend has the name in `settings`.
   static Windows windows(const Driver& driver, WindowSettings settings,
@@ -63,15 +65,15 @@ struct Registry : std::enable_shared_from_this<Registry> {
   WindowSettings settings;
   std::shared_ptr<const DeviceFiles> files;
   std::vector<std::string> notices;
-  std::mutex mutex;  ///< of all but `open` and `totals`
+  std::mutex mutex;  ///< for everything but `open_` and `totals`
   const std::shared_ptr<StepTotals> totals = std::make_shared<StepTotals>();
 
 private:
   std::shared_ptr<const Mapping> make_mapping(std::uintptr_t pointer, std::size_t size_bytes,
                                               std::size_t page_bytes);
-  /// The device's context, retained; its self-test is there then.
+  /// The device's context, retained; creates its self-test if needed.
   Context context_of(DeviceWindows& device, int ordinal);
-  /// Returns the device's context; its backend and self-test are there then.
+  /// Returns the device's context; afterwards its backend and self-test exist.
   Context choose_backend(DeviceWindows& device, int ordinal);
   WindowBackendReport try_backend(DeviceWindows& device, WindowBackend kind);
   Backend& backend(WindowBackend kind);

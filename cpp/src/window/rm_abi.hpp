@@ -1,9 +1,9 @@
 // The part of NVIDIA's resource manager ABI that windows use: ioctls on /dev/nvidiactl and
 // /dev/nvidiaN, and their arguments.
 //
-// Private: NVIDIA may change it in any release. rm_versions.hpp says where it was seen to work.
-// Source: nv-ioctl.h, nv_escape.h, nvos.h, ctrl0000gpu.h, ctrl0000unix.h, cl0080.h and ctrl2080fb.h
-// of NVIDIA's open GPU kernel modules, releases 525 to 595.
+// Private: NVIDIA may change it in any release. rm_versions.hpp lists the versions it was tested
+// on. Source: nv-ioctl.h, nv_escape.h, nvos.h, ctrl0000gpu.h, ctrl0000unix.h, cl0080.h and
+// ctrl2080fb.h of NVIDIA's open GPU kernel modules, releases 525 to 595.
 #pragma once
 
 #include <sys/ioctl.h>
@@ -31,7 +31,7 @@ enum class Escape : unsigned {
   check_version = 210,
 };
 
-/// The ioctl number of an escape with an argument of that size.
+/// The ioctl number of an escape with an argument of this size.
 constexpr unsigned long request(Escape escape, std::size_t argument_bytes) {
   return _IOC(_IOC_READ | _IOC_WRITE, 'F', static_cast<unsigned>(escape), argument_bytes);
 }

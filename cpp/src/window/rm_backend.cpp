@@ -1,5 +1,5 @@
-// Windows through an own client of the resource manager: take a second reference to the memory
-// behind CUDA's pointer, and map it.
+// Windows through our own client of the resource manager: it takes a second reference to the memory
+// behind CUDA's pointer, and maps it.
 #include <unistd.h>
 
 #include <isthmus/errors.hpp>
@@ -14,7 +14,7 @@
 namespace isthmus::window {
 namespace {
 
-// The reference of this client to one memory object.
+// This client's reference to one memory object.
 class OwnedObject {
 public:
   OwnedObject(std::shared_ptr<rm::Client> client, rm::Gpu gpu, rm::Handle handle)
@@ -33,7 +33,7 @@ private:
   rm::Handle handle_;
 };
 
-// The object behind a buffer, and where in it the pages asked for begin.
+// The object behind a buffer, and the offset of the requested pages in it.
 struct ObjectPages {
   std::unique_ptr<OwnedObject> object;
   std::uint64_t offset_bytes = 0;

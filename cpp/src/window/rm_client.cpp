@@ -29,7 +29,8 @@ constexpr std::array<std::pair<Status, const char*>, 4> kNames{{
       "lets a process map its own memory");
 }
 
-// Says which call was refused: by the kernel (or a sandbox before it), or by the resource manager.
+// Says which call failed, and where: in the kernel (or a sandbox before it), or in the resource
+// manager.
 void require(int error, Status status, const std::string& call) {
   if (error != 0)
     refuse(call + ": " + error_text(-error) +
@@ -66,7 +67,7 @@ Client::Client(std::shared_ptr<const DeviceFiles> files)
   }
 }
 
-// Closing the file ends the client: the resource manager frees all that it had.
+// Closing the file ends the client: the resource manager frees all its objects.
 Client::~Client() { close_file(control_descriptor_); }
 
 int Client::open_file(const std::string& path) const {
@@ -144,7 +145,7 @@ Gpu Client::attach(const std::string& pci_address) {
     gpu.subdevice =
         alloc(gpu.device, Class::subdevice, &subdevice, sizeof subdevice, "allocate the subdevice");
   } catch (...) {
-    // Kept, it would be in the way of the next try: a client has a device once.
+    // If it were kept, the next attempt would fail: a client can allocate a device only once.
     Free request{root_, root_, gpu.device, kOk};
     call(Escape::free, &request, sizeof request);
     throw;
@@ -192,7 +193,7 @@ void Client::register_with_control(int descriptor, const std::string& path) cons
 
 MappedMemory Client::map(const Gpu& gpu, Handle memory, std::uint64_t offset_bytes,
                          std::size_t size_bytes, void* where) {
-  // A file of its own: the kernel keeps one pending mapping with each open file.
+  // A separate file: the kernel keeps one pending mapping per open file.
   MappedMemory mapped;
   mapped.size_bytes = size_bytes;
   mapped.descriptor = open_file(gpu.file);

@@ -1,4 +1,4 @@
-// An own client of NVIDIA's resource manager, as CUDA itself is one. Needs no privilege: only
+// A client of NVIDIA's resource manager, as CUDA itself has one. Needs no privilege: only
 // /dev/nvidiactl and /dev/nvidiaN, which every CUDA program opens.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace isthmus::window::rm {
 
-/// A GPU as the resource manager knows it.
+/// A GPU's handles in the resource manager.
 struct Gpu {
   Handle device = 0;
   Handle subdevice = 0;
@@ -23,14 +23,14 @@ struct Gpu {
 /// A mapping of device memory, as the resource manager and the kernel hold it.
 struct MappedMemory {
   int descriptor = -1;
-  std::uint64_t address = 0;  ///< the resource manager's name for the mapping
+  std::uint64_t address = 0;  ///< how the resource manager identifies the mapping
   void* data = nullptr;
   std::size_t size_bytes = 0;
 };
 
 /// May be used from any thread. In a forked child every member does nothing or throws.
 ///
-/// Throws      of all members: Unavailable, whose reason names the call and what it answered.
+/// Throws      (all members) Unavailable; its reason names the call and its error.
 class Client {
 public:
   explicit Client(std::shared_ptr<const DeviceFiles> files);
@@ -44,9 +44,9 @@ public:
   /// pci_address   "0000:01:00.0"
   Gpu gpu(const std::string& pci_address);
 
-  /// Takes a second reference to a memory object of this process. Freed by free().
+  /// Takes a second reference to a memory object of this process. Released by free().
   Handle duplicate(const Gpu& gpu, Handle source_client, Handle source_object);
-  /// The same for memory that cuMemExportToShareableHandle gave a descriptor of.
+  /// The same for a descriptor from cuMemExportToShareableHandle.
   Handle import(const Gpu& gpu, int descriptor);
   void free(const Gpu& gpu, Handle object) noexcept;
 
@@ -56,9 +56,9 @@ public:
   /// where                      null, or reserved host pages
   MappedMemory map(const Gpu& gpu, Handle memory, std::uint64_t offset_bytes,
                    std::size_t size_bytes, void* where);
-  /// What is left of the GPU's BAR1, in MiB: "129 of 256 MiB of BAR1 are free".
+  /// How much of the GPU's BAR1 is free, in MiB: "129 of 256 MiB of BAR1 are free".
   std::string bar1_text(const Gpu& gpu) const;
-  /// Gives back what map() took; `mapped.data` has been unmapped by the caller.
+  /// Releases a mapping of map(); the caller has already unmapped `mapped.data`.
   void unmap(const Gpu& gpu, Handle memory, const MappedMemory& mapped) noexcept;
 
 private:
@@ -84,7 +84,7 @@ private:
   std::map<std::string, Gpu> gpus_;
 };
 
-/// "insufficient resources (status 0x1a)" for the statuses that users meet, else the number.
+/// "insufficient resources (status 0x1a)" for statuses that users may see, else the number.
 std::string status_text(Status status);
 
 }  // namespace isthmus::window::rm

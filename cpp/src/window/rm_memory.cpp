@@ -19,7 +19,7 @@ constexpr std::uint64_t kObjectUnitBytes = 4096;
   throw Unavailable("rm windows", why, needs);
 }
 
-// Keeps the handle behind an address for as long as it is looked at.
+// Holds the handle behind an address while it is examined.
 class RetainedHandle {
 public:
   RetainedHandle(const Driver& driver, const Allocation& allocation) : driver_(driver) {

@@ -1,4 +1,4 @@
-// Which object of the resource manager is behind a buffer of CUDA's.
+// Which resource manager object is behind a CUDA buffer.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace isthmus::window::rm {
 
-/// A memory object of CUDA's own client, and where in it a buffer begins.
+/// A memory object of CUDA's own client, and the offset of a buffer in it.
 struct MemoryObject {
   Handle client = 0;
   Handle object = 0;
@@ -21,25 +21,25 @@ struct MemoryObject {
 
 inline constexpr std::size_t kIpcHandleWords = 16;
 
-/// Reads the object out of the bytes of an IPC memory handle.
+/// Reads the object from the bytes of an IPC memory handle.
 ///
-/// Returns     nothing unless all that can be checked fits: process, size, place in the object, and
-///             the form of both handles.
+/// Returns     nothing unless everything that can be checked matches: process, size, place in the
+///             object, and the form of both handles.
 /// Source      docs/adr/0006-private-resource-manager-interface.md: as seen on 580.159.04.
 std::optional<MemoryObject> object_in_ipc_handle(
     const std::array<std::uint32_t, kIpcHandleWords>& words, std::size_t allocation_bytes,
     std::uint32_t process_id) noexcept;
 
-/// The object behind memory of cudaMalloc.
+/// The object behind memory from cudaMalloc.
 ///
 /// context     current on this thread
 /// Returns     nothing if CUDA gives no IPC handle for the memory (cuMemCreate, pools).
-/// Throws      Unavailable if it gives one that isn't laid out as known.
+/// Throws      Unavailable if the handle doesn't have the known layout.
 std::optional<MemoryObject> object_behind(const Driver& driver, const Allocation& allocation);
 
-/// A descriptor of memory of cuMemCreate, which the caller closes.
+/// A descriptor of memory from cuMemCreate; the caller closes it.
 ///
-/// Throws      Unavailable if the memory isn't exportable, with how to make it so.
+/// Throws      Unavailable if the memory isn't exportable; the message says how to make it so.
 int exported_descriptor(const Driver& driver, const Allocation& allocation);
 
 }  // namespace isthmus::window::rm

@@ -1,4 +1,4 @@
-// On which driver versions the resource manager's private ABI is used.
+// The driver versions on which the resource manager's private ABI is used.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace isthmus::window::rm {
 
 enum class Trust {
   tested,    ///< in the table: windows were tested on this version
-  untested,  ///< newer than the table: allowed if the self-test passes, and said so
+  untested,  ///< newer than the table: allowed, with a notice, if the self-test passes
   refused,   ///< older than the table: only if the user names this backend
 };
 
@@ -17,7 +17,7 @@ struct Verdict {
   std::string text;  ///< "driver 580.159.04, tested on H100 SXM, H200"
 };
 
-/// Judges a version of the kernel driver, "580.159.04". What isn't a version is refused.
+/// Judges a kernel driver version, "580.159.04". Text that isn't a version is refused.
 Verdict judge(std::string_view driver_version);
 
 }  // namespace isthmus::window::rm

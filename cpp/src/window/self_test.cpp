@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kTestBytes = 256;
 constexpr std::size_t kLineBytes = 64;
 constexpr std::uintptr_t kPageMask = ~std::uintptr_t{4095};
-// Where a kernel changes the ends all the time nothing can be said, and three tries are enough.
+// If a kernel keeps changing the ends, the comparison proves nothing; three tries are enough.
 constexpr int kTries = 3;
 using TestBytes = std::array<std::byte, kTestBytes>;
 using EndBytes = std::array<std::byte, 2 * kLineBytes>;
@@ -27,7 +27,7 @@ TestBytes random_bytes(std::uint64_t seed) {
   return bytes;
 }
 
-// Only has to differ from run to run, so that bytes of an earlier test can't pass for this one's.
+// Only has to differ between runs, so that bytes of an earlier test can't pass for this one's.
 std::uint64_t fresh_seed() { return std::random_device{}() | 1ULL << 32U; }
 
 [[noreturn]] void refuse(const Mapping& mapping, const std::string& why) {

@@ -1,4 +1,4 @@
-// Whether a mapping really shows the memory it should. Nothing is handed out before this is known.
+// Checks that a mapping shows the right memory. No mapping is given out unchecked.
 #pragma once
 
 #include "device/buffers.hpp"
@@ -7,11 +7,11 @@
 
 namespace isthmus::window {
 
-/// Copies by the copy engine for tests, on a stream and a pinned buffer of its own: waits for no
-/// other work, and may be used while kernels run. Not for several threads at once.
+/// Copies for tests by the copy engine, with its own stream and pinned buffer: waits for no other
+/// work, and may be used while kernels run. Not thread-safe.
 class CopyEngineView {
 public:
-  /// Lines of 64 bytes: what one copy can hold at most.
+  /// The most bytes of one copy: 64 lines of 64 bytes.
   static constexpr std::size_t kMaxBytes = 4096;
 
   explicit CopyEngineView(const Context& context);
@@ -30,25 +30,25 @@ private:
   PinnedBuffer staging_;
 };
 
-/// Makes later blocking copies to and from an allocation complete before they return. Memory that
-/// refuses (cuMemCreate) is left as it is.
+/// Makes later blocking copies to and from an allocation complete before they return. Does nothing
+/// for memory that doesn't support it (cuMemCreate).
 void set_sync_memops(const Driver& driver, const Allocation& allocation) noexcept;
 
-/// Memory of the test's own on one device. It is freed with its owner, not when a test ends:
-/// freeing would wait for all work of the device.
+/// The test's own memory on one device. It is freed with this object, not after each test: freeing
+/// would wait for all work of the device.
 class SelfTest {
 public:
   /// context     current on this thread
   explicit SelfTest(const Context& context);
 
-  /// Tries a backend on two buffers that are neighbours: random bytes go both ways through each.
+  /// Tests a backend on two adjacent buffers: sends random bytes both ways through each.
   ///
-  /// Throws      Unavailable if the backend refuses, or bytes come out wrong.
+  /// Throws      Unavailable if the backend refuses, or bytes are wrong.
   void qualify(Backend& backend, const std::shared_ptr<Bar1Budget>& budget);
 
   /// Compares the ends of [pointer, pointer + size_bytes), and of each buffer in it, as the mapping
-  /// shows them with what the copy engine reads. A difference counts only if the copy engine reads
-  /// the same again: a running kernel may be writing there. Changes nothing.
+  /// shows them, with what the copy engine reads. A difference counts only if the copy engine reads
+  /// the same bytes again, because a running kernel may be writing there. Changes nothing.
   ///
   /// Throws      Unavailable if the bytes differ.
   void compare(const Mapping& mapping, std::uintptr_t pointer, std::size_t size_bytes);

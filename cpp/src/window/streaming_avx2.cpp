@@ -11,7 +11,7 @@ constexpr std::size_t kHalfBytes = kLineBytes / 2;
 constexpr std::size_t kUnrolledHalves = 8;
 constexpr std::size_t kUnrolledLines = kUnrolledHalves / 2;
 
-// As assembly: see streaming_avx512.cpp.
+// In assembly: see streaming_avx512.cpp.
 [[gnu::target("avx2")]] inline __m256i load_half(const std::byte* source) {
   __m256i half;
   __asm__ volatile("vmovntdqa %1, %0"
@@ -51,7 +51,7 @@ constexpr std::size_t kUnrolledLines = kUnrolledHalves / 2;
   }
 }
 
-// The CPU runs ahead over the next rounds' loads, so that more lines than these are on their way.
+// The CPU executes loads of the next rounds ahead, so more lines than these are in flight.
 [[gnu::target("avx2")]] void load_lines(std::byte* target, const std::byte* source,
                                         std::size_t num_lines) {
   while (num_lines >= kUnrolledLines) {

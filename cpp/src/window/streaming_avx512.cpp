@@ -7,8 +7,8 @@
 namespace isthmus::window {
 namespace {
 
-// As assembly: a compiler may narrow, split or drop a load that it understands, and a sanitizer
-// would object to those outside the caller's range.
+// In assembly: a compiler may narrow, split or drop a load that it understands, and a sanitizer
+// would report loads outside the caller's range.
 [[gnu::target("avx512f")]] inline __m512i load_line(const std::byte* source) {
   __m512i line;
   __asm__ volatile("vmovntdqa %1, %0"
@@ -21,7 +21,7 @@ namespace {
   _mm512_stream_si512(reinterpret_cast<__m512i*>(target), line);
 }
 
-// Lines that a core can have on their way at once (line-fill buffers of Golden Cove).
+// Lines that a core can have in flight at once (line-fill buffers of Golden Cove).
 constexpr std::size_t kLinesInFlight = 16;
 constexpr std::size_t kUnrolledStores = 4;
 

@@ -10,13 +10,13 @@
 
 namespace isthmus::window {
 
-// Intel's manual (vol. 1, streaming loads; vol. 2, MOVNTDQA) on why a fence stands on either side
-// of a read:
+// Why there is a fence before and after a read (Intel's manual, vol. 1, streaming loads; vol. 2,
+// MOVNTDQA):
 //   - A streaming load may be answered from a line buffer that an earlier one filled and that
-//   nobody
-//     snoops: MFENCE is what the manual asks for between a read and other agents' writes. Since the
-//     lines of a read are taken whole, no buffer of its own is left over for it to hit.
-//   - Locked instructions don't do: streaming loads pass them (Haswell's erratum HSD162 and after).
+//     nobody snoops: the manual requires MFENCE between a read and other agents' writes. A read
+//     takes whole lines, so it leaves no buffer of its own for a later load.
+//   - Locked instructions aren't enough: streaming loads pass them (Haswell's erratum HSD162 and
+//     after).
 //   - Streaming loads are weakly ordered. LFENCE ends a read, so that what the caller loads next (a
 //     flag or data in host memory) is not older than what it has read.
 
@@ -24,7 +24,7 @@ void store_fence() noexcept {
 #if defined(__x86_64__)
   _mm_sfence();
 #elif defined(__aarch64__)
-  // Not DMB: gathered stores must leave, too, not only stay in order.
+  // Not DMB: gathered stores must also leave the core, not only stay in order.
   __asm__ volatile("dsb st" ::: "memory");
 #else
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -55,7 +55,7 @@ std::vector<const StreamingCopy*> streaming_copies(const host::CopyInstructions&
   std::vector<const StreamingCopy*> copies;
 #if defined(__x86_64__)
   if (instructions.avx512f) copies.push_back(&kAvx512Copy);
-  // Behind avx512: no faster anywhere that it was measured (benchmarks/windows).
+  // After avx512: nowhere measured to be faster (benchmarks/windows).
   if (instructions.movdir64b && instructions.avx512f) copies.push_back(&kMovdir64bCopy);
   if (instructions.avx2) copies.push_back(&kAvx2Copy);
   if (instructions.sse4_1) copies.push_back(&kSse41Copy);

@@ -1,4 +1,4 @@
-// Copies between host memory and a write-combined mapping, by the widest instructions there are.
+// Copies between host memory and a write-combined mapping, with the widest available instructions.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,14 @@
 
 namespace isthmus::window {
 
-/// One way to copy. Its functions may be called from any thread.
+/// One implementation of copies. Its functions may be called from any thread.
 ///
 /// write       host to mapping, without a fence. Any length, any alignment on both sides; only
-/// whole
-///             64-byte lines are streamed, ends are stored as they are. Never stores outside
-///             [target, target + size_bytes).
+///             whole 64-byte lines are streamed, the ends are stored with plain stores. Never
+///             stores outside [target, target + size_bytes).
 /// read        mapping to host by streaming loads. Loads whole aligned 64-byte lines, so it may
-/// load
-///             (and drop) up to 63 bytes before and after the range, never across a page; stores
+///             load (and discard) up to 63 bytes before and after the range, never across a page;
+///             stores only [target, target + size_bytes). Complete when it returns.
 ///             only [target, target + size_bytes). Complete when it returns.
 struct StreamingCopy {
   std::string_view name;  ///< "avx512"
@@ -25,14 +24,14 @@ struct StreamingCopy {
   void (*read)(void* target, const void* source, std::size_t size_bytes);
 };
 
-/// Orders all stores before this point, write-combined ones included, before all after it.
+/// Orders all stores before this point, including write-combined ones, before all stores after it.
 void store_fence() noexcept;
 /// Orders loads before this point before all memory accesses after it.
 void load_fence() noexcept;
 
-/// Every way that `instructions` allow, best first; at least "portable", which uses plain stores.
+/// All implementations that `instructions` allow, best first; at least "portable": plain stores.
 std::vector<const StreamingCopy*> streaming_copies(const host::CopyInstructions& instructions);
-/// The best way for this machine.
+/// The best implementation for this machine.
 const StreamingCopy& best_streaming_copy();
 
 }  // namespace isthmus::window

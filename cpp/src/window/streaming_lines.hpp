@@ -1,4 +1,4 @@
-// What all ways to copy share: ends of less than a line, and cutting a range into whole lines.
+// What all implementations share: ends of less than a line, and cutting a range into whole lines.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace isthmus::window {
 
-/// What a core moves to and from write-combined memory in one piece.
+/// What a core transfers to or from write-combined memory at once.
 inline constexpr std::size_t kLineBytes = 64;
 
 inline std::size_t bytes_into_line(const void* address) noexcept {
@@ -24,7 +24,8 @@ inline void copy_word(std::byte* target, const std::byte* source) noexcept {
   std::memcpy(target, &word, sizeof word);
 }
 
-/// True if it was a single aligned word, which one store has then written: flags don't tear.
+/// True if the range is a single aligned word, which is then written by one store: flags don't
+/// tear.
 template <class Word>
 inline bool copy_aligned_word(std::byte* target, const std::byte* source,
                               std::size_t size_bytes) noexcept {
@@ -37,8 +38,8 @@ inline bool copy_aligned_word(std::byte* target, const std::byte* source,
   return true;
 }
 
-/// Copies at most a line by plain loads and stores, as few as there can be, of nothing but the
-/// range. Those of one range may overlap; they then write the same bytes twice.
+/// Copies at most one line with as few plain loads and stores as possible, only inside the range.
+/// They may overlap; then the same bytes are written twice.
 inline void copy_few(std::byte* target, const std::byte* source, std::size_t size_bytes) noexcept {
   struct Words {
     std::uint64_t low, high;
@@ -68,10 +69,10 @@ inline void copy_few(std::byte* target, const std::byte* source, std::size_t siz
   }
 }
 
-/// Copies whole lines. The mapping's side is aligned to them, the other need not be.
+/// Copies whole lines. The mapping's side is line-aligned; the other side need not be.
 using CopyLines = void (*)(std::byte* target, const std::byte* source, std::size_t num_lines);
 
-/// A write of a line or more.
+/// Writes a line or more.
 template <CopyLines StoreLines>
 [[gnu::noinline]] void write_with_lines(std::byte* target, const std::byte* source,
                                         std::size_t size_bytes) {
@@ -93,17 +94,17 @@ template <CopyLines StoreLines>
 void write_range(void* target, const void* source, std::size_t size_bytes) {
   auto* to = static_cast<std::byte*>(target);
   const auto* from = static_cast<const std::byte*>(source);
-  // Apart, so that a small write saves no registers.
+  // A separate function, so that a small write saves no registers.
   if (size_bytes >= kLineBytes) return write_with_lines<StoreLines>(to, from, size_bytes);
   copy_few(to, from, size_bytes);
 }
 
-/// Keeps the loads that follow from being answered out of a line buffer that an earlier read left,
-/// and from overtaking what went before.
+/// Prevents the following loads from being answered by a line buffer of an earlier read, and from
+/// passing earlier accesses.
 void before_streaming_loads() noexcept;
 
-/// StreamingCopy::read: `LoadLines` for whole lines. For an end that is part of a line, the line
-/// it lies in is loaded: a narrow load would cost as much, and two of them twice as much.
+/// StreamingCopy::read: `LoadLines` for whole lines. For an end, the whole line that contains it is
+/// loaded: one narrow load would cost as much, and two would cost twice as much.
 template <CopyLines LoadLines>
 void read_range(void* target, const void* source, std::size_t size_bytes) {
   if (size_bytes == 0) return;

@@ -7,7 +7,7 @@
 namespace isthmus::window {
 namespace {
 
-// One instruction a line, so that the core can gather it into one transaction.
+// One instruction per line, so that the core can gather it into one transaction.
 void copy_lines(std::byte* target, const std::byte* source, std::size_t num_lines) {
   auto* to = reinterpret_cast<std::uint8_t*>(target);
   const auto* from = reinterpret_cast<const std::uint8_t*>(source);

@@ -11,8 +11,8 @@ void copy_lines(std::byte* target, const std::byte* source, std::size_t num_line
   }
 }
 
-// Not read_range: here each load costs a round trip, so that an end is read by as few as there can
-// be instead of by the whole line around it.
+// Not read_range: here each load costs a round trip, so an end is read with as few loads as
+// possible instead of with its whole line.
 void read(void* target, const void* source, std::size_t size_bytes) {
   auto* to = static_cast<std::byte*>(target);
   const auto* from = static_cast<const std::byte*>(source);

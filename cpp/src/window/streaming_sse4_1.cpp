@@ -11,7 +11,7 @@ constexpr std::size_t kQuarterBytes = kLineBytes / 4;
 constexpr std::size_t kUnrolledQuarters = 8;
 constexpr std::size_t kUnrolledLines = kUnrolledQuarters / 4;
 
-// As assembly: see streaming_avx512.cpp.
+// In assembly: see streaming_avx512.cpp.
 [[gnu::target("sse4.1")]] inline __m128i load_quarter(const std::byte* source) {
   __m128i quarter;
   __asm__ volatile("movntdqa %1, %0"

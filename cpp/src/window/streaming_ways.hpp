@@ -1,4 +1,4 @@
-// The ways to copy that were compiled in. streaming_copy.cpp picks those that the CPU can run.
+// The compiled implementations. streaming_copy.cpp selects those that the CPU can run.
 #pragma once
 
 #include "window/streaming_lines.hpp"
@@ -13,7 +13,7 @@ extern const StreamingCopy kMovdir64bCopy;
 extern const StreamingCopy kAvx2Copy;
 extern const StreamingCopy kSse41Copy;
 
-/// The lines of kAvx512Copy, for who does only part of a copy in another way.
+/// The lines of kAvx512Copy, for implementations that do only part of a copy differently.
 void store_lines_avx512(std::byte* target, const std::byte* source, std::size_t num_lines);
 void load_lines_avx512(std::byte* target, const std::byte* source, std::size_t num_lines);
 #elif defined(__aarch64__)

@@ -57,7 +57,7 @@ inline void Window::admit(std::size_t offset_bytes, std::size_t size_bytes) cons
   refuse(offset_bytes, size_bytes);
 }
 
-/// Throws why an access is refused; returns if the driver, asked again, says that it may be made.
+/// Throws why an access is refused; returns if a second check by the driver allows it.
 void Window::refuse(std::size_t offset_bytes, std::size_t size_bytes) const {
   if (process_ != window::process_generation())
     throw UsageError(

@@ -62,7 +62,7 @@ WindowSettings WindowSettings::from_environment() {
   return settings;
 }
 
-// The emulated driver's pointers mean nothing to the device files of a GPU that may be here too.
+// The emulated driver's pointers mean nothing to a real GPU's device files, which may also exist.
 Windows::Windows(const Driver& driver, WindowSettings settings)
     : Windows(
           window::Registry::windows(driver, std::move(settings),
@@ -78,9 +78,9 @@ Windows window::Registry::windows(const Driver& driver, WindowSettings settings,
 
 Window Windows::open(std::uintptr_t pointer, std::size_t size_bytes, const WindowOptions& options) {
   check_options(options);
-  // Where a mapping is shared, nobody else looks at this.
+  // Checked here because a shared mapping is not checked again.
   if (size_bytes == 0) throw UsageError("a window must have at least one byte; 0 were asked for");
-  // Also keeps the rounding to pages from passing the end of the address space.
+  // Also prevents that rounding to pages exceeds the address space.
   if (size_bytes > kLastAddress - options.page_bytes ||
       pointer > kLastAddress - options.page_bytes - size_bytes)
     throw UsageError("a window of " + std::to_string(size_bytes) +

@@ -73,7 +73,7 @@ TEST_F(DevicePathsTest, WhatIsPredictedIsTheCopysTimeWithoutAnyMargin) {
   const auto costs = paths().costs(crossing);
   EXPECT_EQ(costs[0].path, CopyPath::window);
   EXPECT_DOUBLE_EQ(costs[0].seconds, 1e-5);
-  EXPECT_EQ(costs[0].reason, "counted 1.03 times: it must be worth not being the driver's");
+  EXPECT_EQ(costs[0].reason, "counted 1.03 times: it must clearly beat the driver's copy");
   EXPECT_EQ(costs[1].path, CopyPath::driver);
   EXPECT_EQ(costs[1].reason, "");
 }

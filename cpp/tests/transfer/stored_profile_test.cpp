@@ -111,7 +111,7 @@ TEST_F(StoredProfile, WhatIsNoFileIsNotReadForever) {
     set("ISTHMUS_PROFILE", path);
     const Profile profile = Profile::for_device(test::h100());
     EXPECT_FALSE(profile.measured());
-    EXPECT_NE(profile.source().find(path + " is not used: it is no file"), std::string::npos)
+    EXPECT_NE(profile.source().find(path + " is not used: it isn't a file"), std::string::npos)
         << profile.source();
   }
 }

@@ -14,8 +14,8 @@
 namespace isthmus::transfer {
 namespace {
 
-// Between two looks at whether a stream has come so far: the first is as short as a copy, the last
-// costs no more than a per mille of a core.
+// Pauses between two checks whether a stream has reached a place. The first is as short as a copy;
+// the longest costs at most a thousandth of a core.
 constexpr std::chrono::microseconds kFirstPause{20};
 constexpr std::chrono::microseconds kLongestPause{1000};
 
@@ -46,14 +46,15 @@ Background::~Background() {
 void Background::post(BackgroundTask task) {
   {
     const std::lock_guard lock(mutex_);
-    // First the thread: a task that was refused must not lie in wait for another's.
+    // Start the thread first: if that fails, the task must not stay in the queue for another task's
+    // thread.
     if (!thread_.joinable()) thread_ = started_thread([this] { run(); });
     tasks_.push_back(std::move(task));
   }
   changed_.notify_one();
 }
 
-/// The next task that may begin; nothing when there is none left and none to come.
+/// The next task that may begin; nothing if none is left and the thread is ending.
 std::optional<BackgroundTask> Background::take(std::unique_lock<std::mutex>& lock) {
   for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     changed_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
@@ -76,7 +77,7 @@ void Background::run() {
   while (std::optional<BackgroundTask> task = take(lock)) {
     lock.unlock();
     task->run();
-    task.reset();  // with what it holds, before the lock is taken
+    task.reset();  // destroyed with everything it holds before the lock is taken
     lock.lock();
   }
 }

@@ -1,4 +1,4 @@
-// Copies that go on while their caller does something else.
+// Copies that continue while their caller does something else.
 #pragma once
 
 #include <condition_variable>
@@ -10,24 +10,24 @@
 
 namespace isthmus::transfer {
 
-/// A copy to be made, once what its stream had before is done.
+/// A copy to make once the earlier work of its stream is done.
 struct BackgroundTask {
-  std::function<bool()> may_begin;  ///< asked now and then; must not throw
+  std::function<bool()> may_begin;  ///< called repeatedly; must not throw
   std::function<void()> run;        ///< must not throw
 };
 
-/// One thread that runs tasks, in the order in which they may begin: one whose stream is busy holds
-/// up no other. Started with the first, asleep without any.
+/// One thread that runs tasks in the order in which they become ready: a task whose stream is busy
+/// doesn't delay the others. The thread starts with the first task and sleeps while there are none.
 class Background {
 public:
   Background() = default;
-  /// Runs what is left, then ends.
+  /// Runs the remaining tasks, then ends the thread.
   ~Background();
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
   /// Throws      Unavailable if the system has no thread for it, std::bad_alloc: the task is
-  ///             dropped then, and will not run.
+  ///             dropped then and won't run.
   void post(BackgroundTask task);
 
 private:

@@ -18,17 +18,17 @@ Plan plan_of(const Task& task) {
   return plan;
 }
 
-/// A copy that the driver orders in the stream returns at once, whatever another way costs.
+/// A copy that the driver orders in the stream returns at once, whatever another path costs.
 bool is_begun_by_driver(const Task& task, const Request& request) {
   return request.when != Return::complete && task.ends.is_ordered_by_driver();
 }
 
-/// Windows write when they are called: such an upload would have to wait for the stream.
+/// Windows write at once: such an upload would have to wait for the stream first.
 bool is_staged_now(const Task& task, const Request& request) {
   return request.when == Return::source_free && task.uploads();
 }
 
-/// plan        of no way yet
+/// plan        without a path yet
 Plan choose_named(const Task& task, CopyPath path, Plan plan) {
   plan.path = path;
   plan.by_name = true;
@@ -38,10 +38,11 @@ Plan choose_named(const Task& task, CopyPath path, Plan plan) {
       throw Unavailable(name, "the copy isn't between the host and a GPU's own memory",
                         "a source and a target on different sides of the link");
     if (plan.recorded)
-      throw Unavailable(name, "the stream is being captured, and a graph has the driver's copies",
-                        "a stream that isn't captured, or the path driver");
+      throw Unavailable(
+          name, "the stream is being captured, and a graph can hold only the driver's copies",
+          "a stream that isn't captured, or the path driver");
     const std::string obstacle = plan.device->obstacle(plan.path, task.crossing);
-    if (!obstacle.empty()) throw Unavailable(name, obstacle, "another path, or none by name");
+    if (!obstacle.empty()) throw Unavailable(name, obstacle, "another path, or no named path");
     const bool needs_pageable = plan.path == CopyPath::staged || plan.path == CopyPath::registered;
     if (needs_pageable && task.crossing.host_kind == MemoryKind::pinned)
       throw Unavailable(name, "the host's memory is pinned already", "pageable memory");
@@ -56,7 +57,7 @@ Plan choose_named(const Task& task, CopyPath path, Plan plan) {
 CopyPath path_named(std::string_view name) {
   for (const CopyPath path : kAllPaths)
     if (name_of(path) == name) return path;
-  throw UsageError("there is no way to copy called '" + std::string(name) +
+  throw UsageError("unknown path '" + std::string(name) +
                    "'; it must be window, window_threads, driver, staged or registered");
 }
 
@@ -101,7 +102,8 @@ Plan Chooser::ready(const Task& task, const Request& request) {
   return plan;
 }
 
-/// On the very buffer: another one may have been there when it was opened.
+/// Only if it maps this very buffer: an older window may belong to an earlier buffer at this
+/// address.
 std::shared_ptr<CachedWindow> Chooser::open_window_of(const Task& task) {
   auto window = windows_.find(task.device_address(), task.ends.size_bytes);
   if (window != nullptr && window->buffer_id() != task.device_range().buffer_id) window = nullptr;

@@ -1,4 +1,4 @@
-// Which way a copy takes: the one place that decides it.
+// Which path a copy takes; it is decided only here.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,15 @@ public:
   Chooser(const Driver& driver, Devices& devices, WindowCache& windows)
       : driver_(driver), devices_(devices), windows_(windows) {}
 
-  /// The cheapest way, or the one that is named. Opens nothing and copies nothing. A context of the
-  /// task's device is current, if it has one.
+  /// The cheapest path, or the named one. Opens nothing and copies nothing. If the task has a
+  /// device, a context of it must be current.
   ///
-  /// Throws      Unavailable if the way that is named can't be taken; UsageError if a file is to
-  ///             be copied in a stream that is being captured.
+  /// Throws      Unavailable if the named path isn't possible; UsageError for a file copy in a
+  ///             stream that is being captured.
   Plan choose(const Task& task, const Request& request) const;
 
-  /// choose(), ready to be carried: a window path has its window. Where a window hasn't been earned
-  /// yet the next best way is taken.
+  /// Like choose(), and ready to be carried: a plan by a window path has its window. If opening a
+  /// window doesn't pay yet, the next best path is chosen.
   ///
   /// Throws      as Windows::open if the window path is named.
   Plan ready(const Task& task, const Request& request);

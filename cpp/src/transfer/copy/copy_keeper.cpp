@@ -12,11 +12,11 @@
 namespace isthmus::transfer {
 namespace {
 
-// Between two looks while somebody waits for what they bring. Each pause adds a quarter, so that
-// what is noticed is noticed late by a quarter of the copy's time at most.
+// Pauses between two checks while somebody waits for the result. Each pause is a quarter longer
+// than the one before, so the end of a copy is noticed at most a quarter of its time too late.
 constexpr std::chrono::microseconds kFirstPause{50};
 constexpr std::chrono::microseconds kLongestPause{10'000};
-// While nobody does: arrays of copies that are asked for are let go by those who ask.
+// The pause while nobody waits: those who ask for a copy also release its arrays.
 constexpr std::chrono::seconds kIdlePause{1};
 
 std::string text_of(const std::exception_ptr& failure) {
@@ -38,7 +38,7 @@ void KeptCopy::begun(CopyFuture copy) noexcept {
   state_.store(State::under_way, std::memory_order_release);
 }
 
-/// Lets go of what the copy needs if it has come to its end, and nobody else does.
+/// If the copy has ended, destroys what it needs, unless another thread does.
 ///
 /// Returns     ended()
 bool KeptCopy::try_to_end() noexcept {
@@ -47,7 +47,7 @@ bool KeptCopy::try_to_end() noexcept {
   try {
     if (!copy_.ready()) return false;
   } catch (const std::exception&) {
-    return false;  // a parent process's: it never ends here
+    return false;  // the parent process's copy: it never ends here
   }
   if (!state_.compare_exchange_strong(seen, State::ending, std::memory_order_acq_rel))
     return seen == State::ended;
@@ -84,7 +84,7 @@ bool KeptCopy::has_untold_failure() const noexcept {
 std::shared_ptr<KeptCopy> CopyKeeper::begin(std::unique_ptr<CopyNeeds> needs,
                                             const std::function<CopyFuture()>& begin) {
   auto copy = std::make_shared<KeptCopy>(std::move(needs));
-  add(copy);  // all that needs memory comes before the copy begins
+  add(copy);  // everything that allocates memory comes before the copy begins
   try {
     copy->begun(begin());
   } catch (...) {
@@ -113,7 +113,7 @@ bool CopyKeeper::ask(const std::shared_ptr<KeptCopy>& copy) noexcept {
   if (!copy->has_follow_up_) return ask_waiting(copy);
   {
     const Lock lock(mutex_);
-    if (running_) return false;  // the thread does what follows, and not who only asks
+    if (running_) return false;  // the thread runs the follow-up, not a caller that only asks
   }
   return ask_waiting(copy);
 }
@@ -124,7 +124,7 @@ bool CopyKeeper::ask_waiting(const std::shared_ptr<KeptCopy>& copy) noexcept {
   return true;
 }
 
-/// Of a copy that has ended: it is listed as long as somebody may have to be told of its failure.
+/// Handles a copy that has ended: it stays listed while its failure may have to be reported.
 void CopyKeeper::settle(const std::shared_ptr<KeptCopy>& copy) noexcept {
   if (!copy->has_untold_failure()) return forget(copy);
   if (!copy->dropped_.load(std::memory_order_acquire)) return;
@@ -133,7 +133,7 @@ void CopyKeeper::settle(const std::shared_ptr<KeptCopy>& copy) noexcept {
   try {
     report_(text_of(copy->failure_));
   } catch (const std::exception&) {
-    return;  // no memory to say it
+    return;  // no memory for the message
   }
 }
 
@@ -144,7 +144,7 @@ void CopyKeeper::drop(const std::shared_ptr<KeptCopy>& copy) noexcept {
   wake(lock);
 }
 
-/// Sees to it that somebody looks whether a copy that has just begun has ended.
+/// Makes sure that somebody checks whether a new copy has ended.
 void CopyKeeper::look_after(const KeptCopy& copy) noexcept {
   Lock lock(mutex_);
   if (!running_ && !start()) {
@@ -154,7 +154,7 @@ void CopyKeeper::look_after(const KeptCopy& copy) noexcept {
   if (idle_ || copy.has_follow_up_) wake(lock);
 }
 
-/// Returns     false if there is no thread to be had
+/// Returns     false if the system has no thread
 bool CopyKeeper::start() noexcept {
   if (ending_) return false;
   try {
@@ -189,14 +189,14 @@ void CopyKeeper::run() noexcept {
   changed_.notify_all();
 }
 
-/// Looks at each copy once.
+/// Checks each copy once.
 void CopyKeeper::look() noexcept {
   std::vector<std::shared_ptr<KeptCopy>> copies;
   try {
     const Lock lock(mutex_);
     copies.assign(copies_.begin(), copies_.end());
   } catch (const std::bad_alloc&) {
-    return;  // the next time, then
+    return;  // try again next time
   }
   for (const auto& copy : copies) {
     if (copy->try_to_end()) settle(copy);
@@ -223,7 +223,7 @@ bool CopyKeeper::any_under_way() const noexcept {
   return std::ranges::any_of(copies_, [](const auto& copy) { return !copy->ended(); });
 }
 
-/// True if somebody waits for what only this brings.
+/// True if somebody waits for something that only this thread does.
 bool CopyKeeper::any_urgent() const noexcept {
   return std::ranges::any_of(copies_, [](const auto& copy) {
     return copy->dropped_.load(std::memory_order_acquire) ||
@@ -238,7 +238,7 @@ bool CopyKeeper::end(std::chrono::milliseconds patience) {
   changed_.notify_all();
   changed_.wait_until(lock, deadline, [this] { return !running_; });
   if (running_) {
-    // What these copies need is kept for ever; who would let it go may be gone.
+    // The needs of these copies are never destroyed; whoever would do it may be gone.
     given_up_ = woken_ = true;
     changed_.notify_all();
     return false;

@@ -1,4 +1,4 @@
-// Keeps what copies under way need, until nothing uses it any more.
+// Keeps what running copies need until nothing uses it any more.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@
 
 namespace isthmus::transfer {
 
-/// What one copy needs: destroyed once nothing uses the memory of its ends any more, by whichever
-/// thread notices that first; never, if that can't be known.
+/// What one copy needs. Destroyed once nothing uses the memory of its ends any more, by the first
+/// thread that notices; never, if that can't be known.
 class CopyNeeds {
 public:
   CopyNeeds() = default;
@@ -28,13 +28,13 @@ public:
   CopyNeeds& operator=(const CopyNeeds&) = delete;
   virtual ~CopyNeeds() = default;
 
-  /// True if something remains to be done once the bytes are there.
+  /// True if work remains once the bytes have arrived.
   virtual bool has_follow_up() const noexcept { return false; }
-  /// Does it. What it throws is what the copy fails with.
+  /// Does that work. If it throws, the copy fails with that exception.
   virtual void follow_up() {}
 };
 
-/// A copy, what it needs, and what became of it. May be used from any thread.
+/// A copy, what it needs, and its result. May be used from any thread.
 class KeptCopy {
 public:
   explicit KeptCopy(std::unique_ptr<CopyNeeds> needs)
@@ -42,10 +42,10 @@ public:
   KeptCopy(const KeptCopy&) = delete;
   KeptCopy& operator=(const KeptCopy&) = delete;
 
-  /// True once the copy is complete, its follow-up included, or has failed: what it needed has been
-  /// let go then, unless nobody knows whether it is still in use.
+  /// True once the copy is complete, including its follow-up, or has failed. Then its needs have
+  /// been destroyed, unless it is unknown whether they are still in use.
   bool ended() const noexcept { return state_.load(std::memory_order_acquire) == State::ended; }
-  /// Throws what the copy has failed with, to somebody who is thereby told of it. After ended().
+  /// Throws the copy's error, which then counts as reported. Call after ended().
   void rethrow();
 
 private:
@@ -64,45 +64,45 @@ private:
   std::exception_ptr failure_;  // written before State::ended
   std::atomic<bool> told_{false};
   std::atomic<bool> dropped_{false};
-  // Of the keeper, under its lock.
+  // Used by the keeper, under its lock.
   bool listed_ = false;
   std::list<std::shared_ptr<KeptCopy>>::iterator place_;
 };
 
-/// Keeps copies until they have ended, whether anybody asks for them or not, by a thread that looks
-/// now and then. Where the system has no thread for that, those look who ask, and who begin the
-/// next.
+/// Keeps copies until they have ended, whether anybody asks for them or not; a thread checks them
+/// now and then. If the system has no thread, the check happens when somebody asks for a copy or
+/// begins the next.
 ///
-/// May be used from any thread of the process that made it, and in no other.
+/// May be used from any thread of the process that made it, but not in a child process.
 class CopyKeeper {
 public:
   using Report = std::function<void(const std::string&)>;
 
-  /// report      called from any thread with what a dropped copy has failed with, if nobody was
-  ///             told
+  /// report      called from any thread with the error of a dropped copy, if it wasn't reported to
+  ///             anybody
   explicit CopyKeeper(Report report) : report_(std::move(report)) {}
   CopyKeeper(const CopyKeeper&) = delete;
   CopyKeeper& operator=(const CopyKeeper&) = delete;
-  /// After end() has returned true.
+  /// Only after end() has returned true.
   ~CopyKeeper() = default;
 
   /// Begins a copy and keeps what it needs.
   ///
   /// begin       begins it
-  /// Throws      what begin() throws, std::bad_alloc: nothing of the copy is under way then, or the
+  /// Throws      what begin() throws, std::bad_alloc: then no part of the copy is running, or the
   ///             needs are kept until the process ends.
   std::shared_ptr<KeptCopy> begin(std::unique_ptr<CopyNeeds> needs,
                                   const std::function<CopyFuture()>& begin);
-  /// Tells whether a copy has ended.
+  /// Returns whether a copy has ended.
   bool ask(const std::shared_ptr<KeptCopy>& copy) noexcept;
-  /// The same for somebody who waits, and so may do what follows the copy.
+  /// The same for a caller that waits and may therefore run the follow-up.
   bool ask_waiting(const std::shared_ptr<KeptCopy>& copy) noexcept;
   /// Nobody will ask for this copy any more. Frees nothing, and runs no follow-up.
   void drop(const std::shared_ptr<KeptCopy>& copy) noexcept;
 
-  /// Waits for the copies that are kept, and ends the thread. What is begun later is kept for ever.
+  /// Waits for the kept copies, and ends the thread. Copies begun later are kept for ever.
   ///
-  /// Returns     false if the time was up first: then this must never be destroyed
+  /// Returns     false if `patience` ran out first: then this object must never be destroyed
   bool end(std::chrono::milliseconds patience);
 
   bool in_own_process() const noexcept { return process_ == window::process_generation(); }
@@ -135,7 +135,7 @@ private:
   bool idle_ = false;   ///< the thread sleeps until it is woken
   bool woken_ = false;
   bool ending_ = false;
-  bool given_up_ = false;  ///< the thread looks at nothing any more
+  bool given_up_ = false;  ///< the thread checks nothing any more
 };
 
 }  // namespace isthmus::transfer

@@ -1,4 +1,4 @@
-// How often each path was taken, and how well its time was predicted.
+// How often each path was used, and how well its time was predicted.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ inline constexpr std::array<CopyPath, kNumPaths> kAllPaths{
     CopyPath::window, CopyPath::window_threads, CopyPath::driver, CopyPath::staged,
     CopyPath::registered};
 
-/// True of the ways through a mapping.
+/// True for the paths through a mapping.
 constexpr bool is_window(CopyPath path) noexcept {
   return path == CopyPath::window || path == CopyPath::window_threads;
 }
@@ -23,10 +23,10 @@ constexpr bool is_window(CopyPath path) noexcept {
 /// Counters of all paths. May be used from any thread.
 class CopyStatistics {
 public:
-  /// One copy; its time is not known.
+  /// Counts one copy whose time is unknown.
   void count(CopyPath path, std::size_t size_bytes) noexcept;
-  /// The time of `num_copies` like this one: looking at the clock costs as much as a small copy, so
-  /// only some of those are timed, for all.
+  /// Adds the time of `num_copies` copies like this one. Reading the clock costs as much as a small
+  /// copy, so only some of them are timed, and stand for all.
   void time(CopyPath path, double seconds, double predicted_seconds, double num_copies) noexcept;
   std::vector<PathUse> uses() const;
 

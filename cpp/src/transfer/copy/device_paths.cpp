@@ -9,7 +9,7 @@
 namespace isthmus::transfer {
 namespace {
 
-// Windows of copies map 16 MiB at most; above, the driver and the ring are far ahead anyway
+// A copy's window maps at most 16 MiB; above that the driver and the ring are much faster anyway
 // (benchmarks/windows).
 constexpr std::size_t kMaxWindowBytes = std::size_t{16} << 20U;
 constexpr std::size_t kSmallestStep = 64;
@@ -24,7 +24,7 @@ std::string text_of_margin(CopyPath path) {
   std::string text = "counted " + std::to_string(hundredths / 100) + "." + (rest < 10 ? "0" : "") +
                      std::to_string(rest) + " times: ";
   return text + (path == CopyPath::window_threads ? "its helper threads may be asleep"
-                                                  : "it must be worth not being the driver's");
+                                                  : "it must clearly beat the driver's copy");
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ std::string DevicePaths::text_of(Fit fit) const {
     case Fit::not_measured:
       return "not in the profile";
     case Fit::by_name_only:
-      return "only by its name: no other copy may use the same pages meanwhile";
+      return "only if it is named: no other copy may use the same pages meanwhile";
     case Fit::given_up: {
       const std::lock_guard lock(mutex_);
       return why_ring_given_up_;
@@ -125,7 +125,7 @@ Choice DevicePaths::best(const Crossing& crossing, bool without_windows) const {
 std::string DevicePaths::obstacle(CopyPath path, const Crossing& crossing) const {
   const Profile* const current = profile();
   const Fit found = fit(path, crossing, *current);
-  // A path that somebody asks for by its name needs no prediction.
+  // A path that is named needs no prediction.
   if (found == Fit::not_measured || found == Fit::by_name_only) return {};
   return text_of(found);
 }
@@ -148,7 +148,7 @@ std::vector<PathCost> DevicePaths::costs(const Crossing& crossing) const {
   return costs;
 }
 
-/// Walks up the sizes while windows win for both kinds of host memory.
+/// Tries larger and larger sizes while windows are cheapest for both kinds of host memory.
 void DevicePaths::find_window_limits(Direction direction) {
   std::size_t window_bytes = 0;
   std::size_t threads_bytes = 0;

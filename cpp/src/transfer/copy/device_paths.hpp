@@ -1,4 +1,4 @@
-// One device: which ways there are to it, and what each costs.
+// The paths to one device, and what each costs.
 #pragma once
 
 #include <atomic>
@@ -26,33 +26,33 @@ struct Choice {
   double seconds = 0;
 };
 
-/// The ways to one device. May be used from any thread.
+/// The paths to one device. May be used from any thread.
 class DevicePaths {
 public:
   DevicePaths(const Driver& driver, int ordinal, const WindowCache& windows);
 
   const Context& context() const noexcept { return context_; }
   StagingRing& ring() noexcept { return ring_; }
-  /// A stream for the copies of one thread that have nothing to wait for. Made when first asked
-  /// for.
+  /// A stream for copies by one thread that have nothing to wait for. Created on first use.
   CUstream background_stream();
   double window_opening_seconds() const { return profile()->window_opening_seconds(); }
-  /// Plans copies by it from now on, and stages them with its threads.
+  /// Uses this profile from now on to plan copies, and its thread counts to stage them.
   void use(const std::shared_ptr<const Profile>& profile);
-  /// Stays for the life of this object, though another may be used meanwhile.
+  /// Valid for the life of this object, even if another profile is used meanwhile.
   const Profile* profile() const noexcept { return profile_.load(std::memory_order_acquire); }
 
-  /// The cheapest way; with `without_windows` the cheapest that needs none. Always one.
+  /// The cheapest path; with `without_windows` the cheapest that needs no window. There always is
+  /// one.
   Choice best(const Crossing& crossing, bool without_windows) const;
-  /// Every way, usable ones first, cheapest first, with reasons.
+  /// Every path, usable ones first, cheapest first, with reasons.
   std::vector<PathCost> costs(const Crossing& crossing) const;
   /// Predicted seconds of one path; 0 if it has no curve.
   double seconds(CopyPath path, const Crossing& crossing) const;
   /// Why a path can't be taken; empty if it can.
   std::string obstacle(CopyPath path, const Crossing& crossing) const;
 
-  /// Sizes up to which a window is the cheapest way whatever the host's memory is: by one thread,
-  /// and beyond that by several.
+  /// Sizes up to which a window is the cheapest path for every kind of host memory: by one thread,
+  /// and above that size by several.
   std::size_t window_until_bytes(Direction direction) const noexcept {
     return until_[static_cast<int>(direction)].window_bytes.load(std::memory_order_relaxed);
   }
@@ -62,8 +62,8 @@ public:
 
   /// Runs a copy by the ring.
   ///
-  /// Returns     false if there is no memory to pin for it. It has copied nothing then, and isn't
-  ///             the best way any more until trim(). The driver needs no memory.
+  /// Returns     false if there is no memory to pin for the ring. Then nothing has been copied, and
+  ///             the ring isn't chosen again until trim(); the driver's copy needs no memory.
   template <typename Copy>
   bool try_ring(Copy copy) {
     try {

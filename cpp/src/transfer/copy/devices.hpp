@@ -1,4 +1,4 @@
-// The ways to all devices of a driver.
+// The paths to all devices of a driver.
 #pragma once
 
 #include <atomic>
@@ -12,19 +12,19 @@
 
 namespace isthmus::transfer {
 
-/// Each device's are made when they are first asked for. May be used from any thread.
+/// Each device's DevicePaths are made on first use. May be used from any thread.
 class Devices {
 public:
   Devices(const Driver& driver, const WindowCache& windows);
 
-  /// Cheap once they are made.
+  /// Cheap once it has been made.
   DevicePaths& at(int device) {
     DevicePaths* const found =
         made_.at(static_cast<std::size_t>(device)).load(std::memory_order_acquire);
     return found != nullptr ? *found : make(device);
   }
   void trim();
-  /// In a forked child: its threads aren't there, and its locks may be held for ever.
+  /// In a forked child: the threads don't exist, and the locks may be held for ever.
   void forget() noexcept;
 
 private:

@@ -11,11 +11,11 @@
 namespace isthmus::transfer {
 namespace {
 
-// Long enough for a disk: benchmarks/transfer.
+// Long enough for a disk to be fast: benchmarks/transfer.
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20U;
-constexpr std::size_t kSlotAlignment = 4096;  // as SlotFiller wants
+constexpr std::size_t kSlotAlignment = 4096;  // required by SlotFiller
 
-/// By this thread alone, through ordinary memory.
+/// Copies in this thread alone, through ordinary memory.
 void copy_by_pieces(const Driver& driver, void* target, const FileSource& source,
                     std::size_t size_bytes, CUstream stream) {
   auto piece = std::make_unique_for_overwrite<std::byte[]>(std::min(size_bytes, kPieceBytes) +
@@ -36,7 +36,7 @@ void copy_by_pieces(const Driver& driver, void* target, const FileSource& source
   }
 }
 
-/// Of a pageable source, by the driver's own rule, each call returns once its bytes are staged.
+/// For a pageable source, each call returns once its bytes are staged: the driver's own rule.
 void enqueue(const Driver& driver, const CopyEnds& ends, CUstream stream) {
   bool any_enqueued = false;
   try {
@@ -65,7 +65,7 @@ void DriverCarrier::carry(const Plan& plan, const Request& request) const {
 std::shared_ptr<PendingCopy> DriverCarrier::begin(const Plan& plan, const Request& request) const {
   const bool staged_by_driver = plan.uploads() && request.when == Return::source_free;
   if (!plan.ends.is_ordered_by_driver() && !staged_by_driver) return nullptr;
-  // What can fail comes before the copy begins.
+  // Everything that can fail comes before the copy begins.
   auto pending = std::make_shared<PendingCopy>(plan.device->context());
   enqueue(driver_, plan.ends, request.stream);
   end_there(*pending, request.stream);

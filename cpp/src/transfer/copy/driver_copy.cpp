@@ -34,7 +34,7 @@ bool began_nothing(int code) {
   }
 }
 
-/// While the exception of a copy is handled.
+/// Called while the exception of a copy is handled.
 bool began_nothing() noexcept {
   try {
     throw;
@@ -99,7 +99,7 @@ bool is_complete_on_return(const CopyEnds& ends, CUstream stream) {
 }
 
 void copy_whole(const Driver& driver, const CopyEnds& ends) try {
-  // Driver 580 doesn't ask for it; no document says so of others.
+  // Driver 580 doesn't need this; nothing is documented about others.
   const ScopedRelaxedCapture relaxed(driver);
   if (is_on_device(ends.target_kind)) {
     driver.call(symbol::memcpy_htod)(device_address(ends.target), ends.source, ends.size_bytes);

@@ -16,8 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Two looks at the clock cost as much as half of the shortest copy: of copies that are made again
-// one in so many is timed.
+// Reading the clock twice costs half as much as the shortest copy, so of repeated copies only one
+// in this many is timed.
 constexpr std::uint32_t kTimedEvery = 64;
 thread_local std::uint32_t num_copies_again = 0;
 
@@ -36,8 +36,8 @@ std::optional<ContextOfDevice> context_of(const Task& task, Devices& devices) {
   return std::optional<ContextOfDevice>(std::in_place, devices.at(task.device).context());
 }
 
-/// True if the caller's streams are those of a context that a program made for itself: an event of
-/// the primary one can't mark a place in them.
+/// True if the current context is one that the program made itself. An event of the primary context
+/// can't mark a place in such a context's streams.
 bool is_foreign_context(const Driver& driver, const Context& own) {
   CUcontext current = nullptr;
   driver.call(symbol::ctx_get_current)(&current);
@@ -69,10 +69,10 @@ Engine::Engine(Windows the_windows)
 
 Engine::~Engine() {
   if (process_ == window::process_generation()) {
-    background_.reset();  // Its copies use all the rest.
+    background_.reset();  // its copies use everything below
     return;
   }
-  // A forked child: the threads aren't here, and the locks may be held for ever.
+  // In a forked child the threads don't exist, and the locks may be held for ever.
   [[maybe_unused]] const Background* const background = background_.release();
   [[maybe_unused]] const WindowCache* const cache = cache_.release();
   devices_.forget();
@@ -122,15 +122,16 @@ void Engine::copy_examined(const Task& task, const Request& request) {
 }
 
 void Engine::carry(const Plan& plan, const Request& request) {
-  // Statistics are of copies that could have taken another way.
+  // Statistics count only copies that could have taken another path.
   if (plan.device == nullptr || plan.recorded || plan.file != nullptr)
     return carrier(plan.path).carry(plan, request);
   carry_timed(plan, request, 1);
 }
 
-/// num_copies  like this one, whose time this one's stands for
+/// num_copies  how many such copies this one's time stands for
 void Engine::carry_timed(const Plan& plan, const Request& request, std::uint32_t num_copies) {
-  // Before the bytes: behind them an atomic addition would wait until they have left the core.
+  // Count before copying: after the copy an atomic addition would wait until the bytes have left
+  // the core.
   statistics.count(plan.path, plan.ends.size_bytes);
   const auto start = Clock::now();
   carrier(plan.path).carry(plan, request);
@@ -146,7 +147,8 @@ std::shared_ptr<PendingCopy> Engine::copy_async(void* target, const void* source
   if (size_bytes == 0) return PendingCopy::complete();
   const Task task = examine(driver, host_memory_, target, source, size_bytes, request);
   const auto context = context_of(task, devices_);
-  // A pinned source is read later, whoever promised what: the caller keeps to "stream" here.
+  // A pinned source is read later, whatever the options say: here the caller must follow the rule
+  // of "stream".
   const bool is_read_late =
       is_call && task.ends.source_kind == MemoryKind::pinned && task.ends.is_ordered_by_driver();
   if (task.device < 0 || is_read_late ||
@@ -171,7 +173,7 @@ std::shared_ptr<PendingCopy> Engine::begin(const Plan& plan, const Request& requ
 
 std::shared_ptr<PendingCopy> Engine::carry_in_background(const Plan& plan, const Request& request) {
   auto pending = std::make_shared<PendingCopy>();
-  // What the caller's stream has now, and not what comes later.
+  // Marks what the caller's stream contains now, not what comes later.
   auto before = std::make_shared<Completion>(plan.device->context());
   before->mark(request.stream);
   Request own_request = request;
@@ -239,7 +241,7 @@ void Engine::use_profile(std::string_view json) {
       refusals = refusal.what();
     }
   }
-  throw UsageError(refusals.empty() ? "there is no device that a profile could be of" : refusals);
+  throw UsageError(refusals.empty() ? "there is no device for a profile" : refusals);
 }
 
 void Engine::trim() {

@@ -1,4 +1,4 @@
-// The way of a copy: examined, planned, carried.
+// The steps of a copy: examined, planned, carried.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 namespace isthmus::transfer {
 
 /// What copies of one Transfers share. May be used from any thread; in a forked child every member
-/// but the destructor throws UsageError.
+/// except the destructor throws UsageError.
 struct Engine {
   explicit Engine(Windows windows);
   ~Engine();
@@ -64,7 +64,7 @@ private:
   DriverCarrier driver_carrier_;
   StagedCarrier staged_carrier_;
   RegisteredCarrier registered_carrier_;
-  std::array<const Carrier*, kNumPaths> carriers_;  ///< as kAllPaths
+  std::array<const Carrier*, kNumPaths> carriers_;  ///< in the order of kAllPaths
   std::unique_ptr<Background> background_;
 };
 

@@ -9,15 +9,16 @@
 namespace isthmus::transfer {
 namespace {
 
-/// The host may have something of its own at the address by now.
+/// By now the host may have mapped something else at the address.
 [[noreturn]] void refuse_freed(const void* pointer) {
-  throw UsageError("CUDA knows no device memory at " +
-                   std::to_string(reinterpret_cast<std::uintptr_t>(pointer)) +
-                   ", where the copy was told of some: it was freed, or never was a GPU's");
+  throw UsageError(
+      "CUDA knows no device memory at " +
+      std::to_string(reinterpret_cast<std::uintptr_t>(pointer)) +
+      ", but the copy's options say that there is some: it was freed, or never was a GPU's");
 }
 
 MemoryRange range_of(const Driver& driver, const void* pointer, MemoryKind hint) {
-  // Of a device the rest must be known too: which one, and which buffer.
+  // For device memory the device and the buffer must be known, too.
   if (hint == MemoryKind::pageable || hint == MemoryKind::pinned) return {hint, -1, 0, 0, 0};
   const MemoryRange range = range_at(driver, reinterpret_cast<std::uintptr_t>(pointer));
   if (hint == MemoryKind::device && range.kind == MemoryKind::pageable) refuse_freed(pointer);
@@ -42,8 +43,8 @@ void require_apart(const void* target, const void* source, std::size_t size_byte
 
 bool is_host(MemoryKind kind) { return kind == MemoryKind::pageable || kind == MemoryKind::pinned; }
 
-/// True if an end of a copy is pinned at its beginning, and reaches past what is pinned there. Its
-/// kind is that of its last byte then.
+/// True if the beginning of a copy's end is pinned but the range extends past the pinned memory.
+/// Then the kind of its last byte is used.
 bool leaves_registration(const Driver& driver, MemoryRange& range, const void* begin,
                          std::size_t size_bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
@@ -64,7 +65,8 @@ void find_direction(Task& task) {
                  (from_host && task.target.kind == MemoryKind::device);
 }
 
-/// What CUDA doesn't know is the host's, or nobody's: the CPU must not find out by a signal.
+/// Memory that CUDA doesn't know is the host's or unmapped. Checks it, so that the CPU doesn't find
+/// out by a signal.
 void require_touchable(const HostMemory& host_memory, CopyEnds& ends, const Request& request) {
   const auto vanishes = [&](const void* end, MemoryKind hint, host::Access access,
                             const char* role) {

@@ -9,7 +9,7 @@
 namespace isthmus::transfer {
 namespace {
 
-// A driver that can't wait for a stream twice in a row has lost its context.
+// A driver that twice in a row can't wait for a stream has lost its context.
 constexpr int kNumStops = 2;
 
 [[noreturn]] void throw_unknown(const std::string& why) {
@@ -51,7 +51,7 @@ bool comes_to_rest(const Driver& driver, CUstream stream) noexcept {
 }
 
 void throw_at_rest(const Driver& driver, CUstream stream) {
-  const bool at_rest = comes_to_rest(driver, stream);  // before anything that takes memory
+  const bool at_rest = comes_to_rest(driver, stream);  // before anything that allocates memory
   if (!at_rest) throw_of_memory_in_use();
   try {
     throw;

@@ -1,5 +1,5 @@
-// Copies that have failed: nothing of them is under way any more, or their error says that it may
-// be (DriverError::memory_in_use()). Holds where memory has run out, too.
+// Copies that have failed: no part of them is running any more, or their error says that it may be
+// (DriverError::memory_in_use()). Also works when memory has run out.
 #pragma once
 
 #include <exception>
@@ -8,20 +8,20 @@
 
 namespace isthmus::transfer {
 
-/// Makes what can't be made once memory has run out. Before the first copy.
+/// Prepares what can't be allocated once memory has run out. Call before the first copy.
 void prepare_for_failures();
 
-/// True if this is why the memory of a copy must be kept.
+/// True if this failure means that the copy's memory must be kept.
 bool leaves_memory_in_use(const std::exception_ptr& failure) noexcept;
 
-/// Waits for what is in a stream. Returns false if the driver won't. A context is current.
+/// Waits for the work in a stream. Returns false if the driver can't. A context must be current.
 bool comes_to_rest(const Driver& driver, CUstream stream) noexcept;
 
-// While an exception is handled that the copy has failed with, of whatever kind:
+// Called while the exception of a failed copy, of whatever kind, is handled:
 
-/// Waits for what the copy has left in the stream, and throws its error again.
+/// Waits for the rest of the copy in the stream, and throws its error again.
 [[noreturn]] void throw_at_rest(const Driver& driver, CUstream stream);
-/// Nobody can wait for it: throws a DriverError that says so.
+/// If nobody can wait for it: throws a DriverError that says so.
 [[noreturn]] void throw_of_memory_in_use();
 
 }  // namespace isthmus::transfer

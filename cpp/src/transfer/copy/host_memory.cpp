@@ -10,7 +10,8 @@
 namespace isthmus::transfer {
 namespace {
 
-/// A child of fork() has other mappings than its parent: not those that were kept from it.
+/// A child of fork() has other mappings than its parent, so what the parent knew doesn't hold
+/// there.
 struct MappingsOfThread {
   std::uint64_t process = 0;
   host::RecentMappings recent;
@@ -36,7 +37,7 @@ HostTouch HostMemory::touch(const void* begin, std::size_t size_bytes,
   if (type == 0) return touch_pageable(begin, size_bytes, access);
   if (type != CU_MEMORYTYPE_HOST) return HostTouch::forbidden;
   if (is_ordinary(begin, size_bytes)) return HostTouch::direct;
-  // What is pinned may be touched; what follows it, pages later, is anybody's.
+  // Pinned memory may be touched; memory pages after it may belong to anything.
   const bool all = host::Pages(begin, size_bytes).count() == 1 ||
                    memory_type_at(driver_, first + size_bytes - 1) == CU_MEMORYTYPE_HOST ||
                    host::can_touch(begin, size_bytes, access);
@@ -51,7 +52,7 @@ HostTouch HostMemory::touch_pageable(const void* begin, std::size_t size_bytes,
   return touch_of_pages(begin, size_bytes);
 }
 
-/// Of pages that are there now.
+/// For pages that are present now.
 HostTouch HostMemory::touch_of_pages(const void* begin, std::size_t size_bytes) const noexcept {
   const auto first = reinterpret_cast<std::uintptr_t>(begin);
   const auto answer = map_.find(first, host::MemoryMap::Wanted::file_from_here);
@@ -65,8 +66,8 @@ bool HostMemory::is_known(const void* begin, std::size_t size_bytes) const noexc
   return recent_mappings().is_ordinary(first, first + size_bytes - 1, clock_()).value_or(false);
 }
 
-/// False, too, if it lies in several mappings: what is between their ends may be anything. The
-/// kernel is asked once in a tick.
+/// Also false if the range lies in several mappings: anything may lie between them. Asks the kernel
+/// once per tick.
 bool HostMemory::is_ordinary(const void* begin, std::size_t size_bytes) const noexcept {
   const auto first = reinterpret_cast<std::uintptr_t>(begin);
   host::RecentMappings& recent = recent_mappings();

@@ -16,8 +16,8 @@ namespace {
 using KernelCopy = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
                                unsigned long);
 
-/// The kernel's copy between this process's own memory and the range at `mapped`, until it can't.
-/// Returns -1 if it isn't allowed here.
+/// The kernel's copy between this process's own memory and the range at `mapped`, as far as it
+/// gets. Returns -1 if it isn't allowed here.
 ssize_t copy_by_kernel(KernelCopy copy, std::byte* own, std::byte* mapped,
                        std::size_t size_bytes) noexcept {
   std::size_t done = 0;
@@ -37,16 +37,16 @@ bool is_there(const std::byte* memory, std::size_t size_bytes, host::Access acce
   return host::populate(host::Pages(memory, size_bytes), access) != EFAULT;
 }
 
-/// Memory of a device that is mapped here: the kernel copies none of it, and it doesn't shrink.
+/// True for device memory that is mapped here: the kernel can't copy it, and it doesn't shrink.
 bool is_of_device(const std::byte* memory, host::Access access) noexcept {
-  // So does memory that may not be touched: the list of mappings tells.
+  // Memory that may not be touched gives the same error; the list of mappings tells them apart.
   return host::populate(host::Pages(memory, 1), access) == EINVAL &&
          host::can_touch(memory, 1, access);
 }
 
-/// True if the CPU has to copy what the kernel hasn't.
+/// True if the CPU has to copy what the kernel didn't.
 ///
-/// copied      by the kernel; -1 if it isn't allowed to
+/// copied      bytes that the kernel copied; -1 if it isn't allowed to
 bool is_for_the_cpu(ssize_t copied, const std::byte* mapped, std::size_t size_bytes,
                     host::Access access) noexcept {
   if (copied < 0) return is_there(mapped, size_bytes, access);

@@ -31,9 +31,9 @@ bool reaches_past(const MemoryRange& range, std::uintptr_t address, std::size_t 
 
 void require_inside(const Driver& driver, const MemoryRange& range, std::uintptr_t address,
                     std::size_t size_bytes, const char* role) {
-  // What follows a registration is the host's memory as well.
+  // The memory after a registration is the host's, too.
   if (range.kind == MemoryKind::pinned || !reaches_past(range, address, size_bytes)) return;
-  // What follows a mapping may be the next one of the same array.
+  // The memory after a mapping may be the next mapping of the same array.
   const std::uintptr_t end = range.base + range.size_bytes;
   const MemoryRange next = range_at(driver, end);
   const MemoryRange last = range_at(driver, address + size_bytes - 1);

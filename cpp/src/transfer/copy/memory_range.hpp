@@ -1,4 +1,4 @@
-// What an address belongs to, as the driver knows it.
+// What the driver knows about an address.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace isthmus::transfer {
 
-/// The memory around an address. Of pageable memory nothing but the kind is known.
+/// The memory around an address. For pageable memory only the kind is known.
 struct MemoryRange {
   MemoryKind kind = MemoryKind::pageable;
-  int device = -1;  ///< of device memory; of pinned memory the device it was pinned for
+  int device = -1;  ///< of device memory; for pinned memory the device it was pinned for
   std::uintptr_t base = 0;
   std::size_t size_bytes = 0;
-  std::uint64_t buffer_id = 0;  ///< unique for the life of the process, unlike an address
+  std::uint64_t buffer_id = 0;  ///< unlike an address, unique for the life of the process
 };
 
 /// Asks the driver about one address. A context must be current.
@@ -29,14 +29,14 @@ inline bool is_said_to_be_host(MemoryKind hint) noexcept {
   return hint == MemoryKind::host || hint == MemoryKind::pageable || hint == MemoryKind::pinned;
 }
 
-/// True if [address, address + size_bytes) leaves the memory around its beginning.
+/// True if [address, address + size_bytes) extends past the memory around its beginning.
 bool reaches_past(const MemoryRange& range, std::uintptr_t address, std::size_t size_bytes);
 
-/// Checks that [address, address + size_bytes) doesn't leave the memory around it.
+/// Checks that [address, address + size_bytes) stays inside the memory around it.
 ///
 /// role        "source" or "target", for the message
-/// Throws      UsageError. Adjacent mappings of cuMemMap are one range; of the host's memory
-///             nothing is known, whatever part of it is pinned.
+/// Throws      UsageError. Adjacent mappings of cuMemMap count as one range. The size of host
+///             memory is unknown, even if a part of it is pinned.
 void require_inside(const Driver& driver, const MemoryRange& range, std::uintptr_t address,
                     std::size_t size_bytes, const char* role);
 

@@ -56,8 +56,8 @@ bool PendingCopy::ready() {
   return done_;
 }
 
-/// The first answer is the last, so that who was told of an end doesn't wait for one: the driver
-/// may fail once and then say that the copy is under way.
+/// The first answer is final, so that a caller who was told that the copy has ended never has to
+/// wait: the driver may fail once and then say that the copy is still running.
 void PendingCopy::look_at(const Completion& end) {
   try {
     done_ = end.reached();
@@ -72,7 +72,7 @@ void PendingCopy::look_at(const Completion& end) {
 }
 
 bool PendingCopy::over() noexcept {
-  // The parent's copies never touch a child's memory.
+  // The parent's copies never access a child's memory.
   if (process_ != window::process_generation()) return true;
   const std::lock_guard lock(mutex_);
   if (end_) return (done_ && failure_ == nullptr) || end_->state() == Completion::State::reached;

@@ -1,4 +1,4 @@
-// A copy that was begun, as those see it who wait for it.
+// A copy that has begun, from the view of those who wait for it.
 #pragma once
 
 #include <condition_variable>
@@ -13,34 +13,34 @@
 
 namespace isthmus::transfer {
 
-/// What a CopyFuture waits for: the work of a stream, or a copy of the background thread. May be
+/// What a CopyFuture waits for: work in a stream, or a copy by the background thread. May be
 /// used from any thread; in a forked child wait() and ready() throw UsageError.
 class PendingCopy {
 public:
-  /// Of the background thread: under way until finish().
+  /// A copy by the background thread: running until finish().
   PendingCopy() = default;
-  /// Of a stream of that context: to be told by end_at() or finish(), before others see it.
+  /// A copy in a stream of that context. Call end_at() or finish() before others see it.
   explicit PendingCopy(const Context& context) : end_(context) {}
   /// A copy that is complete.
   static std::shared_ptr<PendingCopy> complete();
 
-  /// It is over when the stream has reached this place.
+  /// The copy has ended when the stream has reached this place.
   ///
   /// Throws      DriverError.
   void end_at(CUstream stream) const {
     if (end_) end_->mark(stream);
   }
-  /// It is over, and whatever a stream does makes no difference.
+  /// The copy has ended, whatever a stream does.
   ///
   /// failure     null if it is complete
   void finish(std::exception_ptr failure) noexcept;
 
-  /// Throws what the copy failed with.
+  /// Throws the copy's error.
   void wait();
   /// True once wait() would return or throw at once.
   bool ready();
   /// True once nothing uses the memory of either end any more: the copy is complete, or it has
-  /// failed and is known to be at rest. Stays false where the driver can't say.
+  /// failed and is known to have stopped. Stays false if the driver can't say.
   bool over() noexcept;
 
 private:

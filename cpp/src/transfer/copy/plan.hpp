@@ -10,7 +10,7 @@
 
 namespace isthmus::transfer {
 
-/// A copy and the way that was chosen for it. A value: it can be kept, and carried by another
+/// A copy and its chosen path. It has value semantics: it can be kept, and carried by another
 /// thread.
 struct Plan {
   /// No plan.
@@ -28,14 +28,14 @@ struct Plan {
   CopyEnds ends;
   Crossing crossing;
   const FileSource* file = nullptr;  ///< instead of a source in memory
-  DevicePaths* device = nullptr;     ///< null: both ends are the host's
+  DevicePaths* device = nullptr;     ///< null: both ends are host memory
   CopyPath path = CopyPath::driver;
-  bool by_name = false;   ///< no other way may stand in
-  bool recorded = false;  ///< in the graph that the stream's capture makes
-  /// Of the window paths: null until choose.hpp's `ready` has found or opened one.
+  bool by_name = false;   ///< no other path may stand in
+  bool recorded = false;  ///< in the graph of the stream's capture
+  /// For the window paths: null until Chooser::ready() has found or opened one.
   std::shared_ptr<CachedWindow> window;
-  std::uint64_t pinned_id = 0;  ///< of the host's buffer, if that is pinned
-  /// The profile by which this is the cheapest way; null: it is taken for another reason.
+  std::uint64_t pinned_id = 0;  ///< of the host's buffer, if it is pinned
+  /// The profile that makes this the cheapest path; null: chosen for another reason.
   const Profile* profile = nullptr;
   double predicted_seconds = kNotPredicted;
 

@@ -1,4 +1,4 @@
-// Plans that hold again: for copies so short that planning them takes longer than their bytes do.
+// Plans that can be used again, for copies so short that planning takes longer than copying.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,34 @@
 
 namespace isthmus::transfer {
 
-/// Knows two kinds of copies: those through a window that is open, while a window is the cheapest
-/// way whatever the host's memory is; and the one that the calling thread has just made by the
-/// driver, for the rest of the kernel's tick. To examine a copy costs the driver's answers about
-/// two pointers and the stream, 0.4 us and up to 1 us where their memory isn't in the caches; a
-/// program that polls a result, or feeds a kernel from one buffer, asks thousands of times for the
-/// same bytes. May be used from any thread.
+/// Knows two kinds of copies. First, copies through an open window, up to the size at which a
+/// window is the cheapest path for every kind of host memory. Second, the copy that the calling
+/// thread has just made by the driver, for the rest of the kernel's tick. Examining a copy means
+/// asking the driver about two pointers and the stream: 0.4 us, and up to 1 us if their memory
+/// isn't in the caches. A program that polls a result, or feeds a kernel from one buffer, copies
+/// the same bytes thousands of times. May be used from any thread.
 class PlanCache {
 public:
-  /// clock       stands in for the kernel's, for tests
+  /// clock       replaces the kernel's, for tests
   PlanCache(const Driver& driver, Devices& devices, WindowCache& windows,
             const HostMemory& host_memory, HostMemory::Clock* clock = host::this_tick);
 
-  /// Plans a copy by what is known: asks nobody.
+  /// Plans a copy from what is known; asks nobody.
   ///
-  /// Returns     a plan that holds once it is confirmed; no plan if nothing is known of such a
-  ///             copy, or its path is named
+  /// Returns     a plan that is valid once it is confirmed; no plan if nothing is known about such
+  ///             a copy, or its path is named
   Plan find(void* target, const void* source, std::size_t size_bytes, const Request& request) const;
 
-  /// Asks whether the memory at both ends is still what it was. A context of the plan's device is
+  /// Asks whether the memory at both ends is unchanged. A context of the plan's device must be
   /// current.
   ///
   /// Returns     false: the copy must be examined
   bool confirm(const Plan& plan, const Request& request) const;
 
-  /// A plan was carried. It is kept for the calling thread if the same copy can be made again by
-  /// less: the driver is the best way, by one call that is complete on return. What is kept is only
-  /// that: the driver copies what is at the source's address by then, or refuses, and then the copy
-  /// must be examined after all.
+  /// Call after a plan was carried. Keeps it for the calling thread if repeating the copy can be
+  /// cheaper: the driver's copy is the best path, by one call that is complete on return. Only this
+  /// is kept. The driver copies whatever is at the source's address by then, or refuses; then the
+  /// copy must be examined after all.
   void note(const Plan& plan, const Request& request) const;
 
 private:
@@ -57,7 +57,7 @@ private:
   const std::uint64_t identity_;
 };
 
-// Inline: calls and plans written twice would be 20 ns of each small copy.
+// Inline: calls and copied plans would add 20 ns to each small copy.
 
 inline Plan PlanCache::find(void* target, const void* source, std::size_t size_bytes,
                             const Request& request) const {
@@ -81,7 +81,7 @@ inline bool PlanCache::confirm(const Plan& plan, const Request& request) const {
   return may_be_touched(plan, request) && !is_captured(driver_, request.stream);
 }
 
-/// A file may have become shorter since, and a buffer may have been freed.
+/// A file may have become shorter since, or a buffer may have been freed.
 inline bool PlanCache::may_be_touched(const Plan& plan, const Request& request) const {
   const void* const host = plan.host_end();
   const std::size_t size_bytes = plan.ends.size_bytes;

@@ -14,7 +14,7 @@
 namespace isthmus::transfer {
 namespace {
 
-/// Whole host pages, registered while it lives.
+/// Whole host pages, registered during the object's life.
 class ScopedRegistration {
 public:
   ScopedRegistration(const Driver& driver, void* pages, std::size_t size_bytes, bool read_only)
@@ -52,14 +52,15 @@ void RegisteredCarrier::carry(const Plan& plan, const Request& request) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(host);
   const std::uintptr_t first = (begin + page_bytes - 1) / page_bytes * page_bytes;
   const std::uintptr_t last = (begin + ends.size_bytes) / page_bytes * page_bytes;
-  // Pages that other memory shares would be pinned for it as well: those go by themselves.
+  // The bytes at the ends lie in pages shared with other memory, which must not be pinned: the
+  // driver copies them directly.
   if (first >= last) return copy_by_driver(driver_, ends, request.stream);
   std::vector<CopyEnds> pieces;
   if (first > begin) pieces.push_back(part_of(ends, 0, first - begin));
   pieces.push_back(part_of(ends, first - begin, last - first));
   const std::size_t tail_bytes = begin + ends.size_bytes - last;
   if (tail_bytes > 0) pieces.push_back(part_of(ends, last - begin, tail_bytes));
-  const ScopedRelaxedCapture relaxed(driver_);  // to pin is no part of any capture
+  const ScopedRelaxedCapture relaxed(driver_);  // pinning is not part of any capture
   ScopedRegistration registration(driver_, reinterpret_cast<void*>(first), last - first,
                                   plan.uploads());
   try {

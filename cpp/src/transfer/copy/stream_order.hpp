@@ -5,7 +5,7 @@
 
 namespace isthmus::transfer {
 
-/// Waits until the work that is now in the stream is done; quick if it is idle.
+/// Waits until the work that is now in the stream is done; fast if the stream is idle.
 ///
 /// Throws      DriverError if any of that work failed.
 void wait_for_work(const Driver& driver, CUstream stream);

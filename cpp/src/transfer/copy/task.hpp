@@ -1,4 +1,4 @@
-// What a copy is asked to do: how the caller wants it, and its two ends, examined.
+// What a copy shall do: how the caller wants it made, and its two examined ends.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace isthmus::transfer {
 
 class FileSource;
 
-/// When the call that copies may return.
+/// When the call may return.
 enum class Return {
   complete,     ///< the bytes are in the target
   source_free,  ///< the source may be changed
@@ -27,10 +27,10 @@ enum class Return {
 /// How a caller wants a copy to be made.
 struct Request {
   CUstream stream = nullptr;
-  bool ordered = true;           ///< it waits for the stream's work
-  std::optional<CopyPath> path;  ///< by name: no other is taken
+  bool ordered = true;           ///< the copy waits for the stream's work
+  std::optional<CopyPath> path;  ///< if named: no other is used
   Return when = Return::complete;
-  MemoryKind source_kind = MemoryKind::unknown;  ///< what the caller says of it: see CopyOptions
+  MemoryKind source_kind = MemoryKind::unknown;  ///< what the caller says: see CopyOptions
   MemoryKind target_kind = MemoryKind::unknown;
 };
 
@@ -49,7 +49,7 @@ inline Request request_of(const CopyOptions& options, Return when) {
   return request;
 }
 
-/// True of memory that the driver addresses as a device's.
+/// True for memory that the driver addresses as a device's.
 constexpr bool is_on_device(MemoryKind kind) noexcept {
   return kind == MemoryKind::device || kind == MemoryKind::managed;
 }
@@ -61,8 +61,8 @@ struct CopyEnds {
   std::size_t size_bytes = 0;
   MemoryKind target_kind = MemoryKind::pageable;
   MemoryKind source_kind = MemoryKind::pageable;
-  /// The pinned end reaches from one registered range into the next: the driver refuses to copy
-  /// that at once.
+  /// The pinned end crosses from one registered range into the next: the driver refuses to copy
+  /// that in one call.
   bool spans_registrations = false;
   /// The host's memory is a file's, which may become shorter during the copy: see HostTouch.
   bool target_may_vanish = false;
@@ -85,7 +85,7 @@ inline CopyEnds part_of(const CopyEnds& ends, std::size_t offset_bytes,
   return part;
 }
 
-/// A copy between host and device, as far as its cost depends on it.
+/// The properties of a copy between host and device that its cost depends on.
 struct Crossing {
   Direction direction = Direction::host_to_device;
   MemoryKind host_kind = MemoryKind::pageable;
@@ -106,7 +106,7 @@ struct Task {
   MemoryRange source;
   const FileSource* file = nullptr;  ///< instead of a source in memory
   int device = -1;                   ///< -1: both ends are the host's
-  bool crosses = false;              ///< between the host and a device whose memory doesn't move
+  bool crosses = false;              ///< between host memory and device memory that isn't managed
   Crossing crossing;
 
   bool uploads() const noexcept { return crossing.direction == Direction::host_to_device; }
@@ -119,14 +119,14 @@ struct Task {
 
 /// Finds out what the two ends of a copy are, and checks them.
 ///
-/// Throws      UsageError: null, overlapping, freed, longer than the allocation, or host memory
-///             that can't be touched. DriverError.
+/// Throws      UsageError: memory that is null, overlapping, freed, shorter than `size_bytes`, or
+///             host memory that can't be touched. DriverError.
 Task examine(const Driver& driver, const HostMemory& host_memory, void* target, const void* source,
              std::size_t size_bytes, const Request& request);
 
-/// The same of a copy from a file to a device.
+/// The same for a copy from a file to a device.
 ///
-/// Throws      UsageError too if the target isn't a GPU's own memory.
+/// Throws      also UsageError if the target isn't a GPU's own memory.
 Task examine(const Driver& driver, void* target, const FileSource& source, std::size_t size_bytes);
 
 }  // namespace isthmus::transfer

@@ -43,12 +43,12 @@ CopyFuture::CopyFuture(std::shared_ptr<transfer::PendingCopy> pending)
     : pending_(std::move(pending)) {}
 
 void CopyFuture::wait() {
-  if (pending_ == nullptr) throw UsageError("this CopyFuture is of no copy");
+  if (pending_ == nullptr) throw UsageError("this CopyFuture has no copy");
   pending_->wait();
 }
 
 bool CopyFuture::ready() const {
-  if (pending_ == nullptr) throw UsageError("this CopyFuture is of no copy");
+  if (pending_ == nullptr) throw UsageError("this CopyFuture has no copy");
   return pending_->ready();
 }
 

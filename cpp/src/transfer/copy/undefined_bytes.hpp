@@ -1,4 +1,4 @@
-// What a copy that failed says of its target.
+// What the message of a failed copy says about its target.
 #pragma once
 
 #include <cstddef>

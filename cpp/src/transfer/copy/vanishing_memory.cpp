@@ -12,7 +12,7 @@
 namespace isthmus::transfer {
 namespace {
 
-// The staging ring takes longer copies, where there is one.
+// Longer copies take the staging ring, where there is one.
 constexpr std::size_t kMaxPieceBytes = std::size_t{1} << 20U;
 
 std::unique_ptr<std::byte[]> buffer_if(bool wanted, std::size_t size_bytes) {

@@ -1,4 +1,4 @@
-// Copies whose host memory is a mapped file's, by ways that would touch it with the CPU.
+// Copies of a mapped file's memory, by paths that would touch it with the CPU.
 #pragma once
 
 #include <algorithm>
@@ -9,18 +9,18 @@
 
 namespace isthmus::transfer {
 
-/// A piece of memory that such a copy goes through, so that a file that becomes shorter meanwhile
-/// is an error and no SIGBUS.
+/// A buffer that such a copy goes through, so that a file that becomes shorter meanwhile is an
+/// error and not a SIGBUS.
 class VanishingMemoryBuffer {
 public:
   explicit VanishingMemoryBuffer(const CopyEnds& ends);
 
   /// Copies piece by piece.
   ///
-  /// copy        void(const CopyEnds&): copies one piece, complete on return; neither of its ends
-  ///             may vanish
-  /// Throws      UsageError if the file has become too short: the message names the bytes of the
-  ///             target that are undefined; what copy() throws.
+  /// copy        void(const CopyEnds&): copies one piece, complete on return; neither end of the
+  ///             piece may vanish
+  /// Throws      UsageError if the file has become too short: the message names the undefined bytes
+  ///             of the target; also what copy() throws.
   template <typename Copy>
   void copy_through(Copy copy) {
     for (std::size_t done = 0; done < ends_.size_bytes; done += piece_bytes_) {
@@ -41,7 +41,7 @@ public:
 
 private:
   const std::byte* fetched(std::size_t offset_bytes, std::size_t size_bytes);
-  /// While the exception of copy() is handled.
+  /// Called while the exception of copy() is handled.
   void leave_if_in_use() noexcept;
   void store(std::size_t offset_bytes, std::size_t size_bytes);
 
@@ -51,7 +51,7 @@ private:
   std::unique_ptr<std::byte[]> target_;
 };
 
-/// Copies through such a buffer if an end may vanish, else at once.
+/// Copies through such a buffer if an end may vanish, else directly.
 template <typename Copy>
 void copy_unless_vanishing(const CopyEnds& ends, Copy copy) {
   if (!ends.may_vanish()) return copy(ends);

@@ -15,17 +15,17 @@ namespace {
 
 constexpr std::chrono::milliseconds kSweepPeriod{100};
 constexpr int kIdleSweeps = 20;
-// As much as one window maps: more pages cost more to open (benchmarks/windows, lifecycle), and
-// small copies tend to stay together.
+// What one window maps at most: more pages cost more to open (benchmarks/windows, lifecycle), and
+// small copies tend to stay close together.
 constexpr std::size_t kPieceBytes = std::size_t{16} << 20U;
 constexpr std::size_t kPieceAlignment = std::size_t{2} << 20U;
 constexpr std::size_t kMaxMissedBuffers = 4096;
-// What several threads at most bring: CopyThreads takes as many as pay.
+// The most threads that help: CopyThreads takes as many of them as pay.
 constexpr int kMaxThreads = 16;
 
 std::atomic<std::uint64_t> next_identity{1};
 
-/// What the calling thread found last. Weak: a thread that copies no more keeps nothing open.
+/// What the calling thread found last. Weak: a thread that no longer copies keeps nothing open.
 struct LastFound {
   std::uint64_t identity = 0;
   std::uint64_t epoch = 0;
@@ -53,7 +53,7 @@ Piece piece_of(const MemoryRange& buffer, std::uintptr_t address, std::size_t si
 WindowOptions options_with(int num_threads) {
   WindowOptions options;
   options.num_threads = num_threads;
-  options.check = BufferCheck::on_opening;  // The copy that uses it asks, for each call.
+  options.check = BufferCheck::on_opening;  // The copy that uses it checks, at each call.
   return options;
 }
 
@@ -135,8 +135,8 @@ std::shared_ptr<CachedWindow> WindowCache::earn(const MemoryRange& buffer, std::
   try {
     return open(buffer, address, size_bytes);
   } catch (const UsageError&) {
-    return nullptr;  // This buffer can't be mapped, and pays the whole price again before it is
-                     // retried.
+    return nullptr;  // This buffer can't be mapped. The full price must be missed again before the
+                     // next attempt.
   } catch (const Unavailable& absent) {
     refuse(buffer.device, absent.what());
     return nullptr;
@@ -147,8 +147,8 @@ std::shared_ptr<CachedWindow> WindowCache::open(const MemoryRange& buffer, std::
                                                 std::size_t size_bytes) {
   const Piece piece = piece_of(buffer, address, size_bytes);
   auto window = std::make_shared<CachedWindow>(windows_, buffer, piece.begin, piece.size_bytes);
-  // Of memory that was mapped in pieces each is a buffer, and may be unmapped alone: a copy asks
-  // for the first one's only.
+  // In memory that was mapped in pieces, each piece is a buffer and may be unmapped alone, but a
+  // copy checks only the first piece's buffer. Such a window isn't kept.
   if (reaches_past(buffer, address, size_bytes)) return window;
   add(window);
   if (!is_swept()) close_some(false);
@@ -157,7 +157,7 @@ std::shared_ptr<CachedWindow> WindowCache::open(const MemoryRange& buffer, std::
 
 void WindowCache::add(const std::shared_ptr<CachedWindow>& window) {
   const std::lock_guard lock(mutex_);
-  // An older one there is of a buffer that is gone: it must not be found for this address.
+  // An older window here belongs to a freed buffer: it must not be found for this address.
   std::erase_if(open_, [&](const auto& other) {
     return other->covers(window->begin(), 1) && other->buffer_id() != window->buffer_id();
   });
@@ -171,7 +171,7 @@ bool WindowCache::is_swept() const {
   return sweeping_;
 }
 
-/// Where no thread is to be had the next window's opening sweeps, and tries again to start one.
+/// If the system has no thread, opening the next window sweeps, and tries again to start one.
 void WindowCache::start_sweeper() {
   if (sweeper_.joinable()) sweeper_.join();
   const host::ScopedSignalBlock no_signals;
@@ -211,7 +211,7 @@ void WindowCache::sweep_until_empty() {
   sweeping_ = false;
 }
 
-/// Closes windows of freed buffers; with `idle` also those that weren't used since the last time.
+/// Closes windows of freed buffers; with `idle` also those that weren't used since the last call.
 void WindowCache::close_some(bool idle) {
   std::vector<std::shared_ptr<CachedWindow>> candidates;
   {

@@ -48,7 +48,7 @@ void BlockArena::remove_region(BlockRegion* region) noexcept {
 
 Block* BlockArena::take(std::size_t size_bytes, std::size_t alignment_bytes) {
   const std::size_t needed_bytes = class_bytes(size_bytes);
-  // Any block of so much has an aligned part that is large enough.
+  // Any block of this size has an aligned part that is large enough.
   const std::size_t margin_bytes =
       alignment_bytes > kGranuleBytes ? alignment_bytes - kGranuleBytes : 0;
   Block* block = find(needed_bytes + margin_bytes);
@@ -98,7 +98,7 @@ void BlockArena::give(Block* block) noexcept {
 }
 
 Block* BlockArena::find(std::size_t size_bytes) const noexcept {
-  // In the class of a size that isn't a class's own, blocks may be smaller than it.
+  // If the size isn't a class's own size, blocks in its class may be smaller than it.
   const std::size_t first_class = class_index(class_bytes(size_bytes));
   std::size_t word = first_class / kBitsPerWord;
   std::uint64_t bits = has_free_[word] & (~std::uint64_t{0} << (first_class % kBitsPerWord));
@@ -158,7 +158,7 @@ void BlockArena::forget(Block* block) noexcept {
   ++num_spare_blocks_;
 }
 
-/// With them, as many new_block() can't fail.
+/// Afterwards new_block() can't fail this many times.
 void BlockArena::reserve_blocks(std::size_t num_blocks) {
   while (num_spare_blocks_ < num_blocks) forget(&blocks_.emplace_back());
 }
@@ -173,7 +173,7 @@ Block* BlockArena::new_block() noexcept {
 BlockIndex::BlockIndex() : slots_(1024) {}
 
 void BlockIndex::reserve_one() {
-  // Half full at most: chains stay short.
+  // At most half full: probe sequences stay short.
   if (2 * (num_blocks_ + 1) <= slots_.size()) return;
   std::vector<Block*> before(2 * slots_.size());
   before.swap(slots_);
@@ -184,7 +184,8 @@ void BlockIndex::reserve_one() {
 }
 
 std::size_t BlockIndex::slot_of(const void* address) const noexcept {
-  // Fibonacci hashing: the golden ratio's multiples spread neighbours. Source: Knuth, TAOCP 3, 6.4.
+  // Fibonacci hashing: multiples of the golden ratio spread neighbours. Source: Knuth, TAOCP 3,
+  // 6.4.
   const auto granule =
       static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address) / kGranuleBytes);
   const auto bits = static_cast<unsigned>(std::countr_zero(slots_.size()));
@@ -208,7 +209,7 @@ void BlockIndex::remove(const Block* block) noexcept {
   std::size_t hole = slot_of(block->data);
   while (slots_[hole] != block) hole = next(hole);
   const std::size_t mask = slots_.size() - 1;
-  // Moves up what was displaced by it, so that no search ends at the hole.
+  // Moves up the entries that it displaced, so that no search ends at the hole.
   for (std::size_t slot = next(hole); slots_[slot] != nullptr; slot = next(slot)) {
     const std::size_t displaced = (slot - slot_of(slots_[slot]->data)) & mask;
     if (displaced < ((slot - hole) & mask)) continue;

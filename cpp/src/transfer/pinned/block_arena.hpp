@@ -1,5 +1,5 @@
-// Ranges of memory, cut into blocks and joined again. Knows nothing of what the memory is, and
-// never looks into it.
+// Ranges of memory, cut into blocks and joined again. Doesn't know what the memory is, and never
+// accesses it.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ enum class BlockState : std::uint8_t {
   parked,   ///< freed while its stream was captured
 };
 
-/// A part of a region. Its neighbours in the region make a list, and so do the free blocks of a
-/// class, or the pending blocks of a stream.
+/// A part of a region. `before` and `after` link neighbours in the region; `previous` and `next`
+/// link the free blocks of a class, or the pending blocks of a stream.
 struct Block {
   std::byte* data = nullptr;
   std::size_t size_bytes = 0;
@@ -40,7 +40,7 @@ struct Block {
   CUevent event = nullptr;      ///< while pending
 };
 
-/// Blocks in a list of their own. Owns nothing.
+/// A list of blocks. Owns nothing.
 class BlockList {
 public:
   Block* first() const noexcept { return first_; }
@@ -60,7 +60,7 @@ struct BlockRegion {
   bool whole = false;  ///< never cut: one block
   Block* first = nullptr;
 
-  /// True if no block of it is used or pending.
+  /// True if none of its blocks is used or pending.
   bool unused() const noexcept {
     return first->after == nullptr && first->state == BlockState::free;
   }
@@ -69,7 +69,7 @@ struct BlockRegion {
 /// Not synchronised.
 class BlockArena {
 public:
-  /// Adds memory to cut blocks from, or that is one block.
+  /// Adds memory: to cut blocks from, or as one whole block.
   ///
   /// base        aligned to kGranuleBytes
   /// size_bytes  a multiple of kGranuleBytes
@@ -81,10 +81,10 @@ public:
   ///
   /// Returns     null if there is no free block for it.
   Block* take(std::size_t size_bytes, std::size_t alignment_bytes);
-  /// Takes the smallest free region that is one block, of at least `size_bytes` and at most
-  /// `max_bytes`. Null if there is none.
+  /// Takes the smallest free whole region of at least `size_bytes` and at most `max_bytes`. Null if
+  /// there is none.
   Block* take_whole(std::size_t size_bytes, std::size_t max_bytes) noexcept;
-  /// Makes a block free, joined with free neighbours. The block is gone.
+  /// Makes a block free and joins it with free neighbours. The pointer is invalid afterwards.
   void give(Block* block) noexcept;
 
 private:
@@ -107,7 +107,7 @@ private:
   std::size_t num_spare_blocks_ = 0;
 };
 
-/// The used blocks by their address: a hash table with open addressing. Not synchronised.
+/// The used blocks by address: a hash table with open addressing. Not synchronised.
 class BlockIndex {
 public:
   BlockIndex();
@@ -123,7 +123,7 @@ private:
   std::size_t slot_of(const void* address) const noexcept;
   std::size_t next(std::size_t slot) const noexcept { return (slot + 1) & (slots_.size() - 1); }
 
-  std::vector<Block*> slots_;  ///< a power of two of them
+  std::vector<Block*> slots_;  ///< their number is a power of two
   std::size_t num_blocks_ = 0;
 };
 

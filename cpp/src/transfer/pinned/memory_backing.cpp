@@ -47,8 +47,7 @@ Backing backing_in_maps(const char* maps, const std::byte* memory,
 }
 
 bool partly_untouched(const std::byte* memory, std::size_t size_bytes) noexcept {
-  // Not the ends: a neighbour in the same page, or the allocator's own notes, may have touched
-  // them.
+  // Not the ends: a neighbour in the same page, or the allocator's own data, may have touched them.
   for (const std::size_t quarter : {2U, 3U, 1U}) {
     if (!host::is_resident(memory + size_bytes / 4 * quarter)) return true;
   }

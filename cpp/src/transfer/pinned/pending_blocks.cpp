@@ -3,7 +3,7 @@
 namespace isthmus::transfer {
 namespace {
 
-// A program that frees blocks of many sizes in one stream shall not search them all each time.
+// A program that frees blocks of many sizes in one stream must not search them all each time.
 constexpr int kMaxLookedAt = 32;
 
 bool fits(const Block& block, std::size_t size_bytes, std::size_t max_bytes,

@@ -1,4 +1,4 @@
-// Blocks that were freed in a stream's order: free once the stream has come that far.
+// Blocks that were freed in stream order: free once the stream has reached that place.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@ namespace isthmus::transfer {
 /// Not synchronised. Makes no driver call.
 class PendingBlocks {
 public:
-  /// Adds a block whose stream_id and event are set, behind those of its stream.
+  /// Adds a block whose stream_id and event are set, after the stream's other blocks.
   void add(Block* block);
 
-  /// Takes a block that was freed in that stream, the latest that fits: of `size_bytes` to
-  /// `max_bytes`, so aligned. Null if there is none.
+  /// Takes the block that was freed last in that stream among those that fit: `size_bytes` to
+  /// `max_bytes`, with this alignment. Null if there is none.
   Block* take(std::uint64_t stream_id, std::size_t size_bytes, std::size_t max_bytes,
               std::size_t alignment_bytes) noexcept;
 
-  /// Hands out, stream by stream and oldest first, the blocks whose events are complete.
+  /// Gives back the blocks whose events are complete, stream by stream and oldest first.
   ///
   /// complete    bool(CUevent)
-  /// give        void(Block*): the block is in no list then
+  /// give        void(Block*): the block is in no list at that time
   template <typename Complete, typename Give>
   void reap(Complete complete, Give give) {
     for (auto each = streams_.begin(); each != streams_.end();) {
@@ -40,7 +40,7 @@ public:
   bool empty() const noexcept { return num_blocks_ == 0; }
 
 private:
-  /// More than are added at a time, so that the list ends some day.
+  /// More than are added at a time, so that the list becomes empty eventually.
   static constexpr std::size_t kFew = 2;
 
   struct StreamBlocks {

@@ -1,4 +1,4 @@
-// Why memory could not be pinned, by the name of the limit that was hit.
+// Why memory could not be pinned, naming the limit that was hit.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 namespace isthmus::transfer {
 
 /// Throws Unavailable if the machine or a cgroup has less than `size_bytes` left: touching pages
-/// then would end the process, not throw.
+/// then would kill the process instead of throwing.
 void require_room_to_pin(std::size_t size_bytes, const host::MemoryLimits& limits);
 
-/// Turns a refused registration into what is thrown: Unavailable with the limits that the size
-/// exceeds if the driver says that there is no memory or that it isn't allowed, else DriverError.
+/// Throws for a refused registration. If the driver says that there is no memory or that it isn't
+/// allowed: Unavailable with the limits that the size exceeds. Otherwise: DriverError.
 ///
 /// size_bytes  of the whole region
 [[noreturn]] void throw_pin_failure(const Driver& driver, CUresult result, std::size_t size_bytes,

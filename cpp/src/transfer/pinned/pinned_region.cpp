@@ -29,19 +29,19 @@ namespace {
 
 using host::kHugePageBytes;
 
-// Source of the next six: benchmarks/transfer/pinning.cpp.
-// Nothing is gained by more threads than zero memory at its bandwidth.
+// Source of the next six constants: benchmarks/transfer/pinning.cpp.
+// More threads than this zero memory no faster.
 constexpr int kMaxTouchThreads = 16;
-// A thread that touches less than this costs more to start than it saves.
+// Starting a thread that touches less than this costs more than it saves.
 constexpr std::size_t kMinBytesPerThread = std::size_t{8} << 20U;
-// Below, a region is no more of a danger to the machine than a malloc, and reading the limits
-// takes longer than pinning.
+// Below this a region endangers the machine no more than a malloc, and reading the limits takes
+// longer than pinning.
 constexpr std::size_t kMinCheckedBytes = std::size_t{16} << 20U;
 constexpr std::size_t kHeadStartPages = 2;
 constexpr int kDropThreads = 4;
 constexpr std::size_t kMinBytesDroppedByThreads = std::size_t{128} << 20U;
 
-// Of 512 where all pages are small ones, and 32 where they are of 64 KiB.
+// Of 512 faults if all pages are small, and 32 if they have 64 KiB.
 constexpr std::size_t kMaxFaultsPerHugePage = 4;
 constexpr double kSecondsPerNanosecond = 1e-9;
 constexpr unsigned kRegisterFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
@@ -75,7 +75,7 @@ std::vector<int> cpus_of(int node) {
 
 int num_touch_threads(std::size_t size_bytes, const PinOptions& options) {
   if (options.num_threads > 0) return options.num_threads;
-  // One core is the caller's, who registers meanwhile.
+  // One core is left for the caller, which registers meanwhile.
   const int num_spare = std::max(1, static_cast<int>(host::effective_cores()) - 1);
   const auto num_useful = std::max<std::size_t>(1, size_bytes / kMinBytesPerThread);
   return static_cast<int>(std::min<std::size_t>(
@@ -92,7 +92,7 @@ host::HugeMapping map_memory(std::size_t size_bytes, int node) {
   }
 }
 
-/// True if so few faults made so many bytes present that most came in huge pages.
+/// True if there were so few faults for these bytes that most pages are huge.
 bool came_in_huge_pages(std::size_t num_faults, std::size_t size_bytes) {
   return host::huge_pages().transparent != "never" &&
          num_faults <= kMaxFaultsPerHugePage * (size_bytes / kHugePageBytes);
@@ -126,11 +126,11 @@ PinnedRegion::State::State(const Context& the_context, std::size_t size_bytes,
       node(node_of(the_context, options)),
       mapping(map_memory(size_bytes, node)) {}
 
-/// Without threads the driver touches what isn't there yet, one page after another.
+/// Without threads the driver touches the missing pages one after another.
 void PinnedRegion::State::start_touch(const PinOptions& options,
                                       std::optional<host::ParallelTouch>& touch) {
   const std::size_t size_bytes = mapping.size_bytes();
-  // One huge page the driver makes as quickly as threads would; looking for CPUs takes longer.
+  // The driver faults one huge page as fast as threads would; looking for CPUs takes longer.
   if (size_bytes <= kHugePageBytes && options.numa_node < 0) return;
   const std::vector<int> cpus = cpus_of(node);  // throws if there is no such node
   if (size_bytes <= kHugePageBytes) return;
@@ -140,8 +140,8 @@ void PinnedRegion::State::start_touch(const PinOptions& options,
   } catch (const std::system_error&) {
     return;
   }
-  // The driver holds the lock of the process's mappings while it looks for pages. Threads that
-  // start want it too, so let them get going.
+  // The driver holds the lock of the process's mappings while it faults pages. Threads that start
+  // need it, too, so let them start first.
   touch->wait_until_begun(kHeadStartPages * kHugePageBytes * static_cast<unsigned>(num_threads));
 }
 
@@ -158,8 +158,8 @@ void PinnedRegion::State::pin(const PinOptions& options) {
   costs.total_seconds = seconds_since(begun_ns);
 }
 
-/// Follows the threads that touch, from the start to the end: what they have reached takes the
-/// driver no time to find, and while it maps one page they touch many.
+/// Registers behind the touching threads: the driver finds their pages at once, and while it maps
+/// one page they touch many.
 void PinnedRegion::State::register_pieces(const PinOptions& options) {
   const CurrentContext current(context);
   const ScopedRelaxedCapture relaxed(context.driver());
@@ -200,8 +200,8 @@ bool PinnedRegion::State::unregister() noexcept {
 }
 
 PinnedRegion::State::~State() {
-  // A child hasn't got the pages (MADV_DONTFORK), and may have mapped others at their addresses.
-  // And memory that the driver still holds must not become somebody else's.
+  // A child doesn't have the pages (MADV_DONTFORK), and may have mapped others at their addresses.
+  // And memory that the driver still holds must not be reused.
   if (!context.in_own_process() || !unregister()) {
     mapping.release();
   } else if (mapping.size_bytes() >= kMinBytesDroppedByThreads) {

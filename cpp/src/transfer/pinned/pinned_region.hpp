@@ -1,4 +1,4 @@
-// Host memory, mapped, touched and registered: pinned as fast as the kernel allows.
+// Host memory that is mapped, touched and registered: pinned as fast as the kernel allows.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace isthmus::transfer {
 
-/// Pinned memory of its own: 2 MiB-aligned, in huge pages where the kernel gives them, on the
+/// A region of pinned memory: 2 MiB-aligned, in huge pages if the kernel gives them, on the
 /// device's NUMA node, registered in pieces of at most 1 GiB, mapped on the device and portable.
-/// Movable. Unpinned when it goes; in a forked child it does nothing then (its pages aren't there:
+/// Movable. The destructor unpins it; in a forked child it does nothing (the pages aren't there:
 /// MADV_DONTFORK).
 class PinnedRegion {
 public:
-  /// Touches the next piece in parallel while one is registered.
+  /// Registers one piece while threads touch the next.
   ///
   /// size_bytes  > 0; rounded up to whole pages
-  /// Throws      UsageError; Unavailable (no memory, RLIMIT_MEMLOCK, cgroup: named); DriverError;
-  ///             Interrupted. Nothing is kept then.
+  /// Throws      UsageError; Unavailable (names the limit: no memory, RLIMIT_MEMLOCK, cgroup);
+  ///             DriverError; Interrupted. Nothing is kept then.
   PinnedRegion(const Context& context, std::size_t size_bytes, const PinOptions& options = {});
   PinnedRegion(PinnedRegion&&) noexcept;
   PinnedRegion& operator=(PinnedRegion&&) noexcept;
@@ -29,7 +29,7 @@ public:
   std::byte* data() const noexcept;
   std::size_t size_bytes() const noexcept;
   const PinCosts& costs() const noexcept;
-  /// Stays as it is until the process ends; this object owns nothing any more.
+  /// The memory stays pinned until the process ends; this object owns nothing any more.
   void leave() noexcept;
 
 private:

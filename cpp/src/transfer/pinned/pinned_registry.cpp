@@ -21,10 +21,10 @@ namespace {
 using host::kHugePageBytes;
 
 constexpr double kSecondsPerNanosecond = 1e-9;
-// Beyond, sums of sizes could wrap. No machine has so much memory.
+// Above this, sums of sizes could overflow. No machine has so much memory.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 56U;
 
-/// Half of the machine's memory, or of the cgroup's. A memlock limit isn't looked at: the driver's
+/// Half of the machine's or the cgroup's memory. The memlock limit doesn't matter: the driver's
 /// pinning doesn't count towards it.
 std::size_t default_cap() {
   const host::MemoryLimits limits = host::memory_limits();
@@ -76,9 +76,9 @@ PinnedRegistry::PinnedRegistry(const Driver& driver, int device, const PinnedPoo
 }
 
 PinnedRegistry::~PinnedRegistry() {
-  // What belongs to the parent isn't touched: events and regions see to that themselves.
+  // Events and regions of the parent take care of themselves.
   if (generation_ != window::process_generation() || pending_.empty()) return;
-  // Memory must not go while a copy uses it.
+  // Memory must not be unpinned while a copy uses it.
   const Driver& driver = context_.driver();
   const ScopedRelaxedCapture relaxed(driver);
   const CUresult pushed = driver.raw(symbol::ctx_push_current)(context_.handle());
@@ -119,8 +119,8 @@ void* PinnedRegistry::allocate(std::size_t size_bytes, std::uintptr_t stream,
   Request request{size_bytes, alignment_bytes, stream != PinnedPool::kNoStream, 0};
   if (request.in_stream) {
     const CurrentContext current(context_);
-    // What was freed there before isn't ordered before a graph's replays; and asking for the id of
-    // a captured stream would end the capture.
+    // Memory that was freed there before isn't ordered before a graph's replays; and asking for the
+    // id of a captured stream would end the capture.
     request.in_stream = !may_be_captured(context_.driver(), as_stream(stream));
     if (request.in_stream) request.stream_id = id_of(as_stream(stream));
   }
@@ -136,8 +136,8 @@ void* PinnedRegistry::allocate(std::size_t size_bytes, std::uintptr_t stream,
   return block->data;
 }
 
-/// A block that needs no pinning, or null. Asks the driver what is complete only if nothing is
-/// free.
+/// A block that needs no pinning, or null. Asks the driver which events are complete only if
+/// nothing is free.
 Block* PinnedRegistry::take_cached(Lock& lock, const Request& request) {
   if (request.size_bytes > kMaxBytes) return nullptr;
   Block* block = take(request);
@@ -173,7 +173,7 @@ Block* PinnedRegistry::take(const Request& request) {
   return block;
 }
 
-/// A block in use that is about to be freed: from here on nobody else can free it.
+/// A block in use that is about to be freed: nobody else can free it afterwards.
 Block* PinnedRegistry::claim(void* memory) {
   Block* block = used_.find(memory);
   if (block == nullptr) {

@@ -1,4 +1,4 @@
-// What the copies of a PinnedPool share: regions, the blocks in them, and who may have which.
+// What the copies of a PinnedPool share: regions, their blocks, and who may take which.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,8 @@
 
 namespace isthmus::transfer {
 
-/// See PinnedPool. One mutex guards all; it is never held while memory is pinned or unpinned.
+/// See PinnedPool. One mutex guards everything; it is never held while memory is pinned or
+/// unpinned.
 class PinnedRegistry {
 public:
   PinnedRegistry(const Driver& driver, int device, const PinnedPoolOptions& options);
@@ -44,7 +45,7 @@ private:
     PinnedRegion memory;
     BlockRegion* blocks;
   };
-  /// Where a freed block's stream is.
+  /// The place in a stream at which a block was freed.
   struct Mark {
     bool captured = false;
     std::uint64_t stream_id = 0;
@@ -81,7 +82,8 @@ private:
   std::uint64_t generation_;
 
   mutable std::mutex mutex_;
-  std::mutex growth_;  ///< taken before `mutex_`: threads that all lack memory pin one region
+  std::mutex growth_;  ///< taken before `mutex_`: threads that lack memory at the same time pin one
+                       ///< region
   std::map<const std::byte*, OwnedRegion> regions_;
   BlockArena arena_;
   BlockIndex used_;

@@ -1,4 +1,4 @@
-// Regions of a pool: pinned when there is no block left, unpinned when nobody uses them.
+// Regions of a pool: pinned when no block is left, unpinned when nobody uses them.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -23,7 +23,7 @@ double seconds_since(std::int64_t begun_ns) {
 Block* PinnedRegistry::pin_whole(Lock& lock, const Request& request) {
   while (true) {
     add_region(lock, whole_region_bytes(request.size_bytes), true);
-    // Another thread may have been quicker.
+    // Another thread may have been faster.
     if (Block* block = take(request)) return block;
   }
 }
@@ -33,7 +33,7 @@ Block* PinnedRegistry::pin_shared(Lock& lock, const Request& request) {
   const std::lock_guard growth(growth_);
   lock.lock();
   while (true) {
-    if (Block* block = take(request)) return block;  // of the region that another thread pinned
+    if (Block* block = take(request)) return block;  // from the region that another thread pinned
     const std::size_t min_bytes =
         round_up(class_bytes(request.size_bytes) + request.alignment_bytes, page_bytes());
     const std::size_t room_bytes =
@@ -63,7 +63,7 @@ void PinnedRegistry::add_region(Lock& lock, std::size_t size_bytes, bool whole) 
   stats_.peak_pinned_bytes = std::max(stats_.peak_pinned_bytes, stats_.pinned_bytes);
 }
 
-/// Pins without the lock. If there is no memory, unused regions go, and it tries again.
+/// Pins without holding the lock. If there is no memory, unpins unused regions and tries again.
 PinnedRegion PinnedRegistry::pin(Lock& lock, std::size_t size_bytes) {
   for (bool again = true;; again = false) {
     reserve(lock, size_bytes);
@@ -86,7 +86,7 @@ PinnedRegion PinnedRegistry::pin(Lock& lock, std::size_t size_bytes) {
   }
 }
 
-/// Counts bytes as pinned before they are, so that threads stay below the cap together.
+/// Counts bytes as pinned in advance, so that concurrent threads together stay below the cap.
 void PinnedRegistry::reserve(Lock& lock, std::size_t size_bytes) {
   const std::size_t max_bytes = options_.max_bytes;
   if (size_bytes > max_bytes) throw_over_cap(size_bytes);

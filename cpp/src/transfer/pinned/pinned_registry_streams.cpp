@@ -1,4 +1,4 @@
-// Blocks freed in a stream's order: marks in streams, and asking how far they have come.
+// Blocks freed in stream order: places marked in streams, and whether they have been reached.
 #include <utility>
 
 #include "device/capture.hpp"
@@ -50,7 +50,7 @@ void PinnedRegistry::free_in_stream(void* memory, CUstream stream) {
 
 PinnedRegistry::Mark PinnedRegistry::mark(CUstream stream, CUevent spare) {
   const Driver& driver = context_.driver();
-  // An event recorded there would be part of the graph, and couldn't be asked.
+  // An event recorded there would become part of the graph, and couldn't be queried.
   if (may_be_captured(driver, stream)) return {.captured = true};
   Mark mark{.stream_id = id_of(stream), .event = spare != nullptr ? spare : make_event()};
   const CUresult result = driver.raw(symbol::event_record)(mark.event, stream);
@@ -70,7 +70,7 @@ CUevent PinnedRegistry::make_event() {
 }
 
 bool PinnedRegistry::complete(CUevent event) const noexcept {
-  // After an error of the context nothing is known to be complete.
+  // After a context error nothing is known to be complete.
   return context_.driver().raw(symbol::event_query)(event) == CUDA_SUCCESS;
 }
 
@@ -88,7 +88,7 @@ void PinnedRegistry::reap(Lock&) {
                 [this](Block* block) { give_pending(block); });
 }
 
-/// Blocks that were freed in captured streams: the caller says that no graph uses them any more.
+/// Frees the blocks from captured streams: the caller says that no graph uses them any more.
 void PinnedRegistry::give_parked() noexcept {
   while (Block* block = parked_.first()) {
     parked_.remove(block);

@@ -1,4 +1,4 @@
-// How large the regions of a pool are that hold one block.
+// The sizes of pool regions that hold one block.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,13 @@ inline std::size_t page_bytes() noexcept {
   return bytes;
 }
 
-/// The most that a block may take that was asked for so many bytes: an eighth more.
+/// The most that a block of this requested size may take: an eighth more.
 constexpr std::size_t with_waste(std::size_t size_bytes) noexcept {
   return size_bytes + size_bytes / 8;
 }
 
-/// The size of a region of one block: whole huge pages, or small ones if those would be a waste.
+/// The size of a region for one block: whole huge pages, or small pages if huge ones waste too
+/// much.
 inline std::size_t whole_region_bytes(std::size_t size_bytes) noexcept {
   const std::size_t huge_bytes = round_up(size_bytes, host::kHugePageBytes);
   return huge_bytes <= with_waste(size_bytes) ? huge_bytes : round_up(size_bytes, page_bytes());

@@ -1,5 +1,5 @@
-// Which sizes a pool gives out: eight between a power of two and the next, so that rounding up to
-// one wastes an eighth at most.
+// The block sizes of a pool: eight between a power of two and the next, so that rounding up wastes
+// at most an eighth.
 #pragma once
 
 #include <bit>
@@ -7,13 +7,13 @@
 
 namespace isthmus::transfer {
 
-/// A cache line: blocks of two threads share none.
+/// A cache line: blocks of different threads never share one.
 inline constexpr std::size_t kGranuleBytes = 64;
-/// Up to here the classes are the multiples of a granule.
+/// Up to this size the classes are the multiples of a granule.
 inline constexpr std::size_t kLinearBytes = 512;
 inline constexpr std::size_t kNumClasses = 8 + 8 * 55;  ///< up to 2^64 bytes
 
-/// The distance of the classes around a size: the power of two below it, over eight.
+/// The distance between classes around a size: the power of two below it, over eight.
 constexpr std::size_t class_step_bytes(std::size_t size_bytes) noexcept {
   return size_bytes <= kLinearBytes ? kGranuleBytes : std::bit_floor(size_bytes - 1) / 8;
 }

@@ -13,15 +13,14 @@
 namespace isthmus::transfer {
 namespace {
 
-/// What a message repeats of the text, in bytes.
+/// The most bytes of the text that a message repeats.
 constexpr std::size_t kShownBytes = 80;
 constexpr std::size_t kShownErrorBytes = 200;
 /// In the order of JsonValue::held.
 constexpr std::array<std::string_view, 8> kTypeNames{"null",   "boolean", "number", "number",
                                                      "number", "string",  "array",  "object"};
 
-/// Puts the tree together while the parser reads. Its functions are those that nlohmann's SAX
-/// interface asks for.
+/// Builds the tree while the parser reads. Its functions are required by nlohmann's SAX interface.
 class TreeBuilder {
 public:
   explicit TreeBuilder(const JsonLimits& limits) : limits_(limits) {}
@@ -34,7 +33,7 @@ public:
   bool number_unsigned(std::uint64_t value) { return add({value}); }
   bool number_float(double value, const std::string& /*text*/) { return add({value}); }
   bool string(std::string& value) { return add({std::move(value)}); }
-  bool binary(nlohmann::json::binary_t& /*value*/) { return false; }  // no JSON has it
+  bool binary(nlohmann::json::binary_t& /*value*/) { return false; }  // JSON has no such type
   bool start_object(std::size_t /*unknown*/) { return open({JsonObject{}}); }
   bool start_array(std::size_t /*unknown*/) { return open({JsonArray{}}); }
   bool end_object() { return close(); }
@@ -43,14 +42,14 @@ public:
   bool key(std::string& name) {
     auto& members = std::get<JsonObject>(open_.back()->held);
     const auto [member, is_new] = members.try_emplace(name);
-    if (!is_new) throw UsageError("\"" + host::printable(name, kShownBytes) + "\" is there twice");
+    if (!is_new) throw UsageError("\"" + host::printable(name, kShownBytes) + "\" appears twice");
     next_ = &member->second;
     return true;
   }
 
   bool parse_error(std::size_t /*place*/, const std::string& /*token*/,
                    const nlohmann::json::exception& error) {
-    // It repeats what it stopped at, whatever bytes those are.
+    // The message repeats the offending bytes, whatever they are.
     throw UsageError(host::printable(error.what(), kShownErrorBytes));
   }
 
@@ -82,8 +81,8 @@ private:
 
   JsonLimits limits_;
   JsonValue root_;
-  std::vector<JsonValue*> open_;  // those that what comes next is in
-  JsonValue* next_ = nullptr;     // the member whose name came last
+  std::vector<JsonValue*> open_;  // the arrays and objects that contain the next value
+  JsonValue* next_ = nullptr;     // the member whose name was read last
   std::size_t num_values_ = 0;
 };
 

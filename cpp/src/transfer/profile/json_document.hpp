@@ -1,5 +1,5 @@
-// A JSON text as a tree, read by nlohmann's parser and held in values of our own: those of the
-// library take memory when they are destroyed, and end the process where there is none.
+// A JSON text as a tree, parsed by nlohmann's parser but held in our own values: nlohmann's
+// allocate memory when they are destroyed, and end the process if there is none.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +26,20 @@ struct JsonValue {
     return std::get_if<Type>(&held);
   }
   bool is_null() const noexcept { return get<std::monostate>() != nullptr; }
-  /// As messages call it: "object", "number".
+  /// The type's name for messages: "object", "number".
   std::string_view type_name() const noexcept;
-  /// Of a number or a string as it may be written; of what has parts, what it is.
+  /// For messages: a number or string as it may be written; for arrays and objects, the type.
   std::string text() const;
 };
 
-/// What bounds the time and the memory that a text may cost.
+/// Limits for the time and the memory that a text may cost.
 struct JsonLimits {
   std::size_t max_levels;
   std::size_t max_values;
 };
 
-/// Throws      UsageError for what is no JSON, goes beyond the limits, or has a member twice: which
-///             of both is meant can't be known.
+/// Throws      UsageError if the text isn't JSON, exceeds the limits, or has a member twice: which
+///             of the two is meant can't be known.
 JsonValue parse_json(std::string_view text, const JsonLimits& limits);
 
 }  // namespace isthmus::transfer

@@ -11,9 +11,9 @@
 namespace isthmus::transfer {
 namespace {
 
-// Medians of the same copy, minutes apart, differ by 3 %; those of copies by a window's threads by
-// 10 % and more, since each thread may be asleep, or kept off its core. Source: the points of
-// benchmarks/transfer/h200/details.json that were measured twice.
+// Medians of the same copy, measured minutes apart, differ by 3 %. Those of copies by a window's
+// threads differ by 10 % and more, because each thread may be asleep or not running. Source: the
+// points of benchmarks/transfer/h200/details.json that were measured twice.
 constexpr double kNoise = 1.03;
 constexpr double kNoiseOfThreads = 1.1;
 
@@ -29,7 +29,7 @@ void check_order(const CostPoint& before, const CostPoint& after) {
                    " bytes come after " + std::to_string(before.size_bytes));
 }
 
-/// On the straight line through two points, also beyond them; never less than `least`.
+/// The straight line through two points, also beyond them; never less than `least`.
 double on_line(const CostPoint& first, const CostPoint& last, std::size_t size_bytes) {
   const double slope =
       (last.seconds - first.seconds) / static_cast<double>(last.size_bytes - first.size_bytes);
@@ -52,8 +52,8 @@ double CostCurve::seconds(std::size_t size_bytes) const noexcept {
   const auto after = std::ranges::upper_bound(points_, size_bytes, {}, &CostPoint::size_bytes);
   if (after == points_.begin() || points_.size() == 1) return points_.front().seconds;
   if (after != points_.end()) return on_line(*(after - 1), *after, size_bytes);
-  // Noise in the last two points would grow with the distance from them: bytes beyond cost at least
-  // what those up to there did.
+  // Noise in the last two points would grow with the distance from them: additional bytes cost at
+  // least the average so far.
   const CostPoint& last = points_.back();
   const double in_proportion =
       last.seconds * static_cast<double>(size_bytes) / static_cast<double>(last.size_bytes);

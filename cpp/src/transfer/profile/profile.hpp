@@ -1,4 +1,4 @@
-// What each way of copying costs on one device's link: measured, or assumed from its kind.
+// What each path costs on one device's link: measured, or assumed from the kind of link.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ struct CostPoint {
   double seconds = 0;
 };
 
-/// Seconds over bytes, piecewise linear: below the first point its cost, beyond the last with
-/// the last two points' slope, but at least in proportion to the last.
+/// Seconds over bytes, piecewise linear. Below the first point: the first point's cost. Beyond the
+/// last: the slope of the last two points, but at least proportional to the last.
 class CostCurve {
 public:
   CostCurve() = default;
@@ -39,12 +39,12 @@ private:
   std::vector<CostPoint> points_;
 };
 
-/// What a path's predicted seconds are multiplied by where paths are compared: so much must be
-/// gained by it over the driver's copy, so that a prediction that is a little wrong isn't a copy
-/// that is slower than cudaMemcpy.
+/// The factor on a path's predicted seconds when paths are compared. A path must be this much
+/// faster than the driver's copy, so that a slightly wrong prediction doesn't make a copy slower
+/// than cudaMemcpy.
 double margin_of(CopyPath path) noexcept;
 
-/// The longest text of a profile: some hundred times what `isthmus profile` writes.
+/// The longest text of a profile: some hundred times as long as what `isthmus profile` writes.
 inline constexpr std::size_t kMaxProfileBytes = std::size_t{4} << 20U;
 
 /// The cost curves of one device's link. Immutable.
@@ -57,16 +57,16 @@ public:
     CostCurve curve;
   };
 
-  /// source      where it comes from, for explain(): "defaults for PCIe Gen5 x16"
+  /// source      its origin, for explain(): "defaults for PCIe Gen5 x16"
   Profile(std::vector<Entry> entries, bool measured, std::string source);
   Profile(std::vector<Entry> entries, bool measured, std::string source,
           double window_opening_seconds);
 
-  /// Null: that way wasn't measured, so it isn't taken.
+  /// Null: the path wasn't measured, so it isn't used.
   const CostCurve* curve(CopyPath path, Direction direction, MemoryKind host_kind) const noexcept;
   bool measured() const noexcept { return measured_; }
   const std::string& source() const noexcept { return source_; }
-  /// The same figures, said to come from elsewhere.
+  /// The same figures with another origin.
   Profile with_source(std::string source) const {
     Profile copy = *this;
     copy.source_ = std::move(source);
@@ -78,28 +78,27 @@ public:
     copy.ring_threads_ = threads;
     return copy;
   }
-  /// Of staged copies, by which their costs were measured.
+  /// For staged copies: the thread counts with which their costs were measured.
   const RingThreads& ring_threads() const noexcept { return ring_threads_; }
-  /// Seconds that opening a window on a buffer costs: paid back before one is opened.
+  /// Seconds to open a window on a buffer: one is opened only when it has paid for them.
   double window_opening_seconds() const noexcept { return window_opening_seconds_; }
 
-  /// Conservative figures for the device's kind of link, with so many cores to copy with: the
-  /// driver's copies at the fast end of what was measured, the other ways at the slow end.
+  /// Conservative figures for the device's kind of link and this number of cores: the driver's
+  /// copies as fast as measured at best, the other paths as slow as measured at worst.
   static Profile defaults(const DeviceFacts& device, double num_cores, bool emulated);
   static Profile defaults(const ProfileIdentity& identity);
 
-  /// Reads `isthmus profile`'s file. With fewer cores than it was made with, ways that take several
-  /// threads cost what the defaults say, if that is more.
+  /// Reads a file from `isthmus profile`. If fewer cores are available than when it was measured,
+  /// paths with several threads get the costs of the defaults if those are higher.
   ///
-  /// Throws      UsageError if it isn't one (whatever bytes it has: no JSON, nested deep, longer
-  ///             than kMaxProfileBytes, a member twice), is of another GPU, link, driver or
-  ///             schema, or was made on the emulated driver and this one is real (or the other way
-  ///             round).
+  /// Throws      UsageError if it isn't a profile (any bytes are safe: no JSON, deep nesting,
+  ///             longer than kMaxProfileBytes, a member twice), if it belongs to another GPU, link,
+  ///             driver or schema, or if exactly one of the profile and this driver is emulated.
   static Profile parse(std::string_view json, const DeviceFacts& device, bool emulated);
   static Profile parse(std::string_view json, const ProfileIdentity& identity);
 
-  /// The stored profile of this device, if there is a fitting one ($ISTHMUS_PROFILE: a file, or
-  /// "off"), else the defaults. Never throws for a file that doesn't fit: source() says why it
+  /// The stored profile of this device if there is a matching one ($ISTHMUS_PROFILE: a file, or
+  /// "off"), else the defaults. Never throws for a file that doesn't match: source() says why it
   /// isn't used.
   static Profile for_device(const DeviceFacts& device, double num_cores, bool emulated);
   static Profile for_device(const ProfileIdentity& identity);
@@ -117,9 +116,9 @@ private:
   double window_opening_seconds_ = 150e-6;
 };
 
-/// The file that for_device() reads: $ISTHMUS_PROFILE, or this machine's below
+/// The file that for_device() reads: $ISTHMUS_PROFILE, or this machine's file below
 /// $XDG_DATA_HOME/isthmus/profiles (~/.local/share/...). Empty: profiles are off, or there is no
-/// home.
+/// home directory.
 std::filesystem::path profile_path(const ProfileIdentity& identity);
 
 }  // namespace isthmus::transfer

@@ -1,9 +1,9 @@
-// The figures to start with, by kind of link. Where each comes from is said beside it:
+// The initial figures, by kind of link. The origin of each stands beside it:
 //
 //   first_light  benchmarks/first_light: H100 and H200, PCIe Gen5 x16, 16 cores
 //   windows      benchmarks/windows: the same machines
-//   prototypes   the prototypes on such an H100 that the project began with
-//   others'      figures that users have published, on other GPUs: named beside them
+//   prototypes   the prototypes that preceded the project, on such an H100
+//   others'      figures published by users, on other GPUs; named beside them
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -19,12 +19,12 @@ constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
 constexpr std::size_t kGiB = 1024 * kMiB;
 
-/// Where every curve has a point: all bends of the lines below are among them.
+/// Where every curve has a point; includes all bends of the lines below.
 constexpr std::size_t kSizes[] = {4,          kKiB,      4 * kKiB,   16 * kKiB, 64 * kKiB,
                                   256 * kKiB, kMiB,      2 * kMiB,   4 * kMiB,  16 * kMiB,
                                   32 * kMiB,  64 * kMiB, 256 * kMiB, kGiB};
 
-/// Seconds over bytes with bends: `fixed`, and from each bend's `above_bytes` on its rate.
+/// Seconds over bytes with bends: `fixed` seconds, and above each bend's `above_bytes` its rate.
 struct Bend {
   std::size_t above_bytes = 0;
   double bytes_per_s = kGiga;
@@ -44,19 +44,19 @@ struct Bent {
   }
 };
 
-// The driver's fixed costs: the least completion of 4 B. H2D 5.5 us (first_light), D2H 6.7 us
-// pinned and 7.2 us pageable (windows).
+// The driver's fixed costs: the shortest copy of 4 B, including completion. H2D 5.5 us
+// (first_light), D2H 6.7 us pinned and 7.2 us pageable (windows).
 constexpr double kDriverUploadSeconds = 5.5 * kMicro;
 constexpr double kDriverDownloadSeconds = 6.7 * kMicro;
 constexpr double kPageableDownloadSeconds = 7.2 * kMicro;
 
-/// What is alike on one kind of link.
+/// What machines with one kind of link have in common.
 struct LinkFigures {
   double pinned_h2d = 0;  ///< bytes/s of the driver's copy of pinned memory
   double pinned_d2h = 0;
   Bent pageable_h2d;  ///< the driver's copy of pageable memory
   Bent pageable_d2h;
-  double window_write = 0;  ///< bytes/s by one thread
+  double window_write = 0;  ///< bytes/s of one thread
   double window_read = 0;
   double read_seconds = 0;                       ///< of a window's read of up to 1 KiB
   double upload_seconds = kDriverUploadSeconds;  ///< of 4 pinned bytes
@@ -111,8 +111,8 @@ LinkFigures gen3() {
           2.0 * kMicro};
 }
 
-/// Gen6 x16: nobody's figures are known. Twice Gen5 for pinned memory, as the standard has it; what
-/// one CPU core does stays the same.
+/// Gen6 x16: no published figures. Twice Gen5 for pinned memory, as the standard has it; what one
+/// CPU core does stays the same.
 LinkFigures gen6() {
   LinkFigures figures = gen5();
   figures.pinned_h2d *= 2;
@@ -129,7 +129,7 @@ LinkFigures nvlink_c2c() {
 }
 
 /// The emulated driver's profile `small` (cpp/emulator/src/profiles.cpp). Its windows are ordinary
-/// memory; their figures are a choice.
+/// memory; their figures are arbitrary.
 LinkFigures emulated() {
   const double latency = 10 * kMicro;
   return {3 * kGiga,
@@ -152,12 +152,12 @@ LinkFigures figures_of_sixteen_lanes(const LinkClass& link) {
   return gen3();
 }
 
-/// With fewer lanes, or a link older than Gen3, nothing is faster than they are.
+/// With fewer lanes, or a link older than Gen3, no path is faster than the link.
 LinkFigures figures_of(const LinkClass& link) {
   LinkFigures figures = figures_of_sixteen_lanes(link);
   if (link.kind != LinkClass::Kind::pcie) return figures;
   double share = std::min(1.0, link.width / 16.0);
-  // Each generation doubles; the rows above begin with the third.
+  // Each generation doubles the rate; the figures above begin with Gen3.
   if (link.generation < 3) share /= std::exp2(3 - std::max(1, link.generation));
   figures.pinned_h2d *= share;
   figures.pinned_d2h *= share;
@@ -171,16 +171,16 @@ LinkFigures figures_of(const LinkClass& link) {
   return figures;
 }
 
-/// A write and its fence: 0.22 us at most up to 64 B (windows).
+/// A write and its fence: at most 0.22 us up to 64 B (windows).
 constexpr double kWindowWriteSeconds = 0.22 * kMicro;
 
 Bent window_write(const LinkFigures& link) {
   return {kWindowWriteSeconds, {{0, link.window_write}}};
 }
 
-/// Several threads. They take part from 32 KiB on if they are awake: counted from 16 KiB on, at 20
-/// GB/s, and 24 GB/s from 1 MiB on, where 24 to 32 GB/s were measured with 2 to 16 (windows). Less
-/// on slower links, by their share of Gen5.
+/// Several threads. They help from 32 KiB on if they are awake. The model: from 16 KiB on 20 GB/s,
+/// and from 1 MiB on 24 GB/s, where 24 to 32 GB/s were measured with 2 to 16 threads (windows). On
+/// slower links less, in proportion to Gen5.
 Bent window_write_threads(const LinkFigures& link, double num_cores) {
   if (num_cores < 2) return window_write(link);
   const double share = std::min(1.0, link.pinned_h2d / gen5().pinned_h2d);
@@ -194,18 +194,19 @@ Bent window_read(const LinkFigures& link) {
   return {link.read_seconds, {{kKiB, link.window_read}}};
 }
 
-/// Several threads: 1.4 to 1.6 GB/s with 2, 2.5 to 3 with 4, 4.7 to 5.9 with 8, 6.7 to 10 with 16
-/// (windows), at best. Half of one thread's rate for each, up to 8 of them.
+/// Several threads: at best 1.4 to 1.6 GB/s with 2, 2.5 to 3 with 4, 4.7 to 5.9 with 8, 6.7 to 10
+/// with 16 (windows). The model: half of one thread's rate for each, up to 8 of them.
 Bent window_read_threads(const LinkFigures& link, double num_cores) {
   const double num_threads = std::clamp(std::floor(num_cores), 1.0, 16.0);
   return {link.read_seconds, {{kKiB, link.window_read * std::max(1.0, 0.5 * num_threads)}}};
 }
 
-/// The staging ring. With 4 cores 29 to 32 GB/s go up and 53 come down (benchmarks/transfer, H200):
-/// 7 and 13 for each thread, of which one core's is left out, and 6 for a thread alone
-/// (prototypes); more than 10 threads gain little, and 0.85 of the link is reached (prototypes:
-/// 0.87 to 0.94). Begins with waking threads (20 us to start one: window/copy_threads), a first
-/// piece of 256 KiB at a core's 11 GB/s, its copy, and the completion of one: 60 us.
+/// The staging ring. With 4 cores, uploads reach 29 to 32 GB/s and downloads 53
+/// (benchmarks/transfer, H200). The model: 7 and 13 for each thread, with one core left out, and 6
+/// for a single thread (prototypes); more than 10 threads gain little, and 0.85 of the link is
+/// reached (prototypes: 0.87 to 0.94). Fixed: waking threads (20 us to start one:
+/// window/copy_threads), a first piece of 256 KiB at a core's 11 GB/s, its copy, and one
+/// completion: 60 us.
 constexpr double kUploadThread = 7 * kGiga;
 constexpr double kDownloadThread = 13 * kGiga;
 constexpr double kThreadAlone = 6 * kGiga;
@@ -217,7 +218,7 @@ Bent staged(double link_bytes_per_s, double thread_bytes_per_s, double num_cores
 }
 
 /// Pinning for one copy: 46 ms/GiB to register 4 KiB pages and 18 to unregister them (prototypes),
-/// then the copy. The least is taken to be that of pinning and freeing 4 KiB: 1.2 ms (prototypes).
+/// then the copy. The minimum is that of pinning and freeing 4 KiB: 1.2 ms (prototypes).
 constexpr double kPinSecondsPerByte = 64e-3 / static_cast<double>(kGiB);
 Bent registered(double link_bytes_per_s) {
   return {1200 * kMicro, {{0, 1 / (kPinSecondsPerByte + 1 / link_bytes_per_s)}}};
@@ -240,7 +241,7 @@ void add_pageable(std::vector<Profile::Entry>& entries, Direction direction, dou
   entries.push_back({CopyPath::registered, direction, pageable, curve_of(registered(link))});
 }
 
-/// Windows cost the same whatever the host's memory is.
+/// Windows cost the same for every kind of host memory.
 void add_windows(std::vector<Profile::Entry>& entries, Direction direction, const Bent& alone,
                  const Bent& shared) {
   for (const MemoryKind kind : {MemoryKind::pageable, MemoryKind::pinned}) {

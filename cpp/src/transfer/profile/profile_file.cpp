@@ -14,19 +14,19 @@ namespace isthmus::transfer {
 namespace {
 
 constexpr std::uint64_t kSchemaVersion = 2;
-/// What `isthmus profile` writes has five levels and some thousand values.
+/// A file from `isthmus profile` has five levels and some thousand values.
 constexpr std::size_t kMaxLevels = 16;
 constexpr std::size_t kMaxValues = std::size_t{1} << 17U;
-/// A copy of as many bytes takes hours: no profile has it.
+/// A copy of this many bytes takes hours: no profile contains one.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 50U;
 constexpr double kMaxSeconds = 1e6;
-/// More threads than any ring takes.
+/// More threads than any ring uses.
 constexpr std::uint64_t kMaxThreads = 1024;
 /// More cores than any machine has: see host/cpu_list.cpp.
 constexpr double kMaxCores = 65'536;
-/// What a message repeats of the text, in bytes.
+/// The most bytes of the text that a message repeats.
 constexpr std::size_t kShownBytes = 80;
-/// Cores come and go by fractions of a quota; threads by whole ones.
+/// Cores vary by fractions of a quota; threads only by whole ones.
 constexpr double kSameCores = 0.5;
 
 constexpr std::string_view kDateForm = "0000-00-00";
@@ -37,7 +37,7 @@ std::string shown(std::string_view text) { return host::printable(text, kShownBy
 
 std::string shown_value(const JsonValue& value) { return shown(value.text()); }
 
-/// Throws      UsageError for what is no JSON, or beyond the limits.
+/// Throws      UsageError if the text isn't JSON or exceeds the limits.
 JsonValue read_document(std::string_view text) {
   if (text.size() > kMaxProfileBytes) refuse("it is too long");
   try {
@@ -47,7 +47,7 @@ JsonValue read_document(std::string_view text) {
   }
 }
 
-/// A value inside the document, and where: "costs[3].points[0].bytes".
+/// A value inside the document, and its place: "costs[3].points[0].bytes".
 struct Place {
   const JsonValue& value;
   std::string name;
@@ -69,10 +69,10 @@ struct Place {
   }
 
   const std::string& text() const { return held<std::string>("a string"); }
-  /// "" for null: not known.
+  /// "" for null: unknown.
   std::string text_or_null() const { return value.is_null() ? "" : text(); }
 
-  /// Of either sign; no larger than `most`.
+  /// Of either sign; its magnitude is at most `most`.
   double number(double most) const {
     const double found = any_number();
     if (!(std::abs(found) <= most))
@@ -110,7 +110,7 @@ struct Place {
     return *value.get<bool>();
   }
 
-  /// Of a moment, "2026-11-20" of "2026-11-20T10:11:12Z".
+  /// The date of a time: "2026-11-20" of "2026-11-20T10:11:12Z".
   std::string date() const {
     const std::string& moment = text();
     const auto fits = [](char form, char found) {
@@ -145,7 +145,7 @@ private:
   }
 };
 
-/// One of several values, by its name.
+/// One of several values, by name.
 template <typename Value, std::size_t N, typename NameOf>
 Value word(const Place& place, const Value (&values)[N], NameOf name) {
   const std::string& text = place.text();
@@ -205,13 +205,13 @@ std::vector<Profile::Entry> read_entries(const Place& costs) {
   return entries;
 }
 
-/// The driver's copy is what is left where nothing else can, so its cost must be known.
+/// The driver's copy is the fallback, so its cost must be known.
 void check_driver_is_there(const std::vector<Profile::Entry>& entries) {
   for (const Direction direction : kDirections) {
     for (const MemoryKind kind : kHostKinds) {
       const Profile::Entry wanted{CopyPath::driver, direction, kind, {}};
       if (std::ranges::none_of(entries, [&](const auto& one) { return same_way(one, wanted); }))
-        refuse("costs has none of " + text_of(wanted));
+        refuse("costs lacks " + text_of(wanted));
     }
   }
 }
@@ -226,7 +226,7 @@ void check_text(const Place& theirs, const char* what, const std::string& ours) 
   if (text != ours) differ(what, text, ours);
 }
 
-/// Everything the figures hang on. CPU and cores aren't refused: see with_cores().
+/// Checks everything that the figures depend on. CPU and cores may differ: see with_cores().
 void check_identity(const Place& machine, const ProfileIdentity& here) {
   if (machine.at("emulated").flag() != here.emulated)
     throw UsageError(here.emulated ? "it is of a real device, this one is emulated"
@@ -238,12 +238,12 @@ void check_identity(const Place& machine, const ProfileIdentity& here) {
   if (cuda != here.cuda_version)
     differ("CUDA driver", version_text(cuda), version_text(here.cuda_version));
   const std::string release = machine.at("driver_release").text_or_null();
-  // Either may not know it, in a container for instance: CUDA's version then has to do.
+  // Either may be unknown, in a container for instance: then CUDA's version must be enough.
   if (!release.empty() && !here.driver_release.empty() && release != here.driver_release)
     differ("driver", release, here.driver_release);
 }
 
-/// Costs at the points of both, whichever are more.
+/// At the points of both curves, the higher cost.
 CostCurve dearer(const CostCurve& one, const CostCurve& other) {
   std::vector<CostPoint> points;
   for (const CostCurve* curve : {&one, &other}) {
@@ -257,7 +257,7 @@ CostCurve dearer(const CostCurve& one, const CostCurve& other) {
   return CostCurve(std::move(points));
 }
 
-/// A process that may use fewer cores than measured has fewer threads to copy with.
+/// A process with fewer cores than measured has fewer threads to copy with.
 void with_cores(std::vector<Profile::Entry>& entries, const ProfileIdentity& here) {
   const Profile defaults = Profile::defaults(here);
   for (Profile::Entry& entry : entries) {

@@ -1,4 +1,4 @@
-// What a profile belongs to: the figures of another GPU, link or driver say nothing here.
+// What a profile belongs to: it doesn't apply to another GPU, link or driver.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace isthmus::transfer {
 
-/// A kind of link between host and device, whose figures are alike.
+/// A kind of link between host and device. Links of one kind have similar figures.
 struct LinkClass {
   enum class Kind { pcie, nvlink_c2c, emulated };
   Kind kind = Kind::pcie;
@@ -20,26 +20,26 @@ struct LinkClass {
   std::string name() const;
 };
 
-/// The machine that a profile is of.
+/// The machine that a profile belongs to.
 struct ProfileIdentity {
   bool emulated = false;
   std::string gpu_uuid;
   std::string gpu_name;
   LinkClass link;
   int cuda_version = 0;        ///< of the driver: 13000
-  std::string driver_release;  ///< "580.159.04"; "" where that isn't known
-  std::string cpu_model;       ///< "" where that isn't known
-  double num_cores = 1;        ///< to copy with: host::effective_cores()
+  std::string driver_release;  ///< "580.159.04"; "" if unknown
+  std::string cpu_model;       ///< "" if unknown
+  double num_cores = 1;        ///< available for copies: host::effective_cores()
 };
 
-/// Collects it. A PCIe link that the kernel doesn't describe is taken for Gen4 x16.
+/// Reads it from the machine. A PCIe link that the kernel doesn't describe counts as Gen4 x16.
 ///
 /// root        "/" on a real machine
 ProfileIdentity identity_of(const DeviceFacts& device, double num_cores, bool emulated,
                             const std::filesystem::path& root = "/");
 
-/// The name of the file that the profile is kept in: by GPU and link, so that a GPU that is moved
-/// to another slot has another.
+/// The name of the profile's file, by GPU and link: a GPU that is moved to another slot gets
+/// another file.
 std::string profile_file_name(const ProfileIdentity& identity);
 
 }  // namespace isthmus::transfer

@@ -1,4 +1,4 @@
-// Where a machine's profile is kept, and whether the one that is there may be used.
+// Where a machine's profile is stored, and whether it may be used.
 #include <optional>
 #include <utility>
 
@@ -15,10 +15,10 @@ namespace {
 constexpr std::string_view kOff = "off";
 constexpr const char* kMeasure = "`isthmus profile` measures it";
 
-/// Throws      UsageError with the reason, after which "the file " fits.
+/// Throws      UsageError with the reason.
 std::string read_profile(const std::filesystem::path& file) {
   std::error_code failure;
-  if (!std::filesystem::is_regular_file(file, failure)) throw UsageError("it is no file");
+  if (!std::filesystem::is_regular_file(file, failure)) throw UsageError("it isn't a file");
   if (std::filesystem::file_size(file, failure) > kMaxProfileBytes || failure)
     throw UsageError("it is too long for a profile");
   auto text = host::read_text(file);

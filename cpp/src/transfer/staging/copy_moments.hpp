@@ -1,4 +1,4 @@
-// When things happened in a ring's copy, for whoever wants to know where its time went.
+// When the steps of a ring's copy happened, for benchmarks.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ public:
     first_enqueued_ns_ = last_enqueued_ns_ = enqueueing_ns_ = 0;
     num_pieces_ = 0;
   }
-  /// A piece was enqueued, which took from `begun_ns` to `ended_ns`.
+  /// A piece was enqueued, from `begun_ns` to `ended_ns`.
   void note_enqueued(std::int64_t begun_ns, std::int64_t ended_ns) noexcept {
     std::int64_t none = 0;
     first_enqueued_ns_.compare_exchange_strong(none, ended_ns);
@@ -26,7 +26,7 @@ public:
 
   std::int64_t first_enqueued_ns() const noexcept { return first_enqueued_ns_; }
   std::int64_t last_enqueued_ns() const noexcept { return last_enqueued_ns_; }
-  /// Of all threads together, with what they waited for each other.
+  /// The sum over all threads, including what they waited for each other.
   std::int64_t enqueueing_ns() const noexcept { return enqueueing_ns_; }
   std::int64_t num_pieces() const noexcept { return num_pieces_; }
 

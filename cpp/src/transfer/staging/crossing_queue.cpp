@@ -11,11 +11,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The line that the device writes is no other data's.
+// No other data shares the cache line that the device writes.
 constexpr std::size_t kFlagBytes = host::kApartBytes;
-// What other threads enqueue takes some microseconds each; a sleep takes longer than all of them.
+// Other threads enqueue in some microseconds each; a sleep takes longer than all of them.
 constexpr int kMaxTries = 512;
-// Longer than the largest piece takes, so that a copy that goes well asks the driver nothing.
+// Longer than the largest piece takes, so that a normal copy asks the driver nothing.
 constexpr std::chrono::milliseconds kAskTime{1};
 constexpr int kPausesPerClockRead = 64;
 
@@ -102,7 +102,7 @@ void CrossingQueue::put(CrossingMark& mark) {
   if (mark.event) {
     mark.event->record(stream_.handle());
   } else {
-    // By default it is ordered behind what the stream has written before, for the host too.
+    // By default it is ordered behind the stream's earlier writes, for the host too.
     // Source: CUDA Driver API 13.0, CUstreamWriteValue_flags.
     stream_.context().driver().call(symbol::stream_write_value32)(
         stream_.handle(), flag_address_, ticket, unsigned{CU_STREAM_WRITE_VALUE_DEFAULT});
@@ -114,8 +114,8 @@ std::uint32_t CrossingQueue::word() const noexcept {
   return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(flag_->data()), __ATOMIC_ACQUIRE);
 }
 
-/// Tickets wrap around. One that is 2^31 pieces old looks like one to come, which the stream, asked
-/// by Wait, contradicts.
+/// Tickets wrap around. One that is 2^31 pieces old looks like a future one; Wait then asks the
+/// stream, which shows that it has crossed.
 bool CrossingQueue::crossed(const CrossingMark& mark) const {
   if (mark.event) return mark.event->complete();
   return static_cast<std::int32_t>(word() - mark.ticket) >= 0;
@@ -142,7 +142,7 @@ bool CrossingQueue::Wait::over() {
   if (num_pauses_ == kPausesPerClockRead) asks_at_ = now + kAskTime;
   if (now < asks_at_) return false;
   asks_at_ = now + kAskTime;
-  // A stream that has failed writes nothing any more; one that is idle has written all.
+  // A failed stream writes nothing any more; an idle one has written everything.
   return queue_.stream_.idle();
 }
 

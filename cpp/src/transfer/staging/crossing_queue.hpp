@@ -1,4 +1,4 @@
-// The order in which pieces cross the link, and how threads learn that theirs have.
+// The order in which pieces cross the link, and how threads learn that a piece has crossed.
 #pragma once
 
 #include <atomic>
@@ -16,29 +16,29 @@ namespace isthmus::transfer {
 
 /// How a place in a queue's order is marked.
 enum class CrossingMarks {
-  /// The device writes the numbers of the pieces that have crossed into pinned memory: threads look
-  /// there, and not into the driver, whose locks they would keep from those that enqueue.
+  /// The device writes the number of each piece that has crossed into pinned memory. Threads read
+  /// it there without asking the driver, whose locks would delay the threads that enqueue.
   flags,
-  /// What every driver has.
+  /// Supported by every driver.
   events,
 };
 
-/// The marks that this driver can make with the least waiting.
+/// The marks of this driver that need the least waiting.
 CrossingMarks best_marks(const Context& context) noexcept;
 
-/// A place in a queue's order. Made by CrossingQueue::make_mark(), and moved by what is enqueued.
+/// A place in a queue's order. Made by CrossingQueue::make_mark(), and moved by enqueueing.
 struct CrossingMark {
   std::uint32_t ticket = 0;
   std::optional<Event> event;
 };
 
-/// One stream that many threads send and fetch pieces in: a link that changes between streams for
-/// each piece is slower than its bytes. Whoever calls holds a CurrentContext, and while streams are
-/// captured a ScopedRelaxedCapture. From any thread, but for begin() and join(): one thread, when
+/// One stream in which many threads send and fetch pieces: changing streams for each piece would be
+/// slower than the link. The caller holds a CurrentContext, and while streams are captured a
+/// ScopedRelaxedCapture. May be used from any thread, except begin() and join(): one thread, while
 /// no other enqueues.
 class CrossingQueue {
 public:
-  /// first_ticket  of a queue that has already counted so far: for tests
+  /// first_ticket  the ticket to start from, for tests
   /// Throws        DriverError, OutOfDeviceMemory.
   CrossingQueue(const Context& context, CrossingMarks marks, std::uint32_t first_ticket = 0);
   ~CrossingQueue();
@@ -47,23 +47,23 @@ public:
 
   CrossingMark make_mark() const;
 
-  /// Starts a copy: what is enqueued from now on comes after `event`, which outlives that.
+  /// Starts a copy: what is enqueued from now on comes after `event`.
   ///
-  /// event       null: at once
+  /// event       outlives the copy; null: no wait
   void begin(const Event* event) noexcept;
-  /// Orders what will be enqueued behind that event. Otherwise the first piece's thread does.
+  /// Makes the queue wait for that event now. Otherwise the thread of the first piece does.
   void put_in_order();
   void send(CUdeviceptr target, const std::byte* source, std::size_t size_bytes,
             CrossingMark& mark);
   void fetch(std::byte* target, CUdeviceptr source, std::size_t size_bytes, CrossingMark& mark);
 
-  /// True if what the mark is behind has crossed: the host may use those bytes.
+  /// True if everything before the mark has crossed: the host may use those bytes.
   bool crossed(const CrossingMark& mark) const;
   /// Makes `stream` wait for what was enqueued since begin().
   void join(CUstream stream) const;
-  /// Waits for all of it.
+  /// Waits for everything.
   ///
-  /// Returns     false if the driver won't: then nobody knows what is still under way.
+  /// Returns     false if the driver can't wait: then what is still running is unknown.
   bool stop() noexcept;
   /// False after stop() has failed.
   bool usable() const noexcept { return usable_.load(std::memory_order_acquire); }
@@ -73,9 +73,9 @@ public:
   public:
     Wait(const CrossingQueue& queue, const CrossingMark& mark) noexcept
         : queue_(queue), mark_(mark) {}
-    /// Pauses if the mark isn't reached; to be called again then.
+    /// Pauses if the mark isn't reached; then call it again.
     ///
-    /// Throws      DriverError if it never will be.
+    /// Throws      DriverError if it will never be reached.
     bool over();
 
   private:

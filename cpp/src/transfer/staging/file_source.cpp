@@ -15,8 +15,8 @@
 namespace isthmus::transfer {
 namespace {
 
-// Of O_DIRECT, at both ends and in memory. Source: open(2): the logical block size of the storage,
-// which is at most a page.
+// For O_DIRECT: the alignment of both ends and of the memory. Source: open(2): the logical block
+// size of the storage, which is at most a page.
 constexpr std::size_t kBlockBytes = 4096;
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -37,13 +37,13 @@ void require_range(int descriptor, std::uint64_t offset_bytes, std::size_t size_
   if (!S_ISREG(file.st_mode)) throw UsageError("only regular files can be copied from");
   const auto file_bytes = static_cast<std::uint64_t>(file.st_size);
   if (offset_bytes > file_bytes || size_bytes > file_bytes - offset_bytes)
-    throw UsageError("the file has " + std::to_string(file_bytes) + " bytes; asked for were " +
+    throw UsageError("the file has " + std::to_string(file_bytes) + " bytes; the copy needs " +
                      std::to_string(size_bytes) + " at " + std::to_string(offset_bytes));
 }
 
 enum class Reading { any_bytes, whole_blocks };
 
-/// Reads until `size_bytes` are there or the file ends. Returns how many are there, or -1 (errno).
+/// Reads until `size_bytes` are there or the file ends. Returns the number of bytes, or -1 (errno).
 ssize_t read_at(int descriptor, std::byte* target, std::size_t size_bytes,
                 std::uint64_t offset_bytes, Reading reading) noexcept {
   std::size_t num_read = 0;
@@ -53,7 +53,7 @@ ssize_t read_at(int descriptor, std::byte* target, std::size_t size_bytes,
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return -1;
     num_read += static_cast<std::size_t>(count);
-    // Only at its end does a file give part of a block; from there nothing can be asked for.
+    // A file returns part of a block only at its end; reading on from there isn't possible.
     const bool ended = reading == Reading::whole_blocks && num_read % kBlockBytes != 0;
     if (count == 0 || ended) break;
   }
@@ -98,8 +98,8 @@ std::size_t FileSource::fill(std::byte* slot, std::size_t offset_bytes,
   return 0;
 }
 
-/// Looks at the first page, the last, and one between: who reads a file reads more than a page of
-/// it. A wrong answer costs time only.
+/// Checks the first page, the last, and one between: a program that reads a file usually reads more
+/// than one page. A wrong answer only costs time.
 bool FileSource::in_page_cache(std::uint64_t offset_bytes, std::size_t size_bytes) const noexcept {
   if (probe_ == nullptr) return true;
   const std::uint64_t last = offset_bytes + size_bytes - 1;
@@ -113,7 +113,7 @@ bool FileSource::in_page_cache(std::uint64_t offset_bytes, std::size_t size_byte
   return true;
 }
 
-/// Returns     false if the file system doesn't want to, after all.
+/// Returns     false if the file system refuses after all.
 bool FileSource::fill_directly(std::byte* slot, std::uint64_t offset_bytes,
                                std::size_t size_bytes) const {
   const std::uint64_t first = block_before(offset_bytes);

@@ -1,4 +1,4 @@
-// Copies within host memory that say where the bytes shall lie afterwards.
+// Copies within host memory that control in which caches the bytes end up.
 #pragma once
 
 #include <cstddef>
@@ -7,23 +7,23 @@ namespace isthmus::transfer {
 
 /// How a slot is filled that the device reads next.
 enum class SlotStores {
-  best,       ///< as this CPU can
-  plain,      ///< leaves it in the core's own caches
+  best,       ///< the best for this CPU
+  plain,      ///< leaves the bytes in the core's own caches
   streaming,  ///< past the caches
-  demoted,    ///< out of the core's own caches, into the one that all cores and devices share
+  demoted,    ///< out of the core's own caches, into the cache that all cores and devices share
 };
 
-/// True if the CPU has CLDEMOTE, which asks for a line to be moved from the core's own caches to
-/// the shared one, and AVX-512: Intel's servers since Sapphire Rapids.
+/// True if the CPU has AVX-512 and CLDEMOTE, a hint to move a line from the core's own caches to
+/// the shared one: Intel's servers since Sapphire Rapids.
 bool can_demote() noexcept;
 
-/// Copies; what the CPU can't do, and `best`, is plain. Complete, and in order for other threads
-/// and for devices that they tell, when it returns.
+/// Copies. What the CPU doesn't support, and `best`, is treated as plain. Complete when it returns,
+/// and ordered for other threads and for devices that they notify.
 void copy_by(SlotStores stores, std::byte* target, const std::byte* source,
              std::size_t size_bytes) noexcept;
 
-/// Stores past the caches, whole lines at a time: the target isn't read first, and what else is in
-/// the caches stays. Complete, and in order for other threads, when it returns.
+/// Stores whole lines past the caches: the target isn't read first, and other data in the caches
+/// stays. Complete when it returns, and ordered for other threads.
 void copy_streaming(std::byte* target, const std::byte* source, std::size_t size_bytes) noexcept;
 
 }  // namespace isthmus::transfer

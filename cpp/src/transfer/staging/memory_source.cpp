@@ -11,7 +11,7 @@
 namespace isthmus::transfer {
 namespace {
 
-// A disk of 10 GB/s delivers it in 6 ms: more than its latency, less than what fills a cgroup.
+// A disk of 10 GB/s delivers this in 6 ms: more than its latency, and too little to fill a cgroup.
 constexpr std::size_t kReadAheadBytes = std::size_t{64} << 20U;
 
 // More than the cores' own caches hold.
@@ -31,10 +31,10 @@ void MemorySource::fill(std::byte* place, std::size_t offset_bytes, std::size_t 
   copy_by(stores_for(offset_bytes), place, first, size_bytes);
 }
 
-/// What lies changed in the cores' own caches the device reads at less than half its speed: 4 MiB
-/// in 192 us rather than 85 on an H100. But past the caches each byte costs the memory one transfer
-/// more, and a long copy's slots don't stay in the cores' caches anyway.
-/// Source: benchmarks/transfer/README.md.
+/// The device reads lines that are modified in the cores' own caches at less than half its speed: 4
+/// MiB in 192 us rather than 85 on an H100. But storing past the caches costs memory one more
+/// transfer per byte, and a long copy's slots don't stay in the cores' caches anyway. Source:
+/// benchmarks/transfer/README.md.
 SlotStores MemorySource::stores_for(std::size_t offset_bytes) const noexcept {
   if (stores_ != SlotStores::best) return stores_;
   return offset_bytes < kStreamedBytes ? SlotStores::streaming : SlotStores::plain;

@@ -7,7 +7,7 @@
 
 namespace isthmus::transfer {
 
-/// Memory that stays: it isn't a mapped file's, or nobody knows.
+/// Memory that can't vanish: it isn't a mapped file, or that is unknown.
 class MemorySource final : public PartSource {
 public:
   /// stores      best: what suits a copy by few threads
@@ -15,7 +15,7 @@ public:
                SlotStores stores = SlotStores::best) noexcept
       : memory_(memory), backing_(backing), stores_(stores) {}
 
-  /// Throws      UsageError if the kernel tells in time that the last byte can't be read.
+  /// Throws      UsageError if the kernel says in time that the last byte can't be read.
   void fill(std::byte* place, std::size_t offset_bytes, std::size_t size_bytes) const override;
 
 private:
@@ -26,7 +26,7 @@ private:
   SlotStores stores_;
 };
 
-/// A mapped file. Read ahead, and copied so that a file that shrinks is an error, no SIGBUS.
+/// A mapped file. Read ahead, and copied so that a file that shrinks is an error and not a SIGBUS.
 class MappedFileSource final : public PartSource {
 public:
   MappedFileSource(const std::byte* memory, std::size_t size_bytes) noexcept

@@ -11,7 +11,7 @@
 namespace isthmus::transfer {
 namespace {
 
-// Ends at whole pages let each be touched by one thread only.
+// Parts end at whole pages, so each page is touched by only one thread.
 constexpr std::size_t kPageBytes = 4096;
 
 }  // namespace
@@ -22,7 +22,7 @@ MemoryTarget::MemoryTarget(std::byte* memory, std::size_t size_bytes, const Targ
       streamed_(size_bytes >= sizes.min_streamed_bytes),
       backing_(backing),
       fresh_(backing != Backing::file && partly_untouched(memory, size_bytes)),
-      // Fewer pages than threads would leave threads without one.
+      // With fewer huge pages than threads, some threads would have no page.
       huge_(fresh_ && size_bytes >= sizes.min_huge_bytes &&
             host::advise_huge_pages(memory, size_bytes)) {}
 
@@ -31,7 +31,7 @@ std::size_t MemoryTarget::grain_bytes() const noexcept {
 }
 
 void MemoryTarget::make_pages(const Piece& part) const noexcept {
-  // Pages that are there already cost a third of their copy to touch: look first.
+  // Touching pages that exist costs a third of copying them, so check first.
   std::byte* const first = memory_ + part.begin;
   if (fresh_ && partly_untouched(first, part.size_bytes)) {
     host::touch_pages(first, part.size_bytes);

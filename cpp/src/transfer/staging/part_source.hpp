@@ -5,7 +5,7 @@
 
 namespace isthmus::transfer {
 
-/// Bytes of which any may be asked for.
+/// A source of which any part may be requested.
 class PartSource {
 public:
   PartSource() = default;

@@ -18,7 +18,7 @@ PiecePlan::PiecePlan(std::size_t size_bytes, int num_threads, const PlanLimits& 
       limits_(limits),
       address_(address) {
   std::size_t growing = limits.first_bytes;
-  // Of a rest of which each piece is so much shorter than the one before, the first one's share.
+  // If each piece of the rest is shorter by `growth` than the one before: the first one's share.
   const double share = 1 - 1 / limits.growth;
   for (std::size_t begin = 0; begin < size_bytes;) {
     const std::size_t shrinking = std::max(limits.last_bytes, times(share, size_bytes - begin));
@@ -28,10 +28,10 @@ PiecePlan::PiecePlan(std::size_t size_bytes, int num_threads, const PlanLimits& 
   }
 }
 
-/// The size of a piece that is to be about so long.
+/// The size of a piece of about `wanted_bytes`.
 std::size_t PiecePlan::cut(std::size_t begin, std::size_t wanted_bytes) const noexcept {
   const std::size_t rest = size_bytes_ - begin;
-  // No crumb at the end.
+  // Leave no tiny piece at the end.
   if (rest <= std::min(wanted_bytes + wanted_bytes / 4, limits_.max_bytes)) return rest;
   const std::size_t first = address_ + begin;
   std::size_t end = (first + wanted_bytes) / limits_.grain_bytes * limits_.grain_bytes;
@@ -58,7 +58,7 @@ std::size_t PiecePlan::num_parts() const noexcept {
 }
 
 Piece PiecePlan::part(const PlannedPiece& piece, std::size_t part) const noexcept {
-  // Counted from the grain before the piece.
+  // Counted from the grain boundary before the piece.
   const std::size_t past = bytes_past_grain(piece.bytes);
   const std::size_t first = (part - piece.first_part) * piece.part_bytes;
   const std::size_t begin = std::max(first, past) - past;

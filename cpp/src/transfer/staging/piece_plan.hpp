@@ -1,5 +1,5 @@
 // How a copy is cut: into pieces that cross the link one after the other, and each piece into parts
-// that threads copy at the same time.
+// that threads copy concurrently.
 #pragma once
 
 #include <cstddef>
@@ -13,32 +13,33 @@ struct Piece {
   std::size_t size_bytes = 0;
 };
 
-/// All at least 1, growth more than that.
+/// All at least 1; growth more than 1.
 struct PlanLimits {
   std::size_t first_bytes = 1;     ///< of the first piece; at least grain_bytes
-  std::size_t last_bytes = 1;      ///< what pieces don't shrink below; at least grain_bytes
+  std::size_t last_bytes = 1;      ///< below which pieces don't shrink; at least grain_bytes
   std::size_t max_bytes = 1;       ///< of any piece; at least first_bytes and last_bytes
-  std::size_t min_part_bytes = 1;  ///< but for what is left over
-  std::size_t max_part_bytes = 1;  ///< at least min_part_bytes; the grain may make it more
+  std::size_t min_part_bytes = 1;  ///< except for the remainder
+  std::size_t max_part_bytes = 1;  ///< at least min_part_bytes; the grain may increase it
   std::size_t grain_bytes = 1;  ///< pieces and parts end at multiples, as addresses; a power of two
-  double growth = 2;            ///< of pieces from the beginning, and backwards from the end
+  double growth = 2;            ///< factor between pieces, from the beginning on and backwards from
+                                ///< the end
 };
 
-/// One of a plan.
+/// One piece of a plan.
 struct PlannedPiece {
   Piece bytes;
-  std::size_t first_part = 0;  ///< parts are counted over the whole copy
+  std::size_t first_part = 0;  ///< parts are numbered over the whole copy
   std::size_t num_parts = 0;
   std::size_t part_bytes = 0;  ///< a multiple of the grain
 };
 
-/// Cuts a copy into few pieces, since each has its cost, of which the link need not wait for any
-/// but the first.
+/// Cuts a copy into few pieces, because each has its cost, such that the link waits only for the
+/// first.
 ///
-/// The first piece of an upload is small, since nothing crosses while it is copied. As much as all
-/// threads together copy faster than the link, so much longer each piece may be than the one before
-/// without the link's having to wait. The end of a download is the same backwards: while the last
-/// piece is copied, nothing crosses any more. Source: benchmarks/transfer/README.md.
+/// The first piece of an upload is small, because nothing crosses while it is copied. All threads
+/// together copy faster than the link by some factor; each piece may be longer than the one before
+/// by this factor without making the link wait. The end of a download is the same backwards: while
+/// the last piece is copied, nothing crosses any more. Source: benchmarks/transfer/README.md.
 class PiecePlan {
 public:
   /// address     of the copy's first byte, for the grain
@@ -47,7 +48,7 @@ public:
 
   const std::vector<PlannedPiece>& pieces() const noexcept { return pieces_; }
   std::size_t num_parts() const noexcept;
-  /// part        of all parts, one of the piece's
+  /// part        its number in the whole copy; it belongs to the piece
   Piece part(const PlannedPiece& piece, std::size_t part) const noexcept;
 
   std::size_t size_bytes() const noexcept { return size_bytes_; }

@@ -1,9 +1,9 @@
-// How many threads a staging ring's long copies take.
+// How many threads a staging ring uses for long copies.
 #pragma once
 
 namespace isthmus::transfer {
 
-/// The caller's included; 0: not measured, so as many as pay on most machines.
+/// Including the caller's; 0: not measured, so as many as pay on most machines.
 struct RingThreads {
   int upload = 0;
   int download = 0;

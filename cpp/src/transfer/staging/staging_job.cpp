@@ -47,7 +47,7 @@ void StagingJob::fail() noexcept {
 
 bool StagingJob::in_target(std::size_t piece, std::size_t num_slots) const noexcept {
   if (target != nullptr) return progress_[piece].num_missing.load(std::memory_order_acquire) == 0;
-  // A slot is used again once its bytes have crossed.
+  // A slot is reused once its bytes have crossed.
   const std::size_t next_in_slot = piece + num_slots;
   return enqueued(piece) &&
          (num_slots == 0 || (next_in_slot < num_pieces() && enqueued(next_in_slot)));

@@ -19,35 +19,36 @@
 
 namespace isthmus::transfer {
 
-/// What is to be copied, who takes which part of it, how far each piece is, and what went wrong.
-/// The public members are set before threads see it. Of `source`, `filler` and `target` two are
+/// The bytes to copy, which thread takes which part, the progress of each piece, and the failure.
+/// The public members are set before threads see it. Two of `source`, `filler` and `target` are
 /// null.
 class StagingJob {
 public:
   /// plan        outlives the job
   StagingJob(const PiecePlan& plan, CUdeviceptr device_address);
 
-  const PartSource* source = nullptr;    ///< of an upload
-  const SlotFiller* filler = nullptr;    ///< of an upload whose pieces have one part each
-  const MemoryTarget* target = nullptr;  ///< of a download
-  bool completes = true;                 ///< false: an upload may end with copies under way
-  CopyMoments* moments = nullptr;        ///< null if nobody wants to know
+  const PartSource* source = nullptr;    ///< for an upload
+  const SlotFiller* filler = nullptr;    ///< for an upload whose pieces have one part each
+  const MemoryTarget* target = nullptr;  ///< for a download
+  bool completes = true;                 ///< false: an upload may return with copies still running
+  CopyMoments* moments = nullptr;        ///< null if nobody asks for it
 
-  /// Some bytes of a piece for one thread.
+  /// Some bytes of a piece, for one thread.
   struct Part {
     std::size_t piece = 0;  ///< its index
     Piece bytes;
   };
-  /// Gives a part to the calling thread, in order; none when there is none left, or the copy has
+  /// Gives the calling thread the next part, in order; nothing if none is left or the copy has
   /// failed.
   ///
-  /// piece       of the part that the thread had before; 0 at first
+  /// piece       of the thread's previous part; 0 at first
   std::optional<Part> take(std::size_t piece) noexcept;
-  /// A part has been copied between memory and slot.
+  /// Reports that a part has been copied between memory and slot.
   ///
-  /// Returns     true if it was the piece's last: what others have copied is there, too
+  /// Returns     true if it was the piece's last part: then the other threads' bytes are visible,
+  ///             too
   bool finish_part(std::size_t piece) noexcept;
-  /// A piece is on its way across the link. What was written before is seen by who asks then.
+  /// Reports that a piece was enqueued. Threads for which enqueued() is true see earlier writes.
   void note_enqueued(std::size_t piece) noexcept;
   bool enqueued(std::size_t piece) const noexcept;
 
@@ -57,18 +58,18 @@ public:
     return device_address_ + bytes_of(piece).begin;
   }
 
-  /// Notes the exception that is being handled, and makes take() give no more.
+  /// Records the exception that is being handled, and makes take() give no more parts.
   void fail() noexcept;
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-  /// What a failed copy has left undefined is known: no thread works on it any more.
+  /// Records which bytes a failed copy leaves undefined; no thread works on it any more.
   ///
-  /// num_slots   of the last pieces sent, nobody knows whether they have arrived; 0: they have
+  /// num_slots   how many of the last enqueued pieces may not have arrived; 0: all have
   void note_undefined(std::size_t num_slots) noexcept;
 
-  /// Nobody could wait for an upload's copies that are under way.
+  /// Records that an upload's copies may still be running, because waiting for them failed.
   void note_in_use() noexcept { in_use_ = true; }
 
-  /// Throws the first failure with the bytes of the target that are undefined, if there was one.
+  /// If there was a failure, throws the first, with the undefined bytes of the target.
   void rethrow() const;
 
 private:

@@ -14,7 +14,7 @@ namespace {
 
 std::size_t address_of(const std::byte* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
-/// True if CUDA has ended with the process: its threads may never come back then.
+/// True if CUDA was torn down at the end of the process: its threads may never return then.
 bool torn_down(const Context& context) {
   const Driver& driver = context.driver();
   if (driver.raw(symbol::ctx_push_current)(context.handle()) != CUDA_SUCCESS) return true;
@@ -27,9 +27,10 @@ std::size_t num_slots(const RingSettings& settings) {
   return static_cast<std::size_t>(settings.num_slots);
 }
 
-/// So that the slots hold all of an upload, or as much as they can, while the stream holds it back.
+/// Cuts an upload so that the slots hold all of it, or as much as possible, while the stream holds
+/// it back.
 PlanLimits staged_limits(PlanLimits limits, const RingSettings& settings, std::size_t size_bytes) {
-  // One slot less, since the ends of pieces are rounded down.
+  // One slot fewer, because the ends of pieces are rounded down.
   const std::size_t share = size_bytes / std::max<std::size_t>(1, num_slots(settings) - 1) + 1;
   limits.max_bytes = settings.slot_bytes;
   limits.first_bytes = limits.last_bytes = std::clamp(share, limits.last_bytes, limits.max_bytes);
@@ -66,7 +67,7 @@ void StagingRing::upload(CUdeviceptr target, const std::byte* source, std::size_
   StagingJob job(plan, target);
   job.source = backing == Backing::file ? static_cast<const PartSource*>(&file) : &memory;
   job.completes = !staged;
-  // Staged ones that follow each other have slots of one size, or the second would wait.
+  // Consecutive staged copies use slots of one size, or the second would wait for the first.
   const std::size_t piece_bytes = staged ? pool_->settings.slot_bytes : limits.max_bytes;
   pool_->copy(job, num_threads, piece_bytes, stream);
 }

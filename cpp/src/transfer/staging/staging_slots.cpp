@@ -13,25 +13,25 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 
-// Both ends of the device's copy are equally aligned.
+// The slot's and the device's addresses of a copy are equally aligned.
 constexpr std::size_t kSlotAlignmentBytes = 64;
 
-/// From slot to slot, for pieces of up to `piece_bytes`, wherever they begin.
+/// The distance between slots for pieces of up to `piece_bytes`, wherever they begin.
 std::size_t stride_for(std::size_t piece_bytes) noexcept {
   return (piece_bytes + kSlotSlackBytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
-/// Where in its slot a piece begins that memory is the other end of.
+/// The offset in its slot of a piece whose other end is memory.
 std::size_t lead_of(const StagingJob& job, std::size_t piece) noexcept {
   return job.device_address_of(piece) % kSlotAlignmentBytes;
 }
 
-/// Where in its slot a part of such a piece begins.
+/// The offset in its slot of a part of such a piece.
 std::size_t lead_of(const StagingJob& job, const StagingJob::Part& part) noexcept {
   return lead_of(job, part.piece) + (part.bytes.begin - job.bytes_of(part.piece).begin);
 }
 
-/// Notes how long its scope took, if somebody wants to know.
+/// Records how long its scope took, if somebody asks for it.
 class EnqueueNote {
 public:
   explicit EnqueueNote(CopyMoments* moments) noexcept
@@ -71,7 +71,7 @@ StagingSlots::~StagingSlots() {
     at_rest = stop();
   } catch (...) {  // NOLINT(bugprone-empty-catch): nobody knows what is under way
   }
-  // The device may still write there: it must not become somebody else's memory.
+  // The device may still write there: the memory must not be reused.
   if (!at_rest) memory_.leave();
 }
 
@@ -79,7 +79,7 @@ StagingSlots::~StagingSlots() {
 void StagingSlots::arrange(std::size_t piece_bytes) {
   const std::size_t stride_bytes = stride_for(piece_bytes);
   if (stride_bytes == stride_bytes_) return;
-  // What has been staged may have to wait for what its stream waits for: this job need not.
+  // Staged copies may wait for other work in their stream; this job need not wait for them.
   if (stride_bytes < stride_bytes_ && is_under_way()) return;
   await_all();
   std::vector<Slot> slots(memory_bytes_ / stride_bytes);
@@ -181,7 +181,7 @@ void StagingSlots::fetch(StagingJob& job, std::size_t piece) {
 
 /// Returns false if the job fails before.
 bool StagingSlots::await_free_slot(const StagingJob& job, std::size_t piece) {
-  // The first pieces' slots may still be under way for the job before.
+  // The first pieces' slots may still be in use by the previous job.
   if (piece < slots_.size()) return await_crossed(job, slot_of(piece));
   return await_enqueued(job, piece - slots_.size()) && await_crossed(job, slot_of(piece));
 }
@@ -222,7 +222,7 @@ void StagingSlots::finish(StagingJob& job) noexcept {
     job.fail();
   }
   if (job.failed()) settle(job);
-  // Free slots are used again at once: caches may still know them.
+  // Reuse free slots at once: they may still be in the caches.
   first_ = job.completes ? 0 : (first_ + job.num_pieces()) % slots_.size();
 }
 
@@ -238,15 +238,15 @@ void StagingSlots::leave_under_way(StagingJob& job, CUstream stream) noexcept {
   }
 }
 
-/// Ends what a failed job has left under way, and finds out what of it has arrived.
+/// Waits for what a failed job has left running, and finds out which bytes have arrived.
 void StagingSlots::settle(StagingJob& job) noexcept {
   const bool stopped = stop();
   job.note_undefined(stopped ? 0 : slots_.size());
-  // What a download has under way is written to the slots, which are kept.
+  // Running pieces of a download are written to the slots, which are kept.
   if (!stopped && job.target == nullptr) job.note_in_use();
 }
 
-/// Waits for the queue. Returns false if the driver won't.
+/// Waits for the queue. Returns false if the driver can't.
 bool StagingSlots::stop() noexcept {
   if (!queue_.stop()) return false;
   for (Slot& slot : slots_) slot.under_way = false;

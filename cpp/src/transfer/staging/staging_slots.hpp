@@ -1,5 +1,4 @@
-// What the threads of a staging ring copy through: slots in pinned memory, and the queue that
-// pieces cross in.
+// The staging ring's slots in pinned memory, and the queue in which pieces cross.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +10,10 @@
 
 namespace isthmus::transfer {
 
-/// A few slots that all threads fill and empty together, part by part. A piece has a slot, which
-/// the piece so many slots later has next; whoever copies the last part of a piece of an upload
-/// sends it, and of a download fetches the next one for its slot. Parts are taken in order and one
-/// at a time, so that a thread waits only for pieces whose parts others have taken before.
+/// A few slots that all threads fill and empty together, part by part. Piece i uses the same slot
+/// as piece i + (number of slots). The thread that copies the last part of an upload's piece sends
+/// the piece; in a download it fetches the next piece for that slot. Parts are taken in order and
+/// one at a time, so a thread waits only for pieces whose parts others have taken before.
 class StagingSlots {
 public:
   /// Throws      DriverError, OutOfDeviceMemory, Unavailable.
@@ -24,30 +23,33 @@ public:
   StagingSlots(const StagingSlots&) = delete;
   StagingSlots& operator=(const StagingSlots&) = delete;
 
-  /// Pinned for so many slots.
+  /// Bytes that this many slots pin.
   static std::size_t memory_bytes(int num_slots, std::size_t slot_bytes) noexcept;
 
-  /// Before a job whose pieces have up to `piece_bytes`, and begin after `event`. A context must be
-  /// current.
+  /// Call before a job whose pieces have up to `piece_bytes` and begin after `event`. A context
+  /// must be current.
   ///
-  /// event       outlives the job; null: at once
-  /// Throws      DriverError: nothing of the job is under way then.
+  /// event       outlives the job; null: no wait
+  /// Throws      DriverError: then no part of the job is running.
   void begin(std::size_t piece_bytes, const Event* event);
-  /// Fetches the first piece of a download; of an upload nothing. One thread, before others work.
+  /// Fetches the first piece of a download; for an upload does nothing. One thread, before others
+  /// work.
   void fetch_first(StagingJob& job) noexcept;
-  /// Asks for the event that begin() has named, so that nobody who has filled a slot need to. The
-  /// same thread; others may work.
+  /// Makes the queue wait for the event of begin(), so that no thread with a full slot has to do
+  /// it. Called by the same thread; others may already work.
   void put_in_order(StagingJob& job) noexcept;
-  /// Fetches as many more as there are slots for. The same thread; others may work.
+  /// Fetches as many more pieces as there are slots for. Called by the same thread; others may
+  /// already work.
   void fetch_more(StagingJob& job) noexcept;
-  /// Copies parts until there are none left. From several threads. What fails is in the job then.
+  /// Copies parts until none are left. Called by several threads. Failures are recorded in the job.
   void work(StagingJob& job) noexcept;
-  /// When all threads have worked: waits for what the job has to wait for.
+  /// After all threads have worked: waits for what the job has to wait for.
   void finish(StagingJob& job) noexcept;
-  /// Makes `stream` wait for an upload that doesn't complete; where the driver can't, waits itself.
+  /// Makes `stream` wait for an upload that is still running; if the driver can't do that, waits
+  /// itself.
   void leave_under_way(StagingJob& job, CUstream stream) noexcept;
 
-  /// False after the driver wouldn't say whether all has ended: then the slots can't be used again.
+  /// False if the driver couldn't say whether everything has ended: then the slots can't be reused.
   bool usable() const noexcept { return queue_.usable(); }
 
 private:

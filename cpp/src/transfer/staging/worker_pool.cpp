@@ -17,30 +17,32 @@
 namespace isthmus::transfer {
 namespace {
 
-// Threads of a copy without a profile. An H100's link gains nothing from more than 10. Source:
+// Threads of a copy without a profile. More than 10 don't make an H100's copies faster. Source:
 // benchmarks/transfer/README.md.
 constexpr int kMaxThreads = 10;
-// Demoting slots takes more: 0.83 of the link's speed with 10, 0.95 with 12, 0.97 with 15.
+// Demoting slots needs more: 0.83 of the link's speed with 10, 0.95 with 12, 0.97 with 15.
 constexpr int kMaxDemotingThreads = 15;
 constexpr int kMinDemotingThreads = 12;
 constexpr int kMinHelpersForOneLess = 7;
-// Zeroing new pages takes more, too: 33 GB/s rather than 29 with 12.
-// Source: benchmarks/transfer/README.md.
+// Zeroing new pages needs more, too: 33 GB/s rather than 29 with 12. Source:
+// benchmarks/transfer/README.md.
 constexpr int kMaxFreshThreads = 15;
 // Shorter copies aren't demoted: there the link waits for the threads to wake, and streaming is as
-// good.
+// fast.
 constexpr std::size_t kMinDemotedBytes = std::size_t{32} << 20U;
-// A thread is woken for at least so many parts: fewer take less time than it needs to wake.
+// A thread is woken for at least so many parts: fewer take less time than waking it.
 constexpr std::size_t kMinParts = 2;
-// An upload's last pieces are no shorter than this share of the longest. They are copied while
-// others cross, unless memory is slower than the link: then the link runs dry for the last only.
+// The longest piece is at most this many times as long as an upload's last pieces. Those are copied
+// while others cross, unless memory is slower than the link: then the link idles only for the last
+// one.
 constexpr std::size_t kMaxOverLast = 4;
-// A download's first piece is so much longer than its last: the link doesn't wait for the first.
+// A download's first piece is longer than its last by this factor: the link doesn't wait for the
+// first.
 constexpr std::size_t kFirstOverLast = 4;
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kPageBytes = 4096;
-// Each wake-up is a system call. More of them would delay the caller's first piece by longer than
-// they save.
+// Each wake-up is a system call. More of them would delay the caller's first piece by more time
+// than they save.
 constexpr std::size_t kMaxWokenByCaller = 3;
 
 std::optional<int> node_of(const Context& context) {
@@ -51,9 +53,9 @@ std::optional<int> node_of(const Context& context) {
   }
 }
 
-/// A core is left to the rest of the machine, the driver's own threads above all: an H200's uploads
-/// reached 0.94 of the link with 14 threads on 16 cores, and 0.89 with 16. Few cores are all
-/// needed.
+/// One core is left to the rest of the machine, above all to the driver's own threads: an H200's
+/// uploads reached 0.94 of the link with 14 threads on 16 cores, and 0.89 with 16. If there are few
+/// cores, all are used.
 int possible_threads_of(const RingSettings& settings, int num_helpers) {
   if (settings.beyond_cores) return std::numeric_limits<int>::max();
   return num_helpers < kMinHelpersForOneLess ? num_helpers + 1 : num_helpers;
@@ -151,7 +153,7 @@ void StagingRing::WorkerPool::use_threads(const RingThreads& threads) noexcept {
   max_download_threads_.store(within(threads.download, max_threads), std::memory_order_relaxed);
 }
 
-/// Demoting takes a thread more time than streaming does.
+/// Demoting needs more thread time than streaming does.
 SlotStores StagingRing::WorkerPool::upload_stores(std::size_t size_bytes,
                                                   int num_threads) const noexcept {
   const bool demoted = settings.stores == SlotStores::best && can_demote() &&
@@ -159,7 +161,7 @@ SlotStores StagingRing::WorkerPool::upload_stores(std::size_t size_bytes,
   return demoted ? SlotStores::demoted : settings.stores;
 }
 
-/// The longest piece of a copy that has so many pieces: a power of two, so that slots of one length
+/// The longest piece of a copy with this many pieces: a power of two, so that slots of one size
 /// serve many copies.
 std::size_t StagingRing::WorkerPool::piece_bytes(std::size_t size_bytes,
                                                  int num_pieces) const noexcept {
@@ -236,7 +238,7 @@ void StagingRing::WorkerPool::copy(StagingJob& job, int num_threads, std::size_t
   job.rethrow();
 }
 
-/// True if the caller's streams are those of a context that a program made for itself.
+/// True if the current context is one that the program made itself.
 bool StagingRing::WorkerPool::is_foreign_context() const {
   CUcontext found = nullptr;
   context.driver().call(symbol::ctx_get_current)(&found);
@@ -244,7 +246,7 @@ bool StagingRing::WorkerPool::is_foreign_context() const {
 }
 
 /// The event that a copy begins after, or null if it may begin at once. The legacy default stream
-/// isn't asked whether it is idle: it may be while streams that it waits for are not.
+/// isn't asked whether it is idle: it may be idle while streams that it waits for are not.
 const Event* StagingRing::WorkerPool::begin_of(CUstream stream) {
   const Driver& driver = context.driver();
   if (!is_legacy(stream)) {
@@ -257,8 +259,8 @@ const Event* StagingRing::WorkerPool::begin_of(CUstream stream) {
   return begin_.get();
 }
 
-/// Makes the slots and starts the threads that are missing. Where the system starts no more
-/// threads, the copy goes on with fewer. Returns how many take part, the caller included.
+/// Makes the slots and starts the missing threads. If the system starts no more threads, the copy
+/// uses fewer. Returns how many take part, including the caller.
 int StagingRing::WorkerPool::start_workers(int num_threads) {
   drop_unusable_slots();
   if (slots_ == nullptr) make_slots();

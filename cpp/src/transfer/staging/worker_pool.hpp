@@ -1,4 +1,4 @@
-// The threads, slots and queues of a staging ring, and one copy at a time with them.
+// The threads, slots and queues of a staging ring; one copy at a time uses them.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ using RingWorker = host::SpinningWorker<RingPart>;
 struct RingPart {
   StagingSlots* slots = nullptr;
   StagingJob* job = nullptr;
-  std::span<const std::unique_ptr<RingWorker>> woken;  ///< these have a post, too
+  std::span<const std::unique_ptr<RingWorker>> woken;  ///< the workers that it wakes
 
   void operator()() const noexcept;
 };
@@ -36,11 +36,11 @@ public:
   void require_own_process() const;
   bool in_own_process() const noexcept;
 
-  /// How many threads a copy of so many bytes takes.
+  /// How many threads a copy of this size uses.
   int upload_threads(std::size_t size_bytes) const noexcept;
   /// fresh       the target has no pages yet
   int download_threads(std::size_t size_bytes, bool fresh) const noexcept;
-  /// The most threads that any copy takes.
+  /// The most threads that any copy uses.
   int num_threads() const noexcept;
   void use_threads(const RingThreads& threads) noexcept;
   /// How an upload fills its slots.
@@ -48,24 +48,24 @@ public:
   /// How a copy is cut into pieces.
   PlanLimits upload_limits(std::size_t size_bytes) const noexcept;
   PlanLimits download_limits(std::size_t size_bytes, std::size_t grain_bytes) const noexcept;
-  /// What a SlotFiller is asked for at a time.
+  /// How much a SlotFiller is asked for at a time.
   std::size_t filler_bytes() const noexcept;
-  /// Waits for other copies, and wakes the first workers: they need longer to wake than this copy
-  /// needs to be prepared.
+  /// Waits for other copies, and wakes the first workers: waking takes longer than preparing this
+  /// copy.
   std::unique_lock<std::mutex> take_turn(int num_threads);
   /// Copies `job` after what is in `stream` now, and returns when all its threads have done their
   /// part. If the job doesn't complete, `stream` waits for the rest. The caller holds the turn.
   ///
-  /// piece_bytes  that each slot must hold
+  /// piece_bytes  the size that each slot must hold
   void copy(StagingJob& job, int num_threads, std::size_t piece_bytes, CUstream stream);
   void trim();
 
   const Context context;
   const RingSettings settings;
   const MemoryBacking backing;
-  const int possible_threads;   ///< as many as there are cores for
-  const int max_threads;        ///< of a copy, until use_threads() says what was measured
-  const int max_fresh_threads;  ///< of a download to fresh memory, or more if more were measured
+  const int possible_threads;   ///< the number of available cores
+  const int max_threads;        ///< for a copy, until use_threads() sets what was measured
+  const int max_fresh_threads;  ///< for a download to fresh memory; more if more were measured
   std::atomic<std::size_t> pinned_bytes{0};
 
 private:
@@ -88,7 +88,7 @@ private:
   std::mutex busy_;
   std::unique_ptr<Event> begin_;
   std::unique_ptr<StagingSlots> slots_;
-  std::vector<std::unique_ptr<RingWorker>> workers_;  // end before the slots that they use
+  std::vector<std::unique_ptr<RingWorker>> workers_;  // must end before the slots that they use
 };
 
 }  // namespace isthmus::transfer
