@@ -83,9 +83,9 @@ struct LinkParameters {
   Picoseconds latency_ps = 0;                  ///< from request to first byte; Zhang 2019 has none
   std::uint32_t packet_bytes = 0;              ///< payload of one; 0: no packets. PCIe: 128 or 256
   std::uint32_t packet_overhead_bytes = 0;     ///< on top of each payload; PCIe TLP: 24
-  std::vector<LinkCost> costs;  ///< by size, rising; in place of bandwidth and packets.
-                                ///< Linear between points, proportional beyond
-  bool half_duplex = false;     ///< one server for both directions
+  std::vector<LinkCost> costs;                 ///< ascending; in place of bandwidth and packets.
+                                               ///< Linear between points, proportional beyond
+  bool half_duplex = false;                    ///< one server for both directions
 };
 
 /// The cost of a page fault before its migration starts.

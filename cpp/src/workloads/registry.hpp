@@ -15,7 +15,7 @@ namespace isthmus::workloads {
 struct NamedWorkload {
   std::string_view name;         ///< "bfs", "mum-140k"
   std::string_view description;  ///< of the algorithm and its input, one line
-  std::string_view synthetic;  ///< inputs made up here, but read from a file in the original; ""
+  std::string_view synthetic;    ///< made-up inputs that the original reads from files; "": none
   /// One of Zhang 2019's ten programs. It names seven; aes, ray and sto are a guess. If a program
   /// has two inputs, this is the one of ISPASS'09, which Zhang 2019 cites.
   bool in_paper = false;
