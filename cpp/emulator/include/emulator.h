@@ -51,9 +51,9 @@ size_t isthmus_emulator_call_log(char* buffer, size_t capacity);
  * no longer exists. size_bytes: null, or receives its size. */
 int isthmus_emulator_object_file(unsigned int object, size_t* size_bytes);
 
-/* For leak checks: what is alive (retained contexts, streams, events, modules, device bytes,
- * pinned bytes). Device bytes include managed memory, and memory of cuMemCreate while a handle or a mapping
- * of it is alive. */
+/* For leak checks: what is alive (retained contexts, streams, events, modules, device bytes, pinned
+ * bytes). Device bytes include managed memory, and memory of cuMemCreate while it has a handle or a
+ * mapping. */
 typedef struct IsthmusEmulatorLive {
   size_t contexts, streams, events, modules, device_bytes, pinned_bytes, registered_ranges;
   size_t graphs; /* including executable ones */

@@ -33,6 +33,7 @@ inline bool is_default_handle(CUstream handle) {
 
 /// Finds a stream of the current context: its default stream for 0 and CU_STREAM_LEGACY, the
 /// calling thread's for CU_STREAM_PER_THREAD.
+///
 /// Throws Refusal: INVALID_CONTEXT; INVALID_HANDLE for a destroyed stream, or one of another
 /// context; STREAM_CAPTURE_IMPLICIT like refuse_beside_blocking_capture().
 StreamPtr find_stream(Lock& lock, Context& context, CUstream handle);

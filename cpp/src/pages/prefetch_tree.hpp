@@ -41,7 +41,7 @@ ISTHMUS_HOST_DEVICE inline UnitRun largest_subtree(const UnitBitmap& units, std:
 ///
 /// Source             Ganguly et al., ISCA 2019, from its simulator: UVMSmart, gpu-sim.cc,
 ///                    traverse_and_remove_lp_tree: from leaf to root, valid_size < size / 2. That
-///                    looks at subtrees away from the leaf, too.
+///                    code also looks at subtrees away from the leaf.
 ISTHMUS_HOST_DEVICE inline UnitRun largest_sparse_subtree(const UnitBitmap& units,
                                                           std::uint32_t num_units, UnitRun leaf,
                                                           std::uint32_t threshold_percent) {

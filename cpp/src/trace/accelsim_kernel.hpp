@@ -17,8 +17,8 @@ namespace isthmus::trace {
 ///     while (there is text) {
 ///       consumed = kernel.feed(text);             // stops early when a block is full
 ///       if (kernel.block_full()) { use(kernel.block()); kernel.drop_block(); }
+///     }
 ///     kernel.finish(); use(kernel.block());       // the remainder, if num_ctas > 0
-///     kernel.finish(); use(kernel.block());       // what is left, if num_ctas > 0
 class AccelSimKernel {
 public:
   /// `file` is the name in error messages; `touched` must outlive this.

@@ -1,4 +1,4 @@
-// Duplex and several streams: every figure stands on bytes that arrived.
+// Duplex and several streams: every figure is verified.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ const char* copy_symbol(Direction direction) {
   return direction == Direction::host_to_device ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync";
 }
 
-/// Makes a driver function do nothing, as long as it lives.
+/// Makes a driver function do nothing while this lives.
 class Swallowed {
 public:
   explicit Swallowed(const char* symbol) : controls_(test::driver()) {

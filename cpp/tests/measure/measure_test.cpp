@@ -1,5 +1,4 @@
-// The loops on whatever driver there is. What they say about time is checked only for sense and
-// order.
+// The loops on any driver. Times are only checked for plausibility and order.
 #include <gtest/gtest.h>
 
 #include <algorithm>

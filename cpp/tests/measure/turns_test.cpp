@@ -1,4 +1,4 @@
-// Things that are compared take turns, on a clock of their own.
+// Contestants take turns, on a simulated clock.
 #include "measure/loops/turns.hpp"
 
 #include <gtest/gtest.h>
@@ -8,17 +8,17 @@
 namespace isthmus::measure {
 namespace {
 
-/// Contestants that note who ran, and how often.
+/// Contestants that record which of them ran, and how often.
 class TurnsTest : public testing::Test {
 protected:
-  /// Every run takes so long.
+  /// Every run takes `seconds`.
   Contestant steady(int name, double seconds) {
     return [this, name, seconds](std::size_t num_runs) {
       runs_.emplace_back(name, num_runs);
       return seconds;
     };
   }
-  /// Who ran since the first `num_first` runs.
+  /// The contestants that ran after the first `num_first` runs.
   std::vector<int> names_after(std::size_t num_first) const {
     std::vector<int> names;
     for (std::size_t i = num_first; i < runs_.size(); ++i) names.push_back(runs_[i].first);

@@ -26,6 +26,7 @@ struct BandwidthOptions {
 /// In this order: fill the source, time one copy by the CPU's clock (first_call_seconds), poison
 /// the target, take the samples, verify the target. The CPU caches are warm: every copy uses the
 /// same buffer.
+///
 /// kernels   null: prepared and verified from the host
 /// Throws    UsageError (size; blocked with pageable memory), Unavailable (no gate on this device,
 ///           no kernel to copy with), CorruptTransfer, TimedOut, DriverError.

@@ -33,6 +33,7 @@ Measurement measure_flow(const FlowUnderTest& flow, const FlowOptions& options);
 ///   alone        while no other flow runs
 ///   copy_time    while all others run: they begin with it and have at least twice as many copies;
 ///                a sample counts only if each of them took longer
+///
 /// All targets are verified.
 ///
 /// flows     at least two, whatever their devices

@@ -46,6 +46,7 @@ public:
   /// buffers, with the device's context current. Everything that a path needs (a window, threads,
   /// pinned slots) is created before. The result of each path's first copy is compared in full on
   /// the host, and at the end the first 4 MiB.
+  ///
   /// Throws      UsageError (size, turns), CorruptTransfer, DriverError.
   std::vector<PathTimes> measure(CopyBuffers& buffers, const CopyPathsOptions& options);
 

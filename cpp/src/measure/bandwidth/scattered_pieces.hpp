@@ -12,9 +12,7 @@ namespace isthmus::measure {
 /// device and with gaps between the slots, so that no two copies can be merged.
 ///
 /// The pattern comes from CopyBuffers: its device side is the packed block, and the CPU packs into
-/// its host side.
-///
-/// where the CPU packs. The caller holds a CurrentContext. Not to be used by two threads at once.
+/// its host side. The caller holds a CurrentContext. Not for use by two threads at once.
 class ScatteredPieces {
 public:
   /// buffers       pinned, [piece_bytes * num_pieces]

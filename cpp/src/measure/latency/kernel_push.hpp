@@ -25,6 +25,7 @@ struct KernelPushOptions {
 ///
 /// "asked" is waived without windows. The target is poisoned before and compared after each set of
 /// samples.
+///
 /// kernels   null: Unavailable
 /// Throws    UsageError (size), Unavailable, CorruptTransfer, TimedOut (the flag never came),
 ///           DriverError.

@@ -36,8 +36,8 @@ struct LatencyOptions {
 ///
 /// A metric is waived if it is meaningless or can't run (the reason is in the result): "api_return"
 /// of copies that are complete on return; "visible" of the same, of fewer than 4 bytes, of an async
-/// copy to pageable memory, without kernels; the events without a gate, and for a window.
-/// All other metrics' copies are verified.
+/// copy to pageable memory, without kernels; the events without a gate, and for a window. All other
+/// metrics' copies are verified.
 ///
 /// kernels   null: "visible" from host to device is waived
 /// Throws    UsageError (size, memory), Unavailable (this method, or cold bytes, here),

@@ -30,10 +30,10 @@ struct ManagedOptions {
 ///   demand    a kernel reads all of it            the CPU loads from each page of 4 KiB
 ///   prefetched  the prefetch and its wait         the same
 ///   advised   a kernel reads all of it            a kernel writes all of it
+///
 /// Every sample begins with new bytes, written by the source side, and ends with their comparison
 /// by the target side, which isn't timed (a kernel that reads compares as it goes). The driver is
 /// asked whether a prefetch really was requested.
-/// prefetch was asked for at all is read back from the driver.
 ///
 /// kernels   null: Unavailable
 /// Throws    UsageError (size), Unavailable (no managed memory here, or not so much free),

@@ -25,7 +25,6 @@ struct WindowCopyOptions {
 ///   memcpy_pageable  from ordinary memory; these two with one thread only
 ///
 /// Each set of samples goes to a poisoned device and is compared with a copy by the driver.
-/// Each set of samples goes to a poisoned device and is compared with what the driver's copy reads.
 ///
 /// windows   on the context's driver
 /// Throws    UsageError (size), Unavailable (no window; cold where programs can't evict),

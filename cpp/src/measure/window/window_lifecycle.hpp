@@ -26,7 +26,6 @@ struct WindowLifecycleOptions {
 ///
 /// first_call_seconds is the first window of a new Windows: it tries the backends and tests the
 /// chosen one.
-/// one taken is tested.
 ///
 /// Throws      UsageError (size), Unavailable (no window), CorruptTransfer, DriverError.
 Measurement measure_window_lifecycle(const Context& context, const WindowLifecycleOptions& options);
