@@ -21,12 +21,12 @@
 // huge_kib   16384                    min_huge_bytes
 // size_kib   1024,4096,16384,65536,1048576
 // directions h2d,d2h
-// rounds     7                        medians of so many
+// rounds     7                        the medians are of this many
 // conditions warm,pause,fresh         warm: right after another copy of the ring; pause: 2 ms
 // later,
 //                                     when its threads sleep; fresh: into memory never touched
 //
-// Rings' rows say where the last round's time went, too, in seconds: from the call until the first
+// Rings' rows also say where the last round's time went, in seconds: from the call until the first
 // piece was enqueued, until the last was, and the time of all threads in enqueueing, for
 // num_pieces.
 //

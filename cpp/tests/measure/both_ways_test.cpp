@@ -75,7 +75,7 @@ TEST(UnderLoad, IsMeasuredOfKernelsThatCopyToo) {
                Unavailable);
 }
 
-TEST(UnderLoad, SwallowsNoCopyThatNeverHappenedInEitherDirection) {
+TEST(UnderLoad, NoticesACopyThatNeverHappenedInEitherDirection) {
   if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   CopyBuffers buffers = pinned(kMiB);
   CopyBuffers load = pinned(kMiB);
@@ -103,7 +103,7 @@ TEST(Duplex, CountsBothDirectionsOverTheCommonWindow) {
   EXPECT_EQ(total.copies_per_sample, 2 * h2d.copies_per_sample);
 }
 
-TEST(Duplex, SwallowsNoCopyThatNeverHappened) {
+TEST(Duplex, NoticesACopyThatNeverHappened) {
   if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   CopyBuffers up = pinned(kMiB);
   CopyBuffers down = pinned(kMiB);

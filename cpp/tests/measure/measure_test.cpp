@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Way{HostMemory::pageable, Direction::device_to_host, "pageable_d2h"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Bandwidth, IsVerifiedByNobodyWhereTheRuleSaysSo) {
+TEST(Bandwidth, IsNotVerifiedIfTheRuleSaysSo) {
   CopyBuffers buffers(test::context(), HostMemory::pinned, 1 << 16, std::nullopt);
   Stopping unverified = kQuick;
   unverified.verify = false;

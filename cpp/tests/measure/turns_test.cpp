@@ -60,7 +60,7 @@ TEST_F(TurnsTest, AnInterruptInTheFirstRunsLeavesNobodyOut) {
   EXPECT_EQ(take_turns({steady(0, 1e-6), interrupted}, kThree)[1].seconds.size(), 3U);
 }
 
-TEST_F(TurnsTest, TheHopelessIsLeftOutWithTheTimeItTook) {
+TEST_F(TurnsTest, AHopelessContestantIsLeftOutWithItsOneTime) {
   const auto times = take_turns({steady(0, 1e-3), steady(1, 4.1e-3), steady(2, 3.9e-3)}, kThree);
   EXPECT_EQ(times[1].seconds, std::vector{4.1e-3});
   EXPECT_EQ(times[0].seconds.size(), 3U);
@@ -77,7 +77,7 @@ TEST_F(TurnsTest, ThereAreAsManyRoundsAsThereIsTimeForWithinTheLimits) {
   EXPECT_EQ(num_rounds(10), 9U);
 }
 
-TEST_F(TurnsTest, NobodyToCompareTakesNoTime) { EXPECT_TRUE(take_turns({}, kThree).empty()); }
+TEST_F(TurnsTest, NoContestantsTakeNoTime) { EXPECT_TRUE(take_turns({}, kThree).empty()); }
 
 TEST_F(TurnsTest, ARunTooShortForTheClockEndsAll) {
   EXPECT_EQ(take_turns({steady(0, 0)}, kThree)[0].seconds.size(), 3U);

@@ -63,7 +63,7 @@ TEST_F(MeasuredWindows, WritesAreTimedFencedPostedAndBesideMemcpyForOddSizes) {
   }
 }
 
-TEST_F(MeasuredWindows, WritesFromColdMemoryArePostedByNobody) {
+TEST_F(MeasuredWindows, WritesFromColdMemoryAreNotPosted) {
   const Measurement found = measure_window_write(context_, windows_, copies(256, true));
   EXPECT_EQ(metrics(found), (Names{"fenced", "memcpy_pinned", "memcpy_pageable"}));
   EXPECT_EQ(found.samples[0].copies_per_sample, 64U)
