@@ -33,7 +33,6 @@ struct AllocationOptions {
 /// of them after it was freed.
 ///
 /// Throws      UsageError; Unavailable if this can't be allocated; OutOfDeviceMemory,
-/// Throws      UsageError; Unavailable where this can't be allocated; OutOfDeviceMemory,
 ///             std::bad_alloc; CorruptTransfer if an allocation or a free didn't happen.
 Measurement measure_allocation(const Context& context, const AllocationOptions& options);
 
