@@ -1,4 +1,4 @@
-// Times of tasks that take turns: what drifts drifts for all.
+// Times of tasks that take turns: a drift of the machine affects all of them alike.
 #pragma once
 
 #include <algorithm>
@@ -21,18 +21,17 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// How often each task runs: a sample is long enough for the clock, a point short enough for all of
-/// them to be measured in a minute.
+/// How often each task runs: a sample is long enough for the clock, and a point short enough to
+/// measure all points in a minute.
 struct Rounds {
   std::size_t num_rounds = 31;
   double sample_seconds = 100e-6;
-  double max_seconds = 0.6;  ///< of a point; at least five rounds are made
+  double max_seconds = 0.6;  ///< for one point; at least five rounds run
 };
 
-/// Seconds of one run of each task: the medians of rounds in which each takes its turn, the first
-/// of a round being another one each time. The first run of each is its warming up; a task that
-/// takes more than `hopeless` times the fastest then isn't run again, and its first run is its
-/// time.
+/// Seconds of one run of each task: the medians of rounds in which each takes its turn, and each
+/// round begins with another task. The first run of each is its warm-up. A task whose warm-up takes
+/// more than `hopeless` times the fastest isn't run again, and its warm-up is its time.
 inline std::vector<double> medians(const std::vector<Task>& tasks, const Rounds& rounds = {},
                                    double hopeless = 1e9) {
   std::vector<double> first;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// One JSON object, its members in the order they came.
+/// One JSON object, its members in order of insertion.
 class Row {
 public:
   Row& add(const std::string& name, const std::string& text) { return raw(name, '"' + text + '"'); }

@@ -1,4 +1,4 @@
-// Copies to a GPU and back by whichever way is cheapest on this machine. CMakeLists.txt builds it.
+// Copies to a GPU and back by the path that is cheapest on this machine. CMakeLists.txt builds it.
 #include <cuda.h>
 #include <isthmus/driver.hpp>
 #include <isthmus/pinned.hpp>
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// Memory of the first GPU. Any will do: cudaMalloc's, a library's, a tensor's.
+/// Memory of the first GPU. It may come from anywhere: cudaMalloc, a library, a tensor.
 class DeviceMemory {
 public:
   DeviceMemory(const isthmus::Driver& driver, std::size_t size_bytes) {
@@ -57,7 +57,7 @@ void use(const isthmus::Driver& driver, void* device, std::size_t size_bytes) {
   show(transfers.explain(device, numbers.data(), size_bytes));
   transfers.copy(device, numbers.data(), size_bytes);
 
-  // Into pinned memory from a pool; the future says when it is there.
+  // Into pinned memory from a pool; the future is ready when the bytes have arrived.
   isthmus::PinnedPool pool(driver, 0);
   void* const pinned = pool.allocate(size_bytes);
   transfers.copy_async(pinned, device, size_bytes).wait();

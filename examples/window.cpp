@@ -12,7 +12,7 @@
 
 namespace {
 
-/// Memory of the first GPU. Any will do: cudaMalloc's, a library's, a tensor's.
+/// Memory of the first GPU. It may come from anywhere: cudaMalloc, a library, a tensor.
 class DeviceMemory {
 public:
   DeviceMemory(const isthmus::Driver& driver, std::size_t size_bytes) {
@@ -44,7 +44,7 @@ void use(const isthmus::Driver& driver, std::uintptr_t device_pointer) {
   const std::array<float, 4> data{1, 2, 3, 4};
   window.write(256, data.data(), sizeof data);
   const std::uint32_t flag = 1;
-  window.write(0, &flag, sizeof flag);  // a running kernel that sees the flag sees the data
+  window.write(0, &flag, sizeof flag);  // a kernel that sees the flag also sees the data
 
   std::array<float, 4> answer{};
   window.read(answer.data(), 256, sizeof answer);

@@ -1,10 +1,11 @@
-// Copies by multiprocessors instead of a copy engine. Either side may be pinned host memory mapped
-// on the device: reading and writing it is then the zero-copy access that kernels have.
+// SM copies. Either side may be pinned host memory mapped on the device; the kernel then reads and
+// writes it directly (zero-copy).
 //
-// Launch: any grid. With both sides at multiples of 16 each lane moves 64 bytes an iteration.
+// Launch: any grid. If both sides are aligned to 16 bytes, each lane moves 64 bytes an iteration.
 #include "portable.cuh"
 
-/// Loads before it stores: what a lane has under way at once hides the way across the link.
+/// Loads everything before it stores: several loads in flight in each lane hide the latency of the
+/// link.
 __device__ inline void isthmus_copy_quads(const uint4* source, uint4* target, uint64_t num_quads) {
   const uint64_t lanes = isthmus_num_lanes();
   uint64_t i = isthmus_lane();
@@ -22,7 +23,7 @@ __device__ inline void isthmus_copy_quads(const uint4* source, uint4* target, ui
 }
 
 /// source      device, or pinned host memory mapped on it, [size_bytes], any alignment
-/// target      the same; they don't overlap
+/// target      the same; must not overlap
 extern "C" __global__ void isthmus_copy(const uint8_t* source, uint8_t* target,
                                         uint64_t size_bytes) {
   uint64_t done = 0;

@@ -1,4 +1,4 @@
-// Answers a flag in device memory with a flag in host memory: when did the GPU see what the CPU
+// Answers a flag in device memory with a flag in host memory: when does the GPU see what the CPU
 // sent?
 //
 // Launch: <<<1, 1>>>. isthmus_echo ends after `num_rounds` answers, when stopped, or after

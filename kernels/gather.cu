@@ -1,8 +1,8 @@
-// Moves many small pieces between scattered places of mapped host memory and one packed block of
-// device memory: what one launch costs in place of many copies.
+// Moves many small pieces between scattered places in mapped host memory and one packed block of
+// device memory: the cost of one launch instead of many copies.
 //
 // Piece i lies at host + (i * slot_step % num_pieces) * slot_bytes and at device + i * piece_bytes.
-// Launch: any grid. Each lane moves 16 bytes an iteration where pieces and slots allow it, else 4.
+// Launch: any grid. Each lane moves 16 bytes an iteration if pieces and slots allow it, else 4.
 // CPU reference: measure/scattered_pieces.cpp.
 #include "portable.cuh"
 
@@ -61,7 +61,7 @@ extern "C" __global__ void isthmus_gather(const uint8_t* host, uint8_t* device,
   }
 }
 
-/// The way back; arguments as isthmus_gather.
+/// The reverse direction; arguments like isthmus_gather.
 extern "C" __global__ void isthmus_scatter(uint8_t* host, const uint8_t* device,
                                            uint64_t piece_bytes, uint64_t slot_bytes,
                                            uint64_t num_pieces, uint64_t slot_step) {

@@ -41,10 +41,10 @@ extern "C" __global__ void isthmus_pattern_check(const uint8_t* source, uint64_t
   if (wrong != 0) atomicAdd(num_mismatches, wrong);
 }
 
-/// As isthmus_pattern_check, and says that it ran: a check that never happened finds nothing
-/// either.
+/// Like isthmus_pattern_check, and records that it ran: without that, a check that never ran would
+/// look like success.
 ///
-/// verdict          device, [1]; ISTHMUS_PATTERN_CHECKED is added to it beside the mismatches
+/// verdict          device, [1]; adds ISTHMUS_PATTERN_CHECKED and the mismatches
 extern "C" __global__ void isthmus_pattern_verify(const uint8_t* source, uint64_t size_bytes,
                                                   uint64_t seed, unsigned long long* verdict) {
   unsigned long long found = isthmus_count_wrong(source, size_bytes, seed);

@@ -1,6 +1,5 @@
-// The test pattern: incompressible bytes that any position can be computed for, on either side of
-// the link. Word i is SplitMix64's i-th output from `seed` (Steele, Lea, Flood, OOPSLA 2014),
-// little-endian.
+// The test pattern: incompressible bytes that either side of the link can compute for any position.
+// Word i is SplitMix64's i-th output from `seed` (Steele, Lea, Flood, OOPSLA 2014), little-endian.
 #pragma once
 
 #include "portable.cuh"
@@ -12,5 +11,5 @@ __device__ inline uint64_t isthmus_pattern_word(uint64_t seed, uint64_t index) {
   return z ^ (z >> 31);
 }
 
-/// What a check adds to its count when it has run; more than any count of mismatches.
+/// Added to the count by each check that has run; more than any count of mismatches.
 #define ISTHMUS_PATTERN_CHECKED (1ull << 62)

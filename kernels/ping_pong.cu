@@ -1,13 +1,12 @@
-// Answers each of the CPU's flags with one of its own, and data with data: how long is the way
-// there and back, with flags and data in either memory?
+// Answers each flag of the CPU with a flag, and data with data: how long does a round trip take
+// with flags and data in either memory?
 //
 // Launch: one block of any width. Ends after `num_rounds` answers, when stopped, or after
 // `timeout_ns` without a question. Each lane moves 4 bytes an iteration.
 #include "questions.cuh"
 
-/// question     device or pinned host memory, [1]; goes through 1, 2, ... num_rounds, and is
-/// written
-///              after the input of its round; or kNoMoreQuestions
+/// question     device or pinned host memory, [1]; set to 1, 2, ... num_rounds, each after the
+///              input of its round; or kNoMoreQuestions
 /// answer       device or pinned host memory, [1]; set to each value after the output of its round
 /// input        device or pinned host memory, [num_words]; ignored if num_words is 0
 /// output       device or pinned host memory, [num_words]; set to input[i] ^ round
@@ -17,7 +16,7 @@ extern "C" __global__ void isthmus_ping_pong(const uint32_t* question, uint32_t*
                                              uint64_t num_words, uint32_t num_rounds,
                                              uint64_t timeout_ns) {
   __shared__ bool asked;
-  // Volatile: what a round leaves in the multiprocessor's own cache is old in the next.
+  // Volatile: words that an earlier round left in the L1 cache are stale.
   const volatile uint32_t* words = input;
   for (uint32_t round = 1; round <= num_rounds; ++round) {
     if (threadIdx.x == 0) asked = isthmus_await(question, round, timeout_ns);
@@ -30,6 +29,6 @@ extern "C" __global__ void isthmus_ping_pong(const uint32_t* question, uint32_t*
       __syncthreads();
     }
     if (threadIdx.x == 0) isthmus_publish(answer, round);
-    __syncthreads();  // or lane 0 could ask anew while others still look at `asked`
+    __syncthreads();  // else lane 0 could await the next question while others read `asked`
   }
 }

@@ -1,10 +1,10 @@
-// What every kernel of this folder builds on, so that one source compiles for a GPU with NVRTC and
-// for the CPU inside the emulated driver (which defines ISTHMUS_HOST_KERNELS and supplies threadIdx
-// and friends).
+// The basis of all kernels in this folder, so that one source compiles for a GPU with NVRTC and for
+// the CPU inside the emulated driver (which defines ISTHMUS_HOST_KERNELS and supplies threadIdx and
+// similar).
 //
-// Rules: entry points are extern "C" and named isthmus_<file>_<what>; loops are grid-stride, so
-// that any grid gives the same result and the emulated driver may run one lane a block; waiting
-// loops have a deadline, so that no kernel can hang a GPU.
+// Rules: entry points are extern "C" and named isthmus_<file>_<what>. Loops are grid-stride, so
+// that any grid gives the same result and the emulated driver may run blocks of one lane. Loops
+// that wait have a deadline, so that no kernel can hang a GPU.
 #pragma once
 
 #ifdef ISTHMUS_HOST_KERNELS
@@ -16,7 +16,8 @@ using int32_t = int;
 using uint32_t = unsigned int;
 using uint64_t = unsigned long long;
 
-/// Nanoseconds of the device's global timer. Its resolution is 32 ns to 1 us, by device.
+/// Nanoseconds of the device's global timer. Its resolution is 32 ns to 1 us, depending on the
+/// device.
 __device__ inline uint64_t isthmus_now_ns() {
   uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));

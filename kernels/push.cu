@@ -1,15 +1,15 @@
-// Copies device memory into pinned host memory from inside a kernel, and says when it has arrived:
-// the way home that needs no copy engine and no CPU loads.
+// Copies device memory into pinned host memory from inside a kernel, and signals its arrival: a
+// download without a copy engine and without CPU loads.
 //
-// Launch: any grid whose blocks all fit on the device at once. Each lane moves 8 bytes an
-// iteration. isthmus_push_asked ends after `num_rounds` answers, when stopped, or after
-// `timeout_ns` without a question.
+// Launch: any grid whose blocks are all resident at once. Each lane moves 8 bytes an iteration.
+// isthmus_push_asked ends after `num_rounds` answers, when stopped, or after `timeout_ns` without a
+// question.
 #include "questions.cuh"
 
 __device__ inline void isthmus_push_bytes(const uint8_t* source, uint8_t* target,
                                           uint64_t size_bytes) {
   const uint64_t num_words = size_bytes / 8;
-  // Volatile: a running kernel must not read what an earlier round left in its cache.
+  // Volatile: a running kernel must not read bytes that an earlier round left in its cache.
   const volatile uint64_t* words = reinterpret_cast<const volatile uint64_t*>(source);
   const volatile uint8_t* bytes = source;
   uint64_t* out = reinterpret_cast<uint64_t*>(target);
@@ -18,7 +18,8 @@ __device__ inline void isthmus_push_bytes(const uint8_t* source, uint8_t* target
   for (uint64_t i = num_words * 8; i < size_bytes; ++i) target[i] = bytes[i];
 }
 
-/// The last block that is done answers for all: each lane's stores are fenced before it is counted.
+/// The last block to finish answers for all: each lane's stores are fenced before its block is
+/// counted.
 __device__ inline void isthmus_push_finish(uint32_t* num_blocks_done, uint32_t* answer,
                                            uint32_t round) {
   __threadfence_system();
@@ -38,7 +39,7 @@ extern "C" __global__ void isthmus_push(const uint8_t* source, uint8_t* target, 
   isthmus_push_finish(num_blocks_done, answer, round);
 }
 
-/// As isthmus_push, once for each question: it waits for 1, 2, ... num_rounds in turn.
+/// Like isthmus_push, once for each question: it waits for 1, 2, ... num_rounds in turn.
 ///
 /// question         device, [1]; or kNoMoreQuestions
 /// num_blocks_done  device, [1]; 0 before
@@ -53,6 +54,6 @@ extern "C" __global__ void isthmus_push_asked(const uint32_t* question, const ui
     if (!asked) return;
     isthmus_push_bytes(source, target, size_bytes);
     isthmus_push_finish(num_blocks_done, answer, round);
-    __syncthreads();  // or a fast lane 0 could ask anew while others still look at `asked`
+    __syncthreads();  // else lane 0 could await the next question while others read `asked`
   }
 }

@@ -1,17 +1,17 @@
-// Flags that the CPU raises for a running kernel: 1, 2, 3, ... until no more will come.
+// Flags that the CPU sets for a running kernel: 1, 2, 3, ... and finally kNoMoreQuestions.
 #pragma once
 
 #include "portable.cuh"
 
-/// What the flag is set to when no more questions will come.
+/// The flag's value when there are no more questions.
 constexpr uint32_t kNoMoreQuestions = 0xffffffffu;
 
-/// Polls so often between two looks at the clock, which costs more than a poll of device memory.
+/// Polls between two reads of the clock, each of which costs more than a poll of device memory.
 constexpr uint32_t kPollsPerLook = 16;
 
-/// Waits until `question` is `round`, for one lane.
+/// Waits until `question` is `round`, in one lane.
 ///
-/// Returns     false when kNoMoreQuestions or the deadline came instead: the kernel must end
+/// Returns     false if kNoMoreQuestions or the deadline came first: then the kernel must end
 __device__ inline bool isthmus_await(const uint32_t* question, uint32_t round,
                                      uint64_t timeout_ns) {
   const uint64_t start_ns = isthmus_now_ns();

@@ -1,8 +1,7 @@
-// Work that needs the bytes which a copy brought: moves them inside the device, and is busy for a
-// given time. What overlaps copies in measure/overlap.cpp.
+// Work that depends on the bytes of a copy: moves them inside the device, and stays busy for a
+// given time. measure/overlap.cpp overlaps copies with it.
 //
-// Launch: any grid whose blocks all fit on the device at once. Each lane moves 16 bytes an
-// iteration.
+// Launch: any grid whose blocks are all resident at once. Each lane moves 16 bytes an iteration.
 #include "portable.cuh"
 
 struct alignas(16) IsthmusWorkWord {
@@ -12,7 +11,7 @@ struct alignas(16) IsthmusWorkWord {
 /// source        device, [size_bytes], 16-byte aligned
 /// target        device, [size_bytes], 16-byte aligned
 /// size_bytes    a multiple of 16
-/// duration_ns   how long each lane stays at least
+/// duration_ns   how long each lane runs at least
 extern "C" __global__ void isthmus_work(const uint8_t* source, uint8_t* target, uint64_t size_bytes,
                                         uint64_t duration_ns) {
   const uint64_t start_ns = isthmus_now_ns();

@@ -1,5 +1,5 @@
-// Lines of trace a second of one core that workloads give while they compute, and their making.
-// Usage: sim_generation [SECONDS_PER_WORKLOAD [WORKLOAD...]]
+// Trace lines that workloads generate for each second of one core, and the time to create their
+// inputs. Usage: sim_generation [SECONDS_PER_WORKLOAD [WORKLOAD...]]
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -15,7 +15,7 @@ namespace {
 using isthmus::workloads::NamedWorkload;
 using isthmus::workloads::Recorder;
 
-/// Of this process on any core: others on the machine don't count.
+/// The CPU time of this process, on any core: unaffected by other processes.
 double cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -23,12 +23,12 @@ double cpu_seconds() {
 }
 
 struct Measured {
-  double make_seconds = 0;    ///< inputs
+  double make_seconds = 0;    ///< to create the inputs
   double seconds = 1e9;       ///< of the fastest run
-  std::size_t num_lines = 0;  ///< words of local memory among them
+  std::size_t num_lines = 0;  ///< including words of local memory
   std::size_t num_operations = 0;
   std::size_t thread_instructions = 0;
-  std::size_t published_instructions = 0;  ///< 0: none
+  std::size_t published_instructions = 0;  ///< 0: not published
 };
 
 void run_once(Recorder& recorder, Measured& measured) {

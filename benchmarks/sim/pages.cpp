@@ -1,5 +1,5 @@
-// What the page table costs an access, as JSON: random and sequential lines of tables of any size,
-// resident or partial, and the misses that fill them. Usage:
+// The cost of an access to the page table, as JSON: random and sequential lines of tables of any
+// size, resident or partial, and the misses that fill them. Usage:
 //   sim_pages [NUM_ROUNDS]
 #include <algorithm>
 #include <cstdio>
@@ -25,7 +25,7 @@ constexpr std::uint64_t kBase = 0xC0000000;
 constexpr std::uint32_t kLineBytes = 128;
 constexpr std::uint64_t kMiB = 1U << 20U;
 
-/// A table and what is asked of it.
+/// A table and the accesses to it.
 struct Case {
   std::string name;
   PolicyKind kind = PolicyKind::ranges;
@@ -71,7 +71,7 @@ PageTable table_of(const Case& one) {
   return table;
 }
 
-/// Every access, and the arrival at once of what it makes move.
+/// Makes every access, and immediately the arrivals of the transfers that it starts.
 void fill(PageTable& table, const std::vector<std::uint64_t>& addresses) {
   std::vector<Span> transfers;
   for (const std::uint64_t address : addresses) {

@@ -1,4 +1,4 @@
-// Line requests a second of one core, for each workload and policy. Usage:
+// Line requests for each second of one core, by workload and policy. Usage:
 //   sim_rates [SECONDS_PER_POINT [WORKLOAD...]]
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 using isthmus::pages::PolicyKind;
 using isthmus::sim::Mode;
 
-/// A way to feed the GPU: a column of the table.
+/// A way to get data to the GPU: a column of the table.
 struct Way {
   std::string name;
   Mode mode = Mode::migrate;
@@ -38,7 +38,7 @@ const std::vector<Way>& ways() {
   return all;
 }
 
-/// Of this process on any core: others on the machine don't count.
+/// The CPU time of this process, on any core: unaffected by other processes.
 double cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

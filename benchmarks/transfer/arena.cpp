@@ -15,7 +15,7 @@ constexpr int kHostToDevice = 1;  // Source: cudaMemcpyKind, driver_types.h
 constexpr int kDeviceToHost = 2;
 constexpr std::byte kPoison{0xa5};
 
-/// Ordinary memory as malloc gives for a large array, touched. Lives as long as the program.
+/// Touched memory as malloc gives it for a large array. Lives as long as the program.
 std::byte* touched_pages(std::size_t size_bytes) {
   void* const pages =
       mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,4 +1,4 @@
-// The memories that everything here copies between, and the rivals.
+// The memory that all copies here use, and the rivals.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ enum class Host { pageable, pinned };
 std::string_view name_of(Way way);
 std::string_view name_of(Host host);
 
-/// cudaMemcpy of a CUDA runtime library, or without one the driver's blocking copies, which it
-/// calls.
+/// cudaMemcpy of a CUDA runtime library; without one, the driver's blocking copies, which
+/// cudaMemcpy calls.
 class Rival {
 public:
   /// path        of libcudart, as for dlopen; null: the driver's
@@ -32,8 +32,8 @@ private:
   Memcpy memcpy_ = nullptr;
 };
 
-/// A device buffer and host buffers of one size, all touched; the context is current on the thread
-/// that made it, as it is in a program that uses the CUDA runtime.
+/// A device buffer and host buffers of one size, all touched. The context is current on the thread
+/// that created it, as in a program that uses the CUDA runtime.
 class Arena {
 public:
   explicit Arena(std::size_t max_bytes, const char* cudart_path);
@@ -48,7 +48,7 @@ public:
 
   Task ours(Way way, Host kind, std::size_t size_bytes, const isthmus::CopyOptions& options = {});
   Task theirs(Way way, Host kind, std::size_t size_bytes) const;
-  /// Copies something else there first, then by `copy`, and reads back what has arrived, by the
+  /// Overwrites the target by a different copy, runs `copy`, and reads the target back through the
   /// driver.
   ///
   /// Throws      std::runtime_error naming the first byte that is wrong.

@@ -1,5 +1,5 @@
-// C++ copies in bursts, whenever a line on the standard input asks for one: beside those of a
-// program in another language, by turns with it.
+// Bursts of C++ copies, one for each line on standard input, to compare in turns with the copies of
+// a program in another language.
 #include <iostream>
 #include <string>
 

@@ -10,11 +10,11 @@ using isthmus::CopyPath;
 
 constexpr CopyPath kPaths[] = {CopyPath::window, CopyPath::window_threads, CopyPath::driver,
                                CopyPath::staged, CopyPath::registered};
-// What takes three times as long as another way once isn't going to be the best one.
+// A path that once takes three times as long as another one isn't the best.
 constexpr double kHopeless = 3;
 constexpr double kGood = 1.05;  // issue 4: within 5 % of the best path
 
-/// The paths that can be taken here.
+/// The paths that are possible here.
 std::vector<CopyPath> usable_paths(Arena& arena, Way way, Host kind, std::size_t size_bytes) {
   std::vector<CopyPath> usable;
   for (const CopyPath path : kPaths) {
@@ -50,7 +50,8 @@ Row point(Arena& arena, Way way, Host kind, std::size_t size_bytes) {
       .add("kind", std::string(name_of(kind)))
       .add("bytes", size_bytes)
       .add("chosen", std::string(isthmus::name_of(plan.path)));
-  // By their names all of them take the same detour; the call that chooses may do without.
+  // The best of the named paths, which all take the same detour; the call that chooses may avoid
+  // it.
   const double best = *std::min_element(seconds.begin(), seconds.end() - 1);
   double chosen = seconds.back();
   for (std::size_t i = 0; i < paths.size(); ++i) {

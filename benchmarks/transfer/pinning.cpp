@@ -37,7 +37,7 @@ Row new_memory(Arena& arena, std::size_t size_bytes) {
       .add("cuMemFreeHost_s", median(driver_unpin));
 }
 
-/// Blocks of a pool that has some: an allocation and its end.
+/// Blocks of a pool with free memory: an allocate and its free.
 Row pooled(Arena& arena, std::size_t size_bytes) {
   isthmus::PinnedPool pool(arena.driver(), 0);
   pool.free(pool.allocate(size_bytes));

@@ -1,6 +1,6 @@
-// What pinning host memory costs, step by step, as JSON: the driver's own allocation beside
-// PinnedRegion; touching, registering and their ends by threads and pieces; copies from and to what
-// was pinned; the pool's allocate and free.
+// The cost of pinning host memory, step by step, as JSON: the driver's allocation beside
+// PinnedRegion; touching, registering and their reverse by threads and pieces; copies from and to
+// pinned memory; the pool's allocate and free.
 //
 //   pinning [MAX_MIB]
 //
@@ -54,7 +54,7 @@ private:
   std::vector<std::pair<std::string, std::vector<double>>> values_;
 };
 
-/// The driver's allocation and PinnedRegion, by turns.
+/// The driver's allocation and PinnedRegion, in turns.
 Row new_memory(const isthmus::Context& context, std::size_t size_bytes) {
   Samples samples;
   bool huge_pages = false;
@@ -92,7 +92,7 @@ void in_threads(const isthmus::Context& context, std::size_t num_threads,
   for (std::thread& thread : threads) thread.join();
 }
 
-/// One step after the other: touched by some threads, then registered in one piece, then all back.
+/// One step after the other: touch with several threads, register in one piece, then undo both.
 Row one_after_the_other(const isthmus::Context& context, std::size_t size_bytes, int num_threads) {
   const isthmus::Driver& driver = context.driver();
   const isthmus::CurrentContext current(context);
@@ -113,7 +113,7 @@ Row one_after_the_other(const isthmus::Context& context, std::size_t size_bytes,
   return samples.append_to(row);
 }
 
-/// Touched memory, registered in as many parts by as many threads: what the driver serialises.
+/// Touched memory, registered in as many parts as threads: shows what the driver serialises.
 Row by_threads(const isthmus::Context& context, std::size_t size_bytes, std::size_t num_threads) {
   const isthmus::Driver& driver = context.driver();
   const std::size_t part_bytes = size_bytes / num_threads;
@@ -137,7 +137,7 @@ Row by_threads(const isthmus::Context& context, std::size_t size_bytes, std::siz
   return samples.append_to(row);
 }
 
-/// PinnedRegion by the number of threads that touch and the size of pieces.
+/// PinnedRegion, by the number of touching threads and the size of pieces.
 Row region_by(const isthmus::Context& context, std::size_t size_bytes, int num_threads,
               std::size_t piece_bytes) {
   PinOptions options;
@@ -158,7 +158,7 @@ Row region_by(const isthmus::Context& context, std::size_t size_bytes, int num_t
   return samples.append_to(row);
 }
 
-/// Whether one copy may cross from one registration to the next: the driver's answer, by name.
+/// The driver's answer to a copy that crosses from one registration to the next, by name.
 std::string copy_across_pieces(const isthmus::Context& context) {
   PinOptions options;
   options.max_piece_bytes = 2 * kMib;
@@ -169,7 +169,7 @@ std::string copy_across_pieces(const isthmus::Context& context) {
       context.driver().raw(symbol::memcpy_htod)(device.pointer(), region.data(), 4 * kMib));
 }
 
-/// Copies from and to a PinnedRegion beside the driver's own pinned memory.
+/// Copies from and to a PinnedRegion, and the driver's own pinned memory for comparison.
 Row bandwidth(const isthmus::Context& context, std::size_t size_bytes) {
   const isthmus::Driver& driver = context.driver();
   const isthmus::DeviceBuffer device(context, size_bytes);
@@ -200,7 +200,7 @@ Row bandwidth(const isthmus::Context& context, std::size_t size_bytes) {
       .add("download_cuMemHostAlloc_bytes_per_s", bytes / seconds[3]);
 }
 
-/// An allocate and a free of a pool that has memory, in some threads at once.
+/// An allocate and a free in a pool with free memory, in several threads at once.
 Row pooled(const isthmus::Context& context, std::size_t size_bytes, std::size_t num_threads,
            bool in_stream) {
   PinnedPool pool(context.driver(), context.device().ordinal);

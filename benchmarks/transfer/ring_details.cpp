@@ -1,5 +1,5 @@
-// What the staging ring's constants rest on, as JSON: threads x slots x parts x direction x size,
-// beside the driver's own copy from pageable and from pinned memory in the same rounds.
+// Measurements behind the staging ring's constants, as JSON: threads x slots x parts x direction x
+// size, beside the driver's own copies from pageable and from pinned memory in the same rounds.
 //
 //   ring_details [OPTION=LIST]...     ring_details threads=8,10 slot_mib=4,8,16 slots=3,4
 //
@@ -21,12 +21,12 @@
 // huge_kib   16384                    min_huge_bytes
 // size_kib   1024,4096,16384,65536,1048576
 // directions h2d,d2h
-// rounds     7                        medians of so many
+// rounds     7                        the medians are of this many
 // conditions warm,pause,fresh         warm: right after another copy of the ring; pause: 2 ms
 // later,
 //                                     when its threads sleep; fresh: into memory never touched
 //
-// Rings' rows say where the last round's time went, too, in seconds: from the call until the first
+// Rings' rows also say where the last round's time went, in seconds: from the call until the first
 // piece was enqueued, until the last was, and the time of all threads in enqueueing, for
 // num_pieces.
 //
@@ -63,7 +63,7 @@ using isthmus::transfer::StagingRing;
 
 constexpr std::size_t kKiB = 1024;
 constexpr std::chrono::milliseconds kPause{2};
-constexpr std::size_t kMaxPauseBytes = std::size_t{64} << 20U;  // a wake-up is lost in more
+constexpr std::size_t kMaxPauseBytes = std::size_t{64} << 20U;  // a longer copy hides a wake-up
 
 double seconds_between(std::int64_t begun_ns, std::int64_t ended_ns) {
   return static_cast<double>(ended_ns - begun_ns) * 1e-9;
@@ -148,7 +148,7 @@ std::string name_of(SlotStores stores) {
   return std::ranges::find(kStores, stores, [](const auto& each) { return each.second; })->first;
 }
 
-/// Every combination of the options' values that a ring can have.
+/// Every valid combination of the options' values.
 std::vector<RingSettings> settings_of(const Options& options) {
   std::vector<RingSettings> all{RingSettings{}};
   const auto vary = [&](const std::string& name, const auto& set) {
@@ -180,12 +180,12 @@ std::vector<RingSettings> settings_of(const Options& options) {
   return all;
 }
 
-/// A way to copy: a ring, or the driver.
+/// What copies: a ring, or the driver.
 struct Subject {
   Row about;
   std::function<void(std::byte* host, std::size_t size_bytes)> upload;
   std::function<void(std::byte* host, std::size_t size_bytes)> download;
-  std::byte* host;  ///< what it copies from and to; pageable memory may have to be fresh
+  std::byte* host;                 ///< the copy's host memory; pageable memory may have to be fresh
   CopyMoments* moments = nullptr;  ///< of a ring's last copy
   std::int64_t begun_ns = 0;       ///< of the last copy
 };
@@ -254,7 +254,7 @@ void Bench::add_driver(const std::string& name, std::byte* host) {
 void Bench::add_ring(RingSettings settings) {
   settings.moments = moments_.emplace_back(std::make_unique<CopyMoments>()).get();
   StagingRing& ring = *rings_.emplace_back(std::make_unique<StagingRing>(context_, settings));
-  // Several rings of as many threads as there are cores would be the same one.
+  // Rings limited to the same number of cores would be identical.
   if (ring.num_threads() < settings.num_threads) {
     rings_.pop_back();
     return;
@@ -287,7 +287,7 @@ void Bench::add_ring(RingSettings settings) {
                        pageable_.data(), settings.moments});
 }
 
-/// Sends a pattern of its own and fetches it into other memory.
+/// Uploads a new pattern and downloads it into other memory.
 void Bench::verify(StagingRing& ring) {
   const std::size_t size_bytes = std::min(max_bytes_, std::size_t{32} << 20U) - 1;
   std::vector<std::byte> sent(size_bytes);

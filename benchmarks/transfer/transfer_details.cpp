@@ -1,12 +1,12 @@
-// Copies, beside cudaMemcpy and beside themselves by other ways, as JSON.
+// Copies, compared with cudaMemcpy and with the other paths, as JSON.
 //
 //   transfer_details TABLES MAX_BYTES [LIBCUDART]
 //
-// TABLES is "sweep", "large", "grid", "small", "pinning", or several with commas; MAX_BYTES the
+// TABLES is "sweep", "large", "grid", "small", "pinning", or several with commas; MAX_BYTES is the
 // largest copy. LIBCUDART is the path of a CUDA runtime, whose cudaMemcpy is the rival; without it
-// the driver's own blocking copies are. The device is the first one of $ISTHMUS_DRIVER. One calling
-// thread, warm memory on both sides, medians of rounds in which everything that is compared takes
-// its turn. Every copy of the sweep is verified.
+// the rival is the driver's blocking copy. The device is the first one of $ISTHMUS_DRIVER. One
+// calling thread, warm memory on both sides, medians of rounds in which all compared copies take
+// turns. Every copy of the sweep is verified.
 //
 //   transfer_details calls SIZE_BYTES
 //

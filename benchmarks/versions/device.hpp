@@ -1,10 +1,10 @@
-// The first device, by the driver's own functions: the memory belongs to none of the versions.
+// The first device, through the driver's own functions: no version owns the memory.
 #pragma once
 
 #include <cstddef>
 
-/// Memory of the device, and pinned memory of the host. Its context is current on the thread that
-/// made it, as it is in a program that uses the CUDA runtime.
+/// Device memory, and pinned host memory. Its context is current on the thread that created it, as
+/// in a program that uses the CUDA runtime.
 class Device {
 public:
   /// driver      "libcuda.so.1", or the path of another

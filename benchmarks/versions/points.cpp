@@ -28,7 +28,7 @@ void add_small_copy(std::vector<Point>& points, Request request) {
   points.push_back({"copies", name + " told", request});
   request.ordered = false;
   points.push_back({"copies", name + " unordered", request});
-  // Below, copies are the calling thread's alone.
+  // The calling thread alone makes smaller copies.
   if (request.size_bytes < 4 * kKib) return;
   request.told = false;
   request.ordered = true;
@@ -67,7 +67,7 @@ void add_path(std::vector<Point>& points, const char* path, Sizes sizes) {
 
 void add_paths(std::vector<Point>& points) {
   add_path(points, "staged", {256 * kKib, kMib, 4 * kMib, 16 * kMib, 64 * kMib, 256 * kMib});
-  // These two leave the work to the driver: fewer sizes show what is before and after it.
+  // These two leave the work to the driver: a few sizes show the overhead before and after it.
   add_path(points, "registered", {256 * kKib, 4 * kMib, 64 * kMib});
   add_path(points, "driver", {256 * kKib, 4 * kMib, 64 * kMib});
 }

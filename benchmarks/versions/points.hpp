@@ -1,4 +1,4 @@
-// What is measured by turns.
+// What is measured in turns.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ struct Point {
   std::string part;
   std::string name;
   Request request;
-  bool asleep = false;  ///< timed from when the library's threads sleep
+  bool asleep = false;  ///< timed while the library's threads sleep
 };
 
 /// All points of the named parts, up to a size: copies, windows, paths, async, pool.
 ///
-/// parts       with commas between them
+/// parts       separated by commas
 std::vector<Point> points_of(const std::string& parts, std::size_t max_bytes);

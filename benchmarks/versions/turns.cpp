@@ -1,7 +1,8 @@
-// Versions of the library by turns in one process:
+// Measures versions of the library in turns in one process:
 //   turns DRIVER PARTS NUM_LIVES MAX_BYTES VERSION.so...
-// In each life the versions are opened anew: other threads, other memory. One JSON object a line
-// for each life and point: the median and the least nanoseconds of a call, in the versions' order.
+// In each life all versions are opened again, with new threads and memory. Prints one JSON object a
+// line for each life and point: the median and the least nanoseconds of a call, in the versions'
+// order.
 #include <dlfcn.h>
 #include <sys/mman.h>
 
@@ -18,7 +19,7 @@
 
 namespace {
 
-/// Longer than a version's threads spin after their last work: then they sleep.
+/// Longer than a version's threads spin after their last job: then they sleep.
 constexpr double kSleepSeconds = 110e-6;
 constexpr double kWarmSeconds = 50e-6;
 /// Short enough that all versions see the machine in the same state.
@@ -78,7 +79,7 @@ private:
 };
 using Versions = std::vector<Version>;
 
-/// What all versions copy between, in one life.
+/// The memory that all versions use, in one life.
 class Arena {
 public:
   Arena(const Device& device, const std::vector<Point>& points) : device_(device) {
@@ -105,13 +106,14 @@ public:
 
 private:
   const Device& device_;
-  // Memory of 2 MiB and more is shared with no other buffer: windows needn't look whether it lives.
+  // Memory of 2 MiB and more is shared with no other buffer: windows needn't check whether it is
+  // alive.
   std::size_t size_bytes_ = std::size_t{2} << 20;
   Memory memory_;
 };
 
-/// Large copies take long, and depend little on where threads and memory happen to be: they are
-/// measured in the first life alone.
+/// Large copies take long, and depend little on the placement of threads and memory: they are
+/// measured only in the first life.
 bool is_large(const Point& point) { return point.part == "paths"; }
 
 struct Plan {
@@ -119,7 +121,7 @@ struct Plan {
   std::size_t num_rounds;
 };
 
-/// The same for all versions: by the fastest one.
+/// The same for all versions, based on the fastest one.
 Plan plan_of(const Versions& versions, const Point& point) {
   double seconds = 1e9;
   for (const Version& version : versions) {

@@ -1,6 +1,6 @@
 // One version of the library behind the functions of version.hpp. This file is compiled in each
-// version's own tree, so that it may only use what all of them have: the public headers, and how a
-// driver is opened.
+// version's own tree, so it may only use what all versions have: the public headers, and the way to
+// open a driver.
 #include "version.hpp"
 
 #include <chrono>

@@ -1,12 +1,12 @@
-// What `isthmus bench` can't tell about windows, as JSON: each way of copying by itself, what a
-// look at the buffer costs, what the CPU it runs on changes, what two bound CPUs get out of the
-// link, and gdr_copy_to_mapping of any libgdrapi.so.2 beside Window::write.
+// What `isthmus bench` can't measure about windows, as JSON: each way to copy by itself, the cost
+// of checking the buffer, the effect of the CPU that runs the copy, the bandwidth of two bound
+// CPUs, and gdr_copy_to_mapping of any libgdrapi.so.2 beside Window::write.
 //
 //   window_details [LIBGDRAPI]
 //
-// LIBGDRAPI is a path, as for dlopen; without it that part is left out. The device is the first one
-// of $ISTHMUS_DRIVER. Warm caches, medians of rounds; where ways are compared, each takes its turn
-// in every round, so that what drifts drifts for all.
+// LIBGDRAPI is a path, as for dlopen; without it that part is omitted. The device is the first one
+// of $ISTHMUS_DRIVER. Warm caches, medians of rounds; compared ways take turns in every round, so
+// that a drift of the machine affects all of them alike.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -34,13 +34,13 @@ using isthmus::BufferCheck;
 using isthmus::Window;
 using isthmus::window::StreamingCopy;
 
-constexpr std::size_t kBufferBytes = std::size_t{4} << 20U;  // a piece of device memory of its own
+constexpr std::size_t kBufferBytes = std::size_t{4} << 20U;  // has its own piece of device memory
 constexpr std::size_t kNumRounds = 51;
 constexpr std::size_t kRoundBytes = std::size_t{1} << 20U;
 constexpr std::size_t kSizes[] = {4, 64, 256, 1024, 4096, 16384, 65536, 1 << 20};
 constexpr std::size_t kSmallSizes[] = {4, 64, 256, 1024, 4096};
 
-/// Seconds of one run of each task, by turns.
+/// Seconds of one run of each task, in turns.
 std::vector<double> medians(const std::vector<Task>& tasks, std::size_t size_bytes,
                             std::size_t max_repeats) {
   const std::size_t repeats = std::clamp(kRoundBytes / size_bytes, std::size_t{1}, max_repeats);
@@ -99,7 +99,7 @@ private:
   std::vector<std::byte> target_;
 };
 
-/// Each way of copying: with a fence after each write, without one, and reading.
+/// Each way to copy: writes with a fence after each, writes without, and reads.
 std::vector<Row> instructions(Bench& bench) {
   std::vector<Row> rows;
   std::byte* mapping = bench.window().data();
@@ -133,7 +133,7 @@ std::vector<Row> instructions(Bench& bench) {
   return rows;
 }
 
-/// What looking at the buffer in each call costs.
+/// The cost of checking the buffer in each call.
 std::vector<Row> checks(Bench& bench) {
   std::vector<Row> rows;
   Window looking = bench.open(BufferCheck::each_call);
@@ -220,7 +220,7 @@ std::vector<Row> beside_gdrapi(Bench& bench, const char* path) {
   return rows;
 }
 
-/// The same from each CPU: how far a core is from the root of the GPU's link is in every figure.
+/// The same from each CPU: every figure depends on a core's distance from the GPU's root port.
 std::vector<Row> by_cpu(Bench& bench) {
   std::vector<Row> rows;
   const std::vector<int> all = isthmus::host::allowed_cpus();
@@ -242,7 +242,7 @@ std::vector<Row> by_cpu(Bench& bench) {
   return rows;
 }
 
-/// A thread bound to one CPU that writes its half whenever it is told to.
+/// A thread bound to one CPU that writes its half on request.
 class SecondWriter {
 public:
   SecondWriter(int cpu, Task half) : half_(std::move(half)), thread_([this, cpu] { run(cpu); }) {
@@ -284,8 +284,8 @@ private:
   std::thread thread_;
 };
 
-/// Two bound threads that write half each, back to back, without anything between them and the
-/// link: what the link takes, whichever cores ask.
+/// Two bound threads that write half each, back to back, with nothing else between them and the
+/// link: the link's limit, whichever cores write.
 std::vector<Row> by_pair(Bench& bench) {
   std::vector<Row> rows;
   const std::vector<int> all = isthmus::host::allowed_cpus();

@@ -1,4 +1,4 @@
-// Waiting for others.
+// Waits for other threads.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace isthmus::test {
 
-/// Waits for what another thread or a kernel does; false if it takes longer than any test should.
+/// Waits for another thread or a kernel; false if it takes longer than any test should.
 template <typename Condition>
 bool eventually(Condition holds) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);

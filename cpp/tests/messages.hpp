@@ -1,11 +1,11 @@
-// What errors say.
+// Messages of errors.
 #pragma once
 
 #include <string>
 
 namespace isthmus::test {
 
-/// The whole message of the `Error` that `action` throws; "" if it throws none.
+/// The whole message of the `Error` that `action` throws; "" if it doesn't throw.
 template <typename Error, typename Action>
 std::string message_of(Action action) {
   try {

@@ -1,4 +1,4 @@
-/* The emulated driver's own controls, beside the CUDA driver API that it looks like.
+/* Controls of the emulated driver, in addition to the CUDA driver API.
  *
  * Found with dlsym; nothing links against the emulator. Every function may be called from any
  * thread. */
@@ -13,7 +13,7 @@ extern "C" {
 
 /* Chooses the profile: link speeds, device count, memory, driver version. Call before cuInit.
  * Returns null on success, or a message that names the profile and lists the known ones.
- * Choosing again before any context exists is allowed; with one alive, only the same profile is. */
+ * May be called again while no context is alive; otherwise only with the same profile. */
 const char* isthmus_emulator_select_profile(const char* name);
 
 /* The active profile's name; never null. */
@@ -26,17 +26,17 @@ const char* isthmus_emulator_profiles(void);
  * effect. `symbol` is the public name ("cuMemAlloc"). Several may be pending. */
 void isthmus_emulator_fail_call(const char* symbol, int nth, int code);
 
-/* Makes every further call of a driver function succeed without effect, until the reset: a copy
- * that never happens, though nothing says so. */
+/* Makes every further call of a driver function succeed without effect, until the reset: for
+ * example, a copy that silently never happens. */
 void isthmus_emulator_swallow_calls(const char* symbol);
 
-/* Calls a function right before the nth next call (1 = the very next) of a driver function does its
- * work, once, in the thread that calls: for tests of what happens just then. It may itself call the
- * driver. */
+/* Calls `function` once, immediately before the nth next call (1 = the very next) of a driver
+ * function does its work, in the calling thread: for tests of events at that moment. `function`
+ * may itself call the driver. */
 void isthmus_emulator_before_call(const char* symbol, int nth, void (*function)(void* argument),
                                   void* argument);
 
-/* Makes cuGetProcAddress not find a symbol, as an older driver would, until the reset. */
+/* Makes cuGetProcAddress not find a symbol, like an older driver, until the reset. */
 void isthmus_emulator_hide_symbol(const char* symbol);
 
 /* Starts (1) or stops (0) writing the call log; starting clears it. Off at first. */
@@ -46,22 +46,22 @@ void isthmus_emulator_log_calls(int enabled);
  * Copies at most `capacity` bytes with a final null; returns the bytes the whole log needs. */
 size_t isthmus_emulator_call_log(char* buffer, size_t capacity);
 
-/* The memory behind an object that a handle of cuIpcGetMemHandle names (its word 13), as a file
- * that can be mapped: what a kernel driver would map. The caller closes it. -1 for an object that
- * is no longer there. size_bytes: null, or where its size goes. */
+/* The memory of an object that a handle of cuIpcGetMemHandle names (its word 13), as a file
+ * that can be mapped, in place of a kernel driver. The caller closes it. -1 for an object that
+ * no longer exists. size_bytes: null, or receives its size. */
 int isthmus_emulator_object_file(unsigned int object, size_t* size_bytes);
 
-/* What is alive: contexts retained, streams, events, modules, device bytes, pinned bytes. A leak
- * check. Device bytes include managed memory, and memory of cuMemCreate while a handle or a mapping
- * of it is alive. */
+/* For leak checks: what is alive (retained contexts, streams, events, modules, device bytes, pinned
+ * bytes). Device bytes include managed memory, and memory of cuMemCreate while it has a handle or a
+ * mapping. */
 typedef struct IsthmusEmulatorLive {
   size_t contexts, streams, events, modules, device_bytes, pinned_bytes, registered_ranges;
-  size_t graphs; /* and executable ones */
+  size_t graphs; /* including executable ones */
 } IsthmusEmulatorLive;
 IsthmusEmulatorLive isthmus_emulator_live(void);
 
-/* Forgets pending failures and functions, swallowed calls, hidden symbols and the log. Leaves
- * memory and streams alone. */
+/* Clears pending failures and functions, swallowed calls, hidden symbols and the log. Doesn't
+ * change memory and streams. */
 void isthmus_emulator_reset(void);
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@
 namespace isthmus::emulator {
 namespace {
 
-/// What is reserved at a time: addresses cost nothing until they are mapped.
+/// The size of one reservation: addresses cost nothing until they are mapped.
 constexpr std::size_t kReserveBytes = std::size_t{64} * 1024 * 1024 * 1024;
 
 constexpr int kReserveFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -34,7 +34,7 @@ std::uintptr_t AddressSpace::reserve(std::size_t size_bytes, std::size_t alignme
   if (more_bytes < kReserveBytes) more = reserve_pages(kReserveBytes);
   if (more != MAP_FAILED) {
     more_bytes = kReserveBytes;
-  } else {  // a process may be limited to fewer addresses
+  } else {  // the process's address space may be limited
     more = reserve_pages(more_bytes);
   }
   require(more != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
@@ -43,7 +43,7 @@ std::uintptr_t AddressSpace::reserve(std::size_t size_bytes, std::size_t alignme
 }
 
 void AddressSpace::release(std::uintptr_t base, std::size_t size_bytes) noexcept {
-  if (!clear_mapping(base, size_bytes)) return;  // never handed out again, then
+  if (!clear_mapping(base, size_bytes)) return;  // then the addresses are never reused
   const std::scoped_lock lock(mutex_);
   free_.add(base, size_bytes);
 }

@@ -1,4 +1,4 @@
-// Where device addresses come from: reserved pages of the process, which nothing else can get.
+// The source of device addresses: reserved pages of the process, which nothing else can get.
 #pragma once
 
 #include <mutex>
@@ -7,19 +7,19 @@
 
 namespace isthmus::emulator {
 
-/// Device addresses. What isn't mapped can't be touched, freed memory included, and an address that
-/// is given back is the next one handed out: real drivers reuse addresses too, and what depends on
-/// them has to stand it. May be used from any thread.
+/// Device addresses. Accesses to addresses without a mapping fault, also in freed memory. An
+/// address that is released is the next one to be reused: real drivers reuse addresses too, and
+/// programs must cope with it. May be used from any thread.
 class AddressSpace {
 public:
-  /// Addresses that nothing is mapped at yet.
+  /// Reserves addresses without a mapping.
   ///
   /// alignment_bytes   a power of two, at least a page
   /// wanted            0, or where the caller would like them to begin
   /// Throws            Refusal(OUT_OF_MEMORY)
   std::uintptr_t reserve(std::size_t size_bytes, std::size_t alignment_bytes,
                          std::uintptr_t wanted = 0);
-  /// Unmaps what is there, which may be nothing, and gives the addresses back.
+  /// Removes the mapping, if there is one, and releases the addresses.
   void release(std::uintptr_t base, std::size_t size_bytes) noexcept;
 
 private:
@@ -30,10 +30,10 @@ private:
 /// The process's device addresses. Never destroyed.
 AddressSpace& address_space();
 
-/// Makes reserved addresses untouchable again. False if the system refused.
+/// Makes reserved addresses inaccessible again. False if the system refused.
 bool clear_mapping(std::uintptr_t base, std::size_t size_bytes) noexcept;
 
-/// Reserved addresses that are given back when it goes.
+/// Reserved addresses that are released with this object.
 class ReservedAddresses {
 public:
   ReservedAddresses(std::size_t size_bytes, std::size_t alignment_bytes)

@@ -11,7 +11,7 @@ HostKind kind_at(Lock& lock, CUdeviceptr address, std::size_t size_bytes) {
   return host_kind(lock, to_pointer(address), size_bytes);
 }
 
-/// Who moves the bytes, and how fast.
+/// What moves the bytes, and how fast.
 struct Mover {
   Lane* lane;
   Pace pace;

@@ -1,4 +1,4 @@
-// Copies that are asked for by two addresses alone: entries of batches, nodes of graphs.
+// Copies between two addresses: entries of batches, nodes of graphs.
 #pragma once
 
 #include "memory.hpp"
@@ -11,11 +11,11 @@ struct AddressedCopy {
   std::size_t size_bytes = 0;
 };
 
-/// Throws Refusal(INVALID_VALUE) for no bytes, and for memory of the device that nobody has.
+/// Throws Refusal(INVALID_VALUE) for 0 bytes, and for device addresses without memory.
 void require_copyable(Lock& lock, const AddressedCopy& copy);
 
-/// Adds copies to the end of a stream, one after the other. Only the first pays for latency: one
-/// call asked for all of them.
+/// Adds copies to the end of a stream, one after the other. Only the first one includes the
+/// latency, since one call requested all of them.
 void enqueue_copies(Lock& lock, Context& context, const StreamPtr& stream,
                     const std::vector<AddressedCopy>& copies);
 

@@ -1,4 +1,4 @@
-// cuArrayCreate, cuArray3DCreate, cuArrayDestroy, cuMemAllocPitch: memory that has a shape.
+// cuArrayCreate, cuArray3DCreate, cuArrayDestroy, cuMemAllocPitch: memory with a shape.
 //
 // Source: CUDA Driver API 13.0, "Memory Management".
 #include "arrays.hpp"
@@ -12,7 +12,7 @@
 namespace isthmus::emulator {
 namespace {
 
-/// What rows of cuMemAllocPitch begin at multiples of: a choice, that of current devices.
+/// The alignment of rows of cuMemAllocPitch: a choice, equal to that of current devices.
 constexpr std::size_t kPitchBytes = 512;
 
 /// Throws Refusal(INVALID_VALUE) for a format that isn't emulated.
@@ -35,7 +35,7 @@ std::size_t element_bytes(CUarray_format format, unsigned int num_channels) {
   }
 }
 
-/// Throws Refusal(INVALID_VALUE) if it doesn't fit.
+/// Throws Refusal(INVALID_VALUE) if it overflows.
 std::size_t product(std::size_t a, std::size_t b) {
   require(a == 0 || b <= std::numeric_limits<std::size_t>::max() / a);
   return a * b;

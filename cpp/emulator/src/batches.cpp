@@ -1,4 +1,4 @@
-// cuMemcpyBatchAsync: many copies, one call.
+// cuMemcpyBatchAsync: many copies with one call.
 #include "addressed_copies.hpp"
 #include "call.hpp"
 #include "machine.hpp"
@@ -7,7 +7,7 @@
 namespace isthmus::emulator {
 namespace {
 
-/// What a call's arrays say, checked as far as that needs no memory.
+/// A call's arrays, checked as far as possible without looking at memory.
 struct Batch {
   CUdeviceptr* targets;
   CUdeviceptr* sources;
@@ -71,7 +71,7 @@ CUresult CUDAAPI cuMemcpyBatchAsync(CUdeviceptr* targets, CUdeviceptr* sources, 
                                     std::size_t* failed_index, CUstream stream) {
   const CUresult result = copy_batch(
       {targets, sources, sizes, count, attributes, attribute_starts, num_attributes}, stream);
-  // SIZE_MAX: it is no single copy's fault, as far as this driver says.
+  // SIZE_MAX: this driver doesn't attribute the error to a single copy.
   if (result != CUDA_SUCCESS && failed_index != nullptr) *failed_index = SIZE_MAX;
   return result;
 }

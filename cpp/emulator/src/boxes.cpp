@@ -10,10 +10,10 @@
 namespace isthmus::emulator {
 namespace {
 
-/// What real devices answer for CU_DEVICE_ATTRIBUTE_MAX_PITCH.
+/// The value of CU_DEVICE_ATTRIBUTE_MAX_PITCH on real devices.
 constexpr std::size_t kMaxPitchBytes = std::numeric_limits<std::int32_t>::max();
 
-/// What CUDA_MEMCPY3D says of either side.
+/// CUDA_MEMCPY3D's fields for either side.
 struct Wanted {
   CUmemorytype memory;
   const void* host;
@@ -50,7 +50,7 @@ BoxSide in_array(const Wanted& wanted, const CUDA_MEMCPY3D& copy) {
           array->row_bytes, slice_bytes};
 }
 
-/// A pitch of 0 says that rows follow each other; a height of 0 is for copies of one slice.
+/// A pitch of 0 means contiguous rows; a height of 0 is for copies of one slice.
 BoxSide side_of(const Wanted& wanted, const CUDA_MEMCPY3D& copy) {
   if (wanted.memory == CU_MEMORYTYPE_ARRAY) return in_array(wanted, copy);
   require(wanted.memory == CU_MEMORYTYPE_DEVICE || wanted.memory == CU_MEMORYTYPE_UNIFIED ||

@@ -1,4 +1,4 @@
-// Boxes: rows, in slices, that 2-D and 3-D copies move between the host, the device and arrays.
+// Boxes: rows, in slices, which 2-D and 3-D copies move between the host, the device and arrays.
 #pragma once
 
 #include "context.hpp"
@@ -6,7 +6,7 @@
 
 namespace isthmus::emulator {
 
-/// One side of a box: where its first row begins, and how far apart rows and slices are.
+/// One side of a box: the beginning of its first row, and the distances of rows and slices.
 struct BoxSide {
   CUmemorytype memory;
   std::byte* begin;
@@ -25,28 +25,31 @@ struct Box {
   std::size_t width_bytes, num_rows, num_slices;
 
   std::size_t size_bytes() const { return width_bytes * num_rows * num_slices; }
-  /// From its first byte to its last, gaps included.
+  /// From its first byte to its last, including gaps.
   std::size_t extent_bytes(const BoxSide& side) const {
     return (num_slices - 1) * side.slice_bytes + (num_rows - 1) * side.row_bytes + width_bytes;
   }
 };
 
-/// Checks what is asked for; it moves something.
+/// Checks a copy and returns its box, which isn't empty.
 ///
-/// Throws   Refusal: INVALID_VALUE for what doesn't fit into its pitch, its height, its array or
-///          the device's memory, and for parts of an array's elements. Host memory isn't looked at.
+/// Throws   Refusal: INVALID_VALUE for a box that doesn't fit into its pitch, its height, its array
+///          or the device's memory, and for parts of an array's elements. Doesn't look at host
+///          memory.
 Box box_of(Lock& lock, const CUDA_MEMCPY3D& copy);
 
-/// A 2-D copy as one of a single slice.
+/// A 2-D copy as a 3-D copy of a single slice.
 CUDA_MEMCPY3D as_3d(const CUDA_MEMCPY2D& copy);
 
 bool moves_nothing(const CUDA_MEMCPY3D& copy);
 
-/// Throws Refusal unless one side is the host and pinned: NOT_SUPPORTED for what isn't emulated
-/// here, pageable memory and copies inside the device; INVALID_VALUE if it is pinned in part only.
+/// Throws Refusal unless one side is pinned host memory: NOT_SUPPORTED for copies that aren't
+/// emulated here (pageable memory, and inside the device); INVALID_VALUE if it is only partly
+/// pinned.
 void require_pinned_link(Lock& lock, const Box& box);
 
-/// Moves all rows at once, in the box's lane, and takes the time of one copy of their bytes.
+/// Moves all rows as one operation in the box's lane, which takes the time of one copy of their
+/// bytes.
 OperationPtr make_transfer(Context& context, const Box& box, const Pace& pace);
 
 }  // namespace isthmus::emulator

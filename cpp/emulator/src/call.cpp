@@ -15,7 +15,7 @@ void Call::log(CUresult result) noexcept {
   try {
     call_log().append(std::string(symbol_) + notes_ + " -> " + std::to_string(result));
   } catch (const std::bad_alloc&) {
-    return;  // a log line is not worth failing the call for
+    return;  // a log line isn't worth failing the call
   }
 }
 

@@ -1,4 +1,4 @@
-// What every exported function does around its own work: injected failures, the log, no exceptions.
+// The wrapper of every exported function: injected failures, the log, no exceptions.
 #pragma once
 
 #include <new>
@@ -19,7 +19,7 @@ namespace isthmus::emulator {
 /// CUDA_SUCCESS; });
 class Call {
 public:
-  /// symbol   the public name, which faults and the log know the function by; a string literal
+  /// symbol   the public name, used by faults and the log; a string literal
   explicit Call(std::string_view symbol) : symbol_(symbol), logged_(call_log().enabled()) {}
 
   /// Adds `key=value` to this call's line in the log.

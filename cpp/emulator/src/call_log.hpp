@@ -1,4 +1,4 @@
-// The log of driver calls that tests read back.
+// The log of driver calls, for tests.
 #pragma once
 
 #include <atomic>

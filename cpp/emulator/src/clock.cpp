@@ -8,8 +8,8 @@ void spin_once() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
-  // With one core the thread that is waited for needs it. With more, giving a core away can cost a
-  // whole time slice (4 ms) on a busy machine, far more than any spin here lasts.
+  // With one core, the awaited thread needs it. With more, yielding a core can cost a whole time
+  // slice (4 ms) on a busy machine, far longer than any spin here.
   static const bool single_core = std::thread::hardware_concurrency() <= 1;
   if (single_core) std::this_thread::yield();
 }

@@ -1,4 +1,4 @@
-// cuCtx* and cuDevicePrimaryCtx*: which context is current on which thread.
+// cuCtx* and cuDevicePrimaryCtx*: the current contexts of threads.
 #include "call.hpp"
 #include "context.hpp"
 #include "machine.hpp"
@@ -8,8 +8,8 @@
 namespace isthmus::emulator {
 namespace {
 
-/// A thread's current contexts, innermost last. Without a destructor, so that the destructors of
-/// other objects, which may run later, can still make driver calls.
+/// A thread's current contexts, innermost last. It has no destructor, so that destructors of other
+/// objects that run later can still make driver calls.
 struct CurrentContexts {
   static constexpr std::size_t kMaxDepth = 64;
   std::array<Context*, kMaxDepth> stack;
@@ -32,7 +32,7 @@ Context& context_of(CUcontext handle) {
 
 bool alive(const Context& context) { return context.num_retained > 0; }
 
-/// Throws Refusal(DEVICE_UNAVAILABLE) for a device that is another process's alone.
+/// Throws Refusal(DEVICE_UNAVAILABLE) for a device that another process uses exclusively.
 void require_free(CUdevice ordinal) {
   const Profile& profile = machine().profile();
   require(ordinal < profile.num_devices - profile.num_busy_devices, CUDA_ERROR_DEVICE_UNAVAILABLE);

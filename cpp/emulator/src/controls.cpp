@@ -1,4 +1,4 @@
-// emulator.h: what tests and the loader control.
+// emulator.h: the controls for tests and the loader.
 #pragma GCC visibility push(default)
 #include "emulator.h"
 #pragma GCC visibility pop

@@ -13,13 +13,13 @@
 namespace isthmus::emulator {
 namespace {
 
-/// Pageable copies to the device up to this size are staged in the call and return at once.
-/// Source: CUDA Driver API, "transfers from pageable host memory ... of 64 KB or less".
+/// Pageable uploads up to this size are staged in the call, which then returns. Source: CUDA Driver
+/// API, "transfers from pageable host memory ... of 64 KB or less".
 constexpr std::size_t kStageBytes = std::size_t{64} * 1024;
 
 enum class Direction { host_to_device, device_to_host };
 
-/// One copy as its caller asked for it.
+/// One copy as requested.
 struct Copy {
   Direction direction;
   std::byte* target;
@@ -34,12 +34,12 @@ struct Copy {
   AddressedCopy addressed() const { return {address_of(target), address_of(source), size_bytes}; }
 };
 
-/// A copy that was checked, with where it happens.
+/// A checked copy, and where it happens.
 struct Place {
   Context& context;
   StreamPtr stream;
   HostKind host;
-  bool synchronous;  ///< a blocking copy of any kind is complete when it returns
+  bool synchronous;  ///< a blocking copy of any kind is complete when the call returns
 };
 
 std::string_view name_of(HostKind kind) {
@@ -87,8 +87,8 @@ void transfer_and_wait(Lock& lock, const Place& place, const Copy& copy, const P
   machine().scheduler.wait(lock, transfer);
 }
 
-/// Copies the caller's bytes aside, at the pace at which staging and sending together are as slow
-/// as pageable copies are.
+/// Copies the caller's bytes to staging memory, at a pace at which staging and sending together
+/// take the time of pageable copies.
 std::shared_ptr<std::byte[]> stage(const std::byte* source, std::size_t size_bytes) {
   const Time begin = Clock::now();
   const Duration staging =
@@ -99,8 +99,8 @@ std::shared_ptr<std::byte[]> stage(const std::byte* source, std::size_t size_byt
   return staged;
 }
 
-/// Sends what is left of a pageable copy once it fits into the staging memory; returns before it is
-/// there.
+/// Sends the rest of a pageable copy that fits into the staging memory; returns before it has
+/// arrived.
 OperationPtr send_staged(Lock& lock, const Place& place, const Copy& copy, const Pace& pace) {
   lock.unlock();
   const std::shared_ptr<std::byte[]> staged = stage(copy.source, copy.size_bytes);
@@ -113,7 +113,7 @@ OperationPtr send_staged(Lock& lock, const Place& place, const Copy& copy, const
   return transfer;
 }
 
-/// Returns once the source has been read: everything but the last stage is there then.
+/// Returns once the source has been read: everything but the last stage has then arrived.
 OperationPtr send_pageable(Lock& lock, const Place& place, const Copy& copy) {
   const std::size_t first_bytes = copy.size_bytes > kStageBytes ? copy.size_bytes - kStageBytes : 0;
   Pace pace = pinned_pace();
@@ -121,7 +121,7 @@ OperationPtr send_pageable(Lock& lock, const Place& place, const Copy& copy) {
     Copy first = copy;
     first.size_bytes = first_bytes;
     transfer_and_wait(lock, place, first, pageable_pace());
-    pace.latency = kNoTime;  // already paid
+    pace.latency = kNoTime;  // the first stage included it
   }
   return send_staged(lock, place,
                      {copy.direction, copy.target + first_bytes, copy.source + first_bytes,

@@ -1,4 +1,4 @@
-// cuda.h with everything it declares exported, so that our definitions are checked against its ABI.
+// Exports everything that cuda.h declares, so that our definitions are checked against its ABI.
 #pragma once
 
 #pragma GCC visibility push(default)

@@ -1,4 +1,4 @@
-// cuInit, cuDriverGetVersion, cuDevice*: what there is.
+// cuInit, cuDriverGetVersion, cuDevice*: the devices and their attributes.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -11,7 +11,7 @@
 namespace isthmus::emulator {
 namespace {
 
-/// A PCI domain that no machine has: nobody may mistake an emulated device for the one in a real
+/// A PCI domain that no machine has, so that nothing mistakes an emulated device for one in a real
 /// slot.
 constexpr int kPciDomain = 0xffff;
 constexpr int kComputeCapabilityMajor = 9;
@@ -42,7 +42,7 @@ int attribute_value(CUdevice_attribute attribute, CUdevice device) {
       return 2048;
     case CU_DEVICE_ATTRIBUTE_WARP_SIZE:  // a warp is one lane wide here
       return 1;
-    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:  // one a direction
+    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:  // one for each direction
       return 2;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
       return kL2CacheBytes;
@@ -70,7 +70,7 @@ int attribute_value(CUdevice_attribute attribute, CUdevice device) {
   }
 }
 
-/// Version 8 ("custom"), so that it is nobody's real UUID; "ISTHMU" and "EMUL" can be read in a
+/// Version 8 ("custom"), so that it can't be a real UUID; "ISTHMU" and "EMUL" are readable in a
 /// dump.
 CUuuid uuid_of(CUdevice device) {
   std::array<unsigned char, sizeof(CUuuid::bytes)> bytes{'I',  'S', 'T', 'H', 'M', 'U', 0x85, 'S',

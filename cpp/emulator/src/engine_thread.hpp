@@ -1,4 +1,4 @@
-// The threads that play the device's engines.
+// The threads that act as the device's engines.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,8 @@ namespace isthmus::emulator {
 
 /// Starts a thread that lives as long as the process.
 ///
-/// It takes no signals (Ctrl-C belongs to the program's own threads) and its sleeps end on time.
+/// It blocks all signals (Ctrl-C belongs to the program's own threads), and its sleeps end on time.
+///
 /// name   at most 15 characters
 void start_engine_thread(const char* name, std::function<void()> life);
 

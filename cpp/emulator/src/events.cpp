@@ -19,7 +19,7 @@ Time timestamp(const Event& event) {
   return event.recorded->finished_at;
 }
 
-/// Both events are checked for being usable before either is checked for being ready, as CUDA does.
+/// Like CUDA, first checks that both events are usable, then that both are complete.
 CUresult elapsed(float* milliseconds, CUevent first_handle, CUevent last_handle) {
   current_context();
   require(milliseconds != nullptr);

@@ -1,4 +1,4 @@
-// Device memory for others: cuMemGetHandleForAddressRange and cuIpcGetMemHandle.
+// Exports device memory: cuMemGetHandleForAddressRange and cuIpcGetMemHandle.
 #include <unistd.h>
 
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace isthmus::emulator {
 namespace {
 
-/// Pages of 4 KiB that somebody wants to export.
+/// Pages of 4 KiB to export.
 struct Pages {
   std::uintptr_t begin;
   std::size_t size_bytes;
@@ -18,8 +18,8 @@ struct Pages {
   std::uintptr_t end() const { return begin + size_bytes; }
 };
 
-/// Throws Refusal(INVALID_VALUE) unless each page of the GPU has a part of an allocation in it: the
-/// pages that allocations share may be exported, those that nobody has may not.
+/// Throws Refusal(INVALID_VALUE) unless each GPU page contains part of an allocation: pages shared
+/// by allocations may be exported, free pages may not.
 void require_shared_pages(Lock& lock, const Pages& pages, const MemoryObject& object) {
   (void)lock;
   std::uintptr_t page = rounded_down(pages.begin, kDevicePageBytes);
@@ -42,7 +42,7 @@ int open_pages(Lock& lock, const Pages& pages) {
   return range->object->open_file(pages.begin - (range->base - range->object_offset_bytes));
 }
 
-/// What the words of a handle mean, as seen in those of driver 580.159.04. All others are zero.
+/// The meaning of a handle's words, as seen with driver 580.159.04. All other words are zero.
 struct IpcHandleWords {
   std::uint32_t unknown_0[2];
   std::uint32_t process;
@@ -89,7 +89,7 @@ CUresult CUDAAPI cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address
     require(handle != nullptr && type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
     require(size_bytes > 0 && whole_pages(size_bytes) == size_bytes);
     require(whole_pages(address) == address && address + size_bytes > address);
-    require((flags & ~1ull) == 0);  // 1: by way of BAR1, which is how this one is "mapped" anyway
+    require((flags & ~1ull) == 0);  // 1: through BAR1, which is how this memory is "mapped" anyway
     Lock lock = lock_machine();
     const int file = open_pages(lock, {address, size_bytes});
     std::memcpy(handle, &file, sizeof file);

@@ -6,7 +6,7 @@
 namespace isthmus::emulator {
 namespace {
 
-/// What works without the device, even a lost one.
+/// Calls that work without the device, even a lost one.
 constexpr std::array<std::string_view, 10> kAnsweredByTheDriver{
     "cuGetErrorName",   "cuGetErrorString", "cuGetProcAddress", "cuDriverGetVersion",
     "cuDeviceGetCount", "cuDeviceGet",      "cuCtxPushCurrent", "cuCtxPopCurrent",
@@ -33,7 +33,7 @@ void Faults::before_call(std::string_view symbol, int nth, void (*function)(void
   any_functions_ = true;
 }
 
-/// Without the lock: a function may call the driver, or come back here.
+/// Without the lock: a function may call the driver, and so this function.
 void Faults::call_due_functions(std::string_view symbol) {
   std::vector<Function> due;
   {

@@ -1,4 +1,4 @@
-// What tests make go wrong: calls that fail, symbols that are missing, what happens just before.
+// Faults that tests inject: failing calls, missing symbols, functions that run before a call.
 #pragma once
 
 #include <atomic>
@@ -15,20 +15,20 @@ namespace isthmus::emulator {
 
 class Faults {
 public:
-  /// The `nth` next call of `symbol` returns `code`, once.
+  /// Makes the `nth` next call of `symbol` return `code`, once.
   void fail_call(std::string_view symbol, int nth, CUresult code);
-  /// Every further call of `symbol` returns success without effect.
+  /// Makes every further call of `symbol` return success without effect.
   void swallow(std::string_view symbol);
-  /// `function` is called before the `nth` next call of `symbol`, once.
+  /// Calls `function` before the `nth` next call of `symbol`, once.
   void before_call(std::string_view symbol, int nth, void (*function)(void*), void* argument);
   void hide(std::string_view symbol);
-  /// Every call that needs the device fails once so many copies were asked for; 0: none does.
+  /// After `num_copies` copies were requested, every call that needs the device fails; 0: never.
   void lose_device_after(int num_copies);
   void reset();
 
-  /// Counts one call of `symbol`; the code it has to fail with, if it has to.
+  /// Counts one call of `symbol`; returns the code that it must fail with, if any.
   std::optional<CUresult> next(std::string_view symbol);
-  /// Calls what is due before this call.
+  /// Calls the functions that are due before this call.
   void call_functions(std::string_view symbol) {
     if (any_functions_.load(std::memory_order_relaxed)) call_due_functions(symbol);
   }
@@ -52,7 +52,7 @@ private:
 
   mutable std::mutex mutex_;
   std::vector<Pending> pending_;
-  std::atomic<bool> any_pending_{false};  ///< or swallowed
+  std::atomic<bool> any_pending_{false};  ///< or any call is swallowed
   std::vector<Function> functions_;
   std::atomic<bool> any_functions_{false};
   std::set<std::string, std::less<>> swallowed_;

@@ -9,7 +9,7 @@ namespace {
 
 using NodeNumber = std::uintptr_t;
 
-/// Nodes are numbered from 1 in the order in which they were added to their graph.
+/// Nodes are numbered from 1 in the order in which they were added.
 CUgraphNode node_at(std::size_t index) {
   return reinterpret_cast<CUgraphNode>(static_cast<NodeNumber>(index + 1));
 }
@@ -25,7 +25,7 @@ CUdeviceptr address_in(CUmemorytype type, const void* host, CUdeviceptr device) 
   return type == CU_MEMORYTYPE_HOST ? address_of(host) : device;
 }
 
-/// One row of bytes: all that this driver's graphs copy.
+/// One row of bytes: the only kind of copy in this driver's graphs.
 AddressedCopy row_of(const CUDA_MEMCPY3D& parameters) {
   require(parameters.Height == 1 && parameters.Depth == 1, CUDA_ERROR_NOT_SUPPORTED);
   require(

@@ -1,4 +1,4 @@
-// Graphs of copies: what a program adds to them, and what instantiating makes of that.
+// Graphs of copies, and their executable forms.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace isthmus::emulator {
 
-/// A graph, or one that can be launched: its copies in the order in which they were added, which
-/// is one that their dependencies allow; of a captured one, in the order of its stream.
+/// A graph or an executable graph: its copies in the order in which they were added, which is
+/// compatible with their dependencies; for a captured graph, in stream order.
 struct Graph {
-  Context* context = nullptr;  ///< of an executable one; the only one it is launched in
+  Context* context = nullptr;  ///< of an executable graph; the only one to launch it in
   std::vector<AddressedCopy> copies;
 };
 

@@ -1,4 +1,4 @@
-// Opaque handles that are never used twice, so that a destroyed one is always recognised.
+// Opaque handles that are never reused, so that a destroyed one is always detected.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace isthmus::emulator {
 
-/// A new handle value, beyond those that CUDA gives a meaning (CU_STREAM_LEGACY is 1).
+/// A new handle value, above those that CUDA reserves (CU_STREAM_LEGACY is 1).
 inline std::uintptr_t next_handle() {
   static std::atomic<std::uintptr_t> next{0x1000};
   return next.fetch_add(16);
@@ -26,7 +26,7 @@ public:
     return reinterpret_cast<Handle>(handle);
   }
 
-  /// Throws Refusal(CUDA_ERROR_INVALID_HANDLE) for anything that isn't alive.
+  /// Throws Refusal(CUDA_ERROR_INVALID_HANDLE) for any handle that isn't alive.
   std::shared_ptr<Object> find(Handle handle) const {
     const auto found = objects_.find(reinterpret_cast<std::uintptr_t>(handle));
     require(found != objects_.end(), CUDA_ERROR_INVALID_HANDLE);

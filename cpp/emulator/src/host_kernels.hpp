@@ -1,8 +1,8 @@
-// Compiles kernels/*.cu for the CPU: what CUDA C++ gives a kernel, in plain C++.
+// Compiles kernels/*.cu for the CPU: provides the CUDA C++ that kernels use, in plain C++.
 //
 // Included by kernels/portable.cuh when ISTHMUS_HOST_KERNELS is defined. A launch is one lane here,
-// whatever grid was asked for: our kernels' loops are grid-stride, so the result is the same, and
-// one lane that goes through memory in order is what a CPU is fast at.
+// whatever its grid: our kernels' loops are grid-stride, so the result is the same, and a CPU is
+// fast when one lane goes through memory in order.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define __shared__ static thread_local  // kernels run side by side, each on a thread
+#define __shared__ static thread_local  // kernels run concurrently, each in a thread
 
 using std::int32_t;
 using std::int64_t;
@@ -46,7 +46,7 @@ inline uint64_t isthmus_now_ns() {
   return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
 }
 
-/// A waiting lane gives its core away: the one who sets the flag may need it.
+/// A lane that waits yields its core: the thread that sets the flag may need it.
 inline void isthmus_pause() { std::this_thread::yield(); }
 
 // NOLINTBEGIN(readability-identifier-naming): CUDA's names

@@ -1,4 +1,4 @@
-// cuMemset* and cuMemcpyDtoD*: work that stays inside the device.
+// cuMemset* and cuMemcpyDtoD*: work inside the device.
 #include "addressed_copies.hpp"
 #include "call.hpp"
 #include "context.hpp"
@@ -31,7 +31,7 @@ struct Fill {
   std::size_t size_bytes;
 };
 
-/// What the host does about an operation that it started.
+/// Whether the call waits for the operation that it started.
 enum class Ending { returns_at_once, waits_if_synchronous };
 
 void end(Lock& lock, const OperationPtr& operation, Ending ending, bool synchronous) {

@@ -10,12 +10,12 @@ namespace isthmus::emulator {
 struct HostKernel {
   std::string_view stem;  ///< its file, kernels/<stem>.cu
   std::string_view name;
-  /// Reads the launch's parameters now; the result runs the kernel later.
+  /// Reads the launch's parameters now; the returned function runs the kernel later.
   std::function<void()> (*bind)(void** parameters);
   std::size_t num_parameters;
 };
 
-/// In the order of the files' names.
+/// Sorted by file name.
 std::span<const HostKernel> host_kernels();
 
 }  // namespace isthmus::emulator

@@ -9,7 +9,7 @@
 
 namespace isthmus::emulator {
 
-/// What a lane's thread does all its life.
+/// The main loop of a lane's thread.
 class LaneThread {
 public:
   LaneThread(Lane& lane, Scheduler& scheduler) : lane_(lane), scheduler_(scheduler) {}
@@ -23,7 +23,7 @@ public:
   }
 
 private:
-  /// Spins a little, so that a caller in a loop finds this thread awake; then sleeps.
+  /// Spins briefly, so that the thread is awake for a caller in a loop; then sleeps.
   void await_work(Lock& lock) {
     ++lane_.num_idle_;
     lane_.has_work_hint_ = false;
@@ -61,7 +61,7 @@ Time Lane::start_of(Time ready) const {
 
 void Lane::wake(Scheduler& scheduler) {
   has_work_hint_ = true;
-  // An idle thread may already be on its way to earlier work, so there must be one for each.
+  // An idle thread may already be about to take earlier work, so each operation needs its own.
   if (ready_.size() > num_idle_ && num_threads_ < kind_.num_slots) {
     start_engine_thread(kind_.thread_name, LaneThread(*this, scheduler));
     ++num_threads_;

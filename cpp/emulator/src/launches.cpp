@@ -1,4 +1,4 @@
-// cuLaunchKernel: each kernel on a thread of its own, side by side with copies and the CPU.
+// cuLaunchKernel: each kernel has its own thread and runs beside copies and the CPU.
 #include <algorithm>
 
 #include "call.hpp"
@@ -20,7 +20,8 @@ void require_launchable(Extent grid, Extent block) {
   require(num_lanes > 0 && num_lanes <= kMaxLanesPerBlock);
 }
 
-/// A kernel's time is the CPU's: it can't end before it did, and lasts at least the launch latency.
+/// A kernel takes as long as on the CPU: at least the launch latency, and never less than it really
+/// ran.
 OperationPtr make_launch(Context& context, std::function<void()> run) {
   auto operation = std::make_shared<Operation>();
   const Duration latency = machine().profile().launch_latency;

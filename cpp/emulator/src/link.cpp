@@ -8,12 +8,13 @@
 namespace isthmus::emulator {
 namespace {
 
-/// Bytes moved between two looks at the clock.
+/// Bytes moved between two reads of the clock.
 constexpr std::size_t kPieceBytes = 1024UL * 1024;
-/// A transfer this far ahead of its model pauses, so that its bytes arrive spread over its time.
+/// A transfer that is this far ahead of its model pauses, so that its bytes arrive spread over its
+/// time.
 constexpr Duration kMaxLead = std::chrono::milliseconds(1);
 
-/// Copies up to this size may be polled while they arrive, to see when they do.
+/// Copies up to this size may be polled while they arrive.
 constexpr std::size_t kPolledBytes = 4096;
 
 template <typename Word>
@@ -31,9 +32,8 @@ bool copy_word(std::byte* target, const std::byte* source, std::size_t size_byte
   return true;
 }
 
-/// Copies as many whole words as there are, in order, so that a reader who sees the last one sees
-/// all. Not for the thread sanitizer: a thread that polls an engine's target races with it by
-/// design.
+/// Copies all whole words in order, so that a reader that sees the last word sees all. Excluded
+/// from the thread sanitizer: a thread that polls an engine's target races with it by design.
 template <typename Word>
 __attribute__((no_sanitize("thread"))) std::size_t copy_polled(std::byte* target,
                                                                const std::byte* source,
@@ -48,7 +48,7 @@ __attribute__((no_sanitize("thread"))) std::size_t copy_polled(std::byte* target
   return num_words * sizeof(Word);
 }
 
-/// `handle_piece(offset, piece_bytes)` does a part of the work.
+/// `handle_piece(offset, piece_bytes)` does part of the work.
 template <typename HandlePiece>
 Time take_time(std::size_t size_bytes, const Pace& pace, Time start, HandlePiece handle_piece) {
   const Time first_byte = start + pace.latency;

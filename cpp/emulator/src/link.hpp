@@ -1,4 +1,4 @@
-// The modelled link: how long bytes take, and the copy that takes that long.
+// The modelled link: the duration of transfers, and copies that take that long.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace isthmus::emulator {
 
-/// How fast a transfer goes: first the latency, then the bytes.
+/// The speed of a transfer: first the latency, then the bytes.
 struct Pace {
   Duration latency{kNoTime};
   double bytes_per_s = 0;
@@ -18,18 +18,19 @@ struct Pace {
 
 /// Moves bytes at a pace, in real time.
 ///
-/// start     when the transfer begins on the modelled timeline; may be a little in the past
-/// Returns   when it ended: start + latency + the longer of the modelled time for the bytes and
-///           what this CPU really took to move them.
+/// start     when the transfer begins on the modelled timeline; may be slightly in the past
+/// Returns   when it ended: start + latency + the longer of the modelled time for the bytes and the
+///           CPU's real time to move them.
 Time move_bytes(std::byte* target, const std::byte* source, std::size_t size_bytes,
                 const Pace& pace, Time start);
 
-/// Writes `pattern_bytes` of `pattern` (1 or 4 of its low bytes) over and over; else as move_bytes.
+/// Writes `pattern_bytes` of `pattern` (1 or 4 of its low bytes) repeatedly; otherwise like
+/// move_bytes.
 Time fill_bytes(std::byte* target, unsigned pattern, std::size_t pattern_bytes,
                 std::size_t size_bytes, const Pace& pace, Time start);
 
-/// Copies now, as fast as this CPU can. Small copies arrive in order, word by word: somebody may be
-/// polling them.
+/// Copies now, as fast as this CPU can. Small copies arrive in order, word by word, since a thread
+/// may poll them.
 void copy_now(std::byte* target, const std::byte* source, std::size_t size_bytes);
 
 }  // namespace isthmus::emulator

@@ -1,4 +1,5 @@
-// The state of the emulated machine. One a process, never destroyed: its threads outlive main().
+// The state of the emulated machine. One for each process, never destroyed: its threads outlive
+// main().
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@
 
 namespace isthmus::emulator {
 
-/// A loaded module; its kernels live in this program.
+/// A loaded module; its kernels are part of this library.
 struct Module {
   Context* context = nullptr;
   std::string_view stem;  ///< of the file in kernels/

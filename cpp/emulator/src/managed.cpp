@@ -1,5 +1,5 @@
-// cuMemPrefetchAsync, cuMemAdvise, cuMemRangeGetAttribute: where managed memory should be. It is
-// host memory here and never moves; a prefetch takes the time that its bytes would.
+// cuMemPrefetchAsync, cuMemAdvise, cuMemRangeGetAttribute: the location of managed memory. Here it
+// is host memory and never moves; a prefetch takes the modelled time of its bytes.
 #include <cstring>
 
 #include "call.hpp"
@@ -21,7 +21,7 @@ Range& managed_range(Lock& lock, CUdeviceptr address, std::size_t size_bytes) {
   return range;
 }
 
-/// A place as attributes name it. Throws Refusal: INVALID_DEVICE, INVALID_VALUE.
+/// A location as attributes report it. Throws Refusal: INVALID_DEVICE, INVALID_VALUE.
 int place_of(const CUmemLocation& location) {
   if (location.type == CU_MEM_LOCATION_TYPE_HOST) return CU_DEVICE_CPU;
   require(location.type == CU_MEM_LOCATION_TYPE_DEVICE);
@@ -29,7 +29,7 @@ int place_of(const CUmemLocation& location) {
   return location.id;
 }
 
-/// The whole of it went to one place, or it has no one place.
+/// The new location if the whole range moved; otherwise it has no single location.
 int place_after(const Range& range, std::size_t size_bytes, int place) {
   return size_bytes == range.size_bytes ? place : CU_DEVICE_INVALID;
 }

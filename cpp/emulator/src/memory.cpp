@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 
-/// As driver 580.159.04 does, seen in handles of cuIpcGetMemHandle: allocations up to 1 MiB share
+/// Like driver 580.159.04, as seen in handles of cuIpcGetMemHandle: allocations up to 1 MiB share
 /// objects of 2 MiB, at multiples of 512 bytes.
 constexpr std::size_t kSharedObjectBytes = std::size_t{2} * 1024 * 1024;
 constexpr std::size_t kMaxSharedBytes = std::size_t{1} * 1024 * 1024;
@@ -25,7 +25,7 @@ MemoryObjectPtr make_mapped_object(Device& device, std::size_t size_bytes) {
   return object;
 }
 
-/// Part of an object that others use too, or the first part of a new one.
+/// Part of an object that other allocations share, or of a new one.
 Range allocate_block(Device& device, std::size_t size_bytes) {
   Range range{.size_bytes = size_bytes};
   const std::size_t block_bytes = rounded_up(size_bytes, kBlockBytes);
@@ -55,8 +55,8 @@ Range allocate(Context& context, std::size_t size_bytes) {
   return allocate_on_device(lock, context, size_bytes);
 }
 
-/// Host memory that is known as managed. Shared, as a real driver's is: no ordinary memory of the
-/// process's own.
+/// Host memory that is known as managed. A shared mapping, like a real driver's, unlike the
+/// process's ordinary memory.
 Range allocate_managed(Context& context, std::size_t size_bytes) {
   Range range{.kind = RangeKind::managed, .size_bytes = size_bytes};
   range.mapped_bytes = whole_pages(size_bytes);
@@ -120,7 +120,7 @@ void require_device_range(Lock& lock, CUdeviceptr address, std::size_t size_byte
     require(range != nullptr && range->accessible);
     const std::size_t here_bytes = range->base + range->size_bytes - address;
     if (size_bytes <= here_bytes) return;
-    require(range->kind == RangeKind::mapped);  // only mappings can be one piece together
+    require(range->kind == RangeKind::mapped);  // only mappings can adjoin
     address += here_bytes;
     size_bytes -= here_bytes;
   }

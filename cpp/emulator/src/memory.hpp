@@ -1,4 +1,4 @@
-// The memory behind ranges, and the checks that copies make on them.
+// The memory behind ranges, and the checks of copies on it.
 #pragma once
 
 #include "address_map.hpp"
@@ -6,14 +6,14 @@
 
 namespace isthmus::emulator {
 
-/// Device memory of the context's device, as cuMemAlloc gives it. Throws Refusal(OUT_OF_MEMORY).
+/// Device memory of the context's device, for cuMemAlloc. Throws Refusal(OUT_OF_MEMORY).
 Range allocate_on_device(Lock& lock, Context& context, std::size_t size_bytes);
 
-/// Gives host pages of a range back to the system; leaves registered ranges, which are the
-/// caller's, alone. Device memory goes with the last reference to its object.
+/// Returns the host pages of a range to the system, except registered ranges, which belong to the
+/// caller. Device memory is freed with the last reference to its object.
 void unmap(const Range& range);
 
-/// Makes a removed range's part of an object that allocations share free for the next one.
+/// Frees a removed range's part of a shared object for the next allocation.
 void give_back_block(Lock& lock, const Range& range);
 
 /// The address as a pointer. Device memory is ordinary memory here.
@@ -24,17 +24,18 @@ inline CUdeviceptr address_of(const void* pointer) {
 }
 
 /// Throws Refusal(INVALID_VALUE) unless the device may access all of it: one allocation, one pinned
-/// range, or mappings that adjoin.
+/// range, or adjoining mappings.
 void require_device_range(Lock& lock, CUdeviceptr address, std::size_t size_bytes);
 
-/// Whether blocking operations on that memory complete before they return.
+/// Whether blocking operations on that memory are complete when they return.
 bool is_synchronous(Lock& lock, CUdeviceptr address);
 
 enum class HostKind { pageable, pinned, device };
 
-/// What the "host" side of a copy really is; device memory passes for it, in one address space.
+/// The kind of memory on the "host" side of a copy, which may be device memory, since there is one
+/// address space.
 ///
-/// Throws Refusal(INVALID_VALUE) for memory that is pinned in part only.
+/// Throws Refusal(INVALID_VALUE) for memory that is only partly pinned.
 HostKind host_kind(Lock& lock, const void* host, std::size_t size_bytes);
 
 /// `size_bytes` rounded up to whole pages; 0 if that overflows.

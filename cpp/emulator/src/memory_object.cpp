@@ -14,7 +14,7 @@ namespace {
 constexpr int kFileFlags = MAP_SHARED | MAP_FIXED | MAP_NORESERVE;
 constexpr int kNoFileFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
 
-/// A memory file that nobody who gets hold of it can truncate under us; -1 if there can't be one.
+/// A memory file that no other holder can truncate; -1 if it can't be created.
 int make_memory_file(std::size_t size_bytes) {
   const int file = memfd_create("isthmus-device-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0) return -1;
@@ -60,12 +60,12 @@ void MemoryObject::map_at(std::uintptr_t base, std::size_t size_bytes) const {
   const void* memory =
       mmap(where, size_bytes, PROT_NONE, file_ >= 0 ? kFileFlags : kNoFileFlags, file_, 0);
   require(memory != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
-  madvise(where, size_bytes, MADV_HUGEPAGE);  // fewer faults where the system allows it
+  madvise(where, size_bytes, MADV_HUGEPAGE);  // fewer faults if the system allows it
 }
 
 int MemoryObject::open_file(std::size_t offset_bytes) const {
   require(file_ >= 0, CUDA_ERROR_NOT_SUPPORTED);
-  // Opened anew, not duplicated: duplicates share one position.
+  // Opened again instead of duplicated: duplicates share one position.
   const std::string path = "/proc/self/fd/" + std::to_string(file_);
   const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
   require(file >= 0, CUDA_ERROR_OPERATING_SYSTEM);

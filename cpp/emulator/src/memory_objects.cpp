@@ -5,7 +5,7 @@
 namespace isthmus::emulator {
 namespace {
 
-/// As seen in handles of driver 580.159.04: 0x5c00 and a count.
+/// As seen in handles of driver 580.159.04: 0x5c00, then a counter.
 constexpr std::uint32_t kFirstNumber = 0x5c000000;
 constexpr std::uint32_t kNumNumbers = 0x10000;
 

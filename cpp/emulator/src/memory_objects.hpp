@@ -1,4 +1,4 @@
-// The memory objects that are alive, by number.
+// The live memory objects, by number.
 #pragma once
 
 #include <map>
@@ -7,12 +7,12 @@
 
 namespace isthmus::emulator {
 
-/// Numbers are used again only when all others have been. Not synchronised.
+/// A number is reused only after all others. Not synchronised.
 class MemoryObjects {
 public:
   /// A new object of the device, with a number.
   MemoryObjectPtr make(Device& device, std::size_t size_bytes);
-  /// Null if there is none, or no longer.
+  /// Null if there is none, or it no longer exists.
   MemoryObjectPtr find(std::uint32_t number) const;
   /// Bytes of the objects that cuMemCreate made.
   std::size_t created_bytes() const;

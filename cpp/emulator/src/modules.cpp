@@ -1,4 +1,4 @@
-// cuModule*: an image is the name of a file in kernels/, whose kernels are part of this library.
+// cuModule*: an image is the name of a file in kernels/, whose kernels this library contains.
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +13,7 @@ constexpr std::string_view kImagePrefix = "isthmus-kernels:";
 
 std::string_view stem_of(const void* image) {
   const auto* text = static_cast<const char*>(image);
-  // A cubin has no final null, so no more is read than matches.
+  // A cubin has no terminating null: the comparison stops at the first difference.
   const bool ours = std::strncmp(text, kImagePrefix.data(), kImagePrefix.size()) == 0;
   require(ours, CUDA_ERROR_INVALID_IMAGE);
   const auto kernels = host_kernels();

@@ -1,4 +1,4 @@
-// How fast the active profile's transfers go, by the memory that they touch.
+// The speed of the active profile's transfers, by kinds of memory.
 #pragma once
 
 #include "link.hpp"
@@ -12,7 +12,7 @@ inline Pace pinned_pace() {
 inline Pace pageable_pace() {
   return {machine().profile().copy_latency, machine().profile().pageable_bytes_per_s};
 }
-/// Inside the device.
+/// For copies inside the device.
 inline Pace inside_pace() {
   return {machine().profile().launch_latency, machine().profile().device_bytes_per_s};
 }

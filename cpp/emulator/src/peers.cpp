@@ -1,4 +1,4 @@
-// cuDeviceCanAccessPeer, cuCtx*PeerAccess, cuMemcpyPeerAsync: devices among themselves.
+// cuDeviceCanAccessPeer, cuCtx*PeerAccess, cuMemcpyPeerAsync: access and copies between devices.
 #include "call.hpp"
 #include "context.hpp"
 #include "link.hpp"
@@ -19,7 +19,7 @@ bool& access_to(Context& context, const Context& peer) {
   return context.peers[static_cast<std::size_t>(peer.ordinal)];
 }
 
-/// A copy between two contexts, whose ends were checked.
+/// A copy between two contexts, with checked ends.
 struct PeerCopy {
   CUdeviceptr target;
   const Context* target_context;
@@ -33,15 +33,16 @@ struct PeerCopy {
   }
 };
 
-/// Over the link at its speed; by way of the host's memory, which is the link twice, without
-/// access.
+/// The link's speed; without peer access the copy goes through host memory, and crosses the link
+/// twice.
 Pace pace_of(const PeerCopy& copy, Context& asker) {
   const Profile& profile = machine().profile();
   const double share = copy.direct(asker) ? 1.0 : 0.5;
   return {profile.copy_latency, profile.pinned_bytes_per_s * share};
 }
 
-/// The engine of the asking device that reads from the link, or the one that writes to it.
+/// The engine of the calling context's device that reads from the link, or the one that writes to
+/// it.
 Lane& lane_of(const PeerCopy& copy, const Context& asker) {
   Device& device = device_of(asker);
   return copy.target_context == &asker ? device.host_to_device : device.device_to_host;

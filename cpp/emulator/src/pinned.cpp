@@ -1,4 +1,5 @@
-// cuMemHostAlloc, cuMemHostRegister and their ends: host memory that copies reach directly.
+// cuMemHostAlloc, cuMemHostRegister and their counterparts: host memory that copies access
+// directly.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ std::size_t physical_bytes() {
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes();
 }
 
-/// Pinned pages are there from the start, on the node of the calling thread: populated.
+/// Pinned pages exist from the start (the mapping is populated), on the calling thread's node.
 void* map_populated(std::size_t mapped_bytes) {
   require(mapped_bytes != 0 && mapped_bytes <= physical_bytes(), CUDA_ERROR_OUT_OF_MEMORY);
   void* memory = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
@@ -29,7 +30,7 @@ void* map_populated(std::size_t mapped_bytes) {
   return memory;
 }
 
-/// Whether the caller has mapped all of it: only then could a real driver pin it.
+/// Whether the caller has mapped all of it: otherwise a real driver couldn't pin it.
 bool is_mapped(std::uintptr_t address, std::size_t size_bytes) {
   const std::uintptr_t first_page = address / page_bytes() * page_bytes();
   const std::size_t num_pages = (address + size_bytes - first_page - 1) / page_bytes() + 1;
@@ -39,7 +40,7 @@ bool is_mapped(std::uintptr_t address, std::size_t size_bytes) {
                  residency.data()) == 0;
 }
 
-/// Throws Refusal(OUT_OF_MEMORY) where no more host memory may be pinned.
+/// Throws Refusal(OUT_OF_MEMORY) if no more host memory may be pinned.
 void require_pinnable(const Lock& lock, std::size_t size_bytes) {
   (void)lock;
   const std::size_t limit_bytes = machine().profile().pinned_limit_bytes;
@@ -51,14 +52,14 @@ void require_pinnable(const Lock& lock, std::size_t size_bytes) {
   require(fits, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-/// A lock of the machine while no capture forbids what is about to happen.
+/// Locks the machine, provided that no capture forbids the call.
 Lock lock_uncaptured_machine() {
   Lock lock = lock_machine();
   require_no_capture(lock);
   return lock;
 }
 
-/// Null for no bytes.
+/// Null for 0 bytes.
 void* allocate_pinned(Context& context, std::size_t size_bytes) {
   if (size_bytes == 0) return nullptr;
   require_pinnable(lock_uncaptured_machine(), size_bytes);
@@ -77,7 +78,8 @@ void release(RangeKind kind, const void* host, CUresult unknown) {
   Lock lock = lock_uncaptured_machine();
   const std::optional<Range> range = machine().addresses.remove(address_of(host), kind);
   if (!range) {
-    // An address inside a range, but not its first, is another mistake to a real driver (580.159).
+    // An address inside a range, other than its first, is a different error with a real driver
+    // (580.159).
     const bool inside = machine().addresses.covering(address_of(host), 1) != nullptr;
     throw Refusal{inside ? CUDA_ERROR_INVALID_VALUE : unknown};
   }

@@ -1,5 +1,4 @@
-// What a pointer is: cuPointerGetAttribute and its plural, cuPointerSetAttribute,
-// cuMemGetAddressRange.
+// Properties of pointers: cuPointerGetAttribute(s), cuPointerSetAttribute, cuMemGetAddressRange.
 #include <array>
 #include <cstring>
 #include <span>
@@ -12,7 +11,7 @@
 namespace isthmus::emulator {
 namespace {
 
-/// The value of an attribute, in the size that it has.
+/// The value of an attribute, with its size.
 class Answer {
 public:
   template <typename Value>
@@ -33,9 +32,9 @@ std::uint64_t exportable_as(const Range& range) {
   return range.object->properties.value_or(CUmemAllocationProp{}).requestedHandleTypes;
 }
 
-/// Nothing for attributes that memory has no value of.
+/// Nothing for attributes that this memory has no value for.
 ///
-/// Throws Refusal(INVALID_VALUE) for attributes that are none.
+/// Throws Refusal(INVALID_VALUE) for unknown attributes.
 std::optional<Answer> describe(const Range& range, CUdeviceptr address,
                                CUpointer_attribute attribute) {
   switch (attribute) {
@@ -72,7 +71,7 @@ std::optional<Answer> describe(const Range& range, CUdeviceptr address,
   }
 }
 
-/// For what the driver doesn't know, all attributes are zero.
+/// All attributes are zero for memory that the driver doesn't know.
 void describe_all(const Range* range, CUdeviceptr address,
                   std::span<const CUpointer_attribute> attributes, void** values) {
   const Range unknown;
@@ -144,7 +143,7 @@ CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr* base, std::size_t* size_bytes
     const Lock lock = lock_machine();
     const Range* range = machine().addresses.covering(address, 1);
     require(range != nullptr && !range->on_host(), CUDA_ERROR_NOT_FOUND);
-    // Seen with driver 580 on two GPUs: another device's memory has no range here.
+    // Seen with driver 580 on two GPUs: another device's memory isn't found here.
     require(&device_at(range->device) == &device_of(context), CUDA_ERROR_NOT_FOUND);
     if (base != nullptr) *base = range->base;
     if (size_bytes != nullptr) *size_bytes = range->size_bytes;

@@ -1,4 +1,4 @@
-// Operations that wait for a value in memory, which nobody tells us about: they are polled.
+// Operations that wait for a value in memory: they are polled, since there is no notification.
 #include <thread>
 #include <utility>
 
@@ -8,8 +8,7 @@
 namespace isthmus::emulator {
 namespace {
 
-/// Polls at full speed for this long, then with pauses: a gate is usually opened soon, or much
-/// later.
+/// Polls at full speed for this long, then with pauses: a gate usually opens soon, or much later.
 constexpr Duration kEagerPolling = std::chrono::microseconds(200);
 constexpr Duration kPause = std::chrono::microseconds(20);
 

@@ -1,5 +1,5 @@
-// cuDeviceGetDefaultMemPool, cuDeviceGetMemPool, cuMemPool*: the one pool of a device. It keeps
-// nothing, whatever its threshold says: what is freed goes back at once (pool_memory.cpp).
+// cuDeviceGetDefaultMemPool, cuDeviceGetMemPool, cuMemPool*: the only pool of a device. It keeps
+// nothing, whatever its threshold: freed memory returns to the device at once (pool_memory.cpp).
 #include "call.hpp"
 #include "context.hpp"
 #include "machine.hpp"
@@ -32,10 +32,10 @@ CUresult CUDAAPI cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice ordinal)
   });
 }
 
-// Nobody can give a device another one.
+// A device's pool can't be changed here.
 CUresult CUDAAPI cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice ordinal) {
   return Call("cuDeviceGetMemPool")([&] {
-    // Seen with driver 580: a device that isn't there is an invalid value to this call.
+    // Seen with driver 580: for this call, a device that doesn't exist is an invalid value.
     require(pool != nullptr && ordinal >= 0 && ordinal < machine().profile().num_devices);
     *pool = pool_of(device_at(ordinal));
     return CUDA_SUCCESS;

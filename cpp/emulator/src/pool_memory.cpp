@@ -1,5 +1,5 @@
-// cuMemAllocAsync, cuMemAllocFromPoolAsync, cuMemFreeAsync: device memory in stream order. There is
-// no pool behind it: what is freed goes back at once.
+// cuMemAllocAsync, cuMemAllocFromPoolAsync, cuMemFreeAsync: stream-ordered device memory. There is
+// no pool behind it: freed memory returns to the device at once.
 #include "call.hpp"
 #include "context.hpp"
 #include "machine.hpp"
@@ -9,7 +9,7 @@
 namespace isthmus::emulator {
 namespace {
 
-/// The range is nobody's any more, but its memory is there until the stream has come so far.
+/// The range is already removed; its memory is freed when the stream reaches this operation.
 OperationPtr make_free(const Range& range) {
   auto operation = std::make_shared<Operation>();
   operation->lane = &device_of(*range.context).inside;
@@ -29,7 +29,7 @@ void allocate(Call& call, Context& context, CUdeviceptr* address, std::size_t si
   require_not_captured(lock, stream);
   require_no_capture(lock);
   call.note("bytes", size_bytes).note("stream", stream->number);
-  // No bytes are no error here, unlike in cuMemAlloc; null may be freed.
+  // Unlike in cuMemAlloc, 0 bytes aren't an error; null may be freed.
   *address = size_bytes == 0 ? 0 : allocate_on_device(lock, context, size_bytes).base;
 }
 

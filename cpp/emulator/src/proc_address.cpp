@@ -1,4 +1,4 @@
-// cuGetProcAddress: the one table of what this driver has, and since which CUDA version.
+// cuGetProcAddress: the table of this driver's functions, and their CUDA versions.
 #include <algorithm>
 #include <array>
 
@@ -11,7 +11,7 @@ namespace {
 
 struct Row {
   std::string_view name;  ///< the public name
-  int abi;                ///< the CUDA version that gave it this signature
+  int abi;                ///< the CUDA version that introduced this signature
   void* function;
 };
 
@@ -161,7 +161,7 @@ struct Answer {
   CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 };
 
-/// The newest function of that name whose signature `version` already knows.
+/// The newest function of that name that existed in `version`.
 Answer look_up(std::string_view name, int version) {
   Answer answer;
   if (missing_here(name)) return answer;

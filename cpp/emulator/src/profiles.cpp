@@ -11,7 +11,7 @@ using std::chrono::microseconds;
 constexpr std::size_t kMiB = 1024UL * 1024;
 constexpr std::size_t kGiB = 1024 * kMiB;
 
-/// The default. Slow enough that the memcpy behind every copy keeps up with it on a laptop.
+/// The default. Slow enough that a laptop's memcpy, which does every copy, keeps up with it.
 constexpr Profile kSmall{
     .name = "small",
     .summary = "one GPU behind a small link: 3 GB/s pinned, 1 GB/s pageable (default)",
@@ -27,7 +27,7 @@ constexpr Profile kSmall{
     .stream_memory_operations = true,
 };
 
-/// `small` with a few things changed.
+/// `small` with some changes.
 template <typename Change>
 constexpr Profile like_small(std::string_view name, std::string_view summary, Change change) {
   Profile profile = kSmall;
@@ -67,8 +67,8 @@ constexpr std::array kProfiles{
                [](Profile& p) { p.usable_event_times = false; }),
     like_small("little-memlock", "at most 32 MiB of host memory can be pinned",
                [](Profile& p) { p.pinned_limit_bytes = 32 * kMiB; }),
-    // The figures of an H100 SXM on PCIe 5.0 x16 (benchmarks/first_light/README.md).
-    // One memcpy of this machine is usually slower than such a link, and real time then counts.
+    // The figures of an H100 SXM on PCIe 5.0 x16 (benchmarks/first_light/README.md). The memcpy of
+    // this machine is usually slower than such a link; then the real time counts.
     like_small("h100-pcie5", "a fast link, 55 GB/s pinned; bounded by this machine's own memcpy",
                [](Profile& p) {
                  p.device_name = "Isthmus Emulated GPU (fast link)";

@@ -1,4 +1,4 @@
-// What the emulated machine is like. Every number here is a choice, not a measurement.
+// The emulated machines. Every number here is a choice, not a measurement.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace isthmus::emulator {
 struct Profile {
   std::string_view name;
   std::string_view summary;      ///< one line for `isthmus_emulator_profiles`
-  std::string_view device_name;  ///< ends up in every result, so it says that it is emulated
+  std::string_view device_name;  ///< appears in every result, so it says that it is emulated
   int num_devices;
   int driver_version;  ///< 1000 * major + 10 * minor
   std::size_t memory_bytes;
@@ -23,13 +23,13 @@ struct Profile {
   Duration copy_latency;
   Duration launch_latency;
   bool stream_memory_operations;
-  bool peer_access = true;  ///< of devices to each other's memory
-  /// False: the times between events are nonsense, as with confidential computing.
+  bool peer_access = true;  ///< devices may access each other's memory
+  /// False: times between events are meaningless, as with confidential computing.
   bool usable_event_times = true;
-  int num_busy_devices = 0;  ///< the last ones are another process's alone
-  /// The device answers no more after so many copies were asked for; 0: it always does.
+  int num_busy_devices = 0;  ///< the last ones, which another process uses exclusively
+  /// The device stops answering after this many copies; 0: never.
   int copies_until_lost = 0;
-  std::size_t pinned_limit_bytes = 0;  ///< of host memory; 0: as much as there is
+  std::size_t pinned_limit_bytes = 0;  ///< of host memory; 0: no limit
 };
 
 inline constexpr int kMaxDevices = 2;

@@ -1,5 +1,5 @@
-// How the inside of the emulator says no: thrown, and turned into a CUresult at the exported
-// function.
+// Errors inside the emulator: thrown as a Refusal, which the exported function turns into a
+// CUresult.
 #pragma once
 
 #include <exception>

@@ -24,7 +24,7 @@ void release_everything(Lock& lock, Context& context) {
   context.closing = true;
   drain(lock, context);
   context.closing = false;
-  if (context.num_retained > 0) return;  // somebody came back meanwhile
+  if (context.num_retained > 0) return;  // it was retained again meanwhile
   forget_handles(context);
   context.thread_streams.clear();
   context.peers = {};

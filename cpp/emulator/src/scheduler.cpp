@@ -37,7 +37,7 @@ void Scheduler::submit(Lock& lock, const OperationPtr& operation,
   for (const OperationPtr& each : finished) finish(each, each->ready_at);
 }
 
-/// Hands an operation that waits for nothing more to whoever works on it.
+/// Passes an operation that no longer waits to the thread that executes it.
 void Scheduler::start(const OperationPtr& operation, Worker worker,
                       std::vector<OperationPtr>& finished) {
   if (operation->satisfied) {
@@ -59,15 +59,15 @@ void Scheduler::run(Lock& lock, const OperationPtr& operation) {
   operation->expected_end = begin + operation->expected;
   lock.unlock();
   const Time end = operation->work(begin);
-  operation->work = nullptr;  // its staging memory goes before anyone learns that it is done
+  operation->work = nullptr;  // frees its staging memory before anyone sees that it is done
   acquire(lock);
   lane.release(end);
   finish(operation, end);
   if (lane.has_work()) lane.wake(*this);
 }
 
-/// Ends an operation, and everything without work that waited only for it. A list rather than a
-/// recursion: a thousand events may hang on one copy.
+/// Ends an operation, and all operations without work that waited only for it. Uses a list instead
+/// of recursion: a thousand events may depend on one copy.
 void Scheduler::finish(const OperationPtr& operation, Time end) {
   operation->ready_at = end;
   std::vector<OperationPtr> finished{operation};

@@ -1,4 +1,4 @@
-// Decides what runs when: the graph of operations, and the threads that wait for it.
+// Decides when operations run: the graph of operations, and the threads that wait for them.
 #pragma once
 
 #include <atomic>
@@ -14,34 +14,34 @@ namespace isthmus::emulator {
 
 using Lock = std::unique_lock<std::mutex>;
 
-/// Locks, spinning a little first: the mutex is held for less than a microsecond at a time, and a
-/// thread that sleeps for it would lose every race against a caller that polls cuEventQuery.
+/// Locks after spinning briefly: the mutex is held for less than a microsecond at a time, and a
+/// thread that sleeps for it would always lose against a caller that polls cuEventQuery.
 void acquire(Lock& lock);
 
-/// Who starts the work of a new operation.
+/// Which thread starts the work of a new operation.
 enum class Worker {
   engine,  ///< the lane's thread, woken now
-  caller,  ///< the caller, who waits for it next, if the lane is free; spares waking a thread
+  caller,  ///< the caller, if it waits next and the lane is free; saves a wake-up
 };
 
 class Scheduler {
 public:
-  /// Locks every operation, lane, stream, event and table of the emulator.
+  /// Locks all operations, lanes, streams, events and tables of the emulator.
   [[nodiscard]] Lock lock() {
     Lock lock(mutex_, std::defer_lock);
     acquire(lock);
     return lock;
   }
 
-  /// Adds an operation that starts after all of `after`; null and finished ones don't count.
+  /// Adds an operation that starts after all of `after`; null and finished ones are ignored.
   void submit(Lock& lock, const OperationPtr& operation, const std::vector<OperationPtr>& after,
               Worker worker = Worker::engine);
 
-  /// Blocks until `operation` (may be null) is done; does its stream's work on this thread where it
-  /// can. Releases the lock meanwhile.
+  /// Blocks until `operation` (may be null) is done; executes its stream's work on this thread if
+  /// possible. Releases the lock meanwhile.
   void wait(Lock& lock, const OperationPtr& operation);
 
-  /// Does the work of an operation taken from its lane, then everything that follows from its end.
+  /// Executes an operation taken from its lane, then everything that its end triggers.
   void run(Lock& lock, const OperationPtr& operation);
 
 private:
@@ -55,7 +55,7 @@ private:
 
   std::mutex mutex_;
   std::condition_variable finished_;        ///< an operation finished
-  std::atomic<std::uint64_t> progress_{0};  ///< counts starts and ends, for those who spin
+  std::atomic<std::uint64_t> progress_{0};  ///< counts starts and ends, for spinning threads
   std::vector<Lane*> lanes_;                ///< every lane that ever had work
   std::vector<OperationPtr> polled_;        ///< waiting for `satisfied`
   std::condition_variable polls_came_;

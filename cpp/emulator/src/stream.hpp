@@ -12,10 +12,10 @@ namespace isthmus::emulator {
 struct Context;
 
 struct Stream {
-  std::uint64_t number = 0;  ///< in the log; 0 is the legacy default stream
+  std::uint64_t number = 0;  ///< for the log; 0 is the legacy default stream
   Context* context = nullptr;
   bool blocking = true;  ///< ordered with the legacy default stream
-  OperationPtr last;     ///< what was enqueued last; null at first
+  OperationPtr last;     ///< the last enqueued operation; null at first
 };
 using StreamPtr = std::shared_ptr<Stream>;
 
@@ -34,28 +34,29 @@ inline bool is_default_handle(CUstream handle) {
 /// Finds a stream of the current context: its default stream for 0 and CU_STREAM_LEGACY, the
 /// calling thread's for CU_STREAM_PER_THREAD.
 ///
-/// Throws Refusal: INVALID_CONTEXT, or INVALID_HANDLE for a destroyed stream and one of another
-/// context; STREAM_CAPTURE_IMPLICIT as refuse_beside_blocking_capture() does.
+/// Throws Refusal: INVALID_CONTEXT; INVALID_HANDLE for a destroyed stream, or one of another
+/// context; STREAM_CAPTURE_IMPLICIT like refuse_beside_blocking_capture().
 StreamPtr find_stream(Lock& lock, Context& context, CUstream handle);
 
-/// Visits all streams of a context but its legacy default stream.
+/// Visits all streams of a context except its legacy default stream.
 void for_each_stream(Lock& lock, const Context& context,
                      const std::function<void(const Stream&)>& visit);
 
-/// Adds an operation to the end of a stream, after what CUDA's rules say that it waits for.
+/// Adds an operation to the end of a stream, after everything it waits for by CUDA's rules.
 ///
 /// also_after   an operation of another stream (an event's record); may be null
 void enqueue(Lock& lock, const StreamPtr& stream, const OperationPtr& operation,
              const OperationPtr& also_after = nullptr, Worker worker = Worker::engine);
 
-/// What has to finish before the stream is idle; for the default stream, every blocking stream too.
+/// The operations to complete before the stream is idle; for the default stream, also those of
+/// every blocking stream.
 std::vector<OperationPtr> unfinished(Lock& lock, const Stream& stream);
 
-/// What a query answers. A poller that hears "not ready" is held up briefly, as by a real driver,
-/// so that it doesn't keep the engines from the lock.
+/// The result of a query. Like a real driver, briefly delays a caller that gets "not ready", so
+/// that a polling caller doesn't keep the engines from the lock.
 CUresult query_result(Lock& lock, bool ready);
 
-/// Blocks until all of that is done.
+/// Blocks until all of these are complete.
 void drain(Lock& lock, const Stream& stream);
 
 }  // namespace isthmus::emulator

@@ -29,7 +29,7 @@ bool default_stream_waits(const StreamCapture& capture, const Context& context) 
   return capture.stream->context == &context && capture.stream->blocking;
 }
 
-/// Makes captures invalid. Returns true if there were any.
+/// Invalidates captures. Returns true if there were any.
 template <typename Predicate>
 bool end_captures_that(Lock& lock, Predicate is_meant) {
   (void)lock;
@@ -104,7 +104,7 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode)
   });
 }
 
-// The legacy default stream can't be asked about while a stream is captured that waits for it; the
+// The legacy default stream can't be queried while a stream that waits for it is captured; the
 // capture stays valid. Seen with driver 580.
 CUresult CUDAAPI cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
   return Call("cuStreamIsCapturing")([&] {

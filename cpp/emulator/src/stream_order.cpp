@@ -1,4 +1,4 @@
-// CUDA's rules of order: streams, the legacy default stream, and what an idle stream is.
+// CUDA's ordering rules: streams, the legacy default stream, and when a stream is idle.
 #include "context.hpp"
 #include "machine.hpp"
 #include "stream.hpp"
@@ -11,8 +11,8 @@ constexpr unsigned kTurnsBeforeNotReady = 8;
 
 bool is_default(const Stream& stream) { return &stream == stream.context->default_stream.get(); }
 
-/// Ordered with the legacy default stream, as CUDA documents it. A thread that gets the number of
-/// one that has ended goes on with its stream.
+/// Ordered with the legacy default stream, as CUDA documents. A new thread with the ID of one that
+/// has ended inherits its stream.
 StreamPtr stream_of_this_thread(Context& context) {
   StreamPtr& stream = context.thread_streams[std::this_thread::get_id()];
   if (stream == nullptr) {

@@ -1,4 +1,4 @@
-// cuStream*: making, destroying, asking and waiting.
+// cuStream*: create, destroy, query and wait.
 #include <algorithm>
 
 #include "call.hpp"
@@ -19,7 +19,7 @@ CUstream make_stream(Context& context, unsigned int flags) {
   return machine().streams.add(std::move(stream));
 }
 
-/// A destroyed stream's work goes on; the default stream and cuCtxSynchronize still wait for it.
+/// A destroyed stream's work continues; the default stream and cuCtxSynchronize still wait for it.
 void keep_orphan(Context& context, const OperationPtr& last) {
   std::erase_if(context.orphans, [](const OperationPtr& each) { return each->done.load(); });
   if (last != nullptr && !last->done) context.orphans.push_back(last);
@@ -51,7 +51,7 @@ CUresult CUDAAPI cuStreamCreateWithPriority(CUstream* stream, unsigned int flags
   });
 }
 
-// Priorities are taken and mean nothing: CUDA says so by a range of none.
+// Priorities are accepted without effect: in CUDA an empty range says so.
 CUresult CUDAAPI cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return Call("cuCtxGetStreamPriorityRange")([&] {
     current_context();
@@ -91,7 +91,7 @@ CUresult CUDAAPI cuStreamGetId(CUstream handle, unsigned long long* id) {
     require(id != nullptr);
     Lock lock = lock_machine();
     const StreamPtr stream = find_stream(lock, context, handle);
-    // Seen with driver 580: not of a captured stream, and its capture is no longer valid then.
+    // Seen with driver 580: an error for a captured stream, whose capture is then invalid.
     refuse_in_capture(lock, stream);
     *id = stream->number;
     return CUDA_SUCCESS;

@@ -1,5 +1,5 @@
-// Symbols with a newer one of the same public name, which cuda.h hides behind macros.
-// Their successors are cuEventElapsedTime_v2 (CUDA 12.8), cuGetProcAddress_v2 (CUDA 12.0) and
+// Symbols with a newer version of the same public name; cuda.h hides the older ones behind macros.
+// The newer ones are cuEventElapsedTime_v2 (CUDA 12.8), cuGetProcAddress_v2 (CUDA 12.0) and
 // cuMemcpyBatchAsync_v2 (CUDA 13.0).
 #pragma once
 

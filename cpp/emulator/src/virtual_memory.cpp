@@ -41,7 +41,7 @@ MemoryObjectPtr VirtualMemory::find(CUmemGenericAllocationHandle handle) const {
 
 namespace {
 
-/// What memory is made in multiples of, whichever granularity is asked for: a choice, the size of a
+/// The size of memory is a multiple of this, for any requested granularity: a choice, the size of a
 /// GPU's large pages.
 constexpr std::size_t kGranularityBytes = std::size_t{2} * 1024 * 1024;
 
@@ -49,7 +49,7 @@ bool whole_granules(std::size_t size_bytes) {
   return size_bytes > 0 && size_bytes % kGranularityBytes == 0;
 }
 
-/// The device that memory of these properties is made on.
+/// The device for memory with these properties.
 Device& checked_device(const CUmemAllocationProp* properties) {
   require(properties != nullptr && properties->type == CU_MEM_ALLOCATION_TYPE_PINNED);
   require(properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE);
@@ -66,7 +66,7 @@ bool inside_reservation(const VirtualMemory& memory, std::uintptr_t base, std::s
   return offset < reserved_bytes && size_bytes <= reserved_bytes - offset;
 }
 
-/// The whole mappings that fill [base, base + size_bytes) without a gap.
+/// The mappings that exactly fill [base, base + size_bytes), without a gap.
 ///
 /// Throws Refusal(INVALID_VALUE) if they don't.
 std::vector<Range*> whole_mappings(Lock& lock, std::uintptr_t base, std::size_t size_bytes) {
@@ -220,7 +220,7 @@ CUresult CUDAAPI cuMemSetAccess(CUdeviceptr address, std::size_t size_bytes,
 CUresult CUDAAPI cuMemUnmap(CUdeviceptr address, std::size_t size_bytes) {
   return Call("cuMemUnmap")([&] {
     require(machine().initialised, CUDA_ERROR_NOT_INITIALIZED);
-    std::vector<Range> removed;  // objects go after the lock does
+    std::vector<Range> removed;  // objects are destroyed after the unlock
     Lock lock = lock_machine();
     for (const Range* range : whole_mappings(lock, address, size_bytes)) {
       removed.push_back(*machine().addresses.remove(range->base, RangeKind::mapped));

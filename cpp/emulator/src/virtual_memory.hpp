@@ -1,4 +1,4 @@
-// cuMemCreate, cuMemMap and their kin: memory and addresses, each with a life of its own.
+// cuMemCreate, cuMemMap and related functions: memory and addresses with separate lifetimes.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace isthmus::emulator {
 
-/// What cuMemCreate and cuMemRetainAllocationHandle hand out. Not synchronised.
+/// Handles from cuMemCreate and cuMemRetainAllocationHandle. Not synchronised.
 class VirtualMemory {
 public:
   CUmemGenericAllocationHandle add(MemoryObjectPtr object);
-  /// One more reference to the object's handle, or a new handle if it has none any more.
+  /// Adds a reference to the object's handle; creates a new handle if it has none left.
   CUmemGenericAllocationHandle retain(const MemoryObjectPtr& object);
-  /// Drops a reference. The object, for the caller to let go of without the machine's mutex.
+  /// Drops a reference. Returns the object, which the caller releases without the machine's mutex.
   MemoryObjectPtr release(CUmemGenericAllocationHandle handle);
-  /// Throws Refusal(INVALID_VALUE) for anything that isn't alive, as release does.
+  /// Throws Refusal(INVALID_VALUE) for any handle that isn't alive. So does release().
   MemoryObjectPtr find(CUmemGenericAllocationHandle handle) const;
 
   std::map<std::uintptr_t, std::size_t> reservations;  ///< base to size

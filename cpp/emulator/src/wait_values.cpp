@@ -1,4 +1,4 @@
-// cuStreamWaitValue32, cuStreamWriteValue32: streams that wait for memory, and write it.
+// cuStreamWaitValue32, cuStreamWriteValue32: streams that wait for a value in memory, or write one.
 #include <cstdint>
 
 #include "call.hpp"

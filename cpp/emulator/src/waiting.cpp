@@ -1,4 +1,4 @@
-// How callers wait for operations: by doing the work themselves, by spinning, by sleeping.
+// How callers wait for operations: they do the work themselves, spin, or sleep.
 #include <utility>
 
 #include "scheduler.hpp"
@@ -15,7 +15,7 @@ void Scheduler::wait(Lock& lock, const OperationPtr& operation) {
   }
 }
 
-/// A caller does only work that it waits for anyway: the head of its own stream.
+/// A caller helps only with work that it waits for anyway: the head of its own stream.
 OperationPtr Scheduler::helpable(const Operation& awaited) {
   for (Lane* lane : lanes_) {
     if (OperationPtr mine = lane->take_for(awaited.stream)) return mine;
@@ -23,8 +23,8 @@ OperationPtr Scheduler::helpable(const Operation& awaited) {
   return nullptr;
 }
 
-/// Returns after something started or ended. Sleeps if that is known to be far away; else spins
-/// first.
+/// Returns after any operation started or ended. Sleeps if that is known to be far away; otherwise
+/// spins first.
 void Scheduler::await_progress(Lock& lock, const Operation& awaited) {
   if (awaited.expected_end != Time::max() && awaited.expected_end - Clock::now() > kSpin) {
     finished_.wait_until(lock, awaited.expected_end - kSpin);

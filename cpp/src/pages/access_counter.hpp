@@ -1,28 +1,28 @@
-// How often the GPU has asked for memory that stays on the CPU.
+// Counts the GPU's accesses to memory that stays on the host.
 #pragma once
 
 #include "pages/host_device.hpp"
 
 namespace isthmus::pages {
 
-/// Units that one counter of the hardware tells apart.
-/// Source: uvm_gpu_access_counters.c, UVM_SUB_GRANULARITY_REGIONS.
+/// Units that one hardware counter distinguishes. Source: uvm_gpu_access_counters.c,
+/// UVM_SUB_GRANULARITY_REGIONS.
 inline constexpr std::uint32_t kUnitsPerCounter = 32;
 
-/// A view of a counter, which the page owns: accesses in the low half, and in the high half a bit
-/// for each unit that they touched.
+/// A view of a counter, which the page owns: the number of accesses in the low half, and a bit for
+/// each touched unit in the high half.
 class AccessCounter {
 public:
   ISTHMUS_HOST_DEVICE explicit AccessCounter(std::uint64_t* word) : word_(word) {}
 
-  /// Counts an access to a unit; returns how many there have been.
+  /// Counts an access to a unit; returns the number so far.
   ISTHMUS_HOST_DEVICE std::uint32_t count(std::uint32_t unit) {
     *word_ += 1;
     *word_ |= std::uint64_t{1} << (kUnitsPerCounter + unit);
     return static_cast<std::uint32_t>(*word_);
   }
 
-  /// Begins anew; returns the units that were touched, as bits.
+  /// Resets the counter; returns the touched units, as bits.
   ISTHMUS_HOST_DEVICE std::uint64_t reset() {
     const std::uint64_t touched = *word_ >> kUnitsPerCounter;
     *word_ = 0;

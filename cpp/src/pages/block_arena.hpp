@@ -1,4 +1,4 @@
-// The words of pages that are neither the CPU's nor the GPU's.
+// The words of pages that are neither entirely on the host nor entirely on the GPU.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace isthmus::pages {
 
-/// Blocks of equal length, by number: those given back are used again.
+/// Blocks of equal length, addressed by number; freed blocks are reused.
 class BlockArena {
 public:
   explicit BlockArena(std::uint32_t words_per_block) : stride_(words_per_block) {}
 
-  /// A block of zeros. Pointers to others may change.
+  /// Returns a block of zeros. Pointers to other blocks may become invalid.
   std::uint32_t allocate();
   void free(std::uint32_t block) { free_.push_back(block); }
 

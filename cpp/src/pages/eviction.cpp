@@ -22,7 +22,7 @@ bool takes_blocks(EvictionKind kind) {
   return kind == EvictionKind::tree || kind == EvictionKind::block_64k;
 }
 
-/// True for pages whose ranges can't have holes taken out of them.
+/// True for kinds whose valid ranges can't be split by removing a part.
 bool has_ranges(PolicyKind kind) {
   return kind == PolicyKind::whole_page || kind == PolicyKind::single_range ||
          kind == PolicyKind::ranges;
@@ -104,7 +104,7 @@ void Eviction::started(std::uint32_t slot, Span transfer) {
     const bool was_present = std::exchange(frames_[frame].present, true);
     frames_[frame].referenced = true;
     if (!was_present) num_frames_ += 1;
-    // clock's order is that of arrival.
+    // clock keeps pages in order of arrival.
     if (was_present && policy_.kind == EvictionKind::clock) continue;
     if (was_present) remove(frame);
     append(frame);
@@ -154,7 +154,8 @@ bool Eviction::may_leave(std::uint32_t frame, std::uint32_t kept_slot) const {
 
 std::uint32_t Eviction::next_victim(std::uint32_t kept_slot) {
   std::uint32_t frame = oldest_;
-  // clock's hand: what was used goes to the end, once; the second time round nothing is marked.
+  // clock's hand: a page used since the last turn moves to the end, once; in the second turn
+  // nothing is marked.
   for (std::uint64_t turn = 0; frame != kNoFrame && turn < 2 * num_frames_; ++turn) {
     const std::uint32_t next = frames_[frame].newer;
     const bool spared =

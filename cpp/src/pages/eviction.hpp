@@ -12,65 +12,65 @@
 namespace isthmus::pages {
 
 enum class EvictionKind : std::uint8_t {
-  lru,        ///< the page whose last use is longest ago (the driver's, with pages of 2 MiB)
-  tree,       ///< the 64 KiB block, and the largest subtree around it that is now half empty
-  block_64k,  ///< the 64 KiB block whose last use is longest ago
-  clock,      ///< pages in turn, but those used since the last turn
+  lru,        ///< the least recently used page (as in NVIDIA's driver, with pages of 2 MiB)
+  tree,       ///< the 64 KiB block, and the largest subtree around it that becomes half empty
+  block_64k,  ///< the least recently used 64 KiB block
+  clock,      ///< pages in order of arrival, skipping those used since the last turn
 };
 
 /// What counts as a use of a page.
 enum class Recency : std::uint8_t {
-  migration,  ///< something of it moved: all that a driver sees
+  migration,  ///< part of it migrated: a driver sees nothing else
   access,     ///< any access of the GPU
 };
 
 struct EvictionPolicy {
   EvictionKind kind = EvictionKind::lru;
-  std::uint64_t limit_bytes = 0;  ///< of the GPU's memory for pages
-  /// Source: open-gpu-kernel-modules, uvm_pmm_gpu.c: root chunks are marked used by the driver's
-  /// own work only. clock always counts accesses.
+  std::uint64_t limit_bytes = 0;  ///< the GPU memory for pages
+  /// Source: open-gpu-kernel-modules, uvm_pmm_gpu.c: only the driver's own work marks root chunks
+  /// as used. clock always counts accesses.
   Recency recency = Recency::migration;
-  /// tree, block_64k: what leaves at once. The driver's big pages.
+  /// tree, block_64k: what is evicted at once. The driver's big pages.
   std::uint32_t block_bytes = 64U << 10U;
-  /// tree: a subtree leaves if less than this share of it stays. Source:
+  /// tree: a subtree is evicted if less than this share of it remains. Source:
   /// cpp/src/pages/prefetch_tree.hpp, largest_sparse_subtree.
   std::uint32_t tree_threshold_percent = 50;
 };
 
-/// Throws      UsageError for a name that is none, with those that are.
+/// Throws      UsageError for an unknown name; the message lists the known ones.
 EvictionKind eviction_kind(std::string_view name);
 std::string_view eviction_name(EvictionKind kind);
 
 /// A part of a page that left the GPU.
 struct Victim {
   std::uint32_t slot = 0;
-  Span part;                     ///< whose memory is free again; no longer translated
-  std::uint32_t back_bytes = 0;  ///< that go back over the link
+  Span part;                     ///< its memory is free again, and it has no translation
+  std::uint32_t back_bytes = 0;  ///< migrated back over the link
 };
 
-/// Frames of the GPU's memory: a page (tree, block_64k: a block) of which anything is there or on
-/// its way takes a whole one, because translation knows nothing smaller.
+/// Frames of the GPU's memory. A page (tree, block_64k: a block) occupies a whole frame as soon as
+/// part of it is there or in flight, because translation has no smaller unit.
 class Eviction {
 public:
   /// table       outlives this
-  /// Throws      UsageError if nothing fits under the limit, or if the table's policy can't keep
-  ///             pages with parts taken out.
+  /// Throws      UsageError if nothing fits under the limit, or if the table's policy can't evict
+  ///             parts of pages.
   Eviction(const EvictionPolicy& policy, PageTable& table);
 
-  /// A transfer to the GPU has been planned, or a write made bytes valid without one (WriteMiss).
+  /// A transfer to the GPU was planned, or a write made bytes valid without one (WriteMiss).
   void started(std::uint32_t slot, Span transfer);
 
-  /// The GPU uses what is there. Needed only if wants_accesses().
+  /// The GPU accesses resident bytes. Needed only if wants_accesses().
   void used(std::uint32_t slot, std::uint32_t offset_bytes);
   bool wants_accesses() const;
 
-  /// The page is the CPU's again, by PageTable::cpu_request.
+  /// The page went back to the host, by PageTable::cpu_request.
   void left(std::uint32_t slot);
 
-  /// Takes frames from the GPU until what is left is within the limit. Frames of pages with
-  /// transfers under way stay, and so do those of `kept_slot`: it may not suffice (fits()).
+  /// Evicts frames until the GPU's memory is within the limit. Frames of pages with transfers in
+  /// flight stay, and so do those of `kept_slot`: this may not suffice (fits()).
   ///
-  /// Returns     what has left, in order; valid until the next call.
+  /// Returns     the evicted parts, in order; valid until the next call.
   std::span<const Victim> make_room(std::uint32_t kept_slot);
 
   bool fits() const { return framed_bytes() <= policy_.limit_bytes; }
@@ -81,7 +81,7 @@ private:
     std::uint32_t older = kNoFrame;
     std::uint32_t newer = kNoFrame;
     bool present = false;
-    bool referenced = false;  ///< since clock's hand passed
+    bool referenced = false;  ///< since clock's hand passed it
   };
   static constexpr std::uint32_t kNoFrame = ~std::uint32_t{0};
 
@@ -97,7 +97,7 @@ private:
   PageTable& table_;
   std::uint32_t frame_bytes_;
   std::uint32_t frames_per_page_;
-  std::vector<Frame> frames_;  ///< by slot, those of a page together
+  std::vector<Frame> frames_;  ///< by slot, those of one page together
   std::vector<Victim> victims_;
   std::uint32_t oldest_ = kNoFrame;
   std::uint32_t newest_ = kNoFrame;

@@ -11,7 +11,7 @@ std::uint32_t shift_of(std::uint32_t power_of_two) {
   return static_cast<std::uint32_t>(std::countr_zero(power_of_two));
 }
 
-/// What can be valid or not: what the kind asks for, or lines where those can be valid alone.
+/// The unit of validity: what the kind requests, or a line if lines can be valid alone.
 std::uint32_t granule_bytes(const MigrationPolicy& policy) {
   if (policy.write == WriteMiss::validate) return policy.line_bytes;
   switch (policy.kind) {
@@ -37,7 +37,7 @@ Geometry geometry_of(const MigrationPolicy& policy) {
   Geometry geometry;
   geometry.policy = policy;
   MigrationPolicy& own = geometry.policy;
-  // Nothing reaches beyond its page.
+  // Nothing extends beyond its page.
   own.grow_bytes = std::max(own.unit_bytes, std::min(own.grow_bytes, own.page_bytes));
   own.prefetch_bytes = std::min(own.prefetch_bytes, own.page_bytes);
   own.counter_bytes = std::min(own.counter_bytes, own.page_bytes);

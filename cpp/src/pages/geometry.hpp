@@ -1,4 +1,4 @@
-// From a policy to the layout of its pages. For the CPU only: a GPU is given the result.
+// Computes the layout of pages from a policy. For the CPU only: a GPU receives the result.
 #pragma once
 
 #include "pages/page.hpp"
@@ -7,7 +7,7 @@ namespace isthmus::pages {
 
 /// The layout that a policy needs.
 ///
-/// policy      which check() has found possible
+/// policy      has passed check()
 Geometry geometry_of(const MigrationPolicy& policy);
 
 }  // namespace isthmus::pages

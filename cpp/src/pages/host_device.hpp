@@ -1,4 +1,4 @@
-// What lets the code of this folder compile for the CPU and, with NVRTC or nvcc, for the GPU.
+// Lets the code of this folder compile for the CPU and, with NVRTC or nvcc, for the GPU.
 #pragma once
 
 #ifdef __CUDACC__

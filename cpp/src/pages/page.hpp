@@ -1,4 +1,4 @@
-// What is kept of a page, and how its memory is laid out.
+// The state of a page, and its layout in memory.
 #pragma once
 
 #include "pages/policy.hpp"
@@ -7,44 +7,44 @@
 
 namespace isthmus::pages {
 
-/// The paper's states, but for not-valid, which it leaves to the operating system.
+/// Zhang 2019's states, except not-valid, which it leaves to the operating system.
 enum class State : std::uint8_t {
-  cpu,      ///< valid in the CPU's memory
-  partial,  ///< some ranges are valid in the GPU's memory, the rest in the CPU's
-  gpu,      ///< valid in the GPU's memory
+  cpu,      ///< valid on the host
+  partial,  ///< some ranges are valid on the GPU, the rest on the host
+  gpu,      ///< valid on the GPU
 };
 
-/// What a request of the GPU finds.
+/// The answer to a GPU's request.
 enum class Outcome : std::uint8_t {
-  hit,      ///< valid in the GPU's memory
-  wait,     ///< all of it on its way
-  migrate,  ///< transfers are to start, and the request waits
-  remote,   ///< served from the CPU's memory
+  hit,      ///< valid on the GPU
+  wait,     ///< all of it is in flight
+  migrate,  ///< transfers start, and the request waits
+  remote,   ///< served from host memory
 };
 
 inline constexpr std::uint32_t kNoBlock = ~std::uint32_t{0};
 
-/// A page. What is asked for (planned) and what has arrived (valid) are kept apart: only the latter
-/// is its state.
+/// A page. What was requested (planned) and what has arrived (valid) are kept apart: only valid
+/// bytes determine its state.
 struct Page {
-  std::uint32_t block = kNoBlock;   ///< its words, if it is neither the CPU's nor the GPU's
+  std::uint32_t block = kNoBlock;   ///< its words, unless all of it is on one side
   std::uint32_t valid_bytes = 0;    ///< arrived
-  std::uint32_t planned_bytes = 0;  ///< asked for, the valid among them
-  std::uint32_t epoch = 0;          ///< how often it went back to the CPU
-  std::uint32_t under_way = 0;      ///< transfers
-  std::uint16_t num_ranges = 0;     ///< of RangeList
-  std::uint8_t doublings = 0;       ///< of adaptive's unit
+  std::uint32_t planned_bytes = 0;  ///< requested, including the valid bytes
+  std::uint32_t epoch = 0;          ///< how often it migrated back to the host
+  std::uint32_t under_way = 0;      ///< transfers in flight
+  std::uint16_t num_ranges = 0;     ///< of its RangeList
+  std::uint8_t doublings = 0;       ///< of the unit of adaptive
 };
 
-/// Sizes that a policy leads to. A page's words are: planned bits, valid bits, spans, counters.
+/// Sizes that follow from a policy. A page's words are: planned bits, valid bits, spans, counters.
 struct Geometry {
   MigrationPolicy policy;
   std::uint32_t page_shift = 0;
-  std::uint32_t granule_shift = 0;  ///< of what one bit stands for
-  std::uint32_t num_granules = 0;   ///< of a page
+  std::uint32_t granule_shift = 0;  ///< log2 of the bytes of one bit
+  std::uint32_t num_granules = 0;   ///< in a page
   std::uint32_t bitmap_words = 0;
-  std::uint32_t spans_at = 0;     ///< index of the first span among the words
-  std::uint32_t counters_at = 0;  ///< index of the first counter
+  std::uint32_t spans_at = 0;     ///< index of the first span in the words
+  std::uint32_t counters_at = 0;  ///< index of the first counter in the words
   std::uint32_t num_words = 0;
 };
 

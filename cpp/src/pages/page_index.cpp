@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
 constexpr std::uint32_t kFirstBits = 6;
-/// So much of the table is empty that the first probe is the last, as a rule.
+/// The table is this many times larger than its contents, so that the first probe usually hits.
 constexpr std::size_t kEmptyTimes = 8;
 
 /// Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): 2^64 over the golden ratio.

@@ -1,4 +1,5 @@
-// Page numbers to slots: neighbours lie together, pages never asked for cost nothing.
+// Maps page numbers to slots: neighbours are adjacent, and pages that were never requested cost
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -6,23 +7,22 @@
 
 namespace isthmus::pages {
 
-/// Slots of pages in groups of neighbours, found in two steps: a hash table of regions, which is
-/// small enough for the nearest cache, and an array of each region's groups. A page in the group
-/// of the one before takes a comparison.
+/// Slots of pages in groups of neighbours, found in two steps: a hash table of regions, small
+/// enough for the L1 cache, and an array of each region's groups. A page in the same group as the
+/// previous one takes one comparison.
 ///
-/// Steps, since a hash table of all groups has to guess whether the first probe is the last: a
-/// wrong guess is found out only when a line has come from far away, and so far nothing else can go
-/// on.
+/// There are two steps because in one hash table of all groups the branch after the first probe is
+/// predicted before its cache line arrives: a misprediction costs a whole memory access.
 class PageIndex {
 public:
-  /// Slots come in groups of so many pages.
+  /// A group has slots for this many pages.
   static constexpr std::uint32_t kGroupPages = 512;
-  /// For 100 GB of 4 KiB pages: 94 regions, whose arrays take 190 KiB.
+  /// 100 GB in 4 KiB pages are 94 regions, whose arrays take 190 KiB.
   static constexpr std::uint32_t kRegionGroups = 512;
 
   PageIndex();
 
-  /// The page's slot. A group is made if there is none: num_slots() grows.
+  /// The page's slot. Creates its group if there is none: num_slots() grows.
   std::uint32_t slot_of(std::uint64_t page_number) {
     const std::uint64_t group = page_number / kGroupPages;
     if (group != last_group_) look_up(group);
@@ -40,7 +40,7 @@ public:
 private:
   struct Region {
     std::uint64_t number;
-    std::uint32_t first;  ///< of its groups in indices_
+    std::uint32_t first;  ///< the first of its groups in indices_
   };
 
   void look_up(std::uint64_t group);
@@ -49,7 +49,7 @@ private:
   void grow();
 
   std::vector<Region> regions_;         ///< by hash
-  std::vector<std::uint32_t> indices_;  ///< into groups_, by region and place in it
+  std::vector<std::uint32_t> indices_;  ///< into groups_, by region and position in it
   std::vector<std::uint64_t> groups_;   ///< by index
   std::uint64_t last_group_;
   std::uint32_t last_slot_ = 0;

@@ -1,5 +1,5 @@
-// The state machine of one page: what a request makes move, and what an arrival makes valid. The
-// same code decides in the simulator and on a GPU.
+// The state machine of one page: what a request migrates, and what an arrival makes valid. The same
+// code runs in the simulator and on a GPU.
 #pragma once
 
 #include "pages/access_counter.hpp"
@@ -11,10 +11,10 @@
 
 namespace isthmus::pages {
 
-/// A page with its words. `start` in what follows is called with each Span that is to move.
+/// A page with its words. Its functions call `start` with each Span that starts to migrate.
 class PageMachine {
 public:
-  /// words       geometry.num_words of them; none are needed for zero_copy
+  /// words       geometry.num_words of them; zero_copy needs none
   ISTHMUS_HOST_DEVICE PageMachine(const Geometry& geometry, Page& page, std::uint64_t* words)
       : geometry_(geometry),
         policy_(geometry.policy),
@@ -23,7 +23,7 @@ public:
         planned_(words),
         valid_(words + geometry.bitmap_words) {}
 
-  /// A request of the GPU for `bytes` of the page that are not all valid.
+  /// A request of the GPU for `bytes` of the page that aren't all valid.
   template <class Start>
   ISTHMUS_HOST_DEVICE Outcome miss(Span bytes, bool is_write, Start start) {
     if (policy_.kind == PolicyKind::zero_copy) return Outcome::remote;
@@ -35,7 +35,7 @@ public:
     return migrated(asked_for(policy_, lines), start);
   }
 
-  /// A transfer's end. Returns false if nothing has become valid.
+  /// A transfer has arrived. Returns false if nothing became valid.
   ISTHMUS_HOST_DEVICE bool arrived(Span transfer) {
     if (!can_join(transfer)) {
       forget(transfer);
@@ -45,7 +45,7 @@ public:
     return make_valid(transfer);
   }
 
-  /// Takes `part` from the GPU. Returns how much of it was valid.
+  /// Evicts `part`. Returns how many of its bytes were valid.
   ISTHMUS_HOST_DEVICE std::uint32_t evict(Span part) {
     const std::uint32_t bytes = bytes_of(valid_.clear(first_of(part), end_of(part)));
     page_.valid_bytes -= bytes;
@@ -53,7 +53,7 @@ public:
     return bytes;
   }
 
-  /// The bits of a page that is the GPU's, which had none.
+  /// Restores the bits of a page that was entirely on the GPU and had none.
   ISTHMUS_HOST_DEVICE void restore() {
     planned_.set(0, geometry_.num_granules);
     valid_.set(0, geometry_.num_granules);
@@ -94,7 +94,7 @@ private:
     return Outcome::migrate;
   }
 
-  /// A write of whole lines: they needn't be fetched. What lies between them and a range does.
+  /// A write of whole lines: they need no fetch. A gap between them and a range does.
   template <class Start>
   ISTHMUS_HOST_DEVICE Outcome written(Span lines, Start start) {
     Growth growth{lines, {}, false};
@@ -115,8 +115,8 @@ private:
     return Outcome::migrate;
   }
 
-  /// Starts what of `region` isn't on its way yet. Requests that don't merge take what they asked
-  /// for again if it hasn't arrived.
+  /// Starts what part of `region` isn't in flight yet. Requests that don't merge start again
+  /// everything that hasn't arrived.
   template <class Start>
   ISTHMUS_HOST_DEVICE void take(Span region, Span asked, Start start) {
     const bool anew = keeps_valid_range();
@@ -135,7 +135,7 @@ private:
     page_.planned_bytes += bytes_of(planned_.set(first_of(region), end_of(region)));
   }
 
-  /// Units one after the other, as if each had faulted.
+  /// Requests units one after the other, as if each had faulted.
   template <class Start>
   ISTHMUS_HOST_DEVICE void take_subtrees(Span asked, Start start) {
     const std::uint32_t leaf_bytes =
@@ -148,7 +148,7 @@ private:
           largest_subtree(planned_, geometry_.num_granules, {first_of(leaf), end_of(leaf)},
                           policy_.tree_threshold_percent);
       const Span region = span_between(bytes_of(subtree.first), bytes_of(subtree.end));
-      // What a leaf before has brought along isn't taken twice.
+      // A part that an earlier leaf brought along isn't requested again.
       const bool is_beyond = region.end_bytes() > done_bytes;
       const Span beyond = is_beyond ? span_between(done_bytes, region.end_bytes()) : Span{};
       take(region, overlap(asked, beyond), start);
@@ -156,7 +156,8 @@ private:
     }
   }
 
-  /// Served remotely; the last access before the threshold lets the counter's units move.
+  /// Served remotely; the last access before the threshold makes the counter's touched units
+  /// migrate.
   template <class Start>
   ISTHMUS_HOST_DEVICE Outcome counted(Span lines, Start start) {
     if (all(planned_, lines)) return Outcome::wait;
@@ -182,7 +183,7 @@ private:
     return keeps_valid_range() ? range().grown(asked) : range().add(asked);
   }
 
-  /// Blocks double while requests land beside what is there, and halve when they don't.
+  /// Blocks double while requests are next to resident bytes, and halve otherwise.
   ISTHMUS_HOST_DEVICE Span adapted(Span asked) {
     const std::uint32_t first = first_of(asked);
     const std::uint32_t end = end_of(asked);
@@ -205,7 +206,7 @@ private:
     return !keeps_valid_range() || range().joins(span);
   }
 
-  /// What can't be recorded is as if it had never been asked for.
+  /// A request that can't be recorded is treated as never made.
   ISTHMUS_HOST_DEVICE void forget(Span transfer) {
     for_each_run(
         first_of(transfer), end_of(transfer),

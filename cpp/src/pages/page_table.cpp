@@ -20,7 +20,7 @@ Geometry checked_geometry(const MigrationPolicy& policy) {
 
 }  // namespace
 
-/// Keeps the table's sums while a page changes.
+/// Keeps the table's sums up to date while a page changes.
 class PageTable::Change {
 public:
   Change(PageTable& table, std::uint32_t slot) : table_(table), slot_(slot) {
@@ -46,7 +46,7 @@ PageTable::PageTable(const MigrationPolicy& policy)
 
 Answer PageTable::miss(std::uint32_t slot, Span wanted, bool is_write) {
   Page& page = pages_[slot];
-  // Nothing is kept of pages that stay where they are.
+  // Pages that never migrate have no state.
   if (policy().kind == PolicyKind::zero_copy) return {Outcome::remote, slot, page.epoch, {}};
   const Change change(*this, slot);
   if (page.block == kNoBlock) page.block = blocks_.allocate();
@@ -71,7 +71,7 @@ bool PageTable::arrived(std::uint32_t slot, std::uint32_t epoch, Span transfer) 
   Page& page = pages_[slot];
   if (page.epoch != epoch || page.under_way == 0) return false;
   page.under_way -= 1;
-  // Other transfers of the same bytes may have made it whole before.
+  // Other transfers of the same bytes may have completed it already.
   if (page.block == kNoBlock) return false;
   const Change change(*this, slot);
   const bool has_changed = PageMachine(geometry_, page, blocks_[page.block]).arrived(transfer);
@@ -84,7 +84,7 @@ void PageTable::grow() {
   whole_.resize(index_.num_slots() / kWordBits);
 }
 
-/// A page that has become the GPU's needs no words any more.
+/// A page that is entirely on the GPU needs no words.
 void PageTable::note_whole(std::uint32_t slot) {
   Page& page = pages_[slot];
   if (page.valid_bytes != policy().page_bytes) return;

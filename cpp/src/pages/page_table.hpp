@@ -1,4 +1,5 @@
-// All pages of a GPU's memory: what each access finds, and what it makes move. No time, no copying.
+// All pages of a GPU's memory: the answer to each access, and the transfers it starts. No time, no
+// copying.
 #pragma once
 
 #include <cstdint>
@@ -12,43 +13,43 @@
 
 namespace isthmus::pages {
 
-/// What a request finds. Slots are small numbers, dense enough to index arrays with: they stay for
-/// as long as the table does.
+/// The answer to a request. Slots are small, dense numbers, so that they can index arrays. They
+/// remain valid as long as the table.
 struct Answer {
   Outcome outcome = Outcome::hit;
   std::uint32_t slot = 0;
   std::uint32_t epoch = 0;            ///< of `transfers`, for PageTable::arrived
-  std::span<const Span> transfers{};  ///< what is to move; valid until the next request
+  std::span<const Span> transfers{};  ///< transfers to start; valid until the next request
 };
 
-/// Pages by number, made when first asked for. All data starts on the CPU.
+/// Pages by number, created at the first request. All data starts on the host.
 ///
-/// Each request is answered for the page as it is then: whoever waits asks again when something of
-/// the page has arrived. A hit takes a look-up and a test, and allocates nothing.
+/// Each request gets the answer for the page's present state: a request that waits is repeated when
+/// a part of the page has arrived. A hit takes a look-up and a test, and allocates nothing.
 ///
 /// Measured    benchmarks/sim/pages.cpp
 class PageTable {
 public:
-  /// Throws      UsageError as check(policy) does.
+  /// Throws      what check(policy) throws.
   explicit PageTable(const MigrationPolicy& policy);
 
-  /// What the GPU's access to [address, address + length_bytes) finds.
+  /// Answers a GPU access to [address, address + length_bytes).
   ///
   ///   hit      it is in the GPU's memory
-  ///   wait     all of it is on its way
-  ///   migrate  `transfers` are to start, and the request waits
-  ///   remote   it is served over the link, nobody waits; `transfers` may be to start all the same
+  ///   wait     all of it is in flight
+  ///   migrate  `transfers` must start, and the request waits
+  ///   remote   it is served over the link without waiting; `transfers` may have to start too
   ///
-  /// Each transfer is counted as under way from now on: arrived() must follow for every one, unless
-  /// the page has gone back to the CPU in between.
+  /// Each transfer counts as in flight from now on: arrived() must follow for every one, unless the
+  /// page goes back to the host first.
   ///
   /// address       of the first byte
   /// length_bytes  > 0, within one page
-  /// Throws      UsageError if it isn't.
+  /// Throws      UsageError if the access isn't within one page.
   Answer request(std::uint64_t address, std::uint32_t length_bytes, bool is_write) {
     const std::uint32_t page_bytes = geometry_.policy.page_bytes;
     const auto offset = static_cast<std::uint32_t>(address & (page_bytes - 1));
-    // Wraps around for a length of 0.
+    // The subtraction wraps around for a length of 0.
     if (length_bytes - 1 >= page_bytes - offset) refuse(address, length_bytes);
     const std::uint32_t slot = slot_of(page_number_of(address));
     const Span wanted{offset, length_bytes};
@@ -58,27 +59,29 @@ public:
 
   /// Marks a transfer's bytes as valid.
   ///
-  /// epoch       Answer's: a transfer that was on its way when its page went back to the CPU
-  ///             changes nothing
-  /// Returns     false if nothing has become valid: it came too late, or (single_gap valid) it
-  ///             doesn't touch the range; requests that waited for it ask again.
+  /// epoch       of the Answer: if the page went back to the host meanwhile, the transfer changes
+  ///             nothing
+  /// Returns     false if nothing became valid: the transfer came too late, or (single_gap valid)
+  ///             it doesn't touch the range; requests that waited for it are repeated.
   bool arrived(std::uint32_t slot, std::uint32_t epoch, Span transfer);
 
-  /// The CPU's access to a page: it is the CPU's again, whatever it was, and its ranges are gone.
+  /// A CPU access to a page: the page goes back to the host, whatever its state, and its ranges are
+  /// cleared.
   ///
-  /// Returns     bytes that go back over the link: those that were valid.
+  /// Returns     bytes that migrate back over the link: the valid ones.
   std::uint32_t cpu_request(std::uint64_t page_number);
 
-  /// Takes part of a page from the GPU, to make room.
+  /// Evicts part of a page from the GPU.
   ///
-  /// slot        with nothing under way
-  /// Returns     bytes that go back over the link.
+  /// slot        with nothing in flight
+  /// Returns     bytes that migrate back over the link.
   std::uint32_t evict(std::uint32_t slot, Span part);
 
-  /// Makes pages the GPU's without any transfer: data a programmer copied, or an ideal machine's.
+  /// Makes pages resident on the GPU without any transfer: for data that a program copied, or an
+  /// ideal machine.
   void make_resident(std::uint64_t address, std::uint64_t size_bytes);
 
-  /// True if all of `span`, which isn't empty, is in the GPU's memory.
+  /// True if all of `span`, which isn't empty, is resident on the GPU.
   bool is_valid(std::uint32_t slot, Span span) const {
     if ((whole_[slot / kWordBits] >> (slot % kWordBits) & 1U) != 0) return true;
     const Page& page = pages_[slot];
@@ -96,21 +99,21 @@ public:
   std::uint64_t page_number_of(std::uint64_t address) const {
     return address >> geometry_.page_shift;
   }
-  /// The page's slot, which is made if there is none.
+  /// The page's slot; created if there is none.
   std::uint32_t slot_of(std::uint64_t page_number) {
     const std::uint32_t slot = index_.slot_of(page_number);
     if (slot >= pages_.size()) grow();
     return slot;
   }
 
-  /// Slots are below this; of them some may belong to pages never asked for.
+  /// All slots are below this; some belong to pages that were never requested.
   std::uint32_t num_slots() const { return static_cast<std::uint32_t>(pages_.size()); }
   /// The valid ranges of a page, in order.
   std::vector<Span> ranges(std::uint32_t slot) const;
   std::uint32_t num_ranges(std::uint32_t slot) const;
 
-  std::uint64_t valid_bytes() const { return valid_bytes_; }       ///< in the GPU's memory
-  std::uint64_t resident_bytes() const { return planned_bytes_; }  ///< those, and on their way
+  std::uint64_t valid_bytes() const { return valid_bytes_; }       ///< resident on the GPU
+  std::uint64_t resident_bytes() const { return planned_bytes_; }  ///< those, and bytes in flight
   const MigrationPolicy& policy() const { return geometry_.policy; }
 
 private:
@@ -127,7 +130,7 @@ private:
   Geometry geometry_;
   PageIndex index_;
   std::vector<Page> pages_;
-  std::vector<std::uint64_t> whole_;  ///< a bit for each slot: small enough for a cache
+  std::vector<std::uint64_t> whole_;  ///< one bit for each slot: small enough for a cache
   BlockArena blocks_;
   std::vector<Span> transfers_;
   std::uint64_t valid_bytes_ = 0;

@@ -1,4 +1,4 @@
-// Which part of a page moves to the GPU when the GPU asks for some of its bytes.
+// Which part of a page migrates to the GPU when the GPU requests some of its bytes.
 #pragma once
 
 #include "pages/host_device.hpp"
@@ -6,83 +6,84 @@
 namespace isthmus::pages {
 
 enum class PolicyKind : std::uint8_t {
-  whole_page,      ///< the page (the paper's baseline)
-  single_range,    ///< the request, and the gap to what is there: one range a page (Figure 3a)
-  ranges,          ///< the request, and gaps under a threshold: a few ranges a page (Figure 3b)
-  bitmap,          ///< the units asked for: one bit each, no gap filled
-  block_64k,       ///< as bitmap, in the driver's big pages
-  tree,            ///< as NVIDIA's driver: big pages, then the largest subtree over a threshold
-  sequential,      ///< the units asked for, and the next prefetch_bytes of the page
-  access_counter,  ///< stays remote until it has been asked for counter_threshold times
-  zero_copy,       ///< never moves: each access crosses the link
-  adaptive,        ///< blocks that double next to what is there and halve elsewhere
-  tree_units,      ///< the paper's small units as leaves of the driver's tree
+  whole_page,      ///< the page (Zhang 2019's baseline)
+  single_range,    ///< the request, and the gap to the resident bytes: one range a page (Figure 3a)
+  ranges,          ///< the request, and gaps below a threshold: a few ranges a page (Figure 3b)
+  bitmap,          ///< the requested units: one bit each, gaps stay
+  block_64k,       ///< like bitmap, in the driver's big pages
+  tree,            ///< like NVIDIA's driver: big pages, then the largest subtree over a threshold
+  sequential,      ///< the requested units, and the next prefetch_bytes of the page
+  access_counter,  ///< remote until counter_threshold accesses
+  zero_copy,       ///< never migrates: each access crosses the link
+  adaptive,        ///< blocks that double next to resident bytes and halve elsewhere
+  tree_units,      ///< Zhang 2019's small units as leaves of the driver's tree
 };
 
-/// What happens when a page would need one range more than max_ranges. The paper doesn't say.
+/// What happens when a page would need more than max_ranges. Zhang 2019 doesn't say.
 enum class Overflow : std::uint8_t {
-  fill_gap,    ///< the smallest gap between ranges moves too (of equal ones the first)
-  whole_page,  ///< the rest of the page moves too
-  refuse,      ///< the request is served from the CPU's memory, and nothing moves
+  fill_gap,    ///< the smallest gap between ranges migrates too (of equal ones the first)
+  whole_page,  ///< the rest of the page migrates too
+  refuse,      ///< the request is served from host memory, and nothing migrates
 };
 
-/// What the gap of a single range is computed from while transfers are on their way.
+/// From which bytes the gap of a single range is computed while transfers are in flight.
 enum class SingleGap : std::uint8_t {
-  planned,  ///< from all that was asked for
-  valid,    ///< from what has arrived: concurrent requests transfer the same gap again
+  planned,  ///< from all requested bytes
+  valid,    ///< from the bytes that have arrived: concurrent requests transfer the same gap again
 };
 
-/// What of a request single_range and ranges ask for. The other kinds know whole units only.
+/// What a request covers with single_range and ranges. The other kinds only have whole units.
 enum class RequestedLength : std::uint8_t { line, unit };
 
-/// What a GPU's write to bytes that aren't there does.
+/// What a GPU write to bytes that aren't resident does.
 enum class WriteMiss : std::uint8_t {
-  migrate,   ///< as a read does
-  validate,  ///< whole lines become valid without being fetched
+  migrate,   ///< migrates, like a read
+  validate,  ///< makes whole lines valid without fetching them
 };
 
-/// Options of all kinds: one value, which host and device can copy. Kinds ignore what isn't theirs.
+/// Options of all kinds, as one value that host and device can copy. A kind ignores the other
+/// kinds' options.
 ///
-/// Source      docs/simulate.md for what Zhang 2019 says and leaves open: the default is the first
-///             answer of each row there. NVIDIA open-gpu-kernel-modules (595.45.04) for the
-///             driver's constants, at each.
+/// Source      docs/simulate.md says what Zhang 2019 specifies and what it leaves open: each
+///             default is the first answer of a row there. The driver's constants are from NVIDIA
+///             open-gpu-kernel-modules (595.45.04); each names its place.
 struct MigrationPolicy {
   PolicyKind kind = PolicyKind::ranges;
-  /// What is translated, and has one state. Powers of two, all sizes here.
-  /// Source: Zhang 2019; a VA block of the driver (UVM_VA_BLOCK_BITS 21).
+  /// The unit of translation, with one state. Like all sizes here, a power of two. Source: Zhang
+  /// 2019; a VA block of the driver (UVM_VA_BLOCK_BITS 21).
   std::uint32_t page_bytes = 2U << 20U;
-  /// The least that is asked for, but by whole_page. Source: Zhang 2019, experiments, 1 KB.
+  /// The migration unit of all kinds but whole_page. Source: Zhang 2019, experiments, 1 KB.
   std::uint32_t unit_bytes = 1U << 10U;
-  /// What requests are cut into. Source: Zhang 2019, L1 and L2.
+  /// The unit of the GPU's requests. Source: Zhang 2019, L1 and L2.
   std::uint32_t line_bytes = 128;
-  /// Requests for what is on its way wait for that; otherwise each carries its own transfer.
+  /// True: requests for bytes in flight wait for them. False: each request starts its own transfer.
   bool merge = true;
 
   RequestedLength request = RequestedLength::line;
   WriteMiss write = WriteMiss::migrate;
   SingleGap single_gap = SingleGap::planned;
 
-  /// ranges: a gap smaller than this moves too. The paper names the threshold, and no number.
+  /// ranges: a gap smaller than this migrates too. Zhang 2019 names the threshold, but no number.
   std::uint32_t gap_bytes = 0;
-  /// ranges: at most so many. Source: Zhang 2019 saw 2-3 and proposes 4 or 8.
+  /// ranges: the maximum. Source: Zhang 2019 saw 2-3 and proposes 4 or 8.
   std::uint32_t max_ranges = 8;
   Overflow overflow = Overflow::fill_gap;
 
-  /// tree, tree_units: a subtree moves if more than this share of it is there or asked for.
+  /// tree, tree_units: a subtree migrates if more than this share of it is resident or requested.
   /// Source: uvm_perf_prefetch.c, UVM_PREFETCH_THRESHOLD_DEFAULT.
   std::uint32_t tree_threshold_percent = 51;
-  /// tree: what a fault grows to first. Source: uvm_perf_prefetch.c, grow_fault_granularity; big
-  /// pages are 64 KiB.
+  /// tree: the block that a fault grows to first. Source: uvm_perf_prefetch.c,
+  /// grow_fault_granularity; big pages are 64 KiB.
   std::uint32_t grow_bytes = 64U << 10U;
 
-  /// sequential: how much behind the request. A big page of the driver.
+  /// sequential: the bytes behind the request. A big page of the driver.
   std::uint32_t prefetch_bytes = 64U << 10U;
 
-  /// access_counter: the access that makes its part of the page move.
-  /// Source: uvm_gpu_access_counters.c, UVM_PERF_ACCESS_COUNTER_THRESHOLD_DEFAULT.
+  /// access_counter: the number of the access that makes its units migrate. Source:
+  /// uvm_gpu_access_counters.c, UVM_PERF_ACCESS_COUNTER_THRESHOLD_DEFAULT.
   std::uint32_t counter_threshold = 256;
-  /// access_counter: what has one counter; the units of it that were asked for move together.
-  /// Source: uvm_gpu_access_counters.c, UVM_PERF_ACCESS_COUNTER_GRANULARITY (2M).
+  /// access_counter: the bytes of one counter; its touched units migrate together. Source:
+  /// uvm_gpu_access_counters.c, UVM_PERF_ACCESS_COUNTER_GRANULARITY (2M).
   std::uint32_t counter_bytes = 2U << 20U;
 
   /// adaptive: blocks grow from unit_bytes to this. A big page of the driver.

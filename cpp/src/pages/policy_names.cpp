@@ -27,9 +27,9 @@ constexpr std::array<PolicyName, 11> kNames = {{
     {PolicyKind::tree_units, "tree_units", "the paper's units as leaves of the driver's tree"},
 }};
 
-/// What an offset in a page leaves room for, and more than any GPU has.
+/// The largest size that offsets in a page allow; more than any GPU uses.
 constexpr std::uint32_t kMaxPageBytes = 1U << 30U;
-/// One word each in every partial page.
+/// Each range takes one word in every partial page.
 constexpr std::uint32_t kMaxRanges = 4096;
 
 void need(bool holds, const std::string& message) {
@@ -98,9 +98,9 @@ PolicyKind policy_kind(std::string_view name) {
 MigrationPolicy default_policy(PolicyKind kind) {
   MigrationPolicy policy;
   policy.kind = kind;
-  // The paper's experiments with several ranges fix the unit that is asked for.
+  // Zhang 2019's experiments with several ranges fix the migration unit.
   if (kind == PolicyKind::ranges) policy.request = RequestedLength::unit;
-  // Big pages and pages of the driver; it reports accesses by big pages too.
+  // The driver's big pages; it also reports accesses by big page.
   if (kind == PolicyKind::block_64k || kind == PolicyKind::access_counter)
     policy.unit_bytes = 64U << 10U;
   if (kind == PolicyKind::tree || kind == PolicyKind::sequential) policy.unit_bytes = 4U << 10U;

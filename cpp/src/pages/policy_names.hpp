@@ -17,15 +17,15 @@ struct PolicyName {
 /// All kinds, in the enumeration's order.
 std::span<const PolicyName> policy_names();
 
-/// Throws      UsageError for a name that is none, with those that are.
+/// Throws      UsageError for an unknown name; the message lists the known ones.
 PolicyKind policy_kind(std::string_view name);
 
-/// The defaults of a kind: MigrationPolicy's, but for the sizes that make the kind what it is
+/// The defaults of a kind: those of MigrationPolicy, except for the sizes that define the kind
 /// (block_64k: units of 64 KiB; tree: of 4 KiB; ranges: requests of whole units).
 MigrationPolicy default_policy(PolicyKind kind);
 
-/// Throws      UsageError if no page could be like this: a unit larger than the page, sizes that
-///             are no powers of two, no range at all, a threshold over 100 %.
+/// Throws      UsageError for an impossible policy: a unit larger than the page, sizes that aren't
+///             powers of two, no range at all, a threshold over 100 %.
 void check(const MigrationPolicy& policy);
 
 }  // namespace isthmus::pages

@@ -1,4 +1,4 @@
-// The tree over a page's units by which NVIDIA's driver decides how much to fetch with a fault.
+// The tree over a page's units by which NVIDIA's driver decides how much to prefetch at a fault.
 #pragma once
 
 #include "pages/unit_bitmap.hpp"
@@ -11,10 +11,10 @@ struct UnitRun {
   std::uint32_t end = 0;
 };
 
-/// The largest subtree around `leaf` of which more than threshold_percent are set, those of `leaf`
-/// counted as set; `leaf` itself if there is none.
+/// The largest subtree around `leaf` with more than threshold_percent of its units set, counting
+/// those of `leaf` as set; `leaf` itself if there is none.
 ///
-/// units              those that are there or asked for
+/// units              those resident or requested
 /// num_units          of the tree, a power of two
 /// leaf               aligned to its length, a power of two
 /// Source             uvm_perf_prefetch.c, compute_prefetch_region: from leaf to root, the last one
@@ -35,12 +35,13 @@ ISTHMUS_HOST_DEVICE inline UnitRun largest_subtree(const UnitBitmap& units, std:
   return best;
 }
 
-/// The largest subtree around `leaf` of which less than threshold_percent stay set once `leaf`, and
-/// the smaller subtrees that this holds for, have gone; `leaf` itself if there is none.
+/// The largest subtree around `leaf` with less than threshold_percent of its units still set after
+/// `leaf`, and the smaller subtrees for which this is true, have been evicted; `leaf` itself if
+/// there is none.
 ///
-/// Source             Ganguly et al., ISCA 2019, by its simulator: UVMSmart, gpu-sim.cc,
+/// Source             Ganguly et al., ISCA 2019, from its simulator: UVMSmart, gpu-sim.cc,
 ///                    traverse_and_remove_lp_tree: from leaf to root, valid_size < size / 2. That
-///                    looks at subtrees away from the leaf, too.
+///                    code also looks at subtrees away from the leaf.
 ISTHMUS_HOST_DEVICE inline UnitRun largest_sparse_subtree(const UnitBitmap& units,
                                                           std::uint32_t num_units, UnitRun leaf,
                                                           std::uint32_t threshold_percent) {

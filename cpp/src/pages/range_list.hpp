@@ -1,4 +1,4 @@
-// A few valid ranges a page.
+// A few valid ranges in each page.
 #pragma once
 
 #include "pages/policy.hpp"
@@ -6,18 +6,18 @@
 
 namespace isthmus::pages {
 
-/// What joins a page's ranges with a request.
+/// The result of adding a request to a page's ranges.
 struct Growth {
-  Span grown;   ///< the range that the request is in now
-  Span filled;  ///< the gap that had to be filled elsewhere; empty if none
+  Span grown;   ///< the range that now contains the request
+  Span filled;  ///< the gap that was filled elsewhere; empty if none
   bool refused = false;
 };
 
-/// When ranges become one.
+/// The rules for merging ranges.
 struct RangeRules {
   std::uint32_t page_bytes = 0;
   std::uint32_t gap_bytes = 0;  ///< smaller gaps are filled
-  std::uint32_t most = 0;       ///< ranges
+  std::uint32_t most = 0;       ///< the maximum number of ranges
   Overflow overflow = Overflow::fill_gap;
 };
 
@@ -32,7 +32,7 @@ public:
   ISTHMUS_HOST_DEVICE std::uint32_t size() const { return *num_spans_; }
   ISTHMUS_HOST_DEVICE Span operator[](std::uint32_t index) const { return spans_[index]; }
 
-  /// Puts `wanted` into the ranges. If refused, they are as they were.
+  /// Adds `wanted` to the ranges. If it is refused, they don't change.
   ISTHMUS_HOST_DEVICE Growth add(Span wanted) {
     std::uint32_t first = 0;
     while (first < size() && apart(spans_[first], wanted)) ++first;
@@ -50,13 +50,13 @@ public:
   }
 
 private:
-  /// True if `right` lies so far behind `left` that they don't become one.
+  /// True if `right` is so far behind `left` that they aren't merged.
   ISTHMUS_HOST_DEVICE bool apart(Span left, Span right) const {
     if (right.offset_bytes <= left.end_bytes()) return false;
     return right.offset_bytes - left.end_bytes() >= rules_.gap_bytes;
   }
 
-  /// One range in the place of those of [first, end).
+  /// Replaces ranges [first, end) by one.
   ISTHMUS_HOST_DEVICE void replace(std::uint32_t first, std::uint32_t end, Span range) {
     const std::uint32_t num_before = size();
     if (end == first)

@@ -1,4 +1,4 @@
-// How much of its page a request asks for.
+// How much of its page a request covers.
 #pragma once
 
 #include "pages/policy.hpp"
@@ -6,7 +6,7 @@
 
 namespace isthmus::pages {
 
-/// What a policy asks for when `lines` of a page are wanted: those, their units, or the page.
+/// What a policy requests when the GPU accesses `lines` of a page: those, their units, or the page.
 ISTHMUS_HOST_DEVICE inline Span asked_for(const MigrationPolicy& policy, Span lines) {
   if (policy.kind == PolicyKind::whole_page) return {0, policy.page_bytes};
   const bool may_be_lines =
@@ -15,7 +15,7 @@ ISTHMUS_HOST_DEVICE inline Span asked_for(const MigrationPolicy& policy, Span li
   return aligned(lines, policy.unit_bytes);
 }
 
-/// `asked` with prefetch_bytes behind it, up to the end of the page.
+/// `asked` and the prefetch_bytes behind it, up to the end of the page.
 ISTHMUS_HOST_DEVICE inline Span with_following(const MigrationPolicy& policy, Span asked) {
   const std::uint32_t room_bytes = policy.page_bytes - asked.end_bytes();
   const std::uint32_t more_bytes =

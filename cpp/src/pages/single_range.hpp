@@ -1,4 +1,4 @@
-// One valid range a page: a start offset and a length, as the page table entry holds them.
+// One valid range in each page: a start offset and a length, as the page table entry holds them.
 #pragma once
 
 #include "pages/span.hpp"
@@ -12,7 +12,7 @@ public:
 
   ISTHMUS_HOST_DEVICE Span range() const { return *range_; }
 
-  /// The range if `wanted` is to be in it: the gap between them is in it too.
+  /// The range after adding `wanted` and the gap between them.
   ISTHMUS_HOST_DEVICE Span grown(Span wanted) const { return hull(*range_, wanted); }
 
   ISTHMUS_HOST_DEVICE Span add(Span wanted) {
@@ -20,7 +20,7 @@ public:
     return *range_;
   }
 
-  /// True if nothing lies between them: `wanted` can join without its gap.
+  /// True if there is no gap between them.
   ISTHMUS_HOST_DEVICE bool joins(Span wanted) const {
     return range_->length_bytes == 0 || touch(*range_, wanted);
   }

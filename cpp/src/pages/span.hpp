@@ -27,7 +27,7 @@ ISTHMUS_HOST_DEVICE constexpr Span span_between(std::uint32_t first_bytes,
   return {first_bytes, end_bytes - first_bytes};
 }
 
-/// The smallest span that has both in it, the gap between them too.
+/// The smallest span that contains both, and the gap between them.
 ISTHMUS_HOST_DEVICE constexpr Span hull(Span left, Span right) {
   if (left.length_bytes == 0) return right;
   if (right.length_bytes == 0) return left;
@@ -38,7 +38,7 @@ ISTHMUS_HOST_DEVICE constexpr Span hull(Span left, Span right) {
   return span_between(first, end);
 }
 
-/// What two spans share.
+/// The intersection of two spans.
 ISTHMUS_HOST_DEVICE constexpr Span overlap(Span left, Span right) {
   const std::uint32_t first =
       left.offset_bytes > right.offset_bytes ? left.offset_bytes : right.offset_bytes;
@@ -52,7 +52,7 @@ ISTHMUS_HOST_DEVICE constexpr bool touch(Span left, Span right) {
   return left.offset_bytes <= right.end_bytes() && right.offset_bytes <= left.end_bytes();
 }
 
-/// `span` grown to multiples of `unit_bytes`, a power of two.
+/// `span` extended to multiples of `unit_bytes`, a power of two.
 ISTHMUS_HOST_DEVICE constexpr Span aligned(Span span, std::uint32_t unit_bytes) {
   const std::uint32_t mask = unit_bytes - 1;
   return span_between(span.offset_bytes & ~mask, (span.end_bytes() + mask) & ~mask);

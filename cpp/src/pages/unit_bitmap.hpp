@@ -19,7 +19,7 @@ ISTHMUS_HOST_DEVICE inline std::uint32_t num_ones(std::uint64_t word) {
 #endif
 }
 
-/// The number of zeros under the lowest one; `word` isn't 0.
+/// The number of zeros below the lowest one; `word` isn't 0.
 ISTHMUS_HOST_DEVICE inline std::uint32_t lowest_one(std::uint64_t word) {
 #ifdef __CUDA_ARCH__
   return static_cast<std::uint32_t>(__ffsll(static_cast<long long>(word)) - 1);
@@ -53,7 +53,7 @@ ISTHMUS_HOST_DEVICE void for_each_run(std::uint32_t first, std::uint32_t end, Wo
   std::uint32_t index = first / kWordBits;
   for (; index * kWordBits < end; ++index) {
     const std::uint64_t all = word(index);
-    if (all == 0 && !open) continue;  // as most words are where a page's range grows
+    if (all == 0 && !open) continue;  // true for most words while a page's range grows
     const std::uint32_t base = index * kWordBits;
     std::uint64_t ones = all & word_mask(index, first, end);
     if (open && (ones & 1U) == 0) run(begin, base);

@@ -43,7 +43,7 @@ AddressMap::AddressMap(const Machine& machine, std::uint32_t page_bytes)
 }
 
 void AddressMap::place(std::span<const std::uint64_t> real_lines, PlacedLine* placed_lines) {
-  const Geometry geometry = geometry_;  // a copy, which stays in registers
+  const Geometry geometry = geometry_;  // a copy, which the compiler keeps in registers
   for (const std::uint64_t real_line : real_lines) {
     if (real_line >> geometry.chunk_shift != last_real_chunk_) {
       find_chunk(real_line >> geometry.chunk_shift);

@@ -1,4 +1,4 @@
-// Gives the lines of a sparse address space small numbers, so that all else is flat arrays.
+// Maps a sparse address space to small numbers, so that everything else can use flat arrays.
 #pragma once
 
 #include <array>
@@ -12,11 +12,12 @@
 
 namespace isthmus::sim {
 
-/// Where the local memory of all threads lies: far from any allocation.
+/// The base of all threads' local memory: far from any allocation.
 inline constexpr std::uint64_t kLocalBase = 1ULL << 46U;
 
 /// Numbers chunks of the address space (2 MiB, or a page if that is larger) in the order in which
-/// they are first placed; a line's number is its chunk's and its place in it, a page's likewise.
+/// they are first placed. A line's number consists of its chunk's number and its position in the
+/// chunk; so does a page's.
 class AddressMap {
 public:
   AddressMap(const Machine& machine, std::uint32_t page_bytes);
@@ -25,7 +26,7 @@ public:
   /// Throws      UsageError beyond 512 GiB of touched chunks.
   void place(std::span<const std::uint64_t> real_lines, PlacedLine* placed_lines);
 
-  /// Numbers their chunks as place() would.
+  /// Numbers their chunks in the same order as place().
   void number_chunks(std::span<const std::uint64_t> real_lines) {
     for (const std::uint64_t real_line : real_lines) {
       if (real_line >> chunk_shift_ != last_real_chunk_) find_chunk(real_line >> chunk_shift_);
@@ -42,25 +43,25 @@ public:
   std::uint32_t num_chunks() const { return static_cast<std::uint32_t>(real_chunks_.size()); }
   /// The address of a chunk's first byte.
   std::uint64_t chunk_address(std::uint32_t chunk) const;
-  /// The number of the page at an address, kNoPage if none of its chunk was ever placed.
+  /// The number of the page at an address; kNoPage if its chunk was never placed.
   std::uint32_t page_at(std::uint64_t address) const;
-  /// The addresses of the chunks that were placed and have bytes of [begin, end), in their order.
-  /// As quick for the whole address space as for what was placed of it.
+  /// The addresses of the placed chunks that overlap [begin, end), in ascending order. Takes no
+  /// longer for the whole address space than for the placed part.
   std::vector<std::uint64_t> placed_chunks(std::uint64_t begin, std::uint64_t end) const;
 
   static constexpr std::uint32_t kNoPage = ~0U;
 
 private:
-  static constexpr std::size_t kNumTurns = 64;  // by the top 6 bits of a row's hash
+  static constexpr std::size_t kNumTurns = 64;  // selected by the top 6 bits of a row's hash
 
-  /// What a line's place follows from.
+  /// The sizes that determine a line's place.
   struct Geometry {
     unsigned chunk_shift;
     unsigned stripe_shift;
     std::uint64_t num_partitions;
     std::uint64_t row_factor;  // 2^64 / num_partitions, rounded up: exact for stripes below 2^48
     std::uint64_t num_sets;
-    std::uint64_t set_mask;  // 0: num_sets is no power of two
+    std::uint64_t set_mask;  // 0: num_sets isn't a power of two
     std::array<std::uint8_t, kNumTurns> turns;
   };
 
@@ -71,7 +72,7 @@ private:
     const auto row = geometry.num_partitions == 1
                          ? stripe
                          : static_cast<std::uint64_t>((Wide{stripe} * geometry.row_factor) >> 64U);
-    // Rows are turned against each other, so that power-of-two strides meet all partitions.
+    // Rows are rotated against each other, so that power-of-two strides reach all partitions.
     std::uint64_t partition =
         stripe - row * geometry.num_partitions + geometry.turns[row * 0x9E3779B97F4A7C15ULL >> 58U];
     if (partition >= geometry.num_partitions) partition -= geometry.num_partitions;

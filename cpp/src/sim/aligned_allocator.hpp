@@ -1,4 +1,4 @@
-// Arrays that begin where a line of the CPU's cache does.
+// Arrays aligned to a cache line of the CPU.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace isthmus::sim {
 
-/// For std::vector.
+/// An allocator for std::vector.
 template <class Element>
 struct AlignedAllocator {
   using value_type = Element;

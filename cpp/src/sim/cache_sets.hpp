@@ -1,4 +1,4 @@
-// The ways of a cache's sets: which lines they hold, since when, and which was used least recently.
+// The ways of a cache's sets: which lines they hold, since when, and which was least recently used.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 
 namespace isthmus::sim {
 
-/// A way is the index of its tag among all words. A set lies together, aligned for the CPU that
-/// simulates: its ways' tags, their last uses, the times at which they are filled, and notes if
-/// any.
+/// A way is the index of its tag among all words. A set is contiguous, and aligned for the host
+/// CPU: its ways' tags, their last uses, the times at which they are filled, and notes if any.
 class CacheSets {
 public:
   static constexpr std::size_t kNowhere = ~std::size_t{0};
   static constexpr std::uint32_t kMaxWays = 1024;
 
-  /// A line, and the generation of its page: what was there before the page left is another's.
+  /// A line, and the generation of its page: after the page was evicted, an old entry doesn't
+  /// match.
   static std::uint64_t tag_of(std::uint32_t line, std::uint32_t generation) {
     return line | std::uint64_t{generation} << 32U;
   }
@@ -28,10 +28,10 @@ public:
   CacheSets(std::size_t num_sets, std::uint32_t num_ways, bool has_notes);
 
   std::size_t num_sets() const { return num_sets_; }
-  /// Holds nothing any more.
+  /// Empties the cache.
   void clear();
 
-  /// Where `tag` is in the set, and it counts as used; kNowhere if it isn't there.
+  /// Returns the way of `tag` in the set, and marks it as used; kNowhere if it isn't there.
   std::size_t find(std::size_t set, std::uint64_t tag) {
     const std::size_t first = first_way(set);
     const std::size_t found = index_of(words_.data() + first, tag);
@@ -40,26 +40,26 @@ public:
     use = next_use(found) | (use & kDirty);
     return first + found;
   }
-  /// The least recently used of a set; of those never used, the first.
+  /// The least recently used way of a set; if several were never used, the first of them.
   std::size_t oldest(std::size_t set) const {
     const std::size_t first = first_way(set);
     return first + index_in(least(words_.data() + first + num_ways_));
   }
-  /// The least recently used of those that are filled at `time_ps`; kNowhere if none is.
+  /// The least recently used way among those filled by `time_ps`; kNowhere if there is none.
   std::size_t oldest_filled(std::size_t set, Picoseconds time_ps) const {
     const std::size_t way = oldest(set);
     return filled_ps(way) <= time_ps ? way : search_oldest_filled(set, time_ps);
   }
-  /// When the first of a set is filled.
+  /// The time at which the first way of a set is filled.
   Picoseconds first_fill_ps(std::size_t set) const;
 
-  /// A way of `set` holds another line from now on.
+  /// Replaces the line of a way of `set`.
   void replace(std::size_t set, std::size_t way, std::uint64_t tag, Picoseconds filled_ps) {
     words_[way] = tag;
     words_[way + num_ways_] = next_use(way - first_way(set));
     words_[way + 2 * num_ways_] = filled_ps;
   }
-  /// A way of `set` holds nothing, as if it had never been used.
+  /// Empties a way of `set`, as if it had never been used.
   void drop(std::size_t set, std::size_t way) {
     words_[way] = kNoTag;
     words_[way + num_ways_] = (way - first_way(set)) * kIndex;
@@ -71,13 +71,13 @@ public:
   void set_filled_ps(std::size_t way, Picoseconds time_ps) {
     words_[way + 2 * num_ways_] = time_ps;
   }
-  /// The line isn't in memory as it is here.
+  /// True if the line differs from memory.
   bool dirty(std::size_t way) const { return (words_[way + num_ways_] & kDirty) != 0; }
   void set_dirty(std::size_t way) { words_[way + num_ways_] |= kDirty; }
-  /// The owner's, if it has notes.
+  /// A word for the owner, if there are notes.
   std::uint64_t& note(std::size_t way) { return words_[way + 3 * num_ways_]; }
 
-  /// Brings a set into the cache of the CPU that simulates.
+  /// Prefetches a set into the host CPU's cache.
   void prefetch(std::size_t set) const {
     const std::uint64_t* const words = words_.data() + first_way(set);
     __builtin_prefetch(words);
@@ -87,7 +87,8 @@ public:
 
 private:
   static constexpr std::uint64_t kNoTag = ~0ULL;
-  // A last use: its number, the way's index in its set, dirty or not. The least tells its way.
+  // A last use: its sequence number, the way's index in its set, and the dirty bit. The smallest is
+  // the least recent.
   static constexpr std::uint64_t kDirty = 1;
   static constexpr std::uint64_t kIndex = 2;
   static constexpr std::uint64_t kUse = kIndex * kMaxWays;
@@ -96,8 +97,8 @@ private:
   std::uint64_t next_use(std::size_t index) { return (uses_ += kUse) | index * kIndex; }
   static std::size_t index_in(std::uint64_t use) { return use / kIndex % kMaxWays; }
 
-  // All ways are looked at: a jump out of the loop would be guessed wrong too often. The loops over
-  // the usual numbers of ways are unrolled.
+  // Looks at all ways: leaving the loop early would be mispredicted too often. The loops over the
+  // usual numbers of ways are unrolled.
   std::size_t index_of(const std::uint64_t* tags, std::uint64_t tag) const {
     if (num_ways_ == 4) return index_among<4>(tags, tag);
     if (num_ways_ == 8) return index_among<8>(tags, tag);

@@ -1,4 +1,4 @@
-// One core's state: what issues, what waits, its L1 cache and its TLB.
+// One core's state: warps that issue or wait, its L1 cache and its TLB.
 #pragma once
 
 #include <algorithm>
@@ -15,22 +15,22 @@
 
 namespace isthmus::sim {
 
-/// A warp that runs, or room for one. A line of the CPU's cache.
+/// A slot for a running warp. One cache line of the host CPU.
 struct alignas(64) Warp {
-  const Operation* operation = nullptr;  ///< of its CTA
-  const PlacedLine* lines = nullptr;     ///< its CTA's
-  std::uint32_t line = 0;                ///< next one of the operation for the load/store unit
-  std::uint32_t pending = 0;             ///< lines not yet here, and one while the unit is at it
-  std::uint16_t cta_slot = 0;            ///< of its core
+  const Operation* operation = nullptr;  ///< in its CTA's operations
+  const PlacedLine* lines = nullptr;     ///< in its CTA's lines
+  std::uint32_t line = 0;                ///< of the operation: the next one for the load/store unit
+  std::uint32_t pending = 0;             ///< lines not yet here, plus one while the unit handles it
+  std::uint16_t cta_slot = 0;            ///< in its core
   bool at_barrier = false;
   bool running = false;
-  Picoseconds since_ps = 0;        ///< ready, or its operation's begin
-  Picoseconds ready_ps = 0;        ///< when all lines known so far are here
-  Picoseconds translation_ps = 0;  ///< that the last of them waited
+  Picoseconds since_ps = 0;        ///< when it was ready, or its operation began
+  Picoseconds ready_ps = 0;        ///< when all known lines are here
+  Picoseconds translation_ps = 0;  ///< the last line's wait for it
   Picoseconds migration_ps = 0;
 };
 
-/// A CTA that runs, or room for one.
+/// A slot for a running CTA.
 struct CtaSlot {
   CtaWork work;
   std::uint32_t number = 0;
@@ -39,20 +39,20 @@ struct CtaSlot {
   Picoseconds start_ps = 0;
 };
 
-/// A line on its way to a core, and the warps that wait for it.
+/// A line in flight to a core, and the warps that wait for it.
 struct Miss {
   Picoseconds translation_ps = 0;
-  std::size_t l1_way = CacheSets::kNowhere;  ///< that it will fill
+  std::size_t l1_way = CacheSets::kNowhere;  ///< the way that it will fill
   std::uint32_t num_waiters = 0;
 };
 
-/// A miss entry that will be free.
+/// A miss entry, and the time when it becomes free.
 struct Fill {
   Picoseconds time_ps = 0;
   std::uint32_t miss = 0;
 };
 
-/// Fills in the order of time. Most come in that order.
+/// Fills in order of time. Most arrive in that order.
 class FillQueue {
 public:
   explicit FillQueue(std::size_t most) : ring_(std::bit_ceil(most)) {}
@@ -83,8 +83,8 @@ private:
   std::size_t size_ = 0;
 };
 
-/// Miss entries whose lines' times are known. What L2 had is there before what DRAM was asked for
-/// earlier: two queues, each nearly in order.
+/// Miss entries with a known time of arrival. L2 hits arrive before earlier requests to DRAM:
+/// therefore two queues, each nearly in order.
 class Fills {
 public:
   explicit Fills(std::size_t most) : late_(most), early_(most) {}
@@ -102,10 +102,9 @@ private:
   FillQueue late_, early_;
 };
 
-/// What L1 keeps of a line beside its tag: where it lies, and while it is on its way, which miss
-/// brings it.
+/// What L1 keeps for a line besides its tag: its place and, while it is in flight, its miss entry.
 struct L1Note {
-  std::uint64_t bits = 0;  // as PlacedLine, with the miss in place of the line's number
+  std::uint64_t bits = 0;  // like PlacedLine, with the miss in place of the line's number
 
   static L1Note of(PlacedLine place, std::uint32_t miss) {
     return {(place.bits & ~0xFFFF'FFFFULL) | miss};
@@ -116,23 +115,23 @@ struct L1Note {
   }
 };
 
-/// Data only; Cores has the rules.
+/// Data only; the rules are in Cores.
 struct Core {
   explicit Core(const Machine& machine);
 
   Picoseconds issue_free_ps = 0;
   Picoseconds unit_free_ps = 0;    ///< load/store unit
-  Picoseconds horizon_ps = 0;      ///< until when the unit may look ahead
-  Picoseconds resume_ps = 0;       ///< when the stalled unit goes on; kNever: not known
-  Picoseconds wake_before_ps = 0;  ///< a line that comes before this lets it go on
+  Picoseconds horizon_ps = 0;      ///< how far the unit may look ahead
+  Picoseconds resume_ps = 0;       ///< when the stalled unit continues; kNever: unknown
+  Picoseconds wake_before_ps = 0;  ///< a line that arrives before this wakes the unit
   bool stalled = false;
-  std::vector<std::uint32_t> queue;  ///< warps at the unit: a ring of max_warps
+  std::vector<std::uint32_t> queue;  ///< warps waiting for the unit: a ring of max_warps
   std::uint32_t queue_first = 0;
   std::uint32_t queue_size = 0;
   std::vector<Warp> warps;
   std::vector<CtaSlot> ctas;
   Lookaside tlb;
-  CacheSets l1;  ///< times: kNever while nobody knows
+  CacheSets l1;  ///< times: kNever while unknown
   std::vector<Miss> misses;
   std::vector<std::uint16_t> waiters;  ///< [misses x merges], warps
   std::vector<std::uint16_t> free_misses;

@@ -99,7 +99,7 @@ void Cores::on_execute(std::uint32_t warp) {
 
 void Cores::on_resume(std::uint32_t core) {
   Core& stalled = cores_[core];
-  // Overtaken by an earlier one.
+  // An earlier event has replaced this one.
   if (!stalled.stalled || stalled.resume_ps != schedule_.now_ps()) return;
   stalled.stalled = false;
   run_unit(stalled, core);
@@ -126,7 +126,7 @@ void Cores::served(std::uint32_t core_index, std::uint32_t miss_index, Served se
 
 void Cores::end_operation(const Position& at) {
   Warp& warp = at.warp;
-  // A line that was asked for by another warp before may have waited longer than this one.
+  // A line that another warp requested earlier may have waited longer than this warp.
   const Picoseconds waited = warp.ready_ps - warp.since_ps;
   const Picoseconds migration = std::min(warp.migration_ps, waited);
   const Picoseconds translation = std::min(warp.translation_ps, waited - migration);

@@ -11,21 +11,21 @@
 
 namespace isthmus::sim {
 
-/// What happened to a load's line before it came.
+/// What delayed a load's line.
 struct Served {
   Picoseconds time_ps = 0;
-  Picoseconds migration_ps = 0;  ///< of waiting for pages
+  Picoseconds migration_ps = 0;  ///< waiting for pages
 };
 
-/// Handles the events of cores. Line requests leave it through the schedule and come back by
+/// Handles the events of cores. Line requests leave through the schedule and return through
 /// served().
 class Cores {
 public:
-  /// lookahead_ps  no line's time is told less than this before it
+  /// lookahead_ps  a line's time is known at least this long before it arrives
   Cores(const Machine& machine, Picoseconds lookahead_ps, const AddressMap& map,
         Residency& residency, Schedule& schedule, Result& result, Observer* observer);
 
-  /// Begins a launch, whose CTAs come from `feed`, at `time_ps`.
+  /// Begins a launch at `time_ps`; its CTAs come from `feed`.
   ///
   /// Throws      UsageError if a CTA doesn't fit on a core.
   void begin_launch(const trace::Launch& launch, CtaFeed& feed, Picoseconds time_ps, bool empty_l1);
@@ -39,13 +39,14 @@ public:
   void on_resume(std::uint32_t core);
   void on_translate(const LineRequest& request);
 
-  /// A load's or atomic's line will be at its core; all who wait for it get to know.
+  /// Sets the time at which a load's or an atomic's line arrives at its core, for all warps that
+  /// wait for it.
   void served(std::uint32_t core, std::uint32_t miss, Served served);
 
   std::uint32_t running_ctas() const { return running_ctas_; }
   std::uint64_t stores_sent() const { return stores_sent_; }
 
-  /// Who waits at what, for a deadlock's message: at most `most` of them.
+  /// The waiting warps and what they wait for, for a deadlock's message: at most `most` of them.
   std::string waiting_warps(std::size_t most) const;
 
 private:
@@ -53,7 +54,7 @@ private:
     Core& core;
     std::uint32_t core_index;
     Warp& warp;
-    std::uint32_t warp_index;  // of the core
+    std::uint32_t warp_index;  // in the core
   };
   static constexpr Picoseconds kAccepted = 0;
   static constexpr std::uint32_t kNoShift = ~0U;
@@ -63,7 +64,7 @@ private:
     const std::uint32_t index = warp & 0xFFFFU;
     return {cores_[core], core, cores_[core].warps[index], index};
   }
-  // Of a warp, in events.
+  // The number of a warp in events.
   static std::uint32_t number(std::uint32_t core, std::uint32_t warp) { return core << 16U | warp; }
 
   // CTAs (cores_ctas.cpp)
@@ -75,14 +76,14 @@ private:
   void begin_window(const Position& at);
   void release_barrier(Core& core, std::uint32_t core_index, std::uint32_t slot);
 
-  // Issue slots for so many instructions, in whole picoseconds.
+  // The time of the issue slots of `instructions`, in whole picoseconds.
   Picoseconds issue_slots_ps(std::uint64_t instructions) const {
     const std::uint64_t rate = machine_.cores.issue_per_cycle;
     const std::uint64_t sum = instructions * cycle_ps_ + rate - 1;
     return issue_shift_ != kNoShift ? sum >> issue_shift_ : sum / rate;
   }
 
-  /// A line that is asked for, and what it is known by as its page is now.
+  /// A requested line, and its tags at its page's present generation.
   struct AskedLine {
     PlacedLine place;
     std::size_t l1_set;
@@ -105,8 +106,8 @@ private:
   }
   void run_unit(Core& core, std::uint32_t core_index);
   bool run_operation(const Position& at);
-  // These return kAccepted, or until when there is no room: kNever if nobody knows. `time_ps` is
-  // the line's turn, which they may put off.
+  // These return kAccepted, or the time until which there is no room: kNever if it is unknown.
+  // `time_ps` is the line's turn, which they may delay.
   Picoseconds accept(const Position& at, trace::OpKind kind, const AskedLine& line,
                      Picoseconds& time_ps);
   Picoseconds accept_load(const Position& at, const AskedLine& line, Picoseconds& time_ps);
@@ -131,7 +132,7 @@ private:
   std::uint32_t take_miss(const Position& at, std::size_t l1_way);
   void send(EventKind kind, const Position& at, std::uint32_t miss, const AskedLine& line,
             Picoseconds time_ps);
-  // The last line that comes decides when an operation ends, and what it has waited for.
+  // The last line to arrive determines when an operation ends, and what it waited for.
   static void line_here(const Position& at, Picoseconds time_ps, Picoseconds translation_ps,
                         Picoseconds migration_ps) {
     if (time_ps < at.warp.ready_ps) return;
@@ -143,8 +144,8 @@ private:
 
   // Translation: cores_translation.cpp.
 
-  // When the line's translation is there: `time_ps` for a hit, kNever if a translate event must
-  // tell.
+  // The time when the line's translation is available: `time_ps` for a hit, kNever if a translate
+  // event must determine it.
   Picoseconds translate(Core& core, const AskedLine& line, Picoseconds time_ps) {
     const std::uint32_t entry = core.tlb.find(line.page);
     ++result_.tlb.accesses;
@@ -176,10 +177,10 @@ private:
   Picoseconds l1_hit_ps_;
   std::uint32_t warps_per_core_;
   std::uint32_t l1_sets_;          // 0: no L1
-  bool l1_sets_are_power_of_two_;  // their number is a power of two, or none
-  std::uint32_t issue_shift_;      // instructions a cycle as a power of two, or kNoShift
+  bool l1_sets_are_power_of_two_;  // false also if there is none
+  std::uint32_t issue_shift_;      // log2 of the instructions a cycle, or kNoShift
   std::vector<Core> cores_;
-  std::vector<Lookaside> shared_tlb_;  // none or one
+  std::vector<Lookaside> shared_tlb_;  // zero or one
   std::vector<Picoseconds> walker_free_ps_;
 
   const trace::Launch* launch_ = nullptr;

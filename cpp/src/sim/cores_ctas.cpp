@@ -1,4 +1,4 @@
-// CTAs come and go; barriers.
+// Start and end of CTAs; barriers.
 #include <algorithm>
 #include <string>
 
@@ -30,7 +30,7 @@ void Cores::begin_launch(const trace::Launch& launch, CtaFeed& feed, Picoseconds
   fill_cores();
 }
 
-// What slots held in another launch, they or others may hold no more.
+// Frees memory of an earlier launch that exceeds the present launch's limit for a slot.
 void Cores::drop_large_work() {
   const std::size_t most = CtaFeed::max_held_bytes(cores_.size(), slots_per_core_);
   for (Core& core : cores_) {
@@ -80,7 +80,7 @@ void Cores::end_warp(const Position& at) {
   const std::uint32_t slot_index = at.warp.cta_slot;
   CtaSlot& slot = at.core.ctas[slot_index];
   if (--slot.running_warps != 0) {
-    // Who has ended is waited for no more.
+    // A barrier doesn't wait for warps that have ended.
     if (slot.at_barrier == slot.running_warps) release_barrier(at.core, at.core_index, slot_index);
     return;
   }

@@ -1,11 +1,11 @@
-// The load/store unit: takes lines one after the other, and stands still where there is no room.
+// The load/store unit: takes lines one after the other, and stalls if there is no room.
 #include <algorithm>
 
 #include "sim/cores.hpp"
 
 namespace isthmus::sim {
 
-// Flattened: this is where the time of a simulation goes.
+// Flattened: a simulation spends most of its time here.
 [[gnu::flatten]] void Cores::run_unit(Core& core, std::uint32_t core_index) {
   core.horizon_ps = schedule_.now_ps() + lookahead_ps_;
   while (core.queue_size != 0) {
@@ -16,8 +16,8 @@ namespace isthmus::sim {
   }
 }
 
-// Each line finds things as they are when it is its turn, which may be later than now: then no line
-// whose time isn't known yet can have come before it. What has to wait longer is looked at again.
+// Each line is handled with the state at its turn, which may be later than now, but only if no line
+// with an unknown time can arrive before. Lines with later turns are tried again.
 bool Cores::run_operation(const Position& at) {
   Core& core = at.core;
   Warp& warp = at.warp;
@@ -147,7 +147,8 @@ Picoseconds Cores::accept_local_store(const Position& at, const AskedLine& line,
   return kAccepted;
 }
 
-// A request that L1 serves: its warp waits for its translation only, and not at all if nobody asks.
+// A request that L1 serves. The warp waits only for its translation, and not even for that if
+// `anybody` is false.
 void Cores::stay(const Position& at, const AskedLine& line, Picoseconds time_ps, bool anybody) {
   const Picoseconds translated_ps = translate(at.core, line, time_ps);
   if (translated_ps == kNever) {
@@ -159,7 +160,7 @@ void Cores::stay(const Position& at, const AskedLine& line, Picoseconds time_ps,
   }
 }
 
-// A request that L1 doesn't serve: through translation to its partition.
+// A request that L1 doesn't serve: goes through translation to its partition.
 void Cores::send(EventKind kind, const Position& at, std::uint32_t miss, const AskedLine& line,
                  Picoseconds time_ps) {
   const Picoseconds translated_ps = translate(at.core, line, time_ps);
@@ -175,7 +176,7 @@ void Cores::send(EventKind kind, const Position& at, std::uint32_t miss, const A
   schedule_.at(translated_ps + network_ps_, {kind, at.core_index, miss, line.place, missed});
 }
 
-// Until `until_ps`, or until a line comes before `wake_before_ps`.
+// Stalls until `until_ps`, or until a line arrives before `wake_before_ps`.
 void Cores::stall(Core& core, std::uint32_t core_index, Picoseconds until_ps,
                   Picoseconds wake_before_ps) {
   core.stalled = true;
@@ -184,7 +185,7 @@ void Cores::stall(Core& core, std::uint32_t core_index, Picoseconds until_ps,
   if (until_ps != kNever) schedule_.at(until_ps, EventKind::resume, core_index);
 }
 
-// What was written to it, and not yet to memory, goes there: dirty lines are local memory's.
+// Writes back a displaced dirty line: dirty lines belong to local memory.
 void Cores::place_in_l1(const Position& at, std::size_t way, const AskedLine& line,
                         const OnItsWay& from, Picoseconds time_ps) {
   CacheSets& l1 = at.core.l1;
@@ -193,7 +194,7 @@ void Cores::place_in_l1(const Position& at, std::size_t way, const AskedLine& li
   l1.note(way) = L1Note::of(line.place, from.miss).bits;
 }
 
-// Unless its page has left.
+// Does nothing if its page was evicted.
 void Cores::write_back(const Position& at, std::size_t way, Picoseconds time_ps) {
   const std::uint64_t tag = at.core.l1.tag(way);
   const PlacedLine place = L1Note{at.core.l1.note(way)}.place(tag);
@@ -202,15 +203,15 @@ void Cores::write_back(const Position& at, std::size_t way, Picoseconds time_ps)
   schedule_.at(time_ps + network_ps_, {EventKind::store, at.core_index, kNobody, place, 0});
 }
 
-// Lines on their way stay.
+// Lines in flight stay.
 void Cores::drop_from_l1(Core& core, const AskedLine& line) {
   const std::size_t way = find(core, line);
   if (way == CacheSets::kNowhere || core.l1.filled_ps(way) == kNever) return;
   core.l1.drop(line.l1_set, way);
 }
 
-// An entry whose line has come is free again. What is found free is take_miss()'s. If one will be
-// within the horizon, the line's turn is then.
+// An entry is free again when its line has arrived. The caller takes it with take_miss(). If one
+// becomes free within the horizon, the line's turn is at that time.
 Picoseconds Cores::free_a_miss(Core& core, Picoseconds& time_ps) {
   if (!core.free_misses.empty()) return kAccepted;
   const Picoseconds first_ps = core.fills.first_ps();

@@ -8,7 +8,7 @@
 namespace isthmus::sim {
 namespace {
 
-// Twice the room, as a vector takes it that grows, would be twice the memory of large CTAs.
+// Reserves the exact size: a growing vector would take twice the memory of large CTAs.
 template <class Item>
 void resize_exactly(std::vector<Item>& items, std::size_t size) {
   if (items.capacity() < size) {

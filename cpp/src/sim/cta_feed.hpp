@@ -1,4 +1,4 @@
-// CTAs out of a trace, in order, with their lines placed.
+// CTAs from a trace, in order, with their lines placed.
 #pragma once
 
 #include <cstddef>
@@ -18,41 +18,41 @@ namespace isthmus::sim {
 /// Reads a Source launch by launch.
 class CtaFeed {
 public:
-  /// All CTAs that run at once hold no more than this, if their trace can be read again: about as
-  /// much as the rest of a large simulation. Of 8448 warps (132 cores) each has 7.9 KB of it.
+  /// All running CTAs together hold at most this if their trace can be read again: about as much as
+  /// the rest of a large simulation. With 8448 warps (132 cores), each has 7.9 KB.
   static constexpr std::size_t kMaxHeldBytes = 64U << 20U;
-  /// A window has at most so many operations and, unless a single one has more, lines: 3.6 KB.
-  /// Reading it takes some microseconds, less than 20 ns for each.
+  /// A window has at most this many operations and, unless a single operation has more, lines: 3.6
+  /// KB. Reading it takes some microseconds, less than 20 ns for each operation.
   static constexpr std::uint32_t kWindowOperations = 128;
   static constexpr std::uint32_t kWindowLines = 256;
 
-  /// What one of so many may hold.
+  /// The limit for each slot.
   static std::size_t max_held_bytes(std::size_t num_cores, std::uint32_t slots_per_core) {
     return kMaxHeldBytes / num_cores / slots_per_core;
   }
 
-  /// Both outlive the feed. The source is rewound.
+  /// Both must outlive the feed. The source is rewound.
   ///
-  /// placed      called after lines have been placed, of which some may be in new chunks
+  /// placed      called after lines have been placed, possibly in new chunks
   CtaFeed(trace::Source& source, AddressMap& map, std::function<void()> placed);
 
-  /// Starts launch `index`, which follows the last one's end.
+  /// Starts launch `index`, after the end of the launch before it.
   void begin_launch(std::uint32_t index);
-  /// The launch's next CTA, written over `work`. Returns its number; none if that was the last.
+  /// Writes the launch's next CTA to `work`. Returns its number; none after the last CTA.
   ///
-  /// Throws      UsageError if the source has others than the program says.
+  /// Throws      UsageError if the source's CTAs aren't those of the program.
   std::optional<std::uint32_t> next(const CtaPlace& place, CtaWork& work);
 
-  /// Where a warp of a CTA begins.
+  /// The first work of a warp of a CTA.
   WarpWork begin(CtaWork& work, std::uint32_t warp);
-  /// Writes a warp's next window over its last.
+  /// Replaces a warp's window by the next one.
   ///
-  /// Throws      UsageError if the trace can't be read again as it was.
+  /// Throws      UsageError if the trace can't be read again, or differs.
   WarpWork next_window(CtaWork& work, std::uint32_t warp);
 
-  /// After the last launch.
+  /// To call after the last launch.
   ///
-  /// Throws      UsageError if the source goes on.
+  /// Throws      UsageError if the source has more blocks.
   void check_end();
 
   const trace::Program& program() const { return source_.program(); }
@@ -62,10 +62,10 @@ private:
   struct Extent {
     std::uint32_t first_operation, end_operation, first_line, num_lines;
   };
-  /// Lines of local memory: words of all threads that can run at once side by side, a line for each
-  /// warp.
+  /// Lines of local memory. The words of all threads that can run at once are interleaved: a word
+  /// of a warp is one line.
   struct LocalMemory {
-    std::uint64_t first_line;  // of word 0, of the CTA's first warp
+    std::uint64_t first_line;  // of the CTA's first warp, for word 0
     std::uint64_t lines_per_word;
 
     std::uint64_t line(std::uint32_t warp, std::uint64_t word) const {

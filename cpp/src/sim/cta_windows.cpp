@@ -1,4 +1,5 @@
-// CTAs too large to be held: their warps' next operations, read again from where the trace is kept.
+// CTAs that are too large to hold: their warps' next operations are read again from the trace's
+// store.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -33,7 +34,7 @@ std::size_t CtaWork::held_bytes() const {
   return bytes;
 }
 
-// Its part of what all that run at once may hold.
+// True if the CTA exceeds its share of the limit for all running CTAs.
 bool CtaFeed::is_read_in_windows(const Extent& extent, const CtaPlace& place) const {
   if (block_.stored.store == nullptr) return false;
   const std::uint64_t num_operations = extent.end_operation - extent.first_operation;
@@ -58,7 +59,8 @@ void CtaFeed::begin_windows(std::uint32_t first_warp, const Extent& extent, cons
   number_chunks(first_warp, extent, place);
 }
 
-// In the order in which hold() finds them: lines' numbers, and so results, are the same.
+// In the order in which hold() would number them, so that line numbers, and therefore results, are
+// the same.
 void CtaFeed::number_chunks(std::uint32_t first_warp, const Extent& extent, const CtaPlace& place) {
   const auto kinds =
       block_.kinds.subspan(extent.first_operation, extent.end_operation - extent.first_operation);
@@ -94,7 +96,7 @@ WarpWork CtaFeed::next_window(CtaWork& work, std::uint32_t warp) {
   return {window.operations.data(), window.lines.data()};
 }
 
-// Returns the first line's index in the block.
+// Returns the index of the first line in the block.
 std::uint64_t CtaFeed::read_operations(const trace::StoredBlock& stored, WarpWindow& window) {
   std::array<std::uint8_t, kWindowOperations> kinds;
   std::array<std::uint32_t, kWindowOperations> compute;

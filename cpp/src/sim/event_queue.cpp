@@ -18,7 +18,7 @@ void EventQueue::add_nodes() {
   free_ = nodes;
 }
 
-// Behind the last event that isn't later, of which the bucket's last isn't one.
+// Inserts after the last event that isn't later. The bucket's last event is later.
 void EventQueue::insert_inside(Bucket& bucket, Node* node) {
   Node** link = &bucket.first;
   while ((*link)->event.time_ps <= node->event.time_ps) link = &(*link)->next;
@@ -31,8 +31,8 @@ void EventQueue::push_far(const Event& event) {
   std::push_heap(far_.begin(), far_.end(), later);
 }
 
-// The current bucket is empty. The wheel holds the buckets [current_, current_ + kNumBuckets), the
-// heap what comes after them.
+// Called with an empty current bucket. The wheel holds the buckets [current_, current_ +
+// kNumBuckets), the heap everything after them.
 void EventQueue::advance() {
   mark_empty(current_ % kNumBuckets);
   current_ = occupied_words_ != 0 ? next_bucket() : far_.front().event.time_ps >> kBucketShift;
@@ -57,7 +57,7 @@ std::uint64_t EventQueue::next_bucket() const {
   if (in_word != 0) {
     slot = first / 64 * 64 + static_cast<std::uint64_t>(std::countr_zero(in_word));
   } else {
-    // Words after the first one's, around the wheel and back to the first one's beginning.
+    // The words after the first one, around the wheel and back to the low bits of the first.
     const int turn = static_cast<int>(first / 64 + 1);
     const std::uint64_t words = std::rotr(occupied_words_, turn);
     const std::uint64_t word =

@@ -11,19 +11,20 @@
 
 namespace isthmus::sim {
 
-/// Something to be done at a time. Of two at the same time, the one scheduled first comes first.
+/// Something that happens at a time. Of two events at the same time, the one scheduled first comes
+/// first.
 struct Event {
   Picoseconds time_ps = 0;
   std::uint64_t payload = 0;  ///< this and the next: the caller's
   std::uint32_t what = 0;
 };
 
-/// A priority queue whose push and pop cost some nanoseconds: most events are due within the
-/// wheel's 8.4 us. Nothing is allocated once it has been as full as it gets.
+/// A priority queue whose push and pop take some nanoseconds: most events are due within the
+/// wheel's 8.4 us. It allocates nothing after its size has reached its maximum.
 ///
-/// Each bucket is a list in order. What is pushed is the latest so far, so it goes behind all of
-/// its time; most often that is the list's end. What comes out of the heap does so before anything
-/// is pushed to its bucket.
+/// Each bucket is a list in order. A pushed event has the highest sequence number so far, so it
+/// goes behind all events of its time; usually that is the list's end. Events move from the heap to
+/// a bucket before anything is pushed to that bucket.
 class EventQueue {
 public:
   EventQueue() { buckets_.fill({nullptr, nullptr}); }
@@ -33,7 +34,7 @@ public:
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 
-  /// event       not before the one popped last
+  /// event       not before the event popped last
   void push(const Event& event) {
     ++size_;
     const std::uint64_t bucket = event.time_ps >> kBucketShift;
@@ -44,7 +45,7 @@ public:
     }
   }
 
-  /// The queue isn't empty.
+  /// The queue must not be empty.
   Event pop() {
     if (buckets_[current_ % kNumBuckets].first == nullptr) advance();
     Bucket& bucket = buckets_[current_ % kNumBuckets];
@@ -56,14 +57,14 @@ public:
     return node->event;
   }
 
-  /// An event that comes soon, most likely next; null if none is known. For prefetching only.
+  /// An event that is probably next; null if none is known. Only for prefetching.
   const Event* soon() const {
     const Node* const first = buckets_[current_ % kNumBuckets].first;
     return first == nullptr ? nullptr : &first->event;
   }
 
 private:
-  static constexpr unsigned kBucketShift = 11;  // 2.048 ns: some events, on the paper's machine
+  static constexpr unsigned kBucketShift = 11;  // 2.048 ns: a few events, on Zhang 2019's machine
   static constexpr std::uint64_t kNumBuckets = 4096;
   static constexpr std::size_t kNodesPerChunk = 1024;
 
@@ -73,7 +74,7 @@ private:
   };
   struct Bucket {
     Node* first;
-    Node* last;  // if there is a first
+    Node* last;  // valid if `first` isn't null
   };
   struct FarEvent {
     Event event;
@@ -111,7 +112,7 @@ private:
 
   Node* free_ = nullptr;
   std::array<Bucket, kNumBuckets> buckets_{};
-  // A set bit: the bucket isn't empty. The current one may be all the same.
+  // A set bit: the bucket isn't empty. The current bucket may be empty although its bit is set.
   std::array<std::uint64_t, kNumBuckets / 64> occupied_{};
   std::uint64_t occupied_words_ = 0;  // bit w: occupied_[w] isn't 0
   std::vector<FarEvent> far_;         // heap, earliest on top

@@ -46,7 +46,7 @@ Gmmu::Gmmu(const Machine& machine, const pages::MigrationPolicy& policy, const O
   blocked_.resize(entries_used_.size());
 }
 
-// Served by L2 and DRAM: its data is in the GPU's memory.
+// Served by L2 and DRAM: its data is resident.
 void Gmmu::serve(const LineRequest& request, Picoseconds time_ps, Picoseconds migration_ps) {
   const std::uint32_t line = request.place.line();
   const std::uint32_t page = map_.page_of(line);
@@ -127,7 +127,8 @@ void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
   }
 }
 
-// What is asked for is on its way; by which migration is known unless another took over its line.
+// The requested line is in flight. The migration that brings it is known unless another one
+// replaced it as the line's migration.
 std::uint32_t Gmmu::migration_to_wait_for(std::uint32_t line, std::uint32_t page) const {
   const std::uint32_t known = migration_of_line_.at(line);
   if (known != MigrationMap::kNone) return known;
@@ -152,7 +153,7 @@ void Gmmu::validate_without_fetch(const Waiting& waiting, const pages::Answer& a
   serve(waiting.request, schedule_.now_ps() + query_ps_, schedule_.now_ps() - waiting.since_ps);
 }
 
-// Over the link, past L2, which keeps none of the CPU's memory.
+// Over the link, bypassing L2, which doesn't cache host memory.
 void Gmmu::serve_remotely(const Waiting& waiting) {
   const Picoseconds now = schedule_.now_ps() + query_ps_;
   if (waiting.request.kind == EventKind::store) {

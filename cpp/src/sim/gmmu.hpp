@@ -1,4 +1,4 @@
-// The GPU's memory management unit: lines that aren't in the GPU's memory, and how they get there.
+// The GPU's memory management unit: migrates or fetches lines that aren't in the GPU's memory.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 namespace isthmus::sim {
 
 /// Handles line requests at their partition, page faults and arrivals. A request that can't be
-/// served is asked again when what it waits for has come: its migration, or an entry of the
-/// migration buffer (first come, first served).
+/// served is repeated when what it waits for is there: its migration, or an entry of the migration
+/// buffer (first come, first served).
 class Gmmu {
 public:
   Gmmu(const Machine& machine, const pages::MigrationPolicy& policy, const Options& options,
@@ -41,9 +41,10 @@ public:
   void on_transfer(std::uint32_t migration);
   void on_arrived(std::uint32_t migration);
 
-  /// True for a chunk of the address space whose data the GPU has from the start.
+  /// True for a chunk of the address space whose data is resident from the start.
   bool starts_resident(std::uint32_t chunk);
-  /// The CPU accesses [address, address + size_bytes): its pages go back. Returns bytes that moved.
+  /// The CPU accesses [address, address + size_bytes): its pages migrate back. Returns the bytes
+  /// moved.
   std::uint64_t cpu_request(std::uint64_t address, std::uint64_t size_bytes);
   /// Counts the valid ranges of each page into the result.
   void count_ranges();
@@ -51,16 +52,16 @@ public:
   std::uint64_t stores_done() const { return stores_done_; }
   Picoseconds last_store_ps() const { return last_store_ps_; }
   std::uint32_t under_way() const { return under_way_; }
-  /// Lines touched: of global and of local memory.
+  /// The touched lines of global and of local memory.
   std::uint64_t touched_global_lines() const { return touched_global_lines_; }
   std::uint64_t touched_local_lines() const { return touched_local_lines_; }
-  /// Which requests and migrations wait, for a deadlock's message.
+  /// The waiting requests and migrations, for a deadlock's message.
   std::string waiting() const;
 
 private:
   static constexpr std::uint32_t kNone = ~0U;
 
-  /// A request that waits; a list's element.
+  /// A waiting request; an element of a list.
   struct Waiting {
     LineRequest request;
     Picoseconds since_ps = 0;
@@ -78,7 +79,7 @@ private:
     std::uint32_t buffer = 0;
     std::uint64_t size_bytes = 0;
     Picoseconds since_ps = 0;
-    Picoseconds handled_ps = 0;  // its fault
+    Picoseconds handled_ps = 0;  // when its fault was handled
     bool active = false;
     List waiters;
     std::vector<pages::Span> transfers;
@@ -102,7 +103,7 @@ private:
   void serve_or_ask(const Waiting& waiting);
   void serve_blocked(std::uint32_t buffer);
   void retry_for_room();
-  /// Bytes that moved.
+  /// Returns the bytes moved.
   std::uint32_t take_page_back(std::uint64_t address);
 
   void append(List& list, const Waiting& waiting);
@@ -129,18 +130,18 @@ private:
   bool counts_accesses_ = false;
   std::vector<std::uint32_t> page_of_slot_;
   std::vector<std::uint32_t> slot_of_page_;
-  std::vector<std::uint32_t> last_migration_;  // of a page; may be over
+  std::vector<std::uint32_t> last_migration_;  // of each page; may have ended
   std::vector<Migration> migrations_;
   MigrationMap migration_of_line_;  // if requests are merged
   std::vector<std::uint32_t> free_migrations_;
   std::vector<Waiting> pool_;
   std::uint32_t free_waiting_ = kNone;
-  std::vector<std::uint32_t> entries_used_;    // of each buffer
-  std::vector<List> blocked_;                  // at each buffer
+  std::vector<std::uint32_t> entries_used_;    // in each buffer
+  std::vector<List> blocked_;                  // for each buffer
   std::vector<std::uint32_t> waits_for_room_;  // migrations: one, and none else starts meanwhile
   std::uint32_t under_way_ = 0;
 
-  Picoseconds batch_start_ps_ = 0;  // of the fault batch that is last so far
+  Picoseconds batch_start_ps_ = 0;  // of the latest fault batch
   Picoseconds batch_end_ps_ = 0;
   std::uint32_t faults_in_batch_ = 0;
 

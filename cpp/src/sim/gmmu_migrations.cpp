@@ -1,4 +1,4 @@
-// Migrations: from the fault to the arrival, and room for them.
+// Migrations: from the fault to the arrival, and making room for them.
 #include <algorithm>
 #include <array>
 #include <cinttypes>
@@ -75,7 +75,7 @@ void Gmmu::make_room_and_transfer(std::uint32_t index) {
   schedule_.at(start, EventKind::transfer, index);
 }
 
-// When there is room for what has been planned; none as long as nothing may leave.
+// The time when there is room for the planned transfers; none while nothing can be evicted.
 std::optional<Picoseconds> Gmmu::make_room(std::uint32_t slot) {
   Picoseconds done = schedule_.now_ps();
   if (!eviction_->fits()) {
@@ -132,7 +132,8 @@ void Gmmu::on_arrived(std::uint32_t index) {
   serve_blocked(buffer);
 }
 
-// The record stays in use until all have been served: who isn't asks again, by another record.
+// The record stays in use until all waiters were served; a waiter that can't be served uses another
+// record.
 void Gmmu::serve_waiters(std::uint32_t index) {
   List waiters = migrations_[index].waiters;
   migrations_[index].waiters = {};

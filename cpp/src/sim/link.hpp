@@ -9,13 +9,13 @@
 
 namespace isthmus::sim {
 
-/// Copies are served in the order in which they are booked; the latency comes after the service.
+/// Copies are served in the order in which they are booked; the latency is added after the service.
 class HostLink {
 public:
   /// link        outlives this object
   HostLink(const LinkParameters& link, Utilisation& utilisation, Observer* observer);
 
-  /// Takes the next free time not before `time_ps`. Returns when the last byte has arrived.
+  /// Books the next free time, at `time_ps` or later. Returns when the last byte has arrived.
   Picoseconds to_gpu(Picoseconds time_ps, std::uint64_t size_bytes);
   Picoseconds to_cpu(Picoseconds time_ps, std::uint64_t size_bytes);
 
@@ -29,7 +29,7 @@ private:
   struct Server {
     Picoseconds free_ps = 0;
     Picoseconds busy_ps = 0;
-    std::uint64_t last_bytes = 0;  // what cost_ps gave last
+    std::uint64_t last_bytes = 0;  // the argument of the last cost_ps
     Picoseconds last_cost_ps = 0;
   };
   Picoseconds book(Server& server, Picoseconds& free_ps, Picoseconds time_ps,

@@ -46,7 +46,7 @@ std::uint32_t Lookaside::insert(std::uint64_t key) {
   return index;
 }
 
-// Takes it out of the circle, and puts it before the head.
+// Moves an entry to the head of its circle.
 void Lookaside::use(std::uint32_t index) {
   Entry& entry = entries_[index];
   std::uint32_t& head = heads_[entry.set];

@@ -1,4 +1,4 @@
-// A set of keys with a limit, least recently used out first: translation look-aside buffers.
+// A set of keys with a limit and LRU replacement: for translation look-aside buffers.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace isthmus::sim {
 
-/// Fully associative or in sets; find and insert take constant time.
+/// Fully or set associative; find and insert take constant time.
 class Lookaside {
 public:
   static constexpr std::uint32_t kAbsent = ~0U;
@@ -20,24 +20,24 @@ public:
   /// ways        divides `entries`; 0: fully associative
   Lookaside(std::uint32_t entries, std::uint32_t ways);
 
-  /// Where `key` is, and it counts as used; kAbsent if it isn't there.
+  /// Returns the entry of `key`, and marks it as used; kAbsent if it isn't there.
   std::uint32_t find(std::uint64_t key) {
     if (entries_[newest_].key == key) return newest_;
     return find_older(key);
   }
 
-  /// In place of the least recently used of its set. `key` is absent.
+  /// Replaces the least recently used key of its set. `key` must be absent.
   std::uint32_t insert(std::uint64_t key);
 
-  /// When the translation is there: kNever while nobody knows.
+  /// The time when the translation is available: kNever while unknown.
   Picoseconds ready_ps(std::uint32_t entry) const { return entries_[entry].ready_ps; }
   void set_ready_ps(std::uint32_t entry, Picoseconds time_ps) {
     entries_[entry].ready_ps = time_ps;
   }
 
 private:
-  /// Half a line of the CPU's cache. A set's entries are a circle from its head, which was used
-  /// last: older and older ones, and then the head again.
+  /// Half a cache line of the host CPU. A set's entries are a circle from its head, the most
+  /// recently used: ever older ones, and then the head again.
   struct Entry {
     std::uint64_t key = kNoKey;
     Picoseconds ready_ps = 0;
@@ -58,7 +58,7 @@ private:
   std::vector<std::uint32_t> heads_;  // of each set
   std::vector<std::uint32_t> buckets_;
   unsigned bucket_shift_ = 0;
-  std::uint32_t newest_ = 0;  // found or inserted last: its set's head
+  std::uint32_t newest_ = 0;  // last found or inserted: its set's head
 };
 
 }  // namespace isthmus::sim

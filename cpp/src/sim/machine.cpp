@@ -21,8 +21,8 @@ void need_range(const std::string& parameter, std::uint64_t value, std::uint64_t
        "from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
-// Simulated time ends after 213 days (time.hpp) and begins again at 0 without a word. One wait or
-// transfer of at most minutes leaves room for more of them than anybody runs.
+// Simulated time overflows after 213 days (time.hpp), without an error. Limiting each wait or
+// transfer to minutes at most leaves room for more of them than any run has.
 constexpr std::uint64_t kMaxCycles = 1'000'000;
 constexpr Picoseconds kMaxWaitPs = 1000 * kPicosecondsPerSecond;
 constexpr std::uint64_t kMinBytesPerSecond = 1'000'000;

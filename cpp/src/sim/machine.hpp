@@ -1,5 +1,5 @@
-// The machine that is simulated: every parameter with its unit, default and source. The defaults
-// are those of `paper-gtx480`; other machines are data (python/isthmus/sim/machines).
+// The simulated machine: every parameter with its unit, default and source. The defaults are those
+// of `paper-gtx480`; other machines are data (python/isthmus/sim/machines).
 #pragma once
 
 #include <cstdint>
@@ -9,65 +9,65 @@
 
 namespace isthmus::sim {
 
-/// A streaming multiprocessor (the paper: compute unit). Cycles are of `clock_hz`.
+/// A streaming multiprocessor (Zhang 2019: compute unit). Cycles are those of `clock_hz`.
 struct CoreParameters {
-  std::uint32_t count = 15;              ///< the paper, table 1
-  std::uint64_t clock_hz = 700'000'000;  ///< 32 lanes a cycle; the paper, GPGPU-Sim's GTX480
-  std::uint32_t max_warps = 48;          ///< for each; GPGPU-Sim's GTX480 (1536 threads)
-  std::uint32_t max_ctas = 8;            ///< for each; GPGPU-Sim's GTX480
+  std::uint32_t count = 15;              ///< Zhang 2019, table 1
+  std::uint64_t clock_hz = 700'000'000;  ///< 32 lanes a cycle; Zhang 2019, GPGPU-Sim's GTX480
+  std::uint32_t max_warps = 48;          ///< of one core; GPGPU-Sim's GTX480 (1536 threads)
+  std::uint32_t max_ctas = 8;            ///< of one core; GPGPU-Sim's GTX480
   std::uint32_t issue_per_cycle = 2;     ///< warp instructions; GPGPU-Sim's GTX480: 2 schedulers
-  std::uint32_t dependent_issue_cycles = 6;  ///< from one instruction to the next of its warp: a
-                                             ///< guess between GPGPU-Sim's 4 (ADD) and 13 (MAX)
-  std::uint32_t lines_per_cycle = 1;         ///< that the load/store unit takes; GPGPU-Sim
+  std::uint32_t dependent_issue_cycles = 6;  ///< between two of one warp; a guess, as
+                                             ///< GPGPU-Sim has 4 (ADD) and 13 (MAX)
+  std::uint32_t lines_per_cycle = 1;         ///< taken by the load/store unit; GPGPU-Sim
 };
 
-/// One core's first-level cache: physical, LRU, loads allocate, global stores pass it and local
-/// stores stay in it until they are displaced (Fermi).
+/// One core's L1 cache: physically addressed, LRU. Loads allocate, global stores bypass it, and
+/// local stores stay in it until they are displaced (Fermi).
 struct L1Parameters {
-  std::uint32_t size_bytes = 16 * 1024;  ///< the paper; 0: no such cache
+  std::uint32_t size_bytes = 16 * 1024;  ///< Zhang 2019; 0: no L1
   std::uint32_t ways = 4;                ///< GPGPU-Sim's GTX480: 32 sets x 4 ways x 128 B
   std::uint32_t hit_cycles = 1;          ///< GPGPU-Sim 3 has no such option: the next cycle
-  std::uint32_t misses = 32;             ///< lines on their way at once; GPGPU-Sim's GTX480
-  std::uint32_t merges = 8;              ///< requests that wait for one of them; GPGPU-Sim's GTX480
+  std::uint32_t misses = 32;             ///< lines in flight at once; GPGPU-Sim's GTX480
+  std::uint32_t merges = 8;              ///< requests waiting for one of them; GPGPU-Sim's GTX480
 };
 
-/// Address translation. A miss lets later hits pass (hit under miss).
+/// Address translation. Later hits don't wait for a miss (hit under miss).
 struct TranslationParameters {
-  std::uint32_t entries = 128;  ///< for each core; the paper
-  std::uint32_t ways = 0;       ///< 0: fully associative; the paper doesn't say
-  std::uint32_t ports = 4;      ///< lookups a cycle; the paper
+  std::uint32_t entries = 128;  ///< of one core; Zhang 2019
+  std::uint32_t ways = 0;       ///< 0: fully associative; Zhang 2019 doesn't say
+  std::uint32_t ports = 4;      ///< lookups a cycle; Zhang 2019
 
-  std::uint32_t shared_entries = 0;  ///< second level, of all cores; 0: none. The paper's TLB
-                                     ///< experiment: 256; Mosaic: 1024
+  std::uint32_t shared_entries = 0;  ///< second level, for all cores; 0: none. Zhang 2019's
+                                     ///< TLB experiment: 256; Mosaic: 1024
   std::uint32_t shared_ways = 0;     ///< 0: fully associative; Mosaic: 16
-  std::uint32_t shared_cycles = 10;  ///< lookup in it: a guess (Mosaic's page walk cache: 10)
+  std::uint32_t shared_cycles = 10;  ///< of a lookup in it: a guess (Mosaic's page walk cache: 10)
 
   std::uint32_t walk_cycles = 100;  ///< UVMSmart (4 KiB pages; 66 for 2 MiB) and MGPUSim
-  std::uint32_t walkers = 0;        ///< walks at once; 0: as many as asked for, the paper's silence
+  std::uint32_t walkers = 0;        ///< walks at once; 0: no limit, since Zhang 2019 has none
 };
 
-/// Network between cores and partitions; no contention but for a partition's port.
+/// The network between cores and partitions. Only the partitions' ports have contention.
 struct NetworkParameters {
   std::uint32_t latency_cycles = 8;            ///< one way: a guess for a two-stage network
   std::uint32_t port_bytes_per_cycle = 32;     ///< of one partition; GPGPU-Sim's Fermi: 32 B flits
-  std::uint32_t partition_stripe_bytes = 256;  ///< neighbours of this size go to other partitions
+  std::uint32_t partition_stripe_bytes = 256;  ///< consecutive stripes go to different partitions
 };
 
-/// Memory partitions: an L2 slice and a DRAM channel each.
+/// Memory partitions: each has an L2 slice and a DRAM channel.
 struct PartitionParameters {
-  std::uint32_t count = 12;                         ///< the paper
-  std::uint32_t l2_size_bytes = 128 * 1024;         ///< of one; the paper; 0: no L2
+  std::uint32_t count = 12;                         ///< Zhang 2019
+  std::uint32_t l2_size_bytes = 128 * 1024;         ///< of one; Zhang 2019; 0: no L2
   std::uint32_t l2_ways = 8;                        ///< GPGPU-Sim's GTX480
   std::uint32_t l2_cycles = 120;                    ///< lookup and return; GPGPU-Sim: rop latency
-  std::uint64_t dram_bytes_per_s = 32'000'000'000;  ///< of one: 384 GB/s in all; the paper
-  std::uint32_t dram_cycles = 100;                  ///< latency beside it; GPGPU-Sim's GTX480
-  std::uint64_t memory_bytes = 1536ULL * 1024 * 1024;  ///< of the GPU in all; the paper
+  std::uint64_t dram_bytes_per_s = 32'000'000'000;  ///< of one: 384 GB/s in all; Zhang 2019
+  std::uint32_t dram_cycles = 100;                  ///< latency on top of that; GPGPU-Sim's GTX480
+  std::uint64_t memory_bytes = 1536ULL * 1024 * 1024;  ///< of the whole GPU; Zhang 2019
 };
 
 /// The GPU's memory management unit, which knows what is resident.
 struct GmmuParameters {
-  std::uint32_t buffer_entries = 128;  ///< migrations under way; the paper
-  std::uint32_t query_cycles = 0;      ///< page state query and change; the paper gives no number
+  std::uint32_t buffer_entries = 128;  ///< migrations in flight; Zhang 2019
+  std::uint32_t query_cycles = 0;      ///< page state query and change; Zhang 2019 gives no number
 };
 
 /// A copy of `size_bytes` keeps the link busy for `busy_ps`.
@@ -78,26 +78,26 @@ struct LinkCost {
 
 /// CPU-GPU link: one first-come-first-served server for each direction.
 struct LinkParameters {
-  std::uint64_t bytes_per_s = 16'000'000'000;  ///< to the GPU; the paper: 16 and 32 GB/s
-  std::uint64_t back_bytes_per_s = 0;          ///< to the CPU; 0: as to the GPU
-  Picoseconds latency_ps = 0;               ///< from request to first byte; the paper: none given
-  std::uint32_t packet_bytes = 0;           ///< payload of one; 0: no packets. PCIe: 128 or 256
-  std::uint32_t packet_overhead_bytes = 0;  ///< beside each payload; PCIe TLP: 24
-  std::vector<LinkCost> costs;              ///< by size, rising; in place of bandwidth and packets.
-                                            ///< Linear between points, in proportion beyond
-  bool half_duplex = false;                 ///< one server for both directions
+  std::uint64_t bytes_per_s = 16'000'000'000;  ///< to the GPU; Zhang 2019: 16 and 32 GB/s
+  std::uint64_t back_bytes_per_s = 0;          ///< to the CPU; 0: the same as to the GPU
+  Picoseconds latency_ps = 0;                  ///< from request to first byte; Zhang 2019 has none
+  std::uint32_t packet_bytes = 0;              ///< payload of one; 0: no packets. PCIe: 128 or 256
+  std::uint32_t packet_overhead_bytes = 0;     ///< on top of each payload; PCIe TLP: 24
+  std::vector<LinkCost> costs;                 ///< ascending; in place of bandwidth and packets.
+                                               ///< Linear between points, proportional beyond
+  bool half_duplex = false;                    ///< one server for both directions
 };
 
-/// What a page fault costs before its migration starts.
+/// The cost of a page fault before its migration starts.
 struct FaultParameters {
   enum class Handling : std::uint8_t {
-    each,    ///< every migration is `latency_ps` late, all of them side by side
-    batch,   ///< one batch at a time: what arrives meanwhile waits for the next
+    each,    ///< every migration is `latency_ps` late, independently
+    batch,   ///< one batch at a time: later faults wait for the next one
     serial,  ///< one fault after the other (UVMSmart's accurate mode)
   };
-  Picoseconds latency_ps = 0;  ///< the paper: none. UVMSmart: 45 us; published: 20 to 50 us
+  Picoseconds latency_ps = 0;  ///< Zhang 2019: none. UVMSmart: 45 us; published: 20 to 50 us
   Handling handling = Handling::each;
-  std::uint32_t batch_faults = 256;  ///< most in a batch; NVIDIA's open driver
+  std::uint32_t batch_faults = 256;  ///< the most in a batch; NVIDIA's open driver
 };
 
 struct Machine {
@@ -109,12 +109,12 @@ struct Machine {
   GmmuParameters gmmu;
   LinkParameters link;
   FaultParameters faults;
-  Picoseconds launch_ps = 0;  ///< of a kernel; the paper: none. UVMSmart: 150 us
+  Picoseconds launch_ps = 0;  ///< of a kernel; Zhang 2019: none. UVMSmart: 150 us
 };
 
-/// Refuses a machine that can't be.
+/// Checks that a machine is possible.
 ///
-/// Throws      UsageError that names the parameter, its value and what would do.
+/// Throws      UsageError that names the parameter, its value and the allowed values.
 void check_machine(const Machine& machine);
 
 }  // namespace isthmus::sim

@@ -7,8 +7,8 @@
 
 namespace isthmus::sim {
 
-/// By line number, for lines whose migration is known and under way: few of all. So there are
-/// entries only for stretches of lines of which one is on its way.
+/// Maps lines in flight, which are few, to their migration. Only stretches of lines with at least
+/// one in flight have entries.
 class MigrationMap {
 public:
   static constexpr std::uint32_t kNone = ~0U;
@@ -19,18 +19,18 @@ public:
     return entries_[entry(stretches_[stretch], line)];
   }
   void set(std::uint32_t first_line, std::uint32_t num_lines, std::uint32_t migration);
-  /// Forgets `migration`, but not another that has taken over a line.
+  /// Forgets `migration`, but not another one that has replaced it for a line.
   void clear(std::uint32_t first_line, std::uint32_t num_lines, std::uint32_t migration);
 
-  /// Of entries, used or not.
+  /// Bytes of entries, used or not.
   std::size_t held_bytes() const { return entries_.capacity() * sizeof(std::uint32_t); }
 
 private:
   static constexpr std::uint32_t kStretchLines = 256;  // 32 KiB; their entries: 1 KiB
 
   struct Stretch {
-    std::uint32_t entries = kNone;  // the stretch's place in entries_
-    std::uint32_t num_known = 0;    // lines whose migration is known
+    std::uint32_t entries = kNone;  // index of the stretch in entries_
+    std::uint32_t num_known = 0;    // lines with a known migration
   };
   static std::size_t entry(const Stretch& stretch, std::uint32_t line) {
     return std::size_t{stretch.entries} * kStretchLines + line % kStretchLines;

@@ -1,4 +1,4 @@
-// What a run tells while it goes on: for timelines, progress and interruption.
+// Callbacks during a run: for timelines, progress and interruption.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace isthmus::sim {
 
-/// Something that took from `start_ps` to `end_ps`.
+/// Something that lasted from `start_ps` to `end_ps`.
 struct Span {
   Picoseconds start_ps = 0;
   Picoseconds end_ps = 0;
 };
 
-/// Watches a run. Every function may throw: the run ends there and the exception goes on.
+/// Observes a run. Every function may throw: that ends the run, and the exception propagates.
 class Observer {
 public:
   Observer() = default;
@@ -22,11 +22,11 @@ public:
   Observer& operator=(const Observer&) = delete;
   virtual ~Observer() = default;
 
-  /// From time to time: the place for signals and progress.
+  /// Called from time to time, for signals and progress.
   virtual void poll(Picoseconds /*now_ps*/) {}
   virtual void launched(const std::string& /*kernel*/, Span /*span*/) {}
   virtual void cta_done(std::uint32_t /*core*/, std::uint32_t /*cta*/, Span /*span*/) {}
-  /// From the request until all of it has arrived; `address` is the page's.
+  /// A migration, from the request until all of it has arrived; `address` is the page's.
   virtual void migrated(std::uint64_t /*address*/, std::uint64_t /*size_bytes*/, Span /*span*/) {}
   /// The link to the GPU (or to the CPU) was busy.
   virtual void link_busy(bool /*to_gpu*/, std::uint64_t /*size_bytes*/, Span /*span*/) {}

@@ -1,4 +1,4 @@
-// What the paper leaves open and the policy doesn't decide: each a named choice, default first.
+// What Zhang 2019 leaves open and the policy doesn't determine: named choices, default first.
 #pragma once
 
 #include <cstdint>
@@ -7,27 +7,27 @@
 
 namespace isthmus::sim {
 
-/// How data comes to the GPU.
+/// How data gets to the GPU.
 enum class Mode : std::uint8_t {
   migrate,     ///< on demand, by the migration policy
-  programmer,  ///< copied before the program starts; then all is resident
-  ideal,       ///< all is resident from the start, for nothing
+  programmer,  ///< copied before the program starts; then everything is resident
+  ideal,       ///< everything is resident from the start, at no cost
 };
 
-/// Whose entries the migration buffer's are. The paper writes "128 entries/memory partition".
+/// Where the migration buffer's entries are. Zhang 2019 says "128 entries/memory partition".
 enum class BufferScope : std::uint8_t { per_partition, total };
 
-/// Do per-thread (spill) pages migrate? Off by default: a runtime allocates them on the GPU.
+/// Whether per-thread (spill) pages migrate. Off by default: a runtime allocates them on the GPU.
 enum class LocalMemory : std::uint8_t { resident, migrates };
 
-/// What a programmer copies before the program starts.
+/// The data that a programmer copies before the program starts.
 enum class ProgrammerData : std::uint8_t {
-  uploads,         ///< A: what the program's explicit copies say, each of them
-  touched_global,  ///< B: every line that the GPU touches, once, of global memory
-  touched_all,     ///< C: B and local memory's lines
+  uploads,         ///< A: every explicit copy of the program
+  touched_global,  ///< B: every line of global memory that the GPU touches, once
+  touched_all,     ///< C: B and the lines of local memory
 };
 
-/// Where data is at the start. The paper: all of it in CPU memory.
+/// Where data is at the start. In Zhang 2019 all of it is in host memory.
 enum class Initially : std::uint8_t { on_cpu, on_gpu };
 
 struct Options {
@@ -35,9 +35,9 @@ struct Options {
   BufferScope buffer_scope = BufferScope::per_partition;
   LocalMemory local_memory = LocalMemory::resident;
   ProgrammerData programmer_data = ProgrammerData::uploads;
-  bool count_downloads = false;  ///< in the time. The paper counts only what is copied to the GPU
+  bool count_downloads = false;  ///< in the time; Zhang 2019 counts only copies to the GPU
   Initially initially = Initially::on_cpu;
-  bool l1_kept_between_launches = false;  ///< GPGPU-Sim's GTX480 empties it after each kernel
+  bool l1_kept_between_launches = false;  ///< GPGPU-Sim's GTX480 clears it after each kernel
   pages::EvictionPolicy eviction;         ///< limit_bytes 0: the machine's partitions.memory_bytes
 };
 

@@ -1,4 +1,4 @@
-// The memory side: for each partition a port, an L2 slice and a DRAM channel.
+// The memory side: each partition has a port, an L2 slice and a DRAM channel.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@ class MemoryPartitions {
 public:
   MemoryPartitions(const Machine& machine, CacheCounts& counts);
 
-  /// Serves a line request that is at its partition now, calls being in the order of time.
+  /// Serves a line request that is at its partition now. Calls must be in order of time.
   ///
   /// generation  of the line's page
-  /// Returns     loads: when its data is at the core. Stores: when L2 has taken it.
+  /// Returns     for loads, when the data is at the core; for stores, when L2 has taken it.
   Picoseconds load(PlacedLine place, std::uint32_t generation, Picoseconds time_ps, bool changes) {
     const Picoseconds through = pass_port(place.partition(), time_ps);
     const std::uint64_t tag = CacheSets::tag_of(place.line(), generation);
@@ -56,7 +56,7 @@ public:
     return through;
   }
 
-  /// Brings what a request will look at into the cache of the CPU that simulates.
+  /// Prefetches the data that a request will use into the host CPU's cache.
   void prefetch(PlacedLine place) const { l2_.prefetch(set_of(place)); }
 
 private:
@@ -84,7 +84,7 @@ private:
   std::size_t find(PlacedLine place, std::uint64_t tag) {
     return sets_per_partition_ == 0 ? CacheSets::kNowhere : l2_.find(set_of(place), tag);
   }
-  // What is displaced is written back, if need be.
+  // Writes back the displaced line, if it is dirty.
   std::size_t allocate(PlacedLine place, std::uint64_t tag, Picoseconds time_ps,
                        Picoseconds filled_ps) {
     if (sets_per_partition_ == 0) return CacheSets::kNowhere;
@@ -98,9 +98,9 @@ private:
   Picoseconds port_line_ps_;
   Picoseconds dram_line_ps_;
   Picoseconds dram_latency_ps_;
-  Picoseconds return_ps_;           // L2's lookup and the way back
+  Picoseconds return_ps_;           // L2 lookup and the way back
   std::size_t sets_per_partition_;  // 0: no L2
-  CacheSets l2_;                    // of all partitions
+  CacheSets l2_;                    // for all partitions
   std::vector<Picoseconds> port_free_ps_, dram_free_ps_;
   CacheCounts& counts_;
 };

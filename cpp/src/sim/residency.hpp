@@ -1,4 +1,4 @@
-// Which lines are in the GPU's memory, as flat arrays: what every request asks first.
+// Which lines are resident, in flat arrays: the first thing that every request looks up.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace isthmus::sim {
 
-/// By line number. The page table knows more; what is valid here is valid there.
+/// By line number. The page table knows more; every line valid here is valid there.
 class Residency {
 public:
   explicit Residency(const AddressMap& map) : map_(map) {}
 
-  /// Adds chunks that the map has got since: `valid` says of each whether all of it is resident.
+  /// Adds chunks that are new in the map: `valid` tells whether all of a chunk is resident.
   template <class Valid>
   void grow(Valid&& valid) {
     while (num_chunks_ < map_.num_chunks()) add_chunk(valid(num_chunks_));
@@ -21,7 +21,7 @@ public:
 
   void prefetch(std::uint32_t line) const { __builtin_prefetch(&words_[line / 64]); }
   bool valid(std::uint32_t line) const { return words_[line / 64].valid >> (line % 64) & 1U; }
-  /// True the first time since the line came.
+  /// True the first time since the line arrived.
   bool touch(std::uint32_t line) {
     std::uint64_t& word = words_[line / 64].touched;
     const std::uint64_t bit = 1ULL << (line % 64);
@@ -32,7 +32,7 @@ public:
   void make_valid(std::uint32_t first_line, std::uint32_t num_lines);
   void make_invalid(std::uint32_t first_line, std::uint32_t num_lines);
 
-  /// Changes when a page leaves, so that what caches and TLBs hold of it is known to be old.
+  /// Changes when a page is evicted, which invalidates its entries in caches and TLBs.
   std::uint32_t generation(std::uint32_t page) const { return any_left_ ? generations_[page] : 0; }
   void leave(std::uint32_t page) {
     any_left_ = true;

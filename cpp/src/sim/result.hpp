@@ -1,4 +1,4 @@
-// What a run gives. All of it is modelled.
+// The result of a run. All of it is modelled.
 #pragma once
 
 #include <array>
@@ -9,11 +9,11 @@
 
 namespace isthmus::sim {
 
-/// Where warps spent their time, summed over warps: warp-picoseconds. A load's wait counts for its
-/// last line, cut into what that line waited for.
+/// How warps spent their time, summed over warps: warp-picoseconds. A load's wait is that of its
+/// last line, divided by what that line waited for.
 struct Stalls {
-  Picoseconds issue_ps = 0;        ///< own instructions, and others' before them
-  Picoseconds memory_ps = 0;       ///< caches, DRAM, queues before them
+  Picoseconds issue_ps = 0;        ///< the warp's instructions, and others' ahead of them
+  Picoseconds memory_ps = 0;       ///< caches, DRAM, and queues in front of them
   Picoseconds translation_ps = 0;  ///< page walks
   Picoseconds migration_ps = 0;    ///< faults, the migration buffer, the link
   Picoseconds barrier_ps = 0;
@@ -22,20 +22,20 @@ struct Stalls {
 /// Bytes over the link, by cause.
 struct Traffic {
   std::uint64_t copied_to_gpu = 0;    ///< a programmer's uploads
-  std::uint64_t migrated_to_gpu = 0;  ///< duplicates with unmerged requests included
+  std::uint64_t migrated_to_gpu = 0;  ///< including duplicates of unmerged requests
   std::uint64_t remote_to_gpu = 0;    ///< zero-copy loads
   std::uint64_t copied_to_cpu = 0;    ///< a programmer's downloads
-  std::uint64_t returned_to_cpu = 0;  ///< pages that a CPU request takes back
-  std::uint64_t evicted_to_cpu = 0;   ///< pages that make room
+  std::uint64_t returned_to_cpu = 0;  ///< pages that go back to the CPU on its request
+  std::uint64_t evicted_to_cpu = 0;   ///< pages evicted to make room
   std::uint64_t remote_to_cpu = 0;    ///< zero-copy stores
 };
 
-/// Lookups by each reading of "TLB miss rate" (the paper gives none); `shared` counts the second
-/// level, which only first-level misses ask.
+/// Lookups for each meaning of "TLB miss rate" (Zhang 2019 doesn't define it); `shared` counts the
+/// second level, which only first-level misses reach.
 struct TlbCounts {
   std::uint64_t accesses = 0;           ///< one for each line request
-  std::uint64_t misses = 0;             ///< the entry isn't there, or still on its way
-  std::uint64_t misses_or_absent = 0;   ///< or the line isn't in GPU memory
+  std::uint64_t misses = 0;             ///< the entry is missing, or still in flight
+  std::uint64_t misses_or_absent = 0;   ///< the same, or the line isn't resident
   std::uint64_t accesses_after_l1 = 0;  ///< only of requests that miss in L1
   std::uint64_t misses_after_l1 = 0;
   std::uint64_t misses_or_absent_after_l1 = 0;
@@ -45,8 +45,8 @@ struct TlbCounts {
 
 /// Cache lookups of line requests.
 struct CacheCounts {
-  std::uint64_t l1_hits = 0;    ///< filled, or on its way
-  std::uint64_t l1_misses = 0;  ///< stores, which pass it, not included
+  std::uint64_t l1_hits = 0;    ///< filled, or in flight
+  std::uint64_t l1_misses = 0;  ///< without stores, which bypass it
   std::uint64_t l2_hits = 0;
   std::uint64_t l2_misses = 0;
   std::uint64_t dram_reads = 0;   ///< lines
@@ -55,8 +55,8 @@ struct CacheCounts {
 
 inline constexpr std::size_t kNumUtilisationBins = 256;
 
-/// How busy the link was over time: picoseconds for each bin of `bin_ps`, a power of two times
-/// 1.024 us, as many as cover the run.
+/// The link's busy time: picoseconds for each bin of `bin_ps`, a power of two times 1.024 us; as
+/// many bins as cover the run.
 struct Utilisation {
   Picoseconds bin_ps = 1'024'000;
   std::array<Picoseconds, kNumUtilisationBins> to_gpu_ps{};
@@ -71,8 +71,8 @@ struct LaunchTimes {
 
 struct Result {
   Picoseconds total_ps = 0;
-  Picoseconds copy_ps = 0;    ///< of it, a programmer's copies and what CPU requests take back
-  Picoseconds kernel_ps = 0;  ///< of it, kernels from first CTA to last request
+  Picoseconds copy_ps = 0;    ///< part of it: a programmer's copies, pages taken back
+  Picoseconds kernel_ps = 0;  ///< part of it: kernels, from first CTA to last request
   std::vector<LaunchTimes> launches;
 
   Stalls stalls;
@@ -80,14 +80,14 @@ struct Result {
   TlbCounts tlb;
   CacheCounts caches;
 
-  std::uint64_t migrations = 0;     ///< requests that went to the CPU
-  std::uint64_t transfers = 0;      ///< over the link for them: one for each range
+  std::uint64_t migrations = 0;     ///< requests that reached the CPU
+  std::uint64_t transfers = 0;      ///< over the link for migrations: one for each range
   std::uint64_t waits = 0;          ///< line requests that waited for another's migration
   std::uint64_t buffer_waits = 0;   ///< line requests that found the migration buffer full
-  std::uint64_t fault_batches = 0;  ///< that the driver handled
+  std::uint64_t fault_batches = 0;  ///< handled by the driver
   std::uint64_t evictions = 0;
-  std::uint64_t cpu_requests = 0;   ///< pages that the CPU asked back
-  std::uint64_t touched_bytes = 0;  ///< of migrated data, since it came: lines x 128
+  std::uint64_t cpu_requests = 0;   ///< pages that the CPU requested back
+  std::uint64_t touched_bytes = 0;  ///< of migrated data, since it arrived: lines x 128
   std::vector<std::uint64_t>
       ranges_per_page;  ///< [n]: touched pages with n valid ranges, at the end
 
@@ -98,10 +98,10 @@ struct Result {
   std::uint64_t line_requests = 0;
   std::uint64_t warp_instructions = 0;
   std::uint64_t num_ctas = 0;
-  std::uint64_t events = 0;        ///< that the queue gave
-  std::uint64_t event_digest = 0;  ///< of all events in order: equal runs have equal ones
+  std::uint64_t events = 0;        ///< taken from the queue
+  std::uint64_t event_digest = 0;  ///< of all events in order: equal for equal runs
 
-  /// Share of the bytes brought by migration that the GPU accessed; 0 if none was brought.
+  /// Share of the migrated bytes that the GPU accessed; 0 if nothing migrated.
   double accessed_share() const {
     return traffic.migrated_to_gpu == 0
                ? 0.0

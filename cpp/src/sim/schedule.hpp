@@ -1,4 +1,4 @@
-// What events mean, and how a line request fits into one.
+// The meaning of events, and the encoding of a line request in one.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@ namespace isthmus::sim {
 /// Widths are checked by check_machine: 256 cores, 256 partitions, 4095 misses, 65536 L2 sets.
 enum class EventKind : std::uint8_t {
   warp_ready,  ///< index: warp; may issue its next instructions
-  execute,     ///< index: warp; these are through, its memory operation begins
-  resume,      ///< index: core; its load/store unit may go on
-  translate,   ///< a line request that found no translation
+  execute,     ///< index: warp; its instructions are complete, its memory operation begins
+  resume,      ///< index: core; its load/store unit may continue
+  translate,   ///< a line request without a translation
   load,        ///< a line request at its partition
   store,       ///< as load
   atomic,      ///< as load
-  transfer,    ///< index: migration; its fault is handled, and there is room: it takes the link
-  arrived,     ///< index: migration; all of it
+  transfer,    ///< index: migration; its fault is handled, and there is room: it starts on the link
+  arrived,     ///< index: migration; all of it has arrived
 };
 
-/// A line: number (see AddressMap), partition, set in the partition's L2.
+/// A line: its number (see AddressMap), its partition, and its set in the partition's L2.
 struct PlacedLine {
   std::uint64_t bits = 0;  // line: 0-31, partition: 32-39, set: 40-55
 
@@ -32,16 +32,16 @@ struct PlacedLine {
   std::uint32_t set() const { return (bits >> 40U) & 0xFFFFU; }
 };
 
-/// What follows a translation.
+/// The step after a translation.
 enum class AfterTranslation : std::uint8_t { load, store, atomic, l1_hit };
 
 inline constexpr std::uint32_t kNobody = 0xFFF;
 
-/// A line request as an event: its place is the payload.
+/// A line request as an event: the payload is its place.
 struct LineRequest {
   EventKind kind = EventKind::load;
   std::uint32_t core = 0;
-  std::uint32_t waiter = kNobody;  ///< the core's miss entry; of an L1 hit the core's warp
+  std::uint32_t waiter = kNobody;  ///< the core's miss entry; for an L1 hit the core's warp
   PlacedLine place;
   std::uint32_t note = 0;  ///< translate: AfterTranslation; at the partition: 1 if the TLB missed
 
@@ -57,7 +57,7 @@ struct LineRequest {
   }
 };
 
-/// The event queue, spoken to in these terms.
+/// The event queue, with these events.
 class Schedule {
 public:
   void at(Picoseconds time_ps, EventKind kind, std::uint32_t index) {
@@ -67,12 +67,12 @@ public:
     queue_.push({time_ps, request.place.bits, request.what()});
   }
 
-  /// The next event, which is now.
+  /// The next event; its time becomes the present.
   Event next() {
     const Event event = queue_.pop();
     now_ps_ = event.time_ps;
     ++num_events_;
-    // The set of a line follows from its number, so it needn't be in.
+    // A line's set follows from its number, so it isn't included.
     const std::uint64_t number =
         std::uint64_t{event.what >> 8U} << 40U | (event.payload & 0xFF'FFFF'FFFFU);
     digest_ = (digest_ ^ (event.time_ps + number)) * 0x9E3779B97F4A7C15ULL;

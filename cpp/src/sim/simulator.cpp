@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint64_t kEventsBetweenPolls = 1U << 16U;  // some milliseconds
 
-// The least from a load's event at its partition to the time that is told to its core. What comes
-// over the link passes no port and no L2.
+// The shortest time from a load's event at its partition to its arrival at the core. Remote data
+// passes no port and no L2.
 Picoseconds lookahead_ps(const Machine& machine, const pages::MigrationPolicy& policy,
                          const Options& options) {
   using pages::PolicyKind;
@@ -27,7 +27,7 @@ Picoseconds lookahead_ps(const Machine& machine, const pages::MigrationPolicy& p
   return network + machine.partitions.l2_cycles * cycle + port_line_ps(machine);
 }
 
-/// One run: the parts, and the order of what they do.
+/// One run: the parts of the machine, and the order of its steps.
 class Run {
 public:
   Run(const Machine& machine, const pages::MigrationPolicy& policy, const Options& options,
@@ -119,8 +119,8 @@ private:
     }
   }
 
-  // Migrations that nobody waited for go on while the next kernel runs, but not while the CPU takes
-  // its pages back.
+  // Migrations that nothing waits for continue while the next kernel runs, but not while the CPU
+  // takes its pages back.
   void host_steps(const std::vector<trace::HostStep>& steps) {
     if (steps.empty() || options_.mode == Mode::ideal) return;
     while (!schedule_.empty()) handle(schedule_.next());
@@ -153,7 +153,8 @@ private:
     if (bytes != 0 && options_.count_downloads) time_ps_ = link_.to_cpu(time_ps_, bytes);
   }
 
-  // What a programmer copies, known only now, and copied before the start: all else is later by it.
+  // A programmer's copies of touched data, known only now but made before the start: all times
+  // shift by them.
   void copy_what_was_touched() {
     if (options_.mode != Mode::programmer) return;
     if (options_.programmer_data == ProgrammerData::uploads) return;

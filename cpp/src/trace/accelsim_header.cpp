@@ -12,7 +12,7 @@
 namespace isthmus::trace {
 namespace {
 
-// Mangled names of templates are long; this bounds what a corrupt file can make us keep.
+// Mangled names of templates are long; this limits what a corrupt file can make us store.
 constexpr std::size_t kMaxNameLetters = 4096;
 constexpr std::uint64_t kMaxCtas = std::numeric_limits<std::uint32_t>::max();
 
@@ -60,7 +60,7 @@ constexpr auto kSmLimits = std::to_array<SmLimits>({
     {120, 100 * kKib},
 });
 constexpr std::uint64_t kRegistersPerSm = 64 * kKib;
-// Registers are given to a warp in steps.
+// Registers are allocated to a warp in multiples of this.
 constexpr std::uint64_t kRegisterStep = 256;
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace isthmus::trace {
 
-/// A place in a grid, or its size.
+/// A position in a grid, or its size.
 struct GridPosition {
   std::uint64_t x = 0;
   std::uint64_t y = 0;
@@ -17,39 +17,41 @@ struct GridPosition {
   bool operator==(const GridPosition&) const = default;
 };
 
-/// "1,2,3", in parentheses or not; UsageError, which names `what`, for another text.
+/// Parses "1,2,3", with or without parentheses. Throws UsageError, which names `what`, for any
+/// other text.
 GridPosition parse_position(std::string_view text, const char* what);
 
-/// What the lines said. None of them has a fixed place.
+/// The values of the lines, which may come in any order.
 struct KernelHeader {
   std::string name;
-  GridPosition grid;   ///< its size in CTAs; 0 each: not said
-  GridPosition block;  ///< a CTA's size in threads; 0 each: not said
+  GridPosition grid;   ///< size in CTAs; 0 each: not given
+  GridPosition block;  ///< a CTA's size in threads; 0 each: not given
   std::uint64_t shared_bytes = 0;
   std::uint64_t registers_per_thread = 0;
-  std::uint64_t binary_version = 0;  ///< 70: Volta. 0: not said
+  std::uint64_t binary_version = 0;  ///< 70: Volta. 0: not given
   std::uint64_t tracer_version = 0;
   std::uint64_t stream = 0;
   bool has_source_lines = false;
-  std::uint64_t shared_base = 0;  ///< of 16 MiB in the generic address space
-  std::uint64_t local_base = 0;   ///< as shared_base
+  std::uint64_t shared_base = 0;  ///< of a 16 MiB window in the generic address space
+  std::uint64_t local_base = 0;   ///< like shared_base
 
-  /// Reads `-key = value`. Unknown keys are left alone: tracers add them.
+  /// Parses `-key = value`. Unknown keys are ignored: tracers add them.
   ///
-  /// Throws      UsageError for a line without `=` or a value that is no number where one belongs.
+  /// Throws      UsageError for a line without `=`, or a value that isn't a number where one is
+  ///             needed.
   void parse_line(std::string_view line);
 
   std::uint64_t grid_ctas() const { return grid.x * grid.y * grid.z; }
 
   /// The launch, without its number of CTAs.
   ///
-  /// Throws      UsageError if grid or block are absent or can't be.
+  /// Throws      UsageError if grid or block are missing or impossible.
   Launch launch() const;
 };
 
-/// How many CTAs an SM of the traced GPU holds by registers and shared memory; 0 for a GPU that is
-/// not known, or if neither limits them.
-/// Source: CUDA C++ Programming Guide, technical specifications per compute capability.
+/// How many CTAs fit on an SM of the traced GPU by registers and shared memory; 0 for an unknown
+/// GPU, or if neither is a limit. Source: CUDA C++ Programming Guide, technical specifications per
+/// compute capability.
 std::uint32_t max_ctas_per_sm(const KernelHeader& header, std::uint32_t warps_per_cta);
 
 }  // namespace isthmus::trace

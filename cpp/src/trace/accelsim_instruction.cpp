@@ -13,7 +13,7 @@ namespace {
 
 enum AddressMode : std::uint8_t { kListAll = 0, kBaseStride = 1, kBaseDelta = 2 };
 
-// An instruction has far fewer; what says otherwise is no instruction.
+// An instruction has far fewer; a larger number means that the text isn't an instruction.
 constexpr std::uint64_t kMaxRegisters = 64;
 
 void skip_registers(TextReader& words, const char* what) {
@@ -24,7 +24,7 @@ void skip_registers(TextReader& words, const char* what) {
   for (std::uint64_t i = 0; i < count; ++i) words.word("a register");
 }
 
-/// Adding its lowest bit to a run carries it away.
+/// Adding the lowest bit to a single run of ones clears it.
 bool one_run(std::uint32_t mask) {
   const std::uint32_t lowest = mask & (0U - mask);
   return (mask & (mask + lowest)) == 0;

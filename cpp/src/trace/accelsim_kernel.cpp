@@ -10,7 +10,7 @@
 namespace isthmus::trace {
 namespace {
 
-// Instructions take less than a kilobyte, mangled names some more.
+// Instructions take less than a kilobyte, mangled names somewhat more.
 constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20U;
 // From this version on, instructions don't repeat their CTA and warp.
 constexpr std::uint64_t kFirstGroupedVersion = 3;
@@ -22,7 +22,7 @@ std::string_view without_end(std::string_view line) {
   return line;
 }
 
-/// The value of "key = value"; none if the line is of another key.
+/// The value of "key = value"; none if the line has another key.
 std::optional<std::string_view> value_of(std::string_view line, std::string_view key) {
   if (!line.starts_with(key)) return std::nullopt;
   line.remove_prefix(key.size());
@@ -104,7 +104,7 @@ void AccelSimKernel::take_cta_line(std::string_view line) {
   if (const auto count = value_of(line, "insts")) {
     return begin_instructions(whole_decimal(*count, "insts"));
   }
-  // Tracers for Hopper add where the CTA lies in its cluster.
+  // Tracers for Hopper add the CTA's position in its cluster.
   if (line.starts_with("cluster ")) return;
   take_instruction(line);
 }
@@ -168,7 +168,7 @@ void AccelSimKernel::close_warp() {
   ++next_warp_;
 }
 
-/// Warps that the trace leaves out do nothing.
+/// Warps that the trace omits have no operations.
 void AccelSimKernel::close_warps_until(std::uint64_t warp) {
   for (; next_warp_ < warp; ++next_warp_) operations_.end_warp(block_);
 }

@@ -11,35 +11,35 @@
 
 namespace isthmus::trace {
 
-/// A `.traceg` file as it comes: text goes in, blocks come out. Memory is bounded by a block, that
-/// is by the largest CTA.
+/// Parses a `.traceg` file incrementally: text goes in, blocks come out. Memory is bounded by a
+/// block, which is at most the largest CTA.
 ///
 ///     while (there is text) {
 ///       consumed = kernel.feed(text);             // stops early when a block is full
 ///       if (kernel.block_full()) { use(kernel.block()); kernel.drop_block(); }
 ///     }
-///     kernel.finish(); use(kernel.block());       // what is left, if num_ctas > 0
+///     kernel.finish(); use(kernel.block());       // the remainder, if num_ctas > 0
 class AccelSimKernel {
 public:
-  /// `file` is what errors name; `touched` must outlive this.
+  /// `file` is the name in error messages; `touched` must outlive this.
   AccelSimKernel(std::string file, std::uint32_t launch, TouchedLines& touched);
 
-  /// Reads lines until a block is full. Returns how much of the text it has read.
+  /// Reads lines until a block is full. Returns how much of the text it has consumed.
   ///
-  /// Throws      UsageError, which names file and line, for text that is no such trace.
+  /// Throws      UsageError, which names file and line, for text that isn't such a trace.
   std::size_t feed(std::string_view text);
 
   /// Ends the text. With `missing_ctas_do_nothing`, the grid's last CTAs may be absent; otherwise
-  /// that is taken for a truncated file.
+  /// missing CTAs mean a truncated file.
   ///
-  /// Throws      UsageError for a trace that ends too early, or that can't be true.
+  /// Throws      UsageError for a trace that ends too early, or is impossible.
   void finish(bool missing_ctas_do_nothing);
 
   bool block_full() const { return state_ == State::between_ctas && block_.full(); }
   Block block() const { return block_.block(launch_, first_cta_); }
   void drop_block();
 
-  /// With as many CTAs as were read. Complete after finish().
+  /// With the number of CTAs read so far. Complete after finish().
   Launch launch() const;
   const KernelHeader& header() const { return header_; }
   const ImportCounts& counts() { return operations_.counts(); }
@@ -75,7 +75,7 @@ private:
   std::uint64_t line_number_ = 0;
   std::uint32_t first_cta_ = 0;
   std::uint32_t num_ctas_ = 0;
-  std::uint64_t next_position_ = 0;  // of the grid, counted with x fastest
+  std::uint64_t next_position_ = 0;  // in the grid, counted with x fastest
   bool cta_placed_ = false;
   std::uint64_t next_warp_ = 0;
   bool in_warp_ = false;

@@ -18,7 +18,7 @@ struct Opcode {
   OpcodeClass kind;
 };
 
-// By their name up to the first dot. Sorted.
+// By the part of the name before the first dot. Sorted.
 constexpr auto kOpcodes = std::to_array<Opcode>({
     {"ATOM", OpcodeClass::generic_atomic}, {"ATOMG", OpcodeClass::global_atomic},
     {"ATOMS", OpcodeClass::shared},        {"LD", OpcodeClass::generic_load},
@@ -44,7 +44,7 @@ static_assert(std::ranges::is_sorted(kOpcodes, {}, &Opcode::name));
 
 constexpr std::uint32_t kDefaultLaneBytes = 4;
 
-/// The part of an opcode up to the next dot; takes it away.
+/// Removes the part of an opcode up to the next dot, and returns it.
 std::string_view next_part(std::string_view& opcode) {
   const std::size_t dot = std::min(opcode.find('.'), opcode.size());
   const std::string_view part = opcode.substr(0, dot);
@@ -52,7 +52,7 @@ std::string_view next_part(std::string_view& opcode) {
   return part;
 }
 
-/// 8 of "8", "U8", "S8" or "F8"; none of another part.
+/// 8 for "8", "U8", "S8" or "F8"; none for any other part.
 std::optional<std::uint32_t> bits_of(std::string_view part) {
   const bool typed = part.size() > 1 && (part[0] == 'U' || part[0] == 'S' || part[0] == 'F');
   if (typed) part.remove_prefix(1);

@@ -1,4 +1,4 @@
-// What an instruction of a SASS trace does to memory, by its opcode.
+// What an instruction of a SASS trace does to memory, according to its opcode.
 #pragma once
 
 #include <cstdint>
@@ -6,31 +6,31 @@
 
 namespace isthmus::trace {
 
-/// What an opcode means to memory traffic.
+/// The effect of an opcode on memory traffic.
 enum class OpcodeClass : std::uint8_t {
-  compute,  ///< nothing
+  compute,  ///< none
   global_load,
   global_store,
   global_atomic,
-  generic_load,  ///< of global, shared or local memory: the address decides
+  generic_load,  ///< global, shared or local memory: the address decides
   generic_store,
   generic_atomic,
   local_load,
   local_store,
-  copy_to_shared,  ///< LDGSTS: of two addresses one is recorded
+  copy_to_shared,  ///< LDGSTS: only one of its two addresses is recorded
   shared,          ///< stays in the SM
-  barrier,         ///< of the CTA, waited for
+  barrier,         ///< waits for the CTA
   constant,        ///< addresses are never traced
   texture,         ///< addresses are never traced; surfaces too
-  bulk_copy,       ///< of Hopper's copy engine, with addresses in a format of its own
+  bulk_copy,       ///< of Hopper's copy engine; its addresses have a separate format
 };
 
 /// Source: the tracer and the reader of Accel-Sim.
 OpcodeClass classify_opcode(std::string_view opcode);
 
-/// Bytes that one lane asks for. The trace's own width can't be trusted: both Accel-Sim's writer
-/// and its reader take it from the opcode. Beyond theirs, signed and float widths count too (S8,
-/// F64).
+/// The bytes that one lane accesses. The trace's own width isn't reliable: both Accel-Sim's writer
+/// and its reader take it from the opcode. Unlike theirs, this also knows signed and float widths
+/// (S8, F64).
 ///
 /// Throws      UsageError for a width that no instruction has.
 std::uint32_t lane_bytes(std::string_view opcode);

@@ -12,7 +12,7 @@
 namespace isthmus::trace {
 namespace {
 
-// Shared and local memory each are a window of this size in the generic address space, and local
+// Shared and local memory each are a window of this size in the generic address space; local
 // addresses are offsets into it. Source: NVBit's nvbit_get_shmem_base_addr and
 // nvbit_get_local_mem_base_addr.
 constexpr std::uint64_t kWindowBytes = std::uint64_t{16} << 20U;
@@ -62,7 +62,7 @@ bool has_traced_addresses(OpcodeClass kind) {
 
 template <std::size_t N>
 void AccelSimOperations::Distinct<N>::add(std::uint64_t value) {
-  // The newest first: neighbours ask for the same.
+  // Newest first: neighbouring lanes access the same line.
   for (std::size_t i = count; i > 0; --i) {
     if (values[i - 1] == value) return;
   }
@@ -95,7 +95,7 @@ void AccelSimOperations::add_access(const Instruction& instruction, BlockBuilder
     for (const std::uint64_t line : lines_.all()) touched_.add(line);
     emit(global_kind(instruction.kind), lines_.all(), block);
   }
-  // A warp's word of local memory is one line wherever it lies: each is an operation.
+  // A warp's word of local memory is always one line: each word is an operation.
   for (const std::uint64_t word : words_.all()) {
     ++counts_.local_operations;
     emit(local_kind(instruction.kind), {&word, 1}, block);
@@ -145,8 +145,8 @@ void AccelSimOperations::gather_local(std::uint64_t address, std::uint32_t size_
   if (offset > kWindowBytes - size_bytes) {
     throw UsageError("address " + std::to_string(address) + " lies outside of local memory");
   }
-  // The stack starts at the window's end and grows down; the first access says whether it is so.
-  // Words are counted from where it starts, so that a small stack has small numbers.
+  // The stack starts at the window's end and grows down; the first access shows whether this is so.
+  // Words are counted from its start, so that a small stack has small numbers.
   if (!stack_from_top_) stack_from_top_ = offset >= kWindowBytes / 2;
   const std::uint64_t first = offset / kWordBytes;
   const std::uint64_t last = (offset + size_bytes - 1) / kWordBytes;
@@ -159,7 +159,7 @@ void AccelSimOperations::gather_local(std::uint64_t address, std::uint32_t size_
 }
 
 void AccelSimOperations::gather_generic(std::uint64_t address, std::uint32_t size_bytes) {
-  // Where a base is not known it is 0 here, and no global address is that small.
+  // An unknown base is 0 here; no global address is that small.
   if (in_window(address, header_.shared_base)) return;
   if (in_window(address, header_.local_base)) return gather_local(address, size_bytes);
   gather(address, size_bytes);

@@ -1,4 +1,4 @@
-// From SASS instructions to the operations of a block.
+// Converts SASS instructions to the operations of a block.
 #pragma once
 
 #include <array>
@@ -14,28 +14,28 @@
 
 namespace isthmus::trace {
 
-/// What was counted on the way, for totals and for warnings.
+/// Counts for totals and warnings.
 struct ImportCounts {
   std::uint64_t instructions = 0;
   std::uint64_t thread_instructions = 0;
   std::uint64_t memory_operations = 0;  ///< of global memory
   std::uint64_t local_operations = 0;
   std::uint64_t global_loads = 0;       ///< with at least one lane
-  std::uint64_t zero_loads = 0;         ///< of them, those of address 0 in every lane
-  std::uint64_t texture_accesses = 0;   ///< whose addresses no trace has
-  std::uint64_t constant_accesses = 0;  ///< as texture_accesses
-  std::uint64_t bulk_copies = 0;        ///< left out
+  std::uint64_t zero_loads = 0;         ///< of these: with address 0 in every lane
+  std::uint64_t texture_accesses = 0;   ///< no trace has their addresses
+  std::uint64_t constant_accesses = 0;  ///< like texture_accesses
+  std::uint64_t bulk_copies = 0;        ///< omitted
   std::uint64_t copies_to_shared = 0;   ///< with a global address
-  std::uint64_t half_copies = 0;        ///< of them, only the shared address was recorded
-  std::uint64_t unplaced_generic = 0;   ///< generic accesses where a window's base is 0
-  std::uint64_t unknown_accesses = 0;   ///< with addresses, by opcodes that are not known
-  std::uint64_t missing_ctas = 0;       ///< of the grid: taken to do nothing
+  std::uint64_t half_copies = 0;        ///< of these: only the shared address was recorded
+  std::uint64_t unplaced_generic = 0;   ///< generic accesses, with a window's base of 0
+  std::uint64_t unknown_accesses = 0;   ///< with addresses, by unknown opcodes
+  std::uint64_t missing_ctas = 0;       ///< of the grid: assumed to do nothing
 };
 
-/// Writes a warp's instructions down as operations.
+/// Records a warp's instructions as operations.
 class AccelSimOperations {
 public:
-  /// Both must outlive this. The header is complete.
+  /// Both must outlive this. The header must be complete.
   AccelSimOperations(const KernelHeader& header, TouchedLines& touched)
       : header_(header), touched_(touched) {}
 
@@ -47,9 +47,9 @@ public:
   std::uint32_t local_bytes_per_thread() const { return local_bytes_per_thread_; }
 
 private:
-  // 32 lanes of 32 bytes that straddle a line each.
+  // 32 lanes, each with 32 bytes that straddle two lines.
   static constexpr std::size_t kMaxLines = 64;
-  // 32 lanes of 32 bytes, which need not start at a word.
+  // 32 lanes, each with 32 bytes that need not be aligned to a word.
   static constexpr std::size_t kMaxWords = 288;
 
   template <std::size_t N>

@@ -7,7 +7,7 @@
 namespace isthmus::trace {
 namespace {
 
-// Arrow's list offsets are signed, of 32 bits.
+// Arrow's list offsets are signed, with 32 bits.
 constexpr std::size_t kOffsetsEnd = std::size_t{1} << 31U;
 
 }  // namespace

@@ -10,30 +10,30 @@
 
 namespace isthmus::trace {
 
-/// Owns what a Block points at. Warps are added in order, each closed by end_warp().
+/// Owns the memory of a Block. Warps are added in order, each ended by end_warp().
 class BlockBuilder {
 public:
-  /// A block ends with the CTA with which it has this many operations or lines: some megabytes.
+  /// A block ends after the CTA that reaches this many operations or lines: some megabytes.
   static constexpr std::uint32_t kFullBlock = 1U << 17U;
 
   BlockBuilder() { clear(); }
 
   /// Throws      UsageError at the 2^31st operation or line: a file's offsets have 31 bits.
   void add(OpKind kind, std::uint32_t compute, std::span<const std::uint64_t> lines);
-  /// Adds the warp's end, after so many instructions.
+  /// Ends the warp, after `compute` instructions.
   void end_warp(std::uint32_t compute);
   /// Adds a whole warp, whose last operation is its end.
   ///
-  /// line_ends   of each operation, the end of its lines: counted from the warp's first line
+  /// line_ends   for each operation the end of its lines, counted from the warp's first line
   void add_warp(std::span<const std::uint8_t> kinds, std::span<const std::uint32_t> compute,
                 std::span<const std::uint32_t> line_ends, std::span<const std::uint64_t> lines);
   void end_cta() { ++num_ctas_; }
-  /// Forgets the operations; memory is kept.
+  /// Removes the operations; keeps the memory.
   void clear();
 
   std::uint32_t num_ctas() const { return num_ctas_; }
   bool full() const { return kinds_.size() >= kFullBlock || lines_.size() >= kFullBlock; }
-  /// What was collected, valid until the next call of any other function.
+  /// The collected block, valid until the next call of any other function.
   Block block(std::uint32_t launch, std::uint32_t first_cta) const;
 
 private:

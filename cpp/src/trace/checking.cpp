@@ -43,7 +43,7 @@ void check_steps(const std::vector<HostStep>& steps, const std::string& where) {
   }
 }
 
-/// Offsets must start at 0, not fall, and end at the number of what they point into.
+/// Offsets must start at 0, not decrease, and end at the number of elements they index.
 void check_offsets(const char* name, std::span<const std::uint32_t> offsets, std::size_t count,
                    std::size_t num_targets) {
   if (offsets.size() != count + 1) {
@@ -76,7 +76,7 @@ bool line_count_fits(std::uint8_t kind, std::uint32_t num_lines) {
   return false;
 }
 
-/// Says which operation of a warp is wrong; called once it is known that one is.
+/// Throws an error that names the invalid operation of a warp; called when there is one.
 void blame_operation(const Block& block, std::size_t warp) {
   for (std::uint32_t op = block.op_begin[warp]; op < block.op_begin[warp + 1]; ++op) {
     const std::uint8_t kind = block.kinds[op];
@@ -111,7 +111,7 @@ void check_warp(const Block& block, std::size_t warp) {
   if (!good) blame_operation(block, warp);
 }
 
-/// Of local memory, a line is a word of the thread's.
+/// In local memory, a line number is the index of a word of the thread.
 void check_local_words(const Block& block, const Launch& launch) {
   const std::uint64_t num_words = (std::uint64_t{launch.local_bytes_per_thread} + 3) / 4;
   for (std::size_t op = 0; op < block.kinds.size(); ++op) {

@@ -10,13 +10,13 @@
 
 namespace isthmus::trace {
 
-/// Reads from an open file. What is read this way is no memory of the process, as a mapped file's
-/// pages are.
+/// Reads from an open file. Unlike a mapped file's pages, the bytes don't count as the process's
+/// memory.
 class FileStore : public BlockStore {
 public:
-  /// label       what errors name: the file
+  /// label       the file's name in error messages
   /// descriptor  of a file open for reading; it is duplicated, and may be closed
-  /// Throws      UsageError if it is none.
+  /// Throws      UsageError if it isn't one.
   FileStore(std::string label, int descriptor);
   ~FileStore() override;
 

@@ -1,4 +1,4 @@
-// A trace in memory, read by as many as want to.
+// A trace in memory, for any number of readers.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ private:
 /// Reads all of a source into memory, from its first block.
 std::shared_ptr<const Recording> record(Source& source);
 
-/// Reads a recording; others may read it at the same time.
+/// Reads a recording; several may read it at the same time.
 class Replay : public Source {
 public:
   explicit Replay(std::shared_ptr<const Recording> recording) : recording_(std::move(recording)) {}

@@ -1,4 +1,4 @@
-// Takes a line of text apart, word by word.
+// Splits a line of text into words.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ public:
   explicit TextReader(std::string_view line) : rest_(line) {}
 
   bool at_end();
-  /// The next word; none at the end: UsageError that `what` is missing.
+  /// The next word. At the end of the line it throws UsageError, which says that `what` is missing.
   std::string_view word(const char* what);
-  /// The next word as a number in its whole length; UsageError for another word.
+  /// The next word, which must be a number as a whole. Throws UsageError otherwise.
   std::uint64_t decimal(const char* what);
   std::int64_t signed_decimal(const char* what);
   /// Hexadecimal, with or without 0x.
@@ -26,12 +26,12 @@ private:
   std::string_view rest_;
 };
 
-/// What a message may repeat of a file's text: that may be binary, or long.
+/// A part of a file's text that is safe to print in a message: the text may be binary, or long.
 std::string shown(std::string_view text, std::size_t most = 40);
 
-/// A whole text as a number in base 10; UsageError, which names `what`, for another text.
+/// A whole text as a number in base 10. Throws UsageError, which names `what`, for any other text.
 std::uint64_t whole_decimal(std::string_view text, const char* what);
-/// In base 16, with or without 0x.
+/// The same in base 16, with or without 0x.
 std::uint64_t whole_hexadecimal(std::string_view text, const char* what);
 
 }  // namespace isthmus::trace

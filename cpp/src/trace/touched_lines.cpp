@@ -10,13 +10,13 @@
 namespace isthmus::trace {
 namespace {
 
-/// From an address to the one behind the last.
+/// From an address to the one after the last.
 struct Extent {
   std::uint64_t begin;
   std::uint64_t end;
 };
 
-/// Sorted, those that overlap together; those that only touch are allocations of their own.
+/// Sorted. Overlapping uploads are merged; adjacent ones are separate allocations.
 std::vector<Extent> extents_of(const std::vector<HostStep>& uploads) {
   std::vector<Extent> sorted;
   sorted.reserve(uploads.size());
@@ -35,7 +35,7 @@ std::vector<Extent> extents_of(const std::vector<HostStep>& uploads) {
   return extents;
 }
 
-/// Joins touched lines, which come by address, to runs between the extents that are known.
+/// Merges touched lines, given in order of address, to runs between the known extents.
 class Runs {
 public:
   explicit Runs(const std::vector<Extent>& known) : known_(known) {}
@@ -54,7 +54,7 @@ public:
 private:
   const std::vector<Extent>& known_;
   std::vector<Extent> found_;
-  std::size_t next_ = 0;  // the first known extent that doesn't end before the line
+  std::size_t next_ = 0;  // the first known extent that ends after the line
   std::size_t of_last_ = std::numeric_limits<std::size_t>::max();
 };
 

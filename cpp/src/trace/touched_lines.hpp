@@ -1,4 +1,4 @@
-// Which memory a trace touches, where allocations aren't recorded.
+// Which memory a trace touches, for traces that don't record allocations.
 #pragma once
 
 #include <bitset>
@@ -11,24 +11,25 @@
 
 namespace isthmus::trace {
 
-/// Collects lines and gives out what must have been allocated. Takes about 2 KiB for each 2 MiB
-/// that hold a touched line: 1/1000 of what a program uses.
+/// Collects lines, and derives what must have been allocated. Takes about 2 KiB for each 2 MiB that
+/// contain a touched line: 1/1000 of the program's memory.
 class TouchedLines {
 public:
-  /// Lines that lie closer are taken to be of one allocation. Source: docs/adr/0005-windows.md:
-  /// cuMemAlloc maps memory in blocks of 2 MiB, and small allocations share one.
+  /// Lines closer than this are assumed to belong to one allocation. Source:
+  /// docs/adr/0005-windows.md: cuMemAlloc maps memory in blocks of 2 MiB, and small allocations
+  /// share one.
   static constexpr std::uint64_t kBlockBytes = std::uint64_t{2} << 20U;
-  /// 512 GiB, as the simulator: what a text of some megabytes can make this keep is bounded by it.
+  /// 512 GiB, like the simulator: it limits what a text of some megabytes can make this store.
   static constexpr std::size_t kMaxBlocks = std::size_t{1} << 18U;
 
   explicit TouchedLines(std::size_t max_blocks = kMaxBlocks) : max_blocks_(max_blocks) {}
 
-  /// Throws      UsageError for a line in one block more than there may be.
+  /// Throws      UsageError for a line that needs more than kMaxBlocks blocks.
   void add(std::uint64_t line);
 
-  /// The explicit copies' extents as they are, those that overlap together; and runs of touched
-  /// lines that no copy covers, none of which reaches across a copy. By address, and named by their
-  /// place: "upload-0", "touched-1", ...
+  /// The extents of the explicit copies, merged if they overlap; and runs of touched lines outside
+  /// all copies, none of which spans a copy. Sorted by address, and named by their position:
+  /// "upload-0", "touched-1", ...
   std::vector<Allocation> allocations(const std::vector<HostStep>& uploads) const;
 
 private:

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kPublishedInstructions = 28'000'000;  // ISPASS'09, Table 1
 constexpr std::uint32_t kNumColumns = Aes::kNumBytes / 4;
 
-/// Times x in the field of FIPS 197, section 4.2.
+/// Multiplies by x in the field of FIPS 197, section 4.2.
 constexpr unsigned doubled(unsigned byte) {
   return (byte << 1U ^ ((byte & 0x80U) != 0 ? 0x11BU : 0U)) & 0xFFU;
 }
@@ -39,7 +39,7 @@ Aes::Aes(std::uint64_t seed) {
 }
 
 void Aes::make_tables() {
-  // Powers of 3, which are all bytes but 0, give inverses.
+  // The powers of 3 are all bytes except 0, and give the inverses.
   std::array<unsigned, 255> powers{};
   std::array<unsigned, 256> logarithms{};
   unsigned power = 1;

@@ -10,7 +10,7 @@
 
 namespace isthmus::workloads {
 
-/// 263,168 bytes, random where the original has a picture.
+/// 263,168 bytes: random ones in place of the original's picture.
 class Aes : public Workload {
 public:
   static constexpr std::uint32_t kNumBytes = 263168;

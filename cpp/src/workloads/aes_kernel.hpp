@@ -1,5 +1,5 @@
-// AES-128 encryption, block by block of 16 bytes (ECB): four threads share a block, each with one
-// column of its state, and exchange columns in shared memory from round to round.
+// AES-128 encryption, 16-byte block by block (ECB): four threads share a block. Each holds one
+// column of its state; they exchange columns through shared memory in every round.
 //
 // Source      FIPS 197, with the table form of its section 5 that Daemen and Rijmen describe
 #pragma once
@@ -13,19 +13,19 @@ inline constexpr unsigned kAesThreads = 256;
 
 struct AesArguments {
   const unsigned* table;     ///< [256] S-box and mixing of a column's first byte; constant memory
-  const unsigned char* box;  ///< [256] the S-box, constant memory
-  Array<unsigned> keys;      ///< [kAesRounds + 1][4] of all rounds, a texture
+  const unsigned char* box;  ///< [256] the S-box; constant memory
+  Array<unsigned> keys;      ///< [kAesRounds + 1][4], for all rounds; a texture
   Array<unsigned> plain;     ///< columns of blocks
-  Array<unsigned> cipher;    ///< as plain
+  Array<unsigned> cipher;    ///< like plain
 };
 
-// Instructions of a thread, calibrated: ISPASS'09 counts 28 M in all.
+// Instructions of a thread, calibrated: ISPASS'09 counts 28 M in total.
 inline constexpr unsigned kAesSetUp = 25;  ///< indices, tables to shared memory
 inline constexpr unsigned kAesRound = 38;  ///< four shared reads, table reads, rotations
 
-/// One column of the next state. Row r comes from the column r further on.
+/// One column of the next state. Its row r comes from the column r places further.
 ///
-/// state       the block's four columns are around the thread's own
+/// state       the four columns of the block, around the thread's own
 template <class Warp, class Value>
 Value aes_column(Warp& warp, const AesArguments& in, const unsigned* state, const Value& thread,
                  bool is_last) {

@@ -1,10 +1,9 @@
-// Memory of a workload's program, as its kernels see it. Includes nothing: kernels compile for
-// GPUs.
+// A workload's memory, as its kernels see it. Includes nothing: kernels compile for GPUs.
 #pragma once
 
 namespace isthmus::workloads {
 
-/// Elements on the program's heap: their values here, and the address that a GPU would ask for.
+/// Elements on the program's heap: their values here, and the address that a GPU would access.
 template <class T>
 struct Array {
   T* values = nullptr;

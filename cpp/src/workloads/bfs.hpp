@@ -11,9 +11,10 @@
 
 namespace isthmus::workloads {
 
-/// The host launches the kernel once a level, until a launch reaches no node. It learns that from
-/// one byte, which it clears before each launch and reads after it: no copy that a programmer wrote
-/// ahead can do that, and with migration it takes the page away from the GPU every time.
+/// The host launches the kernel once for each level, until a launch reaches no node. One byte tells
+/// it so; the host clears the byte before each launch and reads it afterwards. No explicit copy
+/// written in advance can replace this, and with migration it takes the page away from the GPU
+/// every time.
 class Bfs : public Workload {
 public:
   static constexpr std::uint32_t kNumNodes = 65536;

@@ -1,6 +1,6 @@
-// Breadth-first search, level by level: a thread for every node, idle but for those of the
-// frontier. Results don't depend on the order of threads: nodes that get into the frontier during a
-// launch wait for the next.
+// Breadth-first search, level by level: one thread for each node, idle unless its node is in the
+// frontier. Results don't depend on the order of threads: nodes added to the frontier during a
+// launch wait for the next one.
 #pragma once
 
 #include "workloads/array.hpp"
@@ -17,12 +17,12 @@ struct BfsArguments {
   Array<unsigned> edges;          ///< the other ends
   Array<unsigned char> frontier;  ///< 1: visit the node's neighbours
   Array<unsigned char> reached;
-  Array<int> cost;             ///< edges from the source, -1 where not reached
-  Array<unsigned char> go_on;  ///< [1] 1: the frontier isn't empty
+  Array<int> cost;             ///< edges from the source; -1: not reached
+  Array<unsigned char> go_on;  ///< [1]; 1: the frontier isn't empty
   int level;
 };
 
-// Instructions of a thread, calibrated: ISPASS'09 counts 17 M in all, idle nodes included.
+// Instructions of a thread, calibrated: ISPASS'09 counts 17 M in total, including idle nodes.
 inline constexpr unsigned kBfsStart = 13;   ///< thread number, bounds, address, test
 inline constexpr unsigned kBfsNode = 16;    ///< addresses, test of the level, loop set-up
 inline constexpr unsigned kBfsEdge = 11;    ///< addresses, test, loop

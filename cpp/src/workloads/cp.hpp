@@ -11,7 +11,7 @@
 namespace isthmus::workloads {
 
 /// 256 x 256 points, 200 atoms. The atoms are in constant memory, so nothing is copied to the heap;
-/// the grid is cleared on the GPU.
+/// the GPU clears the grid.
 class Cp : public Workload {
 public:
   static constexpr std::uint32_t kSize = 256;

@@ -1,5 +1,5 @@
-// Coulomb potential: adds what all atoms contribute to each point of one plane of a grid. A thread
-// has two points of a row, so that it shares the part of the distance that is across rows.
+// Coulomb potential: adds the contributions of all atoms to each point of one plane of a grid. A
+// thread computes two points of a row, which share the part of the distance across rows.
 #pragma once
 
 #include "workloads/array.hpp"
@@ -15,20 +15,20 @@ struct CpAtom {
 };
 
 struct CpArguments {
-  const CpAtom* atoms;  ///< in constant memory
+  const CpAtom* atoms;  ///< constant memory
   unsigned num_atoms;
   Array<float> potential;  ///< [height][width]
   unsigned width;
   float spacing;
 };
 
-inline constexpr unsigned kCpWidth = 16;  ///< threads of a CTA in a row
+inline constexpr unsigned kCpWidth = 16;  ///< threads in a row of a CTA
 inline constexpr unsigned kCpHeight = 8;
 inline constexpr unsigned kCpPointsPerThread = 2;
 
-// Instructions of a thread, calibrated: ISPASS'09 counts 126 M in all.
+// Instructions of a thread, calibrated: ISPASS'09 counts 126 M in total.
 inline constexpr unsigned kCpSetUp = 38;  ///< indices, coordinates
-inline constexpr unsigned kCpAtom = 19;   ///< of both points: four loads, two roots, loop
+inline constexpr unsigned kCpAtom = 19;   ///< for both points: four loads, two roots, loop
 inline constexpr unsigned kCpPoint = 3;   ///< address, addition
 
 template <class Cta>

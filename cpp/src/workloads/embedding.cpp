@@ -13,7 +13,7 @@ constexpr std::uint32_t kBagsPerCta = kThreadsPerCta / kNumLanes;
 constexpr std::uint32_t kScatter = 0x9E3779B1;  // odd: multiplying by it permutes
 constexpr std::uint64_t kNumPairs = std::uint64_t{Embedding::kNumRows} * kEmbeddingPairs;
 
-/// Rows that were asked for, by Zipf's law.
+/// Fills in the requested rows, by Zipf's law.
 void fill_rows(const Array<unsigned>& rows, RandomNumbers& random) {
   std::vector<double> sums;  // of 1 / rank
   double sum = 0;

@@ -9,8 +9,8 @@
 
 namespace isthmus::workloads {
 
-/// 524,288 rows of 64 numbers (128 MiB), 16,384 bags of 32 lookups. Which rows: by Zipf's law with
-/// exponent 1; often wanted ones lie scattered.
+/// 524,288 rows of 64 numbers (128 MiB), 16,384 bags of 32 lookups. The rows follow Zipf's law with
+/// exponent 1; frequent rows are scattered.
 class Embedding : public Workload {
 public:
   static constexpr std::uint32_t kNumRows = 1U << 19U;

@@ -1,4 +1,4 @@
-// Embedding bags: the sum of some rows of a large table for each bag. A warp for each bag, two
+// Embedding bags: for each bag, the sum of some rows of a large table. One warp for each bag, two
 // numbers of a row for each lane.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace isthmus::workloads {
 
-/// Two numbers that lie together.
+/// Two adjacent numbers.
 struct EmbeddingPair {
   float first;
   float second;
@@ -16,16 +16,16 @@ struct EmbeddingPair {
   }
 };
 
-inline constexpr unsigned kEmbeddingPairs = 32;  ///< of a row
+inline constexpr unsigned kEmbeddingPairs = 32;  ///< in a row
 
 struct EmbeddingArguments {
   Array<EmbeddingPair> table;  ///< [rows][kEmbeddingPairs]
   Array<unsigned> rows;        ///< [bags][lookups]
   Array<EmbeddingPair> sums;   ///< [bags][kEmbeddingPairs]
-  unsigned num_lookups;        ///< of a bag
+  unsigned num_lookups;        ///< in a bag
 };
 
-// Instructions of a thread, counted on the source.
+// Instructions of a thread, counted in the source.
 inline constexpr unsigned kEmbeddingBag = 14;
 inline constexpr unsigned kEmbeddingLookup = 8;
 

@@ -1,4 +1,4 @@
-// Matrix times matrix.
+// Matrix multiplication.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace isthmus::workloads {
 
-/// A layer of a network: weights, 32 MiB, times 128 columns of activations. CTAs of one row of
-/// tiles follow each other and read the same weights.
+/// A layer of a network: weights, 32 MiB, times 128 columns of activations. The CTAs of one row of
+/// tiles are consecutive and read the same weights.
 class Gemm : public Workload {
 public:
   static constexpr std::uint32_t kNumRows = 4096;

@@ -1,5 +1,6 @@
-// Matrix times matrix, by tiles: a CTA computes 64 x 64 elements of the product, 4 x 4 a thread,
-// and goes through both factors 16 columns and rows at a time, which it keeps in shared memory.
+// Tiled matrix multiplication: a CTA computes 64 x 64 elements of the product, 4 x 4 in each
+// thread, and steps through both factors 16 columns and rows at a time, which it keeps in shared
+// memory.
 #pragma once
 
 #include "workloads/array.hpp"
@@ -16,10 +17,10 @@ struct GemmArguments {
   Array<GemmPart> right;    ///< [depth][columns / 4]
   Array<GemmPart> product;  ///< [rows][columns / 4]
   unsigned depth;           ///< a multiple of 16
-  unsigned num_columns;     ///< a multiple of 64, as rows
+  unsigned num_columns;     ///< a multiple of 64, like the number of rows
 };
 
-inline constexpr unsigned kGemmTile = 64;   ///< rows and columns of a CTA
+inline constexpr unsigned kGemmTile = 64;   ///< rows and columns of a CTA's tile
 inline constexpr unsigned kGemmDepth = 16;  ///< of a step
 inline constexpr unsigned kGemmThreads = kGemmTile / 4 * (kGemmTile / 4);
 static_assert(kGemmThreads == kGemmTile * kGemmDepth / 4, "a thread loads a part of each factor");
@@ -28,7 +29,7 @@ static_assert(kGemmThreads == kGemmTile * kGemmDepth / 4, "a thread loads a part
 inline constexpr unsigned kGemmSetUp = 30;
 inline constexpr unsigned kGemmLoad = 12;  ///< addresses, five stores to shared memory
 inline constexpr unsigned kGemmStep =
-    kGemmDepth * 18 + 4;  ///< per column 16 multiply-adds, 2 loads of 4 from shared memory; loop
+    kGemmDepth * 18 + 4;  ///< per column 16 multiply-adds, 2 loads of 4 from shared memory, loop
 inline constexpr unsigned kGemmStore = 2;
 
 /// A thread's elements.
@@ -41,7 +42,7 @@ struct GemmThread {
   typename Cta::template Value<GemmSums> sums;
 };
 
-/// left        in shared memory: [step's depth][tile], turned round so that rows are side by side
+/// left        in shared memory: [step's depth][tile], transposed so that rows are adjacent
 /// right       in shared memory: [step's depth][tile]
 template <class Warp>
 void gemm_load(Warp& warp, const GemmArguments& in, unsigned cta, unsigned depth, float* left,

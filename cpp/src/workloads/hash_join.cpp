@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kThreadsPerCta = 256;
 constexpr std::uint32_t kScatter = 0x85EBCA6B;  // odd: multiplying by it permutes
 
-/// Keys differ, and none is 0: the sum is neither 0 nor beyond 32 bits.
+/// Keys are distinct, and none is 0: the sum is neither 0 nor above 32 bits.
 std::uint32_t key_of(std::uint32_t index, std::uint32_t offset) {
   return (index + offset) * kScatter;
 }
@@ -30,7 +30,7 @@ HashJoin::HashJoin(std::uint64_t seed) {
     arguments_.build_keys.values[row] = key_of(row, offset);
     arguments_.build_values.values[row] = random.below(1U << 30U) + 1;
   }
-  // Of twice as many keys as there are.
+  // Keys from a range twice as large as the table's.
   std::generate_n(arguments_.probe_keys.values, kNumProbes,
                   [&] { return key_of(random.below(2 * kNumRows), offset); });
   describe();

@@ -10,7 +10,7 @@
 namespace isthmus::workloads {
 
 /// 1,048,576 rows in a hash table of 4,194,304 slots (16 MiB of keys, 16 MiB of values), 2,097,152
-/// probes, of which half find something.
+/// probes, half of which succeed.
 class HashJoin : public Workload {
 public:
   static constexpr std::uint32_t kNumRows = 1U << 20U;

@@ -1,5 +1,5 @@
-// Hash join: puts the rows of one table into a hash table with open addressing, then looks up the
-// keys of another one. A thread for each row.
+// Hash join: inserts the rows of one table into a hash table with open addressing, then looks up
+// the keys of another table. One thread for each row.
 #pragma once
 
 #include "workloads/array.hpp"
@@ -9,17 +9,17 @@ namespace isthmus::workloads {
 struct HashJoinArguments {
   Array<unsigned> build_keys;  ///< distinct, none 0
   Array<unsigned> build_values;
-  Array<unsigned> slots;        ///< keys, 0 where empty; a power of two
-  Array<unsigned> slot_values;  ///< as slots
+  Array<unsigned> slots;        ///< keys; 0: empty. Their number is a power of two
+  Array<unsigned> slot_values;  ///< like slots
   Array<unsigned> probe_keys;
-  Array<unsigned> results;  ///< of each probe the value of its key, 0 if there is none
+  Array<unsigned> results;  ///< for each probe the value of its key; 0: not found
 };
 
-// Instructions of a thread, counted on the source.
+// Instructions of a thread, counted in the source.
 inline constexpr unsigned kHashJoinRow = 14;  ///< index, hash
 inline constexpr unsigned kHashJoinTry = 7;
 
-/// The slot in which to look first. Knuth's multiplicative hash, upper bits.
+/// The first slot to probe: Knuth's multiplicative hash, upper bits.
 inline unsigned hash_join_slot(unsigned key, unsigned num_slots) {
   return (key * 2654435769U >> 7U) & (num_slots - 1);
 }

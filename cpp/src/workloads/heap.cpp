@@ -8,7 +8,7 @@ namespace isthmus::workloads {
 void Heap::Release::operator()(std::byte* memory) const { std::free(memory); }
 
 Heap::Piece Heap::allocate_bytes(const std::string& name, std::uint64_t size_bytes) {
-  // calloc: of memory that a kernel touches sparsely the rest is never there at all.
+  // calloc: pages that a kernel never touches are never allocated.
   auto* memory = static_cast<std::byte*>(std::calloc(size_bytes + kAlignmentBytes, 1));
   if (memory == nullptr) throw std::bad_alloc();
   memory_.emplace_back(memory);

@@ -1,4 +1,4 @@
-// The memory of a workload's program: laid out as GPGPU-Sim lays it out.
+// The memory of a workload, laid out like GPGPU-Sim's.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,10 @@
 
 namespace isthmus::workloads {
 
-/// Gives out addresses one after another, and zeroed memory on the host for what lies there.
+/// Allocates consecutive addresses, and zeroed host memory for them.
 ///
 /// Source      GPGPU-Sim, abstract_hardware_model.cc, gpgpu_t::gpu_malloc: from 0xC0000000,
-/// 256-byte
-///             aligned, nothing is ever used again.
+///             256-byte aligned, nothing is ever reused.
 class Heap {
 public:
   static constexpr std::uint64_t kFirstAddress = 0xC0000000;
@@ -28,7 +27,7 @@ public:
     return {reinterpret_cast<T*>(piece.memory), piece.address, num_elements};
   }
 
-  /// What was allocated, by address.
+  /// The allocations, by address.
   const std::vector<trace::Allocation>& allocations() const { return allocations_; }
 
 private:

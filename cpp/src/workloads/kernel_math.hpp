@@ -1,4 +1,4 @@
-// The C library's mathematics for kernels: sqrtf, expf, ... NVRTC has them without any include.
+// The C library's mathematics for kernels: sqrtf, expf, ... NVRTC needs no include for them.
 #pragma once
 
 #ifndef __CUDACC_RTC__

@@ -10,9 +10,9 @@
 
 namespace isthmus::workloads {
 
-/// One layer of one decode step. The cache has 256 MiB, of which the sequences' blocks are half;
-/// a programmer copies those to the GPU block by block. Of a key's or value's block each head is
-/// 4 KiB, which a CTA reads as a whole.
+/// One layer of one decode step. The cache has 256 MiB; the sequences' blocks fill half of it, and
+/// a programmer copies those to the GPU block by block. In a block, each head's keys or values are
+/// 4 KiB, which a CTA reads completely.
 class KvAttention : public Workload {
 public:
   static constexpr std::uint32_t kNumSequences = 32;
@@ -28,7 +28,7 @@ public:
   void run(std::uint32_t launch, Cta& cta) override;
 
   const KvAttentionArguments& arguments() const { return arguments_; }
-  /// The cache's blocks that hold tokens, in the order of sequences and tokens.
+  /// The cache's blocks that contain tokens, in the order of sequences and tokens.
   const std::vector<std::uint32_t>& used_blocks() const { return used_blocks_; }
 
 private:

@@ -1,6 +1,6 @@
-// Attention of one new token per sequence over the keys and values of its earlier ones, which lie
-// in a cache of blocks: 16 tokens each, anywhere in the cache, found through the sequence's block
-// table. A CTA has one sequence and one head of keys and values, which four heads of queries share.
+// Attention of one new token per sequence over the keys and values of its earlier tokens. These are
+// in a cache of blocks of 16 tokens, anywhere in the cache, found through the sequence's block
+// table. A CTA has one sequence and one key/value head, which four query heads share.
 //
 // Layout      Kwon et al.: Efficient memory management for large language model serving with
 //             PagedAttention, SOSP 2023
@@ -12,11 +12,11 @@
 namespace isthmus::workloads {
 
 inline constexpr unsigned kKvBlockTokens = 16;
-inline constexpr unsigned kKvDimensions = 128;  ///< of a head
-inline constexpr unsigned kKvQueries = 4;       ///< heads of queries for one of keys and values
-inline constexpr unsigned kKvWarps = 4;         ///< of a CTA
+inline constexpr unsigned kKvDimensions = 128;  ///< in a head
+inline constexpr unsigned kKvQueries = 4;       ///< query heads for each key/value head
+inline constexpr unsigned kKvWarps = 4;         ///< in a CTA
 inline constexpr unsigned kKvThreads = 32 * kKvWarps;
-inline constexpr unsigned kKvMostTokens = 2048;  ///< that shared memory has room for
+inline constexpr unsigned kKvMostTokens = 2048;  ///< the most for which shared memory has room
 
 /// Eight dimensions of a token's key; bfloat16.
 struct alignas(16) KvKeyPart {
@@ -35,25 +35,25 @@ struct KvAttentionArguments {
   Array<KvValuePart> values;     ///< [blocks][heads][block tokens][value parts]
   Array<unsigned> block_tables;  ///< [sequences][max_blocks]
   Array<unsigned> num_tokens;    ///< [sequences]
-  Array<float> outputs;          ///< as queries
-  unsigned num_heads;            ///< of keys and values
-  unsigned max_blocks;           ///< of a sequence
+  Array<float> outputs;          ///< like queries
+  unsigned num_heads;            ///< key/value heads
+  unsigned max_blocks;           ///< in a sequence
 };
 
-/// What the CTA shares. Each array is written in one section and read in later ones.
+/// The CTA's shared memory. Each array is written in one section and read in later ones.
 struct KvShared {
   float* queries;  ///< [queries][dimensions]
-  float* scores;   ///< [queries][most tokens]; later exponentials
+  float* scores;   ///< [queries][most tokens]; later their exponentials
   float* largest;  ///< [threads]
   float* sums;     ///< [threads]
   float* outputs;  ///< [warps][queries][dimensions]
 };
 
-/// One number for each head of queries.
+/// One number for each query head.
 struct KvScores {
   float values[kKvQueries];
 };
-/// A thread's four dimensions of each head of queries.
+/// A thread's four dimensions of each query head.
 struct KvOutput {
   float values[kKvQueries][4];
 };
@@ -68,14 +68,14 @@ inline constexpr unsigned kKvSetUp = 20;
 inline constexpr unsigned kKvQuery = 4;     ///< address, store to shared memory
 inline constexpr unsigned kKvToken = 24;    ///< addresses, scaling and storing of scores, loop
 inline constexpr unsigned kKvKeyPart = 49;  ///< 8 conversions, 32 multiply-adds, 8 loads, address
-inline constexpr unsigned kKvScore = 4;     ///< of a maximum: load, maximum, address, loop
+inline constexpr unsigned kKvScore = 4;     ///< for a maximum: load, maximum, address, loop
 inline constexpr unsigned kKvExp = 12;      ///< exponential, load, store, sum, loop
 inline constexpr unsigned kKvBlock = 8;     ///< address, loop
 inline constexpr unsigned kKvValue = 28;    ///< 4 conversions, 16 multiply-adds, 4 loads, address
 inline constexpr unsigned kKvPartial = 16;  ///< stores to shared memory
 inline constexpr unsigned kKvOutput = 12;   ///< sums over four warps, division, address
 
-/// The number that a bfloat16 is: a float without its lower half.
+/// The number of a bfloat16: a float without its lower half.
 inline float kv_number(unsigned short bits) {
   return __builtin_bit_cast(float, static_cast<unsigned>(bits) << 16U);
 }
@@ -97,7 +97,7 @@ void kv_load_queries(Warp& warp, const KvAttentionArguments& in, unsigned cta, f
   }
 }
 
-/// What one token's key gives with every query. All of a block's tokens are in one line or two.
+/// The products of one token's key with every query. All tokens of a block are in one or two lines.
 template <class Warp, class Index>
 auto kv_token_scores(Warp& warp, const KvAttentionArguments& in, const float* queries,
                      const Index& first_part) {
@@ -118,7 +118,7 @@ auto kv_token_scores(Warp& warp, const KvAttentionArguments& in, const float* qu
   return scores;
 }
 
-/// A thread has every 128th token.
+/// A thread takes every 128th token.
 template <class Warp, class Index>
 void kv_all_scores(Warp& warp, const KvAttentionArguments& in, unsigned cta,
                    const Index& num_tokens, const KvShared& shared) {
@@ -142,7 +142,7 @@ void kv_all_scores(Warp& warp, const KvAttentionArguments& in, unsigned cta,
       });
 }
 
-/// The largest score of every 32nd token; a warp has one head of queries.
+/// The largest score of every 32nd token; each warp has one query head.
 template <class Warp, class Index>
 void kv_largest(Warp& warp, const Index& num_tokens, const KvShared& shared) {
   const float* scores = kv_row(shared.scores, warp.index(), kKvMostTokens);
@@ -158,7 +158,7 @@ void kv_largest(Warp& warp, const Index& num_tokens, const KvShared& shared) {
   warp.write(shared.largest, warp.thread(), largest);
 }
 
-/// The exponentials of the scores, less the largest, and a sum over every 32nd.
+/// The exponentials of the scores minus the largest, and the sum of every 32nd.
 template <class Warp, class Index>
 void kv_exponentials(Warp& warp, const Index& num_tokens, const KvShared& shared) {
   float* scores = kv_row(shared.scores, warp.index(), kKvMostTokens);
@@ -182,7 +182,7 @@ void kv_exponentials(Warp& warp, const Index& num_tokens, const KvShared& shared
   warp.write(shared.sums, warp.thread(), sum);
 }
 
-/// Adds the values of a block's tokens, weighted. A thread has four dimensions.
+/// Adds the weighted values of a block's tokens. A thread has four dimensions.
 template <class Warp, class Output, class Index>
 void kv_add_block(Warp& warp, const KvAttentionArguments& in, const Index& first_token,
                   const Index& first_part, const Index& num_tokens, const float* weights,
@@ -205,7 +205,7 @@ void kv_add_block(Warp& warp, const KvAttentionArguments& in, const Index& first
   }
 }
 
-/// A warp has every fourth block.
+/// A warp takes every fourth block.
 template <class Warp, class Index>
 void kv_partial_outputs(Warp& warp, const KvAttentionArguments& in, unsigned cta,
                         const Index& num_tokens, const KvShared& shared) {
@@ -232,7 +232,7 @@ void kv_partial_outputs(Warp& warp, const KvAttentionArguments& in, unsigned cta
   warp.compute(kKvPartial);
 }
 
-/// A thread has one dimension of each head of queries.
+/// A thread has one dimension of each query head.
 template <class Warp>
 void kv_store_outputs(Warp& warp, const KvAttentionArguments& in, unsigned cta,
                       const KvShared& shared) {

@@ -1,5 +1,6 @@
-// A value for every lane of a warp, and which lanes a condition holds in. On the host an operation
-// is a loop over 32 values, which the compiler vectorises; on a GPU these are plain T and bool.
+// A value for every lane of a warp, and the lanes in which a condition holds. On the host an
+// operation is a loop over 32 values, which the compiler vectorises; on a GPU these are plain T and
+// bool.
 #pragma once
 
 #include <bit>
@@ -10,7 +11,7 @@ namespace isthmus::workloads {
 
 inline constexpr std::uint32_t kNumLanes = 32;
 
-/// The lanes in which predicate(lane) holds. In two steps, since compilers vectorise the first.
+/// The lanes in which predicate(lane) holds. Two steps, since compilers vectorise the first.
 template <class Predicate>
 inline std::uint32_t bits_where(Predicate predicate) {
   static_assert(std::endian::native == std::endian::little);
@@ -26,7 +27,8 @@ inline std::uint32_t bits_where(Predicate predicate) {
   return bits;
 }
 
-/// One bit per lane. Conditions combine by &, | and !, which a GPU's bool knows too.
+/// One bit per lane. Conditions combine with &,
+///  and !, which also work with a GPU's bool.
 struct Mask {
   std::uint32_t bits = 0;
 
@@ -36,7 +38,7 @@ struct Mask {
 };
 
 /// One T per lane. Arithmetic runs in all lanes, active or not: it must be defined for any value
-/// (unsigned integers, no division by what another lane may hold as 0).
+/// (unsigned integers, no division by a value that may be 0 in another lane).
 template <class T>
 struct Lanes {
   T values[kNumLanes]{};

@@ -10,7 +10,7 @@
 
 namespace isthmus::workloads {
 
-/// 4096 paths, 15 swaptions. Its data is constants of half a KiB, two results for each path, and
+/// 4096 paths, 15 swaptions. Its data is half a KiB of constants, two results for each path, and
 /// 14,080 bytes of local memory for each thread.
 class Lib : public Workload {
 public:

@@ -1,6 +1,6 @@
 // Monte Carlo of the LIBOR market model: each thread follows one path of 80 forward rates, prices a
-// portfolio of swaptions at its end, and goes back along the path for the price's sensitivity to
-// the last rate. All rates of all steps are kept for the way back: in local memory.
+// portfolio of swaptions at its end, and goes back along the path to compute the price's
+// sensitivity to the last rate. Local memory keeps all rates of all steps for the way back.
 //
 // Source      Giles, Glasserman: Smoking adjoints: fast Monte Carlo Greeks, Risk, January 2006
 #pragma once
@@ -18,23 +18,23 @@ inline constexpr unsigned kLibKept = (kLibSteps + 1) * kLibRates;
 
 struct LibArguments {
   const float* volatilities;   ///< [kLibRates], constant memory
-  const unsigned* maturities;  ///< [kLibOptions], rising, constant memory
-  const float* swap_rates;     ///< as maturities
+  const unsigned* maturities;  ///< [kLibOptions], ascending, constant memory
+  const float* swap_rates;     ///< like maturities
   float accrual;               ///< years between two rates
   float first_rate;            ///< of all rates at the start
   unsigned seed;
-  Array<float> prices;         ///< of each path
-  Array<float> sensitivities;  ///< as prices
+  Array<float> prices;         ///< for each path
+  Array<float> sensitivities;  ///< like prices
 };
 
-// Instructions of a thread, calibrated: ISPASS'09 counts 907 M in all.
+// Instructions of a thread, calibrated: ISPASS'09 counts 907 M in total.
 inline constexpr unsigned kLibNumber = 20;    ///< a random number
 inline constexpr unsigned kLibForward = 40;   ///< a rate's step: division, exponential
 inline constexpr unsigned kLibBack = 44;      ///< a rate's step back: two divisions
-inline constexpr unsigned kLibDiscount = 16;  ///< of a rate: a division
+inline constexpr unsigned kLibDiscount = 16;  ///< for a rate: a division
 inline constexpr unsigned kLibOption = 12;
 
-/// A number with mean 0 and variance 1: the sum of four uniform ones, nearly a normal one.
+/// A nearly normal number with mean 0 and variance 1: the sum of four uniform ones.
 inline float lib_number(unsigned path, unsigned step, unsigned seed) {
   unsigned sum = 0;
   unsigned bits = (path * 0x9E3779B9U) ^ (step * 0x85EBCA6BU) ^ (seed * 0xC2B2AE35U);
@@ -56,7 +56,7 @@ struct LibMemory {
   Rates& adjoints;
 };
 
-/// Along the path. A rate stands still when its time has come.
+/// Along the path. A rate stays constant after its maturity.
 template <class Warp, class Memory>
 void lib_forward(Warp& warp, const LibArguments& in, Memory& memory) {
   const float accrual = in.accrual;
@@ -80,7 +80,7 @@ void lib_forward(Warp& warp, const LibArguments& in, Memory& memory) {
   }
 }
 
-/// What is known of a path's end.
+/// The results at a path's end.
 template <class Float, class Unsigned>
 struct LibEnd {
   Float discount;      ///< from the swaptions' date to now
@@ -88,8 +88,8 @@ struct LibEnd {
   Unsigned exercised;  ///< a bit for each swaption
 };
 
-/// The portfolio's price. Of the rates beyond the swaptions' date the bonds' values go where their
-/// adjoints will be.
+/// The portfolio's price. For rates after the swaptions' date, stores the bonds' values in the
+/// places of their adjoints.
 template <class Warp, class Memory, class Float, class Unsigned>
 void lib_price(Warp& warp, const LibArguments& in, Memory& memory, LibEnd<Float, Unsigned>& end) {
   const float accrual = in.accrual;
@@ -118,7 +118,7 @@ void lib_price(Warp& warp, const LibArguments& in, Memory& memory, LibEnd<Float,
   end.price = end.price * end.discount;
 }
 
-/// The price's derivatives by all rates of the path's end, into the adjoints.
+/// Writes the price's derivatives by all rates at the path's end to the adjoints.
 template <class Warp, class Memory, class Float, class Unsigned>
 void lib_price_back(Warp& warp, const LibArguments& in, Memory& memory,
                     const LibEnd<Float, Unsigned>& end) {
@@ -126,8 +126,8 @@ void lib_price_back(Warp& warp, const LibArguments& in, Memory& memory,
   const auto by_rate = [=](float value, float rate) {
     return -accrual * value / (1 + accrual * rate);
   };
-  auto annuities = warp.lanes(0.0F);  // what all swaptions that pay this long hold
-  auto bonds = warp.lanes(0.0F);      // the worth of this bond and the longer ones
+  auto annuities = warp.lanes(0.0F);  // the holdings of all swaptions that pay this long
+  auto bonds = warp.lanes(0.0F);      // the value of this bond and the longer ones
   unsigned option = kLibOptions;
   for (unsigned i = kLibRates - 1; i >= kLibSteps; --i) {
     auto held = warp.lanes(0.0F);
@@ -150,7 +150,7 @@ void lib_price_back(Warp& warp, const LibArguments& in, Memory& memory,
   }
 }
 
-/// Back along the path: from derivatives by the rates of its end to those by the first ones.
+/// Back along the path: from derivatives by the rates at its end to those by the first ones.
 template <class Warp, class Memory>
 void lib_back(Warp& warp, const LibArguments& in, Memory& memory) {
   const float accrual = in.accrual;

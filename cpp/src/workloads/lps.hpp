@@ -9,8 +9,8 @@
 
 namespace isthmus::workloads {
 
-/// 100 x 100 x 100 points, one step. Only the points before the step are copied to the GPU; the
-/// points after it are written there for the first time.
+/// 100 x 100 x 100 points, one step. Only the points before the step are copied to the GPU; the GPU
+/// writes the points after it for the first time.
 class Lps : public Workload {
 public:
   static constexpr std::uint32_t kSize = 100;

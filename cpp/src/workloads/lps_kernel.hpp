@@ -1,6 +1,6 @@
 // One Jacobi step of Laplace's equation in three dimensions: every inner point becomes the mean of
-// its six neighbours, points on the boundary stay. A CTA owns a column of 32 x 4 points and marches
-// along the third dimension, with three planes of the column and a rim around it in shared memory.
+// its six neighbours; points on the boundary don't change. A CTA owns a column of 32 x 4 points and
+// marches along the third dimension, with three planes of the column and its halo in shared memory.
 #pragma once
 
 #include "workloads/array.hpp"
@@ -9,7 +9,7 @@ namespace isthmus::workloads {
 
 struct LpsArguments {
   Array<float> before;  ///< [size][size][size]
-  Array<float> after;   ///< as before
+  Array<float> after;   ///< like before
   unsigned size;
   unsigned num_ctas_x;
 };
@@ -19,14 +19,14 @@ inline constexpr unsigned kLpsHeight = 4;  ///< in the second
 inline constexpr unsigned kLpsPitch = kLpsWidth + 2;
 inline constexpr unsigned kLpsPlane = kLpsPitch * (kLpsHeight + 2);
 
-// Instructions of a thread, calibrated: ISPASS'09 counts 82 M in all.
+// Instructions of a thread, calibrated: ISPASS'09 counts 82 M in total.
 inline constexpr unsigned kLpsSetUp = 60;  ///< indices, bounds, rim
 inline constexpr unsigned kLpsLoad = 12;   ///< addresses and a store to shared memory
 inline constexpr unsigned kLpsPoint =
     54;  ///< six loads from shared memory, five additions, addresses
 
-/// A thread's point, its place in a plane of shared memory, and the same of the point of the rim
-/// that it loads besides.
+/// A thread's point, its place in a plane of shared memory, and the same for the halo point that it
+/// also loads.
 template <class Cta>
 struct LpsThread {
   typename Cta::template Value<unsigned> point;
@@ -49,12 +49,12 @@ void lps_set_up(Warp& warp, State& state, const LpsArguments& in, unsigned first
   state.inner = (x > 0) & (x < last) & (y > 0) & (y < last);
   state.point = y * in.size + x;
   state.place = (thread / kLpsWidth + 1) * kLpsPitch + thread % kLpsWidth + 1;
-  // The first threads take the rows above and below, with their corners; then come left and right.
+  // The first threads take the rows above and below, including corners; then left and right.
   const auto is_row = thread < 2 * kLpsPitch;
   const auto side = thread - 2 * kLpsPitch;
   const auto column = warp.select(is_row, thread % kLpsPitch, side % 2 * (kLpsWidth + 1));
   const auto row = warp.select(is_row, thread / kLpsPitch * (kLpsHeight + 1), side / 2 + 1);
-  // One more than the coordinates: those of the rim may be -1.
+  // One more than the coordinates: halo coordinates may be -1.
   const auto rim_x = column + first_x;
   const auto rim_y = row + first_y;
   state.has_rim = (thread < 2 * (kLpsPitch + kLpsHeight)) & (rim_x > 0) & (rim_x <= in.size) &
@@ -99,7 +99,7 @@ void lps_point(Warp& warp, const State& state, const LpsArguments& in, unsigned 
 
 template <class Cta>
 void lps_step(Cta& cta, const LpsArguments& in) {
-  // Of every three planes that follow each other the lower, own and upper one are here.
+  // The planes below, at and above the current one.
   float* shared[3] = {cta.template shared<float>(kLpsPlane), cta.template shared<float>(kLpsPlane),
                       cta.template shared<float>(kLpsPlane)};
   auto states = cta.template per_warp<LpsThread<Cta>>();

@@ -15,7 +15,7 @@ constexpr std::uint32_t kThreadsPerCta = 256;
 /// Bacillus anthracis. Source: GenBank NC_003997.3, 5,227,293 letters, 35 % of them G or C.
 constexpr std::uint32_t kGenomeLetters = 5'227'293;
 constexpr float kShareOfGc = 0.35F;
-/// Reads are kept as text: a letter before each says what follows, a zero ends it.
+/// Reads are stored as text: a letter before each gives its type, a zero ends it.
 constexpr std::uint32_t kBytesPerRead = Mum::kReadLetters + 2;
 
 /// A, C, G, T = 0 to 3.
@@ -41,7 +41,7 @@ Mum::Mum(std::uint32_t num_letters, std::uint64_t seed) {
 
 void Mum::place_reference(std::span<const std::uint8_t> reference) {
   const std::uint64_t num_letters = reference.size();
-  // Four rows more than the letters fill: the last block of four may be begun.
+  // Four more rows than the letters fill: the last block of four may be incomplete.
   const std::uint64_t num_rows =
       (num_letters + kMumReferenceWidth - 1) / kMumReferenceWidth + kMumReferenceColumn;
   arguments_.reference = heap_.allocate<unsigned char>("reference", num_rows * kMumReferenceWidth);
@@ -75,7 +75,7 @@ void Mum::take_reads(std::uint64_t seed, std::span<const std::uint8_t> reference
     unsigned char* letters = arguments_.reads.values + begin;
     if (from + kReadLetters <= reference.size())
       std::copy_n(reference.begin() + from, kReadLetters, letters);
-    else  // from the genome's rest, which is nowhere else needed
+    else  // from the rest of the genome, which is used nowhere else
       std::generate_n(letters, kReadLetters, [&] { return random_letter(random); });
     arguments_.read_begins.values[read] = begin;
     arguments_.read_lengths.values[read] = kReadLetters;

@@ -1,4 +1,4 @@
-// Reads of DNA found in a reference, as MUMmerGPU does.
+// Finds DNA reads in a reference, like MUMmerGPU.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace isthmus::workloads {
 
-/// 50,000 reads of 25 letters. The genome is random, of the composition and length of the
-/// original's, Bacillus anthracis; the reference is its beginning, so that most reads lie outside.
-/// The cleared matches are copied to the GPU too: by that the sizes come near those of
-/// ispass2009 (docs/sources.md).
+/// 50,000 reads of 25 letters. The genome is random, with the composition and length of the
+/// original, Bacillus anthracis; the reference is its beginning, so most reads are outside of it.
+/// The cleared matches are copied to the GPU too: this makes the sizes close to those of ispass2009
+/// (docs/sources.md).
 ///
 /// Source      layout of nodes, reference and reads: MUMmerGPU 2
 class Mum : public Workload {
@@ -23,7 +23,7 @@ public:
   static constexpr std::uint32_t kReadLetters = 25;
   static constexpr std::uint32_t kMinLength = 20;  ///< MUMmerGPU's default
 
-  /// num_letters     of the reference
+  /// num_letters     in the reference
   Mum(std::uint32_t num_letters, std::uint64_t seed);
 
   void reset() override;
@@ -42,9 +42,9 @@ private:
   std::uint32_t num_nodes_ = 0;
 };
 
-/// 140,000 letters, as ISPASS'09 had them.
+/// 140,000 letters, as in ISPASS'09.
 std::unique_ptr<Workload> make_mum_140k(std::uint64_t seed);
-/// 1,400,000 letters, as the suite's repository has them.
+/// 1,400,000 letters, as in the suite's repository.
 std::unique_ptr<Workload> make_mum_1400k(std::uint64_t seed);
 
 }  // namespace isthmus::workloads

@@ -1,6 +1,6 @@
-// Finds reads of DNA in a reference: for each start in a read, how many letters from there on occur
-// in the reference, and where in its suffix tree they end. Nodes and the reference lie in textures:
-// 32 consecutive nodes, or 4 letters, make a column, each in another row of 64 KiB.
+// Finds DNA reads in a reference: for each start in a read, how many letters from there on occur in
+// the reference, and where in its suffix tree they end. Nodes and the reference are in textures: 32
+// consecutive nodes, or 4 letters, form a column, each in a different row of 64 KiB.
 #pragma once
 
 #include "workloads/array.hpp"
@@ -8,7 +8,7 @@
 namespace isthmus::workloads {
 
 struct MumNode {
-  unsigned begin;  ///< of the reference, on the edge to this node
+  unsigned begin;  ///< in the reference, on the edge to this node
   unsigned end;
   unsigned suffix_link;  ///< 0: none
   unsigned parent;
@@ -18,23 +18,23 @@ struct MumChildren {
   unsigned by_letter[4];  ///< 0: none
 };
 
-/// Where the match of one start of a read ends. Nothing is written for short ones.
+/// Where the match of one start in a read ends. Not written for short matches.
 struct MumMatch {
-  unsigned node;    ///< on the edge to it
+  unsigned node;    ///< whose edge the match ends on
   unsigned length;  ///< letters from the start
 };
 
 struct MumArguments {
   Array<unsigned char> reference;  ///< letters 0 to 3, [texture rows][kMumReferenceWidth]
   Array<MumNode> nodes;            ///< [texture rows][kMumTextureWidth]
-  Array<MumChildren> children;     ///< as nodes
+  Array<MumChildren> children;     ///< like nodes
   Array<unsigned char> reads;
   Array<unsigned> read_begins;
   Array<unsigned> read_lengths;
   Array<MumMatch> matches;  ///< [reads][num_starts]
   unsigned num_reads;
   unsigned num_starts;
-  unsigned min_length;  ///< of a match that is written
+  unsigned min_length;  ///< of a match to write
 };
 
 inline constexpr unsigned kMumRoot = 1;
@@ -42,7 +42,7 @@ inline constexpr unsigned kMumTextureWidth = 4096;
 inline constexpr unsigned kMumColumn = 32;
 inline constexpr unsigned kMumBlock = kMumTextureWidth * kMumColumn;  ///< nodes in 32 rows
 
-/// Where a node lies in the textures.
+/// A node's position in the textures.
 inline unsigned mum_texel(unsigned node) {
   const unsigned in_block = node % kMumBlock;
   const unsigned row = node / kMumBlock * kMumColumn + in_block % kMumColumn;
@@ -52,7 +52,7 @@ inline unsigned mum_texel(unsigned node) {
 inline constexpr unsigned kMumReferenceWidth = 65536;
 inline constexpr unsigned kMumReferenceColumn = 4;
 
-/// Where a letter of the reference lies in its texture.
+/// A letter's position in the reference's texture.
 inline unsigned mum_reference_texel(unsigned position) {
   const unsigned block = kMumReferenceWidth * kMumReferenceColumn;
   const unsigned in_block = position % block;
@@ -60,15 +60,15 @@ inline unsigned mum_reference_texel(unsigned position) {
   return row * kMumReferenceWidth + in_block / kMumReferenceColumn;
 }
 
-// Instructions of a thread, calibrated: ISPASS'09 counts 77 M in all, at 140,000 letters.
+// Instructions of a thread, calibrated: ISPASS'09 counts 77 M in total, with 140,000 letters.
 inline constexpr unsigned kMumSetUp = 20;
 inline constexpr unsigned kMumStart = 40;
 inline constexpr unsigned kMumNodeStep =
     57;  ///< texture coordinates of two texels, choice of a child
 inline constexpr unsigned kMumLetter = 26;  ///< addresses, comparison, loop
 
-/// A thread's place in the tree: `depth` letters down to `node`, then along the edge to `last`, in
-/// all `length`. Of them `known` letters need no comparison.
+/// A thread's place in the tree: `depth` letters down to `node`, then along the edge to `last`,
+/// `length` in total. The first `known` letters need no comparison.
 template <class Unsigned>
 struct MumPlace {
   Unsigned node;
@@ -78,7 +78,8 @@ struct MumPlace {
   Unsigned known;
 };
 
-/// Compares along an edge; the letters on it that match. The first one does: it chose the edge.
+/// Compares along an edge, and returns the number of matching letters. The first letter always
+/// matches: it selected the edge.
 template <class Warp, class Unsigned, class Edge>
 Unsigned mum_along_edge(Warp& warp, const MumArguments& in, const MumPlace<Unsigned>& place,
                         const Unsigned& first, const Unsigned& num_left, const Edge& edge) {
@@ -107,9 +108,9 @@ Unsigned mum_along_edge(Warp& warp, const MumArguments& in, const MumPlace<Unsig
   return matched;
 }
 
-/// Goes down from place.node as far as the read matches.
+/// Descends from place.node as far as the read matches.
 ///
-/// first       of the read's letters, where the match starts
+/// first       index of the letter where the match starts
 /// num_letters from there to the read's end
 template <class Warp, class Unsigned>
 void mum_descend(Warp& warp, const MumArguments& in, MumPlace<Unsigned>& place,
@@ -144,7 +145,8 @@ void mum_descend(Warp& warp, const MumArguments& in, MumPlace<Unsigned>& place,
             });
 }
 
-/// To the place of the match less its first letter: along the suffix link, or from the root.
+/// Moves to the place of the match without its first letter: along the suffix link, or from the
+/// root.
 template <class Warp, class Unsigned>
 void mum_next_start(Warp& warp, const MumArguments& in, MumPlace<Unsigned>& place) {
   const auto node = warp.load(in.nodes, warp.map(mum_texel, place.node));

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kPublishedInstructions = 68'000'000;  // ISPASS'09, Table 1
 constexpr std::uint32_t kDigitSize = 29;
 
-/// maps, side of a map, input maps, side of an input map, weights of a map
+/// Maps, side of a map, input maps, side of an input map, weights of a map.
 constexpr std::uint32_t kShapes[Nn::kNumLayers][5] = {{6, 13, 1, kDigitSize, 26},
                                                       {50, 5, 6, 13, 6 * 26},
                                                       {100, 1, 50, 5, 50 * 5 * 5 + 1},
@@ -53,7 +53,7 @@ void Nn::allocate(std::uint64_t seed) {
     layer.weights = heap_.allocate<float>("weights " + number, std::uint64_t{maps} * weights);
     layer.outputs =
         heap_.allocate<float>("neurons " + number, std::uint64_t{kNumDigits} * maps * size * size);
-    // So small that activations stay off their limits, where they would all be alike.
+    // So small that activations don't saturate, where they would all be equal.
     const float span = 2.0F / static_cast<float>(input_maps * std::min(input_size, kNnWindow));
     fill(layer.weights, random, -span / 2, span);
     inputs = layer.outputs;

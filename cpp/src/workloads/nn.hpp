@@ -1,4 +1,4 @@
-// Handwritten digits by a convolutional network.
+// Recognises handwritten digits with a convolutional network.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ namespace isthmus::workloads {
 /// weights are random.
 ///
 /// Source      Simard, Steinkraus, Platt: Best practices for convolutional neural networks, ICDAR
-///             2003; the sizes of the weights' arrays follow ispass2009: 50 x 6 x 26 of the
-///             second layer, of which the last 5 a map are not used.
+///             2003; the sizes of the weights' arrays follow ispass2009: 50 x 6 x 26 for the second
+///             layer, whose last 5 weights in each map are unused.
 class Nn : public Workload {
 public:
   static constexpr std::uint32_t kNumDigits = 28;

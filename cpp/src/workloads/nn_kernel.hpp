@@ -1,5 +1,5 @@
-// A convolutional network that reads handwritten digits: two layers of 5 x 5 convolutions in steps
-// of 2, two fully connected ones. A launch computes one layer of all digits.
+// A convolutional network that recognises handwritten digits: two layers of 5 x 5 convolutions with
+// stride 2, then two fully connected ones. A launch computes one layer of all digits.
 #pragma once
 
 #include "workloads/array.hpp"
@@ -7,13 +7,13 @@
 
 namespace isthmus::workloads {
 
-/// A layer: what is before it, its weights, what it computes.
+/// A layer: its inputs, weights and outputs.
 struct NnLayer {
   Array<float> inputs;   ///< [digits][input maps][input size][input size]
-  Array<float> weights;  ///< of a map or neuron: the bias, then its inputs'; see nn.hpp
+  Array<float> weights;  ///< for each map or neuron: the bias, then its inputs'; see nn.hpp
   Array<float> outputs;  ///< [digits][maps][size][size]
   unsigned num_maps;
-  unsigned size;  ///< of an output map's side
+  unsigned size;  ///< side of an output map
   unsigned num_input_maps;
   unsigned input_size;
   unsigned weights_per_map;
@@ -22,15 +22,15 @@ struct NnLayer {
 inline constexpr unsigned kNnWindow = 5;
 inline constexpr unsigned kNnStep = 2;
 
-// Instructions of a thread, calibrated: ISPASS'09 counts 68 M in all.
+// Instructions of a thread, calibrated: ISPASS'09 counts 68 M in total.
 inline constexpr unsigned kNnSetUp = 22;   ///< indices, bias, and the sigmoid at the end
-inline constexpr unsigned kNnProduct = 5;  ///< of a product beside its two loads: addresses, loop
+inline constexpr unsigned kNnProduct = 5;  ///< for a product without its two loads: addresses, loop
 
 /// The activation. Source: LeCun et al., Gradient-based learning applied to document recognition,
 /// 1998: 1.7159 tanh(2/3 x).
 inline float nn_activation(float sum) { return 1.7159F * tanhf(0.66666667F * sum); }
 
-/// A CTA computes one map of one digit, a thread one neuron of it.
+/// A CTA computes one map of one digit; a thread one neuron of the map.
 template <class Cta>
 void nn_convolution(Cta& cta, const NnLayer& in) {
   const unsigned map = cta.index() % in.num_maps;

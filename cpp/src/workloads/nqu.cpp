@@ -20,7 +20,7 @@ Nqu::Nqu() {
   arguments_.board = (1U << kNumQueens) - 1;
   place_two();
   program_.launches.push_back(launch("board", kNumCtas, kNquThreads));
-  // Only the tasks that there are, not the arrays.
+  // Only the existing tasks, not the whole arrays.
   for (const auto& array :
        {arguments_.columns, arguments_.left_diagonals, arguments_.right_diagonals})
     program_.launches[0].before.push_back(

@@ -9,8 +9,8 @@
 
 namespace isthmus::workloads {
 
-/// 10 queens. The host places the first two, the first one only in the left half of its row: what
-/// the GPU counts is half of all ways. Most threads find no task. The seed changes nothing.
+/// 10 queens. The host places the first two, the first one only in the left half of its row: the
+/// GPU counts half of all solutions. Most threads have no task. The seed has no effect.
 class Nqu : public Workload {
 public:
   static constexpr std::uint32_t kNumQueens = 10;  // ISPASS'09; the repository's default is 8
@@ -21,7 +21,7 @@ public:
   void run(std::uint32_t launch, Cta& cta) override;
 
   const NquArguments& arguments() const { return arguments_; }
-  /// What the host adds up at the end.
+  /// The host's final sum.
   std::uint64_t num_ways() const;
 
 private:

@@ -1,36 +1,36 @@
-// N queens: each thread counts the ways to complete one placement of the first two queens, by
-// trying out on a stack in shared memory. A CTA's counts are added up in shared memory.
+// N queens: each thread counts the solutions for one placement of the first two queens, by
+// backtracking with a stack in shared memory. A CTA adds its counts in shared memory.
 #pragma once
 
 #include "workloads/array.hpp"
 
 namespace isthmus::workloads {
 
-/// One bit per column: where the next row's queen can't be.
+/// One bit per column in which the next row's queen can't be.
 struct NquArguments {
-  Array<unsigned> columns;         ///< of each task
-  Array<unsigned> left_diagonals;  ///< as they meet the next row
+  Array<unsigned> columns;         ///< for each task
+  Array<unsigned> left_diagonals;  ///< where they cross the next row
   Array<unsigned> right_diagonals;
-  Array<unsigned> counts;  ///< of each CTA
+  Array<unsigned> counts;  ///< for each CTA
   unsigned num_tasks;
-  unsigned num_rows;  ///< still to fill
+  unsigned num_rows;  ///< left to fill
   unsigned board;     ///< a bit for every column
 };
 
 inline constexpr unsigned kNquThreads = 96;
 
-// Instructions of a thread, calibrated: ISPASS'09 counts 2 M in all.
+// Instructions of a thread, calibrated: ISPASS'09 counts 2 M in total.
 inline constexpr unsigned kNquSetUp = 12;
 inline constexpr unsigned kNquTask = 16;
 inline constexpr unsigned kNquStep = 24;  ///< try a column or go back a row
-inline constexpr unsigned kNquAdd = 6;    ///< one step of adding up
+inline constexpr unsigned kNquAdd = 6;    ///< one step of the sum
 
 /// The stack of a CTA's threads, in shared memory: [row][thread].
 struct NquStack {
   unsigned* columns;
   unsigned* left_diagonals;
   unsigned* right_diagonals;
-  unsigned* open;  ///< columns still to try
+  unsigned* open;  ///< columns left to try
 };
 
 template <class Warp, class Value>
@@ -44,7 +44,7 @@ void nqu_push(Warp& warp, const NquStack& stack, const Value& place, const Value
                       columns, left, right));
 }
 
-/// Counts into `count`, from what lies on the stack's row 0.
+/// Adds to `count`, starting from row 0 of the stack.
 template <class Warp, class Value>
 void nqu_count(Warp& warp, const NquStack& stack, const NquArguments& in, Value& count) {
   const auto thread = warp.thread();
@@ -102,7 +102,7 @@ void nqu_board(Cta& cta, const NquArguments& in) {
       warp.compute(kNquAdd);
       warp.when(thread < left / 2, [&] {
         auto sum = warp.read(sums, thread) + warp.read(sums, thread + left / 2);
-        // Of an odd number the last one goes to the first.
+        // If the number is odd, the last one is added to the first.
         if (left % 2 == 1)
           sum =
               sum + warp.select(thread == 0, warp.read(sums, warp.lanes(left - 1)), warp.lanes(0U));

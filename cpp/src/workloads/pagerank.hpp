@@ -9,7 +9,7 @@
 
 namespace isthmus::workloads {
 
-/// 131,072 nodes, about 17 edges to each, three iterations of two launches.
+/// 131,072 nodes, each with about 17 incoming edges; three iterations of two launches.
 class Pagerank : public Workload {
 public:
   static constexpr std::uint32_t kNumNodes = 1U << 17U;

@@ -1,5 +1,5 @@
-// PageRank by pulling: every node shares its rank among the edges that leave it, then adds up what
-// its own edges bring. A thread for each node, then a warp for each node.
+// PageRank by pulling: every node divides its rank among its outgoing edges, then sums the shares
+// of its incoming edges. First one thread for each node, then one warp.
 #pragma once
 
 #include "workloads/array.hpp"
@@ -7,18 +7,18 @@
 namespace isthmus::workloads {
 
 struct PagerankArguments {
-  Array<unsigned> begins;   ///< [nodes + 1] of the edges that lead to a node
-  Array<unsigned> sources;  ///< where they come from
-  Array<unsigned> degrees;  ///< how many leave each node
-  Array<float> shares;      ///< of each node's rank, for each edge that leaves it
+  Array<unsigned> begins;   ///< [nodes + 1], into a node's incoming edges
+  Array<unsigned> sources;  ///< where these edges come from
+  Array<unsigned> degrees;  ///< outgoing edges of each node
+  Array<float> shares;      ///< of each node's rank, for one outgoing edge
   Array<float> ranks;
   float damping;
-  float rest;  ///< what a node has without any edge
+  float rest;  ///< the rank of a node without incoming edges
 };
 
-// Instructions of a thread, counted on the source.
+// Instructions of a thread, counted in the source.
 inline constexpr unsigned kPagerankShare = 16;
-inline constexpr unsigned kPagerankNode = 22;  ///< with five steps of adding up
+inline constexpr unsigned kPagerankNode = 22;  ///< including five steps of the sum
 inline constexpr unsigned kPagerankEdge = 7;
 
 template <class Cta>

@@ -1,4 +1,4 @@
-// Random numbers that are the same with every compiler: the standard's distributions are not.
+// Random numbers that are equal with every compiler, unlike the standard's distributions.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 
 namespace isthmus::workloads {
 
-/// first, first + 1, ... in random order. Fisher and Yates's shuffle.
+/// Returns first, first + 1, ... in random order, by Fisher and Yates's shuffle.
 inline std::vector<std::uint32_t> random_permutation(std::uint32_t first,
                                                      std::uint32_t num_elements,
                                                      RandomNumbers& random) {

@@ -10,7 +10,7 @@
 
 namespace isthmus::workloads {
 
-/// 256 x 256 pixels in memory for 1024 x 1024. The scene is in constant memory.
+/// 256 x 256 pixels, in memory for 1024 x 1024. The scene is in constant memory.
 class RayTracer : public Workload {
 public:
   static constexpr std::uint32_t kSize = 256;

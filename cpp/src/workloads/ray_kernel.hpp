@@ -1,5 +1,5 @@
-// Ray tracing of mirroring spheres over a floor: a thread follows a pixel's ray from mirror to
-// mirror, as long as what it sees there still counts.
+// Ray tracing of reflecting spheres over a floor: a thread follows a pixel's ray from reflection to
+// reflection, as long as it still contributes.
 #pragma once
 
 #include "workloads/array.hpp"
@@ -21,26 +21,26 @@ struct RaySphere {
   RayVector center;
   float radius;
   RayVector color;
-  float mirror;  ///< the share of light that it mirrors
+  float mirror;  ///< the share of light that it reflects
 };
 
 struct RayArguments {
   const RaySphere* spheres;  ///< constant memory
   unsigned num_spheres;
-  RayVector light;         ///< where it is
-  Array<unsigned> pixels;  ///< [size][size] red, green, blue in the lowest bytes
+  RayVector light;         ///< its position
+  Array<unsigned> pixels;  ///< [size][size]; red, green, blue in the lowest bytes
   unsigned size;
 };
 
-inline constexpr unsigned kRayWidth = 16;  ///< pixels of a CTA
+inline constexpr unsigned kRayWidth = 16;  ///< in a row of a CTA
 inline constexpr unsigned kRayHeight = 8;
 inline constexpr unsigned kRayMostMirrors = 5;
 inline constexpr float kRayLeastShare = 0.02F;
 inline constexpr float kRayFar = 1e9F;
-inline constexpr float kRayNear = 1e-3F;  ///< nearer is the surface that the ray begins at
+inline constexpr float kRayNear = 1e-3F;  ///< anything nearer is the surface where the ray starts
 inline constexpr float kRayFloorMirror = 0.2F;
 
-// Instructions of a thread, calibrated: ISPASS'09 counts 71 M in all.
+// Instructions of a thread, calibrated: ISPASS'09 counts 71 M in total.
 inline constexpr unsigned kRaySetUp = 40;
 inline constexpr unsigned kRaySphereTest = 47;
 inline constexpr unsigned kRayShade = 220;
@@ -49,7 +49,7 @@ inline constexpr unsigned kRayEnd = 30;  ///< to a pixel's bytes
 inline float ray_dot(RayVector a, RayVector b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 inline RayVector ray_unit(RayVector a) { return a * (1 / sqrtf(ray_dot(a, a))); }
 
-/// A ray, what it meets, and what of its light a pixel gets.
+/// A ray, the object that it hits, and the share of its light that reaches a pixel.
 struct Ray {
   RayVector origin;
   RayVector direction;
@@ -59,7 +59,7 @@ struct RayHit {
   unsigned object;  ///< a sphere; num_spheres: the floor; one more: nothing
 };
 
-/// How far away the sphere is; kRayFar if the ray misses it.
+/// The distance to the sphere; kRayFar if the ray misses it.
 inline float ray_to_sphere(const RaySphere& sphere, const Ray& ray) {
   const RayVector to = sphere.center - ray.origin;
   const float along = ray_dot(to, ray.direction);
@@ -100,7 +100,7 @@ inline RaySurface ray_surface(const RayArguments& in, const Ray& ray, const RayH
   return {point, {0, 1, 0}, {grey, grey, grey}, kRayFloorMirror};
 }
 
-/// The surface's own light: little in shadow.
+/// The surface's own light: little in the shadow.
 inline RayVector ray_shade(const RayArguments& in, const RaySurface& surface) {
   const RayVector to_light = in.light - surface.point;
   const float distance = sqrtf(ray_dot(to_light, to_light));
@@ -130,7 +130,7 @@ inline unsigned ray_pixel(RayVector color) {
   return byte(color.x) | byte(color.y) << 8U | byte(color.z) << 16U;
 }
 
-/// What rays are followed with.
+/// The state of the rays that a warp follows.
 template <class Rays, class Color, class Share>
 struct RayState {
   Rays ray;
@@ -138,7 +138,7 @@ struct RayState {
   Share share;  ///< of the light from here that reaches the pixel
 };
 
-/// One step: to the next surface, and its light to the color.
+/// One step: finds the next surface, and adds its light to the color.
 template <class Warp, class State>
 void ray_step(Warp& warp, const RayArguments& in, State& state) {
   const auto hit = warp.map([&in](const Ray& ray) { return ray_nearest(in, ray); }, state.ray);

@@ -1,4 +1,4 @@
-// Runs a workload and gives out what its warps ask of memory, block after block.
+// Runs a workload and returns its warps' memory operations, block after block.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace isthmus::workloads {
 
-/// A workload as a trace. Computes as it goes: memory is bounded by one block, and what lies behind
-/// the last block has not been computed yet. rewind() computes everything anew, to the same blocks.
+/// A workload as a trace. It computes lazily: memory is bounded by one block, and later blocks
+/// haven't been computed yet. rewind() computes everything again, with the same blocks.
 class Recorder : public trace::Source {
 public:
   explicit Recorder(std::unique_ptr<Workload> workload);
@@ -22,7 +22,7 @@ public:
   std::optional<trace::Block> next() override;
   void rewind() override;
 
-  /// Instructions times the lanes that did them, of all blocks since the first.
+  /// Instructions times the lanes that executed them, for all blocks since the first.
   std::uint64_t thread_instructions() const { return thread_instructions_; }
   Workload& workload() { return *workload_; }
 

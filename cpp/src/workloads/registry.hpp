@@ -15,14 +15,14 @@ namespace isthmus::workloads {
 struct NamedWorkload {
   std::string_view name;         ///< "bfs", "mum-140k"
   std::string_view description;  ///< of the algorithm and its input, one line
-  std::string_view synthetic;  ///< what is made up that the original has from a file; "" if nothing
-  /// One of the paper's ten programs. It names seven; aes, ray and sto are a guess. Of two inputs
-  /// of one program it is that of ISPASS'09, which the paper cites.
+  std::string_view synthetic;    ///< made-up inputs that the original reads from files; "": none
+  /// One of Zhang 2019's ten programs. It names seven; aes, ray and sto are a guess. If a program
+  /// has two inputs, this is the one of ISPASS'09, which Zhang 2019 cites.
   bool in_paper = false;
   std::unique_ptr<Workload> (*make)(std::uint64_t seed) = nullptr;
 };
 
-/// All workloads, the paper's first.
+/// All workloads, Zhang 2019's first.
 std::span<const NamedWorkload> workloads();
 
 /// The program of a workload, with inputs generated from the seed.

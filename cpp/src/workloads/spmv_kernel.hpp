@@ -1,4 +1,4 @@
-// Sparse matrix times vector, rows compressed (CSR): a warp for each row.
+// Sparse matrix times vector, with compressed rows (CSR): one warp for each row.
 #pragma once
 
 #include "workloads/array.hpp"
@@ -8,13 +8,13 @@ namespace isthmus::workloads {
 struct SpmvArguments {
   Array<unsigned> row_begins;  ///< [rows + 1]
   Array<unsigned> columns;
-  Array<float> values;  ///< as columns
+  Array<float> values;  ///< like columns
   Array<float> x;
   Array<float> y;
 };
 
-// Instructions of a thread, counted on the source: addresses, loop, multiplication.
-inline constexpr unsigned kSpmvRow = 20;  ///< with five steps of adding up
+// Instructions of a thread, counted in the source: addresses, loop, multiplication.
+inline constexpr unsigned kSpmvRow = 20;  ///< including five steps of the sum
 inline constexpr unsigned kSpmvEntry = 9;
 
 template <class Cta>

@@ -9,7 +9,7 @@
 
 namespace isthmus::workloads {
 
-/// 192 KiB of random bytes and the 48 after them, windows of 52 bytes, 4 apart. SHA-1, as the
+/// 192 KiB of random bytes and the 48 after them, with windows of 52 bytes every 4. SHA-1, as the
 /// suite's repository builds it; ISPASS'09 says MD5, but its count of instructions fits SHA-1.
 class Sto : public Workload {
 public:

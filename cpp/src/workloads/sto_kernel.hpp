@@ -1,5 +1,5 @@
-// StoreGPU's sliding window: the SHA-1 of the 52 bytes from every fourth byte on. A message of 52
-// bytes is one block of SHA-1 with its padding.
+// StoreGPU's sliding window: the SHA-1 of the 52 bytes at every fourth byte. A message of 52 bytes
+// is one block of SHA-1, including padding.
 //
 // Source      FIPS 180-4, section 6.1
 #pragma once
@@ -13,14 +13,14 @@ inline constexpr unsigned kStoBlockWords = 16;
 inline constexpr unsigned kStoRounds = 80;
 
 struct StoArguments {
-  Array<unsigned> words;   ///< as they lie in memory, of all windows
-  Array<unsigned> hashes;  ///< of each window the digest's first word
+  Array<unsigned> words;   ///< of all windows, in memory order
+  Array<unsigned> hashes;  ///< the first word of each window's digest
 };
 
-// Instructions of a thread, calibrated: ISPASS'09 counts 134 M in all.
+// Instructions of a thread, calibrated: ISPASS'09 counts 134 M in total.
 inline constexpr unsigned kStoSetUp = 74;
-inline constexpr unsigned kStoLoad = 6;    ///< address, order of bytes
-inline constexpr unsigned kStoRound = 32;  ///< with the schedule's
+inline constexpr unsigned kStoLoad = 6;    ///< address, byte order
+inline constexpr unsigned kStoRound = 32;  ///< including the schedule's
 
 inline unsigned sto_turn(unsigned word, unsigned bits) {
   return word << bits | word >> (32 - bits);
@@ -30,7 +30,7 @@ inline unsigned sto_big_endian(unsigned word) {
   return word << 24U | (word << 8U & 0xFF0000U) | (word >> 8U & 0xFF00U) | word >> 24U;
 }
 
-/// What a round adds by its number: the function of three words and the constant.
+/// What a round adds, depending on its number: the function of three words and the constant.
 inline unsigned sto_mix(unsigned round, unsigned b, unsigned c, unsigned d) {
   if (round < 20) return ((b & c) | (~b & d)) + 0x5A827999U;
   if (round < 40) return (b ^ c ^ d) + 0x6ED9EBA1U;
@@ -38,7 +38,7 @@ inline unsigned sto_mix(unsigned round, unsigned b, unsigned c, unsigned d) {
   return (b ^ c ^ d) + 0xCA62C1D6U;
 }
 
-/// The digest's first word of a block. Overwrites the block with its schedule.
+/// The first word of a block's digest. Overwrites the block with its schedule.
 template <class Warp, class Value>
 Value sto_hash(Warp& warp, Value (&block)[kStoBlockWords]) {
   Value state[5] = {warp.lanes(0x67452301U), warp.lanes(0xEFCDAB89U), warp.lanes(0x98BADCFEU),
@@ -76,7 +76,7 @@ void sto_windows(Cta& cta, const StoArguments& in) {
     }
     block[kStoWindowWords] = warp.lanes(0x80000000U);
     block[kStoWindowWords + 1] = warp.lanes(0U);
-    block[kStoWindowWords + 2] = warp.lanes(32 * kStoWindowWords);  // the message's bits
+    block[kStoWindowWords + 2] = warp.lanes(32 * kStoWindowWords);  // the message's length in bits
     warp.store(in.hashes, window, sto_hash(warp, block));
   });
 }

@@ -7,14 +7,14 @@ namespace {
 
 using Node = SuffixTree::Node;
 
-/// Nodes in the order in which they are made; leaves end where the text does.
+/// Nodes in order of creation; leaves extend to the end of the text.
 class Builder {
 public:
   explicit Builder(std::span<const std::uint8_t> text) : text_(text) {
     nodes_.reserve(2 * text.size() + 2);
-    nodes_.resize(2);  // none, root
-    // Where letters that were read but are in no edge yet begin: below active_, active_length_
-    // letters along the edge that begins with the letter at active_edge_.
+    nodes_.resize(2);  // 0: none, 1: the root
+    // The position of the letters that were read but are in no edge yet: below active_,
+    // active_length_ letters along the edge that begins with the letter at active_edge_.
     for (std::uint32_t i = 0; i < text.size(); ++i) add_letter(i);
   }
 
@@ -74,13 +74,13 @@ private:
     unlinked_ = middle;
   }
 
-  /// The inner node made last in this step links to where the next shorter suffix branches.
+  /// Links the inner node created last in this step to the branch of the next shorter suffix.
   void link_to(std::uint32_t node) {
     if (unlinked_ != SuffixTree::kNone) nodes_[unlinked_].suffix_link = node;
     unlinked_ = SuffixTree::kNone;
   }
 
-  /// On to the next shorter suffix.
+  /// Moves to the next shorter suffix.
   void shorten(std::uint32_t i) {
     if (active_ != SuffixTree::kRoot) {
       active_ = nodes_[active_].suffix_link;

@@ -1,4 +1,4 @@
-// The suffix tree of a text of four letters.
+// The suffix tree of a text over four letters.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 
 namespace isthmus::workloads {
 
-/// Nodes are numbered by breadth first: 0 is no node, 1 the root.
+/// Nodes are numbered breadth first: 0 is no node, 1 the root.
 struct SuffixTree {
   static constexpr std::uint32_t kNone = 0;
   static constexpr std::uint32_t kRoot = 1;
 
   struct Node {
-    std::uint32_t begin;  ///< of the text on the edge to this node
+    std::uint32_t begin;  ///< in the text: the edge to this node
     std::uint32_t end;
-    std::uint32_t suffix_link;  ///< kNone of the root and of leaves
+    std::uint32_t suffix_link;  ///< kNone for the root and for leaves
     std::uint32_t parent;
-    std::uint32_t children[4];  ///< by first letter, kNone where there is none
+    std::uint32_t children[4];  ///< by first letter; kNone: no child
   };
   std::vector<Node> nodes;
 };

@@ -1,18 +1,18 @@
-// A CTA and a warp as one thread of a GPU sees them: kernels compiled against these are GPU
-// kernels. Compiles with NVRTC (--device-as-default-execution-space) and on the host.
+// A CTA and a warp from the view of one GPU thread: kernels compiled against these are GPU kernels.
+// Compiles with NVRTC (--device-as-default-execution-space) and on the host.
 #pragma once
 
 #include "workloads/array.hpp"
 
 namespace isthmus::workloads {
 
-/// As LocalArray of warp.hpp: here really the thread's own.
+/// Like LocalArray of warp.hpp; here it really is the thread's own.
 template <class T, unsigned NumWords>
 struct ThreadArray {
   T values[NumWords];
 };
 
-/// As Warp of warp.hpp, whose comments hold here too: of the lanes there is one, this thread.
+/// Like Warp of warp.hpp, whose comments apply here too; its only lane is this thread.
 class Thread {
 public:
   /// thread      within the CTA
@@ -22,7 +22,7 @@ public:
   unsigned lane() const { return thread_ % 32; }
   unsigned thread() const { return thread_; }
 #ifdef __CUDACC__
-  /// Only on a GPU: a thread alone can't have it.
+  /// Only on a GPU: a single thread can't compute it.
   template <class T>
   T sum_of_lanes(T value) const {
     for (unsigned apart = 16; apart > 0; apart /= 2)
@@ -126,13 +126,13 @@ private:
   unsigned thread_;
 };
 
-/// As Cta of warp.hpp.
+/// Like Cta of warp.hpp.
 ///
 /// Barrier     called without arguments, returns when all threads of the CTA have called it
 template <class Barrier>
 class ThreadCta {
 public:
-  /// shared      memory of all threads of the CTA, 16-byte aligned, for what the kernel asks
+  /// shared      memory for all threads of the CTA, 16-byte aligned, as much as the kernel needs
   ThreadCta(unsigned index, unsigned num_threads, unsigned thread, void* shared, Barrier barrier)
       : index_(index),
         num_threads_(num_threads),
@@ -159,7 +159,7 @@ public:
     return memory;
   }
 
-  /// One State, whatever the index.
+  /// One State, for any index.
   template <class State>
   struct OwnState {
     State& operator[](unsigned /*warp*/) { return state; }

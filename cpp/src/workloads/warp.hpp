@@ -1,10 +1,10 @@
-// What a kernel is written against. A kernel is a template over a CTA:
+// The interface that kernels are written against. A kernel is a template over a CTA:
 //
 //   template <class Cta>
 //   void double_all(Cta& cta, const Array<float>& data) {
 //     cta.each_warp([&](auto& warp) {
 //       const auto index = warp.thread() + cta.index() * cta.num_threads();
-//       warp.compute(5);                                    // what the line above costs
+//       warp.compute(5);                                    // the cost of the line above
 //       warp.when(index < static_cast<unsigned>(data.num_elements), [&] {
 //         const auto value = warp.load(data, index);
 //         warp.compute(1);
@@ -14,16 +14,15 @@
 //   }
 //
 // On the host (here) a warp is 32 lanes in lockstep: values are Lanes, conditions are Mask, and
-// every access is written down. On a GPU a warp is one thread: values are T, conditions are bool,
+// every access is recorded. On a GPU a warp is one thread: values are T, conditions are bool,
 // `when` is `if`, `each_warp` runs its body once, `barrier` is __syncthreads(). So a kernel:
-//   - includes no standard headers, uses `auto` for what differs in lanes, and `set` to change a
-//     variable from outside a `when` or `loop` (plain = would change idle lanes too);
-//   - has nothing in plain `if`, `for` and `while` but what is the same in all lanes;
-//   - keeps what lives across a barrier in per_warp(), since on the host a CTA's warps run one
-//   after
-//     another, from barrier to barrier;
-//   - says what its arithmetic costs by compute(), in instructions of one thread; an access is one
-//     instruction itself.
+//   - includes no standard headers, uses `auto` for values that differ between lanes, and `set` to
+//     change a variable from outside a `when` or `loop` (plain = would change idle lanes too);
+//   - uses plain `if`, `for` and `while` only with values that are the same in all lanes;
+//   - keeps values that live across a barrier in per_warp(), since on the host a CTA's warps run
+//     one after another, from barrier to barrier;
+//   - reports the cost of its arithmetic with compute(), in instructions of one thread; an access
+//     is itself one instruction.
 #pragma once
 
 #include <cassert>
@@ -40,8 +39,8 @@ namespace isthmus::workloads {
 
 using trace::OpKind;
 
-/// Per-thread memory that lies in DRAM: arrays that registers can't hold. 4-byte words; all lanes
-/// use the same index at a time.
+/// Per-thread memory in DRAM: arrays that don't fit into registers. 4-byte words; all lanes use the
+/// same index at a time.
 template <class T, std::uint32_t NumWords>
 struct LocalArray {
   static_assert(sizeof(T) == 4);
@@ -60,8 +59,8 @@ public:
   /// Each lane's number within the warp.
   Lanes<std::uint32_t> lane() const { return thread() % kNumLanes; }
 
-  /// The sum of all lanes, in all lanes; of idle ones nothing. On a GPU: where all lanes are
-  /// active. Pairs of lanes 16 apart are added first, then those 8 apart, and so on.
+  /// The sum over all active lanes, in all lanes. On a GPU all lanes must be active. Adds pairs of
+  /// lanes 16 apart first, then 8 apart, and so on.
   template <class T>
   Lanes<T> sum_of_lanes(const Lanes<T>& value) const {
     Lanes<T> sum = select(active_, value, Lanes<T>());
@@ -86,10 +85,11 @@ public:
     return Lanes<T>(uniform);
   }
 
-  /// Counts the instructions of arithmetic and control flow that was or is to be done here.
+  /// Counts instructions of arithmetic and control flow that are executed here.
   void compute(std::uint32_t num_instructions) { log_->compute(num_instructions, active_); }
 
-  /// function(a[lane], b[lane], ...) of every lane. Runs in idle lanes too, with any values.
+  /// Returns function(a[lane], b[lane], ...) for every lane. Also runs in idle lanes, with any
+  /// values.
   template <class Function, class... T>
   auto map(Function function, const Lanes<T>&... inputs) const {
     Lanes<decltype(function(inputs[0]...))> result;
@@ -97,7 +97,7 @@ public:
     return result;
   }
 
-  /// As map, of a function that returns a bool.
+  /// Like map, for a function that returns a bool.
   template <class Function, class... T>
   Mask test(Function function, const Lanes<T>&... inputs) const {
     return {bits_where([&](std::uint32_t lane) { return function(inputs[lane]...); })};
@@ -133,7 +133,7 @@ public:
     active_ = outer;
   }
 
-  /// `if` and `else`, one after the other where lanes differ.
+  /// `if` and `else`, one after the other if lanes differ.
   template <class Body, class Otherwise>
   void when(Mask mask, Body body, Otherwise otherwise) {
     when(mask, body);
@@ -158,14 +158,14 @@ public:
     return gather(array, index);
   }
 
-  /// Where lanes store to one element, the last one wins.
+  /// If several lanes store to one element, the last one wins.
   template <class T>
   void store(const Array<T>& array, const Lanes<std::uint32_t>& index, const Lanes<T>& value) {
     access(OpKind::store, array, index);
     each_active([&](std::uint32_t lane) { array.values[index[lane]] = value[lane]; });
   }
 
-  /// Adds lane by lane; what was there before.
+  /// Adds lane by lane; returns the old values.
   template <class T>
   Lanes<T> atomic_add(const Array<T>& array, const Lanes<std::uint32_t>& index,
                       const Lanes<T>& value) {
@@ -174,7 +174,7 @@ public:
     });
   }
 
-  /// Stores `value` where `expected` is there, lane by lane; what was there before.
+  /// Stores `value` if the element is `expected`, lane by lane; returns the old values.
   template <class T>
   Lanes<T> atomic_compare_exchange(const Array<T>& array, const Lanes<std::uint32_t>& index,
                                    const Lanes<T>& expected, const Lanes<T>& value) {
@@ -183,7 +183,7 @@ public:
     });
   }
 
-  /// Constant and shared memory: no lines. Count the instruction by compute().
+  /// Constant and shared memory: no lines. Count the instruction with compute().
   template <class T>
   Lanes<T> read(const T* values, const Lanes<std::uint32_t>& index) const {
     Lanes<T> result;
@@ -195,7 +195,7 @@ public:
     each_active([&](std::uint32_t lane) { values[index[lane]] = value[lane]; });
   }
 
-  /// A local array of this section (each_warp), behind those that it made before.
+  /// A local array of this section (each_warp), placed behind the section's earlier ones.
   template <class T, std::uint32_t NumWords>
   LocalArray<T, NumWords> local() {
     num_local_words_ += NumWords;
@@ -244,7 +244,7 @@ private:
 
   template <class T>
   void access(OpKind kind, const Array<T>& array, const Lanes<std::uint32_t>& index) {
-    // So that no element lies in two lines: arrays begin at multiples of 256.
+    // No element may straddle two lines: arrays begin at multiples of 256.
     static_assert((sizeof(T) & (sizeof(T) - 1)) == 0 && sizeof(T) <= trace::kLineBytes);
     if (active_.bits == 0) return;
     constexpr std::uint32_t per_line = trace::kLineBytes / sizeof(T);
@@ -283,21 +283,21 @@ public:
     }
   }
 
-  /// All warps of the CTA meet.
+  /// All warps of the CTA wait for each other.
   void barrier() {
     for (std::uint32_t index = 0; index < num_warps(); ++index)
       (*logs_)[index].without_lines(OpKind::barrier, threads_of(index));
   }
 
-  /// Shared memory. Lives as long as the CTA; here, not on a GPU, it is zero at first.
+  /// Shared memory. Lives as long as the CTA; zeroed here, but not on a GPU.
   template <class T>
   T* shared(std::size_t num_elements) {
     shared_.emplace_back(new std::byte[num_elements * sizeof(T)]());
     return reinterpret_cast<T*>(shared_.back().get());
   }
 
-  /// A State of each warp, reached by [warp.index()]: registers that live across barriers. On a GPU
-  /// one State, whatever the index. State's members are Cta::Value<T> and Cta::Condition.
+  /// A State for each warp, accessed by [warp.index()]: registers that live across barriers. On a
+  /// GPU there is one State, for any index. State's members are Cta::Value<T> and Cta::Condition.
   template <class State>
   std::vector<State> per_warp() const {
     return std::vector<State>(num_warps());

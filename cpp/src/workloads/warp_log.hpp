@@ -1,4 +1,4 @@
-// What a warp asked of memory, written down as it runs.
+// Records a warp's memory operations while it runs.
 #pragma once
 
 #include <bit>
@@ -13,14 +13,14 @@ namespace isthmus::workloads {
 /// The operations of one warp of one CTA, in the arrays that a trace::Block has.
 class WarpLog {
 public:
-  /// Counts instructions that ask nothing of memory, done by all lanes of `active`.
+  /// Counts instructions without memory access, executed by all lanes of `active`.
   void compute(std::uint32_t num_instructions, Mask active) {
     pending_compute_ += num_instructions;
     thread_instructions_ += std::uint64_t{num_instructions} * lanes_of(active);
   }
 
-  /// Writes down an access: of each active lane the line it asks for, each line once, in the order
-  /// of the first lane that asks. One instruction.
+  /// Records an access: the line of each active lane, each line once, in the order of the first
+  /// lane that accesses it. One instruction.
   void access(trace::OpKind kind, const std::uint32_t (&lines)[kNumLanes], Mask active) {
     std::uint64_t distinct[kNumLanes];
     const std::uint32_t num_lines = distinct_lines(lines, active.bits, distinct);
@@ -29,14 +29,14 @@ public:
     line_ends_.push_back(static_cast<std::uint32_t>(lines_.size()));
   }
 
-  /// Writes down an access that is one line, or one word of local memory, for all lanes.
+  /// Records an access to one line, or to one word of local memory, by all lanes.
   void access_one(trace::OpKind kind, std::uint64_t line, Mask active) {
     close_op(kind, active);
     lines_.push_back(line);
     line_ends_.push_back(static_cast<std::uint32_t>(lines_.size()));
   }
 
-  /// Writes down an operation without lines. A barrier is an instruction; `end` is none.
+  /// Records an operation without lines. A barrier is an instruction; `end` isn't.
   void without_lines(trace::OpKind kind, Mask active) {
     close_op(kind, kind == trace::OpKind::end ? Mask{0} : active);
     line_ends_.push_back(static_cast<std::uint32_t>(lines_.size()));
@@ -46,10 +46,10 @@ public:
 
   const std::vector<std::uint8_t>& kinds() const { return kinds_; }
   const std::vector<std::uint32_t>& compute() const { return compute_; }
-  /// Of each operation the end of its lines.
+  /// For each operation the end of its lines.
   const std::vector<std::uint32_t>& line_ends() const { return line_ends_; }
   const std::vector<std::uint64_t>& lines() const { return lines_; }
-  /// Instructions times the lanes that did them.
+  /// Instructions times the lanes that executed them.
   std::uint64_t thread_instructions() const { return thread_instructions_; }
 
 private:

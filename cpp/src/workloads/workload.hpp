@@ -21,16 +21,16 @@ public:
   virtual ~Workload() = default;
 
   const trace::Program& program() const { return program_; }
-  /// What the registry says of it.
+  /// Sets the program's name and description, as in the registry.
   ///
-  /// synthetic   whether an input is made up that the original has from a file
+  /// synthetic   whether an input is made up that comes from a file in the original
   void name_program(std::string_view name, std::string_view description, bool synthetic);
 
-  /// Puts the memory back to what it was before the first launch.
+  /// Restores the memory's state before the first launch.
   virtual void reset() = 0;
-  /// What the host computes before a launch; its copies are in the launch's HostSteps.
+  /// The host's computation before a launch; its copies are in the launch's HostSteps.
   virtual void before(std::uint32_t launch) { static_cast<void>(launch); }
-  /// Runs a CTA of a launch. CTAs come in order, after those of the launches before.
+  /// Runs a CTA of a launch. CTAs come in order, after those of earlier launches.
   virtual void run(std::uint32_t launch, Cta& cta) = 0;
 
 protected:
@@ -46,11 +46,11 @@ protected:
   static trace::HostStep download(const Array<T>& array) {
     return step(trace::HostStep::Kind::download, array);
   }
-  /// A launch of CTAs of so many threads, without host steps.
+  /// A launch of CTAs with `num_threads` threads, without host steps.
   static trace::Launch launch(std::string name, std::uint32_t num_ctas,
                               std::uint32_t threads_per_cta);
 
-  /// Fills what follows from the heap.
+  /// Fills in the fields that follow from the heap.
   void finish_program() { program_.allocations = heap_.allocations(); }
 
   Heap heap_;

@@ -1,4 +1,4 @@
-// A weather model's water.
+// The water of a weather model.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ public:
   void run(std::uint32_t launch, Cta& cta) override;
 
   const WpArguments& arguments() const { return arguments_; }
-  /// All fields, those of the surface last.
+  /// All fields, the surface's last.
   std::vector<Array<float>> fields() const;
-  /// What fields() hold before the step.
+  /// The values of fields() before the step.
   const std::vector<std::vector<float>>& first_values() const { return first_values_; }
 
 private:

@@ -1,6 +1,6 @@
-// Weather: what vapor, cloud water, cloud ice, rain and snow of a column of air become in one time
-// step. A simplified single-moment scheme with five classes of water, of the shape of WSM5: a
-// thread has a column of 28 levels, and keeps its profiles in local memory.
+// Weather: how vapor, cloud water, cloud ice, rain and snow in a column of air change in one time
+// step. A simplified single-moment scheme with five classes of water, similar to WSM5: a thread has
+// a column of 28 levels, and keeps its profiles in local memory.
 //
 // Source      warm rain: Kessler: On the distribution and continuity of water substance, 1969;
 //             saturation: Bolton 1980 (water), Murray 1967 (ice). Other rates are simple stand-ins.
@@ -21,7 +21,7 @@ struct WpArguments {
   Array<float> density;   ///< kg/m3
   Array<float> pressure;  ///< Pa
   Array<float> depth;     ///< of a level, m
-  Array<float> rain;      ///< kg/m2, fallen until now
+  Array<float> rain;      ///< kg/m2, total so far
   Array<float> rain_now;  ///< in this step
   Array<float> snow;
   Array<float> snow_now;
@@ -30,7 +30,7 @@ struct WpArguments {
   float step_s;
 };
 
-/// Profiles in local memory, kWpLevels words each.
+/// Profiles in local memory, each of kWpLevels words.
 namespace wp {
 enum Profile : unsigned {
   vapor,
@@ -65,14 +65,14 @@ enum Profile : unsigned {
 
 inline constexpr unsigned kWpLocalWords = wp::num_profiles * kWpLevels;
 inline constexpr float kWpFreezing = 273.15F;    ///< K
-inline constexpr float kWpAllFreezes = 233.15F;  ///< K: cloud water is ice below
+inline constexpr float kWpAllFreezes = 233.15F;  ///< K: below, cloud water freezes
 inline constexpr float kWpVaporHeat = 2.5e6F;    ///< J/kg
 inline constexpr float kWpMeltingHeat = 3.5e5F;  ///< J/kg
 inline constexpr float kWpAirHeat = 1004.5F;     ///< J/kg/K
 inline constexpr float kWpVaporGas = 461.6F;     ///< J/kg/K
 inline constexpr float kWpMostSteps = 32;        ///< of falling
 
-// Instructions of a thread, calibrated: ISPASS'09 counts 215 M in all.
+// Instructions of a thread, calibrated: ISPASS'09 counts 215 M in total.
 inline constexpr unsigned kWpSetUp = 60;
 inline constexpr unsigned kWpLoad = 75;         ///< of a level: ten addresses
 inline constexpr unsigned kWpSaturation = 190;  ///< two exponentials, divisions
@@ -96,13 +96,13 @@ inline float wp_over_ice(float t, float pressure) {
   return wp_saturation(611.2F * expf(21.8745584F * (t - 273.16F) / (t - 7.66F)), pressure);
 }
 
-/// A thread's column: where it lies, and its local memory.
+/// A thread's column: its position, and its local memory.
 template <class Warp, class Local, class Index>
 struct WpColumn {
   Warp& warp;
   Local& local;
-  Index first;    ///< of the domain's fields, at the lowest level
-  Index surface;  ///< of the surface's fields
+  Index first;    ///< in the domain's fields, at the lowest level
+  Index surface;  ///< in the surface's fields
 
   auto get(unsigned profile, unsigned level) {
     return warp.load(local, profile * kWpLevels + level);
@@ -140,7 +140,7 @@ void wp_saturate(Column& column) {
   }
 }
 
-/// How fast rain and snow fall, m/s.
+/// The fall speeds of rain and snow, m/s.
 template <class Column>
 void wp_speeds(Column& column) {
   auto& warp = column.warp;
@@ -154,7 +154,7 @@ void wp_speeds(Column& column) {
   }
 }
 
-/// In how many steps nothing falls through a level in one.
+/// The number of steps in which nothing falls through more than one level.
 template <class Column>
 auto wp_num_steps(Column& column, const WpArguments& in, unsigned speed) {
   auto& warp = column.warp;
@@ -171,7 +171,7 @@ auto wp_num_steps(Column& column, const WpArguments& in, unsigned speed) {
   return steps;
 }
 
-/// Lets rain or snow fall; what reaches the ground, kg/m2.
+/// Lets rain or snow fall; returns what reaches the ground, kg/m2.
 template <class Column>
 auto wp_fall(Column& column, const WpArguments& in, unsigned kind, unsigned speed) {
   auto& warp = column.warp;
@@ -198,7 +198,7 @@ auto wp_fall(Column& column, const WpArguments& in, unsigned kind, unsigned spee
   return ground;
 }
 
-/// What cloud and rain do above freezing and below.
+/// The processes of cloud and rain, above freezing and below.
 template <class Column>
 void wp_warm_rates(Column& column, const WpArguments& in) {
   auto& warp = column.warp;
@@ -227,7 +227,7 @@ void wp_warm_rates(Column& column, const WpArguments& in) {
   }
 }
 
-/// What ice and snow do.
+/// The processes of ice and snow.
 template <class Column>
 void wp_cold_rates(Column& column, const WpArguments& in) {
   auto& warp = column.warp;
@@ -261,7 +261,7 @@ void wp_cold_rates(Column& column, const WpArguments& in) {
   }
 }
 
-/// From rates to changes, then to what is there.
+/// Converts rates to changes, and applies them.
 template <class Column>
 void wp_change(Column& column) {
   auto& warp = column.warp;
@@ -333,7 +333,7 @@ void wp_store(Column& column, const WpArguments& in, const Value& rain, const Va
   warp.store(in.snow_share, column.surface, warp.map(share, rain, snow));
 }
 
-inline constexpr unsigned kWpWidth = 8;  ///< columns of a CTA, in both directions
+inline constexpr unsigned kWpWidth = 8;  ///< in a CTA, in both directions
 
 template <class Cta>
 void wp_step(Cta& cta, const WpArguments& in) {

@@ -1,4 +1,4 @@
-// What happens in a child of fork().
+// Runs code in a child of fork().
 #pragma once
 
 #include <sys/wait.h>
@@ -8,8 +8,8 @@
 
 namespace isthmus::test {
 
-/// Runs `body`, which returns an int from 0 to 255, in a child of fork(). Returns what it returned,
-/// or the number of the signal that ended the child, negated.
+/// Runs `body`, which returns an int from 0 to 255, in a child of fork(). Returns its result, or
+/// the negated number of the signal that ended the child.
 template <typename Body>
 int in_child(Body&& body) {
   const pid_t child = fork();
@@ -19,13 +19,13 @@ int in_child(Body&& body) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// Makes a fault end this process by its signal: sanitizers put handlers of their own in the way.
+/// Lets a fault end this process by its signal: sanitizers install their own handlers.
 inline void die_of_faults() {
   std::signal(SIGSEGV, SIG_DFL);
   std::signal(SIGBUS, SIG_DFL);
 }
 
-/// What loading a byte there does to a child of fork(): the number of the signal, or 0.
+/// The signal that a child of fork() gets when it loads a byte there, or 0.
 inline int signal_of_loading(const void* pointer) {
   return -in_child([pointer] {
     die_of_faults();

@@ -1,5 +1,5 @@
-// Device memory for tests of the C libraries, by the project's own driver layer: the libraries know
-// nothing of it but the address.
+// Device memory for tests of the C libraries, from the project's own driver layer: the libraries
+// only get its address.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace isthmus::test {
 
-/// Bytes on the device that begin at a multiple of 64 KiB, poisoned.
+/// Poisoned device memory, aligned to 64 KiB.
 class DeviceMemory {
 public:
   static constexpr std::size_t kAlignmentBytes = 65536;

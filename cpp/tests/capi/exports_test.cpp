@@ -1,4 +1,4 @@
-// The libraries export what their headers declare, and nothing else.
+// The libraries export exactly what their headers declare.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -30,11 +30,11 @@ Names declared(const char* header, const char* macro) {
   Names names;
   for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
     names.insert((*at)[1]);
-  names.erase("__attribute__");  // of the macro's own definition
+  names.erase("__attribute__");  // used in the macro's own definition
   return names;
 }
 
-// The first word of each line of a program's output that `column` counts from 0.
+// The words in column `column`, from 0, of a program's output.
 Names words(const std::string& command, std::size_t column) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   Names names;
@@ -48,7 +48,7 @@ Names words(const std::string& command, std::size_t column) {
   return names;
 }
 
-// Sanitizers add symbols of their own to what they build.
+// Sanitizers add their own symbols.
 Names exported(const char* library, const std::string& prefix) {
   Names names;
   for (const std::string& name : words(std::string("nm -D --defined-only ") + library, 2)) {
@@ -64,7 +64,7 @@ std::string soname(const char* library) {
   return lines.size() == 1 ? *lines.begin() : "none";
 }
 
-// What it exports for C++ is in tests/golden/exported_symbols.txt.
+// Its C++ exports are in tests/golden/exported_symbols.txt.
 TEST(Exports, LibisthmusExportsItsHeaderForC) {
   const Names names = declared(ISTHMUS_H, "ISTHMUS_API");
   EXPECT_TRUE(names.contains("isthmus_window_open"));

@@ -1,4 +1,4 @@
-// libgdrapi across fork(): what a child has, and what it may do.
+// libgdrapi across fork(): what a child inherits, and what it may do.
 #include <gdrapi.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(GdrFork, AChildHasNeitherHandlesNorMappings) {
   EXPECT_EQ(memory.device.read(0, 64), bytes);
 }
 
-// In a process of its own, which has not used CUDA yet.
+// In its own process, which hasn't used CUDA yet.
 [[noreturn]] void open_then_pin_in_a_child() {
   gdr_t const g = gdr_open();
   int value = 0;

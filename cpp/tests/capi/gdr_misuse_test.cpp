@@ -1,4 +1,4 @@
-// libgdrapi: what it answers when it is used wrongly. Never a crash, never another buffer's bytes.
+// Wrong use of libgdrapi: it never crashes, and never gives access to another buffer.
 #include <gdrapi.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// gdr_open() where it can't work, and what is logged. Each in a process of its own, since settings
-// are read once.
+// gdr_open() where it can't work, and its log. Each test has its own process, since settings are
+// read once.
 #include <gdrapi.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ struct Setting {
   const char* value;
 };
 
-// Opens a handle, says what came of it, and ends the process.
+// Opens a handle, prints the result, and ends the process.
 [[noreturn]] void open_with(std::initializer_list<Setting> settings) {
   for (const Setting& setting : settings)
     setenv(setting.variable, setting.value, 1);  // NOLINT(concurrency-mt-unsafe)

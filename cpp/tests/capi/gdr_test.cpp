@@ -1,4 +1,4 @@
-// libgdrapi: what programs written for GDRCopy do.
+// libgdrapi, used as programs written for GDRCopy use it.
 #include <gdrapi.h>
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(Gdr, OldProgramsGetADescriptionWithoutTheMappingType) {
   EXPECT_EQ(info.va, memory.device.pointer());
   EXPECT_EQ(info.mapped_size, 65'536U);
   EXPECT_EQ(info.mapped, 1U);
-  EXPECT_EQ(info.mapping_type, GDR_MAPPING_TYPE_DEVICE);  // not theirs to fill
+  EXPECT_EQ(info.mapping_type, GDR_MAPPING_TYPE_DEVICE);  // libgdrapi doesn't fill it in
 }
 
 TEST(Gdr, AnUnalignedBufferIsPinnedWithItsPagesButNotMapped) {
@@ -143,7 +143,7 @@ TEST(Gdr, WriteCombiningMayBeAskedForAndOtherMappingTypesMayNot) {
   EXPECT_EQ(gdr_map_v2(handle, pin, &mapped, 65'536, GDR_MAP_FLAG_REQ_WC_MAPPING), 0);
 }
 
-// Of a buffer that has its memory to itself: of small ones CUDA packs several into 2 MiB.
+// With a buffer that doesn't share its memory: CUDA packs several small buffers into 2 MiB.
 TEST(Gdr, AMappingOutlivesItsBuffer) {
   constexpr std::size_t kOwnMemoryBytes = 4'194'304;
   GdrHandle handle;

@@ -9,7 +9,7 @@
 
 namespace isthmus::test {
 
-/// What gdr_open() gave.
+/// A handle from gdr_open().
 class GdrHandle {
 public:
   GdrHandle() : handle_(gdr_open()) {
@@ -25,7 +25,7 @@ private:
   gdr_t handle_;
 };
 
-/// Device memory, pinned and mapped whole.
+/// Device memory, pinned and mapped completely.
 struct PinnedMemory {
   explicit PinnedMemory(std::size_t size_bytes) : device(size_bytes) {
     if (gdr_pin_buffer(handle, device.pointer(), size_bytes, 0, 0, &pin) != 0 ||

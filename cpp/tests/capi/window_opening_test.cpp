@@ -15,7 +15,7 @@ struct Refusal {
   std::string message;
 };
 
-/// Opens what must not open.
+/// The error of an opening that must fail.
 Refusal refusal_of(std::uint64_t pointer, std::size_t size_bytes,
                    const isthmus_window_options* options = nullptr) {
   isthmus_window* const untouched = reinterpret_cast<isthmus_window*>(&options);
@@ -168,13 +168,13 @@ TEST(CLibrary, NoticesNeedSomewhereToGo) {
   EXPECT_EQ(text, 'x');
 }
 
-// Each in a process of its own, which has not connected to a driver yet.
+// Each test has its own process, which isn't connected to a driver yet.
 class CWithoutDriver : public ::testing::Test {
 protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
-// Prints what came of opening a window and ends the process.
+// Opens a window, prints the result and ends the process.
 [[noreturn]] void open_and_say(const char* variable, const char* value) {
   setenv(variable, value, 1);  // NOLINT(concurrency-mt-unsafe)
   isthmus_error error{};

@@ -1,4 +1,5 @@
-// What beside a captured stream is allowed, what ends the capture, and what its graph does.
+// Which calls are allowed while a stream is captured, which end the capture, and what its graph
+// does.
 #include <algorithm>
 #include <functional>
 #include <vector>
@@ -143,7 +144,7 @@ TEST_F(BesideACapture, OfABlockingStreamTheDefaultStreamCannotSay) {
 
 class CapturedCopies : public BesideACapture {
 protected:
-  /// Ends a capture, and makes its graph one that can be launched.
+  /// Ends a capture, and instantiates its graph.
   CUgraphExec launchable(CUstream captured) {
     CUgraph graph = nullptr;
     driver().call(symbol::stream_end_capture)(captured, &graph);

@@ -1,4 +1,4 @@
-// Contexts are current for a thread, and nobody's calls change that for somebody else.
+// A context is current for one thread, and calls of other threads don't change that.
 #include <thread>
 
 #include "contract/machine_under_test.hpp"

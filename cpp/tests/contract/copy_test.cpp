@@ -1,4 +1,4 @@
-// Copies bring every byte, and only those bytes, from either kind of host memory.
+// Copies transfer every byte, and no others, with either kind of host memory.
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -124,7 +124,7 @@ TEST_F(Copy, ToPageableMemoryIsCompleteWhenTheAsyncCallReturns) {
     const std::vector<std::uint8_t> sent = pattern(size_bytes, 2);
     driver().call(symbol::memcpy_htod)(device, sent.data(), size_bytes);
     synchronize(
-        nullptr);  // it may return before its last bytes have arrived, and `work` waits for nobody
+        nullptr);  // may return before its last bytes have arrived, and `work` doesn't wait for it
     std::vector<std::uint8_t> found(size_bytes);
     driver().call(symbol::memcpy_dtoh_async)(found.data(), device, size_bytes, work);
     EXPECT_TRUE(found == sent) << size_bytes << " bytes";

@@ -1,4 +1,4 @@
-// Every device says who it is, in the forms that other tools use.
+// Every device identifies itself, in the forms that other tools use.
 #include <array>
 #include <cstdio>
 #include <cstring>

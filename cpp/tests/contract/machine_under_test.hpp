@@ -1,4 +1,4 @@
-// What the contract is checked on: the driver that ISTHMUS_DRIVER names, real or emulated.
+// The driver that the contract is tested on: the one that ISTHMUS_DRIVER names, real or emulated.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ inline constexpr std::size_t kMiB = 1024 * kKiB;
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// A flag in pinned memory that streams can be made to wait for. Opens when it goes out of scope,
-/// so that a failing test doesn't leave a stream blocked.
+/// A flag in pinned memory for which streams can wait. Its destructor opens it, so that a failing
+/// test doesn't leave a stream blocked.
 class Gate {
 public:
   Gate(const Driver& driver, std::uint32_t* flag, CUdeviceptr device_flag)
@@ -51,7 +51,7 @@ private:
   CUdeviceptr device_flag_;
 };
 
-/// A test with a current context, and things that are gone after it.
+/// A test with a current context, whose resources are released at its end.
 class MachineUnderTest : public testing::Test {
 protected:
   /// The driver of the whole program. Skips nothing by itself: see SetUp.
@@ -60,9 +60,9 @@ protected:
     return opened;
   }
 
-  /// Keeps the primary context alive for the whole program: making one takes 0.2 s on a real
-  /// device. Emulated ones cost nothing to make, and other tests of a program need none to be alive
-  /// when they change the emulated machine.
+  /// Keeps the primary context alive for the whole program: creating one takes 0.2 s on a real
+  /// device. Emulated contexts cost nothing, and other tests need none alive when they change the
+  /// emulated machine.
   static void SetUpTestSuite() {
     static const bool kept = [] {
       CUcontext context = nullptr;
@@ -106,7 +106,7 @@ protected:
     return address;
   }
 
-  /// Of the device.
+  /// Free memory of the device.
   std::size_t free_bytes() {
     std::size_t free = 0;
     std::size_t total = 0;
@@ -115,7 +115,7 @@ protected:
     return free;
   }
 
-  /// Pinned, and zero.
+  /// Pinned memory, zeroed.
   template <typename Value = std::uint8_t>
   Value* pinned_memory(std::size_t count) {
     void* host = nullptr;
@@ -145,7 +145,7 @@ protected:
     return address;
   }
 
-  /// A gate; declare it after everything that waits for it, so that it opens first.
+  /// A gate. Declare it after everything that waits for it, so that it opens first.
   Gate gate() {
     auto* flag = pinned_memory<std::uint32_t>(1);
     return {driver(), flag, device_pointer(flag)};
@@ -159,7 +159,7 @@ protected:
     return milliseconds;
   }
 
-  /// Bytes that differ from their neighbours, and for each seed from those of the others.
+  /// Bytes that differ from their neighbours, and for each seed from those of other seeds.
   static Bytes pattern(std::size_t size_bytes, unsigned seed) {
     Bytes bytes(size_bytes);
     std::uint32_t state = seed * 2654435761u + 1;
@@ -191,7 +191,7 @@ protected:
     return value;
   }
 
-  /// Runs when the test is over, last added first; must succeed.
+  /// Calls `release` after the test, in reverse order; it must succeed.
   void at_end(std::function<CUresult()> release) {
     cleanup_.emplace_back([=] { EXPECT_EQ(release(), CUDA_SUCCESS); });
   }

@@ -1,4 +1,4 @@
-// Managed memory that is told where to be, and memory in stream order.
+// Advice and prefetches for managed memory, and stream-ordered memory.
 #include "contract/machine_under_test.hpp"
 
 namespace isthmus::contract {
@@ -126,7 +126,7 @@ TEST_F(StreamOrderedMemory, MayBeFreedByCuMemFree) {
 }
 
 TEST_F(StreamOrderedMemory, OfNoBytesIsGivenAndTakenBack) {
-  // Unlike cuMemAlloc; the driver 580.159 of an H100 says so, the documentation nothing.
+  // Unlike cuMemAlloc. Seen with driver 580.159 on an H100; the documentation doesn't say.
   const CUstream work = stream();
   CUdeviceptr address = 0;
   EXPECT_EQ(driver().raw(symbol::mem_alloc_async)(&address, std::size_t{0}, work), CUDA_SUCCESS);

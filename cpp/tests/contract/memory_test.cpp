@@ -1,4 +1,4 @@
-// What memory is: its attributes, its limits, what can be written into it.
+// Memory: its attributes, its limits, and writing to it.
 #include <algorithm>
 
 #include <sys/mman.h>

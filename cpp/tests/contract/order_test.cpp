@@ -1,4 +1,4 @@
-// What happens before what: streams, the default stream, events, values in memory.
+// The order of work: streams, the default stream, events, values in memory.
 #include <algorithm>
 #include <thread>
 
@@ -7,7 +7,7 @@
 namespace isthmus::contract {
 namespace {
 
-/// A byte on the device, and pinned bytes that copies of it end in.
+/// A byte on the device, and pinned bytes as targets of its copies.
 class Order : public MachineUnderTest {
 protected:
   void SetUp() override {
@@ -119,7 +119,7 @@ TEST_F(WaitForValue, ComparesGreaterOrEqualCyclically) {
   const CUstream work = stream();
   Gate held = gate();
   held.hold(work, 0xfffffff0u, CU_STREAM_WAIT_VALUE_GEQ);
-  held.set(3);  // 19 beyond, across zero
+  held.set(3);  // 19 more, across zero
   synchronize(work);
 }
 

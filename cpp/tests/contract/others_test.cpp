@@ -1,4 +1,4 @@
-// What libraries beside Isthmus call, and Isthmus does not: cuda.core, for instance.
+// Calls that other libraries make and Isthmus doesn't: those of cuda.core, for instance.
 #include <dlfcn.h>
 
 #include "contract/machine_under_test.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 class OfOthers : public MachineUnderTest {
 protected:
-  /// A function that the driver exports; null, and a failure, if it doesn't.
+  /// A function that the driver exports. If it doesn't, null and a test failure.
   template <typename Function>
   static Function exported(const char* name) {
     void* library = dlopen(driver().path().c_str(), RTLD_NOW | RTLD_NOLOAD);

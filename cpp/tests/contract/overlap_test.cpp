@@ -1,4 +1,4 @@
-// The two directions of the link work at the same time.
+// Both directions of the link work at the same time.
 #include <algorithm>
 #include <array>
 
@@ -23,7 +23,7 @@ protected:
 
   enum Direction : std::size_t { up, down };
 
-  /// Milliseconds from the common start to the end of the last of the copies.
+  /// Milliseconds from the common start to the end of the last copy.
   float makespan(std::initializer_list<Direction> directions) {
     {
       Gate held = gate();
@@ -64,8 +64,8 @@ private:
 };
 
 TEST_F(Overlap, OfUploadAndDownloadTakesLessTimeThanOneAfterTheOther) {
-  makespan({up, down});          // touches all memory once
-  constexpr int kMaxRounds = 8;  // somebody else may need the machine in some of them
+  makespan({up, down});          // touches all memory
+  constexpr int kMaxRounds = 8;  // other processes may use the machine during some of them
   bool overlapped = false;
   for (int round = 0; round < kMaxRounds && !overlapped; ++round) {
     const float one_after_the_other = makespan({up}) + makespan({down});

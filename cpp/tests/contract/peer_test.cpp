@@ -1,4 +1,4 @@
-// Devices among themselves. Skipped where there is one.
+// Access and copies between devices. Skipped if there is only one.
 #include "contract/machine_under_test.hpp"
 
 namespace isthmus::contract {

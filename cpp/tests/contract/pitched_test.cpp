@@ -1,4 +1,4 @@
-// cuMemcpy2DAsync, cuMemcpy3DAsync: rows that are further apart on one side than on the other.
+// cuMemcpy2DAsync, cuMemcpy3DAsync: rows with a larger pitch on one side than on the other.
 #include <algorithm>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// What the driver says about pointers: whose memory, since when, and how it can be shared.
+// The driver's information about pointers: whose memory, since when, and how it can be shared.
 #include <array>
 #include <cstring>
 
@@ -9,7 +9,7 @@
 namespace isthmus::contract {
 namespace {
 
-constexpr std::size_t kLarge = 64 * kMiB;  // enough not to share anything with other allocations
+constexpr std::size_t kLarge = 64 * kMiB;  // doesn't share memory with other allocations
 
 class Pointer : public MachineUnderTest {
 protected:

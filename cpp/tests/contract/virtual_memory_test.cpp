@@ -1,4 +1,4 @@
-// cuMemCreate and cuMemMap: memory and addresses that are made, joined and parted separately.
+// cuMemCreate and cuMemMap: memory and addresses that are created, joined and separated.
 #include <unistd.h>
 
 #include "contract/machine_under_test.hpp"

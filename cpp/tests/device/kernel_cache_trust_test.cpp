@@ -1,4 +1,4 @@
-// What somebody else may have put into the cache is neither run nor written over elsewhere.
+// Files that another user may have put into the cache are neither run nor overwritten elsewhere.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -32,14 +32,14 @@ protected:
     EXPECT_EQ(lstat(path.c_str(), &found), 0);
     return found.st_mode;
   }
-  /// What is there isn't taken; the next compilation's result takes its place.
+  /// The present file isn't used; the next compilation's result replaces it.
   void expect_replaced() const {
     EXPECT_FALSE(cache_.find("key"));
     cache_.store("key", image_);
     EXPECT_EQ(cache_.find("key"), image_);
     EXPECT_EQ(mode(file()), S_IFREG | 0600U);
   }
-  /// Nothing of the folder is taken, nothing is written into it, and the user can be told why.
+  /// Nothing in the folder is used or overwritten, and the user can learn why.
   void expect_refused(const std::string& why) const {
     EXPECT_FALSE(cache_.find("key"));
     const std::string before = content(file());

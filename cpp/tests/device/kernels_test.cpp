@@ -57,7 +57,7 @@ TEST_P(PatternKernels, FindEverySingleWrongByte) {
   const DeviceBuffer buffer(context_, size_bytes);
   const auto upload = [&] {
     context_.driver().call(symbol::memcpy_htod)(buffer.pointer(), bytes.data(), size_bytes);
-    // From pageable memory the call may return before the last bytes have arrived.
+    // From pageable memory, the call may return before the last bytes have arrived.
     context_.driver().call(symbol::stream_synchronize)(nullptr);
   };
   upload();
@@ -97,7 +97,7 @@ TEST(Kernels, AnswerAQuestionSentWhileTheyRun) {
   *answer = 0;
   context.driver().call(symbol::memset_d32_async)(question.pointer(), 0U, std::size_t{1},
                                                   kernel_stream.handle());
-  kernel_stream.synchronize();  // or the first question could come before the flag is cleared
+  kernel_stream.synchronize();  // else the first question could come before the flag is cleared
   test::kernels()
       .get("echo", "isthmus_echo")
       .launch(kernel_stream.handle(), 1, 1, question.pointer(), values.device_pointer() + 4, 3U,

@@ -1,4 +1,4 @@
-// Batches and graphs of copies, as their owners.
+// Batches and graphs of copies, and the classes that own them.
 #include "device/link_copies.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ protected:
     }
     return all;
   }
-  /// Sends what is on the host and brings it back to a host that has forgotten it.
+  /// Uploads the host's bytes, overwrites them, and downloads them again.
   template <typename Copies>
   void expect_round_trip(const Copies& up, const Copies& down) {
     for (const int seed : {1, 2}) {

@@ -1,4 +1,4 @@
-// Needs NVRTC (the test extra brings it; ctest says where it is), and no device.
+// Needs NVRTC (the test extra installs it; ctest passes its path), and no device.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // Source of the vectors: NIST, FIPS 180-2, appendix B, and the examples of FIPS 180-4. The others
-// were made by Python's hashlib.
+// come from Python's hashlib.
 #include <string>
 #include <string_view>
 

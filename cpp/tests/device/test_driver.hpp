@@ -1,5 +1,4 @@
-// The driver a test binary runs on: $ISTHMUS_DRIVER, as ctest (emulated) or a person (system) set
-// it.
+// The driver of a test binary: $ISTHMUS_DRIVER, as set by ctest (emulated) or a person (system).
 #pragma once
 
 #include "device/context.hpp"
@@ -15,7 +14,7 @@ inline const Driver& driver() {
 
 inline Context context() { return Context::retain(driver(), 0); }
 
-/// Kernels without a cache: on a real device, compiled by the NVRTC that $ISTHMUS_NVRTC names.
+/// Kernels without a cache: on a real device, compiled by NVRTC from $ISTHMUS_NVRTC.
 inline const Kernels& kernels() {
   static const Kernels built(context(), {});
   return built;

@@ -1,5 +1,4 @@
-// The loader and the emulated driver: every symbol of symbols.inc is there, in every profile as
-// promised.
+// The loader with the emulated driver: every profile has the promised symbols of symbols.inc.
 #include <gtest/gtest.h>
 #include <isthmus/errors.hpp>
 

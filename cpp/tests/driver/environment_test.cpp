@@ -1,4 +1,4 @@
-// The environment of a program that has its user's rights, and of one that has more.
+// The environment of a program with its user's rights, and of one with more.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +29,7 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-/// Gives a program more rights than whoever runs it; false if this user can't.
+/// Gives a program more rights than its caller has; false if this user can't.
 bool privilege(const std::filesystem::path& program) {
   if (geteuid() == 0)
     return chown(program.c_str(), kNobody, static_cast<gid_t>(-1)) == 0 &&
@@ -46,7 +46,7 @@ bool privilege(const std::filesystem::path& program) {
 
 class Environment : public testing::Test {
 protected:
-  /// Runs the probe with all that names something to load or read.
+  /// Runs the probe with all variables that name something to load or read.
   std::string believed() const {
     return output_of(
         "ISTHMUS_DRIVER=/tmp/mine.so ISTHMUS_PROFILE=/tmp/mine.json "

@@ -1,4 +1,4 @@
-// Every way in which a driver can be absent or unfit is an Unavailable that says what is needed.
+// A missing or unsuitable driver always gives Unavailable, which says what is needed.
 #include "driver/driver.hpp"
 
 #include <optional>
@@ -17,7 +17,7 @@ using test::says;
 
 std::string fake(const std::string& name) { return own_folder() + "/fakes/fake_" + name + ".so"; }
 
-/// What opening `source` is refused with; nothing if it isn't.
+/// The error of opening `source`; nothing if it opens.
 std::optional<Unavailable> refusal(const std::string& source) {
   try {
     Driver::open(source);

@@ -1,4 +1,4 @@
-// Which driver a source names: the argument, then ISTHMUS_DRIVER, then the system's.
+// How the driver is chosen: the argument, then ISTHMUS_DRIVER, then the system's.
 #include <cstdlib>
 #include <string>
 
@@ -12,7 +12,7 @@
 namespace isthmus {
 namespace {
 
-/// ISTHMUS_DRIVER for the length of a test.
+/// Sets ISTHMUS_DRIVER during a test.
 class DriverWish {
 public:
   explicit DriverWish(const char* value) {

@@ -1,4 +1,4 @@
-// What tests do to the emulator: make calls fail, hide symbols, read the log, look for leaks.
+// The emulator's controls: failing calls, hidden symbols, the log, the leak check.
 #include "emulator/emulated_machine.hpp"
 
 namespace isthmus::emulated {
@@ -172,7 +172,7 @@ TEST_F(Live, IsNothingAfterTheLastReleaseOfTheContext) {
                 live.pinned_bytes,
             0u);
   CUcontext context = nullptr;
-  driver().call(symbol::primary_ctx_retain)(&context, 0);  // for the fixture to release
+  driver().call(symbol::primary_ctx_retain)(&context, 0);  // released by the fixture
 }
 
 }  // namespace

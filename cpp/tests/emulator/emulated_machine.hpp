@@ -15,8 +15,7 @@ inline constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 using Controls = test::EmulatorControls;
 
-/// A test on one emulated machine, which it leaves as it found it: nothing alive, no pending
-/// failures.
+/// A test on one emulated machine, which it restores: nothing alive, no pending failures.
 class EmulatedMachine : public testing::Test {
 protected:
   explicit EmulatedMachine(const std::string& profile = "small")
@@ -36,7 +35,7 @@ protected:
   const Driver& driver() const { return driver_; }
   const Controls& controls() const { return controls_; }
 
-  /// Makes the device's primary context current. Whatever is made in it goes with it.
+  /// Makes the device's primary context current. Everything created in it is released with it.
   CUcontext enter(CUdevice ordinal = 0) {
     driver_.call(symbol::primary_ctx_retain)(&context_, ordinal);
     driver_.call(symbol::ctx_push_current)(context_);

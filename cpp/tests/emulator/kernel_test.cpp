@@ -1,4 +1,4 @@
-// Kernels run on the CPU, side by side with copies, with each other and with their caller.
+// Kernels run on the CPU, concurrently with copies, with each other and with their caller.
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
@@ -109,7 +109,7 @@ TEST_F(Kernel, AnswersAFlagThatACopyOfAnotherStreamSets) {
     *round = value;
     driver().call(symbol::memcpy_htod_async)(question, round, sizeof *round, copies);
     while (__atomic_load_n(answer, __ATOMIC_ACQUIRE) != value) {
-      const bool over = query(kernels) == CUDA_SUCCESS;  // after its last answer, or without it
+      const bool over = query(kernels) == CUDA_SUCCESS;  // after its last answer, or without any
       ASSERT_TRUE(!over || __atomic_load_n(answer, __ATOMIC_ACQUIRE) == value) << "it gave up";
     }
     synchronize(copies);
@@ -122,7 +122,7 @@ TEST_F(Kernel, RunsBesideAnotherThatItWaitsFor) {
   const CUstream second = stream();
   std::uint32_t* answer = flag();
   std::uint32_t* question = flag();
-  // The first waits for the answer of the second, which must run meanwhile.
+  // The first waits for the second's answer, so the second must run meanwhile.
   launch(kernel("gate", "isthmus_gate"), first, answer, 1u, kTimeoutNs);
   launch(kernel("echo", "isthmus_echo"), second, question, answer, 1u, kTimeoutNs);
   set(question, 1);

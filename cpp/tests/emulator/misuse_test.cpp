@@ -1,4 +1,4 @@
-// What would be undefined on a real driver is an error here: handles and memory that are gone.
+// Undefined behaviour of a real driver is an error here: use of destroyed handles and freed memory.
 #include <thread>
 
 #include "emulator/emulated_machine.hpp"
@@ -48,7 +48,7 @@ TEST_F(Misuse, OfTheByteAfterAnAllocationIsAnInvalidValue) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
-// The documentation forbids it; the driver 580.159 of an H100 takes it without a word.
+// The documentation forbids it; driver 580.159 on an H100 accepts it silently.
 TEST_F(Misuse, OfAPartOfAnArraysElementIsAnInvalidValue) {
   const CUDA_ARRAY_DESCRIPTOR wanted{32, 8, CU_AD_FORMAT_FLOAT, 1};
   CUarray made = nullptr;

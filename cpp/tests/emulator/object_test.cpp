@@ -1,5 +1,5 @@
-// The memory objects behind allocations: shared by small ones, named by handles of
-// cuIpcGetMemHandle.
+// The memory objects behind allocations: small ones share them, and handles of cuIpcGetMemHandle
+// name them.
 #include <array>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Profiles: which machines there are, and that each is as it says.
+// Profiles: the list, and that each machine is as described.
 #include <array>
 #include <cstring>
 

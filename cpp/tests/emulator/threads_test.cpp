@@ -1,4 +1,4 @@
-// Many threads at once; a fork; the functions that only other users of a driver call.
+// Many threads at once; a fork; and functions that only other users of a driver call.
 #include <atomic>
 #include <thread>
 
@@ -14,7 +14,7 @@ class Threads : public EmulatedMachine {
 protected:
   Threads() : context_(enter()) {}
 
-  /// What one thread does over and over: everything, on its own stream.
+  /// What each thread repeats: every kind of operation, on its own stream.
   void round_trip(unsigned char value) {
     const CUstream work = stream();
     const CUdeviceptr device = device_memory(4096);

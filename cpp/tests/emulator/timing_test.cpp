@@ -29,7 +29,7 @@ protected:
     driver().call(symbol::memcpy_htod)(device_, pinned_, kSizeBytes);  // touches the pages
   }
 
-  /// The quickest of a few tries, by events: others use this machine too.
+  /// The fastest of several tries, by events: other processes use this machine too.
   template <typename Enqueue>
   double best_event_seconds(Enqueue enqueue) {
     double best = 1e9;

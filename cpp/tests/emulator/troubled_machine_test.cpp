@@ -1,4 +1,4 @@
-// Profiles of machines on which something is wrong: that each is as wrong as it says.
+// Profiles of machines with a defect: each has the defect that it describes.
 #include "emulator/emulated_machine.hpp"
 
 namespace isthmus::emulated {

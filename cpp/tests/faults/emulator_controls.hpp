@@ -1,5 +1,5 @@
-// The emulated driver's controls: the functions of emulator.h, found as a test finds them, by dlsym
-// in the library that is already open.
+// The emulated driver's controls: the functions of emulator.h, found with dlsym in the library that
+// is already open.
 #pragma once
 
 #include <dlfcn.h>
@@ -27,7 +27,7 @@ public:
     return text.c_str();
   }
 
-  /// Every further call of `symbol` fails, as far as any test gets.
+  /// Makes every further call of `symbol` fail during a test.
   void fail_calls(const char* symbol, int code) const {
     for (int nth = 1; nth <= kMaxCalls; ++nth) fail_call(symbol, nth, code);
   }
@@ -63,8 +63,8 @@ public:
 #undef ISTHMUS_CONTROL
 };
 
-/// Calls that can't be tried again: what the driver refuses to take back is lost. Leaving the
-/// context current changes what later calls mean.
+/// Calls that can't be repeated: a resource whose release fails is lost. If a context stays
+/// current, later calls change their meaning.
 inline bool releases(const std::string& symbol) {
   static const std::set<std::string> known{
       "cuStreamDestroy", "cuEventDestroy",  "cuMemHostUnregister", "cuMemFreeHost",
@@ -72,7 +72,7 @@ inline bool releases(const std::string& symbol) {
   return known.contains(symbol);
 }
 
-/// How often each function is called, by a log.
+/// How often each function is called, according to a log.
 inline std::map<std::string, int> counts_of_calls(const std::string& log) {
   std::istringstream lines(log);
   std::map<std::string, int> counts;
@@ -82,7 +82,7 @@ inline std::map<std::string, int> counts_of_calls(const std::string& log) {
 
 }  // namespace isthmus::test
 
-// In the struct's own namespace, where EXPECT_EQ looks.
+// In the struct's namespace, where EXPECT_EQ finds it.
 inline bool operator==(const IsthmusEmulatorLive& a, const IsthmusEmulatorLive& b) {
   return a.contexts == b.contexts && a.streams == b.streams && a.events == b.events &&
          a.modules == b.modules && a.device_bytes == b.device_bytes &&

@@ -1,4 +1,4 @@
-// Every driver call that an operation makes is made to fail once, and what is left is looked at.
+// Every driver call that an operation makes fails once; then leaks are checked.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -101,8 +101,7 @@ protected:
   test::EmulatorControls controls_{test::driver()};
 };
 
-/// What is called in destructors can't throw, and queries of attributes may be answered from a
-/// cache.
+/// Calls in destructors can't throw, and attribute queries may be answered from a cache.
 bool throws(const std::string& symbol) {
   static const std::set<std::string> quiet{
       "cuGraphDestroy", "cuGraphExecDestroy", "cuStreamDestroy",          "cuEventDestroy",

@@ -1,4 +1,4 @@
-// Every driver call that measuring memory makes is made to fail once: what was allocated is freed.
+// Every driver call that measuring memory makes fails once: all allocations are freed.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -45,7 +45,7 @@ Operation life(const char* name, HostMemory memory) {
           }};
 }
 
-/// What frees can't be repeated, and what only looks may be answered otherwise.
+/// A failed free can't be repeated, and a failed query may be answered otherwise.
 bool throws_and_leaves_nothing(const std::string& symbol) {
   static const std::set<std::string> others{"cuMemFree",        "cuMemFreeHost",
                                             "cuMemFreeAsync",   "cuMemHostUnregister",
@@ -61,7 +61,7 @@ bool throws_and_leaves_nothing(const std::string& symbol) {
 class MemorySweep : public testing::TestWithParam<Operation> {
 protected:
   void SetUp() override {
-    // A pool's setting is put back by a destructor, which can say so only here.
+    // A destructor restores a pool's setting, and can report an error only here.
     old_sink_ = set_cleanup_sink([](const std::string&) {});
   }
   void TearDown() override {

@@ -1,5 +1,5 @@
-// The fault sweep over other ways to ask for copies: several streams behind one gate, batches,
-// graphs, pipelines. What fails in the middle leaves streams held and copies under way.
+// The fault sweep over other ways to copy: several streams behind one gate, batches, graphs,
+// pipelines. A failure in the middle leaves streams held and copies in flight.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -50,7 +50,7 @@ std::vector<Request> requests() {
          try {
            measure_under_load(buffers, load, &kernels, Direction::host_to_device, {kBytes, kShort});
          } catch (const Unavailable&) {
-           // Copies of a page are over so soon that the other direction may be late.
+           // Copies of a page are complete so soon that the other direction may be late.
          }
        }},
       {"duplex",
@@ -78,7 +78,7 @@ std::vector<Request> requests() {
   };
 }
 
-/// What is called in destructors can't throw.
+/// Calls in destructors can't throw.
 bool throws(const std::string& symbol) {
   static const std::set<std::string> quiet{
       "cuStreamDestroy",    "cuEventDestroy",  "cuMemFree",        "cuMemFreeHost",

@@ -1,5 +1,5 @@
-// Every driver call that opening and using a window makes is made to fail once: the window works
-// all the same or says why not, and nothing is left.
+// Every driver call for opening and using a window fails once: the window still works or says why
+// not, and nothing leaks.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -19,14 +19,14 @@ namespace {
 
 constexpr int kIllegalAddress = 700;
 
-/// What an operation ended with; "" if it did what it was asked for.
+/// The error of an operation; "" if it succeeded.
 using Ending = std::string;
 
 class WindowSweep : public testing::TestWithParam<std::size_t> {
 protected:
   void TearDown() override { controls_.reset(); }
 
-  /// Opens a window, sends bytes through it and fetches them.
+  /// Opens a window, writes through it and reads the bytes back.
   Ending use_a_window(const DeviceBuffer& buffer) const {
     Windows windows(test::driver());
     Ending ending;
@@ -60,7 +60,7 @@ protected:
   test::EmulatorControls controls_{test::driver()};
 };
 
-/// Nor can what destructors call.
+/// Destructors' calls can't throw either.
 bool is_left_out(const std::string& symbol) {
   return test::releases(symbol) || symbol == "cuCtxPushCurrent";
 }

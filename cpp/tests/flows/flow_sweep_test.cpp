@@ -1,4 +1,4 @@
-// Every driver call that flows make is made to fail once, and what is left is looked at.
+// Every driver call that flows make fails once; then leaks are checked.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -36,8 +36,8 @@ protected:
   void sweep(const std::function<void()>& operation);
 };
 
-/// What is called in destructors can't throw; without its context current, which no caller keeps so
-/// here, a handle can't be freed either.
+/// Calls in destructors can't throw. Without its context current, which no caller ensures here, a
+/// handle can't be freed either.
 bool throws(const std::string& symbol) {
   static const std::set<std::string> quiet{
       "cuStreamDestroy", "cuEventDestroy",   "cuMemFree",

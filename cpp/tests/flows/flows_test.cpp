@@ -1,4 +1,4 @@
-// Flows between the host and devices, and among devices: alone, under load, together.
+// Flows between host and devices, and between devices: alone, under load, together.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ TEST_F(TwoGpus, EachIsMeasuredAloneAndWhileTheOtherRuns) {
     for (std::size_t index = 0; index < flows.size(); ++index) {
       const Measurement measurement = measure_under_load(flows, index, kOptions);
       EXPECT_EQ(measurement.samples.size(), 2U);
-      // The emulated links are two: the other GPU's copies cost this one nothing.
+      // There are two emulated links: the other GPU's copies don't slow this one down.
       EXPECT_GE(least(measurement, "alone") * kLinkBytesPerSecond, 0.99 * kSizeBytes);
       EXPECT_GE(least(measurement, "copy_time") * kLinkBytesPerSecond, 0.99 * kSizeBytes);
       EXPECT_GT(measurement.first_call_seconds, 0);
@@ -56,7 +56,7 @@ TEST_F(TwoGpus, TogetherMoveAllBytesOverTheMakespan) {
   const Measurement measurement = measure_aggregate(flows, kOptions);
   ASSERT_EQ(measurement.samples.size(), 1U);
   EXPECT_EQ(samples_of(measurement, "aggregate").copies_per_sample % flows.size(), 0U);
-  // No sum of single runs: two links move at most twice what one moves.
+  // Not computed from single runs: two links move at most twice as much as one.
   EXPECT_GE(least(measurement, "aggregate") * 2 * kLinkBytesPerSecond, 0.99 * kSizeBytes);
 }
 
@@ -100,7 +100,7 @@ TEST_F(TwoGpus, ACopyInTheWrongDirectionIsNoticed) {
   up[0].flow->prepare();
   up[0].flow->poison();
   const CurrentContext current(contexts_[0]);
-  // From the poisoned device back to the host, as a loop that mixes the two up would do.
+  // Copies the poisoned device buffer back to the host, like a loop that mixes up the directions.
   Copy(*buffers_[0], Direction::device_to_host, kSizeBytes).blocking();
   EXPECT_THROW(up[0].flow->verify(), CorruptTransfer);
 }

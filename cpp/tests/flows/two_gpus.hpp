@@ -1,4 +1,4 @@
-// Two emulated GPUs with flows of each. A program of their own: profiles change only while no
+// Two emulated GPUs with flows on each. In a program of their own: profiles change only while no
 // context is alive.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace isthmus::measure {
 
 inline constexpr std::size_t kSizeBytes = std::size_t{1} << 20U;
 
-/// Two emulated GPUs, each with buffers; what was injected is forgotten afterwards.
+/// Two emulated GPUs, each with buffers; removes injected faults afterwards.
 class TwoGpus : public testing::Test {
 protected:
   explicit TwoGpus(const std::string& profile = "two-gpus")
@@ -33,7 +33,7 @@ protected:
   }
   void TearDown() override { controls_.reset(); }
 
-  /// A flow of each GPU, up or down.
+  /// A flow on each GPU, up or down.
   std::vector<FlowUnderTest> host_flows(Direction direction, Engine by = Engine::copy_engine) {
     std::vector<FlowUnderTest> members;
     for (std::size_t i = 0; i < contexts_.size(); ++i) {

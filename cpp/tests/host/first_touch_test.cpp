@@ -1,4 +1,4 @@
-// Fresh pages made present, and memory laid out for huge pages.
+// Faulting in fresh pages, and memory aligned for huge pages.
 #include "host/first_touch.hpp"
 
 #include <sys/mman.h>

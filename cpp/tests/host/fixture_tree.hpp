@@ -1,4 +1,4 @@
-// A folder that stands for "/" while a test runs, with the few files the test is about.
+// A folder that replaces "/" during a test, with only the files that the test needs.
 #pragma once
 
 #include <filesystem>

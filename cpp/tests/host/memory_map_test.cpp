@@ -1,4 +1,4 @@
-// The list of this process's mappings, read as a whole and asked for one.
+// The list of this process's mappings, read completely or queried for one.
 #include "host/memory_map.hpp"
 
 #include <sys/mman.h>
@@ -38,7 +38,7 @@ TEST(MappingText, OfADamagedLineIsNothingAndTheNextOneIsRead) {
   EXPECT_TRUE(text.empty());
 }
 
-/// Two pages of a kind, and the kernel's answers about them.
+/// Two pages of the same kind, and the kernel's answers about them.
 class MemoryMapTest : public testing::Test {
 protected:
   void SetUp() override {

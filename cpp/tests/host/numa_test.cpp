@@ -26,7 +26,7 @@ public:
   explicit Pages(std::size_t num_pages) : size_bytes_(num_pages * page_bytes()) {
     address_ = static_cast<std::byte*>(
         mmap(nullptr, size_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    // One huge page would be touched whole, and count as many.
+    // A huge page would be touched as a whole, and count as many.
     madvise(address_, size_bytes_, MADV_NOHUGEPAGE);
   }
   ~Pages() { munmap(address_, size_bytes_); }

@@ -1,4 +1,4 @@
-// What can be touched, found out without a signal.
+// Checks which memory is accessible, without a signal.
 #include "host/page_access.hpp"
 
 #include <sys/mman.h>

@@ -7,7 +7,7 @@
 namespace isthmus::host {
 namespace {
 
-// Where the fill and the check go over to several threads; see kWordsPerThread.
+// Above the size from which fill and check use several threads; see kWordsPerThread.
 constexpr std::size_t kManyThreadsBytes = (std::size_t{40} << 20U) + 5;
 
 std::byte expected_byte(std::uint64_t seed, std::size_t position) {

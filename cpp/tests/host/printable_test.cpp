@@ -22,7 +22,7 @@ TEST(Printable, BytesThatAreNoCharacterAreReplaced) {
     EXPECT_EQ(printable("a" + wrong + "b"),
               "a\xef\xbf\xbd"
               "b");
-  // Overlong, a surrogate, beyond U+10FFFF: no byte of theirs belongs to a character.
+  // Overlong, a surrogate, beyond U+10FFFF: none of these bytes belongs to a character.
   EXPECT_EQ(printable("\xc0\xaf"), "\xef\xbf\xbd\xef\xbf\xbd");
   EXPECT_EQ(printable("\xed\xa0\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");

@@ -1,4 +1,4 @@
-// How long a mapping is taken for what it was.
+// How long an earlier answer about a mapping is reused.
 #include "host/recent_mappings.hpp"
 
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@
 namespace isthmus::host {
 namespace {
 
-/// Runs what a test wants to see.
+/// A job for a test to observe.
 struct Job {
   const std::function<void()>* run = nullptr;
 

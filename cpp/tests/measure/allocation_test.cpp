@@ -1,4 +1,4 @@
-// What memory costs, on whatever driver there is: which metrics there are, and what is refused.
+// The cost of memory, on any driver: its metrics, and the refused options.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ const Samples& samples_of(const Measurement& measurement, const std::string& met
   throw std::out_of_range(metric);
 }
 
-/// The emulated machine's memory, and things that go wrong with it.
+/// The emulated machine's memory, with injected faults.
 class EmulatedAllocation : public testing::Test {
 protected:
   void SetUp() override {

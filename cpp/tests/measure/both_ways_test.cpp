@@ -1,4 +1,4 @@
-// Duplex and several streams: every figure stands on bytes that arrived.
+// Duplex and several streams: every figure is verified.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ const char* copy_symbol(Direction direction) {
   return direction == Direction::host_to_device ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync";
 }
 
-/// Makes a driver function do nothing, as long as it lives.
+/// Makes a driver function do nothing while this lives.
 class Swallowed {
 public:
   explicit Swallowed(const char* symbol) : controls_(test::driver()) {
@@ -75,7 +75,7 @@ TEST(UnderLoad, IsMeasuredOfKernelsThatCopyToo) {
                Unavailable);
 }
 
-TEST(UnderLoad, SwallowsNoCopyThatNeverHappenedInEitherDirection) {
+TEST(UnderLoad, NoticesACopyThatNeverHappenedInEitherDirection) {
   if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   CopyBuffers buffers = pinned(kMiB);
   CopyBuffers load = pinned(kMiB);
@@ -103,7 +103,7 @@ TEST(Duplex, CountsBothDirectionsOverTheCommonWindow) {
   EXPECT_EQ(total.copies_per_sample, 2 * h2d.copies_per_sample);
 }
 
-TEST(Duplex, SwallowsNoCopyThatNeverHappened) {
+TEST(Duplex, NoticesACopyThatNeverHappened) {
   if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   CopyBuffers up = pinned(kMiB);
   CopyBuffers down = pinned(kMiB);

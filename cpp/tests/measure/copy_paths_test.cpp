@@ -1,4 +1,4 @@
-// Copies by each way on whatever driver there is. Times are checked only for sense.
+// Copies by each path on any driver. Times are only checked for plausibility.
 #include "measure/bandwidth/copy_paths.hpp"
 
 #include <algorithm>
@@ -78,12 +78,12 @@ TEST_F(CopyPathsTest, OfTwoWaysBothAreTaken) {
   const auto found = measure({CopyPath::driver, CopyPath::registered}, Direction::host_to_device,
                              kMaxBytes, turns);
   if (!found[1].absence.empty()) GTEST_SKIP() << found[1].absence;
-  // One whose bytes are compared, a first one, and two turns.
+  // One for the comparison, one warm-up, and two turns.
   for (const CopyPath path : {CopyPath::driver, CopyPath::registered})
     EXPECT_GE(num_copies(path), 4U) << name_of(path);
 }
 
-/// The driver's turn before it knows the very same download.
+/// Here the driver's turn comes before the same download.
 TEST_F(CopyPathsTest, AStagedDownloadIsTimedAsOneThoughTheDriverHasJustMadeIt) {
   constexpr int kNumTurns = 20;
   const Turns turns{.min_turns = kNumTurns,
@@ -106,7 +106,7 @@ TEST_F(CopyPathsTest, BothSidesHoldTheSameBytesAfterwards) {
 }
 
 TEST_F(CopyPathsTest, AWayThatCanNotLeavesTheOthersTheirBytes) {
-  // The longest window of a copy is 16 MiB.
+  // Copies use windows of at most 16 MiB.
   const std::size_t size_bytes = std::size_t{17} << 20U;
   CopyBuffers long_buffers(context_, HostMemory::pageable, size_bytes, std::nullopt);
   for (const Direction direction : kDirections) {

@@ -1,4 +1,4 @@
-// Copies behind a gate: as many as make a sample, but never more than a held stream takes.
+// Copies behind a gate: enough for a sample, but never more than a held stream can queue.
 #include "measure/loops/gate_loop.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Every way to make a small copy, on whatever driver there is.
+// Every way to make a small copy, on any driver.
 #include "measure/latency/latency.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Managed memory and pointer chases, which need no pair of buffers.
+// Managed memory and pointer chases, which need no CopyBuffers.
 #include <gtest/gtest.h>
 
 #include <isthmus/errors.hpp>
@@ -35,7 +35,7 @@ protected:
   ManagedOptions options(std::size_t size_bytes = kSizeBytes) const {
     return managed(GetParam().direction, GetParam().way, size_bytes);
   }
-  /// What makes the bytes cross.
+  /// The driver function that moves the bytes.
   const char* symbol() const {
     return GetParam().way == ManagedWay::prefetched ? "cuMemPrefetchAsync" : "cuLaunchKernel";
   }

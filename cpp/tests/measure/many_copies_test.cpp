@@ -1,4 +1,4 @@
-// Many small copies: five ways that must bring the same bytes.
+// Many small copies: all five ways must bring the same bytes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ constexpr Direction kDirections[] = {Direction::host_to_device, Direction::devic
 struct NamedWay {
   ManyCopiesWay way;
   const char* name;
-  const char* up;    ///< the driver function without which nothing arrives
-  const char* down;  ///< the same for the way home
+  const char* up;    ///< the driver function that uploads
+  const char* down;  ///< the driver function that downloads
 };
 
 std::ostream& operator<<(std::ostream& out, const NamedWay& way) { return out << way.name; }
@@ -59,7 +59,7 @@ TEST_P(EveryWayToAsk, IsNotBelievedWithoutItsBytes) {
   test::EmulatorControls controls(test::driver());
   for (const Direction direction : kDirections) {
     buffers_.prepare(nullptr);
-    // Without kernels of ours to verify with: one way is a kernel, whose launches are swallowed.
+    // Verified without our kernels: one way is a kernel, whose launches are swallowed.
     const bool up = direction == Direction::host_to_device;
     controls.swallow_calls(up ? GetParam().up : GetParam().down);
     EXPECT_THROW(measure(direction, 4096, 16), CorruptTransfer);

@@ -1,5 +1,4 @@
-// The loops on whatever driver there is. What they say about time is checked only for sense and
-// order.
+// The loops on any driver. Times are only checked for plausibility and order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Way{HostMemory::pageable, Direction::device_to_host, "pageable_d2h"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Bandwidth, IsVerifiedByNobodyWhereTheRuleSaysSo) {
+TEST(Bandwidth, IsNotVerifiedIfTheRuleSaysSo) {
   CopyBuffers buffers(test::context(), HostMemory::pinned, 1 << 16, std::nullopt);
   Stopping unverified = kQuick;
   unverified.verify = false;

@@ -1,4 +1,4 @@
-// Bandwidths between all kinds of memory, by copy engine and by kernel.
+// Bandwidths between all kinds of memory, by copy engine and kernel.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ TEST_P(EveryKind, OfPinnedMemoryIsMeasuredAndVerifiedBothWaysByBothEngines) {
       }
     }
   } catch (const Unavailable& absence) {
-    // Only a kernel without huge pages may say so, and must say why.
+    // Only a kernel without huge pages may refuse, and must say why.
     ASSERT_EQ(GetParam(), HostMemory::huge_pinned);
     EXPECT_NE(std::string(absence.what()).find("transparent huge pages"), std::string::npos);
   }
@@ -126,7 +126,7 @@ TEST(Offsets, OfEitherSideAreKeptAndVerified) {
   }
 }
 
-TEST(Zeros, AreCopiedAsZerosAndAPoisonedTargetIsNone) {
+TEST(Zeros, AreCopiedAndAPoisonedTargetIsNoticed) {
   BufferKinds kinds;
   kinds.contents = Contents::zeros;
   CopyBuffers buffers(test::context(), 4099, kinds);
@@ -148,7 +148,7 @@ TEST(CopiesByKernel, AreRefusedWithoutKernelsForPageableMemoryAndWithoutAGate) {
   EXPECT_THROW(measure_bandwidth(pinned, &test::kernels(), options), UsageError);
 }
 
-/// A function of the emulated driver that does nothing while this lives.
+/// Makes a function of the emulated driver do nothing while this lives.
 class Swallowed {
 public:
   explicit Swallowed(const char* symbol) : controls_(test::driver()) {

@@ -113,7 +113,7 @@ void copy_all_but_the_last(std::byte* target, const std::byte* source, std::size
   std::memcpy(target, source, size_bytes - 1);
 }
 
-TEST(HostMemcpy, NoticesCopiesThatAreNone) {
+TEST(HostMemcpy, NoticesCopiesThatNeverHappen) {
   for (const HostCopy wrong : {copy_nothing, copy_backwards, copy_all_but_the_last})
     EXPECT_THROW(measure_host_memcpy(copy_of(kMiB, 2, wrong)), CorruptTransfer);
 }

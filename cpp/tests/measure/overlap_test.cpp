@@ -1,4 +1,4 @@
-// Pipelines of copies and kernels: what they bring, and how their times hang together.
+// Pipelines of copies and kernels: the bytes they bring, and the relation of their times.
 #include <gtest/gtest.h>
 
 #include <algorithm>

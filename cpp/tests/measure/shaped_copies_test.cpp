@@ -1,4 +1,4 @@
-// 2-D, 3-D and array copies: every figure stands on bytes that arrived.
+// 2-D, 3-D and array copies: every figure is verified.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ double least(const Measurement& measurement) {
   return *std::min_element(samples.seconds.begin(), samples.seconds.end());
 }
 
-/// Makes a driver function do nothing, as long as it lives.
+/// Makes a driver function do nothing while this lives.
 class Swallowed {
 public:
   explicit Swallowed(const char* symbol) : controls_(test::driver()) {
@@ -87,7 +87,7 @@ TEST_P(ShapedCopies, AreNotBelievedWithoutTheirBytes) {
   }
 }
 
-/// Of each logged copy of that name, where from and where to.
+/// For each logged copy of that name, its source and its target.
 std::vector<std::string> ways(const std::string& log, const std::string& symbol) {
   std::istringstream lines(log);
   std::vector<std::string> found;
@@ -189,7 +189,7 @@ TEST(PitchedCopies, AreFoundOutIfTheyWriteIntoAGap) {
   const BoxShape shape{512, 2, 2};
   BoxCopy box(buffers, Direction::host_to_device, Layout::pitched, shape);
   const CUdeviceptr begin = box.device_end().device;
-  // Behind the first row, in the row between the slices, and behind the last row of all.
+  // Behind the first row, in the row between the slices, and behind the very last row.
   for (const std::size_t place : {512UL, 2 * 1024UL, 6 * 1024UL - 1}) {
     buffers.disturb();
     buffers.prepare(nullptr);

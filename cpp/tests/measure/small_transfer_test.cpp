@@ -1,4 +1,4 @@
-// The small-transfer experiments, on whatever driver there is.
+// The small-transfer experiments, on any driver.
 #include "measure/latency/small_transfer.hpp"
 
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ TEST(SmallTransferBuffers, NoticeARestThatDidNotCome) {
 /// A call that does nothing, in one of the experiments.
 struct Swallowed {
   const char* symbol;
-  bool round;  ///< of copy, kernel, copy
+  bool round;  ///< in the copy-kernel-copy experiment
   const char* name;
 };
 

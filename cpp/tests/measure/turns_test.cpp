@@ -1,4 +1,4 @@
-// Things that are compared take turns, on a clock of their own.
+// Contestants take turns, on a simulated clock.
 #include "measure/loops/turns.hpp"
 
 #include <gtest/gtest.h>
@@ -8,17 +8,17 @@
 namespace isthmus::measure {
 namespace {
 
-/// Contestants that note who ran, and how often.
+/// Contestants that record which of them ran, and how often.
 class TurnsTest : public testing::Test {
 protected:
-  /// Every run takes so long.
+  /// Every run takes `seconds`.
   Contestant steady(int name, double seconds) {
     return [this, name, seconds](std::size_t num_runs) {
       runs_.emplace_back(name, num_runs);
       return seconds;
     };
   }
-  /// Who ran since the first `num_first` runs.
+  /// The contestants that ran after the first `num_first` runs.
   std::vector<int> names_after(std::size_t num_first) const {
     std::vector<int> names;
     for (std::size_t i = num_first; i < runs_.size(); ++i) names.push_back(runs_[i].first);
@@ -60,7 +60,7 @@ TEST_F(TurnsTest, AnInterruptInTheFirstRunsLeavesNobodyOut) {
   EXPECT_EQ(take_turns({steady(0, 1e-6), interrupted}, kThree)[1].seconds.size(), 3U);
 }
 
-TEST_F(TurnsTest, TheHopelessIsLeftOutWithTheTimeItTook) {
+TEST_F(TurnsTest, AHopelessContestantIsLeftOutWithItsOneTime) {
   const auto times = take_turns({steady(0, 1e-3), steady(1, 4.1e-3), steady(2, 3.9e-3)}, kThree);
   EXPECT_EQ(times[1].seconds, std::vector{4.1e-3});
   EXPECT_EQ(times[0].seconds.size(), 3U);
@@ -77,7 +77,7 @@ TEST_F(TurnsTest, ThereAreAsManyRoundsAsThereIsTimeForWithinTheLimits) {
   EXPECT_EQ(num_rounds(10), 9U);
 }
 
-TEST_F(TurnsTest, NobodyToCompareTakesNoTime) { EXPECT_TRUE(take_turns({}, kThree).empty()); }
+TEST_F(TurnsTest, NoContestantsTakeNoTime) { EXPECT_TRUE(take_turns({}, kThree).empty()); }
 
 TEST_F(TurnsTest, ARunTooShortForTheClockEndsAll) {
   EXPECT_EQ(take_turns({steady(0, 0)}, kThree)[0].seconds.size(), 3U);

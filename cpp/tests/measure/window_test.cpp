@@ -1,5 +1,4 @@
-// The loops through windows on whatever driver there is. What they say about time is checked only
-// for sense.
+// The loops through windows on any driver. Times are only checked for plausibility.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +37,7 @@ Names metrics(const Measurement& measurement) {
   return names;
 }
 
-/// Everything here needs windows; where there are none, the reason is what counts.
+/// All tests here need windows; without them, the reason is tested.
 class MeasuredWindows : public testing::Test {
 protected:
   void SetUp() override {
@@ -64,7 +63,7 @@ TEST_F(MeasuredWindows, WritesAreTimedFencedPostedAndBesideMemcpyForOddSizes) {
   }
 }
 
-TEST_F(MeasuredWindows, WritesFromColdMemoryArePostedByNobody) {
+TEST_F(MeasuredWindows, WritesFromColdMemoryAreNotPosted) {
   const Measurement found = measure_window_write(context_, windows_, copies(256, true));
   EXPECT_EQ(metrics(found), (Names{"fenced", "memcpy_pinned", "memcpy_pageable"}));
   EXPECT_EQ(found.samples[0].copies_per_sample, 64U)

@@ -17,7 +17,7 @@ constexpr std::uint32_t kPageBytes = 2U << 20;
 constexpr std::uint32_t kBlockBytes = 64U << 10;
 constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
-/// A GPU's memory of a few pages.
+/// The memory of a GPU with a few pages.
 class Memory {
 public:
   Memory(PolicyKind kind, const EvictionPolicy& policy)

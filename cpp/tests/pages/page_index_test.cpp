@@ -1,4 +1,4 @@
-// Page numbers to slots: wherever the pages are, however many.
+// Page numbers to slots, wherever the pages are and however many.
 #include "pages/page_index.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint64_t kRegionPages =
     std::uint64_t{PageIndex::kGroupPages} * PageIndex::kRegionGroups;
 
-/// First and last pages of groups and regions, near, far apart, and at the ends of what there is.
+/// First and last pages of groups and regions: near, far apart, and at the ends of the address
+/// space.
 std::vector<std::uint64_t> scattered_pages() {
   std::vector<std::uint64_t> pages;
   for (std::uint64_t region = 0; region < 300; ++region) {

@@ -1,4 +1,4 @@
-// The state machine of the paper's Figure 1b, step by step.
+// The state machine of Zhang 2019's Figure 1b, step by step.
 #include "pages/page_table.hpp"
 
 #include <gtest/gtest.h>

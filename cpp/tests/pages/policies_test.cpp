@@ -1,4 +1,4 @@
-// What each policy makes move.
+// What each policy migrates.
 #include <gtest/gtest.h>
 
 #include <isthmus/errors.hpp>
@@ -72,7 +72,7 @@ TEST(Policies, GrowAFaultToTheTreesSubtree) {
   PageTable table(default_policy(PolicyKind::tree));
   EXPECT_EQ(fetch(table, 4 * kKiB).transfers, (Spans{{0, 64 * kKiB}}));
   EXPECT_EQ(fetch(table, 64 * kKiB).transfers, (Spans{{64 * kKiB, 64 * kKiB}}));
-  // 3 of 4 big pages will be there: the fourth comes along.
+  // 3 of 4 big pages will be resident: the fourth migrates too.
   EXPECT_EQ(fetch(table, 192 * kKiB).transfers, (Spans{{128 * kKiB, 128 * kKiB}}));
 }
 

@@ -7,7 +7,7 @@
 namespace isthmus::pages {
 namespace {
 
-/// The driver's: 512 pages of 4 KiB, of which a fault takes 16.
+/// The driver's tree: 512 pages of 4 KiB; a fault takes 16.
 class Tree {
 public:
   void set(std::uint32_t first, std::uint32_t end) { bitmap_.set(first, end); }
@@ -69,15 +69,15 @@ TEST(PrefetchTree, LetsASubtreeGoOfWhichLessThanHalfStays) {
   expect_run(tree.sparse_around(0), 0, 16);
   Tree sparse;
   sparse.set(16, 31);
-  // 15 of 32 would stay in [0, 32), so none do; then none of 64, and so on to the root.
+  // 15 of 32 would remain in [0, 32), so none do; then none of 64, and so on to the root.
   expect_run(sparse.sparse_around(0), 0, 512);
 }
 
 TEST(PrefetchTree, DoesNotCountWhatHasGoneWithASmallerSubtree) {
   Tree tree;
-  tree.set(16, 31);   // goes: 15 of 32
-  tree.set(32, 63);   // so 31 of 64 stay, not 46: they go
-  tree.set(64, 192);  // half of 128 and of 256 stays, and so does that
+  tree.set(16, 31);   // evicted: 15 of 32 are set
+  tree.set(32, 63);   // so 31 of 64 remain, not 46: evicted
+  tree.set(64, 192);  // half of 128 and of 256 remains, so these stay
   tree.set(256, 512);
   expect_run(tree.sparse_around(0), 0, 64);
 }

@@ -14,7 +14,7 @@ inline void PrintTo(const Span& span, std::ostream* stream) {
   *stream << "[" << span.offset_bytes << ", " << span.end_bytes() << ")";
 }
 
-/// An answer with its transfers kept.
+/// An answer with a copy of its transfers.
 struct Found {
   Outcome outcome = Outcome::hit;
   std::uint32_t slot = 0;
@@ -33,12 +33,12 @@ inline Found ask(PageTable& table, std::uint64_t address, std::uint32_t length_b
 
 inline Found read(PageTable& table, std::uint64_t address) { return ask(table, address, 128); }
 
-/// All of them, in order.
+/// All transfers arrive, in order.
 inline void arrive(PageTable& table, const Found& found) {
   for (const Span transfer : found.transfers) table.arrived(found.slot, found.epoch, transfer);
 }
 
-/// A read, and all that it makes move.
+/// A read, and the arrival of all that it migrates.
 inline Found fetch(PageTable& table, std::uint64_t address) {
   Found found = read(table, address);
   arrive(table, found);

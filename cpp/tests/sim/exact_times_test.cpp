@@ -1,4 +1,4 @@
-// Times that can be worked out by hand, to the picosecond.
+// Times that can be calculated by hand, to the picosecond.
 #include <gtest/gtest.h>
 
 #include "small_programs.hpp"
@@ -16,7 +16,7 @@ pages::MigrationPolicy units(std::uint32_t unit_bytes) {
   return policy;
 }
 
-// What a load of a line in DRAM takes from the load/store unit to the core: network, port, DRAM
+// The time of a load of a line in DRAM, from the load/store unit to the core: network, port, DRAM
 // (8 + 100), L2, network.
 constexpr Picoseconds kDramLoad = (10 + 4 + 8 + 100 + 20 + 10) * kCycle;
 constexpr Picoseconds kL2Load = (10 + 4 + 20 + 10) * kCycle;
@@ -36,7 +36,7 @@ TEST(ExactTimes, InstructionsOfOneWarpFollowEachOther) {
 }
 
 TEST(ExactTimes, ManyWarpsShareTheIssueSlots) {
-  // 8 warps of 10 instructions: one a cycle, 80 cycles; one alone would take 40.
+  // 8 warps of 10 instructions: one a cycle, 80 cycles; a single warp would take 40.
   std::vector<WarpSteps> warps(8, WarpSteps{barrier(9)});
   const Builder builder = Builder().launch({}, {warps});
   EXPECT_EQ(run(builder, round_machine(), {}, mode(Mode::ideal)).total_ps, 80 * kCycle);
@@ -59,7 +59,7 @@ TEST(ExactTimes, L2KeepsWhatL1ForgetsBetweenKernels) {
 }
 
 TEST(ExactTimes, LinesOfOneLoadFollowEachOtherThroughDram) {
-  // The unit takes one a cycle and the port one in 4, DRAM one in 8: that is what counts.
+  // The unit takes one a cycle, the port one in 4, and DRAM one in 8, which is the bottleneck.
   const Builder builder = Builder().launch({}, {{{load({0, 1, 2, 3})}}});
   const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
   EXPECT_EQ(result.total_ps, 4 * kCycle + kDramLoad + 3 * 8 * kCycle);
@@ -87,7 +87,7 @@ TEST(ExactTimes, ABarrierWaitsForTheLastWarp) {
   const Builder builder =
       Builder().launch({}, {{{barrier(0), barrier(0)}, {barrier(99), barrier(0)}}});
   const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
-  // The second warp's 100 instructions, after the first one's issue slot; then one more of each.
+  // The second warp's 100 instructions, after the first warp's issue slot; then one more for each.
   EXPECT_EQ(result.total_ps, 100 * 4 * kCycle + 4 * kCycle);
   EXPECT_EQ(result.stalls.barrier_ps, (400 - 4) * kCycle);
 }
@@ -105,7 +105,7 @@ TEST(ExactTimes, AProgrammersCopyComesFirst) {
 TEST(ExactTimes, AMigratedUnitTakesTheLinkAndThenItIsLocal) {
   const Builder builder = Builder().launch({}, {{{load({8}), load({9})}}});
   const Result result = run(builder, round_machine(), units(kKiB), mode(Mode::migrate));
-  // To the partition (10), the link (1024 ns), port and DRAM, and back; line 9 is of the same unit.
+  // To the partition (10), the link (1024 ns), port and DRAM, and back; line 9 is in the same unit.
   EXPECT_EQ(result.total_ps, 4 * kCycle + kDramLoad + 1'024'000U + 4 * kCycle + kDramLoad);
   EXPECT_EQ(result.traffic.migrated_to_gpu, kKiB);
   EXPECT_EQ(result.migrations, 1U);
@@ -121,7 +121,7 @@ TEST(ExactTimes, AWholePageTakesItsWholeLength) {
 }
 
 TEST(ExactTimes, ABufferOfOneSerialisesMigrations) {
-  // Two lines of two units: with room for both the link's latency is paid once, else twice.
+  // Two lines in two units: with room for both, the link's latency counts once, otherwise twice.
   const Builder builder = Builder().launch({}, {{{load({0, 64})}}});
   Machine machine = round_machine();
   machine.link.latency_ps = 700'000;
@@ -175,14 +175,14 @@ TEST(ExactTimes, AnAtomicIsDoneInL2AndWaitedFor) {
   const Builder builder =
       Builder().launch({}, {{{load({8}), {OpKind::atomic, 0, {8}}, load({8})}}});
   const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
-  // L1 forgets the line that is changed behind it.
+  // L1 drops the line that is changed in memory.
   EXPECT_EQ(result.total_ps, 3 * 4 * kCycle + kDramLoad + 2 * kL2Load);
 }
 
 TEST(ExactTimes, AStoreMakesL1ForgetItsLine) {
   const Builder builder = Builder().launch({}, {{{load({8}), store({8}), load({8})}}});
   const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
-  // The store takes the unit a cycle, and its warp goes on.
+  // The store occupies the unit for a cycle, and its warp continues.
   EXPECT_EQ(result.total_ps, 3 * 4 * kCycle + kDramLoad + kCycle + kL2Load);
 }
 
@@ -190,7 +190,7 @@ TEST(ExactTimes, LocalMemoryStaysInL1UntilItIsDisplaced) {
   const Builder builder =
       Builder().launch({}, {{{{OpKind::local_store, 0, {0}}, {OpKind::local_load, 0, {0}}}}});
   const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
-  // A cycle of the unit, and L1's two of the hit.
+  // One cycle of the unit, and two of the L1 hit.
   EXPECT_EQ(result.total_ps, 2 * 4 * kCycle + kCycle + 2 * kCycle);
   EXPECT_EQ(result.caches.l2_hits + result.caches.l2_misses, 0U);
 }
@@ -229,7 +229,8 @@ TEST(ExactTimes, AMissInTheSharedTlbIsWalked) {
   machine.translation.shared_entries = 16;
   machine.translation.shared_cycles = 5;
   machine.translation.walk_cycles = 50;
-  // Two kernels on two cores: the second core's first access finds the first one's walk.
+  // Two kernels on two cores: the second core's first access uses the result of the first one's
+  // walk.
   machine.cores.count = 2;
   machine.cores.max_ctas = 1;
   const Builder builder = Builder().launch({}, {{{load({8})}}, {{barrier(99), load({16})}}});

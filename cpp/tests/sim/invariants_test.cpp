@@ -73,8 +73,8 @@ TEST(Invariants, WhatIsAllResidentRunsAsTheIdealDoes) {
   }
 }
 
-// A picosecond for each transfer is left, and changes which of two requests comes first: a few
-// percent of so small a program's time either way, next to nothing in the mean.
+// Each transfer still takes a picosecond, which changes the order of requests: a few percent of so
+// small a program's time in either direction, almost nothing on average.
 TEST(Invariants, WithAnEndlessBandwidthMigrationTendsToTheIdeal) {
   double sum = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -121,7 +121,7 @@ TEST(Invariants, RatiosToTheProgrammersTimeDontRiseWithBandwidth) {
   }
 }
 
-/// Spans of migrations, in the order of their ends.
+/// Spans of migrations, in order of their ends.
 class Migrations : public Observer {
 public:
   void migrated(std::uint64_t /*address*/, std::uint64_t /*size_bytes*/, Span span) override {

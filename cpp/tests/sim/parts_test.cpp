@@ -1,5 +1,5 @@
-// The queue, the caches' sets, the TLB and the link by themselves, against plain versions of them.
-// them.
+// The event queue, the cache sets, the TLB and the link separately, compared with simple versions
+// of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ TEST(TheLookaside, IsAPlainLruList) {
   compare_with_plain_lru(12, 3);
 }
 
-/// A way of a set, told as plainly as can be.
+/// A way of a set, in the simplest form.
 struct PlainWay {
   std::uint64_t tag = 0;
   Picoseconds filled_ps = 0;
@@ -79,7 +79,7 @@ struct PlainWay {
   bool dirty = false;
 };
 
-/// Of those filled, the one used longest ago; the set's size if there is none.
+/// The least recently used of the filled ways; the set's size if there is none.
 std::size_t plain_oldest(const std::vector<PlainWay>& set, Picoseconds time_ps) {
   std::size_t oldest = set.size();
   for (std::size_t way = 0; way < set.size(); ++way) {

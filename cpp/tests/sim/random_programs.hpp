@@ -1,4 +1,4 @@
-// Programs drawn from a seed: some kernels whose warps load and store lines of a few pages.
+// Random programs from a seed: a few kernels whose warps load and store lines of a few pages.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace isthmus::sim::small {
 
 struct RandomProgram {
   Builder builder;
-  std::set<std::uint64_t> lines;  ///< that it touches
+  std::set<std::uint64_t> lines;  ///< the lines that it touches
 };
 
-/// num_lines   of the address space it draws from
+/// num_lines   in the address space of the program
 inline RandomProgram random_program(std::uint64_t seed, std::uint64_t num_lines = 64 * 1024,
                                     std::size_t num_launches = 2) {
   std::mt19937_64 generator(seed);

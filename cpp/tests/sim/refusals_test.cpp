@@ -1,4 +1,4 @@
-// Machines and traces that can't be, and runs that can't go on.
+// Impossible machines and traces, and simulations that can't continue.
 #include <gtest/gtest.h>
 
 #include <isthmus/errors.hpp>
@@ -95,7 +95,7 @@ TEST(Refusals, AnEmptyProgramTakesNoTime) {
 }
 
 TEST(Refusals, ADeadlockSaysWhoWaitsForWhat) {
-  // Blocks of one page only, of which those may stay that the page's other requests wait for.
+  // Blocks of one page only; those that the page's other requests wait for may stay.
   Options options = mode(Mode::migrate);
   options.eviction.kind = pages::EvictionKind::block_64k;
   options.eviction.limit_bytes = 2 * 65536;
@@ -111,7 +111,7 @@ TEST(Refusals, ADeadlockSaysWhoWaitsForWhat) {
   }
 }
 
-/// Ends the run at the first poll.
+/// An observer that ends the run at the first poll.
 class Impatient : public Observer {
 public:
   void poll(Picoseconds /*now_ps*/) override { throw std::runtime_error("enough"); }

@@ -1,4 +1,4 @@
-// Programs of a few operations, written down by hand, and a machine whose times are round.
+// Programs of a few operations, written by hand, and a machine with round times.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace isthmus::sim::small {
 
 using trace::OpKind;
 
-/// So many instructions, then this.
+/// A number of instructions, then this operation.
 struct Step {
   OpKind kind = OpKind::load;
   std::uint32_t compute = 0;

@@ -1,4 +1,4 @@
-// A recording whose blocks can be read again, as those of a mapped file.
+// A recording whose blocks can be read again, like those of a mapped file.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ private:
   mutable std::uint64_t num_reads_ = 0;
 };
 
-/// Replays a recording out of a store.
+/// Replays a recording from a store.
 class StoredReplay : public trace::Source {
 public:
   explicit StoredReplay(std::shared_ptr<const trace::Recording> recording)

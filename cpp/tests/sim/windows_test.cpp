@@ -1,5 +1,5 @@
-// What a simulation holds of a trace: CTAs in windows, whatever their size, and which migration
-// brings a line.
+// The memory that a simulation uses for a trace: CTAs in windows, whatever their size, and the map
+// from lines to migrations.
 #include <gtest/gtest.h>
 
 #include <isthmus/errors.hpp>
@@ -18,10 +18,10 @@ namespace {
 using namespace small;
 
 constexpr std::uint32_t kCores = 132;
-constexpr std::uint32_t kSlots = 32;  // of each: a CTA's part is 15.5 KB
+constexpr std::uint32_t kSlots = 32;  // on each core: a CTA's share is 15.5 KB
 const CtaPlace kPlace{3, 5, kCores, kSlots};
 
-/// A CTA of two warps with so many operations of up to 32 lines, of which some are local.
+/// A CTA of two warps with `num_operations` operations of up to 32 lines, some of them local.
 std::shared_ptr<const trace::Recording> one_cta(std::size_t num_operations) {
   std::mt19937_64 generator(num_operations);
   std::vector<WarpSteps> warps(2);
@@ -50,7 +50,7 @@ struct Fed {
   CtaWork work;
 };
 
-/// All operations of a warp, and how many bytes its CTA held at most meanwhile.
+/// All operations of a warp, and the maximum number of bytes that its CTA held meanwhile.
 struct Walked {
   std::vector<Operation> operations;
   std::vector<std::uint64_t> lines;
@@ -131,9 +131,9 @@ TEST(ATrace, ThatWasChangedMeanwhileIsRefused) {
   const auto recording = one_cta(1000);
   StoredReplay stored(recording);
   Fed fed(stored);
-  fed.work.windows[0].next_operation = fed.work.windows[0].end_operation;  // no end was there
+  fed.work.windows[0].next_operation = fed.work.windows[0].end_operation;  // there was no end
   EXPECT_THROW(fed.feed.next_window(fed.work, 0), UsageError);
-  fed.work.stored.line_begin_offset = fed.work.stored.lines_offset;  // offsets that fall
+  fed.work.stored.line_begin_offset = fed.work.stored.lines_offset;  // decreasing offsets
   EXPECT_THROW(fed.feed.next_window(fed.work, 1), UsageError);
 }
 

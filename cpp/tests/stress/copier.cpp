@@ -17,8 +17,8 @@ constexpr std::size_t kMaxBytes = std::size_t{3} << 20U;
 constexpr std::uint8_t kVictim = 0x5B;
 constexpr std::size_t kNumVictims = 8;
 
-/// Host memory that a dropped copy writes to. When it is let go it becomes somebody else's, who
-/// notices if it is written to.
+/// Host memory that a dropped copy writes to. After its release it is reused, and a late write is
+/// detected.
 class Dropped final : public transfer::CopyNeeds {
 public:
   explicit Dropped(std::size_t size_bytes) : memory_(size_bytes) {}
@@ -136,7 +136,7 @@ void Copier::there_and_back() {
   compare(source, sent, "there and back");
 }
 
-/// A download that nobody waits for; while it is under way, others use what memory is free.
+/// A download without a wait; while it is in flight, others use the free memory.
 void Copier::begin_and_drop() {
   const std::size_t size_bytes = dice_.size(kMaxBytes);
   auto needs = std::make_unique<Dropped>(size_bytes);
@@ -192,7 +192,7 @@ void Copier::use_a_window() {
   compare(found.data(), sent, "window");
 }
 
-/// Memory of the pool, given back in the order of a stream that still writes to it.
+/// Memory of the pool, freed in the order of a stream that still writes to it.
 void Copier::use_pinned_memory() {
   const std::size_t size_bytes = dice_.size(kMaxBytes);
   const auto own = reinterpret_cast<std::uintptr_t>(stream());

@@ -1,4 +1,4 @@
-// A thread that copies, by every way, and compares every byte.
+// A thread that copies by every path and compares every byte.
 #pragma once
 
 #include <deque>

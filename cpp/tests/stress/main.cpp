@@ -1,10 +1,10 @@
 // Copies of every kind by several threads, beside captures, signals and failing calls, until the
-// time is up; every byte is compared.
+// time is up. Every byte is compared.
 //
 //     stress_copies [--seconds 60] [--threads 4] [--seed N] [--faults 1] [--captures 1]
 //
-// Exits with 1 if a byte differs, memory that was let go is written to, a capture is ended, or
-// something stays behind.
+// Exits with 1 if a byte differs, released memory is written to, a capture is ended, or something
+// leaks.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -85,7 +85,7 @@ int report(const Tally& tally, const Options& options) {
   return tally.failures().empty() ? 0 : 1;
 }
 
-/// The emulated driver knows what is alive.
+/// The emulated driver reports what is alive.
 void require_nothing_left(const Driver& driver, Tally& tally) {
   if (!driver.emulated()) return;
   const IsthmusEmulatorLive live = test::EmulatorControls(driver).live();
@@ -99,7 +99,7 @@ void require_nothing_left(const Driver& driver, Tally& tally) {
 
 int run(const Options& options) {
   const Driver driver = Driver::open();
-  constexpr std::size_t kPoolBytes = std::size_t{48} << 20U;  // less than all threads may want
+  constexpr std::size_t kPoolBytes = std::size_t{48} << 20U;  // less than all threads may need
   auto place = std::make_unique<Workplace>(driver, kPoolBytes);
   std::printf("%s, seed %llu\n", place->context.device().name.c_str(),
               static_cast<unsigned long long>(options.seed));
@@ -117,8 +117,8 @@ int run(const Options& options) {
 }  // namespace isthmus::stress
 
 #ifdef __SANITIZE_THREAD__
-/// libstdc++ counts the holders of an exception in code that ThreadSanitizer doesn't see. It takes
-/// the last one, who frees the exception, for one who races with those that have read it before.
+/// libstdc++ counts references to an exception in code that ThreadSanitizer doesn't see. It reports
+/// a race between the last holder, who frees the exception, and earlier readers.
 extern "C" [[gnu::visibility("default")]] const char*
 __tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
   return "race:std::__exception_ptr::exception_ptr::_M_release\n";

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Not those that wait: where none of them works twice in a row, memory stays in use for good.
+// Not the waiting calls: if none of them succeeds twice in a row, memory stays in use forever.
 constexpr std::array kCalls{"cuMemcpyHtoDAsync",    "cuMemcpyDtoHAsync", "cuMemcpyHtoD",
                             "cuMemcpyDtoH",         "cuEventRecord",     "cuEventQuery",
                             "cuStreamQuery",        "cuMemHostRegister", "cuEventCreate",

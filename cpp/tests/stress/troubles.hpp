@@ -1,4 +1,4 @@
-// What goes on beside the copies: captures, failures, signals.
+// Disturbances of the copies: captures, failures, signals.
 #pragma once
 
 #include <thread>
@@ -8,8 +8,8 @@
 
 namespace isthmus::stress {
 
-/// Captures a stream all the time, in the mode that forbids unsafe calls to every thread, and
-/// checks that no copy has ended a capture.
+/// Captures a stream repeatedly, in the mode that forbids unsafe calls to every thread, and checks
+/// that no copy has ended a capture.
 void capture_until_the_end(Workplace& place);
 
 /// Makes a call of the emulated driver fail now and then.

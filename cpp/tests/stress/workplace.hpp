@@ -22,7 +22,7 @@ namespace isthmus::stress {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// What happened, by name. From any thread.
+/// Counts events, by name. May be used from any thread.
 class Tally {
 public:
   void count(const std::string& what, std::uint64_t num_bytes = 0) {
@@ -30,7 +30,7 @@ public:
     ++counts_[what];
     num_bytes_ += num_bytes;
   }
-  /// Something that must not happen.
+  /// Records something that must not happen.
   void fail(const std::string& what) {
     const std::lock_guard lock(mutex_);
     failures_.push_back(what);
@@ -78,7 +78,7 @@ struct Workplace {
   std::atomic<bool> ending{false};
 };
 
-/// A thread's own dice.
+/// A thread's random numbers.
 class Dice {
 public:
   explicit Dice(std::uint64_t seed) : engine_(seed) {}
@@ -87,7 +87,7 @@ public:
   }
   bool often() { return below(2) == 0; }
   bool seldom() { return below(16) == 0; }
-  /// Of a copy: small ones as often as long ones.
+  /// The size of a copy: small ones are as frequent as large ones.
   std::size_t size(std::size_t most) {
     const std::size_t bits = below(std::bit_width(most));
     return std::min(most, (std::size_t{1} << bits) + below(std::size_t{1} << bits));
@@ -106,9 +106,9 @@ private:
   std::mt19937_64 engine_;
 };
 
-/// Runs what may be refused: by errors that are documented, because something was made to fail.
+/// Runs an action that may fail: with documented errors, because of an injected failure.
 ///
-/// Returns     false if it was refused
+/// Returns     false if it failed
 inline bool allowed(Tally& tally, const std::string& what, const std::function<void()>& action) {
   try {
     action();

@@ -1,4 +1,4 @@
-// The system's functions, in front of the real ones.
+// Replaces system functions, and calls the real ones.
 #include "system_faults.h"
 
 #include <dlfcn.h>
@@ -35,7 +35,7 @@ constexpr std::array<std::pair<std::string_view, Kind>, 8> kKinds{{{"new", Kind:
                                                                    {"fsync", Kind::fsync},
                                                                    {"rename", Kind::rename}}};
 
-// Through which others call, and whose own calls are nobody's.
+// Libraries that others call through, and whose own calls aren't counted.
 constexpr std::array<std::string_view, 7> kRuntime{
     "libstdc++", "libc.so", "libgcc_s", "ld-linux", "libpthread", "linux-vdso", "system_faults"};
 
@@ -92,7 +92,7 @@ Owner owner_at(const void* address) {
   return Owner::others;
 }
 
-/// By the innermost caller that isn't the runtime, to which this library counts itself.
+/// Looks at the innermost caller that isn't the runtime, which includes this library.
 bool is_called_by_a_counted_module() {
   std::array<void*, 24> frames{};
   const int num_frames = backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -103,7 +103,7 @@ bool is_called_by_a_counted_module() {
   return false;
 }
 
-/// True if this call is the one to refuse.
+/// True if this call must fail.
 bool refuses(Kind kind) {
   if (armed.load(std::memory_order_acquire) != kind || is_asking) return false;
   is_asking = true;

@@ -51,7 +51,7 @@ TEST(AccelSimInstruction, OneLaneHasNoDifferences) {
   EXPECT_EQ(addresses_of(parsed("0010 00000100 1 R4 LDG.E 1 R2 4 2 0x1000 0")), Addresses{0x1000});
 }
 
-// A reader that takes one difference for each lane swallows the immediate.
+// A reader that expects one difference for each lane would consume the immediate.
 TEST(AccelSimInstruction, TheImmediateIsNoDifference) {
   EXPECT_EQ(parsed("0010 00000003 1 R4 LDG.E 1 R2 4 2 0x1000 8 7").num_addresses, 2U);
   EXPECT_TRUE(says(refusal("0010 00000003 1 R4 LDG.E 1 R2 4 2 0x1000 8 7 9"), "immediate"));

@@ -33,7 +33,7 @@ constexpr auto kLocalStore = static_cast<std::uint8_t>(OpKind::local_store);
 constexpr auto kBarrier = static_cast<std::uint8_t>(OpKind::barrier);
 constexpr auto kEnd = static_cast<std::uint8_t>(OpKind::end);
 
-/// One warp with these instructions in a grid of one.
+/// One warp with these instructions, in a grid of one CTA.
 std::string kernel_of(const std::vector<std::string>& instructions,
                       std::string header = std::string(kHeader)) {
   header.replace(header.find("(2,1,1)"), 7, "(1,1,1)");
@@ -58,7 +58,7 @@ TEST(AccelSimKernel, InstructionsBecomeOperations) {
   EXPECT_EQ(std::vector(found.compute.begin(), found.compute.begin() + 8),
             (std::vector<std::uint32_t>{1, 0, 0, 0, 0, 1, 0, 1}));
   constexpr std::uint64_t kFirst = 0x7f1269c00000 / kLineBytes;
-  // The store's last lane, of 8 bytes, lies 1016 bytes behind its first. The stack's end is word 0.
+  // The store's last lane, of 8 bytes, is 1016 bytes behind its first. The stack's end is word 0.
   EXPECT_EQ(std::vector(found.lines.begin(), found.lines.begin() + 5),
             (Lines{kFirst, kFirst + 2, kFirst + 9, 3, 2}));
 }
@@ -224,8 +224,8 @@ TEST(AccelSimKernel, DisorderIsRefused) {
   EXPECT_TRUE(says(refusal(replaced(text, "insts = 6", "insts = 5")), "more instructions"));
 }
 
-// Another text may be another trace: text has no checksum. It is never a crash, and what comes of
-// it keeps the rules.
+// A changed text may be another trace, since text has no checksum. The reader never crashes, and
+// every trace follows the rules.
 TEST(AccelSimKernel, AnyTruncationAndAnyByteIsATraceOrRefused) {
   const std::string text = small_kernel();
   const auto trial = [](const std::string& changed) {

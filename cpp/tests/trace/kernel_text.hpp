@@ -1,4 +1,4 @@
-// Texts of Accel-Sim traces, and what comes of them.
+// Texts of Accel-Sim traces, and the results of reading them.
 #pragma once
 
 #include <string>
@@ -42,7 +42,7 @@ inline std::string cta_text(const std::string& position, const std::string& warp
 
 inline const std::string kExit = "0100 ffffffff 0 EXIT 0 0 0 ";
 
-/// Two CTAs of two warps with a little of everything.
+/// Two CTAs of two warps, with some of each kind of instruction.
 inline std::string small_kernel() {
   const std::string busy =
       warp_text(0, {"0000 ffffffff 1 R1 IMAD.MOV.U32 2 R255 R255 0 0 ",
@@ -54,7 +54,7 @@ inline std::string small_kernel() {
   return std::string(kHeader) + cta_text("0,0,0", busy + quiet) + cta_text("1,0,0", busy + quiet);
 }
 
-/// A copy of what a kernel's blocks hold; owns what a Block points at.
+/// A copy of the contents of a kernel's blocks; owns the memory of a Block.
 struct Contents {
   std::vector<std::uint32_t> op_begin{0};
   std::vector<std::uint8_t> kinds;
@@ -82,7 +82,7 @@ struct Contents {
   }
 };
 
-/// Feeds a text in pieces of so many bytes.
+/// Feeds a text in pieces of `piece_bytes`.
 inline Contents read_all(AccelSimKernel& kernel, std::string_view text, std::size_t piece_bytes) {
   Contents contents;
   while (!text.empty()) {

@@ -17,7 +17,7 @@ HostStep upload(std::uint64_t address, std::uint64_t size_bytes) {
   return {HostStep::Kind::upload, address, size_bytes};
 }
 
-/// What is allocated where these addresses' lines are touched.
+/// The allocations derived from touches of these addresses' lines.
 Shown allocated(const std::vector<std::uint64_t>& addresses, const Steps& uploads) {
   TouchedLines touched;
   for (const std::uint64_t address : addresses) touched.add(address / kLineBytes);

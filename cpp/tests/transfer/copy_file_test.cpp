@@ -1,4 +1,4 @@
-// Files to a device, through Transfers.
+// Copies files to a device, through Transfers.
 #include <gtest/gtest.h>
 
 #include <isthmus/errors.hpp>
@@ -19,7 +19,7 @@
 namespace isthmus {
 namespace {
 
-constexpr std::size_t kFileBytes = (std::size_t{9} << 20U) + 12'345;  // some pieces, and a rest
+constexpr std::size_t kFileBytes = (std::size_t{9} << 20U) + 12'345;  // pieces, and a remainder
 
 class CopyFileTest : public testing::Test {
 protected:

@@ -1,5 +1,5 @@
-// What copies need is kept until nothing uses it any more: asked for or dropped, complete, failed,
-// or unknown.
+// The memory of a copy is kept until nothing uses it: awaited or dropped, complete, failed, or
+// unknown.
 #include "transfer/copy/copy_keeper.hpp"
 
 #include <isthmus/errors.hpp>
@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 constexpr int kLaunchFailed = 719;
 
-/// What became of a copy's needs.
+/// What happened to a copy's needs.
 struct Fate {
   std::atomic<bool> let_go{false};
   std::atomic<int> num_follow_ups{0};
@@ -61,7 +61,7 @@ protected:
     TransfersUnderTest::TearDown();
   }
 
-  /// A download to pinned memory, which ends when its stream has come so far.
+  /// A download to pinned memory, complete when its stream reaches its end.
   std::shared_ptr<KeptCopy> begin(FollowUp follow_up = FollowUp::none) {
     return keeper_->begin(std::make_unique<WatchedNeeds>(fate_, follow_up), [this] {
       return transfers().copy_async(pinned_, to_pointer(device_), kMiB, in(own_));

@@ -1,4 +1,4 @@
-// Which path is chosen by which costs.
+// Which path is chosen for which costs.
 #include "transfer/copy/device_paths.hpp"
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr Direction kDirections[] = {Direction::host_to_device, Direction::device_to_host};
 
-/// Costs that are the same for each direction and kind of memory, whatever the size.
+/// The same costs for each direction and kind of memory, at any size.
 Profile profile_of(const std::vector<std::pair<CopyPath, CostCurve>>& curves) {
   std::vector<Profile::Entry> entries;
   for (const auto& [path, curve] : curves)
@@ -83,8 +83,8 @@ TEST_F(DevicePathsTest, SmallCopiesAreOneThreadsUpToWhereThreadsPayAndWindowsToW
                   {CopyPath::window, CostCurve({{1, 1e-6}, {1000000, 1001e-6}})},
                   {CopyPath::window_threads, CostCurve({{1, 2e-6}, {1000000, 202e-6}})}}));
   for (const Direction direction : kDirections) {
-    // 1.03 * (1 + n / 1000) is 1.1 * (2 + n / 5000) at 1445 bytes; that is 10 + n / 100000 at
-    // 37118. Both are found in steps of a quarter.
+    // 1.03 * (1 + n / 1000) equals 1.1 * (2 + n / 5000) at 1445 bytes, and that equals 10 + n /
+    // 100000 at 37118. Both are found in steps of a quarter.
     EXPECT_GT(paths().window_until_bytes(direction), 1445 * 3 / 4);
     EXPECT_LE(paths().window_until_bytes(direction), 1446);
     EXPECT_GT(paths().window_threads_until_bytes(direction), 37118 * 3 / 4);

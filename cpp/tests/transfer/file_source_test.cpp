@@ -1,4 +1,5 @@
-// Bytes of a file, from the page cache or past it; files that get shorter while they are read.
+// Bytes of a file, from the page cache or directly from the disk; files that shrink while they are
+// read.
 #include "transfer/staging/file_source.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ struct Slot {
 
 class FileSourceTest : public testing::Test {
 protected:
-  /// Out of the page cache, as far as the file system lets it.
+  /// Drops the file from the page cache, as far as the file system allows.
   void drop_from_cache() const {
     EXPECT_EQ(posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED), 0);
   }

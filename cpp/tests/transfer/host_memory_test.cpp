@@ -1,4 +1,4 @@
-// How seldom it is asked whether memory can be touched, and what is asked each time.
+// How rarely the kernel is asked whether memory is accessible, and what is asked each time.
 #include "transfer/copy/host_memory.hpp"
 
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ namespace {
 
 using host::Access;
 
-/// A clock that the tests move.
+/// A clock that the tests advance.
 host::Tick now = 0;
 host::Tick test_clock() noexcept { return now; }
 
@@ -49,7 +49,7 @@ protected:
     return memory_->touch(begin, size_bytes, Access::write) != HostTouch::forbidden;
   }
   static void forbid(std::byte* pages) { EXPECT_EQ(mprotect(pages, num_bytes(), PROT_NONE), 0); }
-  /// Without PROCMAP_QUERY the kernel is asked each time, which no test minds but those of trust.
+  /// Without PROCMAP_QUERY the kernel is asked each time, which matters only to the tests of trust.
   static bool remembers() {
     return host::MemoryMap()
         .find(reinterpret_cast<std::uintptr_t>(&now), host::MemoryMap::Wanted::covering)
@@ -97,7 +97,7 @@ TEST_F(HostMemoryTest, AFileThatBecomesShorterIsNoticedAtOnce) {
     const int file = memfd_create("isthmus-test", MFD_CLOEXEC);
     ASSERT_EQ(ftruncate(file, static_cast<off_t>(num_bytes())), 0);
     std::byte* const pages = map(flags, file);
-    pages[0] = std::byte{1};  // of a private mapping a page of its own, which goes all the same
+    pages[0] = std::byte{1};  // a private mapping's own copy of the page, which disappears too
     ASSERT_TRUE(can_read(pages, num_bytes()));
     ASSERT_TRUE(can_write(pages, num_bytes()));
     ASSERT_EQ(ftruncate(file, 0), 0);

@@ -1,4 +1,4 @@
-// A file in memory that tests make shorter.
+// A file in memory that tests truncate.
 #pragma once
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace isthmus::transfer {
 
 using contract::Bytes;
 
-/// A file of a pattern, mapped shared. Gone after the test.
+/// A file with a pattern, in a shared mapping. Removed after the test.
 class MappedFile {
 public:
   explicit MappedFile(const Bytes& contents, int protection = PROT_READ | PROT_WRITE)

@@ -1,4 +1,4 @@
-// Blocks cut from regions and joined again, held against a model that does it the slow way.
+// Blocks cut from regions and merged again, compared with a simple, slow model.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -103,7 +103,7 @@ TEST(Arena, GivesTheSmallestWholeRegionThatFits) {
   EXPECT_EQ(arena.take_whole(5 * kMiB, 20 * kMiB)->size_bytes, 9 * kMiB);
 }
 
-/// Which bytes of a region are taken, block by block.
+/// Which bytes of a region are in use, block by block.
 class Model {
 public:
   explicit Model(std::size_t size_bytes) : size_bytes_(size_bytes) {}
@@ -137,7 +137,7 @@ protected:
   std::size_t random(std::size_t most) { return generator_() % (most + 1); }
 
   void take_one() {
-    // Sizes of every magnitude, alignments mostly the least.
+    // Sizes of every magnitude; most alignments are minimal.
     const std::size_t size_bytes = 1 + random((std::size_t{64} << random(13)));
     const std::size_t alignment = random(3) == 0 ? std::size_t{64} << random(8) : kGranuleBytes;
     Block* block = arena_.take(size_bytes, alignment);
@@ -172,7 +172,7 @@ protected:
 TEST_P(RandomOperations, AgreeWithTheModelAndLeaveOneFreeBlock) {
   BlockRegion* region = arena_.add_region(at(kBase), kRegionBytes, false);
   for (int i = 0; i < 20'000 && !HasFailure(); ++i) {
-    // Fills up, then drains, again and again.
+    // Fills up, then drains, repeatedly.
     const bool filling = (i / 500) % 2 == 0;
     if (random(9) < (filling ? 7U : 3U)) {
       take_one();

@@ -35,7 +35,7 @@ protected:
     return PinnedPool(driver(), 0, options);
   }
 
-  /// Of the emulated driver; tests that need it skip on a real one.
+  /// Controls of the emulated driver; tests that need it are skipped on a real one.
   const test::EmulatorControls& controls() const { return *controls_; }
   bool emulated() const { return controls_.has_value(); }
 

@@ -1,4 +1,4 @@
-// The pool: what it gives out, what it keeps, what it refuses.
+// The pool: what it allocates, what it keeps, what it refuses.
 #include <algorithm>
 #include <cstring>
 #include <random>

@@ -1,4 +1,4 @@
-// Pinned regions: what is pinned is whole, what fails leaves nothing.
+// Pinned regions: a region is pinned as a whole, and a failure leaves nothing.
 #include "transfer/pinned/pinned_region.hpp"
 
 #include <sys/mman.h>

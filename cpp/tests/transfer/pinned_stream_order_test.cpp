@@ -1,4 +1,4 @@
-// Blocks that are freed in a stream's order, and streams that are being captured.
+// Blocks that are freed in stream order, and captured streams.
 #include <vector>
 
 #include "transfer/pinned_memory_under_test.hpp"
@@ -10,7 +10,7 @@ class StreamOrder : public PinnedMemoryUnderTest {
 protected:
   static std::uintptr_t handle(CUstream stream) { return reinterpret_cast<std::uintptr_t>(stream); }
 
-  /// A pool whose only memory is one block of `size_bytes`: what isn't that block is refused.
+  /// A pool whose only memory is one block of `size_bytes`: any further allocation is refused.
   PinnedPool pool_of_one(std::size_t size_bytes) {
     PinnedPoolOptions options;
     options.region_bytes = 2 * kMiB;
@@ -169,9 +169,9 @@ TEST_F(StreamOrder, DoesNothingThatACaptureForbids) {
   memory.free(memory.allocate(1000), handle(work));
   begin_capture(captured);
   void* first = memory.allocate(1000, handle(captured));
-  void* large = memory.allocate(70 * kMiB);  // is pinned now
+  void* large = memory.allocate(70 * kMiB);  // pinned from now on
   memory.free(first, handle(captured));
-  memory.free(memory.allocate(2000), handle(work));  // records an event, and asks for others
+  memory.free(memory.allocate(2000), handle(work));  // records an event, and checks others
   memory.free(large);
   memory.trim();
   driver().call(symbol::graph_destroy)(end_capture(captured));

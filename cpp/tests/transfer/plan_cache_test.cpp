@@ -1,4 +1,4 @@
-// Copies that a program makes again and again.
+// Copies that a program repeats.
 #include "transfer/copy/plan_cache.hpp"
 
 #include <algorithm>
@@ -19,11 +19,11 @@
 namespace isthmus::transfer {
 namespace {
 
-/// A clock that the tests move.
+/// A clock that the tests advance.
 host::Tick now = 1;
 host::Tick test_clock() noexcept { return now; }
 
-/// Two caches over the same device. Their profile, the emulated link's, copies 20 KiB by the
+/// Two caches for the same device. Their profile, that of the emulated link, copies 20 KiB by the
 /// driver.
 class PlanCacheTest : public StagingUnderTest {
 protected:
@@ -42,7 +42,7 @@ protected:
     StagingUnderTest::TearDown();
   }
 
-  /// A download of the cheapest way, by the driver.
+  /// A download whose cheapest path is the driver.
   Plan plan_of(void* target, const void* source) {
     const Crossing crossing{Direction::device_to_host, MemoryKind::pinned, kBytes};
     Plan plan(ends_of(crossing, target, source), crossing, &devices_->at(0), CopyPath::driver);
@@ -114,7 +114,7 @@ TEST_F(PlanCacheTest, NotesNoPlanThatIsNotTheCheapestWay) {
   EXPECT_FALSE(found(host, device));
 }
 
-/// By a profile that knows the driver only.
+/// With a profile that only has the driver.
 class RepeatedCopies : public TransfersUnderTest {
 protected:
   void SetUp() override {

@@ -20,7 +20,7 @@ double seconds(const Profile& profile, CopyPath path, std::size_t size_bytes,
   return curve == nullptr ? std::numeric_limits<double>::infinity() : curve->seconds(size_bytes);
 }
 
-/// What `action` says when it throws UsageError; "" if it doesn't.
+/// The message of the UsageError that `action` throws; "" if it doesn't throw.
 template <typename Action>
 std::string complaint_of(Action action) {
   try {
@@ -63,7 +63,7 @@ TEST(ProfileFile, WithMoreCoresItIsTakenAsMeasured) {
 
 struct Misfit {
   const char* part;   ///< of the file's text
-  const char* other;  ///< what stands there instead
+  const char* other;  ///< its replacement
   const char* said;   ///< in the message
 };
 

@@ -1,4 +1,4 @@
-// A profile of one machine, and that machine: for tests.
+// A profile of one machine, and that machine, for tests.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ inline ProfileIdentity h100() {
   return identity;
 }
 
-/// As `isthmus profile` writes it, with few points.
+/// In the format of `isthmus profile`, with few points.
 inline std::string profile_text() {
   return R"({"schema_version": 2,
  "measurement": {"finished_at": "2026-11-20T10:11:12Z", "seconds": 8.5, "quick": false,
@@ -46,7 +46,7 @@ inline std::string profile_text() {
 )";
 }
 
-/// `text` with the first `part` made into `other`.
+/// `text` with the first `part` replaced by `other`.
 inline std::string replaced(std::string text, std::string_view part, std::string_view other) {
   const auto at = text.find(part);
   if (at != std::string::npos) text.replace(at, part.size(), other);

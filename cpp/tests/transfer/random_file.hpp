@@ -11,7 +11,7 @@
 
 namespace isthmus::test {
 
-/// Has no name, is on the disk as well as in the page cache, and goes with this.
+/// Has no name, is on the disk as well as in the page cache, and is deleted with this object.
 class RandomFile {
 public:
   explicit RandomFile(std::size_t size_bytes) : bytes_(size_bytes) {

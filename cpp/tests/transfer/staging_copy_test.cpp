@@ -1,4 +1,5 @@
-// Every size and alignment arrives, by any number of threads, and nothing beside it is touched.
+// Every size and alignment arrives, with any number of threads, and nothing outside the target is
+// written.
 #include <numeric>
 #include <random>
 
@@ -11,7 +12,7 @@ namespace {
 
 class StagingCopyTest : public StagingUnderTest, public testing::WithParamInterface<int> {
 protected:
-  /// Both ways at these offsets, with guards around both targets.
+  /// Both directions at these offsets, with guards around both targets.
   void expect_round_trip(StagingRing& ring, std::size_t size, std::size_t host_offset,
                          std::size_t device_offset) {
     const Bytes sent = pattern(host_offset + size, static_cast<unsigned>(size));
@@ -29,7 +30,7 @@ protected:
     ASSERT_EQ(std::memcmp(received.data() + host_offset, sent.data() + host_offset, size), 0);
   }
 
-  /// As above, behind so many bytes on the device, and staged.
+  /// The same, at an offset on the device, and staged.
   void expect_round_trip_beyond(StagingRing& ring, std::size_t offset) {
     const Bytes sent = pattern(300 * kKiB, static_cast<unsigned>(offset));
     Bytes received(sent.size());
@@ -132,7 +133,7 @@ TEST_P(StagingCopyTest, NothingIsCopiedFor0Bytes) {
   EXPECT_EQ(ring.pinned_bytes(), 0U);
 }
 
-/// Bytes that are nowhere in memory, and a lead that differs from piece to piece.
+/// Bytes that aren't in memory, with a different lead in each piece.
 class Counting final : public SlotFiller {
 public:
   std::size_t fill(std::byte* slot, std::size_t offset_bytes,

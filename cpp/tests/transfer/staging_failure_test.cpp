@@ -1,5 +1,5 @@
-// Every driver call that a copy makes is made to fail once: the copy arrives all the same or says
-// which bytes are undefined, and the ring goes on.
+// Every driver call that a copy makes fails once: the copy still arrives or says which bytes are
+// undefined, and the ring continues.
 #include <functional>
 #include <map>
 #include <optional>
@@ -20,8 +20,8 @@ constexpr int kMaxFailures = 30;  // of one symbol
 
 enum class Way { upload, staged_upload, download };
 
-/// "bytes [4096, 153600) of the target are undefined": 4096. The whole copy if nothing is said,
-/// since then nothing was copied.
+/// "bytes [4096, 153600) of the target are undefined": 4096. The whole size if the message has no
+/// such text, since then nothing was copied.
 std::size_t first_undefined(const std::string& message) {
   const std::size_t at = message.find("bytes [");
   return at == std::string::npos ? 0 : std::stoul(message.substr(at + 7));
@@ -41,7 +41,7 @@ protected:
     StagingUnderTest::TearDown();
   }
 
-  /// The target, with its guards.
+  /// The target, including its guards.
   Bytes target() {
     driver().call(symbol::ctx_synchronize)();
     return GetParam() == Way::download ? host_ : on_device(device_, kBytes + 2 * kGuardBytes);
@@ -65,9 +65,9 @@ protected:
     ring.upload(device, host, kBytes, order_, staged ? UploadEnd::staged : UploadEnd::complete);
   }
 
-  /// What a copy with `ring` ends with; "" if it did what it was asked for. Its target is as told.
+  /// The message of a copy with `ring`; "" if it succeeded. Its target must be as the message says.
   ///
-  /// arrange     is called right before the copy; what it has arranged is over after it
+  /// arrange     called immediately before the copy; its effect ends after the copy
   std::string ending(
       StagingRing& ring, unsigned seed, const std::function<void()>& arrange = [] {}) {
     const Bytes sent = pattern(kBytes, seed);
@@ -103,12 +103,12 @@ protected:
     return test::counts_of_calls(log_);
   }
 
-  /// Fails each call of a copy by turns. Returns how many of the failures were reported.
+  /// Makes each call of a copy fail in turn. Returns how many of the failures were reported.
   int sweep(StagingRing& ring, const std::map<std::string, int>& calls, bool anew) {
     int num_reported = 0;
     for (const auto& [symbol, count] : calls) {
       if (test::releases(symbol)) continue;
-      // Queries are as many as it takes.
+      // The number of queries varies.
       for (int nth = 1; nth <= std::min(count, kMaxFailures); ++nth) {
         SCOPED_TRACE(symbol + " call " + std::to_string(nth) + " of " + std::to_string(count));
         if (anew) ring.trim();
@@ -128,7 +128,7 @@ protected:
   CUdeviceptr device_ = 0;
   CUstream order_ = nullptr;
   Bytes host_;
-  std::string log_;  // of the driver's calls in the last copy
+  std::string log_;  // of the driver calls in the last copy
 };
 
 TEST_P(StagingFailureTest, AnyFailingCallOfACopyIsReportedOrHarmlessAndTheRingGoesOn) {
@@ -160,7 +160,7 @@ TEST_P(StagingFailureTest, AFailedCopyNamesTheSymbolAndTheBytes) {
   EXPECT_EQ(ending(ring, 3), "");
 }
 
-/// The driver doesn't even say whether the copies under way have ended.
+/// The driver doesn't even report whether the copies in flight have ended.
 TEST_P(StagingFailureTest, AThreadWhoseStreamCantBeEndedGetsAnother) {
   StagingRing ring(retained(), small_settings(1));
   EXPECT_EQ(ending(ring, 1), "");
@@ -169,7 +169,7 @@ TEST_P(StagingFailureTest, AThreadWhoseStreamCantBeEndedGetsAnother) {
     controls_->fail_call("cuStreamSynchronize", 1, kIllegalAddress);
     controls_->fail_call("cuStreamSynchronize", 2, kIllegalAddress);
   });
-  // What a download has under way is written to the ring's slots, which are kept.
+  // A download in flight writes to the ring's slots, which are kept.
   EXPECT_EQ(says(message, "must be kept until the process ends"), GetParam() != Way::download)
       << message;
   EXPECT_EQ(ending(ring, 3, [&] { controls_->log_calls(1); }), "");
@@ -202,7 +202,7 @@ struct Broken : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Can't fill what lies behind a byte.
+/// A filler that fails behind a certain byte.
 template <typename Error>
 class EndsAt final : public SlotFiller {
 public:

@@ -1,4 +1,4 @@
-// Sources and targets that are mapped files: read ahead, and an error when the file shrinks.
+// Mapped files as sources and targets: read ahead, and an error if the file shrinks.
 #include <cstdlib>
 
 #include <fcntl.h>
@@ -55,7 +55,7 @@ TEST_F(StagingFilesTest, ATruncatedSourceIsAUsageErrorAndTheRingGoesOn) {
   EXPECT_EQ(on_device(device_, kBytes), sent);
 }
 
-/// Lets a source fill each slot as a whole.
+/// Makes a source fill each slot as a whole.
 class InSlots final : public SlotFiller {
 public:
   explicit InSlots(const PartSource& source) : source_(source) {}
@@ -69,7 +69,7 @@ private:
   const PartSource& source_;
 };
 
-/// As on kernels that don't tell files from memory: the end of each part is looked at.
+/// For kernels that can't distinguish files from memory: the end of each part is checked.
 TEST_F(StagingFilesTest, ATruncatedSourceOfUnknownKindIsNoticedToo) {
   const MappedFile file(pattern(kBytes, 1));
   file.truncate(kBytes / 2);

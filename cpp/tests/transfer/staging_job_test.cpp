@@ -1,5 +1,5 @@
-// What the threads of a copy share: parts in order, pieces that are whole once, and what a failure
-// leaves undefined. And how many copies of the device a ring makes of one.
+// What the threads of a copy share: parts in order, pieces that complete once, and the bytes that a
+// failure leaves undefined. Also into how many device copies a ring divides a copy.
 #include "transfer/staging/staging_job.hpp"
 
 #include <stdexcept>
@@ -16,7 +16,7 @@ constexpr std::size_t kPieceBytes = 16 * kKiB;
 constexpr std::size_t kNumPieces = 8;
 constexpr CUdeviceptr kAddress = 4096;
 
-/// Of pieces of four parts.
+/// A plan with pieces of four parts.
 PiecePlan plan() {
   return {kNumPieces * kPieceBytes,
           1,
@@ -84,7 +84,7 @@ TEST(StagingJobTest, AnUploadIsDefinedUpToTheFirstPieceThatWasNotSent) {
   EXPECT_TRUE(says(failure_of(job), "bytes [32768, 131072)"));
 }
 
-/// A slot is used again only when its piece has crossed.
+/// A slot is reused only when its piece has arrived.
 TEST(StagingJobTest, WhatMayBeUnderWayIsUndefinedWhenNobodyKnows) {
   const PiecePlan cut = plan();
   StagingJob job(cut, kAddress);
@@ -111,7 +111,7 @@ TEST(StagingJobTest, ADownloadIsDefinedUpToTheFirstPieceThatIsNotWhole) {
 
 class StagingPiecesTest : public StagingUnderTest {};
 
-/// However many threads copy: each copy of the device costs more than its bytes.
+/// With any number of threads: each device copy has a fixed cost.
 TEST_F(StagingPiecesTest, OneCopyOfTheDeviceIsMadeForEachPiece) {
   if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver tells what was called";
   const test::EmulatorControls controls(driver());

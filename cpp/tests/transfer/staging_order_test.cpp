@@ -19,8 +19,8 @@ protected:
     if (!driver().has(symbol::stream_wait_value32)) GTEST_SKIP() << "no stream memory operations";
   }
 
-  /// Lets a copy that waits for nothing go wrong: returns when what the ring has enqueued first
-  /// would have been copied.
+  /// Makes a missing wait visible: returns when the ring's first enqueued work would have been
+  /// copied.
   void give_time_to(const std::string& symbol_name) {
     if (driver().emulated()) {
       const test::EmulatorControls controls(driver());
@@ -40,7 +40,7 @@ protected:
   CUdeviceptr device_ = 0;
 };
 
-/// Runs an action in another thread. Its end is looked at without waiting.
+/// Runs an action in another thread. Its end can be checked without waiting.
 class Background {
 public:
   template <typename Action>
@@ -97,7 +97,7 @@ TEST_F(StagingOrderTest, ADownloadComesAfterTheWorkThatIsInTheStream) {
   EXPECT_TRUE(all_are(received, 0, kBytes, 2));
 }
 
-/// The rings' streams don't wait for the legacy one by themselves.
+/// The rings' streams don't wait for the legacy stream by themselves.
 TEST_F(StagingOrderTest, TheLegacyDefaultStreamOrdersBlockingStreamsToo) {
   StagingRing ring(retained(), small_settings(kNumThreads));
   for (const CUstream legacy : {CUstream{nullptr}, CU_STREAM_LEGACY}) {
@@ -129,12 +129,12 @@ TEST_F(StagingOrderTest, AnIdleStreamCostsNoEvent) {
   EXPECT_TRUE(all_are(received, 0, kBytes, 1)) << "another stream's work is waited for";
 }
 
-/// Staged, a copy needn't begin: the slots hold its bytes.
+/// A staged copy needn't begin: the slots hold its bytes.
 TEST_F(StagingOrderTest, AStagedUploadReturnsBeforeTheStreamIsDoneAndTheStreamWaitsForIt) {
   StagingRing ring(retained(), small_settings(kNumThreads));
   const CUstream order = stream();
   auto* const seen = pinned_memory<std::uint8_t>(kBytes);
-  // No more than the slots hold: a thread that has none left waits for the stream.
+  // At most what the slots hold: a thread without a free slot waits for the stream.
   for (const std::size_t staged : {5 * kKiB, 64 * kKiB, 190 * kKiB}) {
     const Bytes sent = pattern(kBytes, static_cast<unsigned>(staged));
     Bytes source = sent;
@@ -150,7 +150,7 @@ TEST_F(StagingOrderTest, AStagedUploadReturnsBeforeTheStreamIsDoneAndTheStreamWa
   }
 }
 
-/// Both fit into the slots: the second needn't wait for one that the first has taken.
+/// Both fit into the slots: the second needn't wait for a slot of the first.
 TEST_F(StagingOrderTest, StagedUploadsOfDifferentSizesDontWaitForTheStream) {
   StagingRing ring(retained(), small_settings(1));
   const CUstream order = stream();
@@ -186,7 +186,7 @@ TEST_F(StagingOrderTest, StagedUploadsDontOverwriteEachOthersSlots) {
   EXPECT_EQ(on_device(target, sent.size()), sent);
 }
 
-/// A download may fetch into a slot that an upload hasn't left yet.
+/// A download may use a slot that an upload hasn't left yet.
 TEST_F(StagingOrderTest, ADownloadAfterAStagedUploadSeesItsBytes) {
   StagingRing ring(retained(), small_settings(kNumThreads));
   const CUstream order = stream();

@@ -1,4 +1,4 @@
-// How copies are cut, and the copies within host memory that a ring makes.
+// How copies are divided, and a ring's copies within host memory.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -93,7 +93,7 @@ TEST(PiecePlanTest, ADownloadsPiecesHalveTowardsTheEnd) {
   EXPECT_LE(sizes.back(), 320 * kKiB) << "the copy of the last piece is hidden behind nothing";
   std::size_t rest = 0;
   for (std::size_t i = sizes.size(); --i > 0; rest += sizes[i]) {
-    // What is copied while the next one crosses.
+    // What is copied while the next piece is transferred.
     EXPECT_LE(sizes[i - 1], 2 * (rest + sizes[i]) + 4096) << "piece " << i - 1;
   }
 }

@@ -1,4 +1,4 @@
-// The queue that a ring's pieces cross in, by both ways to mark a place in it.
+// The queue in which a ring's pieces are transferred, with both ways to mark a position in it.
 #include "transfer/staging/crossing_queue.hpp"
 
 #include <limits>
@@ -132,7 +132,7 @@ TEST_P(CrossingQueueTest, AWaitForAStreamThatFailsEnds) {
   EXPECT_THROW(await(queue, mark), DriverError);
 }
 
-/// A slot that others have left 2^31 pieces behind.
+/// A slot that is 2^31 pieces behind the others.
 TEST_P(CrossingQueueTest, AMarkSoOldThatItLooksNewIsPassedOnceTheStreamIsIdle) {
   CrossingQueue queue(retained(), GetParam(), 1U << 31U);
   CrossingMark mark = queue.make_mark();

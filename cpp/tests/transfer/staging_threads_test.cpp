@@ -99,7 +99,7 @@ TEST_F(StagingThreadsTest, NothingRunsWhenIdleAndSleepersWakeAgain) {
     ASSERT_TRUE(copies(ring, round));
     ASSERT_TRUE(eventually([] { return all_asleep(kNumThreads - 1); }));
   }
-  // A thread may be seen asleep just before it is: one quiet stretch of some milliseconds will do.
+  // A thread may look asleep shortly before it is: one quiet period of some milliseconds is enough.
   EXPECT_TRUE(eventually([] {
     const std::string before = switches();
     const Bytes busy = pattern(4 * kMiB, 1);
@@ -107,7 +107,7 @@ TEST_F(StagingThreadsTest, NothingRunsWhenIdleAndSleepersWakeAgain) {
   })) << "idle threads wake up";
 }
 
-/// Holds each piece back until so many are held.
+/// Holds each piece until `num_expected` are held.
 class MeetingPlace final : public SlotFiller {
 public:
   explicit MeetingPlace(int num_expected) : num_expected_(num_expected) {}
@@ -147,7 +147,7 @@ TEST_F(StagingThreadsTest, CopiesTakeTheThreadsThatTheyAreToldTo) {
   EXPECT_TRUE(ring_threads().empty()) << "the caller alone";
   const Bytes sent = pattern(kBytes, 1);
   ring.upload(device_, bytes_of(sent), kBytes, order_);
-  // A thread has its name once it runs.
+  // A thread has its name as soon as it runs.
   EXPECT_TRUE(eventually([] { return ring_threads().size() == 2; }));
   ring.download(bytes_of(received), device_, kBytes, order_);
   EXPECT_EQ(received, sent);
@@ -258,9 +258,9 @@ TEST_F(StagingThreadsTest, AForkedChildIsRefusedAndTheParentGoesOn) {
   EXPECT_TRUE(copies(*ring));
 }
 
-/// What a program that never lets its ring go does at its end.
+/// The end of a program that never destroys its ring.
 TEST_F(StagingThreadsTest, AProcessEndsWithIdleThreads) {
-  // In a process of its own: a forked child has none of the driver's threads.
+  // In its own process: a forked child has none of the driver's threads.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {

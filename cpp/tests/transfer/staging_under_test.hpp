@@ -1,5 +1,5 @@
 // Staging rings on the driver that ISTHMUS_DRIVER names, and memory on both sides of their copies
-// in which a byte too far is noticed.
+// that detects writes beyond the target.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using isthmus::test::eventually;
 using isthmus::test::message_of;
 using isthmus::test::says;
 
-/// Settings for copies of many pieces that take no time.
+/// Settings for fast copies of many pieces.
 inline RingSettings small_settings(int num_threads) {
   RingSettings settings;
   settings.num_threads = num_threads;
@@ -38,7 +38,8 @@ inline RingSettings small_settings(int num_threads) {
   return settings;
 }
 
-/// A test with a current context. Declare rings in the test: they have to go before the context.
+/// A test with a current context. Declare rings in the test: they must be destroyed before the
+/// context.
 class StagingUnderTest : public contract::MachineUnderTest {
 protected:
   static constexpr std::uint8_t kGuard = 0xA5;

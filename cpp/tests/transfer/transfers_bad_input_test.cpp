@@ -1,4 +1,4 @@
-// What is never copied: an error that says why.
+// Input that is never copied: the error says why.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

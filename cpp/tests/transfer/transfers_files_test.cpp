@@ -1,5 +1,5 @@
-// Host memory that is a mapped file's, and a file that becomes shorter while it is copied: an error
-// or a copy of what was there, and no signal, by whatever way.
+// Host memory of a mapped file, and a file that shrinks during a copy: an error or a copy of the
+// remaining bytes, and no signal, on any path.
 #include <isthmus/errors.hpp>
 
 #include "faults/emulator_controls.hpp"
@@ -30,7 +30,7 @@ protected:
     TransfersUnderTest::TearDown();
   }
 
-  /// The file loses all its bytes right before a call of the driver does its work.
+  /// Truncates the file to nothing immediately before a driver call does its work.
   void empty_before(const MappedFile& file, const char* symbol, int nth = 1) {
     emulator_->before_call(
         symbol, nth, [](void* argument) { static_cast<const MappedFile*>(argument)->truncate(0); },
@@ -47,7 +47,7 @@ protected:
   CUstream own_ = nullptr;
 };
 
-/// A way that touches the host's memory, and a call between its check and its copy.
+/// A path that touches the host's memory, and a call between its check and its copy.
 struct TouchingWay {
   const char* path;
   std::size_t size_bytes;

@@ -1,4 +1,4 @@
-// Every path carries the bytes it is given, and no others; the chosen one too.
+// Every path copies exactly the given bytes, and so does the chosen one.
 #include <isthmus/errors.hpp>
 
 #include "faults/emulator_controls.hpp"
@@ -157,7 +157,7 @@ TEST_F(Chosen, ExplainListsEveryPathThatCanFirstWithReasonsForTheRest) {
   EXPECT_NE(plan.profile, "");
 }
 
-/// The ring is chosen, and finds no memory to pin.
+/// The ring is chosen, but can't pin memory.
 class WithoutMemoryToPin : public TransfersUnderTest {
 protected:
   void SetUp() override {

@@ -30,7 +30,7 @@ private:
   CUstream captured_;
 };
 
-/// A test with a current context and Transfers of its own, which go before the context does.
+/// A test with a current context and its own Transfers, which are destroyed before the context.
 class TransfersUnderTest : public StagingUnderTest {
 protected:
   void SetUp() override {
@@ -55,7 +55,7 @@ protected:
     transfers().copy(bytes.data(), to_pointer(source), size_bytes, options);
     return bytes;
   }
-  /// A profile by which long copies from pageable memory are staged, whatever cores there are.
+  /// A profile that stages long copies from pageable memory, with any number of cores.
   void prefer_the_ring() {
     using test::replaced;
     const ProfileIdentity here = identity_of(retained().device(), 2, driver().emulated());
@@ -66,7 +66,7 @@ protected:
     text = replaced(text, there.link.name(), here.link.name());
     text = replaced(text, there.driver_release, here.driver_release);
     text = replaced(text, "13000", std::to_string(here.cuda_version));
-    text = replaced(text, "\"num_cores\": 16", "\"num_cores\": 1");  // fewer than here, surely
+    text = replaced(text, "\"num_cores\": 16", "\"num_cores\": 1");  // surely fewer than here
     if (here.emulated) text = replaced(text, "\"emulated\": false", "\"emulated\": true");
     transfers().use_profile(text);
   }

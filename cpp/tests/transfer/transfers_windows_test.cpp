@@ -1,4 +1,4 @@
-// Copies open windows when that has paid, and keep none that they shouldn't.
+// Copies open windows once these pay, and keep none longer than they should.
 #include <sys/mman.h>
 #include <unistd.h>
 

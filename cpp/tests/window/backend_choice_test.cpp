@@ -1,4 +1,4 @@
-// Which backend windows take, and that none is taken which shows the wrong memory.
+// Which backend windows use; a backend that maps the wrong memory isn't used.
 #include <cerrno>
 
 #include <isthmus/window.hpp>
@@ -24,7 +24,7 @@ protected:
     return Registry::windows(driver(), {.backend = backend}, fakes::files_of(std::move(kernel)));
   }
 
-  /// The same driver as if it could export no memory as a dma-buf.
+  /// The same driver, but unable to export memory as a dma-buf.
   Driver driver_without_dmabuf() const {
     const emulated::Controls controls(driver());
     controls.hide_symbol("cuMemGetHandleForAddressRange");
@@ -34,7 +34,7 @@ protected:
   }
 };
 
-/// The kernels that can be wrong about memory, by the name of the backend that asks them.
+/// The kernels that can map wrong memory, by the name of the backend that uses them.
 class MappingOfWrongMemory : public BackendChoice, public testing::WithParamInterface<std::string> {
 protected:
   std::shared_ptr<fakes::FakeKernel> kernel() const {
@@ -171,8 +171,8 @@ TEST_F(BackendChoice, ReportsAllBackendsOfADevice) {
   EXPECT_TRUE(reports[2].usable) << reports[2].reason;
 }
 
-// What windows ask of the resource manager fails, call by call: a window opens or says why not, and
-// nothing is left either way.
+// Every call that windows make to the resource manager fails once: a window opens or says why not,
+// and nothing leaks.
 TEST_F(BackendChoice, LeavesNothingBehindWhicheverCallOfOpeningFails) {
   const auto kernel = std::make_shared<FakeResourceManager>(driver());
   const std::uintptr_t pointer = buffer(2 * kMiB);

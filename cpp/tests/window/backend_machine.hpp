@@ -1,4 +1,4 @@
-// A test of a backend: an emulated machine, buffers on it, and what may be left when it ends.
+// A test of a backend: an emulated machine, its buffers, and the leak check at its end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using isthmus::test::says;
 
 inline constexpr std::size_t kHostPageBytes = 4096;
 
-/// The reason of the Unavailable that `action` throws; "" if it throws none.
+/// The reason of the Unavailable that `action` throws; "" if it doesn't throw.
 inline std::string refusal_of(const std::function<void()>& action) {
   try {
     action();
@@ -66,7 +66,7 @@ protected:
     std::erase(buffers_, pointer);
     driver_.call(symbol::mem_free)(CUdeviceptr{pointer});
   }
-  /// Memory of cuMemCreate, mapped: `num_pieces` of it, side by side. Given back with the test.
+  /// `num_pieces` adjoining mappings of memory from cuMemCreate. Freed with the test.
   std::uintptr_t created(std::size_t piece_bytes, bool exportable = true, int num_pieces = 1) {
     CUmemAllocationProp properties{};
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -100,7 +100,7 @@ protected:
                        nullptr);
   }
 
-  /// Sends bytes through the mapping and through the copy engine, and looks for them on the other
+  /// Writes bytes through the mapping and through the copy engine, and checks them on the other
   /// side.
   void expect_same_memory(std::byte* seen, std::uintptr_t pointer, std::size_t size_bytes) const {
     std::vector<std::byte> sent(size_bytes);
@@ -139,7 +139,7 @@ inline std::size_t num_open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(open), end(open)));
 }
 
-/// How many of a kernel's calls can be refused: unmapping and closing can't.
+/// The number of calls of a kernel that can fail: unmapping and closing can't.
 inline int num_refusable_calls(const fakes::FakeKernel& kernel) {
   const std::vector<std::string> calls = kernel.calls();
   return static_cast<int>(std::count_if(calls.begin(), calls.end(), [](const std::string& call) {

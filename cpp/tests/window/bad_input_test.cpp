@@ -1,5 +1,5 @@
-// What a window is never opened on, and what one never copies: an error that says why, and no byte
-// anywhere is touched.
+// Memory that no window opens on, and copies that no window makes: the error says why, and no byte
+// is written.
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -71,7 +71,7 @@ TEST_F(Opening, BeyondTheEndOfTheBufferIsRefused) {
 
 TEST_F(Opening, BeyondTheEndOfASmallBufferIsRefusedThoughThePageGoesOn) {
   const CUdeviceptr device = device_memory(1000);
-  device_memory(1000);  // what comes next is somebody else's
+  device_memory(1000);  // the next allocation isn't ours
   EXPECT_NE(refusal(device, 4096), "");
 }
 
@@ -122,7 +122,7 @@ TEST_F(ClosedAgain, WindowRefusesEveryCall) {
   EXPECT_EQ(window.mapped_data(), nullptr);
 }
 
-/// A window in the middle of a buffer, whose every byte is known.
+/// A window in the middle of a buffer with known contents.
 class OutOfRange : public WindowsUnderTest {
 protected:
   static constexpr std::size_t kBufferBytes = 64 * kKiB;
@@ -137,7 +137,7 @@ protected:
   }
   Window open() { return windows().open(buffer_ + kOffset, kWindowBytes); }
 
-  /// Tries to send and to fetch there; expects errors, and every byte as it was.
+  /// Tries to write and to read there; expects errors, and unchanged bytes.
   void expect_refused(Window& window, std::size_t offset_bytes, std::size_t size_bytes) {
     Bytes host(kBufferBytes, 0x22);
     const Bytes untouched = host;
@@ -212,7 +212,7 @@ TEST_F(Bar1Limit, HasRoomAgainOnceAWindowIsClosed) {
   EXPECT_EQ(on_device(device + 4 * kMiB, kKiB), sent);
 }
 
-/// Settings from an environment that is put back.
+/// Settings in an environment that is restored.
 class Settings : public WindowsUnderTest {
 protected:
   void set(const char* variable, const char* value) {
@@ -278,8 +278,7 @@ TEST_F(NoBackend, IsUnavailableForTheReasonThatEachGave) {
   }
 }
 
-/// Memory of cuMemCreate that can't be exported may be out of a backend's reach, but never
-/// silently.
+/// A backend may be unable to map memory of cuMemCreate that isn't exportable, but never silently.
 TEST_F(NoBackend, ForMemoryThatIsNotExportableIsAnErrorOrAWindowThatWorks) {
   const CUdeviceptr device = created_memory(1, false);
   const Bytes sent = pattern(kKiB, 1);

@@ -1,4 +1,4 @@
-// What a forked child finds.
+// Checks in a forked child.
 #pragma once
 
 #include <sys/wait.h>
@@ -8,8 +8,8 @@
 
 namespace isthmus::window {
 
-/// Runs `check` in a forked child and returns whether it came back, with true. A child that hangs
-/// is ended after 20 s; one that crashes or throws is false. GoogleTest's macros mean nothing in
+/// Runs `check` in a forked child, and returns true if it returned true. A child that hangs is
+/// killed after 20 s; one that crashes or throws gives false. GoogleTest's macros have no effect
 /// there.
 inline bool holds_in_child(const std::function<bool()>& check) {
   const pid_t child = fork();

@@ -33,7 +33,7 @@ constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = kKiB * kKiB;
 constexpr int kManyThreads = 8;
 
-/// The helpers of this process, as /proc shows them.
+/// The helper threads of this process, according to /proc.
 std::vector<fs::path> helpers() {
   std::vector<fs::path> found;
   std::error_code vanished;
@@ -56,7 +56,7 @@ std::string status_of(const fs::path& task, const std::string& field) {
 
 bool is_asleep(const fs::path& task) { return status_of(task, "State").starts_with("S"); }
 
-/// A way to copy that notes who copied what.
+/// A way to copy that records which thread copied what.
 struct Slice {
   const std::byte* mapping;
   std::size_t size_bytes;
@@ -87,7 +87,7 @@ std::set<std::thread::id> threads_noted() {
   return threads;
 }
 
-/// As kNoting, but the first thread to copy gives another some time to do so, too.
+/// Like kNoting, but the first thread to copy gives another one time to copy too.
 const StreamingCopy kPatient{"patient", kNoting.write,
                              [](void* target, const void* source, std::size_t size_bytes) {
                                kNoting.read(target, source, size_bytes);
@@ -98,7 +98,8 @@ const StreamingCopy kPatient{"patient", kNoting.write,
                                }
                              }};
 
-/// The slices noted cover [begin, begin + size_bytes) of the mapping once, cut at whole lines.
+/// The recorded slices cover [begin, begin + size_bytes) of the mapping once, divided at whole
+/// lines.
 void expect_cut_at_lines(const std::byte* begin, std::size_t size_bytes) {
   std::map<const std::byte*, std::size_t> in_order;
   for (const Slice& slice : slices) in_order[slice.mapping] = slice.size_bytes;
@@ -223,7 +224,7 @@ TEST_F(CopyThreadsTest, SleepingHelpersDelayNobodyAndWakeForABurst) {
            std::all_of(tasks.begin(), tasks.end(), is_asleep);
   };
   ASSERT_TRUE(eventually(all_asleep));
-  // The first after a pause wakes nobody for so little.
+  // The first small copy after a pause doesn't wake a thread.
   threads_.read(kPatient, target_.data(), source_.data(), 4 * kKiB, kManyThreads);
   EXPECT_EQ(threads_noted(), std::set{std::this_thread::get_id()});
   EXPECT_EQ(std::memcmp(target_.data(), source_.data(), 4 * kKiB), 0);
@@ -299,7 +300,7 @@ TEST_F(CopyThreadsTest, ThreadsEndWithTheirOwner) {
     CopyThreads threads;
     threads.start(kManyThreads);
   }
-  // The kernel lists a thread for a moment after others have seen it end.
+  // The kernel still lists a thread for a moment after others have seen it end.
   EXPECT_TRUE(eventually([] { return helpers().empty(); }));
 }
 

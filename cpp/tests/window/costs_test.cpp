@@ -1,4 +1,4 @@
-// Windows::costs(): which calls are in which step, and which mappings count.
+// Windows::costs(): which calls belong to which step, and which mappings count.
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -25,7 +25,7 @@ void expect_counts(const WindowCosts& costs, std::uint64_t num_made, std::uint64
   EXPECT_EQ(costs.unpin.count, num_undone);
 }
 
-/// On fakes of the kernel, whose clock moves only in calls that a test slows down.
+/// On fakes of the kernel, whose clock advances only in calls that a test slows down.
 class Costs : public BackendMachine {
 protected:
   Windows windows(const std::shared_ptr<FakeKernel>& kernel, const std::string& backend) const {
@@ -33,8 +33,8 @@ protected:
   }
 };
 
-// Each call takes another power of ten, so that a step's time says which calls are in it. The
-// self-test makes the same calls before, and those that are in no step take time too.
+// Each call takes a different power of ten, so that a step's time shows which calls it contains.
+// The self-test makes the same calls first, and calls outside all steps take time too.
 
 TEST_F(Costs, OfGdrdrvArePinBufferMmapMunmapAndUnpinBuffer) {
   const auto kernel = std::make_shared<FakeGdrdrv>(driver());
@@ -162,7 +162,7 @@ TEST_F(Costs, LeaveOutMappingsThatShowOtherBytes) {
   expect_counts(all.costs(), 1, 1);
 }
 
-/// On whatever driver there is.
+/// On any driver.
 class CostsUnderTest : public WindowsUnderTest {};
 
 TEST_F(CostsUnderTest, AreNothingBeforeTheFirstWindow) {

@@ -1,5 +1,5 @@
-// Random writes and reads of any length at any offset and alignment, against the driver's own
-// copies. ISTHMUS_WINDOW_CASES says how many, ISTHMUS_WINDOW_SEED which.
+// Random writes and reads of any length, offset and alignment, compared with the driver's copies.
+// ISTHMUS_WINDOW_CASES sets their number, ISTHMUS_WINDOW_SEED the seed.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::uint64_t kCases = 20000;
 constexpr std::size_t kMaxBytes = 64 * kKiB;
-constexpr std::size_t kMargin = 160;  // bytes looked at on both sides of what was copied
+constexpr std::size_t kMargin = 160;  // bytes checked on both sides of the copied ones
 constexpr std::uint8_t kGuard = 0xa5;
 
-/// Where a window is in a buffer.
+/// The position of a window in a buffer.
 struct Place {
   std::size_t buffer_bytes;
   std::size_t offset_bytes;
@@ -24,10 +24,10 @@ struct Place {
 struct Case {
   std::size_t offset_bytes;  ///< in the window
   std::size_t size_bytes;
-  std::size_t host_offset_bytes;  ///< from an address that is aligned to a page
+  std::size_t host_offset_bytes;  ///< from a page boundary
 };
 
-/// A buffer, a window on part of it, and what the buffer must hold.
+/// A buffer, a window on part of it, and the expected contents of the buffer.
 class RandomCopies : public WindowsUnderTest {
 protected:
   void SetUp() override {
@@ -48,7 +48,7 @@ protected:
     send_to_device(device_, mirror_);
   }
 
-  /// Lengths spread evenly over their number of digits: most are a few bytes, some are many.
+  /// Lengths with evenly distributed numbers of digits: most are a few bytes, some are long.
   Case next_case(std::size_t window_bytes) {
     const std::size_t max_bytes = std::min(window_bytes, kMaxBytes);
     const double largest_exponent = std::log2(static_cast<double>(max_bytes) + 1);
@@ -64,7 +64,8 @@ protected:
     return reinterpret_cast<std::uint8_t*>(aligned_host_) + one.host_offset_bytes;
   }
 
-  /// New bytes in host memory at the case's alignment, and in the mirror where they will go.
+  /// Writes new bytes into host memory at the case's alignment, and into the mirror at their
+  /// target.
   const std::uint8_t* prepare(const Case& one, std::size_t window_offset) {
     const auto fresh = noise_.begin() + static_cast<std::ptrdiff_t>(below(kMaxBytes));
     std::copy_n(fresh, one.size_bytes, host_at(one));
@@ -106,7 +107,7 @@ protected:
         << "seed " << seed_ << ": bytes far from every copy have changed";
   }
 
-  /// Copies that go every way, each looked at. Stops at the first that is wrong.
+  /// Copies in every way, and checks each. Stops at the first error.
   void run(const Place& place, std::uint64_t num_cases, const WindowOptions& options = {}) {
     make_buffer(place.buffer_bytes);
     Window window = windows().open(device_ + place.offset_bytes, place.window_bytes, options);

@@ -1,4 +1,5 @@
-// A window belongs to the process that opened it: a child of fork() finds none, and harms none.
+// A window belongs to the process that opened it: a child of fork() has none, and doesn't affect
+// the parent's.
 #include "window/forks.hpp"
 
 #include <fcntl.h>
@@ -28,7 +29,7 @@ bool throws_usage_error(const std::function<void()>& action) {
   return false;
 }
 
-/// A descriptor of nothing, closed when it goes.
+/// A descriptor without use, closed by the destructor.
 class Descriptor {
 public:
   ~Descriptor() { ::close(number); }
@@ -88,7 +89,7 @@ TEST(Forks, CloseADescriptorOnlyInTheFirstOfTwoGenerations) {
   const Descriptor watched;
   close_in_children(watched.number);
   EXPECT_TRUE(holds_in_child([&] {
-    // The number is free now, and belongs to whoever takes it.
+    // The number is free now, and may be reused by anything.
     const Descriptor taken;
     return taken.number == watched.number && holds_in_child([&] { return is_open(taken.number); });
   }));
@@ -160,7 +161,7 @@ TEST_P(ForkedWindow, CanBeClosedInTheChildWithoutHarmToTheParent) {
   auto all = std::make_unique<Windows>(windows());
   Window window = all->open(pointer, kMiB);
   EXPECT_TRUE(holds_in_child([&] {
-    // What now lies where the parent has its window is the child's own.
+    // The child's own mapping, where the parent has its window.
     void* const mine = mmap(window.mapped_data(), 4096, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     window.close();

@@ -1,4 +1,4 @@
-// Windows by GDRCopy's kernel module, on a fake of it.
+// Windows through GDRCopy's kernel module, on a fake of it.
 #include <cerrno>
 
 #include "backend_machine.hpp"
@@ -296,8 +296,7 @@ TEST_F(Gdrdrv, DoesWithoutKnowingWhetherMappingsPersist) {
   expect_nothing_left();
 }
 
-// Each call of a life from opening to closing fails once; whatever comes of it, nothing may be
-// left.
+// Each call from opening to closing fails once; in any case nothing must leak.
 TEST_F(Gdrdrv, LeavesNothingBehindWhicheverCallFails) {
   const std::uintptr_t pointer = buffer(kMiB);
   const auto live = [&] {
@@ -318,7 +317,7 @@ TEST_F(Gdrdrv, LeavesNothingBehindWhicheverCallFails) {
     EXPECT_EQ(kernel_->num_mappings(), 0u) << last;
     EXPECT_EQ(kernel_->num_pins(), 0u) << last;
   }
-  // The one whose UNPIN_BUFFER was refused: closing the file unpinned it.
+  // The pin whose UNPIN_BUFFER failed: closing the file unpinned it.
   EXPECT_EQ(kernel_->complaints(), std::vector<std::string>{"close of /dev/gdrdrv with pins left"});
 }
 

@@ -1,4 +1,4 @@
-// Memory in which a byte too far is noticed.
+// Memory that detects accesses beyond its end.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace isthmus::window {
 
 inline constexpr std::byte kUntouched{0xA5};
 
-/// Pages between two that may not be touched.
+/// Accessible pages between two inaccessible ones.
 class GuardedPages {
 public:
   explicit GuardedPages(std::size_t size_bytes = page_bytes())
@@ -40,8 +40,8 @@ public:
     std::generate_n(data(), size_bytes_, [&] { return static_cast<std::byte>(random() >> 8U); });
   }
 
-  /// All but [begin, begin + size_bytes) is as fill(kUntouched) left it, up to a line on both
-  /// sides.
+  /// Everything except [begin, begin + size_bytes) is still as fill(kUntouched) left it, up to a
+  /// line on both sides.
   bool untouched_around(std::size_t begin, std::size_t size_bytes) const {
     constexpr std::size_t kLine = 64;
     const auto is_untouched = [](std::byte value) { return value == kUntouched; };

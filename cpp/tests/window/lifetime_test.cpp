@@ -10,18 +10,18 @@
 namespace isthmus::window {
 namespace {
 
-/// Sanitizers keep what was freed for a while, and grow by themselves.
+/// Sanitizers keep freed memory for a while, and need more memory themselves.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
 #endif
 
-constexpr std::size_t kLarge = 64 * kMiB;  // enough not to share pages with other buffers
+constexpr std::size_t kLarge = 64 * kMiB;  // doesn't share pages with other buffers
 
 class Lifetime : public WindowsUnderTest {
 protected:
-  /// Bytes of a freed buffer, or nothing where the window refuses to look.
+  /// Bytes of a freed buffer, or nothing if the window refuses to read.
   static std::optional<Bytes> bytes_or_refusal(const Window& window, std::size_t size_bytes) {
     std::optional<Bytes> bytes;
     const auto message = message_of<UsageError>([&] { bytes = read(window, 0, size_bytes); });
@@ -97,7 +97,7 @@ TEST_F(Lifetime, OfMemoryOfCuMemCreateDoesNotFollowItToAnotherAddress) {
   Window window = windows().open(gone, granule_bytes());
   CUmemGenericAllocationHandle handle = 0;
   driver().call(symbol::mem_retain_allocation_handle)(&handle, reinterpret_cast<void*>(gone));
-  driver().call(symbol::mem_unmap)(gone, granule_bytes());  // its bytes are now whose the handle is
+  driver().call(symbol::mem_unmap)(gone, granule_bytes());  // its bytes now belong to the handle
   const std::uint8_t byte = 1;
   EXPECT_TRUE(says(message_of<UsageError>([&] { window.write(0, &byte, 1); }), "freed"));
   driver().call(symbol::mem_map)(gone, granule_bytes(), std::size_t{0}, handle, 0ull);
@@ -135,7 +135,7 @@ TEST_F(Lifetime, OfAWindowDoesNotReachTheNextBufferAtItsAddress) {
       const Bytes sent = pattern(100, static_cast<unsigned>(round));
       window.write(0, sent.data(), sent.size());
       EXPECT_EQ(on_device(device, sent.size()), sent) << "round " << round;
-      free(device);  // the window goes after its buffer, and the next one is opened anew
+      free(device);  // the window closes after its buffer's free; the next one is opened anew
     }
   }
 }
@@ -184,7 +184,7 @@ TEST_F(Lifetime, MovesWithTheWindow) {
   const CUdeviceptr device = device_memory(kMiB);
   Window first = windows().open(device, kMiB);
   Window second = std::move(first);
-  EXPECT_FALSE(first.is_open());  // NOLINT(bugprone-use-after-move): that is what is asked
+  EXPECT_FALSE(first.is_open());  // the test's subject
   EXPECT_TRUE(second.is_open());
   std::uint8_t byte = 7;
   EXPECT_TRUE(says(message_of<UsageError>([&] { first.write(0, &byte, 1); }), "closed"));
@@ -323,7 +323,7 @@ TEST_F(Lifetime, OfOneWindowIsSharedByThreadsThatCopyAtOnce) {
 
 // --- many times over
 
-/// What a process must not have more of after 10,000 windows than after 1,000.
+/// Resources that must not grow between 1,000 and 10,000 windows.
 struct Holdings {
   std::size_t descriptors;
   std::size_t mappings;
@@ -343,7 +343,7 @@ private:
     while (std::getline(file, line)) ++count;
     return count;
   }
-  /// The process's own memory, without what it maps of files and devices.
+  /// The process's own memory, without mappings of files and devices.
   static std::size_t resident_kib() {
     std::ifstream file("/proc/self/status");
     for (std::string word; file >> word;) {
@@ -356,8 +356,8 @@ private:
 
 class Cycles : public Lifetime {
 protected:
-  /// Opens, uses and closes windows of several kinds: on a buffer that stays and on one that goes
-  /// before its window does.
+  /// Opens, uses and closes windows of several kinds: on a buffer that stays, and on one that is
+  /// freed before its window.
   void cycle(CUdeviceptr staying, unsigned round) {
     const CUdeviceptr passing = allocated(round % 2 == 0 ? 700 : 3 * kMiB);
     {

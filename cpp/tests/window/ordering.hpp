@@ -1,5 +1,5 @@
-// What tests of ordering share: kernels that write and check patterns, and rounds enough to be
-// wrong in.
+// What tests of ordering share: kernels that write and check patterns, and enough rounds to detect
+// an error.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ protected:
     WindowsUnderTest::TearDown();
   }
 
-  /// Compiled once on a real device, where that takes time; on the emulated one they keep no
+  /// Compiled once on a real device, where that takes time. Kernels on the emulated device keep no
   /// context alive.
   const Kernels& kernels() const { return own_kernels_ ? *own_kernels_ : test::kernels(); }
 
@@ -48,7 +48,7 @@ protected:
         .get("pattern", "isthmus_pattern_fill")
         .launch(where, 16, 256, target, std::uint64_t{size_bytes}, seed);
   }
-  /// What a kernel that starts now finds different from the pattern.
+  /// The mismatches that a kernel launched now finds in the pattern.
   std::uint64_t mismatches_of_a_kernel(CUdeviceptr source, std::size_t size_bytes,
                                        std::uint64_t seed) {
     const CUdeviceptr count = num_mismatches_;

@@ -1,5 +1,5 @@
 // "Ordering" in window.hpp, sentence by sentence: what kernels and copies that start after a write
-// see, and what read sees after them. For kernels that are running see running_kernel_test.cpp.
+// see, and what a read sees after them. For running kernels see running_kernel_test.cpp.
 #include <cstring>
 
 #include "window/ordering.hpp"
@@ -144,8 +144,8 @@ TEST_F(AfterWaiting, ForACopyItsBytesAreRead) {
   }
 }
 
-/// A blocking copy from pageable memory may return before its bytes are there; not on the buffer of
-/// a window.
+/// A blocking copy from pageable memory may return before its bytes have arrived, but not on the
+/// buffer of a window.
 TEST_F(AfterWaiting, ForABlockingCopyOfAnyMemoryItsBytesAreRead) {
   for (const std::size_t size_bytes : {std::size_t{4}, kKiB, 64 * kKiB, kMiB}) {
     const CUdeviceptr device = device_memory(size_bytes);

@@ -1,4 +1,4 @@
-// Windows by an own client of the resource manager, on a fake of it.
+// Windows through our own client of the resource manager, on a fake of it.
 #include <cerrno>
 
 #include "backend_machine.hpp"
@@ -338,8 +338,8 @@ TEST_F(ResourceManager, SaysThatItCouldNotImportExportedMemory) {
   expect_nothing_left();
 }
 
-// Each call of a life from opening to closing fails once, by the kernel and by the resource
-// manager; whatever comes of it, nothing may be left.
+// Each call from opening to closing fails once, by the kernel or by the resource manager; in any
+// case nothing must leak.
 class ResourceManagerSweep : public ResourceManager, public testing::WithParamInterface<bool> {
 protected:
   void sweep(std::uintptr_t pointer, bool by_status) {

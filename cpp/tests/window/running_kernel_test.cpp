@@ -12,8 +12,8 @@ constexpr std::uint64_t kKernelTimeoutNs = 30'000'000'000;
 
 using Flag = std::atomic_ref<std::uint32_t>;
 
-/// A kernel that answers each question with its input ^ round, until this goes. Question and input
-/// are in device memory; answer and output in pinned or in device memory.
+/// A kernel that answers each question with its input ^ round, until this is destroyed. Question
+/// and input are in device memory; answer and output in pinned or in device memory.
 class AnsweringKernel : public Ordering {
 protected:
   static constexpr std::size_t kNumWords = 2048;
@@ -33,7 +33,8 @@ protected:
     input_ = device_memory(kDataBytes);
     stop_ = stream();
     const auto kernel = kernels().get("ping_pong", "isthmus_ping_pong");
-    // Also loads what the memset at the end needs, which must not happen beside a waiting kernel.
+    // Also loads what the memset at the end needs, which must not be loaded beside a waiting
+    // kernel.
     driver().call(symbol::memset_d32_async)(question_, 0u, std::size_t{1}, stop_);
     synchronize(stop_);
     kernel.launch(work(), 1, 128, question_, answer, input_, output, std::uint64_t{kNumWords},
@@ -63,7 +64,7 @@ private:
   bool running_ = false;
 };
 
-/// Answers come in pinned memory, which the CPU polls.
+/// Answers are in pinned memory, which the CPU polls.
 class RunningKernel : public AnsweringKernel {
 protected:
   void start_answering() {
@@ -130,7 +131,7 @@ TEST_F(RunningKernel, DoesNotKeepAWindowFromBeingOpened) {
   EXPECT_TRUE(output_is_right(2));
 }
 
-/// Answers come in device memory, which the CPU polls through windows.
+/// Answers are in device memory, which the CPU polls through windows.
 class RunningKernelsBytes : public AnsweringKernel {};
 
 TEST_F(RunningKernelsBytes, AreReadOnceItsFlagHasBeenRead) {

@@ -21,7 +21,7 @@ Names names_of(const host::CopyInstructions& instructions) {
   return names;
 }
 
-/// One way to copy, from or to guarded pages. Skipped where this CPU hasn't got it.
+/// One way to copy, from or to guarded pages. Skipped if this CPU doesn't support it.
 class EveryWay : public testing::TestWithParam<const char*> {
 protected:
   void SetUp() override {
@@ -55,7 +55,7 @@ protected:
 
 constexpr std::size_t kLineBytesHere = 64;
 constexpr std::size_t kLongest = 200;
-// Where the other side, which no instruction needs aligned, begins in its line.
+// Where the other side, which no instruction requires to be aligned, begins in its line.
 constexpr std::size_t kOtherOffsets[] = {0, 1, 4, 8, 13, 16, 31, 63};
 
 TEST_P(EveryWay, WritesAnyLengthAtAnyOffset) {
@@ -78,7 +78,7 @@ TEST_P(EveryWay, ReadsAnyLengthAtAnyOffset) {
   }
 }
 
-// Any access beyond the page's end, by load or by store, is a fault here.
+// Any access beyond the page's end, by load or by store, faults here.
 TEST_P(EveryWay, StaysInThePageUpToItsEnd) {
   const std::size_t end = source_.size_bytes();
   for (std::size_t gap = 0; gap < kLineBytesHere; ++gap) {
@@ -98,7 +98,7 @@ TEST_P(EveryWay, CopiesLongRangesAnywhere) {
   source.fill_randomly(2);
   std::mt19937_64 random(3);
   for (int i = 0; i < kNumCopies; ++i) {
-    // Half of them of the sizes where the unrolled loops begin.
+    // Half of them with sizes where the unrolled loops begin.
     const std::size_t size = random() % (i % 2 == 0 ? kManyBytes : 8192);
     const std::size_t from = random() % (kManyBytes - size + 1);
     const std::size_t to = random() % (kManyBytes - size + 1);
@@ -110,7 +110,7 @@ TEST_P(EveryWay, CopiesLongRangesAnywhere) {
   }
 }
 
-/// Writes zeros and ones in turn while another thread looks for a mix of both.
+/// Writes zeros and ones alternately while another thread looks for a mix of both.
 template <class Word>
 bool tears(const StreamingCopy& way) {
   constexpr int kNumWrites = 100'000;

@@ -27,8 +27,8 @@ inline std::uint64_t number_from(const char* variable, std::uint64_t otherwise) 
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-/// A test with a current context and a Windows of its own. Declare windows in the test: they have
-/// to go before the memory does.
+/// A test with a current context and its own Windows. Declare windows in the test: they must be
+/// destroyed before the memory.
 class WindowsUnderTest : public contract::MachineUnderTest {
 protected:
   void SetUp() override {
@@ -57,7 +57,7 @@ protected:
     return bytes;
   }
 
-  /// Memory of cuMemCreate in one or more mappings that adjoin, `granule_bytes()` each.
+  /// Memory of cuMemCreate in one or more adjoining mappings of `granule_bytes()` each.
   CUdeviceptr created_memory(std::size_t num_granules, bool exportable = true) {
     const std::size_t total_bytes = num_granules * granule_bytes();
     CUdeviceptr address = 0;

@@ -19,8 +19,7 @@ Recorded<Aes>& aes() {
   return run;
 }
 
-/// FIPS 197 to the letter, byte by byte: no tables but the S-box, which the test computes by
-/// search.
+/// FIPS 197 literally, byte by byte: no tables except the S-box, which the test computes by search.
 class PlainAes {
 public:
   explicit PlainAes(const Bytes& key) {

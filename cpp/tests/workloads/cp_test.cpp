@@ -47,7 +47,7 @@ TEST(Cp, RunsAsManyInstructionsAsPublished) {
 }
 
 TEST(Cp, ReadsAndWritesEachPointOnceInHalfLines) {
-  // 1024 warps; 2 points a thread; 2 rows, a line each; a load and a store.
+  // 1024 warps; 2 points a thread; 2 rows, one line each; a load and a store.
   EXPECT_EQ(cp().counted.line_requests, 1024U * 2 * 2 * 2);
 }
 

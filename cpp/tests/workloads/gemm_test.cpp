@@ -30,7 +30,7 @@ std::vector<float> row_of_product(const GemmArguments& in, unsigned row) {
 
 TEST(Gemm, ComputesTheProductThatThreeNestedLoopsCompute) {
   const GemmArguments& in = gemm().program.arguments();
-  for (unsigned row = 0; row < Gemm::kNumRows; row += 7) {  // every place in a tile comes up
+  for (unsigned row = 0; row < Gemm::kNumRows; row += 7) {  // covers every position in a tile
     const std::vector<float> expected = row_of_product(in, row);
     for (unsigned column = 0; column < Gemm::kNumColumns; ++column)
       ASSERT_NEAR(at(in.product, in.num_columns, row, column), expected[column], 1e-3F)
@@ -45,7 +45,7 @@ TEST(Gemm, TouchesAllOfItsThreeMatrices) {
 
 TEST(Gemm, ReadsHalfALineOfARowAtATimeAndWholeOnesOfColumns) {
   constexpr std::uint64_t ctas = Gemm::kNumRows / kGemmTile * (Gemm::kNumColumns / kGemmTile);
-  // A step: 64 halves of lines of the left factor, 16 rows of two lines of the right one.
+  // A step: 64 half lines of the left factor, 16 rows of two lines of the right one.
   constexpr std::uint64_t of_step = kGemmTile + kGemmDepth * 2;
   constexpr std::uint64_t loads = ctas * (Gemm::kDepth / kGemmDepth) * of_step;
   // 64 rows of two lines, each stored once.

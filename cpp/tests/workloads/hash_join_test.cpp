@@ -32,7 +32,7 @@ TEST(HashJoin, FindsWhatAMapFinds) {
 }
 
 TEST(HashJoin, SpreadsItsKeys) {
-  // A quarter of the slots is taken: few rows need a second try.
+  // A quarter of the slots is used: few rows need a second probe.
   EXPECT_LT(static_cast<double>(join().counted.line_requests),
             1.6 * (2 * HashJoin::kNumRows + 1.5 * HashJoin::kNumProbes));
 }

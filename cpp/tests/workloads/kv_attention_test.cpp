@@ -19,7 +19,7 @@ Recorded<KvAttention>& attention() {
   return run;
 }
 
-/// One head of queries of one sequence, token by token.
+/// One query head of one sequence, token by token.
 class OneHead {
 public:
   OneHead(const KvAttentionArguments& in, unsigned sequence, unsigned head, unsigned query)
@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  /// In blocks of the cache and their heads.
+  /// The position in the cache's blocks and their heads.
   std::uint64_t place_of(unsigned token) const {
     const unsigned block =
         in_.block_tables.values[sequence_ * in_.max_blocks + token / kKvBlockTokens];
@@ -103,13 +103,13 @@ TEST(KvAttention, UploadsTheBlocksInUseAndNothingElseOfTheCache) {
       static_cast<double>(attention().program.used_blocks().size()) * kib_of_block;
   EXPECT_GT(attention().counted.upload_kib, blocks_kib + 512);  // queries
   EXPECT_LT(attention().counted.upload_kib, blocks_kib + 600);
-  // Places for tokens that aren't there yet, at the ends of last blocks, nobody reads.
+  // The unused ends of last blocks aren't read.
   EXPECT_NEAR(attention().counted.touched_kib, blocks_kib + 1024, 0.02 * blocks_kib);
-  EXPECT_GT(attention().counted.pages, 120U);  // of 128: blocks lie anywhere
+  EXPECT_GT(attention().counted.pages, 120U);  // of 128: blocks are scattered
 }
 
 TEST(KvAttention, ReadsEachKeyAndValueOnce) {
-  // A token of a head is two lines of keys and two of values; tables and queries are few.
+  // A token's head is two lines of keys and two of values; tables and queries are few.
   std::uint64_t tokens = 0;
   for (unsigned sequence = 0; sequence < KvAttention::kNumSequences; ++sequence)
     tokens += attention().program.arguments().num_tokens.values[sequence];

@@ -17,7 +17,7 @@ Recorded<Lib>& lib() {
   return run;
 }
 
-/// The price along one path, in doubles; the last rate begins `bump` higher.
+/// The price along one path, in doubles; the last rate begins higher by `bump`.
 double price_of_path(const LibArguments& in, unsigned path, double bump) {
   const auto accrual = static_cast<double>(in.accrual);
   std::vector<double> rates(kLibRates, static_cast<double>(in.first_rate));
@@ -89,7 +89,7 @@ TEST(Lib, IsAsLargeAsTheOriginal) {
   EXPECT_EQ(lib().counted.upload_kib, 0);  // ispass2009
   EXPECT_EQ(lib().counted.touched_kib, 32);
   EXPECT_EQ(lib().counted.pages, 1U);
-  // Of 3520 words a thread; 7680 threads at once (15 x 8 x 64) make 51.5 pages of 2 MiB.
+  // 3520 words a thread; 7680 concurrent threads (15 x 8 x 64) take 51.5 pages of 2 MiB.
   EXPECT_EQ(lib().program.program().launches[0].local_bytes_per_thread, 3520U * 4);
 }
 

@@ -24,7 +24,7 @@ Recorded<Mum>& long_reference() {
   return run;
 }
 
-/// Finds by the first 20 letters where a word may be in the reference: no tree.
+/// Finds where a word may occur in the reference by its first 20 letters, without a tree.
 class WordIndex {
 public:
   WordIndex(const MumArguments& in, std::uint32_t num_letters) {
@@ -34,7 +34,7 @@ public:
       places_[std::string_view(reference_).substr(begin, Mum::kMinLength)].push_back(begin);
   }
 
-  /// The letters of the word from its start that occur in the reference; 0 below 20.
+  /// How many letters from the word's start occur in the reference; 0 below 20.
   std::size_t match(std::string_view word) const {
     const auto found = places_.find(word.substr(0, Mum::kMinLength));
     if (found == places_.end()) return 0;
@@ -58,7 +58,7 @@ private:
   std::unordered_map<std::string_view, std::vector<std::size_t>> places_;
 };
 
-/// Down the tree along the word: the node on the edge to which it ends.
+/// Descends the tree along the word: the node whose edge the word ends on.
 unsigned node_of(const MumArguments& in, std::string_view word) {
   unsigned node = kMumRoot;
   for (std::size_t depth = 0; depth < word.size();) {

@@ -27,7 +27,7 @@ double neuron(const NnLayer& layer, const std::vector<double>& inputs, unsigned 
     for (unsigned x = 0; x < window; ++x)
       for (unsigned input = 0; input < layer.num_input_maps; ++input) {
         const unsigned place = (input * layer.input_size + row + y) * layer.input_size + column + x;
-        // Convolutions keep the weights of a point of all maps together, the others of a map.
+        // Convolutions store the weights by point, for all maps together; the other layers by map.
         const unsigned weight =
             layer.size > 1 ? (y * window + x) * layer.num_input_maps + input : place;
         sum += inputs[place] * static_cast<double>(weights[1 + weight]);

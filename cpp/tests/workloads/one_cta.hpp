@@ -1,4 +1,4 @@
-// Runs a kernel's body in one CTA, outside of any workload.
+// Runs a kernel's body in one CTA, without a workload.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace isthmus::workloads::testing {
 
-/// The logs of a CTA of so many threads in which body(cta) ran.
+/// The logs of a CTA of `num_threads` threads that ran body(cta).
 template <class Body>
 std::vector<WarpLog> run_cta(std::uint32_t num_threads, Body body) {
   std::vector<WarpLog> logs((num_threads + kNumLanes - 1) / kNumLanes);

@@ -16,7 +16,7 @@ Recorded<Pagerank>& pagerank() {
   return run;
 }
 
-/// By pushing: edge after edge.
+/// By pushing, edge by edge.
 std::vector<double> push(const PagerankArguments& in, const std::vector<double>& ranks) {
   std::vector<double> next(ranks.size(), 0.15 / static_cast<double>(ranks.size()));
   for (std::size_t node = 0; node < ranks.size(); ++node)

@@ -36,7 +36,7 @@ struct Surface {
   double mirror;
 };
 
-/// The nearest surface, by the quadratic equation of each sphere, in doubles.
+/// The nearest surface, from the quadratic equation of each sphere, in doubles.
 std::optional<Surface> nearest(const RayArguments& in, const Vector& origin, const Vector& to) {
   std::optional<Surface> best;
   const double floor = -origin[1] / to[1];
@@ -66,7 +66,7 @@ std::optional<Surface> nearest(const RayArguments& in, const Vector& origin, con
   return best;
 }
 
-/// By recursion. `share` is what of this light reaches the pixel.
+/// Recursive. `share` is how much of this light reaches the pixel.
 Vector light_from(const RayArguments& in, const Vector& origin, const Vector& to, double share,
                   unsigned mirrors) {
   if (share <= 0.02 || mirrors == 5) return {0, 0, 0};
@@ -109,7 +109,7 @@ TEST(RayTracer, DrawsThePictureThatRecursionInDoublesDraws) {
         }
       }
     }
-  // On edges floats and doubles may meet different surfaces.
+  // At edges, floats and doubles may hit different surfaces.
   EXPECT_LT(num_different, RayTracer::kSize * RayTracer::kSize / 100);
 }
 

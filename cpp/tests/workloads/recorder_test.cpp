@@ -14,8 +14,8 @@ constexpr std::uint32_t kNumCtas = 100;
 constexpr std::uint32_t kThreadsPerCta = 64;
 constexpr std::uint32_t kNumThreads = kNumCtas * kThreadsPerCta;
 
-/// Two launches: the first stores `stores` lines a thread, the second adds 1 to what each thread
-/// has.
+/// Two launches: the first stores `stores` lines in each thread, the second adds 1 to each thread's
+/// value.
 class TwoLaunches : public Workload {
 public:
   explicit TwoLaunches(std::uint32_t stores) : stores_(stores) {

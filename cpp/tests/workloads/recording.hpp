@@ -1,4 +1,4 @@
-// Runs a workload to its end and counts what the reference tables count.
+// Runs a workload to its end and counts the quantities of the reference tables.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@ namespace isthmus::workloads::testing {
 struct Recording {
   std::uint64_t thread_instructions = 0;
   std::uint64_t warp_instructions = 0;
-  std::uint64_t line_requests = 0;  ///< of global memory
+  std::uint64_t line_requests = 0;  ///< in global memory
   std::uint64_t local_accesses = 0;
   std::uint64_t barriers = 0;
-  std::uint64_t hash = 14695981039346656037U;  ///< of all blocks; FNV-1a's start
+  std::uint64_t hash = 14695981039346656037U;  ///< of all blocks; starts with FNV-1a's offset basis
   double upload_kib = 0;
   double touched_kib = 0;   ///< lines of global memory that were accessed
-  std::uint64_t pages = 0;  ///< of 2 MiB, of which a line was accessed
+  std::uint64_t pages = 0;  ///< pages of 2 MiB with an accessed line
   std::uint64_t max_block_lines = 0;
 
   double millions() const { return static_cast<double>(thread_instructions) / 1e6; }
@@ -68,8 +68,8 @@ inline double upload_kib(const trace::Program& program) {
   return static_cast<double>(bytes) / 1024;
 }
 
-/// Runs the workload from its start to its end. Throws UsageError for a block that breaks the rules
-/// of trace.hpp.
+/// Runs the workload from start to end. Throws UsageError for a block that violates the rules of
+/// trace.hpp.
 inline Recording record(Recorder& recorder) {
   Recording counted;
   std::vector<std::uint64_t> lines;

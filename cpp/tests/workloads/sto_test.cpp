@@ -19,7 +19,7 @@ Recorded<Sto>& sto() {
   return run;
 }
 
-/// FIPS 180-4 to the letter, of messages of one block.
+/// FIPS 180-4 literally, for messages of one block.
 std::uint32_t first_word_of_sha1(std::string_view message) {
   std::string block(message);
   block += '\x80';
@@ -74,7 +74,7 @@ TEST(Sto, RunsAsManyInstructionsAsPublished) {
 }
 
 TEST(Sto, ReadsAWindowByOverlappingLoads) {
-  // 1536 warps; 13 loads, of which the first is in one line and the others in two; a store.
+  // 1536 warps; 13 loads, the first in one line and the others in two; a store.
   EXPECT_EQ(sto().counted.line_requests, 1536U * (1 + 12 * 2 + 1));
 }
 

@@ -26,7 +26,7 @@ std::string text_of(const Letters& letters, std::uint32_t begin, std::uint32_t e
   return text;
 }
 
-/// The letters on the way from the root.
+/// The letters on the path from the root.
 std::string path_to(const SuffixTree& tree, const Letters& letters, std::uint32_t number) {
   std::string path;
   for (; number > SuffixTree::kRoot; number = tree.nodes[number].parent)

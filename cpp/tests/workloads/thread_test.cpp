@@ -1,4 +1,4 @@
-// Kernels as GPUs compile them, each thread by itself, give what their warps give.
+// Kernels compiled as for GPUs, thread by thread, give the same results as their warps.
 #include "workloads/thread.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ void run_threads(std::uint32_t num_ctas, std::uint32_t num_threads, Kernel kerne
     }
 }
 
-/// One CTA of a kernel with barriers: all threads at once.
+/// One CTA of a kernel with barriers: all threads concurrently.
 template <class Kernel>
 void run_cta_of_threads(std::uint32_t cta, std::uint32_t num_threads, Kernel kernel) {
   alignas(16) std::byte shared[1 << 15];

@@ -26,7 +26,7 @@ protected:
     for (std::uint32_t i = 0; i < 4096; ++i) words.values[i] = i * i;
   }
 
-  /// The lines of a load by an index of each lane.
+  /// The lines of a load with an index for each lane.
   template <class Index>
   Addresses lines_of_load(Index index) {
     const WarpLog log =

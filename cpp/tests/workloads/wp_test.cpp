@@ -22,7 +22,7 @@ Recorded<Weather>& wp() {
   return run;
 }
 
-/// A column in doubles, level after level, in the words of the scheme.
+/// A column in doubles, level by level, following the scheme's description.
 struct Column {
   std::array<Profile, 10> f{};
   double rain_now = 0;

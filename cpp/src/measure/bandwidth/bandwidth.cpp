@@ -9,10 +9,10 @@ namespace isthmus::measure {
 namespace {
 
 constexpr const char* kMetric = "copy_time";
-constexpr std::size_t kNoWarmUpBytes = std::size_t{32} << 20U;  // such a copy warms itself up
+constexpr std::size_t kNoWarmUpBytes = std::size_t{32} << 20U;  // this large, no warm-up is needed
 
-/// The blocked loop. Events and copies are enqueued while the gate holds the stream; the device
-/// then runs them back to back.
+/// The blocked loop. Events and copies are enqueued while the gate holds the stream; then the
+/// device runs them back to back.
 void run_blocked(const CopyBuffers& buffers, const Kernels* kernels,
                  const BandwidthOptions& options, VerifiedSampling& sampling,
                  Measurement& measurement) {
@@ -25,9 +25,9 @@ void run_blocked(const CopyBuffers& buffers, const Kernels* kernels,
   sampling.add(measurement, kMetric, num_copies, [&] { return loop.run(num_copies); });
 }
 
-/// The unblocked loop: the call and the wait for the device, by the CPU's clock, one copy at a
-/// time. The wait is needed because a small pageable copy may return while the bytes are still on
-/// their way.
+/// The unblocked loop: times the call and the wait for the device by the CPU's clock, one copy at a
+/// time. The wait is needed because a small pageable copy may return while its bytes are still in
+/// flight.
 void run_unblocked(const CopyBuffers& buffers, const BandwidthOptions& options,
                    VerifiedSampling& sampling, Measurement& measurement) {
   const Copy copy(buffers, options.direction, options.size_bytes);

@@ -11,7 +11,7 @@ CUDA_MEMCPY3D copy_of(Direction direction, const BoxEnd& host, const BoxEnd& dev
                                                 : box_copy(host, device, shape);
 }
 
-/// Its first slice.
+/// The first slice of the box.
 CUDA_MEMCPY2D in_2d(const CUDA_MEMCPY3D& box) {
   CUDA_MEMCPY2D copy{};  // NOLINT(bugprone-invalid-enum-default-initialization): both set below
   copy.srcMemoryType = box.srcMemoryType;
@@ -56,7 +56,8 @@ void BoxCopy::poison() {
 }
 
 void BoxCopy::verify() {
-  // The host's side of an upload too: after a copy in the wrong direction both would be the same.
+  // Also verifies the host's side of an upload: a copy in the wrong direction would make both sides
+  // equal.
   buffers_.verify(Direction::device_to_host, shape_.size_bytes(), nullptr);
   if (direction_ == Direction::device_to_host) return;
   const std::size_t num_wrong = memory_->num_wrong_rows(buffers_.host());

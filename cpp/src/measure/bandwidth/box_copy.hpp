@@ -1,4 +1,4 @@
-// One copy of a box between pinned and shaped memory, and the check that it happened.
+// One copy of a box between pinned and shaped memory, and its verification.
 #pragma once
 
 #include "measure/bandwidth/shaped_memory.hpp"
@@ -6,8 +6,8 @@
 
 namespace isthmus::measure {
 
-/// Copies a box between the beginning of a host buffer, where its rows follow each other, and
-/// device memory of its own. To be used as CopyBuffers is: prepare() those, poison() this, copy,
+/// Copies a box between the beginning of a host buffer, where rows are contiguous, and device
+/// memory that this object owns. Use it like CopyBuffers: prepare() those, poison() this, copy,
 /// verify() this. The caller holds a CurrentContext.
 class BoxCopy {
 public:
@@ -15,10 +15,11 @@ public:
   /// Throws    UsageError, OutOfDeviceMemory, Unavailable, DriverError.
   BoxCopy(CopyBuffers& buffers, Direction direction, Layout layout, const BoxShape& shape);
 
-  /// cuMemcpy2DAsync, or of a 3-D box cuMemcpy3DAsync.
+  /// Calls cuMemcpy2DAsync, or cuMemcpy3DAsync for a 3-D box.
   void enqueue(CUstream stream) const;
 
-  /// The target doesn't hold what is sent, and the gaps hold what nobody sends. Waits for it.
+  /// Overwrites the target, and fills the gaps with poison that no copy sends. Waits until it is
+  /// complete.
   void poison();
 
   /// All copies must be complete. Throws CorruptTransfer.

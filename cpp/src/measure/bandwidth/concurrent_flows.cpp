@@ -11,14 +11,14 @@
 namespace isthmus::measure {
 namespace {
 
-// Long against the few microseconds within which devices begin. Other flows get up to four times as
-// many copies.
+// Much longer than the few microseconds between the devices' starts. Other flows get up to four
+// times as many copies.
 constexpr SampleSize kSampleSize{.seconds = 10e-3};
-/// The others run so many times as many copies as the measured flow, and more if they end first.
+/// Other flows first get this many times the measured flow's copies, and more if they end first.
 constexpr std::size_t kFirstLoad = 2;
 constexpr std::size_t kMaxLoad = 4;
 constexpr int kMaxVoidSamples = 20;
-constexpr std::size_t kLargeBytes = std::size_t{32} << 20U;  // such a copy warms itself up
+constexpr std::size_t kLargeBytes = std::size_t{32} << 20U;  // a copy this large needs no warm-up
 
 std::size_t warm_ups_for(const Flow& flow) {
   return flow.size_bytes() < kLargeBytes ? kWarmUpCopies : 1;
@@ -61,7 +61,7 @@ public:
     for (const FlowUnderTest& each : flows_) each.flow->poison();
   }
 
-  /// Samples one flow by itself, verified. Returns how many copies a sample had.
+  /// Samples one flow by itself and verifies it. Returns the number of copies in a sample.
   std::size_t sample_alone(std::size_t index, const char* metric, Measurement& measurement) {
     Flow& flow = *flows_[index].flow;
     GateLoop& loop = *loops_[index];
@@ -75,7 +75,7 @@ public:
     return num_copies;
   }
 
-  /// Runs so many copies of each flow. Returns the seconds of one, by the CPU's clock.
+  /// Runs `num_copies` of each flow. Returns the seconds for one copy, by the CPU's clock.
   double run_all(std::size_t num_copies) {
     for (const auto& loop : loops_) loop->enqueue(num_copies);
     const auto start = Clock::now();
@@ -91,7 +91,7 @@ private:
   std::vector<std::unique_ptr<GateLoop>> loops_;
 };
 
-/// One flow's copies while the others run theirs.
+/// Copies of one flow while the others run.
 class UnderLoad {
 public:
   UnderLoad(ConcurrentFlows& flows, std::size_t index, std::size_t num_copies)
@@ -118,7 +118,7 @@ private:
     return flows_.loop(index_).seconds() / static_cast<double>(num_copies_);
   }
 
-  /// They began together, so one that took longer was there to the end.
+  /// All flows begin together, so a flow that took longer ran until the measured one ended.
   bool covered() {
     const double measured = flows_.loop(index_).seconds_with_warm_ups();
     for (std::size_t i = 0; i < flows_.size(); ++i) {
@@ -162,7 +162,7 @@ Measurement measure_under_load(const std::vector<FlowUnderTest>& flows, std::siz
   Measurement measurement;
   const std::size_t num_copies = running.sample_alone(index, "alone", measurement);
   UnderLoad under_load(running, index, num_copies);
-  under_load.one_sample();  // voided: it finds the load that lasts
+  under_load.one_sample();  // discarded: it finds a load that lasts long enough
   running.poison_all();
   Samples samples =
       sample(options.stopping, "copy_time", num_copies, [&] { return under_load.one_sample(); });

@@ -1,4 +1,4 @@
-// Flows of one device or of many: each alone, each while all the others run, and all together.
+// Flows of one or several devices: each alone, each while all others run, and all together.
 #pragma once
 
 #include <chrono>
@@ -10,14 +10,14 @@
 
 namespace isthmus::measure {
 
-/// A flow, and what the gate of its device may be made of.
+/// A flow, and the kernels for its device's gate.
 struct FlowUnderTest {
   Flow* flow = nullptr;
   const Kernels* kernels = nullptr;  ///< null: only cuStreamWaitValue32
 };
 
 struct FlowOptions {
-  Stopping stopping;  ///< for each metric by itself
+  Stopping stopping;  ///< for each metric separately
   std::chrono::duration<double> gate_timeout{15.0};
 };
 
@@ -30,27 +30,28 @@ Measurement measure_flow(const FlowUnderTest& flow, const FlowOptions& options);
 /// Measures one of several flows. Yields two metrics, each in seconds for one copy by its device's
 /// clock:
 ///
-///   alone        while no other runs
-///   copy_time    while all others run: they begin with it, have at least twice as many copies, and
+///   alone        while no other flow runs
+///   copy_time    while all others run: they begin with it and have at least twice as many copies;
 ///                a sample counts only if each of them took longer
 ///
 /// All targets are verified.
 ///
 /// flows     at least two, whatever their devices
 /// index     of the one that is measured
-/// Throws    UsageError (no such flow, or no other), and as measure_flow; Unavailable, too, where
+/// Throws    UsageError (no such flow, or no other), what measure_flow throws; also Unavailable if
 ///           the others always end first.
 Measurement measure_under_load(const std::vector<FlowUnderTest>& flows, std::size_t index,
                                const FlowOptions& options);
 
 /// Measures all flows as one. Yields "aggregate": the time from the release of all until the last
-/// copy of the last is complete, by the CPU's clock, over the number of all copies. Bytes of one
-/// copy over it are the bandwidth of all together, which no sum of single ones is.
+/// copy of the last flow is complete, by the CPU's clock, divided by the total number of copies.
+/// Bytes of one copy divided by it are the combined bandwidth, which can't be computed from
+/// separate measurements.
 ///
 /// Each flow has the same number of copies, of the same size. All targets are verified.
 ///
-/// metric    what it is called instead
-/// Throws    UsageError (no flow, sizes that differ), and as measure_flow.
+/// metric    the metric's name instead of "aggregate"
+/// Throws    UsageError (no flow, sizes that differ), and what measure_flow throws.
 Measurement measure_aggregate(const std::vector<FlowUnderTest>& flows, const FlowOptions& options,
                               const char* metric = "aggregate");
 

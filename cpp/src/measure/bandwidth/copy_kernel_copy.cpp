@@ -8,7 +8,7 @@ namespace {
 
 using Word = SmallTransferBuffers::Word;
 
-/// Upload, kernel, download: what each copy of a run took together.
+/// Upload, kernel, download: the total time of each copy in a run.
 class CopyKernelCopy {
 public:
   struct Seconds {
@@ -28,7 +28,7 @@ public:
         kernel_done_(context),
         num_iterations_(options.num_iterations) {}
 
-  /// Of one iteration, on average.
+  /// The average of one iteration.
   Seconds run() {
     buffers_.reset_for_upload();
     Seconds sum;
@@ -40,7 +40,7 @@ public:
   }
 
 private:
-  /// The source is the first place; the target the first that begins behind its end.
+  /// The source is place 0; the target is the first place behind the source's end.
   static std::size_t places_for(const SmallTransferOptions& options) {
     if (options.num_iterations == 0) return 0;
     const std::size_t place_bytes = SmallTransferBuffers::kPlaceBytes;

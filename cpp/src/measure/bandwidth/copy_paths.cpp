@@ -14,14 +14,15 @@ using transfer::kAllPaths;
 using transfer::Profile;
 using transfer::RingThreads;
 
-// More of them gain nothing on any link so far. Source: benchmarks/transfer/README.md.
+// More threads haven't increased bandwidth on any link so far. Source:
+// benchmarks/transfer/README.md.
 constexpr int kMaxRingThreads = 16;
 constexpr int kRingThreadsStep = 2;
 constexpr std::size_t kComparedInTheEnd = std::size_t{4} << 20U;
 constexpr double kCheap = 1e-9;
 constexpr double kDear = 1;
 
-/// By which copies go this way if they can, else by the driver.
+/// A profile that makes copies take this path where possible, and the driver's otherwise.
 std::shared_ptr<const Profile> profile_for(CopyPath path, const RingThreads& threads) {
   using transfer::CostCurve;
   std::vector<Profile::Entry> entries;
@@ -39,7 +40,7 @@ std::shared_ptr<const Profile> profile_for(CopyPath path, const RingThreads& thr
 
 }  // namespace
 
-/// A copy between both buffers.
+/// A copy between the two buffers.
 class CopyPaths::Crossing {
 public:
   Crossing(transfer::Engine& engine, const CopyBuffers& buffers, Direction the_direction,
@@ -53,7 +54,7 @@ public:
     source_ = up ? buffers.host() : device;
   }
 
-  /// path        "": whichever the engine takes
+  /// path        "": the one the engine chooses
   double seconds_of(std::size_t num_copies, std::string_view path) const {
     CopyOptions options;
     options.path = path;
@@ -88,15 +89,15 @@ void CopyPaths::copy_verified(CopyBuffers& buffers, const Crossing& crossing, Co
   buffers.verify(crossing.direction, crossing.size_bytes, nullptr);
 }
 
-/// Whole copies are compared by copy_verified(): all of a long one again would take as long as its
-/// turns.
+/// copy_verified() compares whole copies. Here only the end is compared: a whole long copy would
+/// take as long as its turns.
 void CopyPaths::verify_end(CopyBuffers& buffers, const Crossing& crossing) {
   buffers.verify(crossing.direction, std::min(crossing.size_bytes, kComparedInTheEnd), nullptr);
 }
 
 Contestant CopyPaths::contestant(const Crossing& crossing, CopyPath path) {
   return [this, &crossing, path](std::size_t num_copies) {
-    // That one is taken by its name only.
+    // This path is taken only when it is named.
     if (path == CopyPath::registered) return crossing.seconds_of(num_copies, name_of(path));
     ways().use(profiles_[static_cast<std::size_t>(path)]);
     return crossing.seconds_of(num_copies, "");

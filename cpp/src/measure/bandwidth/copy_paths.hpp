@@ -1,4 +1,4 @@
-// What one copy costs by each of the ways that Transfers have.
+// The cost of one copy by each path of Transfers.
 #pragma once
 
 #include <array>
@@ -16,54 +16,54 @@
 namespace isthmus::measure {
 
 struct CopyPathsOptions {
-  std::vector<CopyPath> paths;  ///< that are compared; each once
+  std::vector<CopyPath> paths;  ///< to compare; each once
   Direction direction = Direction::host_to_device;
   std::size_t size_bytes = 0;
   Turns turns;
 };
 
-/// Of one path.
+/// Times of one path.
 struct PathTimes {
   CopyPath path = CopyPath::driver;
-  Times times;          ///< of one copy, from the call until the bytes are there
-  std::string absence;  ///< why it can't here; there are no times then
+  Times times;          ///< for one copy, from the call until the bytes have arrived
+  std::string absence;  ///< why the path can't be used here; then there are no times
 };
 
-/// Of staged copies by so many threads, the caller's included.
+/// Times of staged copies with this many threads, including the caller's.
 struct RingTimes {
   int num_threads = 0;
   Times times;
 };
 
-/// Copies whose way is fixed, though the call doesn't name one: they cost what a program's do.
-/// Nothing that another part of the program has opened makes them cheaper. Not to be used by two
+/// Copies whose path is fixed although the call names none: they cost what a program's copies do.
+/// Resources opened by other parts of the program don't make them cheaper. Not for use by two
 /// threads at once.
 class CopyPaths {
 public:
   explicit CopyPaths(const Context& context);
 
-  /// Times blocking copies of one size by several ways in turns, between the first bytes of both
-  /// buffers, with the device's context current. Everything that a way needs (a window, threads,
-  /// pinned slots) is there before. The bytes that each way's first copy brings are compared on the
-  /// host, and the first 4 MiB of those that are there in the end.
+  /// Times blocking copies of one size by several paths in turns, between the first bytes of both
+  /// buffers, with the device's context current. Everything that a path needs (a window, threads,
+  /// pinned slots) is created before. The result of each path's first copy is compared in full on
+  /// the host, and at the end the first 4 MiB.
   ///
   /// Throws      UsageError (size, turns), CorruptTransfer, DriverError.
   std::vector<PathTimes> measure(CopyBuffers& buffers, const CopyPathsOptions& options);
 
-  /// Times staged copies with several numbers of threads in turns, as measure() does. Their bytes
-  /// are compared in the end.
+  /// Times staged copies with several numbers of threads in turns, as measure() does. The bytes are
+  /// compared at the end.
   ///
-  /// Returns     one number at least: the only one, untimed, where there is no choice
+  /// Returns     at least one entry: if there is no choice, the only possible number, untimed
   std::vector<RingTimes> measure_ring(CopyBuffers& buffers, Direction direction,
                                       std::size_t size_bytes, const Turns& turns);
-  /// Of staged copies from now on.
+  /// Sets the threads of all later staged copies.
   void use_ring_threads(const transfer::RingThreads& threads);
 
   std::vector<PathUse> stats() const { return engine_->statistics.uses(); }
 
 private:
   class Crossing;
-  /// Copies by one way and compares what has arrived.
+  /// Copies by one path and compares the bytes that arrived.
   void copy_verified(CopyBuffers& buffers, const Crossing& crossing, CopyPath path);
   static void verify_end(CopyBuffers& buffers, const Crossing& crossing);
   Contestant contestant(const Crossing& crossing, CopyPath path);
@@ -71,11 +71,11 @@ private:
 
   Context context_;
   std::unique_ptr<transfer::Engine> engine_;
-  /// By which each way is the cheapest.
+  /// profiles_[path] makes that path the cheapest.
   std::array<std::shared_ptr<const transfer::Profile>, transfer::kNumPaths> profiles_;
 };
 
-/// Numbers of threads that are tried where at most so many can be had; ascending.
+/// The numbers of threads to try if at most `max_threads` are available; ascending.
 std::vector<int> ring_thread_counts(int max_threads);
 
 }  // namespace isthmus::measure

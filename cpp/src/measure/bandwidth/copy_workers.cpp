@@ -11,8 +11,8 @@
 namespace isthmus::measure {
 namespace {
 
-// The pauses take some 50 us: longer than what another worker is late. Then a thread yields, since
-// there may be more threads than cores. It never sleeps: a sleep would be measured, too.
+// The pauses take about 50 us, longer than the workers' start differs. After them a thread yields,
+// since there may be more threads than cores. It never sleeps, since the wake-up would be measured.
 constexpr host::SpinLimits kSpinLimits{2000, std::chrono::hours{24}};
 
 std::size_t checked(int num_threads) {

@@ -1,4 +1,4 @@
-// Threads that begin together: for copies whose time must not contain the start of a thread.
+// Threads that begin together, for copies whose time must not include starting a thread.
 #pragma once
 
 #include <atomic>
@@ -12,11 +12,11 @@
 
 namespace isthmus::measure {
 
-/// The caller's thread and workers, which end with this object.
+/// The caller's thread and workers. The workers end with this object.
 class CopyWorkers {
 public:
   /// num_threads  at least 1, the caller's included
-  /// node         whose CPUs the workers run on; empty: those that the caller may run on
+  /// node         whose CPUs the workers run on; empty: the CPUs that the caller may run on
   /// Throws       UsageError if there is no such node; std::system_error if a thread can't be
   ///              started.
   CopyWorkers(int num_threads, std::optional<int> node);
@@ -24,9 +24,9 @@ public:
   std::size_t num_threads() const noexcept { return workers_.size() + 1; }
 
   /// Runs `part(i)` for each i below num_threads(), each on its own thread, and waits for all. No
-  /// part begins before all threads are awake. `part` doesn't throw.
+  /// part begins before all threads are awake. `part` must not throw.
   ///
-  /// Returns     seconds from the common start to the last one's end
+  /// Returns     seconds from the common start until the last thread ends
   double run(const std::function<void(std::size_t)>& part);
 
 private:

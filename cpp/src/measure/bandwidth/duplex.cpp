@@ -8,11 +8,11 @@
 namespace isthmus::measure {
 namespace {
 
-// Half of what one direction alone may queue: the other gets up to 4 times as many copies.
+// Half of what a single direction may queue: the other direction gets up to 4 times as many copies.
 constexpr SampleSize kSampleSize{.max_repetitions = SampleSize{}.max_repetitions / 2};
-// As nvbandwidth, twice the bytes go the other way, and more where that is over too soon.
+// Like nvbandwidth, twice as many bytes go the other way, and more if that load ends too soon.
 constexpr std::size_t kLoadRatios[] = {2, 4, 4, 4};
-constexpr std::size_t kUsualPlace = 0;  // the stream of the direction that is timed, or goes up
+constexpr std::size_t kUsualPlace = 0;  // the stream of the timed direction, or of uploads
 constexpr std::size_t kOppositePlace = 1;
 
 Direction opposite(Direction direction) {
@@ -20,7 +20,7 @@ Direction opposite(Direction direction) {
                                                 : Direction::host_to_device;
 }
 
-/// Two streams of copies, one a direction, from a common start.
+/// Two streams of copies, one for each direction, with a common start.
 class BothWays {
 public:
   BothWays(CopyBuffers& usual, CopyBuffers& other, const Kernels* kernels, Direction direction,
@@ -35,7 +35,7 @@ public:
                copy_by(options.by, other, kernels, opposite(direction), options.size_bytes)},
               {.gate_timeout = options.gate_timeout}) {}
 
-  /// Times the first copy by the CPU's clock, and finds out how many copies make a sample.
+  /// Times the first copy by the CPU's clock, and determines how many copies make a sample.
   double first_call() {
     const double first_seconds = loop_.first_call(1);
     num_copies_ = calibrate(kSampleSize, first_seconds, [this](std::size_t num_copies) {
@@ -76,7 +76,7 @@ private:
   std::size_t num_copies_ = 1;
 };
 
-/// Seconds of one copy during which the other direction was busy all the time.
+/// Seconds for one copy while the other direction is busy all the time.
 double loaded_sample(BothWays& ways) {
   for (const std::size_t ratio : kLoadRatios) {
     ways.run(ratio);
@@ -101,7 +101,7 @@ void check(CopyBuffers& first, CopyBuffers& second, const Kernels* kernels,
   }
 }
 
-/// Samples of a whole and of its two parts, taken at once.
+/// Samples of the total and of both directions, taken together.
 struct Duplex {
   Sampling total;
   std::vector<double> up_seconds;
@@ -132,7 +132,7 @@ Measurement measure_under_load(CopyBuffers& buffers, CopyBuffers& load, const Ke
     measurement.verified_on = ways.verify();
     measurement.samples.push_back(std::move(samples));
   } catch (const Unavailable&) {
-    ways.verify();  // copies that never happened keep no direction busy either
+    ways.verify();  // copies that silently do nothing would keep no direction busy
     throw;
   }
   return measurement;

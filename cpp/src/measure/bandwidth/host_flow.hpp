@@ -15,12 +15,12 @@ struct HostFlowOptions {
   Engine by = Engine::copy_engine;
 };
 
-/// Copies between the two ends of `buffers`, which must be pinned and stay.
+/// Copies between the two ends of `buffers`, which must be pinned and outlive this.
 class HostFlow final : public Flow {
 public:
   /// kernels   null: prepared and verified from the host
   /// Throws    UsageError (size; pageable memory, whose copies can't wait behind a gate);
-  ///           Unavailable without the kernels that are to copy; DriverError.
+  ///           Unavailable if the kernels that should copy are missing; DriverError.
   HostFlow(CopyBuffers& buffers, const Kernels* kernels, const HostFlowOptions& options);
 
   const Context& context() const override { return buffers_.context(); }

@@ -20,14 +20,15 @@ namespace isthmus::measure {
 namespace {
 
 constexpr int kPoison = 0xA5;
-// Long against the microsecond that the threads' common start may take.
+// Much longer than the microsecond that the threads' common start may take.
 constexpr double kSampleSeconds = 1e-3;
-// Of several threads. In a virtual machine a CPU may be away for some milliseconds while all spin,
-// and a shorter sample measures nothing else (an H100's host with 16 CPUs).
+// For several threads. In a virtual machine a CPU may be descheduled for some milliseconds while
+// all spin, and would dominate a shorter sample (seen on an H100's host with 16 CPUs).
 constexpr double kSharedSampleSeconds = 20e-3;
 constexpr int kTrials = 5;
 constexpr std::size_t kMaxCopies = 100000;
-// Under a tenth of the size from which any libc copies past the caches, and long against a call.
+// Less than a tenth of the size from which any libc bypasses the caches, and takes much longer than
+// a call.
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10U;
 
 void copy_by_libc(std::byte* target, const std::byte* source, std::size_t size_bytes) {
@@ -43,7 +44,7 @@ void copy_streaming(std::byte* target, const std::byte* source, std::size_t size
   transfer::copy_streaming(target, source, size_bytes);
 }
 
-/// Memory with its pages on a node.
+/// Allocates memory with its pages on a node.
 host::PageableBuffer allocate(std::size_t size_bytes, std::optional<int> node) {
   std::optional<host::ScopedMemoryPolicy> policy;
   if (node) policy.emplace(*node);
@@ -83,7 +84,7 @@ private:
   static std::size_t num_pages(std::size_t size_bytes) {
     return (size_bytes + host::page_bytes() - 1) / host::page_bytes();
   }
-  /// Goes by the quickest of some trials: one of them may have waited for a thread.
+  /// Uses the fastest of several trials: the others may have waited for a thread.
   std::size_t copies_of_a_sample() {
     double one_copy_seconds = seconds_of(1);
     for (int i = 1; i < kTrials && one_copy_seconds < kSharedSampleSeconds; ++i)
@@ -93,13 +94,13 @@ private:
     return SampleSize{sample_seconds, kMaxCopies}.repetitions_of(one_copy_seconds);
   }
 
-  /// Where a thread's share begins: at a page.
+  /// Where a thread's share begins: at a page boundary.
   std::size_t begin_of(std::size_t index) const {
     const std::size_t pages = num_pages(options_.size_bytes) * index / workers_.num_threads();
     return std::min(pages * host::page_bytes(), options_.size_bytes);
   }
 
-  /// Of one copy, of so many back to back.
+  /// Seconds for one copy, of `num_copies` back to back.
   double seconds_of(std::size_t num_copies) {
     const auto share = [&](std::size_t index) {
       const std::size_t begin = begin_of(index);

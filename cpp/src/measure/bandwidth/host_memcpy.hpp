@@ -1,4 +1,4 @@
-// Copies within host memory: the ceiling of everything that stages.
+// Copies within host memory: the upper limit for all staged copies.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@ namespace isthmus::measure {
 
 /// How a core stores what it copies.
 enum class HostStores {
-  libc,       ///< std::memcpy of all of it, which goes past the caches when it is large
-  cached,     ///< std::memcpy of 64 KiB at a time, so that it never does
-  streaming,  ///< past the caches, by the best instructions there are
+  libc,       ///< one std::memcpy, which bypasses the caches when it is large
+  cached,     ///< std::memcpy of 64 KiB at a time, so that it never does that
+  streaming,  ///< bypasses the caches with the best available instructions
 };
 
 /// Copies [source, source + size_bytes) to `target`; complete when it returns.
@@ -21,22 +21,22 @@ HostCopy host_copy_by(HostStores stores) noexcept;
 
 struct HostMemcpyOptions {
   std::size_t size_bytes = 0;
-  int num_threads = 1;             ///< that share one copy; never more than it has pages
-  std::optional<int> source_node;  ///< of the pages read, and of the threads
-  std::optional<int> target_node;  ///< of the pages written
+  int num_threads = 1;             ///< that share one copy; at most one a page
+  std::optional<int> source_node;  ///< the node of the pages read, and of the threads
+  std::optional<int> target_node;  ///< the node of the pages written
   HostCopy copy = nullptr;         ///< from host_copy_by()
   Stopping stopping;
 };
 
 struct HostMemcpyMeasurement {
-  Measurement measurement;  ///< its pages are the target's
+  Measurement measurement;  ///< its pages are those of the target
   std::map<int, std::size_t> source_pages_by_node;
 };
 
 /// Measures copies from one host buffer to another. Yields one metric, "copy_time": seconds for one
-/// copy, by the CPU clock, of copies back to back that take 1 ms, or 20 ms by several threads. The
-/// threads begin together; the time ends when the last has finished. What fits into the caches is
-/// in them.
+/// copy, by the CPU's clock, of copies back to back that take 1 ms, or 20 ms with several threads.
+/// The threads begin together; the time ends when the last has finished. The caches are warm: data
+/// that fits is in them.
 ///
 /// Throws      UsageError (sizes, threads, nodes), CorruptTransfer, std::system_error.
 HostMemcpyMeasurement measure_host_memcpy(const HostMemcpyOptions& options);

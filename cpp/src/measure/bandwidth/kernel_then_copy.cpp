@@ -1,4 +1,4 @@
-// The experiments with a kernel and a copy home, blocking and asynchronous.
+// The experiments with a kernel and a download, blocking and asynchronous.
 #include "measure/latency/small_transfer.hpp"
 #include "measure/latency/small_transfer_buffers.hpp"
 #include "measure/latency/small_transfer_runs.hpp"
@@ -14,7 +14,7 @@ public:
   LoopTimer(const Context& context, LoopClock clock)
       : context_(context), clock_(clock), first_(context), last_(context) {}
 
-  /// Seconds of `loop()` on `stream`, and of the wait for what it left under way.
+  /// Seconds of `loop()` on `stream`, including the wait for work that it left enqueued.
   template <typename Loop>
   double seconds(CUstream stream, Loop loop) const {
     const auto finish = context_.driver().call(symbol::stream_synchronize);
@@ -34,7 +34,7 @@ private:
   Event last_;
 };
 
-/// Kernel and copy home, both ways.
+/// Kernel and download, blocking and asynchronous.
 class KernelThenCopy {
 public:
   KernelThenCopy(const Context& context, const Kernels& kernels, LoopClock clock,
@@ -46,7 +46,7 @@ public:
         stream_(context),
         num_iterations_(options.num_iterations) {}
 
-  /// Seconds of one iteration.
+  /// Seconds for one iteration.
   double blocking_run() {
     buffers_.reset();
     std::uint64_t sum = 0;
@@ -99,7 +99,7 @@ Measurement measure_kernel_then_copy(const Context& context, const Kernels* kern
   const CurrentContext current(context);
   KernelThenCopy loop(context, light_kernels(kernels), clock, options);
   Measurement measurement;
-  measurement.first_call_seconds = loop.blocking_run();  // kernels load now
+  measurement.first_call_seconds = loop.blocking_run();  // kernels are loaded now
   loop.async_run();
   Runs runs(options.stopping);
   while (runs.wants_more()) {

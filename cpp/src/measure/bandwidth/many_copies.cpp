@@ -21,7 +21,7 @@ constexpr unsigned kBlocksPerMultiprocessor = 2;
 /// One way to move all pieces.
 struct Way {
   std::function<void(CUstream)> ask;
-  std::function<void()> finish;  ///< what the CPU still does once the device is done; may be empty
+  std::function<void()> finish;  ///< the CPU's work after the device is done; may be empty
 };
 
 Way by_loop(const ScatteredPieces& pieces, Direction direction) {

@@ -1,4 +1,4 @@
-// Many small copies at once, by each of the ways there are to ask for them.
+// Many small copies at once, in each way that CUDA offers.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@ namespace isthmus::measure {
 enum class ManyCopiesWay {
   loop,    ///< cuMemcpyHtoDAsync / DtoHAsync for each piece
   batch,   ///< one cuMemcpyBatchAsync
-  graph,   ///< one launch of a graph with a copy for each piece, instantiated before
+  graph,   ///< one launch of a graph with a copy node for each piece, instantiated before
   kernel,  ///< one launch of a kernel that reads or writes mapped host memory
-  packed,  ///< the CPU packs the pieces and one copy carries them, or the other way round
+  packed,  ///< the CPU packs the pieces and one copy carries them; a download is unpacked
 };
 
 struct ManyCopiesOptions {
@@ -25,17 +25,18 @@ struct ManyCopiesOptions {
 };
 
 /// Measures copies between pieces scattered in pinned host memory and one packed block of device
-/// memory. Yields these metrics by the CPU clock, in seconds for all pieces, of one sample both:
+/// memory. Yields these metrics by the CPU's clock, in seconds for all pieces, both from each
+/// sample:
 ///
-///   api_return   until everything was asked for; packing is in it, unpacking isn't
-///   completion   until all pieces are where they belong
+///   api_return   until everything was enqueued; includes packing, not unpacking
+///   completion   until all pieces have arrived at their places
 ///
-/// Nothing waits behind a gate: what asking costs is the point.
+/// There is no gate: the cost of enqueueing is what matters here.
 ///
-/// buffers   pinned, of piece_bytes * num_pieces or more; slots for the pieces are made beside them
+/// buffers   pinned, piece_bytes * num_pieces or more; slots for the pieces are allocated besides
 /// kernels   null: no kernel moves pieces, and they are verified on the host
-/// Throws    UsageError (sizes, pageable memory), Unavailable (no cuMemcpyBatchAsync before CUDA
-///           12.8, no kernels), CorruptTransfer, OutOfDeviceMemory, DriverError.
+/// Throws    UsageError (sizes, pageable memory), Unavailable (cuMemcpyBatchAsync before CUDA 12.8,
+///           no kernels), CorruptTransfer, OutOfDeviceMemory, DriverError.
 Measurement measure_many_copies(CopyBuffers& buffers, const Kernels* kernels,
                                 const ManyCopiesOptions& options);
 

@@ -9,12 +9,12 @@
 namespace isthmus::measure {
 namespace {
 
-/// A few pages belong to nobody's buffer, or moved when the node was full.
+/// A few pages belong to other memory, or were placed elsewhere when the node was full.
 constexpr double kMaxStray = 0.05;
 
 std::string capability(int node) { return "NUMA node " + std::to_string(node); }
 
-/// Runs the calling thread on some CPUs while it lives.
+/// Binds the calling thread to some CPUs while this lives.
 class [[nodiscard]] BoundThread {
 public:
   /// Throws Unavailable if the kernel refuses.

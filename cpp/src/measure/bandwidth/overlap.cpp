@@ -14,14 +14,14 @@ constexpr Pipeline::Parts kCopiesOnly{.copies = true, .kernels = false};
 constexpr Pipeline::Parts kKernelsOnly{.copies = false, .kernels = true};
 constexpr Pipeline::Parts kBoth{};
 
-/// Samples of the pipeline and of its halves, taken in turns: what holds the device up for a while
-/// holds up all three.
+/// Samples of the pipeline and of its halves, taken in turns: a slowdown of the device then affects
+/// all three.
 struct Turns {
   Sampling together;
   std::vector<double> copy_seconds;
   std::vector<double> compute_seconds;
 
-  /// The pipeline last: it leaves all bytes where they belong.
+  /// The pipeline comes last: afterwards all bytes are where they belong.
   void take(Pipeline& pipeline) {
     copy_seconds.push_back(pipeline.run(kCopiesOnly));
     compute_seconds.push_back(pipeline.run(kKernelsOnly));
@@ -50,7 +50,7 @@ Measurement measure_overlap(CopyBuffers& buffers, const Kernels* kernels,
   OverlapOptions useful = options;
   useful.num_streams = std::min(options.num_streams, options.num_chunks);
   Pipeline pipeline(buffers, *kernels, useful);
-  buffers.disturb();  // halves of a pipeline carry what no whole one would
+  buffers.disturb();  // a half of a pipeline copies other bytes than the whole one
   Measurement measurement;
   measurement.first_call_seconds = pipeline.first_run();
   pipeline.run(kCopiesOnly);

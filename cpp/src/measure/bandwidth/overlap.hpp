@@ -1,4 +1,5 @@
-// Copies behind computation: how close a pipeline of both comes to the longer of the two.
+// Copies overlapped with computation: how close the time of a pipeline of both comes to the longer
+// of the two.
 #pragma once
 
 #include <chrono>
@@ -10,8 +11,8 @@ namespace isthmus::measure {
 
 /// Which copies a pipeline makes around its kernels.
 enum class PipelineCopies {
-  up,      ///< each chunk is copied to the device, then worked on
-  down,    ///< each chunk is worked on, then copied to the host
+  up,      ///< each chunk is copied to the device, then processed
+  down,    ///< each chunk is processed, then copied to the host
   duplex,  ///< both
 };
 
@@ -19,8 +20,8 @@ struct OverlapOptions {
   PipelineCopies copies = PipelineCopies::up;
   std::size_t size_bytes = 0;  ///< a multiple of 16 * num_chunks
   std::size_t num_chunks = 1;
-  /// Chunks go round these. Each stream has a piece of device memory of its own, so 2 of them are
-  /// double buffering: copy(n + 1) beside kernel(n). 1 overlaps nothing.
+  /// Chunks take turns in these. Each stream has its own chunk of device memory, so 2 of them are
+  /// double buffering: copy(n + 1) beside kernel(n). With 1 nothing overlaps.
   std::size_t num_streams = 2;
   Stopping stopping;  ///< for all metrics together, by the noise of the pipeline
   std::chrono::duration<double> gate_timeout{15.0};
@@ -33,10 +34,10 @@ struct OverlapOptions {
 ///   compute_alone   the kernels without the copies
 ///   together        the pipeline
 ///
-/// Kernels run one after the other, as those that fill a device do, and are made to last as long as
-/// the copies: where overlap matters most. They need the bytes that were copied: a pipeline in the
-/// wrong order is found corrupt. The three are sampled in turns, the pipeline last, whose bytes are
-/// verified in the end.
+/// Kernels run one after the other, like kernels that fill a device, and last as long as the
+/// copies: that is where overlap matters most. Each kernel reads the bytes that were copied, so
+/// verification finds a pipeline in the wrong order. The three are sampled in turns, the pipeline
+/// last; its bytes are verified at the end.
 ///
 /// buffers   pinned, of size_bytes or more
 /// kernels   null: Unavailable

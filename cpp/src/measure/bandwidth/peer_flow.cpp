@@ -14,7 +14,7 @@ namespace {
 constexpr unsigned char kPoison = 0xA5;
 constexpr std::size_t kReadBackBytes = std::size_t{16} << 20U;
 constexpr unsigned kBlockLanes = 512;
-constexpr unsigned kBlocksPerMultiprocessor = 4;  // 2048 lanes, as many as fit on one
+constexpr unsigned kBlocksPerMultiprocessor = 4;  // 2048 threads, as many as fit on one
 
 std::optional<Kernel> copier(const PeerEnd& asker, Engine by) {
   if (by == Engine::copy_engine) return std::nullopt;
@@ -52,7 +52,7 @@ void PeerFlow::prepare() {
     contents_.fill(bytes.data(), bytes.size());
     const Driver& driver = source_.context.driver();
     driver.call(symbol::memcpy_htod)(from_.pointer(), bytes.data(), bytes.size());
-    // The last of pageable memory may still be on its way; other streams wouldn't wait for it.
+    // The end of a pageable copy may still be in flight; other streams wouldn't wait for it.
     driver.call(symbol::stream_synchronize)(nullptr);
   }
 }

@@ -13,31 +13,30 @@
 
 namespace isthmus::measure {
 
-/// Which of the two devices does the copying.
+/// Which of the two devices makes the copy.
 enum class PeerRole {
-  read,   ///< the one that receives
-  write,  ///< the one that has the bytes
+  read,   ///< the receiver
+  write,  ///< the sender
 };
 
 /// A device at one end.
 struct PeerEnd {
   Context context;
-  const Kernels* kernels = nullptr;  ///< null: filled and compared by way of the host
+  const Kernels* kernels = nullptr;  ///< null: filled and compared through the host
 };
 
 struct PeerOptions {
   PeerRole role = PeerRole::read;
-  Engine by = Engine::copy_engine;  ///< of the one that does the copying
+  Engine by = Engine::copy_engine;  ///< of the device that makes the copy
   std::size_t size_bytes = 0;
 };
 
-/// Copies straight from device to device, by cuMemcpyPeerAsync or by a kernel that reads or writes
-/// the other's memory.
+/// Copies directly from device to device, by cuMemcpyPeerAsync or by a kernel that reads or writes
+/// the other device's memory.
 class PeerFlow final : public Flow {
 public:
-  /// Throws   UsageError (size, one device twice), OutOfDeviceMemory, DriverError; Unavailable
-  /// where
-  ///          the devices can't reach each other, or there are no kernels and they are to copy.
+  /// Throws   UsageError (size, the same device twice), OutOfDeviceMemory, DriverError; Unavailable
+  ///          if the devices can't reach each other, or kernels should copy and there are none.
   PeerFlow(const PeerEnd& source, const PeerEnd& target, const PeerOptions& options);
 
   const Context& context() const override { return asker().context; }

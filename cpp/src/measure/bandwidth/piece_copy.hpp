@@ -1,4 +1,4 @@
-// One copy of many, asked for by a call of its own.
+// One of many copies, enqueued by its own call.
 #pragma once
 
 #include "device/link_copies.hpp"

@@ -14,8 +14,8 @@ namespace {
 constexpr unsigned char kPoison = 0x69;
 constexpr std::size_t kWordBytes = 16;
 constexpr unsigned kBlockLanes = 256;
-// Few enough to run at once on any device, beside a gate's kernel, and enough to move a chunk in
-// far less time than the link takes.
+// Few enough to be resident together on any device, beside a gate's kernel; enough to process a
+// chunk in far less time than the link needs for it.
 constexpr unsigned kMaxBlocks = 32;
 
 std::size_t checked_chunk(const CopyBuffers& buffers, const OverlapOptions& options) {
@@ -101,7 +101,7 @@ void Pipeline::enqueue_chunk(std::size_t chunk, const Parts& parts) {
             stream.handle());
 }
 
-/// One kernel after the other, whatever streams they are in.
+/// Kernels run one after the other, whichever streams they are in.
 void Pipeline::compute(const Stream& stream, CUdeviceptr source, CUdeviceptr target) {
   if (any_kernel_) stream.wait(kernel_done_);
   const double seconds = compute_seconds_ / static_cast<double>(options_.num_chunks);

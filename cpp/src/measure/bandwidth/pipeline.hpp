@@ -1,4 +1,4 @@
-// The pipeline of copies and kernels that overlap is measured with.
+// The pipeline of copies and kernels for measuring overlap.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ namespace isthmus::measure {
 ///
 /// up       host side of the buffers -> a stream's chunk of device memory -> their device side
 /// down     device side of the buffers -> a stream's chunk -> their host side
-/// duplex   pinned memory of its own -> two chunks of each stream -> host side of the buffers
+/// duplex   separate pinned memory -> two chunks of each stream -> host side of the buffers
 ///
 /// The caller holds a CurrentContext. Not to be used by two threads at once.
 class Pipeline {
 public:
-  /// What of it runs.
+  /// Which parts of it run.
   struct Parts {
     bool copies = true;
     bool kernels = true;
@@ -25,26 +25,26 @@ public:
 
   Pipeline(CopyBuffers& buffers, const Kernels& kernels, const OverlapOptions& options);
 
-  /// How long the kernels of all chunks last together, from now on.
+  /// Sets the total time of the kernels of all chunks, from now on.
   void use_compute_seconds(double seconds) { compute_seconds_ = seconds; }
 
-  /// Runs all of it once without holding anything back: a kernel that is loaded by its first launch
-  /// would wait for ever behind a gate. Returns the seconds until it is done, by the CPU's clock.
+  /// Runs all of it once without a gate: a kernel that is loaded at its first launch would deadlock
+  /// behind one. Returns the seconds until it is done, by the CPU's clock.
   double first_run();
 
-  /// Runs it once, waited for. Returns the seconds from the common start to the last stream's end.
+  /// Runs it once and waits. Returns the seconds from the common start to the last stream's end.
   double run(const Parts& parts);
 
-  /// Makes what the pipeline writes hold something else, its own memory included.
+  /// Overwrites everything that the pipeline writes, including its own memory.
   void poison();
-  /// Throws CorruptTransfer unless every chunk has gone all the way.
+  /// Throws CorruptTransfer unless every chunk has passed through all stages.
   VerifiedOn verify(const Kernels* kernels);
 
 private:
   Direction verified_direction() const;
   void enqueue_chunk(std::size_t chunk, const Parts& parts);
   void compute(const Stream& stream, CUdeviceptr source, CUdeviceptr target);
-  /// Where a stream's copies up go, and where its copies down come from.
+  /// The target of a stream's uploads, and the source of its downloads.
   CUdeviceptr slot_up(std::size_t stream) const;
   CUdeviceptr slot_down(std::size_t stream) const;
 
@@ -56,10 +56,10 @@ private:
   Kernel work_;
   std::size_t slots_per_stream_;
   DeviceBuffer slots_;
-  std::optional<PinnedBuffer> source_;  ///< of the copies up, if there are copies down too
-  CommonStart start_;                   ///< goes before the memory, and lets held streams go
+  std::optional<PinnedBuffer> source_;  ///< of uploads, if there are downloads too
+  CommonStart start_;                   ///< destroyed before the memory, and releases held streams
   Event kernel_done_;
-  bool any_kernel_ = false;  ///< of this run: kernel_done_ was recorded
+  bool any_kernel_ = false;  ///< in this run: kernel_done_ was recorded
 };
 
 }  // namespace isthmus::measure

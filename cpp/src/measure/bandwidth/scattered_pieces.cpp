@@ -25,12 +25,13 @@ std::size_t checked_piece(std::size_t piece_bytes, std::size_t num_pieces,
   return piece_bytes;
 }
 
-/// Whole cache lines, and one more that nobody copies.
+/// Whole cache lines, and one more that isn't copied.
 std::size_t slot_for(std::size_t piece_bytes) {
   return (piece_bytes + kLineBytes - 1) / kLineBytes * kLineBytes + kLineBytes;
 }
 
-/// Reaches each slot once, far from the one before: near the golden section of their number.
+/// A step that visits each slot once, far from the one before: near the golden section of their
+/// number.
 std::size_t step_for(std::size_t num_pieces) {
   auto step = static_cast<std::size_t>(static_cast<double>(num_pieces) * 0.618);
   while (std::gcd(step, num_pieces) != 1) ++step;
@@ -75,7 +76,7 @@ void ScatteredPieces::prepare(const Kernels* kernels) {
 
 void ScatteredPieces::poison(Direction direction) {
   buffers_.poison(direction, total_bytes());
-  // The CPU packs and unpacks here: nothing may be left of an earlier time.
+  // The CPU packs and unpacks here: no bytes of an earlier copy may remain.
   std::memset(buffers_.host(), kPoison, total_bytes());
   if (direction == Direction::device_to_host)
     std::memset(slots_.data(), kPoison, slots_.size_bytes());

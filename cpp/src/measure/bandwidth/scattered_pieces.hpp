@@ -1,4 +1,4 @@
-// Small pieces that lie scattered in host memory and packed in device memory.
+// Small pieces, scattered in host memory and packed in device memory.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace isthmus::measure {
 
-/// Pieces of one size: each has a slot of its own in pinned host memory, in another order than on
-/// the device and with gaps between the slots, so that no two copies can be made one.
+/// Pieces of one size. Each has its own slot in pinned host memory, in another order than on the
+/// device and with gaps between the slots, so that no two copies can be merged.
 ///
-/// The pattern comes from CopyBuffers, whose device side is the packed block and whose host side is
-/// where the CPU packs. The caller holds a CurrentContext. Not to be used by two threads at once.
+/// The pattern comes from CopyBuffers: its device side is the packed block, and the CPU packs into
+/// its host side. The caller holds a CurrentContext. Not for use by two threads at once.
 class ScatteredPieces {
 public:
   /// buffers       pinned, [piece_bytes * num_pieces]
@@ -38,12 +38,12 @@ public:
 
   /// Copies all slots' bytes into the host side of the buffers, in the device's order.
   void pack() const;
-  /// The way back.
+  /// The reverse: copies them back into the slots.
   void unpack() const;
 
   /// Makes the sources hold the pattern.
   void prepare(const Kernels* kernels);
-  /// Makes the target, and whatever lies between it and the source, hold something else.
+  /// Overwrites the target, and any buffer between it and the source.
   void poison(Direction direction);
   /// Throws CorruptTransfer unless every piece has arrived.
   VerifiedOn verify(Direction direction, const Kernels* kernels);

@@ -30,7 +30,7 @@ Measurement measure_shaped_copies(CopyBuffers& buffers, const Kernels* kernels,
   const CurrentContext current(buffers.context());
   BoxCopy box(buffers, options.direction, options.layout, options.shape);
   box.poison();
-  // Copy engines know rows and layers, not boxes: a driver launches one for each slice.
+  // Copy engines know rows and layers, not boxes: the driver launches one copy for each slice.
   const std::size_t num_launches = options.shape.num_slices.value_or(1);
   GateLoop loop(buffers.context(), kernels, {[&box](CUstream stream) { box.enqueue(stream); }},
                 {.gate_timeout = options.gate_timeout, .launches_a_copy = num_launches});

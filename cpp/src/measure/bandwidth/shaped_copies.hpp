@@ -1,4 +1,4 @@
-// Copies of rows that don't follow each other on the device: 2-D, 3-D, and arrays.
+// Copies of rows that aren't contiguous on the device: 2-D, 3-D, and arrays.
 #pragma once
 
 #include <chrono>
@@ -17,11 +17,11 @@ struct ShapedCopiesOptions {
   std::chrono::duration<double> gate_timeout{15.0};
 };
 
-/// Measures cuMemcpy2DAsync, or of a 3-D box cuMemcpy3DAsync, between rows that follow each other
-/// in host memory and rows with gaps between them on the device, or an array. Yields one metric,
+/// Measures cuMemcpy2DAsync, or cuMemcpy3DAsync for a 3-D box, between contiguous rows in host
+/// memory and rows with gaps between them on the device, or an array. Yields one metric,
 /// "copy_time": seconds for all rows.
 ///
-/// buffers   pinned, as large as the box or larger; beside them the shaped memory is made
+/// buffers   pinned, at least as large as the box; the shaped memory is allocated besides
 /// kernels   null: the pattern is prepared from the host
 /// Throws    UsageError (no row, pageable memory, buffers too small, parts of elements),
 ///           Unavailable (no gate on this device), CorruptTransfer, TimedOut, OutOfDeviceMemory,

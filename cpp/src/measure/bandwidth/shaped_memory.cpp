@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kPoison = 0x5A;
 
-/// Rows with gaps behind them and, of a box, behind each slice: as in a larger volume. Else a
-/// driver might make one 2-D copy of it.
+/// Rows with gaps behind them and, in a box, a gap behind each slice, as in a larger volume.
+/// Otherwise a driver could make one 2-D copy of it.
 class Pitched final : public ShapedMemory {
 public:
   Pitched(const Context& context, const BoxShape& shape)
@@ -54,7 +54,7 @@ public:
   }
 
 private:
-  /// Counted without the rows between slices.
+  /// The index doesn't count the rows between slices.
   std::byte* row(std::size_t index) {
     const std::size_t num_before = index / shape_.num_rows * rows_a_slice_;
     return image_.data() + (num_before + index % shape_.num_rows) * pitch_bytes_;
@@ -71,7 +71,7 @@ private:
   std::size_t pitch_bytes_;
   std::size_t rows_a_slice_;
   DeviceBuffer memory_;
-  std::vector<std::byte> image_;  ///< all of the memory, gaps included
+  std::vector<std::byte> image_;  ///< the whole memory, including gaps
 };
 
 Owned<CUarray> make_array(const Context& context, const BoxShape& shape) {

@@ -1,4 +1,4 @@
-// Device memory that has a shape, pitched or an array, and the boxes that are copied in and out.
+// Device memory with a shape (pitched or an array), and boxes to copy in and out.
 #pragma once
 
 #include <memory>
@@ -8,22 +8,22 @@
 
 namespace isthmus::measure {
 
-/// Rows of device memory begin at multiples of this. Source: what cuMemAllocPitch returns on every
-/// GPU so far; CUDA Driver API 13.0, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT is less.
+/// Rows of device memory begin at multiples of this. Source: what cuMemAllocPitch returned on every
+/// GPU so far; CUDA Driver API 13.0: CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT is smaller.
 inline constexpr std::size_t kPitchAlignment = 512;
 
-/// The elements of arrays: a choice. Rows in arrays are made of whole ones.
+/// The element size of arrays, our choice. A row in an array is a whole number of elements.
 inline constexpr std::size_t kElementBytes = 4;
 
-/// The distance of rows on the device, with a gap between them always.
+/// The distance between rows on the device; there is always a gap between them.
 constexpr std::size_t pitch_of(std::size_t row_bytes) {
   return (row_bytes / kPitchAlignment + 1) * kPitchAlignment;
 }
 
-/// Rows of bytes.
+/// Rows, in bytes.
 struct BoxShape {
   std::size_t row_bytes = 0;
-  std::size_t num_rows = 0;               ///< of one slice
+  std::size_t num_rows = 0;               ///< in one slice
   std::optional<std::size_t> num_slices;  ///< empty: 2-D
 
   bool is_3d() const noexcept { return num_slices.has_value(); }
@@ -37,24 +37,24 @@ struct BoxEnd {
   void* host = nullptr;
   CUdeviceptr device = 0;
   CUarray array = nullptr;
-  std::size_t pitch_bytes = 0;  ///< from row to row; not of an array
-  std::size_t num_rows = 0;     ///< from slice to slice; not of an array
+  std::size_t pitch_bytes = 0;  ///< from row to row; unused for an array
+  std::size_t num_rows = 0;     ///< from slice to slice; unused for an array
 };
 
-/// A box whose rows and slices follow each other.
+/// A box whose rows and slices are contiguous.
 BoxEnd packed_on_host(void* host, const BoxShape& shape) noexcept;
 
 CUDA_MEMCPY3D box_copy(const BoxEnd& target, const BoxEnd& source, const BoxShape& shape) noexcept;
 
 enum class Layout {
-  pitched,  ///< rows with gaps between them, and in 3-D a row of gap between slices
-  array,    ///< cuArrayCreate or cuArray3DCreate: the driver's own order, and no address
+  pitched,  ///< rows with gaps between them, and in 3-D an unused row between slices
+  array,    ///< cuArrayCreate or cuArray3DCreate: the driver's layout, without an address
 };
 
 /// Memory of a device that holds one box.
 ///
-/// All but end() is done by blocking copies of whole memory, or of whole arrays from pageable
-/// memory: other ways than those that are measured. The caller holds a CurrentContext.
+/// Everything except end() uses blocking copies of the whole memory, or of whole arrays from
+/// pageable memory: other ways than the measured ones. The caller holds a CurrentContext.
 class ShapedMemory {
 public:
   virtual ~ShapedMemory() = default;
@@ -63,20 +63,20 @@ public:
 
   virtual BoxEnd end() const noexcept = 0;
 
-  /// Writes rows that follow each other, and poison into the gaps. Waits for it.
+  /// Writes contiguous rows, and poison into the gaps. Waits until it is complete.
   ///
   /// rows   null: poison everywhere
   virtual void fill(const std::byte* rows) = 0;
 
-  /// Rows that differ from those, or are followed by a gap that isn't poison any longer.
+  /// Counts rows that differ from `rows`, or whose gap behind them is no longer poison.
   virtual std::size_t num_wrong_rows(const std::byte* rows) = 0;
 
 protected:
   ShapedMemory() = default;
 };
 
-/// Throws   UsageError for rows in an array that aren't of whole elements; OutOfDeviceMemory;
-///          DriverError for an array of more rows than the device takes; Unavailable.
+/// Throws   UsageError if an array's rows aren't whole elements; OutOfDeviceMemory; DriverError for
+///          an array of more rows than the device supports; Unavailable.
 std::unique_ptr<ShapedMemory> make_shaped_memory(const Context& context, Layout layout,
                                                  const BoxShape& shape);
 

@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::size_t kWarmUpRounds = 10;
 constexpr unsigned kBlockLanes = 512;
-constexpr std::size_t kBlockBytes = 4096;  // one word a lane
-// Enough lanes for the link at 1 MiB and more, and few enough to run at once on any device.
+constexpr std::size_t kBlockBytes = 4096;  // one word a thread
+// Enough threads to saturate the link at 1 MiB and more, and few enough to be resident together on
+// any device.
 constexpr unsigned kMaxBlocks = 32;
 
 /// The kernels' common arguments, and the flag that says that the bytes have arrived.
@@ -79,7 +80,7 @@ private:
   Stream stream_;
 };
 
-/// A kernel that waits for questions in device memory, until this goes.
+/// A kernel that waits for requests in device memory, until this object is destroyed.
 class WaitingPush {
 public:
   WaitingPush(const Push& push, const Context& context, Windows& windows, const Kernel& kernel,

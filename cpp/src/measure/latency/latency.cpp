@@ -13,7 +13,7 @@
 namespace isthmus::measure {
 namespace {
 
-// Copies back to back: one of 64 KiB through a window takes 66 us home.
+// For copies back to back: one of 64 KiB through a window takes 66 us to the host.
 constexpr SampleSize kBackToBack{.seconds = 1e-3, .max_repetitions = 100, .min_repetitions = 10};
 constexpr std::size_t kWarmUps = 20;
 
@@ -44,10 +44,10 @@ double back_to_back(SmallCopy& copy, std::size_t num_copies) {
   return seconds_since(start) / static_cast<double>(num_copies);
 }
 
-/// Device clock between two events, with a copy between them or with nothing.
+/// Device clock between two events, with a copy or with nothing between them.
 ///
-/// What can wait behind a gate does, so that the time the CPU takes to ask is not between the
-/// events. A blocking copy can't: there the device's clock also sees the CPU working.
+/// Work that can wait behind a gate does, so that the CPU's time to enqueue isn't between the
+/// events. A blocking copy can't wait: its time by the device's clock includes the CPU's work.
 class EventPair {
 public:
   EventPair(const CopyBuffers& buffers, const Kernels* kernels, const LatencyOptions& options)

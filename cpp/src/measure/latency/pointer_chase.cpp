@@ -32,7 +32,7 @@ PinnedBuffer allocate(const Context& context, const PointerChaseOptions& options
   return PinnedBuffer(context, options.size_bytes / kLineBytes * kLineBytes);
 }
 
-/// The lines in the order in which they are visited; the first one stays the first.
+/// The lines in the order of the visits; the first line stays first.
 std::vector<std::size_t> order_of(std::size_t num_lines, ChaseOrder order) {
   std::vector<std::size_t> lines(num_lines);
   std::iota(lines.begin(), lines.end(), std::size_t{0});
@@ -44,7 +44,7 @@ std::vector<std::size_t> order_of(std::size_t num_lines, ChaseOrder order) {
   return lines;
 }
 
-/// The chain in host memory, and the kernel that follows it round once.
+/// The chain in host memory, and the kernel that follows it once round.
 class Chase {
 public:
   Chase(const Context& context, const Kernels& kernels, const PointerChaseOptions& options)
@@ -61,8 +61,8 @@ public:
 
   std::size_t num_links() const { return chain_.size_bytes() / kLineBytes; }
 
-  /// Seconds of a round, by the device's clock; by the CPU's, launch and wait included, in
-  /// `host_seconds`.
+  /// Seconds for a round, by the device's clock. Sets `host_seconds` to the time by the CPU's
+  /// clock, including launch and wait.
   double round(double* host_seconds = nullptr) {
     const auto start = Clock::now();
     forget_answer();
@@ -90,7 +90,7 @@ private:
         answer_.pointer(), static_cast<unsigned char>(0), answer_.size_bytes(), stream_.handle());
   }
 
-  /// A round ends where it began, and has added up every link.
+  /// A round ends where it began, and has summed every link.
   void check_answer() const {
     std::array<std::uint64_t, 2> answer{};
     context_.driver().call(symbol::memcpy_dtoh)(answer.data(), answer_.pointer(), sizeof answer);

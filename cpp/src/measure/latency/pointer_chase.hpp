@@ -1,4 +1,4 @@
-// How long a load takes that a multiprocessor makes across the link.
+// The latency of a load that a multiprocessor makes across the link.
 #pragma once
 
 #include <optional>
@@ -10,20 +10,20 @@
 namespace isthmus::measure {
 
 enum class ChaseOrder {
-  strided,  ///< one line after the other, as nvbandwidth's host_device_latency_sm
-  random,   ///< in no order: every load may need a translation of its own
+  strided,  ///< one line after the other, as in nvbandwidth's host_device_latency_sm
+  random,   ///< in random order: every load may need its own address translation
 };
 
 struct PointerChaseOptions {
-  std::size_t size_bytes = std::size_t{2} << 20U;  ///< of the memory that the chain goes through
+  std::size_t size_bytes = std::size_t{2} << 20U;  ///< of the memory that the chain visits
   ChaseOrder order = ChaseOrder::strided;
-  std::optional<int> numa_node;  ///< where it lies; empty: where the calling thread's policy says
+  std::optional<int> numa_node;  ///< the memory's node; empty: by the calling thread's policy
   Stopping stopping;
 };
 
 /// Follows a chain of pointers through pinned host memory from a kernel. Yields one metric,
 /// "access_latency": seconds for one load, by the device's clock. A sample is one round through the
-/// whole chain, a load from each line of 128 bytes; what it added up on its way is compared.
+/// whole chain, with one load from each line of 128 bytes; the sum of its links is verified.
 ///
 /// kernels   null: Unavailable
 /// Throws    UsageError (fewer than 16 lines), Unavailable, CorruptTransfer, DriverError.

@@ -11,7 +11,7 @@ namespace isthmus::measure {
 namespace {
 
 constexpr unsigned kBlockLanes = 256;
-constexpr std::size_t kBlockBytes = std::size_t{kBlockLanes} * 16;  // a quad of words a lane
+constexpr std::size_t kBlockBytes = std::size_t{kBlockLanes} * 16;  // four words a thread
 constexpr unsigned kMaxBlocks = 32;
 
 /// cudaMemcpy: on the legacy default stream.
@@ -29,7 +29,7 @@ private:
   Driver driver_;
 };
 
-/// Whatever is enqueued on a stream of its own.
+/// Anything that is enqueued on a stream of its own.
 template <typename Enqueue>
 class EnqueuedCopy final : public SmallCopy {
 public:
@@ -50,8 +50,8 @@ std::unique_ptr<SmallCopy> enqueued(const CopyBuffers& buffers, Enqueue enqueue)
   return std::make_unique<EnqueuedCopy<Enqueue>>(buffers.context(), std::move(enqueue));
 }
 
-/// By the CPU. A write has arrived when its last byte can be read back: on the way a load pushes
-/// earlier stores before it (PCI Express Base Specification, transaction ordering).
+/// A copy by the CPU. A write has arrived when its last byte can be read back: a load pushes
+/// earlier stores ahead of it (PCI Express Base Specification, transaction ordering).
 class WindowCopy final : public SmallCopy {
 public:
   WindowCopy(const CopyBuffers& buffers, Windows& windows, Direction direction,

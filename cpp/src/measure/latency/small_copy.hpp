@@ -1,4 +1,4 @@
-// One small copy, asked for in any of the ways there are.
+// One small copy, in any of the ways that CUDA and windows offer.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace isthmus::measure {
 
-/// How a small copy is asked for.
+/// The way a small copy is made.
 enum class Method {
   blocking,  ///< cuMemcpyHtoD / DtoH (cudaMemcpy), ordered by the legacy default stream
   async,  ///< cuMemcpyHtoDAsync / DtoHAsync (cudaMemcpyAsync) on a stream, then cuStreamSynchronize
@@ -21,7 +21,7 @@ enum class Method {
 };
 
 /// A copy between the first bytes of both sides, ready to be called in a loop. The caller holds a
-/// CurrentContext and keeps the buffers.
+/// CurrentContext and keeps the buffers alive.
 class SmallCopy {
 public:
   SmallCopy() = default;
@@ -30,26 +30,26 @@ public:
   SmallCopy& operator=(const SmallCopy&) = delete;
 
   virtual void call() = 0;
-  /// Returns when everything called for so far has arrived.
+  /// Returns when all copies called so far have arrived.
   virtual void wait() = 0;
-  /// In which the copy runs; null for the legacy default stream and for the CPU's own copies.
+  /// The copy's stream; null for the legacy default stream and for the CPU's own copies.
   virtual CUstream stream() const noexcept = 0;
 };
 
-/// What a method says of itself.
+/// The properties of a method.
 struct MethodTraits {
-  bool in_stream;       ///< a stream orders it, so that events can time it
+  bool in_stream;       ///< ordered by a stream, so that events can time it
   bool can_wait;        ///< the call returns before the copy has begun, so that a gate can hold it
-  bool over_on_return;  ///< the call returns when the bytes have arrived
+  bool over_on_return;  ///< the call returns only when the bytes have arrived
 };
 MethodTraits traits_of(Method method, Direction direction, HostMemory host_memory);
 
-/// Makes a copy ready: a batch or a graph is built, a kernel loaded, a window opened.
+/// Prepares a copy: builds a batch or a graph, loads a kernel, or opens a window.
 ///
 /// kernels     null: Unavailable for Method::kernel
 /// windows     null: Unavailable for Method::window
-/// Throws      Unavailable for what this driver or this machine lacks; UsageError for pageable
-///             memory with a method that needs pinned.
+/// Throws      Unavailable if this driver or machine lacks something; UsageError for pageable
+///             memory with a method that needs pinned memory.
 std::unique_ptr<SmallCopy> make_small_copy(CopyBuffers& buffers, const Kernels* kernels,
                                            Windows* windows, Direction direction, Method method,
                                            std::size_t size_bytes);

@@ -33,7 +33,7 @@ SmallTransferBuffers::SmallTransferBuffers(const Context& context, std::size_t s
       pinned_([&] {
         std::optional<host::ScopedMemoryPolicy> policy;
         if (numa_node) policy.emplace(*numa_node);
-        std::memset(pageable_.data(), kPoison, size_bytes);  // placed now
+        std::memset(pageable_.data(), kPoison, size_bytes);  // so that its pages exist
         return PinnedBuffer(context, size_bytes + (num_places - 1) * kPlaceBytes);
       }()),
       device_(context, size_bytes) {

@@ -1,4 +1,4 @@
-// The ends of the small-transfer experiments: a value in the first word, a pattern behind it.
+// The buffers of the small-transfer experiments: a value in the first word, a pattern behind it.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace isthmus::measure {
 
-/// Device memory, and host memory of both kinds that copies of it go to. Each copy may have a place
-/// of its own: places lie kPlaceBytes apart, so that a later copy covers all but the first words of
-/// those before.
+/// Device memory, and pinned and pageable host memory as targets of its copies. Each copy may have
+/// a place of its own: places lie kPlaceBytes apart, and a later copy overwrites everything but the
+/// first words of earlier copies.
 class SmallTransferBuffers {
 public:
   using Word = std::uint32_t;
-  /// A multiple of what a PCIe write holds at most, so that every place is aligned alike.
+  /// A multiple of the maximum payload of a PCIe write, so that all places have the same alignment.
   static constexpr std::size_t kPlaceBytes = 256;
 
   /// Throws   UsageError unless the size is a multiple of 4 and there are places;
@@ -34,14 +34,13 @@ public:
   static Word word_at(const std::byte* host);
   static void put_word(std::byte* host, Word word);
 
-  /// Puts the pattern behind the first word of the device, and what isn't it everywhere else.
-  /// Waits.
+  /// Writes the pattern behind the device's first word, and something else everywhere else. Waits.
   void reset();
-  /// The same with the pattern in the first place of pinned memory, and not on the device.
+  /// The same, with the pattern in the first place of pinned memory and not on the device.
   void reset_for_upload();
 
-  /// Throws   CorruptTransfer unless the values that `num_values` copies brought add up as 0, 1, ..
-  ///          do, and the pattern is behind the first word of the last.
+  /// Throws   CorruptTransfer unless the values of `num_values` copies have the sum of 0, 1, 2,
+  ///          ..., and the pattern is behind the first word of the last copy.
   void check(std::uint64_t sum, std::size_t num_values, const std::byte* last) const;
 
 private:

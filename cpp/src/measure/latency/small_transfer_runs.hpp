@@ -1,4 +1,5 @@
-// What the small-transfer experiments have in common: a sample is a run, of several quantities.
+// What the small-transfer experiments share: one sample is one run, which yields several
+// quantities.
 #pragma once
 
 #include <initializer_list>
@@ -12,20 +13,20 @@
 
 namespace isthmus::measure {
 
-/// Throws   Unavailable for null.
+/// Throws   Unavailable if `kernels` is null.
 inline const Kernels& light_kernels(const Kernels* kernels) {
   if (kernels == nullptr)
     throw Unavailable("light kernel", "there is no NVRTC to compile it", "NVRTC");
   return *kernels;
 }
 
-/// Collects what each run gave, under several names, until there are enough runs.
+/// Collects the named values of each run, until there are enough runs.
 class Runs {
 public:
   explicit Runs(const Stopping& stopping) : sampling_(stopping) {}
 
   bool wants_more() { return sampling_.wants_more(); }
-  /// first     by which the rule stops; the others are taken with it
+  /// first     the value that the stopping rule looks at; the others are taken with it
   void add(std::initializer_list<std::pair<const char*, double>> values) {
     sampling_.add(values.begin()->second);
     if (columns_.empty())

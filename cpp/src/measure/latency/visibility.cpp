@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kMetric = "visible";
 constexpr std::size_t kWarmUpRounds = 10;
 
-/// The copy's last aligned word carries the flag.
+/// The flag is the last aligned word of the copy.
 std::size_t flag_offset(std::size_t size_bytes) {
   return size_bytes / kFlagBytes * kFlagBytes - kFlagBytes;
 }
@@ -33,7 +33,8 @@ void make_ready(const CopyBuffers& buffers, const LatencyOptions& options) {
   if (options.cold) host::evict_from_caches(buffers.host(), options.size_bytes);
 }
 
-/// A kernel that polls a flag in device memory and answers in pinned memory, until this goes.
+/// A kernel that polls a flag in device memory and answers in pinned memory, until this is
+/// destroyed.
 class EchoKernel {
 public:
   EchoKernel(const Context& context, const Kernels& kernels, CUdeviceptr question,
@@ -44,10 +45,10 @@ public:
         stream_(context),
         stop_(context) {
     answer().store(0);
-    // A memset sets the flag at the start and stops the kernel at the end: by then it is loaded,
-    // and loading while a kernel spins could wait for that kernel.
+    // A memset clears the flag at the start and stops the kernel at the end. By then the memset is
+    // loaded: loading it while a kernel spins could wait for that kernel.
     driver_.call(symbol::memset_d32_async)(question_, 0U, std::size_t{1}, stream_.handle());
-    stream_.synchronize();  // or a copy on another stream could ask before the flag is cleared
+    stream_.synchronize();  // else a copy on another stream could come before the memset
     kernels.get("echo", "isthmus_echo")
         .launch(stream_.handle(), 1, 1, question_, answer_.device_pointer(), num_rounds,
                 static_cast<unsigned long long>(timeout.count() * 1e9));
@@ -69,8 +70,7 @@ private:
   Stream stop_;
 };
 
-/// Host to device: the CPU sends numbers 1, 2, ... by copies and waits for the kernel to say each
-/// back.
+/// Host to device: the CPU copies numbers 1, 2, ... and waits for the kernel to return each.
 Samples sample_question_and_answer(CopyBuffers& buffers, const Kernels& kernels, SmallCopy& copy,
                                    const LatencyOptions& options) {
   const Context& context = buffers.context();

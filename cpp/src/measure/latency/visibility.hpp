@@ -1,5 +1,5 @@
-// When does the other side see what a copy brought? Flags, polled by a running kernel or by the
-// CPU.
+// When does the other side see the bytes of a copy? A running kernel or the CPU polls a flag in
+// them.
 #pragma once
 
 #include "measure/latency/latency.hpp"
@@ -9,8 +9,8 @@ namespace isthmus::measure {
 /// Adds the metric "visible" to `measurement`, or the reason why it is waived. The caller holds a
 /// CurrentContext.
 ///
-/// copy     of the options, called before: what it needs is loaded
-/// Leaves the buffers without the pattern; the next prepare() restores it.
+/// copy     made from the options, and called before, so that everything it needs is loaded
+/// Afterwards the buffers don't hold the pattern; the next prepare() restores it.
 /// Throws   TimedOut if a kernel's answer never came; then the kernel has ended too.
 void measure_visibility(CopyBuffers& buffers, const Kernels* kernels, SmallCopy& copy,
                         const LatencyOptions& options, Measurement& measurement);

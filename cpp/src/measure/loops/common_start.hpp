@@ -1,4 +1,4 @@
-// Several streams of one device that begin at the same moment, and when each of them ends.
+// Several streams of one device that begin at the same moment, and the time when each ends.
 #pragma once
 
 #include <chrono>
@@ -10,10 +10,10 @@
 
 namespace isthmus::measure {
 
-/// Streams that are held back together, let go together, and timed by the device's clock.
+/// Streams that are held together, released together, and timed by the device's clock.
 ///
-/// For each sample: hold(), warm-ups on any stream, mark_start(), what is timed, mark_end(),
-/// release(), wait(). Nothing that synchronises may be called before release(). The caller holds a
+/// For each sample: hold(), warm-ups on any stream, mark_start(), the timed work, mark_end(),
+/// release(), wait(). No synchronising call is allowed before release(). The caller holds a
 /// CurrentContext.
 class CommonStart {
 public:
@@ -22,7 +22,8 @@ public:
   /// Throws        UsageError without a stream; Unavailable if no stream can be held.
   CommonStart(const Context& context, const Kernels* kernels, std::size_t num_streams,
               std::chrono::duration<double> timeout);
-  /// Lets the streams go, and waits for what a failure left under way: its memory goes next.
+  /// Releases the streams, and waits for work that a failure left enqueued: its memory is freed
+  /// next.
   ~CommonStart();
   CommonStart(const CommonStart&) = delete;
   CommonStart& operator=(const CommonStart&) = delete;
@@ -31,16 +32,18 @@ public:
   const Stream& stream(std::size_t index) const { return streams_[index]; }
 
   void hold();
-  /// From here on is timed. Starts in no stream before all that is in any of them is complete.
+  /// Starts the timed part: it begins in no stream before all earlier work in all streams is
+  /// complete.
   void mark_start();
   void mark_end();
-  /// Throws TimedOut if the streams were held for too long: the sample is void. Needs no context.
+  /// Throws TimedOut if the streams were held for too long; then the sample is void. Needs no
+  /// context.
   void release() { gate_->release(); }
   void wait() const;
 
   /// From the common start until all of one stream's work is complete.
   double seconds(std::size_t index) const;
-  /// The same from the moment at which the streams were let go.
+  /// The same, from the release of the streams.
   double seconds_with_warm_ups(std::size_t index) const;
   /// From the common start until the last stream's work is complete.
   double makespan_seconds() const;
@@ -52,7 +55,7 @@ private:
   std::vector<Event> ends_;
   Event opened_;
   Event start_;
-  std::unique_ptr<Gate> gate_;  ///< goes before the streams are waited for
+  std::unique_ptr<Gate> gate_;  ///< destroyed before the streams are waited for
 };
 
 }  // namespace isthmus::measure

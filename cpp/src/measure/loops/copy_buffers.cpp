@@ -12,11 +12,11 @@
 namespace isthmus::measure {
 namespace {
 
-constexpr int kPoison = 0xA5;  // no zero, and no word of the pattern but by chance
+constexpr int kPoison = 0xA5;  // not zero, and a word of the pattern only by chance
 constexpr std::size_t kReadBackBytes = std::size_t{16} << 20U;
 
-/// Counts mismatches over chunks that `read(target, offset_bytes, chunk_bytes)` brings, and trailing
-/// bytes of the last one.
+/// Counts mismatches in chunks that `read(target, offset_bytes, chunk_bytes)` reads, including
+/// trailing bytes of the last chunk.
 template <typename Read>
 std::uint64_t count_in_chunks(const BufferContents& contents, std::size_t size_bytes,
                               const Read& read) {
@@ -121,7 +121,7 @@ std::uint64_t CopyBuffers::device_mismatches_on_host(std::size_t bytes) const {
 }
 
 std::uint64_t CopyBuffers::host_mismatches(std::size_t bytes) const {
-  // Comparing in place would load such memory word by word, some 100 MB/s.
+  // Comparing in place would load write-combined memory word by word, at about 100 MB/s.
   if (host_.memory() != HostMemory::write_combined)
     return contents_.count_mismatches(host(), 0, bytes);
   return count_in_chunks(contents_, bytes,

@@ -1,5 +1,5 @@
-// The two ends of a copy: one host buffer, one device buffer, both holding the test pattern at
-// rest.
+// The two ends of a copy: one host buffer and one device buffer, both holding the test pattern
+// between copies.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,28 @@
 
 namespace isthmus::measure {
 
-/// What a pair of buffers is made of.
+/// The kinds of memory of a pair of buffers.
 struct BufferKinds {
   HostMemory host = HostMemory::pinned;
   DeviceMemory device = DeviceMemory::allocated;
   Contents contents = Contents::random;
-  /// How far behind the beginning of an allocation a side begins. Allocations begin at pages.
+  /// The offset of a side in its allocation. Allocations begin at a page boundary.
   std::size_t host_offset_bytes = 0;
   std::size_t device_offset_bytes = 0;
-  /// Where the host pages shall lie; empty: where the calling thread's policy puts them.
+  /// The node of the host pages; empty: by the calling thread's policy.
   std::optional<int> numa_node;
 };
 
 /// Buffers of one size on both sides of the link.
 ///
 /// A measurement calls prepare() once; then, for every set of samples, poison() before and verify()
-/// after: the target must hold the contents again, brought there by the samples themselves. Not to
-/// be used by two threads at once.
+/// after: the samples themselves must have copied the contents to the target. Not for use by two
+/// threads at once.
 class CopyBuffers {
 public:
   /// size_bytes   > 0, of each side
   /// Throws       UsageError; OutOfDeviceMemory if either side doesn't fit; Unavailable for kinds
-  ///              that aren't to be had here; std::system_error for host memory.
+  ///              that don't exist here; std::system_error for host memory.
   CopyBuffers(const Context& context, std::size_t size_bytes, const BufferKinds& kinds);
   CopyBuffers(const Context& context, HostMemory memory, std::size_t size_bytes,
               std::optional<int> numa_node);
@@ -48,18 +48,18 @@ public:
   std::size_t size_bytes() const noexcept { return size_bytes_; }
   const Context& context() const noexcept { return context_; }
 
-  /// Sampled host pages by NUMA node; empty where the kernel won't say.
+  /// Sampled host pages by NUMA node; empty if the kernel doesn't report them.
   std::map<int, std::size_t> host_pages_by_node() const;
 
   /// Throws UsageError unless 1 <= size_bytes <= the buffers' size.
   void check_size(std::size_t size_bytes) const;
 
-  /// Makes both sides hold the contents, if they don't. Waits for it.
+  /// Writes the contents to both sides unless they hold them already. Waits until it is complete.
   ///
   /// kernels   null: the device side is filled by a copy instead of a kernel
   void prepare(const Kernels* kernels);
 
-  /// Overwrites the first `size_bytes` of the target with what isn't the contents. Waits for it.
+  /// Overwrites the first `size_bytes` of the target with other bytes. Waits until it is complete.
   ///
   /// Throws    UsageError if `size_bytes` is 0 or more than the buffers have.
   void poison(Direction direction, std::size_t size_bytes);
@@ -70,14 +70,14 @@ public:
   /// Throws    CorruptTransfer if any byte differs.
   VerifiedOn verify(Direction direction, std::size_t size_bytes, const Kernels* kernels);
 
-  /// To be said before writing into the buffers otherwise: the next prepare() then restores the
-  /// contents.
+  /// Must be called before anything else writes to the buffers: the next prepare() then restores
+  /// the contents.
   void disturb() noexcept { at_rest_ = false; }
 
 private:
   std::uint64_t device_mismatches_on_host(std::size_t size_bytes) const;
   std::uint64_t host_mismatches(std::size_t size_bytes) const;
-  /// Null where they can't look at the device's side.
+  /// Null if the kernels can't check the device's side.
   const Kernels* fit(const Kernels* kernels) const;
 
   Context context_;
@@ -88,7 +88,7 @@ private:
   std::size_t size_bytes_;
   Stream stream_;
   BufferContents contents_;
-  bool at_rest_ = false;  ///< both sides hold the contents, whole
+  bool at_rest_ = false;  ///< both sides hold all of the contents
 };
 
 /// A copy between the first `size_bytes` of both sides, ready to be called in a loop.
@@ -98,7 +98,7 @@ class Copy {
 public:
   Copy(const CopyBuffers& buffers, Direction direction, std::size_t size_bytes);
 
-  /// cuMemcpyHtoD / cuMemcpyDtoH: what cudaMemcpy does. From pageable memory and up to 64 KiB, H2D
+  /// cuMemcpyHtoD / cuMemcpyDtoH, which cudaMemcpy calls. From pageable memory up to 64 KiB, H2D
   /// may return before the bytes have arrived. Source: CUDA Driver API 13.0, API synchronization
   /// behavior.
   void blocking() const;

@@ -20,7 +20,7 @@ void require_pools(const Context& context) {
   }
 }
 
-/// cuMemFree takes what cuMemAllocAsync gave. Source: CUDA Driver API 13.0, cuMemFree.
+/// cuMemFree may free memory of cuMemAllocAsync. Source: CUDA Driver API 13.0, cuMemFree.
 Owned<CUdeviceptr> take_from_pool(const Context& context, std::size_t size_bytes) {
   if (size_bytes == 0) throw UsageError("device memory of 0 bytes: give at least 1");
   require_pools(context);

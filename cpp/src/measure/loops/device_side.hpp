@@ -1,4 +1,4 @@
-// The device's end of a copy: allocated by itself, or taken from the device's pool.
+// The device's end of a copy: its own allocation, or memory of the device's pool.
 #pragma once
 
 #include <variant>
@@ -12,7 +12,7 @@ enum class DeviceMemory {
   pool,       ///< cuMemAllocAsync (cudaMallocAsync): the stream-ordered pool of the device
 };
 
-/// Device memory of the stream-ordered pool. Movable. Freed as cuMemFree does: it waits for all
+/// Device memory of the stream-ordered pool. Movable. Freed with cuMemFree, which waits for all
 /// work.
 class PoolBuffer {
 public:
@@ -28,7 +28,7 @@ private:
 /// Device memory of either kind. Movable.
 class DeviceSide {
 public:
-  /// Throws   as DeviceBuffer and PoolBuffer.
+  /// Throws   what DeviceBuffer and PoolBuffer throw.
   DeviceSide(const Context& context, DeviceMemory memory, std::size_t size_bytes);
 
   CUdeviceptr pointer() const noexcept {

@@ -1,11 +1,12 @@
-// What can go wrong with a measurement itself, beside the driver's own errors.
+// Failures of a measurement itself, besides the driver's errors.
 #pragma once
 
 #include <stdexcept>
 
 namespace isthmus::measure {
 
-/// The bytes that arrived are not the bytes that were sent. No figure of this measurement counts.
+/// The bytes that arrived aren't the bytes that were sent. All figures of this measurement are
+/// void.
 class CorruptTransfer : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;

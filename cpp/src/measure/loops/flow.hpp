@@ -1,4 +1,4 @@
-// Copies from one memory to another, again and again: timed alone and together with others.
+// Repeated copies from one memory to another, timed alone and together with others.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace isthmus::measure {
 
 /// Copies of one size in one direction, each from the same source to the same target.
 ///
-/// No copy synchronises inside, since copies wait behind gates. Each member function makes the
-/// context that it needs current by itself, except enqueue().
+/// No copy synchronises inside, since copies wait behind gates. Each member function makes its
+/// context current by itself, except enqueue().
 class Flow {
 public:
   Flow() = default;
@@ -23,7 +23,7 @@ public:
   virtual const Context& context() const = 0;
   virtual std::size_t size_bytes() const = 0;
 
-  /// Makes the source hold what will be compared. Waits for it.
+  /// Writes the bytes to compare into the source. Waits until it is complete.
   virtual void prepare() = 0;
   /// Overwrites the target. Waits for it.
   virtual void poison() = 0;

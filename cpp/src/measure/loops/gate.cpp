@@ -11,8 +11,8 @@ std::atomic_ref<std::uint32_t> flag_of(const PinnedBuffer& buffer) {
   return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(buffer.data()));
 }
 
-/// Waits on a stream of its own for a value that is there already. The symbol alone is no promise:
-/// cuda.h lets the device refuse with CUDA_ERROR_NOT_SUPPORTED.
+/// Waits on a stream of its own for a value that is already there. The symbol's presence isn't
+/// enough: by cuda.h the device may refuse with CUDA_ERROR_NOT_SUPPORTED.
 bool streams_can_wait(const Context& context, const PinnedBuffer& flag) {
   const Driver& driver = context.driver();
   if (!driver.has(symbol::stream_wait_value32)) return false;
@@ -56,7 +56,7 @@ Gate::~Gate() {
   {
     const std::scoped_lock lock(mutex_);
     ending_ = true;
-    open();  // an exception may have left the gate held: nothing may stay blocked behind it
+    open();  // an exception may have left the gate held: release everything behind it
   }
   changed_.notify_all();
   watchdog_.join();
@@ -80,8 +80,8 @@ void Gate::enqueue_wait(CUstream stream) {
         stream, flag_on_device_, round_, static_cast<unsigned>(CU_STREAM_WAIT_VALUE_GEQ));
     return;
   }
-  // The kernel has a deadline of its own, past the watchdog's: even a dead process can't hang the
-  // GPU.
+  // The kernel has its own deadline, after the watchdog's: even if this process dies, the GPU
+  // doesn't hang.
   const auto timeout_ns = static_cast<unsigned long long>(timeout_.count() * 2e9);
   kernel_->launch(stream, 1, 1, flag_on_device_, round_, timeout_ns);
 }

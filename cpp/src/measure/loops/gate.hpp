@@ -1,4 +1,4 @@
-// Holds a stream back, so that enqueueing stays out of what is timed behind it.
+// Holds a stream, so that the time to enqueue work isn't part of its measured time.
 #pragma once
 
 #include <chrono>
@@ -16,10 +16,10 @@ namespace isthmus::measure {
 
 /// A gate in a stream: work enqueued after hold() starts only after release().
 ///
-/// Made of cuStreamWaitValue32 on a flag in pinned memory; where the device lacks that, of a kernel
-/// that polls the flag. Nothing that synchronises with the stream, or with the device, may be
-/// called while it is held. If release() doesn't come in time (the enqueueing thread itself got
-/// stuck, say), a watchdog thread releases the stream, and release() then throws.
+/// Made of cuStreamWaitValue32 on a flag in pinned memory or, if the device lacks that, of a kernel
+/// that polls the flag. Nothing that synchronises with the stream or the device may be called while
+/// it is held. If release() doesn't come in time (for example, because the enqueueing thread is
+/// stuck), a watchdog thread releases the stream, and release() then throws.
 class Gate {
 public:
   /// kernels   null: only cuStreamWaitValue32 will do
@@ -30,11 +30,11 @@ public:
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  /// Blocks `stream` from here on. Returns at once. Throws DriverError; then the stream is not
-  /// blocked.
+  /// Blocks `stream` from here on. Returns at once. Throws DriverError, and then doesn't block the
+  /// stream.
   void hold(CUstream stream);
 
-  /// Lets the stream go. Throws TimedOut if the watchdog had to.
+  /// Releases the stream. Throws TimedOut if the watchdog already did.
   void release();
 
 private:
@@ -46,7 +46,7 @@ private:
   std::chrono::duration<double> timeout_;
   PinnedBuffer flag_;
   CUdeviceptr flag_on_device_;
-  std::optional<Kernel> kernel_;  ///< null: cuStreamWaitValue32 does it
+  std::optional<Kernel> kernel_;  ///< null: cuStreamWaitValue32 is used
   std::uint32_t round_ = 0;
 
   std::mutex mutex_;

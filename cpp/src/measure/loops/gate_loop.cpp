@@ -8,7 +8,7 @@
 namespace isthmus::measure {
 namespace {
 
-// Half of the ~1000 operations that a stream queues while it is held: more would block.
+// Half of the ~1000 operations that a held stream can queue: further ones would block.
 constexpr std::size_t kMaxLaunches = 512;
 
 }  // namespace
@@ -53,7 +53,7 @@ void GateLoop::enqueue(std::size_t num_copies, std::size_t load_ratio) {
   start_.mark_end();
 }
 
-/// Takes the streams in turn, so that none of them waits long for its first copy.
+/// Enqueues to the streams in turn, so that none waits long for its first copy.
 void GateLoop::enqueue_in(std::size_t first_stream, std::size_t num_copies) {
   for (std::size_t copy = 0; copy < num_copies; ++copy) {
     for (std::size_t i = first_stream; i < copies_.size(); ++i)

@@ -10,13 +10,13 @@
 
 namespace isthmus::measure {
 
-/// As nvbandwidth: so many copies fetch the engine's descriptors and TLB.
+/// Like nvbandwidth: this many copies load the engine's descriptors and TLB.
 inline constexpr std::size_t kWarmUpCopies = 4;
 
 struct GateLoopOptions {
   std::chrono::duration<double> gate_timeout{15.0};
-  std::size_t num_warm_ups = kWarmUpCopies;  ///< in each stream, before those that are timed
-  /// How many launches of the engine one copy takes, > 0: a held stream queues only so many.
+  std::size_t num_warm_ups = kWarmUpCopies;  ///< in each stream, before the timed copies
+  /// The engine launches for each copy, > 0: a held stream queues only a limited number.
   std::size_t launches_a_copy = 1;
 };
 
@@ -27,7 +27,7 @@ struct GateLoopOptions {
 /// function makes the context current by itself.
 class GateLoop {
 public:
-  /// Enqueues one copy, and waits for nothing. The context is current.
+  /// Enqueues one copy, without waiting. The context is current.
   using Enqueue = std::function<void(CUstream)>;
 
   /// copies    one for each stream; what they use outlives the loop
@@ -36,27 +36,27 @@ public:
   GateLoop(const Context& context, const Kernels* kernels, std::vector<Enqueue> copies,
            const GateLoopOptions& options);
 
-  /// Copies once in each of the first `num_streams` streams, behind no gate: a kernel that is
+  /// Copies once in each of the first `num_streams` streams, without a gate: a kernel that is
   /// loaded when it is launched would wait for the gate. Returns the seconds by the CPU's clock.
   double first_call(std::size_t num_streams);
   double first_call() { return first_call(copies_.size()); }
 
-  /// Tries out how many copies make a sample.
+  /// Determines by trial how many copies make a sample.
   std::size_t calibrate(double first_call_seconds, const SampleSize& size = {});
 
-  /// Takes one sample. Returns the seconds of one copy, of as many as `num_copies` that followed
-  /// each other in each stream, until the last stream has finished.
+  /// Takes one sample. Returns the seconds for one copy: `num_copies` follow each other in each
+  /// stream, and the time ends when the last stream has finished.
   ///
-  /// Throws    TimedOut if the gate had to open by itself.
+  /// Throws    TimedOut if the watchdog had to release the gate.
   double run(std::size_t num_copies);
 
-  /// Blocks the streams, and enqueues the warm-ups and the copies that are timed.
+  /// Blocks the streams, and enqueues the warm-ups and the timed copies.
   ///
-  /// load_ratio   the streams after the first get so many times as many copies
+  /// load_ratio   the streams after the first get this many times as many copies
   void enqueue(std::size_t num_copies, std::size_t load_ratio = 1);
-  /// Lets the copies go. Throws TimedOut if the gate had to open by itself.
+  /// Releases the copies. Throws TimedOut if the watchdog had to release the gate.
   void release() { start_.release(); }
-  /// Waits for the last of them.
+  /// Waits for the last copy.
   void wait() const;
 
   /// The seconds of all copies in one stream, without and with the warm-ups. After wait().
@@ -72,7 +72,7 @@ private:
   std::vector<Enqueue> copies_;
   std::size_t max_held_;  ///< warm-ups and timed copies of one stream together
   std::size_t num_warm_ups_;
-  CommonStart start_;  ///< goes first, and waits for what a failure left under way
+  CommonStart start_;  ///< destroyed first; waits for work that a failure left enqueued
 };
 
 }  // namespace isthmus::measure

@@ -14,7 +14,7 @@ namespace isthmus::measure {
 namespace {
 
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20U;
-// A region of one huge page doesn't say whether it got it.
+// A region of only one huge page can't report whether it is one.
 constexpr std::size_t kMinHugeBytes = 2 * kHugePageBytes;
 constexpr unsigned kRegisterFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
 
@@ -22,7 +22,7 @@ Owned<void*> register_pages(const Context& context, const host::PageableBuffer& 
   std::memset(pages.data(), 0, pages.size_bytes());
   const CurrentContext current(context);
   const Driver& driver = context.driver();
-  (void)driver.call(symbol::mem_host_unregister);  // throws if there is none
+  (void)driver.call(symbol::mem_host_unregister);  // throws if it doesn't exist
   driver.call(symbol::mem_host_register)(static_cast<void*>(pages.data()), pages.size_bytes(),
                                          kRegisterFlags);
   return {context, pages.data(), driver.raw(symbol::mem_host_unregister),
@@ -77,7 +77,7 @@ HostBuffer::Held HostBuffer::allocate(const Context& context, HostMemory memory,
   switch (memory) {
     case HostMemory::pageable: {
       host::PageableBuffer pages(size_bytes);
-      std::memset(pages.data(), 0, size_bytes);  // placed now, under the policy
+      std::memset(pages.data(), 0, size_bytes);  // places the pages, under the policy
       return pages;
     }
     case HostMemory::registered:

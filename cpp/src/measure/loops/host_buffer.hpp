@@ -1,4 +1,4 @@
-// The host's end of a copy: memory of one of the kinds that the driver tells apart.
+// The host's end of a copy: memory of one of the kinds that matter to the driver.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ enum class HostMemory {
   pinned,          ///< cuMemHostAlloc (cudaMallocHost)
   pageable,        ///< an ordinary mapping, as malloc makes for large sizes
   registered,      ///< the same, touched and then registered (cudaHostRegister)
-  write_combined,  ///< cuMemHostAlloc, past the CPU's caches
+  write_combined,  ///< cuMemHostAlloc with write-combining, which bypasses the CPU's caches
   huge_pinned,     ///< huge pages, touched and then registered
 };
 
 /// "write-combined".
 const char* name_of(HostMemory memory) noexcept;
 
-/// Ordinary memory that is pinned while this lives. Movable.
+/// Ordinary memory that is pinned for the lifetime of this object. Movable.
 class RegisteredBuffer {
 public:
-  /// Pages are touched before, under the calling thread's memory policy.
+  /// The pages are touched first, under the calling thread's memory policy.
   ///
   /// Throws   UsageError (size), std::system_error, Unavailable, DriverError.
   RegisteredBuffer(const Context& context, std::size_t size_bytes);
@@ -34,22 +34,22 @@ public:
   std::size_t size_bytes() const noexcept { return pages_.size_bytes(); }
 
 private:
-  host::PageableBuffer pages_;  // before its registration, so that it goes after it
+  host::PageableBuffer pages_;  // before its registration, so that it is destroyed after it
   Owned<void*> registration_;
 };
 
-/// Host memory of any of the kinds, with its pages there. Movable.
+/// Host memory of any of the kinds, with its pages allocated. Movable.
 class HostBuffer {
 public:
-  /// numa_node   where the pages shall lie; empty: where the calling thread's policy puts them
+  /// numa_node   the node of the pages; empty: by the calling thread's policy
   /// Throws      UsageError (size), OutOfDeviceMemory, std::system_error, DriverError; Unavailable
-  ///             for huge pages that the kernel doesn't give.
+  ///             if the kernel provides no huge pages.
   HostBuffer(const Context& context, HostMemory memory, std::size_t size_bytes,
              std::optional<int> numa_node);
 
   HostMemory memory() const noexcept { return memory_; }
   std::byte* data() const noexcept;
-  /// Copies out of it, by loads that are quick for this kind of memory.
+  /// Copies out of it, with loads that are fast for this kind of memory.
   ///
   /// target   host, [size_bytes]
   void read(std::byte* target, std::size_t offset_bytes, std::size_t size_bytes) const;

@@ -6,14 +6,14 @@
 
 namespace isthmus::measure {
 
-/// How long a sample is, and how many repetitions it may have.
+/// The duration of a sample, and the limits of its repetitions.
 struct SampleSize {
-  double seconds = 2e-3;  ///< long against the 0.5 us resolution of events
-  /// Well under the ~1000 operations that a stream queues while it is held.
+  double seconds = 2e-3;  ///< much longer than the 0.5 us resolution of events
+  /// Far fewer than the ~1000 operations that a held stream can queue.
   std::size_t max_repetitions = 128;
   std::size_t min_repetitions = 1;
 
-  /// How many repetitions a sample has if one takes so long.
+  /// The repetitions of a sample if one takes `one_seconds`.
   std::size_t repetitions_of(double one_seconds) const {
     const double wanted = seconds / std::max(one_seconds, 1e-9);
     return static_cast<std::size_t>(std::clamp(wanted, static_cast<double>(min_repetitions),
@@ -21,15 +21,15 @@ struct SampleSize {
   }
 };
 
-/// Tries out how many repetitions make a sample.
+/// Determines by trial how many repetitions make a sample.
 ///
 /// first_call_seconds   of one repetition
-/// run                  runs so many repetitions; returns the seconds of one
+/// run                  runs the given number of repetitions; returns the seconds of one
 template <typename Run>
 std::size_t calibrate(const SampleSize& size, double first_call_seconds, Run run) {
-  // What fills a sample by itself is not repeated: there may be gigabytes to wait for.
+  // A copy that is long enough for a sample isn't repeated: it may be gigabytes.
   const std::size_t num_tried = std::min(std::size_t{4}, size.repetitions_of(first_call_seconds));
-  run(num_tried);  // voided: it pays for lazy loading
+  run(num_tried);  // discarded: it includes lazy loading
   return size.repetitions_of(run(num_tried));
 }
 

@@ -8,21 +8,21 @@
 
 namespace isthmus::measure {
 
-/// When to stop sampling: on low noise, or else on time, or else on number. Never before
+/// When to stop sampling: at low noise, after a time, or after a number. Never before
 /// `min_samples`.
 struct Stopping {
   std::size_t min_samples = 5;
   std::size_t max_samples = 1000;
-  double max_seconds = 0.5;    ///< wall time for sampling one metric, preparation not counted
+  double max_seconds = 0.5;    ///< wall time for sampling one metric, without preparation
   double relative_iqr = 0.01;  ///< stop when (Q3 - Q1) / median is at or below this
-  bool verify = true;          ///< compare the bytes that arrived; false where a user said so
+  bool verify = true;          ///< compare the bytes that arrived; false only if a user said so
 };
 
 enum class StoppedBy { noise, time, max_samples };
 enum class Direction { host_to_device, device_to_host };
 enum class VerifiedOn { device, host, nobody };
 
-/// One quantity, sampled.
+/// Samples of one quantity.
 struct Samples {
   std::string metric;           ///< see bandwidth.hpp and latency.hpp for the names
   std::vector<double> seconds;  ///< for one copy, in the order taken
@@ -32,10 +32,10 @@ struct Samples {
 
 struct Measurement {
   std::vector<Samples> samples;
-  double first_call_seconds = 0;  ///< the first copy of this size, by the CPU clock, waited for
+  double first_call_seconds = 0;  ///< of this size, by the CPU's clock, including the wait
   VerifiedOn verified_on = VerifiedOn::host;
   std::map<std::string, std::string> waived;  ///< metric -> why it can't be measured here
-  /// Where the host's pages lay, if the loop allocated them and looked: NUMA node -> sampled pages.
+  /// The host's pages, if the loop allocated them and looked: NUMA node -> sampled pages.
   std::map<int, std::size_t> host_pages_by_node;
 };
 

@@ -1,4 +1,4 @@
-// The stopping rule, once, for every loop.
+// The stopping rule for every loop.
 #pragma once
 
 #include <chrono>
@@ -18,10 +18,10 @@ inline double seconds_since(Clock::time_point start) {
 /// Collects samples until the rule says stop.
 class Sampling {
 public:
-  /// Throws   UsageError if the rule can't be met: no samples, a negative time or noise.
+  /// Throws   UsageError for an impossible rule: no samples, a negative time or noise.
   explicit Sampling(const Stopping& rule);
 
-  /// True while another sample should be taken. Looks at the noise now and then, not each time.
+  /// True while another sample should be taken. Checks the noise only now and then.
   bool wants_more();
   void add(double seconds) { seconds_.push_back(seconds); }
   Samples finish(std::string metric, std::size_t copies_per_sample) &&;

@@ -7,10 +7,10 @@
 namespace isthmus::measure {
 namespace {
 
-// As nvbandwidth: 512 lanes a block. Two blocks fill the link of every generation so far.
+// Like nvbandwidth: 512 threads a block. Two blocks saturate the link of every generation so far.
 constexpr unsigned kBlockLanes = 512;
 constexpr unsigned kBlocksPerMultiprocessor = 2;
-constexpr std::size_t kBlockBytes = std::size_t{kBlockLanes} * 16;  // an iteration's least
+constexpr std::size_t kBlockBytes = std::size_t{kBlockLanes} * 16;  // the minimum of an iteration
 
 Kernel copy_kernel(const Kernels* kernels) {
   if (kernels == nullptr) {

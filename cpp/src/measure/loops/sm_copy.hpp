@@ -7,10 +7,10 @@
 
 namespace isthmus::measure {
 
-/// Who moves the bytes of a copy.
+/// What moves the bytes of a copy.
 enum class Engine {
   copy_engine,      ///< the driver's copy
-  multiprocessors,  ///< a kernel of ours
+  multiprocessors,  ///< an SM copy, by our kernel
 };
 
 /// A copy between the first `size_bytes` of both sides by a kernel, ready to be called in a loop.
@@ -19,7 +19,7 @@ enum class Engine {
 class SmCopy {
 public:
   /// kernels   null: Unavailable
-  /// Throws    UsageError for pageable memory, which no kernel sees.
+  /// Throws    UsageError for pageable memory, which a kernel can't access.
   SmCopy(const CopyBuffers& buffers, const Kernels* kernels, Direction direction,
          std::size_t size_bytes);
 
@@ -33,8 +33,8 @@ private:
   unsigned num_blocks_;
 };
 
-/// Gives what enqueues one copy by an engine. The caller of either holds a CurrentContext, and keeps
-/// the buffers and the kernels.
+/// Returns a function that enqueues one copy by an engine. Its caller holds a CurrentContext, and
+/// keeps the buffers and the kernels alive.
 ///
 /// Throws      as SmCopy.
 std::function<void(CUstream)> copy_by(Engine engine, const CopyBuffers& buffers,

@@ -23,7 +23,7 @@ void check(const CopyBuffers& buffers, const StreamCopiesOptions& options) {
   }
 }
 
-/// Copies a slice each, one a stream.
+/// One copy of a slice for each stream.
 std::vector<GateLoop::Enqueue> slices_of(const CopyBuffers& buffers,
                                          const StreamCopiesOptions& options) {
   std::vector<GateLoop::Enqueue> slices;

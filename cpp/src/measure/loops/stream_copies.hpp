@@ -1,4 +1,4 @@
-// One copy shared by several streams: whether more of them fill the link better.
+// One copy shared by several streams: do more streams saturate the link better?
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ struct StreamCopiesOptions {
   std::chrono::duration<double> gate_timeout{15.0};
 };
 
-/// Measures copies whose bytes are shared among streams, a slice each, from a common start until
+/// Measures copies whose bytes are divided among streams, one slice each, from a common start until
 /// the last stream is done. Yields one metric, "copy_time": seconds for all `size_bytes`.
 ///
 /// buffers   pinned

@@ -8,11 +8,11 @@
 namespace isthmus::measure {
 namespace {
 
-/// Of so many runs an interrupt rarely hits all.
+/// With this many runs, an interrupt rarely affects all of them.
 constexpr int kFirstRuns = 3;
-/// What takes as long as so many turns is long.
+/// A contestant is long if it takes as long as this many turns.
 constexpr double kLongTurns = 10;
-/// No run is shorter: the clock's own cost.
+/// The shortest run: what reading the clock costs.
 constexpr double kMinSeconds = 10e-9;
 
 void check(const Turns& turns) {
@@ -21,8 +21,8 @@ void check(const Turns& turns) {
   if (!valid) throw UsageError("turns: needs 1 <= min_turns <= max_turns, times of at least 0");
 }
 
-/// The least of a few runs, and of a turn of short ones, in which threads have woken. Of long ones
-/// there are two: one alone may have met an interrupt.
+/// The fastest of a few runs and, for a short contestant, of a turn of runs, in which threads are
+/// awake. A long one runs twice: a single run may have met an interrupt.
 double seconds_of_one(const Contestant& contestant, const Turns& turns) {
   double least = std::numeric_limits<double>::infinity();
   double sum = 0;
@@ -43,7 +43,7 @@ struct Game {
   std::size_t num_rounds = 0;
 };
 
-/// Without the hopeless, whose first time is all that is known of them.
+/// Leaves out hopeless contestants, of which only the first time is known.
 Game prepare(std::vector<Times>& times, const Turns& turns) {
   Game game;
   double quickest = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// Sampling between a poisoned target and a verified one, for every loop that copies.
+// Sampling into a poisoned target that is verified afterwards, for every loop that copies.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace isthmus::measure {
 
-/// Takes sets of samples of copies in one direction, and accepts none whose bytes did not arrive.
+/// Takes sets of samples of copies in one direction, and rejects a set whose bytes did not arrive.
 class VerifiedSampling {
 public:
   /// kernels   null: verified from the host
@@ -24,9 +24,10 @@ public:
   /// Poisons the target, samples `one()`, verifies the target, and adds the samples to
   /// `measurement`.
   ///
-  /// Where the rule says not to verify, nobody does, and the measurement says so.
+  /// If the rule says not to verify, nothing is verified, and the measurement says so.
   ///
-  /// one      copies at least once, and returns the seconds of one copy with all copies complete
+  /// one      copies at least once, and returns the seconds for one copy; then all copies are
+  ///          complete
   /// Throws   CorruptTransfer, and what `one` throws; then nothing is added.
   template <typename OneSample>
   void add(Measurement& measurement, std::string metric, std::size_t copies_per_sample,

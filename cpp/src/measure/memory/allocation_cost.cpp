@@ -11,11 +11,11 @@
 namespace isthmus::measure {
 namespace {
 
-// A thousand times what reading the clock costs.
+// A thousand times the cost of reading the clock.
 constexpr SampleSize kPairs{.seconds = 20e-6, .max_repetitions = 1000};
 constexpr std::size_t kWarmUps = 2;
 constexpr std::size_t kFewSamples = 3;
-constexpr double kNoWarmUpSeconds = 10e-3;  // what takes so long isn't waiting for a first time
+constexpr double kNoWarmUpSeconds = 10e-3;  // an allocation this long needs no warm-up
 constexpr const char* kOneFits =
     "only one is allocated at a time: more would take more memory than this test may have";
 constexpr const char* kReturnsDone = "the call returns when it is done: see allocate and free";
@@ -28,7 +28,7 @@ struct Life {
   double free_return = 0;
 };
 
-/// Seconds until the call returned, and until its work was done.
+/// Seconds until the call returned, and until its work was complete.
 struct Step {
   double returned = 0;
   double done = 0;
@@ -95,7 +95,7 @@ private:
     measurement.samples.push_back(std::move(samples));
   }
 
-  /// Short ones are timed many at a time; of long ones it is known what they take.
+  /// Short pairs are timed many at a time; for long ones the single times are used.
   void sample_pairs(Measurement& measurement, const std::vector<Life>& lives,
                     StoppedBy stopped_by) {
     const std::size_t num_pairs = pairs_for(lives);
@@ -110,7 +110,7 @@ private:
   }
 
   std::size_t pairs_for(const std::vector<Life>& lives) {
-    if (allocator_.make_ready(0)) return 1;  // what must be done between them would be timed
+    if (allocator_.make_ready(0)) return 1;  // else the preparation between them would be timed
     double least = lives.front().allocate + lives.front().free;
     for (const Life& life : lives) least = std::min(least, life.allocate + life.free);
     return kPairs.repetitions_of(least);
@@ -142,7 +142,7 @@ private:
     measurement.samples.push_back(std::move(frees));
   }
 
-  /// A sample of several averages already, and takes as much longer.
+  /// A sample of several allocations is an average already, and takes longer by their number.
   Stopping live_stopping() const {
     Stopping stopping = options_.stopping;
     const bool asked_for = stopping.min_samples == stopping.max_samples;

@@ -1,4 +1,4 @@
-// What memory costs before the first byte is copied, and after the last.
+// The cost of memory before the first byte is copied, and after the last.
 #pragma once
 
 #include "measure/loops/samples.hpp"
@@ -10,29 +10,29 @@ struct AllocationOptions {
   AllocationKind kind = AllocationKind::heap;
   Touch touch = Touch::untouched;
   std::size_t size_bytes = 0;  ///< of one allocation, at least 4
-  std::size_t num_live = 1;    ///< so many at a time, for "allocate_live" and "free_live"
+  std::size_t num_live = 1;    ///< allocated at a time, for "allocate_live" and "free_live"
   Stopping stopping;
 };
 
-/// Measures allocations of one kind and size. Yields these metrics, in seconds by the CPU clock for
-/// one allocation:
+/// Measures allocations of one kind and size. Yields these metrics, in seconds by the CPU's clock
+/// for one allocation:
 ///
-///   allocate, free            one at a time, each freed before the next; of stream-ordered memory
-///                             until the stream has come so far
+///   allocate, free            one at a time, each freed before the next; for stream-ordered
+///                             memory, until the stream has executed it
 ///   allocate_return,
-///   free_return               of stream-ordered memory, until the call returns; else waived
+///   free_return               for stream-ordered memory, until the call returns; otherwise waived
 ///   pair                      both, many times back to back, divided by their number
 ///   allocate_live, free_live  `num_live` allocated, then all freed, divided by their number;
 ///                             waived if that is 1
 ///
-/// Touched memory's pages are written as part of its allocation. Of registered memory only the
-/// registration is timed; untouched, its pages are made by it.
+/// The pages of touched memory are written as part of its allocation. For registered memory only
+/// the registration is timed; if untouched, registering allocates its pages.
 ///
 /// first_call_seconds is the first allocation of this kind and size. At the end `num_live` are
-/// allocated once more: each must keep a word of its own at both ends, and none may be known to the
-/// driver when it was freed.
+/// allocated once more: each must hold its own word at both ends, and the driver must not know any
+/// of them after it was freed.
 ///
-/// Throws      UsageError; Unavailable where this can't be allocated; OutOfDeviceMemory,
+/// Throws      UsageError; Unavailable if this can't be allocated; OutOfDeviceMemory,
 ///             std::bad_alloc; CorruptTransfer if an allocation or a free didn't happen.
 Measurement measure_allocation(const Context& context, const AllocationOptions& options);
 

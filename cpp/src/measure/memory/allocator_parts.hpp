@@ -1,4 +1,4 @@
-// What allocators have in common, and what makes each of them. For the allocators' own files.
+// What allocators share, and the functions that make each. Only for the allocators' own files.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace isthmus::measure {
 
-/// Rows and slices of a shape of about so many bytes, never less.
+/// Rows and slices of a shape of at least the given number of bytes, and about that.
 struct Extent {
   std::size_t width_bytes = 0;
   std::size_t num_rows = 1;
@@ -16,8 +16,8 @@ struct Extent {
   std::size_t size_bytes() const noexcept { return width_bytes * num_rows * num_slices; }
 };
 
-/// Sides that differ by a factor of 4 at most, if `size_bytes` is a power of two; but rows have 512
-/// bytes at least, if there are so many.
+/// Sides that differ at most by a factor of 4, if `size_bytes` is a power of two; but rows have at
+/// least 512 bytes, if there are so many.
 Extent near_square(std::size_t size_bytes) noexcept;
 Extent near_cube(std::size_t size_bytes) noexcept;
 
@@ -36,9 +36,9 @@ public:
 protected:
   const Context& context() const noexcept { return context_; }
   const AllocationShape& shape() const noexcept { return shape_; }
-  /// Touches it if it is to be.
+  /// Stores the memory, and touches it if the options say so.
   void keep(std::size_t slot, void* memory) noexcept;
-  /// As it is.
+  /// Stores the memory without touching it.
   void set(std::size_t slot, void* memory) noexcept { memory_[slot] = memory; }
   void* take(std::size_t slot) noexcept;
   void touch(void* memory) const noexcept;
@@ -49,7 +49,7 @@ private:
   std::vector<void*> memory_;
 };
 
-/// Memory that copies reach by a device address.
+/// Memory that copies access by a device address.
 class DeviceAllocator : public Allocator {
 public:
   DeviceAllocator(const Context& context, const AllocationShape& shape)
@@ -67,7 +67,7 @@ protected:
   std::size_t size_bytes() const noexcept { return shape_.size_bytes; }
   void keep(std::size_t slot, CUdeviceptr address) noexcept { addresses_[slot] = address; }
   CUdeviceptr take(std::size_t slot) noexcept;
-  /// Where work goes that must be over before a free.
+  /// The stream whose work must be complete before a free.
   virtual CUstream stream() const noexcept { return nullptr; }
 
 private:

@@ -29,7 +29,7 @@ constexpr const char* kNames[] = {"malloc",
                                   "stream-ordered memory",
                                   "stream-ordered memory of a keeping pool",
                                   "virtual memory management"};
-/// What devices pad rows to: shorter ones would mostly measure that.
+/// Devices pad rows to this: shorter rows would mostly measure the padding.
 constexpr std::size_t kRowBytes = 512;
 
 /// The largest power of two whose square (or cube) is at most `size_bytes`.
@@ -58,7 +58,7 @@ void check(const AllocationShape& shape) {
   }
 }
 
-/// Nothing for memory that the driver doesn't know.
+/// Empty for memory that the driver doesn't know.
 std::optional<Identity> find(const Driver& driver, CUdeviceptr address) noexcept {
   if (!driver.has(symbol::pointer_get_attribute)) return std::nullopt;
   unsigned long long number = 0;

@@ -1,4 +1,4 @@
-// CUDA arrays, which have a shape and no address: boxes are copied in and out.
+// CUDA arrays, which have a shape and no address: copies in and out are boxes.
 #include <isthmus/errors.hpp>
 
 #include "measure/memory/allocator_parts.hpp"

@@ -1,4 +1,4 @@
-// Device memory that has an address: plain and pitched, of a pool, and put together from parts.
+// Device memory with an address: plain, pitched, from a pool, and virtual (cuMemMap).
 #include <limits>
 
 #include <isthmus/errors.hpp>
@@ -9,7 +9,7 @@
 namespace isthmus::measure {
 namespace {
 
-/// What cudaMallocPitch asks for too, which takes no such argument.
+/// The element size that cudaMallocPitch, which has no such parameter, passes.
 constexpr unsigned int kElementBytes = 4;
 
 class Linear final : public DeviceAllocator {
@@ -24,7 +24,7 @@ public:
   void free(std::size_t slot) override { driver().call(symbol::mem_free)(take(slot)); }
 };
 
-/// Rows of a shape; cudaMalloc3D is rows of all slices, one after the other.
+/// A shape's rows; for cudaMalloc3D, the rows of all slices, one after the other.
 class Pitched final : public DeviceAllocator {
 public:
   Pitched(const Context& context, const AllocationShape& shape, const Extent& extent)
@@ -51,8 +51,8 @@ int attribute(const Context& context, CUdevice_attribute which) {
   return value;
 }
 
-/// The device's default pool, which may keep what is freed while this lives: as many as 2^64 bytes,
-/// or none. Then it is as it was.
+/// While this lives, the device's default pool keeps all freed memory (a threshold of 2^64 bytes)
+/// or none. Then the old setting is restored.
 class PoolSetting {
 public:
   PoolSetting(const Context& context, bool keeps) : context_(context) {
@@ -101,7 +101,7 @@ public:
   }
   void finish() override { stream_.synchronize(); }
   bool returns_early() const noexcept override { return true; }
-  /// A pool may hand out what it took back under the same number.
+  /// A pool may return freed memory again under the same ID.
   std::optional<Identity> identity(std::size_t slot) const override {
     (void)slot;
     return std::nullopt;
@@ -114,7 +114,7 @@ private:
   Stream stream_;
 };
 
-/// As much as the granularity makes of the size.
+/// The size is rounded up to the granularity.
 class Virtual final : public DeviceAllocator {
 public:
   Virtual(const Context& context, const AllocationShape& shape)
@@ -150,7 +150,7 @@ public:
     driver().call(symbol::mem_address_free)(address, whole_bytes_);
     driver().call(symbol::mem_release)(handles_[slot]);
   }
-  /// Mappings have none.
+  /// Mappings have no identity.
   std::optional<Identity> identity(std::size_t slot) const override {
     (void)slot;
     return std::nullopt;

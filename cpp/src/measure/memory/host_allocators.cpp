@@ -1,4 +1,4 @@
-// Memory that the CPU reaches: the system's own, pinned in several ways, and managed.
+// Memory that the CPU can access: the system's own, pinned in several ways, and managed.
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -62,7 +62,7 @@ private:
   unsigned int flags_;
 };
 
-/// Of untouched memory the driver's call is what makes the pages: they are dropped before each.
+/// If untouched, the registration allocates the pages: they are dropped before each call.
 class Registered final : public HostAllocator {
 public:
   Registered(const Context& context, const AllocationShape& shape) : HostAllocator(context, shape) {

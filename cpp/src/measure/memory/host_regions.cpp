@@ -15,8 +15,8 @@ constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kMaxRegions = 64;
 constexpr std::size_t kMaxBytes = std::size_t{16} << 20U;
 
-/// A page apart at least, and not a multiple of pages: prefetchers stop at a page's end, and equal
-/// offsets would all compete for the same sets of the cache.
+/// At least a page apart, but not by a multiple of the page size: prefetchers stop at a page's end,
+/// and equal offsets would compete for the same cache sets.
 std::size_t stride_for(std::size_t size_bytes) {
   return (size_bytes + kPageBytes - 1) / kPageBytes * kPageBytes + kPageBytes + 64;
 }

@@ -7,11 +7,11 @@
 
 namespace isthmus::measure {
 
-/// The host's side of a loop: one piece, used again and again, or so many that each can be evicted
-/// from the caches and still be copied back to back with the others.
+/// The host's side of a loop: one piece, used repeatedly, or so many that each can be evicted from
+/// the caches and all copied back to back.
 class HostRegions {
 public:
-  /// Throws   UsageError (size), Unavailable (cold, where programs can't evict).
+  /// Throws   UsageError (size), Unavailable (cold, if programs can't evict).
   HostRegions(std::size_t size_bytes, bool cold, std::optional<int> numa_node);
 
   std::size_t count() const noexcept { return count_; }
@@ -19,12 +19,12 @@ public:
     return buffer_.data() + index * stride_bytes_;
   }
 
-  /// Puts the same bytes into every piece.
+  /// Writes the same bytes into every piece.
   ///
   /// bytes    host, as many as a piece has
   void fill(const std::byte* bytes) const;
   void fill(unsigned char byte) const;
-  /// Empties the caches of the pieces, if they are to be cold.
+  /// Evicts the pieces from the caches, if they should be cold.
   void make_ready() const;
 
 private:

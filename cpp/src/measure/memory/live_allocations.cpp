@@ -7,7 +7,7 @@
 namespace isthmus::measure {
 namespace {
 
-/// Nobody writes it by chance, and each slot has its own.
+/// A word that is unlikely to be there by chance, and different for each slot.
 std::uint32_t word_for(std::size_t slot) {
   return 0x5eed0001U + static_cast<std::uint32_t>(slot) * 0x9e3779b9U;
 }
@@ -22,7 +22,7 @@ LiveAllocations::~LiveAllocations() {
     try {
       allocator_.free(slot);
     } catch (...) {
-      // An exception is on its way already, and says what went wrong first.
+      // An exception is already in flight, and names the first failure.
       continue;
     }
   }

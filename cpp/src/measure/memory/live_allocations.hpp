@@ -1,4 +1,4 @@
-// Allocations that don't outlive an error.
+// Allocations that are freed if an error is thrown.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace isthmus::measure {
 
-/// Allocates through an allocator, checks that something came of it, and frees what is left when it
-/// goes. The caller holds a CurrentContext.
+/// Allocates through an allocator, checks that each call brought memory, and frees the rest when it
+/// is destroyed. The caller holds a CurrentContext.
 class LiveAllocations {
 public:
   LiveAllocations(Allocator& allocator, std::size_t num_slots)
@@ -17,14 +17,13 @@ public:
   LiveAllocations(const LiveAllocations&) = delete;
   LiveAllocations& operator=(const LiveAllocations&) = delete;
 
-  /// Throws CorruptTransfer if the call succeeded and brought nothing, and what the allocator
-  /// throws.
+  /// Throws CorruptTransfer if the call succeeded without memory, and what the allocator throws.
   void allocate(std::size_t slot);
   void free(std::size_t slot);
 
-  /// Has all slots at a time, each with words of its own at both ends, then frees them.
+  /// Allocates all slots at once, writes words of their own to both ends, and frees them.
   ///
-  /// Throws      CorruptTransfer if one doesn't keep its words, or is known after its free.
+  /// Throws      CorruptTransfer if one doesn't hold its words, or is known after its free.
   void verify();
 
 private:

@@ -1,18 +1,18 @@
-// Managed memory that is owned, and the questions to ask before there is any.
+// Owned managed memory, and the check to make before using any.
 #pragma once
 
 #include "device/owned.hpp"
 
 namespace isthmus::measure {
 
-/// More has taken whole machines down, and no driver gives it back quickly.
+/// More has crashed whole machines, and no driver frees it quickly.
 inline constexpr std::size_t kMaxManagedBytes = std::size_t{512} << 20U;
 
 /// Managed memory from cuMemAllocManaged. Movable.
 class ManagedAllocation {
 public:
   /// Throws   UsageError (none, or more than kMaxManagedBytes); Unavailable if the device has no
-  ///          managed memory, or not so much memory free; DriverError.
+  ///          managed memory, or not enough free memory; DriverError.
   ManagedAllocation(const Context& context, std::size_t size_bytes);
 
   CUdeviceptr device() const noexcept { return owned_.handle(); }
@@ -26,8 +26,8 @@ private:
   std::size_t size_bytes_;
 };
 
-/// Throws Unavailable unless CPU and device may use managed memory at the same time: only then are
-/// there faults, prefetches and advice.
+/// Throws Unavailable unless CPU and device may use managed memory at the same time: without that
+/// there are no faults, prefetches or advice.
 void require_concurrent_access(const Context& context);
 
 }  // namespace isthmus::measure

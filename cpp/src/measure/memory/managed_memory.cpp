@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 
-/// One piece of managed memory, and the ways it crosses.
+/// One piece of managed memory, and the ways in which it moves.
 class ManagedLoop {
 public:
   ManagedLoop(const Context& context, const Kernels& kernels, const ManagedOptions& options)
@@ -25,7 +25,7 @@ public:
     if (options.way == ManagedWay::advised) advise();
   }
 
-  /// New bytes on the one side, the time until the other side has them, and their comparison.
+  /// Writes new bytes on one side, times until the other side has them, and compares them.
   double crossing() {
     const BufferContents contents(Contents::random);
     write(contents);
@@ -57,7 +57,7 @@ private:
   }
 
   void write(const BufferContents& contents) {
-    // Of pages that stay on the host, the kernel's writing is what takes the time.
+    // For pages that stay on the host, the kernel's writes take the time.
     if (options_.way == ManagedWay::advised && !to_device()) return;
     if (to_device()) {
       contents.fill(host(), options_.size_bytes);
@@ -119,7 +119,7 @@ private:
   }
 
   std::uint64_t count_on_device(const BufferContents& contents) {
-    // What reads all of it has counted as it went.
+    // A kernel that reads everything has counted mismatches meanwhile.
     if (options_.way == ManagedWay::prefetched) {
       return contents.count_by_kernel(kernels_, stream_, device(), options_.size_bytes);
     }
@@ -141,7 +141,7 @@ private:
   const Kernels& kernels_;
   ManagedOptions options_;
   ManagedAllocation memory_;
-  DeviceBuffer verdict_;  ///< of the kernel that is timed
+  DeviceBuffer verdict_;  ///< of the timed kernel
   Stream stream_;
 };
 

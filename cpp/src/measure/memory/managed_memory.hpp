@@ -1,5 +1,4 @@
-// How fast managed memory gets across the link: when it is touched, when it is asked to, and when
-// it stays where it is.
+// The speed of managed memory across the link: moved on demand, prefetched, or accessed in place.
 #pragma once
 
 #include "device/buffers.hpp"
@@ -13,7 +12,7 @@ enum class ManagedWay {
   demand,      ///< pages move when the other side touches them
   prefetched,  ///< cuMemPrefetchAsync (cudaMemPrefetchAsync) moves them
   /// Preferred location on the host, accessed by the device (cudaMemAdvise): pages stay, and
-  /// kernels reach across the link.
+  /// kernels access them over the link.
   advised,
 };
 
@@ -25,16 +24,16 @@ struct ManagedOptions {
 };
 
 /// Measures one size in one direction. Yields one metric, "copy_time": seconds by the CPU's clock
-/// until all bytes have been reached by the side that wants them.
+/// until the target side has accessed all bytes.
 ///
 ///             host to device                      device to host
 ///   demand    a kernel reads all of it            the CPU loads from each page of 4 KiB
 ///   prefetched  the prefetch and its wait         the same
 ///   advised   a kernel reads all of it            a kernel writes all of it
 ///
-/// Every sample begins with new bytes written by the side that has them, and ends with all of them
-/// compared by the other, outside the time (a kernel that reads compares as it goes). That a
-/// prefetch was asked for at all is read back from the driver.
+/// Every sample begins with new bytes, written by the source side, and ends with their comparison
+/// by the target side, which isn't timed (a kernel that reads compares as it goes). The driver is
+/// asked whether a prefetch really was requested.
 ///
 /// kernels   null: Unavailable
 /// Throws    UsageError (size), Unavailable (no managed memory here, or not so much free),

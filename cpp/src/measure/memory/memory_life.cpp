@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kPoison = 0xA5;
 constexpr std::size_t kReadBackBytes = std::size_t{16} << 20U;
-/// A driver makes its staging memory with the first copies from ordinary memory.
+/// A driver creates its staging memory at the first copies from ordinary memory.
 constexpr std::size_t kMaxWarmUpBytes = std::size_t{1} << 20U;
 
 /// The steps of one life, in seconds.
@@ -98,7 +98,7 @@ private:
     require_none(contents_.count_mismatches(host.data(), 0, options_.size_bytes), "device to host");
   }
 
-  /// Complete when it returns: a small pageable upload may return before.
+  /// Complete when it returns: the driver's call may return earlier for a small pageable upload.
   void upload(const HostBuffer& host, std::size_t size_bytes) const {
     const Driver& driver = context_.driver();
     driver.call(symbol::memcpy_htod)(device_.pointer(), static_cast<const void*>(host.data()),

@@ -1,5 +1,4 @@
-// The whole life of host memory that is copied from and to: what it costs to have it, beside what
-// it saves.
+// The whole life of a host buffer that is copied from and to: what it costs, next to what it saves.
 #pragma once
 
 #include "device/kernels.hpp"
@@ -12,22 +11,21 @@ struct MemoryLifeOptions {
   HostMemory memory = HostMemory::pageable;
   std::size_t size_bytes = 0;
   std::size_t num_copies = 1;    ///< in each direction, in one life
-  std::optional<int> numa_node;  ///< where the host pages shall lie
-  Stopping stopping;             ///< of lives
+  std::optional<int> numa_node;  ///< the node of the host pages
+  Stopping stopping;             ///< applies to lives
 };
 
-/// Measures lives of host buffers, each allocated anew: its bytes are written, copied to the
-/// device, overwritten, copied back, and it is freed. Yields these metrics, in seconds by the CPU
-/// clock:
+/// Measures lives of host buffers. Each is allocated, written, copied to the device, overwritten,
+/// copied back, and freed. Yields these metrics, in seconds by the CPU's clock:
 ///
-///   allocate, free      with all pages there
+///   allocate, free      including all pages
 ///   life_upload,
-///   life_download       one blocking copy, waited for; `num_copies` samples for each life
+///   life_download       one blocking copy, until complete; `num_copies` samples for each life
 ///   life_one_way        allocate, the first upload and free
 ///   life_both_ways      the same and the first download
 ///
-/// Each life verifies both directions' bytes. first_call_seconds is the first upload, which no
-/// sample contains. Pages are looked for in the last life.
+/// Each life verifies the bytes of both directions. first_call_seconds is the first upload, which
+/// is in no sample. The last life looks up the pages' nodes.
 ///
 /// kernels     null: prepared and verified from the host
 /// Throws      UsageError, Unavailable, OutOfDeviceMemory, CorruptTransfer, DriverError.

@@ -12,12 +12,12 @@
 namespace isthmus::measure {
 namespace {
 
-// The largest block that a driver moves at once.
+// The largest block that a driver migrates at once.
 constexpr std::size_t kStrideBytes = page_fault_bytes(1);
 constexpr std::size_t kFewestPages = 2;
 constexpr std::size_t kMaxPages = 256;
 
-/// What following a chain yields: the sum of its links, and where it ended.
+/// The result of following a chain: the sum of its links, and where it ended.
 struct Reached {
   std::uint64_t sum = 0;
   std::uint64_t last = 0;
@@ -30,7 +30,7 @@ std::size_t checked(std::size_t num_pages) {
                    std::to_string(num_pages));
 }
 
-/// A chain through managed memory, which either side follows.
+/// A chain through managed memory, followed by either side.
 class FaultLoop {
 public:
   FaultLoop(const Context& context, const Kernels& kernels, const PageFaultOptions& options)
@@ -43,8 +43,8 @@ public:
         begin_(context),
         end_(context) {}
 
-  /// The CPU writes the chain, so that its pages are the host's; the device then fetches them one
-  /// by one.
+  /// The CPU writes the chain, so that its pages are on the host; then the device faults them in
+  /// one by one.
   double device_fault() {
     tie();
     context_.driver().call(symbol::memset_d8_async)(
@@ -60,7 +60,7 @@ public:
     return elapsed_seconds(context_, begin_, end_) / static_cast<double>(num_pages_);
   }
 
-  /// The CPU fetches back what the device has just fetched.
+  /// The CPU faults back the pages that the device has just fetched.
   double host_fault() {
     device_fault();
     Reached reached{0, first()};
@@ -115,7 +115,7 @@ Measurement measure_page_faults(const Context& context, const Kernels* kernels,
   const CurrentContext current(context);
   FaultLoop loop(context, *kernels, options);
   Measurement measurement;
-  loop.device_fault();  // finds the device's page tables without the pages: slower than any other
+  loop.device_fault();  // creates the device's page tables: slower than any other
   measurement.samples.push_back(sample(options.stopping, "device_fault", options.num_pages,
                                        [&] { return loop.device_fault(); }));
   measurement.samples.push_back(

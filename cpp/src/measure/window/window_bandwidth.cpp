@@ -16,7 +16,7 @@ constexpr std::size_t kSampleBytes = std::size_t{16} << 20U;
 constexpr std::size_t kMaxCopies = 64;
 constexpr std::size_t kWarmUps = 5;
 
-/// Runs the calling thread on other CPUs while it lives, even on those it was bound away from.
+/// Runs the calling thread on other CPUs while it lives, even on those outside its binding.
 class ScopedCpus {
 public:
   explicit ScopedCpus(const std::vector<int>& cpus) {

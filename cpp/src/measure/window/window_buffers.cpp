@@ -11,7 +11,7 @@
 namespace isthmus::measure {
 namespace {
 
-/// Different buffers hold different bytes, so that bytes of another buffer can't pass.
+/// Different buffers hold different bytes, so that bytes of the wrong buffer are detected.
 std::uint64_t next_seed() {
   static std::atomic<std::uint64_t> count{0};
   return 0x77696e646f77ULL + ++count * 0x2545f4914f6cdd1dULL;
@@ -21,7 +21,7 @@ host::PageableBuffer placed_buffer(std::size_t size_bytes, std::optional<int> nu
   std::optional<host::ScopedMemoryPolicy> policy;
   if (numa_node) policy.emplace(*numa_node);
   host::PageableBuffer buffer(size_bytes);
-  std::memset(buffer.data(), kWindowPoison, size_bytes);  // pages are placed now
+  std::memset(buffer.data(), kWindowPoison, size_bytes);  // places the pages
   return buffer;
 }
 

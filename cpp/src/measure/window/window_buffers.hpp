@@ -1,5 +1,4 @@
-// A device buffer with a window on it, and host memory beside it: the ends of a copy through a
-// window.
+// A device buffer with a window on it, and host memory: the ends of a copy through a window.
 #pragma once
 
 #include <optional>
@@ -13,23 +12,23 @@
 
 namespace isthmus::measure {
 
-/// What all measurements through windows have in common.
+/// The options that all measurements through windows share.
 struct WindowPlace {
   int num_threads = 1;           ///< as WindowOptions::num_threads
-  std::optional<int> numa_node;  ///< where the host's pages shall lie; empty: where they happen to
+  std::optional<int> numa_node;  ///< the host pages' node; empty: not bound
 };
 
-/// CUDA puts smaller allocations together in one piece of memory, and a window on such a one looks
-/// at each call whether its buffer still lives (BufferCheck). What is measured has a piece of its
-/// own.
+/// CUDA puts smaller allocations together into one piece of memory, and a window on one of them
+/// checks at each call whether its buffer is still alive (BufferCheck). The measured buffer has a
+/// piece of its own.
 ///
 /// Measured: allocations up to 1 MiB were seen to share pieces of 2 MiB (driver 580.159.04, H100).
 inline constexpr std::size_t kOwnPieceBytes = std::size_t{2} << 20U;
 
-/// Buffers of one size, and the comparison of either side with what the driver's own copy reads.
+/// Buffers of one size, and the comparison of each side with a copy by the driver.
 ///
-/// At first pinned host memory and the device hold random bytes, other ones each time. Not to be
-/// used by two threads at once.
+/// At first, pinned host memory and the device hold the same random bytes, new ones each time. Not
+/// for use by two threads at once.
 class WindowBuffers {
 public:
   /// windows      on the context's driver
@@ -42,21 +41,21 @@ public:
   const Context& context() const noexcept { return context_; }
   CUdeviceptr device() const noexcept { return device_.pointer(); }
   std::size_t size_bytes() const noexcept { return pinned_.size_bytes(); }
-  /// Random bytes, in pinned memory. Whoever uses it as a target restores it.
+  /// Random bytes, in pinned memory. A caller that uses it as a target restores it.
   std::byte* pinned() const noexcept { return pinned_.data(); }
   /// The same bytes.
   const std::byte* reference() const noexcept { return reference_.data(); }
 
-  /// Overwrites device memory with what isn't the reference, or restores it. Waits for it.
+  /// Overwrites device memory with bytes that differ from the reference, or restores it. Waits.
   void poison_device();
   void restore_device();
 
   /// Compares the first `size_bytes` at `offset_bytes` of the device, as the driver copies them,
   /// with `expected`.
   ///
-  /// Throws    CorruptTransfer if they differ. So does the next.
+  /// Throws    CorruptTransfer if they differ. check_host() does too.
   void check_device(std::size_t offset_bytes, const std::byte* expected, std::size_t size_bytes);
-  /// Compares what a copy has brought to the host with what the driver copies from the device.
+  /// Compares the bytes that a copy brought to the host with a copy by the driver.
   void check_host(const std::byte* brought, std::size_t size_bytes);
 
 private:

@@ -22,7 +22,7 @@ constexpr std::size_t kReadSampleBytes = std::size_t{16} << 10U;
 constexpr std::size_t kMaxReads = 16;
 constexpr std::size_t kWarmUps = 5;
 
-/// How often a loop goes over its regions for one sample: a long sample hides the clock's cost.
+/// How often a sample repeats a loop over its regions: a long sample hides the clock's cost.
 std::size_t repeats_for(std::size_t sample_bytes, std::size_t size_bytes, std::size_t most) {
   return std::clamp(sample_bytes / size_bytes, std::size_t{1}, most);
 }
@@ -34,7 +34,7 @@ double seconds_of(std::size_t num_copies, OneCopy copy) {
   return seconds_since(start) / static_cast<double>(num_copies);
 }
 
-/// Copies each region `repeats` times; warm there is one.
+/// Copies each region `repeats` times; warm, there is one region.
 template <typename OneCopy>
 double seconds_of_regions(const HostRegions& regions, std::size_t repeats, OneCopy copy) {
   const auto start = Clock::now();
@@ -49,7 +49,7 @@ std::size_t checked(std::size_t size_bytes) {
   return size_bytes;
 }
 
-/// One direction of copies, with the window and beside it with cudaMemcpy.
+/// Copies in one direction, through the window and, for comparison, with cudaMemcpy.
 class WindowLoop {
 public:
   WindowLoop(const Context& context, Windows& windows, const WindowCopyOptions& options)
@@ -60,7 +60,7 @@ public:
         regions_(size_bytes_, options.cold, options.place.numa_node) {}
 
 protected:
-  /// A blocking copy and the wait for what it may have left under way.
+  /// A blocking copy, including the wait for bytes that it may have left in flight.
   template <typename Call>
   double seconds_of_memcpy(const std::byte* host, Call call) const {
     if (options_.cold) host::evict_from_caches(host, size_bytes_);
@@ -134,7 +134,7 @@ private:
     measurement_.samples.push_back(std::move(samples));
   }
 
-  /// What was posted is there, and what lies between was not touched.
+  /// Checks that posted bytes have arrived, and bytes between them are unchanged.
   void check_posted(std::size_t stride, std::size_t num_posts) {
     std::vector<std::byte> expected(buffers_.size_bytes(), std::byte{kWindowPoison});
     for (std::size_t i = 0; i < num_posts; ++i) {

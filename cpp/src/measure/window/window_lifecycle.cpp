@@ -17,7 +17,7 @@ using Word = std::uint32_t;
 constexpr std::size_t kWarmUps = 2;
 constexpr int kOpens = 100;
 
-/// Runs `step` and returns what it returns; its time goes to `seconds`.
+/// Runs `step` and returns its result; stores its time in `seconds`.
 template <typename Step>
 auto timed(double& seconds, Step step) {
   const auto start = Clock::now();
@@ -48,7 +48,7 @@ public:
   Life one_life() {
     Life life;
     const DeviceBuffer buffer(context_, size_bytes_);
-    // Written first, so that no step below pays for pages that the device gives out late.
+    // Written first, so that no step below includes the device's late page allocation.
     clear(buffer);
     const WindowCosts before = windows_.costs();
     Window window = timed(life.open_new, [&] { return open(buffer); });
@@ -64,7 +64,7 @@ public:
     return life;
   }
 
-  /// The name of a step that this backend doesn't take, and why not; nothing if it takes all.
+  /// The steps that this backend doesn't have, and why; empty if it has all.
   std::map<std::string, std::string> missing_steps() const {
     if (windows_.costs().unpin.count != 0) return {};
     return {{"unpin",
@@ -73,7 +73,7 @@ public:
   }
 
 private:
-  // Opening a cached window takes none of these steps, so all of them are this life's.
+  // Opening a cached window takes none of these steps, so all of them belong to this life.
   static void take_steps(Life& life, const WindowCosts& before, const WindowCosts& after) {
     life.pin = after.pin.seconds - before.pin.seconds;
     life.map = after.map.seconds - before.map.seconds;
@@ -83,7 +83,7 @@ private:
 
   Window open(const DeviceBuffer& buffer) { return windows_.open(buffer.pointer(), size_bytes_); }
 
-  /// Of many, back to back, each closed at once: one is too short for the clock.
+  /// The average of many, back to back, each closed at once: one is too short for the clock.
   double seconds_of_cached(const DeviceBuffer& buffer) {
     const auto start = Clock::now();
     for (int i = 0; i < kOpens; ++i) open(buffer).close();

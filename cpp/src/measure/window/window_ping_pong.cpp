@@ -20,9 +20,9 @@ using Words = std::vector<std::uint32_t>;
 
 constexpr std::size_t kWarmUpRounds = 10;
 constexpr unsigned kDataLanes = 256;
-constexpr std::size_t kPageBytes = 4096;  // flags and data on pages of their own
+constexpr std::size_t kPageBytes = 4096;  // flags and data have separate pages
 
-/// What lies where, in either memory.
+/// The layout of both memories.
 struct Layout {
   explicit Layout(std::size_t data_bytes)
       : output(input + (data_bytes + kPageBytes - 1) / kPageBytes * kPageBytes),
@@ -45,7 +45,7 @@ DeviceBuffer cleared_buffer(const Context& context, std::size_t size_bytes) {
   return buffer;
 }
 
-/// Both memories, and how the CPU writes and reads in each.
+/// Both memories, and how the CPU writes to and reads from each.
 class Board {
 public:
   Board(const Context& context, Windows& windows, std::size_t size_bytes)
@@ -59,14 +59,14 @@ public:
     return (residence == Residence::device ? device_.pointer() : pinned_.device_pointer()) + offset;
   }
 
-  /// Complete and in order before whatever this thread stores next, in either memory.
+  /// Complete, and ordered before this thread's later stores, in either memory.
   void write(Residence residence, std::size_t offset, const Words& words) {
     const std::size_t size_bytes = words.size() * sizeof words[0];
     if (residence == Residence::device) {
       window_.write(offset, words.data(), size_bytes);
     } else {
       std::memcpy(pinned_.data() + offset, words.data(), size_bytes);
-      Window::fence();  // the flag may be a streaming store, which would not wait for these
+      Window::fence();  // the flag may be a streaming store, which isn't ordered after these
     }
   }
   void read(Residence residence, std::size_t offset, Words& words) const {
@@ -100,7 +100,7 @@ private:
   Window window_;
 };
 
-/// The kernel that answers, from its launch until this goes.
+/// The kernel that answers, from its launch until this is destroyed.
 class Partner {
 public:
   Partner(const Context& context, const Kernels& kernels, Board& board, const Layout& layout,
@@ -136,7 +136,7 @@ private:
   Stream stream_;
 };
 
-/// The CPU's side of the game.
+/// The CPU's side of the round trip.
 class RoundTrips {
 public:
   RoundTrips(Board& board, const Layout& layout, const PingPongOptions& options)
@@ -169,7 +169,7 @@ private:
                             std::to_string(options_.data_bytes) +
                             " bytes is not complete at word " + std::to_string(i));
     }
-    if (!sent_.empty()) sent_[round_ % sent_.size()] += round_;  // each round sends other data
+    if (!sent_.empty()) sent_[round_ % sent_.size()] += round_;  // each round sends different data
   }
 
   Board& board_;

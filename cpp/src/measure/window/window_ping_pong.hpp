@@ -1,4 +1,4 @@
-// There and back: the CPU asks a running kernel and waits for its answer, through either memory.
+// A round trip: the CPU asks a running kernel and waits for its answer, through either memory.
 #pragma once
 
 #include <chrono>
@@ -11,24 +11,24 @@
 
 namespace isthmus::measure {
 
-/// Where a flag or data lie. The CPU reaches the device's memory through a window.
+/// The location of a flag or data. The CPU accesses the device's memory through a window.
 enum class Residence { device, pinned };
 
 struct PingPongOptions {
   Residence question = Residence::device;  ///< the flag that the CPU sets
   Residence answer = Residence::pinned;    ///< the flag that the kernel sets
-  /// Where data lie that go with both flags; empty: none do.
+  /// The location of data that accompany both flags; empty: no data.
   std::optional<Residence> data;
   std::size_t data_bytes = 0;  ///< a multiple of 4; only with data
   Stopping stopping;
   std::chrono::duration<double> answer_timeout{5.0};
 };
 
-/// Measures the time from the CPU's first store to its last load of a round trip. Yields one
-/// metric, "round_trip", in seconds by the CPU clock.
+/// Measures the time of a round trip, from the CPU's first store to its last load. Yields one
+/// metric, "round_trip", in seconds by the CPU's clock.
 ///
-/// With data a round is: the CPU writes them, then its flag; the kernel reads both, writes other
-/// data of the same length, then its flag; the CPU reads both. Every answer is verified.
+/// With data, in each round the CPU writes them, then its flag; the kernel reads both, writes
+/// different data of the same length, then its flag; the CPU reads both. Every answer is verified.
 ///
 /// kernels   null: Unavailable
 /// Throws    UsageError (size), Unavailable (no window, no kernels), CorruptTransfer, TimedOut (the

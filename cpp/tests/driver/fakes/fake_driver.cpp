@@ -1,4 +1,5 @@
-// A library that answers the loader's questions as the definitions say, and does nothing else.
+// A library that answers the loader's questions according to its definitions, and does nothing
+// else.
 #include <cstring>
 
 #include <cuda.h>

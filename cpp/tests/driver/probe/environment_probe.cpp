@@ -1,5 +1,5 @@
-// Says what a program believes of its environment: run with more rights than its user by
-// environment_test.cpp.
+// Prints which environment variables a program trusts. environment_test.cpp runs it with more
+// rights than its user has.
 #include <cstdio>
 
 #include <sys/auxv.h>
@@ -8,7 +8,7 @@
 #include "driver/locate.hpp"
 #include "transfer/profile/profile.hpp"
 
-// A leak check reads the process from outside, which isn't allowed to it there.
+// A leak check would read the process from outside, which isn't allowed here.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 

@@ -1,4 +1,4 @@
-// What isn't a copy of two buffers, with every call of the system's and the driver's failing once:
+// Everything except copies between two buffers, with every system and driver call failing once:
 // pinned memory, windows, files, plans, and copies that are kept until they have ended.
 #include <functional>
 #include <memory>
@@ -31,7 +31,7 @@ struct Workplace {
   const isthmus::test::RandomFile& file;
 };
 
-/// Makes something, uses it, and lets go of it. Checks what it can.
+/// Creates something, uses it, and releases it. Checks what it can.
 struct Operation {
   const char* name;
   void (*run)(const Workplace&);
@@ -102,7 +102,7 @@ private:
   std::shared_ptr<Bytes> target_;
 };
 
-/// Whatever happens, the memory is let go, and not before the copy has ended.
+/// In any case the memory is released, but not before the copy has ended.
 void keep_a_copy(const Workplace& place) {
   auto keeper = std::make_unique<CopyKeeper>([](const std::string&) {});
   std::weak_ptr<Bytes> watched;
@@ -154,7 +154,7 @@ protected:
     TransfersUnderTest::TearDown();
   }
 
-  /// The message of the documented error that an operation ends with; "" if there is none.
+  /// The message of an operation's documented error; "" if it succeeded.
   std::string ending() {
     const Workplace place{driver(), device_, own_, bytes_, file_};
     try {
@@ -172,7 +172,7 @@ protected:
 
   std::vector<Fault> all_faults() {
     std::vector<Fault> faults = isthmus::test::system_faults();
-    EXPECT_EQ(ending(), "");  // what is made once in a process isn't asked back
+    EXPECT_EQ(ending(), "");  // what is created once in a process isn't freed
     emulator_->log_calls(1);
     EXPECT_EQ(ending(), "");
     emulator_->log_calls(0);

@@ -1,6 +1,6 @@
-// Every call that a copy makes of the system and of the driver fails once: the copy is made all the
-// same, or says why not in an error that is documented. Nothing is freed early, nothing is leaked,
-// no byte beside the target is written, and the next copy works.
+// Every system and driver call that a copy makes fails once: the copy still succeeds, or fails with
+// a documented error that says why. Nothing is freed early or leaked, no byte outside the target is
+// written, and the next copy works.
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -30,7 +30,7 @@ constexpr std::uint8_t kWatched = 0x5B;
 
 enum class HostEnd { pageable, pinned, file };
 
-/// A copy between the host and the device, by whatever way.
+/// A copy between the host and the device, by any path.
 struct Operation {
   const char* name;
   HostEnd host;
@@ -70,8 +70,8 @@ constexpr Operation kOperations[] = {
     {"async_pinned_download", HostEnd::pinned, false, "", kBytes, true},
 };
 
-/// Opens a gate when it goes, or after a while: to unpin memory, the driver waits for all work, and
-/// so for the gate.
+/// Opens a gate when it is destroyed, or after a while: to unpin memory, the driver waits for all
+/// work, including the gate.
 class Opener {
 public:
   explicit Opener(contract::Gate& gate) : gate_(gate), thread_([this] { run(); }) {}
@@ -137,7 +137,7 @@ protected:
     }
   }
 
-  /// Fills the source with what is to be sent, and all around the target with guards.
+  /// Fills the source with the bytes to send, and surrounds the target with guards.
   void prepare(const Bytes& sent) {
     std::fill_n(host_, kBytes + 2 * kGuardBytes, kGuard);
     if (GetParam().uploads) {
@@ -165,7 +165,7 @@ protected:
     future.wait();
   }
 
-  /// The message of the error that a copy ends with; "" if there is none.
+  /// The message of a copy's error; "" if it succeeded.
   std::string ending() {
     try {
       copy();
@@ -213,8 +213,8 @@ protected:
     EXPECT_EQ(std::memcmp(found.data() + kGuardBytes, sent.data(), sent.size()), 0);
     require_guards(found);
   }
-  /// Whoever was told that the copy has failed may use its memory for something else, unless the
-  /// error says that it may be in use.
+  /// A caller that was told that the copy failed may reuse its memory, unless the error says that
+  /// it may be in use.
   void require_untouched() {
     require_guards(target_and_guards());
     if (std::exchange(in_use_, false)) {
@@ -244,7 +244,7 @@ protected:
     require_arrived(sent);
   }
 
-  /// Fails each call by turns.
+  /// Makes each call fail in turn.
   void sweep(const Fault& fault, const std::function<void()>& before_each,
              const std::function<void()>& after_each) {
     for (int nth = 1; nth <= kMaxCalls; ++nth) {
@@ -281,14 +281,14 @@ protected:
   std::optional<MappedFile> file_;
   Bytes pageable_;
   std::uint8_t* host_ = nullptr;
-  bool in_use_ = false;  ///< the last failure's memory
+  bool in_use_ = false;  ///< memory of the last failure
   int num_failures_ = 0;
 };
 
 TEST_P(CopySweep, WhoseTransfersAreNewLeavesNothingBehind) {
   for (const Fault& fault : all_faults()) {
     const Possessions before = Possessions::now(*emulator_);
-    // A handle is lost where its context can't be made current to release it.
+    // A handle is lost if its context can't be made current to release it.
     if (fault.function == "cuCtxPushCurrent") continue;
     sweep(
         fault, [this] { make_transfers(); },
@@ -313,10 +313,10 @@ TEST_P(CopySweep, WhoseTransfersHaveCopiedBeforeGoesOn) {
   RecordProperty("num_failures", num_failures_);
 }
 
-/// A copy that was refused for want of a thread isn't made later, when there is one.
+/// A copy that was refused because no thread could start isn't made later, when one can.
 class RefusedCopy : public TransfersUnderTest {
 protected:
-  /// Refuses the first copy, and lets the second be made.
+  /// Makes the first copy fail, and the second succeed.
   void refuse_and_go_on(void* first_target, void* second_target, const void* source) {
     make_transfers();
     isthmus_system_faults_arm("thread", 1, "main");

@@ -1,4 +1,4 @@
-// Every way in which an operation's surroundings can fail, one at a time.
+// Every way in which an operation's environment can fail, one at a time.
 #pragma once
 
 #include <filesystem>
@@ -13,14 +13,14 @@
 
 namespace isthmus::test {
 
-/// Something that fails once: the nth call of a function of the system's or the driver's.
+/// A single failure: the nth call of a system or driver function.
 struct Fault {
   std::string function;
   bool of_driver = false;
-  int code = 0;  ///< that a driver's function fails with
+  int code = 0;  ///< the error of a driver function
 };
 
-/// What the system refuses.
+/// Failures of the system.
 inline std::vector<Fault> system_faults() {
   std::vector<Fault> faults;
   for (const char* const kind : {"new", "thread", "mmap", "mlock", "open"})
@@ -28,7 +28,7 @@ inline std::vector<Fault> system_faults() {
   return faults;
 }
 
-/// Makes one call fail, and tells whether it came to that.
+/// Makes one call fail, and tells whether that happened.
 class ArmedFault {
 public:
   ArmedFault(const EmulatorControls& emulator, const Fault& fault, int nth)
@@ -46,7 +46,7 @@ public:
     if (!ended_) static_cast<void>(end());
   }
 
-  /// Nothing fails any more.
+  /// Ends all failures.
   ///
   /// Returns     true if there was a call to fail
   bool end() {
@@ -66,10 +66,10 @@ private:
   bool ended_ = false;
 };
 
-/// What a process has of what it must give back.
+/// A process's resources that must be released.
 struct Possessions {
   IsthmusEmulatorLive driver{};
-  std::size_t num_threads = 0;  ///< but those of the emulated driver, which stay
+  std::size_t num_threads = 0;  ///< without the emulated driver's, which stay
   std::size_t num_descriptors = 0;
 
   static Possessions now(const EmulatorControls& emulator) {
@@ -81,7 +81,7 @@ struct Possessions {
       ++all.num_descriptors;
     return all;
   }
-  /// A thread that has ended is listed for a moment longer: also in what there was before.
+  /// A thread that has ended is still listed for a moment: also before the operation.
   bool is_no_more_than(const Possessions& other) const {
     return driver == other.driver && num_threads <= other.num_threads &&
            num_descriptors == other.num_descriptors;

@@ -73,7 +73,7 @@ int FakeGdrdrv::on_control(int descriptor, unsigned long request, void* argument
 bool FakeGdrdrv::is_device_memory(std::uint64_t address, std::uint64_t size_bytes) const {
   unsigned type = 0;
   const auto get = driver_.raw(symbol::pointer_get_attribute);
-  // A pin reaches to whole GPU pages, so that the buffer may begin inside.
+  // A pin covers whole GPU pages, so the buffer may begin inside a page.
   for (std::uint64_t at = address; at < address + size_bytes; at += 512) {
     if (get(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) == CUDA_SUCCESS &&
         type == CU_MEMORYTYPE_DEVICE)
@@ -145,7 +145,7 @@ int FakeGdrdrv::on_map(int descriptor, off_t offset, std::size_t size_bytes, Pag
   return 0;
 }
 
-// The module forgets what the file's owner forgot.
+// The module releases what the file's owner didn't.
 void FakeGdrdrv::on_close(int descriptor) {
   if (std::erase_if(pins_, [&](const auto& pin) { return pin.second.descriptor == descriptor; }) >
       0)

@@ -1,4 +1,4 @@
-// /dev/gdrdrv, as GDRCopy's kernel module behaves, over the emulated driver's memory.
+// /dev/gdrdrv: behaves like GDRCopy's kernel module, with the emulated driver's memory.
 #pragma once
 
 #include "driver/driver.hpp"
@@ -7,30 +7,30 @@
 
 namespace isthmus::window::fakes {
 
-/// Its rules are the module's: a pin covers whole GPU pages, is mapped from its beginning, once,
+/// It follows the module's rules: a pin covers whole GPU pages, is mapped from its beginning, once,
 /// and belongs to the process that opened the file. Calls: "open /dev/gdrdrv", "GET_VERSION",
 /// "GET_ATTR", "PIN_BUFFER", "UNPIN_BUFFER", "GET_INFO", "GET_INFO_V2", "mmap", "munmap", "close".
 class FakeGdrdrv : public FakeKernel {
 public:
-  /// What the machine has. Change it before a backend is opened.
+  /// The properties of the machine. Change them before a backend is opened.
   struct Settings {
     bool loaded = true;
     std::uint32_t version = gdrdrv::version_of(2, 5);
     std::uint32_t oldest_interface = gdrdrv::version_of(2, 0);
     bool persistent = false;
-    /// What mappings become; none: they are taken back at once.
+    /// The type of mappings; none: they are revoked at once.
     gdrdrv::MappingType mapping_type = gdrdrv::MappingType::write_combined;
   };
 
-  /// The driver must be emulated, and each call's thread have a context current.
+  /// The driver must be emulated, and a context must be current on the thread of each call.
   explicit FakeGdrdrv(const Driver& driver) : driver_(driver) {}
 
   Settings settings;
 
   std::size_t num_pins() const;
-  /// Device pages pinned now, in order of their handles.
+  /// Device memory pinned now.
   std::size_t pinned_bytes() const;
-  /// What the module does when CUDA frees pinned memory: the mappings vanish, the pins stay.
+  /// Does what the module does when CUDA frees pinned memory: the mappings vanish, the pins stay.
   void take_back_all();
 
 private:

@@ -116,7 +116,7 @@ int FakeKernel::map_pages(const Pages& pages, void* where, std::size_t size_byte
     address = mmap(where, size_bytes, PROT_READ | PROT_WRITE,
                    MAP_SHARED | (where != nullptr ? MAP_FIXED : 0), pages.file, pages.offset);
   } else {
-    // An old size of zero makes a second mapping of the same shared pages.
+    // An old size of zero creates a second mapping of the same shared pages.
     const int flags = MREMAP_MAYMOVE | (where != nullptr ? MREMAP_FIXED : 0);
     address = mremap(pages.address, 0, size_bytes, flags, where);
   }
@@ -203,7 +203,7 @@ std::vector<int> FakeKernel::open_descriptors() const {
   return descriptors;
 }
 
-// Who unmaps by munmap() itself doesn't pass here, so the process is asked what it has mapped.
+// Callers may also unmap with munmap() directly, so this checks what the process has mapped.
 bool FakeKernel::is_there(void* address, const Mapping& mapping) const {
   std::ifstream maps("/proc/self/maps");
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);

@@ -1,5 +1,5 @@
-// A kernel for tests: what all fakes of device files share. Every call is written down, any can be
-// made to fail, and what a caller does wrong becomes a complaint.
+// A kernel for tests: the common part of all fakes of device files. It records every call, can make
+// any call fail, and reports wrong use as a complaint.
 #pragma once
 
 #include <atomic>
@@ -19,11 +19,11 @@ namespace isthmus::window::fakes {
 struct Refusal {
   std::string call;          ///< its name, as in FakeKernel::calls(); "" for every call
   int error = 0;             ///< what the system call returns: EPERM
-  std::uint32_t status = 0;  ///< what the resource manager answers, if `error` is 0
+  std::uint32_t status = 0;  ///< the resource manager's status, if `error` is 0
   int nth = 1;               ///< 1: the next call of that name
 };
 
-/// Descriptors are real ones, of /dev/null, so that fork() and close() do to them what they do. A
+/// Descriptors are real ones, of /dev/null, so that fork() and close() affect them as usual. A
 /// mapping shows real pages. May be used from any thread.
 class FakeKernel {
 public:
@@ -36,27 +36,27 @@ public:
   int map(void* where, std::size_t size_bytes, int descriptor, off_t offset, void** mapped);
   void unmap(void* mapped, std::size_t size_bytes);
   void close(int descriptor);
-  /// A clock that stands still but for what calls take.
+  /// A clock that advances only by the time of slow calls.
   std::uint64_t nanoseconds() const noexcept { return clock_ns_; }
 
-  /// From now on each call of that name takes so long by this kernel's clock; at first, none does.
+  /// From now on each call of that name takes this long by this kernel's clock; 0 at first.
   void slow_down(const std::string& call, std::uint64_t nanoseconds);
   void refuse(Refusal refusal);
-  /// Forgets refusals and the list of calls.
+  /// Clears refusals and the list of calls.
   void start_over();
-  /// From now on mappings show other memory than they should.
+  /// From now on mappings show the wrong memory.
   void show_wrong_memory() { wrong_memory_ = true; }
 
   /// The names of all calls so far, in order.
   std::vector<std::string> calls() const;
   int num_calls(const std::string& name) const;
-  /// The call that was last made to fail; "" if none was.
+  /// The call that failed last by request; "" if none did.
   std::string last_refused() const;
-  /// What callers did that a correct caller doesn't. A test ends with none.
+  /// Wrong uses by callers. A test must end with none.
   std::vector<std::string> complaints() const;
   std::size_t num_open_files() const;
   std::vector<int> open_descriptors() const;
-  /// Mappings made here that are still there, however they were to be unmapped.
+  /// Mappings made here that still exist, in whichever way they should be unmapped.
   std::size_t num_mappings() const;
 
 protected:
@@ -73,16 +73,16 @@ protected:
   virtual int on_open(const std::string& path, int descriptor) = 0;
   virtual std::string name_of(unsigned long request, const void* argument) const = 0;
   virtual int on_control(int descriptor, unsigned long request, void* argument) = 0;
-  /// Answers a call with a status of the resource manager's.
+  /// Answers a call with a status of the resource manager.
   virtual void answer_status(unsigned long, void*, std::uint32_t) {}
   virtual int on_map(int descriptor, off_t offset, std::size_t size_bytes, Pages& pages) = 0;
-  /// `mapped` is there; `descriptor` is what it was mapped from.
+  /// Called after `mapped` was mapped from `descriptor`.
   virtual void on_mapped(int, off_t, void*, std::size_t) {}
   virtual void on_unmap(void*) {}
   virtual void on_close(int descriptor) = 0;
 
   int complain(int error, const std::string& what);
-  /// The mapping made from a descriptor at an offset, if it is still there; null if none is.
+  /// The mapping made from a descriptor at an offset; null if it doesn't exist any more.
   void* mapping_of(int descriptor, off_t offset) const;
   const std::map<int, std::string>& open_files() const { return open_files_; }
 
@@ -110,7 +110,7 @@ private:
   bool wrong_memory_ = false;
 };
 
-/// The kernel as backends take it.
+/// The kernel in the form that backends use.
 std::shared_ptr<const DeviceFiles> files_of(std::shared_ptr<FakeKernel> kernel);
 
 }  // namespace isthmus::window::fakes

@@ -43,7 +43,7 @@ std::string name_of_control(const Control& request) {
   return "CONTROL unknown command";
 }
 
-/// 0 for what has no size of its own.
+/// 0 for arguments without a fixed size.
 std::size_t argument_bytes(Escape escape) {
   switch (escape) {
     case Escape::free:
@@ -204,7 +204,7 @@ void FakeResourceManager::answer_status(unsigned long request, void* argument,
       as<UnmapMemory>(argument).status = status;
       break;
     default:
-      break;  // the others answer with errno alone
+      break;  // the others report only errno
   }
 }
 
@@ -221,7 +221,7 @@ int FakeResourceManager::list_cards(unsigned long request, void* argument) {
   auto* const listed = static_cast<CardInfo*>(argument);
   for (std::size_t index = 0; index < capacity; ++index) listed[index] = {};
   if (!settings.lists_gpus) return 0;
-  std::size_t index = 1;  // a hole first: the list isn't dense
+  std::size_t index = 1;  // a hole first: the list isn't contiguous
   for (const Card& card : cards_) {
     if (index >= capacity) return complain(EINVAL, "CARD_INFO with room for too few GPUs");
     CardInfo& entry = listed[index++];
@@ -259,7 +259,7 @@ int FakeResourceManager::on_map(int descriptor, off_t offset, std::size_t size_b
   return 0;
 }
 
-// Closing the control file ends its clients, as a process's end does.
+// Closing the control file ends its clients, like the end of a process.
 void FakeResourceManager::on_close(int descriptor) {
   const auto device_file = device_files_.find(descriptor);
   if (device_file != device_files_.end()) {

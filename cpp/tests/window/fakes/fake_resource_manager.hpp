@@ -1,5 +1,5 @@
-// /dev/nvidiactl and /dev/nvidiaN, as NVIDIA's resource manager behaves, over the emulated driver's
-// memory.
+// /dev/nvidiactl and /dev/nvidiaN: behaves like NVIDIA's resource manager, with the emulated
+// driver's memory.
 #pragma once
 
 #include <sys/types.h>
@@ -34,11 +34,10 @@ enum RmStatus : std::uint32_t {
   kStateInUse = 0x63,
 };
 
-/// Strict: what a correct client doesn't do gets the error that the real one gives, and a
-/// complaint. Calls: "open /dev/nvidiactl", "open /dev/nvidia7", "CHECK_VERSION", "CARD_INFO",
-/// "REGISTER_FD", "ALLOC root", "ALLOC device", "ALLOC subdevice", "CONTROL GPU_GET_ID_INFO",
-/// "CONTROL IMPORT_OBJECTS", "CONTROL FB_GET_INFO", "DUP_OBJECT", "MAP_MEMORY", "UNMAP_MEMORY",
-/// "FREE", "mmap", "close".
+/// Strict: incorrect use gets the error that the real one returns, and a complaint. Calls: "open
+/// /dev/nvidiactl", "open /dev/nvidia7", "CHECK_VERSION", "CARD_INFO", "REGISTER_FD", "ALLOC root",
+/// "ALLOC device", "ALLOC subdevice", "CONTROL GPU_GET_ID_INFO", "CONTROL IMPORT_OBJECTS", "CONTROL
+/// FB_GET_INFO", "DUP_OBJECT", "MAP_MEMORY", "UNMAP_MEMORY", "FREE", "mmap", "close".
 class FakeResourceManager : public FakeKernel {
 public:
   struct Settings {
@@ -48,21 +47,21 @@ public:
     bool lists_gpus = true;
   };
 
-  /// The driver must be emulated. Minor numbers and instances count down where CUDA counts up, so
-  /// that nobody can take one for the other.
+  /// The driver must be emulated. Minor numbers and instances descend where CUDA's ordinals ascend,
+  /// so that mixing them up is detected.
   explicit FakeResourceManager(const Driver& driver);
 
   Settings settings;
 
-  /// "/dev/nvidia7", for a device of CUDA's.
+  /// "/dev/nvidia7", for a CUDA device.
   std::string file_of(int ordinal) const;
 
   std::size_t num_clients() const;
-  /// Objects of all clients: the clients themselves, devices and subdevices included.
+  /// Objects of all clients, including the clients, devices and subdevices.
   std::size_t num_objects() const;
-  /// References to memory alone.
+  /// Only references to memory.
   std::size_t num_memory_objects() const;
-  /// Mappings that MAP_MEMORY made and UNMAP_MEMORY or FREE has not undone.
+  /// Mappings by MAP_MEMORY that UNMAP_MEMORY or FREE has not removed.
   std::size_t num_rm_mappings() const;
 
 private:
@@ -75,11 +74,11 @@ private:
     std::uint32_t instance = 0;
   };
   struct Object {
-    rm::Class object_class = rm::Class::root;  ///< memory has none here: see is_memory
+    rm::Class object_class = rm::Class::root;  ///< unused for memory: see is_memory
     bool is_memory = false;
     rm::Handle parent = 0;
     const Card* card = nullptr;
-    int file = -1;  ///< of memory; owned
+    int file = -1;  ///< for memory; owned
     std::uint64_t size_bytes = 0;
   };
   struct Client {
@@ -89,7 +88,7 @@ private:
   struct DeviceFile {
     const Card* card = nullptr;
     int control_descriptor = -1;        ///< -1 until it is registered
-    std::uint64_t pending_address = 0;  ///< of the mapping that mmap will take
+    std::uint64_t pending_address = 0;  ///< of the mapping for the next mmap
   };
   struct RmMapping {
     rm::Handle client = 0;

@@ -1,5 +1,5 @@
-// The objects of the fake resource manager's clients: what ALLOC, DUP_OBJECT, MAP_MEMORY and the
-// rest do to them.
+// The objects of the fake resource manager's clients, and the effect of ALLOC, DUP_OBJECT,
+// MAP_MEMORY and so on.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
