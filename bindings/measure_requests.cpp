@@ -25,8 +25,8 @@ namespace {
 constexpr Word<measure::Engine> kEngines[] = {
     {"copy_engine", measure::Engine::copy_engine},
     {"multiprocessors", measure::Engine::multiprocessors}};
-constexpr Word<measure::Layout> kLayouts[] = {{"pitched", measure::Layout::pitched},
-                                              {"array", measure::Layout::array}};
+constexpr Word<measure::BoxLayout> kLayouts[] = {{"pitched", measure::BoxLayout::pitched},
+                                                 {"array", measure::BoxLayout::array}};
 constexpr Word<ManyCopiesWay> kWays[] = {{"loop", ManyCopiesWay::loop},
                                          {"batch", ManyCopiesWay::batch},
                                          {"graph", ManyCopiesWay::graph},

@@ -122,17 +122,18 @@ void bind_link(nb::module_& m) {
 }
 
 void bind_machine(nb::module_& m) {
-  nb::class_<sim::Machine>(m, "SimMachine", "The simulated machine; by default that of Zhang 2019.")
+  nb::class_<sim::ModelledMachine>(m, "SimMachine",
+                                   "The simulated machine; by default that of Zhang 2019.")
       .def(nb::init<>())
-      .def_rw("cores", &sim::Machine::cores)
-      .def_rw("l1", &sim::Machine::l1)
-      .def_rw("translation", &sim::Machine::translation)
-      .def_rw("network", &sim::Machine::network)
-      .def_rw("partitions", &sim::Machine::partitions)
-      .def_rw("gmmu", &sim::Machine::gmmu)
-      .def_rw("link", &sim::Machine::link)
-      .def_rw("faults", &sim::Machine::faults)
-      .def_rw("launch_ps", &sim::Machine::launch_ps)
+      .def_rw("cores", &sim::ModelledMachine::cores)
+      .def_rw("l1", &sim::ModelledMachine::l1)
+      .def_rw("translation", &sim::ModelledMachine::translation)
+      .def_rw("network", &sim::ModelledMachine::network)
+      .def_rw("partitions", &sim::ModelledMachine::partitions)
+      .def_rw("gmmu", &sim::ModelledMachine::gmmu)
+      .def_rw("link", &sim::ModelledMachine::link)
+      .def_rw("faults", &sim::ModelledMachine::faults)
+      .def_rw("launch_ps", &sim::ModelledMachine::launch_ps)
       .def("check", &sim::check_machine, "Raise UsageError for an impossible machine.");
 }
 
@@ -160,9 +161,9 @@ void bind_options(nb::module_& m) {
   def_word<&kInitially>(options, "initially", &sim::Options::initially);
 }
 
-sim::Result simulate(const sim::Machine& machine, const isthmus::pages::MigrationPolicy& policy,
-                     const sim::Options& options, TraceSource& trace, nb::object poll,
-                     SimTimeline* timeline) {
+sim::Result simulate(const sim::ModelledMachine& machine,
+                     const isthmus::pages::MigrationPolicy& policy, const sim::Options& options,
+                     TraceSource& trace, nb::object poll, SimTimeline* timeline) {
   const TraceSource::Use use(trace);
   SimObserver observer(std::move(poll), timeline);
   const GilReleased released;

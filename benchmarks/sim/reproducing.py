@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from isthmus.sim.library import Library
 from isthmus.sim.paper.studies import BANDWIDTHS, VARIANTS, Run, evaluation
-from isthmus.sim.points import Point
+from isthmus.sim.points import SweepPoint
 from isthmus.sim.store import MemoryStore, Row
 from isthmus.sim.sweep import num_cores, run_sweep
 
@@ -23,7 +23,7 @@ from isthmus.sim.sweep import num_cores, run_sweep
 class Silent:
     """Is told about points and prints nothing."""
 
-    def point_finished(self, num_finished: int, total: int, point: Point, row: Row) -> None:
+    def point_finished(self, num_finished: int, total: int, point: SweepPoint, row: Row) -> None:
         """Print nothing."""
 
 
@@ -33,7 +33,7 @@ def is_the_papers(run: Run) -> bool:
     return theirs and run.bandwidth in BANDWIDTHS[:2]
 
 
-def distinct(runs: Sequence[Run]) -> list[Point]:
+def distinct(runs: Sequence[Run]) -> list[SweepPoint]:
     """Give each point once, in order."""
     return list({run.point.key: run.point for run in runs}.values())
 

@@ -12,7 +12,7 @@ from statistics import median
 
 from isthmus.sim.axes import points, read_axes
 from isthmus.sim.library import Library
-from isthmus.sim.points import Base, Point, build_points
+from isthmus.sim.points import Base, SweepPoint, build_points
 from isthmus.sim.store import MemoryStore, Row
 from isthmus.sim.sweep import num_cores, run_sweep
 
@@ -28,11 +28,11 @@ BASE = Base(workload=None, machine="paper-gtx480", policy="ranges", seed=0, sett
 class Silent:
     """Is told about points and prints nothing."""
 
-    def point_finished(self, num_finished: int, total: int, point: Point, row: Row) -> None:
+    def point_finished(self, num_finished: int, total: int, point: SweepPoint, row: Row) -> None:
         """Print nothing."""
 
 
-def seconds(library: Library, num_threads: int, built: list[Point]) -> tuple[float, int]:
+def seconds(library: Library, num_threads: int, built: list[SweepPoint]) -> tuple[float, int]:
     """Time a sweep, and count its line requests."""
     begun = time.perf_counter()
     with MemoryStore() as store:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from isthmus.profile.measuring import Found
 from isthmus.profile.model import (
     Cost,
-    Machine,
+    MachineIdentity,
     Measured,
     NotMeasured,
     Path,
@@ -21,7 +21,7 @@ MIB = 1 << 20
 MEASURED_AT = datetime(2026, 11, 20, 10, 11, 12, tzinfo=UTC)
 
 
-def machine(**changes: object) -> Machine:
+def machine(**changes: object) -> MachineIdentity:
     facts: dict[str, object] = {
         "emulated": False,
         "gpu_uuid": "GPU-00112233-4455-6677-8899-aabbccddeeff",
@@ -32,7 +32,7 @@ def machine(**changes: object) -> Machine:
         "cpu_model": "Some CPU",
         "num_cores": 16.0,
     }
-    return Machine.model_validate(facts | changes)
+    return MachineIdentity.model_validate(facts | changes)
 
 
 def identity(file: str = "", **changes: object) -> SimpleNamespace:

@@ -1,13 +1,13 @@
 """Rows of an evaluation that nobody ran: numbers by a formula, to test what is made of them."""
 
-from isthmus.sim.paper.studies import PROGRAMS, Run, evaluation
+from isthmus.sim.paper.studies import PROGRAMS, StudyRun, evaluation
 from isthmus.sim.store import Row
 from isthmus.sim.sweep import columns_of
 
 _FACTOR = {"ideal": 0.5, "programmer": 1.0, "whole-page": 70.0, "single-range": 1.3, "ranges": 0.8}
 
 
-def row_of(run: Run) -> Row:
+def row_of(run: StudyRun) -> Row:
     """Make up a row."""
     policy = run.point.setup.policy
     link = run.point.setup.machine.link

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from isthmus.errors import Deadlock
 from isthmus.sim.axes import points, read_axes
-from isthmus.sim.points import Base, Point, build_points
+from isthmus.sim.points import Base, SweepPoint, build_points
 from isthmus.sim.result import SimulationResult
 from isthmus.sim.store import Row, SweepStore
 from isthmus.sim.sweep import Outcome, run_sweep
 
-Run = Callable[[Point, Callable[[], bool]], SimulationResult]
+RunPoint = Callable[[SweepPoint, Callable[[], bool]], SimulationResult]
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Runner:
     fails_for: set[int] = field(default_factory=set)
     seeds: list[int] = field(default_factory=list)
 
-    def __call__(self, point: Point, go_on: Callable[[], bool]) -> SimulationResult:
+    def __call__(self, point: SweepPoint, go_on: Callable[[], bool]) -> SimulationResult:
         assert go_on()
         self.seeds.append(point.seed)
         if point.seed in self.fails_for:
@@ -43,7 +43,7 @@ class Listener:
     def __init__(self) -> None:
         self.heard: list[tuple[int, int]] = []
 
-    def point_finished(self, num_finished: int, total: int, point: Point, row: Row) -> None:
+    def point_finished(self, num_finished: int, total: int, point: SweepPoint, row: Row) -> None:
         assert row["seed"] == point.seed
         self.heard.append((num_finished, total))
 
@@ -56,7 +56,9 @@ def sweep(path: Path, on_kept: Callable[[str], None] = lambda _: None) -> Outcom
     """Run a sweep of three points, one after the other; hear the key of each that is kept."""
 
     class Hearing(Listener):
-        def point_finished(self, num_finished: int, total: int, point: Point, row: Row) -> None:
+        def point_finished(
+            self, num_finished: int, total: int, point: SweepPoint, row: Row
+        ) -> None:
             super().point_finished(num_finished, total, point, row)
             on_kept(point.key)
 

@@ -2,7 +2,7 @@
 
 namespace isthmus::emulator {
 
-Machine::Machine() : active_profile(&all_profiles().front()) {
+EmulatedMachine::EmulatedMachine() : active_profile(&all_profiles().front()) {
   for (std::size_t ordinal = 0; ordinal < devices.size(); ++ordinal) {
     Context& context = devices[ordinal].context;
     context.ordinal = static_cast<int>(ordinal);
@@ -11,8 +11,8 @@ Machine::Machine() : active_profile(&all_profiles().front()) {
   }
 }
 
-Machine& machine() {
-  static auto& machine = *new Machine;
+EmulatedMachine& machine() {
+  static auto& machine = *new EmulatedMachine;
   return machine;
 }
 

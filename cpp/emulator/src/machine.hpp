@@ -31,8 +31,8 @@ struct Function {
   const HostKernel* kernel = nullptr;
 };
 
-struct Machine {
-  Machine();
+struct EmulatedMachine {
+  EmulatedMachine();
 
   const Profile& profile() const { return *active_profile.load(); }
 
@@ -56,7 +56,7 @@ struct Machine {
   std::uint64_t num_streams_made = 0;
 };
 
-Machine& machine();
+EmulatedMachine& machine();
 
 /// Locks the machine's state.
 [[nodiscard]] inline Lock lock_machine() { return machine().scheduler.lock(); }

@@ -8,7 +8,7 @@ namespace {
 
 void forget_handles(const Context& context) {
   const auto of_context = [&](const auto& object) { return object.context == &context; };
-  Machine& state = machine();
+  EmulatedMachine& state = machine();
   std::erase_if(state.captures, [&](const auto& each) { return of_context(*each.stream); });
   state.functions.remove_if([&](const Function& each) { return of_context(*each.module); });
   state.modules.remove_if(of_context);

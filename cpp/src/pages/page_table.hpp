@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "pages/block_arena.hpp"
 #include "pages/page.hpp"
 #include "pages/page_index.hpp"
 #include "pages/policy.hpp"
+#include "pages/word_arena.hpp"
 
 namespace isthmus::pages {
 
@@ -131,7 +131,7 @@ private:
   PageIndex index_;
   std::vector<Page> pages_;
   std::vector<std::uint64_t> whole_;  ///< one bit for each slot: small enough for a cache
-  BlockArena blocks_;
+  WordArena blocks_;
   std::vector<Span> transfers_;
   std::uint64_t valid_bytes_ = 0;
   std::uint64_t planned_bytes_ = 0;

@@ -23,7 +23,7 @@ std::uint64_t sets_of(const PartitionParameters& partitions) {
 
 }  // namespace
 
-AddressMap::AddressMap(const Machine& machine, std::uint32_t page_bytes)
+AddressMap::AddressMap(const ModelledMachine& machine, std::uint32_t page_bytes)
     : chunk_shift_(shift_of(std::max(page_bytes, kMinChunkBytes))),
       page_shift_(shift_of(page_bytes)),
       chunk_mask_((1ULL << chunk_shift_) - 1),

@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kLocalBase = 1ULL << 46U;
 /// chunk; so does a page's.
 class AddressMap {
 public:
-  AddressMap(const Machine& machine, std::uint32_t page_bytes);
+  AddressMap(const ModelledMachine& machine, std::uint32_t page_bytes);
 
   /// real_lines  addresses / 128
   /// Throws      UsageError beyond 512 GiB of touched chunks.

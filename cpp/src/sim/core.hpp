@@ -117,7 +117,7 @@ struct L1Note {
 
 /// Data only; the rules are in Cores.
 struct Core {
-  explicit Core(const Machine& machine);
+  explicit Core(const ModelledMachine& machine);
 
   Picoseconds issue_free_ps = 0;
   Picoseconds unit_free_ps = 0;    ///< load/store unit

@@ -6,19 +6,19 @@
 namespace isthmus::sim {
 namespace {
 
-std::uint32_t l1_sets(const Machine& machine) {
+std::uint32_t l1_sets(const ModelledMachine& machine) {
   if (machine.l1.size_bytes == 0) return 0;
   return static_cast<std::uint32_t>(machine.l1.size_bytes / trace::kLineBytes / machine.l1.ways);
 }
 
-Picoseconds line_ps(const Machine& machine) {
+Picoseconds line_ps(const ModelledMachine& machine) {
   const std::uint32_t lines = std::min(machine.cores.lines_per_cycle, machine.translation.ports);
   return (cycle_ps(machine.cores.clock_hz) + lines - 1) / lines;
 }
 
 }  // namespace
 
-Core::Core(const Machine& machine)
+Core::Core(const ModelledMachine& machine)
     : queue(machine.cores.max_warps),
       warps(machine.cores.max_warps),
       ctas(machine.cores.max_ctas),
@@ -32,7 +32,7 @@ Core::Core(const Machine& machine)
   }
 }
 
-Cores::Cores(const Machine& machine, Picoseconds lookahead_ps, const AddressMap& map,
+Cores::Cores(const ModelledMachine& machine, Picoseconds lookahead_ps, const AddressMap& map,
              Residency& residency, Schedule& schedule, Result& result, Observer* observer)
     : machine_(machine),
       map_(map),

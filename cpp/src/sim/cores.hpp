@@ -22,7 +22,7 @@ struct Served {
 class Cores {
 public:
   /// lookahead_ps  a line's time is known at least this long before it arrives
-  Cores(const Machine& machine, Picoseconds lookahead_ps, const AddressMap& map,
+  Cores(const ModelledMachine& machine, Picoseconds lookahead_ps, const AddressMap& map,
         Residency& residency, Schedule& schedule, Result& result, Observer* observer);
 
   /// Begins a launch at `time_ps`; its CTAs come from `feed`.
@@ -162,7 +162,7 @@ private:
   Picoseconds look_up_shared(std::uint64_t key, Picoseconds time_ps);
   Picoseconds walk(Picoseconds time_ps);
 
-  const Machine& machine_;
+  const ModelledMachine& machine_;
   const AddressMap& map_;
   Residency& residency_;
   Schedule& schedule_;

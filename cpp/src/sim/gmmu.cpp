@@ -10,8 +10,8 @@ namespace {
 
 constexpr auto kLineBytes = static_cast<std::uint32_t>(trace::kLineBytes);
 
-std::unique_ptr<pages::Eviction> make_eviction(const Machine& machine, const Options& options,
-                                               pages::PageTable& table) {
+std::unique_ptr<pages::Eviction> make_eviction(const ModelledMachine& machine,
+                                               const Options& options, pages::PageTable& table) {
   if (options.mode != Mode::migrate) return nullptr;
   pages::EvictionPolicy policy = options.eviction;
   if (policy.limit_bytes == 0) policy.limit_bytes = machine.partitions.memory_bytes;
@@ -21,9 +21,9 @@ std::unique_ptr<pages::Eviction> make_eviction(const Machine& machine, const Opt
 }  // namespace
 
 // NOLINTNEXTLINE(readability-function-size): the parts of a run that it works with
-Gmmu::Gmmu(const Machine& machine, const pages::MigrationPolicy& policy, const Options& options,
-           const AddressMap& map, Residency& residency, Schedule& schedule, Cores& cores,
-           HostLink& link, Result& result, Observer* observer)
+Gmmu::Gmmu(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
+           const Options& options, const AddressMap& map, Residency& residency, Schedule& schedule,
+           Cores& cores, HostLink& link, Result& result, Observer* observer)
     : machine_(machine),
       options_(options),
       map_(map),

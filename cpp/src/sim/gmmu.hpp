@@ -23,7 +23,7 @@ namespace isthmus::sim {
 /// buffer (first come, first served).
 class Gmmu {
 public:
-  Gmmu(const Machine& machine, const pages::MigrationPolicy& policy, const Options& options,
+  Gmmu(const ModelledMachine& machine, const pages::MigrationPolicy& policy, const Options& options,
        const AddressMap& map, Residency& residency, Schedule& schedule, Cores& cores,
        HostLink& link, Result& result, Observer* observer);
 
@@ -112,7 +112,7 @@ private:
   std::uint32_t lines_of(pages::Span span) const;
   std::uint64_t page_address(std::uint32_t page) const;
 
-  const Machine& machine_;
+  const ModelledMachine& machine_;
   const Options& options_;
   const AddressMap& map_;
   Residency& residency_;

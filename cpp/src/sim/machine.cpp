@@ -85,7 +85,7 @@ void check_translation(const TranslationParameters& translation) {
   need_range("translation.walkers", translation.walkers, 0, 4096);
 }
 
-void check_partitions(const Machine& machine) {
+void check_partitions(const ModelledMachine& machine) {
   const PartitionParameters& partitions = machine.partitions;
   need_range("partitions.count", partitions.count, 1, 256);
   check_cache("partitions.l2", partitions.l2_size_bytes, partitions.l2_ways);
@@ -119,7 +119,7 @@ void check_link(const LinkParameters& link) {
 
 }  // namespace
 
-void check_machine(const Machine& machine) {
+void check_machine(const ModelledMachine& machine) {
   check_cores(machine.cores);
   check_l1(machine.l1);
   check_translation(machine.translation);

@@ -100,7 +100,7 @@ struct FaultParameters {
   std::uint32_t batch_faults = 256;  ///< the most in a batch; NVIDIA's open driver
 };
 
-struct Machine {
+struct ModelledMachine {
   CoreParameters cores;
   L1Parameters l1;
   TranslationParameters translation;
@@ -115,6 +115,6 @@ struct Machine {
 /// Checks that a machine is possible.
 ///
 /// Throws      UsageError that names the parameter, its value and the allowed values.
-void check_machine(const Machine& machine);
+void check_machine(const ModelledMachine& machine);
 
 }  // namespace isthmus::sim

@@ -4,12 +4,12 @@
 
 namespace isthmus::sim {
 
-Picoseconds port_line_ps(const Machine& machine) {
+Picoseconds port_line_ps(const ModelledMachine& machine) {
   const std::uint64_t bytes = machine.network.port_bytes_per_cycle;
   return (trace::kLineBytes * cycle_ps(machine.cores.clock_hz) + bytes - 1) / bytes;
 }
 
-MemoryPartitions::MemoryPartitions(const Machine& machine, CacheCounts& counts)
+MemoryPartitions::MemoryPartitions(const ModelledMachine& machine, CacheCounts& counts)
     : port_line_ps_(port_line_ps(machine)),
       dram_line_ps_(transfer_ps(trace::kLineBytes, machine.partitions.dram_bytes_per_s)),
       dram_latency_ps_(machine.partitions.dram_cycles * cycle_ps(machine.cores.clock_hz)),

@@ -14,12 +14,12 @@
 namespace isthmus::sim {
 
 /// How long a line keeps a partition's port busy.
-Picoseconds port_line_ps(const Machine& machine);
+Picoseconds port_line_ps(const ModelledMachine& machine);
 
 /// L2 and DRAM of all partitions. L2 is write-back and LRU; a store allocates without a fetch.
 class MemoryPartitions {
 public:
-  MemoryPartitions(const Machine& machine, CacheCounts& counts);
+  MemoryPartitions(const ModelledMachine& machine, CacheCounts& counts);
 
   /// Serves a line request that is at its partition now. Calls must be in order of time.
   ///

@@ -15,7 +15,7 @@ constexpr std::uint64_t kEventsBetweenPolls = 1U << 16U;  // some milliseconds
 
 // The shortest time from a load's event at its partition to its arrival at the core. Remote data
 // passes no port and no L2.
-Picoseconds lookahead_ps(const Machine& machine, const pages::MigrationPolicy& policy,
+Picoseconds lookahead_ps(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
                          const Options& options) {
   using pages::PolicyKind;
   const bool remote = policy.kind == PolicyKind::zero_copy ||
@@ -28,10 +28,10 @@ Picoseconds lookahead_ps(const Machine& machine, const pages::MigrationPolicy& p
 }
 
 /// One run: the parts of the machine, and the order of its steps.
-class Run {
+class Simulation {
 public:
-  Run(const Machine& machine, const pages::MigrationPolicy& policy, const Options& options,
-      trace::Source& source, Observer* observer)
+  Simulation(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
+             const Options& options, trace::Source& source, Observer* observer)
       : options_(options),
         observer_(observer),
         map_(machine, policy.page_bytes),
@@ -203,11 +203,11 @@ private:
 
 }  // namespace
 
-Result simulate(const Machine& machine, const pages::MigrationPolicy& policy,
+Result simulate(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
                 const Options& options, trace::Source& source, Observer* observer) {
   check_machine(machine);
   pages::check(policy);
-  return Run(machine, policy, options, source, observer)();
+  return Simulation(machine, policy, options, source, observer)();
 }
 
 }  // namespace isthmus::sim

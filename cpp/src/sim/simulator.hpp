@@ -40,7 +40,7 @@ namespace isthmus::sim {
 /// observer    may be null
 /// Throws      UsageError for an impossible machine, policy or trace; Deadlock if nothing can
 ///             continue, with what waits for what; what `observer` throws.
-Result simulate(const Machine& machine, const pages::MigrationPolicy& policy,
+Result simulate(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
                 const Options& options, trace::Source& source, Observer* observer = nullptr);
 
 }  // namespace isthmus::sim

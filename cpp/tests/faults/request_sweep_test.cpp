@@ -35,7 +35,7 @@ Request many(const char* name, ManyCopiesWay way) {
           }};
 }
 
-Request shaped(const char* name, Layout layout, const BoxShape& shape) {
+Request shaped(const char* name, BoxLayout layout, const BoxShape& shape) {
   return {name, [layout, shape](CopyBuffers& buffers, const Kernels& kernels) {
             measure_shaped_copies(buffers, &kernels,
                                   {Direction::host_to_device, layout, shape, kShort});
@@ -62,10 +62,10 @@ std::vector<Request> requests() {
        [](CopyBuffers& buffers, const Kernels& kernels) {
          measure_stream_copies(buffers, &kernels, {Direction::device_to_host, kBytes, 3, kShort});
        }},
-      shaped("pitched", Layout::pitched, {64, 8, std::nullopt}),
-      shaped("pitched_3d", Layout::pitched, {64, 4, 2}),
-      shaped("array", Layout::array, {64, 8, std::nullopt}),
-      shaped("array_3d", Layout::array, {64, 4, 2}),
+      shaped("pitched", BoxLayout::pitched, {64, 8, std::nullopt}),
+      shaped("pitched_3d", BoxLayout::pitched, {64, 4, 2}),
+      shaped("array", BoxLayout::array, {64, 8, std::nullopt}),
+      shaped("array_3d", BoxLayout::array, {64, 4, 2}),
       {"overlap",
        [](CopyBuffers& buffers, const Kernels& kernels) {
          measure_overlap(buffers, &kernels, {PipelineCopies::duplex, kBytes, 4, 2, kShort});

@@ -21,7 +21,7 @@ constexpr Direction kDirections[] = {Direction::host_to_device, Direction::devic
 
 struct Shaped {
   const char* name;
-  Layout layout;
+  BoxLayout layout;
   BoxShape shape;
   const char* symbol;
 };
@@ -29,10 +29,10 @@ struct Shaped {
 std::ostream& operator<<(std::ostream& out, const Shaped& shaped) { return out << shaped.name; }
 
 const Shaped kShaped[] = {
-    {"pitched_2d", Layout::pitched, {1024, 96, std::nullopt}, "cuMemcpy2DAsync"},
-    {"pitched_3d", Layout::pitched, {512, 12, 7}, "cuMemcpy3DAsync"},
-    {"array_2d", Layout::array, {1024, 96, std::nullopt}, "cuMemcpy2DAsync"},
-    {"array_3d", Layout::array, {512, 12, 7}, "cuMemcpy3DAsync"},
+    {"pitched_2d", BoxLayout::pitched, {1024, 96, std::nullopt}, "cuMemcpy2DAsync"},
+    {"pitched_3d", BoxLayout::pitched, {512, 12, 7}, "cuMemcpy3DAsync"},
+    {"array_2d", BoxLayout::array, {1024, 96, std::nullopt}, "cuMemcpy2DAsync"},
+    {"array_3d", BoxLayout::array, {512, 12, 7}, "cuMemcpy3DAsync"},
 };
 
 CopyBuffers pinned(std::size_t size_bytes) {
@@ -103,7 +103,7 @@ TEST_P(ShapedCopies, NeverGoTheWrongWay) {
   if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   const test::EmulatorControls controls(test::driver());
   CopyBuffers buffers = pinned(kMiB);
-  const std::string device = GetParam().layout == Layout::array ? "array" : "device";
+  const std::string device = GetParam().layout == BoxLayout::array ? "array" : "device";
   for (const Direction direction : kDirections) {
     controls.log_calls(1);
     measure(buffers, direction);
@@ -161,7 +161,7 @@ TEST_P(ShapedCopies, AreOneCopyOfTheirBytesInATimeThatIsTheLinks) {
 INSTANTIATE_TEST_SUITE_P(Kinds, ShapedCopies, testing::ValuesIn(kShaped),
                          [](const auto& test) { return test.param.name; });
 
-Measurement measure(CopyBuffers& buffers, Layout layout, const BoxShape& shape) {
+Measurement measure(CopyBuffers& buffers, BoxLayout layout, const BoxShape& shape) {
   return measure_shaped_copies(buffers, nullptr,
                                {Direction::host_to_device, layout, shape, kQuick});
 }
@@ -171,7 +171,7 @@ TEST(PitchedCopies, MoveRowsOfAnyWidthBothWays) {
   for (const Direction direction : kDirections) {
     for (const std::size_t row_bytes : {1UL, 64UL, 512UL, 4096UL}) {
       const Measurement measurement = measure_shaped_copies(
-          buffers, &test::kernels(), {direction, Layout::pitched, {row_bytes, 64, {}}, kQuick});
+          buffers, &test::kernels(), {direction, BoxLayout::pitched, {row_bytes, 64, {}}, kQuick});
       EXPECT_GT(least(measurement), 0);
     }
   }
@@ -187,7 +187,7 @@ TEST(PitchedCopies, AreFoundOutIfTheyWriteIntoAGap) {
   CopyBuffers buffers = pinned(4096);
   const CurrentContext current(buffers.context());
   const BoxShape shape{512, 2, 2};
-  BoxCopy box(buffers, Direction::host_to_device, Layout::pitched, shape);
+  BoxCopy box(buffers, Direction::host_to_device, BoxLayout::pitched, shape);
   const CUdeviceptr begin = box.device_end().device;
   // Behind the first row, in the row between the slices, and behind the very last row.
   for (const std::size_t place : {512UL, 2 * 1024UL, 6 * 1024UL - 1}) {
@@ -206,28 +206,28 @@ TEST(PitchedCopies, AreFoundOutIfTheyWriteIntoAGap) {
 
 TEST(PitchedCopies, RefuseRowsThatTheBuffersDoNotHold) {
   CopyBuffers buffers = pinned(4096);
-  EXPECT_THROW(measure(buffers, Layout::pitched, {1024, 5, {}}), UsageError);
-  EXPECT_THROW(measure(buffers, Layout::pitched, {1024, 2, 3}), UsageError);
-  EXPECT_THROW(measure(buffers, Layout::pitched, {0, 5, {}}), UsageError);
-  EXPECT_THROW(measure(buffers, Layout::pitched, {1024, 0, {}}), UsageError);
-  EXPECT_THROW(measure(buffers, Layout::pitched, {1024, 1, 0}), UsageError);
+  EXPECT_THROW(measure(buffers, BoxLayout::pitched, {1024, 5, {}}), UsageError);
+  EXPECT_THROW(measure(buffers, BoxLayout::pitched, {1024, 2, 3}), UsageError);
+  EXPECT_THROW(measure(buffers, BoxLayout::pitched, {0, 5, {}}), UsageError);
+  EXPECT_THROW(measure(buffers, BoxLayout::pitched, {1024, 0, {}}), UsageError);
+  EXPECT_THROW(measure(buffers, BoxLayout::pitched, {1024, 1, 0}), UsageError);
 }
 
 TEST(PitchedCopies, RefusePageableMemory) {
   CopyBuffers buffers(test::context(), HostMemory::pageable, 4096, std::nullopt);
-  EXPECT_THROW(measure(buffers, Layout::pitched, {512, 2, 2}), UsageError);
+  EXPECT_THROW(measure(buffers, BoxLayout::pitched, {512, 2, 2}), UsageError);
 }
 
 TEST(ArrayCopies, RefuseRowsOfPartsOfElements) {
   CopyBuffers buffers = pinned(4096);
-  EXPECT_THROW(measure(buffers, Layout::array, {510, 2, {}}), UsageError);
-  EXPECT_THROW(measure(buffers, Layout::array, {510, 2, 2}), UsageError);
+  EXPECT_THROW(measure(buffers, BoxLayout::array, {510, 2, {}}), UsageError);
+  EXPECT_THROW(measure(buffers, BoxLayout::array, {510, 2, 2}), UsageError);
 }
 
 TEST(ArrayCopies, OfAnOddShapeArrive) {
   CopyBuffers buffers = pinned(4096);
-  EXPECT_NO_THROW(measure(buffers, Layout::array, {4, 1, {}}));
-  EXPECT_NO_THROW(measure(buffers, Layout::array, {12, 5, 3}));
+  EXPECT_NO_THROW(measure(buffers, BoxLayout::array, {4, 1, {}}));
+  EXPECT_NO_THROW(measure(buffers, BoxLayout::array, {12, 5, 3}));
 }
 
 TEST(BoxCopies, WithoutTheirFunctionAreUnavailable) {
@@ -237,8 +237,8 @@ TEST(BoxCopies, WithoutTheirFunctionAreUnavailable) {
   const Driver old = Driver::open(test::driver().path());
   controls.reset();
   CopyBuffers buffers(Context::retain(old, 0), HostMemory::pinned, 4096, std::nullopt);
-  EXPECT_THROW(measure(buffers, Layout::pitched, {512, 2, 2}), Unavailable);
-  EXPECT_NO_THROW(measure(buffers, Layout::pitched, {512, 2, {}}));
+  EXPECT_THROW(measure(buffers, BoxLayout::pitched, {512, 2, 2}), Unavailable);
+  EXPECT_NO_THROW(measure(buffers, BoxLayout::pitched, {512, 2, {}}));
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(ExactTimes, AStoreIsntWaitedForButTheKernelEndsAfterIt) {
 }
 
 TEST(ExactTimes, APageWalkDelaysTheFirstAccessToAPage) {
-  Machine machine = round_machine();
+  ModelledMachine machine = round_machine();
   machine.translation.walk_cycles = 50;
   const Builder builder = Builder().launch({}, {{{load({8}), load({16})}}});
   const Result result = run(builder, machine, {}, mode(Mode::ideal));
@@ -94,7 +94,7 @@ TEST(ExactTimes, ABarrierWaitsForTheLastWarp) {
 
 TEST(ExactTimes, AProgrammersCopyComesFirst) {
   const Builder builder = Builder().launch({upload(0, 4096)}, {{{load({8})}}});
-  Machine machine = round_machine();
+  ModelledMachine machine = round_machine();
   machine.link.latency_ps = 500;
   const Result result = run(builder, machine, {}, mode(Mode::programmer));
   EXPECT_EQ(result.total_ps, 4'096'000U + 500U + 4 * kCycle + kDramLoad);
@@ -123,7 +123,7 @@ TEST(ExactTimes, AWholePageTakesItsWholeLength) {
 TEST(ExactTimes, ABufferOfOneSerialisesMigrations) {
   // Two lines in two units: with room for both, the link's latency counts once, otherwise twice.
   const Builder builder = Builder().launch({}, {{{load({0, 64})}}});
-  Machine machine = round_machine();
+  ModelledMachine machine = round_machine();
   machine.link.latency_ps = 700'000;
   const Result both = run(builder, machine, units(kKiB), mode(Mode::migrate));
   EXPECT_EQ(both.total_ps, 4 * kCycle + kDramLoad + 2 * 1'024'000U + 700'000U);
@@ -136,7 +136,7 @@ TEST(ExactTimes, ABufferOfOneSerialisesMigrations) {
 TEST(ExactTimes, FaultsAreHandledSideBySideOrInBatchesOrOneAfterTheOther) {
   // Two faults a cycle apart, 1 us each.
   const Builder builder = Builder().launch({}, {{{load({0, 64})}}});
-  Machine machine = round_machine();
+  ModelledMachine machine = round_machine();
   machine.faults.latency_ps = 10'000'000;
   const Picoseconds base = 4 * kCycle + kDramLoad;
   EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps,
@@ -152,7 +152,7 @@ TEST(ExactTimes, FaultsAreHandledSideBySideOrInBatchesOrOneAfterTheOther) {
 TEST(ExactTimes, ABatchTakesAllThatArrivedWhileAnotherWasHandled) {
   // Four faults a cycle apart: the first alone, the other three together, one transfer each.
   const Builder builder = Builder().launch({}, {{{load({0, 64, 128, 192})}}});
-  Machine machine = round_machine();
+  ModelledMachine machine = round_machine();
   machine.faults = {10'000'000, FaultParameters::Handling::batch, 256};
   const Result result = run(builder, machine, units(kKiB), mode(Mode::migrate));
   EXPECT_EQ(result.total_ps, 4 * kCycle + kDramLoad + 2 * 10'000'000U + 3 * 1'024'000U);
@@ -163,7 +163,7 @@ TEST(ExactTimes, AZeroCopyLoadCrossesTheLinkAlone) {
   pages::MigrationPolicy policy;
   policy.kind = pages::PolicyKind::zero_copy;
   const Builder builder = Builder().launch({}, {{{load({8})}}});
-  Machine machine = round_machine();
+  ModelledMachine machine = round_machine();
   machine.link.packet_bytes = 256;
   machine.link.packet_overhead_bytes = 24;
   const Result result = run(builder, machine, policy, mode(Mode::migrate));
@@ -225,7 +225,7 @@ TEST(ExactTimes, AnEvictedPageGoesBackBeforeTheNextComes) {
 }
 
 TEST(ExactTimes, AMissInTheSharedTlbIsWalked) {
-  Machine machine = round_machine();
+  ModelledMachine machine = round_machine();
   machine.translation.shared_entries = 16;
   machine.translation.shared_cycles = 5;
   machine.translation.walk_cycles = 50;
@@ -241,7 +241,7 @@ TEST(ExactTimes, AMissInTheSharedTlbIsWalked) {
 }
 
 TEST(ExactTimes, MissesUnderWayLimitTheLoadsAtOnce) {
-  Machine machine = round_machine();
+  ModelledMachine machine = round_machine();
   machine.l1.misses = 1;
   const Builder builder = Builder().launch({}, {{{load({0, 1})}}});
   const Result result = run(builder, machine, {}, mode(Mode::ideal));

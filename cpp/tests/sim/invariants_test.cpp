@@ -23,7 +23,7 @@ MigrationPolicy policy_of(PolicyKind kind, std::uint32_t unit_bytes = 1024) {
   return policy;
 }
 
-Result migrate(const RandomProgram& program, const Machine& machine,
+Result migrate(const RandomProgram& program, const ModelledMachine& machine,
                const MigrationPolicy& policy) {
   return run(program.builder, machine, policy, mode(Mode::migrate));
 }
@@ -79,7 +79,7 @@ TEST(Invariants, WithAnEndlessBandwidthMigrationTendsToTheIdeal) {
   double sum = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const RandomProgram program = random_program(seed);
-    Machine machine = two_core_machine();
+    ModelledMachine machine = two_core_machine();
     machine.link.bytes_per_s = 1'000'000'000'000'000'000;
     const Result result = migrate(program, machine, policy_of(PolicyKind::bitmap));
     const Result ideal = run(program.builder, machine, {}, mode(Mode::ideal));
@@ -108,7 +108,7 @@ TEST(Invariants, RatiosToTheProgrammersTimeDontRiseWithBandwidth) {
     programmer.programmer_data = ProgrammerData::touched_global;
     double before = 1e300;
     for (const std::uint64_t bandwidth : {4U, 16U, 32U, 96U}) {
-      Machine machine = two_core_machine();
+      ModelledMachine machine = two_core_machine();
       machine.link.bytes_per_s = bandwidth * 1'000'000'000ULL;
       MigrationPolicy policy = policy_of(PolicyKind::whole_page);
       policy.merge = false;
@@ -133,7 +133,7 @@ public:
 TEST(Invariants, ABufferOfOneHasOneMigrationAtATime) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const RandomProgram program = random_program(seed);
-    Machine machine = two_core_machine();
+    ModelledMachine machine = two_core_machine();
     machine.gmmu.buffer_entries = 1;
     Options options = mode(Mode::migrate);
     options.buffer_scope = BufferScope::total;

@@ -179,7 +179,7 @@ PlacedLine placed(AddressMap& map, std::uint64_t real_line) {
 }
 
 TEST(TheAddressMap, GivesEachLineItsOwnNumberAndKeepsItsAddress) {
-  Machine machine;
+  ModelledMachine machine;
   for (const std::uint32_t partitions : {1U, 3U, 12U, 256U}) {
     machine.partitions.count = partitions;
     AddressMap map(machine, 2U << 20);
@@ -215,7 +215,7 @@ TEST(TheAddressMap, FindsWhatWasPlacedInARangeOfAnySize) {
 }
 
 TEST(TheAddressMap, SpreadsStridesOfPowersOfTwoOverAllPartitions) {
-  const Machine machine;
+  const ModelledMachine machine;
   for (std::uint64_t stride = 2; stride <= 1U << 14; stride *= 2) {
     AddressMap map(machine, 2U << 20);
     std::vector<std::uint64_t> used(machine.partitions.count, 0);

@@ -46,8 +46,8 @@ inline RandomProgram random_program(std::uint64_t seed, std::uint64_t num_lines 
   return program;
 }
 
-inline Machine two_core_machine() {
-  Machine machine = round_machine();
+inline ModelledMachine two_core_machine() {
+  ModelledMachine machine = round_machine();
   machine.cores.count = 2;
   machine.partitions.count = 3;
   machine.translation.walk_cycles = 30;

@@ -14,7 +14,7 @@
 namespace isthmus::sim::small {
 namespace {
 
-std::string refusal(const Machine& machine) {
+std::string refusal(const ModelledMachine& machine) {
   try {
     check_machine(machine);
   } catch (const UsageError& error) {
@@ -23,10 +23,10 @@ std::string refusal(const Machine& machine) {
   return "";
 }
 
-TEST(Refusals, ThePapersMachineIsPossible) { EXPECT_EQ(refusal(Machine{}), ""); }
+TEST(Refusals, ThePapersMachineIsPossible) { EXPECT_EQ(refusal(ModelledMachine{}), ""); }
 
 TEST(Refusals, AnImpossibleMachineIsNamed) {
-  Machine machine;
+  ModelledMachine machine;
   machine.link.bytes_per_s = 0;
   EXPECT_NE(refusal(machine).find("link.bytes_per_s is 0"), std::string::npos);
   machine = {};
@@ -44,24 +44,26 @@ TEST(Refusals, AnImpossibleMachineIsNamed) {
 }
 
 TEST(Refusals, AMachineWhoseRunsCouldPassTheEndOfSimulatedTimeIsNamed) {
-  const std::vector<std::pair<std::string, void (*)(Machine&)>> beyond = {
-      {"translation.walk_cycles", [](Machine& m) { m.translation.walk_cycles = ~0U; }},
-      {"translation.shared_cycles", [](Machine& m) { m.translation.shared_cycles = ~0U; }},
-      {"network.latency_cycles", [](Machine& m) { m.network.latency_cycles = ~0U; }},
-      {"partitions.l2_cycles", [](Machine& m) { m.partitions.l2_cycles = ~0U; }},
-      {"partitions.dram_cycles", [](Machine& m) { m.partitions.dram_cycles = ~0U; }},
-      {"partitions.dram_bytes_per_s", [](Machine& m) { m.partitions.dram_bytes_per_s = 1; }},
-      {"gmmu.query_cycles", [](Machine& m) { m.gmmu.query_cycles = ~0U; }},
-      {"link.bytes_per_s", [](Machine& m) { m.link.bytes_per_s = 1; }},
-      {"link.back_bytes_per_s", [](Machine& m) { m.link.back_bytes_per_s = 1; }},
-      {"link.latency_ps", [](Machine& m) { m.link.latency_ps = kNever; }},
-      {"link.packet_overhead_bytes", [](Machine& m) { m.link.packet_overhead_bytes = ~0U; }},
-      {"link.costs", [](Machine& m) { m.link.costs = {{1, kNever}}; }},
-      {"faults.latency_ps", [](Machine& m) { m.faults.latency_ps = kNever; }},
-      {"launch_ps", [](Machine& m) { m.launch_ps = kNever; }},
+  const std::vector<std::pair<std::string, void (*)(ModelledMachine&)>> beyond = {
+      {"translation.walk_cycles", [](ModelledMachine& m) { m.translation.walk_cycles = ~0U; }},
+      {"translation.shared_cycles", [](ModelledMachine& m) { m.translation.shared_cycles = ~0U; }},
+      {"network.latency_cycles", [](ModelledMachine& m) { m.network.latency_cycles = ~0U; }},
+      {"partitions.l2_cycles", [](ModelledMachine& m) { m.partitions.l2_cycles = ~0U; }},
+      {"partitions.dram_cycles", [](ModelledMachine& m) { m.partitions.dram_cycles = ~0U; }},
+      {"partitions.dram_bytes_per_s",
+       [](ModelledMachine& m) { m.partitions.dram_bytes_per_s = 1; }},
+      {"gmmu.query_cycles", [](ModelledMachine& m) { m.gmmu.query_cycles = ~0U; }},
+      {"link.bytes_per_s", [](ModelledMachine& m) { m.link.bytes_per_s = 1; }},
+      {"link.back_bytes_per_s", [](ModelledMachine& m) { m.link.back_bytes_per_s = 1; }},
+      {"link.latency_ps", [](ModelledMachine& m) { m.link.latency_ps = kNever; }},
+      {"link.packet_overhead_bytes",
+       [](ModelledMachine& m) { m.link.packet_overhead_bytes = ~0U; }},
+      {"link.costs", [](ModelledMachine& m) { m.link.costs = {{1, kNever}}; }},
+      {"faults.latency_ps", [](ModelledMachine& m) { m.faults.latency_ps = kNever; }},
+      {"launch_ps", [](ModelledMachine& m) { m.launch_ps = kNever; }},
   };
   for (const auto& [parameter, change] : beyond) {
-    Machine machine;
+    ModelledMachine machine;
     change(machine);
     EXPECT_TRUE(refusal(machine).starts_with(parameter + " is ")) << refusal(machine);
   }

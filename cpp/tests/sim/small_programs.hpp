@@ -81,8 +81,8 @@ inline trace::HostStep download(std::uint64_t address, std::uint64_t size_bytes)
 /// One core at 1 GHz (a cycle is 1000 ps) with one partition: an instruction 4 cycles; translation
 /// 0; network 10 each way; port 4 (32 B a cycle); L2 20; DRAM 8 for a line (16 GB/s) and 100; the
 /// link 1 GB/s (a line 128 ns, 1 KiB 1024 ns).
-inline Machine round_machine() {
-  Machine machine;
+inline ModelledMachine round_machine() {
+  ModelledMachine machine;
   machine.cores = {1, 1'000'000'000, 8, 8, 1, 4, 1};
   machine.l1 = {4 * 1024, 4, 2, 8, 8};
   machine.translation = {16, 0, 4, 0, 0, 0, 0, 0};
@@ -100,7 +100,7 @@ inline Options mode(Mode mode) {
   return options;
 }
 
-inline Result run(const Builder& builder, const Machine& machine,
+inline Result run(const Builder& builder, const ModelledMachine& machine,
                   const pages::MigrationPolicy& policy, const Options& options,
                   Observer* observer = nullptr) {
   trace::Replay replay(builder.recording());

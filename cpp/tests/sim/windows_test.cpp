@@ -41,7 +41,7 @@ std::shared_ptr<const trace::Recording> one_cta(std::size_t num_operations) {
 }
 
 struct Fed {
-  explicit Fed(trace::Source& source) : map(Machine(), 4096), feed(source, map, [] {}) {
+  explicit Fed(trace::Source& source) : map(ModelledMachine(), 4096), feed(source, map, [] {}) {
     feed.begin_launch(0);
     feed.next(kPlace, work);
   }
@@ -139,7 +139,7 @@ TEST(ATrace, ThatWasChangedMeanwhileIsRefused) {
 
 TEST(ASimulation, HasTheSameResultsInWindowsAsWhole) {
   // 64 x 1364 CTAs could run at once: each may hold 768 bytes.
-  Machine machine = two_core_machine();
+  ModelledMachine machine = two_core_machine();
   machine.cores.count = 64;
   machine.cores.max_warps = 4092;
   machine.cores.max_ctas = 1364;

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from isthmus.errors import UsageError
-from isthmus.report.format import Layout, RunFormat
+from isthmus.report.format import RunFormat, TableLayout
 from isthmus.report.nvbandwidth_tests import DEFAULT_BUFFER_MIB, NVBANDWIDTH_TESTS
 from isthmus.sizes import parse_sizes
 from isthmus.suggest import shortened
@@ -18,7 +18,7 @@ _MAX_MIB = 1 << 32
 _MAX_OF_ANYTHING = 1_000_000
 
 
-def layout_of(wanted: RunFormat, *, as_json: bool, use_mean: bool, verbose: bool) -> Layout:
+def layout_of(wanted: RunFormat, *, as_json: bool, use_mean: bool, verbose: bool) -> TableLayout:
     """
     Choose the format in which the run is written.
 
@@ -28,7 +28,7 @@ def layout_of(wanted: RunFormat, *, as_json: bool, use_mean: bool, verbose: bool
     if as_json and wanted in {RunFormat.CSV, RunFormat.GDRCOPY}:
         raise UsageError(f"-j with --format {wanted}: it has no JSON", hint="leave one of them out")
     ours = as_json and wanted == RunFormat.TEXT
-    return Layout(
+    return TableLayout(
         wanted=RunFormat.JSON if ours else wanted,
         use_mean=use_mean,
         verbose=verbose,

@@ -40,7 +40,7 @@ from isthmus.cli.options import (
 )
 from isthmus.cli.state import DebugOption, state_of
 from isthmus.errors import Error, UsageError
-from isthmus.report.format import Layout, RunFormat
+from isthmus.report.format import RunFormat, TableLayout
 from isthmus.sizes import parse_size
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def bench(
     raise typer.Exit(_measure_and_report(request, layout, output, verdicts, debug=state.debug))
 
 
-def _print_list(tests: "Sequence[BenchTest]", layout: Layout) -> None:
+def _print_list(tests: "Sequence[BenchTest]", layout: TableLayout) -> None:
     from isthmus.cli.listing import listing
     from isthmus.cli.stdout import print_data
 
@@ -147,7 +147,7 @@ def _checked_budget(seconds: float | None) -> float | None:
 
 
 def _measure_and_report(
-    request: Request, layout: Layout, path: Path | None, verdicts: "Verdicts", *, debug: bool
+    request: Request, layout: TableLayout, path: Path | None, verdicts: "Verdicts", *, debug: bool
 ) -> ExitCode:
     from isthmus.cli.output import check_output, keep, show
 
@@ -161,7 +161,7 @@ def _measure_and_report(
     return max(codes)
 
 
-def _judge(run: "Run", layout: Layout, verdicts: "Verdicts", *, debug: bool) -> ExitCode:
+def _judge(run: "Run", layout: TableLayout, verdicts: "Verdicts", *, debug: bool) -> ExitCode:
     try:
         verdicts.draw(run)
         return verdicts.give(run, on_stdout=layout.wanted == RunFormat.TEXT)

@@ -8,7 +8,7 @@ from isthmus.cli.stderr import is_terminal, say
 from isthmus.cli.stdout import print_data
 from isthmus.errors import UsageError, WriteError
 from isthmus.files.whole import check_writable, write_whole
-from isthmus.report.format import Layout, RunFormat, layout_of_file
+from isthmus.report.format import RunFormat, TableLayout, layout_of_file
 from isthmus.report.render import render_as
 from isthmus.run.model import Run
 from isthmus.run.store import check_runs_folder, save_run
@@ -46,7 +46,7 @@ def say_if_not_kept() -> None:
         say(f"note: this run will not be kept: {error}")
 
 
-def print_report(run: Run, layout: Layout) -> None:
+def print_report(run: Run, layout: TableLayout) -> None:
     """Print a run on stdout; tables are drawn on a terminal and plain elsewhere."""
     if layout.wanted != RunFormat.TEXT or not is_terminal(sys.stdout):
         print_data(render_as(run, layout))
@@ -61,7 +61,7 @@ def print_report(run: Run, layout: Layout) -> None:
     print_data(drawn.get())
 
 
-def show(run: Run, layout: Layout, *, debug: bool) -> ExitCode:
+def show(run: Run, layout: TableLayout, *, debug: bool) -> ExitCode:
     """Print a run; ERROR if stdout failed, which has then been reported."""
     try:
         print_report(run, layout)
@@ -70,7 +70,7 @@ def show(run: Run, layout: Layout, *, debug: bool) -> ExitCode:
     return ExitCode.OK
 
 
-def keep(run: Run, path: Path | None, layout: Layout, *, debug: bool) -> ExitCode:
+def keep(run: Run, path: Path | None, layout: TableLayout, *, debug: bool) -> ExitCode:
     """
     Write the run's files.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-    from isthmus.sim.points import Point
+    from isthmus.sim.points import SweepPoint
     from isthmus.sim.store import Row
     from isthmus.sim.sweep import Observer
 
@@ -51,7 +51,9 @@ def sweep_progress() -> "Iterator[Observer]":
 class _Lines:
     """Prints one line for each point."""
 
-    def point_finished(self, num_finished: int, total: int, point: "Point", row: "Row") -> None:
+    def point_finished(
+        self, num_finished: int, total: int, point: "SweepPoint", row: "Row"
+    ) -> None:
         say(f"[{num_finished:{len(str(total))}}/{total}] {point.label}: {_outcome(row)}")
 
 
@@ -62,7 +64,9 @@ class _Bar:
         self._display = display
         self._task = display.add_task("simulating", total=None)
 
-    def point_finished(self, num_finished: int, total: int, point: "Point", row: "Row") -> None:
+    def point_finished(
+        self, num_finished: int, total: int, point: "SweepPoint", row: "Row"
+    ) -> None:
         self._display.update(
             self._task, total=total, completed=num_finished, description=point.workload
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isthmus.sim.paper.evaluation import Evaluation
-    from isthmus.sim.points import Point
+    from isthmus.sim.points import SweepPoint
     from isthmus.sim.store import Row
 
 _FolderOption = Annotated[
@@ -133,7 +133,7 @@ class _Finished(NamedTuple):
 
 
 def _run(
-    points: "Sequence[Point]",
+    points: "Sequence[SweepPoint]",
     file: Path | None,
     jobs: int | None,
     seconds_per_run: float | None = None,

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from isthmus.profile.model import Cost, Path, Point, Profile
+from isthmus.profile.model import Cost, CostPoint, Path, Profile
 from isthmus.profile.plan import cheapest
 
 # The resolution of crossovers: steps of 2 %.
@@ -27,7 +27,7 @@ class Reign:
     seconds: float
 
 
-def seconds_at(points: Sequence[Point], size_bytes: int) -> float:
+def seconds_at(points: Sequence[CostPoint], size_bytes: int) -> float:
     """
     Predict one copy, as the native core does.
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Protocol
 import isthmus
 from isthmus.profile.model import (
     Cost,
-    Machine,
+    CostPoint,
+    MachineIdentity,
     Measured,
     NotMeasured,
     Path,
-    Point,
     Profile,
     StagingThreads,
     Way,
@@ -107,7 +107,7 @@ class Measuring:
     ) -> None:
         """Prepare; the time that `effort` allows runs from now on."""
         self._end = clock() + effort.budget_s
-        self.curves: dict[Way, list[Point]] = {}
+        self.curves: dict[Way, list[CostPoint]] = {}
         self.absences: dict[Way, str] = {}
         self._copies = open_copies(effort.sizes[-1])
         self._effort = effort
@@ -207,7 +207,7 @@ class Measuring:
             points = self.curves.setdefault(way, [])
             before = [point.seconds for point in points if point.bytes == size]
             points[:] = [point for point in points if point.bytes != size]
-            point = Point(bytes=size, seconds=min([seconds, *before]))
+            point = CostPoint(bytes=size, seconds=min([seconds, *before]))
             insort(points, point, key=_bytes_of)
             if way.path in _ONLY_GETS_WORSE and points[-1] is point:
                 hopeless = seconds > _HOPELESS * min(found.seconds.values())
@@ -282,9 +282,9 @@ def measure_profile(
     )
 
 
-def machine_of(identity: "_native.ProfileIdentity") -> Machine:
+def machine_of(identity: "_native.ProfileIdentity") -> MachineIdentity:
     """Describe the machine that the native module sees."""
-    return Machine(
+    return MachineIdentity(
         emulated=identity.emulated,
         gpu_uuid=identity.gpu_uuid,
         gpu_name=identity.gpu_name,
@@ -296,5 +296,5 @@ def machine_of(identity: "_native.ProfileIdentity") -> Machine:
     )
 
 
-def _bytes_of(point: Point) -> int:
+def _bytes_of(point: CostPoint) -> int:
     return point.bytes

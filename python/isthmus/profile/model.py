@@ -10,11 +10,11 @@ from isthmus.run.record import PositiveInteger, Record
 
 __all__ = [
     "Cost",
-    "Machine",
+    "CostPoint",
+    "MachineIdentity",
     "Measured",
     "NotMeasured",
     "Path",
-    "Point",
     "Profile",
     "StagingThreads",
     "Way",
@@ -39,7 +39,7 @@ class Way(Record):
     host_memory: Literal["pageable", "pinned"]
 
 
-class Point(Record):
+class CostPoint(Record):
     """One copy: its size, and how long it took until its bytes had arrived."""
 
     bytes: PositiveInteger
@@ -49,7 +49,7 @@ class Point(Record):
 class Cost(Way):
     """A curve: straight lines between its points."""
 
-    points: Annotated[list[Point], Field(min_length=1)]
+    points: Annotated[list[CostPoint], Field(min_length=1)]
     """By ascending size."""
 
     @model_validator(mode="after")
@@ -66,7 +66,7 @@ class NotMeasured(Way):
     reason: str
 
 
-class Machine(Record):
+class MachineIdentity(Record):
     """What the costs depend on. A profile of another GPU, link or driver isn't used."""
 
     emulated: bool
@@ -106,7 +106,7 @@ class Profile(Record):
 
     schema_version: Literal[2]
     measurement: Measured
-    machine: Machine
+    machine: MachineIdentity
     window_opening_seconds: PositiveFloat | None
     """The cost of mapping a buffer before a copy through its window; null without windows."""
     staging_threads: StagingThreads

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
 
-from isthmus.profile.model import Path, Point, Way
+from isthmus.profile.model import CostPoint, Path, Way
 from isthmus.sizes import powers_of_two
 
 Direction = Literal["h2d", "d2h"]
@@ -140,7 +140,7 @@ def applies(way: Way, size_bytes: int) -> bool:
     return least <= size_bytes <= most
 
 
-def refinements(curves: Mapping[Way, Sequence[Point]]) -> list[tuple[Group, int]]:
+def refinements(curves: Mapping[Way, Sequence[CostPoint]]) -> list[tuple[Group, int]]:
     """
     Find where to measure next: between two sizes whose cheapest paths differ.
 

@@ -24,7 +24,7 @@ class RunFormat(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
+class TableLayout:
     """
     How a run is written.
 
@@ -49,11 +49,11 @@ def format_of_file(path: Path, otherwise: Format) -> Format:
     return _SUFFIXES.get(path.suffix.lower(), otherwise)
 
 
-def layout_of_file(path: Path, otherwise: Layout) -> Layout:
+def layout_of_file(path: Path, otherwise: TableLayout) -> TableLayout:
     """Choose the layout by a file's suffix: .json, .csv and .txt are our own formats."""
     known = _SUFFIXES.get(path.suffix.lower())
     if known is None:
         return otherwise
-    return Layout(
+    return TableLayout(
         wanted=RunFormat(known.value), use_mean=otherwise.use_mean, verbose=otherwise.verbose
     )

@@ -4,17 +4,17 @@ from isthmus.report.as_csv import as_csv
 from isthmus.report.as_gdrcopy import as_gdrcopy
 from isthmus.report.as_nvbandwidth import as_nvbandwidth, as_nvbandwidth_json
 from isthmus.report.as_text import as_text
-from isthmus.report.format import Format, Layout, RunFormat
+from isthmus.report.format import Format, RunFormat, TableLayout
 from isthmus.run.model import Run
 from isthmus.run.store import run_text
 
 
 def render(run: Run, wanted: Format) -> str:
     """Write a run in one of our formats."""
-    return render_as(run, Layout(wanted=RunFormat(wanted.value)))
+    return render_as(run, TableLayout(wanted=RunFormat(wanted.value)))
 
 
-def render_as(run: Run, layout: Layout) -> str:
+def render_as(run: Run, layout: TableLayout) -> str:
     """Write a run in a layout."""
     if layout.wanted == RunFormat.NVBANDWIDTH:
         write = as_nvbandwidth_json if layout.as_json else as_nvbandwidth

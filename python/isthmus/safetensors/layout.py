@@ -15,7 +15,7 @@ _MIN_VECTOR_TENSOR_BYTES = 4096
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class Stretch:
     """
     Bytes that are contiguous in the file and in GPU memory.
 
@@ -31,7 +31,7 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
+class FileLayout:
     """
     A file's tensors in one block of GPU memory.
 
@@ -42,11 +42,11 @@ class Layout:
     """
 
     size_bytes: int
-    runs: tuple[Run, ...]
+    runs: tuple[Stretch, ...]
     places: tuple[int, ...]
 
 
-def lay_out(header: Header) -> Layout:
+def lay_out(header: Header) -> FileLayout:
     """Keep the file's order; begin another run if a tensor would be badly aligned."""
     places: list[int] = []
     starts: list[tuple[int, int]] = []  # of each run, in the memory and in the file
@@ -60,11 +60,11 @@ def lay_out(header: Header) -> Layout:
         places.append(target)
     ends = [first for _, first in starts[1:]] + [header.data_bytes] * bool(starts)
     runs = tuple(
-        Run(target=target, first=first, size_bytes=end - first)
+        Stretch(target=target, first=first, size_bytes=end - first)
         for (target, first), end in zip(starts, ends, strict=True)
         if end > first
     )
-    return Layout(size_bytes=header.data_bytes + shift, runs=runs, places=tuple(places))
+    return FileLayout(size_bytes=header.data_bytes + shift, runs=runs, places=tuple(places))
 
 
 def _alignment_bytes(entry: TensorEntry) -> int:

@@ -12,7 +12,7 @@ from isthmus.errors import DriverError, UsageError
 from isthmus.files.regular import AnyPath, open_regular
 from isthmus.safetensors.frameworks import Block, framework_of
 from isthmus.safetensors.header import Header, read_header
-from isthmus.safetensors.layout import Run, lay_out
+from isthmus.safetensors.layout import Stretch, lay_out
 from isthmus.safetensors.shards import files_of
 from isthmus.suggest import shortened
 from isthmus.transfer.copying import Transfers, default_transfers
@@ -125,7 +125,9 @@ def _require_names(shards: list[_Shard], where: Mapping[str, Path]) -> None:
             )
 
 
-def _copy(shard: _Shard, run: Run, block: Block, transfers: Transfers, order: int | None) -> None:
+def _copy(
+    shard: _Shard, run: Stretch, block: Block, transfers: Transfers, order: int | None
+) -> None:
     try:
         transfers.native.copy_file(
             block.pointer + run.target,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from isthmus.report.as_text import table_lines
 from isthmus.report.format import Format
 from isthmus.report.page import Table
-from isthmus.sim.machine import Machine
+from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.settings import setting_of
 from isthmus.sizes import approximate_size
 
@@ -28,7 +28,7 @@ _STALL_WORDS = {
 
 
 def runs_text(
-    workload: str, machine: Machine, runs: "Mapping[str, SimulationResult]", wanted: Format
+    workload: str, machine: ModelledMachine, runs: "Mapping[str, SimulationResult]", wanted: Format
 ) -> str:
     """
     Write the results of one workload under several policies.
@@ -46,7 +46,9 @@ def runs_text(
     return "\n".join([MODELLED, "", *_heading(workload, machine), "", *_runs_table(runs)]) + "\n"
 
 
-def _runs_json(workload: str, machine: Machine, runs: "Mapping[str, SimulationResult]") -> str:
+def _runs_json(
+    workload: str, machine: ModelledMachine, runs: "Mapping[str, SimulationResult]"
+) -> str:
     document = {
         "schema_version": 1,
         "modelled": True,
@@ -77,7 +79,7 @@ def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
     return text.getvalue()
 
 
-def _heading(workload: str, machine: Machine) -> list[str]:
+def _heading(workload: str, machine: ModelledMachine) -> list[str]:
     link = {name: setting_of(f"link.{name}") for name in ("bandwidth", "latency")}
     fault = setting_of("faults.latency").text(machine.faults.latency)
     return [

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from isthmus.sim.points import Point
+from isthmus.sim.points import SweepPoint
 from isthmus.sim.policy import Kind
 from isthmus.sim.running import check_setup, is_workload, open_source, run
 
@@ -53,7 +53,7 @@ class Library:
                     del self._kept[next(iter(self._kept))]
         return recording.replay()
 
-    def run(self, point: Point, go_on: Callable[[], bool]) -> "SimulationResult":
+    def run(self, point: SweepPoint, go_on: Callable[[], bool]) -> "SimulationResult":
         """
         Run a point of a sweep, until it ends or `go_on` returns False.
 
@@ -70,7 +70,7 @@ class Library:
         return result
 
 
-def _name_without_link(point: Point) -> str | None:
+def _name_without_link(point: SweepPoint) -> str | None:
     """
     Identify a run by everything that decides its result; None if that includes the link.
 

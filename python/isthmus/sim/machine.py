@@ -207,7 +207,7 @@ class Launch(Record):
     """Time before each."""
 
 
-class Machine(Record):
+class ModelledMachine(Record):
     """The whole file."""
 
     schema_version: Literal[1]

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from isthmus.errors import UsageError
 from isthmus.files.regular import read_regular
-from isthmus.sim.machine import Machine
+from isthmus.sim.machine import ModelledMachine
 from isthmus.suggest import did_you_mean, one_line, shortened
 
 _FOLDER = resources.files("isthmus.sim") / "machines"
@@ -26,7 +26,7 @@ def machine_names() -> list[str]:
     return sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
 
 
-def load_machine(name: str) -> Machine:
+def load_machine(name: str) -> ModelledMachine:
     """
     Read a machine.
 
@@ -70,7 +70,7 @@ def refusal(what: str, cause: ValidationError, model: type[BaseModel]) -> UsageE
     return UsageError(f"{what}: {place + ': ' if place else ''}{text}", hint=hint)
 
 
-def parse_machine(contents: bytes, name: str) -> Machine:
+def parse_machine(contents: bytes, name: str) -> ModelledMachine:
     """
     Read a machine's text.
 
@@ -91,9 +91,9 @@ def parse_machine(contents: bytes, name: str) -> Machine:
             hint="machines are TOML files: docs/simulate.md",
         ) from cause
     try:
-        return Machine.model_validate(document)
+        return ModelledMachine.model_validate(document)
     except ValidationError as cause:
-        raise refusal(f"machine {one_line(name)}", cause, Machine) from None
+        raise refusal(f"machine {one_line(name)}", cause, ModelledMachine) from None
 
 
 def _check_dots(contents: bytes) -> None:

@@ -4,7 +4,7 @@ from math import isfinite
 
 from isthmus.errors import UsageError
 from isthmus.profile.model import Cost, Profile
-from isthmus.sim.machine import Machine
+from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.settings import Setup, with_settings
 
 
@@ -27,7 +27,7 @@ def with_measured_link(setup: Setup, profile: Profile) -> Setup:
     return with_settings(setup, {**texts, "link.packet": "0", "link.packet_overhead": "0"})
 
 
-def link_source(machine: Machine, profile: Profile) -> str:
+def link_source(machine: ModelledMachine, profile: Profile) -> str:
     """Say where the link comes from, for a note."""
     of = f"{profile.machine.link} of {profile.machine.gpu_name}"
     if profile.machine.emulated:

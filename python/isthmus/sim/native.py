@@ -4,7 +4,7 @@ from enum import Enum
 from math import atan, pi
 from typing import TYPE_CHECKING
 
-from isthmus.sim.machine import Curve, Link, Machine
+from isthmus.sim.machine import Curve, Link, ModelledMachine
 from isthmus.sim.policy import Kind, Policy
 from isthmus.sim.quantities import BANDWIDTH, Quantity
 
@@ -31,7 +31,7 @@ def native_name(model: "type[BaseModel]", field: str) -> str:
     return field.replace("bandwidth", suffix) if found[0] is BANDWIDTH else field + suffix
 
 
-def native_machine(machine: Machine) -> "_native.SimMachine":
+def native_machine(machine: ModelledMachine) -> "_native.SimMachine":
     """Give the simulator's machine."""
     from isthmus import _native
 

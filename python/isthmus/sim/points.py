@@ -20,7 +20,7 @@ _KEY_DIGITS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class SweepPoint:
     """
     One run of a sweep.
 
@@ -55,7 +55,7 @@ class Base:
     settings: Mapping[str, str]
 
 
-def build_points(base: Base, places: Sequence[Mapping[str, str]]) -> list[Point]:
+def build_points(base: Base, places: Sequence[Mapping[str, str]]) -> list[SweepPoint]:
     """
     Make a run for every place.
 
@@ -87,7 +87,7 @@ def key_of(workload: str, seed: int, setup: Setup) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
 
 
-def _build(base: Base, place: Mapping[str, str]) -> Point:
+def _build(base: Base, place: Mapping[str, str]) -> SweepPoint:
     workload = place.get(WORKLOAD, base.workload)
     if workload is None:
         raise UsageError(
@@ -103,7 +103,7 @@ def _build(base: Base, place: Mapping[str, str]) -> Point:
         {**base.settings, **axes},
     )
     key = key_of(workload, seed, setup)
-    return Point(place=place, workload=workload, seed=seed, setup=setup, key=key)
+    return SweepPoint(place=place, workload=workload, seed=seed, setup=setup, key=key)
 
 
 def _file_identity(workload: str) -> list[int]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.errors import UsageError
-from isthmus.sim.machine import Machine
+from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
 from isthmus.sim.options import EvictionKind, Options
 from isthmus.sim.policy import Policy, default_policy
@@ -29,7 +29,7 @@ _BLOCK_BYTES = 64 * 1024
 
 def simulate(
     trace: "str | Path | _native.TraceSource",
-    machine: str | Machine = DEFAULT_MACHINE,
+    machine: str | ModelledMachine = DEFAULT_MACHINE,
     policy: str | Policy = DEFAULT_POLICY,
     *,
     settings: Mapping[str, str] | None = None,

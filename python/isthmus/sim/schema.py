@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 from isthmus.run.schema import schema_of, write_or_check
-from isthmus.sim.machine import Machine
+from isthmus.sim.machine import ModelledMachine
 
 _COMMITTED = Path("docs/schema/machine-v1.json")
 
 
 def schema_text() -> str:
     """Give the schema as JSON text, the same on every machine."""
-    return schema_of(Machine, "Isthmus machine to simulate, version 1")
+    return schema_of(ModelledMachine, "Isthmus machine to simulate, version 1")
 
 
 def main(arguments: list[str]) -> int:

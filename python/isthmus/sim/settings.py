@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from isthmus.errors import UsageError
 from isthmus.run.record import Record
-from isthmus.sim.machine import Machine
+from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_files import refusal
 from isthmus.sim.options import Options
 from isthmus.sim.policy import Policy
@@ -23,7 +23,7 @@ _HINT = "write it like link.bandwidth=32GB/s"
 class Setup(Record):
     """Everything that a run needs besides its trace."""
 
-    machine: Machine
+    machine: ModelledMachine
     policy: Policy
     options: Options = Options()
 
@@ -154,7 +154,7 @@ def with_settings(setup: Setup, assignments: Mapping[str, str]) -> Setup:
 
 def _sections() -> dict[str, type[BaseModel]]:
     found: dict[str, type[BaseModel]] = {}
-    for name, info in Machine.model_fields.items():
+    for name, info in ModelledMachine.model_fields.items():
         if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
             found[name] = info.annotation
     return {**found, "policy": Policy, "options": Options}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from isthmus.errors import Error
 from isthmus.sim.axes import Axis
-from isthmus.sim.points import Base, Point
+from isthmus.sim.points import Base, SweepPoint
 from isthmus.sim.store import Row, SweepStore
 from isthmus.suggest import writable
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 # The longest time until Ctrl-C is noticed while points run.
 _PATIENCE_S = 0.1
-Run = Callable[[Point, Callable[[], bool]], "SimulationResult"]
+RunPoint = Callable[[SweepPoint, Callable[[], bool]], "SimulationResult"]
 """Runs a point; the function returns whether to continue."""
 
 
 class Observer(Protocol):
     """Is told about the points of a sweep as they finish."""
 
-    def point_finished(self, num_finished: int, total: int, point: Point, row: Row) -> None:
+    def point_finished(self, num_finished: int, total: int, point: SweepPoint, row: Row) -> None:
         """Take one."""
 
 
@@ -62,10 +62,10 @@ def sweep_identity(base: Base, axes: Sequence[Axis]) -> str:
 
 
 def run_sweep(
-    points: Sequence[Point],
+    points: Sequence[SweepPoint],
     store: SweepStore,
     *,
-    run: Run,
+    run: RunPoint,
     num_threads: int,
     observer: Observer,
     should_stop: Callable[[], bool],
@@ -101,12 +101,12 @@ def run_sweep(
 
 
 def _finished(
-    points: Sequence[Point], run: Run, num_threads: int, should_stop: Callable[[], bool]
-) -> Iterator[tuple[Point, Row]]:
+    points: Sequence[SweepPoint], run: RunPoint, num_threads: int, should_stop: Callable[[], bool]
+) -> Iterator[tuple[SweepPoint, Row]]:
     """Yield points as they finish, until all are finished or `should_stop` is true."""
     stopped = threading.Event()
     waiting = iter(points)
-    under_way: dict[Future[SimulationResult], Point] = {}
+    under_way: dict[Future[SimulationResult], SweepPoint] = {}
 
     def begin() -> None:
         for point in waiting:
@@ -130,7 +130,7 @@ def _finished(
                 future.cancel()
 
 
-def columns_of(point: Point) -> Row:
+def columns_of(point: SweepPoint) -> Row:
     """Write a point's place as columns; quantities as numbers of B, B/s, ps and Hz."""
     columns: dict[str, str | int] = {
         "workload": writable(point.workload),

@@ -7,7 +7,7 @@ from importlib import resources
 from edits import Choices
 from fuzzing import fuzz, require, require_readable
 from isthmus.errors import Deadlock, UsageError
-from isthmus.sim.machine import Machine
+from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_files import parse_machine
 from isthmus.sim.policy import default_policy, policy_names
 from isthmus.sim.quantities import STORED
@@ -58,7 +58,7 @@ def check(data: bytes) -> None:
     except UsageError as error:
         require_readable(error)
         return
-    again = Machine.model_validate(machine.model_dump(), context=STORED)
+    again = ModelledMachine.model_validate(machine.model_dump(), context=STORED)
     require(again == machine, f"{machine} is read again as {again}")
     setup = Setup(machine=machine, policy=default_policy(policy_names()[len(data) % 5]))
     try:

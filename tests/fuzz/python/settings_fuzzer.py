@@ -6,7 +6,7 @@ from edits import Choices
 from fuzzing import fuzz, require, require_readable
 from isthmus.errors import UsageError
 from isthmus.sim.axes import points, read_axes
-from isthmus.sim.machine import Machine
+from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_files import load_machine
 from isthmus.sim.points import Base, build_points
 from isthmus.sim.policy import default_policy, policy_names
@@ -19,7 +19,7 @@ _MAX_POINTS = 8
 
 
 @cache
-def _machine() -> Machine:
+def _machine() -> ModelledMachine:
     return load_machine("paper-gtx480")
 
 

@@ -8,7 +8,7 @@ import pytest
 from fakes import runs
 from isthmus.report.as_gdrcopy import as_gdrcopy
 from isthmus.report.as_nvbandwidth import as_nvbandwidth, as_nvbandwidth_json
-from isthmus.report.format import Layout, RunFormat
+from isthmus.report.format import RunFormat, TableLayout
 from isthmus.report.nvbandwidth_tests import NVBANDWIDTH_TESTS, description, listing_text
 from isthmus.report.render import render_as
 from isthmus.run.model import Result, Run, Status
@@ -170,9 +170,9 @@ def test_the_list_gives_each_test_its_number_there() -> None:
 def test_every_format_says_that_an_emulated_run_is_emulated(layout: RunFormat) -> None:
     run = runs.run(emulated=True)
     for as_json in (False, True):
-        text = render_as(run, Layout(wanted=layout, as_json=as_json)).lower()
+        text = render_as(run, TableLayout(wanted=layout, as_json=as_json)).lower()
         assert "emulated" in text
-        assert "emulated device" not in render_as(runs.run(), Layout(wanted=layout)).lower()
+        assert "emulated device" not in render_as(runs.run(), TableLayout(wanted=layout)).lower()
 
 
 def gdrcopy_rows(text: str, name: str) -> dict[int, tuple[float, float]]:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.safetensors.header import ITEM_BITS, Header, TensorEntry
-from isthmus.safetensors.layout import Run, lay_out
+from isthmus.safetensors.layout import Stretch, lay_out
 
 
 def header_of(*tensors: tuple[str, int]) -> Header:
@@ -22,15 +22,15 @@ def header_of(*tensors: tuple[str, int]) -> Header:
 def test_a_file_whose_tensors_are_aligned_is_one_run() -> None:
     layout = lay_out(header_of(("F32", 4096), ("BF16", 4096), ("I8", 3)))
     assert layout.size_bytes == 4096 * 6 + 3
-    assert layout.runs == (Run(target=0, first=0, size_bytes=4096 * 6 + 3),)
+    assert layout.runs == (Stretch(target=0, first=0, size_bytes=4096 * 6 + 3),)
     assert layout.places == (0, 4096 * 4, 4096 * 6)
 
 
 def test_a_tensor_that_would_be_badly_aligned_begins_a_run() -> None:
     layout = lay_out(header_of(("I8", 3), ("F32", 2), ("I8", 1)))
     assert layout.runs == (
-        Run(target=0, first=0, size_bytes=3),
-        Run(target=256, first=3, size_bytes=9),
+        Stretch(target=0, first=0, size_bytes=3),
+        Stretch(target=256, first=3, size_bytes=9),
     )
     assert layout.places == (0, 256, 264)
     assert layout.size_bytes == 265

@@ -6,10 +6,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from fakes.sweeps import Listener, Made, Run, Runner
+from fakes.sweeps import Listener, Made, Runner, RunPoint
 from isthmus.errors import Deadlock, UsageError, WriteError
 from isthmus.sim.axes import points, read_axes
-from isthmus.sim.points import Base, Point, build_points
+from isthmus.sim.points import Base, SweepPoint, build_points
 from isthmus.sim.result import SimulationResult
 from isthmus.sim.store import MemoryStore, Row, SweepStore
 from isthmus.sim.sweep import Outcome, num_cores, run_sweep, sweep_identity
@@ -22,7 +22,7 @@ KEYS = [point.key for point in POINTS]
 
 def sweep(
     store: SweepStore,
-    run: Run,
+    run: RunPoint,
     should_stop: Callable[[], bool] = lambda: False,
     num_threads: int = 2,
 ) -> Outcome:
@@ -82,7 +82,7 @@ def test_a_sweep_that_is_stopped_keeps_what_is_finished_and_goes_on(tmp_path: Pa
 def test_runs_under_way_hear_that_they_should_stop(tmp_path: Path) -> None:
     begun = threading.Event()
 
-    def endless(_point: Point, go_on: Callable[[], bool]) -> SimulationResult:
+    def endless(_point: SweepPoint, go_on: Callable[[], bool]) -> SimulationResult:
         begun.set()
         while go_on():
             pass
@@ -99,7 +99,7 @@ def test_runs_under_way_have_ended_when_a_point_that_can_not_be_kept_ends_the_sw
 
     begun, ended = threading.Event(), threading.Event()
 
-    def run(point: Point, go_on: Callable[[], bool]) -> SimulationResult:
+    def run(point: SweepPoint, go_on: Callable[[], bool]) -> SimulationResult:
         if point.key == KEYS[0]:
             assert begun.wait(60)
             return Made(point.seed)  # type: ignore[return-value]  # see Made
@@ -134,7 +134,7 @@ def test_a_point_that_fails_has_its_error_and_the_others_go_on(tmp_path: Path) -
 
 
 def test_what_is_no_fault_of_a_point_ends_the_sweep_with_the_finished_kept(tmp_path: Path) -> None:
-    def broken(point: Point, _go_on: Callable[[], bool]) -> SimulationResult:
+    def broken(point: SweepPoint, _go_on: Callable[[], bool]) -> SimulationResult:
         if point.seed == 5:
             raise ZeroDivisionError
         return Made(point.seed)  # type: ignore[return-value]  # see Made

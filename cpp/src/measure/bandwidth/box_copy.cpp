@@ -31,7 +31,7 @@ CUDA_MEMCPY2D in_2d(const CUDA_MEMCPY3D& box) {
 
 }  // namespace
 
-BoxCopy::BoxCopy(CopyBuffers& buffers, Direction direction, Layout layout, const BoxShape& shape)
+BoxCopy::BoxCopy(CopyBuffers& buffers, Direction direction, BoxLayout layout, const BoxShape& shape)
     : buffers_(buffers),
       driver_(buffers.context().driver()),
       direction_(direction),

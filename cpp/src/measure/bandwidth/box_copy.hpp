@@ -13,7 +13,7 @@ class BoxCopy {
 public:
   /// buffers   prepared, pinned, as large as the box or larger; must stay
   /// Throws    UsageError, OutOfDeviceMemory, Unavailable, DriverError.
-  BoxCopy(CopyBuffers& buffers, Direction direction, Layout layout, const BoxShape& shape);
+  BoxCopy(CopyBuffers& buffers, Direction direction, BoxLayout layout, const BoxShape& shape);
 
   /// Calls cuMemcpy2DAsync, or cuMemcpy3DAsync for a 3-D box.
   void enqueue(CUstream stream) const;

@@ -11,7 +11,7 @@ namespace isthmus::measure {
 
 struct ShapedCopiesOptions {
   Direction direction = Direction::host_to_device;
-  Layout layout = Layout::pitched;
+  BoxLayout layout = BoxLayout::pitched;
   BoxShape shape;
   Stopping stopping;
   std::chrono::duration<double> gate_timeout{15.0};

@@ -160,9 +160,9 @@ CUDA_MEMCPY3D box_copy(const BoxEnd& target, const BoxEnd& source, const BoxShap
   return copy;
 }
 
-std::unique_ptr<ShapedMemory> make_shaped_memory(const Context& context, Layout layout,
+std::unique_ptr<ShapedMemory> make_shaped_memory(const Context& context, BoxLayout layout,
                                                  const BoxShape& shape) {
-  if (layout == Layout::pitched) return std::make_unique<Pitched>(context, shape);
+  if (layout == BoxLayout::pitched) return std::make_unique<Pitched>(context, shape);
   if (shape.row_bytes % kElementBytes != 0) {
     throw UsageError("rows of " + std::to_string(shape.row_bytes) +
                      " bytes in an array of 4-byte elements: give a multiple of 4");

@@ -46,7 +46,7 @@ BoxEnd packed_on_host(void* host, const BoxShape& shape) noexcept;
 
 CUDA_MEMCPY3D box_copy(const BoxEnd& target, const BoxEnd& source, const BoxShape& shape) noexcept;
 
-enum class Layout {
+enum class BoxLayout {
   pitched,  ///< rows with gaps between them, and in 3-D an unused row between slices
   array,    ///< cuArrayCreate or cuArray3DCreate: the driver's layout, without an address
 };
@@ -77,7 +77,7 @@ protected:
 
 /// Throws   UsageError if an array's rows aren't whole elements; OutOfDeviceMemory; DriverError for
 ///          an array of more rows than the device supports; Unavailable.
-std::unique_ptr<ShapedMemory> make_shaped_memory(const Context& context, Layout layout,
+std::unique_ptr<ShapedMemory> make_shaped_memory(const Context& context, BoxLayout layout,
                                                  const BoxShape& shape);
 
 }  // namespace isthmus::measure

@@ -23,8 +23,8 @@ constexpr unsigned kDataLanes = 256;
 constexpr std::size_t kPageBytes = 4096;  // flags and data have separate pages
 
 /// The layout of both memories.
-struct Layout {
-  explicit Layout(std::size_t data_bytes)
+struct FlagLayout {
+  explicit FlagLayout(std::size_t data_bytes)
       : output(input + (data_bytes + kPageBytes - 1) / kPageBytes * kPageBytes),
         size_bytes(output + data_bytes + kPageBytes) {}
 
@@ -103,7 +103,7 @@ private:
 /// The kernel that answers, from its launch until this is destroyed.
 class Partner {
 public:
-  Partner(const Context& context, const Kernels& kernels, Board& board, const Layout& layout,
+  Partner(const Context& context, const Kernels& kernels, Board& board, const FlagLayout& layout,
           const PingPongOptions& options)
       : driver_(context.driver()),
         board_(board),
@@ -139,7 +139,7 @@ private:
 /// The CPU's side of the round trip.
 class RoundTrips {
 public:
-  RoundTrips(Board& board, const Layout& layout, const PingPongOptions& options)
+  RoundTrips(Board& board, const FlagLayout& layout, const PingPongOptions& options)
       : board_(board),
         layout_(layout),
         options_(options),
@@ -173,7 +173,7 @@ private:
   }
 
   Board& board_;
-  Layout layout_;
+  FlagLayout layout_;
   PingPongOptions options_;
   Words sent_;
   Words received_;
@@ -196,7 +196,7 @@ Measurement measure_window_ping_pong(const Context& context, Windows& windows,
                                      const Kernels* kernels, const PingPongOptions& options) {
   check_options(kernels, options);
   const CurrentContext current(context);
-  const Layout layout(options.data_bytes);
+  const FlagLayout layout(options.data_bytes);
   Board board(context, windows, layout.size_bytes);
   const Partner partner(context, *kernels, board, layout, options);
   RoundTrips trips(board, layout, options);

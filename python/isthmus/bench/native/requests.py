@@ -7,7 +7,7 @@ from isthmus.bench.native.instrument import NativeInstrument
 from isthmus.bench.native.rule import native_rule
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.bench_test import Direction, Variation
-from isthmus.bench.tests.boxes import BoxTest, Layout, Shape, shape_of
+from isthmus.bench.tests.boxes import BoxLayout, BoxTest, Shape, shape_of
 from isthmus.bench.tests.duplex import DuplexTest
 from isthmus.bench.tests.many_copies import ManyCopiesTest, num_pieces
 from isthmus.bench.tests.overlap import OverlapTest, shape
@@ -88,7 +88,7 @@ class _ShapedInstrument(NativeInstrument):
     """Copies between packed rows and pitched memory or arrays on the device."""
 
     def _measure(
-        self, direction: Direction, layout: Layout, shape: Shape, stopping: StoppingRule
+        self, direction: Direction, layout: BoxLayout, shape: Shape, stopping: StoppingRule
     ) -> "_native.Measurement":
         from isthmus import _native
 
@@ -122,7 +122,7 @@ class NativePitched(_ShapedInstrument):
         """
         row = row_bytes(variation)
         return self._measure(
-            test.direction, Layout.PITCHED, Shape(row, size_bytes // row), stopping
+            test.direction, BoxLayout.PITCHED, Shape(row, size_bytes // row), stopping
         )
 
 

@@ -24,7 +24,7 @@ _MAX_SLICES = 128
 _MAX_ROWS_2D, _MAX_ROWS_3D = 65536, 16384
 
 
-class Layout(StrEnum):
+class BoxLayout(StrEnum):
     """The layout of a box on the device."""
 
     PITCHED = "pitched"
@@ -104,7 +104,7 @@ class BoxTest(GatedTest):
     """
 
     direction: Direction
-    layout: Layout
+    layout: BoxLayout
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair sizes with shapes: boxes, and rows for arrays; a quick run has one of each size."""
@@ -118,14 +118,14 @@ class BoxTest(GatedTest):
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
         """Count the shaped memory beside the packed buffers, and an image of it."""
-        pitched = self.layout is Layout.PITCHED
+        pitched = self.layout is BoxLayout.PITCHED
         shaped_bytes = shape_of(variation).pitched_bytes if pitched else size_bytes
         return Footprint(
             host_bytes=size_bytes + shaped_bytes, device_bytes=size_bytes + shaped_bytes
         )
 
     def _shapes(self, size_bytes: int) -> tuple[Shape | None, ...]:
-        if self.layout is Layout.PITCHED:
+        if self.layout is BoxLayout.PITCHED:
             return (cube(size_bytes),)
         return tuple(
             shape if shape is not None and shape.num_rows <= most else None
@@ -144,7 +144,7 @@ def _box(direction: Direction) -> BoxTest:
         suite=Suite.BANDWIDTH,
         metrics=(Metric.BANDWIDTH,),
         direction=direction,
-        layout=Layout.PITCHED,
+        layout=BoxLayout.PITCHED,
     )
 
 
@@ -157,7 +157,7 @@ def _array(direction: Direction) -> BoxTest:
         suite=Suite.BANDWIDTH,
         metrics=(Metric.BANDWIDTH,),
         direction=direction,
-        layout=Layout.ARRAY,
+        layout=BoxLayout.ARRAY,
     )
 
 

@@ -10,7 +10,7 @@ from isthmus.sim.paper.studies import (
     PROGRAMS,
     TLB_PAGES,
     UNITS,
-    Run,
+    StudyRun,
 )
 from isthmus.sim.store import Row
 
@@ -32,7 +32,7 @@ TLB_READINGS = {
 class Evaluation:
     """The finished runs."""
 
-    def __init__(self, runs: Iterable[Run], rows: Mapping[str, Row]) -> None:
+    def __init__(self, runs: Iterable[StudyRun], rows: Mapping[str, Row]) -> None:
         """
         Match rows with runs.
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from isthmus.sim.as_text import csv_text
 from isthmus.sim.paper.studies import BANDWIDTHS, LOCAL_PROGRAMS, PROGRAMS, make_point
-from isthmus.sim.points import Point
+from isthmus.sim.points import SweepPoint
 from isthmus.sim.settings import Setup, setting_of
 from isthmus.sim.store import Row
 
@@ -66,7 +66,7 @@ class Combination:
     geometric_mean: float
 
 
-def grid_points() -> list[Point]:
+def grid_points() -> list[SweepPoint]:
     """List all runs of the grid, without those whose answers make no difference to a program."""
     places = (
         (program, policy, _of_program(program, {**_link(bandwidth), **answers}))
@@ -78,7 +78,7 @@ def grid_points() -> list[Point]:
     return list({point.key: point for point in points}.values())
 
 
-def combinations(points: Sequence[Point], rows: Mapping[str, Row]) -> list[Combination]:
+def combinations(points: Sequence[SweepPoint], rows: Mapping[str, Row]) -> list[Combination]:
     """
     Score every combination with every way of counting the programmer's copy.
 

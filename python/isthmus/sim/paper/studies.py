@@ -7,7 +7,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
-from isthmus.sim.points import Point, key_of
+from isthmus.sim.points import SweepPoint, key_of
 from isthmus.sim.policy import default_policy
 from isthmus.sim.settings import Setup, with_settings
 
@@ -45,7 +45,7 @@ _BANDWIDTHS_OF = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class StudyRun:
     """
     A run of the evaluation.
 
@@ -63,7 +63,7 @@ class Run:
     series: str
     bandwidth: str
     place: tuple[str, ...]
-    point: Point
+    point: SweepPoint
 
 
 class _Series(NamedTuple):
@@ -74,7 +74,7 @@ class _Series(NamedTuple):
     settings: Mapping[str, str]
 
 
-def evaluation(programs: Sequence[str] = PROGRAMS) -> list[Run]:
+def evaluation(programs: Sequence[str] = PROGRAMS) -> list[StudyRun]:
     """List all runs; some have the same point."""
     return [
         *_matrix(programs),
@@ -85,10 +85,10 @@ def evaluation(programs: Sequence[str] = PROGRAMS) -> list[Run]:
     ]
 
 
-def make_point(program: str, policy: str, settings: Mapping[str, str]) -> Point:
+def make_point(program: str, policy: str, settings: Mapping[str, str]) -> SweepPoint:
     """Make a point on the paper's machine."""
     setup = with_settings(_paper_setup(policy), settings)
-    return Point(
+    return SweepPoint(
         place={"workload": program, "policy": policy, **settings},
         workload=program,
         seed=0,
@@ -102,7 +102,7 @@ def _paper_setup(policy: str) -> Setup:
     return Setup(machine=load_machine(DEFAULT_MACHINE), policy=default_policy(policy))
 
 
-def _matrix(programs: Sequence[str]) -> Iterator[Run]:
+def _matrix(programs: Sequence[str]) -> Iterator[StudyRun]:
     every = [_plain(policy) for policy in POLICIES]
     every += [_Series(name, policy, settings) for name, (policy, settings) in VARIANTS.items()]
     for series, bandwidth, program in product(every, BANDWIDTHS, programs):
@@ -110,24 +110,24 @@ def _matrix(programs: Sequence[str]) -> Iterator[Run]:
             yield _run("matrix", program, series, bandwidth)
 
 
-def _units(programs: Sequence[str]) -> Iterator[Run]:
+def _units(programs: Sequence[str]) -> Iterator[StudyRun]:
     for unit, program in product(UNITS, programs):
         yield _run("unit", program, _plain("ranges"), _BANDWIDTH, {"policy.unit": unit})
 
 
-def _faults(programs: Sequence[str]) -> Iterator[Run]:
+def _faults(programs: Sequence[str]) -> Iterator[StudyRun]:
     for latency, unit, program in product(FAULT_LATENCIES, FAULT_UNITS, programs):
         place = {"faults.latency": latency, "policy.unit": unit}
         yield _run("fault", program, _plain("ranges"), _BANDWIDTH, place)
 
 
-def _ranges(programs: Sequence[str]) -> Iterator[Run]:
+def _ranges(programs: Sequence[str]) -> Iterator[StudyRun]:
     # A bitmap has as many ranges as a page can have: `ranges` would show its own limit.
     for program in programs:
         yield _run("ranges", program, _plain("bitmap"), _BANDWIDTH)
 
 
-def _tlb(programs: Sequence[str]) -> Iterator[Run]:
+def _tlb(programs: Sequence[str]) -> Iterator[StudyRun]:
     series = _Series("ranges", "ranges", {"tlb.shared_entries": _TLB_ENTRIES})
     for page, program in product(TLB_PAGES, programs):
         yield _run("tlb", program, series, _BANDWIDTH, {"policy.page": page})
@@ -143,10 +143,10 @@ def _run(
     series: _Series,
     bandwidth: str,
     place: Mapping[str, str] | None = None,
-) -> Run:
+) -> StudyRun:
     swept = place or {}
     link = {"link.bandwidth": bandwidth, "link.back_bandwidth": bandwidth}
-    return Run(
+    return StudyRun(
         study=study,
         program=program,
         series=series.name,

@@ -1,10 +1,10 @@
-#include "pages/block_arena.hpp"
+#include "pages/word_arena.hpp"
 
 #include <cstring>
 
 namespace isthmus::pages {
 
-std::uint32_t BlockArena::allocate() {
+std::uint32_t WordArena::allocate() {
   if (free_.empty()) {
     words_.resize(words_.size() + stride_);
     return static_cast<std::uint32_t>(words_.size() / stride_ - 1);

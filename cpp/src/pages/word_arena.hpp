@@ -7,9 +7,9 @@
 namespace isthmus::pages {
 
 /// Blocks of equal length, addressed by number; freed blocks are reused.
-class BlockArena {
+class WordArena {
 public:
-  explicit BlockArena(std::uint32_t words_per_block) : stride_(words_per_block) {}
+  explicit WordArena(std::uint32_t words_per_block) : stride_(words_per_block) {}
 
   /// Returns a block of zeros. Pointers to other blocks may become invalid.
   std::uint32_t allocate();
