@@ -122,7 +122,8 @@ void read_cupy(nb::handle object, nb::handle current_stream, Array& array) {
       from_python([&] { return PyObject_CallOneArg(current_stream.ptr(), device.ptr()); });
   array.data = reinterpret_cast<void*>(number(memory, ptr));
   array.place = Place::device;
-  array.device = nb::cast<int>(device);
+  array.device = static_cast<int>(PyLong_AsLong(device.ptr()));
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
   array.use = Use::library;
   array.stream = static_cast<std::uintptr_t>(number(stream, ptr));
   array.held.take_owner(memory);

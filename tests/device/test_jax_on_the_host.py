@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import isthmus
+from fakes.blocked_stream import BlockStream
 from fakes.device_arrays import DlpackArray, read_capsule
 from isthmus import _native
 
@@ -108,16 +109,20 @@ def test_what_jax_has_still_to_compute_is_waited_for(
 
 
 def test_an_array_that_is_dropped_lives_as_long_as_the_copy_that_reads_it(
-    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, block_stream: BlockStream
 ) -> None:
     array = jnp.full(LARGE, 4, jnp.uint8)
     gone = weakref.ref(array)
     device = isthmus.DevicePointer(memory.pointer, LARGE)
-    future = transfers.copy_async(device, array, source_order="stream")
+    transfers.copy(device, array)  # what the first copy allocates is there before it stands still
+    memory.write(bytes(LARGE))
+    stream = block_stream()
+    future = transfers.copy_async(device, array, stream=stream.handle, source_order="stream")
     del array
     gc.collect()
     assert gone() is not None
     noise = [jnp.full(LARGE, 9, jnp.uint8) for _ in range(4)]
+    stream.go_on()
     future.result(60)
     assert memory.read(LARGE) == b"\x04" * LARGE
     gc.collect()
