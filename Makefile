@@ -43,7 +43,7 @@ install: $(VENV)/.isthmus  ## the library for C and C++ into PREFIX=..., with it
 test: test-cpp test-python  ## all tests that need no GPU
 
 test-cpp: $(build)/.tests
-	@$(BIN)/ctest --test-dir $(build) -j $(cores) --output-on-failure
+	@$(BIN)/ctest --test-dir $(build) -j $$((2 * $(cores))) --output-on-failure
 
 test-python: $(VENV)/.isthmus $(VENV)/.test
 	@$(BIN)/python -m pytest -n $(cores) $(ARGS)
@@ -82,7 +82,7 @@ sanitize: sanitize-asan sanitize-tsan  ## the C++ tests under ASan+UBSan, then u
 
 sanitize-asan sanitize-tsan: sanitize-%: $(VENV)/.tools $(VENV)/.test
 	@$(BIN)/cmake --preset $* $(launcher:%=-D%) >/dev/null && $(BIN)/cmake --build --preset $*
-	@$(BIN)/ctest --preset $* -j $(cores) --timeout 600
+	@$(BIN)/ctest --preset $* -j $(cores)
 
 wheel: $(VENV)/.tools  ## a wheel, in dist/
 	$(BIN)/pip wheel --no-deps --no-build-isolation -w dist .

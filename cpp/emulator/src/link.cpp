@@ -14,7 +14,7 @@ constexpr std::size_t kPieceBytes = 1024UL * 1024;
 /// time.
 constexpr Duration kMaxLead = std::chrono::milliseconds(1);
 
-/// Copies up to this size may be polled while they arrive.
+/// The last bytes of a copy may be polled while they arrive: a flag in the last word tells of all before it.
 constexpr std::size_t kPolledBytes = 4096;
 
 template <typename Word>
@@ -79,11 +79,12 @@ Duration Pace::time_for(std::size_t size_bytes) const {
 void copy_now(std::byte* target, const std::byte* source, std::size_t size_bytes) {
   if (copy_word<std::uint32_t>(target, source, size_bytes)) return;
   if (copy_word<std::uint64_t>(target, source, size_bytes)) return;
+  std::size_t done = 0;
   if (size_bytes > kPolledBytes) {
-    std::memcpy(target, source, size_bytes);
-    return;
+    done = (size_bytes - kPolledBytes) / sizeof(std::uint64_t) * sizeof(std::uint64_t);
+    std::memcpy(target, source, done);
   }
-  std::size_t done = copy_polled<std::uint64_t>(target, source, size_bytes);
+  done += copy_polled<std::uint64_t>(target + done, source + done, size_bytes - done);
   done += copy_polled<std::uint32_t>(target + done, source + done, size_bytes - done);
   copy_polled<std::uint8_t>(target + done, source + done, size_bytes - done);
 }
