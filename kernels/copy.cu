@@ -26,6 +26,8 @@ __device__ inline void isthmus_copy_quads(const uint4* source, uint4* target, ui
 /// target      the same; must not overlap
 extern "C" __global__ void isthmus_copy(const uint8_t* source, uint8_t* target,
                                         uint64_t size_bytes) {
+  isthmus_note_read(source, size_bytes);
+  isthmus_note_write(target, size_bytes);
   uint64_t done = 0;
   if ((reinterpret_cast<uint64_t>(source) | reinterpret_cast<uint64_t>(target)) % 16 == 0) {
     isthmus_copy_quads(reinterpret_cast<const uint4*>(source), reinterpret_cast<uint4*>(target),

@@ -54,6 +54,7 @@ extern "C" __global__ void isthmus_gather(const uint8_t* host, uint8_t* device,
                                           uint64_t piece_bytes, uint64_t slot_bytes,
                                           uint64_t num_pieces, uint64_t slot_step) {
   const IsthmusPieces pieces{piece_bytes, slot_bytes, num_pieces, slot_step};
+  isthmus_note_read(host, piece_bytes * num_pieces);
   if (isthmus_in_sixteens(pieces)) {
     isthmus_gather_words<IsthmusSixteenBytes>(host, device, pieces);
   } else {
@@ -66,6 +67,7 @@ extern "C" __global__ void isthmus_scatter(uint8_t* host, const uint8_t* device,
                                            uint64_t piece_bytes, uint64_t slot_bytes,
                                            uint64_t num_pieces, uint64_t slot_step) {
   const IsthmusPieces pieces{piece_bytes, slot_bytes, num_pieces, slot_step};
+  isthmus_note_write(host, piece_bytes * num_pieces);
   if (isthmus_in_sixteens(pieces)) {
     isthmus_scatter_words<IsthmusSixteenBytes>(host, device, pieces);
   } else {

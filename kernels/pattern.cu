@@ -6,6 +6,7 @@
 /// target      device, [size_bytes], 8-byte aligned
 extern "C" __global__ void isthmus_pattern_fill(uint8_t* target, uint64_t size_bytes,
                                                 uint64_t seed) {
+  isthmus_note_write(target, size_bytes);
   const uint64_t num_words = size_bytes / 8;
   uint64_t* words = reinterpret_cast<uint64_t*>(target);
   for (uint64_t i = isthmus_lane(); i < num_words; i += isthmus_num_lanes()) {
@@ -18,6 +19,7 @@ extern "C" __global__ void isthmus_pattern_fill(uint8_t* target, uint64_t size_b
 
 __device__ inline unsigned long long isthmus_count_wrong(const uint8_t* source, uint64_t size_bytes,
                                                          uint64_t seed) {
+  isthmus_note_read(source, size_bytes);
   const uint64_t num_words = size_bytes / 8;
   const uint64_t* words = reinterpret_cast<const uint64_t*>(source);
   unsigned long long wrong = 0;

@@ -23,6 +23,8 @@ extern "C" __global__ void isthmus_ping_pong(const uint32_t* question, uint32_t*
     __syncthreads();
     if (!asked) return;
     if (num_words != 0) {
+      isthmus_note_read(input, num_words * sizeof *input);
+      isthmus_note_write(output, num_words * sizeof *output);
       __threadfence_system();
       for (uint64_t i = threadIdx.x; i < num_words; i += blockDim.x) output[i] = words[i] ^ round;
       __threadfence_system();

@@ -4,7 +4,8 @@
 //
 // Rules: entry points are extern "C" and named isthmus_<file>_<what>. Loops are grid-stride, so
 // that any grid gives the same result and the emulated driver may run blocks of one lane. Loops
-// that wait have a deadline, so that no kernel can hang a GPU.
+// that wait have a deadline, so that no kernel can hang a GPU. Before a kernel accesses memory that
+// may be the host's, it notes how much, each launch or round once.
 #pragma once
 
 #ifdef ISTHMUS_HOST_KERNELS
@@ -26,6 +27,12 @@ __device__ inline uint64_t isthmus_now_ns() {
 
 __device__ inline void isthmus_pause() { __nanosleep(20); }
 
+// Kernels note what they access, for the emulated driver: it models the time of what crosses the
+// link. A GPU takes its own time, so there these are nothing.
+__device__ inline void isthmus_note_read(const void*, uint64_t) {}
+__device__ inline void isthmus_note_write(const void*, uint64_t) {}
+__device__ inline void isthmus_await_traffic() {}
+
 #endif
 
 /// Index of this lane in the grid, and the number of lanes.
@@ -36,11 +43,15 @@ __device__ inline uint64_t isthmus_num_lanes() { return uint64_t(gridDim.x) * bl
 
 /// Reads memory that the CPU or a copy engine may change at any time.
 __device__ inline uint32_t isthmus_load(const uint32_t* flag) {
+  isthmus_note_read(flag, sizeof *flag);
+  isthmus_await_traffic();
   return *reinterpret_cast<const volatile uint32_t*>(flag);
 }
 
 /// Writes memory that the CPU may be polling, and makes it visible to the whole system.
 __device__ inline void isthmus_publish(uint32_t* flag, uint32_t value) {
+  isthmus_note_write(flag, sizeof *flag);
+  isthmus_await_traffic();
   *reinterpret_cast<volatile uint32_t*>(flag) = value;
   __threadfence_system();
 }

@@ -8,6 +8,7 @@
 
 __device__ inline void isthmus_push_bytes(const uint8_t* source, uint8_t* target,
                                           uint64_t size_bytes) {
+  isthmus_note_write(target, size_bytes);
   const uint64_t num_words = size_bytes / 8;
   // Volatile: a running kernel must not read bytes that an earlier round left in its cache.
   const volatile uint64_t* words = reinterpret_cast<const volatile uint64_t*>(source);

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.link_rates import bytes_per_s, too_fast
 from isthmus.bench.tests.catalogue import BY_NAME
 from isthmus.run.model import Run, Status
 from isthmus.run.store import load_run
@@ -39,8 +40,12 @@ def test_every_test_passes_on_the_emulated_device(
         if r.status == Status.WAIVED and r.suite not in elsewhere
     }
     windows = {(r.test, r.metric) for r in run.results if r.cpu_node == "far"}
-    assert waived <= {("window_lifecycle", "unpin"), *windows}
+    unseen = ("device_to_host_managed_demand", "bandwidth")
+    assert waived <= {("window_lifecycle", "unpin"), unseen, *windows}
     assert {result.test for result in run.results} == set(BY_NAME)
+    crossed = {result.test for result in run.results if bytes_per_s(result) is not None}
+    assert {"host_to_device_memcpy_sm", "window_bandwidth_write", "window_read"} <= crossed
+    assert too_fast(run) == []
     assert run.machine.windows is not None
     assert run.machine.windows.backend == "dmabuf"
     assert run.machine.emulated

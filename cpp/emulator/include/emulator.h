@@ -51,6 +51,21 @@ size_t isthmus_emulator_call_log(char* buffer, size_t capacity);
  * no longer exists. size_bytes: null, or receives its size. */
 int isthmus_emulator_object_file(unsigned int object, size_t* size_bytes);
 
+/* The modelled time of everything so far, in nanoseconds: copies, launches, what kernels and the
+ * CPU access across the link, pinning, allocating. Each counts as long as it takes alone, also
+ * those at the same time. How long this machine's CPU really takes isn't in it. */
+unsigned long long isthmus_emulator_modelled_ns(void);
+
+/* Functions that copy through a mapping of device memory. */
+typedef struct IsthmusEmulatorCopies {
+  void (*write)(void* target, const void* source, size_t size_bytes);
+  void (*read)(void* target, const void* source, size_t size_bytes);
+} IsthmusEmulatorCopies;
+
+/* Functions that copy like `plain`, through mappings of that device's memory, and take the time of
+ * its modelled link. The last `plain` counts, for all copies on that device. */
+IsthmusEmulatorCopies isthmus_emulator_window_copies(int device, IsthmusEmulatorCopies plain);
+
 /* For leak checks: what is alive (retained contexts, streams, events, modules, device bytes, pinned
  * bytes). Device bytes include managed memory, and memory of cuMemCreate while it has a handle or a
  * mapping. */

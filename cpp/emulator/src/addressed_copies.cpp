@@ -24,8 +24,10 @@ Mover mover_of(Lock& lock, Context& context, const AddressedCopy& copy) {
   if (source == HostKind::device && target == HostKind::device)
     return {&device.inside, inside_pace()};
   const bool pageable = source == HostKind::pageable || target == HostKind::pageable;
-  Lane& lane = target == HostKind::device ? device.host_to_device : device.device_to_host;
-  return {&lane, pageable ? pageable_pace() : pinned_pace()};
+  const bool up = target == HostKind::device;
+  const Pace pace = pageable ? pageable_pace() : pinned_pace();
+  return {up ? &device.host_to_device : &device.device_to_host,
+          pace.across(up ? device.upward : device.downward)};
 }
 
 OperationPtr make_operation(const Mover& mover, const AddressedCopy& copy) {

@@ -11,6 +11,7 @@
 #include "cuda_api.hpp"
 #include "profiles.hpp"
 #include "scheduler.hpp"
+#include "shared_link.hpp"
 #include "stream.hpp"
 
 namespace isthmus::emulator {
@@ -34,13 +35,15 @@ struct Context {
   CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
 };
 
-/// A device's engines, which work concurrently, and its allocations.
+/// A device's engines, which work concurrently, its link, and its allocations.
 struct Device {
   Context context;
   std::atomic<std::size_t> used_bytes{0};              ///< objects return theirs without the mutex
   std::atomic<std::uint64_t> pool_threshold_bytes{0};  ///< of its default memory pool
   /// Objects that small allocations share; some may have expired.
   std::vector<std::weak_ptr<MemoryObject>> shared_objects;
+  SharedLink upward;    ///< from the host, or from a peer
+  SharedLink downward;  ///< to the host, or to a peer
   Lane host_to_device{{.thread_name = "emu-h2d", .num_slots = 1, .callers_may_help = true}};
   Lane device_to_host{{.thread_name = "emu-d2h", .num_slots = 1, .callers_may_help = true}};
   Lane inside{{.thread_name = "emu-memory", .num_slots = 1, .callers_may_help = true}};

@@ -108,6 +108,8 @@ IsthmusEmulatorLive isthmus_emulator_live() {
   return live;
 }
 
+unsigned long long isthmus_emulator_modelled_ns() { return machine().modelled_ns; }
+
 int isthmus_emulator_object_file(unsigned int object, std::size_t* size_bytes) {
   MemoryObjectPtr found;
   {

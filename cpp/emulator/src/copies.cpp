@@ -72,10 +72,10 @@ Place check(Call& call, Lock& lock, const Copy& copy, CUstream handle) {
 OperationPtr make_transfer(const Place& place, const Copy& copy, const Pace& pace) {
   Device& device = device_of(place.context);
   auto operation = std::make_shared<Operation>();
-  operation->lane =
-      copy.direction == Direction::host_to_device ? &device.host_to_device : &device.device_to_host;
+  const bool up = copy.direction == Direction::host_to_device;
+  operation->lane = up ? &device.host_to_device : &device.device_to_host;
   operation->expected = pace.latency + pace.time_for(copy.size_bytes);
-  operation->work = [copy, pace](Time start) {
+  operation->work = [copy, pace = pace.across(up ? device.upward : device.downward)](Time start) {
     return move_bytes(copy.target, copy.source, copy.size_bytes, pace, start);
   };
   return operation;
@@ -95,6 +95,7 @@ std::shared_ptr<std::byte[]> stage(const std::byte* source, std::size_t size_byt
       pageable_pace().time_for(size_bytes) - pinned_pace().time_for(size_bytes);
   std::shared_ptr<std::byte[]> staged(new std::byte[size_bytes]);
   copy_now(staged.get(), source, size_bytes);
+  count_modelled(staging);
   wait_until(begin + staging);
   return staged;
 }

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "kernel_traffic.hpp"
+
 #define __global__ __attribute__((visibility("hidden")))
 #define __device__
 #define __host__

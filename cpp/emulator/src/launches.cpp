@@ -3,6 +3,7 @@
 
 #include "call.hpp"
 #include "context.hpp"
+#include "kernel_traffic.hpp"
 #include "machine.hpp"
 
 namespace isthmus::emulator {
@@ -20,17 +21,21 @@ void require_launchable(Extent grid, Extent block) {
   require(num_lanes > 0 && num_lanes <= kMaxLanesPerBlock);
 }
 
-/// A kernel takes as long as on the CPU: at least the launch latency, and never less than it really
-/// ran.
+/// A kernel takes as long as on the CPU: at least the launch latency and the modelled time of what
+/// it accesses across the link, and never less than it really ran.
 OperationPtr make_launch(Context& context, std::function<void()> run) {
   auto operation = std::make_shared<Operation>();
   const Duration latency = machine().profile().launch_latency;
   operation->lane = &device_of(context).kernels;
+  const int ordinal = context.ordinal;
   operation->expected = latency;
-  operation->work = [run = std::move(run), latency](Time start) {
+  operation->work = [run = std::move(run), latency, ordinal](Time start) {
     wait_until(start + latency);
+    begin_kernel(ordinal);
     run();
-    return Clock::now();
+    const Time end = std::max(Clock::now(), traffic_end());
+    wait_until(end);
+    return end;
   };
   return operation;
 }

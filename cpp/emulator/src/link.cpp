@@ -54,6 +54,7 @@ Time take_time(std::size_t size_bytes, const Pace& pace, Time start, HandlePiece
   const Time first_byte = start + pace.latency;
   wait_until(first_byte);
   Duration really_spent{kNoTime};
+  Time due = first_byte;
   for (std::size_t offset = 0; offset < size_bytes;) {
     const std::size_t piece_bytes = std::min(kPieceBytes, size_bytes - offset);
     const Time before = Clock::now();
@@ -61,10 +62,11 @@ Time take_time(std::size_t size_bytes, const Pace& pace, Time start, HandlePiece
     offset += piece_bytes;
     const Time after = Clock::now();
     really_spent += after - before;
-    const Time due = first_byte + pace.time_for(offset);
+    const Time arrived = pace.link != nullptr ? pace.link->cross(piece_bytes, due) : due;
+    due = std::max(due + pace.time_for(piece_bytes), arrived);
     if (offset < size_bytes && due - after > kMaxLead) std::this_thread::sleep_until(due);
   }
-  const Time end = first_byte + std::max(pace.time_for(size_bytes), really_spent);
+  const Time end = std::max(due, first_byte + really_spent);
   wait_until(end);
   return end;
 }

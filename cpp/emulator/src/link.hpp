@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "clock.hpp"
+#include "shared_link.hpp"
 
 namespace isthmus::emulator {
 
@@ -11,7 +12,11 @@ namespace isthmus::emulator {
 struct Pace {
   Duration latency{kNoTime};
   double bytes_per_s = 0;
+  /// What the bytes cross, at this pace at most; null for copies inside the device.
+  SharedLink* link = nullptr;
 
+  /// The same pace on a link.
+  Pace across(SharedLink& shared) const { return {latency, bytes_per_s, &shared}; }
   /// Without the latency.
   Duration time_for(std::size_t size_bytes) const;
 };
@@ -20,7 +25,8 @@ struct Pace {
 ///
 /// start     when the transfer begins on the modelled timeline; may be slightly in the past
 /// Returns   when it ended: start + latency + the longer of the modelled time for the bytes and the
-///           CPU's real time to move them.
+///           CPU's real time to move them. On a link that others use meanwhile the modelled time is
+///           longer.
 Time move_bytes(std::byte* target, const std::byte* source, std::size_t size_bytes,
                 const Pace& pace, Time start);
 

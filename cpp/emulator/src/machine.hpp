@@ -38,6 +38,7 @@ struct EmulatedMachine {
 
   std::atomic<const Profile*> active_profile;
   std::atomic<bool> initialised{false};
+  std::atomic<std::uint64_t> modelled_ns{0};  ///< what isthmus_emulator_modelled_ns returns
   Scheduler scheduler;
 
   // Guarded by the scheduler's mutex.
@@ -57,6 +58,12 @@ struct EmulatedMachine {
 };
 
 EmulatedMachine& machine();
+
+/// Adds to the modelled time that tests read.
+inline void count_modelled(Duration duration) {
+  machine().modelled_ns.fetch_add(static_cast<std::uint64_t>(duration.count()),
+                                  std::memory_order_relaxed);
+}
 
 /// Locks the machine's state.
 [[nodiscard]] inline Lock lock_machine() { return machine().scheduler.lock(); }

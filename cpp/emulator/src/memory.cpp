@@ -7,6 +7,7 @@
 
 #include "call.hpp"
 #include "machine.hpp"
+#include "memory_costs.hpp"
 
 namespace isthmus::emulator {
 namespace {
@@ -50,9 +51,20 @@ Range allocate_block(Device& device, std::size_t size_bytes) {
 }
 
 Range allocate(Context& context, std::size_t size_bytes) {
+  const MemoryCall call;
   Lock lock = lock_machine();
   require_no_capture(lock);
-  return allocate_on_device(lock, context, size_bytes);
+  Range range = allocate_on_device(lock, context, size_bytes);
+  lock.unlock();
+  const MemoryCosts& costs = machine().profile().memory_costs;
+  call.take(range.object->is_shared ? costs.device_block : costs.device_allocation, size_bytes);
+  return range;
+}
+
+const MemoryCost& cost_of_freeing(const Range& range) {
+  const MemoryCosts& costs = machine().profile().memory_costs;
+  const bool is_block = range.object == nullptr || range.object->is_shared;
+  return is_block ? costs.device_block : costs.device_free;
 }
 
 /// Host memory that is known as managed. A shared mapping, like a real driver's, unlike the
@@ -179,9 +191,11 @@ CUresult CUDAAPI cuMemFree(CUdeviceptr address) {
     const std::optional<Range> range = remove_allocation(lock, address);
     if (!range) throw Refusal{CUDA_ERROR_INVALID_VALUE};
     drain(lock, *range->context);
+    const MemoryCall call;
     give_back_block(lock, *range);
     lock.unlock();
     unmap(*range);
+    call.take(cost_of_freeing(*range), range->size_bytes);
     return CUDA_SUCCESS;
   });
 }

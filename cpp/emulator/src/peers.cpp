@@ -41,13 +41,6 @@ Pace pace_of(const PeerCopy& copy, Context& asker) {
   return {profile.copy_latency, profile.pinned_bytes_per_s * share};
 }
 
-/// The engine of the calling context's device that reads from the link, or the one that writes to
-/// it.
-Lane& lane_of(const PeerCopy& copy, const Context& asker) {
-  Device& device = device_of(asker);
-  return copy.target_context == &asker ? device.host_to_device : device.device_to_host;
-}
-
 void require_memory_of(Lock& lock, const Context& context, CUdeviceptr address,
                        std::size_t size_bytes) {
   require_device_range(lock, address, size_bytes);
@@ -55,10 +48,14 @@ void require_memory_of(Lock& lock, const Context& context, CUdeviceptr address,
   require(range->device == context.ordinal);
 }
 
+/// By the engine of the calling context's device that reads from the link, or the one that writes
+/// to it.
 OperationPtr make_peer_copy(const PeerCopy& copy, Context& asker) {
-  const Pace pace = pace_of(copy, asker);
+  Device& device = device_of(asker);
+  const bool up = copy.target_context == &asker;
+  const Pace pace = pace_of(copy, asker).across(up ? device.upward : device.downward);
   auto operation = std::make_shared<Operation>();
-  operation->lane = &lane_of(copy, asker);
+  operation->lane = up ? &device.host_to_device : &device.device_to_host;
   operation->expected = pace.latency + pace.time_for(copy.size_bytes);
   operation->work = [copy, pace](Time start) {
     return move_bytes(to_pointer(copy.target), to_pointer(copy.source), copy.size_bytes, pace,

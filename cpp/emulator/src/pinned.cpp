@@ -3,9 +3,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "call.hpp"
 #include "machine.hpp"
 #include "memory.hpp"
+#include "memory_costs.hpp"
 
 namespace isthmus::emulator {
 namespace {
@@ -30,14 +33,25 @@ void* map_populated(std::size_t mapped_bytes) {
   return memory;
 }
 
-/// Whether the caller has mapped all of it: otherwise a real driver couldn't pin it.
-bool is_mapped(std::uintptr_t address, std::size_t size_bytes) {
+/// The pages of the caller's memory that don't exist yet: pinning makes them.
+///
+/// Throws Refusal(INVALID_VALUE) unless the caller has mapped all of it: otherwise a real driver
+/// couldn't pin it.
+std::size_t num_absent_pages(std::uintptr_t address, std::size_t size_bytes) {
   const std::uintptr_t first_page = address / page_bytes() * page_bytes();
   const std::size_t num_pages = (address + size_bytes - first_page - 1) / page_bytes() + 1;
-  if (num_pages > physical_bytes() / page_bytes()) return false;
+  require(num_pages <= physical_bytes() / page_bytes());
   std::vector<unsigned char> residency(num_pages);
-  return mincore(reinterpret_cast<void*>(first_page), address + size_bytes - first_page,
-                 residency.data()) == 0;
+  require(mincore(reinterpret_cast<void*>(first_page), address + size_bytes - first_page,
+                  residency.data()) == 0);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(residency, [](unsigned char page) { return (page & 1U) == 0; }));
+}
+
+Duration touching(std::size_t num_pages) {
+  const double page_ns = machine().profile().memory_costs.first_touch_ns;
+  return std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double, std::nano>(page_ns * static_cast<double>(num_pages)));
 }
 
 /// Throws Refusal(OUT_OF_MEMORY) if no more host memory may be pinned.
@@ -62,6 +76,7 @@ Lock lock_uncaptured_machine() {
 /// Null for 0 bytes.
 void* allocate_pinned(Context& context, std::size_t size_bytes) {
   if (size_bytes == 0) return nullptr;
+  const MemoryCall call;
   require_pinnable(lock_uncaptured_machine(), size_bytes);
   Range range{.kind = RangeKind::pinned, .size_bytes = size_bytes, .context = &context};
   range.device = context.ordinal;
@@ -69,12 +84,15 @@ void* allocate_pinned(Context& context, std::size_t size_bytes) {
   void* host = map_populated(range.mapped_bytes);
   range.base = address_of(host);
   range.id = next_handle();
-  const Lock lock = lock_machine();
+  Lock lock = lock_machine();
   machine().addresses.add(range);
+  lock.unlock();
+  call.take(machine().profile().memory_costs.pin, size_bytes);
   return host;
 }
 
 void release(RangeKind kind, const void* host, CUresult unknown) {
+  const MemoryCosts& costs = machine().profile().memory_costs;
   Lock lock = lock_uncaptured_machine();
   const std::optional<Range> range = machine().addresses.remove(address_of(host), kind);
   if (!range) {
@@ -85,7 +103,9 @@ void release(RangeKind kind, const void* host, CUresult unknown) {
   }
   drain(lock, *range->context);
   lock.unlock();
+  const MemoryCall call;
   unmap(*range);
+  call.take(kind == RangeKind::pinned ? costs.unpin : costs.withdraw, range->size_bytes);
 }
 
 }  // namespace
@@ -127,8 +147,10 @@ CUresult CUDAAPI cuMemHostRegister(void* host, std::size_t size_bytes, unsigned 
   return Call("cuMemHostRegister").note("bytes", size_bytes)([&] {
     Context& context = current_context();
     require(host != nullptr && size_bytes > 0 && (flags & ~kRegisterFlags) == 0);
-    require(is_mapped(address_of(host), size_bytes));
-    const Lock lock = lock_uncaptured_machine();
+    const MemoryCall call;
+    const MemoryCosts& costs = machine().profile().memory_costs;
+    const Duration first_touch = touching(num_absent_pages(address_of(host), size_bytes));
+    Lock lock = lock_uncaptured_machine();
     require(!machine().addresses.overlaps(address_of(host), size_bytes),
             CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     require_pinnable(lock, size_bytes);
@@ -138,6 +160,8 @@ CUresult CUDAAPI cuMemHostRegister(void* host, std::size_t size_bytes, unsigned 
                              .context = &context,
                              .device = context.ordinal,
                              .id = next_handle()});
+    lock.unlock();
+    call.take(costs.enroll, size_bytes, first_touch);
     return CUDA_SUCCESS;
   });
 }

@@ -7,9 +7,24 @@ namespace isthmus::emulator {
 namespace {
 
 using std::chrono::microseconds;
+using std::chrono::nanoseconds;
 
 constexpr std::size_t kMiB = 1024UL * 1024;
 constexpr std::size_t kGiB = 1024 * kMiB;
+
+/// Pinning is the work of the host's kernel, so a slower link doesn't make it slower: these are the
+/// figures of an H100's machine (benchmarks/link/h100/run.txt, rounded). There cuMemHostAlloc of 64
+/// MiB takes 23 to 32 ms, its free 7 to 10; registering 64 MiB 2.3 ms if the pages exist, else 23.
+constexpr MemoryCosts kPinningAsOnAnH100{
+    .pin = {microseconds(2), 1400},
+    .unpin = {microseconds(2), 400},
+    .enroll = {microseconds(41), 140},
+    .first_touch_ns = 1200,
+    .withdraw = {microseconds(28), 65},
+    .device_block = {microseconds(2), 0},
+    .device_allocation = {microseconds(43), 0.4},
+    .device_free = {microseconds(41), 2.4},
+};
 
 /// The default. Slow enough that a laptop's memcpy, which does every copy, keeps up with it.
 constexpr Profile kSmall{
@@ -24,6 +39,15 @@ constexpr Profile kSmall{
     .device_bytes_per_s = 20e9,
     .copy_latency = microseconds(10),
     .launch_latency = microseconds(5),
+    // Latencies are twice those of an H100, as those of copies are. The shares of the link are an
+    // H100's (prototypes): one thread's writes 20.6 of 55.1 GB/s, a kernel's reads 50.9.
+    .direct = {.window_write = nanoseconds(250),
+               .window_write_bytes_per_s = 1.2e9,
+               .window_read = microseconds(2),
+               .kernel_read = nanoseconds(2400),
+               .kernel_write = nanoseconds(1200),
+               .kernel_bytes_per_s = 2.8e9},
+    .memory_costs = kPinningAsOnAnH100,
     .stream_memory_operations = true,
 };
 
@@ -78,6 +102,13 @@ constexpr std::array kProfiles{
                  p.device_bytes_per_s = 2e12;
                  p.copy_latency = microseconds(5);
                  p.launch_latency = microseconds(3);
+                 // benchmarks/windows and benchmarks/link/h100: one thread.
+                 p.direct = {.window_write = nanoseconds(130),
+                             .window_write_bytes_per_s = 18e9,
+                             .window_read = nanoseconds(1030),
+                             .kernel_read = nanoseconds(1200),
+                             .kernel_write = nanoseconds(600),
+                             .kernel_bytes_per_s = 51e9};
                }),
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "machine.hpp"
+
 namespace isthmus::emulator {
 namespace {
 
@@ -58,6 +60,7 @@ void Scheduler::run(Lock& lock, const OperationPtr& operation) {
   const Time begin = lane.start_of(operation->ready_at);
   operation->expected_end = begin + operation->expected;
   lock.unlock();
+  count_modelled(operation->expected);
   const Time end = operation->work(begin);
   operation->work = nullptr;  // frees its staging memory before anyone sees that it is done
   acquire(lock);

@@ -34,7 +34,6 @@
 // keep the array alive as long as its window. The SYNC_MEMOPS attribute stays set after closing. A
 // window does not survive fork(): in the child every call throws UsageError, and the parent's
 // window is not affected.
-// every call throws UsageError, and the parent's is untouched.
 #pragma once
 
 #include <cstddef>

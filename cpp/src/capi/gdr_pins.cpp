@@ -10,6 +10,7 @@
 #include "capi/default_windows.hpp"
 #include "capi/gdr_log.hpp"
 #include "driver/driver.hpp"
+#include "window/device_copy.hpp"
 
 namespace isthmus::capi {
 namespace {
@@ -33,7 +34,7 @@ GdrPin pinned(gdr_t owner, std::uintptr_t address, std::size_t size_bytes) {
       .num_threads = 1, .check = BufferCheck::on_opening, .page_bytes = kGdrPageBytes};
   GdrPin pin;
   pin.window = default_windows().open(address, size_bytes, options);
-  pin.copy = &window::best_streaming_copy();
+  pin.copy = &window::streaming_copy_at(default_windows().driver(), address);
   pin.process = window::process_generation();
   pin.owner = owner;
   pin.address = address;

@@ -4,6 +4,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "window/device_copy.hpp"
 #include "window/forks.hpp"
 #include "window/host_pages.hpp"
 
@@ -21,6 +22,7 @@ void Bar1Budget::take(std::uint64_t size_bytes) {
 Mapping::Mapping(const Context& context, Backend& backend, std::shared_ptr<Bar1Budget> budget,
                  std::vector<Allocation> allocations, DevicePages pages)
     : context_(context),
+      copy_(streaming_copy_of(context.driver(), context.device().ordinal)),
       backend_(backend.kind()),
       budget_(std::move(budget)),
       allocations_(std::move(allocations)),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "window/backend.hpp"
+#include "window/streaming_copy.hpp"
 
 namespace isthmus::window {
 
@@ -53,6 +54,8 @@ public:
   /// True if other buffers share its pages.
   bool shared() const noexcept { return shared_; }
   WindowBackend backend() const noexcept { return backend_; }
+  /// How the CPU copies through it.
+  const StreamingCopy& copy() const noexcept { return copy_; }
   const std::vector<Allocation>& allocations() const noexcept { return allocations_; }
   /// True while every buffer is the one that was mapped.
   bool buffers_are_alive() const noexcept;
@@ -65,6 +68,7 @@ private:
   void map_pieces(const Context& context, Backend& backend);
 
   Context context_;
+  const StreamingCopy& copy_;
   WindowBackend backend_;
   std::shared_ptr<Bar1Budget> budget_;
   std::vector<Allocation> allocations_;

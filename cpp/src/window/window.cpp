@@ -16,7 +16,7 @@ Window::Window(std::shared_ptr<const window::Mapping> mapping,
                std::size_t size_bytes, const WindowOptions& options)
     : data_(mapping->at(pointer)),
       size_bytes_(size_bytes),
-      copy_(&window::best_streaming_copy()),
+      copy_(&mapping->copy()),
       process_(window::process_generation()),
       checks_each_call_(options.check == BufferCheck::each_call ||
                         (options.check == BufferCheck::shared_pages && mapping->shared())),

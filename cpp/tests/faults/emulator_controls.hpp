@@ -59,6 +59,8 @@ public:
   ISTHMUS_CONTROL(copy_call_log, call_log);
   ISTHMUS_CONTROL(object_file, object_file);
   ISTHMUS_CONTROL(live, live);
+  ISTHMUS_CONTROL(modelled_ns, modelled_ns);
+  ISTHMUS_CONTROL(window_copies, window_copies);
   ISTHMUS_CONTROL(reset, reset);
 #undef ISTHMUS_CONTROL
 };

@@ -31,8 +31,8 @@ _MEANINGS = {
     "unmap, unpin: its part of close",
 }
 _EMULATED = (
-    "emulated: windows are real CPU stores and loads in host memory, so their times are those of "
-    "host memory, not of a link"
+    "emulated: writes and reads take the modelled link's time; opening and closing take this "
+    "machine's own"
 )
 
 

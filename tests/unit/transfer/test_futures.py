@@ -251,7 +251,7 @@ def test_what_a_copy_fails_with_is_raised_where_it_is_asked_for(
     host = isthmus.pinned.empty(1 << 20, np.uint8)
     assert callable(fail_call)
     transfers.copy(device, host)  # what is made at the first copy isn't what fails
-    fail_call("cuMemcpyHtoDAsync")
+    fail_call("cuMemcpyHtoD")
     with pytest.raises(isthmus.DriverError) as failure:
         transfers.copy_async(device, host).result(60)
     assert failure.value.code == OUT_OF_RANGE

@@ -18,11 +18,12 @@ constexpr double kGiga = 1e9;
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
 constexpr std::size_t kGiB = 1024 * kMiB;
+constexpr double kNoCost = 1e18;  ///< bytes/s of bytes that add nothing
 
 /// Where every curve has a point; includes all bends of the lines below.
-constexpr std::size_t kSizes[] = {4,          kKiB,      4 * kKiB,   16 * kKiB, 64 * kKiB,
-                                  256 * kKiB, kMiB,      2 * kMiB,   4 * kMiB,  16 * kMiB,
-                                  32 * kMiB,  64 * kMiB, 256 * kMiB, kGiB};
+constexpr std::size_t kSizes[] = {4,         kKiB,       4 * kKiB,  8 * kKiB,   16 * kKiB,
+                                  64 * kKiB, 256 * kKiB, kMiB,      2 * kMiB,   4 * kMiB,
+                                  16 * kMiB, 32 * kMiB,  64 * kMiB, 256 * kMiB, kGiB};
 
 /// Seconds over bytes with bends: `fixed` seconds, and above each bend's `above_bytes` its rate.
 struct Bend {
@@ -50,6 +51,13 @@ constexpr double kDriverUploadSeconds = 5.5 * kMicro;
 constexpr double kDriverDownloadSeconds = 6.7 * kMicro;
 constexpr double kPageableDownloadSeconds = 7.2 * kMicro;
 
+/// A window's write and its fence: at most 0.22 us up to 64 B (windows).
+constexpr double kWindowWriteSeconds = 0.22 * kMicro;
+/// The minimum of pinning and freeing 4 KiB (prototypes).
+constexpr double kPinSeconds = 1200 * kMicro;
+/// What staging reaches of the link (prototypes: 0.87 to 0.94).
+constexpr double kStagedShare = 0.85;
+
 /// What machines with one kind of link have in common.
 struct LinkFigures {
   double pinned_h2d = 0;  ///< bytes/s of the driver's copy of pinned memory
@@ -61,6 +69,10 @@ struct LinkFigures {
   double read_seconds = 0;                       ///< of a window's read of up to 1 KiB
   double upload_seconds = kDriverUploadSeconds;  ///< of 4 pinned bytes
   double download_seconds = kDriverDownloadSeconds;
+  double window_write_seconds = kWindowWriteSeconds;
+  double pin_seconds = kPinSeconds;  ///< of pinning and unpinning for one copy
+  double staged_share = kStagedShare;
+  bool modelled = false;  ///< each thread of a window adds its rate, up to the link's
 };
 
 // Pageable memory up to 64 KiB: 19 us H2D and 15.7 us D2H at 64 KiB (windows, three machines).
@@ -128,19 +140,22 @@ LinkFigures nvlink_c2c() {
   return figures;
 }
 
-/// The emulated driver's profile `small` (cpp/emulator/src/profiles.cpp). Its windows are ordinary
-/// memory; their figures are arbitrary.
+/// The emulated driver's profile `small` (cpp/emulator/src/profiles.cpp): modelled figures.
 LinkFigures emulated() {
   const double latency = 10 * kMicro;
-  return {3 * kGiga,
-          3 * kGiga,
-          {latency, {{0, kGiga}}},
-          {latency, {{0, kGiga}}},
-          4 * kGiga,
-          2 * kGiga,
-          1.0 * kMicro,
-          latency,
-          latency};
+  return {.pinned_h2d = 3 * kGiga,
+          .pinned_d2h = 3 * kGiga,
+          .pageable_h2d = {latency, {{0, kGiga}}},
+          .pageable_d2h = {latency, {{0, kGiga}}},
+          .window_write = 1.2 * kGiga,
+          .window_read = kKiB / (2 * kMicro),
+          .read_seconds = 2 * kMicro,
+          .upload_seconds = latency,
+          .download_seconds = latency,
+          .window_write_seconds = 0.25 * kMicro,
+          .pin_seconds = 91 * kMicro,
+          .staged_share = 0.95,
+          .modelled = true};
 }
 
 LinkFigures figures_of_sixteen_lanes(const LinkClass& link) {
@@ -171,11 +186,20 @@ LinkFigures figures_of(const LinkClass& link) {
   return figures;
 }
 
-/// A write and its fence: at most 0.22 us up to 64 B (windows).
-constexpr double kWindowWriteSeconds = 0.22 * kMicro;
-
 Bent window_write(const LinkFigures& link) {
-  return {kWindowWriteSeconds, {{0, link.window_write}}};
+  return {link.window_write_seconds, {{0, link.window_write}}};
+}
+
+/// Two threads of the emulated driver's windows: they share copies from 32 KiB on, which then take
+/// no longer until there are as many bytes as the link carries meanwhile.
+Bent modelled_write_threads(const LinkFigures& link) {
+  constexpr std::size_t kSharedBytes = 32 * kKiB;
+  const double together = std::min(2 * link.window_write, link.pinned_h2d);
+  const double as_many = kSharedBytes * together / link.window_write;
+  return {link.window_write_seconds,
+          {{0, link.window_write},
+           {kSharedBytes, kNoCost},
+           {static_cast<std::size_t>(as_many), together}}};
 }
 
 /// Several threads. They help from 32 KiB on if they are awake. The model: from 16 KiB on 20 GB/s,
@@ -183,8 +207,9 @@ Bent window_write(const LinkFigures& link) {
 /// slower links less, in proportion to Gen5.
 Bent window_write_threads(const LinkFigures& link, double num_cores) {
   if (num_cores < 2) return window_write(link);
+  if (link.modelled) return modelled_write_threads(link);
   const double share = std::min(1.0, link.pinned_h2d / gen5().pinned_h2d);
-  return {kWindowWriteSeconds,
+  return {link.window_write_seconds,
           {{0, link.window_write},
            {16 * kKiB, std::max(link.window_write, 20 * kGiga * share)},
            {kMiB, std::max(link.window_write, 24 * kGiga * share)}}};
@@ -198,15 +223,18 @@ Bent window_read(const LinkFigures& link) {
 /// with 16 (windows). The model: half of one thread's rate for each, up to 8 of them.
 Bent window_read_threads(const LinkFigures& link, double num_cores) {
   const double num_threads = std::clamp(std::floor(num_cores), 1.0, 16.0);
+  if (link.modelled)
+    return {link.read_seconds,
+            {{static_cast<std::size_t>(num_threads) * kKiB,
+              std::min(num_threads * link.window_read, link.pinned_d2h)}}};
   return {link.read_seconds, {{kKiB, link.window_read * std::max(1.0, 0.5 * num_threads)}}};
 }
 
 /// The staging ring. With 4 cores, uploads reach 29 to 32 GB/s and downloads 53
 /// (benchmarks/transfer, H200). The model: 7 and 13 for each thread, with one core left out, and 6
-/// for a single thread (prototypes); more than 10 threads gain little, and 0.85 of the link is
-/// reached (prototypes: 0.87 to 0.94). Fixed: waking threads (20 us to start one:
-/// window/copy_threads), a first piece of 256 KiB at a core's 11 GB/s, its copy, and one
-/// completion: 60 us.
+/// for a single thread (prototypes); more than 10 threads gain little. Fixed: waking threads (20 us
+/// to start one: window/copy_threads), a first piece of 256 KiB at a core's 11 GB/s, its copy, and
+/// one completion: 60 us.
 constexpr double kUploadThread = 7 * kGiga;
 constexpr double kDownloadThread = 13 * kGiga;
 constexpr double kThreadAlone = 6 * kGiga;
@@ -214,14 +242,26 @@ constexpr double kMaxStagingThreads = 10;
 Bent staged(double link_bytes_per_s, double thread_bytes_per_s, double num_cores) {
   if (num_cores < 2) thread_bytes_per_s = kThreadAlone;
   const double num_threads = std::clamp(std::floor(num_cores) - 1, 1.0, kMaxStagingThreads);
-  return {60 * kMicro, {{0, std::min(thread_bytes_per_s * num_threads, 0.85 * link_bytes_per_s)}}};
+  return {60 * kMicro, {{0, std::min(thread_bytes_per_s * num_threads, link_bytes_per_s)}}};
 }
 
 /// Pinning for one copy: 46 ms/GiB to register 4 KiB pages and 18 to unregister them (prototypes),
-/// then the copy. The minimum is that of pinning and freeing 4 KiB: 1.2 ms (prototypes).
+/// then the copy.
 constexpr double kPinSecondsPerByte = 64e-3 / static_cast<double>(kGiB);
-Bent registered(double link_bytes_per_s) {
-  return {1200 * kMicro, {{0, 1 / (kPinSecondsPerByte + 1 / link_bytes_per_s)}}};
+Bent registered(double pin_seconds, double link_bytes_per_s) {
+  return {pin_seconds, {{0, 1 / (kPinSecondsPerByte + 1 / link_bytes_per_s)}}};
+}
+
+/// Only whole pages are pinned, and the driver copies the rest: fewer bytes than two pages may have
+/// no whole page among them.
+CostCurve registered_curve(const Bent& driver, const Bent& pinning) {
+  constexpr std::size_t kTwoPages = 8 * kKiB;
+  std::vector<CostPoint> points;
+  for (const std::size_t size_bytes : kSizes) {
+    const Bent& line = size_bytes < kTwoPages ? driver : pinning;
+    points.push_back({size_bytes, line.seconds(size_bytes)});
+  }
+  return CostCurve(std::move(points));
 }
 
 CostCurve curve_of(const Bent& line) {
@@ -231,14 +271,18 @@ CostCurve curve_of(const Bent& line) {
   return CostCurve(std::move(points));
 }
 
-void add_pageable(std::vector<Profile::Entry>& entries, Direction direction, double link,
-                  const Bent& driver, double num_cores) {
+void add_pageable(std::vector<Profile::Entry>& entries, Direction direction,
+                  const LinkFigures& link, double num_cores) {
   const auto pageable = MemoryKind::pageable;
+  const bool up = direction == Direction::host_to_device;
+  const double rate = up ? link.pinned_h2d : link.pinned_d2h;
+  const Bent& driver = up ? link.pageable_h2d : link.pageable_d2h;
+  const double thread = up ? kUploadThread : kDownloadThread;
   entries.push_back({CopyPath::driver, direction, pageable, curve_of(driver)});
-  const double thread = direction == Direction::host_to_device ? kUploadThread : kDownloadThread;
-  entries.push_back(
-      {CopyPath::staged, direction, pageable, curve_of(staged(link, thread, num_cores))});
-  entries.push_back({CopyPath::registered, direction, pageable, curve_of(registered(link))});
+  entries.push_back({CopyPath::staged, direction, pageable,
+                     curve_of(staged(link.staged_share * rate, thread, num_cores))});
+  entries.push_back({CopyPath::registered, direction, pageable,
+                     registered_curve(driver, registered(link.pin_seconds, rate))});
 }
 
 /// Windows cost the same for every kind of host memory.
@@ -256,8 +300,8 @@ Profile Profile::defaults(const ProfileIdentity& identity) {
   const LinkFigures link = figures_of(identity.link);
   const double num_cores = identity.num_cores;
   std::vector<Entry> entries;
-  add_pageable(entries, Direction::host_to_device, link.pinned_h2d, link.pageable_h2d, num_cores);
-  add_pageable(entries, Direction::device_to_host, link.pinned_d2h, link.pageable_d2h, num_cores);
+  add_pageable(entries, Direction::host_to_device, link, num_cores);
+  add_pageable(entries, Direction::device_to_host, link, num_cores);
   entries.push_back({CopyPath::driver, Direction::host_to_device, MemoryKind::pinned,
                      curve_of({link.upload_seconds, {{0, link.pinned_h2d}}})});
   entries.push_back({CopyPath::driver, Direction::device_to_host, MemoryKind::pinned,

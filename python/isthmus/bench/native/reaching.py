@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from isthmus.bench.native.instrument import NativeInstrument
 from isthmus.bench.native.rule import native_rule
 from isthmus.bench.stopping import StoppingRule
-from isthmus.bench.tests.bench_test import Variation
-from isthmus.bench.tests.managed import ManagedTest, PageFaultTest
+from isthmus.bench.tests.bench_test import Direction, Variation
+from isthmus.bench.tests.managed import ManagedTest, ManagedWay, PageFaultTest
 from isthmus.bench.tests.pointer_chase import PointerChaseTest
+from isthmus.errors import Unavailable
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -23,11 +24,19 @@ class NativeManaged(NativeInstrument):
         Measure one size.
 
         Raises:
-            Unavailable: Managed memory isn't available here, or not so much of it.
+            Unavailable: Managed memory isn't available here, or not so much of it; or pages would
+                move because the CPU touches them, which the emulated driver doesn't see.
         """
         from isthmus import _native
 
         del variation
+        downwards = test.direction == Direction.DEVICE_TO_HOST
+        if self._device.emulated and downwards and test.way == ManagedWay.DEMAND:
+            raise Unavailable(
+                capability="pages that move when the CPU touches them",
+                reason="the emulated driver's managed memory is host memory and never moves",
+                needs="a real GPU",
+            )
         rule = native_rule(stopping)
         return self._device.with_kernels(
             lambda kernels: _native.measure_managed(
