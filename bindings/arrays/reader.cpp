@@ -52,6 +52,7 @@ TypeReader ArrayReader::ask(nb::handle type) const {
   if (name == "buffer") reader.way = Way::buffer;
   if (name == "numpy") reader.way = Way::numpy;
   if (name == "cuda_interface") reader.way = Way::cuda_interface;
+  if (name == "mapping") reader.way = Way::mapping;
   if (name == "pointer") {
     reader.on_device = nb::cast<bool>(detail);
     reader.way = Way::pointer;
@@ -130,6 +131,23 @@ void ArrayReader::read(nb::handle object, Role role, Hold hold, Array& array) {
   });
 }
 
+bool ArrayReader::is_mapping(nb::handle object) {
+  if (PyBytes_CheckExact(object.ptr())) return false;
+  const TypeReader* const known = reader_for(Py_TYPE(object.ptr()));
+  if (known != nullptr) return known->way == Way::mapping;
+  const TypeReader reader = ask(object.type());
+  keep(reader);
+  return reader.way == Way::mapping;
+}
+
+void ArrayReader::refuse_at(const std::string& path, nb::handle error) const {
+  static const Name refuse_at_name("refuse_at");
+  const nb::object function = refuse_at_name.of(asked_);
+  from_python(
+      [&] { return PyObject_CallFunction(function.ptr(), "sO", path.c_str(), error.ptr()); });
+  throw nb::python_error();  // the function always raises
+}
+
 void ArrayReader::read_by(const TypeReader& reader, nb::handle object, Role role, Hold hold,
                           Array& array) const {
   switch (reader.way) {
@@ -149,6 +167,8 @@ void ArrayReader::read_by(const TypeReader& reader, nb::handle object, Role role
       return read_cupy(object, reader.current_stream, array);
     case Way::dlpack:
       return read_dlpack(object, reader, role, array);
+    case Way::mapping:
+      throw Refusal{"no memory"};
     default:
       return read_any(object, reader, role, array);
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,8 @@ enum class Hold {
 
 /// How to read the arrays of one type.
 struct TypeReader {
-  enum class Way { any, buffer, numpy, pointer, cuda_interface, torch, cupy, dlpack };
+  /// `mapping` isn't an array: its members may be.
+  enum class Way { any, buffer, numpy, pointer, cuda_interface, torch, cupy, dlpack, mapping };
 
   nanobind::object type;  // kept: another type could get its address
   Way way = Way::any;
@@ -59,6 +61,12 @@ public:
   ///
   /// Throws      nanobind::python_error, a UsageError that explains what is wrong with the object
   void read(nanobind::handle object, Role role, Hold hold, Array& array);
+  /// True for a mapping of arrays.
+  bool is_mapping(nanobind::handle object);
+  /// Throws a refusal again, with the place of its array in front.
+  ///
+  /// error       a Python exception; other than UsageError it is thrown as it is
+  [[noreturn]] void refuse_at(const std::string& path, nanobind::handle error) const;
   /// Makes an array's library order its pending work before a stream, and exports the array if
   /// necessary.
   ///

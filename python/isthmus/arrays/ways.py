@@ -3,6 +3,7 @@
 import array
 import mmap
 import sys
+from collections.abc import Mapping
 
 from isthmus import _native
 from isthmus.arrays.loaded import loaded_type
@@ -26,7 +27,7 @@ def way_of(kind: type) -> Way:
         capsule. "cupy": CuPy's attributes; a function that gives the current stream. "dlpack":
         `__dlpack__`; a function from a device to its current stream or None, true for PyTorch's
         tensors, true for arrays that never change. "cuda_interface": `__cuda_array_interface__`.
-        "any": the first protocol that an object has.
+        "mapping": no array; its members may be. "any": the first protocol that an object has.
     """
     scalar = loaded_type("numpy", "generic")
     # A NumPy scalar's __array_interface__ is of an array that is gone by then.
@@ -60,6 +61,8 @@ def _of_cupy(kind: type) -> Way | None:
 
 
 def _of_others(kind: type) -> Way:
+    if issubclass(kind, Mapping):
+        return "mapping", None
     if not hasattr(kind, "__dlpack__"):
         # Numba's arrays and RMM's buffers, for instance.
         own = hasattr(kind, "__cuda_array_interface__") and not hasattr(kind, "__array_interface__")
