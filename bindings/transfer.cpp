@@ -92,14 +92,12 @@ std::unique_ptr<PythonNeeds> needs_of(ArrayPair& pair, nb::handle target, nb::ha
                                        std::move(pair.source.held), nb::none());
 }
 
-/// Reads two arrays. Returns false if they are mappings, whose members are to be copied.
+/// Reads two arrays. Returns false if one is a structure, whose members are to be copied.
 bool read_arrays(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream,
                  Hold hold, ArrayPair& pair) try {
-  if (is_structure(target) || is_structure(source)) return false;
   read_pair(reader, target, source, stream, hold, pair);
   return true;
-} catch (nb::python_error&) {
-  if (!reader.is_mapping(target) && !reader.is_mapping(source)) throw;
+} catch (const HoldsArrays&) {
   return false;
 }
 
@@ -196,6 +194,17 @@ PythonFuture copy_async(const ArrayTransfers& transfers, std::uintptr_t target,
           }};
 }
 
+void copy_strided(const ArrayTransfers& transfers, std::uintptr_t target, std::uintptr_t source,
+                  std::size_t item_bytes, std::vector<std::size_t> shape,
+                  std::vector<std::ptrdiff_t> target_strides,
+                  std::vector<std::ptrdiff_t> source_strides, std::uintptr_t stream) {
+  CopyOptions options;
+  options.stream = stream;
+  transfers->copy_strided({address(target), address(source), item_bytes, std::move(shape),
+                           std::move(target_strides), std::move(source_strides)},
+                          options);
+}
+
 void copy_file(const ArrayTransfers& transfers, std::uintptr_t target, int descriptor,
                std::uint64_t offset_bytes, std::size_t size_bytes, std::uintptr_t stream) {
   CopyOptions options;
@@ -290,6 +299,10 @@ void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
            "Begin to copy bytes between addresses. `needs` is kept until the copy has ended. "
            "`follow_up` is called from any thread when the bytes have arrived; the future is ready "
            "after it.")
+      .def("copy_strided", &copy_strided, "target"_a, "source"_a, "item_bytes"_a, "shape"_a,
+           "target_strides"_a, "source_strides"_a, nb::kw_only(), "stream"_a = 0, Release(),
+           "Copy items between two layouts, of which one is on a device; strides in bytes; complete "
+           "on return.")
       .def("copy_file", &copy_file, "target"_a, "descriptor"_a, "offset_bytes"_a, "size_bytes"_a,
            nb::kw_only(), "stream"_a = 0, Release(),
            "Copy a part of an open file to device memory; complete on return.")

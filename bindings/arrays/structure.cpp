@@ -50,8 +50,8 @@ StructurePairs::StructurePairs(ArrayReader& reader, nb::handle target, nb::handl
 
 void StructurePairs::add(nb::handle target, nb::handle source, std::size_t container,
                          nb::object key) {
-  const bool in_target = is_structure(target) || reader_.is_mapping(target);
-  const bool in_source = is_structure(source) || reader_.is_mapping(source);
+  const bool in_target = reader_.is_structure(target);
+  const bool in_source = reader_.is_structure(source);
   if (!in_target && !in_source) {
     pairs_.push_back({nb::borrow(target), nb::borrow(source), container, std::move(key)});
     return;

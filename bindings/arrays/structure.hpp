@@ -9,14 +9,6 @@
 
 #include "arrays/reader.hpp"
 
-/// True if an object is a list, a tuple or a dictionary: its members are what is copied. A look at
-/// the type's flags, which takes a nanosecond.
-inline bool is_structure(nanobind::handle object) noexcept {
-  const unsigned long flags = PyType_GetFlags(Py_TYPE(object.ptr()));
-  return (flags &
-          (Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS)) != 0;
-}
-
 /// The arrays of two structures of the same form, in pairs, in the target's order. Keeps them.
 /// Created and destroyed with the GIL held.
 class StructurePairs {
@@ -28,7 +20,7 @@ public:
     nanobind::object key;       ///< and there under which key or index
   };
 
-  /// reader      knows which other types are mappings
+  /// reader      knows which types are structures
   /// Throws      isthmus::UsageError that names the path where the two differ
   StructurePairs(ArrayReader& reader, nanobind::handle target, nanobind::handle source);
 

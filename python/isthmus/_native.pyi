@@ -981,6 +981,11 @@ class Transfers:
         Begin to copy bytes between addresses. `needs` is kept until the copy has ended. `follow_up` is called from any thread when the bytes have arrived; the future is ready after it.
         """
 
+    def copy_strided(self, target: int, source: int, item_bytes: int, shape: Sequence[int], target_strides: Sequence[int], source_strides: Sequence[int], *, stream: int = 0) -> None:
+        """
+        Copy items between two layouts, of which one is on a device; strides in bytes; complete on return.
+        """
+
     def copy_file(self, target: int, descriptor: int, offset_bytes: int, size_bytes: int, *, stream: int = 0) -> None:
         """Copy a part of an open file to device memory; complete on return."""
 

@@ -88,6 +88,16 @@ struct ManyCopy {
   CopyOptions options = {};
 };
 
+/// A copy of an array's items between two memory layouts: with gaps, or in another order.
+struct StridedCopy {
+  void* target = nullptr;        ///< the first item
+  const void* source = nullptr;  ///< the first item
+  std::size_t item_bytes = 0;
+  std::vector<std::size_t> shape;
+  std::vector<std::ptrdiff_t> target_strides;  ///< in bytes, one for each dimension
+  std::vector<std::ptrdiff_t> source_strides;
+};
+
 /// What a path would cost.
 struct PathCost {
   CopyPath path = CopyPath::driver;
@@ -215,6 +225,16 @@ public:
   /// Throws      as copy_many() and copy_async(): then no copy of the call is running.
   CopyFuture copy_many_async(std::span<const ManyCopy> copies,
                              SourceOrder source_order = SourceOrder::call);
+
+  /// Copies an array's items between two layouts, complete on return, after the work in the stream.
+  /// The driver copies rows, or slices of rows; a kernel copies everything else, and rows that are
+  /// short. Not counted in stats().
+  ///
+  /// copy        at least one end on a device, not two devices; the host's end has no gaps and is in
+  ///             the shape's order. No two items of the target share memory.
+  /// Throws      as copy(); UsageError for a copy of another kind; Unavailable if it needs the
+  ///             kernel and there is no NVRTC, or if the stream is being captured.
+  void copy_strided(const StridedCopy& copy, const CopyOptions& options = {});
 
   /// Copies a part of a file to a device, complete on return, after all work now in the stream.
   /// What isn't in the page cache is read with direct I/O, where the file system allows it. Not

@@ -72,6 +72,7 @@ class Transfers:
     def copy_rest(self, objects: tuple[object, object], rest: Rest) -> None:
         """Copy what the native module has read and left to Python."""
         if isinstance(rest, tuple):
+            self._find_compiler()
             _work(objects, *rest).copy(self._native)
             return
         follow_up = self._complete(rest)
@@ -90,6 +91,7 @@ class Transfers:
         """Begin to copy one array to another, as `isthmus.copy_async` does."""
         begun = self._copy_arrays_async(target, source, stream, source_order)
         if isinstance(begun, tuple):
+            self._find_compiler()
             return CopyFuture(_work((target, source), *begun).begin(self._native, source_order))
         if isinstance(begun, _native.ArrayBatch):
             follow_up = self._complete(begun)
@@ -98,6 +100,15 @@ class Transfers:
             )
         return CopyFuture(begun)
 
+    def _find_compiler(self) -> None:
+        """Name the compiler of kernels before the first may be needed."""
+        if self._has_compiler:
+            return
+        self._has_compiler = True
+        emulated = self.driver.emulated  # needs no compiler
+        found = None if emulated else find_nvrtc(cuda_major(self.driver.version))
+        self._native.use_nvrtc(found or "")
+
     def _complete(self, batch: _native.ArrayBatch) -> Callable[[], None] | None:
         """
         Add the pairs that have to be packed to a batch, after checking all of them.
@@ -105,11 +116,7 @@ class Transfers:
         Returns:
             What remains to be done when the batch is complete.
         """
-        if not self._has_compiler:
-            self._has_compiler = True
-            emulated = self.driver.emulated  # needs no compiler
-            found = None if emulated else find_nvrtc(cuda_major(self.driver.version))
-            self._native.use_nvrtc(found or "")
+        self._find_compiler()
         works = []
         for pair, target, source, stream in batch.unlike:
             try:
@@ -118,13 +125,19 @@ class Transfers:
             except UsageError as refusal:
                 refuse_at(batch.path(pair), refusal)
             works.append((pair, work))
-        follow_ups = [work.add_to(batch, pair) for pair, work in works]
+        follow_ups = [work.add_to(batch, pair, self._native) for pair, work in works]
         remaining = [follow_up for follow_up in follow_ups if follow_up is not None]
         return partial(_call_all, remaining) if remaining else None
 
     def explain(self, target: object, source: object, *, stream: object = None) -> CopyPlan:
         """Say how a copy would be made, as `isthmus.explain` does."""
         work = _work((target, source), *self._reader.pair(target, source, stream))
+        if work.is_strided:
+            raise UsageError(
+                "a GPU's array with gaps, or in another order, takes no path: the driver copies "
+                "its rows, or a kernel its items",
+                hint="docs/copy.md says when",
+            )
         size_bytes = work.target.size_bytes
         ends = work.plain or PlainCopy(work.target.pointer, work.source.pointer, size_bytes)
         native = self._native.explain(ends.target, ends.source, size_bytes, stream=work.stream)
@@ -198,9 +211,9 @@ def copy(target: object, source: object, *, stream: object = None) -> None:
             is the current stream of the target's library, or of the source's.
 
     Raises:
-        UsageError: Types, shapes or sizes differ, the target is read-only, a GPU's array has gaps,
-            they overlap, or the memory was freed. Of nested arrays it names the path, such as
-            `model.layers.3.bias`, and nothing has been copied.
+        UsageError: Types, shapes or sizes differ, the target is read-only, they overlap, or the
+            memory was freed. Of nested arrays it names the path, such as `model.layers.3.bias`, and
+            nothing has been copied.
         DriverError: Nothing was copied, or the message says which bytes of the target are
             undefined. If `memory_in_use` is true, both arrays are kept until the process ends.
         Unavailable: There is no driver, or NumPy is needed and missing.

@@ -1,27 +1,36 @@
 """A copy of a pair of arrays: plain, or with a packed host array in addition."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from isthmus import _native
 from isthmus.arrays.array import Array, Place
 from isthmus.errors import DriverError, UsageError
 from isthmus.transfer.packing import buffer_like, copy_items, unpacking
-from isthmus.transfer.pairs import PlainCopy, plain_copy, require_packable
+from isthmus.transfer.pairs import (
+    PlainCopy,
+    StridedCopy,
+    fills_its_memory,
+    is_contiguous,
+    plain_copy,
+    require_possible,
+    strided_copy,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """
-    A copy of which only bytes are left to copy.
+    A copy of which no host array has to be packed any more.
 
     Attributes:
-        plain: These bytes; None if the follow-up does everything.
-        packed: The packed host array that they are copied from or to, if there is one.
-        follow_up: To be called when they have arrived; None if nothing remains.
+        copy: What the native module copies; None if the follow-up does everything.
+        packed: The packed host array that it is copied from or to, if there is one.
+        follow_up: To be called when everything has arrived; None if nothing remains.
     """
 
-    plain: PlainCopy | None
+    copy: PlainCopy | StridedCopy | None
     packed: Array | None = None
     follow_up: Callable[[], None] | None = None
 
@@ -45,34 +54,56 @@ class Work:
     stream: int
     plain: PlainCopy | None
 
+    @property
+    def is_strided(self) -> bool:
+        """Tell whether packing a host array isn't enough."""
+        on_gpu = [array for array in (self.target, self.source) if array.on_device]
+        if self.plain is not None or not on_gpu:
+            return False
+        return len(on_gpu) == 2 or not fills_its_memory(on_gpu[0])  # noqa: PLR2004 - both
+
     def prepared(self) -> Prepared:
         """
-        Pack what has to be packed, so that only bytes are left to copy.
+        Pack what has to be packed.
 
         Raises:
-            UsageError: Even a packed host array wouldn't help.
+            UsageError: See `require_possible`.
         """
         if self.plain is not None:
             return Prepared(self.plain)
         self.require_possible()
+        if self.is_strided:
+            return self._prepared_strided()
+        if not self.target.on_device and not self.source.on_device:
+            return Prepared(None, None, unpacking(self.target, self.source))
         if self.target.on_device:
             packed = self._packed_source()
             return Prepared(self._from_packed(packed), packed)
-        if self.source.on_device:
-            packed = buffer_like(self.target, self.source)
-            return Prepared(self._to_packed(packed), packed, unpacking(self.target, packed))
-        return Prepared(None, None, unpacking(self.target, self.source))
+        packed = buffer_like(self.target, self.source)
+        return Prepared(self._to_packed(packed), packed, unpacking(self.target, packed))
+
+    def _prepared_strided(self) -> Prepared:
+        """Bring the host's array, if there is one, into C order."""
+        if not self.target.on_device and not is_contiguous(self.target):
+            packed = buffer_like(self.target, replace(self.source, strides=None))
+            follow_up = unpacking(self.target, packed)
+            return Prepared(strided_copy(packed, self.source), packed, follow_up)
+        if not self.source.on_device and not is_contiguous(self.source):
+            packed = buffer_like(self.source, replace(self.target, strides=None))
+            copy_items(packed, self.source)
+            return Prepared(strided_copy(self.target, packed), packed)
+        return Prepared(strided_copy(self.target, self.source))
 
     def require_possible(self) -> None:
         """
-        Refuse a copy that packing wouldn't make possible. Reads and writes nothing.
+        Refuse what no packing makes possible. Reads and writes nothing.
 
         Raises:
-            UsageError: See `require_packable`; or no thread could wait for the stream.
+            UsageError: See `require_possible`; or no thread could wait for the stream.
         """
         if self.plain is not None:
             return
-        require_packable(self.target, self.source)
+        require_possible(self.target, self.source)
         if self.stream != 0 and not self.target.on_device and not self.source.on_device:
             raise UsageError(
                 "a copy between two host arrays that lie differently is made by the calling "
@@ -81,30 +112,33 @@ class Work:
 
     def copy(self, native: _native.Transfers) -> None:
         """Make the copy."""
-        prepared = self.prepared()
-        if prepared.plain is not None:
-            self._copy(native, prepared.plain, prepared.packed)
+        self._finish(native, self.prepared())
+
+    def _finish(self, native: _native.Transfers, prepared: Prepared) -> None:
+        if isinstance(prepared.copy, StridedCopy):
+            self._copy_strided(native, prepared.copy, prepared.packed)
+        elif prepared.copy is not None:
+            self._copy(native, prepared.copy, prepared.packed)
         if prepared.follow_up is not None:
             prepared.follow_up()
 
     def begin(self, native: _native.Transfers, source_order: str) -> _native.CopyFuture | None:
         """
-        Begin the copy.
+        Begin the copy. One between two layouts is complete on return.
 
         Returns:
             None if it is complete.
         """
         prepared = self.prepared()
-        if prepared.plain is None:
-            assert prepared.follow_up is not None, "a copy by NumPy alone"  # noqa: S101
-            prepared.follow_up()
+        if not isinstance(prepared.copy, PlainCopy):
+            self._finish(native, prepared)
             return None
         # A packed source belongs to the copy: nothing else changes it.
         order = "stream" if prepared.packed and self.target.on_device else source_order
         return native.copy_async(
-            prepared.plain.target,
-            prepared.plain.source,
-            prepared.plain.size_bytes,
+            prepared.copy.target,
+            prepared.copy.source,
+            prepared.copy.size_bytes,
             needs=(self, prepared.packed),
             stream=self.stream,
             target_kind=_kind(self.target),
@@ -113,29 +147,33 @@ class Work:
             follow_up=prepared.follow_up,
         )
 
-    def add_to(self, batch: _native.ArrayBatch, pair: int) -> Callable[[], None] | None:
+    def add_to(
+        self, batch: _native.ArrayBatch, pair: int, native: _native.Transfers
+    ) -> Callable[[], None] | None:
         """
         Add the copy to a batch.
 
         Args:
             batch: The batch that these arrays are from.
             pair: Their number in it.
+            native: Makes a copy between two layouts, after the others.
 
         Returns:
             What remains to be done when the batch is complete.
         """
         prepared = self.prepared()
-        if prepared.plain is not None:
-            batch.add(
-                pair,
-                prepared.plain.target,
-                prepared.plain.source,
-                prepared.plain.size_bytes,
-                self.stream,
-                _kind(self.target),
-                _kind(self.source),
-                (self, prepared.packed),
-            )
+        if not isinstance(prepared.copy, PlainCopy):
+            return partial(self._finish, native, prepared)
+        batch.add(
+            pair,
+            prepared.copy.target,
+            prepared.copy.source,
+            prepared.copy.size_bytes,
+            self.stream,
+            _kind(self.target),
+            _kind(self.source),
+            (self, prepared.packed),
+        )
         return prepared.follow_up
 
     def _packed_source(self) -> Array:
@@ -152,6 +190,24 @@ class Work:
         plain = plain_copy(packed, self.source)
         assert plain is not None, "it was made to lie like the source"  # noqa: S101
         return plain
+
+    def _copy_strided(
+        self, native: _native.Transfers, copy: StridedCopy, packed: Array | None
+    ) -> None:
+        try:
+            native.copy_strided(
+                copy.target,
+                copy.source,
+                copy.item_bytes,
+                copy.shape,
+                copy.target_strides,
+                copy.source_strides,
+                stream=self.stream,
+            )
+        except DriverError as failure:
+            if failure.memory_in_use:
+                _native.keep_forever((self, packed))
+            raise
 
     def _copy(
         self, native: _native.Transfers, plain: PlainCopy, packed: Array | None = None

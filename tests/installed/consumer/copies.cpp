@@ -36,6 +36,25 @@ void copy_beside(isthmus::Transfers& transfers, void* device) {
   require(received == sent, "bytes have arrived by copy_async()");
 }
 
+void copy_many(isthmus::Transfers& transfers, void* device) {
+  const Bytes sent = pattern(kDeviceBytes, 4);
+  Bytes received(sent.size());
+  auto* const there = static_cast<std::byte*>(device);
+  const std::size_t half = sent.size() / 2;
+  transfers.use_nvrtc("");
+  const isthmus::ManyCopy up[]{{there, sent.data(), half},
+                               {there + half, sent.data() + half, half}};
+  transfers.copy_many(up);
+  const isthmus::ManyCopy down[]{{received.data(), there, half},
+                                 {received.data() + half, there + half, half}};
+  isthmus::CopyFuture future = transfers.copy_many_async(down);
+  require(!future.cancel(), "copies of one call are not taken back");
+  future.wait();
+  require(future.ordered() && future.event() == 0, "nothing has to wait for what is complete");
+  future.delay(0);
+  require(received == sent, "bytes have arrived by copy_many()");
+}
+
 void explain(isthmus::Transfers& transfers, void* device) {
   const Bytes source(4096);
   const isthmus::CopyPlan plan = transfers.explain(device, source.data(), source.size());
@@ -60,10 +79,11 @@ void use_copies(const isthmus::Driver& driver, std::uintptr_t device) {
        {"", "window", "window_threads", "driver", "staged", "registered"})
     copy_there_and_back(transfers, there, path);
   copy_beside(transfers, there);
+  copy_many(transfers, there);
   explain(transfers, there);
   std::uint64_t num_copies = 0;
   for (const isthmus::PathUse& use : transfers.stats()) num_copies += use.num_copies;
-  require(num_copies == 14, "stats() counts every copy");
+  require(num_copies == 18, "stats() counts every copy");
   require(transfers.windows().mapped_bytes(0) > 0, "copies have opened a window");
   transfers.trim();
   require(transfers.windows().mapped_bytes(0) == 0, "trim() closes it");

@@ -38,6 +38,7 @@ struct Engine {
   void copy_many(std::span<const ManyCopy> copies);
   std::shared_ptr<PendingCopy> copy_many_async(std::span<const ManyCopy> copies,
                                                SourceOrder source_order);
+  void copy_strided(const StridedCopy& copy, const CopyOptions& options);
   void use_nvrtc(std::string library);
   void copy_file(void* target, int descriptor, std::uint64_t offset_bytes, std::size_t size_bytes,
                  const CopyOptions& options);
@@ -60,6 +61,8 @@ private:
   std::vector<Member> examine_many(std::span<const ManyCopy> copies, Return when);
   std::vector<std::shared_ptr<PendingCopy>> begin_many(std::span<const PlannedCopies> planned);
   std::shared_ptr<PendingCopy> begin_early(const Plan& plan, const Request& request);
+  std::string nvrtc();
+  std::string kernel_obstacle(DevicePaths& paths);
   std::vector<PlannedCopies> plan_many(std::span<const ManyCopy> copies, Return when);
   std::shared_ptr<PendingCopy> carry_in_background(const Plan& plan, const Request& request);
   void carry(const Plan& plan, const Request& request);

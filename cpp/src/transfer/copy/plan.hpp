@@ -39,8 +39,10 @@ struct Plan {
   /// The profile that makes this the cheapest path; null: chosen for another reason.
   const Profile* profile = nullptr;
   double predicted_seconds = kNotPredicted;
-  /// For CopyPath::kernel: all copies, which `ends` stand for; then it has their total size.
-  std::shared_ptr<const std::vector<LinkPiece>> pieces;
+  /// For CopyPath::kernel: all copies, which `ends` stand for; then it has their total size. A
+  /// second shared_ptr would cost each small copy some nanoseconds, so `window`, which points to
+  /// no window then, keeps them.
+  const std::vector<LinkPiece>* pieces = nullptr;
 
   static constexpr double kNotPredicted = -1;
 

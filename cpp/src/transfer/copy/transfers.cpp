@@ -89,6 +89,10 @@ CopyFuture Transfers::copy_many_async(std::span<const ManyCopy> copies, SourceOr
   return CopyFuture(engine_->copy_many_async(copies, source_order));
 }
 
+void Transfers::copy_strided(const StridedCopy& copy, const CopyOptions& options) {
+  engine_->copy_strided(copy, options);
+}
+
 void Transfers::copy_file(void* target, int descriptor, std::uint64_t offset_bytes,
                           std::size_t size_bytes, const CopyOptions& options) {
   engine_->copy_file(target, descriptor, offset_bytes, size_bytes, options);

@@ -166,7 +166,8 @@ Plan ManyChooser::plan_of(const Group& group) const {
   plan.device = group.device;
   plan.path = CopyPath::kernel;
   plan.predicted_seconds = group.seconds;
-  plan.pieces = std::move(pieces);
+  plan.pieces = pieces.get();
+  plan.window = std::shared_ptr<CachedWindow>(std::move(pieces), nullptr);
   return plan;
 }
 

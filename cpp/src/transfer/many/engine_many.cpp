@@ -81,12 +81,7 @@ std::vector<PlannedCopies> Engine::plan_many(std::span<const ManyCopy> copies, R
     if (member.task.device >= 0) context.emplace(devices_.at(member.task.device).context());
     member.returns_alone = when_to_return(member.task, member.request);
   }
-  std::string nvrtc;
-  {
-    const std::lock_guard lock(mutex_);
-    nvrtc = nvrtc_;
-  }
-  return many_chooser_.ready(members, nvrtc);
+  return many_chooser_.ready(members, nvrtc());
 }
 
 /// Begins a copy whose call waits for it later, so that copies overlap.
@@ -114,7 +109,8 @@ std::vector<Pending> Engine::begin_many(std::span<const PlannedCopies> planned) 
         begun.push_back(begin(plan, request));
         continue;
       }
-      begun.push_back(begin_early(plan, request));
+      // One alone has nothing to overlap with: carry() also times it.
+      begun.push_back(planned.size() == 1 ? nullptr : begin_early(plan, request));
       if (begun.back() != nullptr) {
         awaited.push_back(begun.back());
         continue;
@@ -138,6 +134,11 @@ Pending Engine::copy_many_async(std::span<const ManyCopy> copies, SourceOrder so
   require_own_process();
   const Return when = source_order == SourceOrder::call ? Return::source_free : Return::begun;
   return PendingCopy::all_of(begin_many(plan_many(copies, when)));
+}
+
+std::string Engine::nvrtc() {
+  const std::lock_guard lock(mutex_);
+  return nvrtc_;
 }
 
 void Engine::use_nvrtc(std::string library) {

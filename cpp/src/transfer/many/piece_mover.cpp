@@ -10,6 +10,7 @@
 #include "device/kernel_cache.hpp"
 #include "device/lasting.hpp"
 #include "transfer/copy/failed_copy.hpp"
+#include "transfer/many/mover_memory.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -18,47 +19,14 @@ constexpr unsigned kBlockLanes = 256;
 // One word of 16 bytes for each lane: all of a chunk's loads are in flight at once.
 constexpr std::size_t kChunkBytes = std::size_t{kBlockLanes} * 16;
 constexpr unsigned kBlocksPerMultiprocessor = 4;
-constexpr std::size_t kMaxEntries = 4096;
-constexpr std::size_t kStagedBytes = std::size_t{4} << 20U;
 // A staged piece lies in its place as on the device, so that the kernel moves 16 bytes at a time.
 constexpr std::size_t kAlignment = 16;
-constexpr std::size_t kNumHalves = 2;
 
 std::size_t chunks_of(std::size_t size_bytes) {
   return (size_bytes + kChunkBytes - 1) / kChunkBytes;
 }
 
 }  // namespace
-
-/// What the kernel is told of a piece: see kernels/pieces.cu.
-struct PieceMover::Entry {
-  std::uint64_t target;
-  std::uint64_t source;
-  std::uint64_t size_bytes;
-};
-
-/// Memory for one launch.
-struct PieceMover::Half {
-  Half(const Context& context, std::byte* begin)
-      : entries(reinterpret_cast<Entry*>(begin)),
-        staged(begin + kMaxEntries * sizeof(Entry)),
-        left(context, Event::Timing::disabled) {}
-  static constexpr std::size_t kBytes = kMaxEntries * sizeof(Entry) + kStagedBytes;
-
-  Entry* entries;
-  std::byte* staged;
-  Event left;  ///< the launch that used it has ended
-};
-
-struct PieceMover::Memory {
-  explicit Memory(const Context& context)
-      : pinned(context, kNumHalves * Half::kBytes),
-        halves{Half(context, pinned.data()), Half(context, pinned.data() + Half::kBytes)} {}
-
-  PinnedBuffer pinned;
-  std::array<Half, kNumHalves> halves;
-  std::size_t next = 0;
-};
 
 /// The pieces of one launch.
 struct PieceMover::Round {
@@ -116,6 +84,7 @@ void PieceMover::prepare(const std::string& nvrtc) {
   try {
     kernels_.emplace(context_, Kernels::Options{nvrtc, default_kernel_cache_folder()});
     kernel_ = kernels_->get("pieces", "isthmus_pieces");
+    strided_kernel_ = kernels_->get("strided", "isthmus_strided");
     memory_ = std::make_unique<Memory>(context_);
   } catch (const Unavailable& absent) {
     obstacle_ = absent.what();
@@ -169,21 +138,28 @@ void PieceMover::launch(Half& half, const Round& round, CUstream stream) {
                     static_cast<unsigned long long>(round.num_entries));
     half.left.record(stream);
   } catch (...) {
-    // Without its event the half may be in use as long as the stream isn't at rest.
-    if (!comes_to_rest(context_.driver(), stream)) {
-      keep_until_process_ends(std::move(memory_));
-      obstacle_ = "an earlier launch failed, and its memory may still be in use";
-      throw_of_memory_in_use();
-    }
+    leave_if_in_use(stream);
     throw;
   }
+}
+
+/// Called while the exception of a launch is handled: without its event the memory may be in use as
+/// long as the stream isn't at rest.
+void PieceMover::leave_if_in_use(CUstream stream) {
+  if (comes_to_rest(context_.driver(), stream)) return;
+  keep_until_process_ends(std::move(memory_));
+  obstacle_ = "an earlier launch failed, and its memory may still be in use";
+  throw_of_memory_in_use();
+}
+
+void PieceMover::require_memory() const {
+  if (memory_ == nullptr) throw Unavailable("copying by a kernel", obstacle_, "another process");
 }
 
 void PieceMover::upload(std::span<const LinkPiece> pieces, CUstream stream) {
   const std::lock_guard lock(mutex_);
   while (!pieces.empty()) {
-    if (memory_ == nullptr)
-      throw Unavailable("moving pieces by a kernel", obstacle_, "a new process");
+    require_memory();
     Half& half = next_half();
     const Round round = fill(half, pieces, Direction::host_to_device);
     launch(half, round, stream);
@@ -195,8 +171,7 @@ void PieceMover::download(std::span<const LinkPiece> pieces, CUstream stream) {
   const std::lock_guard lock(mutex_);
   std::optional<Round> before;
   while (!pieces.empty()) {
-    if (memory_ == nullptr)
-      throw Unavailable("moving pieces by a kernel", obstacle_, "a new process");
+    require_memory();
     Half& half = next_half();
     const Round round = fill(half, pieces, Direction::device_to_host);
     launch(half, round, stream);

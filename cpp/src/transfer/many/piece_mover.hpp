@@ -13,6 +13,7 @@
 #include "device/buffers.hpp"
 #include "device/kernels.hpp"
 #include "transfer/copy/task.hpp"
+#include "transfer/many/layouts.hpp"
 
 namespace isthmus::transfer {
 
@@ -52,6 +53,16 @@ public:
   /// are when the stream is.
   void download(std::span<const LinkPiece> pieces, CUstream stream);
 
+  /// Enqueues a copy between two layouts, of which the device reads and writes both ends.
+  ///
+  /// Throws      as upload()
+  void move_items(const Layouts& layouts, void* target, const void* source, CUstream stream);
+  /// The same with an end in pageable memory, which has no gaps. The source is free on return; a
+  /// target is complete.
+  void upload_items(const Layouts& layouts, void* target, const std::byte* source, CUstream stream);
+  void download_items(const Layouts& layouts, std::byte* target, const void* source,
+                      CUstream stream);
+
   static constexpr std::size_t kMaxPieceBytes = std::size_t{256} << 10U;
 
 private:
@@ -62,6 +73,10 @@ private:
   Round fill(Half& half, std::span<const LinkPiece> pieces, Direction direction) const;
   void launch(Half& half, const Round& round, CUstream stream);
   static void unpack(const Round& round);
+  struct ItemRange;
+  void launch_items(const Layouts& layouts, const ItemRange& range, CUstream stream);
+  void require_memory() const;
+  void leave_if_in_use(CUstream stream);
   void prepare(const std::string& nvrtc);
   Half& next_half();
 
@@ -71,6 +86,7 @@ private:
   std::string obstacle_;
   std::optional<Kernels> kernels_;
   std::optional<Kernel> kernel_;
+  std::optional<Kernel> strided_kernel_;
   std::unique_ptr<Memory> memory_;
 };
 
