@@ -13,7 +13,7 @@ from isthmus.arrays.streams import current_stream_of
 _BUFFERS = {bytearray, memoryview, mmap.mmap, array.array, _native.PinnedBlock}
 _EXCHANGE = "__dlpack_c_exchange_api__"
 _IMMUTABLE = {"jax", "jaxlib"}
-_STRUCTURES = list | tuple | Mapping
+_STRUCTURES = (list, tuple, Mapping)
 
 Way = tuple[str, object]
 

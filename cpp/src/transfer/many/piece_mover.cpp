@@ -22,6 +22,17 @@ constexpr unsigned kBlocksPerMultiprocessor = 4;
 // A staged piece lies in its place as on the device, so that the kernel moves 16 bytes at a time.
 constexpr std::size_t kAlignment = 16;
 
+/// True if kernels reach all pinned memory at its host address, also what was registered.
+bool reaches_host_addresses(const Context& context) {
+  const Driver& driver = context.driver();
+  CUdevice device = 0;
+  driver.call(symbol::device_get)(&device, context.device().ordinal);
+  int answer = 0;
+  driver.call(symbol::device_get_attribute)(
+      &answer, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, device);
+  return answer != 0;
+}
+
 std::size_t chunks_of(std::size_t size_bytes) {
   return (size_bytes + kChunkBytes - 1) / kChunkBytes;
 }
@@ -82,6 +93,9 @@ const std::string& PieceMover::obstacle(const std::string& nvrtc) {
 void PieceMover::prepare(const std::string& nvrtc) {
   const ScopedRelaxedCapture relaxed(context_.driver());  // it belongs to nobody's capture
   try {
+    if (!reaches_host_addresses(context_))
+      throw Unavailable("a kernel that copies", "the device has other addresses for pinned memory",
+                        "a device that uses the host's addresses");
     kernels_.emplace(context_, Kernels::Options{nvrtc, default_kernel_cache_folder()});
     kernel_ = kernels_->get("pieces", "isthmus_pieces");
     strided_kernel_ = kernels_->get("strided", "isthmus_strided");
