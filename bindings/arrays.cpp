@@ -39,7 +39,11 @@ nb::object tuple_of(const std::int64_t* numbers, int count) {
 /// Reads an array for a window: its work is complete when the stream that it names is.
 nb::object read_alone(ArrayReader& reader, nb::handle object, bool ordered) {
   Array array;
-  reader.read(object, Role::target, Hold::copy, array);
+  try {
+    reader.read(object, Role::target, Hold::copy, array);
+  } catch (const HoldsArrays&) {
+    reader.refuse_structure(object);
+  }
   if (!ordered) array.use = Use::none;
   if (array.use == Use::unknown) {
     array.stream = reader.own_stream(array.device);
@@ -52,7 +56,11 @@ nb::object read_alone(ArrayReader& reader, nb::handle object, bool ordered) {
 
 nb::tuple read_two(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream) {
   ArrayPair pair;
-  read_pair(reader, target, source, stream, Hold::copy, pair);
+  try {
+    read_pair(reader, target, source, stream, Hold::copy, pair);
+  } catch (const HoldsArrays&) {
+    reader.refuse_structure(reader.is_structure(target) ? target : source);
+  }
   return describe(reader, target, source, pair);
 }
 

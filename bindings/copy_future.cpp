@@ -164,6 +164,65 @@ bool PythonFuture::ready() const {
   return keeper_->ask(kept_);
 }
 
+bool PythonFuture::cancel() const {
+  require_own_process();
+  const GilReleased released;
+  return keeper_->cancel(kept_);
+}
+
+namespace {
+
+/// A Python function that any thread may call, once.
+class Callback {
+public:
+  explicit Callback(nb::object function) : function_(std::move(function)) {}
+  Callback(const Callback&) = delete;
+  Callback& operator=(const Callback&) = delete;
+  ~Callback() {
+    const GilHeld held;
+    into_python([this] { function_.reset(); });
+  }
+
+  void call() const {
+    const GilHeld held;
+    into_python([this] {
+      PyObject* const result = PyObject_CallNoArgs(function_.ptr());
+      if (result == nullptr) PyErr_WriteUnraisable(function_.ptr());
+      Py_XDECREF(result);
+    });
+  }
+
+private:
+  nb::object function_;
+};
+
+}  // namespace
+
+void PythonFuture::notify(nb::object function) const {
+  require_own_process();
+  auto callback = std::make_shared<Callback>(std::move(function));
+  const GilReleased released;
+  keeper_->watch(kept_, [callback = std::move(callback)] { callback->call(); });
+}
+
+std::uintptr_t PythonFuture::event() const {
+  require_own_process();
+  const GilReleased released;
+  return kept_->copy().event();
+}
+
+bool PythonFuture::ordered() const {
+  require_own_process();
+  const GilReleased released;
+  return kept_->copy().ordered();
+}
+
+void PythonFuture::delay(std::uintptr_t stream) const {
+  require_own_process();
+  const GilReleased released;
+  kept_->copy().delay(stream);
+}
+
 // --- bindings ------------------------------------------------------------------------------------
 
 void bind_copy_future(nb::module_& m) {
@@ -172,7 +231,20 @@ void bind_copy_future(nb::module_& m) {
       .def("wait", &PythonFuture::wait, "timeout_seconds"_a = nb::none(),
            "True once the copy has ended, False after the timeout. Raises the copy's error if it "
            "failed.")
-      .def("ready", &PythonFuture::ready, "True once wait() would return or raise at once.");
+      .def("ready", &PythonFuture::ready, "True once wait() would return or raise at once.")
+      .def("cancel", &PythonFuture::cancel,
+           "Take back a copy that hasn't begun. False if it has; it goes on.")
+      .def("cancelled", &PythonFuture::cancelled, "True if cancel() has taken it back.")
+      .def("ordered", &PythonFuture::ordered,
+           "True if a stream orders the copy, so that delay() is possible, or it is complete.")
+      .def("notify", &PythonFuture::notify, "function"_a,
+           "Have a function called by any thread, without arguments, once the copy has ended. Call "
+           "this at most once.")
+      .def(
+          "event", &PythonFuture::event,
+          "The CUevent behind the copy, valid as long as this object; 0 if no event marks its end.")
+      .def("delay", &PythonFuture::delay, "stream"_a,
+           "Make later work in a CUstream wait for the copy. Unavailable if a thread makes it.");
   m.def("end_copies", &end_copies, "patience_seconds"_a,
         "Wait for copies in progress. Copies that take longer, or begin later, keep what they need "
         "until the process ends.");

@@ -55,6 +55,22 @@ public:
   /// Throws      the copy's error; the exception of a signal handler
   bool wait(std::optional<double> timeout_seconds) const;
   bool ready() const;
+  /// False if the copy has begun.
+  bool cancel() const;
+  /// True if it was taken back by cancel().
+  bool cancelled() const noexcept { return kept_->cancelled(); }
+  /// Has a function called, without arguments and by any thread, once the copy has ended.
+  ///
+  /// Throws      isthmus::Unavailable
+  void notify(nanobind::object function) const;
+  /// The CUevent behind the copy; 0 if there is no such event.
+  std::uintptr_t event() const;
+  /// True if delay() is possible.
+  bool ordered() const;
+  /// Makes later work in a CUstream wait for the copy.
+  ///
+  /// Throws      isthmus::Unavailable, isthmus::DriverError
+  void delay(std::uintptr_t stream) const;
 
 private:
   void require_own_process() const;

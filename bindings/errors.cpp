@@ -11,6 +11,7 @@
 #include "measure/loops/failures.hpp"
 #include "sim/deadlock.hpp"
 #include "text.hpp"
+#include "transfer/copy/pending_copy.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -48,6 +49,9 @@ void raise_as_python_error(const std::exception_ptr& pointer) {
     raise("Unavailable",
           error_class("Unavailable")("capability"_a = error.capability(),
                                      "reason"_a = error.reason(), "needs"_a = error.needs()));
+  } catch (const isthmus::transfer::CopyCancelled& error) {
+    const nb::object futures = nb::module_::import_("concurrent.futures");
+    PyErr_SetString(futures.attr("CancelledError").ptr(), error.what());
   } catch (const isthmus::UsageError& error) {
     raise_message("UsageError", error);
   } catch (const isthmus::measure::CorruptTransfer& error) {

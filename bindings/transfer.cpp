@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "array_batch.hpp"
 #include "arrays/pair.hpp"
 #include "bindings.hpp"
 #include "copy_future.hpp"
@@ -86,28 +87,31 @@ void* address(std::uintptr_t pointer) { return reinterpret_cast<void*>(pointer);
 
 // --- copies of arrays ----------------------------------------------------------------------------
 
-MemoryKind kind_of(const Array& array) {
-  if (array.place == Place::managed) return MemoryKind::unknown;
-  return array.on_device() ? MemoryKind::device : array.host_kind;
-}
-
-CopyOptions options_of(const ArrayPair& pair) {
-  CopyOptions options;
-  options.stream = pair.stream;
-  options.target_kind = kind_of(pair.target);
-  options.source_kind = kind_of(pair.source);
-  return options;
-}
-
 std::unique_ptr<PythonNeeds> needs_of(ArrayPair& pair, nb::handle target, nb::handle source) {
   return std::make_unique<PythonNeeds>(nb::make_tuple(target, source), std::move(pair.target.held),
                                        std::move(pair.source.held), nb::none());
 }
 
+/// Reads two arrays. Returns false if one is a structure, whose members are to be copied.
+bool read_arrays(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream,
+                 Hold hold, ArrayPair& pair) try {
+  read_pair(reader, target, source, stream, hold, pair);
+  return true;
+} catch (const HoldsArrays&) {
+  return false;
+}
+
+nb::object batch_of(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream,
+                    Hold hold) {
+  auto batch = std::make_unique<ArrayBatch>(reader, target, source, stream, hold);
+  return nb::cast(batch.release(), nb::rv_policy::take_ownership);
+}
+
 nb::object copy_arrays(ArrayTransfers& transfers, nb::handle target, nb::handle source,
                        nb::handle stream) {
   ArrayPair pair;
-  read_pair(transfers.reader, target, source, stream, Hold::call, pair);
+  if (!read_arrays(transfers.reader, target, source, stream, Hold::call, pair))
+    return batch_of(transfers.reader, target, source, stream, Hold::call);
   if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
   try {
@@ -126,13 +130,45 @@ nb::object copy_arrays_async(ArrayTransfers& transfers, nb::handle target, nb::h
                              nb::handle stream, const std::string& source_order) {
   const SourceOrder order = value_of(kSourceOrders, source_order, "source_order");
   ArrayPair pair;
-  read_pair(transfers.reader, target, source, stream, Hold::copy, pair);
+  if (!read_arrays(transfers.reader, target, source, stream, Hold::copy, pair))
+    return batch_of(transfers.reader, target, source, stream, Hold::copy);
   if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
   return nb::cast(PythonFuture(needs_of(pair, target, source), [&] {
     return transfers->copy_async(pair.target.data, pair.source.data, pair.target.size_bytes,
                                  options, order);
   }));
+}
+
+// --- copies of many arrays -----------------------------------------------------------------------
+
+void copy_batch(ArrayTransfers& transfers, ArrayBatch& batch) try {
+  batch.naming_refusals([&] {
+    const GilReleased released;
+    transfers->copy_many(batch.copies());
+  });
+} catch (const isthmus::DriverError& error) {
+  if (error.memory_in_use()) keep_until_process_ends(batch.take_needs(nb::none()));
+  throw;
+}
+
+PythonFuture copy_batch_async(ArrayTransfers& transfers, ArrayBatch& batch,
+                              const std::string& source_order, nb::object follow_up) {
+  const SourceOrder order = value_of(kSourceOrders, source_order, "source_order");
+  return batch.naming_refusals([&] {
+    return PythonFuture(batch.take_needs(std::move(follow_up)),
+                        [&] { return transfers->copy_many_async(batch.copies(), order); });
+  });
+}
+
+void add_to_batch(ArrayBatch& batch, std::size_t pair, std::uintptr_t target, std::uintptr_t source,
+                  std::size_t size_bytes, std::uintptr_t stream, const std::string& target_kind,
+                  const std::string& source_kind, nb::object needs) {
+  CopyOptions options;
+  options.stream = stream;
+  options.target_kind = value_of(kMemoryKinds, target_kind, "kind of memory");
+  options.source_kind = value_of(kMemoryKinds, source_kind, "kind of memory");
+  batch.add(pair, {address(target), address(source), size_bytes, options}, std::move(needs));
 }
 
 // --- copies by addresses -------------------------------------------------------------------------
@@ -156,6 +192,17 @@ PythonFuture copy_async(const ArrayTransfers& transfers, std::uintptr_t target,
             return transfers->copy_async(address(target), address(source), size_bytes,
                                          chosen.options, order);
           }};
+}
+
+void copy_strided(const ArrayTransfers& transfers, std::uintptr_t target, std::uintptr_t source,
+                  std::size_t item_bytes, std::vector<std::size_t> shape,
+                  std::vector<std::ptrdiff_t> target_strides,
+                  std::vector<std::ptrdiff_t> source_strides, std::uintptr_t stream) {
+  CopyOptions options;
+  options.stream = stream;
+  transfers->copy_strided({address(target), address(source), item_bytes, std::move(shape),
+                           std::move(target_strides), std::move(source_strides)},
+                          options);
 }
 
 void copy_file(const ArrayTransfers& transfers, std::uintptr_t target, int descriptor,
@@ -203,17 +250,41 @@ void bind_plan(nb::module_& m) {
 
 void bind_array_copies(nb::class_<ArrayTransfers>& transfers) {
   transfers
-      .def("copy_arrays", &copy_arrays, "target"_a.none(), "source"_a.none(), "stream"_a.none(),
-           nb::sig("def copy_arrays(self, target: object, source: object, stream: object) -> "
-                   "tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | None"),
-           "Copy an array to another; returns None when it is done. If memory order or types "
-           "differ, copies nothing and returns what ArrayReader.pair() returns.")
+      .def(
+          "copy_arrays", &copy_arrays, "target"_a.none(), "source"_a.none(), "stream"_a.none(),
+          nb::sig("def copy_arrays(self, target: object, source: object, stream: object) -> "
+                  "tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | ArrayBatch "
+                  "| None"),
+          "Copy an array to another; returns None when it is done. If memory order or types "
+          "differ, copies nothing and returns what ArrayReader.pair() returns. Of lists, tuples "
+          "and mappings copies nothing either, and returns the arrays in them.")
       .def("copy_arrays_async", &copy_arrays_async, "target"_a.none(), "source"_a.none(),
            "stream"_a.none(), "source_order"_a,
            nb::sig("def copy_arrays_async(self, target: object, source: object, stream: object, "
                    "source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, "
-                   "isthmus.arrays.array.Array, int]"),
+                   "isthmus.arrays.array.Array, int] | ArrayBatch"),
            "Begin to copy an array to another; otherwise like copy_arrays().");
+}
+
+void bind_batches(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {
+  nb::class_<ArrayBatch>(m, "ArrayBatch", "The arrays of two structures, in pairs, to be copied.")
+      .def_prop_ro("unlike", &ArrayBatch::unlike,
+                   nb::sig("def unlike(self) -> list[tuple[int, isthmus.arrays.array.Array, "
+                           "isthmus.arrays.array.Array, int]]"),
+                   "The pairs that can't be copied as they are: the pair's number, and what "
+                   "ArrayReader.pair() returns.")
+      .def("path", &ArrayBatch::path_of, "pair"_a, "Where a pair is: \"model.layers.3.bias\".")
+      .def("add", &add_to_batch, "pair"_a, "target"_a, "source"_a, "size_bytes"_a, "stream"_a,
+           "target_kind"_a, "source_kind"_a, "needs"_a.none(),
+           "Add a copy of bytes that belongs to a pair. `needs` is kept until the copy has ended.");
+  transfers.def("copy_batch", &copy_batch, "batch"_a, "Make all copies; complete on return.")
+      .def("copy_batch_async", &copy_batch_async, "batch"_a, nb::kw_only(), "source_order"_a,
+           "follow_up"_a.none(),
+           "Begin all copies. `follow_up` as for copy_async(). Call this once for a batch.")
+      .def(
+          "use_nvrtc",
+          [](const ArrayTransfers& self, const std::string& library) { self->use_nvrtc(library); },
+          "library"_a, Release(), "Name the library that compiles kernels: its path.");
 }
 
 void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
@@ -228,6 +299,10 @@ void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
            "Begin to copy bytes between addresses. `needs` is kept until the copy has ended. "
            "`follow_up` is called from any thread when the bytes have arrived; the future is ready "
            "after it.")
+      .def("copy_strided", &copy_strided, "target"_a, "source"_a, "item_bytes"_a, "shape"_a,
+           "target_strides"_a, "source_strides"_a, nb::kw_only(), "stream"_a = 0, Release(),
+           "Copy items between two layouts, of which one is on a device; strides in bytes; complete "
+           "on return.")
       .def("copy_file", &copy_file, "target"_a, "descriptor"_a, "offset_bytes"_a, "size_bytes"_a,
            nb::kw_only(), "stream"_a = 0, Release(),
            "Copy a part of an open file to device memory; complete on return.")
@@ -245,6 +320,7 @@ void bind_transfer(nb::module_& m) {
   transfers.def(nb::init<const SharedWindows&, nb::object>(), "windows"_a, "reader"_a,
                 nb::sig("def __init__(self, windows: Windows, reader: ArrayReader) -> None"));
   bind_array_copies(transfers);
+  bind_batches(m, transfers);
   bind_address_copies(transfers);
   transfers
       .def(

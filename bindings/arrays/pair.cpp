@@ -70,6 +70,11 @@ bool same_shape(const Array& one, const Array& other) {
                     other.shape + other.num_dimensions);
 }
 
+isthmus::MemoryKind kind_of(const Array& array) {
+  if (array.place == Place::managed) return isthmus::MemoryKind::unknown;
+  return array.on_device() ? isthmus::MemoryKind::device : array.host_kind;
+}
+
 }  // namespace
 
 void read_pair(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream,
@@ -87,4 +92,12 @@ bool is_plain(const ArrayPair& pair) {
   const Array& source = pair.source;
   return !target.read_only && target.size_bytes == source.size_bytes && target.contiguous() &&
          source.contiguous() && same_items(target.item, source.item) && same_shape(target, source);
+}
+
+isthmus::CopyOptions options_of(const ArrayPair& pair) {
+  isthmus::CopyOptions options;
+  options.stream = pair.stream;
+  options.target_kind = kind_of(pair.target);
+  options.source_kind = kind_of(pair.source);
+  return options;
 }

@@ -30,6 +30,9 @@ void read_pair(ArrayReader& reader, nanobind::handle target, nanobind::handle so
 /// false, isthmus.transfer packs an array, or explains what is wrong.
 bool is_plain(const ArrayPair& pair);
 
+/// What a copy of both is told.
+isthmus::CopyOptions options_of(const ArrayPair& pair);
+
 /// Both arrays as Python objects that keep their memory, and the stream.
 nanobind::tuple describe(const ArrayReader& reader, nanobind::handle target,
                          nanobind::handle source, ArrayPair& pair);

@@ -52,6 +52,7 @@ TypeReader ArrayReader::ask(nb::handle type) const {
   if (name == "buffer") reader.way = Way::buffer;
   if (name == "numpy") reader.way = Way::numpy;
   if (name == "cuda_interface") reader.way = Way::cuda_interface;
+  if (name == "structure") reader.way = Way::structure;
   if (name == "pointer") {
     reader.on_device = nb::cast<bool>(detail);
     reader.way = Way::pointer;
@@ -130,6 +131,28 @@ void ArrayReader::read(nb::handle object, Role role, Hold hold, Array& array) {
   });
 }
 
+void ArrayReader::refuse_structure(nb::handle object) const {
+  refuse(object, "no memory", nb::none());
+  throw nb::python_error();  // it always raises
+}
+
+bool ArrayReader::is_structure(nb::handle object) {
+  if (PyBytes_CheckExact(object.ptr())) return false;
+  const TypeReader* const known = reader_for(Py_TYPE(object.ptr()));
+  if (known != nullptr) return known->way == Way::structure;
+  const TypeReader reader = ask(object.type());
+  keep(reader);
+  return reader.way == Way::structure;
+}
+
+void ArrayReader::refuse_at(const std::string& path, nb::handle error) const {
+  static const Name refuse_at_name("refuse_at");
+  const nb::object function = refuse_at_name.of(asked_);
+  from_python(
+      [&] { return PyObject_CallFunction(function.ptr(), "sO", path.c_str(), error.ptr()); });
+  throw nb::python_error();  // the function always raises
+}
+
 void ArrayReader::read_by(const TypeReader& reader, nb::handle object, Role role, Hold hold,
                           Array& array) const {
   switch (reader.way) {
@@ -149,6 +172,8 @@ void ArrayReader::read_by(const TypeReader& reader, nb::handle object, Role role
       return read_cupy(object, reader.current_stream, array);
     case Way::dlpack:
       return read_dlpack(object, reader, role, array);
+    case Way::structure:
+      throw HoldsArrays{};
     default:
       return read_any(object, reader, role, array);
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,8 @@ enum class Hold {
 
 /// How to read the arrays of one type.
 struct TypeReader {
-  enum class Way { any, buffer, numpy, pointer, cuda_interface, torch, cupy, dlpack };
+  /// `structure` isn't an array: its members may be.
+  enum class Way { any, buffer, numpy, pointer, cuda_interface, torch, cupy, dlpack, structure };
 
   nanobind::object type;  // kept: another type could get its address
   Way way = Way::any;
@@ -49,6 +51,9 @@ public:
   nanobind::object detail;
 };
 
+/// Thrown for a list, a tuple or a mapping: no array, but its members may be arrays.
+class HoldsArrays : public std::exception {};
+
 class ArrayReader {
 public:
   /// asked   an isthmus.arrays.reading.Asked: what only Python knows
@@ -57,8 +62,17 @@ public:
   /// Reads an array. If its library has yet to export it, the address is known only after
   /// export_after().
   ///
-  /// Throws      nanobind::python_error, a UsageError that explains what is wrong with the object
+  /// Throws      nanobind::python_error, a UsageError that explains what is wrong with the object;
+  ///             HoldsArrays
   void read(nanobind::handle object, Role role, Hold hold, Array& array);
+  /// True for a list, a tuple or a mapping.
+  bool is_structure(nanobind::handle object);
+  /// Throws the UsageError that explains that an object has no memory.
+  [[noreturn]] void refuse_structure(nanobind::handle object) const;
+  /// Throws a refusal again, with the place of its array in front.
+  ///
+  /// error       a Python exception; other than UsageError it is thrown as it is
+  [[noreturn]] void refuse_at(const std::string& path, nanobind::handle error) const;
   /// Makes an array's library order its pending work before a stream, and exports the array if
   /// necessary.
   ///

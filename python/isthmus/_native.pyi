@@ -853,6 +853,32 @@ class CopyFuture:
     def ready(self) -> bool:
         """True once wait() would return or raise at once."""
 
+    def cancel(self) -> bool:
+        """Take back a copy that hasn't begun. False if it has; it goes on."""
+
+    def cancelled(self) -> bool:
+        """True if cancel() has taken it back."""
+
+    def ordered(self) -> bool:
+        """
+        True if a stream orders the copy, so that delay() is possible, or it is complete.
+        """
+
+    def notify(self, function: object) -> None:
+        """
+        Have a function called by any thread, without arguments, once the copy has ended. Call this at most once.
+        """
+
+    def event(self) -> int:
+        """
+        The CUevent behind the copy, valid as long as this object; 0 if no event marks its end.
+        """
+
+    def delay(self, stream: int) -> None:
+        """
+        Make later work in a CUstream wait for the copy. Unavailable if a thread makes it.
+        """
+
 def end_copies(patience_seconds: float) -> None:
     """
     Wait for copies in progress. Copies that take longer, or begin later, keep what they need until the process ends.
@@ -928,13 +954,24 @@ class Transfers:
 
     def __init__(self, windows: Windows, reader: ArrayReader) -> None: ...
 
-    def copy_arrays(self, target: object, source: object, stream: object) -> tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | None:
+    def copy_arrays(self, target: object, source: object, stream: object) -> tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | ArrayBatch | None:
         """
-        Copy an array to another; returns None when it is done. If memory order or types differ, copies nothing and returns what ArrayReader.pair() returns.
+        Copy an array to another; returns None when it is done. If memory order or types differ, copies nothing and returns what ArrayReader.pair() returns. Of lists, tuples and mappings copies nothing either, and returns the arrays in them.
         """
 
-    def copy_arrays_async(self, target: object, source: object, stream: object, source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]:
+    def copy_arrays_async(self, target: object, source: object, stream: object, source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | ArrayBatch:
         """Begin to copy an array to another; otherwise like copy_arrays()."""
+
+    def copy_batch(self, batch: ArrayBatch) -> None:
+        """Make all copies; complete on return."""
+
+    def copy_batch_async(self, batch: ArrayBatch, *, source_order: str, follow_up: object | None) -> CopyFuture:
+        """
+        Begin all copies. `follow_up` as for copy_async(). Call this once for a batch.
+        """
+
+    def use_nvrtc(self, library: str) -> None:
+        """Name the library that compiles kernels: its path."""
 
     def copy(self, target: int, source: int, size_bytes: int, *, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '') -> None:
         """Copy bytes between addresses; complete on return."""
@@ -942,6 +979,11 @@ class Transfers:
     def copy_async(self, target: int, source: int, size_bytes: int, *, needs: object | None, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '', source_order: str = 'call', follow_up: object | None = None) -> CopyFuture:
         """
         Begin to copy bytes between addresses. `needs` is kept until the copy has ended. `follow_up` is called from any thread when the bytes have arrived; the future is ready after it.
+        """
+
+    def copy_strided(self, target: int, source: int, item_bytes: int, shape: Sequence[int], target_strides: Sequence[int], source_strides: Sequence[int], *, stream: int = 0) -> None:
+        """
+        Copy items between two layouts, of which one is on a device; strides in bytes; complete on return.
         """
 
     def copy_file(self, target: int, descriptor: int, offset_bytes: int, size_bytes: int, *, stream: int = 0) -> None:
@@ -958,6 +1000,23 @@ class Transfers:
 
     def use_profile(self, json: str) -> None:
         """Use the costs in a profile's text."""
+
+class ArrayBatch:
+    """The arrays of two structures, in pairs, to be copied."""
+
+    @property
+    def unlike(self) -> list[tuple[int, isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]]:
+        """
+        The pairs that can't be copied as they are: the pair's number, and what ArrayReader.pair() returns.
+        """
+
+    def path(self, pair: int) -> str:
+        """Where a pair is: "model.layers.3.bias"."""
+
+    def add(self, pair: int, target: int, source: int, size_bytes: int, stream: int, target_kind: str, source_kind: str, needs: object | None) -> None:
+        """
+        Add a copy of bytes that belongs to a pair. `needs` is kept until the copy has ended.
+        """
 
 class MigrationPolicy:
     """

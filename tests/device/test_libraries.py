@@ -106,12 +106,9 @@ isthmus.copy(managed, array)
 cuda.synchronize()
 assert np.array_equal(managed, data)
 
-try:
-    isthmus.copy(np.zeros((20, 25), np.float32), array[:, ::2])
-except isthmus.UsageError as refusal:
-    assert "has gaps" in str(refusal), refusal
-else:
-    raise AssertionError("an array with gaps was copied")
+every_second = np.zeros((20, 25), np.float32)
+isthmus.copy(every_second, array[:, ::2])
+assert np.array_equal(every_second, data[:, ::2])
 try:
     with isthmus.window(array[3]) as window:
         assert window.read() == data[3].tobytes()

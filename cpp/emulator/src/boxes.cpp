@@ -120,11 +120,11 @@ bool moves_nothing(const CUDA_MEMCPY3D& copy) {
   return copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0;
 }
 
-void require_pinned_link(Lock& lock, const Box& box) {
-  require(box.source.on_host() != box.target.on_host(), CUDA_ERROR_NOT_SUPPORTED);
+bool is_pageable(Lock& lock, const Box& box) {
+  require(!box.source.on_host() || !box.target.on_host(), CUDA_ERROR_NOT_SUPPORTED);
+  if (!box.source.on_host() && !box.target.on_host()) return false;
   const BoxSide& host = box.source.on_host() ? box.source : box.target;
-  const HostKind kind = host_kind(lock, host.begin, box.extent_bytes(host));
-  require(kind != HostKind::pageable, CUDA_ERROR_NOT_SUPPORTED);
+  return host_kind(lock, host.begin, box.extent_bytes(host)) == HostKind::pageable;
 }
 
 OperationPtr make_transfer(Context& context, const Box& box, const Pace& pace) {

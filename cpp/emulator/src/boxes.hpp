@@ -43,10 +43,11 @@ CUDA_MEMCPY3D as_3d(const CUDA_MEMCPY2D& copy);
 
 bool moves_nothing(const CUDA_MEMCPY3D& copy);
 
-/// Throws Refusal unless one side is pinned host memory: NOT_SUPPORTED for copies that aren't
-/// emulated here (pageable memory, and inside the device); INVALID_VALUE if it is only partly
-/// pinned.
-void require_pinned_link(Lock& lock, const Box& box);
+/// True if one side is pageable memory of the host.
+///
+/// Throws   Refusal: NOT_SUPPORTED for copies from host to host, which aren't emulated here;
+///          INVALID_VALUE if the host's memory is only partly pinned.
+bool is_pageable(Lock& lock, const Box& box);
 
 /// Moves all rows as one operation in the box's lane, which takes the time of one copy of their
 /// bytes.

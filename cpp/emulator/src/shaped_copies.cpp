@@ -20,6 +20,11 @@ std::string_view name_of(CUmemorytype memory) {
   }
 }
 
+Pace pace_of(Lock& lock, const Box& box) {
+  if (!box.source.on_host() && !box.target.on_host()) return inside_pace();
+  return is_pageable(lock, box) ? pageable_pace() : pinned_pace();
+}
+
 CUresult enqueue_box(Call& call, const CUDA_MEMCPY3D& copy, CUstream handle) {
   Context& context = current_context();
   Lock lock = lock_machine();
@@ -31,8 +36,13 @@ CUresult enqueue_box(Call& call, const CUDA_MEMCPY3D& copy, CUstream handle) {
       .note("stream", stream->number);
   if (moves_nothing(copy)) return CUDA_SUCCESS;
   const Box box = box_of(lock, copy);
-  require_pinned_link(lock, box);
-  enqueue(lock, stream, make_transfer(context, box, pinned_pace()));
+  const OperationPtr operation = make_transfer(context, box, pace_of(lock, box));
+  if (!is_pageable(lock, box)) {
+    enqueue(lock, stream, operation);
+    return CUDA_SUCCESS;
+  }
+  enqueue(lock, stream, operation, nullptr, Worker::caller);
+  machine().scheduler.wait(lock, operation);
   return CUDA_SUCCESS;
 }
 

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,9 @@ enum class CopyPath {
   /// Pins the host's pages during the copy. Used only when it is named: no other copy may use the
   /// same pages meanwhile.
   registered,
+  /// One launch of a kernel for many small copies of one call: copy_many() chooses it, no caller
+  /// names it.
+  kernel,
 };
 ISTHMUS_API std::string_view name_of(CopyPath path) noexcept;
 
@@ -74,6 +78,24 @@ struct CopyOptions {
   /// "" chooses the path. The name of a path forces that path: Unavailable with the reason if it
   /// isn't possible, UsageError if no path has that name.
   std::string_view path = {};
+};
+
+/// One of many copies that are made by one call.
+struct ManyCopy {
+  void* target = nullptr;
+  const void* source = nullptr;
+  std::size_t size_bytes = 0;
+  CopyOptions options = {};
+};
+
+/// A copy of an array's items between two memory layouts: with gaps, or in another order.
+struct StridedCopy {
+  void* target = nullptr;        ///< the first item
+  const void* source = nullptr;  ///< the first item
+  std::size_t item_bytes = 0;
+  std::vector<std::size_t> shape;
+  std::vector<std::ptrdiff_t> target_strides;  ///< in bytes, one for each dimension
+  std::vector<std::ptrdiff_t> source_strides;
 };
 
 /// What a path would cost.
@@ -123,6 +145,22 @@ public:
   /// freed: the copy is complete, or it failed and is known to have stopped. If the driver can't
   /// say that after a failure, this stays false, and both must be kept until the process ends.
   bool over() const noexcept;
+  /// Takes back a copy that hasn't begun: one that a thread is to make after the work in its
+  /// stream. wait() then throws UsageError.
+  ///
+  /// Returns     false if the copy has begun, which doesn't disturb it, and always for many copies
+  bool cancel() noexcept;
+  /// The CUevent behind the copy in its stream, valid for the life of this object; 0 if no single
+  /// event marks the end: the copy is complete, a thread makes it, or there are several streams.
+  std::uintptr_t event() const;
+  /// True if delay() is possible: a stream orders the copy, or it is complete.
+  bool ordered() const;
+  /// Makes later work in a stream, of any device, wait for the copy.
+  ///
+  /// stream      a CUstream
+  /// Throws      Unavailable if a thread makes the copy: no stream knows when that ends.
+  ///             DriverError.
+  void delay(std::uintptr_t stream) const;
 
 private:
   friend class Transfers;
@@ -170,6 +208,34 @@ public:
                         const CopyOptions& options = {},
                         SourceOrder source_order = SourceOrder::call);
 
+  /// Makes many copies, complete on return; each begins after the work in its own stream. Among
+  /// themselves they have no order. Small ones between the host and a device are made together, by
+  /// one launch of a kernel, if that is faster: this needs NVRTC, and compiles the kernel once.
+  ///
+  /// copies      no target overlaps another copy's target or source
+  /// Throws      as copy(). UsageError names the copy, counted from 0, and then nothing has been
+  ///             copied: all copies are checked before the first begins. (Only a mapped file that
+  ///             becomes shorter meanwhile is found out later.) After a DriverError all targets are
+  ///             undefined.
+  void copy_many(std::span<const ManyCopy> copies);
+
+  /// Begins many copies. To each applies what copy_async() says of it; the future is ready when all
+  /// are complete.
+  ///
+  /// Throws      as copy_many() and copy_async(): then no copy of the call is running.
+  CopyFuture copy_many_async(std::span<const ManyCopy> copies,
+                             SourceOrder source_order = SourceOrder::call);
+
+  /// Copies an array's items between two layouts, complete on return, after the work in the stream.
+  /// The driver copies rows, or slices of rows; a kernel copies everything else, and rows that are
+  /// short. Not counted in stats().
+  ///
+  /// copy        at least one end on a device, not two devices; the host's end has no gaps and is in
+  ///             the shape's order. No two items of the target share memory.
+  /// Throws      as copy(); UsageError for a copy of another kind; Unavailable if it needs the
+  ///             kernel and there is no NVRTC, or if the stream is being captured.
+  void copy_strided(const StridedCopy& copy, const CopyOptions& options = {});
+
   /// Copies a part of a file to a device, complete on return, after all work now in the stream.
   /// What isn't in the page cache is read with direct I/O, where the file system allows it. Not
   /// counted in stats(): there is no choice of path, and the disk's time isn't predicted.
@@ -194,6 +260,9 @@ public:
   ///
   /// Throws      UsageError if the text isn't a profile, or is one of another device or driver.
   void use_profile(std::string_view json);
+  /// Names the library that compiles the kernel of copy_many(): a path of libnvrtc.so.N. Without
+  /// it, the dynamic linker searches. Call it before the first copy_many().
+  void use_nvrtc(std::string library);
   Windows& windows() noexcept;
   const Driver& driver() const noexcept;
 

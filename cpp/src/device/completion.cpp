@@ -31,4 +31,9 @@ void Completion::wait() const {
   event_.synchronize();
 }
 
+void Completion::delay(CUstream stream) const {
+  const CurrentContext current(event_.context());
+  event_.context().driver().call(symbol::stream_wait_event)(stream, event_.handle(), 0U);
+}
+
 }  // namespace isthmus

@@ -31,6 +31,13 @@ public:
   /// Throws      DriverError if state() is unknown.
   void wait() const;
 
+  /// Makes later work in `stream` wait until the place is reached.
+  ///
+  /// stream      of any context
+  /// Throws      DriverError.
+  void delay(CUstream stream) const;
+  CUevent handle() const noexcept { return event_.handle(); }
+
 private:
   Event event_;
 };

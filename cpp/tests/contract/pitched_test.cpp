@@ -176,6 +176,30 @@ TEST_F(PitchedBox, BringsSlicesHomeWithoutTheirGaps) {
   EXPECT_EQ(Bytes(host_, host_ + kBytes), bytes);
 }
 
+TEST_F(PitchedBox, OfPageableMemoryGoesThereAndComesBack) {
+  Bytes bytes = pattern(kBytes, 5);
+  CUDA_MEMCPY3D there = box(true);
+  there.srcHost = bytes.data();
+  copy_and_wait(there);
+  Bytes back(kBytes);
+  CUDA_MEMCPY3D home = box(false);
+  home.dstHost = back.data();
+  copy_and_wait(home);
+  EXPECT_EQ(back, bytes);
+}
+
+TEST_F(PitchedBox, IsCopiedWithinTheDevice) {
+  const Bytes bytes = pattern(kBytes, 6);
+  put_on_host(bytes);
+  copy_and_wait(box(true));
+  const CUdeviceptr packed = device_memory(kBytes);
+  CUDA_MEMCPY3D within = box(false);
+  within.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  within.dstDevice = packed;
+  copy_and_wait(within);
+  EXPECT_EQ(on_device(packed, kBytes), bytes);
+}
+
 TEST_F(PitchedBox, BeginsWhereTheOffsetsSay) {
   const Bytes bytes = pattern(kBytes, 3);
   put_on_host(bytes);

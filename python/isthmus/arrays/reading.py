@@ -2,7 +2,7 @@
 
 from isthmus.arrays.array import described
 from isthmus.arrays.pending_work import PendingWork
-from isthmus.arrays.refusals import refuse
+from isthmus.arrays.refusals import refuse, refuse_at
 from isthmus.arrays.streams import stream_handle
 from isthmus.arrays.ways import way_of
 
@@ -15,6 +15,7 @@ class Asked:
         way_of: Names the way to read the arrays of a type.
         described: Makes a Python object of what was read.
         refuse: Raises the UsageError that explains why an object can't be read.
+        refuse_at: Raises a refusal again, with the array's path in front.
         stream_handle: Gives the CUstream that an object means.
         export: Lets an array's library export it by DLPack.
         wait: Waits for a stream.
@@ -26,6 +27,7 @@ class Asked:
         self.way_of = way_of
         self.described = described
         self.refuse = refuse
+        self.refuse_at = refuse_at
         self.stream_handle = stream_handle
         self.export = pending.export
         self.wait = pending.wait

@@ -73,3 +73,16 @@ def refuse(thing: object, reason: str, detail: object) -> NoReturn:
         raise UsageError(f"a '{what}' has no memory to copy", hint=WHAT_IS_AN_ARRAY) from None
     saying, hint = _SAYINGS[reason]
     raise UsageError(f"this {what} {saying.format(detail=detail)}", hint=hint)
+
+
+def refuse_at(path: str, refusal: BaseException) -> NoReturn:
+    """
+    Raise a refusal again, saying which of many arrays it is about.
+
+    Args:
+        path: Where the array is: "model.layers.3.bias".
+        refusal: What was raised; other than UsageError it is raised as it is.
+    """
+    if not isinstance(refusal, UsageError):
+        raise refusal
+    raise UsageError(f"{path}: {refusal}", hint=refusal.hint) from refusal

@@ -3,6 +3,7 @@
 import array
 import mmap
 import sys
+from collections.abc import Mapping
 
 from isthmus import _native
 from isthmus.arrays.loaded import loaded_type
@@ -12,6 +13,7 @@ from isthmus.arrays.streams import current_stream_of
 _BUFFERS = {bytearray, memoryview, mmap.mmap, array.array, _native.PinnedBlock}
 _EXCHANGE = "__dlpack_c_exchange_api__"
 _IMMUTABLE = {"jax", "jaxlib"}
+_STRUCTURES = (list, tuple, Mapping)
 
 Way = tuple[str, object]
 
@@ -26,12 +28,14 @@ def way_of(kind: type) -> Way:
         capsule. "cupy": CuPy's attributes; a function that gives the current stream. "dlpack":
         `__dlpack__`; a function from a device to its current stream or None, true for PyTorch's
         tensors, true for arrays that never change. "cuda_interface": `__cuda_array_interface__`.
-        "any": the first protocol that an object has.
+        "structure": no array; its members may be. "any": the first protocol that an object has.
     """
     scalar = loaded_type("numpy", "generic")
     # A NumPy scalar's __array_interface__ is of an array that is gone by then.
     if kind in _BUFFERS or (scalar is not None and issubclass(kind, scalar)):
         return "buffer", None
+    if issubclass(kind, _STRUCTURES):
+        return "structure", None
     if issubclass(kind, DevicePointer | HostPointer):
         return "pointer", issubclass(kind, DevicePointer)
     if kind in {loaded_type("numpy", "ndarray"), loaded_type("numpy", "memmap")}:

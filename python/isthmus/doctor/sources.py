@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from isthmus.machine.software import find_nvrtc
+from isthmus.nvrtc import find_nvrtc
 
 
 class DriverFunctions(Protocol):

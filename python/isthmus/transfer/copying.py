@@ -1,10 +1,16 @@
 """The calls `copy`, `copy_async`, `explain`, `stats`, `trim`; for another driver, `Transfers`."""
 
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from isthmus import _native
 from isthmus.arrays.array import Array
+from isthmus.arrays.refusals import refuse_at
+from isthmus.errors import UsageError
+from isthmus.nvrtc import find_nvrtc
+from isthmus.spelling import cuda_major
 from isthmus.transfer.future import CopyFuture
 from isthmus.transfer.pairs import PlainCopy, plain_copy, require_match
 from isthmus.transfer.plan import CopyPlan, plan_of
@@ -13,6 +19,9 @@ from isthmus.transfer.work import Work
 from isthmus.windows.opening import Windows, default_windows
 
 SourceOrder = Literal["call", "stream"]
+# What the native module leaves to Python: two arrays that lie differently and their stream, or the
+# arrays of two structures.
+Rest = tuple[Array, Array, int] | _native.ArrayBatch
 
 
 class Transfers:
@@ -38,6 +47,7 @@ class Transfers:
         self._native = _native.Transfers(self._windows.native, self._reader)
         self._copy_arrays = self._native.copy_arrays
         self._copy_arrays_async = self._native.copy_arrays_async
+        self._has_compiler = False
 
     @property
     def native(self) -> _native.Transfers:
@@ -55,9 +65,20 @@ class Transfers:
 
     def copy(self, target: object, source: object, *, stream: object = None) -> None:
         """Copy one array to another, as `isthmus.copy` does."""
-        unlike = self._copy_arrays(target, source, stream)
-        if unlike is not None:
-            _work((target, source), *unlike).copy(self._native)
+        rest = self._copy_arrays(target, source, stream)
+        if rest is not None:
+            self.copy_rest((target, source), rest)
+
+    def copy_rest(self, objects: tuple[object, object], rest: Rest) -> None:
+        """Copy what the native module has read and left to Python."""
+        if isinstance(rest, tuple):
+            self._find_compiler()
+            _work(objects, *rest).copy(self._native)
+            return
+        follow_up = self._complete(rest)
+        self._native.copy_batch(rest)
+        if follow_up is not None:
+            follow_up()
 
     def copy_async(
         self,
@@ -70,12 +91,53 @@ class Transfers:
         """Begin to copy one array to another, as `isthmus.copy_async` does."""
         begun = self._copy_arrays_async(target, source, stream, source_order)
         if isinstance(begun, tuple):
+            self._find_compiler()
             return CopyFuture(_work((target, source), *begun).begin(self._native, source_order))
+        if isinstance(begun, _native.ArrayBatch):
+            follow_up = self._complete(begun)
+            begun = self._native.copy_batch_async(
+                begun, source_order=source_order, follow_up=follow_up
+            )
         return CopyFuture(begun)
+
+    def _find_compiler(self) -> None:
+        """Name the compiler of kernels before the first may be needed."""
+        if self._has_compiler:
+            return
+        self._has_compiler = True
+        emulated = self.driver.emulated  # needs no compiler
+        found = None if emulated else find_nvrtc(cuda_major(self.driver.version))
+        self._native.use_nvrtc(found or "")
+
+    def _complete(self, batch: _native.ArrayBatch) -> Callable[[], None] | None:
+        """
+        Add the pairs that have to be packed to a batch, after checking all of them.
+
+        Returns:
+            What remains to be done when the batch is complete.
+        """
+        self._find_compiler()
+        works = []
+        for pair, target, source, stream in batch.unlike:
+            try:
+                work = _work((target, source), target, source, stream)
+                work.require_possible()
+            except UsageError as refusal:
+                refuse_at(batch.path(pair), refusal)
+            works.append((pair, work))
+        follow_ups = [work.add_to(batch, pair, self._native) for pair, work in works]
+        remaining = [follow_up for follow_up in follow_ups if follow_up is not None]
+        return partial(_call_all, remaining) if remaining else None
 
     def explain(self, target: object, source: object, *, stream: object = None) -> CopyPlan:
         """Say how a copy would be made, as `isthmus.explain` does."""
         work = _work((target, source), *self._reader.pair(target, source, stream))
+        if work.is_strided:
+            raise UsageError(
+                "a GPU's array with gaps, or in another order, takes no path: the driver copies "
+                "its rows, or a kernel its items",
+                hint="docs/copy.md says when",
+            )
         size_bytes = work.target.size_bytes
         ends = work.plain or PlainCopy(work.target.pointer, work.source.pointer, size_bytes)
         native = self._native.explain(ends.target, ends.source, size_bytes, stream=work.stream)
@@ -108,6 +170,11 @@ def _work(objects: tuple[object, object], target: Array, source: Array, stream: 
     return Work(objects, target, source, stream, plain_copy(target, source))
 
 
+def _call_all(functions: list[Callable[[], None]]) -> None:
+    for function in functions:
+        function()
+
+
 _default: Transfers | None = None
 _default_lock = threading.Lock()
 
@@ -132,15 +199,21 @@ def copy(target: object, source: object, *, stream: object = None) -> None:
     or `isthmus.DevicePointer` and `isthmus.HostPointer`. docs/copy.md lists the possible pairs, and
     says in which order copies and other work run.
 
+    Both may be lists, tuples or mappings of arrays, nested like each other (a state dict, for
+    instance). One call then makes all copies: faster than one by one, and without an order among
+    them. All are checked before the first byte is copied.
+
     Args:
-        target: Is written; it has the source's shape and type, unless one of them is bytes.
+        target: Is written; it has the source's shape and type, unless one of them is bytes. No two
+            targets of a call overlap.
         source: Is read.
         stream: The copy begins after the work in it: a CUstream, or a stream of any library. None
             is the current stream of the target's library, or of the source's.
 
     Raises:
-        UsageError: Types, shapes or sizes differ, the target is read-only, a GPU's array has gaps,
-            they overlap, or the memory was freed.
+        UsageError: Types, shapes or sizes differ, the target is read-only, they overlap, or the
+            memory was freed. Of nested arrays it names the path, such as `model.layers.3.bias`, and
+            nothing has been copied.
         DriverError: Nothing was copied, or the message says which bytes of the target are
             undefined. If `memory_in_use` is true, both arrays are kept until the process ends.
         Unavailable: There is no driver, or NumPy is needed and missing.
@@ -148,9 +221,9 @@ def copy(target: object, source: object, *, stream: object = None) -> None:
     """
     transfers = _default or default_transfers()
     # Not by the method: one more call takes 0.05 us, and small copies take 0.5.
-    unlike = transfers._copy_arrays(target, source, stream)  # noqa: SLF001
-    if unlike is not None:
-        _work((target, source), *unlike).copy(transfers.native)
+    rest = transfers._copy_arrays(target, source, stream)  # noqa: SLF001
+    if rest is not None:
+        transfers.copy_rest((target, source), rest)
 
 
 def copy_async(
@@ -171,7 +244,8 @@ def copy_async(
             when the copy is complete.
 
     Returns:
-        A future: `.result(timeout)`, `.done()`, `.exception()`, `await`.
+        A future, as `concurrent.futures` has them; it can be awaited, and `.event` is for streams
+            of other libraries. Of lists, tuples and mappings it is one for all arrays.
 
     Raises:
         UsageError: As for `isthmus.copy`.

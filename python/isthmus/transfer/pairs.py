@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from isthmus.arrays.array import Array
 from isthmus.arrays.layout import (
+    c_strides,
     is_c_contiguous,
     is_dense,
     lowest_offset,
@@ -106,17 +107,14 @@ def fills_its_memory(array: Array) -> bool:
     return is_dense(array.shape, array.strides, array.item_bits // _BITS_PER_BYTE)
 
 
-def require_packable(target: Array, source: Array) -> None:
+def require_possible(target: Array, source: Array) -> None:
     """
-    Refuse two arrays with different memory orders, if even a packed host array wouldn't help.
+    Refuse two arrays with different memory orders, if the order of the items isn't known.
 
     Raises:
-        UsageError: The array on a GPU has gaps; both are on GPUs; or one is bytes without a shape,
-            and the other isn't in C order.
+        UsageError: One is bytes without a shape, and the other isn't in C order; or they are on
+            different GPUs.
     """
-    on_gpu = [array for array in (target, source) if array.on_device]
-    for array in on_gpu:
-        _require_no_gaps(array)
     for array, other in ((target, source), (source, target)):
         if array.shape is None and other.on_device and not is_contiguous(other):
             raise UsageError(
@@ -124,19 +122,36 @@ def require_packable(target: Array, source: Array) -> None:
                 f"{array.what} has no shape: the order of the bytes is ambiguous",
                 hint="pass an array of the same shape",
             )
-    if len(on_gpu) == 2:  # noqa: PLR2004 - both
-        raise UsageError(
-            f"these two arrays on GPUs differ in memory order: strides {source.strides} (this "
-            f"{source.what}) and {target.strides} (this {target.what}); None is C order",
-            hint="copy with their library, or make one contiguous in the other's order first",
-        )
 
 
-def _require_no_gaps(array: Array) -> None:
-    """Refuse a GPU array that has gaps."""
-    if not fills_its_memory(array):
-        raise UsageError(
-            f"this {array.what} of shape {array.shape} is on a GPU and has gaps (strides "
-            f"{array.strides})",
-            hint="copy to or from a contiguous array on the GPU, and let its library do the rest",
-        )
+@dataclass(frozen=True, slots=True)
+class StridedCopy:
+    """A copy of items between two layouts, of which one is on a GPU. Strides in bytes."""
+
+    target: int
+    source: int
+    item_bytes: int
+    shape: tuple[int, ...]
+    target_strides: tuple[int, ...]
+    source_strides: tuple[int, ...]
+
+
+def strided_copy(target: Array, source: Array) -> StridedCopy:
+    """
+    Give the items to copy.
+
+    Args:
+        target: Checked by `require_match` and `require_possible`.
+        source: The same. If one is on the host, it is in C order.
+    """
+    shape = (target.shape if target.shape is not None else source.shape) or ()
+    item_bytes = target.item_bits // _BITS_PER_BYTE
+    in_order = c_strides(shape, item_bytes)
+    return StridedCopy(
+        target=target.pointer,
+        source=source.pointer,
+        item_bytes=item_bytes,
+        shape=shape,
+        target_strides=in_order if target.strides is None else target.strides,
+        source_strides=in_order if source.strides is None else source.strides,
+    )

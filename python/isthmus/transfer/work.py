@@ -1,13 +1,38 @@
 """A copy of a pair of arrays: plain, or with a packed host array in addition."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from isthmus import _native
 from isthmus.arrays.array import Array, Place
 from isthmus.errors import DriverError, UsageError
 from isthmus.transfer.packing import buffer_like, copy_items, unpacking
-from isthmus.transfer.pairs import PlainCopy, plain_copy, require_packable
+from isthmus.transfer.pairs import (
+    PlainCopy,
+    StridedCopy,
+    fills_its_memory,
+    is_contiguous,
+    plain_copy,
+    require_possible,
+    strided_copy,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """
+    A copy of which no host array has to be packed any more.
+
+    Attributes:
+        copy: What the native module copies; None if the follow-up does everything.
+        packed: The packed host array that it is copied from or to, if there is one.
+        follow_up: To be called when everything has arrived; None if nothing remains.
+    """
+
+    copy: PlainCopy | StridedCopy | None
+    packed: Array | None = None
+    follow_up: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,42 +54,127 @@ class Work:
     stream: int
     plain: PlainCopy | None
 
-    def copy(self, native: _native.Transfers) -> None:
-        """Make the copy."""
+    @property
+    def is_strided(self) -> bool:
+        """Tell whether packing a host array isn't enough."""
+        on_gpu = [array for array in (self.target, self.source) if array.on_device]
+        if self.plain is not None or not on_gpu:
+            return False
+        return len(on_gpu) == 2 or not fills_its_memory(on_gpu[0])  # noqa: PLR2004 - both
+
+    def prepared(self) -> Prepared:
+        """
+        Pack what has to be packed.
+
+        Raises:
+            UsageError: See `require_possible`.
+        """
         if self.plain is not None:
-            self._copy(native, self.plain)
-            return
-        require_packable(self.target, self.source)
+            return Prepared(self.plain)
+        self.require_possible()
+        if self.is_strided:
+            return self._prepared_strided()
+        if not self.target.on_device and not self.source.on_device:
+            return Prepared(None, None, unpacking(self.target, self.source))
         if self.target.on_device:
             packed = self._packed_source()
-            self._copy(native, self._from_packed(packed), packed)
-        elif self.source.on_device:
-            packed = buffer_like(self.target, self.source)
-            self._copy(native, self._to_packed(packed), packed)
-            copy_items(self.target, packed)
-        else:
-            self._copy_on_the_host()
+            return Prepared(self._from_packed(packed), packed)
+        packed = buffer_like(self.target, self.source)
+        return Prepared(self._to_packed(packed), packed, unpacking(self.target, packed))
+
+    def _prepared_strided(self) -> Prepared:
+        """Bring the host's array, if there is one, into C order."""
+        if not self.target.on_device and not is_contiguous(self.target):
+            packed = buffer_like(self.target, replace(self.source, strides=None))
+            follow_up = unpacking(self.target, packed)
+            return Prepared(strided_copy(packed, self.source), packed, follow_up)
+        if not self.source.on_device and not is_contiguous(self.source):
+            packed = buffer_like(self.source, replace(self.target, strides=None))
+            copy_items(packed, self.source)
+            return Prepared(strided_copy(self.target, packed), packed)
+        return Prepared(strided_copy(self.target, self.source))
+
+    def require_possible(self) -> None:
+        """
+        Refuse what no packing makes possible. Reads and writes nothing.
+
+        Raises:
+            UsageError: See `require_possible`; or no thread could wait for the stream.
+        """
+        if self.plain is not None:
+            return
+        require_possible(self.target, self.source)
+        if self.stream != 0 and not self.target.on_device and not self.source.on_device:
+            raise UsageError(
+                "a copy between two host arrays that lie differently is made by the calling "
+                "thread: it waits for no stream"
+            )
+
+    def copy(self, native: _native.Transfers) -> None:
+        """Make the copy."""
+        self._finish(native, self.prepared())
+
+    def _finish(self, native: _native.Transfers, prepared: Prepared) -> None:
+        if isinstance(prepared.copy, StridedCopy):
+            self._copy_strided(native, prepared.copy, prepared.packed)
+        elif prepared.copy is not None:
+            self._copy(native, prepared.copy, prepared.packed)
+        if prepared.follow_up is not None:
+            prepared.follow_up()
 
     def begin(self, native: _native.Transfers, source_order: str) -> _native.CopyFuture | None:
         """
-        Begin the copy.
+        Begin the copy. One between two layouts is complete on return.
 
         Returns:
             None if it is complete.
         """
-        if self.plain is not None:
-            return self._begin(native, self.plain, source_order)
-        require_packable(self.target, self.source)
-        if self.target.on_device:
-            packed = self._packed_source()
-            # The packed array belongs to the copy: nothing else changes it.
-            return self._begin(native, self._from_packed(packed), "stream", packed)
-        if self.source.on_device:
-            packed = buffer_like(self.target, self.source)
-            unpack = unpacking(self.target, packed)
-            return self._begin(native, self._to_packed(packed), source_order, packed, unpack)
-        self._copy_on_the_host()
-        return None
+        prepared = self.prepared()
+        if not isinstance(prepared.copy, PlainCopy):
+            self._finish(native, prepared)
+            return None
+        # A packed source belongs to the copy: nothing else changes it.
+        order = "stream" if prepared.packed and self.target.on_device else source_order
+        return native.copy_async(
+            prepared.copy.target,
+            prepared.copy.source,
+            prepared.copy.size_bytes,
+            needs=(self, prepared.packed),
+            stream=self.stream,
+            target_kind=_kind(self.target),
+            source_kind=_kind(self.source),
+            source_order=order,
+            follow_up=prepared.follow_up,
+        )
+
+    def add_to(
+        self, batch: _native.ArrayBatch, pair: int, native: _native.Transfers
+    ) -> Callable[[], None] | None:
+        """
+        Add the copy to a batch.
+
+        Args:
+            batch: The batch that these arrays are from.
+            pair: Their number in it.
+            native: Makes a copy between two layouts, after the others.
+
+        Returns:
+            What remains to be done when the batch is complete.
+        """
+        prepared = self.prepared()
+        if not isinstance(prepared.copy, PlainCopy):
+            return partial(self._finish, native, prepared)
+        batch.add(
+            pair,
+            prepared.copy.target,
+            prepared.copy.source,
+            prepared.copy.size_bytes,
+            self.stream,
+            _kind(self.target),
+            _kind(self.source),
+            (self, prepared.packed),
+        )
+        return prepared.follow_up
 
     def _packed_source(self) -> Array:
         packed = buffer_like(self.source, self.target)
@@ -81,13 +191,23 @@ class Work:
         assert plain is not None, "it was made to lie like the source"  # noqa: S101
         return plain
 
-    def _copy_on_the_host(self) -> None:
-        if self.stream != 0:
-            raise UsageError(
-                "a copy between two host arrays that lie differently is made by the calling "
-                "thread: it waits for no stream"
+    def _copy_strided(
+        self, native: _native.Transfers, copy: StridedCopy, packed: Array | None
+    ) -> None:
+        try:
+            native.copy_strided(
+                copy.target,
+                copy.source,
+                copy.item_bytes,
+                copy.shape,
+                copy.target_strides,
+                copy.source_strides,
+                stream=self.stream,
             )
-        copy_items(self.target, self.source)
+        except DriverError as failure:
+            if failure.memory_in_use:
+                _native.keep_forever((self, packed))
+            raise
 
     def _copy(
         self, native: _native.Transfers, plain: PlainCopy, packed: Array | None = None
@@ -105,26 +225,6 @@ class Work:
             if failure.memory_in_use:
                 _native.keep_forever((self, packed))
             raise
-
-    def _begin(
-        self,
-        native: _native.Transfers,
-        plain: PlainCopy,
-        source_order: str,
-        packed: Array | None = None,
-        follow_up: Callable[[], None] | None = None,
-    ) -> _native.CopyFuture:
-        return native.copy_async(
-            plain.target,
-            plain.source,
-            plain.size_bytes,
-            needs=(self, packed),
-            stream=self.stream,
-            target_kind=_kind(self.target),
-            source_kind=_kind(self.source),
-            source_order=source_order,
-            follow_up=follow_up,
-        )
 
 
 def _kind(array: Array) -> str:

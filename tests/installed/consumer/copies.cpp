@@ -1,4 +1,5 @@
 // Copies by every path, blocking and not; pinned memory, files, windows.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -36,6 +37,37 @@ void copy_beside(isthmus::Transfers& transfers, void* device) {
   require(received == sent, "bytes have arrived by copy_async()");
 }
 
+void copy_many(isthmus::Transfers& transfers, void* device) {
+  const Bytes sent = pattern(kDeviceBytes, 4);
+  Bytes received(sent.size());
+  auto* const there = static_cast<std::byte*>(device);
+  const std::size_t half = sent.size() / 2;
+  transfers.use_nvrtc("");
+  const isthmus::ManyCopy up[]{{there, sent.data(), half},
+                               {there + half, sent.data() + half, half}};
+  transfers.copy_many(up);
+  const isthmus::ManyCopy down[]{{received.data(), there, half},
+                                 {received.data() + half, there + half, half}};
+  isthmus::CopyFuture future = transfers.copy_many_async(down);
+  require(!future.cancel(), "copies of one call are not taken back");
+  future.wait();
+  require(future.ordered() && future.event() == 0, "nothing has to wait for what is complete");
+  future.delay(0);
+  require(received == sent, "bytes have arrived by copy_many()");
+}
+
+void copy_rows(isthmus::Transfers& transfers, void* device) {
+  const Bytes sent = pattern(1024, 5);
+  transfers.copy(device, sent.data(), sent.size());
+  Bytes rows(8 * 16);
+  transfers.copy_strided({rows.data(), device, 1, {8, 16}, {16, 1}, {128, 1}});
+  for (std::size_t row = 0; row < 8; ++row)
+    require(std::equal(rows.begin() + static_cast<std::ptrdiff_t>(16 * row),
+                       rows.begin() + static_cast<std::ptrdiff_t>(16 * row + 16),
+                       sent.begin() + static_cast<std::ptrdiff_t>(128 * row)),
+            "the rows have arrived by copy_strided()");
+}
+
 void explain(isthmus::Transfers& transfers, void* device) {
   const Bytes source(4096);
   const isthmus::CopyPlan plan = transfers.explain(device, source.data(), source.size());
@@ -60,10 +92,12 @@ void use_copies(const isthmus::Driver& driver, std::uintptr_t device) {
        {"", "window", "window_threads", "driver", "staged", "registered"})
     copy_there_and_back(transfers, there, path);
   copy_beside(transfers, there);
+  copy_many(transfers, there);
+  copy_rows(transfers, there);
   explain(transfers, there);
   std::uint64_t num_copies = 0;
   for (const isthmus::PathUse& use : transfers.stats()) num_copies += use.num_copies;
-  require(num_copies == 14, "stats() counts every copy");
+  require(num_copies == 19, "stats() counts every copy");
   require(transfers.windows().mapped_bytes(0) > 0, "copies have opened a window");
   transfers.trim();
   require(transfers.windows().mapped_bytes(0) == 0, "trim() closes it");

@@ -51,3 +51,15 @@ def test_the_copy_example_brings_back_what_it_sent() -> None:
         ["True", "328350.0", "pageable to device", "4"],
         "",
     )
+
+
+@pytest.mark.native
+def test_the_example_of_many_copies_copies_all() -> None:
+    done = run_process([sys.executable, str(EXAMPLES / "state_dict.py")], EMULATED)
+    assert (done.out, done.err) == ("512.0\n", "")
+
+
+@pytest.mark.native
+def test_the_example_of_an_event_goes_on_and_arrives() -> None:
+    done = run_process([sys.executable, str(EXAMPLES / "event.py")], EMULATED)
+    assert (done.out, done.err) == ("arrived\n1000.0\n", "")

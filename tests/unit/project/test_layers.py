@@ -80,7 +80,7 @@ MAY_KNOW = {
     },
     # What is modelled is never mixed with what is measured or copied.
     "isthmus.sim": {"__init__.py", "cli", "sim"},
-    "cuda": {"doctor", "machine"},
+    "cuda": {"doctor", "nvrtc.py"},
     "pynvml": {"doctor", "machine"},
     "typer": {"cli"},
 }

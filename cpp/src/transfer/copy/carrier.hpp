@@ -83,4 +83,13 @@ public:
   void carry(const Plan& plan, const Request& request) const override;
 };
 
+/// Makes many small copies by one launch of a kernel.
+class KernelCarrier final : public Carrier {
+public:
+  using Carrier::Carrier;
+  void carry(const Plan& plan, const Request& request) const override;
+  /// Null for downloads through staging memory: somebody must empty it.
+  std::shared_ptr<PendingCopy> begin(const Plan& plan, const Request& request) const override;
+};
+
 }  // namespace isthmus::transfer

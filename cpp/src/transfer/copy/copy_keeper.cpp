@@ -5,9 +5,12 @@
 
 #include <pthread.h>
 
+#include <isthmus/errors.hpp>
+
 #include "device/lasting.hpp"
 #include "host/signal_block.hpp"
 #include "transfer/copy/failed_copy.hpp"
+#include "transfer/copy/pending_copy.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -54,6 +57,9 @@ bool KeptCopy::try_to_end() noexcept {
   try {
     copy_.wait();
     needs_->follow_up();
+  } catch (const CopyCancelled&) {
+    failure_ = std::current_exception();
+    cancelled_ = true;
   } catch (...) {
     failure_ = std::current_exception();
   }
@@ -102,10 +108,15 @@ void CopyKeeper::add(const std::shared_ptr<KeptCopy>& copy) {
   copy->listed_ = true;
 }
 
+/// Also tells who watches it: whoever begins to watch later sees that the copy has ended.
 void CopyKeeper::forget(const std::shared_ptr<KeptCopy>& copy) noexcept {
-  const Lock lock(mutex_);
-  if (!std::exchange(copy->listed_, false)) return;
-  copies_.erase(copy->place_);
+  KeptCopy::Told told;
+  {
+    const Lock lock(mutex_);
+    if (std::exchange(copy->listed_, false)) copies_.erase(copy->place_);
+    told.swap(copy->on_end_);
+  }
+  if (told) told();
 }
 
 bool CopyKeeper::ask(const std::shared_ptr<KeptCopy>& copy) noexcept {
@@ -127,6 +138,7 @@ bool CopyKeeper::ask_waiting(const std::shared_ptr<KeptCopy>& copy) noexcept {
 /// Handles a copy that has ended: it stays listed while its failure may have to be reported.
 void CopyKeeper::settle(const std::shared_ptr<KeptCopy>& copy) noexcept {
   if (!copy->has_untold_failure()) return forget(copy);
+  tell(copy);
   if (!copy->dropped_.load(std::memory_order_acquire)) return;
   forget(copy);
   if (copy->told_.exchange(true)) return;
@@ -142,6 +154,38 @@ void CopyKeeper::drop(const std::shared_ptr<KeptCopy>& copy) noexcept {
   if (copy->ended() && !copy->has_untold_failure()) return forget(copy);
   Lock lock(mutex_);
   wake(lock);
+}
+
+bool CopyKeeper::cancel(const std::shared_ptr<KeptCopy>& copy) noexcept {
+  if (copy->ended() || !copy->copy_.cancel()) return false;
+  copy->told_.store(true);
+  ask_waiting(copy);
+  return true;
+}
+
+void CopyKeeper::watch(const std::shared_ptr<KeptCopy>& copy, std::function<void()> told) {
+  {
+    Lock lock(mutex_);
+    copy->on_end_ = std::move(told);
+    copy->watched_.store(true);
+    if (!copy->ended() && !running_ && !start()) {
+      copy->on_end_ = nullptr;
+      throw Unavailable("telling when a copy has ended", "the system has no thread for it",
+                        "a higher limit of processes (ulimit -u, pids.max); result() needs none");
+    }
+    wake(lock);
+  }
+  if (copy->ended()) tell(copy);
+}
+
+/// Of all threads that notice the end one takes the function.
+void CopyKeeper::tell(const std::shared_ptr<KeptCopy>& copy) noexcept {
+  KeptCopy::Told told;
+  {
+    const Lock lock(mutex_);
+    told.swap(copy->on_end_);
+  }
+  if (told) told();
 }
 
 /// Makes sure that somebody checks whether a new copy has ended.
@@ -227,7 +271,7 @@ bool CopyKeeper::any_under_way() const noexcept {
 bool CopyKeeper::any_urgent() const noexcept {
   return std::ranges::any_of(copies_, [](const auto& copy) {
     return copy->dropped_.load(std::memory_order_acquire) ||
-           (copy->has_follow_up_ && !copy->ended());
+           ((copy->has_follow_up_ || copy->watched_.load()) && !copy->ended());
   });
 }
 

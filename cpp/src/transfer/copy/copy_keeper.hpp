@@ -47,10 +47,16 @@ public:
   bool ended() const noexcept { return state_.load(std::memory_order_acquire) == State::ended; }
   /// Throws the copy's error, which then counts as reported. Call after ended().
   void rethrow();
+  /// True if it has ended because it was taken back before it began.
+  bool cancelled() const noexcept { return ended() && cancelled_; }
+  /// The copy, for what doesn't end it. Call after CopyKeeper::begin().
+  const CopyFuture& copy() const noexcept { return copy_; }
 
 private:
   friend class CopyKeeper;
   enum class State { not_begun, under_way, ending, ended };
+
+  using Told = std::function<void()>;
 
   void begun(CopyFuture copy) noexcept;
   bool try_to_end() noexcept;
@@ -61,11 +67,14 @@ private:
   std::unique_ptr<CopyNeeds> needs_;
   const bool has_follow_up_;
   std::atomic<State> state_{State::not_begun};
-  std::exception_ptr failure_;  // written before State::ended
+  std::exception_ptr failure_;  // written before State::ended, like the next
+  bool cancelled_ = false;
   std::atomic<bool> told_{false};
   std::atomic<bool> dropped_{false};
+  std::atomic<bool> watched_{false};
   // Used by the keeper, under its lock.
   bool listed_ = false;
+  Told on_end_;
   std::list<std::shared_ptr<KeptCopy>>::iterator place_;
 };
 
@@ -97,6 +106,16 @@ public:
   bool ask(const std::shared_ptr<KeptCopy>& copy) noexcept;
   /// The same for a caller that waits and may therefore run the follow-up.
   bool ask_waiting(const std::shared_ptr<KeptCopy>& copy) noexcept;
+  /// Takes back a copy that hasn't begun.
+  ///
+  /// Returns     false if it has: it goes on
+  bool cancel(const std::shared_ptr<KeptCopy>& copy) noexcept;
+  /// Calls `told` once when the copy has ended: now, or by the thread that notices. At most one for
+  /// each copy.
+  ///
+  /// told        must not throw
+  /// Throws      Unavailable if nobody would notice, because the system has no thread.
+  void watch(const std::shared_ptr<KeptCopy>& copy, std::function<void()> told);
   /// Nobody will ask for this copy any more. Frees nothing, and runs no follow-up.
   void drop(const std::shared_ptr<KeptCopy>& copy) noexcept;
 
@@ -114,6 +133,7 @@ private:
   void add(const std::shared_ptr<KeptCopy>& copy);
   void forget(const std::shared_ptr<KeptCopy>& copy) noexcept;
   void settle(const std::shared_ptr<KeptCopy>& copy) noexcept;
+  void tell(const std::shared_ptr<KeptCopy>& copy) noexcept;
   void look_after(const KeptCopy& copy) noexcept;
   bool start() noexcept;
   void wake(Lock& lock) noexcept;

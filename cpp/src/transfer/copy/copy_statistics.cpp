@@ -13,9 +13,10 @@ std::uint64_t nanoseconds(double seconds) {
 
 }  // namespace
 
-void CopyStatistics::count(CopyPath path, std::size_t size_bytes) noexcept {
+void CopyStatistics::count(CopyPath path, std::size_t size_bytes,
+                           std::uint64_t num_copies) noexcept {
   Counters& counters = of(path);
-  counters.num_copies.fetch_add(1, std::memory_order_relaxed);
+  counters.num_copies.fetch_add(num_copies, std::memory_order_relaxed);
   counters.num_bytes.fetch_add(size_bytes, std::memory_order_relaxed);
 }
 
@@ -29,7 +30,7 @@ void CopyStatistics::time(CopyPath path, double seconds, double predicted_second
 
 std::vector<PathUse> CopyStatistics::uses() const {
   std::vector<PathUse> uses;
-  for (const CopyPath path : kAllPaths) {
+  for (const CopyPath path : kCountedPaths) {
     const Counters& counters = counters_[static_cast<std::size_t>(path)];
     uses.push_back(
         {path, counters.num_copies.load(), counters.num_bytes.load(),

@@ -15,6 +15,12 @@ inline constexpr std::array<CopyPath, kNumPaths> kAllPaths{
     CopyPath::window, CopyPath::window_threads, CopyPath::driver, CopyPath::staged,
     CopyPath::registered};
 
+/// The paths that are counted: also the one that only many copies take.
+inline constexpr std::size_t kNumCountedPaths = kNumPaths + 1;
+inline constexpr std::array<CopyPath, kNumCountedPaths> kCountedPaths{
+    CopyPath::window, CopyPath::window_threads, CopyPath::driver,
+    CopyPath::staged, CopyPath::registered,     CopyPath::kernel};
+
 /// True for the paths through a mapping.
 constexpr bool is_window(CopyPath path) noexcept {
   return path == CopyPath::window || path == CopyPath::window_threads;
@@ -23,8 +29,10 @@ constexpr bool is_window(CopyPath path) noexcept {
 /// Counters of all paths. May be used from any thread.
 class CopyStatistics {
 public:
-  /// Counts one copy whose time is unknown.
-  void count(CopyPath path, std::size_t size_bytes) noexcept;
+  /// Counts copies whose time is unknown.
+  ///
+  /// size_bytes  of all of them
+  void count(CopyPath path, std::size_t size_bytes, std::uint64_t num_copies = 1) noexcept;
   /// Adds the time of `num_copies` copies like this one. Reading the clock costs as much as a small
   /// copy, so only some of them are timed, and stand for all.
   void time(CopyPath path, double seconds, double predicted_seconds, double num_copies) noexcept;
@@ -38,7 +46,7 @@ private:
     std::atomic<std::uint64_t> predicted_nanoseconds{0};
   };
   Counters& of(CopyPath path) noexcept { return counters_[static_cast<std::size_t>(path)]; }
-  std::array<Counters, kNumPaths> counters_;
+  std::array<Counters, kNumCountedPaths> counters_;
 };
 
 }  // namespace isthmus::transfer

@@ -32,7 +32,8 @@ std::string text_of_margin(CopyPath path) {
 DevicePaths::DevicePaths(const Driver& driver, int ordinal, const WindowCache& windows)
     : context_(Context::retain(driver, ordinal)),
       windows_(windows),
-      ring_(context_, RingSettings{}) {
+      ring_(context_, RingSettings{}),
+      mover_(context_) {
   use(std::make_shared<const Profile>(
       Profile::for_device(context_.device(), host::effective_cores(), driver.emulated())));
 }

@@ -15,6 +15,7 @@
 #include "transfer/copy/copy_statistics.hpp"
 #include "transfer/copy/task.hpp"
 #include "transfer/copy/window_cache.hpp"
+#include "transfer/many/piece_mover.hpp"
 #include "transfer/profile/profile.hpp"
 #include "transfer/staging/staging_ring.hpp"
 
@@ -33,6 +34,7 @@ public:
 
   const Context& context() const noexcept { return context_; }
   StagingRing& ring() noexcept { return ring_; }
+  PieceMover& mover() noexcept { return mover_; }
   /// A stream for copies by one thread that have nothing to wait for. Created on first use.
   CUstream background_stream();
   double window_opening_seconds() const { return profile()->window_opening_seconds(); }
@@ -99,6 +101,7 @@ private:
   Context context_;
   const WindowCache& windows_;
   StagingRing ring_;
+  PieceMover mover_;
   std::optional<Stream> background_stream_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<const Profile>> profiles_;  ///< all that were used

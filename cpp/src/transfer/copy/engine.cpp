@@ -36,6 +36,10 @@ std::optional<ContextOfDevice> context_of(const Task& task, Devices& devices) {
   return std::optional<ContextOfDevice>(std::in_place, devices.at(task.device).context());
 }
 
+Return return_for(SourceOrder source_order) {
+  return source_order == SourceOrder::call ? Return::source_free : Return::begun;
+}
+
 /// True if the current context is one that the program made itself. An event of the primary context
 /// can't mark a place in such a context's streams.
 bool is_foreign_context(const Driver& driver, const Context& own) {
@@ -54,13 +58,15 @@ Engine::Engine(Windows the_windows)
       cache_(std::make_unique<WindowCache>(windows)),
       devices_(driver, *cache_),
       chooser_(driver, devices_, *cache_),
+      many_chooser_(driver, devices_, *cache_, chooser_),
       plans_(driver, devices_, *cache_, host_memory_),
       window_carrier_(driver),
       driver_carrier_(driver),
       staged_carrier_(driver, driver_carrier_),
       registered_carrier_(driver),
-      carriers_{&window_carrier_, &window_carrier_, &driver_carrier_, &staged_carrier_,
-                &registered_carrier_},
+      kernel_carrier_(driver),
+      carriers_{&window_carrier_, &window_carrier_,     &driver_carrier_,
+                &staged_carrier_, &registered_carrier_, &kernel_carrier_},
       background_(std::make_unique<Background>()) {
   prepare_for_failures();
   window::watch_forks();
@@ -132,7 +138,7 @@ void Engine::carry(const Plan& plan, const Request& request) {
 void Engine::carry_timed(const Plan& plan, const Request& request, std::uint32_t num_copies) {
   // Count before copying: after the copy an atomic addition would wait until the bytes have left
   // the core.
-  statistics.count(plan.path, plan.ends.size_bytes);
+  statistics.count(plan.path, plan.ends.size_bytes, plan.num_copies());
   const auto start = Clock::now();
   carrier(plan.path).carry(plan, request);
   statistics.time(plan.path, seconds_since(start), predicted_seconds(plan), num_copies);
@@ -142,27 +148,34 @@ std::shared_ptr<PendingCopy> Engine::copy_async(void* target, const void* source
                                                 std::size_t size_bytes, const CopyOptions& options,
                                                 SourceOrder source_order) {
   require_own_process();
-  const bool is_call = source_order == SourceOrder::call;
-  Request request = request_of(options, is_call ? Return::source_free : Return::begun);
+  Request request = request_of(options, return_for(source_order));
   if (size_bytes == 0) return PendingCopy::complete();
   const Task task = examine(driver, host_memory_, target, source, size_bytes, request);
   const auto context = context_of(task, devices_);
-  // A pinned source is read later, whatever the options say: here the caller must follow the rule
-  // of "stream".
-  const bool is_read_late =
-      is_call && task.ends.source_kind == MemoryKind::pinned && task.ends.is_ordered_by_driver();
-  if (task.device < 0 || is_read_late ||
-      is_foreign_context(driver, devices_.at(task.device).context()))
-    request.when = Return::complete;
+  request.when = when_to_return(task, request);
   const Plan plan = chooser_.ready(task, request);
   if (request.when != Return::complete && !plan.recorded) return begin(plan, request);
   carry(plan, request);
   return PendingCopy::complete();
 }
 
+/// When an asynchronous copy can return: later than asked for if nothing else keeps the rules. The
+/// context of the task's device must be current.
+Return Engine::when_to_return(const Task& task, const Request& request) {
+  // A pinned source is read later, whatever the options say: here the caller must follow the rule
+  // of "stream".
+  const bool is_read_late = request.when == Return::source_free &&
+                            task.ends.source_kind == MemoryKind::pinned &&
+                            task.ends.is_ordered_by_driver();
+  if (task.device < 0 || is_read_late ||
+      is_foreign_context(driver, devices_.at(task.device).context()))
+    return Return::complete;
+  return request.when;
+}
+
 std::shared_ptr<PendingCopy> Engine::begin(const Plan& plan, const Request& request) {
   if (auto pending = carrier(plan.path).begin(plan, request)) {
-    statistics.count(plan.path, plan.ends.size_bytes);
+    statistics.count(plan.path, plan.ends.size_bytes, plan.num_copies());
     return pending;
   }
   const bool source_must_be_free = plan.uploads() && request.when == Return::source_free;
@@ -178,9 +191,11 @@ std::shared_ptr<PendingCopy> Engine::carry_in_background(const Plan& plan, const
   before->mark(request.stream);
   Request own_request = request;
   own_request.stream = plan.device->background_stream();
+  pending->let_cancel();
   background_->post(
       {[before]() noexcept { return before->state() != Completion::State::under_way; },
        [this, plan, before, own_request, pending] {
+         if (!pending->claim()) return;
          std::exception_ptr failure;
          try {
            const ContextOfDevice context(plan.device->context());

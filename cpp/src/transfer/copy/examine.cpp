@@ -4,6 +4,7 @@
 #include <isthmus/errors.hpp>
 
 #include "transfer/copy/task.hpp"
+#include "transfer/many/known_ranges.hpp"
 #include "window/allocation.hpp"
 
 namespace isthmus::transfer {
@@ -17,10 +18,22 @@ namespace {
       ", but the copy's options say that there is some: it was freed, or never was a GPU's");
 }
 
-MemoryRange range_of(const Driver& driver, const void* pointer, MemoryKind hint) {
+/// Asks about the ends of copies.
+struct Asking {
+  const Driver& driver;
+  KnownRanges* known;  ///< null: each time anew
+  std::size_t size_bytes;
+};
+
+MemoryRange range_of(const Asking& asking, const void* pointer, MemoryKind hint,
+                     bool pinned_matters) {
   // For device memory the device and the buffer must be known, too.
   if (hint == MemoryKind::pageable || hint == MemoryKind::pinned) return {hint, -1, 0, 0, 0};
-  const MemoryRange range = range_at(driver, reinterpret_cast<std::uintptr_t>(pointer));
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const MemoryRange range = asking.known == nullptr
+                                ? range_at(asking.driver, address)
+                                : asking.known->at(address, asking.size_bytes,
+                                                   pinned_matters || hint == MemoryKind::device);
   if (hint == MemoryKind::device && range.kind == MemoryKind::pageable) refuse_freed(pointer);
   return range;
 }
@@ -87,15 +100,17 @@ void require_touchable(const HostMemory& host_memory, CopyEnds& ends, const Requ
 }  // namespace
 
 Task examine(const Driver& driver, const HostMemory& host_memory, void* target, const void* source,
-             std::size_t size_bytes, const Request& request) {
+             std::size_t size_bytes, const Request& request, KnownRanges* known) {
   if (target == nullptr || source == nullptr)
     throw UsageError(std::string("the ") + (target == nullptr ? "target" : "source") +
                      " of the copy is a null pointer");
   require_apart(target, source, size_bytes);
   const window::AnyContext context(driver);
   Task task;
-  task.target = range_of(driver, target, request.target_kind);
-  task.source = range_of(driver, source, request.source_kind);
+  const Asking asking{driver, known, size_bytes};
+  // Later work of the stream is ordered after a download only if its target is pinned.
+  task.target = range_of(asking, target, request.target_kind, request.when != Return::complete);
+  task.source = range_of(asking, source, request.source_kind, false);
   require_inside(driver, task.target, reinterpret_cast<std::uintptr_t>(target), size_bytes,
                  "target");
   require_inside(driver, task.source, reinterpret_cast<std::uintptr_t>(source), size_bytes,

@@ -1,5 +1,6 @@
 #include "transfer/copy/pending_copy.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <isthmus/errors.hpp>
@@ -12,6 +13,34 @@ std::shared_ptr<PendingCopy> PendingCopy::complete() {
   auto pending = std::make_shared<PendingCopy>();
   pending->done_ = true;
   return pending;
+}
+
+std::shared_ptr<PendingCopy> PendingCopy::all_of(std::vector<std::shared_ptr<PendingCopy>> parts) {
+  if (parts.empty()) return complete();
+  if (parts.size() == 1) return std::move(parts.front());
+  auto pending = std::make_shared<PendingCopy>();
+  pending->parts_ = std::move(parts);
+  return pending;
+}
+
+/// Waits for all, so that none is running when the first failure is thrown.
+void PendingCopy::wait_for_parts() const {
+  std::exception_ptr failure;
+  for (const auto& part : parts_) {
+    try {
+      part->wait();
+    } catch (...) {
+      if (failure == nullptr) failure = std::current_exception();
+    }
+  }
+  if (failure == nullptr) return;
+  const bool over = std::ranges::all_of(parts_, [](const auto& part) { return part->over(); });
+  try {
+    std::rethrow_exception(failure);
+  } catch (...) {
+    if (!over) throw_of_memory_in_use();
+    throw;
+  }
 }
 
 void PendingCopy::require_own_process() const {
@@ -29,8 +58,47 @@ void PendingCopy::finish(std::exception_ptr failure) noexcept {
   changed_.notify_all();
 }
 
+bool PendingCopy::cancel() noexcept {
+  if (!may_cancel_.exchange(false)) return false;
+  finish(std::make_exception_ptr(CopyCancelled()));
+  return true;
+}
+
+/// The last of several marks in one stream stands for all.
+CUevent PendingCopy::event() {
+  require_own_process();
+  if (parts_.empty()) return end_ ? end_->handle() : nullptr;
+  const PendingCopy* last = nullptr;
+  for (const auto& part : parts_) {
+    const bool marked = part->end_.has_value();
+    if (!marked && part->ready()) continue;
+    if (!marked || !part->parts_.empty()) return nullptr;
+    if (last != nullptr && last->stream_ != part->stream_) return nullptr;
+    last = part.get();
+  }
+  return last == nullptr ? nullptr : last->end_->handle();
+}
+
+bool PendingCopy::ordered() {
+  if (!parts_.empty())
+    return std::ranges::all_of(parts_, [](const auto& part) { return part->ordered(); });
+  return end_ || ready();
+}
+
+void PendingCopy::delay(CUstream stream) {
+  require_own_process();
+  for (const auto& part : parts_) part->delay(stream);
+  if (!parts_.empty()) return;
+  if (end_) return end_->delay(stream);
+  if (ready()) return;
+  throw Unavailable("waiting for this copy in a stream",
+                    "a thread makes it, so no stream knows when it ends",
+                    "result(), or pinned host memory");
+}
+
 void PendingCopy::wait() {
   require_own_process();
+  if (!parts_.empty()) return wait_for_parts();
   std::unique_lock lock(mutex_);
   if (!done_ && end_) {
     lock.unlock();
@@ -51,6 +119,8 @@ void PendingCopy::wait_for(const Completion& end) {
 
 bool PendingCopy::ready() {
   require_own_process();
+  if (!parts_.empty())
+    return std::ranges::all_of(parts_, [](const auto& part) { return part->ready(); });
   const std::lock_guard lock(mutex_);
   if (!done_ && end_) look_at(*end_);
   return done_;
@@ -74,6 +144,8 @@ void PendingCopy::look_at(const Completion& end) {
 bool PendingCopy::over() noexcept {
   // The parent's copies never access a child's memory.
   if (process_ != window::process_generation()) return true;
+  if (!parts_.empty())
+    return std::ranges::all_of(parts_, [](const auto& part) { return part->over(); });
   const std::lock_guard lock(mutex_);
   if (end_) return (done_ && failure_ == nullptr) || end_->state() == Completion::State::reached;
   return done_ && (failure_ == nullptr || !leaves_memory_in_use(failure_));

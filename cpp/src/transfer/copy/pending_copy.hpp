@@ -1,17 +1,27 @@
 // A copy that has begun, from the view of those who wait for it.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
+
+#include <isthmus/errors.hpp>
 
 #include "device/completion.hpp"
 #include "window/forks.hpp"
 
 namespace isthmus::transfer {
+
+/// The failure of a copy that was taken back before it began.
+class CopyCancelled final : public UsageError {
+public:
+  CopyCancelled() : UsageError("this copy was cancelled before it began") {}
+};
 
 /// What a CopyFuture waits for: work in a stream, or a copy by the background thread. May be
 /// used from any thread; in a forked child wait() and ready() throw UsageError.
@@ -23,17 +33,42 @@ public:
   explicit PendingCopy(const Context& context) : end_(context) {}
   /// A copy that is complete.
   static std::shared_ptr<PendingCopy> complete();
+  /// Many copies: complete when all are, failed when all have ended and one has failed.
+  static std::shared_ptr<PendingCopy> all_of(std::vector<std::shared_ptr<PendingCopy>> parts);
 
   /// The copy has ended when the stream has reached this place.
   ///
   /// Throws      DriverError.
-  void end_at(CUstream stream) const {
-    if (end_) end_->mark(stream);
+  void end_at(CUstream stream) {
+    if (!end_) return;
+    end_->mark(stream);
+    stream_ = stream;
   }
   /// The copy has ended, whatever a stream does.
   ///
   /// failure     null if it is complete
   void finish(std::exception_ptr failure) noexcept;
+
+  /// Until claim() is called, cancel() can take the copy back. Call before others see it.
+  void let_cancel() noexcept { may_cancel_.store(true); }
+  /// Called by the thread that is about to make the copy.
+  ///
+  /// Returns     false if it was cancelled
+  bool claim() noexcept { return may_cancel_.exchange(false); }
+  /// Takes back a copy that no thread has begun.
+  ///
+  /// Returns     false if it has begun
+  bool cancel() noexcept;
+
+  /// The event that marks the copy's end; null if no single event does.
+  CUevent event();
+  /// True if delay() is possible.
+  bool ordered();
+  /// Makes later work in `stream` wait for the copy.
+  ///
+  /// Throws      Unavailable if a thread makes the copy: no stream knows when that ends.
+  ///             DriverError.
+  void delay(CUstream stream);
 
   /// Throws the copy's error.
   void wait();
@@ -48,8 +83,13 @@ private:
   static void wait_for(const Completion& end);
   void look_at(const Completion& end);
 
+  void wait_for_parts() const;
+
   const std::uint64_t process_ = window::process_generation();
+  std::vector<std::shared_ptr<PendingCopy>> parts_;  ///< of many copies
   std::optional<Completion> end_;
+  CUstream stream_ = nullptr;  ///< in which end_ is marked
+  std::atomic<bool> may_cancel_{false};
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "transfer/copy/device_paths.hpp"
 #include "transfer/copy/task.hpp"
@@ -38,9 +39,14 @@ struct Plan {
   /// The profile that makes this the cheapest path; null: chosen for another reason.
   const Profile* profile = nullptr;
   double predicted_seconds = kNotPredicted;
+  /// For CopyPath::kernel: all copies, which `ends` stand for; then it has their total size. A
+  /// second shared_ptr would cost each small copy some nanoseconds, so `window`, which points to
+  /// no window then, keeps them.
+  const std::vector<LinkPiece>* pieces = nullptr;
 
   static constexpr double kNotPredicted = -1;
 
+  std::uint64_t num_copies() const noexcept { return pieces == nullptr ? 1 : pieces->size(); }
   bool uploads() const noexcept { return crossing.direction == Direction::host_to_device; }
   std::uintptr_t device_address() const noexcept {
     return reinterpret_cast<std::uintptr_t>(uploads() ? ends.target : ends.source);

@@ -16,6 +16,7 @@
 namespace isthmus::transfer {
 
 class FileSource;
+class KnownRanges;
 
 /// When the call may return.
 enum class Return {
@@ -121,8 +122,9 @@ struct Task {
 ///
 /// Throws      UsageError: memory that is null, overlapping, freed, shorter than `size_bytes`, or
 ///             host memory that can't be touched. DriverError.
+/// known       what the same call has asked before; null: nothing
 Task examine(const Driver& driver, const HostMemory& host_memory, void* target, const void* source,
-             std::size_t size_bytes, const Request& request);
+             std::size_t size_bytes, const Request& request, KnownRanges* known = nullptr);
 
 /// The same for a copy from a file to a device.
 ///

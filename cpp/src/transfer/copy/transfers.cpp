@@ -35,6 +35,8 @@ std::string_view name_of(CopyPath path) noexcept {
       return "staged";
     case CopyPath::registered:
       return "registered";
+    case CopyPath::kernel:
+      return "kernel";
   }
   return "unknown";
 }
@@ -54,6 +56,18 @@ bool CopyFuture::ready() const {
 
 bool CopyFuture::over() const noexcept { return pending_ == nullptr || pending_->over(); }
 
+bool CopyFuture::cancel() noexcept { return pending_ != nullptr && pending_->cancel(); }
+
+std::uintptr_t CopyFuture::event() const {
+  return pending_ == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(pending_->event());
+}
+
+bool CopyFuture::ordered() const { return pending_ == nullptr || pending_->ordered(); }
+
+void CopyFuture::delay(std::uintptr_t stream) const {
+  if (pending_ != nullptr) pending_->delay(reinterpret_cast<CUstream>(stream));
+}
+
 Transfers::Transfers(const Driver& driver) : Transfers(Windows(driver)) {}
 
 Transfers::Transfers(Windows windows)
@@ -67,6 +81,16 @@ void Transfers::copy(void* target, const void* source, std::size_t size_bytes,
 CopyFuture Transfers::copy_async(void* target, const void* source, std::size_t size_bytes,
                                  const CopyOptions& options, SourceOrder source_order) {
   return CopyFuture(engine_->copy_async(target, source, size_bytes, options, source_order));
+}
+
+void Transfers::copy_many(std::span<const ManyCopy> copies) { engine_->copy_many(copies); }
+
+CopyFuture Transfers::copy_many_async(std::span<const ManyCopy> copies, SourceOrder source_order) {
+  return CopyFuture(engine_->copy_many_async(copies, source_order));
+}
+
+void Transfers::copy_strided(const StridedCopy& copy, const CopyOptions& options) {
+  engine_->copy_strided(copy, options);
 }
 
 void Transfers::copy_file(void* target, int descriptor, std::uint64_t offset_bytes,
@@ -87,6 +111,8 @@ std::vector<PathUse> Transfers::stats() const {
 void Transfers::trim() { engine_->trim(); }
 
 void Transfers::use_profile(std::string_view json) { engine_->use_profile(json); }
+
+void Transfers::use_nvrtc(std::string library) { engine_->use_nvrtc(std::move(library)); }
 
 Windows& Transfers::windows() noexcept { return engine_->windows; }
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from isthmus.errors import DriverError, Unavailable
-from isthmus.machine.software import find_nvrtc
+from isthmus.nvrtc import find_nvrtc
 from isthmus.spelling import cuda_major
 
 if TYPE_CHECKING:

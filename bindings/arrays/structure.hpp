@@ -1,0 +1,47 @@
+// Arrays in lists, tuples and mappings, which may be nested.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "arrays/reader.hpp"
+
+/// The arrays of two structures of the same form, in pairs, in the target's order. Keeps them.
+/// Created and destroyed with the GIL held.
+class StructurePairs {
+public:
+  struct Pair {
+    nanobind::object target;
+    nanobind::object source;
+    std::size_t container = 0;  ///< its place: where it lies,
+    nanobind::object key;       ///< and there under which key or index
+  };
+
+  /// reader      knows which types are structures
+  /// Throws      isthmus::UsageError that names the path where the two differ
+  StructurePairs(ArrayReader& reader, nanobind::handle target, nanobind::handle source);
+
+  const std::vector<Pair>& pairs() const noexcept { return pairs_; }
+  /// Where a pair is: "model.layers.3.bias".
+  std::string path_of(std::size_t pair) const;
+
+private:
+  struct Container {
+    std::size_t parent = 0;
+    nanobind::object key;  ///< invalid for the whole
+  };
+  void add(nanobind::handle target, nanobind::handle source, std::size_t container,
+           nanobind::object key);
+  void add_members(nanobind::handle target, nanobind::handle source, std::size_t container);
+  void add_sequences(nanobind::handle target, nanobind::handle source, std::size_t container);
+  std::string path_of(std::size_t container, nanobind::handle key) const;
+  std::string place_of(std::size_t container) const;
+
+  ArrayReader& reader_;
+  std::vector<Container> containers_;
+  std::vector<Pair> pairs_;
+  std::size_t depth_ = 0;
+};

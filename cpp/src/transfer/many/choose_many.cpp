@@ -1,0 +1,201 @@
+#include "transfer/many/choose_many.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "device/capture.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+// What a launch takes longer than the shortest copy by the driver, each until it is known to have
+// ended. Source: benchmarks/link/h100: 256 pieces of 4 KiB in 33 us, of which their bytes take 19;
+// a copy of 4 bytes in 6.
+constexpr double kLaunchSeconds = 8e-6;
+// One of many copies that the driver makes one after the other: 256 took 666 us. Source:
+// benchmarks/link/h100.
+constexpr double kSecondsPerDriverCopy = 2.5e-6;
+// What the CPU takes to pack one piece, and a byte of it: the same pieces took 105 us packed.
+// Source: benchmarks/link/h100.
+constexpr double kSecondsPerStagedPiece = 30e-9;
+constexpr double kSecondsPerStagedByte = 1 / 14e9;
+// Long enough that only the link's speed counts.
+constexpr std::size_t kLongBytes = std::size_t{64} << 20U;
+
+bool is_direct(const Member& member) {
+  const bool pinned = member.task.crossing.host_kind == MemoryKind::pinned;
+  const bool read_late = member.task.uploads() && member.request.when == Return::source_free;
+  return pinned && !read_late;
+}
+
+/// What the link takes for pinned memory.
+struct LinkCosts {
+  LinkCosts(const DevicePaths& device, Direction direction) {
+    shortest = device.seconds(CopyPath::driver, {direction, MemoryKind::pinned, 1});
+    const double whole =
+        device.seconds(CopyPath::driver, {direction, MemoryKind::pinned, kLongBytes});
+    per_byte = std::max(0.0, whole - shortest) / static_cast<double>(kLongBytes);
+  }
+  double of(std::size_t size_bytes) const { return per_byte * static_cast<double>(size_bytes); }
+
+  double shortest = 0;
+  double per_byte = 0;
+};
+
+/// Windows come first: they wait for the stream, which would include the other copies.
+int rank_of(const Plan& plan) {
+  if (is_window(plan.path)) return 0;
+  return plan.path == CopyPath::kernel ? 1 : 2;
+}
+
+/// Of copies through windows only the first in a stream waits for the stream's work: the call's
+/// others don't use windows before.
+void order_once(std::vector<PlannedCopies>& planned) {
+  const PlannedCopies* before = nullptr;
+  for (PlannedCopies& copy : planned) {
+    if (!is_window(copy.plan.path)) return;
+    const bool waited = before != nullptr && before->request.ordered &&
+                        before->plan.device == copy.plan.device &&
+                        before->request.stream == copy.request.stream;
+    if (waited)
+      copy.request.ordered = false;
+    else
+      before = &copy;
+  }
+}
+
+}  // namespace
+
+/// Copies that one launch could make.
+struct ManyChooser::Group {
+  DevicePaths* device = nullptr;
+  CUstream stream = nullptr;
+  Direction direction = Direction::host_to_device;
+  bool by_caller = true;  ///< false: a thread in the background makes them
+  Return when = Return::complete;
+  std::vector<const Member*> members;
+  std::size_t size_bytes = 0;
+  double seconds = 0;         ///< predicted, together
+  double single_seconds = 0;  ///< predicted, one by one
+
+  bool takes(const Member& member, const DevicePaths* of, bool caller) const {
+    return device == of && stream == member.request.stream && by_caller == caller &&
+           direction == member.task.crossing.direction && when == member.request.when;
+  }
+};
+
+/// True if a kernel could make this copy.
+bool ManyChooser::may_join(const Member& member) const {
+  const Task& task = member.task;
+  return task.crosses && !task.ends.may_vanish() && !task.ends.spans_registrations &&
+         !member.request.path && task.ends.size_bytes <= PieceMover::kMaxPieceBytes;
+}
+
+double ManyChooser::single_seconds(const Member& member, DevicePaths& device) const {
+  const Task& task = member.task;
+  const bool no_windows = member.request.when == Return::source_free && task.uploads();
+  Choice choice = device.best(task.crossing, no_windows);
+  if (is_window(choice.path) &&
+      windows_.find(task.device_address(), task.ends.size_bytes) == nullptr)
+    choice = device.best(task.crossing, true);
+  if (choice.path != CopyPath::driver || task.crossing.host_kind != MemoryKind::pinned)
+    return choice.seconds;
+  // The call waits only once for all of them.
+  const LinkCosts link(device, task.crossing.direction);
+  return std::max(kSecondsPerDriverCopy, link.of(task.ends.size_bytes));
+}
+
+std::vector<ManyChooser::Group> ManyChooser::groups_of(std::span<const Member> members,
+                                                       std::vector<bool>& is_grouped) const {
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Member& member = members[i];
+    if (!may_join(member)) continue;
+    DevicePaths* const device = &devices_.at(member.task.device);
+    const bool by_caller =
+        member.request.when == Return::complete || member.task.uploads() || is_direct(member);
+    const auto known = std::ranges::find_if(
+        groups, [&](const Group& group) { return group.takes(member, device, by_caller); });
+    Group& group = known != groups.end() ? *known : groups.emplace_back();
+    const LinkCosts link(*device, member.task.crossing.direction);
+    if (group.members.empty()) {
+      group.device = device;
+      group.stream = member.request.stream;
+      group.direction = member.task.crossing.direction;
+      group.by_caller = by_caller;
+      group.when = member.request.when;
+      group.seconds = kLaunchSeconds + link.shortest;
+    }
+    const std::size_t size_bytes = member.task.ends.size_bytes;
+    group.members.push_back(&member);
+    group.size_bytes += size_bytes;
+    group.seconds += link.of(size_bytes);
+    if (!is_direct(member))
+      group.seconds +=
+          kSecondsPerStagedPiece + kSecondsPerStagedByte * static_cast<double>(size_bytes);
+    group.single_seconds += single_seconds(member, *device);
+    is_grouped[i] = true;
+  }
+  return groups;
+}
+
+/// Whether a launch would be faster. A stream of another context can't launch our kernel, and a
+/// graph would read the staging memory at each replay.
+bool ManyChooser::pays(const Group& group) const {
+  if (group.members.size() < 2 || group.seconds >= group.single_seconds) return false;
+  const ContextOfDevice context(group.device->context());
+  CUcontext current = nullptr;
+  driver_.call(symbol::ctx_get_current)(&current);
+  return current == group.device->context().handle() && !may_be_captured(driver_, group.stream);
+}
+
+Plan ManyChooser::plan_of(const Group& group) const {
+  auto pieces = std::make_shared<std::vector<LinkPiece>>();
+  pieces->reserve(group.members.size());
+  for (const Member* member : group.members) {
+    const CopyEnds& ends = member->task.ends;
+    void* const host = member->task.uploads() ? const_cast<void*>(ends.source) : ends.target;
+    pieces->push_back({member->task.device_address(), static_cast<std::byte*>(host),
+                       ends.size_bytes, is_direct(*member)});
+  }
+  Plan plan;
+  plan.crossing = {group.direction, MemoryKind::pinned, group.size_bytes};
+  plan.ends = ends_of(plan.crossing, nullptr, nullptr);
+  plan.device = group.device;
+  plan.path = CopyPath::kernel;
+  plan.predicted_seconds = group.seconds;
+  plan.pieces = pieces.get();
+  plan.window = std::shared_ptr<CachedWindow>(std::move(pieces), nullptr);
+  return plan;
+}
+
+std::vector<PlannedCopies> ManyChooser::ready(std::span<const Member> members,
+                                              const std::string& nvrtc) {
+  std::vector<PlannedCopies> planned;
+  std::vector<bool> is_grouped(members.size(), false);
+  for (const Group& group : groups_of(members, is_grouped)) {
+    if (pays(group) && group.device->mover().obstacle(nvrtc).empty()) {
+      planned.push_back({plan_of(group), group.members.front()->request});
+      continue;
+    }
+    for (const Member* member : group.members)
+      is_grouped[static_cast<std::size_t>(member - members.data())] = false;
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (is_grouped[i]) continue;
+    const Task& task = members[i].task;
+    Request request = members[i].request;
+    request.when = members[i].returns_alone;
+    std::optional<ContextOfDevice> context;
+    if (task.device >= 0) context.emplace(devices_.at(task.device).context());
+    planned.push_back({chooser_.ready(task, request), request});
+  }
+  std::ranges::stable_sort(planned, {},
+                           [](const PlannedCopies& copy) { return rank_of(copy.plan); });
+  order_once(planned);
+  return planned;
+}
+
+}  // namespace isthmus::transfer

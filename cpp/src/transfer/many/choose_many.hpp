@@ -1,0 +1,56 @@
+// How the copies of one call are made: which together, and which each by itself.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transfer/copy/choose.hpp"
+
+namespace isthmus::transfer {
+
+/// A copy of a call, examined.
+struct Member {
+  Task task;
+  Request request;
+  /// When the call may return if the copy is made by itself. Made together with others, the
+  /// request's rule can always be kept.
+  Return returns_alone = Return::complete;
+};
+
+/// A plan of one or of many copies.
+struct PlannedCopies {
+  Plan plan;
+  Request request;
+};
+
+/// Chooses for many copies. May be used from any thread.
+class ManyChooser {
+public:
+  ManyChooser(const Driver& driver, Devices& devices, WindowCache& windows, Chooser& chooser)
+      : driver_(driver), devices_(devices), windows_(windows), chooser_(chooser) {}
+
+  /// Plans that are ready to be carried, in the order in which they should be begun. Small copies
+  /// between the host and a device get one plan together if that is predicted to be faster.
+  ///
+  /// members     checked against each other; none of size 0
+  /// nvrtc       as Nvrtc::open() takes it
+  /// Throws      as Chooser::ready().
+  std::vector<PlannedCopies> ready(std::span<const Member> members, const std::string& nvrtc);
+
+private:
+  struct Group;
+  bool may_join(const Member& member) const;
+  std::vector<Group> groups_of(std::span<const Member> members,
+                               std::vector<bool>& is_grouped) const;
+  bool pays(const Group& group) const;
+  double single_seconds(const Member& member, DevicePaths& device) const;
+  Plan plan_of(const Group& group) const;
+
+  const Driver& driver_;
+  Devices& devices_;
+  WindowCache& windows_;
+  Chooser& chooser_;
+};
+
+}  // namespace isthmus::transfer

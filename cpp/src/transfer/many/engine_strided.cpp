@@ -1,0 +1,135 @@
+// A copy between two memory layouts of an array.
+#include <cstdint>
+#include <string>
+
+#include <isthmus/errors.hpp>
+
+#include "device/capture.hpp"
+#include "transfer/copy/driver_copy.hpp"
+#include "transfer/copy/engine.hpp"
+#include "transfer/copy/failed_copy.hpp"
+#include "transfer/many/layouts.hpp"
+#include "window/allocation.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+// The driver copies shorter rows one by one, each slower than the link.
+constexpr std::size_t kMinRowBytes = 512;
+
+/// One end, checked.
+struct StridedEnd {
+  MemoryRange range;
+  const std::byte* begin = nullptr;  ///< of its memory
+  std::size_t size_bytes = 0;
+
+  bool on_device() const noexcept { return is_on_device(range.kind); }
+};
+
+StridedEnd examine_end(const Driver& driver, const HostMemory& host_memory, const void* first,
+                       const Layouts::Span& span, host::Access access, const char* role) {
+  if (first == nullptr)
+    throw UsageError("the " + std::string(role) + " of the copy is a null pointer");
+  StridedEnd end{{}, static_cast<const std::byte*>(first) + span.begin, span.size_bytes};
+  const auto address = reinterpret_cast<std::uintptr_t>(end.begin);
+  end.range = range_at(driver, address);
+  require_inside(driver, end.range, address, end.size_bytes, role);
+  if (end.on_device()) return end;
+  // The size of a registration is known only for its beginning.
+  if (reaches_past(end.range, address, end.size_bytes)) end.range.kind = MemoryKind::pageable;
+  if (host_memory.touch(end.begin, end.size_bytes, access) != HostTouch::direct)
+    throw UsageError("the " + std::string(role) +
+                     " of a copy between two layouts must be ordinary memory, and not a mapped "
+                     "file's: copy it first");
+  return end;
+}
+
+void require_apart(const StridedEnd& target, const StridedEnd& source) {
+  if (target.begin < source.begin + source.size_bytes &&
+      source.begin < target.begin + target.size_bytes)
+    throw UsageError(
+        "the memory of source and target of the copy overlaps; copy through a third buffer");
+}
+
+/// A copy between two layouts, checked.
+struct StridedTask {
+  StridedEnd target;
+  StridedEnd source;
+  int device = -1;
+
+  bool is_pageable() const noexcept {
+    return target.range.kind == MemoryKind::pageable || source.range.kind == MemoryKind::pageable;
+  }
+};
+
+StridedTask examine_strided(const Driver& driver, const HostMemory& host_memory,
+                            const StridedCopy& copy, const Layouts& layouts) {
+  StridedTask task{examine_end(driver, host_memory, copy.target, layouts.target_span(),
+                               host::Access::write, "target"),
+                   examine_end(driver, host_memory, copy.source, layouts.source_span(),
+                               host::Access::read, "source")};
+  const auto& [target, source, device] = task;
+  require_apart(target, source);
+  if (!target.on_device() && !source.on_device())
+    throw UsageError("a copy between two layouts needs a device's memory at one end");
+  if (target.on_device() && source.on_device() && source.range.device != target.range.device)
+    throw UsageError("these two layouts are on different devices: copy to one of them first");
+  const bool host_is_dense = (target.on_device() || layouts.target_is_dense()) &&
+                             (source.on_device() || layouts.source_is_dense());
+  if (!host_is_dense) throw UsageError("the host's end of a copy between two layouts has gaps");
+  task.device = target.on_device() ? target.range.device : source.range.device;
+  return task;
+}
+
+void enqueue_by_kernel(PieceMover& mover, const StridedTask& task, const StridedCopy& copy,
+                       const Layouts& layouts, CUstream stream) {
+  if (!task.is_pageable()) return mover.move_items(layouts, copy.target, copy.source, stream);
+  if (task.target.on_device())
+    return mover.upload_items(layouts, copy.target, static_cast<const std::byte*>(copy.source),
+                              stream);
+  mover.download_items(layouts, static_cast<std::byte*>(copy.target), copy.source, stream);
+}
+
+}  // namespace
+
+/// Why the kernel can't make a copy in this stream; empty if it can. The context of the paths'
+/// device must be current.
+std::string Engine::kernel_obstacle(DevicePaths& paths) {
+  CUcontext current = nullptr;
+  driver.call(symbol::ctx_get_current)(&current);
+  if (current != paths.context().handle())
+    return "the current context isn't the device's primary one";
+  return paths.mover().obstacle(nvrtc());
+}
+
+void Engine::copy_strided(const StridedCopy& copy, const CopyOptions& options) {
+  require_own_process();
+  const CUstream stream = request_of(options, Return::complete).stream;
+  const Layouts layouts(copy);
+  if (layouts.num_items() == 0) return;
+  const window::AnyContext any(driver);
+  const StridedTask task = examine_strided(driver, host_memory_, copy, layouts);
+  DevicePaths& paths = devices_.at(task.device);
+  const ContextOfDevice context(paths.context());
+  if (is_captured(driver, stream))
+    throw Unavailable("a copy between two layouts", "the stream is being captured",
+                      "a stream that isn't captured");
+  const bool suits_driver =
+      layouts.fits_driver() && !task.is_pageable() && layouts.row_bytes() >= kMinRowBytes;
+  const std::string obstacle = suits_driver ? std::string() : kernel_obstacle(paths);
+  if (!obstacle.empty() && !layouts.fits_driver())
+    throw Unavailable("a copy between these two layouts", obstacle,
+                      "NVRTC: pip install \"isthmus[cuda13]\"; or arrays without gaps");
+  try {
+    if (suits_driver || !obstacle.empty())
+      enqueue_by_driver(driver, layouts, copy.target, task.target.on_device(), copy.source,
+                        task.source.on_device(), stream);
+    else
+      enqueue_by_kernel(paths.mover(), task, copy, layouts, stream);
+  } catch (...) {
+    throw_at_rest(driver, stream);
+  }
+  wait_for_copies(driver, stream);
+}
+
+}  // namespace isthmus::transfer

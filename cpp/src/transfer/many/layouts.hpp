@@ -1,0 +1,66 @@
+// An array's items in two memory layouts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <isthmus/transfer.hpp>
+
+#include "driver/driver.hpp"
+
+namespace isthmus::transfer {
+
+/// One dimension of both layouts; strides in bytes, not 0 in the target.
+struct Dimension {
+  std::size_t length = 0;
+  std::ptrdiff_t target_stride = 0;
+  std::ptrdiff_t source_stride = 0;
+};
+
+/// Both layouts with as few dimensions as possible; the outermost is the first.
+class Layouts {
+public:
+  static constexpr std::size_t kMaxDimensions = 8;  ///< of kernels/strided.cu
+
+  /// Throws      UsageError: strides that don't fit the shape, an empty item, or more dimensions
+  ///             than kMaxDimensions remain.
+  explicit Layouts(const StridedCopy& copy);
+
+  const std::vector<Dimension>& dimensions() const noexcept { return dimensions_; }
+  std::size_t item_bytes() const noexcept { return item_bytes_; }
+  std::size_t num_items() const noexcept;
+  std::size_t size_bytes() const noexcept { return num_items() * item_bytes_; }
+
+  /// The bytes that an end spans, and where they begin relative to the first item.
+  struct Span {
+    std::ptrdiff_t begin = 0;
+    std::size_t size_bytes = 0;
+  };
+  Span target_span() const noexcept { return span_of(&Dimension::target_stride); }
+  Span source_span() const noexcept { return span_of(&Dimension::source_stride); }
+  bool target_is_dense() const noexcept { return is_dense(&Dimension::target_stride); }
+  bool source_is_dense() const noexcept { return is_dense(&Dimension::source_stride); }
+
+  /// True if the driver can make the copy as rows, or slices of rows.
+  bool fits_driver() const noexcept;
+  /// The bytes of a row; the innermost items that follow each other at both ends.
+  std::size_t row_bytes() const noexcept;
+
+private:
+  Span span_of(std::ptrdiff_t Dimension::* stride) const noexcept;
+  bool is_dense(std::ptrdiff_t Dimension::* stride) const noexcept;
+  bool has_rows() const noexcept;
+
+  std::vector<Dimension> dimensions_;
+  std::size_t item_bytes_;
+};
+
+/// Enqueues a copy that fits_driver().
+///
+/// Throws      DriverError.
+void enqueue_by_driver(const Driver& driver, const Layouts& layouts, const void* target,
+                       bool target_on_device, const void* source, bool source_on_device,
+                       CUstream stream);
+
+}  // namespace isthmus::transfer

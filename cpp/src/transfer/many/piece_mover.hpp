@@ -1,0 +1,93 @@
+// Moves many small pieces across the link in one launch of a kernel.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/buffers.hpp"
+#include "device/kernels.hpp"
+#include "transfer/copy/task.hpp"
+#include "transfer/many/layouts.hpp"
+
+namespace isthmus::transfer {
+
+/// One piece: a copy between host and device.
+struct LinkPiece {
+  std::uintptr_t device = 0;
+  std::byte* host = nullptr;  ///< not written by an upload
+  std::size_t size_bytes = 0;
+  /// The kernel reads or writes the host's memory itself. False: through the staging memory, which
+  /// a thread of the host fills or empties.
+  bool direct = false;
+};
+
+/// The kernel of one device, and pinned memory in two halves: while one crosses the link, the host
+/// works on the other. One call at a time uses them; others wait their turn. May be used from any
+/// thread. A context of the device must be current, and it is the primary one.
+class PieceMover {
+public:
+  explicit PieceMover(const Context& context);
+  /// Waits for what is under way.
+  ~PieceMover();
+  PieceMover(const PieceMover&) = delete;
+  PieceMover& operator=(const PieceMover&) = delete;
+
+  /// Compiles the kernel at the first call.
+  ///
+  /// nvrtc       as Nvrtc::open() takes it
+  /// Returns     why there is none, or no memory to pin; empty if pieces can be moved. Final.
+  const std::string& obstacle(const std::string& nvrtc);
+
+  /// Enqueues an upload of all pieces. Returns when the sources of the staged ones are free.
+  ///
+  /// pieces      each of at most kMaxPieceBytes
+  /// Throws      DriverError: no part of it is running, or memory_in_use().
+  void upload(std::span<const LinkPiece> pieces, CUstream stream);
+  /// The same for a download. Returns when the staged pieces are at their places; the direct ones
+  /// are when the stream is.
+  void download(std::span<const LinkPiece> pieces, CUstream stream);
+
+  /// Enqueues a copy between two layouts, of which the device reads and writes both ends.
+  ///
+  /// Throws      as upload()
+  void move_items(const Layouts& layouts, void* target, const void* source, CUstream stream);
+  /// The same with an end in pageable memory, which has no gaps. The source is free on return; a
+  /// target is complete.
+  void upload_items(const Layouts& layouts, void* target, const std::byte* source, CUstream stream);
+  void download_items(const Layouts& layouts, std::byte* target, const void* source,
+                      CUstream stream);
+
+  static constexpr std::size_t kMaxPieceBytes = std::size_t{256} << 10U;
+
+private:
+  struct Entry;
+  struct Half;
+  struct Memory;
+  struct Round;
+  Round fill(Half& half, std::span<const LinkPiece> pieces, Direction direction) const;
+  void launch(Half& half, const Round& round, CUstream stream);
+  static void unpack(const Round& round);
+  struct ItemRange;
+  void launch_items(const Layouts& layouts, const ItemRange& range, CUstream stream);
+  void require_memory() const;
+  void leave_if_in_use(CUstream stream);
+  void prepare(const std::string& nvrtc);
+  Half& next_half();
+
+  Context context_;
+  std::mutex mutex_;
+  bool prepared_ = false;
+  std::string obstacle_;
+  std::optional<Kernels> kernels_;
+  std::optional<Kernel> kernel_;
+  std::optional<Kernel> strided_kernel_;
+  std::unique_ptr<Memory> memory_;
+};
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,235 @@
+"""Lists, tuples and mappings of arrays, copied by one call."""
+
+from collections import OrderedDict, UserDict
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+
+import isthmus
+from fakes.array_libraries import Torch
+from fakes.blocked_stream import BlockedStream
+from fakes.device_arrays import CudaArray
+from isthmus import _native
+
+pytestmark = pytest.mark.native
+
+Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
+
+
+def on_device(memory: _native.DeviceMemory, at: int, size: int) -> CudaArray:
+    return CudaArray(memory.pointer + at, (size,))
+
+
+def numbered(size: int, first: int = 0) -> Bytes:
+    return (np.arange(size) * 7 + first).astype(np.uint8)
+
+
+def test_lists_are_copied_member_by_member(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    sources = [numbered(4096, i) for i in range(100)]
+    devices = [on_device(memory, 5000 * i, 4096) for i in range(100)]
+    transfers.copy(devices, sources)
+    back = tuple(np.zeros(4096, np.uint8) for _ in range(100))
+    transfers.copy(back, devices)
+    assert all(np.array_equal(one, other) for one, other in zip(back, sources, strict=True))
+
+
+def test_state_dicts_are_copied_by_their_names_whatever_their_order(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    sent = {"model": {"layers": [{"weight": numbered(70_000), "bias": numbered(10, 3)}]}}
+    device = OrderedDict(
+        model=OrderedDict(
+            layers=[
+                {"bias": on_device(memory, 0, 10), "weight": on_device(memory, 16, 70_000)},
+            ]
+        )
+    )
+    transfers.copy(device, sent)
+    back = {"model": {"layers": ({"weight": bytearray(70_000), "bias": bytearray(10)},)}}
+    transfers.copy(back, device)
+    layer = back["model"]["layers"][0]
+    assert layer["weight"] == numbered(70_000).tobytes()
+    assert layer["bias"] == numbered(10, 3).tobytes()
+
+
+@pytest.mark.parametrize("kind", [dict, OrderedDict, UserDict, MappingProxyType])
+def test_every_mapping_is_one(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, kind: type
+) -> None:
+    back = {"a": bytearray(3), "b": bytearray(2)}
+    device = kind({"b": on_device(memory, 8, 2), "a": on_device(memory, 0, 3)})
+    transfers.copy(kind(back), device)
+    assert back == {"a": b"\xee" * 3, "b": b"\xee" * 2}
+
+
+def test_copies_of_many_are_one_future(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    back = [np.zeros(100, np.uint8), np.zeros(200_000, np.uint8)]
+    device = [on_device(memory, 0, 100), on_device(memory, 100, 200_000)]
+    future = transfers.copy_async(back, device, stream=blocked.handle)
+    assert not future.done()
+    blocked.go_on()
+    future.result(60)
+    assert all(np.all(array == 0xEE) for array in back)
+
+
+def test_copies_of_many_keep_their_arrays(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    target = bytearray(1000)
+    future = transfers.copy_async(
+        {"a": target}, {"a": on_device(memory, 0, 1000)}, stream=blocked.handle
+    )
+    with pytest.raises(BufferError):
+        target.extend(b"more")
+    blocked.go_on()
+    future.result(60)
+    assert target == b"\xee" * 1000
+    target.extend(b"more")
+
+
+def test_the_sources_of_many_may_change_after_the_call(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    sources = [numbered(1000, i) for i in range(50)]
+    expected = b"".join(source.tobytes() for source in sources)
+    devices = [on_device(memory, 1000 * i, 1000) for i in range(50)]
+    future = transfers.copy_async(devices, sources, stream=blocked.handle)
+    for source in sources:
+        source.fill(0)
+    blocked.go_on()
+    future.result(60)
+    assert memory.read(50_000) == expected
+
+
+def test_arrays_that_lie_differently_are_packed_among_many(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    whole = numbered(600).reshape(20, 30)
+    device = [CudaArray(memory.pointer, (30, 20)), on_device(memory, 1000, 50)]
+    transfers.copy(device, [whole.T, numbered(50)])
+    back = [np.zeros((30, 20), np.uint8, order="F"), np.zeros(50, np.uint8)]
+    transfers.copy_async(back, device).result(60)
+    assert np.array_equal(back[0], whole.T)
+    assert np.array_equal(back[1], numbered(50))
+
+
+def test_host_arrays_are_copied_among_many(transfers: isthmus.Transfers) -> None:
+    source = [numbered(100), numbered(60).reshape(6, 10)]
+    target = [np.zeros(100, np.uint8), np.zeros((6, 10), np.uint8, order="F")]
+    transfers.copy(target, source)
+    assert all(np.array_equal(one, other) for one, other in zip(target, source, strict=True))
+
+
+def test_empty_structures_are_complete(transfers: isthmus.Transfers) -> None:
+    transfers.copy([], ())
+    transfers.copy({}, {})
+    assert transfers.copy_async([[], {}], [[], {}]).done()
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "message"),
+    [
+        ([1], (), "the target has 1 members and the source 0"),
+        ({"a": [1, 2]}, {"a": [1]}, "a: the target has 2 members and the source 1"),
+        ({"m": {"x": 1}}, {"m": {"y": 1}}, "m.x is in the target and not in the source"),
+        ({"m": {"x": b"1"}}, {"m": {"x": b"1", "y": 1}}, "m.y is in the source and not in the"),
+        ({"m": [1]}, {"m": {"0": 1}}, "m: the target is a list and the source a dict"),
+        ([b""], b"", "the target is a list and the source a bytes"),
+    ],
+)
+def test_structures_that_do_not_match_are_refused_by_path(
+    transfers: isthmus.Transfers, target: object, source: object, message: str
+) -> None:
+    with pytest.raises(isthmus.UsageError, match=message):
+        transfers.copy(target, source)
+    with pytest.raises(isthmus.UsageError, match=message):
+        transfers.copy_async(target, source)
+
+
+def nested(leaf: object) -> object:
+    good = np.zeros(4, np.uint8)
+    return {"model": {"layers": [{"bias": good}] * 3 + [{"bias": leaf}]}}
+
+
+def state(memory: _native.DeviceMemory) -> object:
+    layers = [{"bias": on_device(memory, 10 * i, 4)} for i in range(4)]
+    return {"model": {"layers": layers}}
+
+
+@pytest.mark.parametrize(
+    ("leaf", "why"),
+    [
+        (np.zeros(5, np.uint8), "shape"),
+        (np.zeros(4, np.int8), "int8"),
+        (None, "no memory"),
+        (3.5, "no memory"),
+    ],
+)
+def test_an_array_that_does_not_fit_is_named_by_its_path(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, leaf: object, why: str
+) -> None:
+    with pytest.raises(isthmus.UsageError, match=rf"^model\.layers\.3\.bias: .*{why}") as refused:
+        transfers.copy(state(memory), nested(leaf))
+    assert refused.value.hint or why == "int8"
+    assert memory.read(40) == b"\xee" * 40, "something was copied before"
+
+
+def test_overlapping_targets_are_refused_by_their_paths(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    target = {"a": on_device(memory, 0, 10), "b": {"c": on_device(memory, 9, 10)}}
+    source = {"a": bytes(10), "b": {"c": bytes(10)}}
+    with pytest.raises(isthmus.UsageError, match=r"^b\.c: its target overlaps the target of a,"):
+        transfers.copy(target, source)
+    assert memory.read(20) == b"\xee" * 20
+
+
+def test_a_tensor_that_appears_twice_as_a_target_is_refused(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    same = on_device(memory, 0, 10)
+    with pytest.raises(isthmus.UsageError, match="1: its target overlaps the target of 0"):
+        transfers.copy([same, same], [bytes(10), bytes(10)])
+
+
+def test_freed_memory_is_refused_by_its_path(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    wrong = isthmus.HostPointer(16, 4)
+    with pytest.raises(isthmus.UsageError, match=r"^x\.1: "):
+        transfers.copy(
+            {"x": [on_device(memory, 0, 4), on_device(memory, 8, 4)]}, {"x": [bytes(4), wrong]}
+        )
+    assert memory.read(4) == b"\xee" * 4
+
+
+def test_a_structure_that_contains_itself_is_refused(transfers: isthmus.Transfers) -> None:
+    circle: list[object] = []
+    circle.append(circle)
+    with pytest.raises(isthmus.UsageError, match="contains itself"):
+        transfers.copy(circle, circle)
+
+
+def test_tensors_are_copied_in_their_librarys_stream(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, torch: Torch
+) -> None:
+    tensors = [torch.tensor(memory.pointer + 400 * i, (100,)) for i in range(3)]
+    sources = [np.arange(100, dtype=np.float32) + i for i in range(3)]
+    transfers.copy(tensors, sources)
+    assert memory.read(1200) == b"".join(source.tobytes() for source in sources)
+
+
+def test_many_small_copies_are_counted_as_the_kernels(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    pinned = [isthmus.pinned.empty(64, np.uint8) for _ in range(256)]
+    devices = [on_device(memory, 100 * i, 64) for i in range(256)]
+    transfers.copy(pinned, devices)
+    paths = transfers.stats().paths
+    assert sum(use.calls for use in paths.values()) == 256
+    assert paths["kernel"].calls in {0, 256}
