@@ -151,6 +151,7 @@ def test_tensors_of_all_layouts_and_types_move(
         "expanded": torch.rand(5, 1).expand(5, 7),
         "complex": torch.rand(9, dtype=torch.complex64).conj(),
         "half": torch.rand(1001).bfloat16(),
+        "fp8": torch.rand(1001).to(torch.float8_e4m3fn),
         "bool": torch.rand(77) > 0.5,
         "empty": torch.rand(0, 3),
         "scalar": torch.tensor(3),
@@ -159,7 +160,9 @@ def test_tensors_of_all_layouts_and_types_move(
     there = isthmus.torch.to(given, "cuda:0")
     for name, tensor in there.items():
         assert tensor.is_cuda, name
-        assert torch.equal(tensor.cpu().to_dense(), given[name].to_dense()), name
+        back, wanted = tensor.cpu().to_dense(), given[name].to_dense()
+        assert back.dtype == wanted.dtype, name
+        assert torch.equal(back.to(torch.complex64), wanted.to(torch.complex64)), name
     assert isthmus.torch.to(there["large"], 0) is there["large"]
     back = isthmus.torch.to(there, "cpu")
     assert torch.equal(back["large"], given["large"])
@@ -231,7 +234,6 @@ def test_files_of_torch_save_are_loaded_as_pytorch_loads_them(
     del given["numpy"]
     given["tied"] = given["transposed"].t()
     given["nested"] = {"step": 3, "moments": [torch.rand(5), (torch.ones(2), "text")]}
-    given["uint16"] = torch.arange(9, dtype=torch.uint16)
     given["dtype"] = torch.float16
     given["size"] = torch.Size([2, 3])
     path = tmp_path / "model.pt"
@@ -239,7 +241,7 @@ def test_files_of_torch_save_are_loaded_as_pytorch_loads_them(
     wanted = torch.load(path, weights_only=True, map_location="cuda")
     found = isthmus.load_pt(path)
     assert list(found) == list(wanted)
-    for name in ("large", "transposed", "part", "parameter", "host", "fp8", "uint16", "tied"):
+    for name in ("large", "transposed", "part", "parameter", "host", "fp8", "tied"):
         tensor, other = found[name], wanted[name]
         assert type(tensor) is type(other), name
         assert (tensor.dtype, tensor.shape, tensor.stride()) == (

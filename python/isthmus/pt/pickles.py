@@ -141,7 +141,7 @@ class _Reader(pickle.Unpickler):
         raise UsageError(
             f"its pickle needs {shortened(full)}, which isn't allowed: only tensors and plain "
             "containers are loaded, so that a file can't run code",
-            hint="save a state dict: torch.save(model.state_dict(), path)",
+            hint="save tensors in plain containers: torch.save(model.state_dict(), path)",
         )
 
     def persistent_load(self, reference: Any) -> Any:  # noqa: ANN401

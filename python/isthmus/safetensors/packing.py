@@ -7,8 +7,24 @@ from isthmus import _native
 from isthmus.arrays.array import Array
 from isthmus.arrays.streams import library_of
 from isthmus.errors import UsageError
+from isthmus.safetensors.types import UNEXPORTED_TORCH_TYPES
 from isthmus.transfer.packing import buffer_like, copy_items
 from isthmus.transfer.pairs import is_contiguous
+
+
+def typed(tensor: Any) -> tuple[object, str | None]:  # noqa: ANN401 - of any library
+    """
+    Give an array that can be read.
+
+    Returns:
+        The array itself and None; or its bytes, and their type in the format's spelling, if its
+        library may not show that type.
+    """
+    library = library_of(tensor)
+    dtype = None
+    if library is not None and library.__name__ == "torch":
+        dtype = UNEXPORTED_TORCH_TYPES.get(str(tensor.dtype))
+    return (tensor, None) if dtype is None else (tensor.detach().view(library.uint8), dtype)
 
 
 def packed(tensor: object, reader: _native.ArrayReader) -> Array:

@@ -10,7 +10,7 @@ from isthmus import _native
 from isthmus.arrays.array import Array
 from isthmus.errors import UsageError
 from isthmus.safetensors.header import LENGTH_BYTES, MAX_DIMENSIONS, MAX_HEADER_BYTES
-from isthmus.safetensors.packing import packed
+from isthmus.safetensors.packing import packed, typed
 from isthmus.safetensors.types import ITEM_BITS, TYPES_OF_ITEMS
 from isthmus.suggest import shortened
 
@@ -106,10 +106,11 @@ def _saved(name: object, tensor: object, reader: _native.ArrayReader) -> SavedTe
         raise UsageError(f"no tensor can have the name {_METADATA}: the format uses it")
     where = f"tensor '{shortened(name)}'"
     try:
-        array = packed(tensor, reader)
+        readable, dtype = typed(tensor)
+        array = packed(readable, reader)
     except UsageError as error:
         raise UsageError(f"{where}: {error}", hint=error.hint) from error
-    dtype = _dtype_of(array)
+    dtype = dtype or _dtype_of(array)
     if dtype is None:
         raise UsageError(f"{where}: safetensors has no type for {array.item or 'these items'}")
     shape = _shape_of(dtype, array)

@@ -59,6 +59,13 @@ TORCH_NAMES: Final = NUMPY_NAMES | {
     "BF16": "bfloat16",
 }
 
+# PyTorch's types of one byte that not every version of it exports by DLPack.
+UNEXPORTED_TORCH_TYPES: Final = {
+    f"torch.{name}": dtype
+    for dtype, name in TORCH_NAMES.items()
+    if name.startswith(("float8", "float4"))
+}
+
 # The types of items that isthmus.arrays reads (bindings/arrays/item.cpp), in the format's spelling.
 TYPES_OF_ITEMS: Final = {
     **{name: dtype for dtype, name in TORCH_NAMES.items() if dtype not in {"F4", "C128"}},

@@ -36,7 +36,7 @@ def device_of(device: object) -> Any:  # noqa: ANN401 - a torch.device
     try:
         found = torch.device("cuda", device) if type(device) is int else torch.device(device)
     except (RuntimeError, TypeError, ValueError) as error:
-        raise UsageError(f"device {device!r}: {error}") from None
+        raise UsageError(f"device {device!r}: {str(error).splitlines()[0]}") from None
     if found.type not in {"cuda", "cpu"}:
         raise UsageError(f"device {device!r}: only GPUs (cuda) and the host (cpu) are possible")
     if found.type == "cpu":

@@ -68,7 +68,11 @@ def copied(
     if target.stride() != source.stride():  # the source has gaps
         source = source.contiguous()
         target = torch.empty(source.shape, dtype=source.dtype, device=device)
-    transfers.copy(target, source, stream=stream)
+    if source.dtype.is_floating_point and source.dtype.itemsize == 1:
+        # Not every version of PyTorch exports these by DLPack.
+        transfers.copy(target.view(torch.uint8), source.view(torch.uint8), stream=stream)
+    else:
+        transfers.copy(target, source, stream=stream)
     return target
 
 

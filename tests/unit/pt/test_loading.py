@@ -164,6 +164,37 @@ def test_archives_of_before_the_byte_order_was_written_are_little_endian(tmp_pat
     assert content(load(path)[0]) == FLOATS.tobytes()
 
 
+RECORDED = Path(__file__).parent / "recorded" / "torch_2_4_1.pt"
+
+
+def test_a_file_that_pytorch_has_written_is_loaded() -> None:
+    """Written by PyTorch 2.4.1, as recorded.py beside the file shows."""
+    found = load(RECORDED)
+    floats = np.arange(60, dtype="float32").reshape(5, 12)
+    assert type(found) is OrderedDict
+    assert content(found["weight"]) == floats.tobytes()
+    assert content(found["tied"]) == floats.T.tobytes()
+    assert described(found["tied"]).pointer == described(found["weight"]).pointer
+    assert content(found["part"]) == floats[::2, 3:9].tobytes()
+    assert content(found["parameter"]) == np.arange(7, dtype="float32").tobytes()
+    assert (
+        content(found["half"])
+        == (np.arange(9, dtype="float32").view("u4") >> 16).astype("u2").tobytes()
+    )
+    assert (described(found["half"]).type_code, described(found["half"]).item_bits) == (4, 16)
+    assert content(found["fp8"]) == bytes([0, 0x38, 0x40, 0x44, 0x48])
+    assert content(found["complex"]) == np.array([1 + 2j, 3], "complex128").tobytes()
+    assert content(found["bool"]) == b"\1\0"
+    assert content(found["scalar"]) == np.int64(3).tobytes()
+    assert list(described(found["empty"]).shape) == [0, 3]
+    assert found["dtype"] == "float16"
+    assert found["size"] == (2, 3)
+    assert found["values"] == {"step": 3, "more": [("text", b"\x00\xff", {1, 2}, None, 2j)]}
+    assert found["model"]._metadata[""] == {"version": 1}  # noqa: SLF001
+    assert found["optimizer"]["param_groups"][0]["lr"] == 1e-3
+    assert content(found["optimizer"]["state"][0]["exp_avg"]) == bytes(24)
+
+
 # --- what is refused ------------------------------------------------------------------------------
 
 
