@@ -21,9 +21,9 @@ def typed(tensor: Any) -> tuple[object, str | None]:  # noqa: ANN401 - of any li
         library may not show that type.
     """
     library = library_of(tensor)
-    dtype = None
-    if library is not None and library.__name__ == "torch":
-        dtype = UNEXPORTED_TORCH_TYPES.get(str(tensor.dtype))
+    if library is None or library.__name__ != "torch":
+        return tensor, None
+    dtype = UNEXPORTED_TORCH_TYPES.get(str(tensor.dtype))
     return (tensor, None) if dtype is None else (tensor.detach().view(library.uint8), dtype)
 
 

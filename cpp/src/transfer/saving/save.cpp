@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -111,8 +111,8 @@ bool save(const std::optional<Driver>& driver, int descriptor, const SavedBytes&
         ended.note_one();
       });
     }
-  } catch (const std::system_error&) {
-    // With fewer threads, or none but this one.
+  } catch (const std::exception&) {
+    // No thread, or no memory for one: with fewer, or none but this one.
     if (threads.empty()) work(driver, job, blocks.data(), piece_bytes);
   }
   for (bool stopped = false; !ended.await(threads.size());) {
