@@ -6,7 +6,10 @@ Importing this package imports nothing else: everything is loaded when it is fir
 
 TYPE_CHECKING = False  # known to type checkers; importing typing takes a while
 if TYPE_CHECKING:
-    from isthmus import pinned, torch
+    from isthmus import pinned
+
+    # Not in __all__: "from isthmus import *" would hide PyTorch.
+    from isthmus import torch as torch
     from isthmus.arrays.pointers import DevicePointer, HostPointer
     from isthmus.errors import (
         CorruptTransfer,
@@ -65,7 +68,6 @@ __all__ = [
     "save_safetensors",
     "simulate",
     "stats",
-    "torch",
     "trim",
     "window",
 ]

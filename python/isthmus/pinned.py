@@ -30,7 +30,19 @@ _lock = threading.Lock()
 
 
 def pool_of(device: int) -> _native.PinnedPool:
-    """Give the pool of a device, created when first needed."""
+    """
+    Give the pool of a device, created when first needed, for the rest of the package.
+
+    Args:
+        device: The GPU's ordinal.
+
+    Returns:
+        The pool.
+
+    Raises:
+        Unavailable: There is no driver.
+        UsageError: There is no such GPU.
+    """
     found = _pools.get(device)
     if found is not None:
         return found

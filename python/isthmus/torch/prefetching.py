@@ -161,7 +161,9 @@ class _Uploader:
         ):
             uploaded = changed(batch, self._upload_tensor, "batch")
         streams = [self._stream, *([loaders_stream] if self._is_theirs else [])]
-        return _Uploaded(uploaded, self._tensors, [stream.record_event() for stream in streams])
+        # The consumer alone decides how long the batch lives.
+        tensors, self._tensors = self._tensors, []
+        return _Uploaded(uploaded, tensors, [stream.record_event() for stream in streams])
 
     def _upload_tensor(self, tensor: Any, path: str) -> Any:  # noqa: ANN401
         if not is_plain(tensor):

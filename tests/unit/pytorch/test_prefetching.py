@@ -1,6 +1,8 @@
 """Prefetching: streams, memory and errors, with PyTorch's part played by a fake."""
 
+import gc
 import sys
+import weakref
 from types import SimpleNamespace
 from typing import Any
 
@@ -68,6 +70,15 @@ def test_what_the_loader_made_on_the_device_comes_after_the_loaders_work(torch: 
 
 
 @pytest.mark.usefixtures("torch")
+def test_only_the_consumer_keeps_a_batch() -> None:
+    items = iter(isthmus.torch.prefetch(batches(3), depth=1))
+    watched = weakref.ref(next(items)["x"])
+    gc.collect()
+    assert watched() is None
+    items.close()
+
+
+@pytest.mark.usefixtures("torch")
 def test_gradients_stay_required() -> None:
     (found,) = isthmus.torch.prefetch([Tensor("x", CPU, requires_grad=True)])
     assert found.requires_grad
@@ -104,6 +115,10 @@ def test_wrong_arguments_are_refused_before_anything_is_read() -> None:
             isthmus.torch.prefetch([], depth=depth)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="a loader must be iterable, and this int isn't"):
         isthmus.torch.prefetch(7)  # type: ignore[arg-type]
+
+
+def test_importing_all_names_hides_no_pytorch() -> None:
+    assert "torch" not in isthmus.__all__
 
 
 def test_without_pytorch_it_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
