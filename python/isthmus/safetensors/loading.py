@@ -63,7 +63,7 @@ def load_safetensors(
     order = None if stream is None else stream_handle(stream)
     target = framework_of(framework, ordinal, transfers.driver)
     with ExitStack() as opened:
-        shards = [opened.enter_context(_open(file)) for file in files]
+        shards = [opened.enter_context(_open(file, where)) for file in files]
         _require_names(shards, where)
         for shard in shards:
             for entry in shard.header.entries:
@@ -81,11 +81,13 @@ def load_safetensors(
 
 
 @contextmanager
-def _open(file: Path) -> Iterator[_Shard]:
+def _open(file: Path, where: Mapping[str, Path]) -> Iterator[_Shard]:
     try:
         opened = open_regular(file)
     except OSError as error:
-        raise UsageError(f"{file}: can't be opened: {error.strerror}") from None
+        missing = next((name for name, place in where.items() if place == file), None)
+        known = "" if missing is None else f"; the index says that it has '{shortened(missing)}'"
+        raise UsageError(f"{file}: can't be opened: {error.strerror}{known}") from None
     with opened:
         yield _Shard(file, opened.fileno(), _checked_header(opened.fileno(), file))
 
