@@ -36,11 +36,11 @@ nb::object tuple_of(const std::int64_t* numbers, int count) {
   return nb::tuple(items);
 }
 
-/// Reads an array for a window: its work is complete when the stream that it names is.
-nb::object read_alone(ArrayReader& reader, nb::handle object, bool ordered) {
+/// Reads an array: its work is complete when the stream that it names is.
+nb::object read_alone(ArrayReader& reader, nb::handle object, Role role, bool ordered) {
   Array array;
   try {
-    reader.read(object, Role::target, Hold::copy, array);
+    reader.read(object, role, Hold::copy, array);
   } catch (const HoldsArrays&) {
     reader.refuse_structure(object);
   }
@@ -101,10 +101,24 @@ void bind_arrays(nb::module_& m) {
       m, "HeldMemory", "Keeps an array's memory in place for as long as this object lives.");
   nb::class_<ArrayReader>(m, "ArrayReader", "Reads arrays from any library.")
       .def(nb::init<nb::object>(), "asked"_a, "asked: an isthmus.arrays.reading.Asked.")
-      .def("read", &read_alone, "array"_a.none(), nb::kw_only(), "ordered"_a,
-           nb::sig("def read(self, array: object, *, ordered: bool) -> isthmus.arrays.array.Array"),
-           "Find an array's memory, for writing. If ordered, the work in the result's `stream` "
-           "must be complete before the memory is touched. UsageError: not an array.")
+      .def(
+          "read",
+          [](ArrayReader& reader, nb::handle array, bool ordered) {
+            return read_alone(reader, array, Role::target, ordered);
+          },
+          "array"_a.none(), nb::kw_only(), "ordered"_a,
+          nb::sig("def read(self, array: object, *, ordered: bool) -> isthmus.arrays.array.Array"),
+          "Find an array's memory, for writing. If ordered, the work in the result's `stream` "
+          "must be complete before the memory is touched. UsageError: not an array.")
+      .def(
+          "read_source",
+          [](ArrayReader& reader, nb::handle array) {
+            return read_alone(reader, array, Role::source, true);
+          },
+          "array"_a.none(),
+          nb::sig("def read_source(self, array: object) -> isthmus.arrays.array.Array"),
+          "Find an array's memory, for reading. The work in the result's `stream` must be "
+          "complete before the memory is read. UsageError: not an array.")
       .def("pair", &read_two, "target"_a.none(), "source"_a.none(), "stream"_a.none(),
            nb::sig("def pair(self, target: object, source: object, stream: object) -> "
                    "tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]"),

@@ -24,6 +24,7 @@ void bind_pinned(nanobind::module_& m);
 void bind_pages(nanobind::module_& m);
 void bind_copy_future(nanobind::module_& m);
 void bind_transfer(nanobind::module_& m);
+void bind_saving(nanobind::module_& m);
 void bind_sim(nanobind::module_& m);
 void bind_sim_result(nanobind::module_& m);
 void bind_trace(nanobind::module_& m);

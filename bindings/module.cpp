@@ -25,6 +25,7 @@ NB_MODULE(_native, m) {
   bind_pinned(m);
   bind_copy_future(m);
   bind_transfer(m);
+  bind_saving(m);
   bind_pages(m);
   bind_sim(m);
   bind_sim_result(m);

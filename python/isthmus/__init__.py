@@ -7,6 +7,9 @@ Importing this package imports nothing else: everything is loaded when it is fir
 TYPE_CHECKING = False  # known to type checkers; importing typing takes a while
 if TYPE_CHECKING:
     from isthmus import pinned
+
+    # Not in __all__: "from isthmus import *" would hide PyTorch.
+    from isthmus import torch as torch
     from isthmus.arrays.pointers import DevicePointer, HostPointer
     from isthmus.errors import (
         CorruptTransfer,
@@ -18,8 +21,10 @@ if TYPE_CHECKING:
         UsageError,
     )
     from isthmus.profile.model import Profile
+    from isthmus.pt.loading import load_pt
     from isthmus.run.model import Result, Run
     from isthmus.safetensors.loading import load_safetensors
+    from isthmus.safetensors.saving import save_safetensors
     from isthmus.sim.result import SimulationResult
     from isthmus.sim.running import simulate
     from isthmus.sizes import format_size, parse_sizes
@@ -56,9 +61,11 @@ __all__ = [
     "copy_async",
     "explain",
     "format_size",
+    "load_pt",
     "load_safetensors",
     "parse_sizes",
     "pinned",
+    "save_safetensors",
     "simulate",
     "stats",
     "trim",
@@ -89,15 +96,20 @@ _LAZY = {
     "copy_async": "isthmus.transfer.copying",
     "explain": "isthmus.transfer.copying",
     "format_size": "isthmus.sizes",
+    "load_pt": "isthmus.pt.loading",
     "load_safetensors": "isthmus.safetensors.loading",
     "parse_sizes": "isthmus.sizes",
+    "save_safetensors": "isthmus.safetensors.saving",
     "simulate": "isthmus.sim.running",
     "stats": "isthmus.transfer.copying",
     "trim": "isthmus.transfer.copying",
     "window": "isthmus.windows.opening",
 }
 
-_LAZY_MODULES = {"errors", "pinned"}
+# Calls of these are NVTX ranges, if ISTHMUS_NVTX is set.
+_RANGED = {"copy", "copy_async", "load_pt", "load_safetensors", "save_safetensors", "window"}
+
+_LAZY_MODULES = {"errors", "pinned", "torch"}
 
 
 def __getattr__(name: str) -> object:
@@ -109,6 +121,10 @@ def __getattr__(name: str) -> object:
     if name not in _LAZY:
         raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
     value: object = getattr(importlib.import_module(_LAZY[name]), name)
+    if name in _RANGED:
+        from isthmus.ranges import annotated
+
+        value = annotated(value, f"isthmus.{name}")  # type: ignore[type-var] # a function
     globals()[name] = value
     return value
 

@@ -158,9 +158,9 @@ def pointer_device(driver: Driver, pointer: int) -> int | None:
     The device whose memory is at an address; None if CUDA doesn't know the address.
     """
 
-def device_tensor(pointer: int, shape: Sequence[int], type_code: int, item_bits: int, device: int, owner: object) -> object:
+def device_tensor(pointer: int, shape: Sequence[int], type_code: int, item_bits: int, device: int, owner: object, strides: Sequence[int] | None = None) -> object:
     """
-    Wrap device memory in a C-contiguous tensor with __dlpack__(), which keeps `owner` alive. Type codes are DLPack's. UsageError: no tensor can have that shape.
+    Wrap device memory in a tensor with __dlpack__(), which keeps `owner` alive. Type codes are DLPack's; strides are in items, None is C order. UsageError: no tensor can have that shape, or those strides.
     """
 
 class NumaNode:
@@ -604,6 +604,11 @@ class ArrayReader:
         Find an array's memory, for writing. If ordered, the work in the result's `stream` must be complete before the memory is touched. UsageError: not an array.
         """
 
+    def read_source(self, array: object) -> isthmus.arrays.array.Array:
+        """
+        Find an array's memory, for reading. The work in the result's `stream` must be complete before the memory is read. UsageError: not an array.
+        """
+
     def pair(self, target: object, source: object, stream: object) -> tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]:
         """
         Find the memory of both ends of a copy, and a stream for the copy that orders it after all work that uses either. UsageError: one of them isn't an array.
@@ -1017,6 +1022,11 @@ class ArrayBatch:
         """
         Add a copy of bytes that belongs to a pair. `needs` is kept until the copy has ended.
         """
+
+def save_ranges(driver: Driver | None, descriptor: int, ranges: Sequence[tuple[int, int, int, str]], *, staging: object, piece_bytes: int, directly: bool) -> bool:
+    """
+    Write the bytes of arrays, one after the other, to an empty file that is open for writing. A range is an address, its bytes, a device (-1: the host) and a name for messages. `staging` has page-aligned memory, pinned if a device has ranges; a thread works for each two pieces in it. True if the page cache was bypassed. OSError: the disk is full, or fails. UsageError: memory that can't be read. DriverError: the same, on a device.
+    """
 
 class MigrationPolicy:
     """

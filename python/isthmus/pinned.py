@@ -29,8 +29,20 @@ _pools: dict[int, _native.PinnedPool] = {}
 _lock = threading.Lock()
 
 
-def _pool(device: int) -> _native.PinnedPool:
-    """Give the pool of a device, created when first needed."""
+def pool_of(device: int) -> _native.PinnedPool:
+    """
+    Give the pool of a device, created when first needed, for the rest of the package.
+
+    Args:
+        device: The GPU's ordinal.
+
+    Returns:
+        The pool.
+
+    Raises:
+        Unavailable: There is no driver.
+        UsageError: There is no such GPU.
+    """
     found = _pools.get(device)
     if found is not None:
         return found
@@ -95,7 +107,7 @@ def empty_like(
 
 def stats(device: int = 0) -> PinnedPoolStats:
     """Give a pool's use so far: blocks, bytes, and the time spent allocating and pinning."""
-    return _pool(device).stats()
+    return pool_of(device).stats()
 
 
 def trim(kept_bytes: int = 0) -> None:
@@ -116,7 +128,7 @@ def cupy_allocator(size: int) -> Any:  # noqa: ANN401 - cupy.cuda.PinnedMemoryPo
     """
     import cupy  # type: ignore[import-not-found,unused-ignore]
 
-    block = _native.PinnedBlock(_pool(cupy.cuda.runtime.getDevice()), max(1, size))
+    block = _native.PinnedBlock(pool_of(cupy.cuda.runtime.getDevice()), max(1, size))
     return cupy.cuda.PinnedMemoryPointer(block, 0)
 
 
@@ -136,7 +148,7 @@ def _array_in_block(
         raise UsageError(f"no memory holds the shape {reprlib.repr(lengths)}")
     # A pool gives no memory of 0 bytes, and NumPy wants an address.
     size_bytes = max(1, math.prod(lengths) * kind.itemsize)
-    block = _native.PinnedBlock(_pool(device), size_bytes)
+    block = _native.PinnedBlock(pool_of(device), size_bytes)
     try:
         return np.ndarray(lengths, kind, buffer=block, order=order), block
     except ValueError as error:

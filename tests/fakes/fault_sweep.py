@@ -93,6 +93,7 @@ class Operations:
         self.device = isthmus.DevicePointer(self.memory.pointer, SIZE)
         self.number = 0
         self.content = bytes(range(256)) * 40
+        self.saved = folder / "saved.safetensors"
         self.file = write_file(
             folder / "model.safetensors",
             {"first": ("U8", [len(self.content)], self.content), "none": ("F32", [0], b"")},
@@ -151,6 +152,20 @@ class Operations:
         found = np.zeros(len(self.content), np.uint8)
         isthmus.copy(found, tensors["first"])
         assert found.tobytes() == self.content
+
+    def saving(self) -> None:
+        """A file that wasn't saved is the one of before."""
+        wanted = self.some_bytes()
+        isthmus.copy(self.device, wanted)
+        before = self.saved.read_bytes() if self.saved.exists() else b""
+        try:
+            isthmus.save_safetensors({"device": self.device, "host": wanted}, self.saved)
+        except _DOCUMENTED:
+            after = self.saved.read_bytes() if self.saved.exists() else b""
+            assert after == before
+            assert list(self.saved.parent.glob(".isthmus*")) == []
+            raise
+        assert self.saved.read_bytes().endswith(2 * wanted.tobytes())
 
     def new_transfers(self) -> None:
         """What opens the driver and reads the profile; one that can't be read isn't used."""

@@ -107,9 +107,13 @@ class WholeFile:
     def flush(self) -> None:
         """Do nothing: nothing is buffered."""
 
-    def keep(self) -> None:
+    def keep(self, *, durable: bool = True) -> None:
         """
         Make the contents durable, give the file its name, and make that durable.
+
+        Args:
+            durable: False leaves the time of writing to the system: a crash of the machine may
+                lose the file.
 
         Raises:
             WriteError: One of these failed. The old file is unchanged; or, if only the last
@@ -118,11 +122,14 @@ class WholeFile:
         with self._writing():
             with suppress(FileNotFoundError):
                 os.fchmod(self.descriptor, self._target.stat().st_mode & 0o7777)
-            os.fsync(self.descriptor)
+            if durable:
+                os.fsync(self.descriptor)
             # Network file systems may report a full disk here, too.
             self._close()
             self.temporary.replace(self._target)
             self._unnamed = False
+        if not durable:
+            return
         try:
             sync_folder(self._target.parent)
         except OSError as cause:
@@ -149,9 +156,14 @@ class WholeFile:
 
 
 @contextmanager
-def whole_file(path: Path, *, hint: str = "") -> Iterator[WholeFile]:
+def whole_file(path: Path, *, hint: str = "", durable: bool = True) -> Iterator[WholeFile]:
     """
     Give a file to write, which gets its name at the end, and is removed on any failure.
+
+    Args:
+        path: As for `write_whole`.
+        hint: As for `write_whole`.
+        durable: As for `WholeFile.keep`.
 
     Raises:
         WriteError: It could not be written; the old file is unchanged.
@@ -159,7 +171,7 @@ def whole_file(path: Path, *, hint: str = "") -> Iterator[WholeFile]:
     file = WholeFile(path, hint=hint)
     try:
         yield file
-        file.keep()
+        file.keep(durable=durable)
     except BaseException:
         file.abandon()
         raise

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, Protocol
 
 from isthmus import _native
 from isthmus.errors import Unavailable, UsageError
-from isthmus.safetensors.header import ITEM_BITS, TensorEntry
+from isthmus.safetensors.header import TensorEntry
+from isthmus.safetensors.types import ALL_ITEM_BITS, NUMPY_NAMES, TORCH_NAMES
 
 
 class Block(NamedTuple):
@@ -25,7 +26,14 @@ class Block(NamedTuple):
 
 
 class Framework(Protocol):
-    """A library that creates the tensors."""
+    """
+    A library that creates the tensors.
+
+    Attributes:
+        name: As given to `framework_of`.
+    """
+
+    name: str
 
     def require(self, entry: TensorEntry, file: str) -> None:
         """Raise UsageError if the library has no type for a tensor."""
@@ -59,36 +67,10 @@ def _module(name: str) -> Any:  # noqa: ANN401 - none of them need be installed
         ) from error
 
 
-# Types that NumPy has, and so CuPy.
-_NUMPY_NAMES = {
-    "BOOL": "bool",
-    "U8": "uint8",
-    "I8": "int8",
-    "U16": "uint16",
-    "I16": "int16",
-    "F16": "float16",
-    "U32": "uint32",
-    "I32": "int32",
-    "F32": "float32",
-    "U64": "uint64",
-    "I64": "int64",
-    "F64": "float64",
-    "C64": "complex64",
-}
-
-_TORCH_NAMES = _NUMPY_NAMES | {
-    "F4": "float4_e2m1fn_x2",
-    "F8_E5M2": "float8_e5m2",
-    "F8_E4M3": "float8_e4m3fn",
-    "F8_E8M0": "float8_e8m0fnu",
-    "F8_E4M3FNUZ": "float8_e4m3fnuz",
-    "F8_E5M2FNUZ": "float8_e5m2fnuz",
-    "BF16": "bfloat16",
-}
-
-
 class _Torch:
     """PyTorch."""
+
+    name = "torch"
 
     def __init__(self, device: int, _driver: _native.Driver) -> None:
         self._torch = _module("torch")
@@ -97,7 +79,7 @@ class _Torch:
         self._typed: dict[tuple[int, str], Any] = {}
 
     def require(self, entry: TensorEntry, file: str) -> None:
-        if not hasattr(self._torch, _TORCH_NAMES.get(entry.dtype, "")):
+        if not hasattr(self._torch, TORCH_NAMES.get(entry.dtype, "")):
             raise UsageError(
                 f"{file}: {entry.label}: PyTorch {self._torch.__version__} has no type for "
                 f"{entry.dtype}"
@@ -117,15 +99,16 @@ class _Torch:
         shape = entry.shape
         if entry.dtype == "F4":
             shape = (*shape[:-1], shape[-1] // 2)
-        item_bytes = max(1, ITEM_BITS[entry.dtype] // 8)
+        item_bytes = max(1, ALL_ITEM_BITS[entry.dtype] // 8)
         typed = self._typed_view(block, entry.dtype, item_bytes)
-        return self._torch.as_strided(typed, shape, _strides(shape), place // item_bytes)
+        strides = entry.strides or _strides(shape)
+        return self._torch.as_strided(typed, shape, strides, place // item_bytes)
 
     def _typed_view(self, block: Block, dtype: str, item_bytes: int) -> Any:  # noqa: ANN401
         key = (id(block.owner), dtype)
         if key not in self._typed:
             whole = block.owner.numel() // item_bytes * item_bytes
-            self._typed[key] = block.owner[:whole].view(getattr(self._torch, _TORCH_NAMES[dtype]))
+            self._typed[key] = block.owner[:whole].view(getattr(self._torch, TORCH_NAMES[dtype]))
         return self._typed[key]
 
 
@@ -145,12 +128,14 @@ _MAX_CUPY_DIMENSIONS = 32
 class _Cupy:
     """CuPy."""
 
+    name = "cupy"
+
     def __init__(self, device: int, _driver: _native.Driver) -> None:
         self._cupy = _module("cupy")
         self._device = device
 
     def require(self, entry: TensorEntry, file: str) -> None:
-        if entry.dtype not in _NUMPY_NAMES:
+        if entry.dtype not in NUMPY_NAMES:
             raise UsageError(
                 f"{file}: {entry.label}: CuPy has no type for {entry.dtype}",
                 hint='framework="torch" and framework="dlpack" have it',
@@ -170,9 +155,13 @@ class _Cupy:
 
     def tensor(self, block: Block, place: int, entry: TensorEntry) -> Any:  # noqa: ANN401
         with self._cupy.cuda.Device(self._device):
-            return self._cupy.ndarray(
-                entry.shape, dtype=_NUMPY_NAMES[entry.dtype], memptr=block.owner.data + place
-            )
+            memory = block.owner.data + place
+            dtype = NUMPY_NAMES[entry.dtype]
+            if entry.strides is None:
+                return self._cupy.ndarray(entry.shape, dtype=dtype, memptr=memory)
+            item_bytes = ALL_ITEM_BITS[entry.dtype] // 8
+            strides = tuple(item_bytes * stride for stride in entry.strides)
+            return self._cupy.ndarray(entry.shape, dtype=dtype, memptr=memory, strides=strides)
 
 
 # Source: DLPack 1.1, DLDataTypeCode.
@@ -199,11 +188,14 @@ _DLPACK_CODES = {
     "I64": 0,
     "F64": 2,
     "C64": 5,
+    "C128": 5,
 }
 
 
 class _Dlpack:
     """Neither: tensors that any library accepts by DLPack, in memory of the driver."""
+
+    name = "dlpack"
 
     def __init__(self, device: int, driver: _native.Driver) -> None:
         self._context = _native.Context(driver, device)
@@ -221,9 +213,10 @@ class _Dlpack:
             block.pointer + place,
             list(entry.shape),
             _DLPACK_CODES[entry.dtype],
-            ITEM_BITS[entry.dtype],
+            ALL_ITEM_BITS[entry.dtype],
             self._device,
             block.owner,
+            entry.strides,
         )
 
 

@@ -13,46 +13,22 @@ import os
 import re
 import reprlib
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from isthmus.errors import UsageError
+from isthmus.safetensors.types import ITEM_BITS
 from isthmus.suggest import shortened
 
-_LENGTH_BYTES = 8
-_MAX_HEADER_BYTES = 100_000_000
+LENGTH_BYTES = 8
+MAX_HEADER_BYTES = 100_000_000
 # GPU libraries count bytes in signed integers of 64 bits.
 _LAST_OFFSET = (1 << 63) - 1
 # The limit of PyTorch and NumPy.
-_MAX_DIMENSIONS = 64
+MAX_DIMENSIONS = 64
 # An escape in a JSON text: of two that make one character, of one that makes none, any other.
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL
 )
-
-ITEM_BITS: Final = {
-    "F4": 4,
-    "F6_E2M3": 6,
-    "F6_E3M2": 6,
-    "BOOL": 8,
-    "U8": 8,
-    "I8": 8,
-    "F8_E5M2": 8,
-    "F8_E4M3": 8,
-    "F8_E8M0": 8,
-    "F8_E4M3FNUZ": 8,
-    "F8_E5M2FNUZ": 8,
-    "U16": 16,
-    "I16": 16,
-    "F16": 16,
-    "BF16": 16,
-    "U32": 32,
-    "I32": 32,
-    "F32": 32,
-    "U64": 64,
-    "I64": 64,
-    "F64": 64,
-    "C64": 64,
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,6 +42,7 @@ class TensorEntry:
         shape: Items along each dimension; () is a scalar.
         first: The offset of its bytes in the data.
         size_bytes: The number of its bytes; 0 if the shape has a 0.
+        strides: In items; None is C order, as always in a safetensors file.
     """
 
     name: str
@@ -73,6 +50,7 @@ class TensorEntry:
     shape: tuple[int, ...]
     first: int
     size_bytes: int
+    strides: tuple[int, ...] | None = None
 
     @property
     def label(self) -> str:
@@ -111,19 +89,19 @@ def read_header(descriptor: int, file: str) -> Header:
             message names the file and the tensor.
     """
     file_bytes = os.fstat(descriptor).st_size
-    length = os.pread(descriptor, _LENGTH_BYTES, 0)
-    if len(length) < _LENGTH_BYTES:
+    length = os.pread(descriptor, LENGTH_BYTES, 0)
+    if len(length) < LENGTH_BYTES:
         raise UsageError(
             f"{file}: not a safetensors file: it has {file_bytes} bytes; a header's length has 8"
         )
     num_bytes = int.from_bytes(length, "little")
-    if num_bytes > _MAX_HEADER_BYTES:
+    if num_bytes > MAX_HEADER_BYTES:
         raise UsageError(
             f"{file}: not a safetensors file: it announces a header of {num_bytes} bytes; "
-            f"the limit is {_MAX_HEADER_BYTES}"
+            f"the limit is {MAX_HEADER_BYTES}"
         )
-    data_offset = _LENGTH_BYTES + num_bytes
-    text = _pread_all(descriptor, num_bytes, _LENGTH_BYTES)
+    data_offset = LENGTH_BYTES + num_bytes
+    text = _pread_all(descriptor, num_bytes, LENGTH_BYTES)
     if len(text) < num_bytes:
         raise UsageError(
             f"{file}: truncated: the header has {num_bytes} bytes, the whole file {file_bytes}"
@@ -231,8 +209,8 @@ def _is_count(value: object) -> bool:
 
 
 def _require_size(dtype: str, shape: tuple[int, ...], size_bytes: int, where: str) -> None:
-    if len(shape) > _MAX_DIMENSIONS:
-        raise UsageError(f"{where}: it has {len(shape)} dimensions; the limit is {_MAX_DIMENSIONS}")
+    if len(shape) > MAX_DIMENSIONS:
+        raise UsageError(f"{where}: it has {len(shape)} dimensions; the limit is {MAX_DIMENSIONS}")
     # A length of 0 leaves no bytes, but the others make the strides, which must fit too.
     stride_bits = ITEM_BITS[dtype]
     for length in shape:

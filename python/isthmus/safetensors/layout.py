@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from isthmus.safetensors.header import ITEM_BITS, Header, TensorEntry
+from isthmus.safetensors.header import Header, TensorEntry
+from isthmus.safetensors.types import ITEM_BITS
 
 # A run begins where a separate allocation would, as far as kernels are concerned.
 # Source: CUDA C++ Programming Guide 13.0, "Device Memory Accesses": allocations are 256-byte

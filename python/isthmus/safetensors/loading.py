@@ -1,23 +1,21 @@
 """Loads the tensors of safetensors files: `load_safetensors`."""
 
-import re
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from isthmus import _native
 from isthmus.arrays.streams import stream_handle
-from isthmus.errors import DriverError, UsageError
+from isthmus.errors import UsageError
 from isthmus.files.regular import AnyPath, open_regular
-from isthmus.safetensors.frameworks import Block, framework_of
+from isthmus.safetensors.blocks import fill, ordinal_of
+from isthmus.safetensors.frameworks import framework_of
 from isthmus.safetensors.header import Header, read_header
-from isthmus.safetensors.layout import Stretch, lay_out
+from isthmus.safetensors.layout import lay_out
 from isthmus.safetensors.shards import files_of
 from isthmus.suggest import shortened
-from isthmus.transfer.copying import Transfers, default_transfers
-
-_DEVICE_NAME = re.compile(r"cuda(?::([0-9]{1,5}))?")
+from isthmus.transfer.copying import default_transfers
 
 
 class _Shard(NamedTuple):
@@ -61,11 +59,11 @@ def load_safetensors(
     """
     files, where = files_of(path)
     transfers = default_transfers()
-    ordinal = _ordinal(device, transfers.driver.device_count())
+    ordinal = ordinal_of(device, transfers.driver.device_count())
     order = None if stream is None else stream_handle(stream)
     target = framework_of(framework, ordinal, transfers.driver)
     with ExitStack() as opened:
-        shards = [opened.enter_context(_open(file)) for file in files]
+        shards = [opened.enter_context(_open(file, where)) for file in files]
         _require_names(shards, where)
         for shard in shards:
             for entry in shard.header.entries:
@@ -74,31 +72,22 @@ def load_safetensors(
         for shard in shards:
             layout = lay_out(shard.header)
             block = target.allocate(layout.size_bytes)
-            if order not in {None, block.stream}:
-                transfers.wait(block.stream, ordinal)
-            for run in layout.runs:
-                _copy(shard, run, block, transfers, order)
+            offset = shard.header.data_offset
+            runs = [dataclasses.replace(run, first=offset + run.first) for run in layout.runs]
+            fill(block, runs, shard.descriptor, shard.file, transfers, device=ordinal, stream=order)
             for entry, place in zip(shard.header.entries, layout.places, strict=True):
                 tensors[entry.name] = target.tensor(block, place, entry)
     return tensors
 
 
-def _ordinal(device: object, num_devices: int) -> int:
-    found = _DEVICE_NAME.fullmatch(device) if isinstance(device, str) else None
-    ordinal = int(found[1] or 0) if found else device
-    if isinstance(ordinal, bool) or not isinstance(ordinal, int):
-        raise UsageError(f"device {device!r}: give the GPU's ordinal, or 'cuda:ORDINAL'")
-    if not 0 <= ordinal < num_devices:
-        raise UsageError(f"device {device!r}: the driver shows {num_devices} devices, from 0 on")
-    return ordinal
-
-
 @contextmanager
-def _open(file: Path) -> Iterator[_Shard]:
+def _open(file: Path, where: Mapping[str, Path]) -> Iterator[_Shard]:
     try:
         opened = open_regular(file)
     except OSError as error:
-        raise UsageError(f"{file}: can't be opened: {error.strerror}") from None
+        missing = next((name for name, place in where.items() if place == file), None)
+        known = "" if missing is None else f"; the index says that it has '{shortened(missing)}'"
+        raise UsageError(f"{file}: can't be opened: {error.strerror}{known}") from None
     with opened:
         yield _Shard(file, opened.fileno(), _checked_header(opened.fileno(), file))
 
@@ -123,22 +112,3 @@ def _require_names(shards: list[_Shard], where: Mapping[str, Path]) -> None:
             raise UsageError(
                 f"{file}: tensor '{shortened(name)}' isn't in it, though the index says so"
             )
-
-
-def _copy(
-    shard: _Shard, run: Stretch, block: Block, transfers: Transfers, order: int | None
-) -> None:
-    try:
-        transfers.native.copy_file(
-            block.pointer + run.target,
-            shard.descriptor,
-            shard.header.data_offset + run.first,
-            run.size_bytes,
-            stream=block.stream if order is None else order,
-        )
-    except UsageError as error:
-        raise UsageError(f"{shard.file}: {error}") from error
-    except DriverError as failure:
-        if failure.memory_in_use:
-            _native.keep_forever(block.owner)
-        raise

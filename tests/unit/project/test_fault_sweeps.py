@@ -21,6 +21,7 @@ _OPERATIONS = [
     "pinned",
     "window",
     "safetensors",
+    "saving",
     "new_transfers",
     "explain",
     "trim",

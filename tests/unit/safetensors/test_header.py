@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from fakes.safetensors_files import description, encoded, write_file
 from isthmus.errors import UsageError
-from isthmus.safetensors.header import ITEM_BITS, Header, parse_header, read_header
+from isthmus.safetensors.header import Header, parse_header, read_header
+from isthmus.safetensors.types import ITEM_BITS
 
 Read = Callable[[bytes], Header]
 

@@ -178,6 +178,18 @@ def test_a_tensor_that_isnt_where_the_index_says_is_refused(torch: Torch, tmp_pa
     assert torch.blocks == []
 
 
+def test_a_shard_that_is_missing_is_named_with_what_it_should_have(
+    torch: Torch, tmp_path: Path
+) -> None:
+    first, second = shards(tmp_path)
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"mask": first.name, "head": second.name}}))
+    second.unlink()
+    with pytest.raises(UsageError, match=r"1\.safetensors: can't be opened: .* it has 'head'"):
+        isthmus.load_safetensors(index)
+    assert torch.blocks == []
+
+
 def test_a_tensor_that_is_in_two_files_is_refused(tmp_path: Path) -> None:
     one = write_file(tmp_path / "one", {"t": ("U8", [1], b"a")})
     two = write_file(tmp_path / "two", {"t": ("U8", [1], b"b")})

@@ -1,0 +1,152 @@
+"""
+Loads a file of torch.save into GPU memory, in turns with torch.load.
+
+    python benchmarks/frontdoor/load.py [--out FILE] [--gib 1] [--folder FOLDER] [--rounds 3]
+        [--max-seconds 25]
+
+The file is in the page cache, or was dropped from it before each load ("cold"). torch.load is given
+map_location="cuda" and weights_only=True, and once mmap=True, too. The tensors of both are compared
+on the GPU once. Without a GPU and PyTorch only isthmus.load_pt is timed, of a file written by the
+tests' writer, into the emulated device's memory: that only shows that the script works.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import isthmus
+from isthmus.json_text import json_text
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
+from contestants import optional
+from loading import drop, release
+from machine import machine_facts
+
+GIB, MIB = 1 << 30, 1 << 20
+TENSOR_BYTES = 32 * MIB
+
+torch: Any = optional("torch")
+on_gpu = torch is not None and torch.cuda.is_available()
+
+
+def write(path: Path, total_bytes: int) -> None:
+    """Write tensors of random bytes."""
+    names = [f"layer.{index}" for index in range(max(1, total_bytes // TENSOR_BYTES))]
+    if on_gpu:
+        shape = (TENSOR_BYTES // 2048, 1024)
+        torch.save(
+            {name: torch.randint(-(2**15), 2**15 - 1, shape, dtype=torch.int16) for name in names},
+            path,
+        )
+        return
+    from fakes.pt_files import Storage, save, tensor
+
+    content = os.urandom(TENSOR_BYTES)
+    storages = {name: Storage(name, "ByteStorage", content, TENSOR_BYTES) for name in names}
+    tensors = {name: tensor(storage, [TENSOR_BYTES]) for name, storage in storages.items()}
+    save(path, tensors, list(storages.values()))
+
+
+def loaders(path: Path) -> dict[str, Callable[[], Any]]:
+    """Prepare each contestant."""
+    if not on_gpu:
+        return {"isthmus.load_pt": lambda: isthmus.load_pt(path, framework="dlpack")}
+    options = {"map_location": "cuda", "weights_only": True}
+    return {
+        "isthmus.load_pt": lambda: isthmus.load_pt(path),
+        "torch.load": lambda: torch.load(path, **options),
+        "torch.load, mmap": lambda: torch.load(path, mmap=True, **options),
+    }
+
+
+def seconds_of(load: Callable[[], Any]) -> float:
+    """Time one load, until everything has arrived."""
+    start = time.perf_counter()
+    tensors = load()
+    if on_gpu:
+        torch.cuda.synchronize()
+    end = time.perf_counter()
+    del tensors
+    release()
+    return end - start
+
+
+def verify(found: dict[str, Callable[[], Any]]) -> bool:
+    """Compare the tensors with those of torch.load."""
+    if "torch.load" not in found:
+        return False
+    tensors, wanted = found["isthmus.load_pt"](), found["torch.load"]()
+    for name, tensor in wanted.items():
+        if not torch.equal(tensors[name], tensor):
+            raise SystemExit(f"{name} was loaded wrongly")
+    return True
+
+
+def measure(path: Path, options: argparse.Namespace) -> tuple[bool, dict[str, list[float]]]:
+    """Time all contestants in turns, from the cache and from the disk."""
+    found = loaders(path)
+    verified = verify(found)
+    seconds: dict[str, list[float]] = {}
+    end = time.monotonic() + options.max_seconds
+    for _ in range(options.rounds):
+        for name, load in found.items():
+            for state in ("warm", "cold"):
+                if time.monotonic() > end and f"{name}, {state}" in seconds:
+                    continue
+                if state == "cold":
+                    drop(path)
+                seconds.setdefault(f"{name}, {state}", []).append(seconds_of(load))
+    return verified, seconds
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, print, and write the results."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--gib", type=float, default=1)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--max-seconds", type=float, default=25)
+    options = parser.parse_args(arguments)
+    path = options.folder / f"isthmus_loading_{os.getpid()}.pt"
+    try:
+        write(path, int(options.gib * GIB))
+        num_bytes = path.stat().st_size
+        verified, seconds = measure(path, options)
+    finally:
+        path.unlink(missing_ok=True)
+    results = [
+        {
+            "contestant": name,
+            "bytes": num_bytes,
+            "median_s": statistics.median(times),
+            "rounds": len(times),
+            "bytes_per_s": num_bytes / statistics.median(times),
+        }
+        for name, times in seconds.items()
+    ]
+    for row in results:
+        print(f"{row['contestant']:28} {row['bytes_per_s'] / 1e9:8.2f} GB/s")
+    if not on_gpu:
+        print("The device is emulated: these rates only show that the script works.")
+    if options.out is not None:
+        record = {
+            "schema_version": 1,
+            "method": " ".join((__doc__ or "").split()),
+            "machine": machine_facts(),
+            "verified": verified,
+            "results": results,
+        }
+        options.out.write_text(json_text(record), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

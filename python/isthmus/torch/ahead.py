@@ -1,0 +1,155 @@
+"""Reads an iterator ahead of its use, in a thread."""
+
+import queue
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+Item = TypeVar("Item")
+
+# How long the end of the process waits for a source that is just giving an item.
+_PATIENCE_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    error: BaseException
+
+
+_END = object()
+
+
+class _Thread:
+    """
+    The thread of one iteration, and what it shares with the consumer.
+
+    It knows nothing of the Ahead that started it: that is collected when nobody uses it any more.
+    """
+
+    def __init__(
+        self, source: Iterator[Any], prepare: Callable[[Any], Any], depth: int, name: str
+    ) -> None:
+        self._source = source
+        self._prepare = prepare
+        self._free = threading.Semaphore(depth)
+        self._ready: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def take(self) -> Any:  # noqa: ANN401
+        taken = self._ready.get()
+        self._free.release()
+        return taken
+
+    def stop(self, timeout: float | None = None) -> None:
+        """End the thread, as soon as the source has given the item that it is working on."""
+        self._stopped = True
+        self._free.release()
+        if self._thread is threading.current_thread():
+            return  # a garbage collection in the thread itself: it ends by itself
+        self._thread.join(timeout)
+        if self._thread.is_alive():
+            return
+        while not self._ready.empty():  # the items are destroyed here
+            self._ready.get()
+        close = getattr(self._source, "close", None)
+        if close is not None:
+            close()
+
+    def _run(self) -> None:
+        last: Any = None
+        while last is None:
+            self._free.acquire()
+            if self._stopped:
+                return
+            last = self._put_next()
+        self._ready.put(last)
+
+    def _put_next(self) -> Any:  # noqa: ANN401
+        """Return None, or what ends this thread."""
+        try:
+            self._ready.put(self._prepare(next(self._source)))
+        except StopIteration:
+            return _END
+        except BaseException as error:  # noqa: BLE001 - the consumer gets it
+            return _Failure(error)
+        return None
+
+
+class Ahead(Generic[Item]):
+    """
+    An iterator over what another one gives, a few items ahead.
+
+    An error of the source is raised where its item would have been; the items before it are given
+    first. If the source can go on after an error, so can this.
+    """
+
+    def __init__(
+        self,
+        source: Iterator[Any],
+        prepare: Callable[[Any], Item],
+        *,
+        depth: int,
+        name: str = "isthmus-ahead",
+    ) -> None:
+        """
+        Begin to read.
+
+        Args:
+            source: Used by the thread alone from now on.
+            prepare: Is called in the thread for each item.
+            depth: How many items may be ready, or in preparation, at a time.
+            name: The thread's.
+        """
+        self._source = source
+        self._prepare = prepare
+        self._depth = depth
+        self._name = name
+        self._ended = False
+        self._thread: _Thread | None = None
+        self._finalizer: Any = None
+        self._start()
+
+    def __iter__(self) -> "Ahead[Item]":
+        """Give itself: it is an iterator."""
+        return self
+
+    def __next__(self) -> Item:
+        """
+        Wait for the next item.
+
+        Raises:
+            StopIteration: The source has no more, or this was closed.
+            BaseException: What the source or the preparation raised.
+        """
+        if self._ended:
+            raise StopIteration
+        thread = self._thread or self._start()
+        taken = thread.take()
+        if taken is _END:
+            self.close()
+            raise StopIteration
+        if isinstance(taken, _Failure):
+            self._thread = None
+            self._finalizer.detach()
+            raise taken.error
+        item: Item = taken
+        return item
+
+    def close(self) -> None:
+        """Stop reading, and wait until the thread has ended. Items that are ready are dropped."""
+        self._ended = True
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._finalizer.detach()
+            thread.stop()
+
+    def _start(self) -> _Thread:
+        thread = _Thread(self._source, self._prepare, self._depth, self._name)
+        self._thread = thread
+        # Also at the end of the process, while the source's libraries still work.
+        self._finalizer = weakref.finalize(self, thread.stop, _PATIENCE_SECONDS)
+        return thread

@@ -1,0 +1,50 @@
+"""PyTorch, which need not be installed, and the device that a caller means."""
+
+import importlib
+from typing import Any
+
+from isthmus.errors import Unavailable, UsageError
+
+
+def torch_module() -> Any:  # noqa: ANN401 - a module that need not be installed
+    """
+    Import PyTorch.
+
+    Raises:
+        Unavailable: It isn't installed, or can't be imported.
+    """
+    try:
+        return importlib.import_module("torch")
+    except ImportError as error:
+        raise Unavailable(
+            capability="isthmus.torch", reason=str(error), needs="PyTorch: pip install torch"
+        ) from error
+
+
+def device_of(device: object) -> Any:  # noqa: ANN401 - a torch.device
+    """
+    Give the device that a caller means, as a `torch.device`; a GPU's has its ordinal.
+
+    Args:
+        device: A GPU's ordinal, "cuda:1", "cpu", a torch.device.
+
+    Raises:
+        UsageError: PyTorch has no such device.
+        Unavailable: There is no PyTorch.
+    """
+    torch = torch_module()
+    try:
+        found = torch.device("cuda", device) if type(device) is int else torch.device(device)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise UsageError(f"device {device!r}: {str(error).splitlines()[0]}") from None
+    if found.type not in {"cuda", "cpu"}:
+        raise UsageError(f"device {device!r}: only GPUs (cuda) and the host (cpu) are possible")
+    if found.type == "cpu":
+        return found
+    count = torch.cuda.device_count()
+    index = found.index
+    if index is None:
+        index = torch.cuda.current_device() if count else 0
+    if not 0 <= index < count:
+        raise UsageError(f"device {device!r}: PyTorch shows {count} GPUs, from 0 on")
+    return torch.device("cuda", index)

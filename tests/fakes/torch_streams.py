@@ -1,0 +1,93 @@
+"""As much of PyTorch's streams and events as prefetching takes, with a record of what was done."""
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+
+class Device:
+    """A torch.device."""
+
+    def __init__(self, kind: object, index: int | None = None) -> None:
+        if not isinstance(kind, str):
+            raise TypeError("no device")
+        kind, _, number = kind.partition(":")
+        if kind not in {"cuda", "cpu", "mps"}:
+            raise RuntimeError(f"no device {kind}")
+        self.type = kind
+        self.index = int(number) if number else index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+
+class Tensor:
+    """A tensor with a name."""
+
+    def __init__(self, name: str, device: Device, *, requires_grad: bool = False) -> None:
+        self.name = name
+        self.device = device
+        self.layout = "strided"
+        self.is_quantized = False
+        self.requires_grad = requires_grad
+        self.used_in: list[str] = []
+
+    def requires_grad_(self, required: bool) -> "Tensor":
+        self.requires_grad = required
+        return self
+
+    def record_stream(self, stream: "Stream") -> None:
+        self.used_in.append(stream.name)
+
+    def to(self, device: Device) -> "Tensor":
+        assert device == self.device, "only what is there already"
+        return self
+
+
+class Stream:
+    """A stream that writes down what it waits for."""
+
+    def __init__(self, name: str, done: list[str]) -> None:
+        self.name = name
+        self.cuda_stream = 7
+        self._done = done
+
+    def record_event(self) -> str:
+        return f"event of {self.name}"
+
+    def wait_event(self, event: str) -> None:
+        self._done.append(f"{self.name} waits for {event}")
+
+
+class Torch:
+    """
+    PyTorch.
+
+    Attributes:
+        done: What streams did, in order.
+        current: The stream in which the consumer works.
+    """
+
+    strided = "strided"
+    device = Device
+    Tensor = Tensor
+    nn = SimpleNamespace(Parameter=type("Parameter", (), {}))
+
+    def __init__(self, num_devices: int = 2) -> None:
+        self.done: list[str] = []
+        self.current = "consumer"
+        self.cuda = SimpleNamespace(
+            device_count=lambda: num_devices,
+            current_device=lambda: 0,
+            current_stream=lambda _device: Stream(self.current, self.done),
+            Stream=lambda _device: Stream("uploads", self.done),
+            device=self._scope,
+            stream=self._scope,
+        )
+
+    @contextmanager
+    def _scope(self, _what: Any) -> Any:  # noqa: ANN401
+        yield

@@ -1,0 +1,160 @@
+"""Reading ahead: the order, the errors, the end."""
+
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from isthmus.torch.ahead import Ahead
+
+
+def same(item: Any) -> Any:  # noqa: ANN401
+    return item
+
+
+def ahead(source: Iterator[Any], prepare: Callable[[Any], Any] = same, depth: int = 2) -> Any:  # noqa: ANN401
+    return Ahead(source, prepare, depth=depth, name="reading-ahead")
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "reading-ahead"]
+
+
+def test_items_come_in_their_order_and_prepared() -> None:
+    assert list(ahead(iter(range(100)), lambda item: item * 2)) == [2 * i for i in range(100)]
+    assert list(ahead(iter([]))) == []
+    assert threads() == []
+
+
+def test_after_the_end_there_is_nothing_more() -> None:
+    items = ahead(iter([1]))
+    assert list(items) == [1]
+    assert list(items) == []
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_only_so_many_items_are_taken_ahead(depth: int) -> None:
+    taken = threading.Semaphore(0)
+    asked: list[int] = []
+
+    def source() -> Iterator[int]:
+        for item in range(20):
+            asked.append(item)
+            taken.release()
+            yield item
+
+    items = ahead(source(), depth=depth)
+    for _ in range(depth):
+        taken.acquire()
+    assert next(items) == 0
+    taken.acquire()  # the place that became free
+    items.close()
+    assert len(asked) == depth + 1
+
+
+def test_an_error_of_the_source_comes_where_its_item_would_have_been() -> None:
+    def source() -> Iterator[int]:
+        yield 1
+        yield 2
+        raise KeyError("the third")
+
+    items = ahead(source(), depth=4)
+    assert [next(items), next(items)] == [1, 2]
+    with pytest.raises(KeyError, match="the third") as raised:
+        next(items)
+    assert raised.traceback[-1].name == "source"
+    with pytest.raises(StopIteration):
+        next(items)
+
+
+class Stumbling:
+    """An iterator that goes on after an error."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __iter__(self) -> "Stumbling":
+        return self
+
+    def __next__(self) -> int:
+        self.count += 1
+        if self.count == 2:
+            raise OSError("once")
+        if self.count > 4:
+            raise StopIteration
+        return self.count
+
+
+def test_a_source_that_goes_on_after_an_error_loses_nothing() -> None:
+    items = ahead(Stumbling(), depth=3)
+    assert next(items) == 1
+    with pytest.raises(OSError, match="once"):
+        next(items)
+    assert list(items) == [3, 4]
+
+
+def test_an_error_of_the_preparation_comes_at_the_same_place() -> None:
+    def prepare(item: int) -> float:
+        return 6 / item
+
+    items = ahead(iter([3, 0, 2]), prepare)
+    assert next(items) == 2
+    with pytest.raises(ZeroDivisionError):
+        next(items)
+    assert list(items) == [3]
+
+
+def test_even_the_end_of_the_process_is_passed_on() -> None:
+    def source() -> Iterator[int]:
+        yield 1
+        raise SystemExit(3)
+
+    items = ahead(source())
+    assert next(items) == 1
+    with pytest.raises(SystemExit):
+        next(items)
+
+
+def test_leaving_a_loop_ends_the_thread_and_closes_the_source() -> None:
+    closed = []
+
+    def source() -> Iterator[int]:
+        try:
+            yield from range(1000)
+        finally:
+            closed.append(threading.current_thread())
+
+    for item in ahead(source()):
+        if item == 3:
+            break
+    gc.collect()
+    assert threads() == []
+    assert closed == [threading.current_thread()]
+
+
+def test_closing_twice_or_after_the_end_does_nothing() -> None:
+    items = ahead(iter(range(5)))
+    next(items)
+    items.close()
+    items.close()
+    assert list(items) == []
+    assert threads() == []
+
+
+def test_items_that_nobody_took_are_destroyed() -> None:
+    class Item:
+        alive = 0
+
+        def __init__(self) -> None:
+            Item.alive += 1
+
+        def __del__(self) -> None:
+            Item.alive -= 1
+
+    items = ahead((Item() for _ in range(10)), depth=3)
+    next(items)
+    items.close()
+    gc.collect()
+    assert Item.alive == 0

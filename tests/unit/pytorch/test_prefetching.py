@@ -1,0 +1,141 @@
+"""Prefetching: streams, memory and errors, with PyTorch's part played by a fake."""
+
+import gc
+import sys
+import weakref
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import isthmus
+import isthmus.torch
+from fakes.torch_streams import Device, Tensor, Torch
+from isthmus.errors import Unavailable, UsageError
+from isthmus.torch import prefetching
+
+CPU, GPU = Device("cpu"), Device("cuda", 0)
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> Torch:
+    fake = Torch()
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    monkeypatch.setattr(prefetching, "default_transfers", SimpleNamespace)
+
+    def copied(tensor: Tensor, device: Device, _transfers: object, stream: int) -> Tensor:
+        assert stream == Torch().cuda.Stream(device).cuda_stream, "in the stream of the uploads"
+        return Tensor(f"{tensor.name} there", device)
+
+    monkeypatch.setattr(prefetching, "copied", copied)
+    return fake
+
+
+def batches(count: int) -> list[dict[str, Tensor]]:
+    return [{"x": Tensor(f"x{i}", CPU), "y": Tensor(f"y{i}", CPU)} for i in range(count)]
+
+
+def test_batches_come_in_order_on_the_device_after_their_copies(torch: Torch) -> None:
+    found = list(isthmus.torch.prefetch(batches(5), 0))
+    assert [batch["x"].name for batch in found] == [f"x{i} there" for i in range(5)]
+    assert all(batch["y"].device == GPU for batch in found)
+    assert torch.done == ["consumer waits for event of uploads"] * 5
+
+
+def test_the_allocator_learns_which_stream_uses_the_memory(torch: Torch) -> None:
+    items = iter(isthmus.torch.prefetch(batches(2)))
+    assert next(items)["x"].used_in == ["consumer"]
+    torch.current = "another"
+    assert next(items)["y"].used_in == ["another"]
+
+
+@pytest.mark.usefixtures("torch")
+def test_each_loop_begins_the_loader_anew() -> None:
+    prefetch = isthmus.torch.prefetch(batches(3))
+    assert len(prefetch) == 3
+    for _ in range(2):
+        assert [batch["x"].name for batch in prefetch] == [f"x{i} there" for i in range(3)]
+
+
+@pytest.mark.usefixtures("torch")
+def test_what_the_loader_made_on_the_device_comes_after_the_loaders_work(torch: Torch) -> None:
+    given = Tensor("made there", GPU)
+    (found,) = isthmus.torch.prefetch([[given]])
+    assert found == [given]
+    assert torch.done == [
+        "consumer waits for event of uploads",
+        "consumer waits for event of consumer",  # where the loader worked
+    ]
+    assert given.used_in == ["consumer"]
+
+
+@pytest.mark.usefixtures("torch")
+def test_only_the_consumer_keeps_a_batch() -> None:
+    items = iter(isthmus.torch.prefetch(batches(3), depth=1))
+    watched = weakref.ref(next(items)["x"])
+    gc.collect()
+    assert watched() is None
+    items.close()
+
+
+@pytest.mark.usefixtures("torch")
+def test_gradients_stay_required() -> None:
+    (found,) = isthmus.torch.prefetch([Tensor("x", CPU, requires_grad=True)])
+    assert found.requires_grad
+
+
+@pytest.mark.usefixtures("torch")
+def test_a_tensor_that_cant_be_uploaded_is_named_at_its_batch() -> None:
+    given = batches(3)
+    given[1]["y"].layout = "sparse_coo"
+    items = iter(isthmus.torch.prefetch(given))
+    assert next(items)["x"].name == "x0 there"
+    with pytest.raises(UsageError, match=r"batch\['y'\] is a Tensor of layout sparse_coo"):
+        next(items)
+    assert next(items)["x"].name == "x2 there"
+
+
+def test_on_the_host_batches_stay_as_they_are(torch: Torch) -> None:
+    given = batches(3)
+    assert list(isthmus.torch.prefetch(given, "cpu")) == given
+    assert torch.done == []
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("device", [2, -1, "cuda:9", "mps", "gpu", "cuda:x", None, 0.5])
+def test_a_device_that_isnt_there_is_refused(device: object) -> None:
+    with pytest.raises(UsageError, match="device"):
+        isthmus.torch.prefetch([], device)
+
+
+@pytest.mark.usefixtures("torch")
+def test_wrong_arguments_are_refused_before_anything_is_read() -> None:
+    for depth in (0, -1, 1.5, True, None):
+        with pytest.raises(UsageError, match="depth must be an integer from 1 on"):
+            isthmus.torch.prefetch([], depth=depth)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="a loader must be iterable, and this int isn't"):
+        isthmus.torch.prefetch(7)  # type: ignore[arg-type]
+
+
+def test_importing_all_names_hides_no_pytorch() -> None:
+    assert "torch" not in isthmus.__all__
+
+
+def test_without_pytorch_it_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(Unavailable, match="pip install torch"):
+        isthmus.torch.prefetch([])
+    with pytest.raises(Unavailable, match="pip install torch"):
+        isthmus.torch.to(7)
+
+
+@pytest.mark.usefixtures("torch")
+def test_the_error_of_a_loader_comes_after_the_batches_before_it() -> None:
+    def loader() -> Any:  # noqa: ANN401
+        yield from batches(2)
+        raise ValueError("worker 3 failed")
+
+    items = iter(isthmus.torch.prefetch(loader()))
+    assert [next(items)["x"].name, next(items)["x"].name] == ["x0 there", "x1 there"]
+    with pytest.raises(ValueError, match="worker 3 failed"):
+        next(items)
