@@ -118,8 +118,7 @@ void read_cupy(nb::handle object, nb::handle current_stream, Array& array) {
   if (contiguous.of(object).ptr() != Py_True && !array.take_strides(strides.of(object)))
     throw Refusal{"strides"};
   array.finish();
-  const nb::object stream =
-      from_python([&] { return PyObject_CallOneArg(current_stream.ptr(), device.ptr()); });
+  const nb::object stream = from_python([&] { return call_with(current_stream, device); });
   array.data = reinterpret_cast<void*>(number(memory, ptr));
   array.place = Place::device;
   array.device = static_cast<int>(PyLong_AsLong(device.ptr()));

@@ -6,8 +6,12 @@ Importing this package imports nothing else: everything is loaded when it is fir
 
 TYPE_CHECKING = False  # known to type checkers; importing typing takes a while
 if TYPE_CHECKING:
-    from isthmus import pinned
+    from isthmus import errors, pinned
+    from isthmus.arrays.accepted import ArrayLike, DeviceArrayLike, StreamLike
+    from isthmus.arrays.device_array import DeviceArray
     from isthmus.arrays.pointers import DevicePointer, HostPointer
+    from isthmus.device_memory import device_empty, device_name
+    from isthmus.emulation import emulated
     from isthmus.errors import (
         CorruptTransfer,
         DriverError,
@@ -32,10 +36,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArrayLike",
     "CopyFuture",
     "CopyPlan",
     "CopyStats",
     "CorruptTransfer",
+    "DeviceArray",
+    "DeviceArrayLike",
     "DevicePointer",
     "DriverError",
     "Error",
@@ -46,6 +53,7 @@ __all__ = [
     "Result",
     "Run",
     "SimulationResult",
+    "StreamLike",
     "Transfers",
     "Unavailable",
     "UsageError",
@@ -54,6 +62,10 @@ __all__ = [
     "__version__",
     "copy",
     "copy_async",
+    "device_empty",
+    "device_name",
+    "emulated",
+    "errors",
     "explain",
     "format_size",
     "load_safetensors",
@@ -66,10 +78,13 @@ __all__ = [
 ]
 
 _LAZY = {
+    "ArrayLike": "isthmus.arrays.accepted",
     "CopyFuture": "isthmus.transfer.future",
     "CopyPlan": "isthmus.transfer.plan",
     "CopyStats": "isthmus.transfer.statistics",
     "CorruptTransfer": "isthmus.errors",
+    "DeviceArray": "isthmus.arrays.device_array",
+    "DeviceArrayLike": "isthmus.arrays.accepted",
     "DevicePointer": "isthmus.arrays.pointers",
     "DriverError": "isthmus.errors",
     "Error": "isthmus.errors",
@@ -80,6 +95,7 @@ _LAZY = {
     "Result": "isthmus.run.model",
     "Run": "isthmus.run.model",
     "SimulationResult": "isthmus.sim.result",
+    "StreamLike": "isthmus.arrays.accepted",
     "Transfers": "isthmus.transfer.copying",
     "Unavailable": "isthmus.errors",
     "UsageError": "isthmus.errors",
@@ -87,6 +103,9 @@ _LAZY = {
     "Windows": "isthmus.windows.opening",
     "copy": "isthmus.transfer.copying",
     "copy_async": "isthmus.transfer.copying",
+    "device_empty": "isthmus.device_memory",
+    "device_name": "isthmus.device_memory",
+    "emulated": "isthmus.emulation",
     "explain": "isthmus.transfer.copying",
     "format_size": "isthmus.sizes",
     "load_safetensors": "isthmus.safetensors.loading",
@@ -100,17 +119,20 @@ _LAZY = {
 _LAZY_MODULES = {"errors", "pinned"}
 
 
-def __getattr__(name: str) -> object:
-    """Load a public name when it is first used."""
-    import importlib
+# A type checker would take every name for one that is loaded here.
+if not TYPE_CHECKING:
 
-    if name in _LAZY_MODULES:
-        return importlib.import_module(f"isthmus.{name}")
-    if name not in _LAZY:
-        raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(_LAZY[name]), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        """Load a public name when it is first used."""
+        import importlib
+
+        if name in _LAZY_MODULES:
+            return importlib.import_module(f"isthmus.{name}")
+        if name not in _LAZY:
+            raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
+        value: object = getattr(importlib.import_module(_LAZY[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

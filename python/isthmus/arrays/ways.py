@@ -5,6 +5,7 @@ import mmap
 import sys
 
 from isthmus import _native
+from isthmus.arrays.device_array import DeviceArray
 from isthmus.arrays.loaded import loaded_type
 from isthmus.arrays.pointers import DevicePointer, HostPointer
 from isthmus.arrays.streams import current_stream_of
@@ -32,6 +33,8 @@ def way_of(kind: type) -> Way:
     # A NumPy scalar's __array_interface__ is of an array that is gone by then.
     if kind in _BUFFERS or (scalar is not None and issubclass(kind, scalar)):
         return "buffer", None
+    if issubclass(kind, DeviceArray):
+        return "cuda_interface", None  # its memory has no stream, and this is faster than DLPack
     if issubclass(kind, DevicePointer | HostPointer):
         return "pointer", issubclass(kind, DevicePointer)
     if kind in {loaded_type("numpy", "ndarray"), loaded_type("numpy", "memmap")}:

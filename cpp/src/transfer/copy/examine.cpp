@@ -1,4 +1,5 @@
 // What a copy is asked to do: its two ends, checked.
+#include <optional>
 #include <string>
 
 #include <isthmus/errors.hpp>
@@ -18,6 +19,10 @@ namespace {
 }
 
 MemoryRange range_of(const Driver& driver, const void* pointer, MemoryKind hint) {
+  if (!driver.has_devices()) {
+    if (is_on_device(hint)) driver.require_devices();
+    return {};
+  }
   // For device memory the device and the buffer must be known, too.
   if (hint == MemoryKind::pageable || hint == MemoryKind::pinned) return {hint, -1, 0, 0, 0};
   const MemoryRange range = range_at(driver, reinterpret_cast<std::uintptr_t>(pointer));
@@ -92,7 +97,8 @@ Task examine(const Driver& driver, const HostMemory& host_memory, void* target, 
     throw UsageError(std::string("the ") + (target == nullptr ? "target" : "source") +
                      " of the copy is a null pointer");
   require_apart(target, source, size_bytes);
-  const window::AnyContext context(driver);
+  std::optional<window::AnyContext> context;
+  if (driver.has_devices()) context.emplace(driver);
   Task task;
   task.target = range_of(driver, target, request.target_kind);
   task.source = range_of(driver, source, request.source_kind);
