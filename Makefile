@@ -85,7 +85,7 @@ sanitize-asan sanitize-tsan: sanitize-%: $(VENV)/.tools $(VENV)/.test
 	@$(BIN)/cmake --preset $* $(launcher:%=-D%) >/dev/null && $(BIN)/cmake --build --preset $*
 	@$(BIN)/ctest --preset $* -j $(cores) --timeout 600
 
-wheel: $(VENV)/.test  ## wheels for CPython 3.11, and for 3.12 and later, in dist/, each tried in an empty environment; PYTHONS="python3.12" builds by these only
+wheel: $(VENV)/.tools  ## wheels for CPython 3.11, and for 3.12 and later, in dist/, each tried in an empty environment; PYTHONS="python3.12" builds by these only
 	@$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py wheel)
 	@$(BIN)/python cmake/build_wheels.py dist $(PYTHONS)
 	@$(BIN)/python -m pytest -q tests/wheels

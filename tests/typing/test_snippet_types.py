@@ -27,7 +27,7 @@ array = np.zeros(4)
 isthmus.copy(array, b"12345678")
 isthmus.copy(array, array, stream=0)
 isthmus.copy(isthmus.device_empty(4), array)
-isthmus.copy(isthmus.DevicePointer(4096, 32), memoryview(array))
+isthmus.copy(isthmus.DevicePointer(4096, 32), memoryview(bytearray(32)))
 isthmus.coppy(array, array)  {_MARK}
 isthmus.copy([1, 2], array)  {_MARK}
 isthmus.copy(array, "text")  {_MARK}
