@@ -100,9 +100,14 @@ def built(python: Path, out: Path) -> Path:
     raw = BUILD / "raw"
     shutil.rmtree(raw, ignore_errors=True)
     launcher = shutil.which("ccache")
+    find = ROOT / "cmake" / "wheel_file.py"
+    cuda_header = run(sys.executable, find, "*/include/cudaTypedefs.h", "nvidia-*").strip()
     settings = {
         "wheel.py-api": "cp312",
-        "build-dir": f"{BUILD}/{{wheel_tag}}",
+        # The same for all wheels, so that the compiler's cache knows what is the same.
+        "cmake.define.ISTHMUS_CUDA_INCLUDE": str(Path(cuda_header).parent),
+        # As deep as the other builds: ccache compares relative paths.
+        "build-dir": f"{BUILD.parent}/{{wheel_tag}}",
         "cmake.define.ISTHMUS_OLD_LIBSTDCXX": "ON",
         # ccache remembers no file that was compiled with a precompiled header.
         **(

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 # What users type, and what they read: the parts that other packages do.
-TESTS = ["tests/cli/test_help.py", "tests/cli/test_bench_flags.py", "tests/cli/test_bad_input.py"]
+TESTS = ["tests/cli/test_bench_flags.py", "tests/cli/test_bad_input.py"]
 TESTS += ["tests/cli/test_compare.py", "tests/cli/test_startup.py", "tests/cli/test_doctor.py"]
 TESTS += ["tests/cli/test_sim.py", "tests/unit/run", "tests/unit/arrays", "tests/unit/transfer"]
 TOOLS = ["pytest>=8", "pytest-xdist>=3.6", "jsonschema>=4.20", "hypothesis>=6.100"]

@@ -135,7 +135,7 @@ nb::object Name::if_any(nb::handle object) const {
 }
 
 nb::object Name::call_on(nb::handle object) const {
-  return from_python([&] { return PyObject_CallMethodNoArgs(object.ptr(), text_); });
+  return from_python([&] { return PyObject_CallMethodObjArgs(object.ptr(), text_, nullptr); });
 }
 
 void read_buffer(nb::handle object, Array& array) {
