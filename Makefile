@@ -1,6 +1,6 @@
 # The only entry point. A target installs what it needs; a second call starts at once.
 .DEFAULT_GOAL := help
-.PHONY: help bench doctor install test test-cpp test-python stress stress-asan stress-tsan fuzz style lint format golden sanitize sanitize-asan sanitize-tsan wheel clean
+.PHONY: help bench doctor install test test-cpp test-python stress stress-asan stress-tsan fuzz style lint format golden sanitize sanitize-asan sanitize-tsan wheel floors docs clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -62,6 +62,7 @@ fuzz: $(fuzzing)/.fuzzers $(VENV)/.fuzz  ## every fuzzer for SECONDS=60; ARGS="p
 style: $(VENV)/.isthmus $(VENV)/.test $(VENV)/.lint  ## ruff, mypy --strict, clang-format
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/typing
 	git ls-files 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*.[ch]pp' 'kernels/*' 'tests/fuzz/cpp/*' 'tests/installed/consumer/*' | grep -v CMakeLists | xargs $(BIN)/clang-format --dry-run --Werror
 
 lint: style $(build)/.tests  ## style, and clang-tidy
@@ -84,8 +85,17 @@ sanitize-asan sanitize-tsan: sanitize-%: $(VENV)/.tools $(VENV)/.test
 	@$(BIN)/cmake --preset $* $(launcher:%=-D%) >/dev/null && $(BIN)/cmake --build --preset $*
 	@$(BIN)/ctest --preset $* -j $(cores)
 
-wheel: $(VENV)/.tools  ## a wheel, in dist/
-	$(BIN)/pip wheel --no-deps --no-build-isolation -w dist .
+wheel: $(VENV)/.tools  ## wheels for CPython 3.11, and for 3.12 and later, in dist/, each tried in an empty environment; PYTHONS="python3.12" builds by these only
+	@$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py wheel)
+	@$(BIN)/python cmake/build_wheels.py dist $(PYTHONS)
+	@$(BIN)/python -m pytest -q tests/wheels
+
+floors: $(VENV)/.isthmus  ## the tests of the commands and of copies, with the oldest versions of what the package depends on
+	@$(BIN)/python cmake/floors.py build/floors
+
+docs: $(VENV)/.docs  ## the documentation as a site with a search, in build/docs/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo build/docs/index.html
 
 clean:  ## everything that was built or installed here
 	rm -rf $(VENV) build dist
@@ -114,6 +124,10 @@ $(VENV)/.test: $(VENV)/.isthmus
 
 $(VENV)/.fuzz: $(VENV)/.test
 	$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py fuzz)
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.tools
+	$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py docs)
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.tools

@@ -81,7 +81,7 @@ nb::bytes read_memory(const SharedMemory& memory, std::optional<std::size_t> siz
   const std::size_t count = size.value_or(rest);
   nb::bytes bytes(nullptr, count);
   const GilReleased released;
-  memory->read(PyBytes_AS_STRING(bytes.ptr()), offset, count);
+  memory->read(PyBytes_AsString(bytes.ptr()), offset, count);
   return bytes;
 }
 

@@ -17,6 +17,10 @@ void bind_driver(nb::module_& m) {
       .def_static("open", &Driver::open, "source"_a = "", Release(),
                   "Open \"system\", \"emulated[:PROFILE]\" or a path; \"\" means $ISTHMUS_DRIVER, "
                   "or \"system\" if it isn't set.")
+      .def_static("absent", &Driver::absent, "reason"_a, "needs"_a,
+                  "Stand for a driver that isn't there: only the host's memory can be copied.")
+      .def("require_devices", &Driver::require_devices,
+           "Raise Unavailable, which says why, if there is no device.")
       .def_prop_ro("version", &Driver::version,
                    "1000 * major + 10 * minor of the CUDA version it implements.")
       .def_prop_ro("path", &Driver::path, "The library file.")

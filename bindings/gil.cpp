@@ -1,6 +1,21 @@
 #include "gil.hpp"
 
+#include <dlfcn.h>
 #include <unistd.h>
+
+namespace {
+
+using Question = int (*)();
+
+/// The function that says so. Its public name is that of CPython 3.13, and the stable ABI of 3.12
+/// has neither.
+Question find_is_finalizing() noexcept {
+  void* const named = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+  void* const found = named != nullptr ? named : dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
+  return reinterpret_cast<Question>(found);
+}
+
+}  // namespace
 
 void sleep_until_process_ends() noexcept {
   for (;;) pause();
@@ -13,11 +28,8 @@ void keep_thread_state() {
 }
 
 bool interpreter_is_ending() noexcept {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsInitialized() == 0 || Py_IsFinalizing() != 0;
-#else
-  return Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0;
-#endif
+  static const Question is_finalizing = find_is_finalizing();
+  return Py_IsInitialized() == 0 || (is_finalizing != nullptr && is_finalizing() != 0);
 }
 
 bool signal_has_raised() {

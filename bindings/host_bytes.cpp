@@ -20,8 +20,8 @@ std::string type_of(nb::handle object) { return nb::type_name(object.type()).c_s
 
 HostBytes::HostBytes(nb::handle object, Access access) {
   if (access == Access::readable && PyBytes_CheckExact(object.ptr())) {
-    data_ = PyBytes_AS_STRING(object.ptr());
-    size_bytes_ = static_cast<std::size_t>(PyBytes_GET_SIZE(object.ptr()));
+    data_ = PyBytes_AsString(object.ptr());
+    size_bytes_ = static_cast<std::size_t>(PyBytes_Size(object.ptr()));
     return;
   }
   borrow(object, access);

@@ -94,7 +94,7 @@ nb::object PythonWindow::read(nb::handle size, std::ptrdiff_t offset_bytes) cons
   if (count > size_bytes_) opened().read(nullptr, offset, count);
   nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(count)));
   if (!bytes.is_valid()) throw nb::python_error();
-  char* const target = PyBytes_AS_STRING(bytes.ptr());
+  char* const target = PyBytes_AsString(bytes.ptr());
   const Window& window = opened();
   copy(count, kUnlockedReadBytes, [&] { window.read(target, offset, count); });
   return bytes;

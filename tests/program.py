@@ -45,6 +45,7 @@ def run_process(
     environment: Mapping[str, str] = MappingProxyType({}),
     *,
     max_seconds: float = 60,
+    cwd: Path | None = None,
 ) -> Outcome:
     """Run a command, with pipes for its output and more variables than here."""
     done = subprocess.run(
@@ -54,6 +55,7 @@ def run_process(
         check=False,
         timeout=max_seconds,
         env=os.environ | environment,
+        cwd=cwd,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
 

@@ -13,10 +13,10 @@ int copy_numbers(nb::handle numbers, std::int64_t* copies) {
   const nb::object items = PyTuple_CheckExact(numbers.ptr())
                                ? nb::borrow(numbers)
                                : from_python([&] { return PySequence_Tuple(numbers.ptr()); });
-  const Py_ssize_t count = PyTuple_GET_SIZE(items.ptr());
+  const Py_ssize_t count = PyTuple_Size(items.ptr());
   if (count > Array::kMaxDimensions) return -1;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    copies[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(items.ptr(), i));
+    copies[i] = PyLong_AsLongLong(PyTuple_GetItem(items.ptr(), i));
     if (copies[i] == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
   }
   return static_cast<int>(count);

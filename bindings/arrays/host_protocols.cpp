@@ -110,11 +110,11 @@ void take_interface(nb::handle interface, Array& array) {
   const nb::object memory = PyTuple_CheckExact(described.ptr())
                                 ? described
                                 : from_python([&] { return PySequence_Tuple(described.ptr()); });
-  if (PyTuple_GET_SIZE(memory.ptr()) != 2) throw Refusal{"without", nb::str("data")};
-  PyObject* const address = PyTuple_GET_ITEM(memory.ptr(), 0);
+  if (PyTuple_Size(memory.ptr()) != 2) throw Refusal{"without", nb::str("data")};
+  PyObject* const address = PyTuple_GetItem(memory.ptr(), 0);
   array.data = address == Py_None ? nullptr : PyLong_AsVoidPtr(address);
   if (array.data == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
-  array.read_only = PyObject_IsTrue(PyTuple_GET_ITEM(memory.ptr(), 1)) != 0;
+  array.read_only = PyObject_IsTrue(PyTuple_GetItem(memory.ptr(), 1)) != 0;
   if (!array.take_lengths(lengths)) throw Refusal{"dimensions"};
   const nb::object strides = member(interface, strides_name);
   if (strides.is_valid() && !array.take_strides(strides)) throw Refusal{"strides"};
@@ -135,7 +135,7 @@ nb::object Name::if_any(nb::handle object) const {
 }
 
 nb::object Name::call_on(nb::handle object) const {
-  return from_python([&] { return PyObject_CallMethodNoArgs(object.ptr(), text_); });
+  return from_python([&] { return PyObject_CallMethodObjArgs(object.ptr(), text_, nullptr); });
 }
 
 void read_buffer(nb::handle object, Array& array) {

@@ -109,7 +109,7 @@ void read_cupy(nb::handle object, nb::handle current_stream, Array& array) {
   const nb::object type = dtype.of(object);
   const nb::object letter = kind.of(type);
   const nb::object device = device_id.of(memory);
-  const char* const letter_text = PyUnicode_AsUTF8(letter.ptr());
+  const char* const letter_text = PyUnicode_AsUTF8AndSize(letter.ptr(), nullptr);
   if (letter_text == nullptr) throw nb::python_error();
   if (!take_number(letter_text[0], number(type, itemsize), array.item) &&
       !take_typestr(nb::cast<const char*>(str.of(type)), array.item))
@@ -118,8 +118,7 @@ void read_cupy(nb::handle object, nb::handle current_stream, Array& array) {
   if (contiguous.of(object).ptr() != Py_True && !array.take_strides(strides.of(object)))
     throw Refusal{"strides"};
   array.finish();
-  const nb::object stream =
-      from_python([&] { return PyObject_CallOneArg(current_stream.ptr(), device.ptr()); });
+  const nb::object stream = from_python([&] { return call_with(current_stream, device); });
   array.data = reinterpret_cast<void*>(number(memory, ptr));
   array.place = Place::device;
   array.device = static_cast<int>(PyLong_AsLong(device.ptr()));

@@ -34,6 +34,12 @@ nanobind::object from_python(Call&& call) {
   return nanobind::steal(result);
 }
 
+/// Calls a function with one argument. PyObject_CallOneArg isn't in the stable ABI.
+inline PyObject* call_with(nanobind::handle function, nanobind::handle argument) {
+  PyObject* const arguments[] = {argument.ptr()};
+  return PyObject_Vectorcall(function.ptr(), arguments, 1, nullptr);
+}
+
 void read_buffer(nanobind::handle object, Array& array);
 void read_pointer(nanobind::handle object, bool on_device, Array& array);
 /// A NumPy array, by __array_struct__.

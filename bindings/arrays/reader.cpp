@@ -45,8 +45,7 @@ TypeReader ArrayReader::ask(nb::handle type) const {
   TypeReader reader{nb::borrow(type)};
   static const Name way_of("way_of");
   const nb::object function = way_of.of(asked_);
-  const nb::object answer =
-      from_python([&] { return PyObject_CallOneArg(function.ptr(), type.ptr()); });
+  const nb::object answer = from_python([&] { return call_with(function, type); });
   const std::string_view name = nb::cast<const char*>(answer[0]);
   const nb::object detail = answer[1];
   if (name == "buffer") reader.way = Way::buffer;
@@ -116,8 +115,8 @@ nb::object ArrayReader::exported(nb::handle object, nb::handle device, nb::handl
 
 void ArrayReader::read(nb::handle object, Role role, Hold hold, Array& array) {
   if (PyBytes_CheckExact(object.ptr())) {
-    array.take_bytes(PyBytes_AS_STRING(object.ptr()),
-                     static_cast<std::size_t>(PyBytes_GET_SIZE(object.ptr())));
+    array.take_bytes(PyBytes_AsString(object.ptr()),
+                     static_cast<std::size_t>(PyBytes_Size(object.ptr())));
     array.read_only = true;
     array.host_kind = MemoryKind::pageable;  // the interpreter's own memory: nobody pins it
     return;
@@ -207,7 +206,7 @@ void ArrayReader::read_dlpack(nb::handle object, const TypeReader& reader, Role 
   array.use = Use::library;
   const nb::object number = device[1];
   array.stream = nb::cast<std::uintptr_t>(
-      from_python([&] { return PyObject_CallOneArg(reader.current_stream.ptr(), number.ptr()); }));
+      from_python([&] { return call_with(reader.current_stream, number); }));
 }
 
 void ArrayReader::export_after(nb::handle object, std::optional<std::uintptr_t> stream,
@@ -239,8 +238,7 @@ std::uintptr_t ArrayReader::own_stream(int device) const {
   static const Name own("own_stream");
   const nb::object function = own.of(asked_);
   const nb::object number = nb::int_(device);
-  return nb::cast<std::uintptr_t>(
-      from_python([&] { return PyObject_CallOneArg(function.ptr(), number.ptr()); }));
+  return nb::cast<std::uintptr_t>(from_python([&] { return call_with(function, number); }));
 }
 
 std::uintptr_t ArrayReader::stream_of(nb::handle stream) const {
@@ -251,6 +249,5 @@ std::uintptr_t ArrayReader::stream_of(nb::handle stream) const {
   }
   static const Name stream_handle("stream_handle");
   const nb::object function = stream_handle.of(asked_);
-  return nb::cast<std::uintptr_t>(
-      from_python([&] { return PyObject_CallOneArg(function.ptr(), stream.ptr()); }));
+  return nb::cast<std::uintptr_t>(from_python([&] { return call_with(function, stream); }));
 }

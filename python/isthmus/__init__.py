@@ -6,11 +6,15 @@ Importing this package imports nothing else: everything is loaded when it is fir
 
 TYPE_CHECKING = False  # known to type checkers; importing typing takes a while
 if TYPE_CHECKING:
-    from isthmus import pinned
+    from isthmus import errors, pinned
 
     # Not in __all__: "from isthmus import *" would hide PyTorch.
     from isthmus import torch as torch
+    from isthmus.arrays.accepted import ArrayLike, ArrayTree, DeviceArrayLike, StreamLike
+    from isthmus.arrays.device_array import DeviceArray
     from isthmus.arrays.pointers import DevicePointer, HostPointer
+    from isthmus.device_memory import device_empty, device_name
+    from isthmus.emulation import emulated
     from isthmus.errors import (
         CorruptTransfer,
         DriverError,
@@ -37,10 +41,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArrayLike",
+    "ArrayTree",
     "CopyFuture",
     "CopyPlan",
     "CopyStats",
     "CorruptTransfer",
+    "DeviceArray",
+    "DeviceArrayLike",
     "DevicePointer",
     "DriverError",
     "Error",
@@ -51,6 +59,7 @@ __all__ = [
     "Result",
     "Run",
     "SimulationResult",
+    "StreamLike",
     "Transfers",
     "Unavailable",
     "UsageError",
@@ -59,6 +68,10 @@ __all__ = [
     "__version__",
     "copy",
     "copy_async",
+    "device_empty",
+    "device_name",
+    "emulated",
+    "errors",
     "explain",
     "format_size",
     "load_pt",
@@ -73,10 +86,14 @@ __all__ = [
 ]
 
 _LAZY = {
+    "ArrayLike": "isthmus.arrays.accepted",
+    "ArrayTree": "isthmus.arrays.accepted",
     "CopyFuture": "isthmus.transfer.future",
     "CopyPlan": "isthmus.transfer.plan",
     "CopyStats": "isthmus.transfer.statistics",
     "CorruptTransfer": "isthmus.errors",
+    "DeviceArray": "isthmus.arrays.device_array",
+    "DeviceArrayLike": "isthmus.arrays.accepted",
     "DevicePointer": "isthmus.arrays.pointers",
     "DriverError": "isthmus.errors",
     "Error": "isthmus.errors",
@@ -87,6 +104,7 @@ _LAZY = {
     "Result": "isthmus.run.model",
     "Run": "isthmus.run.model",
     "SimulationResult": "isthmus.sim.result",
+    "StreamLike": "isthmus.arrays.accepted",
     "Transfers": "isthmus.transfer.copying",
     "Unavailable": "isthmus.errors",
     "UsageError": "isthmus.errors",
@@ -94,6 +112,9 @@ _LAZY = {
     "Windows": "isthmus.windows.opening",
     "copy": "isthmus.transfer.copying",
     "copy_async": "isthmus.transfer.copying",
+    "device_empty": "isthmus.device_memory",
+    "device_name": "isthmus.device_memory",
+    "emulated": "isthmus.emulation",
     "explain": "isthmus.transfer.copying",
     "format_size": "isthmus.sizes",
     "load_pt": "isthmus.pt.loading",
@@ -112,21 +133,24 @@ _RANGED = {"copy", "copy_async", "load_pt", "load_safetensors", "save_safetensor
 _LAZY_MODULES = {"errors", "pinned", "torch"}
 
 
-def __getattr__(name: str) -> object:
-    """Load a public name when it is first used."""
-    import importlib
+# A type checker would take every name for one that is loaded here.
+if not TYPE_CHECKING:
 
-    if name in _LAZY_MODULES:
-        return importlib.import_module(f"isthmus.{name}")
-    if name not in _LAZY:
-        raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(_LAZY[name]), name)
-    if name in _RANGED:
-        from isthmus.ranges import annotated
+    def __getattr__(name: str) -> object:
+        """Load a public name when it is first used."""
+        import importlib
 
-        value = annotated(value, f"isthmus.{name}")  # type: ignore[type-var] # a function
-    globals()[name] = value
-    return value
+        if name in _LAZY_MODULES:
+            return importlib.import_module(f"isthmus.{name}")
+        if name not in _LAZY:
+            raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
+        value: object = getattr(importlib.import_module(_LAZY[name]), name)
+        if name in _RANGED:
+            from isthmus.ranges import annotated
+
+            value = annotated(value, f"isthmus.{name}")  # type: ignore[type-var] # a function
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

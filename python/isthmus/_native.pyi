@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy
 import numpy.typing
 
+import isthmus.arrays.accepted
 import isthmus.arrays.array
 
 
@@ -18,6 +19,15 @@ class Driver:
         """
         Open "system", "emulated[:PROFILE]" or a path; "" means $ISTHMUS_DRIVER, or "system" if it isn't set.
         """
+
+    @staticmethod
+    def absent(reason: str, needs: str) -> Driver:
+        """
+        Stand for a driver that isn't there: only the host's memory can be copied.
+        """
+
+    def require_devices(self) -> None:
+        """Raise Unavailable, which says why, if there is no device."""
 
     @property
     def version(self) -> int:
@@ -617,12 +627,12 @@ class ArrayReader:
 class Window:
     """A CPU mapping of a range of GPU memory. See isthmus.window()."""
 
-    def write(self, data: object, offset: int = 0) -> None:
+    def write(self, data: isthmus.arrays.accepted.BytesLike, offset: int = 0) -> None:
         """
         Copy bytes to the device and fence: a kernel or copy that is started afterwards reads them. `data` (anything with contiguous bytes) may be reused on return. Several threads may write different bytes at once. Raises UsageError, with nothing copied, if the range is not inside the window, if the window is closed, read-only or a parent process's, or if its memory was freed.
         """
 
-    def post(self, data: object, offset: int = 0) -> None:
+    def post(self, data: isthmus.arrays.accepted.BytesLike, offset: int = 0) -> None:
         """
         Copy bytes to the device without a fence: they are not guaranteed to arrive until this thread's next fence() or write(). Threads and errors: as for write().
         """
@@ -636,7 +646,7 @@ class Window:
         Copy n bytes from the device; None: all from the offset on. Complete on return, but not ordered with streams: first wait for the kernel that writes the bytes. Threads and errors: as for write().
         """
 
-    def read_into(self, buffer: object, offset: int = 0) -> None:
+    def read_into(self, buffer: isthmus.arrays.accepted.BytesLike, offset: int = 0) -> None:
         """Like read(), into a writable, contiguous buffer."""
 
     def close(self) -> None:

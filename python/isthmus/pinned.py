@@ -6,24 +6,20 @@ array's memory returns to the pool when nothing uses the array any more.
 """
 
 import math
-import operator
-import reprlib
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus import _native
+from isthmus.arrays.shapes import lengths_of, require_addressable
 from isthmus.errors import UsageError
 from isthmus.transfer.packing import numpy_module
+from isthmus.windows.opening import default_windows
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 PinnedPoolStats = _native.PinnedPoolStats
-
-# The limit of NumPy's arrays; before version 2 NumPy has only 32 dimensions, and raises itself.
-_MAX_BYTES = (1 << 63) - 1
-_MAX_DIMENSIONS = 64
 
 _pools: dict[int, _native.PinnedPool] = {}
 _lock = threading.Lock()
@@ -48,8 +44,16 @@ def pool_of(device: int) -> _native.PinnedPool:
         return found
     with _lock:
         if device not in _pools:
-            _pools[device] = _native.PinnedPool(_native.Driver.open(), device)
+            _pools[device] = _native.PinnedPool(default_windows().driver, device)
         return _pools[device]
+
+
+def exchange_pools(pools: dict[int, _native.PinnedPool]) -> dict[int, _native.PinnedPool]:
+    """Let the process use other pools, by their devices; give the former ones."""
+    global _pools
+    with _lock:
+        former, _pools = _pools, pools
+        return former
 
 
 def empty(
@@ -68,8 +72,13 @@ def empty(
         order: The order of its dimensions: "C", the last is adjacent; "F", the first.
         device: The GPU of most of its copies: the memory is allocated near it. Any GPU may use it.
 
+    Returns:
+        The array. Its memory goes back to the pool with its last view: keep it until work that
+        you have put into a stream yourself no longer uses it.
+
     Raises:
         Unavailable: There is no NumPy or no driver, or a limit of the machine doesn't allow it.
+        OutOfDeviceMemory: The machine can't pin that much.
         UsageError: The shape, type, order or device is invalid.
     """
     return _array_in_block(shape, dtype, order, device)[0]
@@ -82,7 +91,23 @@ def zeros(
     *,
     device: int = 0,
 ) -> "NDArray[Any]":
-    """Make an array of zeros in pinned memory, as `empty` does."""
+    """
+    Make an array of zeros in pinned memory.
+
+    Args:
+        shape: As for `empty`.
+        dtype: The same.
+        order: The same.
+        device: The same.
+
+    Returns:
+        The array, as from `empty`.
+
+    Raises:
+        Unavailable: As for `empty`.
+        OutOfDeviceMemory: The same.
+        UsageError: The same.
+    """
     array, block = _array_in_block(shape, dtype, order, device)
     numpy_module().frombuffer(block, "u1").fill(0)  # also strings and structures
     return array
@@ -98,6 +123,14 @@ def empty_like(
         prototype: Gives the shape, the type, and the order: "F" if it is F and not C.
         dtype: Another type.
         device: As for `empty`.
+
+    Returns:
+        The array, as from `empty`.
+
+    Raises:
+        Unavailable: As for `empty`.
+        OutOfDeviceMemory: The same.
+        UsageError: The same.
     """
     flags = prototype.flags
     order: Literal["C", "F"] = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
@@ -106,12 +139,34 @@ def empty_like(
 
 
 def stats(device: int = 0) -> PinnedPoolStats:
-    """Give a pool's use so far: blocks, bytes, and the time spent allocating and pinning."""
+    """
+    Give a pool's use so far: blocks, bytes, and the time spent allocating and pinning.
+
+    Args:
+        device: The GPU whose pool it is.
+
+    Returns:
+        Counts, bytes and seconds, each with its unit in its name.
+
+    Raises:
+        Unavailable: There is no driver.
+        UsageError: There is no GPU of that number.
+    """
     return pool_of(device).stats()
 
 
 def trim(kept_bytes: int = 0) -> None:
-    """Unpin memory that no array uses, until each device's pool has at most so many bytes."""
+    """
+    Unpin memory that no array uses, until each device's pool has at most so many bytes.
+
+    Complete on return. Unpinning takes some 20 ms a GiB (benchmarks/transfer/README.md).
+
+    Args:
+        kept_bytes: What each pool may keep, in bytes.
+
+    Raises:
+        DriverError: The driver refused; what is in use stays.
+    """
     for pool in list(_pools.values()):
         pool.trim(kept_bytes)
 
@@ -125,6 +180,9 @@ def cupy_allocator(size: int) -> Any:  # noqa: ANN401 - cupy.cuda.PinnedMemoryPo
 
     Returns:
         A `cupy.cuda.PinnedMemoryPointer`, whose memory returns to the pool when nothing uses it.
+
+    Raises:
+        OutOfDeviceMemory: The machine can't pin that much.
     """
     import cupy  # type: ignore[import-not-found,unused-ignore]
 
@@ -140,12 +198,10 @@ def _array_in_block(
     kind = np.dtype(dtype)
     if kind.hasobject:
         raise UsageError("Python objects can't be in pinned memory")
-    lengths = _lengths(shape)
+    lengths = lengths_of(shape)
     if order not in {"C", "F"}:
         raise UsageError(f"the order must be 'C' or 'F', not {order!r}")
-    # A length of 0 leaves the strides of the other dimensions.
-    if kind.itemsize * math.prod(max(1, length) for length in lengths) > _MAX_BYTES:
-        raise UsageError(f"no memory holds the shape {reprlib.repr(lengths)}")
+    require_addressable(lengths, kind.itemsize)
     # A pool gives no memory of 0 bytes, and NumPy wants an address.
     size_bytes = max(1, math.prod(lengths) * kind.itemsize)
     block = _native.PinnedBlock(pool_of(device), size_bytes)
@@ -153,18 +209,3 @@ def _array_in_block(
         return np.ndarray(lengths, kind, buffer=block, order=order), block
     except ValueError as error:
         raise UsageError(f"NumPy has no array of this shape: {error}") from None
-
-
-def _lengths(shape: int | Sequence[int]) -> tuple[int, ...]:
-    try:
-        lengths = tuple(map(operator.index, shape))  # type: ignore[arg-type]
-    except TypeError:
-        try:
-            lengths = (operator.index(shape),)  # type: ignore[arg-type]
-        except TypeError:
-            raise UsageError(f"not a shape: {reprlib.repr(shape)}") from None
-    if any(length < 0 for length in lengths):
-        raise UsageError(f"a shape has no negative lengths: {reprlib.repr(shape)}")
-    if len(lengths) > _MAX_DIMENSIONS:
-        raise UsageError(f"a shape has at most {_MAX_DIMENSIONS} dimensions, not {len(lengths)}")
-    return lengths

@@ -111,7 +111,10 @@ def format_size(size_bytes: int) -> str:
         size_bytes: At least 0.
 
     Returns:
-        The largest binary unit that keeps it whole; `parse_size` reads it back exactly.
+        The largest binary unit that keeps it whole; `parse_sizes` reads it back exactly.
+
+    Raises:
+        TypeError: It isn't a number.
     """
     for unit, unit_bytes in _DISPLAY_UNITS:
         if size_bytes >= unit_bytes and size_bytes % unit_bytes == 0:

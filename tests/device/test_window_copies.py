@@ -162,7 +162,7 @@ def test_negative_offsets_and_sizes_are_refused(window: isthmus.Window) -> None:
 
 def test_data_without_bytes_is_refused_with_what_would_do(window: isthmus.Window) -> None:
     with pytest.raises(TypeError, match="NumPy array is needed, not 'int'"):
-        window.write(5)
+        window.write(5)  # type: ignore[arg-type]
 
 
 def test_data_with_gaps_is_refused(window: isthmus.Window) -> None:

@@ -90,7 +90,7 @@ def test_managed_and_host_memory_is_refused_also_where_only_the_driver_knows(
         with pytest.raises(isthmus.UsageError, match="managed"):
             windows.open(managed.value, 16)
         with pytest.raises(isthmus.UsageError, match="host memory"):
-            windows.open(pinned.value, 16)
+            windows.open(pinned.value or 0, 16)
     finally:
         cuda.call("cuMemFree_v2", managed)
         cuda.call("cuMemFreeHost", pinned)

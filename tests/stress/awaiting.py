@@ -64,7 +64,7 @@ class Awaiter:
             self.victims.add(size, pinned=kind == "pinned")
         self.place.tally.count("cancelled copy", size)
 
-    async def download(self, target: object, there: isthmus.DevicePointer) -> None:
+    async def download(self, target: isthmus.ArrayLike, there: isthmus.DevicePointer) -> None:
         await isthmus.copy_async(target, there, stream=self.stream.handle)
 
 

@@ -137,7 +137,7 @@ class Copier:
                 self.copy(found, loaded[name], "tensor to numpy")
             self.require(found, wanted, f"tensor {name}")
 
-    def copy(self, target: object, source: object, what: str) -> None:
+    def copy(self, target: isthmus.ArrayLike, source: isthmus.ArrayLike, what: str) -> None:
         """Copy, blocking or not."""
         stream = self.chance.choice((self.own_stream.handle, None))
         with self.place.allowed("copy"):

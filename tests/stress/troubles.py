@@ -99,7 +99,12 @@ def fork(place: Place) -> None:
             _fork_once(place, future, target, there)
 
 
-def _fork_once(place: Place, future: isthmus.CopyFuture, target: object, there: object) -> None:
+def _fork_once(
+    place: Place,
+    future: isthmus.CopyFuture,
+    target: isthmus.ArrayLike,
+    there: isthmus.DevicePointer,
+) -> None:
     child = os.fork()
     if child == 0:
         _be_a_child(future, target, there)
@@ -110,7 +115,9 @@ def _fork_once(place: Place, future: isthmus.CopyFuture, target: object, there: 
     place.tally.count("fork")
 
 
-def _be_a_child(future: isthmus.CopyFuture, target: object, there: object) -> None:
+def _be_a_child(
+    future: isthmus.CopyFuture, target: isthmus.ArrayLike, there: isthmus.DevicePointer
+) -> None:
     """End the process with 0 if every call is refused."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(_CHILD_SECONDS)

@@ -38,6 +38,12 @@ public:
   ///          DriverError when cuInit fails for any other reason.
   static Driver open(const std::string& source = {});
 
+  /// Stands for a driver that isn't there. It has no devices and no functions: copies within the
+  /// host's memory need none, and whatever needs one throws Unavailable.
+  ///
+  /// reason, needs   for that error: why there is none, and what would provide one
+  ISTHMUS_HIDDEN static Driver absent(const std::string& reason, const std::string& needs);
+
   /// Checks that there is a library for open() to open, without initialising it: the program may
   /// still fork() and use CUDA in the child. The further checks of open() (version, symbols,
   /// cuInit) are not made.
@@ -57,6 +63,11 @@ public:
   std::vector<std::string> missing_symbols() const;
   /// Number of devices; 0 when there is none.
   int device_count() const;
+
+  /// False if there were no devices when the driver was opened, or there is no driver.
+  ISTHMUS_HIDDEN bool has_devices() const noexcept;
+  /// Throws Unavailable, which says why there is none, unless has_devices().
+  ISTHMUS_HIDDEN void require_devices() const;
 
   /// Throws DriverError (OutOfDeviceMemory for code 2) unless `result`, a CUresult, is 0.
   ///

@@ -48,9 +48,9 @@ std::string device_pci_address(const Driver& driver, CUdevice device) {
 void check_ordinal(const Driver& driver, int ordinal) {
   const int count = driver.device_count();
   if (ordinal >= 0 && ordinal < count) return;
-  const std::string valid = count == 0 ? "this machine has no CUDA device"
-                                       : "valid are 0 to " + std::to_string(count - 1);
-  throw UsageError("no device " + std::to_string(ordinal) + ": " + valid);
+  if (count == 0) driver.require_devices();
+  throw UsageError("no device " + std::to_string(ordinal) + ": valid are 0 to " +
+                   std::to_string(count - 1));
 }
 
 }  // namespace

@@ -12,6 +12,13 @@ std::string version_text(int version) {
 
 Driver::Driver(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
+Driver Driver::absent(const std::string& reason, const std::string& needs) {
+  State state;
+  state.absence = reason;
+  state.needs = needs;
+  return Driver(std::make_shared<const State>(std::move(state)));
+}
+
 int Driver::version() const noexcept { return state_->version; }
 const std::string& Driver::path() const noexcept { return state_->path; }
 bool Driver::emulated() const noexcept { return !state_->profile.empty(); }
@@ -25,8 +32,17 @@ std::vector<std::string> Driver::missing_symbols() const {
   return names;
 }
 
+bool Driver::has_devices() const noexcept { return state_->has_devices; }
+
+void Driver::require_devices() const {
+  if (has_devices()) return;
+  if (!state_->absence.empty()) throw Unavailable("CUDA driver", state_->absence, state_->needs);
+  throw Unavailable("CUDA device", "the driver at " + state_->path + " shows none", state_->needs);
+}
+
 int Driver::device_count() const {
   int count = 0;
+  if (!state_->absence.empty()) return count;
   const CUresult result = raw(symbol::device_get_count)(&count);
   // If cuInit found no device, open() accepts that and the driver stays uninitialised.
   if (result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_NOT_INITIALIZED) return 0;
@@ -56,6 +72,7 @@ void Driver::check(int result, std::string_view symbol_name, std::source_locatio
 }
 
 void Driver::missing(std::size_t slot) const {
+  if (!state_->absence.empty()) require_devices();
   const SymbolRow& row = kSymbolRows[slot];
   throw Unavailable(row.name,
                     "the driver at " + state_->path + " (CUDA " + version_text(state_->version) +

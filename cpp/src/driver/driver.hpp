@@ -21,6 +21,9 @@ struct Driver::State {
   std::string path;
   std::string profile;
   int version = 0;
+  bool has_devices = false;
+  std::string absence;  ///< why there is no driver; empty if there is one
+  std::string needs;    ///< what would provide a driver, or a device
 };
 
 /// A driver function whose result is checked. Made by Driver::call; lives for one expression or a

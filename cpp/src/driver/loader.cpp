@@ -10,7 +10,11 @@
 namespace isthmus {
 namespace {
 
-constexpr const char* kNeedsDriver = "an NVIDIA driver for CUDA 12.2 or later (535 or newer)";
+constexpr const char* kNeedsDriver =
+    "an NVIDIA driver for CUDA 12.2 or later (535 or newer), or the emulated device: "
+    "ISTHMUS_DRIVER=emulated";
+constexpr const char* kNeedsDevice =
+    "an NVIDIA GPU that this process may use, or the emulated device: ISTHMUS_DRIVER=emulated";
 
 void* open_library(const std::string& file) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -79,11 +83,13 @@ private:
 
   void initialise() {
     const CUresult result = plain<PFN_cuInit_v2000>("cuInit")(0);
+    state_.has_devices = result == CUDA_SUCCESS;
+    state_.needs = kNeedsDevice;
     if (result == CUDA_SUCCESS || result == CUDA_ERROR_NO_DEVICE) return;
     if (result == CUDA_ERROR_STUB_LIBRARY) {
       throw Unavailable("CUDA driver",
                         state_.path + " is the toolkit's stub, made for linking only",
-                        std::string(kNeedsDriver) + " and its library before the stub on the path");
+                        "an NVIDIA driver, and its library before the stub on the path");
     }
     if (result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH) {
       throw Unavailable("CUDA driver",

@@ -79,6 +79,7 @@ int device_in_use(const Driver& driver) {
 }  // namespace
 
 AnyContext::AnyContext(const Driver& driver) {
+  driver.require_devices();
   CUcontext current = nullptr;
   driver.call(symbol::ctx_get_current)(&current);
   if (current != nullptr) return;

@@ -14,6 +14,7 @@ namespace isthmus::window {
 /// (CUDA_ERROR_INVALID_CONTEXT). The answers are the same in any context.
 class [[nodiscard]] AnyContext {
 public:
+  /// Throws      Unavailable if there is no device.
   explicit AnyContext(const Driver& driver);
 
 private:

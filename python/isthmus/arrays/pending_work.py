@@ -21,7 +21,7 @@ class PendingWork:
         """Give a stream of a device for a library to order its work before."""
         if device not in self._streams:
             # Of two threads that come first, the second must not end the stream of the other.
-            self._streams.setdefault(device, _native.Stream(self._context(device)))
+            self._streams.setdefault(device, _native.Stream(self.context(device)))
         return self._streams[device].handle
 
     def export(self, array: object, device: int | None, stream: int | None) -> object:
@@ -44,7 +44,7 @@ class PendingWork:
             tensor = tensor.detach()
         if device is None:
             return _capsule(tensor, stream)
-        with self._context(device):
+        with self.context(device):
             return _capsule(tensor, stream)
 
     def wait(self, stream: int, device: int | None, pointer: int) -> None:
@@ -59,9 +59,10 @@ class PendingWork:
         if device is None:
             device = _native.pointer_device(self._driver, pointer)
         if device is not None:
-            _native.synchronize_stream(self._context(device), stream)
+            _native.synchronize_stream(self.context(device), stream)
 
-    def _context(self, device: int) -> _native.Context:
+    def context(self, device: int) -> _native.Context:
+        """Give a device's context, retained as long as this object lives."""
         if device not in self._contexts:
             self._contexts.setdefault(device, _native.Context(self._driver, device))
         return self._contexts[device]

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 
 from isthmus import _native
+from isthmus.arrays.device_array import DeviceArray
 from isthmus.arrays.loaded import loaded_type
 from isthmus.arrays.pointers import DevicePointer, HostPointer
 from isthmus.arrays.streams import current_stream_of
@@ -36,6 +37,8 @@ def way_of(kind: type) -> Way:
         return "buffer", None
     if issubclass(kind, _STRUCTURES):
         return "structure", None
+    if issubclass(kind, DeviceArray):
+        return "cuda_interface", None  # its memory has no stream, and this is faster than DLPack
     if issubclass(kind, DevicePointer | HostPointer):
         return "pointer", issubclass(kind, DevicePointer)
     if kind in {loaded_type("numpy", "ndarray"), loaded_type("numpy", "memmap")}:

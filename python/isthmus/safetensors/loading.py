@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isthmus.arrays.streams import stream_handle
 from isthmus.errors import UsageError
@@ -16,6 +16,9 @@ from isthmus.safetensors.layout import lay_out
 from isthmus.safetensors.shards import files_of
 from isthmus.suggest import shortened
 from isthmus.transfer.copying import default_transfers
+
+if TYPE_CHECKING:
+    from isthmus.arrays.accepted import StreamLike
 
 
 class _Shard(NamedTuple):
@@ -31,7 +34,7 @@ def load_safetensors(
     device: int | str = 0,
     *,
     framework: str = "torch",
-    stream: object = None,
+    stream: "StreamLike | None" = None,
 ) -> dict[str, Any]:
     """
     Load a model's tensors into GPU memory, at the speed of the page cache or of the disk.
@@ -59,6 +62,7 @@ def load_safetensors(
     """
     files, where = files_of(path)
     transfers = default_transfers()
+    transfers.driver.require_devices()
     ordinal = ordinal_of(device, transfers.driver.device_count())
     order = None if stream is None else stream_handle(stream)
     target = framework_of(framework, ordinal, transfers.driver)

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from isthmus import _native
 from isthmus.arrays.array import Array
@@ -17,6 +17,9 @@ from isthmus.transfer.plan import CopyPlan, plan_of
 from isthmus.transfer.statistics import CopyStats, stats_of
 from isthmus.transfer.work import Work
 from isthmus.windows.opening import Windows, default_windows
+
+if TYPE_CHECKING:
+    from isthmus.arrays.accepted import ArrayLike, ArrayTree, StreamLike
 
 SourceOrder = Literal["call", "stream"]
 # What the native module leaves to Python: two arrays that lie differently and their stream, or the
@@ -63,7 +66,9 @@ class Transfers:
         """Return when the work of a CUstream of a device is complete."""
         self._windows.pending_work.wait(stream, device, 0)
 
-    def copy(self, target: object, source: object, *, stream: object = None) -> None:
+    def copy(
+        self, target: "ArrayTree", source: "ArrayTree", *, stream: "StreamLike | None" = None
+    ) -> None:
         """Copy one array to another, as `isthmus.copy` does."""
         rest = self._copy_arrays(target, source, stream)
         if rest is not None:
@@ -82,10 +87,10 @@ class Transfers:
 
     def copy_async(
         self,
-        target: object,
-        source: object,
+        target: "ArrayTree",
+        source: "ArrayTree",
         *,
-        stream: object = None,
+        stream: "StreamLike | None" = None,
         source_order: SourceOrder = "call",
     ) -> CopyFuture:
         """Begin to copy one array to another, as `isthmus.copy_async` does."""
@@ -129,7 +134,9 @@ class Transfers:
         remaining = [follow_up for follow_up in follow_ups if follow_up is not None]
         return partial(_call_all, remaining) if remaining else None
 
-    def explain(self, target: object, source: object, *, stream: object = None) -> CopyPlan:
+    def explain(
+        self, target: "ArrayLike", source: "ArrayLike", *, stream: "StreamLike | None" = None
+    ) -> CopyPlan:
         """Say how a copy would be made, as `isthmus.explain` does."""
         work = _work((target, source), *self._reader.pair(target, source, stream))
         if work.is_strided:
@@ -138,6 +145,8 @@ class Transfers:
                 "its rows, or a kernel its items",
                 hint="docs/copy.md says when",
             )
+        if work.target.on_device or work.source.on_device:
+            self.driver.require_devices()
         size_bytes = work.target.size_bytes
         ends = work.plain or PlainCopy(work.target.pointer, work.source.pointer, size_bytes)
         native = self._native.explain(ends.target, ends.source, size_bytes, stream=work.stream)
@@ -190,9 +199,20 @@ def default_transfers() -> Transfers:
         return _default
 
 
-def copy(target: object, source: object, *, stream: object = None) -> None:
+def exchange_default(transfers: Transfers | None) -> Transfers | None:
+    """Let the process use other copies by default, or open some anew; give the former ones."""
+    global _default
+    with _default_lock:
+        former, _default = _default, transfers
+        return former
+
+
+def copy(target: "ArrayTree", source: "ArrayTree", *, stream: "StreamLike | None" = None) -> None:
     """
     Copy one array to another, by the cheapest path; complete on return.
+
+    No shape is broadcast and no type converted: both arrays have the same shape, and items of the
+    same type. On return the bytes are in the target for every reader, and the source may change.
 
     Arrays are NumPy's, PyTorch's, CuPy's, JAX's, or anything with DLPack,
     `__cuda_array_interface__`, `__array_interface__` or the buffer protocol, on the host or a GPU;
@@ -216,7 +236,7 @@ def copy(target: object, source: object, *, stream: object = None) -> None:
             nothing has been copied.
         DriverError: Nothing was copied, or the message says which bytes of the target are
             undefined. If `memory_in_use` is true, both arrays are kept until the process ends.
-        Unavailable: There is no driver, or NumPy is needed and missing.
+        Unavailable: An array is on a GPU and there is no driver, or NumPy is needed and missing.
         MemoryError: The process has no memory left.
     """
     transfers = _default or default_transfers()
@@ -227,14 +247,16 @@ def copy(target: object, source: object, *, stream: object = None) -> None:
 
 
 def copy_async(
-    target: object,
-    source: object,
+    target: "ArrayTree",
+    source: "ArrayTree",
     *,
-    stream: object = None,
+    stream: "StreamLike | None" = None,
     source_order: SourceOrder = "call",
 ) -> CopyFuture:
     """
-    Begin to copy one array to another.
+    Begin to copy one array to another; complete when the future is done.
+
+    docs/copy.md says for each pair of memories whether later work in the stream waits for the copy.
 
     Args:
         target: As for `isthmus.copy`. It is kept, and can't be resized, until the copy has ended.
@@ -250,7 +272,8 @@ def copy_async(
     Raises:
         UsageError: As for `isthmus.copy`.
         DriverError: As for `isthmus.copy`, if the copy couldn't be begun.
-        Unavailable: It needs a thread, and the system has none: nothing is copied.
+        Unavailable: As for `isthmus.copy`; or it needs a thread, and the system has none: nothing
+            is copied.
         MemoryError: As for `isthmus.copy`.
     """
     return (_default or default_transfers()).copy_async(
@@ -258,21 +281,51 @@ def copy_async(
     )
 
 
-def explain(target: object, source: object, *, stream: object = None) -> CopyPlan:
+def explain(
+    target: "ArrayLike", source: "ArrayLike", *, stream: "StreamLike | None" = None
+) -> CopyPlan:
     """
     Say how `isthmus.copy` would make a copy, what each path would cost, and why. Copies nothing.
 
+    Args:
+        target: As for `isthmus.copy`.
+        source: The same.
+        stream: The same.
+
+    Returns:
+        The plan: `print` it. Its times are predictions in seconds: from the profile that `isthmus
+        profile` has measured here, or else defaults for this kind of link.
+
     Raises:
-        UsageError: As for `isthmus.copy`.
+        UsageError: As for `isthmus.copy`; or the copy has 0 bytes.
+        Unavailable: As for `isthmus.copy`.
     """
     return default_transfers().explain(target, source, stream=stream)
 
 
 def stats() -> CopyStats:
-    """Give what all copies have cost so far, by path."""
+    """
+    Give what all copies between host and GPUs have cost so far, by path.
+
+    Returns:
+        Calls, bytes, and seconds, measured and predicted, of each path since the process began.
+        The numbers only grow: take differences. One copy in 64 is timed if the same copy is
+        repeated, and stands for the others.
+
+    Raises:
+        UsageError: This process was forked off after its parent had made a copy.
+    """
     return default_transfers().stats()
 
 
 def trim() -> None:
-    """Close the windows of copies, and unpin the staging buffers that no copy uses."""
+    """
+    Close the windows of copies, and unpin the staging buffers that no copy uses.
+
+    Gives back address space of BAR1 and pinned memory. Complete on return. Later copies open and
+    pin again what they need, which takes up to some milliseconds.
+
+    Raises:
+        UsageError: This process was forked off after its parent had made a copy.
+    """
     default_transfers().trim()

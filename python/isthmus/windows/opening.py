@@ -2,12 +2,16 @@
 
 import threading
 import warnings
+from typing import TYPE_CHECKING, SupportsIndex
 
 from isthmus import _native
 from isthmus.arrays.pending_work import PendingWork
 from isthmus.arrays.reading import Asked
-from isthmus.errors import IsthmusWarning, UsageError
+from isthmus.errors import IsthmusWarning, Unavailable, UsageError
 from isthmus.windows.recognition import device_bytes_of
+
+if TYPE_CHECKING:
+    from isthmus.arrays.accepted import DeviceArrayLike
 
 _MAX_THREADS = 1024
 _LAST_ADDRESS = (1 << 64) - 1
@@ -46,12 +50,16 @@ class Windows:
             Unavailable: There is no such driver.
             UsageError: A setting is invalid.
         """
-        self._driver = _native.Driver.open(driver_source)
+        self._driver = self._opened_driver(driver_source)
         self._native = _native.Windows(
             self._driver, backend=backend, bar1_limit_bytes=bar1_limit_bytes
         )
         self._pending = PendingWork(self._driver)
         self._reader = _native.ArrayReader(Asked(self._pending))
+
+    @staticmethod
+    def _opened_driver(source: str) -> _native.Driver:
+        return _native.Driver.open(source)
 
     @property
     def driver(self) -> _native.Driver:
@@ -75,7 +83,7 @@ class Windows:
 
     def open(
         self,
-        memory: object,
+        memory: "DeviceArrayLike | SupportsIndex",
         size: int | None = None,
         *,
         threads: int = 1,
@@ -86,7 +94,13 @@ class Windows:
         return self._open(memory, size, threads=threads, check=check, sync=sync)
 
     def _open(
-        self, memory: object, size: int | None, *, threads: int, check: bool, sync: bool
+        self,
+        memory: "DeviceArrayLike | SupportsIndex",
+        size: int | None,
+        *,
+        threads: int,
+        check: bool,
+        sync: bool,
     ) -> Window:
         _require_number("a size in bytes", size, first=0, last=_LAST_ADDRESS)
         _require_number("threads", threads, first=1, last=_MAX_THREADS)
@@ -132,6 +146,22 @@ class Windows:
         return self._native.costs()
 
 
+class _DefaultWindows(Windows):
+    """
+    The default driver's windows.
+
+    Where there is no driver, they belong to none: host arrays can be copied, and everything else
+    raises Unavailable with the reason.
+    """
+
+    @staticmethod
+    def _opened_driver(source: str) -> _native.Driver:
+        try:
+            return _native.Driver.open(source)
+        except Unavailable as absence:
+            return _native.Driver.absent(absence.reason, absence.needs)
+
+
 def _require_number(what: str, value: object, *, first: int, last: int) -> None:
     """Raise UsageError unless a given value is an integer within bounds."""
     if value is None:
@@ -149,12 +179,20 @@ def default_windows() -> Windows:
     global _default  # noqa: PLW0603 - opened when it is first needed, for all of the process
     with _default_lock:
         if _default is None:
-            _default = Windows()
+            _default = _DefaultWindows()
         return _default
 
 
+def exchange_default(windows: Windows | None) -> Windows | None:
+    """Let the process use other windows by default, or open some anew; give the former ones."""
+    global _default
+    with _default_lock:
+        former, _default = _default, windows
+        return former
+
+
 def window(
-    memory: object,
+    memory: "DeviceArrayLike | SupportsIndex",
     size: int | None = None,
     *,
     threads: int = 1,
@@ -179,6 +217,9 @@ def window(
             the caller promises to close the window first.
         sync: Wait for the work that the array's library has launched on it; False if there is none,
             and while a CUDA graph is captured.
+
+    Returns:
+        The open window. Offsets in it are bytes.
 
     Raises:
         UsageError: It isn't a GPU's own memory, was freed, isn't contiguous, or is empty.

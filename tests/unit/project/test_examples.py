@@ -1,6 +1,6 @@
-"""What the documentation shows is what the examples run."""
+"""The examples in Python run, say on which device, and hide no module of anybody's."""
 
-import re
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -8,36 +8,34 @@ import pytest
 
 from program import EMULATED, run_process
 
-ROOT = Path(__file__).parents[3]
-EXAMPLES = ROOT / "examples"
-SUFFIXES = {"python": ".py", "cpp": ".cpp", "c": ".c"}
+EXAMPLES = Path(__file__).parents[3] / "examples"
+PROGRAMS = sorted(EXAMPLES.glob("*.py"))
+_DEVICE = "device: Isthmus Emulated GPU (small link)"
 
 
-def shown_blocks() -> list[tuple[str, str, str]]:
-    """List document, language and text of every block of code that is marked with a language."""
-    fence = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    found = [
-        (str(path.relative_to(ROOT)), language, text)
-        for path in documents
-        for language, text in fence.findall(path.read_text("utf-8"))
-    ]
-    assert found, "no blocks of code: has the documentation moved?"
-    return found
+def test_there_are_examples() -> None:
+    assert {"copy_arrays", "write_window"} <= {path.stem for path in PROGRAMS}
 
 
-@pytest.mark.parametrize(("document", "language", "text"), shown_blocks())
-def test_code_in_the_documentation_is_taken_from_an_example(
-    document: str, language: str, text: str
-) -> None:
-    sources = [path.read_text("utf-8") for path in EXAMPLES.glob(f"*{SUFFIXES[language]}")]
-    assert any(text in source for source in sources), f"{document} shows code of its own:\n{text}"
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_an_example_is_named_like_no_module(path: Path) -> None:
+    """Python puts an example's folder first: other libraries would import the example instead."""
+    assert path.stem not in sys.stdlib_module_names
+    assert importlib.util.find_spec(path.stem) is None
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_an_example_hides_no_missing_library_and_knows_nothing_private(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert "ImportError" not in text
+    assert "_native" not in text
 
 
 @pytest.mark.native
 def test_the_window_example_reads_what_it_wrote() -> None:
-    done = run_process([sys.executable, str(EXAMPLES / "window.py")], EMULATED)
+    done = run_process([sys.executable, str(EXAMPLES / "write_window.py")], EMULATED)
     assert done.out.splitlines() == [
+        _DEVICE,
         "b'hello, GPU'",
         "1.0 2.0 3.0 4.0 5.0 6.0 7.0 8.0",
         "4096 bytes, by way of dmabuf",
@@ -46,20 +44,35 @@ def test_the_window_example_reads_what_it_wrote() -> None:
 
 @pytest.mark.native
 def test_the_copy_example_brings_back_what_it_sent() -> None:
-    done = run_process([sys.executable, str(EXAMPLES / "copy.py")], EMULATED)
+    done = run_process([sys.executable, str(EXAMPLES / "copy_arrays.py")], EMULATED)
     assert (done.out.splitlines(), done.err) == (
-        ["True", "328350.0", "pageable to device", "4"],
+        [
+            _DEVICE,
+            "the same",
+            "sum of the first 100 squares: 328350.0",
+            "pageable to device",
+            "4 copies",
+        ],
         "",
     )
 
 
 @pytest.mark.native
 def test_the_example_of_many_copies_copies_all() -> None:
-    done = run_process([sys.executable, str(EXAMPLES / "state_dict.py")], EMULATED)
-    assert (done.out, done.err) == ("512.0\n", "")
+    done = run_process([sys.executable, str(EXAMPLES / "copy_state_dict.py")], EMULATED)
+    assert (done.out, done.err) == (f"{_DEVICE}\nsum of the bias: 512.0\n", "")
 
 
 @pytest.mark.native
 def test_the_example_of_an_event_goes_on_and_arrives() -> None:
-    done = run_process([sys.executable, str(EXAMPLES / "event.py")], EMULATED)
-    assert (done.out, done.err) == ("arrived\n1000.0\n", "")
+    done = run_process([sys.executable, str(EXAMPLES / "wait_for_copy.py")], EMULATED)
+    assert (done.out, done.err) == (f"{_DEVICE}\narrived\nsum: 1000.0\n", "")
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_an_example_without_a_gpu_names_the_emulated_device(path: Path) -> None:
+    without = {"ISTHMUS_DRIVER": "/nowhere/libcuda.so.1"}
+    done = run_process([sys.executable, str(path)], without)
+    assert done.code == 1
+    assert "ISTHMUS_DRIVER=emulated" in done.err.splitlines()[-1]

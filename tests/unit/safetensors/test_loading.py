@@ -141,7 +141,7 @@ def test_the_copies_come_after_the_stream_that_is_named(
     tensors = isthmus.load_safetensors(model, stream=stream.handle)
     assert contents(tensors) == expected(MODEL)
     with pytest.raises(UsageError, match="stream"):
-        isthmus.load_safetensors(model, stream="fast")
+        isthmus.load_safetensors(model, stream="fast")  # type: ignore[arg-type]
 
 
 # --- shards -------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ class Resizable:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        make: dict[str, Callable[[], object]] = {
+        make: dict[str, Callable[[], isthmus.ArrayLike]] = {
             "mmap": lambda: mmap.mmap(-1, SIZE),
             "bytearray": lambda: bytearray(SIZE),
             "array": lambda: array.array("B", bytes(SIZE)),
@@ -62,7 +62,7 @@ def test_the_target_of_a_download_under_way_cannot_be_taken_away(
         target.take_away()
     blocked.go_on()
     future.result(60)
-    assert bytes(target.buffer) == b"\xee" * SIZE  # type: ignore[call-overload]
+    assert bytes(target.buffer) == b"\xee" * SIZE  # type: ignore[arg-type]
     target.take_away()
 
 

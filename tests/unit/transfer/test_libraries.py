@@ -29,7 +29,9 @@ def device(transfers: isthmus.Transfers, memory: _native.DeviceMemory) -> int:
     return memory.pointer
 
 
-def received(transfers: isthmus.Transfers, source: object, **others: Any) -> "np.ndarray[Any, Any]":
+def received(
+    transfers: isthmus.Transfers, source: isthmus.ArrayLike, **others: Any
+) -> "np.ndarray[Any, Any]":
     target = np.zeros_like(ITEMS)
     transfers.copy(target, source, **others)
     return target

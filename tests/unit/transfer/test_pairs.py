@@ -30,7 +30,7 @@ def numbers(*shape: int, dtype: Any = np.float32) -> np.ndarray[Any, Any]:
     return (np.arange(count) % 251 + 1).astype(dtype).reshape(shape)
 
 
-def on_device(kind: str, pointer: int, shape: tuple[int, ...]) -> object:
+def on_device(kind: str, pointer: int, shape: tuple[int, ...]) -> isthmus.ArrayLike:
     """Show float32 in device memory by one protocol or another."""
     if kind == "interface":
         return CudaArray(pointer, shape, typestr="<f4")
@@ -185,7 +185,7 @@ def test_bytes_of_no_type_take_the_place_of_bfloat16(
     ],
 )
 def test_what_can_not_be_copied_as_it_is_is_refused_and_nothing_is_written(
-    transfers: isthmus.Transfers, memory: _native.DeviceMemory, source: object, why: str
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, source: Any, why: str
 ) -> None:
     target = CudaArray(memory.pointer, (8,), typestr="<f4")
     with pytest.raises(isthmus.UsageError, match=why):

@@ -91,7 +91,7 @@ def test_a_numpy_array_is_refused_for_lying_in_the_cpus_memory(windows: isthmus.
 
 @pytest.mark.parametrize("thing", ["text", 1.5, None, b"bytes", object()])
 def test_what_is_no_memory_is_refused_with_what_would_do(
-    windows: isthmus.Windows, thing: object
+    windows: isthmus.Windows, thing: isthmus.DeviceArrayLike
 ) -> None:
     with pytest.raises(isthmus.UsageError, match="can't be opened on") as refusal:
         windows.open(thing)
@@ -145,7 +145,7 @@ def test_what_is_no_capsule_is_refused() -> None:
     ],
 )
 def test_what_is_no_memory_or_no_option_is_named(
-    windows: isthmus.Windows, memory: object, options: dict[str, Any], why: str
+    windows: isthmus.Windows, memory: isthmus.DeviceArrayLike, options: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(isthmus.UsageError, match=why):
         windows.open(memory, **options)
@@ -153,5 +153,5 @@ def test_what_is_no_memory_or_no_option_is_named(
 
 def test_a_traceback_shows_the_advice(windows: isthmus.Windows) -> None:
     with pytest.raises(isthmus.UsageError) as refusal:
-        windows.open(None)
+        windows.open(None)  # type: ignore[arg-type]
     assert any("pass a GPU array" in note for note in refusal.value.__notes__)

@@ -126,7 +126,7 @@ void wait_for_copies(const Driver& driver, CUstream stream) try {
 
 void copy_on_host(const Driver& driver, const CopyEnds& ends, CUstream stream) {
   CUcontext current = nullptr;
-  driver.call(symbol::ctx_get_current)(&current);
+  if (driver.has_devices() || stream != nullptr) driver.call(symbol::ctx_get_current)(&current);
   // Without a context there is no default stream, and so no work in it.
   if (current != nullptr || stream != nullptr) {
     if (is_captured(driver, stream))

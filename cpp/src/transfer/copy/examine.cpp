@@ -1,4 +1,5 @@
 // What a copy is asked to do: its two ends, checked.
+#include <optional>
 #include <string>
 
 #include <isthmus/errors.hpp>
@@ -27,6 +28,10 @@ struct Asking {
 
 MemoryRange range_of(const Asking& asking, const void* pointer, MemoryKind hint,
                      bool pinned_matters) {
+  if (!asking.driver.has_devices()) {
+    if (is_on_device(hint)) asking.driver.require_devices();
+    return {};
+  }
   // For device memory the device and the buffer must be known, too.
   if (hint == MemoryKind::pageable || hint == MemoryKind::pinned) return {hint, -1, 0, 0, 0};
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -105,7 +110,8 @@ Task examine(const Driver& driver, const HostMemory& host_memory, void* target, 
     throw UsageError(std::string("the ") + (target == nullptr ? "target" : "source") +
                      " of the copy is a null pointer");
   require_apart(target, source, size_bytes);
-  const window::AnyContext context(driver);
+  std::optional<window::AnyContext> context;
+  if (driver.has_devices()) context.emplace(driver);
   Task task;
   const Asking asking{driver, known, size_bytes};
   // Later work of the stream is ordered after a download only if its target is pinned.

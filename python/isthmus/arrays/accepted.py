@@ -1,0 +1,93 @@
+"""
+What the calls of this package take, for type checkers: arrays, GPU arrays, streams.
+
+Nothing is checked by these types when a program runs: the readers of arrays do that.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, SupportsIndex
+
+from isthmus.arrays.pointers import DevicePointer, HostPointer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+else:
+    Buffer = Any  # in collections.abc from Python 3.12 on
+
+
+class SupportsDLPack(Protocol):
+    """An array that its library exports by DLPack: NumPy, PyTorch, CuPy, JAX."""
+
+    def __dlpack__(self, *arguments: Any, **options: Any) -> Any:
+        """Export the memory."""
+
+    def __dlpack_device__(self) -> Any:
+        """Say where the memory is."""
+
+
+class SupportsCudaArrayInterface(Protocol):
+    """An array in a GPU's memory that describes itself: CuPy, Numba, RMM."""
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        """Describe the memory."""
+
+
+class SupportsArrayInterface(Protocol):
+    """An array in the host's memory that describes itself: NumPy."""
+
+    @property
+    def __array_interface__(self) -> Any:
+        """Describe the memory."""
+
+
+class SupportsCudaStream(Protocol):
+    """A stream of cuda.core and others."""
+
+    def __cuda_stream__(self) -> Any:
+        """Give the protocol's version and the CUstream."""
+
+
+class TorchStream(Protocol):
+    """A stream of PyTorch."""
+
+    @property
+    def cuda_stream(self) -> Any:
+        """The CUstream."""
+
+
+class CupyStream(Protocol):
+    """A stream of CuPy."""
+
+    @property
+    def ptr(self) -> Any:
+        """The CUstream."""
+
+
+# Contiguous bytes in the host's memory. Before Python 3.12 NumPy's arrays don't tell type checkers
+# that they are buffers.
+BytesLike = Buffer | SupportsArrayInterface
+# An array in a GPU's memory: what a window can be opened on.
+DeviceArrayLike = SupportsDLPack | SupportsCudaArrayInterface | DevicePointer
+# An array, bytes, or a pointer, on the host or a GPU: what can be copied.
+ArrayLike = DeviceArrayLike | BytesLike | HostPointer
+
+
+class ArrayList(Protocol):
+    """A list or tuple of arrays, or of such structures. A str is none: it can't contain them."""
+
+    def __getitem__(self, index: SupportsIndex, /) -> "ArrayTree":
+        """Give an item."""
+
+    def __len__(self) -> int:
+        """Count the items."""
+
+    def __contains__(self, item: object, /) -> bool:
+        """Say whether an item is there."""
+
+
+# What one call can copy: an array, or lists, tuples and mappings of arrays, nested to any depth.
+ArrayTree = ArrayLike | ArrayList | Mapping[Any, "ArrayTree"]
+# A CUstream as an integer, or a stream of any library.
+StreamLike = SupportsIndex | SupportsCudaStream | TorchStream | CupyStream

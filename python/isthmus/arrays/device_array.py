@@ -1,0 +1,135 @@
+"""An array in a GPU's memory that belongs to no library."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from isthmus import _native
+from isthmus.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    DType = np.dtype[Any]
+
+# Source: DLPack 1.1, DLDataTypeCode; by NumPy's kinds.
+_DLPACK_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+
+
+def dlpack_code(dtype: "DType") -> int:
+    """
+    Give DLPack's code for the kind of a type.
+
+    Raises:
+        UsageError: DLPack has none, as for strings, structures and dates, or the byte order is
+            foreign.
+    """
+    if dtype.kind not in _DLPACK_CODES or not dtype.isnative:
+        raise UsageError(
+            f"an array on a GPU can't have items of {dtype}",
+            hint="choose booleans, integers, floats or complex numbers in this machine's order",
+        )
+    return _DLPACK_CODES[dtype.kind]
+
+
+class DeviceArray:
+    """
+    An array in C order in a GPU's memory, which belongs to no library.
+
+    `isthmus.device_empty` makes it. Every library takes it without a copy: by DLPack
+    (`torch.from_dlpack`, `cupy.from_dlpack`) or by `__cuda_array_interface__` (CuPy, Numba).
+
+    The memory is freed when neither this object nor an array that was made of it exists any more.
+    Freeing waits for all work that the device was given before, in every stream, so that a kernel
+    or a copy never uses freed memory. Other Python threads run meanwhile.
+
+    Attributes:
+        shape: Items along each dimension.
+        dtype: NumPy's type of an item.
+        device: The GPU's number.
+        nbytes: The size of all items, in bytes.
+        pointer: The device address of the first item; 0 if there are no items.
+    """
+
+    __slots__ = ("__weakref__", "_memory", "device", "dtype", "shape")
+
+    def __init__(
+        self, context: _native.Context, shape: tuple[int, ...], dtype: "DType", device: int
+    ) -> None:
+        """
+        Allocate.
+
+        Raises:
+            OutOfDeviceMemory: It doesn't fit.
+            UsageError: No array on a GPU can have this type.
+        """
+        dlpack_code(dtype)
+        self.shape = shape
+        self.dtype = dtype
+        self.device = device
+        # The driver gives no memory of 0 bytes.
+        self._memory = _native.DeviceMemory(context, max(1, self.nbytes))
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all items, in bytes."""
+        return math.prod(self.shape) * int(self.dtype.itemsize)
+
+    @property
+    def pointer(self) -> int:
+        """The device address of the first item; 0 if there are no items."""
+        return self._memory.pointer if self.nbytes else 0
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, object]:
+        """
+        Describe the memory to CuPy, Numba and others.
+
+        Source: Numba's documentation, CUDA Array Interface (version 3).
+        """
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self.pointer, False),
+            "strides": None,
+            "version": 3,
+        }
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Say where the memory is: on a CUDA device, and on which."""
+        return 2, self.device
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        """
+        Export the memory to PyTorch, CuPy, JAX and others; what they make of it keeps it.
+
+        Args:
+            stream: Is accepted: no work is pending.
+            max_version: The newest version of DLPack that the caller knows.
+            dl_device: None, or where the memory is.
+            copy: True is refused.
+
+        Raises:
+            BufferError: The caller wants a copy, or the memory elsewhere.
+        """
+        tensor: Any = _native.device_tensor(
+            self.pointer,
+            self.shape,
+            dlpack_code(self.dtype),
+            8 * self.dtype.itemsize,
+            self.device,
+            self._memory,
+        )
+        return tensor.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+    def __repr__(self) -> str:
+        """Name the shape, the type and the GPU."""
+        return f"DeviceArray(shape={self.shape}, dtype={self.dtype}, device={self.device})"

@@ -1,0 +1,61 @@
+"""Arrays in a GPU's memory without another library: `isthmus.device_empty`."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, SupportsIndex
+
+from isthmus.arrays.device_array import DeviceArray
+from isthmus.arrays.shapes import lengths_of, require_addressable
+from isthmus.transfer.packing import numpy_module
+from isthmus.windows.opening import default_windows
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+
+def device_empty(
+    shape: SupportsIndex | Sequence[SupportsIndex],
+    dtype: "DTypeLike" = float,
+    device: int = 0,
+) -> DeviceArray:
+    """
+    Make an array of undefined contents in a GPU's memory, in C order.
+
+    No library but NumPy is needed. PyTorch, CuPy, JAX and Numba take the array without a copy, by
+    DLPack or `__cuda_array_interface__`. Complete on return. The memory is freed when nothing uses
+    the array any more, after all work that the device was given before.
+
+    Args:
+        shape: Items along each dimension, or the number of items.
+        dtype: NumPy's booleans, integers, floats and complex numbers.
+        device: The GPU's number, from 0 on.
+
+    Returns:
+        A `DeviceArray`. `isthmus.copy` fills it: `isthmus.copy(array, numbers)`.
+
+    Raises:
+        Unavailable: There is no NumPy, no driver or no GPU; the message names the emulated device.
+        OutOfDeviceMemory: The GPU hasn't that much free memory.
+        UsageError: The shape, type or device is invalid.
+    """
+    kind = numpy_module().dtype(dtype)
+    lengths = lengths_of(shape)
+    require_addressable(lengths, kind.itemsize)
+    context = default_windows().pending_work.context(device)
+    return DeviceArray(context, lengths, kind, device)
+
+
+def device_name(device: int = 0) -> str:
+    """
+    Name a GPU, as its driver does: "NVIDIA H200".
+
+    Args:
+        device: The GPU's number, from 0 on.
+
+    Returns:
+        The name. The emulated device's contains "Emulated".
+
+    Raises:
+        Unavailable: There is no driver or no GPU; the message names the emulated device.
+        UsageError: There is no GPU of that number.
+    """
+    return default_windows().driver.device(device).name

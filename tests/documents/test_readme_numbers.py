@@ -1,0 +1,72 @@
+"""The numbers that README shows are those of the record that it names."""
+
+import json
+import re
+from typing import Any
+
+from documents.snippets import ROOT
+
+_RECORD = "benchmarks/transfer/h200/side_by_side.json"
+_KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
+_COLUMNS = [(way, size) for way in ("h2d", "d2h") for size in (4 * _KIB, _MIB, _GIB)]
+# By direction, as the record names what each row shows.
+_ROWS = {
+    "`isthmus.copy`": ("isthmus, to a torch tensor", "isthmus, of a torch tensor"),
+    "PyTorch `copy_`": ("torch copy_", "torch copy_"),
+    "CuPy `set`, `get`": ("cupy set", "cupy get(out=)"),
+}
+
+
+def recorded() -> dict[tuple[str, str, int], float]:
+    """Give the median seconds of copies of warm pageable memory."""
+    record: dict[str, Any] = json.loads((ROOT / _RECORD).read_text("utf-8"))
+    assert record["machine"]["device"] == "NVIDIA H200"
+    return {
+        (row["direction"], row["contestant"], row["bytes"]): row["median_s"]
+        for row in record["results"]
+        if (row["kind"], row["target"]) == ("pageable", "warm")
+    }
+
+
+def shown(size: int, seconds: float) -> str:
+    if size < _MIB:
+        return f"{seconds * 1e6:.1f} us"
+    return f"{size / seconds / 1e9:.1f} GB/s"
+
+
+def test_the_table_of_copies_is_that_of_the_record() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert _RECORD in readme
+    seconds = recorded()
+    for name, contestants in _ROWS.items():
+        cells = [
+            shown(size, seconds[way, contestants[way == "d2h"], size]) for way, size in _COLUMNS
+        ]
+        assert f"| {name} | {' | '.join(cells)} |" in readme
+
+
+def test_the_picture_says_in_words_what_the_record_has() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    said = re.search(r"reaches (\d+) and (\d+) GB/s, PyTorch and CuPy at most (\d+)", readme)
+    assert said is not None
+    best: dict[str, float] = {}
+    for (way, contestant, size), seconds in recorded().items():
+        for name, contestants in _ROWS.items():
+            if contestant == contestants[way == "d2h"]:
+                key = way if "isthmus" in name else "others"
+                best[key] = max(best.get(key, 0), size / seconds / 1e9)
+    assert [int(number) for number in said.groups()] == [
+        round(best["h2d"]),
+        round(best["d2h"]),
+        round(best["others"]),
+    ]
+
+
+def test_loading_takes_as_long_as_the_record_says() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    record = json.loads((ROOT / "benchmarks/transfer/h200/loading.json").read_text("utf-8"))
+    seconds = {
+        row["contestant"]: row["median_s"] for row in record["results"] if row["cache"] == "warm"
+    }
+    words = f"takes {seconds['isthmus torch']:.2f} s, and with `safetensors` "
+    assert f"{words}{seconds['safetensors mmap']:.2f} s" in readme

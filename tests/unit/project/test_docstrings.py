@@ -1,0 +1,92 @@
+"""`help()` of every public name says what it takes, gives and raises."""
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import isthmus
+from isthmus import pinned
+
+pytestmark = pytest.mark.native
+
+# Types for annotations: docs/typing.md explains them.
+_TYPES = {"ArrayLike", "DeviceArrayLike", "StreamLike"}
+_OTHERS = {"__version__", "errors", "pinned"} | _TYPES
+_CLASSES = sorted(
+    name
+    for name in isthmus.__all__
+    if name not in _OTHERS and inspect.isclass(getattr(isthmus, name))
+)
+_FUNCTIONS = {
+    name: getattr(isthmus, name) for name in isthmus.__all__ if name not in {*_OTHERS, *_CLASSES}
+} | {
+    f"pinned.{name}": function
+    for name, function in vars(pinned).items()
+    if inspect.isfunction(function)
+    and function.__module__ == "isthmus.pinned"
+    and not name.startswith(("_", "exchange"))
+}
+
+
+def sections(text: str) -> dict[str, str]:
+    """Split a docstring at its headings."""
+    parts = re.split(r"^(Args|Returns|Raises|Attributes):\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def lacks(function: Callable[..., Any]) -> list[str]:
+    """List what a function's docstring doesn't say."""
+    found = sections(inspect.getdoc(function) or "")
+    signature = inspect.signature(function)
+    missing = [
+        f"the argument {name}"
+        for name in signature.parameters
+        if name != "self" and f"{name}: " not in found.get("Args", "")
+    ]
+    returns = str(signature.return_annotation)
+    if returns not in {"None", "Iterator[None]"} and "Iterator[None]" not in returns:
+        missing += [] if "Returns" in found else ["what it returns"]
+    return missing + ([] if "Raises" in found else ["which errors it raises"])
+
+
+@pytest.mark.parametrize("name", sorted(_FUNCTIONS))
+def test_a_public_function_says_what_it_takes_returns_and_raises(name: str) -> None:
+    assert lacks(_FUNCTIONS[name]) == []
+
+
+@pytest.mark.parametrize("name", _CLASSES)
+def test_a_public_class_and_all_that_it_has_are_documented(name: str) -> None:
+    kind = getattr(isthmus, name)
+    assert (kind.__doc__ or "").strip()
+    undocumented = [
+        member
+        for member, value in vars(kind).items()
+        if not member.startswith("_")
+        and (callable(value) or isinstance(value, property))
+        and not (value.__doc__ or "").strip()
+    ]
+    assert undocumented == []
+
+
+@pytest.mark.parametrize("name", _CLASSES)
+def test_a_public_class_of_data_says_what_its_attributes_are(name: str) -> None:
+    """Of records in files, docs/schema says it."""
+    kind = getattr(isthmus, name)
+    fields = getattr(kind, "__dataclass_fields__", {})
+    said = sections(inspect.getdoc(kind) or "").get("Attributes", "")
+    assert [field for field in fields if f"{field}: " not in said] == []
+
+
+def test_a_function_that_says_too_little_is_noticed() -> None:
+    def silent(shape: int) -> int:
+        """Do something."""
+        return shape
+
+    assert lacks(silent) == [
+        "the argument shape",
+        "what it returns",
+        "which errors it raises",
+    ]

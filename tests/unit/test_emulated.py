@@ -1,0 +1,107 @@
+"""`isthmus.emulated()`: the emulated device for a while, in all of the process."""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isthmus
+from program import run_code
+
+pytestmark = pytest.mark.native
+
+_SMALL = "Isthmus Emulated GPU (small link)"
+
+
+@pytest.fixture(autouse=True)
+def _no_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ISTHMUS_DRIVER", str(tmp_path / "libcuda.so.1"))
+    monkeypatch.setenv("ISTHMUS_PROFILE", "off")
+
+
+def test_inside_the_block_everything_uses_the_emulated_device() -> None:
+    with isthmus.emulated():
+        assert isthmus.device_name() == _SMALL
+        array = isthmus.device_empty(4, "uint8")
+        sent = isthmus.pinned.empty(4, "uint8")
+        sent[:] = 1, 2, 3, 4
+        isthmus.copy(array, sent)
+        with isthmus.window(array) as window:
+            assert window.read() == bytes([1, 2, 3, 4])
+        assert isthmus.explain(array, sent).source == "pinned"
+        assert isthmus.stats().calls == 1
+
+
+def test_after_the_block_there_is_no_device_again() -> None:
+    isthmus.copy(bytearray(4), b"1234")
+    with isthmus.emulated():
+        isthmus.copy(isthmus.device_empty(4, "uint8"), b"1234")
+        assert isthmus.stats().calls == 1
+    assert isthmus.stats().calls == 0
+    with pytest.raises(isthmus.Unavailable):
+        isthmus.device_name()
+
+
+def test_a_block_that_raises_ends_too() -> None:
+    with pytest.raises(ZeroDivisionError), isthmus.emulated():
+        _ = 1 / 0
+    with pytest.raises(isthmus.Unavailable):
+        isthmus.device_name()
+
+
+def test_blocks_can_be_nested() -> None:
+    with isthmus.emulated("two-gpus"):
+        with isthmus.emulated():
+            assert isthmus.device_name(1) == _SMALL
+        assert isthmus.device_name(1) == _SMALL
+
+
+def test_a_block_in_another_thread_lasts_as_long_as_it_needs() -> None:
+    entered, go_on = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with isthmus.emulated():
+            entered.set()
+            go_on.wait(60)
+
+    thread = threading.Thread(target=other)
+    with isthmus.emulated():
+        thread.start()
+        assert entered.wait(60)
+    assert isthmus.device_name() == _SMALL
+    go_on.set()
+    thread.join(60)
+    with pytest.raises(isthmus.Unavailable):
+        isthmus.device_name()
+
+
+def test_a_copy_that_was_begun_inside_ends_outside() -> None:
+    sent, back = np.arange(1 << 20, dtype=np.float32), np.zeros(1 << 20, np.float32)
+    with isthmus.emulated():
+        array = isthmus.device_empty(1 << 20, np.float32)
+        isthmus.copy(array, sent)
+        future = isthmus.copy_async(back, array)
+    future.result(60)
+    assert np.array_equal(back, sent)
+
+
+def test_another_profile_inside_is_refused() -> None:
+    with (
+        isthmus.emulated(),
+        pytest.raises(isthmus.UsageError, match="profile 'small'"),
+        isthmus.emulated("two-gpus"),
+    ):
+        pass
+
+
+def test_an_unknown_profile_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(isthmus.UsageError, match="h100-pcie5"), isthmus.emulated("smal"):
+        pass
+    with isthmus.emulated():
+        assert isthmus.device_name() == _SMALL
+
+
+def test_the_environment_chooses_it_for_a_whole_process() -> None:
+    code = "import isthmus; print(isthmus.device_name())"
+    assert run_code(code, {"ISTHMUS_DRIVER": "emulated"}).out == f"{_SMALL}\n"
