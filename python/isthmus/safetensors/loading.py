@@ -14,6 +14,7 @@ from isthmus.safetensors.frameworks import Block, framework_of
 from isthmus.safetensors.header import Header, read_header
 from isthmus.safetensors.layout import Stretch, lay_out
 from isthmus.safetensors.shards import files_of
+from isthmus.spelling import counted
 from isthmus.suggest import shortened
 from isthmus.transfer.copying import Transfers, default_transfers
 
@@ -89,7 +90,9 @@ def _ordinal(device: object, num_devices: int) -> int:
     if isinstance(ordinal, bool) or not isinstance(ordinal, int):
         raise UsageError(f"device {device!r}: give the GPU's ordinal, or 'cuda:ORDINAL'")
     if not 0 <= ordinal < num_devices:
-        raise UsageError(f"device {device!r}: the driver shows {num_devices} devices, from 0 on")
+        raise UsageError(
+            f"device {device!r}: the driver shows {counted(num_devices, 'device')}, from 0 on"
+        )
     return ordinal
 
 
