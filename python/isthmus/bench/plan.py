@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from isthmus.bench.buffers import BufferKinds
-from isthmus.bench.demand import Demand, Limits
+from isthmus.bench.demand import MAX_EMULATED_BYTES, Demand, Limits
 from isthmus.bench.metrics import Metric
 from isthmus.bench.tests.bench_test import PLAIN, BenchTest, Suite, Variation
 from isthmus.bench.tests.copies import SWEEP
@@ -15,6 +15,10 @@ from isthmus.sizes import approximate_size, format_size
 _MIB = 1 << 20
 # More memory than any machine has.
 _AMPLE = 1 << 60
+_EMULATED_NOTE = (
+    f"sizes on an emulated device end at {format_size(MAX_EMULATED_BYTES)}, and every second is "
+    "measured; --sizes chooses others, --max-bytes larger ones"
+)
 
 
 @dataclass(frozen=True)
@@ -119,5 +123,7 @@ def _clipped_notes(
     last_bytes = max((p.size_bytes for p in points if p.test in sweeping), default=wanted_bytes)
     if last_bytes >= wanted_bytes:
         return ()
+    if demand.emulated and limits.largest_bytes == MAX_EMULATED_BYTES:
+        return (_EMULATED_NOTE,)
     ends = f"the sweep ends at {format_size(last_bytes)} instead of {format_size(wanted_bytes)}"
     return (f"{ends}: of the {limits.tightest} memory only {limits.words}",)
