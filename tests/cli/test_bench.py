@@ -343,7 +343,7 @@ def test_on_a_terminal_there_is_a_progress_bar_and_everything_fits_its_width() -
     assert "\u2501" in shown
     assert "[1/2]" not in shown
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
-    report = plain[plain.index("EMULATED device, profile") :].splitlines()
+    report = plain[plain.rindex("EMULATED device, profile") :].splitlines()
     assert len(report) > 12
     assert max(map(len, report)) <= 60
 

@@ -105,7 +105,7 @@ def _measure(
     effort = QUICK if quick else FULL
     if identity.emulated:
         effort = effort.up_to(MAX_EMULATED_BYTES)
-    say(f"measuring {identity.gpu_name}, {identity.link}: at most {effort.budget_s:g} s")
+    say(f"measuring {identity.gpu_name}, {identity.link}: at most {effort.promised_s:g} s")
     pci_address = choice.driver.device(choice.ordinal).pci_address
     placement = bind_near_device(pci_address, _native, emulated=identity.emulated)
     for note in placement.notes:
