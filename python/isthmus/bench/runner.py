@@ -28,7 +28,7 @@ _DOUBTFUL_CODES = frozenset({46, 100, 101, 304, 999})
 # that the native module raises when the host runs out of something.
 _POINT_ERRORS = (Error, RuntimeError, MemoryError, OSError)
 
-_NO_TIME = "no time left within {:g} s: a longer --budget, or fewer tests or sizes, measures it"
+_NO_TIME = "no time left within {:.3g} s: a longer --budget, or fewer tests or sizes, measures it"
 
 
 class Observer(Protocol):

@@ -1,28 +1,32 @@
 """How long a run may take: what its measurements share, and what the user is promised."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from isthmus.bench.request import Request
 
 # Of a time that the user gives, points share the first part, and none begins after the second.
-_PLANNED, _LATEST = 0.75, 0.9
+_PLANNED, _LATEST = 0.7, 0.85
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimeLimits:
     """
-    The time of a run, in seconds from its first measurement on.
+    The time of a run, in seconds.
 
     Attributes:
         budget_s: What all points share. Allocations and large copies overrun it.
-        latest_s: No point begins later. None sets no limit: the user gave a number of samples.
-        promised_s: When the run has ended, with what comes before and after the points. None if
-            nothing is promised.
+        latest_s: So long after the first point began, no further one begins. None sets no limit:
+            the user gave a number of samples.
+        promised_s: From the start of the program, when it has ended. None if nothing is promised.
     """
 
     budget_s: float
     latest_s: float | None
     promised_s: float | None
+
+    def left_s(self, spent_s: float) -> float | None:
+        """Give the promised time that is left when so much is spent; None without a promise."""
+        return None if self.promised_s is None else max(0.0, self.promised_s - spent_s)
 
     @property
     def words(self) -> str:
@@ -42,10 +46,19 @@ def time_limits(request: Request, *, emulated: bool) -> TimeLimits:
     usual = QUICK if request.quick else EMULATED if emulated else REAL
     if request.num_samples is not None:
         return TimeLimits(budget_s=usual.budget_s, latest_s=None, promised_s=None)
-    if request.budget_s is None:
-        return usual
-    return TimeLimits(
-        budget_s=_PLANNED * request.budget_s,
-        latest_s=_LATEST * request.budget_s,
-        promised_s=request.budget_s,
-    )
+    if request.budget_s is not None:
+        usual = TimeLimits(
+            budget_s=_PLANNED * request.budget_s,
+            latest_s=_LATEST * request.budget_s,
+            promised_s=request.budget_s,
+        )
+    return _without(usual, request.spent_s)
+
+
+def _without(limits: TimeLimits, spent_s: float) -> TimeLimits:
+    """Take the start of the program off the time of the measurements, but at most half of it."""
+    if limits.latest_s is None:
+        return limits
+    spent = min(spent_s, 0.5 * limits.latest_s)
+    part = 1 - spent / limits.latest_s
+    return replace(limits, budget_s=part * limits.budget_s, latest_s=limits.latest_s - spent)

@@ -2,12 +2,15 @@
 
 import math
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from isthmus.bench.request import Request
+from isthmus.cli import STARTED_S
 from isthmus.cli.bench_options import (
     AnywayOption,
     BufferOption,
@@ -202,9 +205,11 @@ def _measure(request: Request, verdicts: "Verdicts", keeping: "Keeping") -> "Run
             say(line)
         keeping.warn_early()
         plan = plan_request(request, surroundings)
+        # What follows, such as reading the link under load, has its own reserve.
+        request = replace(request, spent_s=time.monotonic() - STARTED_S)
         for note in plan.notes:
             say(f"note: {note}")
         limits = time_limits(request, emulated=surroundings.session.emulated)
         say(f"measuring {counted(len(plan.points), 'point')}: {limits.words}")
-        with progress(plan.points, limits.promised_s) as observer:
+        with progress(plan.points, limits.left_s(request.spent_s)) as observer:
             return carry_out(request, plan, surroundings, observer, should_stop, keeping)

@@ -1,12 +1,14 @@
 """`isthmus profile`."""
 
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from isthmus.cli import STARTED_S
 from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.options import DeviceOption
 from isthmus.cli.state import DebugOption, state_of
@@ -105,6 +107,7 @@ def _measure(
     effort = QUICK if quick else FULL
     if identity.emulated:
         effort = effort.up_to(MAX_EMULATED_BYTES)
+    effort = effort.after(time.monotonic() - STARTED_S)
     say(f"measuring {identity.gpu_name}, {identity.link}: at most {effort.promised_s:g} s")
     pci_address = choice.driver.device(choice.ordinal).pci_address
     placement = bind_near_device(pci_address, _native, emulated=identity.emulated)

@@ -72,17 +72,21 @@ class Lines:
 
     def point_finished(self, point: Point, results: Sequence[Result]) -> None:
         """Print the results, or count them."""
-        if all(result.status == Status.WAIVED for result in results):
+        waived = all(result.status == Status.WAIVED for result in results)
+        if waived:
             self._waived.setdefault(results[0].reason or "", []).append(point.test.name)
-            return
-        self._num_measured += 1
+        else:
+            self._num_measured += 1
         failed = any(result.status == Status.ERROR for result in results)
-        if len(self._points) <= _FEW_POINTS or failed:
+        few = len(self._points) <= _FEW_POINTS
+        if failed or (few and not waived):
             self._say(f"{point.label}: {outcome_text(results)}")
-        elif self._ends_suite(point):
+        if few:
+            return
+        if self._num_measured and self._ends_suite(point):
             self._say(f"{point.test.suite}: {counted(self._num_measured, 'point')} measured")
             self._num_measured = 0
-        elif self._clock() - self._told_s >= _SECONDS_BETWEEN_LINES:
+        elif not waived and self._clock() - self._told_s >= _SECONDS_BETWEEN_LINES:
             self._say(f"{point.test.suite}: {point.label}")
 
     def end(self) -> None:
