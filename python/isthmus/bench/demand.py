@@ -106,7 +106,10 @@ class Demand:
         """
         if self.sizes is not None:
             return list(self.sizes)
-        fitting = [size for size in powers if size <= self.limits.largest_bytes]
+        most = self.limits.largest_bytes
+        if self.emulated:
+            most = min(most, MAX_EMULATED_BYTES)
+        fitting = [size for size in powers if size <= most]
         if not self.quick:
             return fitting[::-2][::-1] if self.emulated else fitting
         quick = [size for size in fitting if size <= _LARGEST_QUICK_BYTES] or fitting[:1]

@@ -57,7 +57,8 @@ def plan_request(request: Request, surroundings: Surroundings) -> Plan:
     if any(map(_opens_windows, request.tests)):
         surroundings.check_windows()
     emulated = surroundings.session.emulated
-    usual = MAX_EMULATED_BYTES if emulated and request.sizes is None else None
+    # Some tests need two buffers of the largest size.
+    usual = 2 * MAX_EMULATED_BYTES if emulated and request.sizes is None else None
     demand = Demand(
         limits=surroundings.limits().at_most(request.max_bytes or usual),
         sizes=request.sizes,

@@ -16,8 +16,8 @@ _MIB = 1 << 20
 # More memory than any machine has.
 _AMPLE = 1 << 60
 _EMULATED_NOTE = (
-    f"sizes on an emulated device end at {format_size(MAX_EMULATED_BYTES)}, and every second is "
-    "measured; --sizes chooses others, --max-bytes larger ones"
+    f"sizes on an emulated device end at {format_size(MAX_EMULATED_BYTES)}, of windows at 1 MiB, "
+    "and every second is measured; --sizes chooses others"
 )
 
 
@@ -119,11 +119,10 @@ def _clipped_notes(
     sweeping = [test for test in tests if test.suite == Suite.BANDWIDTH]
     limits = demand.limits
     ample = replace(demand, limits=replace(limits, device_bytes=_AMPLE, host_bytes=_AMPLE))
+    emulated = (_EMULATED_NOTE,) if demand.emulated and sweeping else ()
     wanted_bytes = max((size for test in sweeping for size, _ in test.points(ample)), default=0)
     last_bytes = max((p.size_bytes for p in points if p.test in sweeping), default=wanted_bytes)
-    if last_bytes >= wanted_bytes:
-        return ()
-    if demand.emulated and limits.largest_bytes == MAX_EMULATED_BYTES:
-        return (_EMULATED_NOTE,)
+    if last_bytes >= (MAX_EMULATED_BYTES if emulated else wanted_bytes):
+        return emulated
     ends = f"the sweep ends at {format_size(last_bytes)} instead of {format_size(wanted_bytes)}"
     return (f"{ends}: of the {limits.tightest} memory only {limits.words}",)

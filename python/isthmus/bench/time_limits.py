@@ -37,7 +37,7 @@ class TimeLimits:
 
 
 REAL = TimeLimits(budget_s=180.0, latest_s=220.0, promised_s=240.0)
-EMULATED = TimeLimits(budget_s=16.0, latest_s=25.0, promised_s=30.0)
+EMULATED = TimeLimits(budget_s=12.0, latest_s=26.0, promised_s=30.0)
 QUICK = TimeLimits(budget_s=8.0, latest_s=12.0, promised_s=15.0)
 
 
