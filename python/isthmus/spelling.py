@@ -1,4 +1,4 @@
-"""Writes CPU numbers and CUDA versions in the same form everywhere."""
+"""Writes CPU numbers, CUDA versions and counted things in the same form everywhere."""
 
 from collections.abc import Iterable
 
@@ -22,3 +22,14 @@ def cuda_version(version: int) -> str:
 def cuda_major(version: int) -> int:
     """Give the major version: 13 for 13000."""
     return version // 1000
+
+
+def counted(number: int, noun: str) -> str:
+    """
+    Write how many there are: "1 device", "2 devices".
+
+    Args:
+        number: How many.
+        noun: One of them. The plural has an s.
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -16,7 +16,7 @@ from isthmus.run.model import Run
 from program import Invoke, Outcome
 
 _H2D, _D2H = "host_to_device_memcpy_ce", "device_to_host_memcpy_ce"
-EMULATED = ("bench", "--device", "emulated", "--budget", "0.3")
+EMULATED = ("bench", "--device", "emulated", "-i", "3")
 ONE = (*EMULATED, "-t", _H2D, "-b", "1")
 
 

@@ -23,7 +23,7 @@ NO_EVENTS = {
 
 
 def bench(run: Invoke, *arguments: str) -> Outcome:
-    return run("bench", "--device", "emulated", "--budget", "0.5", "--format", "json", *arguments)
+    return run("bench", "--device", "emulated", "-i", "3", "--format", "json", *arguments)
 
 
 def results_of(outcome: Outcome) -> list[Result]:
@@ -81,7 +81,7 @@ def test_the_table_of_the_experiments_has_average_least_and_most(invoke: Invoke)
         "--device",
         "emulated",
         *named("kernel_then_copy_cpu_clock"),
-        *("--quick", "--runs", "2", "--budget", "0.5"),
+        *("--quick", "--runs", "2", "-i", "3"),
     )
     assert outcome.code == 0, outcome.err
     assert "average" in outcome.out

@@ -16,7 +16,7 @@ def run_of(outcome: Outcome) -> Run:
 
 
 def bench(invoke: Invoke, profile: str, *arguments: str) -> tuple[Outcome, list[Result]]:
-    common = ("--device", f"emulated:{profile}", "--sizes", "256KiB", "--budget", "2")
+    common = ("--device", f"emulated:{profile}", "--sizes", "256KiB", "-i", "3")
     outcome = invoke("bench", *arguments, *common, "--format", "json")
     return outcome, run_of(outcome).results
 
@@ -122,7 +122,9 @@ def test_a_copy_that_never_happened_is_an_error_not_a_number(
 
 
 def test_a_measurement_that_stopped_on_noise_was_quiet(invoke: Invoke) -> None:
-    _, results = bench(invoke, "small", "numa", "-t", "host_to_device_memcpy_ce")
+    asked = ("-t", "numa_*", "-t", "host_to_device_memcpy_ce", "--sizes", "256KiB")
+    outcome = invoke("bench", "--device", "emulated", *asked, "--budget", "20", "-j")
+    results = run_of(outcome).results
     quiet = [r for r in results if r.stopped_by == "noise"]
     assert quiet, "the emulated device's clock has no noise of its own"
     for result in quiet:

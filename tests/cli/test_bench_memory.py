@@ -12,7 +12,7 @@ from isthmus.bench.tests.memory_life import LIFE_TESTS
 from isthmus.run.model import Run, Status
 from program import Invoke
 
-SMALL = ("bench", "--device", "emulated", "--sizes", "4KiB,256KiB", "--budget", "0.5")
+SMALL = ("bench", "--device", "emulated", "--sizes", "4KiB,256KiB", "-i", "3")
 _MIB = 1 << 20
 
 
@@ -69,7 +69,7 @@ def test_host_copies_are_measured_and_say_where_their_pages_were(invoke: Invoke)
 
 def test_nothing_is_larger_than_max_bytes_allows(invoke: Invoke) -> None:
     suites = ("alloc", "pinned_vs_pageable", "host")
-    arguments = ("bench", *suites, "--device", "emulated", "--budget", "0.5")
+    arguments = ("bench", *suites, "--device", "emulated", "-i", "3")
     run = _run(invoke, *arguments, "--max-bytes", "4MiB")
     for result in run.results:
         if result.suite == "alloc":
@@ -94,7 +94,7 @@ def test_nothing_is_larger_than_max_bytes_allows(invoke: Invoke) -> None:
 def test_what_never_happened_is_an_error_and_no_number(
     invoke: Invoke, emulator: ctypes.CDLL, symbol: str, test: str
 ) -> None:
-    arguments = ("bench", "--device", "emulated", "--sizes", "64KiB", "--budget", "0.2")
+    arguments = ("bench", "--device", "emulated", "--sizes", "64KiB", "-i", "3")
     assert invoke(*arguments, "-t", test, "--format", "json").code == 0
     emulator.isthmus_emulator_swallow_calls(symbol.encode())
     outcome = invoke(*arguments, "-t", test, "--format", "json")

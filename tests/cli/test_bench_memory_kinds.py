@@ -9,7 +9,7 @@ from isthmus.bench.tests.memory_kinds import MEMORY_KIND_TESTS
 from isthmus.run.model import Run, Status
 from program import Invoke
 
-EMULATED = ("bench", "--device", "emulated", "--budget", "0.5", "--format", "json")
+EMULATED = ("bench", "--device", "emulated", "-i", "3", "--format", "json")
 SMALL = (*EMULATED, "--sizes", "4,64KiB")
 KINDS = [test.name for test in MEMORY_KIND_TESTS]
 MANAGED = [test.name for test in MANAGED_TESTS]

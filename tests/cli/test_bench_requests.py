@@ -9,7 +9,7 @@ import pytest
 from isthmus.run.model import Run, Status
 from program import Invoke
 
-BENCH = ("bench", "--device", "emulated", "--sizes", "1MiB", "--budget", "0.5")
+BENCH = ("bench", "--device", "emulated", "--sizes", "1MiB", "-i", "3")
 
 
 def run_of(invoke: Invoke, *arguments: str) -> Run:

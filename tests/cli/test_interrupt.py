@@ -7,6 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+from isthmus.run.reading import read_run
 from isthmus.run.store import load_run
 from program import NO_GPU, PROGRAM
 
@@ -40,8 +41,9 @@ def test_ctrl_c_stops_after_the_current_point_and_keeps_what_is_finished(
     with start(MANY_POINTS) as process:
         wait_for(process, "host_to_device_memcpy_ce 4 B: ")
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
-    assert process.returncode == 1
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "not kept" not in err
     document = json.loads(out)
     assert document["run"]["interrupted"] is True
     assert 1 <= len(document["results"]) < 27
@@ -50,7 +52,9 @@ def test_ctrl_c_stops_after_the_current_point_and_keeps_what_is_finished(
     assert load_run(saved).run.interrupted
 
 
-def test_a_second_ctrl_c_stops_at_once_and_keeps_nothing(own_environment: Path) -> None:
+def test_a_second_ctrl_c_stops_at_once_and_the_finished_points_are_kept(
+    own_environment: Path,
+) -> None:
     with start(LONG_POINTS) as process:
         wait_for(process, "host_to_device_memcpy_ce 4 B: ")
         process.send_signal(signal.SIGINT)
@@ -60,7 +64,10 @@ def test_a_second_ctrl_c_stops_at_once_and_keeps_nothing(own_environment: Path) 
     assert process.returncode == 130
     assert "stopping at once" in err
     assert out == ""
-    assert not (own_environment / "data/isthmus/runs").exists()
+    (journal,) = (own_environment / "data/isthmus/runs").iterdir()
+    kept = read_run(str(journal))
+    assert kept.run.interrupted
+    assert [result.bytes for result in kept.results] == [4]
 
 
 def test_a_second_ctrl_c_on_a_terminal_brings_the_cursor_back() -> None:

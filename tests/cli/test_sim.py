@@ -204,7 +204,7 @@ def test_ctrl_c_in_a_sweep_keeps_the_finished_points_and_goes_on(tmp_path: Path)
         assert process.stderr.readline().startswith("[ 1/10]")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert "the same command continues" in err
     num_rows = pq.read_table(path).num_rows
     assert 1 <= num_rows < 10

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.cli import INTERRUPTED, MESSAGE
-from program import NO_GPU, run_process
+from program import NO_GPU, Outcome, run_process
 
 ENTRIES = {
     "script": [str(Path(sys.executable).with_name("isthmus"))],
@@ -129,16 +129,45 @@ def test_next_to_nothing_is_loaded_before_interrupts_are_awaited() -> None:
     assert not {"enum", "re", "signal", "typing"} & set(loaded)
 
 
-def test_a_command_that_was_interrupted_can_be_interrupted_as_others_are() -> None:
-    """Once it is loaded, Ctrl-C is an exception again: what was begun is cleaned up."""
+def run_guarded(main: str) -> Outcome:
+    """Run a `main` in place of the program's, with Ctrl-C as it is in a terminal."""
     code = (
-        "import signal, isthmus.cli.app as app, isthmus.cli.startup as startup\n"
-        "app.main = lambda: print(signal.getsignal(signal.SIGINT).__name__) or 0\n"
+        "import os, signal, sys, isthmus.cli.app as app, isthmus.cli.startup as startup\n"
+        "def interrupt(): os.kill(os.getpid(), signal.SIGINT)\n"
+        f"{main}\n"
+        "app.main = main\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "raise SystemExit(startup.main())"
     )
-    done = run_process([sys.executable, "-c", code])
-    assert (done.code, done.out, done.err) == (0, "default_int_handler\n", "")
+    return run_process([sys.executable, "-c", code])
+
+
+def test_ctrl_c_in_a_command_is_an_exception_so_that_it_cleans_up() -> None:
+    done = run_guarded(
+        "def main():\n"
+        "    try: interrupt()\n"
+        "    except KeyboardInterrupt: print('cleaned up')\n"
+        "    return 7"
+    )
+    assert (done.code, done.out, done.err) == (7, "cleaned up\n", "")
+
+
+def test_a_second_ctrl_c_ends_a_command_that_is_cleaning_up() -> None:
+    done = run_guarded(
+        "def main():\n"
+        "    try: interrupt()\n"
+        "    finally:\n"
+        "        interrupt()\n"
+        "        print('too late')"
+    )
+    assert (done.code, done.out, done.err) == (INTERRUPTED, "", f"{MESSAGE}\n")
+
+
+def test_ctrl_c_when_the_command_is_over_shows_no_trace_of_the_interpreter() -> None:
+    done = run_guarded(
+        "def main():\n    import atexit\n    atexit.register(interrupt)\n    return 0"
+    )
+    assert (done.code, done.out, done.err) == (INTERRUPTED, "", f"{MESSAGE}\n")
 
 
 def test_an_interrupt_that_nobody_has_caught_is_told_of_too() -> None:

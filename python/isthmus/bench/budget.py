@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from isthmus.bench.plan import Point
 
 _MIN_SHARE_S = 0.01
+# Parts of the reserve: the time between the budget's end and the last moment.
+_SOME, _ALL = 0.5, 1.0
 
 
 class Budget:
     """
     A number of seconds, divided by weight.
 
-    Later points get what a point leaves unused, and lose what it overruns.
+    Later points get what a point leaves unused, and lose what it overruns. Points are asked for in
+    their order, each once.
     """
 
     def __init__(
@@ -20,6 +23,8 @@ class Budget:
         seconds: float,
         points: Sequence[Point],
         clock: Callable[[], float] = time.monotonic,
+        *,
+        latest_s: float | None = None,
     ) -> None:
         """
         Start the clock.
@@ -28,15 +33,69 @@ class Budget:
             seconds: For all points together.
             points: In the order in which they will ask.
             clock: Seconds since any fixed moment.
+            latest_s: Seconds after which no point begins; None sets no limit.
         """
         self._clock = clock
-        self._deadline = clock() + seconds
-        self._weight_left = sum(point.weight for point in points)
+        self._started = clock()
+        self._seconds = seconds
+        self._latest_s = latest_s
+        self._weight = self._weight_left = sum(point.weight for point in points)
+        self._ends = _ends_of_tests(points)
+        self._first_of_suites = _first_of_suites(points)
+        self._index = 0
 
-    def share(self, point: Point) -> float:
-        """Give the next point its share, in seconds; always more than 0."""
-        own = point.weight
-        seconds_left = max(0.0, self._deadline - self._clock())
+    def share(self, point: Point) -> float | None:
+        """
+        Give the next point its share.
+
+        Returns:
+            Seconds, more than 0. None if there is no time for it: the last moment has passed, or
+            the run is behind its plan. If half of the reserve is used up, points are left out of
+            the middle of every test; if all of it is, all but the first of every suite are. So
+            the last tests aren't left out as a whole.
+        """
+        own, index = point.weight, self._index
+        used = self._used_reserve()
+        behind = (
+            self.is_over()
+            or (used > _SOME and index not in self._ends)
+            or (used > _ALL and index not in self._first_of_suites)
+        )
+        seconds_left = max(0.0, self._seconds - self._elapsed())
         share = seconds_left * own / self._weight_left if self._weight_left > 0 else 0.0
         self._weight_left -= own
-        return max(share, _MIN_SHARE_S)
+        self._index += 1
+        return None if behind else max(share, _MIN_SHARE_S)
+
+    def is_over(self) -> bool:
+        """Whether the last moment has passed at which a point may begin."""
+        return self._latest_s is not None and self._elapsed() > self._latest_s
+
+    def _used_reserve(self) -> float:
+        """Give the part of the reserve that the points so far took beyond their own parts."""
+        if self._latest_s is None or self._weight <= 0:
+            return 0.0
+        planned_s = self._seconds * (1 - self._weight_left / self._weight)
+        reserve_s = max(self._latest_s - self._seconds, _MIN_SHARE_S)
+        return (self._elapsed() - planned_s) / reserve_s
+
+    def _elapsed(self) -> float:
+        return self._clock() - self._started
+
+
+def _ends_of_tests(points: Sequence[Point]) -> set[int]:
+    """Give the indices of each test's first and last point."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for index, point in enumerate(points):
+        first.setdefault(point.test.name, index)
+        last[point.test.name] = index
+    return {*first.values(), *last.values()}
+
+
+def _first_of_suites(points: Sequence[Point]) -> set[int]:
+    """Give the index of each suite's first point."""
+    first: dict[str, int] = {}
+    for index, point in enumerate(points):
+        first.setdefault(point.test.suite, index)
+    return set(first.values())

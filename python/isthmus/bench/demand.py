@@ -8,6 +8,9 @@ from isthmus.sizes import approximate_size
 # Larger amounts of managed memory have crashed whole machines, and no driver frees them quickly.
 MAX_MANAGED_BYTES = 512 << 20
 
+# Longer copies over an emulated link show nothing new, and take long: they move real bytes.
+MAX_EMULATED_BYTES = 64 << 20
+
 # From here on, bandwidth no longer grows.
 _LARGEST_QUICK_BYTES = 256 << 20
 
@@ -98,13 +101,17 @@ class Demand:
 
         Args:
             powers: The test's own, ascending. A quick run takes every fourth of them, counted from
-                the largest that fits and is fast: pinning a GiB alone takes half a second.
+                the largest that fits and is fast: pinning a GiB alone takes half a second. On an
+                emulated device, whose link is a straight line, it is every second.
         """
         if self.sizes is not None:
             return list(self.sizes)
-        fitting = [size for size in powers if size <= self.limits.largest_bytes]
+        most = self.limits.largest_bytes
+        if self.emulated:
+            most = min(most, MAX_EMULATED_BYTES)
+        fitting = [size for size in powers if size <= most]
         if not self.quick:
-            return fitting
+            return fitting[::-2][::-1] if self.emulated else fitting
         quick = [size for size in fitting if size <= _LARGEST_QUICK_BYTES] or fitting[:1]
         return quick[::-4][::-1]
 

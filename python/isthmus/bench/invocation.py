@@ -1,29 +1,32 @@
 """One invocation from request to run: plan, machine facts, measurements, all in one record."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
 import isthmus
-from isthmus.bench.demand import Demand, Limits
+from isthmus.bench.demand import MAX_EMULATED_BYTES, Demand, Limits
 from isthmus.bench.derived.catalogue import derived
-from isthmus.bench.plan import Plan, plan_points
+from isthmus.bench.plan import Plan, Point, plan_points
 from isthmus.bench.request import Request
 from isthmus.bench.runner import Observer, RunSettings, run_points
 from isthmus.bench.session import Session
 from isthmus.bench.tests.catalogue import BenchTest, Method, SmallCopyTest, WindowTest
+from isthmus.bench.time_limits import TimeLimits, time_limits
 from isthmus.run.machine import Machine
-from isthmus.run.model import Identity, Options, Run
+from isthmus.run.model import Identity, Options, Result, Run
 
-# With allocations and reading the machine's facts, a whole run stays below four minutes on one GPU,
-# a quick one below 15 seconds.
-BUDGET_REAL_S = 180.0
-BUDGET_EMULATED_S = 25.0
-BUDGET_QUICK_S = 8.0
-# Large copies and allocations overrun the budget; no measurement begins after these times.
-LATEST_S = 220.0
-LATEST_QUICK_S = 12.0
+
+class Recorder(Protocol):
+    """Keeps a run while it is measured."""
+
+    def begin(self, begun: Run, num_points: int) -> None:
+        """The first of so many points will be measured; `begun` is the run without results."""
+
+    def add(self, results: Sequence[Result]) -> None:
+        """A point is finished."""
 
 
 class Surroundings(Protocol):
@@ -53,24 +56,18 @@ def plan_request(request: Request, surroundings: Surroundings) -> Plan:
     """
     if any(map(_opens_windows, request.tests)):
         surroundings.check_windows()
+    emulated = surroundings.session.emulated
+    # Some tests need two buffers of the largest size.
+    usual = 2 * MAX_EMULATED_BYTES if emulated and request.sizes is None else None
     demand = Demand(
-        limits=surroundings.limits().at_most(request.max_bytes),
+        limits=surroundings.limits().at_most(request.max_bytes or usual),
         sizes=request.sizes,
         quick=request.quick,
         managed=request.managed,
-        emulated=surroundings.session.emulated,
+        emulated=emulated,
         runs=request.runs,
     )
     return plan_points(request.tests, demand)
-
-
-def budget_of(request: Request, *, emulated: bool) -> float:
-    """Give the seconds that all measurements may take together."""
-    if request.budget_s is not None:
-        return request.budget_s
-    if request.quick:
-        return BUDGET_QUICK_S
-    return BUDGET_EMULATED_S if emulated else BUDGET_REAL_S
 
 
 def carry_out(
@@ -79,6 +76,7 @@ def carry_out(
     surroundings: Surroundings,
     observer: Observer,
     should_stop: Callable[[], bool] = lambda: False,
+    recorder: Recorder | None = None,
 ) -> Run:
     """
     Measure a plan.
@@ -89,13 +87,18 @@ def carry_out(
         surroundings: Where to measure.
         observer: Is told about every point.
         should_stop: Asked before each point; True keeps finished points and ends the run.
+        recorder: Keeps the results of each point when it is finished; None keeps none.
     """
     started_at = datetime.now(UTC)
     machine = surroundings.read_machine()
-    budget_s = budget_of(request, emulated=machine.emulated)
+    limits = time_limits(request, emulated=machine.emulated)
+    begun = _begun(request, machine, limits, started_at)
+    if recorder is not None and plan.points:
+        recorder.begin(begun, len(plan.points))
+        observer = _Recording(observer, recorder)
     settings = RunSettings(
-        budget_s=budget_s,
-        latest_s=_latest_of(request, emulated=machine.emulated),
+        budget_s=limits.budget_s,
+        latest_s=limits.latest_s,
         keep_samples=request.keep_samples,
         num_samples=request.num_samples,
         verify=request.verify,
@@ -108,6 +111,33 @@ def carry_out(
         "windows": surroundings.session.window_facts,
         "link_errors": surroundings.session.link_errors(),
     }
+    ended = {"finished_at": datetime.now(UTC), "interrupted": outcome.interrupted}
+    return begun.model_copy(
+        update={
+            "run": begun.run.model_copy(update=ended),
+            "machine": machine.model_copy(update=learned),
+            "results": [*outcome.results, *derived(outcome.results)],
+        }
+    )
+
+
+@dataclass(frozen=True)
+class _Recording:
+    """Tells an observer, and records results before it does."""
+
+    observer: Observer
+    recorder: Recorder
+
+    def point_started(self, index: int, total: int, point: Point) -> None:
+        self.observer.point_started(index, total, point)
+
+    def point_finished(self, point: Point, results: Sequence[Result]) -> None:
+        self.recorder.add(results)
+        self.observer.point_finished(point, results)
+
+
+def _begun(request: Request, machine: Machine, limits: TimeLimits, started_at: datetime) -> Run:
+    """Give a run that has no results yet, as if it had been interrupted at once."""
     return Run(
         schema_version=1,
         run=Identity(
@@ -116,24 +146,12 @@ def carry_out(
             finished_at=datetime.now(UTC),
             isthmus_version=isthmus.__version__,
             command=list(request.command),
-            interrupted=outcome.interrupted,
+            interrupted=True,
         ),
-        machine=machine.model_copy(update=learned),
-        options=_options(request, budget_s),
-        results=[*outcome.results, *derived(outcome.results)],
+        machine=machine,
+        options=_options(request, request.budget_s or limits.budget_s),
+        results=[],
     )
-
-
-def _latest_of(request: Request, *, emulated: bool) -> float | None:
-    """
-    Give the seconds after which no further point begins.
-
-    Only a run with default time ends there: a user who gives a time or a number of samples gets
-    every point, and modelled machines are as slow as the host.
-    """
-    if emulated or request.budget_s is not None or request.num_samples is not None:
-        return None
-    return LATEST_QUICK_S if request.quick else LATEST_S
 
 
 def _opens_windows(test: BenchTest) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from isthmus.bench.buffers import BufferKinds
-from isthmus.bench.demand import Demand, Limits
+from isthmus.bench.demand import MAX_EMULATED_BYTES, Demand, Limits
 from isthmus.bench.metrics import Metric
 from isthmus.bench.tests.bench_test import PLAIN, BenchTest, Suite, Variation
 from isthmus.bench.tests.copies import SWEEP
@@ -15,6 +15,10 @@ from isthmus.sizes import approximate_size, format_size
 _MIB = 1 << 20
 # More memory than any machine has.
 _AMPLE = 1 << 60
+_EMULATED_NOTE = (
+    f"sizes on an emulated device end at {format_size(MAX_EMULATED_BYTES)}, of windows at 1 MiB, "
+    "and every second is measured; --sizes chooses others"
+)
 
 
 @dataclass(frozen=True)
@@ -115,9 +119,10 @@ def _clipped_notes(
     sweeping = [test for test in tests if test.suite == Suite.BANDWIDTH]
     limits = demand.limits
     ample = replace(demand, limits=replace(limits, device_bytes=_AMPLE, host_bytes=_AMPLE))
+    emulated = (_EMULATED_NOTE,) if demand.emulated and sweeping else ()
     wanted_bytes = max((size for test in sweeping for size, _ in test.points(ample)), default=0)
     last_bytes = max((p.size_bytes for p in points if p.test in sweeping), default=wanted_bytes)
-    if last_bytes >= wanted_bytes:
-        return ()
+    if last_bytes >= (MAX_EMULATED_BYTES if emulated else wanted_bytes):
+        return emulated
     ends = f"the sweep ends at {format_size(last_bytes)} instead of {format_size(wanted_bytes)}"
     return (f"{ends}: of the {limits.tightest} memory only {limits.words}",)

@@ -25,6 +25,7 @@ class Request:
         verify: Compare the bytes that arrive with those sent.
         bind: Bind thread and memory to the GPU's NUMA node.
         command: The command line.
+        spent_s: Seconds of the promised time that the start of the program has taken.
     """
 
     tests: Sequence[BenchTest]
@@ -40,3 +41,4 @@ class Request:
     verify: bool = True
     bind: bool = True
     command: Sequence[str] = ()
+    spent_s: float = 0.0

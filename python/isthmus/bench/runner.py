@@ -1,6 +1,5 @@
 """Runs a plan, point by point. A point that fails becomes a result that says so."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -29,7 +28,7 @@ _DOUBTFUL_CODES = frozenset({46, 100, 101, 304, 999})
 # that the native module raises when the host runs out of something.
 _POINT_ERRORS = (Error, RuntimeError, MemoryError, OSError)
 
-_NO_TIME = "no time left: no measurement begins after {:g} s (--budget SECONDS measures all)"
+_NO_TIME = "no time left within {:.3g} s: a longer --budget, or fewer tests or sizes, measures it"
 
 
 class Observer(Protocol):
@@ -50,8 +49,8 @@ class RunSettings:
     Attributes:
         budget_s: Seconds for all points together, allocations included.
         keep_samples: Keep raw samples in the results.
-        latest_s: Seconds from the start after which no further point begins; the remaining ones
-            are waived. None sets no limit.
+        latest_s: Seconds from the start after which no further point begins; the points for which
+            there is no time are waived. None sets no limit.
         num_samples: The number of samples of each metric; None for each test's rule.
         verify: Compare the bytes that arrive.
         should_stop: Asked before each point; True ends the run there.
@@ -111,9 +110,8 @@ class _Run:
         self._total = len(points)
         self._settings = settings
         self._observer = observer
-        self._budget = Budget(settings.budget_s, points)
+        self._budget = Budget(settings.budget_s, points, latest_s=settings.latest_s)
         self._lost: DriverError | None = None
-        self._started_s = time.monotonic()
         session.clock_reasons()  # reasons before the run don't count
 
     def measure_group(self, kinds: BufferKinds | None, points: Sequence[tuple[int, Point]]) -> bool:
@@ -121,7 +119,7 @@ class _Run:
         if self._settings.should_stop():
             return False
         largest_bytes = max(point.size_bytes for _, point in points)
-        late = self._late()
+        late = self._budget.is_over()
         buffers = None if kinds is None or late else self._allocate(kinds, largest_bytes)
         for index, point in points:
             if self._settings.should_stop():
@@ -145,7 +143,7 @@ class _Run:
         share_s = self._budget.share(point)
         if self._lost is not None:
             return convert.failed(point, self._lost, not_run=True)
-        if self._late():
+        if share_s is None:
             return convert.waived(point, _NO_TIME.format(self._settings.latest_s))
         if isinstance(buffers, Exception):
             return _unmeasured(point, buffers)
@@ -164,10 +162,6 @@ class _Run:
             clock_reasons=self._session.clock_reasons(),
             keep_samples=self._settings.keep_samples,
         )
-
-    def _late(self) -> bool:
-        latest_s = self._settings.latest_s
-        return latest_s is not None and time.monotonic() - self._started_s > latest_s
 
     def _ask(
         self, buffers: Buffers | None, point: Point, rule: StoppingRule

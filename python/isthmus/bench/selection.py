@@ -1,12 +1,14 @@
-"""Chooses tests by suite, by name and by prefix."""
+"""Chooses tests by suite, by name or pattern, and by prefix."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 
 from isthmus.bench.tests.catalogue import BY_NAME, TESTS, BenchTest, Suite
 from isthmus.errors import UsageError
-from isthmus.suggest import did_you_mean
+from isthmus.suggest import did_you_mean, shortened
 
 _SEE_LIST = "`isthmus bench --list` shows all"
+_PATTERN = frozenset("*?[]")
 
 
 def select_tests(
@@ -16,25 +18,28 @@ def select_tests(
     Choose tests; with neither names nor prefixes nor suites, all of them.
 
     Args:
-        names: Exact names of tests.
+        names: Names of tests, or patterns of them with *, ? and [...]; each must fit at least one
+            test.
         prefixes: Beginnings of names; each must fit at least one test.
         suites: Names of suites.
 
     Returns:
-        The tests that any name, prefix or suite chose, each once, in the registry's order.
+        The tests that any name or prefix chose, as far as they are of these suites; each once, in
+        the registry's order.
 
     Raises:
-        UsageError: A name or prefix fits no test, or there is no such suite; the hint names the
-            nearest.
+        UsageError: A name, pattern or prefix fits no test, there is no such suite, or no chosen
+            test is of the suites. The hint names the nearest.
     """
-    if not names and not prefixes and not suites:
-        return list(TESTS)
-    chosen = {_known(name) for name in names}
-    wanted = {_suite(name) for name in suites}
-    chosen |= {test.name for test in TESTS if test.suite in wanted}
-    for prefix in prefixes:
-        chosen |= _matching(prefix)
-    return [test for test in TESTS if test.name in chosen]
+    wanted = {_suite(name) for name in suites} or set(Suite)
+    chosen = {test for name in names for test in _named(name)}
+    chosen |= {test for prefix in prefixes for test in _matching(prefix)}
+    if not names and not prefixes:
+        chosen = set(BY_NAME)
+    found = [test for test in TESTS if test.name in chosen and test.suite in wanted]
+    if not found:
+        raise _elsewhere(chosen, suites)
+    return found
 
 
 def _suite(name: str) -> Suite:
@@ -49,10 +54,16 @@ def _suite(name: str) -> Suite:
     )
 
 
-def _known(name: str) -> str:
+def _named(name: str) -> set[str]:
     if name in BY_NAME:
-        return name
-    raise UsageError(f"no test is named '{name}'", hint=_nearest(name))
+        return {name}
+    if not _PATTERN & set(name):
+        raise UsageError(f"no test is named '{shortened(name)}'", hint=_nearest(name))
+    matches = {test for test in BY_NAME if fnmatchcase(test, name)}
+    if matches:
+        return matches
+    words = name.translate(str.maketrans("", "", "".join(_PATTERN)))
+    raise UsageError(f"no test's name fits '{shortened(name)}'", hint=_nearest(words))
 
 
 def _matching(prefix: str) -> set[str]:
@@ -64,3 +75,11 @@ def _matching(prefix: str) -> set[str]:
 
 def _nearest(typed: str) -> str:
     return f"{did_you_mean(typed, BY_NAME)} {_SEE_LIST}".strip()
+
+
+def _elsewhere(chosen: Iterable[str], suites: Sequence[str]) -> UsageError:
+    real = list(dict.fromkeys(test.suite.value for test in TESTS if test.name in set(chosen)))
+    return UsageError(
+        f"no chosen test is of suite {' or '.join(suites)}",
+        hint=f"-t and -p choose among the tests of the suites: name {', '.join(real)}, or no suite",
+    )

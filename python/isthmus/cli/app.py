@@ -12,8 +12,9 @@ from isthmus.cli import MESSAGE
 from isthmus.cli.bench import bench
 from isthmus.cli.compare import compare
 from isthmus.cli.doctor import doctor
-from isthmus.cli.failure import ExitCode, report_failure
+from isthmus.cli.failure import ExitCode, Stopped, report_failure
 from isthmus.cli.profile import profile
+from isthmus.cli.runs import runs
 from isthmus.cli.sim import sim
 from isthmus.cli.state import DebugOption, State
 from isthmus.cli.stderr import say
@@ -24,9 +25,8 @@ app = typer.Typer(
     help=(
         "Move data between CPU and GPU as fast as the link allows, and see why.\n\n"
         "Exit codes: 0 ok, 1 error, 2 usage, 3 below the requested threshold, 4 no device, "
-        "130 interrupted by Ctrl-C, unfinished work discarded."
+        "130 interrupted by Ctrl-C: only unfinished work is lost."
     ),
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -35,6 +35,7 @@ app.command()(bench)
 app.command()(compare)
 app.command()(profile)
 app.command()(doctor)
+app.add_typer(runs)
 app.add_typer(sim)
 
 
@@ -78,6 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = command.main(
             args=list(state.arguments), prog_name="isthmus", standalone_mode=False, obj=state
         )
+    except Stopped:
+        return ExitCode.INTERRUPTED
     except (Abort, KeyboardInterrupt):
         code = ExitCode.INTERRUPTED
     except (TyperException, Exception) as error:  # noqa: BLE001 - here every error ends

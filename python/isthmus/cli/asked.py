@@ -65,18 +65,18 @@ def tests_of(
     Choose the tests; without any name, those that the format has.
 
     As in nvbandwidth, a test may be given by its number there, and one -t or -p may be followed by
-    several names.
+    several names. Commas separate names, too. Suites narrow the choice of -t and -p.
 
     Raises:
-        UsageError: No test has this name or number.
+        UsageError: No test has this name or number, or none of them is of these suites.
     """
     from isthmus.bench.selection import select_tests
     from isthmus.bench.tests.catalogue import BY_NAME, Suite
 
     known = {suite.value for suite in Suite}
     loose = [word for word in suites if word not in known] if names or prefixes else []
-    chosen = [_name(word) for word in (*names, *(loose if names else ()))]
-    begun = [*prefixes, *(loose if not names else ())]
+    chosen = [_name(word) for word in _separated((*names, *(loose if names else ())))]
+    begun = _separated((*prefixes, *(loose if not names else ())))
     real_suites = [word for word in suites if word not in loose]
     if chosen or begun or real_suites:
         return select_tests(chosen, begun, real_suites)
@@ -103,6 +103,11 @@ def how_many(option: str, asked: int | None, noun: str) -> int | None:
         return asked
     why = f"no {noun} to take" if asked < 1 else "more than are allowed"
     raise UsageError(f"{option} {asked}: {why}", hint=f"give 1 to {_MAX_OF_ANYTHING}: {option} 3")
+
+
+def _separated(words: Sequence[str]) -> list[str]:
+    """Separate words at commas; an empty word stays, and is refused as a name."""
+    return [part.strip() for word in words for part in (word.split(",") if word else [word])]
 
 
 def _name(test: str) -> str:

@@ -1,12 +1,16 @@
 """`isthmus bench`."""
 
 import math
+import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from isthmus.bench.request import Request
+from isthmus.cli import STARTED_S
 from isthmus.cli.bench_options import (
     AnywayOption,
     BufferOption,
@@ -23,13 +27,14 @@ from isthmus.cli.bench_options import (
     ToleranceOption,
     VerboseOption,
 )
-from isthmus.cli.failure import ExitCode, report_failure
+from isthmus.cli.failure import ExitCode, Stopped, report_failure
 from isthmus.cli.options import (
     BudgetOption,
     DeviceOption,
     ListOption,
     ManagedOption,
     MaxBytesOption,
+    NoSaveOption,
     OutputOption,
     PrefixesOption,
     QuickOption,
@@ -42,11 +47,13 @@ from isthmus.cli.state import DebugOption, state_of
 from isthmus.errors import Error, UsageError
 from isthmus.report.format import RunFormat, TableLayout
 from isthmus.sizes import parse_size
+from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isthmus.bench.tests.catalogue import BenchTest
+    from isthmus.cli.keeping import Keeping
     from isthmus.cli.verdicts import Verdicts
     from isthmus.run.model import Run
 
@@ -79,6 +86,7 @@ def bench(
     tolerance: ToleranceOption = None,
     anyway: AnywayOption = False,
     expect: ExpectOption = False,
+    no_save: NoSaveOption = False,
     show_list: ListOption = False,
     debug: DebugOption = False,
 ) -> None:
@@ -87,18 +95,18 @@ def bench(
 
     By default it runs all tests: bandwidth over sizes; small copies with five metrics; windows (CPU
     mappings of GPU memory) beside cudaMemcpy of the same bytes; and the cost of allocating memory.
-    SUITE, -t and -p choose some of them.
+    SUITE, -t and -p choose some of them; -t and -p with a SUITE choose among its tests.
     Results go to stdout, messages to stderr, and every run is kept below
-    ~/.local/share/isthmus/runs (or XDG_DATA_HOME). Without a GPU the emulated device is
-    measured, and its numbers are modelled.
+    ~/.local/share/isthmus/runs (or XDG_DATA_HOME): see `isthmus runs`. Without a GPU the emulated
+    device is measured, and its numbers are modelled.
 
-    Ctrl-C stops after the current point and keeps what is finished (exit code 1); a second one
-    stops at once (130).
+    Ctrl-C stops after the current point, and a second one at once; finished points are kept, also
+    if the process is killed.
 
     Options of one letter have the same meaning as in nvbandwidth, and -t takes its numbers, too.
 
     Exit codes: 0 ok, 1 error (the other results stand), 2 usage, 3 slower than --compare's run
-    or below the values of --expect, 4 no device.
+    or below the values of --expect, 4 no device, 130 interrupted by Ctrl-C.
     """
     del debug  # its callback has stored it
     from isthmus.cli.asked import how_many, layout_of, sizes_of, tests_of
@@ -108,6 +116,7 @@ def bench(
     if show_list:
         _print_list(chosen, layout)
         return
+    from isthmus.cli.keeping import Keeping
     from isthmus.cli.verdicts import verdicts_of
 
     state = state_of(context)
@@ -127,14 +136,19 @@ def bench(
         command=("isthmus", *state.arguments),
     )
     verdicts = verdicts_of(compare, tolerance, anyway=anyway, expect=expect, plots=plots)
-    raise typer.Exit(_measure_and_report(request, layout, output, verdicts, debug=state.debug))
+    keeping = Keeping(wanted=not no_save)
+    code = _measure_and_report(request, layout, output, verdicts, keeping, debug=state.debug)
+    if code == ExitCode.INTERRUPTED:
+        raise Stopped
+    raise typer.Exit(code)
 
 
 def _print_list(tests: "Sequence[BenchTest]", layout: TableLayout) -> None:
     from isthmus.cli.listing import listing
     from isthmus.cli.stdout import print_data
+    from isthmus.cli.terminal import columns_of
 
-    print_data(listing(tests, layout.wanted))
+    print_data(listing(tests, layout.wanted, width=columns_of(sys.stdout)))
 
 
 def _checked_budget(seconds: float | None) -> float | None:
@@ -147,18 +161,25 @@ def _checked_budget(seconds: float | None) -> float | None:
 
 
 def _measure_and_report(
-    request: Request, layout: TableLayout, path: Path | None, verdicts: "Verdicts", *, debug: bool
+    request: Request,
+    layout: TableLayout,
+    path: Path | None,
+    verdicts: "Verdicts",
+    keeping: "Keeping",
+    *,
+    debug: bool,
 ) -> ExitCode:
-    from isthmus.cli.output import check_output, keep, show
+    from isthmus.cli.output import check_output, show, write_output
 
     check_output(path)
-    run = _measure(request, verdicts)
+    run = _measure(request, verdicts, keeping)
     # Files first: then a stdout that fails loses nothing.
-    codes = [keep(run, path, layout, debug=debug), show(run, layout, debug=debug)]
+    keeping.end(run)
+    codes = [write_output(run, path, layout, debug=debug), show(run, layout, debug=debug)]
     codes.append(_judge(run, layout, verdicts, debug=debug))
-    if run.failed or run.run.interrupted:
-        return ExitCode.ERROR
-    return max(codes)
+    if run.run.interrupted:
+        return ExitCode.INTERRUPTED
+    return ExitCode.ERROR if run.failed else max(codes)
 
 
 def _judge(run: "Run", layout: TableLayout, verdicts: "Verdicts", *, debug: bool) -> ExitCode:
@@ -169,11 +190,11 @@ def _judge(run: "Run", layout: TableLayout, verdicts: "Verdicts", *, debug: bool
         return report_failure(error, debug=debug)
 
 
-def _measure(request: Request, verdicts: "Verdicts") -> "Run":
-    from isthmus.bench.invocation import budget_of, carry_out, plan_request
+def _measure(request: Request, verdicts: "Verdicts", keeping: "Keeping") -> "Run":
+    from isthmus.bench.invocation import carry_out, plan_request
     from isthmus.bench.opening import open_session
+    from isthmus.bench.time_limits import time_limits
     from isthmus.cli.interrupt import stop_on_interrupt
-    from isthmus.cli.output import say_if_not_kept
     from isthmus.cli.stderr import say
     from isthmus.cli.talk import progress
 
@@ -182,11 +203,13 @@ def _measure(request: Request, verdicts: "Verdicts") -> "Run":
         verdicts.check(surroundings.identity(), emulated=surroundings.session.emulated)
         for line in surroundings.announcements():
             say(line)
-        say_if_not_kept()
+        keeping.warn_early()
         plan = plan_request(request, surroundings)
+        # What follows, such as reading the link under load, has its own reserve.
+        request = replace(request, spent_s=time.monotonic() - STARTED_S)
         for note in plan.notes:
             say(f"note: {note}")
-        seconds = budget_of(request, emulated=surroundings.session.emulated)
-        say(f"measuring {len(plan.points)} points, about {seconds:g} s (--budget)")
-        with progress() as observer:
-            return carry_out(request, plan, surroundings, observer, should_stop)
+        limits = time_limits(request, emulated=surroundings.session.emulated)
+        say(f"measuring {counted(len(plan.points), 'point')}: {limits.words}")
+        with progress(plan.points, limits.left_s(request.spent_s)) as observer:
+            return carry_out(request, plan, surroundings, observer, should_stop, keeping)

@@ -1,9 +1,11 @@
 """`isthmus compare`."""
 
+import sys
 from typing import Annotated
 
 import typer
 
+from isthmus.cli.completing import complete_runs
 from isthmus.cli.failure import ExitCode
 from isthmus.cli.state import DebugOption
 from isthmus.errors import UsageError
@@ -17,6 +19,7 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="RUN...",
+            autocompletion=complete_runs,
             help="Two or more runs: files, ids of stored runs, or last. The others are compared "
             "with the first.",
         ),
@@ -49,6 +52,7 @@ def compare(
     """
     del debug  # its callback has stored it
     from isthmus.cli.stdout import print_data
+    from isthmus.cli.terminal import columns_of
     from isthmus.cli.tolerance import parse_tolerance
     from isthmus.compare.comparison import compare as compare_runs
     from isthmus.report.comparison import comparison_text
@@ -65,7 +69,9 @@ def compare(
     found = [compare_runs(first, other, part) for other in others]
     every_run = [first, *others]
     texts = {
-        Format.TEXT: lambda: comparison_text(every_run, found, every=every),
+        Format.TEXT: lambda: comparison_text(
+            every_run, found, every=every, width=columns_of(sys.stdout)
+        ),
         Format.JSON: lambda: comparison_json(every_run, found),
         Format.CSV: lambda: comparison_csv(every_run, found),
     }

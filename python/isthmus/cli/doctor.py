@@ -1,5 +1,6 @@
 """`isthmus doctor`."""
 
+import sys
 from enum import StrEnum
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 from isthmus.cli.failure import ExitCode
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of
 
 _DEVICE_HELP = (
     "A GPU's number, UUID (or its beginning) or PCI address; emulated, or emulated:PROFILE.  "
@@ -53,5 +55,5 @@ def doctor(
     if output_format == DoctorFormat.JSON:
         print_data(diagnosis.model_dump_json(indent=2) + "\n")
     else:
-        print_data("\n".join(text_lines(diagnosis)) + "\n")
+        print_data("\n".join(text_lines(diagnosis, width=columns_of(sys.stdout))) + "\n")
     raise typer.Exit(ExitCode.ERROR if diagnosis.has_problem else ExitCode.OK)

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typer.exceptions import TyperException
 
 from isthmus.cli import INTERRUPTED
-from isthmus.cli.stderr import say
+from isthmus.cli.stderr import say_lines
 from isthmus.errors import Error, NoDevice, Unavailable, UsageError
 from isthmus.suggest import one_line
 
@@ -22,6 +22,10 @@ class ExitCode(IntEnum):
     INTERRUPTED = INTERRUPTED
 
 
+class Stopped(Exception):
+    """Ctrl-C has ended a command that has said so, and has kept what was finished."""
+
+
 def report_failure(error: BaseException, *, debug: bool) -> ExitCode:
     """
     Tell the user on stderr what failed.
@@ -34,12 +38,12 @@ def report_failure(error: BaseException, *, debug: bool) -> ExitCode:
         Its exit code.
     """
     if debug:
-        say("".join(traceback.format_exception(error)).rstrip())
+        say_lines("".join(traceback.format_exception(error)).rstrip())
     lines = [f"error: {_message(error)}", *_causes(error)]
     if hint := _hint(error):
         lines.append(f"hint: {hint}")
     # Text from a file or another program may have lines and colours of its own.
-    say("\n".join(map(one_line, lines)))
+    say_lines("\n".join(map(one_line, lines)))
     return exit_code_of(error)
 
 

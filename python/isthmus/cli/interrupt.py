@@ -54,7 +54,7 @@ def _watch(reader: socket.socket, stop: threading.Event, say: Callable[[str], No
             if number != signal.SIGINT:
                 continue
             if stop.is_set():
-                say("interrupted again: stopping at once, nothing is kept")
+                say("interrupted again: stopping at once")
                 restore_cursor()
                 os._exit(ExitCode.INTERRUPTED)
             stop.set()

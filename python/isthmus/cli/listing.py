@@ -6,29 +6,28 @@ from collections.abc import Sequence
 
 from isthmus.bench.tests.catalogue import METRIC_MEANING, BenchTest
 from isthmus.json_text import json_text
-from isthmus.report.as_text import table_lines
+from isthmus.report.fitting import PAGE_WIDTH, table_lines
 from isthmus.report.format import RunFormat
 from isthmus.report.nvbandwidth_tests import listing_text
 from isthmus.report.page import Table
 
 
-def listing(tests: Sequence[BenchTest], wanted: RunFormat) -> str:
-    """Write the tests, one a line, in a format."""
+def listing(tests: Sequence[BenchTest], wanted: RunFormat, *, width: int = PAGE_WIDTH) -> str:
+    """Write the tests, one after the other, in a format; text in lines of this width."""
     writers = {
-        RunFormat.TEXT: _as_text,
         RunFormat.JSON: _as_json,
         RunFormat.CSV: _as_csv,
         RunFormat.NVBANDWIDTH: _as_nvbandwidth,
-        RunFormat.GDRCOPY: _as_text,
     }
-    return writers[wanted](tests)
+    write = writers.get(wanted)
+    return write(tests) if write else _as_text(tests, width)
 
 
 def _as_nvbandwidth(tests: Sequence[BenchTest]) -> str:
     return listing_text({test.name: test.about for test in tests})
 
 
-def _as_text(tests: Sequence[BenchTest]) -> str:
+def _as_text(tests: Sequence[BenchTest], width: int) -> str:
     table = Table(
         title="Tests",
         heads=("suite", "name", "what it measures"),
@@ -44,7 +43,7 @@ def _as_text(tests: Sequence[BenchTest]) -> str:
         ),
         num_text_columns=2,
     )
-    return "\n".join([*table_lines(table), "", *table_lines(metrics)]) + "\n"
+    return "\n".join([*table_lines(table, width), "", *table_lines(metrics, width)]) + "\n"
 
 
 def _as_json(tests: Sequence[BenchTest]) -> str:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from isthmus.cli.completing import complete_suites, complete_tests
+
 SuitesArgument = Annotated[
     list[str] | None,
     typer.Argument(
@@ -12,6 +14,7 @@ SuitesArgument = Annotated[
         help="bandwidth, latency, alloc, pinned_vs_pageable, overlap, numa, multi, windows, host.  "
         "[default: all]",
         show_default=False,
+        autocompletion=complete_suites,
     ),
 ]
 TestsOption = Annotated[
@@ -20,8 +23,10 @@ TestsOption = Annotated[
         "-t",
         "--test",
         "--testcase",
-        metavar="NAME",
-        help="Run this test, by name or by its number in nvbandwidth. May be repeated.",
+        metavar="NAMES",
+        autocompletion=complete_tests,
+        help="Run these tests: names, patterns such as '*_pageable', or numbers in nvbandwidth, "
+        "separated by commas. May be repeated. With a suite: those of the suite.",
     ),
 ]
 PrefixesOption = Annotated[
@@ -31,7 +36,7 @@ PrefixesOption = Annotated[
         "--prefix",
         "--testcasePrefixes",
         metavar="PREFIX",
-        help="Run the tests whose names begin with this.",
+        help="Run the tests whose names begin with this. Commas and suites as for -t.",
     ),
 ]
 SizesOption = Annotated[
@@ -56,8 +61,8 @@ BudgetOption = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Time for all measurements together. Large copies may overrun it, because each is "
-        "made at least 3 times.  [default: 180, emulated 25, --quick 8]",
+        help="The most time for all measurements together. What doesn't fit into it is waived, in "
+        "the middle of each test's sizes first.  [default: 240, emulated 30, --quick 15]",
     ),
 ]
 QuickOption = Annotated[
@@ -91,6 +96,9 @@ OutputOption = Annotated[
         help="Also write the run to a file. .json, .csv and .txt decide its format; other names "
         "use --format.",
     ),
+]
+NoSaveOption = Annotated[
+    bool, typer.Option("--no-save", help="Don't keep this run among your runs.")
 ]
 SamplesOption = Annotated[bool, typer.Option("--samples", help="Keep the raw samples in the JSON.")]
 ListOption = Annotated[

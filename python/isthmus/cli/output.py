@@ -1,17 +1,17 @@
-"""Where a run goes: to the folder of the user's runs, to a file on request, and to stdout."""
+"""Where a run goes: to a file on request, and to stdout."""
 
 import sys
 from pathlib import Path
 
 from isthmus.cli.failure import ExitCode, report_failure
-from isthmus.cli.stderr import is_terminal, say
+from isthmus.cli.stderr import say_lines
 from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of, is_terminal
 from isthmus.errors import UsageError, WriteError
 from isthmus.files.whole import check_writable, write_whole
 from isthmus.report.format import RunFormat, TableLayout, layout_of_file
 from isthmus.report.render import render_as
 from isthmus.run.model import Run
-from isthmus.run.store import check_runs_folder, save_run
 
 
 def check_output(path: Path | None) -> None:
@@ -38,14 +38,6 @@ def check_output(path: Path | None) -> None:
     check_writable(path)
 
 
-def say_if_not_kept() -> None:
-    """Tell the user at the start if the run can't be kept among the user's runs."""
-    try:
-        check_runs_folder()
-    except WriteError as error:
-        say(f"note: this run will not be kept: {error}")
-
-
 def print_report(run: Run, layout: TableLayout) -> None:
     """Print a run on stdout; tables are drawn on a terminal and plain elsewhere."""
     if layout.wanted != RunFormat.TEXT or not is_terminal(sys.stdout):
@@ -55,9 +47,11 @@ def print_report(run: Run, layout: TableLayout) -> None:
 
     from isthmus.report.as_rich import as_renderable
 
-    console = Console()
+    width = columns_of(sys.stdout)
+    console = Console(width=width)
+    report = as_renderable(run, width=width, use_mean=layout.use_mean, verbose=layout.verbose)
     with console.capture() as drawn:
-        console.print(as_renderable(run, use_mean=layout.use_mean, verbose=layout.verbose))
+        console.print(report, soft_wrap=True)
     print_data(drawn.get())
 
 
@@ -70,29 +64,24 @@ def show(run: Run, layout: TableLayout, *, debug: bool) -> ExitCode:
     return ExitCode.OK
 
 
-def keep(run: Run, path: Path | None, layout: TableLayout, *, debug: bool) -> ExitCode:
+def write_output(run: Run, path: Path | None, layout: TableLayout, *, debug: bool) -> ExitCode:
     """
-    Write the run's files.
+    Write the run's file, if one was asked for.
 
     Args:
         run: The run.
         path: The path of `--output`; its suffix decides the format, otherwise `layout` does.
         layout: The layout of the report.
-        debug: Also show the traceback of failures.
+        debug: Also show the traceback of a failure.
 
     Returns:
-        OK, or ERROR if one of them couldn't be written; that has been reported, and the other
-        was still tried.
+        OK, or ERROR if it couldn't be written, which has been reported.
     """
-    code = ExitCode.OK
+    if path is None:
+        return ExitCode.OK
     try:
-        say(f"run saved: {save_run(run)}")
+        write_whole(path, render_as(run, layout_of_file(path, layout)))
+        say_lines(f"written: {path}")
     except WriteError as error:
-        code = report_failure(error, debug=debug)
-    if path is not None:
-        try:
-            write_whole(path, render_as(run, layout_of_file(path, layout)))
-            say(f"written: {path}")
-        except WriteError as error:
-            code = report_failure(error, debug=debug)
-    return code
+        return report_failure(error, debug=debug)
+    return ExitCode.OK

@@ -1,20 +1,28 @@
 """`isthmus profile`."""
 
+import sys
+import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from isthmus.cli import STARTED_S
 from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.options import DeviceOption
 from isthmus.cli.state import DebugOption, state_of
-from isthmus.cli.stderr import say
+from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of, is_terminal
 from isthmus.errors import UsageError, WriteError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from isthmus import _native
     from isthmus.bench.choice import Choice
+    from isthmus.profile.measuring import Watch
     from isthmus.profile.model import Profile
 
 _QuickOption = Annotated[
@@ -75,7 +83,7 @@ def _show(choice: "Choice[_native.Driver]", identity: "_native.ProfileIdentity")
     stored = stored_profile(identity)
     _print(stored)
     in_use = _native.profile_in_use(choice.driver, choice.ordinal)
-    say(f"stored: {identity.file}" if in_use.measured else f"note: {in_use.source}")
+    say_lines(f"stored: {identity.file}" if in_use.measured else f"note: {in_use.source}")
 
 
 def _measure(
@@ -99,18 +107,37 @@ def _measure(
     effort = QUICK if quick else FULL
     if identity.emulated:
         effort = effort.up_to(MAX_EMULATED_BYTES)
-    say(f"measuring {identity.gpu_name}, {identity.link}: at most {effort.budget_s:g} s")
+    effort = effort.after(time.monotonic() - STARTED_S)
+    say(f"measuring {identity.gpu_name}, {identity.link}: at most {effort.promised_s:g} s")
     pci_address = choice.driver.device(choice.ordinal).pci_address
     placement = bind_near_device(pci_address, _native, emulated=identity.emulated)
     for note in placement.notes:
         say(f"note: {note}")
-    measured = measure_profile(
-        identity, lambda most: Session(choice.driver, choice.ordinal, most), effort
-    )
+    with _progress(effort.budget_s) as watch:
+        measured = measure_profile(
+            identity, lambda most: Session(choice.driver, choice.ordinal, most), effort, watch=watch
+        )
     # Files first: then a stdout that fails loses nothing.
     code = _keep(measured, identity, output, debug=debug)
     _print(measured)
     return code
+
+
+@contextmanager
+def _progress(budget_s: float) -> "Iterator[Watch]":
+    """Show a bar on a terminal, and nothing elsewhere: a profile takes seconds."""
+    if not is_terminal(sys.stderr):
+        yield lambda *_: None
+        return
+    from isthmus.cli.progress_bar import progress_bar
+
+    with progress_bar() as bar:
+
+        def watch(what: str, left_s: float) -> None:
+            part = 1 - max(0.0, left_s) / budget_s
+            bar.show(part, f"{part:.0%}", what, left_s)
+
+        yield watch
 
 
 def _keep(
@@ -126,7 +153,7 @@ def _keep(
         if path is None:
             continue
         try:
-            say(f"{word}: {save_profile(measured, path)}")
+            say_lines(f"{word}: {save_profile(measured, path)}")
         except WriteError as error:
             code = report_failure(error, debug=debug)
     return code
@@ -136,4 +163,4 @@ def _print(one: "Profile") -> None:
     from isthmus.profile.store import age_text
     from isthmus.report.profile import profile_as_text
 
-    print_data(profile_as_text(one, age_text(one)))
+    print_data(profile_as_text(one, age_text(one), width=columns_of(sys.stdout)))

@@ -1,54 +1,119 @@
-"""The live progress bar, for terminals."""
+"""
+The live progress of a command, for terminals: two lines that keep their places.
+
+The first has a bar, how far the command is, and the time left; the second, what is being done.
+"""
 
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO, cast
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.table import Column
+from rich.text import Text
 
-from isthmus.bench.plan import Point
 from isthmus.cli.stderr import Listener
-from isthmus.run.result import Result, Status
+from isthmus.cli.terminal import columns_of
+
+_COUNTER_WIDTH = 11
+_LEFT_WIDTH = 13
+_SECONDS_PER_MINUTE = 60
 
 
-class Bar:
-    """Shows the running point, and prints failures at once."""
+class ProgressBar:
+    """Shows how far a command is."""
 
-    def __init__(self, display: Progress) -> None:
-        """Add a bar to a display."""
+    def __init__(self, display: Progress, clock: Callable[[], float] = time.monotonic) -> None:
+        """
+        Add a bar to a display.
+
+        Args:
+            display: The display.
+            clock: Seconds since any fixed moment.
+        """
         self._display = display
-        self._task = display.add_task("starting", total=None)
+        self._clock = clock
+        self._task = display.add_task("", total=None, counter="", end_s=None)
 
-    def point_started(self, index: int, total: int, point: Point) -> None:
-        """Name the point."""
+    def show(self, part: float, counter: str, what: str, left_s: float | None = None) -> None:
+        """
+        Move the bar.
+
+        Args:
+            part: How much is finished, from 0 to 1.
+            counter: The same in words, such as "12/80"; at most 11 characters.
+            what: What is being done.
+            left_s: The time left, which counts down from now on; None if it isn't known.
+        """
+        end_s = None if left_s is None else self._clock() + left_s
         self._display.update(
-            self._task,
-            total=total,
-            completed=index,
-            description=point.label,
+            self._task, total=1.0, completed=part, counter=counter, description=what, end_s=end_s
         )
 
-    def point_finished(self, point: Point, results: Sequence[Result]) -> None:
-        """Move on; an error stays on the screen above the bar."""
-        self._display.advance(self._task)
-        errors = [result for result in results if result.status == Status.ERROR]
-        if errors and errors[0].error is not None:
-            self._display.console.print(
-                f"error: {point.label}: {errors[0].error.message}", markup=False, highlight=False
-            )
+    def tell(self, text: str) -> None:
+        """Print a line that stays on the screen above the bar."""
+        self._display.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
-def progress_bar() -> Iterator[Bar]:
+def progress_bar() -> Iterator[ProgressBar]:
     """Show a bar on stderr while the block runs, then remove it."""
+    stream = cast("TextIO", Listener(sys.stderr))
+    console = Console(file=stream, width=columns_of(sys.stderr))
+    with bar_display(console) as display:
+        yield ProgressBar(display)
+
+
+def bar_display(console: Console, clock: Callable[[], float] = time.monotonic) -> Progress:
+    """
+    Prepare the display of a bar.
+
+    Args:
+        console: The terminal.
+        clock: Seconds since any fixed moment, the same as the bar's.
+    """
+    counter = Column(min_width=_COUNTER_WIDTH, justify="right", no_wrap=True)
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        BarColumn(bar_width=None),
+        TextColumn("{task.fields[counter]}", markup=False, table_column=counter),
+        _TimeLeft(clock),
     )
-    console = Console(file=cast("TextIO", Listener(sys.stderr)))
-    with Progress(*columns, console=console, transient=True) as display:
-        yield Bar(display)
+    return _TwoLines(*columns, console=console, transient=True)
+
+
+class _TwoLines(Progress):
+    """The bar's line, and under it the description, which changes in length."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Draw both lines."""
+        for task in self.tasks:
+            table = self.make_tasks_table([task])
+            table.expand = True
+            yield table
+            yield Text(task.description, no_wrap=True, overflow="crop", style="dim")
+
+
+class _TimeLeft(ProgressColumn):
+    """The time until a task's end, which its field end_s has."""
+
+    max_refresh = None
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """Count down by a clock."""
+        width = Column(min_width=_LEFT_WIDTH, justify="right", no_wrap=True)
+        super().__init__(table_column=width)
+        self._clock = clock
+
+    def render(self, task: Task) -> Text:
+        """Write "0:21 left"."""
+        end_s = task.fields.get("end_s")
+        return Text("" if end_s is None else f"{duration(end_s - self._clock())} left")
+
+
+def duration(seconds: float) -> str:
+    """Write a time as minutes and seconds, such as "1:05"; never less than "0:00"."""
+    minutes, rest = divmod(round(max(0.0, seconds)), _SECONDS_PER_MINUTE)
+    return f"{minutes}:{rest:02d}"

@@ -1,5 +1,6 @@
 """`isthmus sim`: page migration on modelled machines."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +17,10 @@ from isthmus.cli.sim_sweep import sweep
 from isthmus.cli.sim_trace import trace
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
 from isthmus.report.format import Format, format_of_file
+from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +111,8 @@ def run(
     results = _run_all(workload, seed, setups, timeline)
     modelled = next(iter(setups.values())).machine
     _write(output, lambda wanted: runs_text(workload, modelled, results, wanted), output_format)
-    print_data(runs_text(workload, modelled, results, output_format))
+    width = columns_of(sys.stdout)
+    print_data(runs_text(workload, modelled, results, output_format, width=width))
 
 
 @sim.command("list")
@@ -117,7 +121,7 @@ def list_all(*, output_format: _FormatOption = Format.TEXT, debug: DebugOption =
     del debug  # its callback has stored it
     from isthmus.sim.catalogue import catalogue_text
 
-    print_data(catalogue_text(output_format))
+    print_data(catalogue_text(output_format, width=columns_of(sys.stdout)))
 
 
 sim.command()(sweep)
@@ -138,7 +142,7 @@ def _setup(policy: str, machine: str, assignments: list[str], profile: str | Non
 def _run_all(
     workload: str, seed: int, setups: "dict[str, Setup]", timeline: Path | None
 ) -> "dict[str, SimulationResult]":
-    from isthmus.cli.stderr import say
+    from isthmus.cli.stderr import say, say_lines
     from isthmus.sim.running import check_setup, open_source
     from isthmus.sim.running import run as run_one
     from isthmus.sim.timeline import new_timeline, write_timeline
@@ -154,9 +158,10 @@ def _run_all(
         events = new_timeline() if timeline is not None else None
         results[name] = run_one(source, setup, timeline=events)
         if timeline is not None and events is not None:
-            say(f"written: {write_timeline(events, timeline)}")
+            say_lines(f"written: {write_timeline(events, timeline)}")
             if events.num_dropped:
-                say(f"note: the timeline leaves out its last {events.num_dropped} events")
+                last = counted(events.num_dropped, "event")
+                say(f"note: the timeline leaves out its last {last}")
     if not any(result.counts["line_requests"] for result in results.values()):
         say(f"warning: {workload} has no memory operations: no policy makes a difference to it")
     return results
@@ -165,7 +170,7 @@ def _run_all(
 def _write(path: Path | None, text: "Callable[[Format], str]", wanted: Format) -> None:
     if path is None:
         return
-    from isthmus.cli.stderr import say
+    from isthmus.cli.stderr import say_lines
     from isthmus.files.whole import write_whole
 
-    say(f"written: {write_whole(path, text(format_of_file(path, wanted)))}")
+    say_lines(f"written: {write_whole(path, text(format_of_file(path, wanted)))}")

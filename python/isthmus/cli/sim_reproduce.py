@@ -1,23 +1,27 @@
 """`isthmus sim reproduce`."""
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from isthmus.cli.failure import ExitCode
+from isthmus.cli.failure import Stopped
 from isthmus.cli.sim_sweep import JobsOption
 from isthmus.cli.state import DebugOption
-from isthmus.cli.stderr import say
+from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of
 from isthmus.errors import Error, UsageError
 from isthmus.report.format import Format
+from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isthmus.sim.paper.evaluation import Evaluation
+    from isthmus.sim.paper.grid_summary import Found
     from isthmus.sim.points import SweepPoint
     from isthmus.sim.store import Row
 
@@ -62,11 +66,12 @@ def reproduce(
     Figures 4, 5 and 6, the TLB's miss rates, ranges on a page; and, beyond the paper, the best unit
     size for each fault latency. The options were fixed beforehand; --grid shows all.
 
-    Exit codes: 0 ok (whatever the verdicts), 1 error or interrupted, 2 usage.
+    Exit codes: 0 ok (whatever the verdicts), 1 error, 2 usage, 130 interrupted by Ctrl-C.
     """
     del debug  # its callback has stored it
     _check(output, pictures=pictures, grid=grid)
     from isthmus.sim.paper.evaluation import Evaluation
+    from isthmus.sim.paper.grid_summary import summary_text
     from isthmus.sim.paper.scores import score_all
     from isthmus.sim.paper.scores_text import scores_text
     from isthmus.sim.paper.studies import evaluation
@@ -82,10 +87,12 @@ def reproduce(
             for suffix, wanted in _SUFFIXES.items()
         }
         _write(output, texts, found if pictures else None)
-    printed = scores_text(scores, found, output_format)
+    width = columns_of(sys.stdout)
+    printed = scores_text(scores, found, output_format, width=width)
     if output is not None and grid:
-        summary = _run_grid(output, jobs, finished.seconds_per_run)
-        printed += f"\n{summary}" if output_format is Format.TEXT else ""
+        combinations = _run_grid(output, jobs, finished.seconds_per_run)
+        if output_format is Format.TEXT:
+            printed += f"\n{summary_text(combinations, width=width)}"
     print_data(printed)
 
 
@@ -150,7 +157,7 @@ def _run(
     begun = time.monotonic()
     if seconds_per_run is not None:
         num_to_run = sum(key not in store for key in keys)
-        say(f"{num_to_run} runs: about {num_to_run * seconds_per_run / 60:.0f} minutes")
+        say(f"{counted(num_to_run, 'run')}: about {num_to_run * seconds_per_run / 60:.0f} minutes")
     with stop_on_interrupt(say) as should_stop, store, sweep_progress() as observer:
         outcome = run_sweep(
             points,
@@ -162,16 +169,16 @@ def _run(
         )
     seconds = time.monotonic() - begun
     num_run = outcome.num_finished - outcome.num_reused
-    say(f"{num_run} runs in {seconds:.1f} s, {outcome.num_reused} existed already")
+    say(f"{counted(num_run, 'run')} in {seconds:.1f} s, {outcome.num_reused} existed already")
     if outcome.num_finished < outcome.num_points:
         say(
-            f"{outcome.num_finished} of {outcome.num_points} runs are finished"
+            f"{outcome.num_finished} of {counted(outcome.num_points, 'run')} finished"
             + (f" and in {file}: the same command continues" if file else "")
         )
-        raise typer.Exit(ExitCode.ERROR)
+        raise Stopped
     failed = [row for point in points if (row := store.row(point.key))["error"] is not None]
     if failed:
-        raise Error(f"{len(failed)} runs failed; the first: {failed[0]['error']}")
+        raise Error(f"{counted(len(failed), 'run')} failed; the first: {failed[0]['error']}")
     rows = {point.key: store.row(point.key) for point in points}
     return _Finished(rows, seconds / num_run if num_run else None)
 
@@ -181,14 +188,14 @@ def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") ->
     from isthmus.sim.paper.pictures import draw_all
 
     for name, text in texts.items():
-        say(f"written: {write_whole(output / name, text)}")
+        say_lines(f"written: {write_whole(output / name, text)}")
     if drawn is not None:
         files = draw_all(drawn, output)
-        say(f"written: {len(files)} pictures in {output}")
+        say(f"written: {counted(len(files), 'picture')} in {output}")
 
 
-def _run_grid(output: Path, jobs: int | None, seconds_per_run: float | None) -> str:
-    """Return the grid's summary, and write every combination to a file."""
+def _run_grid(output: Path, jobs: int | None, seconds_per_run: float | None) -> "Found":
+    """Run every combination, and write them and their summary to files."""
     from isthmus.files.whole import write_whole
     from isthmus.sim.paper.grid import combinations, grid_csv, grid_points
     from isthmus.sim.paper.grid_summary import summary_text
@@ -196,7 +203,6 @@ def _run_grid(output: Path, jobs: int | None, seconds_per_run: float | None) -> 
     points = grid_points()
     finished = _run(points, output / "grid.parquet", jobs, seconds_per_run)
     found = combinations(points, finished.rows)
-    summary = summary_text(found)
-    for name, text in {"grid.csv": grid_csv(found), "grid.txt": summary}.items():
-        say(f"written: {write_whole(output / name, text)}")
-    return summary
+    for name, text in {"grid.csv": grid_csv(found), "grid.txt": summary_text(found)}.items():
+        say_lines(f"written: {write_whole(output / name, text)}")
+    return found

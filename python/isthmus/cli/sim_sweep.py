@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.cli.failure import ExitCode
+from isthmus.cli.failure import ExitCode, Stopped
 from isthmus.cli.sim_options import MachineOption, SeedOption, SettingsOption
 from isthmus.cli.state import DebugOption
-from isthmus.cli.stderr import say
+from isthmus.cli.stderr import say, say_lines
+from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,10 +57,10 @@ def sweep(
     """
     Simulate every combination of values, on all cores.
 
-    Each finished point is kept at once. Ctrl-C stops at once and keeps finished points (exit code
-    1). The same command continues from there, also after a crash or a full disk.
+    Each finished point is kept at once. Ctrl-C stops at once and keeps finished points. The same
+    command continues from there, also after a crash or a full disk.
 
-    Exit codes: 0 ok, 1 error or interrupted (finished points stand), 2 usage.
+    Exit codes: 0 ok, 1 error (finished points stand), 2 usage, 130 interrupted by Ctrl-C.
     """
     del debug  # its callback has stored it
     from isthmus.cli.output import check_output
@@ -76,8 +77,10 @@ def sweep(
         settings=read_assignments(settings or []),
     )
     outcome = _sweep(base, read_axes(axes), output, jobs)
-    say(_summary(outcome, output))
-    if outcome.num_failed or outcome.num_finished < outcome.num_points:
+    say_lines(_summary(outcome, output))
+    if outcome.num_finished < outcome.num_points:
+        raise Stopped
+    if outcome.num_failed:
         raise typer.Exit(ExitCode.ERROR)
 
 
@@ -107,7 +110,9 @@ def _sweep(base: "Base", axes: "Sequence[Axis]", output: Path, jobs: int | None)
 
 
 def _summary(outcome: "Outcome", output: Path) -> str:
-    parts = [f"{outcome.num_finished} of {outcome.num_points} points in {output} (modelled)"]
+    parts = [
+        f"{outcome.num_finished} of {counted(outcome.num_points, 'point')} in {output} (modelled)"
+    ]
     if outcome.num_reused:
         parts.append(f"{outcome.num_reused} existed already")
     if outcome.num_failed:

@@ -1,5 +1,6 @@
 """`isthmus sim trace`: trace files."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -7,8 +8,9 @@ import typer
 
 from isthmus.cli.sim_options import SeedOption
 from isthmus.cli.state import DebugOption
-from isthmus.cli.stderr import say
+from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of
 
 trace = typer.Typer(
     name="trace",
@@ -50,7 +52,7 @@ def record(
 
     check_output(output)
     record_trace(open_source(workload, seed), output, compression="zstd" if zstd else None)
-    say(f"written: {output}")
+    say_lines(f"written: {output}")
 
 
 @trace.command()
@@ -64,7 +66,7 @@ def info(
     from isthmus.sim.trace.file import trace_info
     from isthmus.sim.trace.report import info_text
 
-    print_data(info_text(trace_info(file)))
+    print_data(info_text(trace_info(file), width=columns_of(sys.stdout)))
 
 
 @trace.command("import")
@@ -100,4 +102,4 @@ def import_accelsim(
     )
     for warning in report.warnings:
         say(f"warning: {warning}")
-    say(f"written: {output}")
+    say_lines(f"written: {output}")

@@ -1,10 +1,11 @@
 """
-The program's first steps, during which Ctrl-C ends it at once.
+The program's first and last steps, and what Ctrl-C does.
 
-Importing the modules that commands need takes some tenths of a second. An interrupt during that
-time would show a traceback of other people's modules, or be lost if one of them swallows it.
-Nothing has begun by then that must be cleaned up. This module imports only what Python itself has
-imported already.
+Ctrl-C is an exception, so that what was begun is cleaned up. But while modules are imported, and
+when the command is over, it ends the process at once: an exception would show a traceback of other
+people's modules, or be lost if one of them swallows it, and nothing is there to be cleaned up.
+Commands that keep finished work replace this: see interrupt.py. This module imports only what
+Python itself has imported already.
 """
 
 import os
@@ -13,32 +14,50 @@ from isthmus.cli import INTERRUPTED, MESSAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from types import FrameType
     from typing import NoReturn
 
 _STDERR = 2
+# The beginning of the file names of the import system's own code.
+_IMPORTING = "<frozen importlib"
 
 
 def main() -> int:
     """Run the program and return its exit code."""
     try:
-        return _loaded_program()()
+        import signal
+
+        # Otherwise the parent wants it to be ignored, as shells do for background processes.
+        guarded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if guarded:
+            signal.signal(signal.SIGINT, _interrupt)
+        from isthmus.cli.app import main as program
+
+        code = program()
+        if guarded:
+            # Threads are awaited now, and destructors run.
+            signal.signal(signal.SIGINT, _end_at_once)
     except KeyboardInterrupt:
         _end_at_once()
+    return code
 
 
-def _loaded_program() -> "Callable[[], int]":
+def _interrupt(number: int, frame: "FrameType | None") -> None:
+    """Raise KeyboardInterrupt; a second Ctrl-C, or one during an import, ends the process."""
     import signal
 
-    guarded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    # Otherwise the parent wants it to be ignored, as shells do for background processes.
-    if guarded:
-        signal.signal(signal.SIGINT, _end_at_once)
-    from isthmus.cli.app import main as program
+    if _is_importing(frame):
+        _end_at_once()
+    signal.signal(number, _end_at_once)
+    raise KeyboardInterrupt
 
-    if guarded:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    return program
+
+def _is_importing(frame: "FrameType | None") -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_IMPORTING):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _end_at_once(*_: object) -> "NoReturn":

@@ -8,25 +8,23 @@ written are dropped, and never go to stdout instead.
 import contextlib
 import os
 import sys
-from typing import Final, TextIO
+from typing import TextIO
 
-# What a stream raises that is closed, full or gone.
-TROUBLE: Final = (OSError, ValueError)
+from isthmus.cli.terminal import TROUBLE, columns_of, is_terminal
+from isthmus.report.fitting import wrapped
+
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
 def say(text: str) -> None:
-    """Print one line, or more of them, on stderr."""
+    """Print a sentence on stderr, in lines that fit; paths and other long words stay whole."""
+    say_lines("\n".join(wrapped(text, columns_of(sys.stderr), whole_words=True)))
+
+
+def say_lines(text: str) -> None:
+    """Print lines on stderr as they are, however long."""
     if sys.stderr is not None:
         Listener(sys.stderr).say(text)
-
-
-def is_terminal(stream: TextIO | None) -> bool:
-    """Whether stderr is a terminal; False if it is closed or absent."""
-    try:
-        return stream is not None and stream.isatty()
-    except TROUBLE:
-        return False
 
 
 def silence(stream: TextIO) -> None:

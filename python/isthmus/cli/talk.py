@@ -7,47 +7,104 @@ from contextlib import contextmanager
 
 from isthmus.bench.plan import Point
 from isthmus.bench.runner import Observer
-from isthmus.cli.stderr import is_terminal, say
+from isthmus.cli.stderr import say
+from isthmus.cli.terminal import is_terminal
 from isthmus.report.numbers import gigabytes_per_second, microseconds
 from isthmus.report.quantities import quantity
-from isthmus.run.result import Result
+from isthmus.run.result import Result, Status
+from isthmus.spelling import counted
+
+# Of a run with more points, not each has a line.
+_FEW_POINTS = 30
+_SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
-def progress() -> Iterator[Observer]:
-    """Follow a run: with a live bar on a terminal, with a line for each point elsewhere."""
+def progress(points: Sequence[Point], promised_s: float | None) -> Iterator[Observer]:
+    """
+    Follow a run: with a live bar on a terminal, with a few lines elsewhere.
+
+    Args:
+        points: What will be measured, in order.
+        promised_s: When the run will have ended at the latest; None if nothing is promised.
+    """
     if not is_terminal(sys.stderr):
-        yield Lines()
+        lines = Lines(points)
+        yield lines
+        lines.end()
         return
+    from isthmus.cli.bench_bar import BenchBar
     from isthmus.cli.progress_bar import progress_bar
 
     with progress_bar() as bar:
-        yield bar
+        yield BenchBar(bar, points, promised_s)
 
 
 class Lines:
-    """Prints one line for each point, with the seconds since the run began."""
+    """
+    Prints lines with the seconds since the run began: for programs and files.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    Of a few points, each has one. Of many, each suite has one, and one comes every ten seconds.
+    Tests that were waived for the same reason share a line at the end, and each failure has one.
+    """
+
+    def __init__(
+        self, points: Sequence[Point], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         """
         Begin before the first point.
 
         Args:
+            points: What will be measured, in order.
             clock: Seconds since any fixed moment.
         """
-        self._place = ""
+        self._points = points
         self._clock = clock
-        self._started_s = clock()
+        self._started_s = self._told_s = clock()
+        self._index = 0
+        self._num_measured = 0
+        self._waived: dict[str, list[str]] = {}
 
     def point_started(self, index: int, total: int, point: Point) -> None:
-        """Remember the point; the line is printed when its results exist."""
-        del point
-        self._place = f"[{index + 1:{len(str(total))}}/{total}]"
+        """Remember the point; its line is printed when its results exist."""
+        del total, point
+        self._index = index
 
     def point_finished(self, point: Point, results: Sequence[Result]) -> None:
-        """Print the results."""
-        elapsed_s = self._clock() - self._started_s
-        say(f"{self._place} {elapsed_s:3.0f} s  {point.label}: {outcome_text(results)}")
+        """Print the results, or count them."""
+        waived = all(result.status == Status.WAIVED for result in results)
+        if waived:
+            self._waived.setdefault(results[0].reason or "", []).append(point.test.name)
+        else:
+            self._num_measured += 1
+        failed = any(result.status == Status.ERROR for result in results)
+        few = len(self._points) <= _FEW_POINTS
+        if failed or (few and not waived):
+            self._say(f"{point.label}: {outcome_text(results)}")
+        if few:
+            return
+        if self._num_measured and self._ends_suite(point):
+            self._say(f"{point.test.suite}: {counted(self._num_measured, 'point')} measured")
+            self._num_measured = 0
+        elif not waived and self._clock() - self._told_s >= _SECONDS_BETWEEN_LINES:
+            self._say(f"{point.test.suite}: {point.label}")
+
+    def end(self) -> None:
+        """Print what was waived."""
+        for reason, tests in self._waived.items():
+            names = list(dict.fromkeys(tests))
+            what = names[0] if len(names) == 1 else counted(len(names), "test")
+            say(f"waived: {what}, {counted(len(tests), 'point')}: {reason}")
+
+    def _ends_suite(self, point: Point) -> bool:
+        rest = self._points[self._index + 1 :]
+        return all(other.test.suite != point.test.suite for other in rest)
+
+    def _say(self, text: str) -> None:
+        self._told_s = self._clock()
+        total = len(self._points)
+        place = f"[{self._index + 1:{len(str(total))}}/{total}]"
+        say(f"{place} {self._told_s - self._started_s:3.0f} s  {text}")
 
 
 def outcome_text(results: Sequence[Result]) -> str:

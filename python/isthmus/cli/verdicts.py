@@ -1,12 +1,14 @@
 """How a new run of `isthmus bench` is judged: by an earlier run, and by expected values."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.cli.failure import ExitCode
-from isthmus.cli.stderr import say
+from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of
 from isthmus.compare.comparison import check_kind, compare
 from isthmus.compare.machines import identity_of
 from isthmus.errors import UsageError
@@ -75,25 +77,27 @@ class Verdicts:
             BELOW_THRESHOLD if a result is slower than before, or below its expected value.
         """
         texts, codes = [], [ExitCode.OK]
+        width = columns_of(sys.stdout if on_stdout else sys.stderr)
         if self.baseline is not None:
             from isthmus.report.comparison import comparison_text
 
             comparison = compare(self.baseline, run, self.tolerance)
-            texts.append(comparison_text([self.baseline, run], [comparison], every=False))
+            text = comparison_text([self.baseline, run], [comparison], every=False, width=width)
+            texts.append(text)
             codes.append(ExitCode.BELOW_THRESHOLD if comparison.regressed else ExitCode.OK)
         if self.expect:
             from isthmus.expected.judging import Judgement, judge
             from isthmus.report.expectation import expectation_text
 
             findings = judge(run)
-            texts.append(expectation_text(run, findings))
+            texts.append(expectation_text(run, findings, width=width))
             short = any(finding.judgement == Judgement.SHORT for finding in findings)
             codes.append(ExitCode.BELOW_THRESHOLD if short else ExitCode.OK)
         for text in texts:
             if on_stdout:
                 print_data("\n" + text)
             else:
-                say(text.rstrip("\n"))
+                say_lines(text.rstrip("\n"))
         return max(codes)
 
     def draw(self, run: "Run") -> None:

@@ -5,22 +5,29 @@ from collections.abc import Sequence
 
 from isthmus.doctor.check import Check, Diagnosis, Status
 
-_ADVICE_WIDTH = 100
+_PAGE_WIDTH = 120
 # Text that is pasted into a shell stays on one line.
 _COMMAND = "export "
+# In narrower columns, text begins further to the left.
+_LEAST_TEXT = 40
+_NARROWEST = 40
 _STATUS_WIDTH = max(len(status) for status in Status)
 
 
-def text_lines(diagnosis: Diagnosis) -> list[str]:
+def text_lines(diagnosis: Diagnosis, *, width: int = _PAGE_WIDTH) -> list[str]:
     """
     Write a diagnosis.
+
+    Args:
+        diagnosis: The checks.
+        width: The most characters in a line. Commands to paste stay on one line.
 
     Returns:
         Lines like "ok       driver  CUDA 13.0, ...", each followed by its advice, indented, and a
         last line with the totals.
     """
-    width = max((len(check.name) for check in diagnosis.checks), default=0)
-    lines = [line for check in diagnosis.checks for line in _lines(check, width)]
+    names = max((len(check.name) for check in diagnosis.checks), default=0)
+    lines = [line for check in diagnosis.checks for line in _lines(check, names, width)]
     return [*lines, "", summary(diagnosis.checks)]
 
 
@@ -34,21 +41,23 @@ def summary(checks: Sequence[Check]) -> str:
     return f"{len(checks)} checks: {counts[Status.OK]} ok, {others}"
 
 
-def _lines(check: Check, name_width: int) -> list[str]:
+def _lines(check: Check, name_width: int, width: int) -> list[str]:
     head = f"{check.status:<{_STATUS_WIDTH}}  {check.name:<{name_width}}  "
-    lines = [head + check.finding]
+    indent = " " * len(head) if len(head) + _LEAST_TEXT <= width else " " * _STATUS_WIDTH
+    lines = _wrapped(head + check.finding, width, "", indent)
     if not check.advice:
         return lines
-    indent = " " * len(head)
     if check.advice.startswith(_COMMAND):
-        lines.append(f"{indent}-> {check.advice}")
-    else:
-        lines += textwrap.wrap(
-            check.advice,
-            width=_ADVICE_WIDTH,
-            initial_indent=f"{indent}-> ",
-            subsequent_indent=f"{indent}   ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    return lines
+        return [*lines, f"{indent}-> {check.advice}"]
+    return [*lines, *_wrapped(check.advice, width, f"{indent}-> ", f"{indent}   ")]
+
+
+def _wrapped(text: str, width: int, first: str, following: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        max(width, _NARROWEST),
+        initial_indent=first,
+        subsequent_indent=following,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -2,7 +2,7 @@
 
 from isthmus.doctor.check import Check, Status
 from isthmus.doctor.facts import Driver, DriverFailure, NvidiaHardware
-from isthmus.spelling import cuda_version
+from isthmus.spelling import counted, cuda_version
 
 _INSTALL = "install an NVIDIA driver for CUDA 12.2 or later (535 or newer)"
 _IN_CONTAINER = (
@@ -99,7 +99,9 @@ def check_gpus_shown(driver: Driver, hardware: NvidiaHardware) -> Check | None:
         "gpus_on_pci": list(hardware.pci_addresses),
         "cuda_visible_devices": hardware.visible_devices,
     }
-    finding = f"the driver shows {driver.num_devices} of {len(hardware.pci_addresses)} GPUs"
+    finding = (
+        f"the driver shows {driver.num_devices} of {counted(len(hardware.pci_addresses), 'GPU')}"
+    )
     if hardware.visible_devices is not None:
         finding += f", CUDA_VISIBLE_DEVICES is '{hardware.visible_devices}'"
         return Check(

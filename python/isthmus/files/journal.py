@@ -1,6 +1,7 @@
 """A file of lines that grows; each line is durable before the program continues."""
 
 import contextlib
+import fcntl
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,11 @@ _MAX_BYTES = 1 << 30
 
 
 class Journal:
-    """Lines at the end of a file, each on disk when `add` returns."""
+    """
+    Lines at the end of a file, each on disk when `add` returns.
+
+    While it is open, other processes can see that it is: see `is_open`.
+    """
 
     def __init__(self, path: Path, lines: Sequence[str], *, hint: str = "") -> None:
         """
@@ -35,10 +40,18 @@ class Journal:
         with writing(path):
             self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
             self._size_bytes = os.fstat(self._descriptor).st_size
+        # Some network file systems have no locks: there, nobody sees that it is open.
+        with contextlib.suppress(OSError):
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def add(self, line: str) -> None:
+    def add(self, line: str, *, durable: bool = True) -> None:
         """
         Append a line.
+
+        Args:
+            line: The line.
+            durable: It survives a crash of the machine, which takes milliseconds. Otherwise it
+                survives only the end of the process, until a later line is durable.
 
         Raises:
             WriteError: It can't be written or made durable. Earlier lines are kept.
@@ -47,7 +60,8 @@ class Journal:
         with writing(self._path, hint=self._hint):
             try:
                 write_all(self._descriptor, data)
-                os.fsync(self._descriptor)
+                if durable:
+                    os.fsync(self._descriptor)
             except OSError:
                 # A partial line would spoil the next.
                 with contextlib.suppress(OSError):
@@ -78,3 +92,20 @@ def read_lines(path: Path) -> list[str]:
     except FileNotFoundError:
         return []
     return contents.decode(errors="replace").split("\n") if contents else []
+
+
+def is_open(path: Path) -> bool:
+    """Whether a process has a journal open for writing; False if that can't be known."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False

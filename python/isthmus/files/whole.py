@@ -40,6 +40,17 @@ def write_whole(path: Path, contents: str | bytes, *, hint: str = "") -> Path:
     return path
 
 
+def remove_file(path: Path) -> None:
+    """
+    Remove a file; it may be gone already.
+
+    Raises:
+        WriteError: It can't be removed.
+    """
+    with writing(path, hint="it still exists"):
+        path.unlink(missing_ok=True)
+
+
 def check_writable(path: Path) -> None:
     """
     Check whether `write_whole` could write a file. Leaves nothing behind.

@@ -30,6 +30,7 @@ from isthmus.profile.plan import (
     group_of,
     refinements,
 )
+from isthmus.sizes import format_size
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -71,6 +72,10 @@ class Found:
     absences: Mapping[Way, str] = field(default_factory=dict)
 
 
+Watch = Callable[[str, float], None]
+"""Is told what is measured next, and how many seconds are left."""
+
+
 class Copies(Protocol):
     """Measures copies: `Session`, or a test's."""
 
@@ -104,9 +109,12 @@ class Measuring:
         open_copies: Callable[[int], Copies],
         effort: Effort,
         clock: Callable[[], float],
+        watch: Watch = lambda *_: None,
     ) -> None:
         """Prepare; the time that `effort` allows runs from now on."""
         self._end = clock() + effort.budget_s
+        self._watch = watch
+        watch("allocating", effort.budget_s)
         self.curves: dict[Way, list[CostPoint]] = {}
         self.absences: dict[Way, str] = {}
         self._copies = open_copies(effort.sizes[-1])
@@ -197,6 +205,8 @@ class Measuring:
         return way in self.curves and size < self.curves[way][-1].bytes
 
     def _measure(self, group: Group, size: int) -> None:
+        what = f"{group.direction.upper()} {group.host_memory} {format_size(size)}"
+        self._watch(what, self._left())
         found = self._copies.times(self._ways(group, size), size, self._effort)
         for way, reason in found.absences.items():
             # A path that worked so far is only at its largest size.
@@ -237,6 +247,7 @@ def measure_profile(
     open_copies: Callable[[int], Copies],
     effort: Effort,
     clock: Callable[[], float] = time.perf_counter,
+    watch: Watch = lambda *_: None,
 ) -> Profile:
     """
     Measure what copies cost on one device.
@@ -246,6 +257,7 @@ def measure_profile(
         open_copies: Prepares copies of up to so many bytes; this counts as time spent.
         effort: How much to measure.
         clock: In seconds.
+        watch: Is told what will be measured next.
 
     Returns:
         The profile, which isn't stored yet.
@@ -255,7 +267,7 @@ def measure_profile(
         DriverError: The device failed.
     """
     started = clock()
-    measuring = Measuring(open_copies, effort, clock)
+    measuring = Measuring(open_copies, effort, clock, watch)
     opening_seconds = measuring.window_opening_seconds()
     measuring.measure_grid(effort.sizes[:1])
     threads = measuring.choose_threads()

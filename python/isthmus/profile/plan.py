@@ -50,6 +50,8 @@ MARGINS: Mapping[Path, float] = {
 # If the cheapest path changes between two sizes, they are brought this close together.
 _CLOSE_ENOUGH = 1.2
 _ALIGNMENT = 64
+# Writing the profile and ending the program take about this many seconds.
+_END_S = 0.2
 # More threads are used for a gain above this.
 _THREADS_GAIN = 1.02
 
@@ -96,6 +98,16 @@ class Effort:
     staging_bytes: int = 64 * _MIB
     quick: bool = False
 
+    @property
+    def promised_s(self) -> float:
+        """What the command takes at most, with the start and the end of Python."""
+        return 2.0 if self.quick else 10.0
+
+    def after(self, spent_s: float) -> "Effort":
+        """Take a long start of the program off the budget, but at most half of the budget."""
+        left_s = self.promised_s - spent_s - _END_S
+        return replace(self, budget_s=max(0.5 * self.budget_s, min(self.budget_s, left_s)))
+
     def up_to(self, max_bytes: int) -> "Effort":
         """Leave out larger sizes."""
         return replace(
@@ -105,7 +117,7 @@ class Effort:
         )
 
 
-# Python's own start and end are not in the budgets: 10 s and 2 s are the totals.
+# Python's own start and end are not in the budgets: see `promised_s`.
 FULL = Effort(sizes=FULL_SIZES, budget_s=8.5, point_s=0.03, rounds=3)
 QUICK = Effort(
     sizes=QUICK_SIZES,

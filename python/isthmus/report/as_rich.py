@@ -1,40 +1,52 @@
-"""A run as an object that rich prints on a terminal."""
+"""A run as an object that rich prints on a terminal: the plain text, in colours."""
 
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table as RichTable
+from collections.abc import Iterable
+
 from rich.text import Text
 
-from isthmus.report.as_text import page_as
+from isthmus.report.as_text import head_of, page_as
+from isthmus.report.fitting import table_lines, wrapped
 from isthmus.report.page import Table
 from isthmus.run.model import Run
 
+_STATUS_STYLES = {"error": "red", "waived": "yellow"}
 
-def as_renderable(run: Run, *, use_mean: bool = False, verbose: bool = False) -> Group:
-    """Lay out a run for a terminal: the same words and numbers as the plain text."""
+
+def as_renderable(run: Run, *, width: int, use_mean: bool = False, verbose: bool = False) -> Text:
+    """
+    Lay out a run for a terminal: the same words and numbers as the plain text.
+
+    Args:
+        run: The run.
+        width: The terminal's columns.
+        use_mean: As for `page_as`.
+        verbose: As for `page_as`.
+    """
     page = page_as(run, use_mean=use_mean, verbose=verbose)
-    parts: list[RenderableType] = []
-    if page.warning:
-        parts.append(Text(page.warning, style="bold yellow"))
-    parts += [Text(line) for line in page.head]
-    for table in page.tables:
-        parts += [Text(), Text(table.title, style="bold"), _table(table)]
-    parts += [Text(), *(Text(line, style="dim") for line in page.foot)]
-    parts += [
-        Text(line, style="red" if line.startswith("error") else "yellow") for line in page.problems
+    warning = [page.warning] if page.warning else []
+    blocks = [
+        [*_lines(warning, width, "bold yellow"), *map(Text, head_of(page, width))],
+        *(_table(table, width) for table in page.tables),
+        _lines(page.foot, width, "dim"),
+        [line for text in page.problems for line in _lines([text], width, _style(text))],
     ]
-    return Group(*parts)
+    return Text("\n\n").join(Text("\n").join(block) for block in blocks if block)
 
 
-def _table(table: Table) -> RichTable:
-    drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for index, head in enumerate(table.heads):
-        words = index < table.num_text_columns
-        drawn.add_column(head, justify="left" if words else "right", no_wrap=True)
-    for row in table.rows:
-        drawn.add_row(*(Text(cell, style=_style(cell)) for cell in row))
-    return drawn
+def _table(table: Table, width: int) -> list[Text]:
+    num_title_lines = len(wrapped(table.title, width))
+    lines = table_lines(table, width)
+    titles = [Text(line, style="bold") for line in lines[:num_title_lines]]
+    rows = [Text(line) for line in lines[num_title_lines:]]
+    for row in rows:
+        for word, style in _STATUS_STYLES.items():
+            row.highlight_words([word], style)
+    return [*titles, *rows]
 
 
-def _style(cell: str) -> str:
-    return {"error": "red", "waived": "yellow"}.get(cell, "")
+def _lines(texts: Iterable[str], width: int, style: str) -> list[Text]:
+    return [Text(line, style=style) for text in texts for line in wrapped(text, width)]
+
+
+def _style(problem: str) -> str:
+    return "red" if problem.startswith("error") else "yellow"

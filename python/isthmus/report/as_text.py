@@ -1,5 +1,6 @@
-"""A run as plain text: aligned columns, no colour, the same bytes on every terminal."""
+"""A run as plain text: aligned columns, no colour, the same bytes for the same width."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from isthmus.report.alloc import alloc_notes, alloc_tables
@@ -8,13 +9,14 @@ from isthmus.report.doubts import doubt_notes
 from isthmus.report.experiments import experiment_notes, experiment_tables
 from isthmus.report.first_look import first_look_of, is_first_look
 from isthmus.report.fitted import fitted_notes, fitted_tables
+from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
 from isthmus.report.heading import about_device, emulated_warning, head_lines
 from isthmus.report.host import host_notes, host_tables
 from isthmus.report.means import call_means, with_means
 from isthmus.report.memory_kinds import memory_notes, memory_tables
 from isthmus.report.multi import multi_notes, multi_tables
 from isthmus.report.numa import numa_notes, numa_tables
-from isthmus.report.page import Page, Table
+from isthmus.report.page import Page
 from isthmus.report.pinned_vs_pageable import (
     pinned_vs_pageable_notes,
     pinned_vs_pageable_tables,
@@ -26,7 +28,8 @@ from isthmus.report.small_copies import comparison_lines, small_copy_tables
 from isthmus.report.windows import window_notes, window_tables
 from isthmus.run.model import Run
 
-_GAP = "  "
+# As long as "device  ".
+_HEAD_INDENT = " " * 8
 
 
 def page_of(run: Run) -> Page:
@@ -83,23 +86,32 @@ def page_as(run: Run, *, use_mean: bool, verbose: bool) -> Page:
     return replace(page, tables=(*page.tables, *samples))
 
 
-def as_text(run: Run, *, use_mean: bool = False, verbose: bool = False) -> str:
-    """Write a run as plain text; arguments as for `page_as`."""
+def as_text(
+    run: Run, *, use_mean: bool = False, verbose: bool = False, width: int = PAGE_WIDTH
+) -> str:
+    """
+    Write a run as plain text.
+
+    Args:
+        run: The run.
+        use_mean: As for `page_as`.
+        verbose: As for `page_as`.
+        width: The most characters in a line.
+    """
     page = page_as(run, use_mean=use_mean, verbose=verbose)
-    head = [*([page.warning] if page.warning else []), *page.head]
-    blocks = [head, *map(table_lines, page.tables), page.foot, page.problems]
+    blocks = [
+        [*_all_wrapped([page.warning] if page.warning else [], width), *head_of(page, width)],
+        *(table_lines(table, width) for table in page.tables),
+        _all_wrapped(page.foot, width),
+        _all_wrapped(page.problems, width),
+    ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
-def table_lines(table: Table) -> list[str]:
-    """Align a table: words to the left, numbers to the right."""
-    grid = [table.heads, *table.rows]
-    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-    lines = []
-    for row in grid:
-        cells = [
-            cell.ljust(width) if index < table.num_text_columns else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append(_GAP.join(cells).rstrip())
-    return [table.title, *lines]
+def head_of(page: Page, width: int) -> list[str]:
+    """Wrap the lines about the run; what follows a line's first word stays below itself."""
+    return [part for line in page.head for part in wrapped(line, width, indent=_HEAD_INDENT)]
+
+
+def _all_wrapped(lines: Iterable[str], width: int) -> list[str]:
+    return [part for line in lines for part in wrapped(line, width)]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from isthmus.compare.comparison import Change, Comparison, Verdict
 from isthmus.compare.machines import differences
 from isthmus.compare.subject import Subject
-from isthmus.report.as_text import table_lines
+from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
 from isthmus.report.page import Table
 from isthmus.report.quantities import percent, quantity
 from isthmus.run.model import Run
@@ -16,7 +16,13 @@ _EMULATED = "EMULATED devices: modelled, not measured on a GPU"
 Rows = dict[Subject, dict[int, Change]]
 
 
-def comparison_text(runs: Sequence[Run], comparisons: Sequence[Comparison], *, every: bool) -> str:
+def comparison_text(
+    runs: Sequence[Run],
+    comparisons: Sequence[Comparison],
+    *,
+    every: bool,
+    width: int = PAGE_WIDTH,
+) -> str:
     """
     Write how later runs compare with the first.
 
@@ -24,11 +30,14 @@ def comparison_text(runs: Sequence[Run], comparisons: Sequence[Comparison], *, e
         runs: The first run, and those that are compared with it.
         comparisons: The comparison of each of those with the first, in their order.
         every: Also show results that stayed the same.
+        width: The most characters in a line.
     """
     tables = [differences_table(runs), changes_table(runs, comparisons, every=every)]
     blocks = [[_EMULATED]] if runs[0].machine.emulated else []
-    blocks += [table_lines(table) for table in tables if table is not None]
-    blocks.append(summary_lines(runs, comparisons))
+    blocks += [table_lines(table, width) for table in tables if table is not None]
+    blocks.append(
+        [part for line in summary_lines(runs, comparisons) for part in wrapped(line, width)]
+    )
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 

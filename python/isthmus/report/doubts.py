@@ -2,6 +2,7 @@
 
 from isthmus.run.model import Result, Run
 from isthmus.sizes import format_size
+from isthmus.spelling import counted
 
 _MAX_NAMED = 3
 
@@ -18,7 +19,7 @@ def _outlier_lines(run: Run) -> list[str]:
     worst = sorted(with_outliers, key=_share, reverse=True)[:_MAX_NAMED]
     named = ", ".join(f"{_name(r)} {r.num_outliers} of {r.n}" for r in worst)
     num_looked_at = sum(result.num_outliers is not None for result in run.results)
-    how_many = f"{len(with_outliers)} of {num_looked_at} results"
+    how_many = f"{len(with_outliers)} of {counted(num_looked_at, 'result')}"
     return [f"outliers, kept in all numbers, in {how_many}; most: {named}"]
 
 
@@ -28,7 +29,7 @@ def _clock_lines(run: Run) -> list[str]:
         for reason in result.clock_reasons or ():
             slowed.setdefault(reason, []).append(result)
     return [
-        f"the GPU's clocks were reduced ({reason}) during {len(results)} results, "
+        f"the GPU's clocks were reduced ({reason}) during {counted(len(results), 'result')}, "
         f"first {_name(results[0])}"
         for reason, results in slowed.items()
     ]

@@ -4,23 +4,27 @@ from collections.abc import Sequence
 
 from isthmus.expected.judging import Finding
 from isthmus.expected.shortfall import explanations
-from isthmus.report.as_text import table_lines
+from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
 from isthmus.report.page import Table
 from isthmus.report.quantities import quantity
 from isthmus.run.model import Run
 from isthmus.sizes import format_size
 
 
-def expectation_text(run: Run, findings: Sequence[Finding]) -> str:
-    """Write how a run compares with the values expected of its machine."""
+def expectation_text(run: Run, findings: Sequence[Finding], *, width: int = PAGE_WIDTH) -> str:
+    """Write how a run compares with the values expected of its machine, in lines of this width."""
     if not findings:
-        return f"{_unknown(run)}\n"
+        return "\n".join(wrapped(_unknown(run), width)) + "\n"
     blocks = [
-        table_lines(_table(run, findings)),
-        explanations(run.machine, findings),
-        _sources(findings),
+        table_lines(_table(run, findings), width),
+        _all_wrapped(explanations(run.machine, findings), width),
+        _all_wrapped(_sources(findings), width),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+
+
+def _all_wrapped(lines: Sequence[str], width: int) -> list[str]:
+    return [part for line in lines for part in wrapped(line, width, indent="    ")]
 
 
 def _unknown(run: Run) -> str:

@@ -7,7 +7,7 @@ from isthmus.report.page import Table
 from isthmus.run.machine import Link, Machine
 from isthmus.run.model import Run
 from isthmus.sizes import approximate_size
-from isthmus.spelling import cpu_list
+from isthmus.spelling import counted, cpu_list
 
 
 def emulated_warning(machine: Machine) -> str | None:
@@ -88,7 +88,7 @@ def _host(machine: Machine) -> str:
     pages = host.transparent_huge_pages
     parts = [
         host.cpu_model or "unknown CPU",
-        f"{host.num_cpus} CPUs",
+        counted(host.num_cpus, "CPU"),
         f"bound to NUMA node {node.node} (CPUs {cpu_list(node.cpus)})" if node else "",
         f"Linux {host.kernel}",
         f"huge pages {pages}" if pages else "",

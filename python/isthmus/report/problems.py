@@ -5,6 +5,7 @@ from itertools import groupby
 from isthmus.report.waived import how_many, waived_counts, waived_lines
 from isthmus.run.model import Result, Run, Status
 from isthmus.sizes import format_size
+from isthmus.spelling import counted
 
 _Key = tuple[str, str]
 
@@ -43,5 +44,5 @@ def _line(key: _Key, results: list[Result]) -> str:
     metrics = list(dict.fromkeys(result.metric for result in results))
     where = format_size(sizes[0])
     if len(sizes) > 1:
-        where += f"..{format_size(sizes[-1])} ({len(sizes)} sizes)"
+        where += f"..{format_size(sizes[-1])} ({counted(len(sizes), 'size')})"
     return f"error: {test} {', '.join(metrics)}, {where}: {message}"

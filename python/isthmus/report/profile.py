@@ -4,6 +4,7 @@ from itertools import groupby
 
 from isthmus.profile.costs import Reign, reigns
 from isthmus.profile.model import NotMeasured, Profile, StagingThreads
+from isthmus.report.fitting import PAGE_WIDTH, wrapped
 from isthmus.report.numbers import gigabytes_per_second
 from isthmus.sizes import format_size
 from isthmus.spelling import cuda_version
@@ -12,40 +13,59 @@ _SMALL_BYTES = 1024
 _GROUPS = [(memory, way) for memory in ("pageable", "pinned") for way in ("h2d", "d2h")]
 
 
-def profile_as_text(profile: Profile, age: str) -> str:
+def profile_as_text(profile: Profile, age: str, *, width: int = PAGE_WIDTH) -> str:
     """
     Write a profile.
 
     Args:
         profile: The profile.
         age: How long ago, in words.
+        width: The most characters in a line.
     """
-    lines = [*_heading(profile, age), "", "copy          cheapest path, and up to which size"]
+    blocks = [
+        _wrapped(_heading(profile, age), width, indent=" " * 9),
+        _wrapped(_winners(profile), width, indent=" " * 14),
+        _wrapped(_further(profile), width, indent="  "),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def _wrapped(lines: list[str], width: int, *, indent: str) -> list[str]:
+    return [part for line in lines for part in wrapped(line, width, indent=indent)]
+
+
+def _winners(profile: Profile) -> list[str]:
+    lines = ["copy          cheapest path, and up to which size"]
     for memory, direction in _GROUPS:
         found = reigns(profile, direction, memory)
         if found:
             lines.append(f"{direction.upper()} {memory:<8}  {_reigns_text(found)}")
-    lines.append("")
-    if profile.window_opening_seconds is None:
-        lines.append("opening a window: not measured")
-    else:
-        lines.append(f"opening a window: {profile.window_opening_seconds * 1e6:.0f} us")
-    lines.append(_staging_text(profile.staging_threads))
-    lines += _absences(profile.not_measured)
+    return lines
+
+
+def _further(profile: Profile) -> list[str]:
+    seconds = profile.window_opening_seconds
+    opening = "not measured" if seconds is None else f"{seconds * 1e6:.0f} us"
+    lines = [
+        f"opening a window: {opening}",
+        _staging_text(profile.staging_threads),
+        *_absences(profile.not_measured),
+    ]
     if profile.machine.emulated:
         lines.append("emulated: every number is modelled, and only emulated devices use them")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _heading(profile: Profile, age: str) -> list[str]:
     machine, measured = profile.machine, profile.measurement
     release = f"{machine.driver_release}, " if machine.driver_release else ""
+    cores = f"{machine.num_cores:g} core{'' if machine.num_cores == 1 else 's'}"
     seconds, quick = f"{measured.seconds:.1f}", ", quick" if measured.quick else ""
     return [
         f"profile  {measured.finished_at:%Y-%m-%d %H:%M} UTC ({age}), in {seconds} s{quick}",
         f"device   {machine.gpu_name} ({machine.gpu_uuid}), {machine.link}",
         f"driver   {release}CUDA {cuda_version(machine.cuda_version)}",
-        f"host     {machine.cpu_model or 'CPU of unknown name'}, {machine.num_cores:g} cores",
+        f"host     {machine.cpu_model or 'CPU of unknown name'}, {cores}",
     ]
 
 

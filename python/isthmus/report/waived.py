@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from isthmus.run.model import Result, Run, Status
 from isthmus.sizes import format_size
+from isthmus.spelling import counted
 
 # At most this many tests are named; others are counted.
 _MAX_NAMED = 3
@@ -66,11 +67,11 @@ def _suites(results: Sequence[Result]) -> str:
 
 
 def _number(results: Sequence[Result]) -> str:
-    return "1 result" if len(results) == 1 else f"{len(results)} results"
+    return counted(len(results), "result")
 
 
 def _sizes(results: Sequence[Result]) -> str:
     sizes = sorted({result.bytes for result in results})
     if len(sizes) == 1:
         return format_size(sizes[0])
-    return f"{format_size(sizes[0])}..{format_size(sizes[-1])} ({len(sizes)} sizes)"
+    return f"{format_size(sizes[0])}..{format_size(sizes[-1])} ({counted(len(sizes), 'size')})"

@@ -1,6 +1,7 @@
 """What a run knows about the machine it ran on. `null` means: not known here."""
 
 from isthmus.run.record import Integer, Record
+from isthmus.spelling import counted
 
 
 class Device(Record):
@@ -63,9 +64,7 @@ class LinkErrors(Record):
             "nonfatal AER error": self.nonfatal,
             "fatal AER error": self.fatal,
         }
-        return ", ".join(
-            f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items() if count
-        )
+        return ", ".join(counted(count, name) for name, count in counts.items() if count)
 
 
 class GpuState(Record):

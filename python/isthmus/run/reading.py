@@ -11,14 +11,18 @@ from isthmus.errors import UsageError
 from isthmus.files.regular import read_regular
 from isthmus.run.model import Run
 from isthmus.run.record import first_fault
-from isthmus.run.store import runs_folder
+from isthmus.run.store import FINISHED, UNFINISHED, runs_folder
+from isthmus.run.unfinished import unfinished_run
 from isthmus.suggest import shortened
 
 SCHEMA_VERSION = 1
 LAST = "last"
 # Every test at every size with all its samples takes some 20 MB.
 _MAX_BYTES = 256 << 20
-_HINT = f"name a file of `isthmus bench --output run.json`, the id of a stored run, or {LAST}"
+_HINT = (
+    f"name a file of `isthmus bench --output run.json`, the id of a stored run, or {LAST}; "
+    "`isthmus runs list` shows the ids"
+)
 
 
 def read_run(named: str) -> Run:
@@ -26,17 +30,25 @@ def read_run(named: str) -> Run:
     Read a run.
 
     Args:
-        named: A file; the beginning of the id of a stored run; or "last".
+        named: A file; the beginning of the id of a stored run; or "last" for the last finished
+            one. Of an unfinished run, the results that were finished are read.
 
     Raises:
         UsageError: There is none of that name, it isn't a run, or it is of another schema.
     """
-    path = _find(named)
+    path = find_run(named)
     try:
         contents = read_regular(path, max_bytes=_MAX_BYTES)
     except OSError as cause:
         raise UsageError(f"can't read {path}: {cause.strerror or cause}", hint=_HINT) from cause
-    return parse_run(contents, str(path))
+    return (
+        unfinished_run(contents, str(path)) if is_journal(path) else parse_run(contents, str(path))
+    )
+
+
+def is_journal(path: Path) -> bool:
+    """Whether a file's name is that of a run that is being measured, or that was killed."""
+    return path.suffix == UNFINISHED
 
 
 def parse_run(contents: bytes, name: str) -> Run:
@@ -74,9 +86,28 @@ def _check_schema(name: str, document: Any) -> None:  # noqa: ANN401 - whatever 
         )
 
 
-def _find(named: str) -> Path:
+def find_run(named: str) -> Path:
+    """
+    Find the file of a run; the arguments and errors of `read_run`.
+
+    Raises:
+        UsageError: There is none of that name, or more than one.
+    """
     if os.path.isfile(named):  # noqa: PTH113 - of any name at all
         return Path(named)
+    return find_stored(named)
+
+
+def find_stored(named: str) -> Path:
+    """
+    Find the file of a stored run.
+
+    Args:
+        named: The beginning of its id; or "last" for the last finished one.
+
+    Raises:
+        UsageError: There is none, or more than one.
+    """
     found = _kept(named)
     if len(found) > 1 and named != LAST:
         names = ", ".join(file.name for file in found[-3:])
@@ -86,12 +117,20 @@ def _find(named: str) -> Path:
     return found[-1]
 
 
-def _kept(named: str) -> list[Path]:
-    """List stored runs, the latest last: their names begin with the time."""
+def kept_files() -> list[Path]:
+    """List the files of stored runs, unfinished ones too, the latest last."""
     try:
-        files = sorted(runs_folder().glob("*.json"))
+        found = {file.stem: file for file in runs_folder().glob(f"*{UNFINISHED}")}
+        # A run that has both was killed when it was finished.
+        found |= {file.stem: file for file in runs_folder().glob(f"*{FINISHED}")}
     except (OSError, RuntimeError):
         return []
+    # Names begin with the time.
+    return [found[stem] for stem in sorted(found)]
+
+
+def _kept(named: str) -> list[Path]:
+    files = kept_files()
     if named == LAST:
-        return files
+        return [file for file in files if not is_journal(file)]
     return [file for file in files if named and file.stem.partition("-")[2].startswith(named)]

@@ -11,6 +11,11 @@ from isthmus.files.whole import write_whole
 from isthmus.json_text import json_text
 from isthmus.run.model import Run
 
+FINISHED = ".json"
+"""The suffix of a run's file."""
+UNFINISHED = ".journal"
+"""The suffix of the file of a run that is being measured, or that was killed."""
+
 
 def runs_folder() -> Path:
     """Give the folder of the user's runs: `$XDG_DATA_HOME/isthmus/runs`, or below `~/.local`."""
@@ -39,9 +44,13 @@ def save_run(run: Run, folder: Path | None = None) -> Path:
     Raises:
         WriteError: The folder can't be created, or the file can't be written.
     """
-    target_folder = make_folder(folder or _runs_folder())
-    name = f"{run.run.started_at:%Y%m%dT%H%M%SZ}-{run.run.id}.json"
-    return write_whole(target_folder / name, run_text(run))
+    target_folder = make_folder(folder or place_of_runs())
+    return write_whole(target_folder / f"{stem_of(run)}{FINISHED}", run_text(run))
+
+
+def stem_of(run: Run) -> str:
+    """Give the name of a run's file without its suffix: its time, which sorts, and its id."""
+    return f"{run.run.started_at:%Y%m%dT%H%M%SZ}-{run.run.id}"
 
 
 def load_run(path: Path) -> Run:
@@ -56,7 +65,7 @@ def check_runs_folder() -> None:
     Raises:
         WriteError: It couldn't.
     """
-    folder = _runs_folder()
+    folder = place_of_runs()
     # save_run creates what is missing.
     while not os.path.lexists(folder):
         folder = folder.parent
@@ -64,7 +73,13 @@ def check_runs_folder() -> None:
         try_folder(folder)
 
 
-def _runs_folder() -> Path:
+def place_of_runs() -> Path:
+    """
+    Give the folder of the user's runs for writing.
+
+    Raises:
+        WriteError: The user has no home folder.
+    """
     try:
         return runs_folder()
     except RuntimeError as cause:

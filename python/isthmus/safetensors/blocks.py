@@ -9,6 +9,7 @@ from isthmus.errors import DriverError, UsageError
 from isthmus.ranges import part
 from isthmus.safetensors.frameworks import Block
 from isthmus.safetensors.layout import Stretch
+from isthmus.spelling import counted
 from isthmus.transfer.copying import Transfers
 
 _DEVICE_NAME = re.compile(r"cuda(?::([0-9]{1,5}))?")
@@ -26,7 +27,9 @@ def ordinal_of(device: object, num_devices: int) -> int:
     if isinstance(ordinal, bool) or not isinstance(ordinal, int):
         raise UsageError(f"device {device!r}: give the GPU's ordinal, or 'cuda:ORDINAL'")
     if not 0 <= ordinal < num_devices:
-        raise UsageError(f"device {device!r}: the driver shows {num_devices} devices, from 0 on")
+        raise UsageError(
+            f"device {device!r}: the driver shows {counted(num_devices, 'device')}, from 0 on"
+        )
     return ordinal
 
 

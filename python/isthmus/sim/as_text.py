@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from isthmus.report.as_text import table_lines
+from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
 from isthmus.report.format import Format
 from isthmus.report.page import Table
 from isthmus.sim.machine import ModelledMachine
@@ -28,7 +28,12 @@ _STALL_WORDS = {
 
 
 def runs_text(
-    workload: str, machine: ModelledMachine, runs: "Mapping[str, SimulationResult]", wanted: Format
+    workload: str,
+    machine: ModelledMachine,
+    runs: "Mapping[str, SimulationResult]",
+    wanted: Format,
+    *,
+    width: int = PAGE_WIDTH,
 ) -> str:
     """
     Write the results of one workload under several policies.
@@ -38,12 +43,19 @@ def runs_text(
         machine: The machine it ran on.
         runs: Policy -> result.
         wanted: The format.
+        width: The most characters in a line of text.
     """
     if wanted is Format.JSON:
         return _runs_json(workload, machine, runs)
     if wanted is Format.CSV:
         return csv_text([{"workload": workload, "policy": p, **r.flat()} for p, r in runs.items()])
-    return "\n".join([MODELLED, "", *_heading(workload, machine), "", *_runs_table(runs)]) + "\n"
+    heading = _heading(workload, machine)
+    blocks = [
+        wrapped(MODELLED, width),
+        [part for line in heading for part in wrapped(line, width, indent=" " * 10)],
+        table_lines(_runs_table(runs), width),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
 def _runs_json(
@@ -92,7 +104,7 @@ def _heading(workload: str, machine: ModelledMachine) -> list[str]:
     ]
 
 
-def _runs_table(runs: "Mapping[str, SimulationResult]") -> list[str]:
+def _runs_table(runs: "Mapping[str, SimulationResult]") -> Table:
     results = list(runs.values())
     first = results[0].total_ps
 
@@ -116,8 +128,7 @@ def _runs_table(runs: "Mapping[str, SimulationResult]") -> list[str]:
     for stall, word in _STALL_WORDS.items():
         shares = (_stall_share(result, stall) for result in results)
         rows.append((f"warps wait: {word}", *shares))
-    table = Table(title="", heads=("", *runs), rows=tuple(rows), num_text_columns=1)
-    return table_lines(table)[1:]
+    return Table(title="", heads=("", *runs), rows=tuple(rows), num_text_columns=1)
 
 
 def _migrated(result: "SimulationResult") -> bool:

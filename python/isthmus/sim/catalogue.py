@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from isthmus.report.as_text import table_lines
+from isthmus.report.fitting import PAGE_WIDTH, table_lines
 from isthmus.report.format import Format
 from isthmus.report.page import Table
 from isthmus.sim.as_text import csv_text
@@ -15,8 +15,8 @@ from isthmus.sim.settings import Setup, settings
 _Row = Mapping[str, str]
 
 
-def catalogue_text(wanted: Format) -> str:
-    """List everything, in a format."""
+def catalogue_text(wanted: Format, *, width: int = PAGE_WIDTH) -> str:
+    """List everything, in a format; text in lines of this width."""
     groups: dict[str, list[_Row]] = {
         "workloads": _workloads(),
         "policies": [{"name": kind.value, "meaning": text} for kind, text in MEANINGS.items()],
@@ -33,13 +33,14 @@ def catalogue_text(wanted: Format) -> str:
             for row in rows
         ]
         return csv_text(rows)
-    return "\n".join("\n".join([*_lines(group, rows), ""]) for group, rows in groups.items())
+    return "\n".join("\n".join([*_lines(group, rows, width), ""]) for group, rows in groups.items())
 
 
-def _lines(group: str, rows: list[_Row]) -> list[str]:
+def _lines(group: str, rows: list[_Row], width: int) -> list[str]:
     heads = tuple(rows[0])
     cells = tuple(tuple(row[head] for head in heads) for row in rows)
-    return table_lines(Table(title=group, heads=heads, rows=cells, num_text_columns=len(heads)))
+    table = Table(title=group, heads=heads, rows=cells, num_text_columns=len(heads))
+    return table_lines(table, width)
 
 
 def _workloads() -> list[_Row]:

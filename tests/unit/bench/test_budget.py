@@ -20,7 +20,7 @@ def test_shares_that_are_used_up_exactly_spend_the_budget_exactly() -> None:
     clock = Clock()
     budget = Budget(60.0, POINTS, clock)
     for point in POINTS:
-        clock.now += budget.share(point)
+        clock.now += budget.share(point) or 0.0
     assert clock.now == pytest.approx(160.0)
 
 
@@ -42,10 +42,64 @@ def test_an_overrun_leaves_the_others_less_but_never_nothing() -> None:
     budget = Budget(60.0, POINTS, clock)
     budget.share(POINTS[0])
     clock.now += 1000
-    assert 0 < budget.share(POINTS[1]) < 0.1
+    assert 0 < (budget.share(POINTS[1]) or 0.0) < 0.1
 
 
 def test_more_points_than_were_announced_still_get_a_share() -> None:
     budget = Budget(60.0, POINTS[:1], Clock())
     assert budget.share(POINTS[0]) == pytest.approx(60.0)
-    assert budget.share(POINTS[1]) > 0
+    assert (budget.share(POINTS[1]) or 0.0) > 0
+
+
+def after(clock: Clock, budget: Budget, seconds: float) -> list[bool]:
+    """Ask for every point, each of which takes so long; whether there is time for it."""
+    found = []
+    for point in SWEEP:
+        found.append(budget.share(point) is not None)
+        clock.now += seconds if found[-1] else 0.0
+    return found
+
+
+SWEEP = [Point(test, 4) for test in (TEST, BY_NAME["device_to_host_memcpy_ce"]) for _ in range(10)]
+
+
+def test_a_run_that_keeps_to_its_plan_measures_every_point() -> None:
+    clock = Clock()
+    budget = Budget(20.0, SWEEP, clock, latest_s=24.0)
+    assert all(after(clock, budget, 1.0))
+    assert not budget.is_over()
+
+
+def test_a_run_that_is_behind_leaves_out_points_in_the_middle_of_every_test() -> None:
+    clock = Clock()
+    found = after(clock, Budget(20.0, SWEEP, clock, latest_s=24.0), 2.0)
+    assert found.count(False) > 5
+    assert all(found[index] for index in (0, 9, 10, 19))
+    assert set(found[1:9]) == {False, True}
+    assert set(found[11:19]) == {False, True}
+    assert clock.now - 100.0 <= 24.0 + 2.0
+
+
+def test_a_run_that_is_far_behind_still_measures_something_of_every_suite() -> None:
+    clock = Clock()
+    later = [Point(BY_NAME[name], 4) for name in ("window_write", "host_memcpy") for _ in range(9)]
+    points = [*SWEEP, *later]
+    budget = Budget(20.0, points, clock, latest_s=24.0)
+    found = []
+    for point in points:
+        found.append(budget.share(point) is not None)
+        clock.now += 4.0 if found[-1] else 0.0
+    assert all(found[index] for index in (0, 20, 29))
+    assert found.count(True) < 10
+
+
+def test_after_the_last_moment_nothing_begins() -> None:
+    clock = Clock()
+    budget = Budget(20.0, SWEEP, clock, latest_s=24.0)
+    assert after(clock, budget, 25.0) == [True] + [False] * 19
+    assert budget.is_over()
+
+
+def test_without_a_last_moment_every_point_is_measured_however_late() -> None:
+    clock = Clock()
+    assert all(after(clock, Budget(20.0, SWEEP, clock), 1000.0))

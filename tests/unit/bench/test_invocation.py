@@ -8,14 +8,16 @@ from fakes import runs
 from fakes.session import FakeMeasurement, FakeSession, Watcher, usual
 from isthmus.bench import invocation
 from isthmus.bench.demand import Limits
-from isthmus.bench.invocation import BUDGET_EMULATED_S, BUDGET_REAL_S, carry_out, plan_request
+from isthmus.bench.invocation import carry_out, plan_request
 from isthmus.bench.plan import Point
 from isthmus.bench.request import Request
 from isthmus.bench.runner import Observer, Outcome, RunSettings, run_points
 from isthmus.bench.session import Session
 from isthmus.bench.tests.catalogue import TESTS, BenchTest
+from isthmus.bench.time_limits import EMULATED, REAL, time_limits
 from isthmus.errors import UsageError
 from isthmus.run.machine import LinkErrors, Machine, WindowFacts
+from isthmus.run.model import Result, Run
 
 
 @dataclass
@@ -67,7 +69,7 @@ def test_a_run_says_when_with_what_and_how_it_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("emulated", "budget_s"), [(False, BUDGET_REAL_S), (True, BUDGET_EMULATED_S)]
+    ("emulated", "budget_s"), [(False, REAL.budget_s), (True, EMULATED.budget_s)]
 )
 def test_the_default_budget_is_that_of_the_device(emulated: bool, budget_s: float) -> None:
     surroundings = FakeSurroundings(FakeSession(emulated=emulated))
@@ -168,29 +170,79 @@ def test_what_was_noted_on_the_way_is_in_the_machine_s_notes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "emulated", "limited"),
+    ("options", "emulated", "promised_s"),
     [
-        ({"quick": True}, False, True),
-        ({}, False, True),
-        ({"quick": True}, True, False),
-        ({"quick": True, "budget_s": 5.0}, False, False),
-        ({"num_samples": 3}, False, False),
+        ({}, False, 240.0),
+        ({}, True, 30.0),
+        ({"quick": True}, False, 15.0),
+        ({"quick": True}, True, 15.0),
+        ({"quick": True, "budget_s": 5.0}, False, 5.0),
+        ({"budget_s": 5.0}, True, 5.0),
+        ({"num_samples": 3}, False, None),
+        ({"num_samples": 3, "budget_s": 5.0}, True, None),
     ],
 )
-def test_only_a_real_run_whose_time_nobody_chose_ends_in_time(
-    monkeypatch: pytest.MonkeyPatch, options: dict[str, object], emulated: bool, limited: bool
+def test_a_run_begins_no_point_after_the_promised_time_unless_its_samples_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, object],
+    emulated: bool,
+    promised_s: float | None,
 ) -> None:
-    seen: list[float | None] = []
+    seen: list[RunSettings] = []
 
     def remember(
         session: Session, points: Sequence[Point], settings: RunSettings, observer: Observer
     ) -> Outcome:
-        seen.append(settings.latest_s)
+        seen.append(settings)
         return run_points(session, points[:1], settings, observer)
 
     monkeypatch.setattr(invocation, "run_points", remember)
     request = dataclasses.replace(REQUEST, **options)  # type: ignore[arg-type]
+    limits = time_limits(request, emulated=emulated)
+    assert limits.promised_s == promised_s
     surroundings = FakeSurroundings(FakeSession(emulated=emulated))
     carry_out(request, plan_request(request, surroundings), surroundings, Watcher())
-    assert [latest is not None for latest in seen] == [limited]
-    assert all(latest is None or latest < 240 for latest in seen)
+    (settings,) = seen
+    assert (settings.budget_s, settings.latest_s) == (limits.budget_s, limits.latest_s)
+    if promised_s is None:
+        assert settings.latest_s is None
+        assert "however long" in limits.words
+    else:
+        assert settings.budget_s < (settings.latest_s or 0.0) <= promised_s
+        assert limits.words == f"at most {promised_s:g} s"
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.begun: list[tuple[Run, int]] = []
+        self.added: list[Sequence[Result]] = []
+
+    def begin(self, begun: Run, num_points: int) -> None:
+        self.begun.append((begun, num_points))
+
+    def add(self, results: Sequence[Result]) -> None:
+        self.added.append(results)
+
+
+def test_a_run_is_recorded_point_by_point_while_it_is_measured() -> None:
+    surroundings, recorder = FakeSurroundings(), Recorder()
+    plan = plan_request(REQUEST, surroundings)
+    run = carry_out(REQUEST, plan, surroundings, Watcher(), recorder=recorder)
+    ((begun, num_points),) = recorder.begun
+    assert num_points == len(plan.points) == len(recorder.added)
+    assert (begun.run.id, begun.run.started_at) == (run.run.id, run.run.started_at)
+    assert (begun.run.interrupted, begun.results) == (True, [])
+    recorded = [result for results in recorder.added for result in results]
+    assert recorded == run.results[: len(recorded)]
+
+
+def test_a_slow_start_of_the_program_is_taken_off_the_time_of_the_measurements() -> None:
+    usual = time_limits(REQUEST, emulated=True)
+    late = time_limits(dataclasses.replace(REQUEST, spent_s=5.0), emulated=True)
+    assert (usual.latest_s, late.latest_s) == (26.0, 21.0)
+    assert late.budget_s == pytest.approx(21 / 26 * usual.budget_s)
+    assert late.promised_s == usual.promised_s
+    assert late.left_s(5.0) == 25.0
+    very_late = time_limits(dataclasses.replace(REQUEST, spent_s=500.0), emulated=True)
+    assert very_late.latest_s == 13.0
+    assert very_late.left_s(500.0) == 0.0

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus.bench.demand import Demand, Limits, limits_of
+from isthmus.bench.demand import MAX_EMULATED_BYTES, Demand, Limits, limits_of
 from isthmus.bench.plan import Plan, Point
 from isthmus.bench.plan import plan_points as plan_demand
 from isthmus.bench.tests.catalogue import BY_NAME, TESTS, BenchTest, Variation
@@ -220,3 +220,23 @@ def test_no_point_has_more_memory_than_the_user_allows() -> None:
         assert max(footprint.host_bytes, footprint.device_bytes) <= 1 << 20
     assert ROOMY.at_most(None) == ROOMY
     assert ROOMY.at_most(128 * GIB) == ROOMY
+
+
+def test_an_emulated_device_is_measured_at_every_second_size_and_not_at_the_largest() -> None:
+    limits = ROOMY.at_most(2 * MAX_EMULATED_BYTES)
+    plan = plan_demand(TESTS, Demand(limits=limits, emulated=True))
+    whole = plan_demand(TESTS, Demand(limits=ROOMY)).points
+    assert {point.test for point in plan.points} == {point.test for point in whole}
+    copies = [p.size_bytes for p in plan.points if p.test == BANDWIDTH]
+    assert copies == [1 << exponent for exponent in range(2, 27, 2)]
+    windows = [p for p in plan.points if p.test.name in {"window_write", "window_read"}]
+    assert max(point.size_bytes for point in windows) == 1 << 20
+    (note,) = plan.notes
+    assert "end at 64 MiB, of windows at 1 MiB" in note
+    assert len(plan.points) < 0.7 * len(whole)
+
+
+def test_requested_sizes_are_measured_on_an_emulated_device_too() -> None:
+    sizes = [4, 8, 1 << 28]
+    demand = Demand(sizes=sizes, limits=ROOMY, emulated=True)
+    assert [point.size_bytes for point in plan_demand([BANDWIDTH], demand).points] == sizes

@@ -21,12 +21,45 @@ def test_names_and_prefixes_choose_together_each_test_once_in_the_registry_s_ord
     ]
 
 
-def test_a_suite_chooses_its_tests_beside_those_that_are_named() -> None:
-    chosen = select_tests(["host_to_device_memcpy_ce"], suites=["windows"])
-    assert {test.suite for test in chosen} == {Suite.BANDWIDTH, Suite.WINDOWS}
-    assert [test for test in chosen if test.suite == Suite.WINDOWS] == [
-        test for test in TESTS if test.suite == Suite.WINDOWS
+def test_a_suite_alone_chooses_its_tests() -> None:
+    assert select_tests(suites=["windows"]) == [t for t in TESTS if t.suite == Suite.WINDOWS]
+
+
+def test_a_suite_narrows_the_choice_of_names_patterns_and_prefixes() -> None:
+    chosen = select_tests(["*_pageable"], suites=["windows", "bandwidth"])
+    assert [test.name for test in chosen] == [
+        "host_to_device_memcpy_pageable",
+        "device_to_host_memcpy_pageable",
     ]
+    by_prefix = select_tests(prefixes=["host_to_device"], suites=["latency"])
+    assert {test.suite for test in by_prefix} == {Suite.LATENCY}
+    assert all(test.name.startswith("host_to_device") for test in by_prefix)
+
+
+def test_a_choice_of_which_the_suite_has_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="no chosen test is of suite latency or alloc") as caught:
+        select_tests(["*_memcpy_ce"], suites=["latency", "alloc"])
+    assert "name bandwidth, numa, multi, or no suite" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("pattern", "first", "count"),
+    [
+        ("host_to_device_memcpy_c?", "host_to_device_memcpy_ce", 1),
+        ("*_to_*_memcpy_pageable", "host_to_device_memcpy_pageable", 4),
+        ("[dh]*_memcpy_pageable", "host_to_device_memcpy_pageable", 2),
+        ("*", "host_to_device_memcpy_ce", len(TESTS)),
+    ],
+)
+def test_a_pattern_chooses_every_test_that_fits(pattern: str, first: str, count: int) -> None:
+    chosen = select_tests([pattern])
+    assert (chosen[0].name, len(chosen)) == (first, count)
+
+
+def test_a_pattern_that_fits_nothing_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"no test's name fits 'h2d_memcpy_\*'") as caught:
+        select_tests(["h2d_memcpy_*"])
+    assert "_memcpy_" in caught.value.hint
 
 
 def test_every_suite_has_a_test_and_every_test_a_name_of_its_own() -> None:

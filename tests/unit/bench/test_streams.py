@@ -9,16 +9,17 @@ from fakes import runs
 from isthmus.bench.plan import Point
 from isthmus.bench.tests.catalogue import TESTS
 from isthmus.cli.failure import report_failure
-from isthmus.cli.stderr import is_terminal, say
+from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
 from isthmus.cli.talk import progress
+from isthmus.cli.terminal import is_terminal
 from isthmus.errors import Error, WriteError
 
 
 def talk_much() -> None:
     say("a line")
     report_failure(Error("odd", hint="do"), debug=True)
-    with progress() as observer:
+    with progress([Point(TESTS[0], 4)], 30.0) as observer:
         observer.point_started(0, 1, Point(TESTS[0], 4))
         observer.point_finished(Point(TESTS[0], 4), runs.results()[:1])
 

@@ -9,7 +9,7 @@ NOTE = Check(name="cpu", status=Status.NOTE, finding="none")
 
 
 def test_lines_are_aligned_and_advice_stands_indented_below() -> None:
-    lines = text_lines(Diagnosis(emulated=False, checks=[OK, PROBLEM]))
+    lines = text_lines(Diagnosis(emulated=False, checks=[OK, PROBLEM]), width=100)
     assert lines[0] == "ok       driver      CUDA 13.0"
     assert lines[1] == "problem  gpu 0 link  Gen5 x8"
     assert lines[2].startswith(" " * 21 + "-> reseat")

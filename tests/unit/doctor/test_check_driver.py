@@ -120,7 +120,7 @@ def test_a_gpu_that_no_environment_hides_is_a_problem(driver: Driver) -> None:
     check = check_gpus_shown(replace(driver, num_devices=0), ONE_GPU)
     assert check is not None
     assert check.status == Status.PROBLEM
-    assert check.finding == "the driver shows 0 of 1 GPUs"
+    assert check.finding == "the driver shows 0 of 1 GPU"
 
 
 def test_a_container_with_some_of_the_gpus_is_a_note(driver: Driver) -> None:

@@ -66,12 +66,12 @@ def test_a_quick_run_fits_on_two_screens_in_plain_text_and_drawn() -> None:
     assert len(as_text(run).splitlines()) <= MAX_LINES < len(as_text(run, verbose=True))
     console = Console(width=120, color_system=None, legacy_windows=False)
     with console.capture() as drawn:
-        console.print(as_renderable(run))
+        console.print(as_renderable(run, width=120), soft_wrap=True)
     assert len(drawn.get().splitlines()) <= MAX_LINES
 
 
 def test_it_says_how_to_see_the_rest() -> None:
-    last = as_text(quick_run()).splitlines()[-1]
+    last = as_text(quick_run(), width=1000).splitlines()[-1]
     for way in ("isthmus bench --quick SUITE", "`isthmus bench`", "--format json or csv"):
         assert way in last
 

@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from fakes import runs
 from isthmus.report.as_csv import COLUMNS
-from isthmus.report.as_rich import as_renderable
-from isthmus.report.as_text import as_text, page_of, table_lines
+from isthmus.report.as_text import as_text, page_of
+from isthmus.report.fitting import table_lines
 from isthmus.report.format import Format, format_of_file
 from isthmus.report.numbers import (
     four_digit_microseconds,
@@ -23,6 +22,9 @@ from isthmus.report.windows import window_notes
 from isthmus.run.model import Run, Status
 from program import Golden
 
+# No sentence is wrapped.
+WIDE = 10_000
+
 
 @pytest.mark.parametrize("wanted", [Format.TEXT, Format.CSV])
 def test_the_report_of_a_run_on_a_gpu(golden: Golden, wanted: Format) -> None:
@@ -31,13 +33,6 @@ def test_the_report_of_a_run_on_a_gpu(golden: Golden, wanted: Format) -> None:
 
 def test_the_report_of_an_interrupted_run_on_the_emulated_device(golden: Golden) -> None:
     golden("report_emulated.text", render(runs.run(emulated=True, interrupted=True), Format.TEXT))
-
-
-def test_the_report_on_a_terminal(golden: Golden) -> None:
-    console = Console(file=io.StringIO(), width=120, color_system=None, legacy_windows=False)
-    with console.capture() as capture:
-        console.print(as_renderable(runs.run(emulated=True)))
-    golden("report_terminal.text", capture.get())
 
 
 def test_an_emulated_run_says_so_in_the_first_line_and_in_every_title() -> None:
@@ -162,7 +157,7 @@ def test_a_window_that_never_pays_is_said_to_win_at_no_size() -> None:
 
 
 def test_windows_that_were_waived_are_one_line_for_each_reason_and_no_table() -> None:
-    text = as_text(runs.run())
+    text = as_text(runs.run(), width=WIDE)
     lines = [line for line in text.splitlines() if "far NUMA node" in line]
     waived = (
         "waived: bandwidth of window_bandwidth_write, window_bandwidth_read, 1 B..1 MiB (6 sizes): "

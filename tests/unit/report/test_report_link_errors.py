@@ -15,7 +15,7 @@ def with_errors(errors: LinkErrors | None) -> Run:
 
 
 def link_lines(errors: LinkErrors | None) -> list[str]:
-    lines = as_text(with_errors(errors)).splitlines()
+    lines = as_text(with_errors(errors), width=1000).splitlines()
     return [line for line in lines if line.startswith("the PCIe link had")]
 
 

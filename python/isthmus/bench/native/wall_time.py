@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from isthmus.bench.metrics import Metric
 from isthmus.bench.stopping import StoppingRule
 from isthmus.errors import ImpossibleTime
+from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     from isthmus.bench.session import Measurement, Samples
@@ -60,7 +61,7 @@ def within_wall_time(
 def _check_each(samples: "Iterable[Samples]", wall_s: float) -> None:
     for each in samples:
         if each.metric not in _NOT_SECONDS and _seconds(each) > _MAX_OF_THE_WALL * wall_s:
-            what = f"{each.metric}: {len(each.seconds)} samples"
+            what = f"{each.metric}: {counted(len(each.seconds), 'sample')}"
             raise _impossible(what, _seconds(each), f"only {wall_s:.3g} s went by")
 
 

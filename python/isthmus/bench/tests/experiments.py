@@ -16,6 +16,8 @@ from isthmus.bench.tests.bench_test import BenchTest, Direction, Suite, Variatio
 
 DEFAULT_RUNS = 5
 _EMULATED_RUNS = 2
+# Modelled copies differ little, and a thousand of them take half a second.
+_EMULATED_ITERATIONS = 100
 _WORD_BYTES = 4
 _SIZES = (_WORD_BYTES, 4 << 10, 64 << 10, 1 << 20, 16 << 20)
 # A run of larger copies is shorter: it moves at most this, but has at least ten iterations.
@@ -57,8 +59,10 @@ class SmallTransferTest(BenchTest):
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """List sizes, each with the iterations of a run, and the requested number of runs."""
         runs = () if demand.runs is None else (("runs", demand.runs),)
+        short = demand.emulated and demand.sizes is None and demand.runs is None
+        most = _EMULATED_ITERATIONS if short else self.num_iterations
         return [
-            (size, Variation(axes=(("iterations", self.iterations(size)), *runs)))
+            (size, Variation(axes=(("iterations", min(most, self.iterations(size))), *runs)))
             for size in _sizes(demand)
         ]
 

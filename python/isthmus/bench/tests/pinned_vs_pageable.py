@@ -17,6 +17,7 @@ from isthmus.run.naming import Kind, directed_name
 MEMORIES = ("pageable", "pinned")
 _MIB = 1 << 20
 # The experiment's own sizes are 160 to 3040 MiB in steps of 160; four sizes are enough.
+_EMULATED_BYTES = 32 * _MIB
 _SWEEP = (160 * _MIB, 640 * _MIB, 1600 * _MIB, 3040 * _MIB)
 
 
@@ -28,9 +29,10 @@ class LargeCopyTest(BenchTest):
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair sizes with both kinds of memory, one after the other."""
-        short = demand.quick or demand.emulated
-        fitting = [size for size in _SWEEP if size <= demand.limits.largest_bytes]
-        sizes = demand.sizes if demand.sizes is not None else fitting[:1] if short else fitting
+        sweep = (_EMULATED_BYTES,) if demand.emulated else _SWEEP
+        fitting = [size for size in sweep if size <= demand.limits.largest_bytes]
+        quick = fitting[:1] if demand.quick else fitting
+        sizes = quick if demand.sizes is None else demand.sizes
         return [
             (size, Variation(axes=((MEMORY, memory),))) for size in sizes for memory in MEMORIES
         ]

@@ -23,6 +23,9 @@ _FLAG_BYTES = 4
 _SMALL_BYTES = 64 * _KIB
 _SWEEP = tuple(powers_of_two(1, LARGEST_BYTES))
 _FEWER = _SWEEP[::2]
+# On an emulated device, reads of more take seconds, and are on a straight line.
+_MAX_EMULATED_BYTES = 1 << 20
+_FEW = 6
 _HOST_ENDS = {
     Metric.MEMCPY_PINNED: "pinned",
     Metric.LAUNCHED: "pinned",
@@ -57,8 +60,15 @@ class WindowTest(BenchTest):
         return [
             (size, variation)
             for variation, default in variations(self, demand.limits.num_cores, quick=demand.quick)
-            for size in sizes_of(self, default, demand.sizes)
+            for size in sizes_of(self, self._default(default, demand), demand.sizes)
         ]
+
+    def _default(self, sizes: tuple[int, ...], demand: Demand) -> tuple[int, ...]:
+        """Leave out sizes that show nothing new on an emulated device: every second, and large."""
+        if not demand.emulated or self.kind == WindowKind.LIFECYCLE:
+            return sizes
+        fitting = tuple(size for size in sizes if size <= _MAX_EMULATED_BYTES)
+        return fitting if len(fitting) <= _FEW else fitting[::-2][::-1]
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
         """Use a small weight: a copy through a window takes microseconds."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import geometric_mean, median
 from typing import Final
 
-from isthmus.report.as_text import table_lines
+from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
 from isthmus.report.page import Table
 from isthmus.sim.as_text import MODELLED
 from isthmus.sim.paper.grid import ANSWERS, GRID_BANDWIDTHS, REFERENCE, Combination, defaults
@@ -21,29 +21,32 @@ _SCORED: Final[Mapping[str, tuple[str, str]]] = {
     "T7": ("ranges", GRID_BANDWIDTHS[1]),
 }
 _HONESTY = (
-    "Every combination of the answers to the paper's open questions (docs/simulate.md), each with",
-    "every way to count the programmer's copy with the same clock and local memory. No default was",
-    "chosen by it. Among so many some are near a number by chance: that is no reproduction.",
+    "Every combination of the answers to the paper's open questions (docs/simulate.md), each with "
+    "every way to count the programmer's copy with the same clock and local memory. No default was "
+    "chosen by it. Among so many some are near a number by chance: that is no reproduction."
 )
 Found = Sequence[Combination]
 
 
-def summary_text(found: Found) -> str:
+def summary_text(found: Found, *, width: int = PAGE_WIDTH) -> str:
     """
     Write how far the answers move each target, and the effect of each answer by itself.
 
     Args:
         found: Every combination.
+        width: The most characters in a line.
     """
-    blocks = [[MODELLED], list(_HONESTY), _targets(found)]
-    blocks += [_effects(found, policy) for policy in ANSWERS if policy != REFERENCE]
+    tables = [_targets(found)]
+    tables += [_effects(found, policy) for policy in ANSWERS if policy != REFERENCE]
+    blocks = [wrapped(MODELLED, width), wrapped(_HONESTY, width, indent="")]
+    blocks += [table_lines(table, width) for table in tables]
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
-def _targets(found: Found) -> list[str]:
+def _targets(found: Found) -> Table:
     by_name = {target.name: target for target in TARGETS}
     rows = tuple(_target(by_name[name], *where, found) for name, where in _SCORED.items())
-    table = Table(
+    return Table(
         title=f"mean time over the programmer's copy: {len(found)} scorings",
         heads=(
             *("", "quantity", "paper", "default", "min", "median", "max"),
@@ -52,7 +55,6 @@ def _targets(found: Found) -> list[str]:
         rows=rows,
         num_text_columns=2,
     )
-    return table_lines(table)
 
 
 def _target(target: Target, policy: str, bandwidth: str, found: Found) -> tuple[str, ...]:
@@ -75,7 +77,7 @@ def _target(target: Target, policy: str, bandwidth: str, found: Found) -> tuple[
     return (target.name, target.quantity, *map(times, shown), *map(str, counts))
 
 
-def _effects(found: Found, policy: str) -> list[str]:
+def _effects(found: Found, policy: str) -> Table:
     """Write the effect of other answers than the default on the mean, all else equal."""
     usual = defaults(policy)
     ours = [one for one in found if (one.policy, one.bandwidth) == (policy, GRID_BANDWIDTHS[0])]
@@ -89,13 +91,12 @@ def _effects(found: Found, policy: str) -> list[str]:
         ]
         shown = (geometric_mean(changes), min(changes), max(changes))
         rows.append((name, usual[name], answer, *map(times, shown)))
-    table = Table(
+    return Table(
         title=f"{policy}, {GRID_BANDWIDTHS[0]}: the mean under another answer, over the default's",
         heads=("question", "default", "answer", "on average", "least", "most"),
         rows=tuple(rows),
         num_text_columns=3,
     )
-    return table_lines(table)
 
 
 def _others(policy: str, usual: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from isthmus.json_text import json_text
-from isthmus.report.as_text import table_lines
+from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
 from isthmus.report.format import Format
 from isthmus.report.page import Table
 from isthmus.sim.as_text import MODELLED, csv_text
@@ -16,13 +16,17 @@ from isthmus.sizes import format_size, parse_size
 
 _HONESTY = (
     '"98.62 % slower" means 1 / (1 - 0.9862) = 72.5x the time, not 98.62x.',
-    f"matched: within {MATCHED_WITHIN:.0%}, or as the target says. The options follow the paper's",
-    "text and were fixed before any run was scored (docs/simulate.md); no parameter was chosen",
-    "because a target came out right.",
+    (
+        f"matched: within {MATCHED_WITHIN:.0%}, or as the target says. The options follow the "
+        "paper's text and were fixed before any run was scored (docs/simulate.md); no parameter "
+        "was chosen because a target came out right."
+    ),
 )
 
 
-def scores_text(scores: Sequence[Score], evaluation: Evaluation, wanted: Format) -> str:
+def scores_text(
+    scores: Sequence[Score], evaluation: Evaluation, wanted: Format, *, width: int = PAGE_WIDTH
+) -> str:
     """
     Write every target with its verdict.
 
@@ -30,6 +34,7 @@ def scores_text(scores: Sequence[Score], evaluation: Evaluation, wanted: Format)
         scores: All targets.
         evaluation: The runs they come from.
         wanted: The format.
+        width: The most characters in a line of text.
     """
     rows = [_row(score) for score in scores]
     if wanted is Format.JSON:
@@ -44,7 +49,13 @@ def scores_text(scores: Sequence[Score], evaluation: Evaluation, wanted: Format)
         return csv_text(
             [{**row, "beside": _joined(score)} for row, score in zip(rows, scores, strict=True)]
         )
-    blocks = [[MODELLED], list(_HONESTY), _table(scores), _notes(scores), _missed(evaluation)]
+    blocks = [
+        wrapped(MODELLED, width),
+        [part for line in _HONESTY for part in wrapped(line, width, indent="")],
+        table_lines(_table(scores), width),
+        [part for line in _notes(scores) for part in wrapped(line, width)],
+        table_lines(_missed(evaluation), width),
+    ]
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
@@ -64,20 +75,19 @@ def _joined(score: Score) -> str:
     return "; ".join(f"{name}: {value}" for name, value in score.beside.items())
 
 
-def _table(scores: Sequence[Score]) -> list[str]:
+def _table(scores: Sequence[Score]) -> Table:
     verdicts = Counter(score.verdict for score in scores)
     counted = ", ".join(f"{verdicts[one]} {one}" for one in Verdict if verdicts[one])
     rows = tuple(
         (score.target.name, score.target.quantity, _theirs(score), score.ours, score.verdict.value)
         for score in scores
     )
-    table = Table(
+    return Table(
         title=f"paper beside ours ({counted})",
         heads=("", "quantity", "paper", "ours", "verdict"),
         rows=rows,
         num_text_columns=5,
     )
-    return table_lines(table)
 
 
 def _theirs(score: Score) -> str:
@@ -95,7 +105,7 @@ def _notes(scores: Sequence[Score]) -> list[str]:
     return lines
 
 
-def _missed(evaluation: Evaluation) -> list[str]:
+def _missed(evaluation: Evaluation) -> Table:
     """Show the best unit size for each fault latency, which the paper doesn't have."""
     means, best = evaluation.fault_means(), evaluation.best_units()
     rows = tuple(
@@ -106,10 +116,9 @@ def _missed(evaluation: Evaluation) -> list[str]:
         )
         for latency in FAULT_LATENCIES
     )
-    table = Table(
+    return Table(
         title="not in the paper: mean time by fault latency (down) and unit size",
         heads=("fault", *(format_size(parse_size(unit)) for unit in FAULT_UNITS), "best"),
         rows=rows,
         num_text_columns=1,
     )
-    return table_lines(table)

@@ -2,15 +2,17 @@
 
 from typing import TYPE_CHECKING
 
+from isthmus.report.fitting import PAGE_WIDTH, wrapped
 from isthmus.sizes import approximate_size
+from isthmus.spelling import counted
 from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
     from isthmus.sim.trace.file import TraceInfo
 
 
-def info_text(info: "TraceInfo") -> str:
-    """Write it, a line for each fact."""
+def info_text(info: "TraceInfo", *, width: int = PAGE_WIDTH) -> str:
+    """Write it, a line for each fact, and more if it is longer than the width."""
     program, summary = info.program, info.summary
     allocated = sum(one.size_bytes for one in program.allocations)
     operations = ", ".join(f"{count} {kind}" for kind, count in summary.operations.items() if count)
@@ -20,12 +22,13 @@ def info_text(info: "TraceInfo") -> str:
         f"program       {one_line(program.name)}{synthetic}: {one_line(program.description)}",
         f"allocations   {len(program.allocations)}, {approximate_size(allocated)}",
         (
-            f"launches      {len(program.launches)}, {summary.num_ctas} CTAs, "
-            f"{summary.num_warps} warps"
+            f"launches      {len(program.launches)}, {counted(summary.num_ctas, 'CTA')}, "
+            f"{counted(summary.num_warps, 'warp')}"
         ),
         f"operations    {operations or 'none'}",
         f"lines         {summary.num_lines} of 128 B",
         f"instructions  {summary.warp_instructions} of warps",
         f"blocks        {summary.num_blocks}",
     ]
-    return "\n".join(lines) + "\n"
+    parts = (part for line in lines for part in wrapped(line, width, indent=" " * 14))
+    return "\n".join(parts) + "\n"

@@ -1,0 +1,64 @@
+"""How long a run may take: what its measurements share, and what the user is promised."""
+
+from dataclasses import dataclass, replace
+
+from isthmus.bench.request import Request
+
+# Of a time that the user gives, points share the first part, and none begins after the second.
+_PLANNED, _LATEST = 0.7, 0.85
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeLimits:
+    """
+    The time of a run, in seconds.
+
+    Attributes:
+        budget_s: What all points share. Allocations and large copies overrun it.
+        latest_s: So long after the first point began, no further one begins. None sets no limit:
+            the user gave a number of samples.
+        promised_s: From the start of the program, when it has ended. None if nothing is promised.
+    """
+
+    budget_s: float
+    latest_s: float | None
+    promised_s: float | None
+
+    def left_s(self, spent_s: float) -> float | None:
+        """Give the promised time that is left when so much is spent; None without a promise."""
+        return None if self.promised_s is None else max(0.0, self.promised_s - spent_s)
+
+    @property
+    def words(self) -> str:
+        """Say how long the run will take."""
+        if self.promised_s is None:
+            return "with the given number of samples, however long it takes"
+        return f"at most {self.promised_s:g} s"
+
+
+REAL = TimeLimits(budget_s=180.0, latest_s=220.0, promised_s=240.0)
+EMULATED = TimeLimits(budget_s=12.0, latest_s=26.0, promised_s=30.0)
+QUICK = TimeLimits(budget_s=8.0, latest_s=12.0, promised_s=15.0)
+
+
+def time_limits(request: Request, *, emulated: bool) -> TimeLimits:
+    """Choose the time of a run: the user's, or the default of its device."""
+    usual = QUICK if request.quick else EMULATED if emulated else REAL
+    if request.num_samples is not None:
+        return TimeLimits(budget_s=usual.budget_s, latest_s=None, promised_s=None)
+    if request.budget_s is not None:
+        usual = TimeLimits(
+            budget_s=_PLANNED * request.budget_s,
+            latest_s=_LATEST * request.budget_s,
+            promised_s=request.budget_s,
+        )
+    return _without(usual, request.spent_s)
+
+
+def _without(limits: TimeLimits, spent_s: float) -> TimeLimits:
+    """Take the start of the program off the time of the measurements, but at most half of it."""
+    if limits.latest_s is None:
+        return limits
+    spent = min(spent_s, 0.5 * limits.latest_s)
+    part = 1 - spent / limits.latest_s
+    return replace(limits, budget_s=part * limits.budget_s, latest_s=limits.latest_s - spent)

@@ -1,0 +1,30 @@
+"""What a shell offers to complete: tests, suites and stored runs."""
+
+
+def complete_tests(incomplete: str) -> list[tuple[str, str]]:
+    """
+    Give the tests that a word may become, each with what it measures.
+
+    Args:
+        incomplete: The word so far. Of names that commas separate, the last one is completed.
+    """
+    from isthmus.bench.tests.catalogue import TESTS
+
+    before, comma, begun = incomplete.rpartition(",")
+    fitting = (test for test in TESTS if test.name.startswith(begun))
+    return [(f"{before}{comma}{test.name}", test.about) for test in fitting]
+
+
+def complete_suites(incomplete: str) -> list[str]:
+    """Give the suites that a word may become."""
+    from isthmus.bench.tests.catalogue import Suite
+
+    return [suite.value for suite in Suite if suite.value.startswith(incomplete)]
+
+
+def complete_runs(incomplete: str) -> list[str]:
+    """Give the stored runs that a word may become, the latest first."""
+    from isthmus.run.reading import LAST, kept_files
+
+    ids = [path.stem.partition("-")[2] for path in reversed(kept_files())]
+    return [name for name in (LAST, *ids) if name and name.startswith(incomplete)]

@@ -1,0 +1,171 @@
+"""`isthmus runs`: the runs that were kept."""
+
+import sys
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.cli.bench_options import MeanOption, RunFormatOption, VerboseOption
+from isthmus.cli.completing import complete_runs
+from isthmus.cli.failure import ExitCode
+from isthmus.cli.state import DebugOption, state_of
+from isthmus.cli.stderr import say, say_lines
+from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of
+from isthmus.errors import UsageError
+from isthmus.report.format import Format, RunFormat, TableLayout
+from isthmus.spelling import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isthmus.run.stored import StoredRun
+
+_MAX_DAYS = 36_500
+
+runs = typer.Typer(
+    name="runs",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    context_settings={"max_content_width": 100},
+)
+
+_RunArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="A run's id, or its beginning; last; or a file.",
+        autocompletion=complete_runs,
+    ),
+]
+_IdsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="ID...",
+        help="Ids of stored runs, or their beginnings.",
+        autocompletion=complete_runs,
+    ),
+]
+_FormatOption = Annotated[Format, typer.Option("--format", help="The output's format.")]
+_KeepOption = Annotated[
+    int | None, typer.Option(metavar="N", min=0, help="Keep the latest N runs.")
+]
+_OlderOption = Annotated[
+    float | None,
+    typer.Option(
+        "--older-than",
+        metavar="DAYS",
+        min=0,
+        max=_MAX_DAYS,
+        help="Keep the runs of the last DAYS days.",
+    ),
+]
+_UnfinishedOption = Annotated[
+    bool, typer.Option("--unfinished", help="Keep every run that was finished.")
+]
+_DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
+]
+
+
+@runs.callback()
+def show_help(context: typer.Context) -> None:
+    """List, show and remove the runs that `isthmus bench` has kept."""
+    if context.invoked_subcommand is None:
+        print_data(f"{context.get_help()}\n")
+
+
+@runs.command("list")
+def list_runs(*, output_format: _FormatOption = Format.TEXT, debug: DebugOption = False) -> None:
+    """
+    List the stored runs, the latest last.
+
+    A run is complete, interrupted (by Ctrl-C), running, unfinished (its process was killed; what
+    was finished is kept), or damaged.
+    """
+    del debug  # its callback has stored it
+    from isthmus.report.stored_runs import stored_runs_text
+    from isthmus.run.store import runs_folder
+    from isthmus.run.stored import stored_runs
+
+    found = stored_runs()
+    if not found and output_format == Format.TEXT:
+        say(f"no run is stored in {runs_folder()}")
+    print_data(stored_runs_text(found, output_format, width=columns_of(sys.stdout)))
+
+
+@runs.command()
+def show(
+    context: typer.Context,
+    run: _RunArgument,
+    *,
+    output_format: RunFormatOption = RunFormat.TEXT,
+    use_mean: MeanOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Print a stored run as `isthmus bench` does. Of an unfinished one, what was finished."""
+    del debug  # its callback has stored it
+    from isthmus.cli import output
+    from isthmus.run.reading import read_run
+
+    layout = TableLayout(wanted=output_format, use_mean=use_mean, verbose=verbose)
+    raise typer.Exit(output.show(read_run(run), layout, debug=state_of(context).debug))
+
+
+@runs.command()
+def rm(ids: _IdsArgument, *, debug: DebugOption = False) -> None:
+    """Remove stored runs. A run that is being measured is not removed."""
+    del debug  # its callback has stored it
+    from isthmus.run.reading import find_stored
+    from isthmus.run.stored import stored_run
+
+    # All are found before the first is removed.
+    _remove([stored_run(path) for path in dict.fromkeys(map(find_stored, ids))])
+
+
+@runs.command()
+def prune(
+    *,
+    keep: _KeepOption = None,
+    older_than: _OlderOption = None,
+    unfinished: _UnfinishedOption = False,
+    dry_run: _DryRunOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Remove stored runs that no given option keeps.
+
+    A run that is being measured is never removed.
+    """
+    del debug  # its callback has stored it
+    from isthmus.run.stored import expendable, stored_runs
+
+    if keep is None and older_than is None and not unfinished:
+        raise UsageError(
+            "prune needs to know which runs to keep",
+            hint="--keep 20, --older-than 30 or --unfinished; --dry-run removes nothing",
+        )
+    going = expendable(
+        stored_runs(),
+        keep=keep,
+        older_than=None if older_than is None else timedelta(days=older_than),
+        unfinished=unfinished,
+    )
+    if not dry_run:
+        _remove(going)
+        return
+    for run in going:
+        say_lines(f"would be removed: {run.path}")
+    say(f"would be removed: {counted(len(going), 'run')}")
+    raise typer.Exit(ExitCode.OK)
+
+
+def _remove(going: "Sequence[StoredRun]") -> None:
+    from isthmus.run.stored import remove_run
+
+    for run in going:
+        remove_run(run)
+        say_lines(f"removed: {run.path}")
+    say(f"removed: {counted(len(going), 'run')}")

@@ -1,0 +1,58 @@
+"""The list of stored runs, as text, JSON and CSV."""
+
+import csv
+import io
+import json
+import shlex
+from collections.abc import Sequence
+
+from isthmus.json_text import json_text
+from isthmus.report.fitting import PAGE_WIDTH, table_lines
+from isthmus.report.format import Format
+from isthmus.report.page import Table
+from isthmus.run.stored import StoredRun
+from isthmus.sizes import approximate_size
+from isthmus.suggest import one_line
+
+
+def stored_runs_text(found: Sequence[StoredRun], wanted: Format, *, width: int = PAGE_WIDTH) -> str:
+    """
+    Write the list.
+
+    Args:
+        found: The runs, in the order of the list.
+        wanted: The format.
+        width: The most characters in a line of text.
+    """
+    if wanted is Format.TEXT:
+        return "\n".join(table_lines(_table(found), width)) + "\n" if found else ""
+    rows = [json.loads(run.model_dump_json()) for run in found]
+    if wanted is Format.JSON:
+        return json_text(rows)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(StoredRun.model_fields), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({**row, "command": shlex.join(row["command"])} for row in rows)
+    return text.getvalue()
+
+
+def _table(found: Sequence[StoredRun]) -> Table:
+    return Table(
+        title="Stored runs",
+        heads=("id", "started (UTC)", "state", "device", "size", "command"),
+        rows=tuple(map(_row, found)),
+        num_text_columns=6,
+    )
+
+
+def _row(run: StoredRun) -> tuple[str, ...]:
+    cells = (
+        run.id,
+        f"{run.started_at:%Y-%m-%d %H:%M}" if run.started_at else "-",
+        run.state.value,
+        # The name of an emulated device says that it is one.
+        run.device or "-",
+        approximate_size(run.num_bytes) if run.num_bytes else "-",
+        shlex.join(run.command[1:]) or "-",
+    )
+    return tuple(map(one_line, cells))

@@ -1,0 +1,140 @@
+"""
+A run while it is measured: a journal beside the finished runs.
+
+Every finished point is in the journal at once, so a run that is killed keeps what was finished. The
+journal is removed when the run's own file is durable.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import AwareDatetime, ValidationError
+
+from isthmus.errors import UsageError
+from isthmus.files.folder import make_folder
+from isthmus.files.journal import Journal
+from isthmus.run.model import Run
+from isthmus.run.record import PositiveInteger, Record, first_fault
+from isthmus.run.result import Result
+from isthmus.run.store import UNFINISHED, stem_of
+from isthmus.suggest import one_line
+
+PartT = TypeVar("PartT", bound=Record)
+_VERSION = 1
+# A crash of the machine costs the points of at most this time, and no point waits for the disk.
+_DURABLE_EVERY_S = 1.0
+
+
+class Head(Record):
+    """The first line of a journal."""
+
+    run_journal: PositiveInteger
+    """The version of the journal's format."""
+    num_points: PositiveInteger
+    """The number of points that were to be measured."""
+    begun: Run
+    """The run without results, as if it had been interrupted at once."""
+
+
+class FinishedPoint(Record):
+    """Each further line of a journal."""
+
+    at: AwareDatetime
+    results: list[Result]
+
+
+class RunJournal:
+    """The journal of a run that is being measured."""
+
+    def __init__(
+        self,
+        folder: Path,
+        begun: Run,
+        num_points: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        Begin the journal.
+
+        Args:
+            folder: The folder of the user's runs; it is created if it doesn't exist.
+            begun: The run, without results.
+            num_points: The number of points that will be measured.
+            clock: Seconds since any fixed moment.
+
+        Raises:
+            WriteError: It can't be written.
+        """
+        head = Head(run_journal=_VERSION, num_points=num_points, begun=begun)
+        path = make_folder(folder) / f"{stem_of(begun)}{UNFINISHED}"
+        self._journal = Journal(path, [head.model_dump_json()])
+        self._clock = clock
+        self._durable_s = clock()
+
+    def add(self, results: Sequence[Result]) -> None:
+        """
+        Keep a finished point. It survives the end of this process when this returns.
+
+        Raises:
+            WriteError: There is no room. Earlier points are kept.
+        """
+        now = self._clock()
+        durable = now - self._durable_s >= _DURABLE_EVERY_S
+        self._durable_s = now if durable else self._durable_s
+        point = FinishedPoint(at=datetime.now(UTC), results=list(results))
+        self._journal.add(point.model_dump_json(), durable=durable)
+
+    def close(self) -> None:
+        """End the writing, and keep the file."""
+        self._journal.close()
+
+    def remove(self) -> None:
+        """Remove the file, because the run is kept elsewhere."""
+        self._journal.close()
+        self._journal.remove()
+
+
+def unfinished_run(contents: bytes, name: str) -> Run:
+    """
+    Read a journal: the results that were finished, as those of an interrupted run.
+
+    Args:
+        contents: The journal. If its process was killed, its last line may be incomplete: that
+            point is left out.
+        name: The name of the file, for messages.
+
+    Returns:
+        The run. It has no derived results.
+
+    Raises:
+        UsageError: The journal is damaged; the message says where.
+    """
+    head, *lines = contents.decode(errors="replace").split("\n")
+    if not lines:
+        raise _damaged(name, 1, "it is incomplete")
+    begun = _parsed(Head, head, name, 1).begun
+    *complete, _ = lines
+    points = [
+        _parsed(FinishedPoint, line, name, number + 2) for number, line in enumerate(complete)
+    ]
+    results = [result for point in points for result in point.results]
+    finished_at = points[-1].at if points else begun.run.finished_at
+    identity = begun.run.model_copy(update={"finished_at": finished_at, "interrupted": True})
+    return begun.model_copy(update={"run": identity, "results": results})
+
+
+def _parsed(kind: type[PartT], line: str, name: str, number: int) -> PartT:
+    try:
+        return kind.model_validate_json(line)
+    except ValidationError as cause:
+        raise _damaged(name, number, one_line(first_fault(cause))) from None
+
+
+def _damaged(name: str, number: int, why: str) -> UsageError:
+    return UsageError(
+        f"{name} is damaged: line {number}: {why}",
+        hint="its run was not finished; `isthmus runs rm ID` removes it",
+    )

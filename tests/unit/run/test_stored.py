@@ -1,0 +1,111 @@
+"""The list of stored runs, and which of them can go."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from fakes import runs
+from isthmus.errors import UsageError
+from isthmus.run.model import Run
+from isthmus.run.store import runs_folder, save_run
+from isthmus.run.stored import State, StoredRun, expendable, remove_run, stored_runs
+from isthmus.run.unfinished import RunJournal
+
+FIRST_DAY = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+def a_run(number: int, *, interrupted: bool = False) -> Run:
+    """Give the run of a day of January, counted from 0."""
+    whole = runs.run(emulated=True, interrupted=interrupted)
+    started_at = FIRST_DAY + timedelta(days=number)
+    identity = whole.run.model_copy(update={"id": f"{number:08x}", "started_at": started_at})
+    return whole.model_copy(update={"run": identity})
+
+
+def listed() -> list[tuple[str, State]]:
+    return [(run.id, run.state) for run in stored_runs()]
+
+
+def test_every_state_is_listed_the_latest_last() -> None:
+    save_run(a_run(0))
+    save_run(a_run(1, interrupted=True))
+    killed = RunJournal(runs_folder(), a_run(2), num_points=3)
+    killed.close()
+    running = RunJournal(runs_folder(), a_run(3), num_points=3)
+    (runs_folder() / "20250109T000000Z-0000dead.json").write_text('{"run": ')
+    (runs_folder() / "20250110T000000Z-0001dead.journal").write_text("")
+    assert listed() == [
+        ("00000000", State.COMPLETE),
+        ("00000001", State.INTERRUPTED),
+        ("00000002", State.UNFINISHED),
+        ("00000003", State.RUNNING),
+        ("0000dead", State.DAMAGED),
+        ("0001dead", State.DAMAGED),
+    ]
+    running.close()
+    assert listed()[3] == ("00000003", State.UNFINISHED)
+
+
+def test_a_run_is_described_without_its_results_being_read() -> None:
+    path = save_run(a_run(0))
+    contents = path.read_bytes()
+    # Whatever its results are.
+    path.write_bytes(contents[: contents.index(b'"results"') + 20])
+    (found,) = stored_runs()
+    assert (found.device, found.emulated, found.command) == ("Test GPU", True, ["isthmus", "bench"])
+    assert (found.started_at, found.path) == (FIRST_DAY, path)
+
+
+def test_a_run_that_was_killed_when_it_was_complete_is_listed_once_and_removed_whole() -> None:
+    killed = RunJournal(runs_folder(), a_run(0), num_points=3)
+    killed.close()
+    save_run(a_run(0))
+    ((found),) = stored_runs()
+    assert found.state == State.COMPLETE
+    remove_run(found)
+    assert list(runs_folder().iterdir()) == []
+
+
+def test_no_folder_is_no_run() -> None:
+    assert stored_runs() == []
+
+
+@pytest.fixture
+def several() -> list[StoredRun]:
+    for number in range(4):
+        save_run(a_run(number))
+    RunJournal(runs_folder(), a_run(4), num_points=3).close()
+    return stored_runs()
+
+
+@pytest.mark.parametrize(
+    ("rules", "going"),
+    [
+        ({"keep": 2}, [0, 1, 2]),
+        ({"keep": 0}, [0, 1, 2, 3, 4]),
+        ({"keep": 9}, []),
+        ({"older_than": timedelta(days=2)}, [0, 1]),
+        ({"older_than": timedelta(days=2), "keep": 4}, [0]),
+        ({"unfinished": True}, [4]),
+        ({"unfinished": True, "keep": 1}, []),
+    ],
+)
+def test_what_every_rule_lets_go_can_go(
+    several: list[StoredRun], rules: dict[str, object], going: list[int]
+) -> None:
+    now = FIRST_DAY + timedelta(days=4, hours=-1)
+    found = expendable(several, now=now, **rules)  # type: ignore[arg-type]
+    assert [int(run.id, 16) for run in found] == going
+
+
+def test_a_run_that_is_being_measured_is_neither_expendable_nor_removed() -> None:
+    running = RunJournal(runs_folder(), a_run(0), num_points=3)
+    (found,) = stored_runs()
+    assert expendable([found], keep=0, unfinished=True) == []
+    with pytest.raises(UsageError, match="run 00000000 is being measured"):
+        remove_run(found)
+    (path,) = runs_folder().iterdir()
+    assert path == found.path
+    running.remove()
+    assert not Path(path).exists()
