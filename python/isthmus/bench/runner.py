@@ -13,7 +13,7 @@ from isthmus.bench.session import Buffers, Measurement, Session
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.catalogue import BufferKinds
 from isthmus.errors import DriverError, Error, Unavailable
-from isthmus.run.result import Result
+from isthmus.run.result import NO_TIME_LEFT, Result
 
 # After these the context is dead and every further call returns the same error. cuda.h says for
 # each "leaves the process in an inconsistent state", "destroyed" or "must be destroyed";
@@ -29,7 +29,7 @@ _DOUBTFUL_CODES = frozenset({46, 100, 101, 304, 999})
 # that the native module raises when the host runs out of something.
 _POINT_ERRORS = (Error, RuntimeError, MemoryError, OSError)
 
-_NO_TIME = "no time left: no measurement begins after {:g} s (--budget SECONDS measures all)"
+_NO_TIME = NO_TIME_LEFT + ": no measurement begins after {:g} s (--budget SECONDS measures all)"
 
 
 class Observer(Protocol):

@@ -16,6 +16,7 @@ from isthmus.cli.bench_options import (
     JsonOption,
     MeanOption,
     PlotsOption,
+    RepeatOption,
     RunFormatOption,
     RunsOption,
     SamplesNumberOption,
@@ -66,6 +67,7 @@ def bench(
     buffer_mib: BufferOption = None,
     num_samples: SamplesNumberOption = None,
     runs: RunsOption = None,
+    repeat: RepeatOption = None,
     skip_verification: SkipVerificationOption = False,
     disable_affinity: DisableAffinityOption = False,
     output_format: RunFormatOption = RunFormat.TEXT,
@@ -119,6 +121,7 @@ def bench(
         managed=managed,
         max_bytes=None if max_bytes is None else parse_size(max_bytes),
         runs=how_many("--runs", runs, "runs"),
+        repeat=how_many("--repeat", repeat, "processes"),
         budget_s=_checked_budget(budget),
         keep_samples=samples or verbose,
         num_samples=how_many("-i", num_samples, "samples"),
@@ -172,6 +175,7 @@ def _judge(run: "Run", layout: TableLayout, verdicts: "Verdicts", *, debug: bool
 def _measure(request: Request, verdicts: "Verdicts") -> "Run":
     from isthmus.bench.invocation import budget_of, carry_out, plan_request
     from isthmus.bench.opening import open_session
+    from isthmus.bench.repeats import carry_out_repeatedly
     from isthmus.cli.interrupt import stop_on_interrupt
     from isthmus.cli.output import say_if_not_kept
     from isthmus.cli.stderr import say
@@ -187,6 +191,15 @@ def _measure(request: Request, verdicts: "Verdicts") -> "Run":
         for note in plan.notes:
             say(f"note: {note}")
         seconds = budget_of(request, emulated=surroundings.session.emulated)
-        say(f"measuring {len(plan.points)} points, about {seconds:g} s (--budget)")
+        points = f"measuring {len(plan.points)} points"
+        if request.repeat is not None:
+            # The processes have the device to themselves.
+            del surroundings
+            say(
+                f"{points} in {request.repeat} fresh processes, each about {seconds:g} s (--budget)"
+            )
+            with progress() as observer:
+                return carry_out_repeatedly(request, observer, should_stop)
+        say(f"{points}, about {seconds:g} s (--budget)")
         with progress() as observer:
             return carry_out(request, plan, surroundings, observer, should_stop)
