@@ -268,7 +268,7 @@ def test_repeat_measures_in_fresh_processes_and_keeps_what_each_has_found(invoke
     (result,) = [r for r in run.results if r.stopped_by]
     assert len(result.repeats or ()) == 2
     assert result.drift is not None
-    assert "1 points in 2 fresh processes" in outcome.err
+    assert "measuring 1 point in 2 fresh processes" in outcome.err
 
 
 def test_a_run_with_repeats_is_compared_with_its_measured_drift(
@@ -290,4 +290,4 @@ def test_plots_say_which_suite_has_no_picture_and_why(invoke: Invoke, tmp_path: 
     outcome = invoke(*EMULATED, "multi", "-t", _H2D, "-b", "1", "--plots", str(tmp_path))
     assert outcome.code == 0, outcome.err
     assert "not drawn: multi: no picture, everything was waived: several GPUs" in outcome.err
-    assert "drawn: 1 pictures (4 files)" in outcome.err
+    assert "drawn: 1 picture (4 files)" in outcome.err

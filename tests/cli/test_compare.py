@@ -47,7 +47,9 @@ def test_runs_that_are_alike_exit_with_0_and_a_line(invoke: Invoke, tmp_path: Pa
     assert (outcome.code, outcome.err) == (0, "")
     line = outcome.out.splitlines()[-1]
     assert line.startswith("bb: ")
-    assert " same, 0 faster, 0 slower (a false alarm in at most 1% of comparisons); 0 lost" in line
+    assert " same, 0 faster, 0 slower; 0 lost" in line
+    assert "false alarms: at most 1 % of comparisons" in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 120
 
 
 def test_a_regression_exits_with_3_and_the_worst_stands_first(

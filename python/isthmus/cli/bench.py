@@ -191,7 +191,8 @@ def _measure(request: Request, verdicts: "Verdicts") -> "Run":
         for note in plan.notes:
             say(f"note: {note}")
         seconds = budget_of(request, emulated=surroundings.session.emulated)
-        points = f"measuring {len(plan.points)} points"
+        num_points = len(plan.points)
+        points = f"measuring {num_points} point{'' if num_points == 1 else 's'}"
         if request.repeat is not None:
             # The processes have the device to themselves.
             del surroundings

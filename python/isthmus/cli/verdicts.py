@@ -111,7 +111,8 @@ class Verdicts:
         make_folder(self.plots, option="--plots")
         drawn = draw_run(run, self.plots)
         pictures = sum(file.suffix == ".svg" for file in drawn.files)
-        say(f"drawn: {pictures} pictures ({len(drawn.files)} files) in {self.plots}")
+        what = f"{pictures} picture{'' if pictures == 1 else 's'} ({len(drawn.files)} files)"
+        say(f"drawn: {what} in {self.plots}")
         for line in drawn.missing:
             say(f"not drawn: {line}")
 

@@ -139,7 +139,7 @@ class _Test:
         by_process = self._drift**2 * (1 / len(levels.before) + 1 / len(levels.after))
         squared = by_process + 2 * stated.runs**2
         self._error = sqrt(squared)
-        # Welch and Satterthwaite: only the processes' part is estimated from few numbers.
+        # Source: Welch and Satterthwaite. Only the processes' part is estimated from few numbers.
         self._freedom = inf
         if measured is not None and by_process > 0:
             self._freedom = levels.freedom * (squared / by_process) ** 2
@@ -173,7 +173,7 @@ class _Test:
 
 
 def _holm(tails: Mapping[Family, float]) -> set[Family]:
-    """Give the families that differ. Source: Holm, Scandinavian Journal of Statistics 6, 1979."""
+    """Give the families that differ. Source: Holm, 1979."""
     found: set[Family] = set()
     ordered: Sequence[Family] = sorted(tails, key=lambda family: tails[family])
     for rank, family in enumerate(ordered):

@@ -12,7 +12,7 @@ def upper_tail(t: float, freedom: float) -> float:
     """
     Give the probability that a value of Student's distribution is larger than `t`.
 
-    Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
+    Source: Abramowitz and Stegun, 26.7.3 and 26.7.4.
 
     Args:
         t: Any number.

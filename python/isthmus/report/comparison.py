@@ -134,8 +134,12 @@ def drift_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[
     ]
     if not any(comparison.judgements for comparison in comparisons):
         return []
-    what = f"the smallest loss that is found {POWER:.0%} of the time"
-    lines = [f"drift: standard deviation between processes; finds: {what}"]
+    found = f"the smallest loss that is found in {POWER * 100:.0f} % of comparisons"
+    rate = f"at most {FALSE_ALARMS * 100:.0f} % of comparisons"
+    lines = [
+        f"drift: standard deviation between processes; finds: {found}",
+        f"false alarms: {rate} call any family slower though nothing has changed",
+    ]
     if single:
         has = "has" if len(single) == 1 else "have"
         lines.append(
@@ -159,9 +163,8 @@ def _summary(name: str, comparison: Comparison) -> str:
     num = len(comparison.judgements)
     judged = f"{num} famil{'y' if num == 1 else 'ies'}: {counts}"
     missing = comparison.num_only_before, comparison.num_only_after
-    rate = f"a false alarm in at most {FALSE_ALARMS:.0%} of comparisons"
     parts = [
-        f"{judged} ({rate})" if num else "no results that are judged",
+        judged if num else "no results that are judged",
         f"{comparison.num_lost} lost",
         f"{comparison.num_not_judged} results not judged",
         f"{missing[0]} results only before, {missing[1]} only after" if any(missing) else "",

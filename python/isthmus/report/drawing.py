@@ -25,6 +25,7 @@ _TITLE_PADDING = 10
 _LABELLED = 4
 # Between tens there is no room for 2 and 5 if the axis spans more.
 _ONLY_TENS_FROM = 300
+_LINEAR_TICKS = 6
 Rows = Sequence[Mapping[str, object]]
 
 
@@ -84,7 +85,8 @@ def number_axis(scale: Scale) -> "tuple[alt.Scale, alt.Axis]":
 
     low, high = scale.low, scale.high
     if not scale.logarithmic:
-        return alt.Scale(type="linear", domain=[low, high], nice=False), alt.Axis()
+        axis = alt.Axis(tickCount=_LINEAR_TICKS)
+        return alt.Scale(type="linear", domain=[low, high], nice=False), axis
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     digits = (1,) if high / low > _ONLY_TENS_FROM else (1, 2, 5)
     ticks = [digit * 10.0**exponent for exponent in exponents for digit in digits]

@@ -106,7 +106,8 @@ def _panel_charts(
         made += _curve_charts(title, relative_to(panel.curves, theme.reference), ratio)
     for start in range(0, len(panel.points), _MOST_ROWS):
         rows = panel.points[start : start + _MOST_ROWS]
-        made.append(points_panel(panel.title, rows, factor=factor, unit=unit))
+        title = f"{panel.title}, at few sizes" if panel.curves else panel.title
+        made.append(points_panel(title, rows, factor=factor, unit=unit))
     return made
 
 
