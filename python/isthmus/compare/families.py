@@ -31,11 +31,14 @@ class Family:
         unit: "B/s" or "s".
         clock: "device" if the GPU's clock timed it, "host" if the CPU's did, or if an emulated
             device's kernels ran on the CPU.
+        staged: Whether its copies go through pageable host memory, whose speed depends on the pages
+            that a process got and on what else uses the memory.
     """
 
     name: str
     unit: str
     clock: str
+    staged: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,8 @@ def family_of(result: Result, *, emulated: bool = False) -> Family | None:
             words = filter(None, (rule.name, _DIRECTIONS.get(result.direction or "")))
             by_cpu = emulated and (result.way == "sm" or result.suite == "overlap")
             clock = "host" if by_cpu else result.clock
-            return Family(name=", ".join(words), unit=result.unit, clock=clock)
+            staged = result.way == "pageable"
+            return Family(name=", ".join(words), unit=result.unit, clock=clock, staged=staged)
     return None
 
 

@@ -38,6 +38,14 @@ def test_copies_of_every_kind_of_pinned_memory_are_in_a_family() -> None:
     } <= names
 
 
+def test_kernels_of_an_emulated_device_are_timed_by_the_host() -> None:
+    result = next(r for r in read_run(str(RECORDED)).results if r.way == "sm" and family_of(r))
+    real, emulated = family_of(result), family_of(result, emulated=True)
+    assert real is not None
+    assert emulated is not None
+    assert (real.clock, emulated.clock) == ("device", "host")
+
+
 def test_what_was_derived_is_in_no_family() -> None:
     derived = [r for r in read_run(str(RECORDED)).results if r.median and not r.stopped_by]
     assert derived
