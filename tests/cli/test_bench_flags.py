@@ -181,7 +181,7 @@ def test_a_run_that_is_slower_than_before_exits_with_3_and_says_what(
     assert outcome.code == 3, outcome.err
     assert "Bandwidth, GB/s" in outcome.out
     assert re.search(rf"^{_H2D} +bandwidth .* slower +-\d\d\.\d %$", outcome.out, re.MULTILINE)
-    assert "1 slower" in outcome.out
+    assert "1 family: 0 same, 0 faster, 1 slower" in outcome.out
 
 
 def test_beside_data_the_comparison_is_said_on_stderr(
@@ -199,7 +199,7 @@ def test_a_run_like_the_last_one_exits_with_0(invoke: Invoke) -> None:
     invoke(*ONE)
     outcome = invoke(*ONE, "--compare", "last", "--tolerance", "99%")
     assert outcome.code == 0, outcome.out
-    assert "1 same, 0 faster, 0 slower, 0 lost" in outcome.out
+    assert "1 family: 1 same, 0 faster, 0 slower" in outcome.out
 
 
 def other_profile(document: dict[str, Any]) -> None:
@@ -258,3 +258,36 @@ def test_no_copy_is_larger_than_what_max_bytes_allows(invoke: Invoke) -> None:
     assert {result.bytes for result in run.results if result.stopped_by} <= set(range(65537))
     outcome = invoke(*EMULATED, "-t", _H2D, "-b", "1", "--max-bytes", "64KiB")
     refused(outcome, "size 1 MiB is larger than", "64KiB")
+
+
+def test_repeat_measures_in_fresh_processes_and_keeps_what_each_has_found(invoke: Invoke) -> None:
+    outcome = invoke(*ONE, "--repeat", "2", "-j")
+    assert outcome.code == 0, outcome.err
+    run = run_of(outcome)
+    assert run.options.repeat == 2
+    (result,) = [r for r in run.results if r.stopped_by]
+    assert len(result.repeats or ()) == 2
+    assert result.drift is not None
+    assert "measuring 1 point in 2 fresh processes" in outcome.err
+
+
+def test_a_run_with_repeats_is_compared_with_its_measured_drift(
+    invoke: Invoke, saved_runs: Callable[[], list[Path]]
+) -> None:
+    invoke(*ONE, "--repeat", "2")
+    (kept,) = saved_runs()
+    outcome = invoke("compare", str(kept), str(kept))
+    assert outcome.code == 0, outcome.out
+    assert "no repeats" not in outcome.out
+
+
+@pytest.mark.parametrize("number", ["0", "-1"])
+def test_a_number_of_processes_that_is_none_is_refused(invoke: Invoke, number: str) -> None:
+    refused(invoke(*ONE, f"--repeat={number}"), "no processes to take", "--repeat 3")
+
+
+def test_plots_say_which_suite_has_no_picture_and_why(invoke: Invoke, tmp_path: Path) -> None:
+    outcome = invoke(*EMULATED, "multi", "-t", _H2D, "-b", "1", "--plots", str(tmp_path))
+    assert outcome.code == 0, outcome.err
+    assert "not drawn: multi: no picture, everything was waived: several GPUs" in outcome.err
+    assert "drawn: 1 picture (4 files)" in outcome.err

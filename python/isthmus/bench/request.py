@@ -19,7 +19,8 @@ class Request:
         managed: Managed memory may be measured.
         max_bytes: The most memory a measurement may allocate on each side; None: what is free.
         runs: Runs of the small-transfer experiments; None for the default.
-        budget_s: Seconds for the measurements; None for the default.
+        repeat: Measure everything in so many fresh processes; None: once, in this process.
+        budget_s: Seconds for the measurements, of each process; None for the default.
         keep_samples: Keep raw samples.
         num_samples: The number of samples of each metric; None for each test's rule.
         verify: Compare the bytes that arrive with those sent.
@@ -35,6 +36,7 @@ class Request:
     managed: bool = False
     max_bytes: int | None = None
     runs: int | None = None
+    repeat: int | None = None
     budget_s: float | None = None
     keep_samples: bool = False
     num_samples: int | None = None

@@ -12,7 +12,7 @@ from isthmus.bench.session import Buffers, Measurement, Session
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.catalogue import BufferKinds
 from isthmus.errors import DriverError, Error, Unavailable
-from isthmus.run.result import Result
+from isthmus.run.result import NO_TIME_LEFT, Result
 
 # After these the context is dead and every further call returns the same error. cuda.h says for
 # each "leaves the process in an inconsistent state", "destroyed" or "must be destroyed";
@@ -28,7 +28,9 @@ _DOUBTFUL_CODES = frozenset({46, 100, 101, 304, 999})
 # that the native module raises when the host runs out of something.
 _POINT_ERRORS = (Error, RuntimeError, MemoryError, OSError)
 
-_NO_TIME = "no time left within {:.3g} s: a longer --budget, or fewer tests or sizes, measures it"
+_NO_TIME = (
+    NO_TIME_LEFT + " within {:.3g} s: a longer --budget, or fewer tests or sizes, measures it"
+)
 
 
 class Observer(Protocol):

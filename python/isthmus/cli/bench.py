@@ -20,6 +20,7 @@ from isthmus.cli.bench_options import (
     JsonOption,
     MeanOption,
     PlotsOption,
+    RepeatOption,
     RunFormatOption,
     RunsOption,
     SamplesNumberOption,
@@ -73,6 +74,7 @@ def bench(
     buffer_mib: BufferOption = None,
     num_samples: SamplesNumberOption = None,
     runs: RunsOption = None,
+    repeat: RepeatOption = None,
     skip_verification: SkipVerificationOption = False,
     disable_affinity: DisableAffinityOption = False,
     output_format: RunFormatOption = RunFormat.TEXT,
@@ -128,6 +130,7 @@ def bench(
         managed=managed,
         max_bytes=None if max_bytes is None else parse_size(max_bytes),
         runs=how_many("--runs", runs, "runs"),
+        repeat=how_many("--repeat", repeat, "processes"),
         budget_s=_checked_budget(budget),
         keep_samples=samples or verbose,
         num_samples=how_many("-i", num_samples, "samples"),
@@ -193,6 +196,7 @@ def _judge(run: "Run", layout: TableLayout, verdicts: "Verdicts", *, debug: bool
 def _measure(request: Request, verdicts: "Verdicts", keeping: "Keeping") -> "Run":
     from isthmus.bench.invocation import carry_out, plan_request
     from isthmus.bench.opening import open_session
+    from isthmus.bench.repeats import carry_out_repeatedly
     from isthmus.bench.time_limits import time_limits
     from isthmus.cli.interrupt import stop_on_interrupt
     from isthmus.cli.stderr import say
@@ -210,6 +214,15 @@ def _measure(request: Request, verdicts: "Verdicts", keeping: "Keeping") -> "Run
         for note in plan.notes:
             say(f"note: {note}")
         limits = time_limits(request, emulated=surroundings.session.emulated)
-        say(f"measuring {counted(len(plan.points), 'point')}: {limits.words}")
-        with progress(plan.points, limits.left_s(request.spent_s)) as observer:
+        points = f"measuring {counted(len(plan.points), 'point')}"
+        left_s = limits.left_s(request.spent_s)
+        if request.repeat is not None:
+            # The processes have the device to themselves.
+            del surroundings
+            say(f"{points} in {request.repeat} fresh processes, each {limits.words}")
+            whole_s = None if left_s is None else request.repeat * left_s
+            with progress(request.repeat * plan.points, whole_s) as observer:
+                return carry_out_repeatedly(request, observer, should_stop, recorder=keeping)
+        say(f"{points}: {limits.words}")
+        with progress(plan.points, left_s) as observer:
             return carry_out(request, plan, surroundings, observer, should_stop, keeping)

@@ -69,20 +69,29 @@ DisableAffinityOption = Annotated[
 VerboseOption = Annotated[
     bool, typer.Option("-v", "--verbose", help="Also show samples and extremes.")
 ]
+RepeatOption = Annotated[
+    int | None,
+    typer.Option(
+        "--repeat",
+        metavar="N",
+        help="Measure everything in N fresh processes, one after the other: N times as long. The "
+        "drift between them is kept, and --compare needs it to find small changes.",
+    ),
+]
 CompareOption = Annotated[
     str | None,
     typer.Option(
         "--compare",
         metavar="RUN",
         help="Compare the new run with an earlier one of this machine: a file, the id of a stored "
-        "run, or last. Exit code 3 if anything is slower.",
+        "run, or last. Exit code 3 if a family of results is slower, or a result is lost.",
     ),
 ]
 ToleranceOption = Annotated[
     str | None,
     typer.Option(
         metavar="PERCENT",
-        help="With --compare: medians that differ by at most this are the same.  [default: 5%]",
+        help="With --compare: a family that changed by at most this is the same.  [default: 5%]",
     ),
 ]
 AnywayOption = Annotated[
@@ -101,6 +110,7 @@ PlotsOption = Annotated[
     typer.Option(
         "--plots",
         metavar="FOLDER",
-        help="Draw the run into a folder: SVG, PNG and HTML. Needs isthmus[report].",
+        help="Draw every suite of the run into a folder, as SVG, PNG and HTML, and say which suite "
+        "has no picture, and why. Needs isthmus[report].",
     ),
 ]

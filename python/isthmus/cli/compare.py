@@ -29,11 +29,16 @@ def compare(
         str | None,
         typer.Option(
             metavar="PERCENT",
-            help="Medians that differ by at most this are the same.  [default: 5%]",
+            help="A family that changed by at most this is the same.  [default: 5%]",
         ),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Also show unchanged results; JSON and CSV always do.")
+        bool,
+        typer.Option(
+            "--all",
+            help="Also show unchanged results, and those that aren't judged; JSON and CSV "
+            "always do.",
+        ),
     ] = False,
     output_format: Annotated[Format, typer.Option("--format", help="The output's format.")] = (
         Format.TEXT
@@ -41,14 +46,16 @@ def compare(
     debug: DebugOption = False,
 ) -> None:
     """
-    Compare runs of `isthmus bench`, result by result.
+    Compare runs of `isthmus bench`, family by family.
 
-    A result is faster or slower if the intervals of both runs (the median plus and minus the
-    interquartile range) don't overlap and the medians differ by more than the tolerance. It is
-    lost if it was measured before and isn't now. Runs of different machines can be compared: their
-    differences are listed first. Emulated runs are compared with emulated ones only.
+    Results that measure the same part of the machine are a family, and are judged together. A
+    family is slower if it changed by more than the tolerance and by more than the drift between
+    processes explains: at most 1 % of comparisons of unchanged programs call any family slower.
+    `isthmus bench --repeat 5` measures the drift; without it, a cautious one is assumed. A result
+    is lost if it was measured before and isn't now. Runs of different machines can be compared:
+    their differences are listed first. Emulated runs are compared with emulated ones only.
 
-    Exit codes: 0 ok, 1 error, 2 usage, 3 a result is slower or lost.
+    Exit codes: 0 ok, 1 error, 2 usage, 3 a family is slower, or a result is lost.
     """
     del debug  # its callback has stored it
     from isthmus.cli.stdout import print_data

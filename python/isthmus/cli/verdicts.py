@@ -26,7 +26,7 @@ class Verdicts:
 
     Attributes:
         baseline: The earlier run to compare with; None for none.
-        tolerance: Medians that differ by at most this fraction are the same.
+        tolerance: A family that changed by at most this fraction is the same.
         anyway: Compare even with another machine's run.
         expect: Compare with expected values.
         plots: The folder for pictures; None to draw nothing.
@@ -74,7 +74,8 @@ class Verdicts:
             on_stdout: Print below the report; False prints on stderr, because stdout has data.
 
         Returns:
-            BELOW_THRESHOLD if a result is slower than before, or below its expected value.
+            BELOW_THRESHOLD if a family of results is slower than before, a result was lost, or one
+            is below its expected value.
         """
         texts, codes = [], [ExitCode.OK]
         width = columns_of(sys.stdout if on_stdout else sys.stderr)
@@ -112,8 +113,12 @@ class Verdicts:
         from isthmus.report.pictures import draw_run
 
         make_folder(self.plots, option="--plots")
-        files = draw_run(run, self.plots)
-        say(f"drawn: {len(files)} files in {self.plots}")
+        drawn = draw_run(run, self.plots)
+        pictures = sum(file.suffix == ".svg" for file in drawn.files)
+        what = f"{pictures} picture{'' if pictures == 1 else 's'} ({len(drawn.files)} files)"
+        say(f"drawn: {what} in {self.plots}")
+        for line in drawn.missing:
+            say(f"not drawn: {line}")
 
 
 def verdicts_of(

@@ -1,30 +1,19 @@
-"""Whether results of a later run are faster, the same or slower than an earlier one's."""
+"""Whether a later run is slower than an earlier one: results are paired, families are judged."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from math import isfinite
 
+from isthmus.compare.families import Family, family_of
+from isthmus.compare.judging import Judgement, Verdict, judge_families
+from isthmus.compare.levels import Levels, levels_of
 from isthmus.compare.subject import Subject, subject_of
 from isthmus.errors import UsageError
 from isthmus.run.model import Run
 from isthmus.run.result import Result, Status
 
 DEFAULT_TOLERANCE = 0.05
-_HIGHER_IS_BETTER = {"B/s": True, "s": False}
-
-
-class Verdict(StrEnum):
-    """How a result changed."""
-
-    FASTER = "faster"
-    SAME = "same"
-    SLOWER = "slower"
-    LOST = "lost"
-    """It was measured before, and is waived or an error now."""
-
-
-# The verdicts that fail a regression check.
-REGRESSIONS = frozenset({Verdict.SLOWER, Verdict.LOST})
+_RANKED_UNITS = frozenset({"B/s", "s"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +25,15 @@ class Change:
         subject: What both measure.
         before: The result of the earlier run.
         after: The result of the later run.
-        verdict: How they compare.
+        family: The family in which it is judged; None if it isn't.
+        verdict: Its family's verdict, or LOST; None if it isn't judged.
     """
 
     subject: Subject
     before: Result
     after: Result
-    verdict: Verdict
+    family: Family | None
+    verdict: Verdict | None
 
     @property
     def relative(self) -> float | None:
@@ -56,39 +47,48 @@ class Change:
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     """
-    Two runs, result by result.
+    Two runs, compared.
 
     Attributes:
+        judgements: The verdict of each family that both runs have.
         changes: Every result that both runs have and that can be better or worse.
         num_only_before: Results that the later run doesn't have.
         num_only_after: Results that the earlier run doesn't have.
     """
 
+    judgements: tuple[Judgement, ...]
     changes: tuple[Change, ...]
     num_only_before: int
     num_only_after: int
 
     @property
     def regressed(self) -> bool:
-        """Whether anything is slower or lost."""
-        return any(change.verdict in REGRESSIONS for change in self.changes)
+        """Whether a family is slower, or a result was lost."""
+        return bool(self.count(Verdict.SLOWER) or self.num_lost)
+
+    @property
+    def num_lost(self) -> int:
+        """The number of results that were lost."""
+        return sum(change.verdict == Verdict.LOST for change in self.changes)
+
+    @property
+    def num_not_judged(self) -> int:
+        """The number of results that belong to no family."""
+        return sum(change.verdict is None for change in self.changes)
 
     def count(self, verdict: Verdict) -> int:
-        """Count the results of a verdict."""
-        return sum(change.verdict == verdict for change in self.changes)
+        """Count the families of a verdict."""
+        return sum(judgement.verdict == verdict for judgement in self.judgements)
 
 
 def compare(before: Run, after: Run, tolerance: float = DEFAULT_TOLERANCE) -> Comparison:
     """
     Compare two runs of the same kind.
 
-    A result is faster or slower if its interval (the median plus and minus the interquartile range)
-    doesn't overlap with the other's, and the medians differ by more than the tolerance.
-
     Args:
         before: The earlier run, with which the other is compared.
         after: The later run.
-        tolerance: A fraction of the earlier median; a difference up to it is the same.
+        tolerance: A fraction of the earlier cost; a change up to it is the same.
 
     Raises:
         UsageError: One is emulated and the other isn't.
@@ -96,19 +96,17 @@ def compare(before: Run, after: Run, tolerance: float = DEFAULT_TOLERANCE) -> Co
     check_comparable(before, after)
     old = {subject_of(result): result for result in before.results if _ranked(result)}
     new = {subject_of(result): result for result in after.results if _ranked(result)}
-    changes = tuple(
-        Change(
-            subject=subject,
-            before=old[subject],
-            after=result,
-            verdict=_verdict(old[subject], result, tolerance),
-        )
-        for subject, result in new.items()
-        if subject in old and old[subject].status == Status.PASSED
-    )
     measured = {subject for subject, result in old.items() if result.status == Status.PASSED}
+    pairs = {subject: (old[subject], new[subject]) for subject in new if subject in measured}
+    emulated = after.machine.emulated
+    judgements = judge_families(_levels(pairs.values(), emulated=emulated), tolerance)
+    verdicts = {judgement.family: judgement.verdict for judgement in judgements}
     return Comparison(
-        changes=changes,
+        judgements=tuple(judgements),
+        changes=tuple(
+            _change(subject, pair, family_of(pair[1], emulated=emulated), verdicts)
+            for subject, pair in pairs.items()
+        ),
         num_only_before=len(measured - new.keys()),
         num_only_after=len(new.keys() - old.keys()),
     )
@@ -141,31 +139,39 @@ def check_kind(run: Run, *, emulated: bool) -> None:
     )
 
 
+def _levels(pairs: Iterable[tuple[Result, Result]], *, emulated: bool) -> dict[Family, Levels]:
+    families: dict[Family, list[tuple[Result, Result]]] = {}
+    for before, after in pairs:
+        family = family_of(after, emulated=emulated)
+        if after.status == Status.PASSED and family is not None:
+            families.setdefault(family, []).append((before, after))
+    found = {family: levels_of(own) for family, own in families.items()}
+    return {family: levels for family, levels in found.items() if levels is not None}
+
+
+def _change(
+    subject: Subject,
+    pair: tuple[Result, Result],
+    family: Family | None,
+    verdicts: Mapping[Family, Verdict],
+) -> Change:
+    before, after = pair
+    lost = after.status != Status.PASSED
+    return Change(
+        subject=subject,
+        before=before,
+        after=after,
+        family=family,
+        verdict=Verdict.LOST if lost else verdicts.get(family) if family else None,
+    )
+
+
 def _ranked(result: Result) -> bool:
     """
     Whether a result can be better or worse: it was sampled, or should have been, as a time or rate.
 
-    A result that is derived from others (a crossover, a fit) changes with them.
+    A result that is derived from others (a crossover, a fit) changes with them. One for which the
+    run had no time left was not asked for in time: that is no loss.
     """
     sampled = result.status != Status.PASSED or result.stopped_by is not None
-    return sampled and result.unit in _HIGHER_IS_BETTER
-
-
-def _verdict(before: Result, after: Result, tolerance: float) -> Verdict:
-    if after.status != Status.PASSED or after.median is None or before.median is None:
-        return Verdict.LOST
-    change = after.median - before.median
-    if abs(change) <= tolerance * abs(before.median) or _overlap(before, after):
-        return Verdict.SAME
-    better = (change > 0) == _HIGHER_IS_BETTER[after.unit]
-    return Verdict.FASTER if better else Verdict.SLOWER
-
-
-def _overlap(one: Result, other: Result) -> bool:
-    (first_low, first_high), (second_low, second_high) = _interval(one), _interval(other)
-    return first_low <= second_high and second_low <= first_high
-
-
-def _interval(result: Result) -> tuple[float, float]:
-    median, iqr = result.median or 0.0, abs(result.iqr or 0.0)
-    return median - iqr, median + iqr
+    return sampled and result.unit in _RANKED_UNITS and not result.ran_out_of_time

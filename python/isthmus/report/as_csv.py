@@ -9,7 +9,7 @@ from isthmus.run.model import Result, Run
 _PLAIN = tuple(
     name
     for name in Result.model_fields
-    if name not in ("host_pages_by_node", "error", "reason", "samples")
+    if name not in ("host_pages_by_node", "error", "reason", "samples", "repeats")
 )
 COLUMNS = (
     "emulated",

@@ -1,8 +1,9 @@
-"""How runs compare, as text: what differs between their machines, then what changed."""
+"""How runs compare, as text: their machines, families with verdicts, results that changed."""
 
 from collections.abc import Sequence
 
-from isthmus.compare.comparison import Change, Comparison, Verdict
+from isthmus.compare.comparison import Change, Comparison
+from isthmus.compare.judging import FALSE_ALARMS, POWER, Judgement, Verdict
 from isthmus.compare.machines import differences
 from isthmus.compare.subject import Subject
 from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
@@ -11,8 +12,11 @@ from isthmus.report.quantities import percent, quantity
 from isthmus.run.model import Run
 from isthmus.sizes import format_size
 
-_ORDER = (Verdict.LOST, Verdict.SLOWER, Verdict.FASTER, Verdict.SAME)
+_ORDER = (Verdict.LOST, Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, None)
+_CHANGED = frozenset({Verdict.LOST, Verdict.SLOWER, Verdict.FASTER})
 _EMULATED = "EMULATED devices: modelled, not measured on a GPU"
+_MEASURED_IN = {"B/s": "bandwidth", "s": "time"}
+_NOT_JUDGED = "not judged"
 Rows = dict[Subject, dict[int, Change]]
 
 
@@ -29,15 +33,21 @@ def comparison_text(
     Args:
         runs: The first run, and those that are compared with it.
         comparisons: The comparison of each of those with the first, in their order.
-        every: Also show results that stayed the same.
+        every: Also show results of families that stayed the same, and results that aren't judged.
         width: The most characters in a line.
     """
-    tables = [differences_table(runs), changes_table(runs, comparisons, every=every)]
     blocks = [[_EMULATED]] if runs[0].machine.emulated else []
+    tables = [
+        differences_table(runs),
+        *(
+            families_table(name, comparison)
+            for name, comparison in zip(_names(runs)[1:], comparisons, strict=True)
+        ),
+        changes_table(runs, comparisons, every=every),
+    ]
     blocks += [table_lines(table, width) for table in tables if table is not None]
-    blocks.append(
-        [part for line in summary_lines(runs, comparisons) for part in wrapped(line, width)]
-    )
+    said = [*drift_lines(runs, comparisons), *summary_lines(runs, comparisons)]
+    blocks.append([part for line in said for part in wrapped(line, width)])
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
@@ -54,10 +64,48 @@ def differences_table(runs: Sequence[Run]) -> Table | None:
     )
 
 
+def families_table(name: str, comparison: Comparison) -> Table | None:
+    """
+    Lay out the families of one comparison, the worst first; None if there are none.
+
+    Args:
+        name: The later run's.
+        comparison: It and the first run.
+    """
+    if not comparison.judgements:
+        return None
+    ordered = sorted(comparison.judgements, key=lambda found: _ORDER.index(found.verdict))
+    return Table(
+        title=f"{name}: families of results, each judged as a whole",
+        heads=(
+            *("family", "of", "verdict", "results"),
+            *("change", "at least", "at most", "drift", "finds"),
+        ),
+        rows=tuple(map(_family_row, ordered)),
+        num_text_columns=3,
+    )
+
+
+def _family_row(judgement: Judgement) -> tuple[str, ...]:
+    low, high = judgement.interval
+    stated = "" if judgement.measured else "?"
+    return (
+        judgement.family.name,
+        _MEASURED_IN[judgement.family.unit],
+        judgement.verdict.value,
+        str(judgement.num_results),
+        percent(judgement.change),
+        percent(low),
+        percent(high),
+        f"{judgement.drift * 100:.1f} %{stated}",
+        f"{judgement.found_from * 100:.0f} %",
+    )
+
+
 def changes_table(
     runs: Sequence[Run], comparisons: Sequence[Comparison], *, every: bool
 ) -> Table | None:
-    """Lay out results that changed, the worst first; None if none did."""
+    """Lay out results of families that changed, the worst first; None if there are none."""
     rows: Rows = {}
     for index, comparison in enumerate(comparisons):
         for change in comparison.changes:
@@ -68,7 +116,7 @@ def changes_table(
     first, *others = _names(runs)
     num_others = range(len(others))
     return Table(
-        title="Results that changed" if not every else "Results",
+        title="Results" if every else "Results that were lost, or of families that changed",
         heads=(
             *("test", "metric", "size", "circumstances", first),
             *(head for name in others for head in (name, "verdict", "change")),
@@ -85,6 +133,30 @@ def changes_table(
     )
 
 
+def drift_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[str]:
+    """Say which runs have no repeats, and what the columns mean."""
+    single = [
+        name
+        for name, run in zip(_names(runs), runs, strict=True)
+        if not any(result.repeats for result in run.results)
+    ]
+    if not any(comparison.judgements for comparison in comparisons):
+        return []
+    found = f"the smallest loss that is found in {POWER * 100:.0f} % of comparisons"
+    rate = f"at most {FALSE_ALARMS * 100:.0f} % of comparisons"
+    lines = [
+        f"drift: standard deviation between processes; finds: {found}",
+        f"false alarms: {rate} call any family slower though nothing has changed",
+    ]
+    if single:
+        has = "has" if len(single) == 1 else "have"
+        lines.append(
+            f"{', '.join(single)} {has} no repeats. A drift with ? is a cautious assumption: "
+            "`isthmus bench --repeat 5` measures it"
+        )
+    return lines
+
+
 def summary_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[str]:
     """Summarise each comparison in a line."""
     return [
@@ -94,10 +166,18 @@ def summary_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> lis
 
 
 def _summary(name: str, comparison: Comparison) -> str:
-    counts = ", ".join(f"{comparison.count(verdict)} {verdict}" for verdict in _ORDER[::-1])
+    verdicts = (Verdict.SAME, Verdict.FASTER, Verdict.SLOWER)
+    counts = ", ".join(f"{comparison.count(verdict)} {verdict}" for verdict in verdicts)
+    num = len(comparison.judgements)
+    judged = f"{num} famil{'y' if num == 1 else 'ies'}: {counts}"
     missing = comparison.num_only_before, comparison.num_only_after
-    alone = f"; {missing[0]} results only before, {missing[1]} only after" if any(missing) else ""
-    return f"{name}: {counts}{alone}"
+    parts = [
+        judged if num else "no results that are judged",
+        f"{comparison.num_lost} lost",
+        f"{comparison.num_not_judged} results not judged",
+        f"{missing[0]} results only before, {missing[1]} only after" if any(missing) else "",
+    ]
+    return f"{name}: {'; '.join(filter(None, parts))}"
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
@@ -109,7 +189,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
 
 
 def _differs(changes: dict[int, Change]) -> bool:
-    return any(change.verdict != Verdict.SAME for change in changes.values())
+    return any(change.verdict in _CHANGED for change in changes.values())
 
 
 def _badness(row: tuple[Subject, dict[int, Change]]) -> tuple[int, float]:
@@ -128,4 +208,5 @@ def _cells(change: Change | None) -> tuple[str, str, str]:
         return ("", "", "")
     after = change.after
     number = quantity(after.median, after.unit) if after.median is not None else after.status.value
-    return (number, change.verdict.value, percent(change.relative))
+    verdict = _NOT_JUDGED if change.verdict is None else change.verdict.value
+    return (number, verdict, percent(change.relative))

@@ -1,18 +1,20 @@
 """Writes a picture in every form: SVG, PNG, HTML and its Vega-Lite, offline."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.errors import Unavailable
 from isthmus.files.whole import write_whole
+from isthmus.report.label_places import Scale
 from isthmus.sizes import format_size
 
 if TYPE_CHECKING:
     import altair as alt
 
-WIDTH, HEIGHT = 640, 360
+WIDTH = 640
 _SCALE = 2.0
 # These have the same widths, so labels fit their space wherever one of them is installed.
 _FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
@@ -21,6 +23,9 @@ _PADDING = 24
 _TITLE_PADDING = 10
 # A label for every fourth power of two fits at this width.
 _LABELLED = 4
+# Between tens there is no room for 2 and 5 if the axis spans more.
+_ONLY_TENS_FROM = 300
+_LINEAR_TICKS = 6
 Rows = Sequence[Mapping[str, object]]
 
 
@@ -49,8 +54,15 @@ def data_of(rows: Rows) -> "alt.Data":
     return alt.InlineData(values=[dict(row) for row in rows])
 
 
-def size_axis(field: str, sizes: Sequence[int]) -> "alt.X":
-    """Make a logarithmic axis of sizes in bytes, with readable labels."""
+def size_axis(field: str, sizes: Sequence[int], *, edge: float) -> "alt.X":
+    """
+    Make a logarithmic axis of sizes in bytes, with readable labels.
+
+    Args:
+        field: The rows' field with the size.
+        sizes: All sizes, ascending.
+        edge: Where the axis ends, perhaps beyond the largest size.
+    """
     import altair as alt
 
     powers = sorted({1 << (size.bit_length() - 1) for size in sizes})
@@ -59,12 +71,40 @@ def size_axis(field: str, sizes: Sequence[int]) -> "alt.X":
     return alt.X(
         f"{field}:Q",
         title="size",
-        scale=alt.Scale(type="log", base=2, nice=False),
+        scale=alt.Scale(type="log", base=2, nice=False, domain=[sizes[0], edge]),
         # Vega drops the first and last labels if it estimates that they don't fit.
         axis=alt.Axis(
             values=ticks, labelExpr=f"({json.dumps(names)})[datum.value]", labelFlush=False
         ),
     )
+
+
+def number_axis(scale: Scale) -> "tuple[alt.Scale, alt.Axis]":
+    """Make an axis of numbers; a logarithmic one has 1, 10, 100, and 2 and 5 if these are few."""
+    import altair as alt
+
+    low, high = scale.low, scale.high
+    if not scale.logarithmic:
+        axis = alt.Axis(tickCount=_LINEAR_TICKS)
+        return alt.Scale(type="linear", domain=[low, high], nice=False), axis
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    digits = (1,) if high / low > _ONLY_TENS_FROM else (1, 2, 5)
+    ticks = [digit * 10.0**exponent for exponent in exponents for digit in digits]
+    names = {f"{tick:.12g}": shown_number(tick) for tick in ticks}
+    axis = alt.Axis(
+        values=[tick for tick in ticks if low <= tick <= high],
+        labelExpr=f"({json.dumps(names)})[format(datum.value, '.12~r')] || datum.label",
+    )
+    return alt.Scale(type="log", domain=[low, high], nice=False), axis
+
+
+def shown_number(value: float) -> str:
+    """Write a number with three digits that count, without an exponent: 0.0123, 55.1, 31600."""
+    if not value:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def write_chart(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:

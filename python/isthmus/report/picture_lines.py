@@ -1,102 +1,160 @@
-"""The lines of a picture: as many as can be distinguished, the most telling of each suite."""
+"""The curves and single points of a picture's panels: every result, in panels of at most six."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from isthmus.report.label_places import Scale
+from isthmus.report.picture_themes import Theme, theme_of
 from isthmus.run.model import Result, Run, Status
 
-# A line through fewer points says nothing about sizes.
-_FEWEST_SIZES = 3
-# The number of colours.
-MAX_LINES = 20
-DRAWN_UNITS = frozenset({"B/s", "s"})
-# This suite has a picture of its own.
-_DRAWN_APART = "pinned_vs_pageable"
-# If a test has one of these metrics, it is the most telling one.
-_LEADING = ("bandwidth", "completion", "allocate", "fenced", "complete", "asked")
-# Circumstances that a test chooses by size: they don't distinguish lines over sizes.
-_BY_SIZE = frozenset({"live"})
-_WAYS = {"h2d": "host to device", "d2h": "device to host", None: "both ways"}
+# A curve through fewer sizes says nothing about sizes.
+FEWEST_SIZES = 3
+MOST_CURVES = 6
+"""The number of colours."""
+_DRAWN_UNITS = frozenset({"B/s", "s"})
+# Curves that are nowhere farther apart would hide each other.
+_SAME_WITHIN_PIXELS = 2.5
+# A floor is part of each way's times, and the same for all.
+_NOT_DRAWN = frozenset({"event_floor"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """
-    A metric of a test in one circumstance, at several sizes.
+    A curve, or a single point.
 
     Attributes:
-        test: Its name.
-        metric: Its name.
-        words: The circumstances, perhaps none.
-        results: One for each size.
+        label: Its name in words; several names if their curves are the same.
+        results: By size, the smallest first; one for each size.
     """
 
-    test: str
-    metric: str
-    words: str
-    results: list[Result]
+    label: str
+    results: tuple[Result, ...]
 
     @property
-    def name(self) -> str:
-        """The text in the legend."""
-        metric = "" if self.metric == "bandwidth" else self.metric
-        return ", ".join(filter(None, (f"{self.test} {metric}".strip(), self.words)))
+    def sizes(self) -> frozenset[int]:
+        """The sizes in bytes."""
+        return frozenset(result.bytes for result in self.results)
 
 
-def lines_by_suite(run: Run) -> dict[tuple[str, str], list[Line]]:
-    """Collect the results at several sizes, by suite and unit."""
-    lines: dict[tuple[str, str, str, str, str], list[Result]] = defaultdict(list)
-    for result in run.results:
-        shown = result.unit in DRAWN_UNITS and result.suite != _DRAWN_APART
-        if shown and result.status == Status.PASSED and result.stopped_by:
-            words = _of_any_size(result).variation
-            key = (result.suite or "all", result.unit, result.test, result.metric, words)
-            lines[key].append(result)
-    found: dict[tuple[str, str], list[Line]] = defaultdict(list)
-    for (suite, unit, test, metric, words), results in lines.items():
-        if len({result.bytes for result in results}) >= _FEWEST_SIZES:
-            line = Line(test=test, metric=metric, words=words, results=results)
-            found[suite, unit].append(line)
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """
+    Lines that are drawn over one pair of axes.
+
+    Attributes:
+        title: What they have in common; perhaps nothing.
+        unit: "B/s" or "s".
+        curves: Lines over at least three sizes.
+        points: The others.
+    """
+
+    title: str
+    unit: str
+    curves: tuple[Line, ...]
+    points: tuple[Line, ...]
+
+
+def drawable(run: Run) -> list[Result]:
+    """List the results that can be drawn: sampled times and rates above zero."""
+    return [
+        result
+        for result in run.results
+        if result.status == Status.PASSED
+        and result.stopped_by
+        and result.unit in _DRAWN_UNITS
+        and result.metric not in _NOT_DRAWN
+        and (result.median or 0.0) > 0
+    ]
+
+
+def panels_by_theme(results: Iterable[Result]) -> dict[str, tuple[Theme, list[Panel]]]:
+    """Sort results into pictures, by the name of their files, and into panels."""
+    themes: dict[str, Theme] = {}
+    lines: dict[str, dict[tuple[str, str], dict[str, list[Result]]]] = {}
+    for result in results:
+        theme = theme_of(result)
+        themes.setdefault(theme.name, theme)
+        panels = lines.setdefault(theme.name, {})
+        labels = panels.setdefault((theme.panel(result), result.unit), {})
+        labels.setdefault(theme.label(result), []).append(result)
+    return {
+        name: (
+            themes[name],
+            [_panel(title, unit, labels) for (title, unit), labels in panels.items()],
+        )
+        for name, panels in lines.items()
+    }
+
+
+def _panel(title: str, unit: str, labels: dict[str, list[Result]]) -> Panel:
+    lines = [
+        Line(label=label, results=tuple(sorted(results, key=lambda result: result.bytes)))
+        for label, results in labels.items()
+    ]
+    curves = tuple(line for line in lines if len(line.sizes) >= FEWEST_SIZES)
+    points = tuple(line for line in lines if len(line.sizes) < FEWEST_SIZES)
+    return Panel(title=title, unit=unit, curves=curves, points=points)
+
+
+def relative_to(curves: Sequence[Line], label: str) -> list[Line]:
+    """Divide curves by the one with a label, at the sizes that both have; none without that one."""
+    base = {r.bytes: r.median for line in curves if line.label == label for r in line.results}
+    found = [
+        Line(
+            label=line.label,
+            results=tuple(_over(r, below) for r in line.results if (below := base.get(r.bytes))),
+        )
+        for line in curves
+        if line.label != label
+    ]
+    return [line for line in found if len(line.sizes) >= FEWEST_SIZES]
+
+
+def _over(result: Result, base: float) -> Result:
+    numbers = {name: (getattr(result, name) or 0.0) / base for name in ("median", "min", "max")}
+    return result.model_copy(update=numbers)
+
+
+def merged(curves: Sequence[Line], scale: Scale, factor: float) -> list[Line]:
+    """
+    Draw curves that would hide each other as one, with all their names.
+
+    Args:
+        curves: The curves of a panel.
+        scale: Its axis.
+        factor: From a result's unit to the axis's.
+
+    Returns:
+        The curves, the one with the most sizes in place of those that lie on it.
+    """
+    found: list[Line] = []
+    for curve in sorted(curves, key=lambda line: -len(line.sizes)):
+        for index, other in enumerate(found):
+            if curve.sizes <= other.sizes and _hidden(curve, other, scale, factor):
+                found[index] = replace(other, label=f"{other.label}; {curve.label}")
+                break
+        else:
+            found.append(curve)
     return found
 
 
-def _of_any_size(result: Result) -> Result:
-    axes = {name: value for name, value in result.axes.items() if name not in _BY_SIZE}
-    return result.model_copy(update={"axes": axes})
+def _hidden(curve: Line, other: Line, scale: Scale, factor: float) -> bool:
+    heights = {result.bytes: _height(result, scale, factor) for result in other.results}
+    return all(
+        abs(_height(result, scale, factor) - heights[result.bytes]) <= _SAME_WITHIN_PIXELS
+        for result in curve.results
+    )
 
 
-def parts_of(lines: Sequence[Line]) -> dict[str, list[Line]]:
-    """
-    Choose lines for pictures in which they can be distinguished.
-
-    Returns:
-        All in one picture, named "", if they are few. Otherwise the first circumstance of each
-        test; if still too many, its leading metric; if still too many, a picture per direction.
-    """
-    chosen = list(lines)
-    for narrow in (_first_circumstances, _leading_metrics):
-        if len(chosen) > MAX_LINES:
-            chosen = narrow(chosen)
-    if len(chosen) <= MAX_LINES:
-        return {"": chosen}
-    parts: dict[str, list[Line]] = defaultdict(list)
-    for line in chosen:
-        parts[_WAYS[line.results[0].direction]].append(line)
-    return {way: own[:MAX_LINES] for way, own in parts.items()}
+def _height(result: Result, scale: Scale, factor: float) -> float:
+    return scale.pixel((result.median or 0.0) * factor)
 
 
-def _first_circumstances(lines: Sequence[Line]) -> list[Line]:
-    first: dict[tuple[str, str], str] = {}
-    for line in lines:
-        first.setdefault((line.test, line.metric), line.words)
-    return [line for line in lines if first[line.test, line.metric] == line.words]
-
-
-def _leading_metrics(lines: Sequence[Line]) -> list[Line]:
-    leading: dict[str, str] = {}
-    for line in lines:
-        best = leading.setdefault(line.test, line.metric)
-        if line.metric in _LEADING and best not in _LEADING:
-            leading[line.test] = line.metric
-    return [line for line in lines if leading[line.test] == line.metric]
+def in_sixes(curves: Sequence[Line]) -> list[list[Line]]:
+    """Divide curves into groups of about the same number, at most as many as there are colours."""
+    if not curves:
+        return []
+    num_groups = -(-len(curves) // MOST_CURVES)
+    each = -(-len(curves) // num_groups)
+    return [list(curves[start : start + each]) for start in range(0, len(curves), each)]

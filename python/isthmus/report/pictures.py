@@ -1,105 +1,147 @@
-"""The pictures of a run: bandwidths and times over sizes, suite by suite."""
+"""The pictures of a run: bandwidths and times, every suite that measured any."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isthmus.report import pinned_vs_pageable
-from isthmus.report.drawing import (
-    HEIGHT,
-    WIDTH,
-    check_pictures,
-    data_of,
-    size_axis,
-    write_chart,
+from isthmus.report.curves import HEIGHT, Look, colours_of, curves_panel
+from isthmus.report.drawing import check_pictures, write_chart
+from isthmus.report.label_places import scale_of
+from isthmus.report.picture_lines import (
+    Line,
+    Panel,
+    drawable,
+    in_sixes,
+    merged,
+    panels_by_theme,
+    relative_to,
 )
-from isthmus.report.picture_lines import Line, lines_by_suite, parts_of
-from isthmus.run.model import Run
+from isthmus.report.picture_themes import Theme
+from isthmus.report.points import points_panel
+from isthmus.run.model import Run, Status
 
 if TYPE_CHECKING:
     import altair as alt
 
-_BYTES_PER_GB = 1e9
-_US_PER_S = 1e6
-_WHAT = {"B/s": "bandwidth", "s": "time"}
+_AXES = {"B/s": (1e-9, "GB/s, median"), "s": (1e6, "microseconds, median")}
+# More don't fit on a screen.
+_MOST_PANELS = 8
+_COLUMNS = 2
+_MOST_ROWS = 24
 
 
-def draw_run(run: Run, folder: Path) -> list[Path]:
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """
+    What became of drawing a run.
+
+    Attributes:
+        files: The files that were written.
+        missing: A line for each suite without a picture: which, and why.
+    """
+
+    files: tuple[Path, ...]
+    missing: tuple[str, ...]
+
+
+def draw_run(run: Run, folder: Path) -> Drawn:
     """
     Draw a run's results into a folder that exists.
-
-    Returns:
-        The files: none if nothing was measured at three sizes or more.
 
     Raises:
         Unavailable: altair or vl-convert isn't installed.
         WriteError: One can't be written.
     """
     check_pictures()
-    return [
+    files = [
         path for name, chart in charts(run).items() for path in write_chart(chart, folder / name)
     ]
+    return Drawn(files=tuple(files), missing=tuple(missing_pictures(run)))
+
+
+def missing_pictures(run: Run) -> list[str]:
+    """Say for each suite without a picture why it has none."""
+    drawn = {result.suite for result in drawable(run)}
+    suites = dict.fromkeys(result.suite for result in run.results)
+    lines = [f"{suite or 'all'}: {_why_not(run, suite)}" for suite in suites if suite not in drawn]
+    return lines or ([] if drawn else ["nothing: the run has no results"])
+
+
+def _why_not(run: Run, suite: str) -> str:
+    own = [result for result in run.results if result.suite == suite]
+    failed = [result.error.message for result in own if result.error is not None]
+    waived = [result.reason for result in own if result.status == Status.WAIVED and result.reason]
+    for words, reasons in (("failed", failed), ("was waived", waived)):
+        if reasons:
+            more = len(set(reasons)) - 1
+            others = f", and {more} other reason{'s' if more > 1 else ''}" if more else ""
+            return f"no picture, everything {words}: {reasons[0]}{others}"
+    return "no picture, none of its results is a time or a rate above zero"
 
 
 def charts(run: Run) -> "dict[str, alt.TopLevelMixin]":
     """Make every picture of a run, by the name of its file."""
     drawn: dict[str, alt.TopLevelMixin] = {}
-    if (pinned := pinned_vs_pageable.chart(run)) is not None:
-        drawn["pinned-vs-pageable"] = pinned
-    for (suite, unit), lines in lines_by_suite(run).items():
-        for part, chosen in parts_of(lines).items():
-            what = "" if suite == _WHAT[unit] else _WHAT[unit]
-            words = [word for word in (suite, what, part) if word]
-            name = "-".join(words).replace("_", "-").replace(" ", "-")
-            drawn[name] = _over_sizes(run, ", ".join(words), unit, chosen)
+    for name, (theme, panels) in panels_by_theme(drawable(run)).items():
+        colours = colours_of(line.label for panel in panels for line in panel.curves)
+        made = iter([chart for panel in panels for chart in _panel_charts(theme, panel, colours)])
+        part = 1
+        while some := list(islice(made, _MOST_PANELS)):
+            drawn[name if part == 1 else f"{name}-{part}"] = _picture(run, theme, some, part)
+            part += 1
     return drawn
 
 
-def _over_sizes(run: Run, about: str, unit: str, lines: Sequence[Line]) -> "alt.TopLevelMixin":
-    import altair as alt
+def _panel_charts(
+    theme: Theme, panel: Panel, colours: Mapping[str, str]
+) -> "list[alt.LayerChart | alt.FacetChart]":
+    factor, unit = _AXES[panel.unit]
+    look = Look(factor=factor, unit=unit, ranges=theme.spread, colours=colours)
+    made = _curve_charts(panel.title, panel.curves, look)
+    if theme.reference is not None:
+        ratio = replace(look, factor=1.0, unit=f"{theme.reference} memory = 1")
+        title = f"{panel.title}, relative to {theme.reference} memory"
+        made += _curve_charts(title, relative_to(panel.curves, theme.reference), ratio)
+    for start in range(0, len(panel.points), _MOST_ROWS):
+        rows = panel.points[start : start + _MOST_ROWS]
+        title = f"{panel.title}, at few sizes" if panel.curves else panel.title
+        made.append(points_panel(title, rows, factor=factor, unit=unit))
+    return made
 
-    rate = unit == "B/s"
-    factor, title = (1 / _BYTES_PER_GB, "GB/s") if rate else (_US_PER_S, "us")
-    rows = [
-        {
-            "what": line.name,
-            "bytes": result.bytes,
-            "median": (result.median or 0.0) * factor,
-            "low": (result.min or 0.0) * factor,
-        }
-        for line in lines
-        for result in line.results
+
+def _curve_charts(
+    title: str, curves: Sequence[Line], look: Look
+) -> "list[alt.LayerChart | alt.FacetChart]":
+    if not curves:
+        return []
+    values = [(r.median or 0.0) * look.factor for line in curves for r in line.results]
+    scale = scale_of(values, HEIGHT)
+    groups = in_sixes(merged(curves, scale, look.factor))
+    return [
+        curves_panel(_numbered(title, index, len(groups)), group, scale, look)
+        for index, group in enumerate(groups)
     ]
-    sizes = sorted({result.bytes for line in lines for result in line.results})
-    # Zero can't be drawn on a logarithmic axis.
-    drawn = [row for row in rows if rate or float(str(row["median"])) > 0]
-    scale = alt.Scale(zero=True) if rate else alt.Scale(type="log")
-    chart: alt.Chart = (
-        alt.Chart(data_of(drawn))
-        .mark_line(point=True)
-        .encode(
-            x=size_axis("bytes", sizes),
-            y=alt.Y("median:Q", title=f"{title}, median", scale=scale),
-            color=alt.Color(
-                "what:N",
-                sort=[line.name for line in lines],
-                title=None,
-                scale=alt.Scale(scheme="tableau20"),
-                legend=alt.Legend(orient="bottom", columns=2, labelLimit=WIDTH // 2),
-            ),
-            tooltip=["what:N", "bytes:Q", "median:Q", "low:Q"],
-        )
-        .properties(width=WIDTH, height=HEIGHT, title=_title(run, about))
-    )
-    return chart
 
 
-def _title(run: Run, about: str) -> "alt.TitleParams":
+def _numbered(title: str, index: int, number: int) -> str:
+    return title if number == 1 else f"{title}, {index + 1} of {number}".removeprefix(", ")
+
+
+def _picture(
+    run: Run, theme: Theme, panels: "Sequence[alt.LayerChart | alt.FacetChart]", part: int
+) -> "alt.TopLevelMixin":
     import altair as alt
 
     machine = run.machine
     emulated = "EMULATED, no GPU measured; " if machine.emulated else ""
-    return alt.TitleParams(
-        about.replace("_", " ").capitalize(),
+    title = alt.TitleParams(
+        theme.title if part == 1 else f"{theme.title} ({part})",
         subtitle=f"{emulated}{machine.device.name}, run {run.run.id}",
+        anchor="start",
     )
+    chart: alt.TopLevelMixin = alt.concat(*panels, columns=_COLUMNS, spacing=40).properties(
+        title=title
+    )
+    return chart

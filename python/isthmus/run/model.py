@@ -47,6 +47,8 @@ class Options(Record):
     """The requested number of runs of the small-copy experiments; null for the default."""
     num_samples: PositiveInteger | None = None
     """The requested number of samples of each metric; null if each test decided."""
+    repeat: PositiveInteger | None = None
+    """The requested number of fresh processes, of which each measured everything; null: none."""
     verify: bool = True
     """Whether the bytes that arrived were compared with those sent."""
     bind: bool = True

@@ -24,6 +24,10 @@ Memory = Literal[
 ]
 
 
+# The reason for waiving a result begins with this if the run's time was used up before it.
+NO_TIME_LEFT = "no time left"
+
+
 class Status(StrEnum):
     """How a measurement ended."""
 
@@ -43,7 +47,7 @@ class Failure(Record):
     message: str
 
 
-_ONLY_WHEN_SET = ("reason", "error", "samples")
+_ONLY_WHEN_SET = ("reason", "error", "samples", "repeats", "drift")
 
 
 class Result(Record):
@@ -116,6 +120,13 @@ class Result(Record):
     reason: str | None = Field(default=None, description="Why it was waived. Only then present.")
     error: Failure | None = Field(default=None, description="Only present after an error.")
     samples: list[float] | None = Field(default=None, description="Only present on request.")
+    repeats: list[float | None] | None = None
+    """With `--repeat`: the median of each process, null where it has none. The other numbers are
+    then medians over the processes, `min` and `max` the extremes, `n` the sum. Otherwise not
+    present."""
+    drift: float | None = None
+    """With `--repeat`: the standard deviation of the logarithms of `repeats`, a ratio: 0.01 if
+    processes differ by about 1 %. Not present for fewer than two."""
 
     @property
     def kind(self) -> Kind | None:
@@ -126,6 +137,11 @@ class Result(Record):
     def way(self) -> str:
         """The way of its kind: "ce", "blocking"; the test's name if it is of no kind."""
         return kind_and_way(self.test)[1]
+
+    @property
+    def ran_out_of_time(self) -> bool:
+        """Whether it was waived only because the run's time was used up."""
+        return self.status == Status.WAIVED and (self.reason or "").startswith(NO_TIME_LEFT)
 
     @property
     def variation(self) -> str:
@@ -169,4 +185,6 @@ class Result(Record):
 
 def _axis(name: str, value: str) -> str:
     spoken = name.replace("_", " ")
-    return f"{value} {spoken}" if value.isdecimal() else f"{spoken} {value}"
+    if not value.isdecimal():
+        return f"{spoken} {value}"
+    return f"{value} {spoken.removesuffix('s') if value == '1' else spoken}"

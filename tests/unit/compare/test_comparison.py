@@ -3,7 +3,8 @@ from collections.abc import Callable
 import pytest
 
 from fakes import runs
-from isthmus.compare.comparison import REGRESSIONS, Verdict, compare
+from isthmus.compare.comparison import compare
+from isthmus.compare.judging import Verdict
 from isthmus.compare.machines import differences, same_machine
 from isthmus.compare.subject import subject_of
 from isthmus.errors import UsageError
@@ -22,18 +23,11 @@ def edited(edit: Edit, *, emulated: bool = False) -> Run:
     return run.model_copy(update={"results": results})
 
 
-def times(factor: float) -> Edit:
-    def edit(result: Result) -> dict[str, object]:
-        return {"median": (result.median or 0) * factor, "iqr": 0.0}
-
-    return edit
-
-
 def verdicts(before: Run, after: Run, tolerance: float = 0.05) -> dict[str, set[Verdict]]:
-    """The verdicts by unit."""
+    """The verdicts of families by clock."""
     found: dict[str, set[Verdict]] = {}
-    for change in compare(before, after, tolerance).changes:
-        found.setdefault(change.subject.unit, set()).add(change.verdict)
+    for judgement in compare(before, after, tolerance).judgements:
+        found.setdefault(judgement.family.clock, set()).add(judgement.verdict)
     return found
 
 
@@ -42,30 +36,47 @@ def test_a_run_is_the_same_as_itself_in_every_result_that_was_measured() -> None
     comparison = compare(run, run)
     passed = [r for r in run.results if r.status == Status.PASSED and r.stopped_by is not None]
     assert len(comparison.changes) == len(passed)
-    assert {change.verdict for change in comparison.changes} == {Verdict.SAME}
+    assert {change.verdict for change in comparison.changes} == {Verdict.SAME, None}
+    assert {judgement.verdict for judgement in comparison.judgements} == {Verdict.SAME}
     assert (comparison.num_only_before, comparison.num_only_after) == (0, 0)
     assert not comparison.regressed
 
 
-def test_more_bytes_a_second_are_faster_and_more_seconds_are_slower() -> None:
-    before, after = edited(times(1.0)), edited(times(1.5))
-    assert verdicts(before, after) == {"B/s": {Verdict.FASTER}, "s": {Verdict.SLOWER}}
-    assert verdicts(after, before) == {"B/s": {Verdict.SLOWER}, "s": {Verdict.FASTER}}
+def cost(factor: float) -> Edit:
+    """Let everything take so many times as long."""
+
+    def edit(result: Result) -> dict[str, object]:
+        rate = result.unit == "B/s"
+        return {"median": (result.median or 0) * (1 / factor if rate else factor)}
+
+    return edit
+
+
+def test_more_seconds_and_fewer_bytes_a_second_are_slower_and_the_reverse_faster() -> None:
+    before, after = edited(cost(1.0)), edited(cost(10.0))
+    assert set().union(*verdicts(before, after).values()) == {Verdict.SLOWER}
+    assert set().union(*verdicts(after, before).values()) == {Verdict.FASTER}
     assert compare(before, after).regressed
+    assert not compare(after, before).regressed
 
 
-@pytest.mark.parametrize("factor", [1.049, 0.951])
-def test_a_change_within_the_tolerance_is_the_same(factor: float) -> None:
-    before = edited(times(1.0))
-    assert verdicts(before, edited(times(factor))) == {"B/s": {Verdict.SAME}, "s": {Verdict.SAME}}
-    others = verdicts(before, edited(times(factor)), tolerance=0.02)
-    assert all(Verdict.SAME not in found for found in others.values())
+def test_without_repeats_the_cpu_s_clock_needs_a_larger_change_than_the_gpu_s() -> None:
+    found = verdicts(edited(cost(1.0)), edited(cost(1.5)))
+    assert found == {"device": {Verdict.SLOWER}, "host": {Verdict.SAME}}
 
 
-def test_intervals_that_overlap_are_the_same_however_far_the_medians_are_apart() -> None:
-    before = edited(lambda result: {"iqr": result.median})
-    assert verdicts(before, edited(times(1.9))) == {"B/s": {Verdict.SAME}, "s": {Verdict.SAME}}
-    assert Verdict.SAME not in verdicts(before, edited(times(2.1)))["s"]
+def test_a_change_within_the_tolerance_is_the_same() -> None:
+    before, after = edited(cost(1.0)), edited(cost(1.5))
+    assert verdicts(before, after, tolerance=0.51)["device"] == {Verdict.SAME}
+    assert verdicts(before, after, tolerance=0.1)["device"] == {Verdict.SLOWER}
+
+
+def test_every_result_of_a_family_has_its_verdict_and_the_others_have_none() -> None:
+    comparison = compare(edited(cost(1.0)), edited(cost(10.0)))
+    assert {c.verdict for c in comparison.changes if c.family is not None} == {Verdict.SLOWER}
+    assert {c.verdict for c in comparison.changes if c.family is None} == {None}
+    numbers = [judgement.num_results for judgement in comparison.judgements]
+    assert sum(numbers) + comparison.num_not_judged == len(comparison.changes)
 
 
 def test_what_was_measured_and_is_waived_now_is_lost_and_a_regression() -> None:
@@ -78,8 +89,21 @@ def test_what_was_measured_and_is_waived_now_is_lost_and_a_regression() -> None:
     assert [change.verdict for change in comparison.changes if change.after is lost] == [
         Verdict.LOST
     ]
-    assert Verdict.LOST in REGRESSIONS
+    assert comparison.num_lost == 1
     assert comparison.regressed
+
+
+def test_what_the_time_was_too_short_for_is_not_lost() -> None:
+    before = runs.run()
+    reason = "no time left: no measurement begins after 12 s"
+    late = before.results[0].model_copy(
+        update={"status": Status.WAIVED, "median": None, "reason": reason}
+    )
+    after = before.model_copy(update={"results": [late, *before.results[1:]]})
+    comparison = compare(before, after)
+    assert comparison.num_lost == 0
+    assert comparison.num_only_before == 1
+    assert not comparison.regressed
 
 
 def test_results_that_only_one_run_has_are_counted_and_are_no_regression() -> None:

@@ -14,11 +14,8 @@ from isthmus.report.alloc import alloc_notes, alloc_tables, break_even_notes
 from isthmus.report.as_text import as_text
 from isthmus.report.host import host_notes, host_tables
 from isthmus.report.page import Table
-from isthmus.report.pinned_vs_pageable import (
-    chart,
-    pinned_vs_pageable_notes,
-    pinned_vs_pageable_tables,
-)
+from isthmus.report.pictures import charts
+from isthmus.report.pinned_vs_pageable import pinned_vs_pageable_notes, pinned_vs_pageable_tables
 from isthmus.run.model import Run
 from isthmus.sizes import format_size
 
@@ -119,10 +116,9 @@ def test_large_copies_show_their_spread_and_the_gain(base: Run) -> None:
     assert _cell(table, "160 MiB", "H2D pageable") == "1.00 (0.50-2.00)"
     assert _cell(table, "160 MiB", "D2H pinned/pageable") == "1.00x"
     assert pinned_vs_pageable_notes(run)[0].endswith(": 4.00x")
-    drawn = chart(run)
-    assert drawn is not None
-    assert len(drawn.to_dict()["layer"]) == 2
-    assert chart(_run(base, "alloc_malloc")) is None
+    (upload, download) = charts(run)["pinned-vs-pageable"].to_dict()["concat"]
+    assert (upload["title"], download["title"]) == ("H2D", "D2H")
+    assert {layer["mark"]["type"] for layer in upload["layer"]} >= {"line", "rule", "text"}
 
 
 def test_host_copies_have_a_row_for_each_way_and_number_of_threads(base: Run) -> None:

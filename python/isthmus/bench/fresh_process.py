@@ -1,0 +1,158 @@
+"""
+Measures a request in a process of its own, which ends afterwards.
+
+What a process gets once (its memory's place, its threads' cores, the driver's state) stays the same
+as long as it lives. Only fresh processes show how much that changes the numbers.
+"""
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
+
+from isthmus.bench.plan import Point
+from isthmus.bench.request import Request
+from isthmus.bench.runner import Observer
+from isthmus.errors import Error
+from isthmus.run.model import Run
+from isthmus.run.result import Result
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
+_POLL_S = 0.1
+_STOP = "stop"
+
+
+@dataclass(frozen=True)
+class _Started:
+    index: int
+    total: int
+    point: Point
+
+
+@dataclass(frozen=True)
+class _Finished:
+    point: Point
+    results: Sequence[Result]
+
+
+@dataclass(frozen=True)
+class _Failed:
+    message: str
+    hint: str
+
+
+class ProcessEnded(Error):
+    """A measuring process ended without a run: it crashed, was killed, or couldn't begin."""
+
+
+Measure = Callable[[Request, Observer, Callable[[], bool]], Run]
+
+
+def measure_here(request: Request, observer: Observer, should_stop: Callable[[], bool]) -> Run:
+    """
+    Open a session and measure a request in this process.
+
+    Raises:
+        Error: The device can't be used, or the request is impossible.
+    """
+    from isthmus.bench.invocation import carry_out, plan_request
+    from isthmus.bench.opening import open_session
+
+    surroundings = open_session(request.device, bind=request.bind)
+    plan = plan_request(request, surroundings)
+    return carry_out(request, plan, surroundings, observer, should_stop)
+
+
+def measure_in_fresh_process(
+    request: Request,
+    observer: Observer,
+    should_stop: Callable[[], bool],
+    measure: Measure = measure_here,
+) -> Run:
+    """
+    Measure a request in a new process, and wait for its end.
+
+    Args:
+        request: What to measure.
+        observer: Is told about every point, in this process.
+        should_stop: Asked several times a second; True lets the process stop after its point, and
+            give what it has.
+        measure: Measures; a function of a module, because the other process imports it.
+
+    Raises:
+        ProcessEnded: The process ended without a run; the message says why.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    arguments = (theirs, replace(request, repeat=None), measure)
+    process = context.Process(target=_measure_and_tell, args=arguments, daemon=True)
+    with closing(ours):
+        process.start()
+        theirs.close()
+        try:
+            return _follow(ours, observer, should_stop)
+        except EOFError:
+            process.join()
+            raise ProcessEnded(_end_of(process)) from None
+        finally:
+            ours.close()
+            process.join()
+
+
+def _follow(ours: Connection, observer: Observer, should_stop: Callable[[], bool]) -> Run:
+    told = False
+    while True:
+        if should_stop() and not told:
+            told = True
+            ours.send(_STOP)
+        if not ours.poll(_POLL_S):
+            continue
+        message = ours.recv()
+        match message:
+            case Run():
+                return message
+            case _Started():
+                observer.point_started(message.index, message.total, message.point)
+            case _Finished():
+                observer.point_finished(message.point, message.results)
+            case _Failed():
+                raise ProcessEnded(message.message, hint=message.hint)
+
+
+def _end_of(process: "BaseProcess") -> str:
+    code = process.exitcode or 0
+    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+    return f"the measuring process {how} and left no results"
+
+
+class _Teller:
+    """An observer that tells the other process."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def point_started(self, index: int, total: int, point: Point) -> None:
+        self._connection.send(_Started(index, total, point))
+
+    def point_finished(self, point: Point, results: Sequence[Result]) -> None:
+        self._connection.send(_Finished(point, results))
+
+
+def _measure_and_tell(connection: Connection, request: Request, measure: Measure) -> None:
+    # Ctrl-C reaches the whole group of processes; the first one decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        # Also true once the other process has ended: then nobody waits for the rest.
+        answer: Run | _Failed = measure(request, _Teller(connection), connection.poll)
+    except (Error, RuntimeError, MemoryError, OSError) as error:
+        answer = _Failed(str(error) or type(error).__name__, getattr(error, "hint", ""))
+    try:
+        connection.send(answer)
+    except OSError:
+        # The other process has ended.
+        return

@@ -1,0 +1,75 @@
+"""A panel of single points, one row for each, with its name and value in words."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from isthmus.report.drawing import data_of, number_axis, shown_number
+from isthmus.report.label_places import scale_of
+from isthmus.report.picture_lines import Line
+from isthmus.sizes import format_size
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_WIDTH, _ROW_PIXELS = 420, 18
+_COLOUR, _RANGE_COLOUR = "#0072B2", "#9DB8C9"
+
+
+def points_panel(
+    title: str, lines: Sequence[Line], *, factor: float, unit: str
+) -> "alt.LayerChart | alt.FacetChart":
+    """
+    Draw a panel: a point at each median, a bar from minimum to maximum behind it.
+
+    Args:
+        title: Of the panel.
+        lines: Each with one result or a few.
+        factor: From a result's unit to the axis's.
+        unit: The axis's, in words.
+    """
+    import altair as alt
+
+    rows = _rows(lines, factor)
+    scale = scale_of([float(str(row["value"])) for row in rows], 1)
+    shown, ticks = number_axis(scale)
+    names = alt.Y(
+        "what:N", sort=[str(row["what"]) for row in rows], title=None, axis=alt.Axis(labelLimit=420)
+    )
+    for row in rows:
+        row["low"] = min(max(float(str(row["low"])), scale.low), scale.high)
+        row["high"] = min(float(str(row["high"])), scale.high)
+    base = alt.Chart(data_of(rows))
+    ranges = base.mark_rule(color=_RANGE_COLOUR, strokeWidth=6).encode(
+        x=alt.X("low:Q", scale=shown, axis=ticks, title=unit), x2="high:Q", y=names
+    )
+    medians = base.mark_point(color=_COLOUR, filled=True, size=45, opacity=1).encode(
+        x=alt.X("value:Q", scale=shown, axis=ticks, title=unit),
+        y=names,
+        tooltip=["what:N", "value:Q", "low:Q", "high:Q"],
+    )
+    words = base.mark_text(color=_COLOUR, align="left", dx=7, fontSize=11).encode(
+        x=alt.value(_WIDTH), y=names, text="shown:N"
+    )
+    return alt.layer(ranges, medians, words).properties(
+        width=_WIDTH, height=_ROW_PIXELS * len(rows), title=title
+    )
+
+
+def _rows(lines: Sequence[Line], factor: float) -> list[dict[str, object]]:
+    sizes = {result.bytes for line in lines for result in line.results}
+    found: list[dict[str, object]] = []
+    for line in lines:
+        for result in line.results:
+            size = format_size(result.bytes) if len(sizes) > 1 else ""
+            value = (result.median or 0.0) * factor
+            found.append(
+                {
+                    "what": ", ".join(filter(None, (line.label, size)))
+                    or format_size(result.bytes),
+                    "value": value,
+                    "low": (result.min or 0.0) * factor,
+                    "high": (result.max or 0.0) * factor,
+                    "shown": shown_number(value),
+                }
+            )
+    return found

@@ -1,0 +1,49 @@
+"""What a fresh process does in place of measuring; it imports these by their names."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from fakes import runs
+from fakes.session import FakeSession
+from isthmus.bench.plan import Point
+from isthmus.bench.request import Request
+from isthmus.bench.runner import Observer, RunSettings, run_points
+from isthmus.errors import UsageError
+from isthmus.run.model import Run
+
+_LONGEST_S = 30
+
+
+def measure_points(request: Request, observer: Observer, should_stop: Callable[[], bool]) -> Run:
+    """Measure the requested tests at 4 KiB; the device is a fake."""
+    assert request.repeat is None
+    points = [Point(test, 4096) for test in request.tests]
+    settings = RunSettings(budget_s=1.0, should_stop=should_stop)
+    outcome = run_points(FakeSession(), points, settings, observer)
+    run = runs.run(interrupted=outcome.interrupted)
+    return run.model_copy(update={"results": outcome.results})
+
+
+def measure_until_told(
+    request: Request, observer: Observer, should_stop: Callable[[], bool]
+) -> Run:
+    """Wait until it is to stop."""
+    end = time.monotonic() + _LONGEST_S
+    while not should_stop() and time.monotonic() < end:
+        time.sleep(0.01)
+    return measure_points(request, observer, should_stop)
+
+
+def refuse(request: Request, observer: Observer, should_stop: Callable[[], bool]) -> Run:
+    """Fail as an invalid request does."""
+    del observer, should_stop
+    raise UsageError(f"no {len(request.tests)} tests", hint="fewer")
+
+
+def crash(request: Request, observer: Observer, should_stop: Callable[[], bool]) -> Run:
+    """End as a process that the system kills."""
+    del request, observer, should_stop
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("still alive")

@@ -1,0 +1,46 @@
+import multiprocessing
+
+import pytest
+
+from fakes import measuring
+from fakes.session import Watcher
+from isthmus.bench.fresh_process import ProcessEnded, measure_in_fresh_process
+from isthmus.bench.request import Request
+from isthmus.bench.tests.catalogue import TESTS
+
+REQUEST = Request(tests=TESTS[:2], repeat=3)
+
+
+def never() -> bool:
+    return False
+
+
+def test_a_fresh_process_gives_its_run_and_tells_of_every_point() -> None:
+    watcher = Watcher()
+    run = measure_in_fresh_process(REQUEST, watcher, never, measuring.measure_points)
+    assert watcher.started == [f"{index}/2 {TESTS[index].name} 4096" for index in range(2)]
+    assert [result for found in watcher.finished for result in found] == run.results
+    assert not run.run.interrupted
+
+
+def test_a_process_that_is_told_to_stop_gives_what_it_has() -> None:
+    stop = measure_in_fresh_process(REQUEST, Watcher(), lambda: True, measuring.measure_until_told)
+    assert stop.run.interrupted
+    assert stop.results == []
+
+
+def test_an_error_of_a_process_is_told_with_its_hint() -> None:
+    with pytest.raises(ProcessEnded, match="no 2 tests") as caught:
+        measure_in_fresh_process(REQUEST, Watcher(), never, measuring.refuse)
+    assert caught.value.hint == "fewer"
+
+
+def test_a_process_that_is_killed_is_an_error_that_names_the_signal() -> None:
+    with pytest.raises(ProcessEnded, match="was ended by SIGKILL and left no results"):
+        measure_in_fresh_process(REQUEST, Watcher(), never, measuring.crash)
+
+
+def test_no_process_is_left() -> None:
+    before = multiprocessing.active_children()
+    measure_in_fresh_process(REQUEST, Watcher(), never, measuring.measure_points)
+    assert multiprocessing.active_children() == before
