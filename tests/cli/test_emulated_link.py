@@ -14,6 +14,8 @@ from isthmus.run.model import Run
 from program import Invoke
 
 MIB = 1 << 20
+# One thread's, in the profile `small`.
+WINDOW_BYTES_PER_S = {"h2d": 1.2e9, "d2h": 0.512e9}
 
 
 @pytest.fixture
@@ -81,13 +83,14 @@ def test_a_measured_profile_tells_the_story_of_a_real_link(
     assert invoke("profile", "--quick").code == 0
     (stored,) = (own_environment / "data" / "isthmus" / "profiles").iterdir()
     profile = load_profile(stored)
-    # Modelled, these factors are 5 or more, and 2.5 or more. Staging depends on the CPU, too:
-    # cpp/tests/transfer/emulated_costs_test.cpp has its modelled time.
-    for direction in ("h2d", "d2h"):
+    # No window is faster than its model. Other processes take part of the CPU, so only factors
+    # of 5 and more are compared: cpp/tests/transfer/emulated_costs_test.cpp compares all.
+    long = 4 * MIB
 
-        def seconds(path: str, memory: str, size: int, way: str = direction) -> float:
-            return seconds_at(points_of(profile, path, way, memory), size)
+    def seconds(path: str, size: int, direction: str) -> float:
+        return seconds_at(points_of(profile, path, direction, "pinned"), size)
 
-        assert seconds("window", "pinned", 64) < seconds("driver", "pinned", 64) / 2
-        long = 4 * MIB
-        assert seconds("driver", "pinned", long) < seconds("window", "pinned", long) / 1.3
+    for direction, rate in WINDOW_BYTES_PER_S.items():
+        assert seconds("window", 64, direction) < seconds("driver", 64, direction)
+        assert seconds("window", long, direction) >= 0.99 * long / rate
+    assert seconds("driver", long, "d2h") < seconds("window", long, "d2h")

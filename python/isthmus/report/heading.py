@@ -17,7 +17,7 @@ def emulated_warning(machine: Machine) -> str | None:
     because = f" ({machine.emulated_because})" if machine.emulated_because else ""
     return (
         f"EMULATED device, profile '{machine.profile}'{because}: modelled, not measured on a GPU; "
-        "copies and launches take modelled time, kernels, windows and allocations the CPU's own"
+        "what crosses the link, launches and pinning take modelled time, all else this CPU's own"
     )
 
 
