@@ -299,10 +299,11 @@ void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
            "Begin to copy bytes between addresses. `needs` is kept until the copy has ended. "
            "`follow_up` is called from any thread when the bytes have arrived; the future is ready "
            "after it.")
-      .def("copy_strided", &copy_strided, "target"_a, "source"_a, "item_bytes"_a, "shape"_a,
-           "target_strides"_a, "source_strides"_a, nb::kw_only(), "stream"_a = 0, Release(),
-           "Copy items between two layouts, of which one is on a device; strides in bytes; complete "
-           "on return.")
+      .def(
+          "copy_strided", &copy_strided, "target"_a, "source"_a, "item_bytes"_a, "shape"_a,
+          "target_strides"_a, "source_strides"_a, nb::kw_only(), "stream"_a = 0, Release(),
+          "Copy items between two layouts, of which one is on a device; strides in bytes; complete "
+          "on return.")
       .def("copy_file", &copy_file, "target"_a, "descriptor"_a, "offset_bytes"_a, "size_bytes"_a,
            nb::kw_only(), "stream"_a = 0, Release(),
            "Copy a part of an open file to device memory; complete on return.")
