@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "array_batch.hpp"
 #include "arrays/pair.hpp"
@@ -194,15 +195,28 @@ PythonFuture copy_async(const ArrayTransfers& transfers, std::uintptr_t target,
           }};
 }
 
+/// Not by nanobind's caster, which ends the process if there is no memory for the vector.
+template <typename Number>
+std::vector<Number> numbers_of(const nb::tuple& numbers) {
+  std::vector<Number> found;
+  found.reserve(numbers.size());
+  for (const nb::handle number : numbers) found.push_back(nb::cast<Number>(number));
+  return found;
+}
+
 void copy_strided(const ArrayTransfers& transfers, std::uintptr_t target, std::uintptr_t source,
-                  std::size_t item_bytes, std::vector<std::size_t> shape,
-                  std::vector<std::ptrdiff_t> target_strides,
-                  std::vector<std::ptrdiff_t> source_strides, std::uintptr_t stream) {
+                  std::size_t item_bytes, const nb::tuple& shape, const nb::tuple& target_strides,
+                  const nb::tuple& source_strides, std::uintptr_t stream) {
   CopyOptions options;
   options.stream = stream;
-  transfers->copy_strided({address(target), address(source), item_bytes, std::move(shape),
-                           std::move(target_strides), std::move(source_strides)},
-                          options);
+  const isthmus::StridedCopy copy{address(target),
+                                  address(source),
+                                  item_bytes,
+                                  numbers_of<std::size_t>(shape),
+                                  numbers_of<std::ptrdiff_t>(target_strides),
+                                  numbers_of<std::ptrdiff_t>(source_strides)};
+  const GilReleased released;
+  transfers->copy_strided(copy, options);
 }
 
 void copy_file(const ArrayTransfers& transfers, std::uintptr_t target, int descriptor,
@@ -299,10 +313,14 @@ void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
            "Begin to copy bytes between addresses. `needs` is kept until the copy has ended. "
            "`follow_up` is called from any thread when the bytes have arrived; the future is ready "
            "after it.")
-      .def("copy_strided", &copy_strided, "target"_a, "source"_a, "item_bytes"_a, "shape"_a,
-           "target_strides"_a, "source_strides"_a, nb::kw_only(), "stream"_a = 0, Release(),
-           "Copy items between two layouts, of which one is on a device; strides in bytes; complete "
-           "on return.")
+      .def(
+          "copy_strided", &copy_strided, "target"_a, "source"_a, "item_bytes"_a, "shape"_a,
+          "target_strides"_a, "source_strides"_a, nb::kw_only(), "stream"_a = 0,
+          nb::sig("def copy_strided(self, target: int, source: int, item_bytes: int, shape: "
+                  "tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, "
+                  "...], *, stream: int = 0) -> None"),
+          "Copy items between two layouts, of which one is on a device; strides in bytes; complete "
+          "on return.")
       .def("copy_file", &copy_file, "target"_a, "descriptor"_a, "offset_bytes"_a, "size_bytes"_a,
            nb::kw_only(), "stream"_a = 0, Release(),
            "Copy a part of an open file to device memory; complete on return.")

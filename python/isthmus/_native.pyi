@@ -996,7 +996,7 @@ class Transfers:
         Begin to copy bytes between addresses. `needs` is kept until the copy has ended. `follow_up` is called from any thread when the bytes have arrived; the future is ready after it.
         """
 
-    def copy_strided(self, target: int, source: int, item_bytes: int, shape: Sequence[int], target_strides: Sequence[int], source_strides: Sequence[int], *, stream: int = 0) -> None:
+    def copy_strided(self, target: int, source: int, item_bytes: int, shape: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], *, stream: int = 0) -> None:
         """
         Copy items between two layouts, of which one is on a device; strides in bytes; complete on return.
         """

@@ -11,9 +11,11 @@ documented, no foreign memory was written to, and the operation worked afterward
 import ctypes
 import gc
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -127,6 +129,44 @@ class Operations:
         wanted, found = self.some_bytes(), np.zeros(SIZE, np.uint8)
         isthmus.copy_async(self.device, wanted, source_order="stream").result(60)
         isthmus.copy_async(found, self.device).result(60)
+        assert np.array_equal(found, wanted)
+
+    def many_copies(self) -> None:
+        """Small ones, which a kernel moves, and a longer one; each way, and one after the other."""
+        wanted = self.some_bytes()
+        places = [(at, at + 200) for at in range(0, 3000, 300)] + [(3000, SIZE)]
+        devices = [isthmus.DevicePointer(self.memory.pointer + a, b - a) for a, b in places]
+        isthmus.copy(devices, [memoryview(wanted)[a:b] for a, b in places])
+        found = {str(a): bytearray(b - a) for a, b in places}
+        device = {str(a): devices[i] for i, (a, _) in enumerate(places)}
+        isthmus.copy_async(found, device).result(60)
+        assert all(found[str(a)] == wanted[a:b].tobytes() for a, b in places)
+
+    def part_of_an_array(self) -> None:
+        wanted = self.some_bytes()[:4096]
+        interface = {
+            "shape": (64, 32),
+            "strides": (128, 2),
+            "typestr": "|u1",
+            "data": (self.memory.pointer, False),
+            "version": 3,
+        }
+        part = SimpleNamespace(__cuda_array_interface__=interface, owner=self.memory)
+        isthmus.copy(part, wanted[:2048].reshape(64, 32))
+        found = np.zeros((64, 32), np.uint8)
+        isthmus.copy(found, part)
+        assert np.array_equal(found.reshape(-1), wanted[:2048])
+
+    def watched_copy(self) -> None:
+        wanted, found = self.some_bytes(), np.zeros(SIZE, np.uint8)
+        isthmus.copy(self.device, wanted)
+        future = isthmus.copy_async(found, self.device)
+        ended = threading.Event()
+        try:
+            future.add_done_callback(lambda _: ended.set())
+        finally:
+            future.result(60)
+        assert ended.wait(60)
         assert np.array_equal(found, wanted)
 
     def dropped_copy(self) -> None:

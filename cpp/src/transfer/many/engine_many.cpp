@@ -102,6 +102,7 @@ std::vector<Pending> Engine::begin_many(std::span<const PlannedCopies> planned) 
   std::vector<Pending> awaited;
   try {
     begun.reserve(planned.size());
+    awaited.reserve(planned.size());
     for (const auto& [plan, request] : planned) {
       std::optional<ContextOfDevice> context;
       if (plan.device != nullptr) context.emplace(plan.device->context());
@@ -110,12 +111,13 @@ std::vector<Pending> Engine::begin_many(std::span<const PlannedCopies> planned) 
         continue;
       }
       // One alone has nothing to overlap with: carry() also times it.
-      begun.push_back(planned.size() == 1 ? nullptr : begin_early(plan, request));
-      if (begun.back() != nullptr) {
-        awaited.push_back(begun.back());
+      Pending early = planned.size() == 1 ? nullptr : begin_early(plan, request);
+      if (early != nullptr) {
+        awaited.push_back(early);
+        begun.push_back(std::move(early));
         continue;
       }
-      begun.back() = PendingCopy::complete();
+      begun.push_back(PendingCopy::complete());
       carry(plan, request);
     }
     PendingCopy::all_of(awaited)->wait();

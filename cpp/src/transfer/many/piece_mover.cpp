@@ -15,6 +15,8 @@
 namespace isthmus::transfer {
 namespace {
 
+constexpr const char* kMemoryIsLost =
+    "an earlier launch failed, and its memory may still be in use";
 constexpr unsigned kBlockLanes = 256;
 // One word of 16 bytes for each lane: all of a chunk's loads are in flight at once.
 constexpr std::size_t kChunkBytes = std::size_t{kBlockLanes} * 16;
@@ -84,27 +86,33 @@ PieceMover::~PieceMover() {
   if (!at_rest) keep_until_process_ends(std::move(memory_));
 }
 
-const std::string& PieceMover::obstacle(const std::string& nvrtc) {
+std::string PieceMover::obstacle(const std::string& nvrtc) {
   const std::lock_guard lock(mutex_);
-  if (!std::exchange(prepared_, true)) prepare(nvrtc);
-  return obstacle_;
-}
-
-void PieceMover::prepare(const std::string& nvrtc) {
-  const ScopedRelaxedCapture relaxed(context_.driver());  // it belongs to nobody's capture
+  if (prepared_) return memory_ == nullptr && obstacle_.empty() ? kMemoryIsLost : obstacle_;
   try {
-    if (!reaches_host_addresses(context_))
-      throw Unavailable("a kernel that copies", "the device has other addresses for pinned memory",
-                        "a device that uses the host's addresses");
-    kernels_.emplace(context_, Kernels::Options{nvrtc, default_kernel_cache_folder()});
-    kernel_ = kernels_->get("pieces", "isthmus_pieces");
-    strided_kernel_ = kernels_->get("strided", "isthmus_strided");
-    memory_ = std::make_unique<Memory>(context_);
+    prepare(nvrtc);
   } catch (const Unavailable& absent) {
     obstacle_ = absent.what();
   } catch (const DriverError& error) {
     obstacle_ = error.what();
   }
+  prepared_ = true;
+  return obstacle_;
+}
+
+/// If it throws, nothing has changed.
+void PieceMover::prepare(const std::string& nvrtc) {
+  const ScopedRelaxedCapture relaxed(context_.driver());  // it belongs to nobody's capture
+  if (!reaches_host_addresses(context_))
+    throw Unavailable("a kernel that copies", "the device has other addresses for pinned memory",
+                      "a device that uses the host's addresses");
+  Kernels kernels(context_, Kernels::Options{nvrtc, default_kernel_cache_folder()});
+  const Kernel pieces = kernels.get("pieces", "isthmus_pieces");
+  const Kernel strided = kernels.get("strided", "isthmus_strided");
+  memory_ = std::make_unique<Memory>(context_);
+  kernels_.emplace(std::move(kernels));
+  kernel_ = pieces;
+  strided_kernel_ = strided;
 }
 
 /// The half that was used less recently. Waits until its launch has ended.
@@ -162,12 +170,12 @@ void PieceMover::launch(Half& half, const Round& round, CUstream stream) {
 void PieceMover::leave_if_in_use(CUstream stream) {
   if (comes_to_rest(context_.driver(), stream)) return;
   keep_until_process_ends(std::move(memory_));
-  obstacle_ = "an earlier launch failed, and its memory may still be in use";
   throw_of_memory_in_use();
 }
 
 void PieceMover::require_memory() const {
-  if (memory_ == nullptr) throw Unavailable("copying by a kernel", obstacle_, "another process");
+  if (memory_ == nullptr)
+    throw Unavailable("copying by a kernel", kMemoryIsLost, "another process");
 }
 
 void PieceMover::upload(std::span<const LinkPiece> pieces, CUstream stream) {

@@ -38,11 +38,12 @@ public:
   PieceMover(const PieceMover&) = delete;
   PieceMover& operator=(const PieceMover&) = delete;
 
-  /// Compiles the kernel at the first call.
+  /// Compiles the kernels at the first call.
   ///
   /// nvrtc       as Nvrtc::open() takes it
-  /// Returns     why there is none, or no memory to pin; empty if pieces can be moved. Final.
-  const std::string& obstacle(const std::string& nvrtc);
+  /// Returns     why there are none, or no memory to pin; empty if they can be used. Final.
+  /// Throws      std::bad_alloc: the next call tries again
+  std::string obstacle(const std::string& nvrtc);
 
   /// Enqueues an upload of all pieces. Returns when the sources of the staged ones are free.
   ///
