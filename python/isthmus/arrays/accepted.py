@@ -88,6 +88,7 @@ class ArrayList(Protocol):
 
 
 # What one call can copy: an array, or lists, tuples and mappings of arrays, nested to any depth.
-ArrayTree = ArrayLike | ArrayList | Mapping[Any, "ArrayTree"]
+# The values of a mapping are often of several types, for which type checkers find only "object".
+ArrayTree = ArrayLike | ArrayList | Mapping[Any, Any]
 # A CUstream as an integer, or a stream of any library.
 StreamLike = SupportsIndex | SupportsCudaStream | TorchStream | CupyStream

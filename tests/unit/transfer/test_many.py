@@ -2,6 +2,7 @@
 
 from collections import OrderedDict, UserDict
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -209,7 +210,7 @@ def test_freed_memory_is_refused_by_its_path(
 
 
 def test_a_structure_that_contains_itself_is_refused(transfers: isthmus.Transfers) -> None:
-    circle: list[object] = []
+    circle: list[Any] = []
     circle.append(circle)
     with pytest.raises(isthmus.UsageError, match="contains itself"):
         transfers.copy(circle, circle)
