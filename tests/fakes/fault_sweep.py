@@ -136,7 +136,7 @@ class Operations:
         wanted = self.some_bytes()
         places = [(at, at + 200) for at in range(0, 3000, 300)] + [(3000, SIZE)]
         devices = [isthmus.DevicePointer(self.memory.pointer + a, b - a) for a, b in places]
-        isthmus.copy(devices, [memoryview(wanted)[a:b] for a, b in places])
+        isthmus.copy(devices, [wanted[a:b] for a, b in places])
         found = {str(a): bytearray(b - a) for a, b in places}
         device = {str(a): devices[i] for i, (a, _) in enumerate(places)}
         isthmus.copy_async(found, device).result(60)
