@@ -144,7 +144,7 @@ def test_empty_structures_are_complete(transfers: isthmus.Transfers) -> None:
     ],
 )
 def test_structures_that_do_not_match_are_refused_by_path(
-    transfers: isthmus.Transfers, target: object, source: object, message: str
+    transfers: isthmus.Transfers, target: Any, source: Any, message: str  # noqa: ANN401
 ) -> None:
     with pytest.raises(isthmus.UsageError, match=message):
         transfers.copy(target, source)
@@ -152,12 +152,12 @@ def test_structures_that_do_not_match_are_refused_by_path(
         transfers.copy_async(target, source)
 
 
-def nested(leaf: object) -> object:
+def nested(leaf: object) -> Any:  # noqa: ANN401 - any structure
     good = np.zeros(4, np.uint8)
     return {"model": {"layers": [{"bias": good}] * 3 + [{"bias": leaf}]}}
 
 
-def state(memory: _native.DeviceMemory) -> object:
+def state(memory: _native.DeviceMemory) -> Any:  # noqa: ANN401 - any structure
     layers = [{"bias": on_device(memory, 10 * i, 4)} for i in range(4)]
     return {"model": {"layers": layers}}
 
