@@ -15,14 +15,6 @@ std::shared_ptr<PendingCopy> PendingCopy::complete() {
   return pending;
 }
 
-std::shared_ptr<PendingCopy> PendingCopy::all_of(std::vector<std::shared_ptr<PendingCopy>> parts) {
-  if (parts.empty()) return complete();
-  if (parts.size() == 1) return std::move(parts.front());
-  auto pending = std::make_shared<PendingCopy>();
-  pending->parts_ = std::move(parts);
-  return pending;
-}
-
 /// Waits for all, so that none is running when the first failure is thrown.
 void PendingCopy::wait_for_parts() const {
   std::exception_ptr failure;

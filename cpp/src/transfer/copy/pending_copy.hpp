@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <isthmus/errors.hpp>
@@ -33,8 +34,12 @@ public:
   explicit PendingCopy(const Context& context) : end_(context) {}
   /// A copy that is complete.
   static std::shared_ptr<PendingCopy> complete();
-  /// Many copies: complete when all are, failed when all have ended and one has failed.
-  static std::shared_ptr<PendingCopy> all_of(std::vector<std::shared_ptr<PendingCopy>> parts);
+  /// From now on this is many copies: complete when all are, failed when all have ended and one has
+  /// failed. Allocates nothing, because they are running. Call before others see it.
+  void stand_for(std::vector<std::shared_ptr<PendingCopy>> parts) noexcept {
+    parts_ = std::move(parts);
+    done_ = parts_.empty();
+  }
 
   /// The copy has ended when the stream has reached this place.
   ///

@@ -120,7 +120,7 @@ std::vector<Pending> Engine::begin_many(std::span<const PlannedCopies> planned) 
       begun.push_back(PendingCopy::complete());
       carry(plan, request);
     }
-    PendingCopy::all_of(awaited)->wait();
+    for (const Pending& pending : awaited) pending->wait();
   } catch (...) {
     throw_after(begun);
   }
@@ -135,7 +135,9 @@ void Engine::copy_many(std::span<const ManyCopy> copies) {
 Pending Engine::copy_many_async(std::span<const ManyCopy> copies, SourceOrder source_order) {
   require_own_process();
   const Return when = source_order == SourceOrder::call ? Return::source_free : Return::begun;
-  return PendingCopy::all_of(begin_many(plan_many(copies, when)));
+  auto all = std::make_shared<PendingCopy>();  // nothing may fail once copies are running
+  all->stand_for(begin_many(plan_many(copies, when)));
+  return all;
 }
 
 std::string Engine::nvrtc() {
