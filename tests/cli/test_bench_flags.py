@@ -16,6 +16,7 @@ from isthmus.run.model import Run
 from program import Invoke, Outcome
 
 _H2D, _D2H = "host_to_device_memcpy_ce", "device_to_host_memcpy_ce"
+_PEERS = "host_to_all_memcpy_ce"
 EMULATED = ("bench", "--device", "emulated", "-i", "3")
 ONE = (*EMULATED, "-t", _H2D, "-b", "1")
 
@@ -287,7 +288,7 @@ def test_a_number_of_processes_that_is_none_is_refused(invoke: Invoke, number: s
 
 
 def test_plots_say_which_suite_has_no_picture_and_why(invoke: Invoke, tmp_path: Path) -> None:
-    outcome = invoke(*EMULATED, "multi", "-t", _H2D, "-b", "1", "--plots", str(tmp_path))
+    outcome = invoke(*EMULATED, "-t", f"{_H2D},{_PEERS}", "-b", "1", "--plots", str(tmp_path))
     assert outcome.code == 0, outcome.err
     assert "not drawn: multi: no picture, everything was waived: several GPUs" in outcome.err
     assert "drawn: 1 picture (4 files)" in outcome.err

@@ -74,17 +74,18 @@ DeviceArrayLike = SupportsDLPack | SupportsCudaArrayInterface | DevicePointer
 ArrayLike = DeviceArrayLike | BytesLike | HostPointer
 
 
-class ArrayList(Protocol):
-    """A list or tuple of arrays, or of such structures. A str is none: it can't contain them."""
+# What a list of arrays holds. Deeper lists aren't checked: a str is a sequence of strings for ever.
+_Item = ArrayLike | list[Any] | tuple[Any, ...] | Mapping[Any, Any]
 
-    def __getitem__(self, index: SupportsIndex, /) -> "ArrayTree":
+
+class ArrayList(Protocol):
+    """A list or tuple of arrays, or of such structures."""
+
+    def __getitem__(self, index: SupportsIndex, /) -> _Item:
         """Give an item."""
 
     def __len__(self) -> int:
         """Count the items."""
-
-    def __contains__(self, item: object, /) -> bool:
-        """Say whether an item is there."""
 
 
 # What one call can copy: an array, or lists, tuples and mappings of arrays, nested to any depth.

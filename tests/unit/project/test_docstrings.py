@@ -13,7 +13,7 @@ from isthmus import pinned
 pytestmark = pytest.mark.native
 
 # Types for annotations: docs/typing.md explains them.
-_TYPES = {"ArrayLike", "DeviceArrayLike", "StreamLike"}
+_TYPES = {"ArrayLike", "ArrayTree", "DeviceArrayLike", "StreamLike"}
 _OTHERS = {"__version__", "errors", "pinned"} | _TYPES
 _CLASSES = sorted(
     name

@@ -144,7 +144,10 @@ def test_empty_structures_are_complete(transfers: isthmus.Transfers) -> None:
     ],
 )
 def test_structures_that_do_not_match_are_refused_by_path(
-    transfers: isthmus.Transfers, target: Any, source: Any, message: str  # noqa: ANN401
+    transfers: isthmus.Transfers,
+    target: Any,  # noqa: ANN401
+    source: Any,  # noqa: ANN401
+    message: str,
 ) -> None:
     with pytest.raises(isthmus.UsageError, match=message):
         transfers.copy(target, source)
