@@ -72,10 +72,13 @@ def by_mypy(paths: list[Path]) -> dict[Path, dict[int, str]]:
     command = [sys.executable, "-m", "mypy", *options, *map(str, paths)]
     done = run_process(command, {"MYPYPATH": str(ROOT / "python")}, max_seconds=300)
     said: dict[Path, dict[int, str]] = {path: {} for path in paths}
+    # Its cache may name the folder of an earlier run.
+    by_name = {path.name: path for path in paths}
     for line in done.out.splitlines():
         found = json.loads(line)
-        if found["severity"] == "error" and Path(found["file"]) in said:
-            said[Path(found["file"])][found["line"]] = found["message"]
+        path = by_name.get(Path(found["file"]).name)
+        if found["severity"] == "error" and path is not None:
+            said[path][found["line"]] = found["message"]
     return said
 
 

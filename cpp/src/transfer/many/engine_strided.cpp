@@ -37,6 +37,8 @@ StridedEnd examine_end(const Driver& driver, const HostMemory& host_memory, cons
   if (end.on_device()) return end;
   // The size of a registration is known only for its beginning.
   if (reaches_past(end.range, address, end.size_bytes)) end.range.kind = MemoryKind::pageable;
+  // The driver may have made pinned memory of a file of its own; the CPU doesn't touch it here.
+  if (end.range.kind == MemoryKind::pinned) return end;
   if (host_memory.touch(end.begin, end.size_bytes, access) != HostTouch::direct)
     throw UsageError("the " + std::string(role) +
                      " of a copy between two layouts must be ordinary memory, and not a mapped "
