@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 from isthmus.bench.request import Request
 
-# The end of a time that the user gives is a reserve for the last point and for what follows it: this
-# part, and on an H200 at least so many seconds (benchmarks/frontdoor), but at most half of the time.
-# Points share a part of what is before it.
+# The end of a time that the user gives is a reserve for the last point and for what follows it:
+# this part, at least so many seconds (an H200 needed 1.3: benchmarks/frontdoor), and at most half
+# of the time. Points share a part of what is before it.
 _RESERVE, _MIN_RESERVE_S, _PLANNED = 0.15, 1.5, 0.82
 
 
