@@ -25,7 +25,9 @@ std::string text_of(nb::handle object) {
   return "?";
 }
 
-std::string type_of(nb::handle object) { return Py_TYPE(object.ptr())->tp_name; }
+std::string type_of(nb::handle object) {
+  return nb::borrow<nb::str>(object.type().attr("__name__")).c_str();
+}
 
 bool is_sequence(nb::handle object) {
   return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr());
@@ -77,22 +79,22 @@ void StructurePairs::add_members(nb::handle target, nb::handle source, std::size
   const nb::object sources = dictionary_of(source);
   // A copy: a key's comparison may run code that changes the dictionary.
   const nb::object items = from_python([&] { return PyDict_Items(targets.ptr()); });
-  const Py_ssize_t count = PyList_GET_SIZE(items.ptr());
+  const Py_ssize_t count = PyList_Size(items.ptr());
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* const item = PyList_GET_ITEM(items.ptr(), i);
-    nb::object key = nb::borrow(PyTuple_GET_ITEM(item, 0));
+    PyObject* const item = PyList_GetItem(items.ptr(), i);
+    nb::object key = nb::borrow(PyTuple_GetItem(item, 0));
     PyObject* const found =
         into_python([&] { return PyDict_GetItemWithError(sources.ptr(), key.ptr()); });
     if (found == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
     if (found == nullptr)
       throw UsageError(path_of(container, key) + " is in the target and not in the source");
     const nb::object held = nb::borrow(found);
-    add(PyTuple_GET_ITEM(item, 1), held, container, std::move(key));
+    add(PyTuple_GetItem(item, 1), held, container, std::move(key));
   }
   if (PyDict_Size(sources.ptr()) == count) return;
   const nb::object keys = from_python([&] { return PyDict_Keys(sources.ptr()); });
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.ptr()); ++i) {
-    const nb::object key = nb::borrow(PyList_GET_ITEM(keys.ptr(), i));
+  for (Py_ssize_t i = 0; i < PyList_Size(keys.ptr()); ++i) {
+    const nb::object key = nb::borrow(PyList_GetItem(keys.ptr(), i));
     if (into_python([&] { return PyDict_Contains(targets.ptr(), key.ptr()); }) == 0)
       throw UsageError(path_of(container, key) + " is in the source and not in the target");
   }
@@ -101,13 +103,13 @@ void StructurePairs::add_members(nb::handle target, nb::handle source, std::size
 void StructurePairs::add_sequences(nb::handle target, nb::handle source, std::size_t container) {
   const nb::object targets = from_python([&] { return PySequence_Tuple(target.ptr()); });
   const nb::object sources = from_python([&] { return PySequence_Tuple(source.ptr()); });
-  const Py_ssize_t count = PyTuple_GET_SIZE(targets.ptr());
-  if (count != PyTuple_GET_SIZE(sources.ptr()))
+  const Py_ssize_t count = PyTuple_Size(targets.ptr());
+  if (count != PyTuple_Size(sources.ptr()))
     throw UsageError(place_of(container) + "the target has " + std::to_string(count) +
-                     " members and the source " + std::to_string(PyTuple_GET_SIZE(sources.ptr())));
+                     " members and the source " + std::to_string(PyTuple_Size(sources.ptr())));
   pairs_.reserve(pairs_.size() + static_cast<std::size_t>(count));
   for (Py_ssize_t i = 0; i < count; ++i)
-    add(PyTuple_GET_ITEM(targets.ptr(), i), PyTuple_GET_ITEM(sources.ptr(), i), container,
+    add(PyTuple_GetItem(targets.ptr(), i), PyTuple_GetItem(sources.ptr(), i), container,
         nb::int_(i));
 }
 
@@ -118,7 +120,7 @@ std::string StructurePairs::path_of(std::size_t pair) const {
 std::string StructurePairs::path_of(std::size_t container, nb::handle key) const {
   std::string path = key.is_valid() ? text_of(key) : "";
   for (; containers_[container].key.is_valid(); container = containers_[container].parent)
-    path = text_of(containers_[container].key) + (path.empty() ? "" : ".") + path;
+    path.insert(0, text_of(containers_[container].key).append(path.empty() ? "" : "."));
   return path;
 }
 

@@ -68,7 +68,7 @@ CUevent PendingCopy::event() {
     if (last != nullptr && last->stream_ != part->stream_) return nullptr;
     last = part.get();
   }
-  return last == nullptr ? nullptr : last->end_->handle();
+  return last != nullptr && last->end_ ? last->end_->handle() : nullptr;
 }
 
 bool PendingCopy::ordered() {

@@ -48,6 +48,7 @@ void PieceMover::launch_items(const Layouts& layouts, const ItemRange& range, CU
   const auto most = kBlocksPerMultiprocessor *
                     static_cast<unsigned>(std::max(1, context_.device().num_multiprocessors));
   const std::size_t wanted = (range.count + kBlockLanes - 1) / kBlockLanes;
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): obstacle() has compiled it
   strided_kernel_->launch(stream, static_cast<unsigned>(std::min<std::size_t>(wanted, most)),
                           kBlockLanes, told);
 }

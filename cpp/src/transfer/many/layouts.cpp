@@ -1,7 +1,9 @@
 #include "transfer/many/layouts.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 
 #include <isthmus/errors.hpp>
 
@@ -9,7 +11,7 @@ namespace isthmus::transfer {
 namespace {
 
 // cuMemcpy2D's limit on most devices: CU_DEVICE_ATTRIBUTE_MAX_PITCH. Longer ones are the kernel's.
-constexpr std::ptrdiff_t kMaxPitchBytes = (std::ptrdiff_t{1} << 31U) - 1;
+constexpr std::ptrdiff_t kMaxPitchBytes = std::numeric_limits<std::int32_t>::max();
 
 std::ptrdiff_t signed_of(std::size_t number) { return static_cast<std::ptrdiff_t>(number); }
 

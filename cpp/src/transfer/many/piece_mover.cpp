@@ -152,10 +152,11 @@ PieceMover::Round PieceMover::fill(Half& half, std::span<const LinkPiece> pieces
 void PieceMover::launch(Half& half, const Round& round, CUstream stream) {
   const auto multiprocessors =
       static_cast<unsigned>(std::max(1, context_.device().num_multiprocessors));
-  const auto num_blocks = static_cast<unsigned>(
-      std::min<std::size_t>(round.num_entries, kBlocksPerMultiprocessor * multiprocessors));
+  const auto num_blocks = static_cast<unsigned>(std::min<std::size_t>(
+      round.num_entries, std::size_t{kBlocksPerMultiprocessor} * multiprocessors));
   const auto entries = reinterpret_cast<CUdeviceptr>(half.entries);
   try {
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): obstacle() has compiled it
     kernel_->launch(stream, num_blocks, kBlockLanes, entries,
                     static_cast<unsigned long long>(round.num_entries));
     half.left.record(stream);

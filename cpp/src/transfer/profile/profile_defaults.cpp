@@ -193,12 +193,12 @@ Bent window_write(const LinkFigures& link) {
 /// Two threads of the emulated driver's windows: they share copies from 32 KiB on, which then take
 /// no longer until there are as many bytes as the link carries meanwhile.
 Bent modelled_write_threads(const LinkFigures& link) {
-  constexpr std::size_t kSharedBytes = 32 * kKiB;
+  const std::size_t shared_bytes = 32 * kKiB;
   const double together = std::min(2 * link.window_write, link.pinned_h2d);
-  const double as_many = kSharedBytes * together / link.window_write;
+  const double as_many = shared_bytes * together / link.window_write;
   return {link.window_write_seconds,
           {{0, link.window_write},
-           {kSharedBytes, kNoCost},
+           {shared_bytes, kNoCost},
            {static_cast<std::size_t>(as_many), together}}};
 }
 
@@ -255,10 +255,10 @@ Bent registered(double pin_seconds, double link_bytes_per_s) {
 /// Only whole pages are pinned, and the driver copies the rest: fewer bytes than two pages may have
 /// no whole page among them.
 CostCurve registered_curve(const Bent& driver, const Bent& pinning) {
-  constexpr std::size_t kTwoPages = 8 * kKiB;
+  const std::size_t two_pages = 8 * kKiB;
   std::vector<CostPoint> points;
   for (const std::size_t size_bytes : kSizes) {
-    const Bent& line = size_bytes < kTwoPages ? driver : pinning;
+    const Bent& line = size_bytes < two_pages ? driver : pinning;
     points.push_back({size_bytes, line.seconds(size_bytes)});
   }
   return CostCurve(std::move(points));
