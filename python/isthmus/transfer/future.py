@@ -101,7 +101,8 @@ class CopyFuture(Future[None]):
         stream.
 
         Returns:
-            False if it has begun, or has ended. It goes on, and nothing is lost.
+            False if it has begun, or has ended. It goes on, and nothing is lost. True once it was
+            cancelled and its callbacks have been called.
         """
         if self._pending is None:
             return False

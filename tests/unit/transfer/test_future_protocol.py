@@ -142,6 +142,17 @@ def test_a_copy_that_has_not_begun_can_be_cancelled(
     assert not target.any()
 
 
+def test_whoever_cancels_a_copy_calls_its_callbacks(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    callers: list[int] = []
+    copies = [begin(transfers, memory, blocked.handle)[1] for _ in range(100)]
+    for copy in copies:
+        copy.add_done_callback(lambda _: callers.append(threading.get_ident()))
+    assert all(copy.cancel() and copy.cancelled() for copy in copies)
+    assert callers == [threading.get_ident()] * len(copies)
+
+
 def test_cancelling_a_copy_that_has_begun_is_refused_and_loses_nothing(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
 ) -> None:

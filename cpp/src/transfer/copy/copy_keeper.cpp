@@ -54,6 +54,21 @@ bool KeptCopy::try_to_end() noexcept {
   }
   if (!state_.compare_exchange_strong(seen, State::ending, std::memory_order_acq_rel))
     return seen == State::ended;
+  end();
+  return true;
+}
+
+/// Cancels the copy if it has not begun. The caller must call end() then.
+bool KeptCopy::try_to_cancel() noexcept {
+  State seen = State::under_way;
+  if (!state_.compare_exchange_strong(seen, State::ending, std::memory_order_acq_rel)) return false;
+  if (copy_.cancel()) return true;
+  state_.store(State::under_way, std::memory_order_release);
+  return false;
+}
+
+/// Called by the one thread that has set State::ending.
+void KeptCopy::end() noexcept {
   try {
     copy_.wait();
     needs_->follow_up();
@@ -65,7 +80,6 @@ bool KeptCopy::try_to_end() noexcept {
   }
   let_go(copy_.over());
   state_.store(State::ended, std::memory_order_release);
-  return true;
 }
 
 void KeptCopy::let_go(bool is_at_rest) noexcept {
@@ -110,13 +124,11 @@ void CopyKeeper::add(const std::shared_ptr<KeptCopy>& copy) {
 
 /// Also tells who watches it: whoever begins to watch later sees that the copy has ended.
 void CopyKeeper::forget(const std::shared_ptr<KeptCopy>& copy) noexcept {
-  KeptCopy::Told told;
   {
     const Lock lock(mutex_);
     if (std::exchange(copy->listed_, false)) copies_.erase(copy->place_);
-    told.swap(copy->on_end_);
   }
-  if (told) told();
+  tell(copy);
 }
 
 bool CopyKeeper::ask(const std::shared_ptr<KeptCopy>& copy) noexcept {
@@ -157,9 +169,13 @@ void CopyKeeper::drop(const std::shared_ptr<KeptCopy>& copy) noexcept {
 }
 
 bool CopyKeeper::cancel(const std::shared_ptr<KeptCopy>& copy) noexcept {
-  if (copy->ended() || !copy->copy_.cancel()) return false;
+  if (!copy->try_to_cancel()) return false;
   copy->told_.store(true);
-  ask_waiting(copy);
+  // Taken before any other thread sees that the copy has ended: that thread would call it.
+  const KeptCopy::Told told = take_told(copy);
+  copy->end();
+  settle(copy);
+  if (told) told();
   return true;
 }
 
@@ -170,6 +186,7 @@ void CopyKeeper::watch(const std::shared_ptr<KeptCopy>& copy, std::function<void
     copy->watched_.store(true);
     if (!copy->ended() && !running_ && !start()) {
       copy->on_end_ = nullptr;
+      copy->watched_.store(false);
       throw Unavailable("telling when a copy has ended", "the system has no thread for it",
                         "a higher limit of processes (ulimit -u, pids.max); result() needs none");
     }
@@ -178,14 +195,14 @@ void CopyKeeper::watch(const std::shared_ptr<KeptCopy>& copy, std::function<void
   if (copy->ended()) tell(copy);
 }
 
-/// Of all threads that notice the end one takes the function.
 void CopyKeeper::tell(const std::shared_ptr<KeptCopy>& copy) noexcept {
-  KeptCopy::Told told;
-  {
-    const Lock lock(mutex_);
-    told.swap(copy->on_end_);
-  }
-  if (told) told();
+  if (const KeptCopy::Told told = take_told(copy)) told();
+}
+
+/// Of all threads that notice the end one takes the function.
+KeptCopy::Told CopyKeeper::take_told(const std::shared_ptr<KeptCopy>& copy) noexcept {
+  const Lock lock(mutex_);
+  return std::exchange(copy->on_end_, nullptr);
 }
 
 /// Makes sure that somebody checks whether a new copy has ended.

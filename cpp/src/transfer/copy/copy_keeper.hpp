@@ -60,6 +60,8 @@ private:
 
   void begun(CopyFuture copy) noexcept;
   bool try_to_end() noexcept;
+  bool try_to_cancel() noexcept;
+  void end() noexcept;
   void let_go(bool is_at_rest) noexcept;
   bool has_untold_failure() const noexcept;
 
@@ -106,9 +108,10 @@ public:
   bool ask(const std::shared_ptr<KeptCopy>& copy) noexcept;
   /// The same for a caller that waits and may therefore run the follow-up.
   bool ask_waiting(const std::shared_ptr<KeptCopy>& copy) noexcept;
-  /// Takes back a copy that hasn't begun.
+  /// Takes back a copy that hasn't begun. Who watches it has been told before this returns.
   ///
-  /// Returns     false if it has: it goes on
+  /// Returns     false if it has begun: it goes on. False, too, if another thread has just cancelled
+  ///             it.
   bool cancel(const std::shared_ptr<KeptCopy>& copy) noexcept;
   /// Calls `told` once when the copy has ended: now, or by the thread that notices. At most one for
   /// each copy.
@@ -134,6 +137,7 @@ private:
   void forget(const std::shared_ptr<KeptCopy>& copy) noexcept;
   void settle(const std::shared_ptr<KeptCopy>& copy) noexcept;
   void tell(const std::shared_ptr<KeptCopy>& copy) noexcept;
+  KeptCopy::Told take_told(const std::shared_ptr<KeptCopy>& copy) noexcept;
   void look_after(const KeptCopy& copy) noexcept;
   bool start() noexcept;
   void wake(Lock& lock) noexcept;
