@@ -59,7 +59,7 @@ public:
   /// Sets the threads of all later staged copies.
   void use_ring_threads(const transfer::RingThreads& threads);
 
-  std::vector<PathUse> stats() const { return engine_->statistics.uses(); }
+  std::vector<PathUse> stats() const { return engine_->statistics().uses(); }
 
 private:
   class Crossing;

@@ -28,6 +28,14 @@ bool is_staged_now(const Task& task, const Request& request) {
   return request.when == Return::source_free && task.uploads();
 }
 
+/// True if the current context is one that the program made itself. An event of the primary context
+/// can't mark a place in such a context's streams.
+bool is_foreign_context(const Driver& driver, const Context& own) {
+  CUcontext current = nullptr;
+  driver.call(symbol::ctx_get_current)(&current);
+  return current != nullptr && current != own.handle();
+}
+
 /// plan        without a path yet
 Plan choose_named(const Task& task, CopyPath path, Plan plan) {
   plan.path = path;
@@ -100,6 +108,37 @@ Plan Chooser::ready(const Task& task, const Request& request) {
   plan.path = second.path;
   plan.predicted_seconds = second.seconds;
   return plan;
+}
+
+CopyPlan Chooser::explain(const Task& task, const Request& request) const {
+  const Plan plan = choose(task, request);
+  CopyPlan told;
+  told.path = plan.path;
+  told.source = task.source.kind;
+  told.target = task.target.kind;
+  told.device = task.device;
+  if (!task.crosses) {
+    told.costs.push_back({CopyPath::driver, true, 0,
+                          "the only way here: the copy isn't between the host and a GPU's own "
+                          "memory"});
+    return told;
+  }
+  told.costs = plan.device->costs(task.crossing);
+  told.measured = plan.device->profile()->measured();
+  told.profile = plan.device->profile()->source();
+  return told;
+}
+
+Return Chooser::when_to_return(const Task& task, const Request& request) const {
+  // A pinned source is read later, whatever the options say: here the caller must follow the rule
+  // of "stream".
+  const bool is_read_late = request.when == Return::source_free &&
+                            task.ends.source_kind == MemoryKind::pinned &&
+                            task.ends.is_ordered_by_driver();
+  if (task.device < 0 || is_read_late ||
+      is_foreign_context(driver_, devices_.at(task.device).context()))
+    return Return::complete;
+  return request.when;
 }
 
 /// Only if it maps this very buffer: an older window may belong to an earlier buffer at this

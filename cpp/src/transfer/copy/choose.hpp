@@ -30,6 +30,15 @@ public:
   /// Throws      as Windows::open if the window path is named.
   Plan ready(const Task& task, const Request& request);
 
+  /// What choose() would choose for a blocking copy, and what each path would cost.
+  ///
+  /// Throws      as choose()
+  CopyPlan explain(const Task& task, const Request& request) const;
+
+  /// When an asynchronous copy can return: later than asked for if nothing else keeps the rules. If
+  /// the task has a device, a context of it must be current.
+  Return when_to_return(const Task& task, const Request& request) const;
+
 private:
   std::shared_ptr<CachedWindow> open_window_of(const Task& task);
 

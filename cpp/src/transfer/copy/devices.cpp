@@ -1,6 +1,9 @@
 #include "transfer/copy/devices.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include <isthmus/errors.hpp>
 
 namespace isthmus::transfer {
 
@@ -16,6 +19,38 @@ DevicePaths& Devices::make(int device) {
   owned_.push_back(std::make_unique<DevicePaths>(driver_, device, windows_));
   slot.store(owned_.back().get(), std::memory_order_release);
   return *owned_.back();
+}
+
+void Devices::use_profile(std::string_view json) {
+  std::string refusals;
+  for (int device = 0; device < driver_.device_count(); ++device) {
+    DevicePaths& paths = at(device);
+    try {
+      paths.use(std::make_shared<const Profile>(
+          Profile::parse(json, paths.context().device(), driver_.emulated())));
+      return;
+    } catch (const UsageError& refusal) {
+      refusals = refusal.what();
+    }
+  }
+  throw UsageError(refusals.empty() ? "there is no device for a profile" : refusals);
+}
+
+void Devices::use_nvrtc(std::string library) {
+  const std::lock_guard lock(mutex_);
+  nvrtc_ = std::move(library);
+}
+
+/// They are loaded in the primary context, so a stream of another one can't launch them.
+std::string Devices::kernel_obstacle(DevicePaths& paths) {
+  CUcontext current = nullptr;
+  driver_.call(symbol::ctx_get_current)(&current);
+  if (current != paths.context().handle())
+    return "the current context isn't the device's primary one";
+  std::unique_lock lock(mutex_);
+  const std::string nvrtc = nvrtc_;
+  lock.unlock();
+  return paths.mover().obstacle(nvrtc);
 }
 
 void Devices::trim() {

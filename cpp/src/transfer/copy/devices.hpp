@@ -4,6 +4,9 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/driver.hpp"
@@ -23,6 +26,18 @@ public:
         made_.at(static_cast<std::size_t>(device)).load(std::memory_order_acquire);
     return found != nullptr ? *found : make(device);
   }
+  /// Makes the context of a task's device current, if it has one.
+  std::optional<ContextOfDevice> context_of(const Task& task) {
+    if (task.device < 0) return std::nullopt;
+    return std::optional<ContextOfDevice>(std::in_place, at(task.device).context());
+  }
+  /// As Transfers::use_profile().
+  void use_profile(std::string_view json);
+  /// As Transfers::use_nvrtc().
+  void use_nvrtc(std::string library);
+  /// Why the kernels of this device can't be launched now; empty if they can. A context of the
+  /// device must be current.
+  std::string kernel_obstacle(DevicePaths& paths);
   void trim();
   /// In a forked child: the threads don't exist, and the locks may be held for ever.
   void forget() noexcept;
@@ -33,6 +48,7 @@ private:
   const Driver& driver_;
   const WindowCache& windows_;
   std::mutex mutex_;
+  std::string nvrtc_;
   std::vector<std::unique_ptr<DevicePaths>> owned_;
   std::vector<std::atomic<DevicePaths*>> made_;
 };

@@ -25,6 +25,11 @@ enum class Return {
   begun,        ///< at once
 };
 
+/// When an asynchronous copy may return.
+constexpr Return return_for(SourceOrder source_order) noexcept {
+  return source_order == SourceOrder::call ? Return::source_free : Return::begun;
+}
+
 /// How a caller wants a copy to be made.
 struct Request {
   CUstream stream = nullptr;
@@ -120,9 +125,9 @@ struct Task {
 
 /// Finds out what the two ends of a copy are, and checks them.
 ///
+/// known       what the same call has asked before; null: nothing
 /// Throws      UsageError: memory that is null, overlapping, freed, shorter than `size_bytes`, or
 ///             host memory that can't be touched. DriverError.
-/// known       what the same call has asked before; null: nothing
 Task examine(const Driver& driver, const HostMemory& host_memory, void* target, const void* source,
              std::size_t size_bytes, const Request& request, KnownRanges* known = nullptr);
 

@@ -105,7 +105,7 @@ CopyPlan Transfers::explain(const void* target, const void* source, std::size_t 
 
 std::vector<PathUse> Transfers::stats() const {
   engine_->require_own_process();
-  return engine_->statistics.uses();
+  return engine_->statistics().uses();
 }
 
 void Transfers::trim() { engine_->trim(); }

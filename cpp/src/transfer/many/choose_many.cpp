@@ -70,14 +70,24 @@ void order_once(std::vector<PlannedCopies>& planned) {
 
 /// Copies that one launch could make.
 struct ManyChooser::Group {
-  DevicePaths* device = nullptr;
-  CUstream stream = nullptr;
-  Direction direction = Direction::host_to_device;
-  bool by_caller = true;  ///< false: a thread in the background makes them
-  Return when = Return::complete;
+  Group(DevicePaths& the_device, const Member& first, bool is_by_caller)
+      : device(&the_device),
+        stream(first.request.stream),
+        direction(first.task.crossing.direction),
+        by_caller(is_by_caller),
+        when(first.request.when),
+        link(the_device, direction),
+        seconds(kLaunchSeconds + link.shortest) {}
+
+  DevicePaths* device;
+  CUstream stream;
+  Direction direction;
+  bool by_caller;  ///< false: a thread in the background makes them
+  Return when;
+  LinkCosts link;
   std::vector<const Member*> members;
   std::size_t size_bytes = 0;
-  double seconds = 0;         ///< predicted, together
+  double seconds;             ///< predicted, together
   double single_seconds = 0;  ///< predicted, one by one
 
   bool takes(const Member& member, const DevicePaths* of, bool caller) const {
@@ -93,7 +103,8 @@ bool ManyChooser::may_join(const Member& member) const {
          !member.request.path && task.ends.size_bytes <= PieceMover::kMaxPieceBytes;
 }
 
-double ManyChooser::single_seconds(const Member& member, DevicePaths& device) const {
+double ManyChooser::single_seconds(const Member& member, const Group& group) const {
+  DevicePaths& device = *group.device;
   const Task& task = member.task;
   const bool no_windows = member.request.when == Return::source_free && task.uploads();
   Choice choice = device.best(task.crossing, no_windows);
@@ -103,8 +114,7 @@ double ManyChooser::single_seconds(const Member& member, DevicePaths& device) co
   if (choice.path != CopyPath::driver || task.crossing.host_kind != MemoryKind::pinned)
     return choice.seconds;
   // The call waits only once for all of them.
-  const LinkCosts link(device, task.crossing.direction);
-  return std::max(kSecondsPerDriverCopy, link.of(task.ends.size_bytes));
+  return std::max(kSecondsPerDriverCopy, group.link.of(task.ends.size_bytes));
 }
 
 std::vector<ManyChooser::Group> ManyChooser::groups_of(std::span<const Member> members,
@@ -118,37 +128,26 @@ std::vector<ManyChooser::Group> ManyChooser::groups_of(std::span<const Member> m
         member.request.when == Return::complete || member.task.uploads() || is_direct(member);
     const auto known = std::ranges::find_if(
         groups, [&](const Group& group) { return group.takes(member, device, by_caller); });
-    Group& group = known != groups.end() ? *known : groups.emplace_back();
-    const LinkCosts link(*device, member.task.crossing.direction);
-    if (group.members.empty()) {
-      group.device = device;
-      group.stream = member.request.stream;
-      group.direction = member.task.crossing.direction;
-      group.by_caller = by_caller;
-      group.when = member.request.when;
-      group.seconds = kLaunchSeconds + link.shortest;
-    }
+    Group& group = known != groups.end() ? *known : groups.emplace_back(*device, member, by_caller);
     const std::size_t size_bytes = member.task.ends.size_bytes;
     group.members.push_back(&member);
     group.size_bytes += size_bytes;
-    group.seconds += link.of(size_bytes);
+    group.seconds += group.link.of(size_bytes);
     if (!is_direct(member))
       group.seconds +=
           kSecondsPerStagedPiece + kSecondsPerStagedByte * static_cast<double>(size_bytes);
-    group.single_seconds += single_seconds(member, *device);
+    group.single_seconds += single_seconds(member, group);
     is_grouped[i] = true;
   }
   return groups;
 }
 
-/// Whether a launch would be faster. A stream of another context can't launch our kernel, and a
-/// graph would read the staging memory at each replay.
+/// Whether a launch is possible and would be faster. A graph would read the staging memory at each
+/// replay.
 bool ManyChooser::pays(const Group& group) const {
   if (group.members.size() < 2 || group.seconds >= group.single_seconds) return false;
   const ContextOfDevice context(group.device->context());
-  CUcontext current = nullptr;
-  driver_.call(symbol::ctx_get_current)(&current);
-  return current == group.device->context().handle() && !may_be_captured(driver_, group.stream);
+  return !may_be_captured(driver_, group.stream) && devices_.kernel_obstacle(*group.device).empty();
 }
 
 Plan ManyChooser::plan_of(const Group& group) const {
@@ -171,12 +170,11 @@ Plan ManyChooser::plan_of(const Group& group) const {
   return plan;
 }
 
-std::vector<PlannedCopies> ManyChooser::ready(std::span<const Member> members,
-                                              const std::string& nvrtc) {
+std::vector<PlannedCopies> ManyChooser::ready(std::span<const Member> members) {
   std::vector<PlannedCopies> planned;
   std::vector<bool> is_grouped(members.size(), false);
   for (const Group& group : groups_of(members, is_grouped)) {
-    if (pays(group) && group.device->mover().obstacle(nvrtc).empty()) {
+    if (pays(group)) {
       planned.push_back({plan_of(group), group.members.front()->request});
       continue;
     }
@@ -188,8 +186,7 @@ std::vector<PlannedCopies> ManyChooser::ready(std::span<const Member> members,
     const Task& task = members[i].task;
     Request request = members[i].request;
     request.when = members[i].returns_alone;
-    std::optional<ContextOfDevice> context;
-    if (task.device >= 0) context.emplace(devices_.at(task.device).context());
+    const auto context = devices_.context_of(task);
     planned.push_back({chooser_.ready(task, request), request});
   }
   std::ranges::stable_sort(planned, {},

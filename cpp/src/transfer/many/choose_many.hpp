@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <vector>
 
 #include "transfer/copy/choose.hpp"
@@ -34,9 +33,8 @@ public:
   /// between the host and a device get one plan together if that is predicted to be faster.
   ///
   /// members     checked against each other; none of size 0
-  /// nvrtc       as Nvrtc::open() takes it
   /// Throws      as Chooser::ready().
-  std::vector<PlannedCopies> ready(std::span<const Member> members, const std::string& nvrtc);
+  std::vector<PlannedCopies> ready(std::span<const Member> members);
 
 private:
   struct Group;
@@ -44,7 +42,7 @@ private:
   std::vector<Group> groups_of(std::span<const Member> members,
                                std::vector<bool>& is_grouped) const;
   bool pays(const Group& group) const;
-  double single_seconds(const Member& member, DevicePaths& device) const;
+  double single_seconds(const Member& member, const Group& group) const;
   Plan plan_of(const Group& group) const;
 
   const Driver& driver_;

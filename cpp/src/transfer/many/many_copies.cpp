@@ -1,11 +1,11 @@
-// Many copies by one call: all are examined and planned before the first begins.
+#include "transfer/many/many_copies.hpp"
+
 #include <exception>
 #include <optional>
 #include <utility>
 
 #include <isthmus/errors.hpp>
 
-#include "transfer/copy/engine.hpp"
 #include "transfer/copy/failed_copy.hpp"
 #include "transfer/many/disjoint.hpp"
 #include "transfer/many/known_ranges.hpp"
@@ -44,8 +44,8 @@ constexpr const char* kUndefined = "all bytes of the call's targets are undefine
 }  // namespace
 
 /// Copies of 0 bytes are left out.
-std::vector<Member> Engine::examine_many(std::span<const ManyCopy> copies, Return when) {
-  KnownRanges known(driver, host_memory_);
+std::vector<Member> ManyCopies::examine_all(std::span<const ManyCopy> copies, Return when) {
+  KnownRanges known(driver_, host_memory_);
   std::vector<Member> members;
   std::vector<Task> tasks;
   std::vector<std::size_t> indices;
@@ -57,7 +57,7 @@ std::vector<Member> Engine::examine_many(std::span<const ManyCopy> copies, Retur
     if (copy.size_bytes == 0) continue;
     try {
       const Request request = request_of(copy.options, when);
-      tasks.push_back(examine(driver, host_memory_, copy.target, copy.source, copy.size_bytes,
+      tasks.push_back(examine(driver_, host_memory_, copy.target, copy.source, copy.size_bytes,
                               request, &known));
       members.push_back({tasks.back(), request});
       indices.push_back(i);
@@ -73,31 +73,18 @@ std::vector<Member> Engine::examine_many(std::span<const ManyCopy> copies, Retur
   return members;
 }
 
-std::vector<PlannedCopies> Engine::plan_many(std::span<const ManyCopy> copies, Return when) {
-  std::vector<Member> members = examine_many(copies, when);
+std::vector<PlannedCopies> ManyCopies::plan(std::span<const ManyCopy> copies, Return when) {
+  std::vector<Member> members = examine_all(copies, when);
+  if (when == Return::complete) return many_chooser_.ready(members);
   for (Member& member : members) {
-    if (when == Return::complete) break;
-    std::optional<ContextOfDevice> context;
-    if (member.task.device >= 0) context.emplace(devices_.at(member.task.device).context());
-    member.returns_alone = when_to_return(member.task, member.request);
+    const auto context = devices_.context_of(member.task);
+    member.returns_alone = chooser_.when_to_return(member.task, member.request);
   }
-  return many_chooser_.ready(members, nvrtc());
-}
-
-/// Begins a copy whose call waits for it later, so that copies overlap.
-///
-/// Returns     null if it can't be begun without carrying it
-Pending Engine::begin_early(const Plan& plan, const Request& request) {
-  if (plan.device == nullptr || plan.recorded) return nullptr;
-  Request early = request;
-  early.when = plan.uploads() ? Return::source_free : Return::begun;
-  auto pending = carrier(plan.path).begin(plan, early);
-  if (pending != nullptr) statistics.count(plan.path, plan.ends.size_bytes, plan.num_copies());
-  return pending;
+  return many_chooser_.ready(members);
 }
 
 /// On return the copies whose request is Return::complete are.
-std::vector<Pending> Engine::begin_many(std::span<const PlannedCopies> planned) {
+std::vector<Pending> ManyCopies::begin(std::span<const PlannedCopies> planned) {
   std::vector<Pending> begun;
   std::vector<Pending> awaited;
   try {
@@ -107,18 +94,18 @@ std::vector<Pending> Engine::begin_many(std::span<const PlannedCopies> planned) 
       std::optional<ContextOfDevice> context;
       if (plan.device != nullptr) context.emplace(plan.device->context());
       if (request.when != Return::complete && !plan.recorded && plan.device != nullptr) {
-        begun.push_back(begin(plan, request));
+        begun.push_back(carriers_.begin(plan, request));
         continue;
       }
       // One alone has nothing to overlap with: carry() also times it.
-      Pending early = planned.size() == 1 ? nullptr : begin_early(plan, request);
+      Pending early = planned.size() == 1 ? nullptr : carriers_.begin_early(plan, request);
       if (early != nullptr) {
         awaited.push_back(early);
         begun.push_back(std::move(early));
         continue;
       }
       begun.push_back(PendingCopy::complete());
-      carry(plan, request);
+      carriers_.carry(plan, request);
     }
     for (const Pending& pending : awaited) pending->wait();
   } catch (...) {
@@ -127,27 +114,10 @@ std::vector<Pending> Engine::begin_many(std::span<const PlannedCopies> planned) 
   return begun;
 }
 
-void Engine::copy_many(std::span<const ManyCopy> copies) {
-  require_own_process();
-  begin_many(plan_many(copies, Return::complete));
-}
-
-Pending Engine::copy_many_async(std::span<const ManyCopy> copies, SourceOrder source_order) {
-  require_own_process();
-  const Return when = source_order == SourceOrder::call ? Return::source_free : Return::begun;
+Pending ManyCopies::copy_async(std::span<const ManyCopy> copies, SourceOrder source_order) {
   auto all = std::make_shared<PendingCopy>();  // nothing may fail once copies are running
-  all->stand_for(begin_many(plan_many(copies, when)));
+  all->stand_for(begin(plan(copies, return_for(source_order))));
   return all;
-}
-
-std::string Engine::nvrtc() {
-  const std::lock_guard lock(mutex_);
-  return nvrtc_;
-}
-
-void Engine::use_nvrtc(std::string library) {
-  const std::lock_guard lock(mutex_);
-  nvrtc_ = std::move(library);
 }
 
 }  // namespace isthmus::transfer

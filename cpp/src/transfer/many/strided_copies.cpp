@@ -1,4 +1,5 @@
-// A copy between two memory layouts of an array.
+#include "transfer/many/strided_copies.hpp"
+
 #include <cstdint>
 #include <string>
 
@@ -6,7 +7,6 @@
 
 #include "device/capture.hpp"
 #include "transfer/copy/driver_copy.hpp"
-#include "transfer/copy/engine.hpp"
 #include "transfer/copy/failed_copy.hpp"
 #include "transfer/many/layouts.hpp"
 #include "window/allocation.hpp"
@@ -94,44 +94,33 @@ void enqueue_by_kernel(PieceMover& mover, const StridedTask& task, const Strided
 
 }  // namespace
 
-/// Why the kernel can't make a copy in this stream; empty if it can. The context of the paths'
-/// device must be current.
-std::string Engine::kernel_obstacle(DevicePaths& paths) {
-  CUcontext current = nullptr;
-  driver.call(symbol::ctx_get_current)(&current);
-  if (current != paths.context().handle())
-    return "the current context isn't the device's primary one";
-  return paths.mover().obstacle(nvrtc());
-}
-
-void Engine::copy_strided(const StridedCopy& copy, const CopyOptions& options) {
-  require_own_process();
+void StridedCopies::copy(const StridedCopy& copy, const CopyOptions& options) {
   const CUstream stream = request_of(options, Return::complete).stream;
   const Layouts layouts(copy);
   if (layouts.num_items() == 0) return;
-  const window::AnyContext any(driver);
-  const StridedTask task = examine_strided(driver, host_memory_, copy, layouts);
+  const window::AnyContext any(driver_);
+  const StridedTask task = examine_strided(driver_, host_memory_, copy, layouts);
   DevicePaths& paths = devices_.at(task.device);
   const ContextOfDevice context(paths.context());
-  if (is_captured(driver, stream))
+  if (is_captured(driver_, stream))
     throw Unavailable("a copy between two layouts", "the stream is being captured",
                       "a stream that isn't captured");
   const bool suits_driver =
       layouts.fits_driver() && !task.is_pageable() && layouts.row_bytes() >= kMinRowBytes;
-  const std::string obstacle = suits_driver ? std::string() : kernel_obstacle(paths);
+  const std::string obstacle = suits_driver ? std::string() : devices_.kernel_obstacle(paths);
   if (!obstacle.empty() && !layouts.fits_driver())
     throw Unavailable("a copy between these two layouts", obstacle,
                       "NVRTC: pip install \"isthmus[cuda13]\"; or arrays without gaps");
   try {
     if (suits_driver || !obstacle.empty())
-      enqueue_by_driver(driver, layouts, copy.target, task.target.on_device(), copy.source,
+      enqueue_by_driver(driver_, layouts, copy.target, task.target.on_device(), copy.source,
                         task.source.on_device(), stream);
     else
       enqueue_by_kernel(paths.mover(), task, copy, layouts, stream);
   } catch (...) {
-    throw_at_rest(driver, stream);
+    throw_at_rest(driver_, stream);
   }
-  wait_for_copies(driver, stream);
+  wait_for_copies(driver_, stream);
 }
 
 }  // namespace isthmus::transfer

@@ -1,0 +1,110 @@
+#include "transfer/copy/carriers.hpp"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace isthmus::transfer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Reading the clock twice costs half as much as the shortest copy, so of repeated copies only one
+// in this many is timed.
+constexpr std::uint32_t kTimedEvery = 64;
+thread_local std::uint32_t num_copies_again = 0;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double predicted_seconds(const Plan& plan) {
+  if (plan.predicted_seconds != Plan::kNotPredicted) return plan.predicted_seconds;
+  return is_window(plan.path) ? plan.device->seconds(plan.path, plan.crossing) : 0;
+}
+
+}  // namespace
+
+Carriers::Carriers(const Driver& driver)
+    : window_(driver),
+      driver_(driver),
+      staged_(driver, driver_),
+      registered_(driver),
+      kernel_(driver),
+      carriers_{&window_, &window_, &driver_, &staged_, &registered_, &kernel_},
+      background_(std::make_unique<Background>()) {}
+
+void Carriers::forget() noexcept {
+  [[maybe_unused]] const Background* const background = background_.release();
+}
+
+void Carriers::carry(const Plan& plan, const Request& request) {
+  // Statistics count only copies that could have taken another path.
+  if (plan.device == nullptr || plan.recorded || plan.file != nullptr)
+    return of(plan.path).carry(plan, request);
+  carry_timed(plan, request, 1);
+}
+
+void Carriers::carry_again(const Plan& plan, const Request& request) {
+  if (num_copies_again++ % kTimedEvery == 0) return carry_timed(plan, request, kTimedEvery);
+  count(plan);
+  of(plan.path).carry(plan, request);
+}
+
+/// num_copies  how many such copies this one's time stands for
+void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32_t num_copies) {
+  // Count before copying: after the copy an atomic addition would wait until the bytes have left
+  // the core.
+  count(plan);
+  const auto start = Clock::now();
+  of(plan.path).carry(plan, request);
+  statistics_.time(plan.path, seconds_since(start), predicted_seconds(plan), num_copies);
+}
+
+std::shared_ptr<PendingCopy> Carriers::begin(const Plan& plan, const Request& request) {
+  if (auto pending = of(plan.path).begin(plan, request)) {
+    count(plan);
+    return pending;
+  }
+  const bool source_must_be_free = plan.uploads() && request.when == Return::source_free;
+  if (!source_must_be_free) return carry_in_background(plan, request);
+  carry(plan, request);
+  return PendingCopy::complete();
+}
+
+std::shared_ptr<PendingCopy> Carriers::begin_early(const Plan& plan, const Request& request) {
+  if (plan.device == nullptr || plan.recorded) return nullptr;
+  Request early = request;
+  early.when = plan.uploads() ? Return::source_free : Return::begun;
+  auto pending = of(plan.path).begin(plan, early);
+  if (pending != nullptr) count(plan);
+  return pending;
+}
+
+std::shared_ptr<PendingCopy> Carriers::carry_in_background(const Plan& plan,
+                                                           const Request& request) {
+  auto pending = std::make_shared<PendingCopy>();
+  // Marks what the caller's stream contains now, not what comes later.
+  auto before = std::make_shared<Completion>(plan.device->context());
+  before->mark(request.stream);
+  Request own_request = request;
+  own_request.stream = plan.device->background_stream();
+  pending->let_cancel();
+  background_->post(
+      {[before]() noexcept { return before->state() != Completion::State::under_way; },
+       [this, plan, before, own_request, pending] {
+         if (!pending->claim()) return;
+         std::exception_ptr failure;
+         try {
+           const ContextOfDevice context(plan.device->context());
+           before->wait();
+           carry(plan, own_request);
+         } catch (...) {
+           failure = std::current_exception();
+         }
+         pending->finish(std::move(failure));
+       }});
+  return pending;
+}
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,27 @@
+// Copies between two memory layouts of an array.
+#pragma once
+
+#include <isthmus/transfer.hpp>
+
+#include "driver/driver.hpp"
+#include "transfer/copy/devices.hpp"
+#include "transfer/copy/host_memory.hpp"
+
+namespace isthmus::transfer {
+
+/// Makes such copies. May be used from any thread.
+class StridedCopies {
+public:
+  StridedCopies(const Driver& driver, const HostMemory& host_memory, Devices& devices)
+      : driver_(driver), host_memory_(host_memory), devices_(devices) {}
+
+  /// As Transfers::copy_strided().
+  void copy(const StridedCopy& copy, const CopyOptions& options);
+
+private:
+  const Driver& driver_;
+  const HostMemory& host_memory_;
+  Devices& devices_;
+};
+
+}  // namespace isthmus::transfer
