@@ -50,14 +50,14 @@ int rank_of(const Plan& plan) {
   return plan.path == CopyPath::kernel ? 1 : 2;
 }
 
-/// Of copies through windows only the first in a stream waits for the stream's work: the call's
-/// others don't use windows before.
+/// Of adjacent copies through windows in one stream only the first waits for the stream's work, if
+/// the caller makes it: the call enqueues nothing before its windows are done.
 void order_once(std::vector<PlannedCopies>& planned) {
   const PlannedCopies* before = nullptr;
   for (PlannedCopies& copy : planned) {
     if (!is_window(copy.plan.path)) return;
-    const bool waited = before != nullptr && before->request.ordered &&
-                        before->plan.device == copy.plan.device &&
+    const bool waited = before != nullptr && before->request.when == Return::complete &&
+                        before->request.ordered && before->plan.device == copy.plan.device &&
                         before->request.stream == copy.request.stream;
     if (waited)
       copy.request.ordered = false;
