@@ -52,15 +52,15 @@ bool save(const std::optional<Driver>& driver, int descriptor, const nb::sequenc
 }  // namespace
 
 void bind_saving(nb::module_& m) {
-  m.def(
-      "save_ranges", &save, "driver"_a.none(), "descriptor"_a, "ranges"_a, nb::kw_only(),
-      "staging"_a, "piece_bytes"_a, "directly"_a,
-      nb::sig("def save_ranges(driver: Driver | None, descriptor: int, ranges: "
-              "Sequence[tuple[int, int, int, str]], *, staging: object, piece_bytes: int, "
-              "directly: bool) -> bool"),
-      "Write the bytes of arrays, one after the other, to an empty file that is open for "
-      "writing. A range is an address, its bytes, a device (-1: the host) and a name for "
-      "messages. `staging` has page-aligned memory, pinned if a device has ranges; a thread works "
-      "for each two pieces in it. True if the page cache was bypassed. OSError: the disk is full, "
-      "or fails. UsageError: memory that can't be read. DriverError: the same, on a device.");
+  m.def("save_ranges", &save, "driver"_a.none(), "descriptor"_a, "ranges"_a, nb::kw_only(),
+        "staging"_a, "piece_bytes"_a, "directly"_a,
+        nb::sig("def save_ranges(driver: Driver | None, descriptor: int, ranges: "
+                "Sequence[tuple[int, int, int, str]], *, staging: object, piece_bytes: int, "
+                "directly: bool) -> bool"),
+        "Write the bytes of arrays, one after the other, to an empty file that is open for "
+        "writing. A range is an address, its bytes, a device (-1: the host) and a name for "
+        "messages. `staging` has page-aligned memory, pinned if a device has ranges; one thread "
+        "works for every two pieces that fit in it. True if the page cache was bypassed. OSError: "
+        "the disk is full, "
+        "or fails. UsageError: memory that can't be read. DriverError: the same, on a device.");
 }

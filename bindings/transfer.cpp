@@ -204,9 +204,10 @@ std::vector<Number> numbers_of(const nb::tuple& numbers) {
   return found;
 }
 
+/// check_only  true: says whether the copy could be made
 void copy_strided(const ArrayTransfers& transfers, std::uintptr_t target, std::uintptr_t source,
                   std::size_t item_bytes, const nb::tuple& shape, const nb::tuple& target_strides,
-                  const nb::tuple& source_strides, std::uintptr_t stream) {
+                  const nb::tuple& source_strides, std::uintptr_t stream, bool check_only) {
   CopyOptions options;
   options.stream = stream;
   const isthmus::StridedCopy copy{address(target),
@@ -216,6 +217,7 @@ void copy_strided(const ArrayTransfers& transfers, std::uintptr_t target, std::u
                                   numbers_of<std::ptrdiff_t>(target_strides),
                                   numbers_of<std::ptrdiff_t>(source_strides)};
   const GilReleased released;
+  if (check_only) return transfers->check_strided(copy, options);
   transfers->copy_strided(copy, options);
 }
 
@@ -316,11 +318,13 @@ void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
       .def(
           "copy_strided", &copy_strided, "target"_a, "source"_a, "item_bytes"_a, "shape"_a,
           "target_strides"_a, "source_strides"_a, nb::kw_only(), "stream"_a = 0,
+          "check_only"_a = false,
           nb::sig("def copy_strided(self, target: int, source: int, item_bytes: int, shape: "
                   "tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, "
-                  "...], *, stream: int = 0) -> None"),
+                  "...], *, stream: int = 0, check_only: bool = False) -> None"),
           "Copy items between two layouts, of which one is on a device; strides in bytes; complete "
-          "on return.")
+          "on return. With `check_only` copies nothing, and raises what would be raised before the "
+          "first byte is written.")
       .def("copy_file", &copy_file, "target"_a, "descriptor"_a, "offset_bytes"_a, "size_bytes"_a,
            nb::kw_only(), "stream"_a = 0, Release(),
            "Copy a part of an open file to device memory; complete on return.")

@@ -1,6 +1,5 @@
 // Copies the items of an array between two memory layouts, either of which may have gaps or any
-// order of dimensions; can convert their type on the way. Either end may be pinned host memory
-// mapped on the device.
+// order of dimensions. Either end may be pinned host memory mapped on the device.
 //
 // Launch: any grid. Each lane moves one item an iteration, in the C order of the shape.
 // CPU reference: NumPy, in tests/unit/transfer/test_strided.py.

@@ -64,8 +64,9 @@ void StructurePairs::add(nb::handle target, nb::handle source, std::size_t conta
     containers_.push_back({container, std::move(key)});
   }
   if (in_target != in_source || is_sequence(target) != is_sequence(source))
-    throw UsageError(place_of(inner) + "the target is a " + type_of(target) + " and the source a " +
-                     type_of(source) + ": both must be arrays, both sequences, or both mappings");
+    throw UsageError(place_of(inner) + "the target's type is " + type_of(target) +
+                     ", the source's " + type_of(source) +
+                     ": both must be arrays, both sequences, or both mappings");
   if (++depth_ > kMaxDepth)
     throw UsageError(place_of(inner) + "this is nested " + std::to_string(kMaxDepth) +
                      " levels deep, or contains itself");
@@ -95,7 +96,9 @@ void StructurePairs::add_members(nb::handle target, nb::handle source, std::size
   const nb::object keys = from_python([&] { return PyDict_Keys(sources.ptr()); });
   for (Py_ssize_t i = 0; i < PyList_Size(keys.ptr()); ++i) {
     const nb::object key = nb::borrow(PyList_GetItem(keys.ptr(), i));
-    if (into_python([&] { return PyDict_Contains(targets.ptr(), key.ptr()); }) == 0)
+    const int found = into_python([&] { return PyDict_Contains(targets.ptr(), key.ptr()); });
+    if (found < 0) throw nb::python_error();
+    if (found == 0)
       throw UsageError(path_of(container, key) + " is in the source and not in the target");
   }
 }

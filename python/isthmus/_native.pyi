@@ -996,9 +996,9 @@ class Transfers:
         Begin to copy bytes between addresses. `needs` is kept until the copy has ended. `follow_up` is called from any thread when the bytes have arrived; the future is ready after it.
         """
 
-    def copy_strided(self, target: int, source: int, item_bytes: int, shape: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], *, stream: int = 0) -> None:
+    def copy_strided(self, target: int, source: int, item_bytes: int, shape: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], *, stream: int = 0, check_only: bool = False) -> None:
         """
-        Copy items between two layouts, of which one is on a device; strides in bytes; complete on return.
+        Copy items between two layouts, of which one is on a device; strides in bytes; complete on return. With `check_only` copies nothing, and raises what would be raised before the first byte is written.
         """
 
     def copy_file(self, target: int, descriptor: int, offset_bytes: int, size_bytes: int, *, stream: int = 0) -> None:
@@ -1035,7 +1035,7 @@ class ArrayBatch:
 
 def save_ranges(driver: Driver | None, descriptor: int, ranges: Sequence[tuple[int, int, int, str]], *, staging: object, piece_bytes: int, directly: bool) -> bool:
     """
-    Write the bytes of arrays, one after the other, to an empty file that is open for writing. A range is an address, its bytes, a device (-1: the host) and a name for messages. `staging` has page-aligned memory, pinned if a device has ranges; a thread works for each two pieces in it. True if the page cache was bypassed. OSError: the disk is full, or fails. UsageError: memory that can't be read. DriverError: the same, on a device.
+    Write the bytes of arrays, one after the other, to an empty file that is open for writing. A range is an address, its bytes, a device (-1: the host) and a name for messages. `staging` has page-aligned memory, pinned if a device has ranges; one thread works for every two pieces that fit in it. True if the page cache was bypassed. OSError: the disk is full, or fails. UsageError: memory that can't be read. DriverError: the same, on a device.
     """
 
 class MigrationPolicy:

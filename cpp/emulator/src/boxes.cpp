@@ -72,9 +72,17 @@ Time move_box(const Box& box, const Pace& pace, Time start) {
     }
   }
   const Duration really_spent = Clock::now() - begin;
-  const Time end = start + pace.latency + std::max(pace.time_for(box.size_bytes()), really_spent);
+  Time end = start + pace.latency + std::max(pace.time_for(box.size_bytes()), really_spent);
+  if (pace.link != nullptr)
+    end = std::max(end, pace.link->cross(box.size_bytes(), start + pace.latency));
   wait_until(end);
   return end;
+}
+
+/// The same on the link that other traffic shares, if the box crosses it.
+Pace shared_pace(Device& device, const Box& box, const Pace& pace) {
+  if (box.source.on_host() == box.target.on_host()) return pace;
+  return pace.across(box.source.on_host() ? device.upward : device.downward);
 }
 
 Lane& lane_for(Device& device, const Box& box) {
@@ -131,7 +139,8 @@ OperationPtr make_transfer(Context& context, const Box& box, const Pace& pace) {
   auto operation = std::make_shared<Operation>();
   operation->lane = &lane_for(device_of(context), box);
   operation->expected = pace.latency + pace.time_for(box.size_bytes());
-  operation->work = [box, pace](Time start) { return move_box(box, pace, start); };
+  const Pace shared = shared_pace(device_of(context), box, pace);
+  operation->work = [box, shared](Time start) { return move_box(box, shared, start); };
   return operation;
 }
 

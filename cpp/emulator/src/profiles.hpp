@@ -15,7 +15,7 @@ struct MemoryCost {
   double page_ns = 0;  ///< for each page of 4 KiB
 };
 
-/// What memory costs, besides what this machine's own kernel takes for it.
+/// What memory costs. What this machine's own kernel takes for a call is part of it.
 struct MemoryCosts {
   MemoryCost pin;                ///< cuMemHostAlloc
   MemoryCost unpin;              ///< cuMemFreeHost

@@ -20,9 +20,9 @@ std::string_view name_of(CUmemorytype memory) {
   }
 }
 
-Pace pace_of(Lock& lock, const Box& box) {
+Pace pace_of(const Box& box, bool is_pageable) {
   if (!box.source.on_host() && !box.target.on_host()) return inside_pace();
-  return is_pageable(lock, box) ? pageable_pace() : pinned_pace();
+  return is_pageable ? pageable_pace() : pinned_pace();
 }
 
 CUresult enqueue_box(Call& call, const CUDA_MEMCPY3D& copy, CUstream handle) {
@@ -36,8 +36,9 @@ CUresult enqueue_box(Call& call, const CUDA_MEMCPY3D& copy, CUstream handle) {
       .note("stream", stream->number);
   if (moves_nothing(copy)) return CUDA_SUCCESS;
   const Box box = box_of(lock, copy);
-  const OperationPtr operation = make_transfer(context, box, pace_of(lock, box));
-  if (!is_pageable(lock, box)) {
+  const bool by_caller = is_pageable(lock, box);
+  const OperationPtr operation = make_transfer(context, box, pace_of(box, by_caller));
+  if (!by_caller) {
     enqueue(lock, stream, operation);
     return CUDA_SUCCESS;
   }

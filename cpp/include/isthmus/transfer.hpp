@@ -233,8 +233,12 @@ public:
   /// copy        at least one end on a device, not two devices; the host's end has no gaps and is in
   ///             the shape's order. No two items of the target share memory.
   /// Throws      as copy(); UsageError for a copy of another kind; Unavailable if it needs the
-  ///             kernel and there is no NVRTC, or if the stream is being captured.
+  ///             kernel and there is no NVRTC, if the stream is being captured, or if a path is
+  ///             named.
   void copy_strided(const StridedCopy& copy, const CopyOptions& options = {});
+
+  /// Throws what copy_strided() would throw before it writes anything. Copies nothing.
+  void check_strided(const StridedCopy& copy, const CopyOptions& options = {});
 
   /// Copies a part of a file to a device, complete on return, after all work now in the stream.
   /// What isn't in the page cache is read with direct I/O, where the file system allows it. Not

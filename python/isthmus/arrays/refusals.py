@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from isthmus.errors import Error, UsageError
+from isthmus.errors import Error, Unavailable, UsageError
 
 WHAT_IS_AN_ARRAY = (
     "pass an array (NumPy, PyTorch, CuPy, JAX, Numba, RMM; DLPack, __cuda_array_interface__, "
@@ -81,8 +81,16 @@ def refuse_at(path: str, refusal: BaseException) -> NoReturn:
 
     Args:
         path: Where the array is: "model.layers.3.bias".
-        refusal: What was raised; other than UsageError it is raised as it is.
+        refusal: What was raised; other than UsageError and Unavailable it is raised as it is.
     """
+    if isinstance(refusal, Unavailable):
+        raise Unavailable(
+            f"{path}: {refusal}",
+            capability=refusal.capability,
+            reason=refusal.reason,
+            needs=refusal.needs,
+            hint=refusal.hint,
+        ) from refusal
     if not isinstance(refusal, UsageError):
         raise refusal
     raise UsageError(f"{path}: {refusal}", hint=refusal.hint) from refusal

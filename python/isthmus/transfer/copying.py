@@ -1,21 +1,19 @@
 """The calls `copy`, `copy_async`, `explain`, `stats`, `trim`; for another driver, `Transfers`."""
 
+import contextlib
 import threading
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from isthmus import _native
 from isthmus.arrays.array import Array
-from isthmus.arrays.refusals import refuse_at
-from isthmus.errors import UsageError
+from isthmus.errors import Error, UsageError
 from isthmus.nvrtc import find_nvrtc
 from isthmus.spelling import cuda_major
+from isthmus.transfer.batch import UnlikePairs, work_of
 from isthmus.transfer.future import CopyFuture
-from isthmus.transfer.pairs import PlainCopy, plain_copy, require_match
+from isthmus.transfer.pairs import PlainCopy
 from isthmus.transfer.plan import CopyPlan, plan_of
 from isthmus.transfer.statistics import CopyStats, stats_of
-from isthmus.transfer.work import Work
 from isthmus.windows.opening import Windows, default_windows
 
 if TYPE_CHECKING:
@@ -78,12 +76,14 @@ class Transfers:
         """Copy what the native module has read and left to Python."""
         if isinstance(rest, tuple):
             self._find_compiler()
-            _work(objects, *rest).copy(self._native)
+            work_of(objects, *rest).copy(self._native)
             return
-        follow_up = self._complete(rest)
+        self._find_compiler()
+        unlike = UnlikePairs(rest, self._native)
         self._native.copy_batch(rest)
-        if follow_up is not None:
-            follow_up()
+        if unlike.follow_up is not None:
+            unlike.follow_up()
+        unlike.copy_last()
 
     def copy_async(
         self,
@@ -97,13 +97,26 @@ class Transfers:
         begun = self._copy_arrays_async(target, source, stream, source_order)
         if isinstance(begun, tuple):
             self._find_compiler()
-            return CopyFuture(_work((target, source), *begun).begin(self._native, source_order))
+            return CopyFuture(work_of((target, source), *begun).begin(self._native, source_order))
         if isinstance(begun, _native.ArrayBatch):
-            follow_up = self._complete(begun)
-            begun = self._native.copy_batch_async(
-                begun, source_order=source_order, follow_up=follow_up
-            )
+            begun = self._begin_batch(begun, source_order)
         return CopyFuture(begun)
+
+    def _begin_batch(
+        self, batch: _native.ArrayBatch, source_order: SourceOrder
+    ) -> _native.CopyFuture:
+        self._find_compiler()
+        unlike = UnlikePairs(batch, self._native)
+        begun = self._native.copy_batch_async(
+            batch, source_order=source_order, follow_up=unlike.follow_up
+        )
+        try:
+            unlike.copy_last()
+        except BaseException:
+            with contextlib.suppress(Error):  # the first failure is the one that is told
+                begun.wait()
+            raise
+        return begun
 
     def _find_compiler(self) -> None:
         """Name the compiler of kernels before the first may be needed."""
@@ -114,31 +127,11 @@ class Transfers:
         found = None if emulated else find_nvrtc(cuda_major(self.driver.version))
         self._native.use_nvrtc(found or "")
 
-    def _complete(self, batch: _native.ArrayBatch) -> Callable[[], None] | None:
-        """
-        Add the pairs that have to be packed to a batch, after checking all of them.
-
-        Returns:
-            What remains to be done when the batch is complete.
-        """
-        self._find_compiler()
-        works = []
-        for pair, target, source, stream in batch.unlike:
-            try:
-                work = _work((target, source), target, source, stream)
-                work.require_possible()
-            except UsageError as refusal:
-                refuse_at(batch.path(pair), refusal)
-            works.append((pair, work))
-        follow_ups = [work.add_to(batch, pair, self._native) for pair, work in works]
-        remaining = [follow_up for follow_up in follow_ups if follow_up is not None]
-        return partial(_call_all, remaining) if remaining else None
-
     def explain(
         self, target: "ArrayLike", source: "ArrayLike", *, stream: "StreamLike | None" = None
     ) -> CopyPlan:
         """Say how a copy would be made, as `isthmus.explain` does."""
-        work = _work((target, source), *self._reader.pair(target, source, stream))
+        work = work_of((target, source), *self._reader.pair(target, source, stream))
         if work.is_strided:
             raise UsageError(
                 "a GPU's array with gaps, or in another order, takes no path: the driver copies "
@@ -171,17 +164,6 @@ class Transfers:
             UsageError: It isn't that, or it is of another GPU or driver.
         """
         self._native.use_profile(text)
-
-
-def _work(objects: tuple[object, object], target: Array, source: Array, stream: int) -> Work:
-    """Check that one array can be copied to the other."""
-    require_match(target, source)
-    return Work(objects, target, source, stream, plain_copy(target, source))
-
-
-def _call_all(functions: list[Callable[[], None]]) -> None:
-    for function in functions:
-        function()
 
 
 _default: Transfers | None = None

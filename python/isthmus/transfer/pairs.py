@@ -112,8 +112,7 @@ def require_possible(target: Array, source: Array) -> None:
     Refuse two arrays with different memory orders, if the order of the items isn't known.
 
     Raises:
-        UsageError: One is bytes without a shape, and the other isn't in C order; or they are on
-            different GPUs.
+        UsageError: One is bytes without a shape, and the other isn't in C order.
     """
     for array, other in ((target, source), (source, target)):
         if array.shape is None and other.on_device and not is_contiguous(other):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 from isthmus import _native
 from isthmus.arrays.array import Array, Place
@@ -112,13 +111,30 @@ class Work:
 
     def copy(self, native: _native.Transfers) -> None:
         """Make the copy."""
-        self._finish(native, self.prepared())
+        self.finish(native, self.prepared())
 
-    def _finish(self, native: _native.Transfers, prepared: Prepared) -> None:
+    def check(self, native: _native.Transfers, prepared: Prepared) -> None:
+        """
+        Raise what `finish` would raise before it writes anything.
+
+        Raises:
+            UsageError: As for `isthmus.copy`.
+            Unavailable: As for `isthmus.copy`.
+        """
         if isinstance(prepared.copy, StridedCopy):
-            self._copy_strided(native, prepared.copy, prepared.packed)
-        elif prepared.copy is not None:
-            self._copy(native, prepared.copy, prepared.packed)
+            self._copy_strided(native, prepared.copy, check_only=True)
+
+    def finish(self, native: _native.Transfers, prepared: Prepared) -> None:
+        """Make the copy, which was prepared; complete on return."""
+        try:
+            if isinstance(prepared.copy, StridedCopy):
+                self._copy_strided(native, prepared.copy)
+            elif prepared.copy is not None:
+                self._copy(native, prepared.copy)
+        except DriverError as failure:
+            if failure.memory_in_use:
+                _native.keep_forever((self, prepared.packed))
+            raise
         if prepared.follow_up is not None:
             prepared.follow_up()
 
@@ -131,7 +147,7 @@ class Work:
         """
         prepared = self.prepared()
         if not isinstance(prepared.copy, PlainCopy):
-            self._finish(native, prepared)
+            self.finish(native, prepared)
             return None
         # A packed source belongs to the copy: nothing else changes it.
         order = "stream" if prepared.packed and self.target.on_device else source_order
@@ -148,33 +164,27 @@ class Work:
         )
 
     def add_to(
-        self, batch: _native.ArrayBatch, pair: int, native: _native.Transfers
-    ) -> Callable[[], None] | None:
+        self, batch: _native.ArrayBatch, pair: int, copy: PlainCopy, packed: Array | None
+    ) -> None:
         """
-        Add the copy to a batch.
+        Add a prepared copy of bytes to a batch.
 
         Args:
             batch: The batch that these arrays are from.
             pair: Their number in it.
-            native: Makes a copy between two layouts, after the others.
-
-        Returns:
-            What remains to be done when the batch is complete.
+            copy: The bytes.
+            packed: The packed array that they are copied from or to, if there is one.
         """
-        prepared = self.prepared()
-        if not isinstance(prepared.copy, PlainCopy):
-            return partial(self._finish, native, prepared)
         batch.add(
             pair,
-            prepared.copy.target,
-            prepared.copy.source,
-            prepared.copy.size_bytes,
+            copy.target,
+            copy.source,
+            copy.size_bytes,
             self.stream,
             _kind(self.target),
             _kind(self.source),
-            (self, prepared.packed),
+            (self, packed),
         )
-        return prepared.follow_up
 
     def _packed_source(self) -> Array:
         packed = buffer_like(self.source, self.target)
@@ -192,39 +202,28 @@ class Work:
         return plain
 
     def _copy_strided(
-        self, native: _native.Transfers, copy: StridedCopy, packed: Array | None
+        self, native: _native.Transfers, copy: StridedCopy, *, check_only: bool = False
     ) -> None:
-        try:
-            native.copy_strided(
-                copy.target,
-                copy.source,
-                copy.item_bytes,
-                copy.shape,
-                copy.target_strides,
-                copy.source_strides,
-                stream=self.stream,
-            )
-        except DriverError as failure:
-            if failure.memory_in_use:
-                _native.keep_forever((self, packed))
-            raise
+        native.copy_strided(
+            copy.target,
+            copy.source,
+            copy.item_bytes,
+            copy.shape,
+            copy.target_strides,
+            copy.source_strides,
+            stream=self.stream,
+            check_only=check_only,
+        )
 
-    def _copy(
-        self, native: _native.Transfers, plain: PlainCopy, packed: Array | None = None
-    ) -> None:
-        try:
-            native.copy(
-                plain.target,
-                plain.source,
-                plain.size_bytes,
-                stream=self.stream,
-                target_kind=_kind(self.target),
-                source_kind=_kind(self.source),
-            )
-        except DriverError as failure:
-            if failure.memory_in_use:
-                _native.keep_forever((self, packed))
-            raise
+    def _copy(self, native: _native.Transfers, plain: PlainCopy) -> None:
+        native.copy(
+            plain.target,
+            plain.source,
+            plain.size_bytes,
+            stream=self.stream,
+            target_kind=_kind(self.target),
+            source_kind=_kind(self.source),
+        )
 
 
 def _kind(array: Array) -> str:

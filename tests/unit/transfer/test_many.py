@@ -139,8 +139,8 @@ def test_empty_structures_are_complete(transfers: isthmus.Transfers) -> None:
         ({"a": [1, 2]}, {"a": [1]}, "a: the target has 2 members and the source 1"),
         ({"m": {"x": 1}}, {"m": {"y": 1}}, "m.x is in the target and not in the source"),
         ({"m": {"x": b"1"}}, {"m": {"x": b"1", "y": 1}}, "m.y is in the source and not in the"),
-        ({"m": [1]}, {"m": {"0": 1}}, "m: the target is a list and the source a dict"),
-        ([b""], b"", "the target is a list and the source a bytes"),
+        ({"m": [1]}, {"m": {"0": 1}}, "m: the target's type is list, the source's dict"),
+        ([b""], b"", "the target's type is list, the source's bytes"),
     ],
 )
 def test_structures_that_do_not_match_are_refused_by_path(
@@ -237,3 +237,27 @@ def test_many_small_copies_are_counted_as_the_kernels(
     paths = transfers.stats().paths
     assert sum(use.calls for use in paths.values()) == 256
     assert paths["kernel"].calls in {0, 256}
+
+
+class Key:
+    """A key that has the same hash as every other, and can't be compared once that is forbidden."""
+
+    comparable = True
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        if not Key.comparable:
+            raise ZeroDivisionError("of the key")
+        return self is other
+
+
+def test_what_the_comparison_of_keys_raises_is_raised(
+    transfers: isthmus.Transfers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, extra = Key(), Key()
+    target, source = {both: bytearray(1)}, {both: b"1", extra: b"2"}
+    monkeypatch.setattr(Key, "comparable", False)
+    with pytest.raises(ZeroDivisionError, match="of the key"):
+        transfers.copy(target, source)

@@ -181,7 +181,7 @@ def test_bytes_of_no_type_take_the_place_of_bfloat16(
         (5, "a 'int' has no memory"),
         ("text", "a 'str' has no memory"),
         (None, "a 'NoneType' has no memory"),
-        ([1.0] * 8, "the source a list: both must be arrays"),
+        ([1.0] * 8, "the source's list: both must be arrays"),
     ],
 )
 def test_what_can_not_be_copied_as_it_is_is_refused_and_nothing_is_written(

@@ -182,6 +182,45 @@ def test_parts_are_copied_among_many_and_asynchronously(
     assert same(back["left"], device.expected[:, :10])
 
 
+def test_sources_with_gaps_among_many_may_change_after_the_call(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    device = OnDevice(memory, numbered((20, 30), "<f4"))
+    sent = numbered((20, 10), "<f4", seed=1)
+    source, host, target = sent.copy(), numbered((6, 4), "u1"), np.zeros((4, 6), "u1")
+    expected = host.T.copy()
+    future = transfers.copy_async([device.part(np.s_[:, :20:2]), target], [source, host.T])
+    source.fill(7)
+    host.fill(7)
+    future.result(60)
+    assert same(np.ascontiguousarray(device.read()[:, :20:2]), sent)
+    assert same(target, expected)
+
+
+@pytest.mark.parametrize("begin", ["copy", "copy_async"])
+def test_what_a_layout_lacks_is_found_out_before_anything_is_copied(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, cuda: Cuda, begin: str
+) -> None:
+    cuda.library.isthmus_emulator_fail_call(b"cuModuleLoadData", 1, 801)
+    device = OnDevice(memory, numbered((20, 30), "<f4"))
+    back = {"plain": np.zeros(30, "<f4"), "odd": np.zeros((20, 15), "<f4")}
+    parts = {"plain": device.part(np.s_[3]), "odd": device.part(np.s_[:, ::-2])}
+    with pytest.raises(isthmus.Unavailable, match=r"^odd: .*layouts"):
+        getattr(transfers, begin)(back, parts)
+    cuda.library.isthmus_emulator_reset()
+    assert not back["plain"].any()
+
+
+def test_a_part_beyond_its_memory_is_named_before_anything_is_copied(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    beyond = CudaArray(memory.pointer, (1 << 11, 4), strides=(1 << 10, 1))
+    back = {"first": bytearray(8), "second": np.zeros((1 << 11, 4), np.uint8)}
+    with pytest.raises(isthmus.UsageError, match=r"^second: .*from its address on"):
+        transfers.copy(back, {"first": CudaArray(memory.pointer, (8,)), "second": beyond})
+    assert back["first"] == bytes(8)
+
+
 def test_without_a_compiler_rows_are_the_drivers_and_the_rest_is_refused(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory, cuda: Cuda
 ) -> None:

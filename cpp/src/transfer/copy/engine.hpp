@@ -45,6 +45,10 @@ struct Engine {
     require_own_process();
     strided_.copy(copy, options);
   }
+  void check_strided(const StridedCopy& copy, const CopyOptions& options) {
+    require_own_process();
+    strided_.check(copy, options);
+  }
   void copy_file(void* target, int descriptor, std::uint64_t offset_bytes, std::size_t size_bytes,
                  const CopyOptions& options);
   CopyPlan explain(const void* target, const void* source, std::size_t size_bytes,

@@ -93,6 +93,10 @@ void Transfers::copy_strided(const StridedCopy& copy, const CopyOptions& options
   engine_->copy_strided(copy, options);
 }
 
+void Transfers::check_strided(const StridedCopy& copy, const CopyOptions& options) {
+  engine_->check_strided(copy, options);
+}
+
 void Transfers::copy_file(void* target, int descriptor, std::uint64_t offset_bytes,
                           std::size_t size_bytes, const CopyOptions& options) {
   engine_->copy_file(target, descriptor, offset_bytes, size_bytes, options);

@@ -17,15 +17,16 @@ struct End {
   bool written = false;
 };
 
-End end_of(const void* memory, const Task& task, std::size_t copy, bool written) {
+End end_of(const void* memory, std::size_t size_bytes, std::size_t copy, bool written) {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  return {begin, begin + task.ends.size_bytes, copy, written};
+  return {begin, begin + size_bytes, copy, written};
 }
 
 /// True if every source is on the other side of the link than every target.
-bool all_cross_alike(std::span<const Task> tasks) {
-  return std::ranges::all_of(tasks, [&](const Task& task) {
-    return task.crosses && task.crossing.direction == tasks.front().crossing.direction;
+bool all_cross_alike(std::span<const Member> members) {
+  const Direction direction = members.front().task.crossing.direction;
+  return std::ranges::all_of(members, [&](const Member& member) {
+    return member.task.crosses && member.task.crossing.direction == direction;
   });
 }
 
@@ -41,14 +42,15 @@ bool all_cross_alike(std::span<const Task> tasks) {
 
 }  // namespace
 
-void require_disjoint(std::span<const Task> tasks) {
-  if (tasks.size() < 2) return;
-  const bool targets_alone = all_cross_alike(tasks);
+void require_disjoint(std::span<const Member> members) {
+  if (members.size() < 2) return;
+  const bool targets_alone = all_cross_alike(members);
   std::vector<End> ends;
-  ends.reserve(tasks.size() * (targets_alone ? 1 : 2));
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    ends.push_back(end_of(tasks[i].ends.target, tasks[i], i, true));
-    if (!targets_alone) ends.push_back(end_of(tasks[i].ends.source, tasks[i], i, false));
+  ends.reserve(members.size() * (targets_alone ? 1 : 2));
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const CopyEnds& both = members[i].task.ends;
+    ends.push_back(end_of(both.target, both.size_bytes, i, true));
+    if (!targets_alone) ends.push_back(end_of(both.source, both.size_bytes, i, false));
   }
   const auto by_begin = [](const End& one, const End& other) { return one.begin < other.begin; };
   if (!std::ranges::is_sorted(ends, by_begin)) std::ranges::sort(ends, by_begin);

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "transfer/copy/task.hpp"
+#include "transfer/many/choose_many.hpp"
 
 namespace isthmus::transfer {
 
@@ -11,6 +11,6 @@ namespace isthmus::transfer {
 /// depend on an order.
 ///
 /// Throws      RefusedCopy.
-void require_disjoint(std::span<const Task> tasks);
+void require_disjoint(std::span<const Member> members);
 
 }  // namespace isthmus::transfer

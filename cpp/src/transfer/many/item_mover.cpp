@@ -63,7 +63,7 @@ void PieceMover::upload_items(const Layouts& layouts, void* target, const std::b
   const std::lock_guard lock(mutex_);
   const std::size_t item_bytes = layouts.item_bytes();
   const std::size_t num_items = layouts.num_items();
-  const std::size_t most = std::max<std::size_t>(1, kStagedBytes / item_bytes);
+  const std::size_t most = kStagedBytes / item_bytes;
   for (std::size_t first = 0; first < num_items; first += most) {
     require_memory();
     Half& half = next_half();
@@ -91,7 +91,7 @@ void PieceMover::download_items(const Layouts& layouts, std::byte* target, const
   };
   const std::size_t item_bytes = layouts.item_bytes();
   const std::size_t num_items = layouts.num_items();
-  const std::size_t most = std::max<std::size_t>(1, kStagedBytes / item_bytes);
+  const std::size_t most = kStagedBytes / item_bytes;
   const auto unpack_items = [&](const Staged& staged) {
     const ScopedRelaxedCapture relaxed(context_.driver());
     staged.half->left.synchronize();

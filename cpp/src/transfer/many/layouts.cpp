@@ -13,6 +13,9 @@ namespace {
 // cuMemcpy2D's limit on most devices: CU_DEVICE_ATTRIBUTE_MAX_PITCH. Longer ones are the kernel's.
 constexpr std::ptrdiff_t kMaxPitchBytes = std::numeric_limits<std::int32_t>::max();
 
+// A lane of kernels/strided.cu moves so many at once.
+constexpr std::size_t kLongestWordBytes = 16;
+
 std::ptrdiff_t signed_of(std::size_t number) { return static_cast<std::ptrdiff_t>(number); }
 
 /// True if walking the inner dimension to its end leads to the outer one's next item, at both ends.
@@ -37,18 +40,30 @@ Layouts::Layouts(const StridedCopy& copy) : item_bytes_(copy.item_bytes) {
     throw UsageError("a strided copy needs an item and one stride of each end for each dimension");
   for (std::size_t i = 0; i < count; ++i) {
     const Dimension next{copy.shape[i], copy.target_strides[i], copy.source_strides[i]};
-    if (next.length == 1) continue;
-    if (!dimensions_.empty() && continues(dimensions_.back(), next)) {
-      dimensions_.back() = {dimensions_.back().length * next.length, next.target_stride,
-                            next.source_stride};
-    } else {
-      dimensions_.push_back(next);
-    }
+    if (next.length != 1) add(next);
   }
+  if (item_bytes_ > kMaxItemBytes) split_item();
   if (dimensions_.size() > kMaxDimensions)
     throw UsageError("these two layouts can't be described with less than " +
                      std::to_string(dimensions_.size()) + " dimensions; a copy takes " +
                      std::to_string(kMaxDimensions) + " at most");
+}
+
+/// Adds the innermost dimension.
+void Layouts::add(const Dimension& next) {
+  if (dimensions_.empty() || !continues(dimensions_.back(), next)) {
+    dimensions_.push_back(next);
+    return;
+  }
+  const std::size_t length = dimensions_.back().length * next.length;
+  dimensions_.back() = {length, next.target_stride, next.source_stride};
+}
+
+void Layouts::split_item() {
+  std::size_t word_bytes = kLongestWordBytes;
+  while (item_bytes_ % word_bytes != 0) word_bytes /= 2;
+  add({item_bytes_ / word_bytes, signed_of(word_bytes), signed_of(word_bytes)});
+  item_bytes_ = word_bytes;
 }
 
 std::size_t Layouts::num_items() const noexcept {
@@ -93,6 +108,8 @@ bool Layouts::fits_driver() const noexcept {
   if (num_outer > 2) return false;
   const Dimension& rows = dimensions_[num_outer - 1];
   const Dimension slices = num_outer == 2 ? dimensions_[0] : Dimension{1, 0, 0};
+  // Slices that lie in one place have no height; only the kernel can read them again and again.
+  if (num_outer == 2 && slices.source_stride == 0) return false;
   return nests(rows.target_stride, slices.target_stride, rows.length, row_bytes()) &&
          nests(rows.source_stride, slices.source_stride, rows.length, row_bytes());
 }

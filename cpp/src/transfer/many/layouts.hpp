@@ -22,6 +22,8 @@ struct Dimension {
 class Layouts {
 public:
   static constexpr std::size_t kMaxDimensions = 8;  ///< of kernels/strided.cu
+  /// Longer items are taken as rows of words, so that they fit into the staging memory.
+  static constexpr std::size_t kMaxItemBytes = std::size_t{1} << 20U;
 
   /// Throws      UsageError: strides that don't fit the shape, an empty item, or more dimensions
   ///             than kMaxDimensions remain.
@@ -48,6 +50,8 @@ public:
   std::size_t row_bytes() const noexcept;
 
 private:
+  void add(const Dimension& next);
+  void split_item();
   Span span_of(std::ptrdiff_t Dimension::* stride) const noexcept;
   bool is_dense(std::ptrdiff_t Dimension::* stride) const noexcept;
   bool has_rows() const noexcept;

@@ -47,28 +47,26 @@ constexpr const char* kUndefined = "all bytes of the call's targets are undefine
 std::vector<Member> ManyCopies::examine_all(std::span<const ManyCopy> copies, Return when) {
   KnownRanges known(driver_, host_memory_);
   std::vector<Member> members;
-  std::vector<Task> tasks;
   std::vector<std::size_t> indices;
   members.reserve(copies.size());
-  tasks.reserve(copies.size());
   indices.reserve(copies.size());
   for (std::size_t i = 0; i < copies.size(); ++i) {
     const ManyCopy& copy = copies[i];
     if (copy.size_bytes == 0) continue;
     try {
       const Request request = request_of(copy.options, when);
-      tasks.push_back(examine(driver_, host_memory_, copy.target, copy.source, copy.size_bytes,
-                              request, &known));
-      members.push_back({tasks.back(), request});
+      members.push_back({examine(driver_, host_memory_, copy.target, copy.source, copy.size_bytes,
+                                 request, &known),
+                         request});
       indices.push_back(i);
     } catch (const UsageError& refusal) {
       throw RefusedCopy(i, refusal.what());
     }
   }
   try {
-    require_disjoint(tasks);
+    require_disjoint(members);
   } catch (const RefusedCopy& refusal) {
-    throw refusal.renumbered([&](std::size_t task) { return indices[task]; });
+    throw refusal.renumbered([&](std::size_t member) { return indices[member]; });
   }
   return members;
 }

@@ -28,8 +28,8 @@ struct LinkPiece {
 };
 
 /// The kernel of one device, and pinned memory in two halves: while one crosses the link, the host
-/// works on the other. One call at a time uses them; others wait their turn. May be used from any
-/// thread. A context of the device must be current, and it is the primary one.
+/// works on the other. One call at a time uses the memory, and others wait their turn; move_items()
+/// needs none. May be used from any thread. A context of the device must be current, and it is the primary one.
 class PieceMover {
 public:
   explicit PieceMover(const Context& context);

@@ -94,29 +94,55 @@ void enqueue_by_kernel(PieceMover& mover, const StridedTask& task, const Strided
 
 }  // namespace
 
-void StridedCopies::copy(const StridedCopy& copy, const CopyOptions& options) {
-  const CUstream stream = request_of(options, Return::complete).stream;
-  const Layouts layouts(copy);
-  if (layouts.num_items() == 0) return;
+/// A copy that can be made, and how.
+struct StridedCopies::Checked {
+  Layouts layouts;
+  CUstream stream;
+  StridedTask task;
+  DevicePaths* paths = nullptr;  ///< null: there is nothing to copy
+  bool by_driver = false;
+};
+
+StridedCopies::Checked StridedCopies::checked(const StridedCopy& copy, const CopyOptions& options) {
+  const Request request = request_of(options, Return::complete);
+  if (request.path)
+    throw Unavailable("a copy between two layouts by " + std::string(name_of(*request.path)),
+                      "the driver copies its rows, or a kernel its items", "no named path");
+  Checked checked{Layouts(copy), request.stream, {}, nullptr, false};
+  const Layouts& layouts = checked.layouts;
+  if (layouts.num_items() == 0) return checked;
   const window::AnyContext any(driver_);
-  const StridedTask task = examine_strided(driver_, host_memory_, copy, layouts);
-  DevicePaths& paths = devices_.at(task.device);
-  const ContextOfDevice context(paths.context());
-  if (is_captured(driver_, stream))
+  checked.task = examine_strided(driver_, host_memory_, copy, layouts);
+  checked.paths = &devices_.at(checked.task.device);
+  const ContextOfDevice context(checked.paths->context());
+  if (is_captured(driver_, request.stream))
     throw Unavailable("a copy between two layouts", "the stream is being captured",
                       "a stream that isn't captured");
   const bool suits_driver =
-      layouts.fits_driver() && !task.is_pageable() && layouts.row_bytes() >= kMinRowBytes;
-  const std::string obstacle = suits_driver ? std::string() : devices_.kernel_obstacle(paths);
+      layouts.fits_driver() && !checked.task.is_pageable() && layouts.row_bytes() >= kMinRowBytes;
+  const std::string obstacle =
+      suits_driver ? std::string() : devices_.kernel_obstacle(*checked.paths);
   if (!obstacle.empty() && !layouts.fits_driver())
     throw Unavailable("a copy between these two layouts", obstacle,
                       "NVRTC: pip install \"isthmus[cuda13]\"; or arrays without gaps");
+  checked.by_driver = suits_driver || !obstacle.empty();
+  return checked;
+}
+
+void StridedCopies::check(const StridedCopy& copy, const CopyOptions& options) {
+  checked(copy, options);
+}
+
+void StridedCopies::copy(const StridedCopy& copy, const CopyOptions& options) {
+  const auto& [layouts, stream, task, paths, by_driver] = checked(copy, options);
+  if (paths == nullptr) return;
+  const ContextOfDevice context(paths->context());
   try {
-    if (suits_driver || !obstacle.empty())
+    if (by_driver)
       enqueue_by_driver(driver_, layouts, copy.target, task.target.on_device(), copy.source,
                         task.source.on_device(), stream);
     else
-      enqueue_by_kernel(paths.mover(), task, copy, layouts, stream);
+      enqueue_by_kernel(paths->mover(), task, copy, layouts, stream);
   } catch (...) {
     throw_at_rest(driver_, stream);
   }

@@ -17,8 +17,13 @@ public:
 
   /// As Transfers::copy_strided().
   void copy(const StridedCopy& copy, const CopyOptions& options);
+  /// As Transfers::check_strided().
+  void check(const StridedCopy& copy, const CopyOptions& options);
 
 private:
+  struct Checked;
+  Checked checked(const StridedCopy& copy, const CopyOptions& options);
+
   const Driver& driver_;
   const HostMemory& host_memory_;
   Devices& devices_;

@@ -48,9 +48,10 @@ FileTarget::FileTarget(int descriptor, std::size_t size_bytes, Writing writing)
   direct_descriptor_ = reopen_directly(descriptor);
   if (direct_descriptor_ < 0) return;
   if (fallocate(direct_descriptor_, 0, 0, static_cast<off_t>(size_bytes)) == 0) return;
-  // Without a reservation the writes themselves find out whether there is room.
+  // Without a reservation the writes themselves find out whether there is room. A signal also ends
+  // the call; whether the save goes on is decided elsewhere.
   const int error = errno;
-  if (error == EOPNOTSUPP || error == ENOSYS) return;
+  if (error == EOPNOTSUPP || error == ENOSYS || error == EINTR) return;
   close(direct_descriptor_);
   throw_failed(error, "reserving " + std::to_string(size_bytes) + " bytes");
 }

@@ -15,8 +15,8 @@ namespace isthmus::transfer {
 struct SaveSettings {
   /// A multiple of FileTarget::kBlockBytes. Each thread has two pieces of the staging memory: while
   /// one is written to the disk, the device fills the other.
-  std::size_t piece_bytes = std::size_t{4} << 20U;
-  Writing writing = Writing::directly;
+  std::size_t piece_bytes = 0;
+  Writing writing = Writing::through_cache;
 };
 
 /// Writes all bytes to a new file, from its beginning. The arrays' pending work must be complete.
@@ -25,8 +25,8 @@ struct SaveSettings {
 ///
 /// driver       of the devices; nothing if all arrays are on the host
 /// descriptor   of an empty regular file, open for writing
-/// staging      host memory, pinned if a device has arrays. One thread works for each two pieces in
-///              it, of which the first begins at a multiple of FileTarget::kBlockBytes; at least two.
+/// staging      host memory, pinned if a device has arrays. One thread works for every two pieces
+///              that fit in it: at least two. It begins at a multiple of FileTarget::kBlockBytes.
 /// interrupted  asked now and then by the calling thread; true stops the work
 /// Returns      true if the bytes bypassed the page cache.
 /// Throws       std::system_error: the disk is full, or fails. DriverError, OutOfDeviceMemory: a
