@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 PinnedPoolStats = _native.PinnedPoolStats
 
 _pools: dict[int, _native.PinnedPool] = {}
-_lock = threading.Lock()
+# Held by whoever opens or exchanges one. Opening takes that of isthmus.windows.opening, too.
+pools_lock = threading.RLock()
 
 
 def pool_of(device: int) -> _native.PinnedPool:
@@ -42,7 +43,7 @@ def pool_of(device: int) -> _native.PinnedPool:
     found = _pools.get(device)
     if found is not None:
         return found
-    with _lock:
+    with pools_lock:
         if device not in _pools:
             _pools[device] = _native.PinnedPool(default_windows().driver, device)
         return _pools[device]
@@ -51,7 +52,7 @@ def pool_of(device: int) -> _native.PinnedPool:
 def exchange_pools(pools: dict[int, _native.PinnedPool]) -> dict[int, _native.PinnedPool]:
     """Let the process use other pools, by their devices; give the former ones."""
     global _pools
-    with _lock:
+    with pools_lock:
         former, _pools = _pools, pools
         return former
 
