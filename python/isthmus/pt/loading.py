@@ -67,7 +67,7 @@ def load_pt(
         block = target.allocate(layout.size_bytes)
         fill(block, layout.runs, opened.fileno(), file, transfers, device=ordinal, stream=order)
         maker = TensorMaker(target, block, layout.places)
-        return read_pickle(archive.pickle, archive.storages, str(file), maker)
+        return read_pickle(archive.pickle, archive.storages, str(file), maker, checked=True)
 
 
 def _archive(opened: Any, file: Path) -> Archive:  # noqa: ANN401 - a FileIO
