@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.streams import stream_handle
 from isthmus.errors import UsageError
 from isthmus.files.regular import AnyPath, open_regular, path_of
@@ -10,7 +11,7 @@ from isthmus.pt.archive import Archive, read_archive
 from isthmus.pt.making import Checker, TensorMaker
 from isthmus.pt.pickles import read_pickle
 from isthmus.pt.storages import lay_out
-from isthmus.safetensors.blocks import fill, ordinal_of
+from isthmus.safetensors.blocks import fill
 from isthmus.safetensors.frameworks import framework_of
 from isthmus.transfer.copying import default_transfers
 
@@ -52,7 +53,7 @@ def load_pt(
     """
     file = path_of(path)
     transfers = default_transfers()
-    ordinal = ordinal_of(device, transfers.driver.device_count())
+    ordinal = ordinal_of(device, transfers.driver)
     order = None if stream is None else stream_handle(stream)
     target = framework_of(framework, ordinal, transfers.driver)
     try:
