@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, SupportsIndex
 
 from isthmus.arrays.device_array import DeviceArray
-from isthmus.arrays.shapes import lengths_of, require_addressable
+from isthmus.arrays.ordinals import ordinal_of
+from isthmus.arrays.shapes import dtype_of, lengths_of, require_addressable
 from isthmus.transfer.packing import numpy_module
 from isthmus.windows.opening import default_windows
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 def device_empty(
     shape: SupportsIndex | Sequence[SupportsIndex],
     dtype: "DTypeLike" = float,
-    device: int = 0,
+    device: int | str = 0,
 ) -> DeviceArray:
     """
     Make an array of undefined contents in a GPU's memory, in C order.
@@ -27,7 +28,7 @@ def device_empty(
     Args:
         shape: Items along each dimension, or the number of items.
         dtype: NumPy's booleans, integers, floats and complex numbers.
-        device: The GPU's number, from 0 on.
+        device: The GPU's ordinal, or "cuda:ORDINAL".
 
     Returns:
         A `DeviceArray`. `isthmus.copy` fills it: `isthmus.copy(array, numbers)`.
@@ -37,25 +38,28 @@ def device_empty(
         OutOfDeviceMemory: The GPU hasn't that much free memory.
         UsageError: The shape, type or device is invalid.
     """
-    kind = numpy_module().dtype(dtype)
+    kind = dtype_of(numpy_module(), dtype)
     lengths = lengths_of(shape)
     require_addressable(lengths, kind.itemsize)
-    context = default_windows().pending_work.context(device)
-    return DeviceArray(context, lengths, kind, device)
+    windows = default_windows()
+    ordinal = ordinal_of(device, windows.driver)
+    context = windows.pending_work.context(ordinal)
+    return DeviceArray(context, lengths, kind, ordinal)
 
 
-def device_name(device: int = 0) -> str:
+def device_name(device: int | str = 0) -> str:
     """
     Name a GPU, as its driver does: "NVIDIA H200".
 
     Args:
-        device: The GPU's number, from 0 on.
+        device: The GPU's ordinal, or "cuda:ORDINAL".
 
     Returns:
         The name. The emulated device's contains "Emulated".
 
     Raises:
         Unavailable: There is no driver or no GPU; the message names the emulated device.
-        UsageError: There is no GPU of that number.
+        UsageError: There is no such GPU.
     """
-    return default_windows().driver.device(device).name
+    driver = default_windows().driver
+    return driver.device(ordinal_of(device, driver)).name

@@ -61,12 +61,13 @@ class _Emulation:
 
 
 def _exchange(now: _Opened) -> _Opened:
-    """Let the process use one driver's, and give what it used before."""
-    return _Opened(
-        opening.exchange_default(now.windows),
-        copying.exchange_default(now.transfers),
-        pinned.exchange_pools(now.pools),
-    )
+    """Let the process use one driver's, and give what it used before: all of it in one step."""
+    with copying.default_lock, pinned.pools_lock:
+        return _Opened(
+            opening.exchange_default(now.windows),
+            copying.exchange_default(now.transfers),
+            pinned.exchange_pools(now.pools),
+        )
 
 
 _emulation = _Emulation()

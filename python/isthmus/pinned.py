@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus import _native
-from isthmus.arrays.shapes import lengths_of, require_addressable
+from isthmus.arrays.ordinals import ordinal_of
+from isthmus.arrays.shapes import dtype_of, lengths_of, require_addressable
 from isthmus.errors import UsageError
 from isthmus.transfer.packing import numpy_module
 from isthmus.windows.opening import default_windows
@@ -22,15 +23,16 @@ if TYPE_CHECKING:
 PinnedPoolStats = _native.PinnedPoolStats
 
 _pools: dict[int, _native.PinnedPool] = {}
-_lock = threading.Lock()
+# Held by whoever opens or exchanges one. Opening takes that of isthmus.windows.opening, too.
+pools_lock = threading.RLock()
 
 
-def pool_of(device: int) -> _native.PinnedPool:
+def pool_of(device: int | str) -> _native.PinnedPool:
     """
     Give the pool of a device, created when first needed, for the rest of the package.
 
     Args:
-        device: The GPU's ordinal.
+        device: The GPU's ordinal, or "cuda:ORDINAL".
 
     Returns:
         The pool.
@@ -39,19 +41,21 @@ def pool_of(device: int) -> _native.PinnedPool:
         Unavailable: There is no driver.
         UsageError: There is no such GPU.
     """
-    found = _pools.get(device)
+    found = _pools.get(device) if type(device) is int else None
     if found is not None:
         return found
-    with _lock:
-        if device not in _pools:
-            _pools[device] = _native.PinnedPool(default_windows().driver, device)
-        return _pools[device]
+    with pools_lock:
+        driver = default_windows().driver
+        ordinal = ordinal_of(device, driver)
+        if ordinal not in _pools:
+            _pools[ordinal] = _native.PinnedPool(driver, ordinal)
+        return _pools[ordinal]
 
 
 def exchange_pools(pools: dict[int, _native.PinnedPool]) -> dict[int, _native.PinnedPool]:
     """Let the process use other pools, by their devices; give the former ones."""
     global _pools
-    with _lock:
+    with pools_lock:
         former, _pools = _pools, pools
         return former
 
@@ -61,7 +65,7 @@ def empty(
     dtype: "DTypeLike" = float,
     order: Literal["C", "F"] = "C",
     *,
-    device: int = 0,
+    device: int | str = 0,
 ) -> "NDArray[Any]":
     """
     Make an array of undefined contents in pinned memory.
@@ -70,7 +74,8 @@ def empty(
         shape: Items along each dimension.
         dtype: Any NumPy type but Python objects.
         order: The order of its dimensions: "C", the last is adjacent; "F", the first.
-        device: The GPU of most of its copies: the memory is allocated near it. Any GPU may use it.
+        device: The GPU of most of its copies, as its ordinal or "cuda:ORDINAL": the memory is
+            allocated near it. Any GPU may use it.
 
     Returns:
         The array. Its memory goes back to the pool with its last view: keep it until work that
@@ -89,7 +94,7 @@ def zeros(
     dtype: "DTypeLike" = float,
     order: Literal["C", "F"] = "C",
     *,
-    device: int = 0,
+    device: int | str = 0,
 ) -> "NDArray[Any]":
     """
     Make an array of zeros in pinned memory.
@@ -114,7 +119,7 @@ def zeros(
 
 
 def empty_like(
-    prototype: "NDArray[Any]", dtype: "DTypeLike | None" = None, *, device: int = 0
+    prototype: "NDArray[Any]", dtype: "DTypeLike | None" = None, *, device: int | str = 0
 ) -> "NDArray[Any]":
     """
     Make an array of undefined contents in pinned memory, like another one.
@@ -138,7 +143,7 @@ def empty_like(
     return empty(prototype.shape, kind, order, device=device)
 
 
-def stats(device: int = 0) -> PinnedPoolStats:
+def stats(device: int | str = 0) -> PinnedPoolStats:
     """
     Give a pool's use so far: blocks, bytes, and the time spent allocating and pinning.
 
@@ -150,7 +155,7 @@ def stats(device: int = 0) -> PinnedPoolStats:
 
     Raises:
         Unavailable: There is no driver.
-        UsageError: There is no GPU of that number.
+        UsageError: There is no such GPU.
     """
     return pool_of(device).stats()
 
@@ -191,11 +196,11 @@ def cupy_allocator(size: int) -> Any:  # noqa: ANN401 - cupy.cuda.PinnedMemoryPo
 
 
 def _array_in_block(
-    shape: int | Sequence[int], dtype: "DTypeLike", order: str, device: int
+    shape: int | Sequence[int], dtype: "DTypeLike", order: str, device: int | str
 ) -> tuple["NDArray[Any]", _native.PinnedBlock]:
     """Make an array, and return the memory below it, which the array keeps."""
     np = numpy_module()
-    kind = np.dtype(dtype)
+    kind = dtype_of(np, dtype)
     if kind.hasobject:
         raise UsageError("Python objects can't be in pinned memory")
     lengths = lengths_of(shape)

@@ -4,6 +4,7 @@ import ctypes
 import gc
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -155,15 +156,36 @@ def test_more_than_there_is_is_refused(context: _native.Context) -> None:
         (4, "M8[s]", 0, "can't have items of datetime64"),
         (4, ">i4", 0, "can't have items of >i4"),
         (4, "i4,f4", 0, "can't have items of"),
-        (4, "u1", 99, "no device 99"),
+        (4, "nonsense", 0, "not a type of items: .*nonsense"),
+        (4, "i4,(", 0, "not a type of items"),
+        (4, (int, -1), 0, "not a type of items"),
+        (4, "u1", 99, "device 99: the driver shows .*, from 0 on"),
+        (4, "u1", -1, "device -1: the driver shows"),
+        (4, "u1", "cuda:99", "device 'cuda:99': the driver shows"),
+        (4, "u1", "gpu", "device 'gpu': give the GPU's ordinal, or 'cuda:ORDINAL'"),
+        (4, "u1", [0], "give the GPU's ordinal"),
+        (4, "u1", True, "give the GPU's ordinal"),
+        (4, "u1", None, "give the GPU's ordinal"),
     ],
 )
-def test_an_impossible_array_is_refused(shape: int, dtype: str, device: int, words: str) -> None:
+def test_an_impossible_array_is_refused(
+    shape: int,
+    dtype: Any,  # noqa: ANN401
+    device: Any,  # noqa: ANN401
+    words: str,
+) -> None:
     with pytest.raises(isthmus.UsageError, match=words):
         isthmus.device_empty(shape, dtype, device)
 
 
 def test_the_device_has_a_name(driver: _native.Driver) -> None:
     assert isthmus.device_name() == driver.device(0).name
-    with pytest.raises(isthmus.UsageError, match="no device 99"):
-        isthmus.device_name(99)
+    assert isthmus.device_name("cuda") == isthmus.device_name("cuda:0") == isthmus.device_name()
+    for wrong in (99, "cuda:99", "gpu", None):
+        with pytest.raises(isthmus.UsageError, match="device"):
+            isthmus.device_name(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", np.int64(0)])
+def test_a_device_has_names_beside_its_ordinal(device: Any) -> None:  # noqa: ANN401
+    assert isthmus.device_empty(4, "u1", device).device == 0

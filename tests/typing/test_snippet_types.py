@@ -38,12 +38,16 @@ isthmus.copy_async(array, array, source_order="never")  {_MARK}
 isthmus.window("tensor")  {_MARK}
 isthmus.window(isthmus.device_empty(4)).write("text")  {_MARK}
 isthmus.device_empty("4")  {_MARK}
+isthmus.device_empty(4, device="cuda:1")
+isthmus.pinned.empty(4, device=None)  {_MARK}
 isthmus.pinned.emty(4)  {_MARK}
 isthmus.explain(array, array).pth  {_MARK}
 isthmus.errors.UsageEror  {_MARK}
 with isthmus.emulated(2):  {_MARK}
     pass
 isthmus.load_safetensors("model.safetensors", stream="0")  {_MARK}
+isthmus.load_pt("model.pt", stream="0")  {_MARK}
+isthmus.copy_async(array, array).event.wait("0")  {_MARK}
 """
 # What a program of another library needs its types for, which isn't installed here.
 _FOREIGN = ("torch", "cupy", "jax", "numba")

@@ -1,12 +1,15 @@
 """`isthmus.emulated()`: the emulated device for a while, in all of the process."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import isthmus
+from isthmus.windows import opening
+from isthmus.windows.opening import Windows
 from program import run_code
 
 pytestmark = pytest.mark.native
@@ -74,6 +77,58 @@ def test_a_block_in_another_thread_lasts_as_long_as_it_needs() -> None:
     thread.join(60)
     with pytest.raises(isthmus.Unavailable):
         isthmus.device_name()
+
+
+class NoticedLock:
+    """A lock that says when another one has to wait for it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.waited_for = threading.Event()
+
+    def __enter__(self) -> None:
+        if not self.lock.acquire(blocking=False):
+            self.waited_for.set()
+            self.lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
+
+@pytest.mark.parametrize(
+    ("lock", "first_use"),
+    [
+        ("isthmus.transfer.copying.default_lock", lambda: isthmus.copy(bytearray(4), b"1234")),
+        ("isthmus.pinned.pools_lock", lambda: isthmus.pinned.empty(4)),
+    ],
+)
+def test_what_another_thread_opens_while_a_block_begins_is_gone_after_it(
+    lock: str, first_use: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noticed = NoticedLock()
+    monkeypatch.setattr(lock, noticed)
+
+    def use() -> None:
+        first_use()
+        noticed.waited_for.set()  # it didn't have to wait
+
+    other = threading.Thread(target=use)
+    exchange = opening.exchange_default
+
+    def exchange_and_let_the_other_begin(windows: Windows | None) -> Windows | None:
+        former = exchange(windows)
+        if not other.ident:
+            other.start()
+            assert noticed.waited_for.wait(60)
+        return former
+
+    monkeypatch.setattr(opening, "exchange_default", exchange_and_let_the_other_begin)
+    with isthmus.emulated():
+        other.join(60)
+        array = isthmus.device_empty(4, "uint8")
+    for call in (lambda: isthmus.copy(array, b"1234"), lambda: isthmus.pinned.empty(4)):
+        with pytest.raises(isthmus.Error):
+            call()
 
 
 def test_a_copy_that_was_begun_inside_ends_outside() -> None:

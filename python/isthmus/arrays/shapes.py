@@ -1,11 +1,15 @@
-"""Checks the shape of an array that is to be made."""
+"""Checks the shape and the type of an array that is to be made."""
 
 import operator
 import reprlib
 from collections.abc import Sequence
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from isthmus.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import DTypeLike
 
 # The limit of NumPy's arrays; before version 2 NumPy has only 32 dimensions, and raises itself.
 MAX_BYTES = (1 << 63) - 1
@@ -29,11 +33,29 @@ def lengths_of(shape: SupportsIndex | Sequence[SupportsIndex]) -> tuple[int, ...
             lengths = (operator.index(shape),)  # type: ignore[arg-type]
         except TypeError:
             raise UsageError(f"not a shape: {reprlib.repr(shape)}") from None
-    if any(length < 0 for length in lengths):
+    if lengths and min(lengths) < 0:
         raise UsageError(f"a shape has no negative lengths: {reprlib.repr(shape)}")
     if len(lengths) > _MAX_DIMENSIONS:
         raise UsageError(f"a shape has at most {_MAX_DIMENSIONS} dimensions, not {len(lengths)}")
     return lengths
+
+
+def dtype_of(numpy: Any, dtype: "DTypeLike") -> "np.dtype[Any]":  # noqa: ANN401 - a module
+    """
+    Give a type of items as NumPy has it.
+
+    Args:
+        numpy: The module.
+        dtype: A type, or what NumPy makes one of.
+
+    Raises:
+        UsageError: NumPy makes none of it.
+    """
+    try:
+        found: np.dtype[Any] = numpy.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError) as error:
+        raise UsageError(f"not a type of items: {error}") from None
+    return found
 
 
 def require_addressable(lengths: Sequence[int], item_bytes: int) -> None:

@@ -17,11 +17,14 @@ _ADVICE = {
     errno.EIO: "check the disk (dmesg says what failed)",
     errno.ENOENT: "make the folder first",
 }
-_ELSEWHERE = "choose another place: --output, XDG_DATA_HOME, or ISTHMUS_PROFILE for a profile"
+# Where else to write, for who runs a command.
+ELSEWHERE = "choose another place: --output, XDG_DATA_HOME, or ISTHMUS_PROFILE for a profile"
 
 
 @contextmanager
-def writing(path: Path, *, hint: str = "", option: str = "") -> Iterator[None]:
+def writing(
+    path: Path, *, hint: str = "", option: str = "", elsewhere: str = ELSEWHERE
+) -> Iterator[None]:
     """
     Turn an error of the system into a WriteError.
 
@@ -29,6 +32,7 @@ def writing(path: Path, *, hint: str = "", option: str = "") -> Iterator[None]:
         path: The file.
         hint: The caller's advice, added to the general one.
         option: The option that named the path, if one did.
+        elsewhere: Advice to the caller on where else to write.
     """
     try:
         yield
@@ -36,19 +40,21 @@ def writing(path: Path, *, hint: str = "", option: str = "") -> Iterator[None]:
         raise
     except OSError as cause:
         what = f"{option} {path}" if option else f"can't write {path}"
-        raise WriteError(f"{what}: {cause.strerror or cause}", hint=_hint(cause, hint)) from cause
+        advice = _hint(cause, hint, elsewhere)
+        raise WriteError(f"{what}: {cause.strerror or cause}", hint=advice) from cause
 
 
-def not_durable(path: Path, cause: OSError) -> WriteError:
+def not_durable(path: Path, cause: OSError, *, elsewhere: str) -> WriteError:
     """Report that a file is written, but may not survive a crash."""
     why = cause.strerror or str(cause)
+    advice = _hint(cause, "", elsewhere)
     return WriteError(
         f"{path} is written, but can't be made durable: {why}",
-        hint=f"it is complete now, and may be lost if the machine crashes: {_hint(cause, '')}",
+        hint=f"it is complete now, and may be lost if the machine crashes: {advice}",
     )
 
 
-def _hint(cause: OSError, own: str) -> str:
+def _hint(cause: OSError, own: str, elsewhere: str) -> str:
     advice = _ADVICE.get(cause.errno or 0)
-    general = f"{advice}, or {_ELSEWHERE}" if advice else _ELSEWHERE
+    general = f"{advice}, or {elsewhere}" if advice else elsewhere
     return f"{general}; {own}" if own else general

@@ -4,9 +4,25 @@ import errno
 import os
 import stat
 from io import FileIO
+from pathlib import Path
+
+from isthmus.errors import UsageError
 
 AnyPath = str | os.PathLike[str]
 _PIECE_BYTES = 1 << 20
+
+
+def path_of(path: object) -> Path:
+    """
+    Give the path that a caller means.
+
+    Raises:
+        UsageError: It is neither a string nor a path object that gives one.
+    """
+    try:
+        return Path(path)  # type: ignore[arg-type] # or its TypeError
+    except TypeError:
+        raise UsageError(f"a path was expected, not {path!r}") from None
 
 
 def open_regular(path: AnyPath) -> FileIO:

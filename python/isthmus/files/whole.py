@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
-from isthmus.files.failure import not_durable, writing
+from isthmus.files.failure import ELSEWHERE, not_durable, writing
 from isthmus.files.folder import sync_folder, temporary_in, try_folder
 
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(?P<number>[0-9]{1,6})")
@@ -72,19 +72,21 @@ class WholeFile:
     It is unbuffered, so errors of the disk occur in `write`, not later. pyarrow accepts it.
     """
 
-    def __init__(self, path: Path, *, hint: str = "") -> None:
+    def __init__(self, path: Path, *, hint: str = "", elsewhere: str = ELSEWHERE) -> None:
         """
         Begin the file. A link is followed.
 
         Args:
             path: As for `write_whole`.
             hint: As for `write_whole`.
+            elsewhere: Advice to the caller on where else to write.
 
         Raises:
             WriteError: It can't be created.
         """
         self._path = path
         self._hint = hint
+        self._elsewhere = elsewhere
         with self._writing():
             self._target = path.resolve()
             self.temporary = temporary_in(self._target.parent)
@@ -144,7 +146,7 @@ class WholeFile:
         try:
             sync_folder(self._target.parent)
         except OSError as cause:
-            raise not_durable(self._path, cause) from cause
+            raise not_durable(self._path, cause, elsewhere=self._elsewhere) from cause
 
     def abandon(self) -> None:
         """Remove what was written, unless it has its name. Never raises."""
@@ -156,7 +158,7 @@ class WholeFile:
             self._unnamed = False
 
     def _writing(self) -> AbstractContextManager[None]:
-        return writing(self._path, hint=self._hint)
+        return writing(self._path, hint=self._hint, elsewhere=self._elsewhere)
 
     def _close(self) -> None:
         if not self.closed:
@@ -167,19 +169,22 @@ class WholeFile:
 
 
 @contextmanager
-def whole_file(path: Path, *, hint: str = "", durable: bool = True) -> Iterator[WholeFile]:
+def whole_file(
+    path: Path, *, hint: str = "", elsewhere: str = ELSEWHERE, durable: bool = True
+) -> Iterator[WholeFile]:
     """
     Give a file to write, which gets its name at the end, and is removed on any failure.
 
     Args:
         path: As for `write_whole`.
         hint: As for `write_whole`.
+        elsewhere: As for `WholeFile`.
         durable: As for `WholeFile.keep`.
 
     Raises:
         WriteError: It could not be written; the old file is unchanged.
     """
-    file = WholeFile(path, hint=hint)
+    file = WholeFile(path, hint=hint, elsewhere=elsewhere)
     try:
         yield file
         file.keep(durable=durable)

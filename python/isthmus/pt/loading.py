@@ -1,19 +1,22 @@
 """Loads the files of `torch.save`: `load_pt`."""
 
-import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.streams import stream_handle
 from isthmus.errors import UsageError
-from isthmus.files.regular import AnyPath, open_regular
+from isthmus.files.regular import AnyPath, open_regular, path_of
 from isthmus.pt.archive import Archive, read_archive
 from isthmus.pt.making import Checker, TensorMaker
 from isthmus.pt.pickles import read_pickle
 from isthmus.pt.storages import lay_out
-from isthmus.safetensors.blocks import fill, ordinal_of
+from isthmus.safetensors.blocks import fill
 from isthmus.safetensors.frameworks import framework_of
 from isthmus.transfer.copying import default_transfers
+
+if TYPE_CHECKING:
+    from isthmus.arrays.accepted import StreamLike
 
 
 def load_pt(
@@ -21,7 +24,7 @@ def load_pt(
     device: int | str = 0,
     *,
     framework: str = "torch",
-    stream: object = None,
+    stream: "StreamLike | None" = None,
 ) -> Any:  # noqa: ANN401 - whatever was saved
     """
     Load a file of `torch.save` into GPU memory, at the speed of the page cache or of the disk.
@@ -48,9 +51,9 @@ def load_pt(
             names the file, and what was found.
         Unavailable: The framework isn't installed, or there is no driver.
     """
-    file = _file(path)
+    file = path_of(path)
     transfers = default_transfers()
-    ordinal = ordinal_of(device, transfers.driver.device_count())
+    ordinal = ordinal_of(device, transfers.driver)
     order = None if stream is None else stream_handle(stream)
     target = framework_of(framework, ordinal, transfers.driver)
     try:
@@ -65,13 +68,7 @@ def load_pt(
         block = target.allocate(layout.size_bytes)
         fill(block, layout.runs, opened.fileno(), file, transfers, device=ordinal, stream=order)
         maker = TensorMaker(target, block, layout.places)
-        return read_pickle(archive.pickle, archive.storages, str(file), maker)
-
-
-def _file(path: object) -> Path:
-    if isinstance(path, bytes) or not isinstance(path, (str, os.PathLike)):
-        raise UsageError(f"a path was expected, not {path!r}")
-    return Path(path)
+        return read_pickle(archive.pickle, archive.storages, str(file), maker, checked=True)
 
 
 def _archive(opened: Any, file: Path) -> Archive:  # noqa: ANN401 - a FileIO

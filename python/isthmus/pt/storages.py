@@ -4,12 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from isthmus.pt.archive import Stored
-from isthmus.safetensors.layout import Stretch
+from isthmus.safetensors.layout import RUN_ALIGNMENT_BYTES, VECTOR_BYTES, Stretch
 
-# A run begins where a separate allocation would, as in isthmus.safetensors.layout.
-_RUN_ALIGNMENT_BYTES = 256
-# Storages of one run lie as in the file, where PyTorch aligns them to 64 bytes.
-_VECTOR_BYTES = 16
 # What lies between two storages (an entry's header and its padding) is copied with them: another
 # copy takes longer than so many bytes.
 _MAX_GAP_BYTES = 4096
@@ -38,7 +34,7 @@ def lay_out(storages: Iterable[tuple[str, Stored]]) -> StorageLayout:
     for key, stored in sorted(storages, key=lambda item: item[1].first):
         if not runs or not _continues(runs[-1], stored):
             end = runs[-1].target + runs[-1].size_bytes if runs else 0
-            target = -(-end // _RUN_ALIGNMENT_BYTES) * _RUN_ALIGNMENT_BYTES
+            target = -(-end // RUN_ALIGNMENT_BYTES) * RUN_ALIGNMENT_BYTES
             runs.append(Stretch(target=target, first=stored.first, size_bytes=0))
         run = runs[-1]
         offset = stored.first - run.first
@@ -51,5 +47,6 @@ def lay_out(storages: Iterable[tuple[str, Stored]]) -> StorageLayout:
 
 
 def _continues(run: Stretch, stored: Stored) -> bool:
+    # Storages of one run lie as in the file, where PyTorch aligns them to 64 bytes.
     offset = stored.first - run.first
-    return offset % _VECTOR_BYTES == 0 and offset - run.size_bytes <= _MAX_GAP_BYTES
+    return offset % VECTOR_BYTES == 0 and offset - run.size_bytes <= _MAX_GAP_BYTES

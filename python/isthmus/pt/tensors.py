@@ -6,37 +6,14 @@ from typing import Any
 
 from isthmus.errors import UsageError
 from isthmus.pt.archive import Stored
-from isthmus.safetensors.types import ALL_ITEM_BITS
+from isthmus.safetensors.header import LAST_OFFSET, MAX_DIMENSIONS
+from isthmus.safetensors.types import ALL_ITEM_BITS, TORCH_NAMES
 from isthmus.suggest import shortened
 
-_LAST_OFFSET = (1 << 63) - 1
-# The limit of PyTorch and NumPy.
-_MAX_DIMENSIONS = 64
-
-# PyTorch's names of types, in the spelling of isthmus.safetensors.types. Source: PyTorch 2.4,
+# PyTorch's names of types, but for items that share a byte, and the spelling of
+# isthmus.safetensors.types. Source: PyTorch 2.4,
 # torch/storage.py (_dtype_to_storage_type_map), c10/core/ScalarType.h.
-DTYPES = {
-    "float64": "F64",
-    "float32": "F32",
-    "float16": "F16",
-    "bfloat16": "BF16",
-    "int64": "I64",
-    "int32": "I32",
-    "int16": "I16",
-    "int8": "I8",
-    "uint64": "U64",
-    "uint32": "U32",
-    "uint16": "U16",
-    "uint8": "U8",
-    "bool": "BOOL",
-    "complex64": "C64",
-    "complex128": "C128",
-    "float8_e4m3fn": "F8_E4M3",
-    "float8_e5m2": "F8_E5M2",
-    "float8_e4m3fnuz": "F8_E4M3FNUZ",
-    "float8_e5m2fnuz": "F8_E5M2FNUZ",
-    "float8_e8m0fnu": "F8_E8M0",
-}
+DTYPES = {name: code for code, name in TORCH_NAMES.items() if code != "F4"}
 STORAGES = {
     "DoubleStorage": "float64",
     "FloatStorage": "float32",
@@ -156,7 +133,7 @@ def tensor_of(
             f"'{shortened(storage.key)}', which has {storage.stored.size_bytes}"
         )
     # A length of 0 leaves no items, but the others must fit, too.
-    if math.prod(max(1, n) for n in lengths) * item_bytes > _LAST_OFFSET:
+    if math.prod(max(1, n) for n in lengths) * item_bytes > LAST_OFFSET:
         raise UsageError(f"shape {list(lengths)} takes more than 2^63 - 1 bytes")
     return PickledTensor(
         storage=storage,
@@ -169,12 +146,12 @@ def tensor_of(
 
 
 def _is_count(value: Any) -> bool:  # noqa: ANN401
-    return type(value) is int and 0 <= value <= _LAST_OFFSET
+    return type(value) is int and 0 <= value <= LAST_OFFSET
 
 
 def _counts(value: object, what: str) -> tuple[int, ...]:
     if not isinstance(value, (tuple, list)) or not all(_is_count(number) for number in value):
         raise UsageError(f"a tensor's {what} must be numbers from 0 to 2^63 - 1")
-    if len(value) > _MAX_DIMENSIONS:
-        raise UsageError(f"a tensor has {len(value)} dimensions; the limit is {_MAX_DIMENSIONS}")
+    if len(value) > MAX_DIMENSIONS:
+        raise UsageError(f"a tensor has {len(value)} dimensions; the limit is {MAX_DIMENSIONS}")
     return tuple(value)

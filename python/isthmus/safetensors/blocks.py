@@ -1,6 +1,5 @@
 """Copies a file's bytes into a block of GPU memory, for every format."""
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,28 +8,7 @@ from isthmus.errors import DriverError, UsageError
 from isthmus.ranges import part
 from isthmus.safetensors.frameworks import Block
 from isthmus.safetensors.layout import Stretch
-from isthmus.spelling import counted
 from isthmus.transfer.copying import Transfers
-
-_DEVICE_NAME = re.compile(r"cuda(?::([0-9]{1,5}))?")
-
-
-def ordinal_of(device: object, num_devices: int) -> int:
-    """
-    Give the ordinal of the GPU that a caller means.
-
-    Raises:
-        UsageError: There is no such device.
-    """
-    found = _DEVICE_NAME.fullmatch(device) if isinstance(device, str) else None
-    ordinal = int(found[1] or 0) if found else device
-    if isinstance(ordinal, bool) or not isinstance(ordinal, int):
-        raise UsageError(f"device {device!r}: give the GPU's ordinal, or 'cuda:ORDINAL'")
-    if not 0 <= ordinal < num_devices:
-        raise UsageError(
-            f"device {device!r}: the driver shows {counted(num_devices, 'device')}, from 0 on"
-        )
-    return ordinal
 
 
 def fill(  # noqa: PLR0913 - a copy has two ends and an order

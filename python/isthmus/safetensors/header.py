@@ -22,7 +22,7 @@ from isthmus.suggest import shortened
 LENGTH_BYTES = 8
 MAX_HEADER_BYTES = 100_000_000
 # GPU libraries count bytes in signed integers of 64 bits.
-_LAST_OFFSET = (1 << 63) - 1
+LAST_OFFSET = (1 << 63) - 1
 # The limit of PyTorch and NumPy.
 MAX_DIMENSIONS = 64
 # An escape in a JSON text: of two that make one character, of one that makes none, any other.
@@ -205,7 +205,7 @@ def _integers(member: object, what: str) -> tuple[int, ...]:
 
 
 def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= _LAST_OFFSET
+    return type(value) is int and 0 <= value <= LAST_OFFSET
 
 
 def _require_size(dtype: str, shape: tuple[int, ...], size_bytes: int, where: str) -> None:
@@ -215,7 +215,7 @@ def _require_size(dtype: str, shape: tuple[int, ...], size_bytes: int, where: st
     stride_bits = ITEM_BITS[dtype]
     for length in shape:
         stride_bits *= max(1, length)
-    if stride_bits // 8 > _LAST_OFFSET:
+    if stride_bits // 8 > LAST_OFFSET:
         raise UsageError(f"{where}: shape {list(shape)} of {dtype} takes more than 2^63 - 1 bytes")
     bits = 0 if 0 in shape else stride_bits
     if bits % 8:

@@ -8,10 +8,10 @@ from isthmus.safetensors.types import ITEM_BITS
 # A run begins where a separate allocation would, as far as kernels are concerned.
 # Source: CUDA C++ Programming Guide 13.0, "Device Memory Accesses": allocations are 256-byte
 # aligned.
-_RUN_ALIGNMENT_BYTES = 256
+RUN_ALIGNMENT_BYTES = 256
 # Vector loads and cuBLAS's fast kernels need 16 bytes. For small tensors alignment doesn't matter,
 # and files may have thousands of them side by side: the scales of a quantised model, for instance.
-_VECTOR_BYTES = 16
+VECTOR_BYTES = 16
 _MIN_VECTOR_TENSOR_BYTES = 4096
 
 
@@ -55,7 +55,7 @@ def lay_out(header: Header) -> FileLayout:
     for entry in header.entries:
         target = entry.first + shift
         if not starts or (entry.size_bytes and target % _alignment_bytes(entry)):
-            target = -(-target // _RUN_ALIGNMENT_BYTES) * _RUN_ALIGNMENT_BYTES
+            target = -(-target // RUN_ALIGNMENT_BYTES) * RUN_ALIGNMENT_BYTES
             shift = target - entry.first
             starts.append((target, entry.first))
         places.append(target)
@@ -70,5 +70,5 @@ def lay_out(header: Header) -> FileLayout:
 
 def _alignment_bytes(entry: TensorEntry) -> int:
     if entry.size_bytes >= _MIN_VECTOR_TENSOR_BYTES:
-        return _VECTOR_BYTES
+        return VECTOR_BYTES
     return max(1, ITEM_BITS[entry.dtype] // 8)

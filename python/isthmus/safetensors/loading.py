@@ -6,10 +6,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.streams import stream_handle
 from isthmus.errors import UsageError
 from isthmus.files.regular import AnyPath, open_regular
-from isthmus.safetensors.blocks import fill, ordinal_of
+from isthmus.safetensors.blocks import fill
 from isthmus.safetensors.frameworks import framework_of
 from isthmus.safetensors.header import Header, read_header
 from isthmus.safetensors.layout import lay_out
@@ -62,8 +63,7 @@ def load_safetensors(
     """
     files, where = files_of(path)
     transfers = default_transfers()
-    transfers.driver.require_devices()
-    ordinal = ordinal_of(device, transfers.driver.device_count())
+    ordinal = ordinal_of(device, transfers.driver)
     order = None if stream is None else stream_handle(stream)
     target = framework_of(framework, ordinal, transfers.driver)
     with ExitStack() as opened:

@@ -1,7 +1,6 @@
 """Saves tensors as a safetensors file: `save_safetensors`."""
 
 import mmap
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from isthmus import _native
 from isthmus.arrays.array import Array
 from isthmus.errors import DriverError, UsageError
 from isthmus.files.failure import writing
-from isthmus.files.regular import AnyPath
+from isthmus.files.regular import AnyPath, path_of
 from isthmus.files.whole import WholeFile, whole_file
 from isthmus.pinned import pool_of
 from isthmus.ranges import part
@@ -17,6 +16,8 @@ from isthmus.safetensors.saved import SavedTensor, header_of, saved_tensors
 from isthmus.windows.opening import Windows, default_windows
 
 _ON_HOST = -1
+# Advice when the file can't be written.
+_ELSEWHERE = "choose another path"
 # Each thread has two pieces of staging memory: one is filled while the other is written. Fewer
 # threads leave a disk waiting that serves several requests at a time.
 # Source: benchmarks/frontdoor/save.py.
@@ -66,18 +67,21 @@ def save_safetensors(
         header = header_of(saved, metadata)
     with part("wait for their work"):
         _await_work(saved, windows)
-    with whole_file(target, durable=durable) as file, writing(target), part("write"):
+    with (
+        whole_file(target, elsewhere=_ELSEWHERE, durable=durable) as file,
+        writing(target, elsewhere=_ELSEWHERE),
+        part("write"),
+    ):
         _save(header, saved, file, windows, durable=durable)
 
 
 def _target(path: object) -> Path:
-    if not isinstance(path, (str, os.PathLike)) or isinstance(path, bytes):
-        raise UsageError(f"a path was expected, not {path!r}")
-    target = Path(path)
+    target = path_of(path)
     if "\0" in str(target):
         raise UsageError(f"no file has the name {str(target)!r}")
-    if target.exists() and not target.is_file():
-        raise UsageError(f"{target} is not a regular file: it can't be replaced")
+    with writing(target, elsewhere=_ELSEWHERE):
+        if target.exists() and not target.is_file():
+            raise UsageError(f"{target} is not a regular file: it can't be replaced")
     return target
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from isthmus.errors import UsageError
-from isthmus.files.regular import AnyPath, read_regular
+from isthmus.files.regular import AnyPath, path_of, read_regular
 from isthmus.suggest import shortened
 
 # As for a file's header.
@@ -27,23 +27,15 @@ def files_of(path: AnyPath | Iterable[AnyPath]) -> tuple[list[Path], Mapping[str
     Raises:
         UsageError: It isn't a path; or an index that can't be read, or names files elsewhere.
     """
-    if isinstance(path, bytes):
-        raise UsageError("a path must be a string or a path object, not bytes")
-    if isinstance(path, (str, os.PathLike)):
-        one = Path(path)
+    if isinstance(path, (str, bytes, os.PathLike)):
+        one = path_of(path)
         return _of_index(one) if one.suffix == ".json" else ([one], {})
     if not isinstance(path, Iterable):
         raise UsageError(f"a path, or a list of paths, was expected, not {path!r}")
-    files = [_path(part) for part in path]
+    files = [path_of(part) for part in path]
     if not files:
         raise UsageError("an empty list of files was given")
     return list(dict.fromkeys(files)), {}
-
-
-def _path(part: object) -> Path:
-    if not isinstance(part, (str, os.PathLike)) or isinstance(part, bytes):
-        raise UsageError(f"a list of paths was expected; {part!r} isn't one")
-    return Path(part)
 
 
 def _of_index(index: Path) -> tuple[list[Path], Mapping[str, Path]]:

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")
 
-# How long the end of the process waits for a source that is just giving an item.
+# How long leaving a loop, and the process's end, wait for a source that is just giving an item.
 _PATIENCE_SECONDS = 5
 
 
@@ -26,6 +26,7 @@ class _Thread:
     The thread of one iteration, and what it shares with the consumer.
 
     It knows nothing of the Ahead that started it: that is collected when nobody uses it any more.
+    Stopping it closes the source: the thread does so if it is still reading.
     """
 
     def __init__(
@@ -36,6 +37,8 @@ class _Thread:
         self._free = threading.Semaphore(depth)
         self._ready: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._stopped = False
+        self._reading = True
+        self._closing = threading.Lock()  # held from the closing of the source on
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -45,28 +48,41 @@ class _Thread:
         return taken
 
     def stop(self, timeout: float | None = None) -> None:
-        """End the thread, as soon as the source has given the item that it is working on."""
+        """
+        End the thread, as soon as the source has given the item that it is working on.
+
+        Args:
+            timeout: How many seconds to wait for that; None waits until the thread has ended.
+        """
         self._stopped = True
         self._free.release()
-        if self._thread is threading.current_thread():
-            return  # a garbage collection in the thread itself: it ends by itself
-        self._thread.join(timeout)
-        if self._thread.is_alive():
-            return
-        while not self._ready.empty():  # the items are destroyed here
-            self._ready.get()
-        close = getattr(self._source, "close", None)
-        if close is not None:
-            close()
+        # The thread may be this one: a garbage collection can happen anywhere.
+        if self._thread is not threading.current_thread():
+            self._thread.join(timeout)
+            if not self._thread.is_alive():
+                self._drop_items()
+        if not self._reading:
+            self._close_source()
 
     def _run(self) -> None:
         last: Any = None
         while last is None:
             self._free.acquire()
-            if self._stopped:
-                return
-            last = self._put_next()
+            last = _END if self._stopped else self._put_next()
         self._ready.put(last)
+        # Before it asks whether it was stopped, so that either of the two closes the source.
+        self._reading = False
+        if self._stopped:
+            self._close_source()
+
+    def _drop_items(self) -> None:
+        while not self._ready.empty():  # the items are destroyed here
+            self._ready.get()
+
+    def _close_source(self) -> None:
+        close = getattr(self._source, "close", None)
+        if close is not None and self._closing.acquire(blocking=False):
+            close()
 
     def _put_next(self) -> Any:  # noqa: ANN401
         """Return None, or what ends this thread."""
@@ -109,9 +125,9 @@ class Ahead(Generic[Item]):
         self._depth = depth
         self._name = name
         self._ended = False
-        self._thread: _Thread | None = None
+        self._failed = False
         self._finalizer: Any = None
-        self._start()
+        self._thread = self._start()
 
     def __iter__(self) -> "Ahead[Item]":
         """Give itself: it is an iterator."""
@@ -127,29 +143,34 @@ class Ahead(Generic[Item]):
         """
         if self._ended:
             raise StopIteration
-        thread = self._thread or self._start()
-        taken = thread.take()
+        if self._failed:
+            self._thread = self._start()
+        taken = self._thread.take()
         if taken is _END:
             self.close()
             raise StopIteration
         if isinstance(taken, _Failure):
-            self._thread = None
-            self._finalizer.detach()
+            self._failed = True
             raise taken.error
         item: Item = taken
         return item
 
     def close(self) -> None:
-        """Stop reading, and wait until the thread has ended. Items that are ready are dropped."""
-        self._ended = True
-        thread, self._thread = self._thread, None
-        if thread is not None:
+        """
+        Stop reading, and wait until the thread has ended and the source is closed.
+
+        Items that are ready are dropped.
+        """
+        if not self._ended:
+            self._ended = True
             self._finalizer.detach()
-            thread.stop()
+            self._thread.stop()
 
     def _start(self) -> _Thread:
         thread = _Thread(self._source, self._prepare, self._depth, self._name)
-        self._thread = thread
+        if self._finalizer is not None:
+            self._finalizer.detach()
         # Also at the end of the process, while the source's libraries still work.
         self._finalizer = weakref.finalize(self, thread.stop, _PATIENCE_SECONDS)
+        self._failed = False
         return thread

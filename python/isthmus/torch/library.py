@@ -4,6 +4,7 @@ import importlib
 from typing import Any
 
 from isthmus.errors import Unavailable, UsageError
+from isthmus.spelling import counted
 
 
 def torch_module() -> Any:  # noqa: ANN401 - a module that need not be installed
@@ -46,5 +47,10 @@ def device_of(device: object) -> Any:  # noqa: ANN401 - a torch.device
     if index is None:
         index = torch.cuda.current_device() if count else 0
     if not 0 <= index < count:
-        raise UsageError(f"device {device!r}: PyTorch shows {count} GPUs, from 0 on")
+        if count == 0:
+            raise UsageError(
+                f"device {device!r}: PyTorch shows no GPU",
+                hint="pass device='cpu', or install a PyTorch that is built for CUDA",
+            )
+        raise UsageError(f"device {device!r}: PyTorch shows {counted(count, 'GPU')}, from 0 on")
     return torch.device("cuda", index)

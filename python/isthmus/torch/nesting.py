@@ -29,7 +29,9 @@ def changed(value: Any, change: Change, path: str) -> Any:  # noqa: ANN401 - any
 class _Walk:
     def __init__(self, change: Change) -> None:
         self._change = change
-        self._done: dict[int, Any] = {}  # by the identity of tensors, which the caller keeps
+        # A tensor, and what it became, by its identity. Kept, so that its identity stays its own: a
+        # mapping may make tensors when it is asked.
+        self._done: dict[int, tuple[Any, Any]] = {}
         self._tensor = loaded_type("torch", "Tensor")
         self._sequence = loaded_type("torch", "nn.utils.rnn.PackedSequence")
 
@@ -49,8 +51,8 @@ class _Walk:
     def _changed_tensor(self, tensor: Any, path: str) -> Any:  # noqa: ANN401
         key = id(tensor)
         if key not in self._done:
-            self._done[key] = self._change(tensor, path)
-        return self._done[key]
+            self._done[key] = tensor, self._change(tensor, path)
+        return self._done[key][1]
 
     def _changed_mapping(self, value: Mapping[Any, Any], path: str) -> Any:  # noqa: ANN401
         items = {name: self.changed(item, f"{path}[{name!r}]") for name, item in value.items()}
@@ -68,12 +70,13 @@ class _Walk:
         if self._sequence is not None and isinstance(value, self._sequence):
             return self._changed_sequence(value, path)
         if hasattr(value, "_fields"):
-            names = getattr(value, "_fields", ())
+            named: Any = value
             items = [
                 self.changed(item, f"{path}.{name}")
-                for name, item in zip(names, value, strict=True)
+                for name, item in zip(named._fields, named, strict=True)
             ]
-            return type(value)(*items)
+            # Not by its constructor, which may take something else than its items.
+            return named._make(items)
         items = [self.changed(item, f"{path}[{index}]") for index, item in enumerate(value)]
         if all(new is old for new, old in zip(items, value, strict=True)):
             return value  # also a type that can't be made of items

@@ -167,7 +167,8 @@ class Transfers:
 
 
 _default: Transfers | None = None
-_default_lock = threading.Lock()
+# Held by whoever opens or exchanges it. Opening takes that of isthmus.windows.opening, too.
+default_lock = threading.RLock()
 
 
 def default_transfers() -> Transfers:
@@ -175,7 +176,7 @@ def default_transfers() -> Transfers:
     global _default  # noqa: PLW0603 - one for all of the process
     if _default is not None:
         return _default
-    with _default_lock:
+    with default_lock:
         if _default is None:
             _default = Transfers()
         return _default
@@ -184,7 +185,7 @@ def default_transfers() -> Transfers:
 def exchange_default(transfers: Transfers | None) -> Transfers | None:
     """Let the process use other copies by default, or open some anew; give the former ones."""
     global _default
-    with _default_lock:
+    with default_lock:
         former, _default = _default, transfers
         return former
 

@@ -1,8 +1,13 @@
 """The end of a copy, as other libraries' streams see it."""
 
+from typing import TYPE_CHECKING
+
 from isthmus import _native
 from isthmus.arrays.streams import stream_handle
 from isthmus.errors import Unavailable
+
+if TYPE_CHECKING:
+    from isthmus.arrays.accepted import StreamLike
 
 
 class CopyEvent:
@@ -40,7 +45,7 @@ class CopyEvent:
         """
         return None if self._pending is None else self._pending.event() or None
 
-    def wait(self, stream: object) -> None:
+    def wait(self, stream: "StreamLike") -> None:
         """
         Make work that is put into a stream from now on wait for the copy. Returns at once.
 

@@ -119,6 +119,17 @@ def test_a_folder_that_can_not_be_synced_is_told_of_and_the_file_is_whole(disk: 
     assert contents_below(disk.root) == {str(path): b"new"}
 
 
+@pytest.mark.parametrize("kind", ["open", "write", "rename", "sync folder"])
+def test_a_caller_that_names_another_place_is_told_of_that_one(disk: Disk, kind: Kind) -> None:
+    with (
+        disk.refusing(kind, 1, errno.EIO),
+        pytest.raises(WriteError) as caught,
+        whole_file(disk.root / "file", elsewhere="take the other disk") as file,
+    ):
+        file.write(b"new")
+    assert caught.value.hint.endswith("or take the other disk")
+
+
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP, errno.ENOSYS])
 def test_a_file_system_without_syncing_of_folders_is_no_failure(disk: Disk, code: int) -> None:
     with disk.refusing("sync folder", 1, code, for_ever=True) as refusal:

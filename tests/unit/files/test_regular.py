@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.files.regular import open_regular, read_regular
+from isthmus.errors import UsageError
+from isthmus.files.regular import open_regular, path_of, read_regular
 
 
 def test_a_file_is_read_whole(tmp_path: Path) -> None:
@@ -17,6 +18,20 @@ def test_a_file_is_read_whole(tmp_path: Path) -> None:
     assert read_regular(str(tmp_path / "link"), max_bytes=3 << 20) == contents
     path.write_bytes(b"")
     assert read_regular(path, max_bytes=0) == b""
+
+
+def test_strings_and_path_objects_are_paths(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (entry,) = os.scandir(tmp_path)
+    assert path_of(str(tmp_path / "file")) == path_of(entry) == tmp_path / "file"
+
+
+def test_what_is_no_path_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (of_bytes,) = os.scandir(os.fsencode(tmp_path))
+    for wrong in (7, None, b"file", ["file"], of_bytes):
+        with pytest.raises(UsageError, match="a path was expected, not"):
+            path_of(wrong)
 
 
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:

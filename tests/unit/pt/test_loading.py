@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import pickletools
 import zipfile
 from collections import OrderedDict
 from pathlib import Path
@@ -312,6 +313,21 @@ def test_a_damaged_pickle_is_refused_in_a_line(tmp_path: Path) -> None:
         message = refusal(path)
         assert message.startswith(f"{path}: ") or not message
         assert "\n" not in message
+
+
+def test_a_pickle_is_searched_for_a_large_memo_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[bytes] = []
+    search = pickletools.genops
+
+    def noticed(text: bytes) -> Any:  # noqa: ANN401
+        searched.append(text)
+        return search(text)
+
+    monkeypatch.setattr(pickletools, "genops", noticed)
+    load(save(tmp_path / "m.pt", [tensor(WEIGHTS, [60])], [WEIGHTS]))
+    assert len(searched) == 1
 
 
 def test_a_pickle_cant_take_memory_that_the_file_hasnt(tmp_path: Path) -> None:

@@ -124,14 +124,100 @@ def test_leaving_a_loop_ends_the_thread_and_closes_the_source() -> None:
         try:
             yield from range(1000)
         finally:
-            closed.append(threading.current_thread())
+            closed.append(threading.current_thread().name)
 
     for item in ahead(source()):
         if item == 3:
             break
     gc.collect()
     assert threads() == []
-    assert closed == [threading.current_thread()]
+    assert closed == ["reading-ahead"]
+
+
+class Closable:
+    """A source that can be held back, and notes where it is closed."""
+
+    def __init__(self) -> None:
+        self.asked, self.go_on = threading.Event(), threading.Event()
+        self.reader: threading.Thread | None = None
+        self.closed: list[str] = []
+
+    def __iter__(self) -> "Closable":
+        return self
+
+    def __next__(self) -> int:
+        self.reader = threading.current_thread()
+        self.asked.set()
+        assert self.go_on.wait(60)
+        return 1
+
+    def close(self) -> None:
+        self.closed.append(threading.current_thread().name)
+
+    def end(self) -> None:
+        """Go on, and wait until nobody reads any more."""
+        assert self.asked.wait(60)
+        assert self.reader is not None
+        self.go_on.set()
+        self.reader.join(60)
+
+
+def test_a_source_that_keeps_a_loop_waiting_too_long_is_closed_when_it_has_its_item(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("isthmus.torch.ahead._PATIENCE_SECONDS", 0)
+    source = Closable()
+    items = ahead(source)
+    assert source.asked.wait(60)
+    del items
+    gc.collect()
+    assert source.closed == []  # it is just giving an item
+    source.end()
+    assert source.closed == ["reading-ahead"]
+
+
+def test_a_source_is_closed_if_the_thread_itself_collects_what_read_it() -> None:
+    source = Closable()
+    kept: list[Any] = []
+
+    def prepare(item: int) -> int:
+        kept.clear()
+        gc.collect()
+        return item
+
+    kept.append(ahead(source, prepare))
+    source.end()
+    assert source.closed == ["reading-ahead"]
+
+
+def ahead_of_an_error(source: Closable) -> Any:  # noqa: ANN401
+    """Give what has just raised an error of the preparation, and could go on."""
+
+    def prepare(_: int) -> int:
+        raise ValueError("it can't be prepared")
+
+    source.go_on.set()
+    items = ahead(source, prepare)
+    for _ in range(2):  # the second in another thread
+        with pytest.raises(ValueError, match="can't be prepared"):
+            next(items)
+    return items
+
+
+def test_closing_after_an_error_closes_the_source_once() -> None:
+    source = Closable()
+    items = ahead_of_an_error(source)
+    assert source.closed == []
+    items.close()
+    items.close()
+    assert len(source.closed) == 1
+
+
+def test_leaving_a_loop_by_an_error_closes_the_source_once() -> None:
+    source = Closable()
+    ahead_of_an_error(source)
+    gc.collect()
+    assert len(source.closed) == 1
 
 
 def test_closing_twice_or_after_the_end_does_nothing() -> None:

@@ -2,9 +2,10 @@
 
 import sys
 from collections import OrderedDict, UserDict, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import pytest
 
@@ -65,6 +66,15 @@ class Pair(NamedTuple):
     label: Any
 
 
+class Size(NamedTuple("Size", [("image", Any), ("pixels", int)])):
+    """A named tuple that is made of something else than its items."""
+
+    __slots__ = ()
+
+    def __new__(cls, image: Any) -> Self:  # noqa: ANN401
+        return super().__new__(cls, image, 7)
+
+
 @dataclass(frozen=True)
 class Frozen:
     image: Any
@@ -79,6 +89,8 @@ class Slots:
 
 def test_named_tuples_and_dataclasses_keep_their_types() -> None:
     assert moved(Pair(A, [B])) == Pair("a at batch.image", ["b at batch.label[0]"])
+    size = moved(Size(A))
+    assert (type(size), *size) == (Size, "a at batch.image", 7)
     assert moved(Frozen(A, 3)) == Frozen("a at batch.image", 3)
     assert moved(Slots(A)) == Slots("a at batch.image")
     assert moved(Slots) is Slots
@@ -127,6 +139,28 @@ def test_the_sizes_of_a_packed_sequence_stay_on_the_host() -> None:
 def test_a_tensor_that_occurs_twice_is_changed_once() -> None:
     made = changed([A, {"again": A}], lambda tensor, _: Moved(tensor, ""), "batch")
     assert made[0] is made[1]["again"]
+
+
+class Lazy(Mapping[str, Any]):
+    """A mapping that makes its tensors when it is asked, as a memory-mapped store does."""
+
+    def __init__(self, items: Any) -> None:  # noqa: ANN401 - names, or what they became
+        self.items_by_name = dict.fromkeys(items) if isinstance(items, str) else items
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401
+        return self.items_by_name[name] or Tensor(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.items_by_name)
+
+    def __len__(self) -> int:
+        return len(self.items_by_name)
+
+
+def test_each_tensor_that_a_mapping_makes_when_asked_is_changed() -> None:
+    names = "abcdefgh"
+    made = changed(Lazy(names), lambda tensor, _: tensor.name, "batch")
+    assert dict(made) == {name: name for name in names}
 
 
 def test_other_objects_stay_the_same_objects() -> None:

@@ -108,6 +108,22 @@ def test_a_device_that_isnt_there_is_refused(device: object) -> None:
         isthmus.torch.prefetch([], device)
 
 
+@pytest.mark.parametrize(("num_devices", "shown"), [(1, "1 GPU, from 0 on"), (2, "2 GPUs, from")])
+def test_the_devices_that_pytorch_shows_are_counted(
+    monkeypatch: pytest.MonkeyPatch, num_devices: int, shown: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", Torch(num_devices))
+    with pytest.raises(UsageError, match=f"device 7: PyTorch shows {shown}"):
+        isthmus.torch.prefetch([], 7)
+
+
+def test_a_pytorch_without_gpus_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", Torch(0))
+    with pytest.raises(UsageError, match="device 'cuda': PyTorch shows no GPU") as raised:
+        isthmus.torch.prefetch([])
+    assert "device='cpu'" in raised.value.hint
+
+
 @pytest.mark.usefixtures("torch")
 def test_wrong_arguments_are_refused_before_anything_is_read() -> None:
     for depth in (0, -1, 1.5, True, None):

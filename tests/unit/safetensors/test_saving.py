@@ -211,8 +211,15 @@ def test_a_device_or_a_folder_is_never_replaced(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_isnt_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(WriteError, match="missing/saved: No such file"):
+    with pytest.raises(WriteError, match="missing/saved: No such file") as raised:
         isthmus.save_safetensors({"a": b"x"}, tmp_path / "missing" / "saved")
+    assert raised.value.hint == "make the folder first, or choose another path"
+
+
+def test_a_name_that_no_file_can_have_is_a_write_error_with_advice(tmp_path: Path) -> None:
+    with pytest.raises(WriteError, match="File name too long") as raised:
+        isthmus.save_safetensors({"a": b"x"}, tmp_path / ("x" * 300))
+    assert raised.value.hint == "choose another path"
 
 
 # --- what fails -----------------------------------------------------------------------------------
@@ -252,10 +259,11 @@ def test_a_disk_without_room_leaves_the_old_file(tmp_path: Path, durable: bool) 
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (MIB, before[1]))
     try:
-        with pytest.raises(WriteError, match="File too large"):
+        with pytest.raises(WriteError, match="File too large") as raised:
             isthmus.save_safetensors({"a": array}, path, durable=durable)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "or choose another path" in raised.value.hint
     assert path.read_bytes() == b"old"
     assert leftovers(tmp_path) == []
     isthmus.save_safetensors({"a": array}, path, durable=durable)

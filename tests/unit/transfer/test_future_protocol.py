@@ -178,6 +178,21 @@ def test_asyncio_wraps_copies(
     assert asyncio.run(wrapped()) == b"\xee" * 1000
 
 
+def test_cancelling_what_wrap_future_gave_cancels_the_copy(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    async def cancel(future: isthmus.CopyFuture) -> None:
+        waiting = asyncio.wrap_future(future)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+
+    target, future = begin(transfers, memory, blocked.handle)
+    asyncio.run(cancel(future))
+    assert future.cancelled()
+    blocked.go_on()
+    assert not target.any()
+
+
 def test_awaited_copies_use_no_thread_of_the_loop(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
 ) -> None:
@@ -223,7 +238,7 @@ def test_the_event_of_a_complete_copy_delays_nothing(transfers: isthmus.Transfer
     assert future.event.handle is None
     future.event.wait(0)
     with pytest.raises(isthmus.UsageError, match="a stream"):
-        future.event.wait("none")
+        future.event.wait("none")  # type: ignore[arg-type]
 
 
 def test_a_copy_that_a_thread_makes_has_no_event(

@@ -63,6 +63,23 @@ def test_types_orders_and_devices_that_are_none_are_refused() -> None:
         pinned.empty(3, order="A")  # type: ignore[arg-type]
     with pytest.raises(isthmus.UsageError, match="device"):
         pinned.empty(3, device=99)
+    for wrong in ("nonsense", 7, (int, -1), "i4,("):
+        with pytest.raises(isthmus.UsageError, match="not a type of items"):
+            pinned.empty(3, wrong)  # type: ignore[arg-type]
+    for unknown in ("gpu", [0], None, True, 0.0):
+        with pytest.raises(isthmus.UsageError, match="give the GPU's ordinal, or 'cuda:ORDINAL'"):
+            pinned.empty(3, device=unknown)  # type: ignore[arg-type]
+
+
+def test_a_device_has_one_pool_by_all_its_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ISTHMUS_DRIVER", "emulated:two-gpus")
+    pool = pinned.pool_of("cuda:1")
+    assert pool is pinned.pool_of(1) is pinned.pool_of(np.int64(1))  # type: ignore[arg-type]
+    assert pool is not pinned.pool_of("cuda")
+    array = pinned.empty(100, device="cuda:1")
+    assert pinned.stats("cuda:1").used_bytes >= array.nbytes
+    with pytest.raises(isthmus.UsageError, match="'cuda:2': the driver shows 2 devices"):
+        pinned.pool_of("cuda:2")
 
 
 def test_the_driver_knows_the_memory_as_pinned(
