@@ -14,7 +14,6 @@ import argparse
 import os
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +25,7 @@ from isthmus.json_text import json_text
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
 from contestants import optional
+from file_options import file_options
 from loading import drop, release
 from machine import machine_facts
 
@@ -108,13 +108,7 @@ def measure(path: Path, options: argparse.Namespace) -> tuple[bool, dict[str, li
 
 def main(arguments: list[str]) -> int:
     """Measure, print, and write the results."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--gib", type=float, default=1)
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--max-seconds", type=float, default=25)
-    options = parser.parse_args(arguments)
+    options = file_options(arguments, max_seconds=25)
     path = options.folder / f"isthmus_loading_{os.getpid()}.pt"
     try:
         write(path, int(options.gib * GIB))

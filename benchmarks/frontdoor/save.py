@@ -16,7 +16,6 @@ import mmap
 import os
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +28,7 @@ from isthmus.json_text import json_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
 from contestants import optional
+from file_options import file_options
 from machine import machine_facts
 
 GIB, MIB, KIB = 1 << 30, 1 << 20, 1 << 10
@@ -234,13 +234,7 @@ def rows(seconds: dict[str, list[float]], num_bytes: int) -> list[dict[str, Any]
 
 def main(arguments: list[str]) -> int:
     """Measure, print, and write the results."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--gib", type=float, default=1)
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--max-seconds", type=float, default=30)
-    options = parser.parse_args(arguments)
+    options = file_options(arguments, max_seconds=30)
     model = Model(int(options.gib * GIB))
     verified = verify(model, options.folder / f"isthmus_saving_{os.getpid()}")
     results = rows(

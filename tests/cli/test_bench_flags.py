@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -270,6 +271,32 @@ def test_repeat_measures_in_fresh_processes_and_keeps_what_each_has_found(invoke
     assert len(result.repeats or ()) == 2
     assert result.drift is not None
     assert "measuring 1 point in 2 fresh processes" in outcome.err
+
+
+def test_a_process_that_is_killed_costs_its_own_results_and_is_no_interruption(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, saved_runs: Callable[[], list[Path]]
+) -> None:
+    start, started = SpawnProcess.start, list[SpawnProcess]()
+
+    def start_and_kill_the_third(process: SpawnProcess) -> None:
+        start(process)
+        started.append(process)
+        if len(started) == 3:
+            process.kill()
+
+    monkeypatch.setattr(SpawnProcess, "start", start_and_kill_the_third)
+    outcome = invoke(*ONE, "--repeat", "3", "-j")
+    assert outcome.code == 1
+    said = " ".join(outcome.err.split())
+    assert "warning: process 3 of 3: the measuring process was ended by SIGKILL and left no" in said
+    assert "results; the others are kept" in said
+    run = Run.model_validate_json(outcome.out)
+    (result,) = [r for r in run.results if r.stopped_by]
+    assert len(result.repeats or ()) == 2
+    (kept,) = saved_runs()
+    assert kept.suffix == ".json"
+    (listed,) = json.loads(invoke("runs", "list", "--format", "json").out)
+    assert listed["state"] == "interrupted"
 
 
 def test_a_run_with_repeats_is_compared_with_its_measured_drift(

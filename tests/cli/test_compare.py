@@ -14,16 +14,22 @@ from isthmus.run.store import run_text
 from program import Invoke
 
 
-def kept(folder: Path, name: str, factor: float = 1.0, **machine: object) -> str:
-    """Write a run that is so many times as fast as the fakes'."""
+def kept(folder: Path, name: str, factor: float = 1.0, repeats: int = 0, **machine: object) -> str:
+    """Write a run that is so many times as fast as the fakes', with equal repeats."""
     run = runs.run(emulated=bool(machine.pop("emulated", False)))
-    results = [times(result, factor) for result in run.results]
+    results = [repeated(times(result, factor), repeats) for result in run.results]
     facts = run.machine.model_copy(update=machine)
     identity = run.run.model_copy(update={"id": name})
     changed = run.model_copy(update={"run": identity, "results": results, "machine": facts})
     path = folder / f"{name}.json"
     path.write_text(run_text(changed), encoding="utf-8")
     return str(path)
+
+
+def repeated(result: Result, repeats: int) -> Result:
+    if not result.stopped_by:
+        return result
+    return result.model_copy(update={"repeats": [result.median] * repeats or None})
 
 
 def times(result: Result, factor: float) -> Result:
@@ -74,6 +80,20 @@ def test_runs_without_repeats_are_named_with_what_to_do(invoke: Invoke, tmp_path
     assert "aa, bb have no repeats." in outcome.out
     assert "`isthmus bench --repeat 5` measures it" in outcome.out
     assert " 35.0 %? " in outcome.out
+
+
+def test_one_repeat_is_none(invoke: Invoke, tmp_path: Path) -> None:
+    outcome = invoke("compare", kept(tmp_path, "aa", repeats=1), kept(tmp_path, "bb", repeats=1))
+    assert "aa, bb have no repeats. A drift with ? is a cautious assumption" in outcome.out
+    assert " %? " in outcome.out
+
+
+def test_a_drift_that_one_of_two_runs_has_measured_is_no_assumption(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    outcome = invoke("compare", kept(tmp_path, "aa", repeats=3), kept(tmp_path, "bb"))
+    assert "bb has no repeats\n" in outcome.out
+    assert "?" not in outcome.out
 
 
 def test_all_shows_what_stayed_the_same(invoke: Invoke, tmp_path: Path) -> None:

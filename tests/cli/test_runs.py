@@ -4,7 +4,8 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,19 +27,29 @@ def listed(invoke: Invoke) -> list[tuple[str, str]]:
     return ids(invoke("runs", "list", "--format", "json"))
 
 
-@pytest.fixture
-def killed_run(own_environment: Path) -> Path:
-    """Kill a run after its first point."""
+@contextmanager
+def measuring(words: bytes) -> Iterator[None]:
+    """Measure in a process that is killed after the block, which begins when it says the words."""
     with subprocess.Popen(
         [*PROGRAM, *LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | NO_GPU
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if b"64 KiB: " in line:
+            if words in line:
                 break
-        process.kill()
-        process.communicate(timeout=60)
+        try:
+            yield
+        finally:
+            process.kill()
+            process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
+
+
+@pytest.fixture
+def killed_run(own_environment: Path) -> Path:
+    """Kill a run after its first points."""
+    with measuring(b"64 KiB: "):
+        pass
     (journal,) = (own_environment / "data/isthmus/runs").iterdir()
     return journal
 
@@ -78,6 +89,18 @@ def test_a_run_that_is_not_to_be_kept_leaves_nothing(
     assert "GB/s" in outcome.out
     assert "saved" not in outcome.err
     assert saved_runs() == []
+
+
+def test_a_damaged_run_is_shown_and_removed_by_the_name_under_which_it_is_listed(
+    invoke: Invoke, own_environment: Path
+) -> None:
+    odd = own_environment / "data/isthmus/runs/foo.json"
+    odd.parent.mkdir(parents=True)
+    odd.write_text("{")
+    assert listed(invoke) == [("foo.json", "damaged")]
+    assert "is not a run: it isn't JSON" in invoke("runs", "show", "foo.json").err
+    assert invoke("runs", "rm", "foo.json").code == 0
+    assert listed(invoke) == []
 
 
 def test_pruning_removes_what_no_option_keeps_and_first_says_what(
@@ -152,17 +175,9 @@ def test_a_damaged_journal_is_listed_and_a_clear_error_when_it_is_shown(
 
 
 def test_a_run_that_is_being_measured_is_listed_as_running(invoke: Invoke) -> None:
-    with subprocess.Popen(
-        [*PROGRAM, *LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | NO_GPU
-    ) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if b" 4 B: " in line:
-                break
+    with measuring(b" 4 B: "):
         ((name, state),) = listed(invoke)
         refused = invoke("runs", "rm", name)
-        process.kill()
-        process.communicate(timeout=60)
     assert state == "running"
     assert refused.code == 2
     assert f"run {name} is being measured" in refused.err

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable
 
 from fakes import runs
-from fakes.session import FakeSession
+from fakes.session import FakeSession, Watcher
+from isthmus.bench.fresh_process import measure_in_fresh_process
 from isthmus.bench.plan import Point
 from isthmus.bench.request import Request
 from isthmus.bench.runner import Observer, RunSettings, run_points
+from isthmus.bench.tests.catalogue import TESTS
 from isthmus.errors import UsageError
 from isthmus.run.model import Run
 
@@ -34,6 +36,41 @@ def measure_until_told(
     while not should_stop() and time.monotonic() < end:
         time.sleep(0.01)
     return measure_points(request, observer, should_stop)
+
+
+def measure_unblocked(request: Request, observer: Observer, should_stop: Callable[[], bool]) -> Run:
+    """Measure, and fail if SIGINT is blocked: what this process starts would inherit that."""
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    return measure_points(request, observer, should_stop)
+
+
+def measure_interrupted() -> str:
+    """Measure two tests in a fresh process that gets SIGINT before it begins."""
+    request = Request(tests=TESTS[:2], repeat=3, command=(InterruptedWhenRead("isthmus"),))
+    run = measure_in_fresh_process(request, Watcher(), lambda: False, measure_unblocked)
+    return f"{len({result.test for result in run.results})} tests"
+
+
+def crash_when_told(request: Request, observer: Observer, should_stop: Callable[[], bool]) -> Run:
+    """Wait until it is to stop, and end as a process that the system kills."""
+    end = time.monotonic() + _LONGEST_S
+    while not should_stop() and time.monotonic() < end:
+        time.sleep(0.01)
+    return crash(request, observer, should_stop)
+
+
+class InterruptedWhenRead(str):
+    """A word of a request: the process that reads it gets SIGINT before it measures."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Callable[[str], str], tuple[str]]:
+        return _interrupted, (str(self),)
+
+
+def _interrupted(word: str) -> str:
+    os.kill(os.getpid(), signal.SIGINT)
+    return word
 
 
 def refuse(request: Request, observer: Observer, should_stop: Callable[[], bool]) -> Run:

@@ -5,11 +5,12 @@ What a process gets once (its memory's place, its threads' cores, the driver's s
 as long as it lives. Only fresh processes show how much that changes the numbers.
 """
 
+import contextlib
 import multiprocessing
 import signal
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
@@ -91,17 +92,26 @@ def measure_in_fresh_process(
     ours, theirs = context.Pipe()
     arguments = (theirs, replace(request, repeat=None), measure)
     process = context.Process(target=_measure_and_tell, args=arguments, daemon=True)
-    with closing(ours):
-        process.start()
-        theirs.close()
-        try:
+    with theirs:
+        _start(process)
+    try:
+        with ours:
             return _follow(ours, observer, should_stop)
-        except EOFError:
-            process.join()
-            raise ProcessEnded(_end_of(process)) from None
-        finally:
-            ours.close()
-            process.join()
+    except (EOFError, ConnectionError):
+        process.join()
+        raise ProcessEnded(_end_of(process)) from None
+    finally:
+        process.join()
+
+
+def _start(process: "BaseProcess") -> None:
+    """Start a process that gets no SIGINT before it ignores them: its imports take a while."""
+    resource_tracker.ensure_running()  # it would unblock SIGINT
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _follow(ours: Connection, observer: Observer, should_stop: Callable[[], bool]) -> Run:
@@ -109,7 +119,9 @@ def _follow(ours: Connection, observer: Observer, should_stop: Callable[[], bool
     while True:
         if should_stop() and not told:
             told = True
-            ours.send(_STOP)
+            # If the process has ended, what it has sent says more.
+            with contextlib.suppress(OSError):
+                ours.send(_STOP)
         if not ours.poll(_POLL_S):
             continue
         message = ours.recv()
@@ -146,6 +158,7 @@ class _Teller:
 def _measure_and_tell(connection: Connection, request: Request, measure: Measure) -> None:
     # Ctrl-C reaches the whole group of processes; the first one decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     try:
         # Also true once the other process has ended: then nobody waits for the rest.
         answer: Run | _Failed = measure(request, _Teller(connection), connection.poll)

@@ -22,8 +22,8 @@ from isthmus.run.model import Identity, Options, Result, Run
 class Recorder(Protocol):
     """Keeps a run while it is measured."""
 
-    def begin(self, begun: Run, num_points: int) -> None:
-        """The first of so many points will be measured; `begun` is the run without results."""
+    def begin(self, begun: Run) -> None:
+        """The first point will be measured; `begun` is the run without results."""
 
     def add(self, results: Sequence[Result]) -> None:
         """A point is finished."""
@@ -94,7 +94,7 @@ def carry_out(
     limits = time_limits(request, emulated=machine.emulated)
     begun = _begun(request, machine, limits, started_at)
     if recorder is not None and plan.points:
-        recorder.begin(begun, len(plan.points))
+        recorder.begin(begun)
         observer = _Recording(observer, recorder)
     settings = RunSettings(
         budget_s=limits.budget_s,

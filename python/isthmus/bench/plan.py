@@ -15,10 +15,6 @@ from isthmus.sizes import approximate_size, format_size
 _MIB = 1 << 20
 # More memory than any machine has.
 _AMPLE = 1 << 60
-_EMULATED_NOTE = (
-    f"sizes on an emulated device end at {format_size(MAX_EMULATED_BYTES)}, of windows at 1 MiB, "
-    "and every second is measured; --sizes chooses others"
-)
 
 
 @dataclass(frozen=True)
@@ -119,10 +115,18 @@ def _clipped_notes(
     sweeping = [test for test in tests if test.suite == Suite.BANDWIDTH]
     limits = demand.limits
     ample = replace(demand, limits=replace(limits, device_bytes=_AMPLE, host_bytes=_AMPLE))
-    emulated = (_EMULATED_NOTE,) if demand.emulated and sweeping else ()
+    emulated = (_emulated_note(demand),) if demand.emulated and sweeping else ()
     wanted_bytes = max((size for test in sweeping for size, _ in test.points(ample)), default=0)
     last_bytes = max((p.size_bytes for p in points if p.test in sweeping), default=wanted_bytes)
     if last_bytes >= (MAX_EMULATED_BYTES if emulated else wanted_bytes):
         return emulated
     ends = f"the sweep ends at {format_size(last_bytes)} instead of {format_size(wanted_bytes)}"
     return (f"{ends}: of the {limits.tightest} memory only {limits.words}",)
+
+
+def _emulated_note(demand: Demand) -> str:
+    return (
+        f"sizes on an emulated device end at {format_size(MAX_EMULATED_BYTES)}, of windows at "
+        f"1 MiB, and every {'fourth' if demand.quick else 'second'} is measured; --sizes chooses "
+        "others"
+    )

@@ -1,6 +1,5 @@
 """Measures a request in several fresh processes, and makes one run of their results."""
 
-import secrets
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ def carry_out_repeatedly(
     should_stop: Callable[[], bool] = lambda: False,
     in_process: InProcess = measure_in_fresh_process,
     recorder: Recorder | None = None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Run:
     """
     Measure a request in as many fresh processes as it asks for, one after the other.
@@ -43,6 +43,7 @@ def carry_out_repeatedly(
         in_process: Measures once.
         recorder: Keeps the results of the first process when it has ended, in case this process is
             killed; None keeps none.
+        warn: Is told of a process that failed after others had finished.
 
     Returns:
         One run: each result has the medians of all processes, and the drift between them. It is
@@ -62,23 +63,24 @@ def carry_out_repeatedly(
             if not runs:
                 raise
             notes.append(f"process {number + 1} of {wanted}: {error}")
+            warn(f"warning: {notes[-1]}; the others are kept")
         if number == 0 and recorder is not None:
-            _record(runs[0], wanted, recorder)
+            _record(runs[0], recorder)
         if notes or runs[-1].run.interrupted:
             break
     return merged_run(request, runs, notes)
 
 
-def _record(run: Run, num_processes: int, recorder: Recorder) -> None:
+def _record(run: Run, recorder: Recorder) -> None:
     identity = run.run.model_copy(update={"interrupted": True})
     begun = run.model_copy(update={"run": identity, "results": []})
-    recorder.begin(begun, num_processes)
+    recorder.begin(begun)
     recorder.add(run.results)
 
 
 def merged_run(request: Request, runs: Sequence[Run], notes: Sequence[str] = ()) -> Run:
     """
-    Make one run of runs of the same request, each of a process of its own.
+    Make one run of runs of the same request, each of a process of its own; it has the first's id.
 
     Args:
         request: What all of them measured.
@@ -89,7 +91,6 @@ def merged_run(request: Request, runs: Sequence[Run], notes: Sequence[str] = ())
     ended_early = bool(notes) or any(run.run.interrupted for run in runs)
     identity = first.run.model_copy(
         update={
-            "id": secrets.token_hex(4),
             "finished_at": last.run.finished_at,
             "command": list(request.command),
             "interrupted": ended_early,

@@ -107,7 +107,7 @@ def how_many(option: str, asked: int | None, noun: str) -> int | None:
 
 def _separated(words: Sequence[str]) -> list[str]:
     """Separate words at commas; an empty word stays, and is refused as a name."""
-    return [part.strip() for word in words for part in (word.split(",") if word else [word])]
+    return [part.strip() for word in words for part in word.split(",")]
 
 
 def _name(test: str) -> str:

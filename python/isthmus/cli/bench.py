@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from isthmus.bench.request import Request
 from isthmus.cli import STARTED_S
 from isthmus.cli.bench_options import (
     AnywayOption,
@@ -53,6 +52,7 @@ from isthmus.spelling import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isthmus.bench.request import Request
     from isthmus.bench.tests.catalogue import BenchTest
     from isthmus.cli.keeping import Keeping
     from isthmus.cli.verdicts import Verdicts
@@ -103,7 +103,7 @@ def bench(
     device is measured, and its numbers are modelled.
 
     Ctrl-C stops after the current point, and a second one at once; finished points are kept, also
-    if the process is killed.
+    if the process is killed (with --repeat, those of the first process once it has ended).
 
     Options of one letter have the same meaning as in nvbandwidth, and -t takes its numbers, too.
 
@@ -118,6 +118,7 @@ def bench(
     if show_list:
         _print_list(chosen, layout)
         return
+    from isthmus.bench.request import Request
     from isthmus.cli.keeping import Keeping
     from isthmus.cli.verdicts import verdicts_of
 
@@ -164,7 +165,7 @@ def _checked_budget(seconds: float | None) -> float | None:
 
 
 def _measure_and_report(
-    request: Request,
+    request: "Request",
     layout: TableLayout,
     path: Path | None,
     verdicts: "Verdicts",
@@ -175,13 +176,13 @@ def _measure_and_report(
     from isthmus.cli.output import check_output, show, write_output
 
     check_output(path)
-    run = _measure(request, verdicts, keeping)
+    run, stopped = _measure(request, verdicts, keeping)
     # Files first: then a stdout that fails loses nothing.
     keeping.end(run)
     codes = [write_output(run, path, layout, debug=debug), show(run, layout, debug=debug)]
     codes.append(_judge(run, layout, verdicts, debug=debug))
     if run.run.interrupted:
-        return ExitCode.INTERRUPTED
+        return ExitCode.INTERRUPTED if stopped else ExitCode.ERROR
     return ExitCode.ERROR if run.failed else max(codes)
 
 
@@ -193,7 +194,8 @@ def _judge(run: "Run", layout: TableLayout, verdicts: "Verdicts", *, debug: bool
         return report_failure(error, debug=debug)
 
 
-def _measure(request: Request, verdicts: "Verdicts", keeping: "Keeping") -> "Run":
+def _measure(request: "Request", verdicts: "Verdicts", keeping: "Keeping") -> "tuple[Run, bool]":
+    """Give the run, and whether Ctrl-C was to stop it."""
     from isthmus.bench.invocation import carry_out, plan_request
     from isthmus.bench.opening import open_session
     from isthmus.bench.repeats import carry_out_repeatedly
@@ -221,8 +223,12 @@ def _measure(request: Request, verdicts: "Verdicts", keeping: "Keeping") -> "Run
             del surroundings
             say(f"{points} in {request.repeat} fresh processes, each {limits.words}")
             whole_s = None if left_s is None else request.repeat * left_s
-            with progress(request.repeat * plan.points, whole_s) as observer:
-                return carry_out_repeatedly(request, observer, should_stop, recorder=keeping)
+            with progress(plan.points, whole_s, request.repeat) as observer:
+                run = carry_out_repeatedly(
+                    request, observer, should_stop, recorder=keeping, warn=say
+                )
+            return run, should_stop()
         say(f"{points}: {limits.words}")
         with progress(plan.points, left_s) as observer:
-            return carry_out(request, plan, surroundings, observer, should_stop, keeping)
+            run = carry_out(request, plan, surroundings, observer, should_stop, keeping)
+        return run, should_stop()

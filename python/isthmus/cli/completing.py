@@ -24,7 +24,7 @@ def complete_suites(incomplete: str) -> list[str]:
 
 def complete_runs(incomplete: str) -> list[str]:
     """Give the stored runs that a word may become, the latest first."""
-    from isthmus.run.reading import LAST, kept_files
+    from isthmus.run.reading import LAST, id_of, kept_files
 
-    ids = [path.stem.partition("-")[2] for path in reversed(kept_files())]
-    return [name for name in (LAST, *ids) if name and name.startswith(incomplete)]
+    ids = map(id_of, reversed(kept_files()))
+    return [name for name in (LAST, *ids) if name.startswith(incomplete)]

@@ -26,6 +26,7 @@ class Keeping:
         """
         self._wanted = wanted
         self._journal: RunJournal | None = None
+        self._writing = True
 
     def warn_early(self) -> None:
         """Warn if the run can't be kept, before anything is measured."""
@@ -36,26 +37,25 @@ class Keeping:
         except WriteError as error:
             self._give_up(error)
 
-    def begin(self, begun: Run, num_points: int) -> None:
+    def begin(self, begun: Run) -> None:
         """Begin the run's journal, from which `isthmus runs` reads it if this process is killed."""
         if not self._wanted:
             return
         try:
-            self._journal = RunJournal(place_of_runs(), begun, num_points)
+            self._journal = RunJournal(place_of_runs(), begun)
         except WriteError as error:
             self._give_up(error)
 
     def add(self, results: Sequence[Result]) -> None:
         """Add a finished point to the journal."""
-        if self._journal is None:
+        if self._journal is None or not self._writing:
             return
         try:
             self._journal.add(results)
         except WriteError as error:
             # There may be room again at the end, and until then the earlier points are kept.
-            say(f"warning: a point is not kept yet: {error}")
-            self._journal.close()
-            self._journal = None
+            say(f"warning: this point and later ones are not kept yet: {error}")
+            self._writing = False
 
     def end(self, run: Run) -> None:
         """Write the run's file, and remove the journal when the file is durable."""
@@ -67,11 +67,18 @@ class Keeping:
             try:
                 say_lines(f"run saved: {save_run(run)}")
             except WriteError as error:
-                say(f"warning: this run is not kept: {error}")
-                say(f"hint: {error.hint}")
+                self._warn_at_the_end(error)
                 return
         if self._journal is not None:
             self._journal.remove()
+
+    def _warn_at_the_end(self, error: WriteError) -> None:
+        if self._journal is None:
+            say(f"warning: this run is not kept: {error}")
+        else:
+            self._journal.close()
+            say(f"warning: this run is kept unfinished: {error}")
+        say(f"hint: {error.hint}")
 
     def _give_up(self, error: WriteError) -> None:
         self._wanted = False

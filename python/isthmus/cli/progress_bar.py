@@ -99,8 +99,6 @@ class _TwoLines(Progress):
 class _TimeLeft(ProgressColumn):
     """The time until a task's end, which its field end_s has."""
 
-    max_refresh = None
-
     def __init__(self, clock: Callable[[], float]) -> None:
         """Count down by a clock."""
         width = Column(min_width=_LEFT_WIDTH, justify="right", no_wrap=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.cli.bench_options import MeanOption, RunFormatOption, VerboseOption
+from isthmus.cli.command_group import command_group
 from isthmus.cli.completing import complete_runs
 from isthmus.cli.failure import ExitCode
 from isthmus.cli.state import DebugOption, state_of
@@ -24,12 +25,7 @@ if TYPE_CHECKING:
 
 _MAX_DAYS = 36_500
 
-runs = typer.Typer(
-    name="runs",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    context_settings={"max_content_width": 100},
-)
+runs = command_group("runs", "List, show and remove the runs that `isthmus bench` has kept.")
 
 _RunArgument = Annotated[
     str,
@@ -69,20 +65,13 @@ _DryRunOption = Annotated[
 ]
 
 
-@runs.callback()
-def show_help(context: typer.Context) -> None:
-    """List, show and remove the runs that `isthmus bench` has kept."""
-    if context.invoked_subcommand is None:
-        print_data(f"{context.get_help()}\n")
-
-
 @runs.command("list")
 def list_runs(*, output_format: _FormatOption = Format.TEXT, debug: DebugOption = False) -> None:
     """
     List the stored runs, the latest last.
 
-    A run is complete, interrupted (by Ctrl-C), running, unfinished (its process was killed; what
-    was finished is kept), or damaged.
+    A run is complete, interrupted (by Ctrl-C, or one of its processes failed), running, unfinished
+    (its process was killed; what was finished is kept), or damaged.
     """
     del debug  # its callback has stored it
     from isthmus.report.stored_runs import stored_runs_text

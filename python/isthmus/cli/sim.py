@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from isthmus.cli.command_group import command_group
 from isthmus.cli.sim_options import (
     MachineOption,
     ProfileOption,
@@ -28,11 +29,10 @@ if TYPE_CHECKING:
     from isthmus.sim.result import SimulationResult
     from isthmus.sim.settings import Setup
 
-sim = typer.Typer(
-    name="sim",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    context_settings={"max_content_width": 100},
+sim = command_group(
+    "sim",
+    "Simulate page migration between CPU and GPU on machines that you don't have.\n\n"
+    "Every number is modelled: none is measured, and none is compared with a measured one.",
 )
 
 _PoliciesOption = Annotated[
@@ -61,17 +61,6 @@ _OutputOption = Annotated[
         help="Also write to a file: .json, .csv or .txt decide its format.",
     ),
 ]
-
-
-@sim.callback()
-def show_help(context: typer.Context) -> None:
-    """
-    Simulate page migration between CPU and GPU on machines that you don't have.
-
-    Every number is modelled: none is measured, and none is compared with a measured one.
-    """
-    if context.invoked_subcommand is None:
-        print_data(f"{context.get_help()}\n")
 
 
 @sim.command()

@@ -6,18 +6,14 @@ from typing import Annotated
 
 import typer
 
+from isthmus.cli.command_group import command_group
 from isthmus.cli.sim_options import SeedOption
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 
-trace = typer.Typer(
-    name="trace",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    context_settings={"max_content_width": 100},
-)
+trace = command_group("trace", "Record, import and inspect traces.")
 
 _ZstdOption = Annotated[
     bool,
@@ -26,13 +22,6 @@ _ZstdOption = Annotated[
 _FileOption = Annotated[
     Path, typer.Option("-o", "--output", metavar="FILE", help="The trace to write (.arrow).")
 ]
-
-
-@trace.callback()
-def show_help(context: typer.Context) -> None:
-    """Record, import and inspect traces."""
-    if context.invoked_subcommand is None:
-        print_data(f"{context.get_help()}\n")
 
 
 @trace.command()

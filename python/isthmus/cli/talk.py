@@ -20,16 +20,19 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
-def progress(points: Sequence[Point], promised_s: float | None) -> Iterator[Observer]:
+def progress(
+    points: Sequence[Point], promised_s: float | None, num_processes: int = 1
+) -> Iterator[Observer]:
     """
     Follow a run: with a live bar on a terminal, with a few lines elsewhere.
 
     Args:
         points: What will be measured, in order.
         promised_s: When the run will have ended at the latest; None if nothing is promised.
+        num_processes: So many processes, one after the other, measure all of it.
     """
     if not is_terminal(sys.stderr):
-        lines = Lines(points)
+        lines = Lines(points, num_processes)
         yield lines
         lines.end()
         return
@@ -37,7 +40,7 @@ def progress(points: Sequence[Point], promised_s: float | None) -> Iterator[Obse
     from isthmus.cli.progress_bar import progress_bar
 
     with progress_bar() as bar:
-        yield BenchBar(bar, points, promised_s)
+        yield BenchBar(bar, num_processes * tuple(points), promised_s)
 
 
 class Lines:
@@ -49,16 +52,21 @@ class Lines:
     """
 
     def __init__(
-        self, points: Sequence[Point], clock: Callable[[], float] = time.monotonic
+        self,
+        points: Sequence[Point],
+        num_processes: int = 1,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
         Begin before the first point.
 
         Args:
             points: What will be measured, in order.
+            num_processes: So many processes, one after the other, measure all of it.
             clock: Seconds since any fixed moment.
         """
         self._points = points
+        self._total = num_processes * len(points)
         self._clock = clock
         self._started_s = self._told_s = clock()
         self._index = 0
@@ -78,7 +86,7 @@ class Lines:
         else:
             self._num_measured += 1
         failed = any(result.status == Status.ERROR for result in results)
-        few = len(self._points) <= _FEW_POINTS
+        few = self._total <= _FEW_POINTS
         if failed or (few and not waived):
             self._say(f"{point.label}: {outcome_text(results)}")
         if few:
@@ -97,13 +105,13 @@ class Lines:
             say(f"waived: {what}, {counted(len(tests), 'point')}: {reason}")
 
     def _ends_suite(self, point: Point) -> bool:
-        rest = self._points[self._index + 1 :]
+        """Whether its process measures no further point of its suite."""
+        rest = self._points[self._index % len(self._points) + 1 :]
         return all(other.test.suite != point.test.suite for other in rest)
 
     def _say(self, text: str) -> None:
         self._told_s = self._clock()
-        total = len(self._points)
-        place = f"[{self._index + 1:{len(str(total))}}/{total}]"
+        place = f"[{self._index + 1:{len(str(self._total))}}/{self._total}]"
         say(f"{place} {self._told_s - self._started_s:3.0f} s  {text}")
 
 

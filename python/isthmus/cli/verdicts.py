@@ -14,6 +14,7 @@ from isthmus.compare.machines import identity_of
 from isthmus.errors import UsageError
 from isthmus.files.folder import make_folder
 from isthmus.run.reading import read_run
+from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     from isthmus.run.model import Run
@@ -115,7 +116,7 @@ class Verdicts:
         make_folder(self.plots, option="--plots")
         drawn = draw_run(run, self.plots)
         pictures = sum(file.suffix == ".svg" for file in drawn.files)
-        what = f"{pictures} picture{'' if pictures == 1 else 's'} ({len(drawn.files)} files)"
+        what = f"{counted(pictures, 'picture')} ({counted(len(drawn.files), 'file')})"
         say(f"drawn: {what} in {self.plots}")
         for line in drawn.missing:
             say(f"not drawn: {line}")

@@ -14,8 +14,8 @@ from isthmus.run.naming import Kind
 from isthmus.run.result import Result
 
 _LARGE_BYTES = 1 << 20
-# A copy by the copy engine between pinned memory of any kind and the device.
-_OTHER_PINNED = frozenset({"registered", "write_combined", "huge_pages", "pool"})
+# A copy by the copy engine: host memory that is pinned in another way, or the device's pool.
+_OTHER_MEMORY = frozenset({"registered", "write_combined", "huge_pages", "pool"})
 _BOTH_AT_ONCE = frozenset({"duplex_total"})
 _COPY_TIMES = frozenset({"completion", "reciprocal_throughput"})
 _DIRECTIONS = {"h2d": "H2D", "d2h": "D2H"}
@@ -104,7 +104,7 @@ def _pipelines(result: Result) -> bool:
 _RULES = (
     _Rule("pinned copies of 1 MiB and more", _copies("ce", least=_LARGE_BYTES)),
     _Rule("pinned copies below 1 MiB", _copies("ce", most=_LARGE_BYTES - 1)),
-    _Rule("other pinned memory", _copies(*_OTHER_PINNED, least=_LARGE_BYTES)),
+    _Rule("other memory", _copies(*_OTHER_MEMORY, least=_LARGE_BYTES)),
     _Rule("copies by a kernel", _copies("sm", least=_LARGE_BYTES)),
     _Rule("copies in both directions at once", _both_at_once),
     _Rule("pageable copies of 1 MiB and more", _copies("pageable", least=_LARGE_BYTES)),

@@ -31,11 +31,6 @@ def identity_of(machine: Machine) -> tuple[str | None, ...]:
     return (machine.device.uuid, machine.host.cpu_model)
 
 
-def same_machine(one: Machine, other: Machine) -> bool:
-    """Whether two runs were made on one machine."""
-    return identity_of(one) == identity_of(other)
-
-
 def differences(runs: Sequence[Run]) -> list[Difference]:
     """List what isn't the same in all runs, the most telling first."""
     facts = [_facts(run) for run in runs]

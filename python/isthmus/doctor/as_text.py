@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Sequence
 
 from isthmus.doctor.check import Check, Diagnosis, Status
+from isthmus.spelling import counted
 
 _PAGE_WIDTH = 120
 # Text that is pasted into a shell stays on one line.
@@ -35,8 +36,7 @@ def summary(checks: Sequence[Check]) -> str:
     """Count the checks by status: "17 checks: 14 ok, 2 notes, 1 problem"."""
     counts = {status: sum(check.status == status for check in checks) for status in Status}
     others = ", ".join(
-        f"{counts[status]} {status}{'' if counts[status] == 1 else 's'}"
-        for status in (Status.NOTE, Status.PROBLEM)
+        counted(counts[status], status.value) for status in (Status.NOTE, Status.PROBLEM)
     )
     return f"{len(checks)} checks: {counts[Status.OK]} ok, {others}"
 

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from isthmus.doctor.check import Status
 from isthmus.doctor.facts import Gpu
 from isthmus.run.machine import LinkErrors
+from isthmus.spelling import counted
 
 # From this number on, DCGM's health watch warns. It counts over a minute; the doctor's load takes
 # a second. Source: NVIDIA DCGM 4, dcgmlib/dcgm_errors.h and its health tests.
@@ -85,7 +86,7 @@ def _lost(new: LinkErrors | None) -> bool:
 def _replays(errors: LinkErrors) -> str:
     if errors.replays is None:
         return "replays not shown by this driver"
-    return f"{errors.replays} replay{'' if errors.replays == 1 else 's'}"
+    return counted(errors.replays, "replay")
 
 
 def _aer(errors: LinkErrors) -> str:

@@ -1,4 +1,4 @@
-"""A file of lines that grows; each line is durable before the program continues."""
+"""A file of lines that grows."""
 
 import contextlib
 import fcntl
@@ -16,7 +16,7 @@ _MAX_BYTES = 1 << 30
 
 class Journal:
     """
-    Lines at the end of a file, each on disk when `add` returns.
+    Lines at the end of a file; durable when `add` returns, unless it is told otherwise.
 
     While it is open, other processes can see that it is: see `is_open`.
     """
@@ -70,7 +70,7 @@ class Journal:
         self._size_bytes += len(data)
 
     def close(self) -> None:
-        """End the writing. All lines are on disk already."""
+        """End the writing."""
         with contextlib.suppress(OSError):
             os.close(self._descriptor)
 

@@ -14,6 +14,7 @@ from isthmus.files.whole import write_whole
 from isthmus.json_text import json_text
 from isthmus.profile.model import Profile
 from isthmus.run.record import first_fault
+from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -86,5 +87,5 @@ def age_text(profile: Profile, now: datetime | None = None) -> str:
     for unit, length in (("day", _DAY), ("hour", _HOUR), ("minute", _MINUTE)):
         count = int(seconds // length)
         if count:
-            return f"{count} {unit}{'' if count == 1 else 's'} ago"
+            return f"{counted(count, unit)} ago"
     return "just now"

@@ -38,9 +38,11 @@ def _table(table: Table, width: int) -> list[Text]:
     lines = table_lines(table, width)
     titles = [Text(line, style="bold") for line in lines[:num_title_lines]]
     rows = [Text(line) for line in lines[num_title_lines:]]
-    for row in rows:
-        for word, style in _STATUS_STYLES.items():
-            row.highlight_words([word], style)
+    for word, style in _STATUS_STYLES.items():
+        # A heading may be the same word.
+        if any(word in cells for cells in table.rows):
+            for row in rows:
+                row.highlight_words([word], style)
     return [*titles, *rows]
 
 

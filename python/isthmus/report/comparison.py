@@ -11,6 +11,7 @@ from isthmus.report.page import Table
 from isthmus.report.quantities import percent, quantity
 from isthmus.run.model import Run
 from isthmus.sizes import format_size
+from isthmus.spelling import counted
 
 _ORDER = (Verdict.LOST, Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, None)
 _CHANGED = frozenset({Verdict.LOST, Verdict.SLOWER, Verdict.FASTER})
@@ -134,13 +135,9 @@ def changes_table(
 
 
 def drift_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[str]:
-    """Say which runs have no repeats, and what the columns mean."""
-    single = [
-        name
-        for name, run in zip(_names(runs), runs, strict=True)
-        if not any(result.repeats for result in run.results)
-    ]
-    if not any(comparison.judgements for comparison in comparisons):
+    """Say what the columns mean, which runs have no repeats, and which drifts are assumed."""
+    judgements = [found for comparison in comparisons for found in comparison.judgements]
+    if not judgements:
         return []
     found = f"the smallest loss that is found in {POWER * 100:.0f} % of comparisons"
     rate = f"at most {FALSE_ALARMS * 100:.0f} % of comparisons"
@@ -148,13 +145,19 @@ def drift_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[
         f"drift: standard deviation between processes; finds: {found}",
         f"false alarms: {rate} call any family slower though nothing has changed",
     ]
+    single = [name for name, run in zip(_names(runs), runs, strict=True) if not _has_repeats(run)]
+    remarks = []
     if single:
-        has = "has" if len(single) == 1 else "have"
-        lines.append(
-            f"{', '.join(single)} {has} no repeats. A drift with ? is a cautious assumption: "
-            "`isthmus bench --repeat 5` measures it"
+        remarks.append(f"{', '.join(single)} {'has' if len(single) == 1 else 'have'} no repeats")
+    if not all(judgement.measured for judgement in judgements):
+        remarks.append(
+            "A drift with ? is a cautious assumption: `isthmus bench --repeat 5` measures it"
         )
-    return lines
+    return [*lines, ". ".join(remarks)] if remarks else lines
+
+
+def _has_repeats(run: Run) -> bool:
+    return any(len(result.repeats or ()) > 1 for result in run.results)
 
 
 def summary_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[str]:
@@ -174,8 +177,10 @@ def _summary(name: str, comparison: Comparison) -> str:
     parts = [
         judged if num else "no results that are judged",
         f"{comparison.num_lost} lost",
-        f"{comparison.num_not_judged} results not judged",
-        f"{missing[0]} results only before, {missing[1]} only after" if any(missing) else "",
+        f"{counted(comparison.num_not_judged, 'result')} not judged",
+        f"{counted(missing[0], 'result')} only before, {missing[1]} only after"
+        if any(missing)
+        else "",
     ]
     return f"{name}: {'; '.join(filter(None, parts))}"
 

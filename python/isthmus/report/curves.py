@@ -131,7 +131,12 @@ class _Curve:
         import altair as alt
 
         inside = [
-            row | {"value": max(float(str(row["min"])), axes.scale.low)} for row in self._rows
+            row
+            | {
+                "value": max(float(str(row["min"])), axes.scale.low),
+                "max": min(float(str(row["max"])), axes.scale.high),
+            }
+            for row in self._rows
         ]
         chart: alt.Chart = (
             alt.Chart(data_of(inside))

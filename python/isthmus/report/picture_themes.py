@@ -135,11 +135,11 @@ def _copies(result: Result) -> Theme:
 
 def _small(result: Result) -> Theme:
     cold = result.cpu_cache == "cold"
-    words = [f"Small copies, {direction_of(result)}", "bytes not in the CPU's caches" * cold]
+    where = "bytes not in the CPU's caches" if cold else ""
     ending = "-cold" if cold else ""
     return Theme(
         name=f"latency-{result.direction}{ending}",
-        title=", ".join(filter(None, words)),
+        title=_joined(f"Small copies, {direction_of(result)}", where),
         panel=_metric,
         label=lambda found: _SMALL_WAYS.get(found.way, found.way),
     )

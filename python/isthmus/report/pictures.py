@@ -21,6 +21,7 @@ from isthmus.report.picture_lines import (
 from isthmus.report.picture_themes import Theme
 from isthmus.report.points import points_panel
 from isthmus.run.model import Run, Status
+from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     import altair as alt
@@ -76,7 +77,7 @@ def _why_not(run: Run, suite: str) -> str:
     for words, reasons in (("failed", failed), ("was waived", waived)):
         if reasons:
             more = len(set(reasons)) - 1
-            others = f", and {more} other reason{'s' if more > 1 else ''}" if more else ""
+            others = f", and {counted(more, 'other reason')}" if more else ""
             return f"no picture, everything {words}: {reasons[0]}{others}"
     return "no picture, none of its results is a time or a rate above zero"
 

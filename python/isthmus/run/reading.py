@@ -117,6 +117,11 @@ def find_stored(named: str) -> Path:
     return found[-1]
 
 
+def id_of(path: Path) -> str:
+    """Give the id of a stored run: what follows the time in its file's name, or the whole name."""
+    return path.stem.partition("-")[2] or path.name
+
+
 def kept_files() -> list[Path]:
     """List the files of stored runs, unfinished ones too, the latest last."""
     try:
@@ -133,4 +138,4 @@ def _kept(named: str) -> list[Path]:
     files = kept_files()
     if named == LAST:
         return [file for file in files if not is_journal(file)]
-    return [file for file in files if named and file.stem.partition("-")[2].startswith(named)]
+    return [file for file in files if named and id_of(file).startswith(named)]

@@ -14,7 +14,7 @@ from isthmus.files.journal import is_open
 from isthmus.files.regular import open_regular
 from isthmus.files.whole import remove_file
 from isthmus.run.model import Identity
-from isthmus.run.reading import is_journal, kept_files
+from isthmus.run.reading import id_of, is_journal, kept_files
 from isthmus.run.record import PositiveInteger, Record
 from isthmus.run.store import UNFINISHED
 
@@ -36,7 +36,7 @@ class StoredRun(Record):
     """One run in the folder of the user's runs."""
 
     id: str
-    """The last part of its file's name; a damaged file's whole name if it has none."""
+    """As `id_of` gives it."""
     state: State
     started_at: datetime | None
     """Null if the file is damaged."""
@@ -55,7 +55,7 @@ def stored_runs() -> list[StoredRun]:
 
 def stored_run(path: Path) -> StoredRun:
     """Describe the run in a file, by the beginning of the file."""
-    name = path.stem.partition("-")[2] or path.name
+    name = id_of(path)
     try:
         with open_regular(path) as file:
             head = file.read(_HEAD_BYTES)
@@ -90,7 +90,7 @@ def expendable(
 
     Args:
         found: Stored runs, the latest last.
-        keep: The latest of so many stay.
+        keep: The latest so many stay.
         older_than: Younger ones stay.
         unfinished: Finished ones stay.
         now: The time; the clock's by default.
@@ -99,10 +99,10 @@ def expendable(
         The runs that every given rule lets go.
     """
     there = [run for run in found if run.state != State.RUNNING]
-    if unfinished:
-        there = [run for run in there if run.state in {State.UNFINISHED, State.DAMAGED}]
     if keep is not None:
         there = there[: max(0, len(there) - keep)]
+    if unfinished:
+        there = [run for run in there if run.state in {State.UNFINISHED, State.DAMAGED}]
     if older_than is not None:
         limit = (now or datetime.now(UTC)) - older_than
         there = [run for run in there if run.started_at is not None and run.started_at < limit]

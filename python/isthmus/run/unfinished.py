@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import AwareDatetime, ValidationError
+from pydantic import AwareDatetime, ConfigDict, ValidationError
 
 from isthmus.errors import UsageError
 from isthmus.files.folder import make_folder
@@ -24,17 +24,23 @@ from isthmus.suggest import one_line
 
 PartT = TypeVar("PartT", bound=Record)
 _VERSION = 1
-# A crash of the machine costs the points of at most this time, and no point waits for the disk.
+# A crash of the machine may cost the points since the last write to disk. A point that ends so long
+# after it is written to disk with all before it; no other point waits for the disk.
 _DURABLE_EVERY_S = 1.0
 
 
-class Head(Record):
-    """The first line of a journal."""
+class Version(Record):
+    """What the first line of a journal of any version has."""
+
+    model_config = ConfigDict(extra="ignore")
 
     run_journal: PositiveInteger
     """The version of the journal's format."""
-    num_points: PositiveInteger
-    """The number of points that were to be measured."""
+
+
+class Head(Version):
+    """The first line of a journal. Earlier programs also wrote the number of points."""
+
     begun: Run
     """The run without results, as if it had been interrupted at once."""
 
@@ -53,7 +59,6 @@ class RunJournal:
         self,
         folder: Path,
         begun: Run,
-        num_points: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
@@ -62,13 +67,12 @@ class RunJournal:
         Args:
             folder: The folder of the user's runs; it is created if it doesn't exist.
             begun: The run, without results.
-            num_points: The number of points that will be measured.
             clock: Seconds since any fixed moment.
 
         Raises:
             WriteError: It can't be written.
         """
-        head = Head(run_journal=_VERSION, num_points=num_points, begun=begun)
+        head = Head(run_journal=_VERSION, begun=begun)
         path = make_folder(folder) / f"{stem_of(begun)}{UNFINISHED}"
         self._journal = Journal(path, [head.model_dump_json()])
         self._clock = clock
@@ -110,12 +114,12 @@ def unfinished_run(contents: bytes, name: str) -> Run:
         The run. It has no derived results.
 
     Raises:
-        UsageError: The journal is damaged; the message says where.
+        UsageError: The journal is of another version, or damaged; the message says where.
     """
     head, *lines = contents.decode(errors="replace").split("\n")
     if not lines:
         raise _damaged(name, 1, "it is incomplete")
-    begun = _parsed(Head, head, name, 1).begun
+    begun = _head(head, name).begun
     *complete, _ = lines
     points = [
         _parsed(FinishedPoint, line, name, number + 2) for number, line in enumerate(complete)
@@ -124,6 +128,16 @@ def unfinished_run(contents: bytes, name: str) -> Run:
     finished_at = points[-1].at if points else begun.run.finished_at
     identity = begun.run.model_copy(update={"finished_at": finished_at, "interrupted": True})
     return begun.model_copy(update={"run": identity, "results": results})
+
+
+def _head(line: str, name: str) -> Head:
+    version = _parsed(Version, line, name, 1).run_journal
+    if version != _VERSION:
+        raise UsageError(
+            f"{name} is a journal of version {version}, and this version reads {_VERSION} only",
+            hint="use the version that wrote it",
+        )
+    return _parsed(Head, line, name, 1)
 
 
 def _parsed(kind: type[PartT], line: str, name: str, number: int) -> PartT:

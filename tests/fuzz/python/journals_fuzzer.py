@@ -18,7 +18,7 @@ def _lines() -> tuple[str, ...]:
     run = example()
     identity = run.run.model_copy(update={"interrupted": True})
     begun = run.model_copy(update={"run": identity, "results": []})
-    head = Head(run_journal=1, num_points=3, begun=begun)
+    head = Head(run_journal=1, begun=begun)
     halves = (run.results[::2], run.results[1::2])
     points = [FinishedPoint(at=run.run.finished_at, results=half) for half in halves]
     return tuple(one.model_dump_json() for one in (head, *points))

@@ -1,4 +1,7 @@
 import multiprocessing
+import signal
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -7,6 +10,7 @@ from fakes.session import Watcher
 from isthmus.bench.fresh_process import ProcessEnded, measure_in_fresh_process
 from isthmus.bench.request import Request
 from isthmus.bench.tests.catalogue import TESTS
+from program import run_process
 
 REQUEST = Request(tests=TESTS[:2], repeat=3)
 
@@ -38,6 +42,44 @@ def test_an_error_of_a_process_is_told_with_its_hint() -> None:
 def test_a_process_that_is_killed_is_an_error_that_names_the_signal() -> None:
     with pytest.raises(ProcessEnded, match="was ended by SIGKILL and left no results"):
         measure_in_fresh_process(REQUEST, Watcher(), never, measuring.crash)
+
+
+def test_a_process_that_is_interrupted_before_it_measures_measures() -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    assert measuring.measure_interrupted() == "2 tests"
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def test_the_first_process_that_is_interrupted_before_it_measures_measures() -> None:
+    """Python starts a helper before the first one: this takes a process without a helper."""
+    outcome = run_process(
+        [sys.executable, "-c", "from fakes.measuring import measure_interrupted as f; print(f())"],
+        {"PYTHONPATH": str(Path(measuring.__file__).parents[1])},
+    )
+    assert (outcome.out, outcome.err) == ("2 tests\n", "")
+
+
+def test_a_process_that_is_killed_when_it_is_told_to_stop_is_an_error() -> None:
+    with pytest.raises(ProcessEnded, match="was ended by SIGKILL and left no results"):
+        measure_in_fresh_process(REQUEST, Watcher(), lambda: True, measuring.crash_when_told)
+
+
+def when_it_has_ended() -> bool:
+    for process in multiprocessing.active_children():
+        process.join()
+    return True
+
+
+def test_what_a_process_has_sent_before_it_ended_counts_though_it_can_no_longer_be_stopped() -> (
+    None
+):
+    run = measure_in_fresh_process(REQUEST, Watcher(), when_it_has_ended, measuring.measure_points)
+    assert len({result.test for result in run.results}) == 2
+
+
+def test_a_process_that_has_ended_before_it_is_told_to_stop_is_an_error() -> None:
+    with pytest.raises(ProcessEnded, match="was ended by SIGKILL and left no results"):
+        measure_in_fresh_process(REQUEST, Watcher(), when_it_has_ended, measuring.crash)
 
 
 def test_no_process_is_left() -> None:

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -234,6 +235,15 @@ def test_an_emulated_device_is_measured_at_every_second_size_and_not_at_the_larg
     (note,) = plan.notes
     assert "end at 64 MiB, of windows at 1 MiB" in note
     assert len(plan.points) < 0.7 * len(whole)
+
+
+def test_a_quick_run_on_an_emulated_device_says_that_it_takes_every_fourth_size() -> None:
+    limits = ROOMY.at_most(2 * MAX_EMULATED_BYTES)
+    plan = plan_demand([BANDWIDTH], Demand(limits=limits, emulated=True, quick=True))
+    sizes = [point.size_bytes for point in plan.points]
+    assert all(after == before << 4 for before, after in pairwise(sizes))
+    (note,) = plan.notes
+    assert "every fourth is measured" in note
 
 
 def test_requested_sizes_are_measured_on_an_emulated_device_too() -> None:

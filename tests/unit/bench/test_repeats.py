@@ -62,6 +62,13 @@ def test_drift_is_of_ratios_and_needs_two() -> None:
     assert drift_of([1e9, 1.01e9]) == pytest.approx(drift_of([1e-6, 1.01e-6]))
 
 
+def test_a_merged_run_has_the_id_of_the_first_process_under_which_its_journal_was_begun() -> None:
+    second = run_times(1.1)
+    identity = second.run.model_copy(update={"id": "0badcafe"})
+    run = merged_run(REQUEST, [run_times(1.0), second.model_copy(update={"run": identity})])
+    assert run.run.id == runs.run().run.id
+
+
 def test_a_merged_run_has_each_result_once_and_can_be_written_and_read() -> None:
     run = merged_run(REQUEST, [run_times(factor) for factor in (1.0, 1.1, 0.9)])
     assert len(run.results) == len(runs.run().results)
@@ -118,7 +125,9 @@ def test_all_processes_are_one_row_of_points_to_those_who_follow() -> None:
 
 def test_a_process_that_ends_after_others_loses_nothing_and_is_noted() -> None:
     processes = Processes(run_times(1.0), run_times(1.1), ProcessEnded("it was killed"))
-    run = carry_out_repeatedly(REQUEST, Watcher(), in_process=processes)
+    warnings: list[str] = []
+    run = carry_out_repeatedly(REQUEST, Watcher(), in_process=processes, warn=warnings.append)
+    assert warnings == ["warning: process 3 of 3: it was killed; the others are kept"]
     assert "process 3 of 3: it was killed" in run.machine.notes
     assert run.run.interrupted
     assert {len(r.repeats or ()) for r in run.results if r.stopped_by} == {2}

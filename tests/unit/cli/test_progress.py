@@ -28,11 +28,17 @@ class Clock:
         return self.now
 
 
-def follow(points: Sequence[Point], clock: Clock, seconds: float, session: FakeSession) -> None:
-    """Measure points with lines, each of which takes so long."""
-    lines = Lines(points, clock)
-    for index, point in enumerate(points):
-        lines.point_started(index, len(points), point)
+def follow(
+    points: Sequence[Point],
+    clock: Clock,
+    seconds: float,
+    session: FakeSession,
+    num_processes: int = 1,
+) -> None:
+    """Measure points with lines, each of which takes so long, in each of several processes."""
+    lines = Lines(points, num_processes, clock)
+    for index, point in enumerate([*points] * num_processes):
+        lines.point_started(index, num_processes * len(points), point)
         clock.now += seconds
         lines.point_finished(point, results_of(point, session))
     lines.end()
@@ -72,6 +78,16 @@ def test_of_many_points_each_suite_has_a_line_and_every_ten_seconds_one_comes(
         "[20/35]  20 s  bandwidth: 20 points measured",
         "[30/35]  30 s  latency: host_to_device_small_copy_async 4 B",
         "[35/35]  35 s  latency: 15 points measured",
+    ]
+
+
+def test_a_suite_ends_in_each_of_several_processes(capsys: pytest.CaptureFixture[str]) -> None:
+    follow([*BANDWIDTH, *LATENCY], Clock(), 0.125, FakeSession(), num_processes=2)
+    assert capsys.readouterr().err.splitlines() == [
+        "[20/70]   2 s  bandwidth: 20 points measured",
+        "[35/70]   4 s  latency: 15 points measured",
+        "[55/70]   7 s  bandwidth: 20 points measured",
+        "[70/70]   9 s  latency: 15 points measured",
     ]
 
 

@@ -4,10 +4,12 @@ import pytest
 
 from fakes import runs
 from isthmus.compare.comparison import compare
+from isthmus.compare.families import family_of
 from isthmus.compare.judging import Verdict
-from isthmus.compare.machines import differences, same_machine
+from isthmus.compare.machines import differences, identity_of
 from isthmus.compare.subject import subject_of
 from isthmus.errors import UsageError
+from isthmus.report.comparison import comparison_text
 from isthmus.run.model import Result, Run, Status
 
 Edit = Callable[[Result], dict[str, object]]
@@ -115,6 +117,18 @@ def test_results_that_only_one_run_has_are_counted_and_are_no_regression() -> No
     assert not compare(run, fewer).regressed
 
 
+@pytest.mark.parametrize(("number", "words"), [(1, "1 result not"), (2, "2 results not")])
+def test_results_that_are_not_judged_are_counted_in_words(number: int, words: str) -> None:
+    run = runs.run()
+    unjudged = [
+        r
+        for r in run.results
+        if r.status == Status.PASSED and r.stopped_by and family_of(r) is None
+    ]
+    few = run.model_copy(update={"results": unjudged[:number]})
+    assert f"{words} judged" in comparison_text([few, few], [compare(few, few)], every=False)
+
+
 def test_what_is_worked_out_from_other_results_is_not_judged() -> None:
     comparison = compare(runs.run(), runs.run())
     assert not [c for c in comparison.changes if c.subject.metric.startswith("crossover")]
@@ -143,13 +157,14 @@ def test_machines_are_told_apart_by_gpu_and_cpu_and_emulated_ones_by_profile() -
     machine = runs.machine()
     device = machine.device.model_copy(update={"uuid": "GPU-1"})
     host = machine.host.model_copy(update={"cpu_model": "Other CPU"})
-    assert same_machine(machine, machine.model_copy())
-    assert not same_machine(machine, machine.model_copy(update={"device": device}))
-    assert not same_machine(machine, machine.model_copy(update={"host": host}))
+    own = identity_of(machine)
+    assert identity_of(machine.model_copy(update={"device": device})) != own
+    assert identity_of(machine.model_copy(update={"host": host})) != own
     emulated = runs.machine(emulated=True)
-    assert not same_machine(emulated, emulated.model_copy(update={"profile": "large"}))
+    other_profile = emulated.model_copy(update={"profile": "large"})
+    assert identity_of(other_profile) != identity_of(emulated)
     driver = machine.driver.model_copy(update={"driver_version": "999.1"})
-    assert same_machine(machine, machine.model_copy(update={"driver": driver}))
+    assert identity_of(machine.model_copy(update={"driver": driver})) == own
 
 
 def test_what_differs_between_machines_is_listed_and_nothing_else() -> None:

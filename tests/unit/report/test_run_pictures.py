@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -6,7 +7,7 @@ from typing import Any
 import pytest
 
 from fakes import runs
-from isthmus.report.curves import COLOURS
+from isthmus.report.curves import COLOURS, Look, curves_panel
 from isthmus.report.label_places import scale_of, spread
 from isthmus.report.picture_lines import drawable, in_sixes, merged, panels_by_theme
 from isthmus.report.pictures import charts, draw_run, missing_pictures
@@ -130,6 +131,24 @@ def test_more_curves_than_colours_are_divided_evenly() -> None:
     [(_, [panel])] = panels_by_theme(pinned).values()
     assert [len(group) for group in in_sixes(panel.curves[:1] * 13)] == [5, 5, 3]
     assert in_sixes([]) == []
+
+
+def test_bars_from_minimum_to_maximum_end_where_the_axis_ends() -> None:
+    [(_, [panel])] = panels_by_theme(
+        [r for r in drawable(runs.run()) if r.test == "window_push"]
+    ).values()
+    [first, *_] = panel.curves
+    wide = [
+        r.model_copy(update={"min": 0.0, "max": 1000 * (r.median or 0.0)}) for r in first.results
+    ]
+    scale = scale_of([r.median or 0.0 for r in wide], 280)
+    look = Look(factor=1.0, unit=panel.unit, ranges=True, colours={})
+    chart = curves_panel("bars", [replace(first, results=tuple(wide))], scale, look).to_dict()
+    [bars] = [layer for layer in chart["layer"] if layer["mark"]["type"] == "rule"]
+    drawn = chart["datasets"][bars["data"]["name"]]
+    assert len(drawn) == len(wide)
+    assert {row["value"] for row in drawn} == {scale.low}
+    assert {row["max"] for row in drawn} == {scale.high}
 
 
 def test_labels_keep_their_places_if_they_can_and_their_distance_always() -> None:

@@ -22,6 +22,8 @@ from isthmus.report.format import Format, RunFormat
 from isthmus.report.profile import profile_as_text
 from isthmus.report.stored_runs import stored_runs_text
 from isthmus.run.model import Run
+from isthmus.run.result import Failure
+from isthmus.run.result import Status as ResultStatus
 from isthmus.run.store import load_run
 from isthmus.run.stored import State, StoredRun
 from isthmus.sim.catalogue import catalogue_text
@@ -140,6 +142,28 @@ def test_a_narrow_terminal_shows_every_word_that_a_wide_one_shows(name: str) -> 
 def test_what_can_be_simulated_fits(width: int) -> None:
     text = catalogue_text(Format.TEXT, width=width)
     assert max(map(len, text.splitlines())) <= width
+
+
+def styles_of(run: Run, word: str) -> set[str]:
+    """Give the styles that a word has anywhere in the tables of a run."""
+    text = as_renderable(run, width=120)
+    spans = [span for span in text.spans if text.plain[span.start : span.end] == word]
+    return {str(span.style) for span in spans}
+
+
+def test_a_heading_with_the_name_of_a_status_has_no_colour() -> None:
+    run = recorded("host_to_device_memcpy_ce")
+    assert " error" in as_text(run, width=120)
+    assert styles_of(run, "error") == set()
+    failed = run.results[0].model_copy(
+        update={
+            "status": ResultStatus.ERROR,
+            "median": None,
+            "error": Failure(symbol=None, code=None, code_name=None, message="it broke"),
+        }
+    )
+    broken = run.model_copy(update={"results": [failed, *run.results[1:]]})
+    assert styles_of(broken, "error") == {"red"}
 
 
 def test_a_terminal_gets_the_words_of_the_plain_text() -> None:

@@ -8,6 +8,7 @@ import pytest
 from fakes import runs
 from isthmus.errors import UsageError
 from isthmus.run.model import Run
+from isthmus.run.reading import find_stored
 from isthmus.run.store import runs_folder, save_run
 from isthmus.run.stored import State, StoredRun, expendable, remove_run, stored_runs
 from isthmus.run.unfinished import RunJournal
@@ -30,9 +31,9 @@ def listed() -> list[tuple[str, State]]:
 def test_every_state_is_listed_the_latest_last() -> None:
     save_run(a_run(0))
     save_run(a_run(1, interrupted=True))
-    killed = RunJournal(runs_folder(), a_run(2), num_points=3)
+    killed = RunJournal(runs_folder(), a_run(2))
     killed.close()
-    running = RunJournal(runs_folder(), a_run(3), num_points=3)
+    running = RunJournal(runs_folder(), a_run(3))
     (runs_folder() / "20250109T000000Z-0000dead.json").write_text('{"run": ')
     (runs_folder() / "20250110T000000Z-0001dead.journal").write_text("")
     assert listed() == [
@@ -47,6 +48,22 @@ def test_every_state_is_listed_the_latest_last() -> None:
     assert listed()[3] == ("00000003", State.UNFINISHED)
 
 
+def test_a_file_without_a_time_in_its_name_is_found_by_the_name_that_is_listed() -> None:
+    save_run(a_run(0))
+    odd = runs_folder() / "foo.json"
+    odd.write_text("{")
+    assert ("foo.json", State.DAMAGED) in listed()
+    assert find_stored("foo.json") == odd
+
+
+def test_the_latest_runs_that_stay_are_the_latest_of_all_whether_finished_or_not() -> None:
+    RunJournal(runs_folder(), a_run(0)).close()
+    save_run(a_run(1))
+    save_run(a_run(2))
+    going = expendable(stored_runs(), keep=2, unfinished=True)
+    assert [int(run.id, 16) for run in going] == [0]
+
+
 def test_a_run_is_described_without_its_results_being_read() -> None:
     path = save_run(a_run(0))
     contents = path.read_bytes()
@@ -58,7 +75,7 @@ def test_a_run_is_described_without_its_results_being_read() -> None:
 
 
 def test_a_run_that_was_killed_when_it_was_complete_is_listed_once_and_removed_whole() -> None:
-    killed = RunJournal(runs_folder(), a_run(0), num_points=3)
+    killed = RunJournal(runs_folder(), a_run(0))
     killed.close()
     save_run(a_run(0))
     ((found),) = stored_runs()
@@ -75,7 +92,7 @@ def test_no_folder_is_no_run() -> None:
 def several() -> list[StoredRun]:
     for number in range(4):
         save_run(a_run(number))
-    RunJournal(runs_folder(), a_run(4), num_points=3).close()
+    RunJournal(runs_folder(), a_run(4)).close()
     return stored_runs()
 
 
@@ -100,7 +117,7 @@ def test_what_every_rule_lets_go_can_go(
 
 
 def test_a_run_that_is_being_measured_is_neither_expendable_nor_removed() -> None:
-    running = RunJournal(runs_folder(), a_run(0), num_points=3)
+    running = RunJournal(runs_folder(), a_run(0))
     (found,) = stored_runs()
     assert expendable([found], keep=0, unfinished=True) == []
     with pytest.raises(UsageError, match="run 00000000 is being measured"):

@@ -24,7 +24,7 @@ def begun(run: Run) -> Run:
 def journal() -> Path:
     """Write the journal of a process that was killed after two points."""
     whole = runs.run()
-    writing = RunJournal(runs_folder(), begun(whole), num_points=7)
+    writing = RunJournal(runs_folder(), begun(whole))
     writing.add(whole.results[:2])
     writing.add(whole.results[2:5])
     writing.close()
@@ -82,6 +82,21 @@ def test_a_damaged_journal_says_where_and_how_to_get_rid_of_it(
     assert "isthmus runs rm ID" in caught.value.hint
 
 
+def test_a_journal_of_an_earlier_program_with_the_number_of_points_is_read(journal: Path) -> None:
+    head, *points = journal.read_text().split("\n")
+    journal.write_text("\n".join([json.dumps(json.loads(head) | {"num_points": 7}), *points]))
+    assert read_run(str(journal)).results == runs.run().results[:5]
+
+
+def test_a_journal_of_another_version_is_not_called_damaged(journal: Path) -> None:
+    head, *points = journal.read_text().split("\n")
+    later = {"run_journal": 2, "start": json.loads(head)["begun"]}
+    journal.write_text("\n".join([json.dumps(later), *points]))
+    with pytest.raises(UsageError, match="is a journal of version 2, and this version") as caught:
+        read_run(str(journal))
+    assert caught.value.hint == "use the version that wrote it"
+
+
 def test_an_empty_journal_is_damaged() -> None:
     with pytest.raises(UsageError, match="x is damaged: line 1: it is incomplete"):
         unfinished_run(b"", "x")
@@ -91,7 +106,7 @@ def test_what_is_written_of_a_point_is_there_at_once_and_on_disk_every_second(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     times = [0.0]
-    writing = RunJournal(tmp_path, begun(runs.run()), num_points=7, clock=lambda: times[-1])
+    writing = RunJournal(tmp_path, begun(runs.run()), clock=lambda: times[-1])
     (path,) = tmp_path.iterdir()
     synced: list[float] = []
     monkeypatch.setattr(os, "fsync", lambda _: synced.append(times[-1]))
@@ -106,7 +121,7 @@ def test_what_is_written_of_a_point_is_there_at_once_and_on_disk_every_second(
 
 
 def test_a_journal_is_seen_to_be_open_until_it_is_closed(tmp_path: Path) -> None:
-    writing = RunJournal(tmp_path, begun(runs.run()), num_points=7)
+    writing = RunJournal(tmp_path, begun(runs.run()))
     (path,) = tmp_path.iterdir()
     assert is_open(path)
     writing.close()
@@ -119,5 +134,5 @@ def test_a_journal_that_cannot_be_begun_is_an_error_and_leaves_nothing(tmp_path:
     blocked = tmp_path / "file"
     blocked.write_text("")
     with pytest.raises(WriteError):
-        RunJournal(blocked / "runs", begun(runs.run()), num_points=7)
+        RunJournal(blocked / "runs", begun(runs.run()))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
