@@ -23,23 +23,26 @@ bool current_is_of(const Driver& driver, int ordinal) {
 
 }  // namespace
 
-Context::State::State(const Driver& the_driver, int ordinal)
-    : driver(the_driver), facts(read_device_facts(the_driver, ordinal)), process(getpid()) {
-  driver.call(symbol::device_get)(&device, ordinal);
-  driver.call(symbol::primary_ctx_retain)(&handle, device);
+PrimaryContext::PrimaryContext(const Driver& driver, int ordinal)
+    : driver_(driver), process_(getpid()) {
+  driver_.call(symbol::device_get)(&device_, ordinal);
+  driver_.call(symbol::primary_ctx_retain)(&handle_, device_);
 }
 
-Context::State::~State() {
-  if (process != getpid()) return;
-  report_cleanup(driver, driver.raw(symbol::primary_ctx_release)(device),
+PrimaryContext::~PrimaryContext() {
+  if (!in_own_process()) return;
+  report_cleanup(driver_, driver_.raw(symbol::primary_ctx_release)(device_),
                  symbol::primary_ctx_release.name);
 }
+
+bool PrimaryContext::in_own_process() const noexcept { return process_ == getpid(); }
+
+Context::State::State(const Driver& driver, int ordinal)
+    : facts(read_device_facts(driver, ordinal)), primary(driver, ordinal) {}
 
 Context Context::retain(const Driver& driver, int ordinal) {
   return Context(std::make_shared<const State>(driver, ordinal));
 }
-
-bool Context::in_own_process() const noexcept { return state_->process == getpid(); }
 
 std::size_t Context::free_memory_bytes() const {
   const CurrentContext current(*this);
@@ -50,6 +53,9 @@ std::size_t Context::free_memory_bytes() const {
 }
 
 CurrentContext::CurrentContext(const Context& context)
+    : CurrentContext(context.driver(), context.handle()) {}
+
+CurrentContext::CurrentContext(const PrimaryContext& context)
     : CurrentContext(context.driver(), context.handle()) {}
 
 CurrentContext::CurrentContext(const Driver& driver, CUcontext context) : driver_(driver) {
@@ -71,7 +77,7 @@ ContextOfDevice::ContextOfDevice(const Context& context) {
 
 ContextOfDevice::ContextOfDevice(const Driver& driver, int ordinal) {
   if (current_handle(driver) != nullptr && current_is_of(driver, ordinal)) return;
-  retained_.emplace(Context::retain(driver, ordinal));
+  retained_.emplace(driver, ordinal);
   pushed_.emplace(*retained_);
 }
 

@@ -11,6 +11,31 @@
 
 namespace isthmus {
 
+/// Holds the primary context of one device, and knows nothing else about the device: reading the
+/// facts takes longer than a small copy.
+class PrimaryContext {
+public:
+  /// Retains the context; creates it if it doesn't exist.
+  ///
+  /// ordinal  of a device that exists
+  /// Throws   OutOfDeviceMemory or DriverError if it can't be created.
+  PrimaryContext(const Driver& driver, int ordinal);
+  ~PrimaryContext();
+  PrimaryContext(const PrimaryContext&) = delete;
+  PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+  const Driver& driver() const noexcept { return driver_; }
+  CUcontext handle() const noexcept { return handle_; }
+  /// False in a forked child.
+  bool in_own_process() const noexcept;
+
+private:
+  Driver driver_;
+  CUdevice device_ = 0;
+  CUcontext handle_ = nullptr;
+  pid_t process_;
+};
+
 /// Holds the primary context of one device. It has value semantics: copies share one retain; the
 /// last releases it.
 ///
@@ -24,13 +49,13 @@ public:
   ///          be created.
   static Context retain(const Driver& driver, int ordinal);
 
-  const Driver& driver() const noexcept { return state_->driver; }
+  const Driver& driver() const noexcept { return state_->primary.driver(); }
   const DeviceFacts& device() const noexcept { return state_->facts; }
-  CUcontext handle() const noexcept { return state_->handle; }
+  CUcontext handle() const noexcept { return state_->primary.handle(); }
 
   /// False in a forked child: everything in the context stayed with the parent, and nothing may be
   /// freed here.
-  bool in_own_process() const noexcept;
+  bool in_own_process() const noexcept { return state_->primary.in_own_process(); }
 
   /// Bytes of device memory that are free now, on the whole device.
   std::size_t free_memory_bytes() const;
@@ -38,15 +63,9 @@ public:
 private:
   struct State {
     State(const Driver& driver, int ordinal);
-    ~State();
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
 
-    Driver driver;
-    DeviceFacts facts;
-    CUdevice device = 0;
-    CUcontext handle = nullptr;
-    pid_t process = 0;
+    DeviceFacts facts;  // read first: refuses an ordinal that no device has
+    PrimaryContext primary;
   };
   explicit Context(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
@@ -58,6 +77,7 @@ private:
 class [[nodiscard]] CurrentContext {
 public:
   explicit CurrentContext(const Context& context);
+  explicit CurrentContext(const PrimaryContext& context);
   /// A context that somebody else created and keeps alive.
   CurrentContext(const Driver& driver, CUcontext context);
   ~CurrentContext();
@@ -78,7 +98,7 @@ public:
   ContextOfDevice(const Driver& driver, int ordinal);
 
 private:
-  std::optional<Context> retained_;
+  std::optional<PrimaryContext> retained_;
   std::optional<CurrentContext> pushed_;
 };
 

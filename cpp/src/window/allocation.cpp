@@ -62,7 +62,8 @@ Allocation allocation_at(const Driver& driver, std::uintptr_t pointer) {
                    std::to_string(found.back().device) + "; open one window on each GPU's part");
 }
 
-// A device whose primary context already exists: creating one costs hundreds of MiB of its memory.
+}  // namespace
+
 int device_in_use(const Driver& driver) {
   const int num_devices = driver.has(symbol::primary_ctx_get_state) ? driver.device_count() : 0;
   for (int ordinal = 0; ordinal < num_devices; ++ordinal) {
@@ -76,14 +77,12 @@ int device_in_use(const Driver& driver) {
   return 0;
 }
 
-}  // namespace
-
 AnyContext::AnyContext(const Driver& driver) {
   driver.require_devices();
   CUcontext current = nullptr;
   driver.call(symbol::ctx_get_current)(&current);
   if (current != nullptr) return;
-  context_.emplace(Context::retain(driver, device_in_use(driver)));
+  context_.emplace(driver, device_in_use(driver));
   current_.emplace(*context_);
 }
 

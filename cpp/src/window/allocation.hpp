@@ -18,9 +18,13 @@ public:
   explicit AnyContext(const Driver& driver);
 
 private:
-  std::optional<Context> context_;
+  std::optional<PrimaryContext> context_;
   std::optional<CurrentContext> current_;
 };
+
+/// A device whose primary context already exists, because creating one costs hundreds of MiB of its
+/// memory; device 0 if there is none.
+int device_in_use(const Driver& driver);
 
 /// One CUDA allocation, as the driver describes it.
 struct Allocation {

@@ -50,7 +50,16 @@ class DeviceArray:
         pointer: The device address of the first item; 0 if there are no items.
     """
 
-    __slots__ = ("__weakref__", "_memory", "device", "dtype", "shape")
+    __slots__ = (
+        "__cuda_array_interface__",
+        "__weakref__",
+        "_memory",
+        "device",
+        "dtype",
+        "nbytes",
+        "pointer",
+        "shape",
+    )
 
     def __init__(
         self, context: _native.Context, shape: tuple[int, ...], dtype: "DType", device: int
@@ -66,29 +75,15 @@ class DeviceArray:
         self.shape = shape
         self.dtype = dtype
         self.device = device
+        self.nbytes = math.prod(shape) * int(dtype.itemsize)
         # The driver gives no memory of 0 bytes.
         self._memory = _native.DeviceMemory(context, max(1, self.nbytes))
-
-    @property
-    def nbytes(self) -> int:
-        """The size of all items, in bytes."""
-        return math.prod(self.shape) * int(self.dtype.itemsize)
-
-    @property
-    def pointer(self) -> int:
-        """The device address of the first item; 0 if there are no items."""
-        return self._memory.pointer if self.nbytes else 0
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, object]:
-        """
-        Describe the memory to CuPy, Numba and others.
-
-        Source: Numba's documentation, CUDA Array Interface (version 3).
-        """
-        return {
-            "shape": self.shape,
-            "typestr": self.dtype.str,
+        self.pointer = self._memory.pointer if self.nbytes else 0
+        # For CuPy, Numba and others. Made once: a copy asks each time, and may take less than this.
+        # Source: Numba's documentation, CUDA Array Interface (version 3).
+        self.__cuda_array_interface__: dict[str, object] = {
+            "shape": shape,
+            "typestr": dtype.str,
             "data": (self.pointer, False),
             "strides": None,
             "version": 3,

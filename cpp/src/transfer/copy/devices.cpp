@@ -5,6 +5,8 @@
 
 #include <isthmus/errors.hpp>
 
+#include "window/allocation.hpp"
+
 namespace isthmus::transfer {
 
 Devices::Devices(const Driver& driver, const WindowCache& windows)
@@ -19,6 +21,17 @@ DevicePaths& Devices::make(int device) {
   owned_.push_back(std::make_unique<DevicePaths>(driver_, device, windows_));
   slot.store(owned_.back().get(), std::memory_order_release);
   return *owned_.back();
+}
+
+std::optional<CurrentContext> Devices::any_context() {
+  if (!driver_.has_devices()) return std::nullopt;
+  CUcontext current = nullptr;
+  driver_.call(symbol::ctx_get_current)(&current);
+  if (current != nullptr) return std::nullopt;
+  for (const auto& slot : made_)
+    if (const DevicePaths* const made = slot.load(std::memory_order_acquire))
+      return std::optional<CurrentContext>(std::in_place, made->context());
+  return std::optional<CurrentContext>(std::in_place, at(window::device_in_use(driver_)).context());
 }
 
 void Devices::use_profile(std::string_view json) {

@@ -26,6 +26,10 @@ public:
         made_.at(static_cast<std::size_t>(device)).load(std::memory_order_acquire);
     return found != nullptr ? *found : make(device);
   }
+  /// Makes a context current if the thread has none and there is a device: without one CUDA answers
+  /// nothing about pointers. The context is kept, because making it again for the next copy would
+  /// take longer than the copy.
+  std::optional<CurrentContext> any_context();
   /// Makes the context of a task's device current, if it has one.
   std::optional<ContextOfDevice> context_of(const Task& task) {
     if (task.device < 0) return std::nullopt;

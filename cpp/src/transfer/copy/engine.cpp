@@ -51,7 +51,19 @@ void Engine::copy(void* target, const void* source, std::size_t size_bytes,
   require_own_process();
   const Request request = request_of(options, Return::complete);
   if (size_bytes == 0 || copy_again(target, source, size_bytes, request)) return;
-  copy_examined(examine(driver, host_memory_, target, source, size_bytes, request), request);
+  copy_examined(examined(target, source, size_bytes, request), request);
+}
+
+Task Engine::examined(void* target, const void* source, std::size_t size_bytes,
+                      const Request& request) {
+  const auto context = devices_.any_context();
+  return examine(driver, host_memory_, target, source, size_bytes, request);
+}
+
+Task Engine::examined(void* target, const FileSource& source, std::size_t size_bytes) {
+  driver.require_devices();
+  const auto context = devices_.any_context();
+  return examine(driver, target, source, size_bytes);
 }
 
 /// Returns     false, with nothing done, if the copy must be examined.
@@ -82,7 +94,7 @@ std::shared_ptr<PendingCopy> Engine::copy_async(void* target, const void* source
   require_own_process();
   Request request = request_of(options, return_for(source_order));
   if (size_bytes == 0) return PendingCopy::complete();
-  const Task task = examine(driver, host_memory_, target, source, size_bytes, request);
+  const Task task = examined(target, source, size_bytes, request);
   const auto context = devices_.context_of(task);
   request.when = chooser_.when_to_return(task, request);
   const Plan plan = chooser_.ready(task, request);
@@ -96,7 +108,7 @@ void Engine::copy_file(void* target, int descriptor, std::uint64_t offset_bytes,
   require_own_process();
   const FileSource source(descriptor, offset_bytes, size_bytes);
   if (size_bytes == 0) return;
-  copy_examined(examine(driver, target, source, size_bytes), request_of(options, Return::complete));
+  copy_examined(examined(target, source, size_bytes), request_of(options, Return::complete));
 }
 
 CopyPlan Engine::explain(const void* target, const void* source, std::size_t size_bytes,
@@ -104,8 +116,7 @@ CopyPlan Engine::explain(const void* target, const void* source, std::size_t siz
   require_own_process();
   if (size_bytes == 0) throw UsageError("a copy of 0 bytes takes no path");
   const Request request = request_of(options, Return::complete);
-  const Task task =
-      examine(driver, host_memory_, const_cast<void*>(target), source, size_bytes, request);
+  const Task task = examined(const_cast<void*>(target), source, size_bytes, request);
   const auto context = devices_.context_of(task);
   return chooser_.explain(task, request);
 }

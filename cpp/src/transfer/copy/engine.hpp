@@ -71,6 +71,8 @@ struct Engine {
 
 private:
   bool copy_again(void* target, const void* source, std::size_t size_bytes, const Request& request);
+  Task examined(void* target, const void* source, std::size_t size_bytes, const Request& request);
+  Task examined(void* target, const FileSource& source, std::size_t size_bytes);
   void copy_examined(const Task& task, const Request& request);
 
   std::uint64_t process_;

@@ -1,12 +1,10 @@
 // What a copy is asked to do: its two ends, checked.
-#include <optional>
 #include <string>
 
 #include <isthmus/errors.hpp>
 
 #include "transfer/copy/task.hpp"
 #include "transfer/many/known_ranges.hpp"
-#include "window/allocation.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -110,8 +108,6 @@ Task examine(const Driver& driver, const HostMemory& host_memory, void* target, 
     throw UsageError(std::string("the ") + (target == nullptr ? "target" : "source") +
                      " of the copy is a null pointer");
   require_apart(target, source, size_bytes);
-  std::optional<window::AnyContext> context;
-  if (driver.has_devices()) context.emplace(driver);
   Task task;
   const Asking asking{driver, known, size_bytes};
   // Later work of the stream is ordered after a download only if its target is pinned.
@@ -132,7 +128,6 @@ Task examine(const Driver& driver, const HostMemory& host_memory, void* target, 
 
 Task examine(const Driver& driver, void* target, const FileSource& source, std::size_t size_bytes) {
   if (target == nullptr) throw UsageError("the target of the copy is a null pointer");
-  const window::AnyContext context(driver);
   const auto address = reinterpret_cast<std::uintptr_t>(target);
   Task task;
   task.target = range_at(driver, address);

@@ -123,7 +123,8 @@ struct Task {
   }
 };
 
-/// Finds out what the two ends of a copy are, and checks them.
+/// Finds out what the two ends of a copy are, and checks them. If there is a device, a context must
+/// be current: any, because the answers are the same in all.
 ///
 /// known       what the same call has asked before; null: nothing
 /// Throws      UsageError: memory that is null, overlapping, freed, shorter than `size_bytes`, or
@@ -131,7 +132,7 @@ struct Task {
 Task examine(const Driver& driver, const HostMemory& host_memory, void* target, const void* source,
              std::size_t size_bytes, const Request& request, KnownRanges* known = nullptr);
 
-/// The same for a copy from a file to a device.
+/// The same for a copy from a file to a device; there must be one.
 ///
 /// Throws      also UsageError if the target isn't a GPU's own memory.
 Task examine(const Driver& driver, void* target, const FileSource& source, std::size_t size_bytes);

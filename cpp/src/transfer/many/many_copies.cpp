@@ -45,6 +45,7 @@ constexpr const char* kUndefined = "all bytes of the call's targets are undefine
 
 /// Copies of 0 bytes are left out.
 std::vector<Member> ManyCopies::examine_all(std::span<const ManyCopy> copies, Return when) {
+  const auto context = devices_.any_context();
   KnownRanges known(driver_, host_memory_);
   std::vector<Member> members;
   std::vector<std::size_t> indices;

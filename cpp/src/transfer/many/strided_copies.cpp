@@ -9,7 +9,6 @@
 #include "transfer/copy/driver_copy.hpp"
 #include "transfer/copy/failed_copy.hpp"
 #include "transfer/many/layouts.hpp"
-#include "window/allocation.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -111,7 +110,8 @@ StridedCopies::Checked StridedCopies::checked(const StridedCopy& copy, const Cop
   Checked checked{Layouts(copy), request.stream, {}, nullptr, false};
   const Layouts& layouts = checked.layouts;
   if (layouts.num_items() == 0) return checked;
-  const window::AnyContext any(driver_);
+  driver_.require_devices();
+  const auto any = devices_.any_context();
   checked.task = examine_strided(driver_, host_memory_, copy, layouts);
   checked.paths = &devices_.at(checked.task.device);
   const ContextOfDevice context(checked.paths->context());
