@@ -246,6 +246,17 @@ TEST_F(CopyKeeperTest, TheEndWaitsForCopies) {
   EXPECT_TRUE(fate_.let_go);
 }
 
+TEST_F(CopyKeeperTest, WhatIsBegunAfterTheEndDoesNotDelayIt) {
+  EXPECT_TRUE(keeper_->end(seconds(60)));
+  contract::Gate held = gate();
+  held.hold(own_);
+  keeper_->drop(begin());
+  EXPECT_TRUE(keeper_->end(seconds(60)));
+  EXPECT_FALSE(fate_.let_go);
+  held.open();
+  synchronize(own_);
+}
+
 TEST_F(CopyKeeperTest, WhatIsBegunAfterTheEndIsStillKeptAndCanBeAskedAbout) {
   EXPECT_TRUE(keeper_->end(seconds(60)));
   contract::Gate held = gate();

@@ -22,6 +22,12 @@ def recorded(request: pytest.FixtureRequest) -> Run:
     return read_run(str(RECORDED / request.param / "run.json"))
 
 
+@pytest.fixture(scope="module")
+def documents(recorded: Run) -> list[dict[str, Any]]:
+    """Give all pictures of a recorded run, as Vega-Lite."""
+    return [chart.to_dict() for chart in charts(recorded).values()]
+
+
 def rows(part: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - Vega-Lite
     """List all rows of data in a chart."""
     found = part if isinstance(part, dict) else {}
@@ -76,26 +82,31 @@ def test_no_curve_has_two_values_at_one_size(recorded: Run) -> None:
                 assert len(line.sizes) == len(line.results), (panel.title, line.label)
 
 
-def test_a_panel_has_at_most_six_colours_each_for_one_curve(recorded: Run) -> None:
+def test_a_panel_has_at_most_six_colours_each_for_one_curve(
+    documents: list[dict[str, Any]],
+) -> None:
     assert len(set(COLOURS)) == 6
-    for chart in charts(recorded).values():
-        for panel in chart.to_dict()["concat"]:
+    for document in documents:
+        for panel in document["concat"]:
             curves = [mark for mark in marks(panel) if mark["type"] == "line" and "point" in mark]
             colours = [mark["color"] for mark in curves]
             assert len(colours) == len(set(colours)) <= 6
 
 
-def test_a_curve_that_is_drawn_later_is_thinner_and_hides_none(recorded: Run) -> None:
-    for chart in charts(recorded).values():
-        for panel in chart.to_dict()["concat"]:
+def test_a_curve_that_is_drawn_later_is_thinner_and_hides_none(
+    documents: list[dict[str, Any]],
+) -> None:
+    for document in documents:
+        for panel in document["concat"]:
             curves = [mark for mark in marks(panel) if mark["type"] == "line" and "point" in mark]
             widths = [mark["strokeWidth"] for mark in curves]
             assert widths == sorted(set(widths), reverse=True)
 
 
-def test_there_is_no_legend_and_every_curve_has_words_beside_it(recorded: Run) -> None:
-    for chart in charts(recorded).values():
-        document = chart.to_dict()
+def test_there_is_no_legend_and_every_curve_has_words_beside_it(
+    documents: list[dict[str, Any]],
+) -> None:
+    for document in documents:
         assert '"color": {"field"' not in str(document).replace("'", '"')
         for panel in document["concat"]:
             kinds = [mark["type"] for mark in marks(panel)]
