@@ -119,8 +119,7 @@ std::shared_ptr<KeptCopy> CopyKeeper::begin(std::unique_ptr<CopyNeeds> needs,
 /// Once this is ending, only keeps it: end() would never return if a thread went on with copies.
 void CopyKeeper::add(const std::shared_ptr<KeptCopy>& copy) {
   const Lock lock(mutex_);
-  if (ending_)
-    return keep_until_process_ends(std::make_unique<std::shared_ptr<KeptCopy>>(copy));
+  if (ending_) return keep_until_process_ends(std::make_unique<std::shared_ptr<KeptCopy>>(copy));
   copy->place_ = copies_.insert(copies_.end(), copy);
   copy->listed_ = true;
 }
