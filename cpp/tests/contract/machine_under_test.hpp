@@ -12,11 +12,9 @@
 #include <isthmus/errors.hpp>
 
 #include "driver/driver.hpp"
+#include "sizes.hpp"
 
 namespace isthmus::contract {
-
-inline constexpr std::size_t kKiB = 1024;
-inline constexpr std::size_t kMiB = 1024 * kKiB;
 
 using Bytes = std::vector<std::uint8_t>;
 

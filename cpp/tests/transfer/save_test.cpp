@@ -136,7 +136,7 @@ TEST_F(SaveTest, NamesMemoryThatCantBeRead) {
 }
 
 TEST_F(SaveTest, NamesTheRangeOfADeviceThatFails) {
-  const test::EmulatorControls emulator(driver_);
+  const isthmus::test::EmulatorControls emulator(driver_);
   const NewFile file;
   emulator.fail_call("cuMemcpyDtoHAsync", 1, CUDA_ERROR_ILLEGAL_ADDRESS);
   try {
@@ -150,7 +150,7 @@ TEST_F(SaveTest, NamesTheRangeOfADeviceThatFails) {
 }
 
 TEST_F(SaveTest, SaysThatTheStagingMemoryMayBeInUseIfNobodyCanWait) {
-  const test::EmulatorControls emulator(driver_);
+  const isthmus::test::EmulatorControls emulator(driver_);
   const NewFile file;
   emulator.fail_calls("cuStreamSynchronize", CUDA_ERROR_UNKNOWN);
   try {

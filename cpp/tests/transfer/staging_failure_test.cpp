@@ -100,14 +100,14 @@ protected:
 
   std::map<std::string, int> calls_of(StagingRing& ring) {
     EXPECT_EQ(ending(ring, 1, [&] { controls_->log_calls(1); }), "");
-    return test::counts_of_calls(log_);
+    return isthmus::test::counts_of_calls(log_);
   }
 
   /// Makes each call of a copy fail in turn. Returns how many of the failures were reported.
   int sweep(StagingRing& ring, const std::map<std::string, int>& calls, bool anew) {
     int num_reported = 0;
     for (const auto& [symbol, count] : calls) {
-      if (test::releases(symbol)) continue;
+      if (isthmus::test::releases(symbol)) continue;
       // The number of queries varies.
       for (int nth = 1; nth <= std::min(count, kMaxFailures); ++nth) {
         SCOPED_TRACE(symbol + " call " + std::to_string(nth) + " of " + std::to_string(count));
@@ -124,7 +124,7 @@ protected:
     return GetParam() == Way::download ? "cuMemcpyDtoHAsync" : "cuMemcpyHtoDAsync";
   }
 
-  std::optional<test::EmulatorControls> controls_;
+  std::optional<isthmus::test::EmulatorControls> controls_;
   CUdeviceptr device_ = 0;
   CUstream order_ = nullptr;
   Bytes host_;

@@ -114,7 +114,7 @@ class StagingPiecesTest : public StagingUnderTest {};
 /// With any number of threads: each device copy has a fixed cost.
 TEST_F(StagingPiecesTest, OneCopyOfTheDeviceIsMadeForEachPiece) {
   if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver tells what was called";
-  const test::EmulatorControls controls(driver());
+  const isthmus::test::EmulatorControls controls(driver());
   constexpr std::size_t kBytes = 512 * kKiB;
   const CUdeviceptr device = device_memory(kBytes);
   Bytes bytes = pattern(kBytes, 1);

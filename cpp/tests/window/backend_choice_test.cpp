@@ -7,6 +7,7 @@
 #include "backend_machine.hpp"
 #include "fakes/fake_gdrdrv.hpp"
 #include "fakes/fake_resource_manager.hpp"
+#include "sizes.hpp"
 #include "window/registry.hpp"
 
 namespace isthmus::window {
@@ -16,7 +17,7 @@ using fakes::FakeGdrdrv;
 using fakes::FakeResourceManager;
 using Strings = std::vector<std::string>;
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using contract::kMiB;
 
 class BackendChoice : public BackendMachine {
 protected:

@@ -20,6 +20,7 @@
 #include "host/cores.hpp"
 #include "host/cpu_list.hpp"
 #include "host/text_file.hpp"
+#include "sizes.hpp"
 #include "window/guarded_pages.hpp"
 
 namespace isthmus::window {
@@ -29,8 +30,8 @@ namespace fs = std::filesystem;
 using test::eventually;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kKiB = 1024;
-constexpr std::size_t kMiB = kKiB * kKiB;
+using contract::kKiB;
+using contract::kMiB;
 constexpr int kManyThreads = 8;
 
 /// The helper threads of this process, according to /proc.

@@ -11,12 +11,13 @@
 #include "child_process.hpp"
 #include "fakes/fake_gdrdrv.hpp"
 #include "fakes/fake_resource_manager.hpp"
+#include "sizes.hpp"
 #include "window/registry.hpp"
 
 namespace isthmus::window {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using contract::kMiB;
 
 bool is_open(int descriptor) { return fcntl(descriptor, F_GETFD) >= 0; }
 

@@ -3,6 +3,7 @@
 
 #include "backend_machine.hpp"
 #include "fakes/fake_gdrdrv.hpp"
+#include "sizes.hpp"
 #include "window/device_files.hpp"
 #include "window/host_pages.hpp"
 
@@ -14,7 +15,7 @@ using gdrdrv::MappingType;
 using gdrdrv::version_of;
 
 constexpr std::size_t kGpuPageBytes = gdrdrv::kGpuPageBytes;
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using contract::kMiB;
 
 class Gdrdrv : public BackendMachine {
 protected:

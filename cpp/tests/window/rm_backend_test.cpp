@@ -3,6 +3,7 @@
 
 #include "backend_machine.hpp"
 #include "fakes/fake_resource_manager.hpp"
+#include "sizes.hpp"
 #include "window/host_pages.hpp"
 
 namespace isthmus::window {
@@ -11,7 +12,7 @@ namespace {
 using fakes::FakeResourceManager;
 using Strings = std::vector<std::string>;
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using contract::kMiB;
 
 class ResourceManager : public BackendMachine {
 protected:
