@@ -153,6 +153,22 @@ void copy_batch(ArrayTransfers& transfers, ArrayBatch& batch) try {
   throw;
 }
 
+std::vector<isthmus::PathShare> explain_batch(ArrayTransfers& transfers, const ArrayBatch& batch) {
+  return batch.naming_refusals([&] {
+    const GilReleased released;
+    return transfers->explain_many(batch.copies());
+  });
+}
+
+/// What copy_arrays() would do without copying anything.
+nb::object read_arrays_to_explain(ArrayTransfers& transfers, nb::handle target, nb::handle source,
+                                  nb::handle stream) {
+  ArrayPair pair;
+  if (!read_arrays(transfers.reader, target, source, stream, Hold::call, pair))
+    return batch_of(transfers.reader, target, source, stream, Hold::call);
+  return describe(transfers.reader, target, source, pair);
+}
+
 PythonFuture copy_batch_async(ArrayTransfers& transfers, ArrayBatch& batch,
                               const std::string& source_order, nb::object follow_up) {
   const SourceOrder order = value_of(kSourceOrders, source_order, "source_order");
@@ -256,6 +272,11 @@ void bind_plan(nb::module_& m) {
       .def_ro("costs", &CopyPlan::costs, "For every path, cheapest first.")
       .def_ro("measured", &CopyPlan::measured)
       .def_ro("profile", &CopyPlan::profile);
+  nb::class_<isthmus::PathShare>(m, "PathShare", "How some of many copies would be made.")
+      .def_prop_ro("path", path_name(&isthmus::PathShare::path))
+      .def_ro("num_copies", &isthmus::PathShare::num_copies)
+      .def_ro("size_bytes", &isthmus::PathShare::size_bytes)
+      .def_ro("seconds", &isthmus::PathShare::seconds);
   nb::class_<PathUse>(m, "PathUse", "How one path was used so far.")
       .def_prop_ro("path", path_name(&PathUse::path))
       .def_ro("num_copies", &PathUse::num_copies)
@@ -294,6 +315,13 @@ void bind_batches(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {
            "target_kind"_a, "source_kind"_a, "needs"_a.none(),
            "Add a copy of bytes that belongs to a pair. `needs` is kept until the copy has ended.");
   transfers.def("copy_batch", &copy_batch, "batch"_a, "Make all copies; complete on return.")
+      .def("explain_batch", &explain_batch, "batch"_a, "Say how the copies would be made.")
+      .def("read_arrays", &read_arrays_to_explain, "target"_a.none(), "source"_a.none(),
+           "stream"_a.none(),
+           nb::sig("def read_arrays(self, target: object, source: object, stream: object) -> "
+                   "tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | "
+                   "ArrayBatch"),
+           "Read two arrays, or those in two structures; copies nothing.")
       .def("copy_batch_async", &copy_batch_async, "batch"_a, nb::kw_only(), "source_order"_a,
            "follow_up"_a.none(),
            "Begin all copies. `follow_up` as for copy_async(). Call this once for a batch.")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from isthmus.sizes import format_size, parse_sizes
     from isthmus.transfer.copying import Transfers, copy, copy_async, explain, stats, trim
     from isthmus.transfer.future import CopyFuture
-    from isthmus.transfer.plan import CopyPlan
+    from isthmus.transfer.plan import CopyPlan, ManyPlan
     from isthmus.transfer.statistics import CopyStats
     from isthmus.windows.opening import Window, Windows, window
 
@@ -54,6 +54,7 @@ __all__ = [
     "Error",
     "HostPointer",
     "IsthmusWarning",
+    "ManyPlan",
     "OutOfDeviceMemory",
     "Profile",
     "Result",
@@ -90,6 +91,7 @@ _LAZY = {
     "ArrayTree": "isthmus.arrays.accepted",
     "CopyFuture": "isthmus.transfer.future",
     "CopyPlan": "isthmus.transfer.plan",
+    "ManyPlan": "isthmus.transfer.plan",
     "CopyStats": "isthmus.transfer.statistics",
     "CorruptTransfer": "isthmus.errors",
     "DeviceArray": "isthmus.arrays.device_array",

@@ -946,6 +946,21 @@ class CopyPlan:
     @property
     def profile(self) -> str: ...
 
+class PathShare:
+    """How some of many copies would be made."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def num_copies(self) -> int: ...
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    @property
+    def seconds(self) -> float: ...
+
 class PathUse:
     """How one path was used so far."""
 
@@ -979,6 +994,12 @@ class Transfers:
 
     def copy_batch(self, batch: ArrayBatch) -> None:
         """Make all copies; complete on return."""
+
+    def explain_batch(self, batch: ArrayBatch) -> list[PathShare]:
+        """Say how the copies would be made."""
+
+    def read_arrays(self, target: object, source: object, stream: object) -> tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | ArrayBatch:
+        """Read two arrays, or those in two structures; copies nothing."""
 
     def copy_batch_async(self, batch: ArrayBatch, *, source_order: str, follow_up: object | None) -> CopyFuture:
         """

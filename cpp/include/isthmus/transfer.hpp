@@ -106,6 +106,14 @@ struct PathCost {
   std::string reason;  ///< why it isn't usable; else what the figure is based on
 };
 
+/// How some of many copies would be made.
+struct PathShare {
+  CopyPath path = CopyPath::driver;
+  std::size_t num_copies = 0;
+  std::size_t size_bytes = 0;
+  double seconds = 0;  ///< predicted, one after the other; without copies that cross no link
+};
+
 /// How a copy would be made, and why.
 struct CopyPlan {
   CopyPath path = CopyPath::driver;
@@ -256,6 +264,12 @@ public:
   /// Says how copy() would make the copy, and what each path would cost. Copies nothing.
   CopyPlan explain(const void* target, const void* source, std::size_t size_bytes,
                    const CopyOptions& options = {});
+
+  /// Says how copy_many() would make the copies: one entry for each path that it would take, in
+  /// the order of CopyPath. Copies nothing; may compile the kernel.
+  ///
+  /// Throws      as copy_many()
+  std::vector<PathShare> explain_many(std::span<const ManyCopy> copies);
 
   std::vector<PathUse> stats() const;
   /// Closes the windows that copies have opened, and unpins staging buffers that no copy uses.

@@ -105,6 +105,24 @@ TEST_F(ManyCopies, OfSmallPiecesAreMadeByOneLaunch) {
   EXPECT_EQ(num_copies(CopyPath::kernel) - before, copies.size());
 }
 
+TEST_F(ManyCopies, AreExplainedAsTheyAreMadeAndNothingIsCopied) {
+  const CUdeviceptr device = device_memory(kMiB);
+  fill(device, kMiB, 9);
+  const Bytes before = on_device(device, kMiB);
+  auto* const host = reinterpret_cast<std::byte*>(pinned_memory(kMiB));
+  std::vector<ManyCopy> copies;
+  for (std::size_t i = 0; i < 256; ++i)
+    copies.push_back({to_pointer(device + i * 4 * kKiB), host + i * 4 * kKiB, 4 * kKiB, {}});
+  const std::vector<PathShare> shares = transfers().explain_many(copies);
+  ASSERT_EQ(shares.size(), 1U);
+  EXPECT_EQ(shares[0].path, CopyPath::kernel);
+  EXPECT_EQ(shares[0].num_copies, copies.size());
+  EXPECT_EQ(shares[0].size_bytes, kMiB);
+  EXPECT_GT(shares[0].seconds, 0);
+  EXPECT_EQ(on_device(device, kMiB), before);
+  EXPECT_EQ(num_copies(CopyPath::kernel), 0U);
+}
+
 TEST_F(ManyCopies, LargerThanTheStagingMemoryArriveInRounds) {
   constexpr std::size_t kPieceBytes = 200 * kKiB;
   constexpr std::size_t kNum = 60;  // 12 MiB, and a half holds four

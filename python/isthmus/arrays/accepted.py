@@ -88,8 +88,10 @@ class ArrayList(Protocol):
         """Count the items."""
 
 
-# What one call can copy: an array, or lists, tuples and mappings of arrays, nested to any depth.
-# The values of a mapping are often of several types, for which type checkers find only "object".
-ArrayTree = ArrayLike | ArrayList | Mapping[Any, Any]
+# Lists, tuples and mappings of arrays, nested to any depth. The values of a mapping are often of
+# several types, for which type checkers find only "object".
+Structure = ArrayList | Mapping[Any, Any]
+# What one call can copy.
+ArrayTree = ArrayLike | Structure
 # A CUstream as an integer, or a stream of any library.
 StreamLike = SupportsIndex | SupportsCudaStream | TorchStream | CupyStream

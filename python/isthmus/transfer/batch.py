@@ -1,16 +1,38 @@
 """The arrays of a call that can't be copied as they are: packed, or copied after the others."""
 
 from collections.abc import Callable
-from typing import NoReturn
 
 from isthmus import _native
 from isthmus.arrays.array import Array
 from isthmus.arrays.refusals import refuse_at
 from isthmus.errors import Error
 from isthmus.transfer.pairs import PlainCopy, plain_copy, require_match
+from isthmus.transfer.plan import ManyPlan, many_plan_of
 from isthmus.transfer.work import Prepared, Work
 
 Made = tuple[int, Work, Prepared]
+
+
+def explain_batch(batch: _native.ArrayBatch, native: _native.Transfers) -> ManyPlan:
+    """
+    Say how the arrays of a batch would be copied. Packs and copies nothing.
+
+    Raises:
+        UsageError: As for `isthmus.copy`; it names the path.
+        Unavailable: The same.
+    """
+    num_packed = num_layouts = 0
+    for pair, target, source, stream in batch.unlike:
+        work = _checked(batch, pair, target, source, stream)
+        if work.is_layout:
+            num_layouts += 1
+            continue
+        num_packed += work.plain is None
+        size_bytes = target.size_bytes
+        ends = work.plain or PlainCopy(target.pointer, source.pointer, size_bytes)
+        work.add_to(batch, pair, ends, None)
+    shares = native.explain_batch(batch)
+    return many_plan_of(shares, num_packed=num_packed, num_layouts=num_layouts)
 
 
 class UnlikePairs:
@@ -33,7 +55,7 @@ class UnlikePairs:
         self._native = native
         self._unpackings: list[Callable[[], None]] = []
         self._last: list[Made] = []
-        works = [self._checked(*unlike) for unlike in batch.unlike]
+        works = [(unlike[0], _checked(batch, *unlike)) for unlike in batch.unlike]
         for pair, work in works:
             self._prepare(pair, work)
 
@@ -53,15 +75,7 @@ class UnlikePairs:
             try:
                 work.finish(self._native, prepared)
             except Error as refusal:
-                self._refuse(pair, refusal)
-
-    def _checked(self, pair: int, target: Array, source: Array, stream: int) -> tuple[int, Work]:
-        try:
-            work = work_of((target, source), target, source, stream)
-            work.require_possible()
-        except Error as refusal:
-            self._refuse(pair, refusal)
-        return pair, work
+                refuse_at(self._batch.path(pair), refusal)
 
     def _prepare(self, pair: int, work: Work) -> None:
         prepared = work.prepared()
@@ -69,7 +83,7 @@ class UnlikePairs:
             try:
                 work.check(self._native, prepared)
             except Error as refusal:
-                self._refuse(pair, refusal)
+                refuse_at(self._batch.path(pair), refusal)
             self._last.append((pair, work, prepared))
             return
         work.add_to(self._batch, pair, prepared.copy, prepared.packed)
@@ -80,8 +94,16 @@ class UnlikePairs:
         for unpack in self._unpackings:
             unpack()
 
-    def _refuse(self, pair: int, refusal: Error) -> NoReturn:
-        refuse_at(self._batch.path(pair), refusal)
+
+def _checked(
+    batch: _native.ArrayBatch, pair: int, target: Array, source: Array, stream: int
+) -> Work:
+    try:
+        work = work_of((target, source), target, source, stream)
+        work.require_possible()
+    except Error as refusal:
+        refuse_at(batch.path(pair), refusal)
+    return work
 
 
 def work_of(objects: tuple[object, object], target: Array, source: Array, stream: int) -> Work:

@@ -2,22 +2,23 @@
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 from isthmus import _native
 from isthmus.arrays.array import Array
 from isthmus.errors import Error, UsageError
 from isthmus.nvrtc import find_nvrtc
 from isthmus.spelling import cuda_major
-from isthmus.transfer.batch import UnlikePairs, work_of
+from isthmus.transfer.batch import UnlikePairs, explain_batch, work_of
 from isthmus.transfer.future import CopyFuture
 from isthmus.transfer.pairs import PlainCopy
-from isthmus.transfer.plan import CopyPlan, plan_of
+from isthmus.transfer.plan import CopyPlan, ManyPlan, plan_of
 from isthmus.transfer.statistics import CopyStats, stats_of
+from isthmus.transfer.work import Work
 from isthmus.windows.opening import Windows, default_windows
 
 if TYPE_CHECKING:
-    from isthmus.arrays.accepted import ArrayLike, ArrayTree, StreamLike
+    from isthmus.arrays.accepted import ArrayLike, ArrayTree, StreamLike, Structure
 
 SourceOrder = Literal["call", "stream"]
 # What the native module leaves to Python: two arrays that lie differently and their stream, or the
@@ -127,11 +128,30 @@ class Transfers:
         found = None if emulated else find_nvrtc(cuda_major(self.driver.version))
         self._native.use_nvrtc(found or "")
 
+    @overload
     def explain(
         self, target: "ArrayLike", source: "ArrayLike", *, stream: "StreamLike | None" = None
-    ) -> CopyPlan:
+    ) -> CopyPlan: ...
+    @overload
+    def explain(
+        self, target: "Structure", source: "Structure", *, stream: "StreamLike | None" = None
+    ) -> ManyPlan: ...
+    def explain(
+        self, target: "ArrayTree", source: "ArrayTree", *, stream: "StreamLike | None" = None
+    ) -> CopyPlan | ManyPlan:
         """Say how a copy would be made, as `isthmus.explain` does."""
-        work = work_of((target, source), *self._reader.pair(target, source, stream))
+        return self._explained(target, source, stream)
+
+    def _explained(
+        self, target: "ArrayTree", source: "ArrayTree", stream: "StreamLike | None"
+    ) -> CopyPlan | ManyPlan:
+        read = self._native.read_arrays(target, source, stream)
+        if isinstance(read, _native.ArrayBatch):
+            self._find_compiler()
+            return explain_batch(read, self._native)
+        return self._explain_one(work_of((target, source), *read))
+
+    def _explain_one(self, work: Work) -> CopyPlan:
         if work.is_strided:
             raise UsageError(
                 "a GPU's array with gaps, or in another order, takes no path: the driver copies "
@@ -264,9 +284,17 @@ def copy_async(
     )
 
 
+@overload
 def explain(
     target: "ArrayLike", source: "ArrayLike", *, stream: "StreamLike | None" = None
-) -> CopyPlan:
+) -> CopyPlan: ...
+@overload
+def explain(
+    target: "Structure", source: "Structure", *, stream: "StreamLike | None" = None
+) -> ManyPlan: ...
+def explain(
+    target: "ArrayTree", source: "ArrayTree", *, stream: "StreamLike | None" = None
+) -> CopyPlan | ManyPlan:
     """
     Say how `isthmus.copy` would make a copy, what each path would cost, and why. Copies nothing.
 
@@ -277,13 +305,15 @@ def explain(
 
     Returns:
         The plan: `print` it. Its times are predictions in seconds: from the profile that `isthmus
-        profile` has measured here, or else defaults for this kind of link.
+        profile` has measured here, or else defaults for this kind of link. Of lists, tuples and
+        mappings it says how many copies take each path.
 
     Raises:
         UsageError: As for `isthmus.copy`; or the copy has 0 bytes.
         Unavailable: As for `isthmus.copy`.
     """
-    return default_transfers().explain(target, source, stream=stream)
+    # Not by the method, whose two forms take no array of either kind.
+    return (_default or default_transfers())._explained(target, source, stream)  # noqa: SLF001
 
 
 def stats() -> CopyStats:

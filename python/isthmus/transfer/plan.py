@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from isthmus import _native
-from isthmus.sizes import format_size
+from isthmus.sizes import approximate_size, format_size
+from isthmus.spelling import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,3 +91,70 @@ def plan_of(native: _native.CopyPlan, *, size_bytes: int, packed: bool) -> CopyP
         measured=native.measured,
         profile=native.profile,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathShare:
+    """
+    The copies of a call that take one path.
+
+    Attributes:
+        path: As in `CopyPlan`, or "kernel": small copies, made together by one launch of a kernel.
+        num_copies: How many they are.
+        size_bytes: Their bytes.
+        seconds: Predicted, one after the other; copies that cross no link count as nothing.
+    """
+
+    path: str
+    num_copies: int
+    size_bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManyPlan:
+    """
+    How one call would copy the arrays of two structures.
+
+    Attributes:
+        shares: For each path that is taken, the copies that take it.
+        num_packed: How many of them have a host array that NumPy packs or unpacks.
+        num_layouts: How many arrays are copied after the others, item by item: GPU arrays with
+            gaps, or in another memory order, and host arrays that lie differently.
+    """
+
+    shares: tuple[PathShare, ...]
+    num_packed: int
+    num_layouts: int
+
+    def __str__(self) -> str:
+        """Write it as a table, with a line for each path."""
+        num_copies = sum(share.num_copies for share in self.shares)
+        size_bytes = sum(share.size_bytes for share in self.shares)
+        heading = {1: "1 copy"}.get(num_copies, f"{num_copies} copies")
+        rows = [f"{heading}, {approximate_size(size_bytes)} in all"]
+        width = max((len(share.path) for share in self.shares), default=0)
+        rows += [
+            f"   {share.path:<{width}} {share.num_copies:>7}  "
+            f"{approximate_size(share.size_bytes):>10} {share.seconds * 1e6:>12.2f} us"
+            for share in self.shares
+        ]
+        if self.num_packed:
+            rows.append(f"   of these {self.num_packed} with the host's array packed by NumPy")
+        if self.num_layouts:
+            rows.append(f"and {counted(self.num_layouts, 'array')} item by item, after the others")
+        return "\n".join(rows)
+
+
+def many_plan_of(native: list[_native.PathShare], *, num_packed: int, num_layouts: int) -> ManyPlan:
+    """Convert the native module's shares."""
+    shares = tuple(
+        PathShare(
+            path=share.path,
+            num_copies=share.num_copies,
+            size_bytes=share.size_bytes,
+            seconds=share.seconds,
+        )
+        for share in native
+    )
+    return ManyPlan(shares=shares, num_packed=num_packed, num_layouts=num_layouts)

@@ -61,6 +61,12 @@ class Work:
             return False
         return len(on_gpu) == 2 or not fills_its_memory(on_gpu[0])  # noqa: PLR2004 - both
 
+    @property
+    def is_layout(self) -> bool:
+        """Tell whether it is made item by item, by no path: see `Prepared.copy`."""
+        on_gpu = self.target.on_device or self.source.on_device
+        return self.is_strided or (self.plain is None and not on_gpu)
+
     def prepared(self) -> Prepared:
         """
         Pack what has to be packed.

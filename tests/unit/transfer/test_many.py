@@ -119,6 +119,44 @@ def test_arrays_that_lie_differently_are_packed_among_many(
     assert np.array_equal(back[1], numbered(50))
 
 
+def test_a_plan_says_how_many_copies_take_each_path(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    before = memory.read(300_000)
+    sources = [numbered(100, i) for i in range(40)] + [numbered(200_000)]
+    devices = [on_device(memory, 100 * i, 100) for i in range(40)]
+    plan = transfers.explain([*devices, on_device(memory, 5000, 200_000)], sources)
+    assert sum(share.num_copies for share in plan.shares) == 41
+    assert sum(share.size_bytes for share in plan.shares) == 204_000
+    assert all(share.seconds > 0 for share in plan.shares)
+    assert (plan.num_packed, plan.num_layouts) == (0, 0)
+    assert str(plan).startswith("41 copies, 199.2 KiB in all\n")
+    assert memory.read(300_000) == before
+
+
+def test_a_plan_counts_what_is_packed_and_what_is_copied_item_by_item(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    gaps = CudaArray(memory.pointer + 1000, (10, 10), strides=(20, 2))
+    target = {"turned": CudaArray(memory.pointer, (30, 20)), "gaps": gaps}
+    source = {"turned": numbered(600).reshape(20, 30).T, "gaps": numbered(100).reshape(10, 10)}
+    plan = transfers.explain(target, source)
+    assert (plan.num_packed, plan.num_layouts) == (1, 1)
+    text = str(plan)
+    assert text.startswith("1 copy, 600 B in all\n")
+    assert "of these 1 with the host's array packed by NumPy" in text
+    assert text.endswith("and 1 array item by item, after the others")
+
+
+def test_a_plan_of_arrays_that_do_not_fit_is_refused_by_path(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    with pytest.raises(isthmus.UsageError, match=r"^b: can't copy shape"):
+        transfers.explain(
+            {"a": bytearray(1), "b": on_device(memory, 0, 4)}, {"a": b"1", "b": numbered(5)}
+        )
+
+
 def test_host_arrays_are_copied_among_many(transfers: isthmus.Transfers) -> None:
     source = [numbered(100), numbered(60).reshape(6, 10)]
     target = [np.zeros(100, np.uint8), np.zeros((6, 10), np.uint8, order="F")]

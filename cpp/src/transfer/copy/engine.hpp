@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <isthmus/transfer.hpp>
 
@@ -40,6 +41,10 @@ struct Engine {
                                                SourceOrder source_order) {
     require_own_process();
     return many_.copy_async(copies, source_order);
+  }
+  std::vector<PathShare> explain_many(std::span<const ManyCopy> copies) {
+    require_own_process();
+    return many_.explain(copies);
   }
   void copy_strided(const StridedCopy& copy, const CopyOptions& options) {
     require_own_process();

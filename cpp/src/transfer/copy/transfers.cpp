@@ -107,6 +107,10 @@ CopyPlan Transfers::explain(const void* target, const void* source, std::size_t 
   return engine_->explain(target, source, size_bytes, options);
 }
 
+std::vector<PathShare> Transfers::explain_many(std::span<const ManyCopy> copies) {
+  return engine_->explain_many(copies);
+}
+
 std::vector<PathUse> Transfers::stats() const {
   engine_->require_own_process();
   return engine_->statistics().uses();

@@ -170,7 +170,10 @@ Plan ManyChooser::plan_of(const Group& group) const {
   return plan;
 }
 
-std::vector<PlannedCopies> ManyChooser::ready(std::span<const Member> members) {
+/// choose_one  makes the plan of a copy by itself
+template <typename ChooseOne>
+std::vector<PlannedCopies> ManyChooser::plan(std::span<const Member> members,
+                                             ChooseOne choose_one) const {
   std::vector<PlannedCopies> planned;
   std::vector<bool> is_grouped(members.size(), false);
   for (const Group& group : groups_of(members, is_grouped)) {
@@ -187,12 +190,24 @@ std::vector<PlannedCopies> ManyChooser::ready(std::span<const Member> members) {
     Request request = members[i].request;
     request.when = members[i].returns_alone;
     const auto context = devices_.context_of(task);
-    planned.push_back({chooser_.ready(task, request), request});
+    planned.push_back({choose_one(task, request), request});
   }
   std::ranges::stable_sort(planned, {},
                            [](const PlannedCopies& copy) { return rank_of(copy.plan); });
   order_once(planned);
   return planned;
+}
+
+std::vector<PlannedCopies> ManyChooser::ready(std::span<const Member> members) {
+  return plan(members, [this](const Task& task, const Request& request) {
+    return chooser_.ready(task, request);
+  });
+}
+
+std::vector<PlannedCopies> ManyChooser::choose(std::span<const Member> members) const {
+  return plan(members, [this](const Task& task, const Request& request) {
+    return chooser_.choose(task, request);
+  });
 }
 
 }  // namespace isthmus::transfer

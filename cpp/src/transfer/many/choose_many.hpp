@@ -35,6 +35,8 @@ public:
   /// members     checked against each other; none of size 0
   /// Throws      as Chooser::ready().
   std::vector<PlannedCopies> ready(std::span<const Member> members);
+  /// The same, but opens nothing: as Chooser::choose().
+  std::vector<PlannedCopies> choose(std::span<const Member> members) const;
 
 private:
   struct Group;
@@ -44,6 +46,8 @@ private:
   bool pays(const Group& group) const;
   double single_seconds(const Member& member, const Group& group) const;
   Plan plan_of(const Group& group) const;
+  template <typename ChooseOne>
+  std::vector<PlannedCopies> plan(std::span<const Member> members, ChooseOne choose_one) const;
 
   const Driver& driver_;
   Devices& devices_;

@@ -1,6 +1,9 @@
 #include "transfer/many/many_copies.hpp"
 
+#include <algorithm>
+#include <array>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -111,6 +114,22 @@ std::vector<Pending> ManyCopies::begin(std::span<const PlannedCopies> planned) {
     throw_after(begun);
   }
   return begun;
+}
+
+std::vector<PathShare> ManyCopies::explain(std::span<const ManyCopy> copies) {
+  const std::vector<Member> members = examine_all(copies, Return::complete);
+  std::array<PathShare, kNumCountedPaths> shares;
+  for (const auto& [plan, request] : many_chooser_.choose(members)) {
+    PathShare& share = shares[static_cast<std::size_t>(plan.path)];
+    share.path = plan.path;
+    share.num_copies += plan.num_copies();
+    share.size_bytes += plan.ends.size_bytes;
+    share.seconds += std::max(0.0, plan.predicted_seconds);
+  }
+  std::vector<PathShare> taken;
+  std::ranges::copy_if(shares, std::back_inserter(taken),
+                       [](const PathShare& share) { return share.num_copies > 0; });
+  return taken;
 }
 
 Pending ManyCopies::copy_async(std::span<const ManyCopy> copies, SourceOrder source_order) {

@@ -28,6 +28,8 @@ public:
   /// As Transfers::copy_many_async().
   std::shared_ptr<PendingCopy> copy_async(std::span<const ManyCopy> copies,
                                           SourceOrder source_order);
+  /// As Transfers::explain_many().
+  std::vector<PathShare> explain(std::span<const ManyCopy> copies);
 
 private:
   std::vector<Member> examine_all(std::span<const ManyCopy> copies, Return when);
