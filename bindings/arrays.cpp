@@ -30,7 +30,6 @@ const char* name_of_place(Place place) {
 }
 
 nb::object tuple_of(const std::int64_t* numbers, int count) {
-  if (numbers == nullptr) return nb::none();
   nb::list items;
   for (int i = 0; i < count; ++i) items.append(nb::int_(numbers[i]));
   return nb::tuple(items);
@@ -72,8 +71,9 @@ nb::object ArrayReader::describe(nb::handle object, Array& array) const {
   nb::dict said;
   said["what"] = object.type().attr("__name__");
   said["pointer"] = reinterpret_cast<std::uintptr_t>(array.data);
-  said["shape"] = tuple_of(array.shape, array.num_dimensions);
-  said["strides"] = tuple_of(array.strides, array.num_dimensions);
+  // A library may give no lengths of no dimensions.
+  said["shape"] = array.has_shape() ? tuple_of(array.shape, array.num_dimensions) : nb::none();
+  said["strides"] = array.contiguous() ? nb::none() : tuple_of(array.strides, array.num_dimensions);
   said["item"] = item.empty() ? nb::none() : nb::object(nb::str(item.c_str()));
   said["item_bits"] =
       array.has_shape() ? array.item.bits : static_cast<std::int64_t>(8 * array.size_bytes);

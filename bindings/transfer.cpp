@@ -237,6 +237,15 @@ void copy_strided(const ArrayTransfers& transfers, std::uintptr_t target, std::u
   transfers->copy_strided(copy, options);
 }
 
+void check_host_memory(const ArrayTransfers& transfers, std::uintptr_t memory,
+                       std::size_t size_bytes, bool writes) {
+  transfers->check_host_memory(address(memory), size_bytes, writes);
+}
+
+void wait_for_work(const ArrayTransfers& transfers, std::uintptr_t stream) {
+  transfers->wait_for_work(stream);
+}
+
 void copy_file(const ArrayTransfers& transfers, std::uintptr_t target, int descriptor,
                std::uint64_t offset_bytes, std::size_t size_bytes, std::uintptr_t stream) {
   CopyOptions options;
@@ -353,6 +362,11 @@ void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
           "Copy items between two layouts, of which one is on a device; strides in bytes; complete "
           "on return. With `check_only` copies nothing, and raises what would be raised before the "
           "first byte is written.")
+      .def("check_host_memory", &check_host_memory, "memory"_a, "size_bytes"_a, nb::kw_only(),
+           "writes"_a, Release(), "Raise UsageError if the CPU can't touch all of it.")
+      .def("wait_for_work", &wait_for_work, "stream"_a, Release(),
+           "Return when the work that is now in a CUstream is complete. UsageError if it is being "
+           "captured.")
       .def("copy_file", &copy_file, "target"_a, "descriptor"_a, "offset_bytes"_a, "size_bytes"_a,
            nb::kw_only(), "stream"_a = 0, Release(),
            "Copy a part of an open file to device memory; complete on return.")

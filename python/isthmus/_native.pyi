@@ -1022,6 +1022,14 @@ class Transfers:
         Copy items between two layouts, of which one is on a device; strides in bytes; complete on return. With `check_only` copies nothing, and raises what would be raised before the first byte is written.
         """
 
+    def check_host_memory(self, memory: int, size_bytes: int, *, writes: bool) -> None:
+        """Raise UsageError if the CPU can't touch all of it."""
+
+    def wait_for_work(self, stream: int) -> None:
+        """
+        Return when the work that is now in a CUstream is complete. UsageError if it is being captured.
+        """
+
     def copy_file(self, target: int, descriptor: int, offset_bytes: int, size_bytes: int, *, stream: int = 0) -> None:
         """Copy a part of an open file to device memory; complete on return."""
 

@@ -248,6 +248,18 @@ public:
   /// Throws what copy_strided() would throw before it writes anything. Copies nothing.
   void check_strided(const StridedCopy& copy, const CopyOptions& options = {});
 
+  /// For callers that pack or unpack host memory themselves: checks that the CPU may touch it.
+  ///
+  /// writes      false: only to read it
+  /// Throws      UsageError if nothing is mapped there, it is protected, or its file ends before it
+  ///             does.
+  void check_host_memory(const void* memory, std::size_t size_bytes, bool writes);
+  /// For the same callers: returns when the work that is now in a stream is complete.
+  ///
+  /// Throws      UsageError if the stream is being captured: packing would not be in the graph.
+  ///             DriverError if any of that work failed.
+  void wait_for_work(std::uintptr_t stream);
+
   /// Copies a part of a file to a device, complete on return, after all work now in the stream.
   /// What isn't in the page cache is read with direct I/O, where the file system allows it. Not
   /// counted in stats(): there is no choice of path, and the disk's time isn't predicted.

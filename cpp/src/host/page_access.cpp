@@ -42,6 +42,7 @@ bool can_touch_all(const Pages& pages, Access access) noexcept {
 
 bool can_touch(const void* begin, std::size_t size_bytes, Access access) noexcept {
   const Pages pages(begin, size_bytes);
+  if (pages.end <= pages.first) return false;  // it ends beyond the last address
   if (pages.count() <= kMaxPagesAsked) return can_touch_all(pages, access);
   const auto* const last = static_cast<const std::byte*>(begin) + size_bytes - 1;
   return can_touch_all(Pages(begin, 1), access) && can_touch_all(Pages(last, 1), access);

@@ -64,7 +64,7 @@ Allocation allocation_at(const Driver& driver, std::uintptr_t pointer) {
 
 }  // namespace
 
-int device_in_use(const Driver& driver) {
+std::optional<int> device_in_use(const Driver& driver) {
   const int num_devices = driver.has(symbol::primary_ctx_get_state) ? driver.device_count() : 0;
   for (int ordinal = 0; ordinal < num_devices; ++ordinal) {
     CUdevice device = 0;
@@ -74,7 +74,7 @@ int device_in_use(const Driver& driver) {
     driver.call(symbol::primary_ctx_get_state)(device, &flags, &active);
     if (active != 0) return ordinal;
   }
-  return 0;
+  return std::nullopt;
 }
 
 AnyContext::AnyContext(const Driver& driver) {
@@ -82,7 +82,7 @@ AnyContext::AnyContext(const Driver& driver) {
   CUcontext current = nullptr;
   driver.call(symbol::ctx_get_current)(&current);
   if (current != nullptr) return;
-  context_.emplace(driver, device_in_use(driver));
+  context_.emplace(driver, device_in_use(driver).value_or(0));
   current_.emplace(*context_);
 }
 

@@ -22,9 +22,11 @@ private:
   std::optional<CurrentContext> current_;
 };
 
-/// A device whose primary context already exists, because creating one costs hundreds of MiB of its
-/// memory; device 0 if there is none.
-int device_in_use(const Driver& driver);
+/// A device whose primary context exists: creating one takes long, and hundreds of MiB of its
+/// memory.
+///
+/// Returns     nullopt if there is none
+std::optional<int> device_in_use(const Driver& driver);
 
 /// One CUDA allocation, as the driver describes it.
 struct Allocation {

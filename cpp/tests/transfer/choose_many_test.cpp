@@ -33,7 +33,7 @@ protected:
     Request request;
     request.stream = stream_;
     request.when = when;
-    const Task task = examine(driver(), *memory_, target, source, kBytes, request);
+    const Task task = examine(driver(), *memory_, target, source, kBytes, request, true);
     if (windows_->find(task.device_address(), kBytes) == nullptr)
       windows_->open(task.device_range(), task.device_address(), kBytes);
     return {task, request, returns_alone};

@@ -66,6 +66,15 @@ def lowest_offset(shape: Sequence[int], strides: Sequence[int]) -> int:
     )
 
 
+def extent_bytes(shape: Sequence[int], strides: Sequence[int], item_bytes: int) -> int:
+    """Count the bytes from where an array's memory begins to its end; strides in bytes."""
+    if 0 in shape:
+        return 0
+    return item_bytes + sum(
+        abs(stride) * (length - 1) for stride, length in taken_strides(shape, strides)
+    )
+
+
 def overlaps_itself(shape: Sequence[int], strides: Sequence[int], item_size: int) -> bool:
     """Tell whether several items may lie at the same address, as in a broadcast array."""
     if 0 in shape:

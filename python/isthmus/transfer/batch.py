@@ -78,12 +78,12 @@ class UnlikePairs:
                 refuse_at(self._batch.path(pair), refusal)
 
     def _prepare(self, pair: int, work: Work) -> None:
-        prepared = work.prepared()
+        try:
+            prepared = work.prepared(self._native)
+            work.check(self._native, prepared)
+        except Error as refusal:
+            refuse_at(self._batch.path(pair), refusal)
         if not isinstance(prepared.copy, PlainCopy):
-            try:
-                work.check(self._native, prepared)
-            except Error as refusal:
-                refuse_at(self._batch.path(pair), refusal)
             self._last.append((pair, work, prepared))
             return
         work.add_to(self._batch, pair, prepared.copy, prepared.packed)

@@ -2,13 +2,14 @@
 
 import atexit
 import contextlib
+import math
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from isthmus import _native
-from isthmus.errors import Error
+from isthmus.errors import Error, UsageError
 from isthmus.transfer.event import CopyEvent
 
 # How long the interpreter's exit waits for copies: longer than any takes, but a stream may wait for
@@ -80,7 +81,10 @@ class CopyFuture(Future[None]):
 
     def __repr__(self) -> str:
         """Say how far the copy is, without making the base's state."""
-        state = "cancelled" if self.cancelled() else "ended" if self.done() else "running"
+        try:
+            state = "cancelled" if self.cancelled() else "ended" if self.done() else "running"
+        except UsageError:
+            state = "of the process that this one was forked from"
         return f"<{type(self).__name__} at {id(self):#x} {state}>"
 
     def done(self) -> bool:
@@ -124,6 +128,8 @@ class CopyFuture(Future[None]):
                 arrays are kept until the process ends.
             CancelledError: It was cancelled before it began.
         """
+        if timeout is not None and math.isnan(timeout):
+            raise UsageError("the timeout is not a number", hint="pass seconds, or None")
         if self._pending is not None and not self._pending.wait(timeout):
             raise TimeoutError(f"the copy is not complete after {timeout} s")
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from isthmus.arrays.array import Array, Place
-from isthmus.arrays.layout import c_strides, lowest_offset
+from isthmus.arrays.layout import c_strides, extent_bytes, lowest_offset
 from isthmus.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -58,6 +58,14 @@ def items_of(array: Array) -> "Items":
         )
     )
     return shown
+
+
+def range_of(array: Array) -> tuple[int, int]:
+    """Give the address at which a host array's memory begins, and the bytes to its end."""
+    if array.shape is None or array.strides is None:
+        return array.pointer, array.size_bytes
+    begin = array.pointer + lowest_offset(array.shape, array.strides)
+    return begin, extent_bytes(array.shape, array.strides, array.item_bits // 8)
 
 
 def buffer_like(array: Array, layout_of: Array) -> Array:

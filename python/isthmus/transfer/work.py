@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from isthmus import _native
 from isthmus.arrays.array import Array, Place
 from isthmus.errors import DriverError, UsageError
-from isthmus.transfer.packing import buffer_like, copy_items, unpacking
+from isthmus.transfer.packing import buffer_like, copy_items, range_of, unpacking
 from isthmus.transfer.pairs import (
     PlainCopy,
     StridedCopy,
@@ -67,35 +67,39 @@ class Work:
         on_gpu = self.target.on_device or self.source.on_device
         return self.is_strided or (self.plain is None and not on_gpu)
 
-    def prepared(self) -> Prepared:
+    def prepared(self, native: _native.Transfers) -> Prepared:
         """
-        Pack what has to be packed.
+        Pack what has to be packed, after the work that is in the copy's stream.
 
         Raises:
-            UsageError: See `require_possible`.
+            UsageError: See `require_possible`; or the host's memory can't be touched, or the
+                stream is being captured.
         """
         if self.plain is not None:
             return Prepared(self.plain)
         self.require_possible()
         if self.is_strided:
-            return self._prepared_strided()
+            return self._prepared_strided(native)
         if not self.target.on_device and not self.source.on_device:
+            _require_host(native, self.target, writes=True)
+            self._await_source(native)
             return Prepared(None, None, unpacking(self.target, self.source))
         if self.target.on_device:
-            packed = self._packed_source()
+            packed = self._packed_source(native, self.target)
             return Prepared(self._from_packed(packed), packed)
+        _require_host(native, self.target, writes=True)
         packed = buffer_like(self.target, self.source)
         return Prepared(self._to_packed(packed), packed, unpacking(self.target, packed))
 
-    def _prepared_strided(self) -> Prepared:
+    def _prepared_strided(self, native: _native.Transfers) -> Prepared:
         """Bring the host's array, if there is one, into C order."""
         if not self.target.on_device and not is_contiguous(self.target):
+            _require_host(native, self.target, writes=True)
             packed = buffer_like(self.target, replace(self.source, strides=None))
             follow_up = unpacking(self.target, packed)
             return Prepared(strided_copy(packed, self.source), packed, follow_up)
         if not self.source.on_device and not is_contiguous(self.source):
-            packed = buffer_like(self.source, replace(self.target, strides=None))
-            copy_items(packed, self.source)
+            packed = self._packed_source(native, replace(self.target, strides=None))
             return Prepared(strided_copy(self.target, packed), packed)
         return Prepared(strided_copy(self.target, self.source))
 
@@ -117,7 +121,7 @@ class Work:
 
     def copy(self, native: _native.Transfers) -> None:
         """Make the copy."""
-        self.finish(native, self.prepared())
+        self.finish(native, self.prepared(native))
 
     def check(self, native: _native.Transfers, prepared: Prepared) -> None:
         """
@@ -151,7 +155,7 @@ class Work:
         Returns:
             None if it is complete.
         """
-        prepared = self.prepared()
+        prepared = self.prepared(native)
         if not isinstance(prepared.copy, PlainCopy):
             self.finish(native, prepared)
             return None
@@ -192,10 +196,16 @@ class Work:
             (self, packed),
         )
 
-    def _packed_source(self) -> Array:
-        packed = buffer_like(self.source, self.target)
+    def _packed_source(self, native: _native.Transfers, layout_of: Array) -> Array:
+        self._await_source(native)
+        packed = buffer_like(self.source, layout_of)
         copy_items(packed, self.source)
         return packed
+
+    def _await_source(self, native: _native.Transfers) -> None:
+        """Return when the host's array may be read: earlier work of the stream may write it."""
+        _require_host(native, self.source, writes=False)
+        native.wait_for_work(self.stream)
 
     def _from_packed(self, packed: Array) -> PlainCopy:
         plain = plain_copy(self.target, packed)
@@ -230,6 +240,11 @@ class Work:
             target_kind=_kind(self.target),
             source_kind=_kind(self.source),
         )
+
+
+def _require_host(native: _native.Transfers, array: Array, *, writes: bool) -> None:
+    """Refuse a host array that NumPy can't touch."""
+    native.check_host_memory(*range_of(array), writes=writes)
 
 
 def _kind(array: Array) -> str:

@@ -155,6 +155,9 @@ def test_what_would_wait_for_the_captured_stream_is_refused_and_leaves_the_captu
     array = CudaArray(memory.pointer, (SIZE,), stream=stream.value)
     with pytest.raises(isthmus.UsageError, match="within the host's memory can't be made"):
         transfers.copy(on_host, np.ones(SIZE, np.uint8), stream=stream.value)
+    turned = np.ones((1024, 1024), np.uint8).T
+    with pytest.raises(isthmus.UsageError, match="packing would not be in the graph"):
+        transfers.copy(CudaArray(memory.pointer, (1024, 1024)), turned, stream=stream.value)
     with pytest.raises(isthmus.UsageError, match="open a window with sync=False"):
         isthmus.Windows("emulated").open(array)
     cuda.call("cuStreamEndCapture", stream, ctypes.byref(graph))

@@ -257,3 +257,12 @@ def test_asking_for_what_no_future_has_is_an_attribute_error(transfers: isthmus.
     with pytest.raises(AttributeError, match="no attribute 'results'"):
         _ = future.results  # type: ignore[attr-defined]
     assert "ended" in repr(future)
+
+
+def test_a_timeout_that_is_no_number_is_refused(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    _, future = begin(transfers, memory)
+    with pytest.raises(isthmus.UsageError, match="the timeout is not a number"):
+        future.result(float("nan"))
+    future.result(60)

@@ -23,15 +23,23 @@ DevicePaths& Devices::make(int device) {
   return *owned_.back();
 }
 
-std::optional<CurrentContext> Devices::any_context() {
-  if (!driver_.has_devices()) return std::nullopt;
+Devices::AnyContext Devices::any_context(bool needed) {
+  if (!driver_.has_devices()) return {};
   CUcontext current = nullptr;
   driver_.call(symbol::ctx_get_current)(&current);
-  if (current != nullptr) return std::nullopt;
+  if (current != nullptr) return {std::nullopt, true};
+  const DevicePaths* const paths = any_made(needed);
+  if (paths == nullptr) return {};
+  return {std::optional<CurrentContext>(std::in_place, paths->context()), true};
+}
+
+/// Paths whose context can be used for questions; null if there are none and none are needed.
+const DevicePaths* Devices::any_made(bool needed) {
   for (const auto& slot : made_)
-    if (const DevicePaths* const made = slot.load(std::memory_order_acquire))
-      return std::optional<CurrentContext>(std::in_place, made->context());
-  return std::optional<CurrentContext>(std::in_place, at(window::device_in_use(driver_)).context());
+    if (const DevicePaths* const made = slot.load(std::memory_order_acquire)) return made;
+  const std::optional<int> device = window::device_in_use(driver_);
+  const bool may_be_any = !driver_.has(symbol::primary_ctx_get_state);
+  return device || needed || may_be_any ? &at(device.value_or(0)) : nullptr;
 }
 
 void Devices::use_profile(std::string_view json) {

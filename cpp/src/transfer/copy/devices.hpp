@@ -26,10 +26,17 @@ public:
         made_.at(static_cast<std::size_t>(device)).load(std::memory_order_acquire);
     return found != nullptr ? *found : make(device);
   }
-  /// Makes a context current if the thread has none and there is a device: without one CUDA answers
-  /// nothing about pointers. The context is kept, because making it again for the next copy would
-  /// take longer than the copy.
-  std::optional<CurrentContext> any_context();
+  /// A context for questions about pointers: CUDA answers none without one.
+  struct AnyContext {
+    std::optional<CurrentContext> pushed;  ///< if the thread had none
+    bool exists = false;                   ///< false: no memory is known to CUDA
+  };
+  /// Makes a context current if the thread has none. It is kept, because making it again for the
+  /// next copy would take longer than the copy.
+  ///
+  /// needed      false: doesn't create the first one of the process. A program that copies only
+  ///             within the host's memory needs none, and each takes hundreds of MiB of a GPU.
+  AnyContext any_context(bool needed);
   /// Makes the context of a task's device current, if it has one.
   std::optional<ContextOfDevice> context_of(const Task& task) {
     if (task.device < 0) return std::nullopt;
@@ -48,6 +55,7 @@ public:
 
 private:
   DevicePaths& make(int device);
+  const DevicePaths* any_made(bool needed);
 
   const Driver& driver_;
   const WindowCache& windows_;

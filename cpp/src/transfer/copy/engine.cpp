@@ -5,7 +5,9 @@
 
 #include <isthmus/errors.hpp>
 
+#include "device/capture.hpp"
 #include "transfer/copy/failed_copy.hpp"
+#include "transfer/copy/stream_order.hpp"
 #include "transfer/staging/file_source.hpp"
 #include "window/forks.hpp"
 
@@ -56,13 +58,13 @@ void Engine::copy(void* target, const void* source, std::size_t size_bytes,
 
 Task Engine::examined(void* target, const void* source, std::size_t size_bytes,
                       const Request& request) {
-  const auto context = devices_.any_context();
-  return examine(driver, host_memory_, target, source, size_bytes, request);
+  const Devices::AnyContext any = devices_.any_context(names_device(request));
+  return examine(driver, host_memory_, target, source, size_bytes, request, any.exists);
 }
 
 Task Engine::examined(void* target, const FileSource& source, std::size_t size_bytes) {
   driver.require_devices();
-  const auto context = devices_.any_context();
+  const Devices::AnyContext any = devices_.any_context(true);
   return examine(driver, target, source, size_bytes);
 }
 
@@ -101,6 +103,27 @@ std::shared_ptr<PendingCopy> Engine::copy_async(void* target, const void* source
   if (request.when != Return::complete && !plan.recorded) return carriers_.begin(plan, request);
   carriers_.carry(plan, request);
   return PendingCopy::complete();
+}
+
+void Engine::check_host_memory(const void* memory, std::size_t size_bytes, bool writes) {
+  require_own_process();
+  if (size_bytes == 0) return;
+  const Devices::AnyContext any = devices_.any_context(false);
+  const auto access = writes ? host::Access::write : host::Access::read;
+  const HostTouch touch = any.exists ? host_memory_.touch(memory, size_bytes, access)
+                                     : host_memory_.touch_pageable(memory, size_bytes, access);
+  if (touch == HostTouch::forbidden) refuse_untouchable(writes ? "target" : "source", access);
+}
+
+void Engine::wait_for_work(CUstream stream) {
+  require_own_process();
+  const Devices::AnyContext any = devices_.any_context(stream != nullptr);
+  if (!any.exists) return;
+  if (is_captured(driver, stream))
+    throw UsageError(
+        "a copy whose host array has to be packed can't be made in a stream that is being "
+        "captured: packing would not be in the graph");
+  transfer::wait_for_work(driver, stream);
 }
 
 void Engine::copy_file(void* target, int descriptor, std::uint64_t offset_bytes,

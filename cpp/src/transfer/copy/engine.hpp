@@ -54,6 +54,8 @@ struct Engine {
     require_own_process();
     strided_.check(copy, options);
   }
+  void check_host_memory(const void* memory, std::size_t size_bytes, bool writes);
+  void wait_for_work(CUstream stream);
   void copy_file(void* target, int descriptor, std::uint64_t offset_bytes, std::size_t size_bytes,
                  const CopyOptions& options);
   CopyPlan explain(const void* target, const void* source, std::size_t size_bytes,

@@ -20,13 +20,14 @@ namespace {
 /// Asks about the ends of copies.
 struct Asking {
   const Driver& driver;
+  bool has_context;
   KnownRanges* known;  ///< null: each time anew
   std::size_t size_bytes;
 };
 
 MemoryRange range_of(const Asking& asking, const void* pointer, MemoryKind hint,
                      bool pinned_matters) {
-  if (!asking.driver.has_devices()) {
+  if (!asking.has_context) {
     if (is_on_device(hint)) asking.driver.require_devices();
     return {};
   }
@@ -49,12 +50,6 @@ void require_apart(const void* target, const void* source, std::size_t size_byte
     throw UsageError("source and target of the copy overlap by " +
                      std::to_string(size_bytes - distance) + " of " + std::to_string(size_bytes) +
                      " bytes; copy through a third buffer");
-}
-
-[[noreturn]] void refuse_foreign(const char* role, const char* what) {
-  throw UsageError("the " + std::string(role) + " of the copy is not memory that can be " + what +
-                   ": nothing is there (a buffer of a GPU that was freed looks like that), it is "
-                   "protected, or its file ends before it does");
 }
 
 bool is_host(MemoryKind kind) { return kind == MemoryKind::pageable || kind == MemoryKind::pinned; }
@@ -88,8 +83,7 @@ void require_touchable(const HostMemory& host_memory, CopyEnds& ends, const Requ
                             const char* role) {
     if (is_said_to_be_host(hint)) return false;
     const HostTouch touch = host_memory.touch_pageable(end, ends.size_bytes, access);
-    if (touch == HostTouch::forbidden)
-      refuse_foreign(role, access == host::Access::read ? "read" : "written");
+    if (touch == HostTouch::forbidden) refuse_untouchable(role, access);
     return touch == HostTouch::by_kernel;
   };
   if (ends.source_kind == MemoryKind::pageable)
@@ -102,14 +96,21 @@ void require_touchable(const HostMemory& host_memory, CopyEnds& ends, const Requ
 
 }  // namespace
 
+void refuse_untouchable(const char* role, host::Access access) {
+  throw UsageError("the " + std::string(role) + " of the copy is not memory that can be " +
+                   (access == host::Access::read ? "read" : "written") +
+                   ": nothing is there (a buffer of a GPU that was freed looks like that), it is "
+                   "protected, or its file ends before it does");
+}
+
 Task examine(const Driver& driver, const HostMemory& host_memory, void* target, const void* source,
-             std::size_t size_bytes, const Request& request, KnownRanges* known) {
+             std::size_t size_bytes, const Request& request, bool has_context, KnownRanges* known) {
   if (target == nullptr || source == nullptr)
     throw UsageError(std::string("the ") + (target == nullptr ? "target" : "source") +
                      " of the copy is a null pointer");
   require_apart(target, source, size_bytes);
   Task task;
-  const Asking asking{driver, known, size_bytes};
+  const Asking asking{driver, has_context, known, size_bytes};
   // Later work of the stream is ordered after a download only if its target is pinned.
   task.target = range_of(asking, target, request.target_kind, request.when != Return::complete);
   task.source = range_of(asking, source, request.source_kind, false);

@@ -60,6 +60,11 @@ constexpr bool is_on_device(MemoryKind kind) noexcept {
   return kind == MemoryKind::device || kind == MemoryKind::managed;
 }
 
+/// True if the caller says that an end is a device's.
+constexpr bool names_device(const Request& request) noexcept {
+  return is_on_device(request.target_kind) || is_on_device(request.source_kind);
+}
+
 /// Two ends of a copy, checked.
 struct CopyEnds {
   void* target = nullptr;
@@ -123,18 +128,23 @@ struct Task {
   }
 };
 
-/// Finds out what the two ends of a copy are, and checks them. If there is a device, a context must
-/// be current: any, because the answers are the same in all.
+/// Finds out what the two ends of a copy are, and checks them.
 ///
+/// has_context true: a context is current: any, because the answers are the same in all. False: no
+///             memory is known to CUDA
 /// known       what the same call has asked before; null: nothing
 /// Throws      UsageError: memory that is null, overlapping, freed, shorter than `size_bytes`, or
 ///             host memory that can't be touched. DriverError.
 Task examine(const Driver& driver, const HostMemory& host_memory, void* target, const void* source,
-             std::size_t size_bytes, const Request& request, KnownRanges* known = nullptr);
+             std::size_t size_bytes, const Request& request, bool has_context,
+             KnownRanges* known = nullptr);
 
-/// The same for a copy from a file to a device; there must be one.
+/// The same for a copy from a file to a device. A context must be current.
 ///
 /// Throws      also UsageError if the target isn't a GPU's own memory.
 Task examine(const Driver& driver, void* target, const FileSource& source, std::size_t size_bytes);
+
+/// Refuses host memory that the CPU can't touch.
+[[noreturn]] void refuse_untouchable(const char* role, host::Access access);
 
 }  // namespace isthmus::transfer

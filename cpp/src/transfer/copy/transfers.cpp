@@ -97,6 +97,14 @@ void Transfers::check_strided(const StridedCopy& copy, const CopyOptions& option
   engine_->check_strided(copy, options);
 }
 
+void Transfers::check_host_memory(const void* memory, std::size_t size_bytes, bool writes) {
+  engine_->check_host_memory(memory, size_bytes, writes);
+}
+
+void Transfers::wait_for_work(std::uintptr_t stream) {
+  engine_->wait_for_work(reinterpret_cast<CUstream>(stream));
+}
+
 void Transfers::copy_file(void* target, int descriptor, std::uint64_t offset_bytes,
                           std::size_t size_bytes, const CopyOptions& options) {
   engine_->copy_file(target, descriptor, offset_bytes, size_bytes, options);

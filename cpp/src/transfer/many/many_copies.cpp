@@ -48,7 +48,10 @@ constexpr const char* kUndefined = "all bytes of the call's targets are undefine
 
 /// Copies of 0 bytes are left out.
 std::vector<Member> ManyCopies::examine_all(std::span<const ManyCopy> copies, Return when) {
-  const auto context = devices_.any_context();
+  const bool needed = std::ranges::any_of(copies, [](const ManyCopy& copy) {
+    return is_on_device(copy.options.target_kind) || is_on_device(copy.options.source_kind);
+  });
+  const Devices::AnyContext any = devices_.any_context(needed);
   KnownRanges known(driver_, host_memory_);
   std::vector<Member> members;
   std::vector<std::size_t> indices;
@@ -60,7 +63,7 @@ std::vector<Member> ManyCopies::examine_all(std::span<const ManyCopy> copies, Re
     try {
       const Request request = request_of(copy.options, when);
       members.push_back({examine(driver_, host_memory_, copy.target, copy.source, copy.size_bytes,
-                                 request, &known),
+                                 request, any.exists, &known),
                          request});
       indices.push_back(i);
     } catch (const UsageError& refusal) {

@@ -111,7 +111,7 @@ StridedCopies::Checked StridedCopies::checked(const StridedCopy& copy, const Cop
   const Layouts& layouts = checked.layouts;
   if (layouts.num_items() == 0) return checked;
   driver_.require_devices();
-  const auto any = devices_.any_context();
+  const Devices::AnyContext any = devices_.any_context(true);
   checked.task = examine_strided(driver_, host_memory_, copy, layouts);
   checked.paths = &devices_.at(checked.task.device);
   const ContextOfDevice context(checked.paths->context());
