@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "transfer/many/disjoint.hpp"
+
 namespace nb = nanobind;
 
 ArrayBatch::ArrayBatch(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream,
@@ -29,6 +31,26 @@ ArrayBatch::ArrayBatch(ArrayReader& reader, nb::handle target, nb::handle source
     pair_of_copy_.push_back(i);
     for (Array* const array : {&pair.target, &pair.source})
       if (array->held.keeps_something()) held_.push_back(std::move(array->held));
+  }
+}
+
+void ArrayBatch::require_disjoint(const nb::list& unlike) const {
+  std::vector<isthmus::transfer::TouchedRange> ranges;
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    const auto target = reinterpret_cast<std::uintptr_t>(copies_[i].target);
+    const auto source = reinterpret_cast<std::uintptr_t>(copies_[i].source);
+    ranges.push_back({target, target + copies_[i].size_bytes, pair_of_copy_[i], true});
+    ranges.push_back({source, source + copies_[i].size_bytes, pair_of_copy_[i], false});
+  }
+  for (const nb::handle range : unlike) {
+    const auto begin = nb::cast<std::uintptr_t>(range[1]);
+    ranges.push_back({begin, begin + nb::cast<std::size_t>(range[2]),
+                      nb::cast<std::size_t>(range[0]), nb::cast<bool>(range[3])});
+  }
+  try {
+    isthmus::transfer::require_disjoint(std::move(ranges));
+  } catch (const isthmus::transfer::RefusedCopy& refusal) {
+    throw isthmus::UsageError(refusal.text([this](std::size_t pair) { return path_of(pair); }));
   }
 }
 

@@ -28,6 +28,12 @@ public:
   const std::vector<isthmus::ManyCopy>& copies() const noexcept { return copies_; }
   nanobind::list unlike() const { return unlike_; }
   std::string path_of(std::size_t pair) const { return pairs_.path_of(pair); }
+  /// Checks the arrays of all pairs against each other.
+  ///
+  /// unlike      of the pairs that aren't among copies(): pair, first address, bytes, whether it is
+  ///             written
+  /// Throws      isthmus::UsageError, which names the paths
+  void require_disjoint(const nanobind::list& unlike) const;
   void add(std::size_t pair, const isthmus::ManyCopy& copy, nanobind::object needs);
 
   /// Everything that the copies need. Call it once.

@@ -23,6 +23,7 @@ void bind_windows(nanobind::module_& m);
 void bind_pinned(nanobind::module_& m);
 void bind_pages(nanobind::module_& m);
 void bind_copy_future(nanobind::module_& m);
+void bind_copy_plans(nanobind::module_& m);
 void bind_transfer(nanobind::module_& m);
 void bind_saving(nanobind::module_& m);
 void bind_sim(nanobind::module_& m);

@@ -24,6 +24,7 @@ NB_MODULE(_native, m) {
   bind_windows(m);
   bind_pinned(m);
   bind_copy_future(m);
+  bind_copy_plans(m);
   bind_transfer(m);
   bind_saving(m);
   bind_pages(m);

@@ -27,8 +27,6 @@ using namespace nb::literals;
 using isthmus::CopyOptions;
 using isthmus::CopyPlan;
 using isthmus::MemoryKind;
-using isthmus::PathCost;
-using isthmus::PathUse;
 using isthmus::SourceOrder;
 using isthmus::Transfers;
 using isthmus::Windows;
@@ -262,38 +260,6 @@ CopyPlan explain(const ArrayTransfers& transfers, std::uintptr_t target, std::ui
 
 // --- bindings ------------------------------------------------------------------------------------
 
-template <typename Class, typename Member>
-auto path_name(Member Class::* member) {
-  return [member](const Class& object) { return std::string(name_of(object.*member)); };
-}
-
-void bind_plan(nb::module_& m) {
-  nb::class_<PathCost>(m, "PathCost", "What one path would cost.")
-      .def_prop_ro("path", path_name(&PathCost::path))
-      .def_ro("usable", &PathCost::usable)
-      .def_ro("seconds", &PathCost::seconds, "Predicted, if usable.")
-      .def_ro("reason", &PathCost::reason, "Why it isn't usable, or what the figure is based on.");
-  nb::class_<CopyPlan>(m, "CopyPlan", "How a copy would be made.")
-      .def_prop_ro("path", path_name(&CopyPlan::path))
-      .def_prop_ro("source", path_name(&CopyPlan::source))
-      .def_prop_ro("target", path_name(&CopyPlan::target))
-      .def_ro("device", &CopyPlan::device)
-      .def_ro("costs", &CopyPlan::costs, "For every path, cheapest first.")
-      .def_ro("measured", &CopyPlan::measured)
-      .def_ro("profile", &CopyPlan::profile);
-  nb::class_<isthmus::PathShare>(m, "PathShare", "How some of many copies would be made.")
-      .def_prop_ro("path", path_name(&isthmus::PathShare::path))
-      .def_ro("num_copies", &isthmus::PathShare::num_copies)
-      .def_ro("size_bytes", &isthmus::PathShare::size_bytes)
-      .def_ro("seconds", &isthmus::PathShare::seconds);
-  nb::class_<PathUse>(m, "PathUse", "How one path was used so far.")
-      .def_prop_ro("path", path_name(&PathUse::path))
-      .def_ro("num_copies", &PathUse::num_copies)
-      .def_ro("num_bytes", &PathUse::num_bytes)
-      .def_ro("seconds", &PathUse::seconds)
-      .def_ro("predicted_seconds", &PathUse::predicted_seconds);
-}
-
 void bind_array_copies(nb::class_<ArrayTransfers>& transfers) {
   transfers
       .def(
@@ -320,6 +286,10 @@ void bind_batches(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {
                    "The pairs that can't be copied as they are: the pair's number, and what "
                    "ArrayReader.pair() returns.")
       .def("path", &ArrayBatch::path_of, "pair"_a, "Where a pair is: \"model.layers.3.bias\".")
+      .def("require_disjoint", &ArrayBatch::require_disjoint, "unlike"_a,
+           nb::sig("def require_disjoint(self, unlike: list[tuple[int, int, int, bool]]) -> None"),
+           "Raise UsageError if a pair writes what another one reads or writes. `unlike` has the "
+           "memory of pairs that weren't added: pair, first address, bytes, whether it is written.")
       .def("add", &add_to_batch, "pair"_a, "target"_a, "source"_a, "size_bytes"_a, "stream"_a,
            "target_kind"_a, "source_kind"_a, "needs"_a.none(),
            "Add a copy of bytes that belongs to a pair. `needs` is kept until the copy has ended.");
@@ -378,7 +348,6 @@ void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
 }  // namespace
 
 void bind_transfer(nb::module_& m) {
-  bind_plan(m);
   nb::class_<ArrayTransfers> transfers(m, "Transfers",
                                        "Copies between the memories of host and devices.");
   transfers.def(nb::init<const SharedWindows&, nb::object>(), "windows"_a, "reader"_a,

@@ -1057,6 +1057,11 @@ class ArrayBatch:
     def path(self, pair: int) -> str:
         """Where a pair is: "model.layers.3.bias"."""
 
+    def require_disjoint(self, unlike: list[tuple[int, int, int, bool]]) -> None:
+        """
+        Raise UsageError if a pair writes what another one reads or writes. `unlike` has the memory of pairs that weren't added: pair, first address, bytes, whether it is written.
+        """
+
     def add(self, pair: int, target: int, source: int, size_bytes: int, stream: int, target_kind: str, source_kind: str, needs: object | None) -> None:
         """
         Add a copy of bytes that belongs to a pair. `needs` is kept until the copy has ended.

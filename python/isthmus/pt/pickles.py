@@ -127,6 +127,7 @@ class _Reader(pickle.Unpickler):
 
     def forget(self) -> None:
         """Let go of everything: after some errors CPython's unpickler is never destroyed."""
+        self.memo.clear()
         vars(self).clear()
 
     def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401

@@ -6,7 +6,8 @@ from isthmus import _native
 from isthmus.arrays.array import Array
 from isthmus.arrays.refusals import refuse_at
 from isthmus.errors import Error
-from isthmus.transfer.pairs import PlainCopy, plain_copy, require_match
+from isthmus.transfer.packing import range_of
+from isthmus.transfer.pairs import PlainCopy, fills_its_memory, plain_copy, require_match
 from isthmus.transfer.plan import ManyPlan, many_plan_of
 from isthmus.transfer.work import Prepared, Work
 
@@ -56,6 +57,10 @@ class UnlikePairs:
         self._unpackings: list[Callable[[], None]] = []
         self._last: list[Made] = []
         works = [(unlike[0], _checked(batch, *unlike)) for unlike in batch.unlike]
+        if works:
+            batch.require_disjoint(
+                [touched for pair, work in works for touched in _touched(pair, work)]
+            )
         for pair, work in works:
             self._prepare(pair, work)
 
@@ -104,6 +109,14 @@ def _checked(
     except Error as refusal:
         refuse_at(batch.path(pair), refusal)
     return work
+
+
+def _touched(pair: int, work: Work) -> list[tuple[int, int, int, bool]]:
+    """List the memory of two arrays; what has gaps is left out, because others may lie in these."""
+    arrays = [(work.target, True), (work.source, False)]
+    return [
+        (pair, *range_of(array), written) for array, written in arrays if fills_its_memory(array)
+    ]
 
 
 def work_of(objects: tuple[object, object], target: Array, source: Array, stream: int) -> Work:

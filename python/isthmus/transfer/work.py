@@ -113,7 +113,12 @@ class Work:
         if self.plain is not None:
             return
         require_possible(self.target, self.source)
-        if self.stream != 0 and not self.target.on_device and not self.source.on_device:
+        on_host = not self.target.on_device and not self.source.on_device
+        if on_host and _overlap(self.target, self.source):
+            raise UsageError(
+                "source and target of the copy overlap", hint="copy through a third array"
+            )
+        if self.stream != 0 and on_host:
             raise UsageError(
                 "a copy between two host arrays that lie differently is made by the calling "
                 "thread: it waits for no stream"
@@ -240,6 +245,14 @@ class Work:
             target_kind=_kind(self.target),
             source_kind=_kind(self.source),
         )
+
+
+def _overlap(target: Array, source: Array) -> bool:
+    """Tell whether two arrays without gaps share memory."""
+    if not fills_its_memory(target) or not fills_its_memory(source):
+        return False
+    (to, size_bytes), (begin, _) = range_of(target), range_of(source)
+    return abs(to - begin) < size_bytes
 
 
 def _require_host(native: _native.Transfers, array: Array, *, writes: bool) -> None:

@@ -157,6 +157,24 @@ def test_a_plan_of_arrays_that_do_not_fit_is_refused_by_path(
         )
 
 
+def test_arrays_that_lie_differently_are_compared_with_the_others(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    seven, square, other = np.full((4, 4), 7, "u1"), numbered(16).reshape(4, 4), np.zeros((4, 4))
+    before, target = square.copy(), other.astype("u1")
+    one, two = (CudaArray(memory.pointer + at, (4, 4)) for at in (0, 16))
+    pairs: list[tuple[Any, Any, str]] = [
+        ([square, target], [seven, square.T], "1: one of its ends overlaps an end of 0"),
+        ([target.T, target.T], [one, two], "1: its target overlaps the target of 0"),
+        ({"x": square, "y": target}, {"x": one, "y": square[::-1]}, "y: one of its ends overlaps"),
+    ]
+    for targets, sources, message in pairs:
+        with pytest.raises(isthmus.UsageError, match=message):
+            transfers.copy(targets, sources)
+    assert np.array_equal(square, before)
+    assert not target.any()
+
+
 def test_host_arrays_are_copied_among_many(transfers: isthmus.Transfers) -> None:
     source = [numbered(100), numbered(60).reshape(6, 10)]
     target = [np.zeros(100, np.uint8), np.zeros((6, 10), np.uint8, order="F")]

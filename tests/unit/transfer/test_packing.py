@@ -89,3 +89,13 @@ def test_an_address_in_the_last_page_is_refused(transfers: isthmus.Transfers) ->
     for address in (2**64 - 4096, 2**64 - 4):
         with pytest.raises(isthmus.UsageError, match="not memory that can be"):
             transfers.copy(isthmus.HostPointer(address, 8), bytes(8))
+
+
+def test_host_arrays_that_overlap_are_refused_in_any_order(transfers: isthmus.Transfers) -> None:
+    square = np.arange(16, dtype=np.uint8).reshape(4, 4)
+    before = square.copy()
+    for source in (square.T, square[::-1]):
+        for target, chosen in ((square, source), ([square], [source])):
+            with pytest.raises(isthmus.UsageError, match="overlap"):
+                transfers.copy(target, chosen)
+    assert np.array_equal(square, before)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "transfer/many/refused_copy.hpp"
@@ -9,15 +10,7 @@
 namespace isthmus::transfer {
 namespace {
 
-/// One end of a copy, as addresses.
-struct End {
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;
-  std::size_t copy = 0;
-  bool written = false;
-};
-
-End end_of(const void* memory, std::size_t size_bytes, std::size_t copy, bool written) {
+TouchedRange range_of(const void* memory, std::size_t size_bytes, std::size_t copy, bool written) {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   return {begin, begin + size_bytes, copy, written};
 }
@@ -30,7 +23,9 @@ bool all_cross_alike(std::span<const Member> members) {
   });
 }
 
-[[noreturn]] void refuse(const End& one, const End& other) {
+[[noreturn]] void refuse(const TouchedRange& one, const TouchedRange& other) {
+  if (one.copy == other.copy)
+    throw RefusedCopy(one.copy, "its source and its target overlap; copy through a third buffer");
   const std::size_t first = std::min(one.copy, other.copy);
   const std::size_t second = std::max(one.copy, other.copy);
   if (one.written && other.written)
@@ -42,27 +37,34 @@ bool all_cross_alike(std::span<const Member> members) {
 
 }  // namespace
 
+void require_disjoint(std::vector<TouchedRange> ranges) {
+  if (ranges.empty()) return;
+  const auto by_begin = [](const TouchedRange& one, const TouchedRange& other) {
+    return one.begin < other.begin;
+  };
+  if (!std::ranges::is_sorted(ranges, by_begin)) std::ranges::sort(ranges, by_begin);
+  // The ranges that reach furthest so far: of all, and of those that are written.
+  TouchedRange furthest = ranges.front();
+  TouchedRange furthest_written = furthest.written ? furthest : TouchedRange{};
+  for (const TouchedRange& range : std::span(ranges).subspan(1)) {
+    if (range.written && range.begin < furthest.end) refuse(furthest, range);
+    if (range.begin < furthest_written.end) refuse(furthest_written, range);
+    if (range.end > furthest.end) furthest = range;
+    if (range.written && range.end > furthest_written.end) furthest_written = range;
+  }
+}
+
 void require_disjoint(std::span<const Member> members) {
   if (members.size() < 2) return;
   const bool targets_alone = all_cross_alike(members);
-  std::vector<End> ends;
-  ends.reserve(members.size() * (targets_alone ? 1 : 2));
+  std::vector<TouchedRange> ranges;
+  ranges.reserve(members.size() * (targets_alone ? 1 : 2));
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const CopyEnds& both = members[i].task.ends;
-    ends.push_back(end_of(both.target, both.size_bytes, i, true));
-    if (!targets_alone) ends.push_back(end_of(both.source, both.size_bytes, i, false));
+    const CopyEnds& ends = members[i].task.ends;
+    ranges.push_back(range_of(ends.target, ends.size_bytes, i, true));
+    if (!targets_alone) ranges.push_back(range_of(ends.source, ends.size_bytes, i, false));
   }
-  const auto by_begin = [](const End& one, const End& other) { return one.begin < other.begin; };
-  if (!std::ranges::is_sorted(ends, by_begin)) std::ranges::sort(ends, by_begin);
-  // The ends that reach furthest so far: of all, and of those that are written.
-  End furthest = ends.front();
-  End furthest_written = furthest.written ? furthest : End{};
-  for (const End& end : std::span(ends).subspan(1)) {
-    if (end.written && end.begin < furthest.end) refuse(furthest, end);
-    if (end.begin < furthest_written.end) refuse(furthest_written, end);
-    if (end.end > furthest.end) furthest = end;
-    if (end.written && end.end > furthest_written.end) furthest_written = end;
-  }
+  require_disjoint(std::move(ranges));
 }
 
 }  // namespace isthmus::transfer
