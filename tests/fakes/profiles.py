@@ -9,10 +9,13 @@ from isthmus.profile.model import (
     Cost,
     MachineIdentity,
     Measured,
+    MemoryKind,
+    MemoryPoint,
     NotMeasured,
     Path,
     Profile,
     StagingThreads,
+    Timing,
     Way,
 )
 from isthmus.profile.plan import Effort
@@ -107,6 +110,30 @@ class FakeCopies:
             Path.REGISTERED: (1e-3, 12e9),
         }
 
+    @property
+    def lives(self) -> "FakeCopies":
+        return self
+
+    def memory_point(
+        self, memory: MemoryKind, size_bytes: int, max_seconds: float
+    ) -> MemoryPoint | None:
+        """Pinning costs five times as much as malloc; a pool's block costs nearly nothing."""
+        if memory == MemoryKind.HUGE_PINNED:
+            return None
+        rate = {MemoryKind.PAGEABLE: 5e10, MemoryKind.POOL: 1e15}.get(memory, 1e10)
+        seconds = self._slower * (1e-6 + size_bytes / rate)
+        self.now += max(max_seconds, 4 * seconds)
+        return MemoryPoint(
+            bytes=size_bytes,
+            allocate=Timing(seconds=seconds, low_seconds=0.9 * seconds, high_seconds=2 * seconds),
+            free=Timing(seconds=seconds / 4),
+        )
+
+    def new_memory_download(self, size_bytes: int, max_seconds: float) -> Timing | None:
+        seconds = self._slower * (1e-4 + size_bytes / 1e10)
+        self.now += max(max_seconds, 4 * seconds)
+        return Timing(seconds=seconds)
+
     def clock(self) -> float:
         return self.now
 
@@ -129,7 +156,7 @@ class FakeCopies:
         self.now += max(effort.point_s, (2 + effort.min_turns) * sum(seconds.values()))
         self.now += (len(able) + 1) * size_bytes * self.check_s_per_byte
         return Found(
-            seconds=seconds,
+            timings={way: Timing(seconds=one) for way, one in seconds.items()},
             absences={way: self.absent[way.path] for way in ways if way.path in self.absent},
         )
 

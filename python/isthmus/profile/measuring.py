@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 import isthmus
+from isthmus.profile.memory import Lives, MemoryFound, measure_memory
 from isthmus.profile.model import (
     Cost,
     CostPoint,
@@ -17,6 +18,8 @@ from isthmus.profile.model import (
     Path,
     Profile,
     StagingThreads,
+    StagingTime,
+    Timing,
     Way,
 )
 from isthmus.profile.plan import (
@@ -56,6 +59,8 @@ _NUMBERS_OF_THREADS = 9
 _MORE_TURNS = 5.0
 _PROBE_BYTES = 1 << 20
 _MIN_STAGING_BYTES = 8 << 20
+# Kinds of memory share about the time that all paths of a group have at a size.
+_LIVES_A_POINT = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,12 +69,17 @@ class Found:
     The costs of copies of one size.
 
     Attributes:
-        seconds: By path, for those that can be used.
+        timings: By path, for those that can be used.
         absences: Why the others can't be used.
     """
 
-    seconds: Mapping[Way, float]
+    timings: Mapping[Way, Timing]
     absences: Mapping[Way, str] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> dict[Way, float]:
+        """The medians."""
+        return {way: timing.seconds for way, timing in self.timings.items()}
 
 
 Watch = Callable[[str, float], None]
@@ -81,6 +91,10 @@ class Copies(Protocol):
 
     max_bytes: int
     check_s_per_byte: float
+
+    @property
+    def lives(self) -> Lives:
+        """Give what measures the cost of host memory."""
 
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
         """Measure copies of one size by several paths of one group, in turns."""
@@ -102,6 +116,7 @@ class Measuring:
     Attributes:
         curves: The points.
         absences: Paths that can't be used here, and why.
+        staging_times: Staged copies by their number of threads.
     """
 
     def __init__(
@@ -117,6 +132,7 @@ class Measuring:
         watch("allocating", effort.budget_s)
         self.curves: dict[Way, list[CostPoint]] = {}
         self.absences: dict[Way, str] = {}
+        self.staging_times: list[StagingTime] = []
         self._copies = open_copies(effort.sizes[-1])
         self._effort = effort
         self._clock = clock
@@ -141,9 +157,22 @@ class Measuring:
             if wall <= _MAX_FOR_THREADS * self._left():
                 effort = replace(self._effort, point_s=_MORE_TURNS * self._effort.point_s)
                 seconds = self._copies.staging_times(direction, size, effort)
+                self.staging_times += [
+                    StagingTime(direction=direction, bytes=size, threads=count, seconds=one)
+                    for count, one in sorted(seconds.items())
+                ]
                 return fewest_threads(seconds) if seconds else None
             size //= 2
         return None
+
+    def measure_memory(self) -> MemoryFound:
+        """Measure what host memory costs, in a share of the time that is left."""
+        sizes = [size for size in self._effort.memory_sizes if size <= self._copies.max_bytes]
+        shortest_s = max((points[0].seconds for points in self.curves.values()), default=0.0)
+        point_s = self._effort.point_s / _LIVES_A_POINT
+        return measure_memory(
+            self._copies.lives, sizes, point_s, shortest_s, self._left, self._watch
+        )
 
     def _staging_rate(self, direction: Direction) -> float | None:
         """Give a staged copy's bytes per second; None if it can't be made, or takes too long."""
@@ -213,14 +242,14 @@ class Measuring:
             if way not in self.curves:
                 self.absences[way] = reason
             self._hopeless[way] = _HOPELESS_IN_A_ROW
-        for way, seconds in found.seconds.items():
+        for way, timing in found.timings.items():
             points = self.curves.setdefault(way, [])
-            before = [point.seconds for point in points if point.bytes == size]
+            before = [point for point in points if point.bytes == size]
             points[:] = [point for point in points if point.bytes != size]
-            point = CostPoint(bytes=size, seconds=min([seconds, *before]))
+            point = _lower(CostPoint(bytes=size, **timing.model_dump()), before)
             insort(points, point, key=_bytes_of)
             if way.path in _ONLY_GETS_WORSE and points[-1] is point:
-                hopeless = seconds > _HOPELESS * min(found.seconds.values())
+                hopeless = timing.seconds > _HOPELESS * min(found.seconds.values())
                 self._hopeless[way] = self._hopeless.get(way, 0) + 1 if hopeless else 0
 
     def _left(self) -> float:
@@ -271,6 +300,7 @@ def measure_profile(
     opening_seconds = measuring.window_opening_seconds()
     measuring.measure_grid(effort.sizes[:1])
     threads = measuring.choose_threads()
+    memory = measuring.measure_memory()
     measuring.measure_grid(effort.sizes[1:])
     measuring.refine()
     if not effort.quick:
@@ -291,6 +321,9 @@ def measure_profile(
             NotMeasured(**way.model_dump(), reason=reason)
             for way, reason in measuring.absences.items()
         ],
+        memory=memory.costs,
+        new_memory_downloads=memory.new_memory_downloads,
+        staging_times=measuring.staging_times,
     )
 
 
@@ -306,6 +339,15 @@ def machine_of(identity: "_native.ProfileIdentity") -> MachineIdentity:
         cpu_model=identity.cpu_model or None,
         num_cores=identity.num_cores,
     )
+
+
+def _lower(point: CostPoint, before: list[CostPoint]) -> CostPoint:
+    """Keep the lower of two measurements, with a spread that covers both."""
+    both = [point, *before]
+    lows = [one.low_seconds for one in both if one.low_seconds is not None]
+    highs = [one.high_seconds for one in both if one.high_seconds is not None]
+    spread = {"low_seconds": min(lows, default=None), "high_seconds": max(highs, default=None)}
+    return min(both, key=lambda one: one.seconds).model_copy(update=spread)
 
 
 def _bytes_of(point: CostPoint) -> int:

@@ -13,10 +13,15 @@ __all__ = [
     "CostPoint",
     "MachineIdentity",
     "Measured",
+    "MemoryCost",
+    "MemoryKind",
+    "MemoryPoint",
     "NotMeasured",
     "Path",
     "Profile",
     "StagingThreads",
+    "StagingTime",
+    "Timing",
     "Way",
 ]
 
@@ -39,11 +44,18 @@ class Way(Record):
     host_memory: Literal["pageable", "pinned"]
 
 
-class CostPoint(Record):
+class Timing(Record):
+    """A median, and the quartiles of what was measured; null: not recorded."""
+
+    seconds: PositiveFloat
+    low_seconds: PositiveFloat | None = None
+    high_seconds: PositiveFloat | None = None
+
+
+class CostPoint(Timing):
     """One copy: its size, and how long it took until its bytes had arrived."""
 
     bytes: PositiveInteger
-    seconds: PositiveFloat
 
 
 class Cost(Way):
@@ -58,6 +70,54 @@ class Cost(Way):
         if sizes != sorted(set(sizes)):
             raise ValueError("points must be given by ascending size")
         return self
+
+
+class MemoryKind(StrEnum):
+    """A kind of host memory, by how it is allocated."""
+
+    PAGEABLE = "pageable"
+    """malloc, and the first access to each page."""
+    PINNED = "pinned"
+    """cudaMallocHost."""
+    REGISTERED = "registered"
+    """malloc, and cudaHostRegister."""
+    HUGE_PINNED = "huge_pinned"
+    """New memory of isthmus.pinned: huge pages, touched by several threads, and registered."""
+    POOL = "pool"
+    """A block of isthmus.pinned's pool, whose memory is pinned already."""
+
+
+class MemoryPoint(Record):
+    """What a buffer of one size costs."""
+
+    bytes: PositiveInteger
+    allocate: Timing
+    """With all of its pages."""
+    free: Timing
+
+
+class MemoryCost(Record):
+    """The costs of one kind of host memory."""
+
+    memory: MemoryKind
+    points: Annotated[list[MemoryPoint], Field(min_length=1)]
+    """By ascending size."""
+
+    @model_validator(mode="after")
+    def _points_ascend(self) -> Self:
+        sizes = [point.bytes for point in self.points]
+        if sizes != sorted(set(sizes)):
+            raise ValueError("points must be given by ascending size")
+        return self
+
+
+class StagingTime(Record):
+    """A staged copy by some number of threads, with the caller's."""
+
+    direction: Literal["h2d", "d2h"]
+    bytes: PositiveInteger
+    threads: PositiveInteger
+    seconds: PositiveFloat
 
 
 class NotMeasured(Way):
@@ -113,6 +173,12 @@ class Profile(Record):
     """The number of threads with which staging was measured."""
     costs: list[Cost]
     not_measured: list[NotMeasured]
+    memory: list[MemoryCost] = Field(default_factory=list)
+    """What host memory costs, for advice; empty: not measured."""
+    new_memory_downloads: list[CostPoint] = Field(default_factory=list)
+    """Staged downloads into new pageable memory: allocation, copy and freeing in one."""
+    staging_times: list[StagingTime] = Field(default_factory=list)
+    """What fewer threads reach."""
 
     def age_seconds(self, now: datetime) -> float:
         """Give its age; 0 if it is from the future, by a clock that was wrong."""
@@ -124,3 +190,7 @@ class Profile(Record):
             if (cost.path, cost.direction, cost.host_memory) == (path, direction, host_memory):
                 return cost
         return None
+
+    def memory_cost(self, memory: MemoryKind) -> MemoryCost | None:
+        """Find what a kind of memory costs; None if it wasn't measured."""
+        return next((cost for cost in self.memory if cost.memory == memory), None)

@@ -86,6 +86,7 @@ class Effort:
         max_turns: The same, if they are short.
         rounds: How often the intervals at crossovers are halved.
         staging_bytes: The size of the copies by which the number of staging threads is found.
+        memory_sizes: The buffers whose allocation is measured, in bytes, ascending.
         quick: Whether it is the lower effort.
     """
 
@@ -96,6 +97,7 @@ class Effort:
     min_turns: int = 5
     max_turns: int = 21
     staging_bytes: int = 64 * _MIB
+    memory_sizes: Sequence[int] = ()
     quick: bool = False
 
     @property
@@ -114,11 +116,14 @@ class Effort:
             self,
             sizes=[size for size in self.sizes if size <= max_bytes],
             staging_bytes=min(self.staging_bytes, max_bytes),
+            memory_sizes=[size for size in self.memory_sizes if size <= max_bytes],
         )
 
 
+# Allocating takes a constant and a time for each page; above 1 MiB the driver pins new pages.
+_MEMORY_SIZES = (4 * _KIB, 64 * _KIB, _MIB, 4 * _MIB, 16 * _MIB, 64 * _MIB)
 # Python's own start and end are not in the budgets: see `promised_s`.
-FULL = Effort(sizes=FULL_SIZES, budget_s=8.5, point_s=0.03, rounds=3)
+FULL = Effort(sizes=FULL_SIZES, budget_s=8.5, point_s=0.03, rounds=3, memory_sizes=_MEMORY_SIZES)
 QUICK = Effort(
     sizes=QUICK_SIZES,
     budget_s=1.4,
@@ -127,6 +132,7 @@ QUICK = Effort(
     min_turns=3,
     max_turns=9,
     staging_bytes=32 * _MIB,
+    memory_sizes=_MEMORY_SIZES,
     quick=True,
 )
 # Emulated links are slow, and straight lines: longer copies show nothing new.

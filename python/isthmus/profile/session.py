@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from isthmus.errors import OutOfDeviceMemory, Unavailable
+from isthmus.profile.lives import NativeLives, timing_of
 from isthmus.profile.measuring import Found
 from isthmus.profile.model import Path, StagingThreads, Way
 from isthmus.profile.plan import Effort, HostMemory
@@ -41,6 +42,7 @@ class Session:
     Attributes:
         max_bytes: The largest copy that fits.
         check_s_per_byte: About the time to poison a copy's target and to compare it.
+        lives: Measures what host memory costs.
     """
 
     def __init__(self, driver: "_native.Driver", ordinal: int, max_bytes: int) -> None:
@@ -59,6 +61,7 @@ class Session:
 
         self._context = _native.Context(driver, ordinal)
         self._bench = _native.PathBench(self._context)
+        self.lives = NativeLives(driver, ordinal, self._context)
         self.max_bytes = max_bytes
         self._buffers = self._allocate()
         self._fill("pageable")
@@ -88,7 +91,7 @@ class Session:
 
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
         """
-        Measure copies of one size in turns: medians, from the call until the bytes have arrived.
+        Measure copies of one size in turns, from the call until the bytes have arrived.
 
         Args:
             ways: The paths; of one direction and kind of memory.
@@ -99,7 +102,7 @@ class Session:
             CorruptTransfer: The bytes that arrived aren't those that were sent.
         """
         if not ways:
-            return Found(seconds={})
+            return Found(timings={})
         measured = self._bench.measure(
             self._buffers[ways[0].host_memory],
             paths=[way.path.value for way in ways],
@@ -109,7 +112,7 @@ class Session:
         )
         found = list(zip(ways, measured, strict=True))
         return Found(
-            seconds={way: statistics.median(one.seconds) for way, one in found if one.seconds},
+            timings={way: timing_of(one.seconds) for way, one in found if one.seconds},
             absences={way: one.absence for way, one in found if one.absence},
         )
 

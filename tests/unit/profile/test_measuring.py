@@ -8,7 +8,7 @@ from fakes.profiles import MIB, FakeCopies, identity
 from isthmus.errors import CorruptTransfer
 from isthmus.profile.costs import reigns
 from isthmus.profile.measuring import Found, measure_profile
-from isthmus.profile.model import Path, Profile, StagingThreads, Way
+from isthmus.profile.model import MemoryKind, Path, Profile, StagingThreads, Timing, Way
 from isthmus.profile.plan import FULL, QUICK, Effort, cheapest, fewest_threads
 
 QUARTER = 0.25
@@ -214,7 +214,8 @@ class SlowAtFirst(FakeCopies):
         key = (*ways, size_bytes)
         slowed = 1.0 if key in self.visited else 3.0
         self.visited.add(key)
-        return replace(found, seconds={way: slowed * s for way, s in found.seconds.items()})
+        timings = {way: Timing(seconds=slowed * s) for way, s in found.seconds.items()}
+        return replace(found, timings=timings)
 
     def __init__(self) -> None:
         super().__init__()
@@ -223,7 +224,50 @@ class SlowAtFirst(FakeCopies):
 
 def test_every_point_is_measured_twice_and_the_lesser_figure_stands() -> None:
     undisturbed, disturbed = measured(FakeCopies()), measured(SlowAtFirst())
-    for size in (64, MIB, 64 * MIB):
+    for size in (64, 65536, MIB):
         costs = [p.cost(Path.DRIVER, "d2h", "pageable") for p in (undisturbed, disturbed)]
         seconds = [next(q.seconds for q in c.points if q.bytes == size) for c in costs if c]
         assert seconds[0] == pytest.approx(seconds[1])
+
+
+def test_the_memory_that_copies_need_is_measured_too() -> None:
+    profile = measured(FakeCopies())
+    pinned, pool = (profile.memory_cost(kind) for kind in (MemoryKind.PINNED, MemoryKind.POOL))
+    assert pinned is not None
+    assert pool is not None
+    assert [point.bytes for point in pinned.points][-1] == 64 * MIB
+    assert pool.points[-1].allocate.seconds < pinned.points[-1].allocate.seconds
+    assert profile.memory_cost(MemoryKind.HUGE_PINNED) is None
+    assert [point.bytes for point in profile.new_memory_downloads][-1] == 64 * MIB
+
+
+def test_a_slow_machine_leaves_large_memory_out() -> None:
+    pinned = measured(FakeCopies(slower=3000)).memory_cost(MemoryKind.PINNED)
+    assert pinned is not None
+    assert pinned.points[-1].bytes < MIB
+
+
+def test_the_spread_of_the_turns_is_kept_and_covers_both_measurements() -> None:
+    class Spread(FakeCopies):
+        """Whose second measurement is slower."""
+
+        def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
+            found = super().times(ways, size_bytes, effort)
+            factor = 1 + self.asked.count((ways[0], size_bytes)) / 10
+            timings = {
+                way: Timing(seconds=factor * s, low_seconds=0.9 * factor * s, high_seconds=2 * s)
+                for way, s in found.seconds.items()
+            }
+            return Found(timings=timings)
+
+    cost = measured(Spread()).cost(Path.DRIVER, "h2d", "pinned")
+    assert cost is not None
+    first = cost.points[0]
+    assert first.low_seconds == pytest.approx(0.9 * first.seconds)
+    assert first.high_seconds == pytest.approx(2 * first.seconds / 1.1)
+
+
+def test_staged_copies_by_fewer_threads_are_kept() -> None:
+    times = [time for time in measured(FakeCopies()).staging_times if time.direction == "h2d"]
+    assert [time.threads for time in times] == [2, 4, 6, 8, 10, 16]
+    assert times[0].seconds > times[-1].seconds
