@@ -71,7 +71,14 @@ void bind_device(nb::module_& m) {
       .def(
           "free_memory_bytes",
           [](const SharedContext& context) { return context->free_memory_bytes(); }, Release(),
-          "Free device memory, in bytes.");
+          "Free device memory, in bytes.")
+      .def(
+          "synchronize",
+          [](const SharedContext& context) {
+            const isthmus::CurrentContext current(*context);
+            context->driver().call(isthmus::symbol::ctx_synchronize)();
+          },
+          Release(), "Wait until all work of the device is complete, in every stream.");
   nb::class_<SharedKernels>(m, "Kernels",
                             "The project's kernels for one context, compiled on demand.")
       .def(

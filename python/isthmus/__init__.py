@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
     # Not in __all__: "from isthmus import *" would hide PyTorch.
     from isthmus import torch as torch
+    from isthmus.advice.answer import Advice
+    from isthmus.advice.asking import advise
+    from isthmus.advice.offload import OffloadAdvice
     from isthmus.arrays.accepted import ArrayLike, ArrayTree, DeviceArrayLike, StreamLike
     from isthmus.arrays.device_array import DeviceArray
     from isthmus.arrays.pointers import DevicePointer, HostPointer
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Advice",
     "ArrayLike",
     "ArrayTree",
     "CopyFuture",
@@ -55,6 +59,7 @@ __all__ = [
     "HostPointer",
     "IsthmusWarning",
     "ManyPlan",
+    "OffloadAdvice",
     "OutOfDeviceMemory",
     "Profile",
     "Result",
@@ -67,6 +72,7 @@ __all__ = [
     "Window",
     "Windows",
     "__version__",
+    "advise",
     "copy",
     "copy_async",
     "device_empty",
@@ -87,6 +93,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Advice": "isthmus.advice.answer",
     "ArrayLike": "isthmus.arrays.accepted",
     "ArrayTree": "isthmus.arrays.accepted",
     "CopyFuture": "isthmus.transfer.future",
@@ -101,6 +108,7 @@ _LAZY = {
     "Error": "isthmus.errors",
     "HostPointer": "isthmus.arrays.pointers",
     "IsthmusWarning": "isthmus.errors",
+    "OffloadAdvice": "isthmus.advice.offload",
     "OutOfDeviceMemory": "isthmus.errors",
     "Profile": "isthmus.profile.model",
     "Result": "isthmus.run.model",
@@ -112,6 +120,7 @@ _LAZY = {
     "UsageError": "isthmus.errors",
     "Window": "isthmus.windows.opening",
     "Windows": "isthmus.windows.opening",
+    "advise": "isthmus.advice.asking",
     "copy": "isthmus.transfer.copying",
     "copy_async": "isthmus.transfer.copying",
     "device_empty": "isthmus.device_memory",

@@ -107,6 +107,9 @@ class Context:
     def free_memory_bytes(self) -> int:
         """Free device memory, in bytes."""
 
+    def synchronize(self) -> None:
+        """Wait until all work of the device is complete, in every stream."""
+
 class Kernels:
     """The project's kernels for one context, compiled on demand."""
 

@@ -118,7 +118,7 @@ class FakeCopies:
         self, memory: MemoryKind, size_bytes: int, max_seconds: float
     ) -> MemoryPoint | None:
         """Pinning costs five times as much as malloc; a pool's block costs nearly nothing."""
-        if memory == MemoryKind.HUGE_PINNED:
+        if memory == MemoryKind.NEW_PINNED:
             return None
         rate = {MemoryKind.PAGEABLE: 5e10, MemoryKind.POOL: 1e15}.get(memory, 1e10)
         seconds = self._slower * (1e-6 + size_bytes / rate)
@@ -129,7 +129,9 @@ class FakeCopies:
             free=Timing(seconds=seconds / 4),
         )
 
-    def new_memory_download(self, size_bytes: int, max_seconds: float) -> Timing | None:
+    def new_memory_download(self, path: Path, size_bytes: int, max_seconds: float) -> Timing | None:
+        if path in self.absent:
+            return None
         seconds = self._slower * (1e-4 + size_bytes / 1e10)
         self.now += max(max_seconds, 4 * seconds)
         return Timing(seconds=seconds)

@@ -9,6 +9,7 @@ from typer.exceptions import Abort, TyperException
 
 import isthmus
 from isthmus.cli import MESSAGE
+from isthmus.cli.advise import advise
 from isthmus.cli.bench import bench
 from isthmus.cli.compare import compare
 from isthmus.cli.doctor import doctor
@@ -34,6 +35,7 @@ app = typer.Typer(
 app.command()(bench)
 app.command()(compare)
 app.command()(profile)
+app.add_typer(advise)
 app.command()(doctor)
 app.add_typer(runs)
 app.add_typer(sim)

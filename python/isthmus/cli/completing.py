@@ -28,3 +28,10 @@ def complete_runs(incomplete: str) -> list[str]:
 
     ids = map(id_of, reversed(kept_files()))
     return [name for name in (LAST, *ids) if name.startswith(incomplete)]
+
+
+def complete_machines(incomplete: str) -> list[str]:
+    """Give the machines that a word may become."""
+    from isthmus.advice.machines import machine_names
+
+    return [name for name in machine_names() if name.startswith(incomplete)]

@@ -1,28 +1,21 @@
 """`isthmus profile`."""
 
 import sys
-import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.cli import STARTED_S
-from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.options import DeviceOption
 from isthmus.cli.state import DebugOption, state_of
-from isthmus.cli.stderr import say, say_lines
+from isthmus.cli.stderr import say_lines
 from isthmus.cli.stdout import print_data
-from isthmus.cli.terminal import columns_of, is_terminal
-from isthmus.errors import UsageError, WriteError
+from isthmus.cli.terminal import columns_of
+from isthmus.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from isthmus import _native
     from isthmus.bench.choice import Choice
-    from isthmus.profile.measuring import Watch
     from isthmus.profile.model import Profile
 
 _QuickOption = Annotated[
@@ -66,6 +59,8 @@ def profile(
         )
     from isthmus import _native
     from isthmus.bench.choice import choose_device
+    from isthmus.cli.measured_profile import measure_and_keep
+    from isthmus.cli.output import check_output
 
     choice = choose_device(device, _native.Driver.open)
     # Before this thread is bound to a node, which would leave it fewer cores.
@@ -73,7 +68,13 @@ def profile(
     if show:
         _show(choice, identity)
         return
-    raise typer.Exit(_measure(choice, identity, output, quick=quick, debug=state_of(context).debug))
+    check_output(output)
+    kept = measure_and_keep(
+        choice, identity, output=output, quick=quick, debug=state_of(context).debug
+    )
+    # Files came first: a stdout that fails loses nothing.
+    _print(kept.profile)
+    raise typer.Exit(kept.code)
 
 
 def _show(choice: "Choice[_native.Driver]", identity: "_native.ProfileIdentity") -> None:
@@ -84,79 +85,6 @@ def _show(choice: "Choice[_native.Driver]", identity: "_native.ProfileIdentity")
     _print(stored)
     in_use = _native.profile_in_use(choice.driver, choice.ordinal)
     say_lines(f"stored: {identity.file}" if in_use.measured else f"note: {in_use.source}")
-
-
-def _measure(
-    choice: "Choice[_native.Driver]",
-    identity: "_native.ProfileIdentity",
-    output: Path | None,
-    *,
-    quick: bool,
-    debug: bool,
-) -> ExitCode:
-    from isthmus import _native
-    from isthmus.cli.output import check_output
-    from isthmus.machine.placement import bind_near_device
-    from isthmus.profile.measuring import measure_profile
-    from isthmus.profile.plan import FULL, MAX_EMULATED_BYTES, QUICK
-    from isthmus.profile.session import Session
-
-    check_output(output)
-    if choice.emulated_because is not None:
-        say(f"note: the emulated device is measured: {choice.emulated_because}")
-    effort = QUICK if quick else FULL
-    if identity.emulated:
-        effort = effort.up_to(MAX_EMULATED_BYTES)
-    effort = effort.after(time.monotonic() - STARTED_S)
-    say(f"measuring {identity.gpu_name}, {identity.link}: at most {effort.promised_s:g} s")
-    pci_address = choice.driver.device(choice.ordinal).pci_address
-    placement = bind_near_device(pci_address, _native, emulated=identity.emulated)
-    for note in placement.notes:
-        say(f"note: {note}")
-    with _progress(effort.budget_s) as watch:
-        measured = measure_profile(
-            identity, lambda most: Session(choice.driver, choice.ordinal, most), effort, watch=watch
-        )
-    # Files first: then a stdout that fails loses nothing.
-    code = _keep(measured, identity, output, debug=debug)
-    _print(measured)
-    return code
-
-
-@contextmanager
-def _progress(budget_s: float) -> "Iterator[Watch]":
-    """Show a bar on a terminal, and nothing elsewhere: a profile takes seconds."""
-    if not is_terminal(sys.stderr):
-        yield lambda *_: None
-        return
-    from isthmus.cli.progress_bar import progress_bar
-
-    with progress_bar() as bar:
-
-        def watch(what: str, left_s: float) -> None:
-            part = 1 - max(0.0, left_s) / budget_s
-            bar.show(part, f"{part:.0%}", what, left_s)
-
-        yield watch
-
-
-def _keep(
-    measured: "Profile", identity: "_native.ProfileIdentity", output: Path | None, *, debug: bool
-) -> ExitCode:
-    from isthmus.profile.store import save_profile
-
-    if not identity.file:
-        say("note: not stored: ISTHMUS_PROFILE is off, or there is no home folder")
-    code = ExitCode.OK
-    wanted = {"stored": Path(identity.file) if identity.file else None, "written": output}
-    for word, path in wanted.items():
-        if path is None:
-            continue
-        try:
-            say_lines(f"{word}: {save_profile(measured, path)}")
-        except WriteError as error:
-            code = report_failure(error, debug=debug)
-    return code
 
 
 def _print(one: "Profile") -> None:

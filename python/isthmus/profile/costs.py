@@ -36,14 +36,22 @@ def seconds_at(points: Sequence[CostPoint], size_bytes: int) -> float:
             beyond the last the last line's slope, but at least in proportion to the last.
         size_bytes: The size of the copy.
     """
-    after = bisect_right(points, size_bytes, key=lambda point: point.bytes)
-    if after == 0 or len(points) == 1:
-        return points[0].seconds
-    beyond = after == len(points)
-    first, last = points[after - 2 : after] if beyond else points[after - 1 : after + 1]
-    slope = (last.seconds - first.seconds) / (last.bytes - first.bytes)
-    line = first.seconds + slope * (size_bytes - first.bytes)
-    return max(last.seconds * size_bytes / last.bytes, line) if beyond else line
+    return on_line(
+        [point.bytes for point in points], [point.seconds for point in points], size_bytes
+    )
+
+
+def on_line(sizes: Sequence[int], seconds: Sequence[float], size_bytes: int) -> float:
+    """Predict one copy, as `seconds_at` does, from the sizes and the times of a curve."""
+    after = bisect_right(sizes, size_bytes)
+    if after == 0 or len(sizes) == 1:
+        return seconds[0]
+    beyond = after == len(sizes)
+    last = after - 1 if beyond else after
+    first = last - 1
+    slope = (seconds[last] - seconds[first]) / (sizes[last] - sizes[first])
+    line = seconds[first] + slope * (size_bytes - sizes[first])
+    return max(seconds[last] * size_bytes / sizes[last], line) if beyond else line
 
 
 def reigns(profile: Profile, direction: str, host_memory: str) -> list[Reign]:

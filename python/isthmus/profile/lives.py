@@ -1,7 +1,6 @@
 """Lives of host memory on a device, by the native module."""
 
 import ctypes
-import mmap
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -9,13 +8,27 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from isthmus.errors import OutOfDeviceMemory, Unavailable, UsageError
-from isthmus.profile.model import MemoryKind, MemoryPoint, Timing
+from isthmus.profile.model import MemoryKind, MemoryPoint, Path, Timing
 
 if TYPE_CHECKING:
     from isthmus import _native
 
 _MIN_LIVES, _MAX_LIVES = 3, 25
+# For so many times the time that is given, there are at least three lives.
+_PATIENCE = 10
 _QUARTERS = 4
+# measure_allocation samples pairs, both steps apart, and many allocations at a time.
+_LOOPS = 3
+# What the native module allocates for a kind, and whether it writes to all pages.
+_ALLOCATIONS = {
+    MemoryKind.PAGEABLE: ("heap", True),
+    MemoryKind.PINNED: ("pinned", False),
+    MemoryKind.REGISTERED: ("registered", True),
+}
+_libc = ctypes.CDLL(None)
+_libc.malloc.restype = ctypes.c_void_p
+_libc.malloc.argtypes = (ctypes.c_size_t,)
+_libc.free.argtypes = (ctypes.c_void_p,)
 
 
 def timing_of(seconds: Sequence[float]) -> Timing:
@@ -44,58 +57,72 @@ class NativeLives:
         Args:
             memory: The kind.
             size_bytes: Of one buffer.
-            max_seconds: For all its lives; there are at least three.
+            max_seconds: For all its lives; slow ones take longer.
 
         Raises:
-            CorruptTransfer: Bytes were wrong that were copied from it.
+            CorruptTransfer: It doesn't hold what was written to it.
         """
         with suppress(Unavailable, OutOfDeviceMemory):
             if memory == MemoryKind.POOL:
-                return self._pool_point(size_bytes)
-            return self._life_point(memory, size_bytes, max_seconds)
+                return self._pool_point(size_bytes, max_seconds)
+            if memory == MemoryKind.NEW_PINNED:
+                return self._new_pool_point(size_bytes, max_seconds)
+            return self._allocation_point(memory, size_bytes, max_seconds)
         return None
 
-    def _life_point(self, memory: MemoryKind, size_bytes: int, max_seconds: float) -> MemoryPoint:
+    def _allocation_point(
+        self, memory: MemoryKind, size_bytes: int, max_seconds: float
+    ) -> MemoryPoint:
         from isthmus import _native
 
+        kind, touched = _ALLOCATIONS[memory]
         stopping = _native.Stopping(
-            min_samples=_MIN_LIVES, max_samples=_MAX_LIVES, max_seconds=max_seconds
+            min_samples=_MIN_LIVES, max_samples=_MAX_LIVES, max_seconds=max_seconds / _LOOPS
         )
-        found = _native.measure_memory_life(
+        found = _native.measure_allocation(
             self._context,
-            None,
-            host_memory=memory.value,
+            kind=kind,
+            touched=touched,
             size_bytes=size_bytes,
-            num_copies=1,
-            numa_node=None,
+            num_live=1,
             stopping=stopping,
         )
         steps = {samples.metric: timing_of(samples.seconds) for samples in found.samples}
         return MemoryPoint(bytes=size_bytes, allocate=steps["allocate"], free=steps["free"])
 
-    def _pool_point(self, size_bytes: int) -> MemoryPoint:
-        """Time blocks of a pool that has the memory, as a call from Python takes."""
+    def _pool_point(self, size_bytes: int, max_seconds: float) -> MemoryPoint:
+        """Time blocks of a pool that has the memory, as calls from Python take."""
         from isthmus import _native
 
         pool = _native.PinnedPool(self._driver, self._ordinal)
         _native.PinnedBlock(pool, size_bytes)
-        allocations, frees = [], []
-        for _ in range(_MAX_LIVES):
-            started = time.perf_counter()
-            block = _native.PinnedBlock(pool, size_bytes)
-            allocated = time.perf_counter()
-            del block
-            frees.append(time.perf_counter() - allocated)
-            allocations.append(allocated - started)
-        return MemoryPoint(bytes=size_bytes, allocate=timing_of(allocations), free=timing_of(frees))
+        return _point(
+            size_bytes,
+            max_seconds,
+            lambda: _native.PinnedBlock(pool, size_bytes),
+            list.clear,
+        )
 
-    def new_memory_download(self, size_bytes: int, max_seconds: float) -> Timing | None:
+    def _new_pool_point(self, size_bytes: int, max_seconds: float) -> MemoryPoint:
+        """Time blocks of a pool that has no memory."""
+        from isthmus import _native
+
+        pool = _native.PinnedPool(self._driver, self._ordinal)
+
+        def free(block: list[object]) -> None:
+            block.clear()
+            pool.trim()
+
+        return _point(size_bytes, max_seconds, lambda: _native.PinnedBlock(pool, size_bytes), free)
+
+    def new_memory_download(self, path: Path, size_bytes: int, max_seconds: float) -> Timing | None:
         """
-        Measure a staged download into memory without pages; None if copies can't be staged here.
+        Measure a download into what malloc gives; None if that path isn't possible here.
 
         Args:
+            path: The path of the copy.
             size_bytes: Of the memory.
-            max_seconds: For all copies; there are at least three.
+            max_seconds: For all copies; slow ones take longer.
         """
         from isthmus import _native
 
@@ -103,16 +130,15 @@ class NativeLives:
         memory = _native.DeviceMemory(self._context, size_bytes)
 
         def live() -> None:
-            pages = mmap.mmap(-1, size_bytes)
-            address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+            address = _libc.malloc(size_bytes)
             transfers.copy(
-                address, memory.pointer, size_bytes, target_kind="pageable", path="staged"
+                address, memory.pointer, size_bytes, target_kind="pageable", path=path.value
             )
-            pages.close()
+            _libc.free(address)
 
         try:
             live()  # creates the slots
-            return timing_of(_repeated(live, max_seconds))
+            return timing_of(_repeated(_timed(live), max_seconds))
         except (Unavailable, UsageError):
             return None
 
@@ -125,10 +151,43 @@ class NativeLives:
         return _native.Transfers(windows, _native.ArrayReader(Asked(PendingWork(self._driver))))
 
 
-def _repeated(life: Callable[[], None], max_seconds: float) -> list[float]:
-    seconds: list[float] = []
-    while len(seconds) < _MIN_LIVES or (sum(seconds) < max_seconds and len(seconds) < _MAX_LIVES):
+def _point(
+    size_bytes: int,
+    max_seconds: float,
+    allocate: Callable[[], object],
+    free: Callable[[list[object]], None],
+) -> MemoryPoint:
+    """Time both steps; `free` gets the memory in a list, as its last owner."""
+    allocations: list[float] = []
+
+    def life() -> float:
         started = time.perf_counter()
-        life()
-        seconds.append(time.perf_counter() - started)
+        held = [allocate()]
+        allocated = time.perf_counter()
+        free(held)
+        allocations.append(allocated - started)
+        return time.perf_counter() - allocated
+
+    frees = _repeated(life, max_seconds)
+    return MemoryPoint(bytes=size_bytes, allocate=timing_of(allocations), free=timing_of(frees))
+
+
+def _timed(step: Callable[[], None]) -> Callable[[], float]:
+    def timed() -> float:
+        started = time.perf_counter()
+        step()
+        return time.perf_counter() - started
+
+    return timed
+
+
+def _repeated(life: Callable[[], float], max_seconds: float) -> list[float]:
+    """Repeat what gives its time, for so long; slow ones a few times, and once at least."""
+    started = time.perf_counter()
+    seconds = [life()]
+    while len(seconds) < _MAX_LIVES:
+        spent = time.perf_counter() - started
+        if spent > max_seconds * (_PATIENCE if len(seconds) < _MIN_LIVES else 1):
+            break
+        seconds.append(life())
     return seconds

@@ -5,9 +5,9 @@ from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Protocol
 
-import isthmus
 from isthmus.profile.memory import Lives, MemoryFound, measure_memory
 from isthmus.profile.model import (
     Cost,
@@ -311,7 +311,7 @@ def measure_profile(
             finished_at=datetime.now(UTC).replace(microsecond=0),
             seconds=clock() - started,
             quick=effort.quick,
-            isthmus_version=isthmus.__version__,
+            isthmus_version=version("isthmus"),
         ),
         machine=machine_of(identity),
         window_opening_seconds=opening_seconds,

@@ -2,21 +2,30 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
-from isthmus.profile.model import CostPoint, MemoryCost, MemoryKind, MemoryPoint, Timing
+from isthmus.profile.model import (
+    CostPoint,
+    MemoryCost,
+    MemoryKind,
+    MemoryPoint,
+    NewMemoryDownload,
+    Path,
+    Timing,
+)
 from isthmus.sizes import format_size
 
 # The part of a profile's time that memory may take.
 _MAX_SHARE = 0.2
-# A region of one huge page can't be checked for huge pages.
-_MIN_HUGE_BYTES = 4 << 20
 # Below, a buffer's cost doesn't depend on its size.
 _PAGES_COUNT_FROM = 1 << 20
-# Lives of one kind at a size, at least, with one before the samples; and a life's time over that of
-# its allocation and freeing: it is written, copied up and down, and verified.
-_LIVES = 4
-_LIFE = 2
+# Lives of one kind at a size: three loops of at least three.
+_LIVES = 9
+# An empty pool pins a region of at least 64 MiB, which takes long: smaller blocks cost the same.
+_NEAR_A_REGION = 16 << 20
+# The first size is guessed from copies: an allocation takes no longer than so many.
+_COPIES_A_LIFE = 2
+_DOWNLOADS: tuple[Literal[Path.DRIVER, Path.STAGED], ...] = (Path.DRIVER, Path.STAGED)
 
 
 class Lives(Protocol):
@@ -27,8 +36,8 @@ class Lives(Protocol):
     ) -> MemoryPoint | None:
         """Measure a kind of memory; None if it isn't available here."""
 
-    def new_memory_download(self, size_bytes: int, max_seconds: float) -> Timing | None:
-        """Measure a staged download into new memory; None if copies can't be staged here."""
+    def new_memory_download(self, path: Path, size_bytes: int, max_seconds: float) -> Timing | None:
+        """Measure a download into new memory; None if that path isn't possible here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +47,11 @@ class MemoryFound:
 
     Attributes:
         costs: For each kind that is available.
-        new_memory_downloads: Allocation, staged download and freeing together.
+        new_memory_downloads: Allocation, download and freeing together, by path.
     """
 
     costs: list[MemoryCost] = field(default_factory=list)
-    new_memory_downloads: list[CostPoint] = field(default_factory=list)
+    new_memory_downloads: list[NewMemoryDownload] = field(default_factory=list)
 
 
 class _Measuring:
@@ -51,23 +60,37 @@ class _Measuring:
     def __init__(self, lives: Lives, point_s: float, shortest_copy_s: float) -> None:
         self._lives, self._point_s, self._shortest_copy_s = lives, point_s, shortest_copy_s
         self.points: dict[MemoryKind, list[MemoryPoint]] = {}
-        self.downloads: list[CostPoint] = []
+        self.downloads: dict[Literal[Path.DRIVER, Path.STAGED], list[CostPoint]] = {}
 
     def measure(self, size_bytes: int) -> None:
-        for memory in _kinds(size_bytes):
+        for memory in self._kinds(size_bytes):
             point = self._lives.memory_point(memory, size_bytes, self._point_s)
             if point is not None:
                 self.points.setdefault(memory, []).append(point)
-        timing = self._lives.new_memory_download(size_bytes, self._point_s)
-        if timing is not None:
-            self.downloads.append(CostPoint(bytes=size_bytes, **timing.model_dump()))
+        for path in _DOWNLOADS:
+            timing = self._lives.new_memory_download(path, size_bytes, self._point_s)
+            if timing is not None:
+                download = CostPoint(bytes=size_bytes, **timing.model_dump())
+                self.downloads.setdefault(path, []).append(download)
+
+    def _kinds(self, size_bytes: int) -> list[MemoryKind]:
+        """Leave out new pinned memory between the first size and those near a region's."""
+        known = MemoryKind.NEW_PINNED in self.points and size_bytes < _NEAR_A_REGION
+        return [kind for kind in MemoryKind if kind != MemoryKind.NEW_PINNED or not known]
 
     def guess_s(self, size_bytes: int) -> float:
         """Guess how long a size will take, by the last one."""
-        last = [_LIFE * (p[-1].allocate.seconds + p[-1].free.seconds) for p in self.points.values()]
-        last += [point.seconds for point in self.downloads[-1:]]
+        wanted = self._kinds(size_bytes)
+        last = [
+            points[-1].allocate.seconds + points[-1].free.seconds
+            for kind, points in self.points.items()
+            if kind in wanted
+        ]
+        last += [points[-1].seconds for points in self.downloads.values()]
         if not last:
-            return len(MemoryKind) * max(self._point_s, _LIVES * _LIFE * self._shortest_copy_s)
+            return len(MemoryKind) * max(
+                self._point_s, _LIVES * _COPIES_A_LIFE * self._shortest_copy_s
+            )
         last_bytes = max(p[-1].bytes for p in self.points.values())
         longer = max(1.0, size_bytes / max(last_bytes, _PAGES_COUNT_FROM))
         return sum(max(self._point_s, _LIVES * longer * one) for one in last)
@@ -103,12 +126,7 @@ def measure_memory(
         watch(f"memory of {format_size(size)}", left_s())
         measuring.measure(size)
     costs = [MemoryCost(memory=memory, points=found) for memory, found in measuring.points.items()]
-    return MemoryFound(costs=costs, new_memory_downloads=measuring.downloads)
-
-
-def _kinds(size_bytes: int) -> list[MemoryKind]:
-    return [
-        memory
-        for memory in MemoryKind
-        if memory != MemoryKind.HUGE_PINNED or size_bytes >= _MIN_HUGE_BYTES
+    downloads = [
+        NewMemoryDownload(path=path, points=found) for path, found in measuring.downloads.items()
     ]
+    return MemoryFound(costs=costs, new_memory_downloads=downloads)

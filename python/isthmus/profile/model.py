@@ -2,11 +2,14 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AwareDatetime, Field, PositiveFloat, model_validator
 
 from isthmus.run.record import PositiveInteger, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "Cost",
@@ -16,6 +19,7 @@ __all__ = [
     "MemoryCost",
     "MemoryKind",
     "MemoryPoint",
+    "NewMemoryDownload",
     "NotMeasured",
     "Path",
     "Profile",
@@ -58,6 +62,12 @@ class CostPoint(Timing):
     bytes: PositiveInteger
 
 
+def _require_ascending(points: "Sequence[CostPoint | MemoryPoint]") -> None:
+    sizes = [point.bytes for point in points]
+    if sizes != sorted(set(sizes)):
+        raise ValueError("points must be given by ascending size")
+
+
 class Cost(Way):
     """A curve: straight lines between its points."""
 
@@ -66,25 +76,23 @@ class Cost(Way):
 
     @model_validator(mode="after")
     def _points_ascend(self) -> Self:
-        sizes = [point.bytes for point in self.points]
-        if sizes != sorted(set(sizes)):
-            raise ValueError("points must be given by ascending size")
+        _require_ascending(self.points)
         return self
 
 
 class MemoryKind(StrEnum):
-    """A kind of host memory, by how it is allocated."""
+    """A kind of host memory, by how it is allocated, again and again, and freed each time."""
 
     PAGEABLE = "pageable"
-    """malloc, and the first access to each page."""
+    """malloc, and a write to each page. The C library keeps small memory, with its pages."""
     PINNED = "pinned"
-    """cudaMallocHost."""
+    """cudaMallocHost. The driver keeps small memory."""
     REGISTERED = "registered"
-    """malloc, and cudaHostRegister."""
-    HUGE_PINNED = "huge_pinned"
-    """New memory of isthmus.pinned: huge pages, touched by several threads, and registered."""
+    """cudaHostRegister of memory that has its pages."""
+    NEW_PINNED = "new_pinned"
+    """isthmus.pinned, when its pool is empty and is trimmed to nothing afterwards."""
     POOL = "pool"
-    """A block of isthmus.pinned's pool, whose memory is pinned already."""
+    """isthmus.pinned, when its pool has the memory."""
 
 
 class MemoryPoint(Record):
@@ -105,9 +113,20 @@ class MemoryCost(Record):
 
     @model_validator(mode="after")
     def _points_ascend(self) -> Self:
-        sizes = [point.bytes for point in self.points]
-        if sizes != sorted(set(sizes)):
-            raise ValueError("points must be given by ascending size")
+        _require_ascending(self.points)
+        return self
+
+
+class NewMemoryDownload(Record):
+    """Downloads into what malloc gives: allocation, copy and freeing in one."""
+
+    path: Literal[Path.DRIVER, Path.STAGED]
+    points: Annotated[list[CostPoint], Field(min_length=1)]
+    """By ascending size."""
+
+    @model_validator(mode="after")
+    def _points_ascend(self) -> Self:
+        _require_ascending(self.points)
         return self
 
 
@@ -175,8 +194,8 @@ class Profile(Record):
     not_measured: list[NotMeasured]
     memory: list[MemoryCost] = Field(default_factory=list)
     """What host memory costs, for advice; empty: not measured."""
-    new_memory_downloads: list[CostPoint] = Field(default_factory=list)
-    """Staged downloads into new pageable memory: allocation, copy and freeing in one."""
+    new_memory_downloads: list[NewMemoryDownload] = Field(default_factory=list)
+    """What a download costs whose copy is the first to touch its target."""
     staging_times: list[StagingTime] = Field(default_factory=list)
     """What fewer threads reach."""
 

@@ -20,15 +20,17 @@ _CLASSES = sorted(
     for name in isthmus.__all__
     if name not in _OTHERS and inspect.isclass(getattr(isthmus, name))
 )
-_FUNCTIONS = {
-    name: getattr(isthmus, name) for name in isthmus.__all__ if name not in {*_OTHERS, *_CLASSES}
-} | {
-    f"pinned.{name}": function
-    for name, function in vars(pinned).items()
-    if inspect.isfunction(function)
-    and function.__module__ == "isthmus.pinned"
-    and not name.startswith(("_", "exchange"))
-}
+_FUNCTIONS = (
+    {name: getattr(isthmus, name) for name in isthmus.__all__ if name not in {*_OTHERS, *_CLASSES}}
+    | {
+        f"pinned.{name}": function
+        for name, function in vars(pinned).items()
+        if inspect.isfunction(function)
+        and function.__module__ == "isthmus.pinned"
+        and not name.startswith(("_", "exchange"))
+    }
+    | {"advise.offload": isthmus.advise.offload}
+)
 
 
 def sections(text: str) -> dict[str, str]:
@@ -39,7 +41,9 @@ def sections(text: str) -> dict[str, str]:
 
 def lacks(function: Callable[..., Any]) -> list[str]:
     """List what a function's docstring doesn't say."""
-    found = sections(inspect.getdoc(function) or "")
+    # `advise` is an object that is called, and has `offload`.
+    called = function if inspect.isroutine(function) else type(function).__call__
+    found = sections(inspect.getdoc(called) or "")
     signature = inspect.signature(function)
     missing = [
         f"the argument {name}"

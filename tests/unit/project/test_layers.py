@@ -32,6 +32,7 @@ MAY_NOT_IMPORT = {
     "expected": {"cli", "report", "bench", "machine", "compare"},
     "machine": {"cli", "report", "bench"},
     "doctor": {"cli", "report", "bench", "windows"},
+    "advice": {"cli", "report", "bench", "run", "machine", "sim"},
     "windows": {"cli", "report", "bench", "run", "doctor", "machine"},
     "arrays": {
         "cli",
@@ -70,6 +71,7 @@ MAY_NOT_IMPORT = {
 # What only some parts of python/isthmus may import.
 MAY_KNOW = {
     "isthmus._native": {
+        "advice",
         "arrays",
         "bench",
         "cli",

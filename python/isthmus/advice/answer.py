@@ -1,0 +1,197 @@
+"""Answers a question from a profile."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from isthmus.advice.machine import MachineCosts
+from isthmus.advice.question import MAX_BYTES, Buffer, Direction, Question
+from isthmus.advice.sentence import PLAIN, sentence_of
+from isthmus.advice.turns import Ranked, Turn, by_size, by_uses, fastest_turns, first_faster
+from isthmus.advice.ways import Name, Way, ways_of
+from isthmus.errors import UsageError
+from isthmus.profile.model import Profile
+
+# Break-evens are searched up to this many uses, at least.
+_MAX_USES = 10_000
+# The sizes of the classic questions begin with a page.
+_PAGE_BYTES = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pays:
+    """
+    When a way takes less time than the plain one.
+
+    Attributes:
+        name: The way.
+        size: From which size on, in bytes; None: at no size up to the largest.
+        uses: From how many uses on, at the question's size; None: never.
+    """
+
+    name: Name
+    size: Turn | None
+    uses: Turn | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """
+    The answer to a question.
+
+    Attributes:
+        question: What was asked.
+        profile: From which it is answered.
+        sizes: The sizes between which break-evens were searched, in bytes.
+        ways: What is possible, the fastest first.
+        refused: What isn't, each with the reason.
+        plain: The way with which break-evens compare: the driver's copy, as the buffer is.
+        pays: When each of the others beats it.
+        fastest: The sizes at which another way becomes the fastest.
+        sentence: The answer in words.
+    """
+
+    question: Question
+    profile: Profile
+    sizes: tuple[int, int]
+    ways: Sequence[Way]
+    refused: Sequence[tuple[Name, str]]
+    plain: Name
+    pays: Sequence[Pays]
+    fastest: Sequence[Turn]
+    sentence: str
+
+    @property
+    def best(self) -> Way:
+        """The way to take."""
+        return self.ways[0]
+
+    def __str__(self) -> str:
+        """Give the answer in words."""
+        return self.sentence
+
+
+def advice_on(
+    question: Question, profile: Profile, *, size_range: tuple[int, int] | None = None
+) -> Advice:
+    """
+    Answer a question.
+
+    Args:
+        question: What is asked.
+        profile: The machine, with the costs of its host memory.
+        size_range: Between which sizes break-evens are searched, in bytes; None is everything that
+            was measured, and the question's size.
+
+    Returns:
+        The answer.
+
+    Raises:
+        UsageError: The profile lacks costs, or nothing is possible.
+    """
+    costs = MachineCosts(profile)
+    ways, refused = ways_of(question, costs)
+    if not ways:
+        reasons = "; ".join(f"{name}: {why}" for name, why in refused)
+        raise UsageError(f"no way is possible: {reasons}", hint="allow more cores")
+    size = question.size_bytes
+    sizes = size_range or (min(costs.min_bytes, size), max(costs.max_bytes, size))
+    at_size, at_uses = by_size(question, costs), by_uses(question, costs)
+    plain = PLAIN[question.buffer]
+    last_uses = max(_MAX_USES, question.uses)
+    return Advice(
+        question=question,
+        profile=profile,
+        sizes=sizes,
+        ways=ways,
+        refused=refused,
+        plain=plain,
+        pays=[
+            Pays(
+                name=way.name,
+                size=first_faster(at_size, *sizes, way.name, plain),
+                uses=first_faster(at_uses, 1, last_uses, way.name, plain),
+            )
+            for way in ways
+            if way.name != plain and plain in {one.name for one in ways}
+        ],
+        fastest=fastest_turns(at_size, *sizes),
+        sentence=sentence_of(question, ways),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classic:
+    """
+    From which size on a way beats malloc with cudaMemcpy.
+
+    Attributes:
+        name: The way.
+        round_trip: The same bytes up and down; None: at no size up to the largest.
+        reduce: Everything up, a result of 4 B down; None: the same.
+    """
+
+    name: Name
+    round_trip: Turn | None
+    reduce: Turn | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassicAnswer:
+    """
+    From which size on pinned memory pays, for memory that is allocated and freed once.
+
+    Attributes:
+        profile: The machine.
+        sizes: The sizes between which break-evens were searched, in bytes.
+        uses: How often the memory is used.
+        rows: Every way but malloc with cudaMemcpy.
+    """
+
+    profile: Profile
+    sizes: tuple[int, int]
+    uses: int
+    rows: Sequence[Classic]
+
+
+def classic_answer(profile: Profile, *, uses: int = 1, cores: float | None = None) -> ClassicAnswer:
+    """
+    Answer the two classic questions: from which size on does pinned memory pay?
+
+    M. Boyer asked them of a GTX 280 ("Choosing Between Pinned and Non-Pinned Memory", University of
+    Virginia, 2009). There it paid from 16 MB on, and never.
+
+    Args:
+        profile: The machine, with the costs of its host memory.
+        uses: How often the memory is used.
+        cores: As in `Question`.
+
+    Returns:
+        For each way the sizes.
+
+    Raises:
+        UsageError: The profile lacks the costs of host memory.
+    """
+    costs = MachineCosts(profile)
+    sizes = (_PAGE_BYTES, min(costs.max_bytes, MAX_BYTES))
+    rankings = {
+        direction: by_size(
+            Question(size_bytes=sizes[1], direction=direction, uses=uses, cores=cores), costs
+        )
+        for direction in (Direction.ROUND_TRIP, Direction.REDUCE)
+    }
+    plain = PLAIN[Buffer.NEW]
+    possible = {way.name for way in rankings[Direction.ROUND_TRIP](sizes[1])} - {plain}
+
+    def compared(ranked: Ranked, name: Name) -> Turn | None:
+        return first_faster(ranked, *sizes, name, plain)
+
+    rows = [
+        Classic(
+            name=name,
+            round_trip=compared(rankings[Direction.ROUND_TRIP], name),
+            reduce=compared(rankings[Direction.REDUCE], name),
+        )
+        for name in Name
+        if name in possible
+    ]
+    return ClassicAnswer(profile=profile, sizes=sizes, uses=uses, rows=rows)

@@ -1,0 +1,84 @@
+"""Answers as data, for JSON: seconds and bytes."""
+
+from dataclasses import asdict
+
+from isthmus.advice.answer import Advice, ClassicAnswer
+from isthmus.advice.offload import OffloadAdvice
+from isthmus.advice.turns import Turn
+from isthmus.profile.model import Profile
+
+_SCHEMA_VERSION = 1
+
+
+def advice_data(advice: Advice) -> dict[str, object]:
+    """Lay out an answer: the question, the machine, all ways with their parts, break-evens."""
+    return {
+        **_head(advice.profile),
+        "question": asdict(advice.question),
+        "answer": advice.sentence,
+        "ways": [
+            {
+                "way": way.name,
+                "paths": {direction: path.value for direction, path in way.paths.items()},
+                **{
+                    part: asdict(getattr(way, part))
+                    for part in ("prepare", "copies", "release", "cost")
+                },
+                "extrapolated": way.extrapolated,
+            }
+            for way in advice.ways
+        ],
+        "not_possible": [{"way": name, "reason": why} for name, why in advice.refused],
+        "compared_with": advice.plain,
+        "pays": [
+            {"way": one.name, "from_bytes": _turn(one.size), "from_uses": _turn(one.uses)}
+            for one in advice.pays
+        ],
+        "fastest": [
+            {"way": turn.after, "instead_of": turn.before, "from_bytes": _turn(turn)}
+            for turn in advice.fastest
+        ],
+        "sizes": list(advice.sizes),
+    }
+
+
+def classic_data(answer: ClassicAnswer) -> dict[str, object]:
+    """Lay out the answer to the two classic questions."""
+    return {
+        **_head(answer.profile),
+        "uses": answer.uses,
+        "sizes": list(answer.sizes),
+        "pays": [
+            {
+                "way": row.name,
+                "round_trip_from_bytes": _turn(row.round_trip),
+                "reduce_from_bytes": _turn(row.reduce),
+            }
+            for row in answer.rows
+        ],
+    }
+
+
+def offload_data(advice: OffloadAdvice) -> dict[str, object]:
+    """Lay out whether a computation should go to the GPU."""
+    return {
+        **_head(advice.profile),
+        "computation": asdict(advice.computation),
+        "answer": advice.sentence,
+        "cpu_seconds": advice.cpu_seconds,
+        "gpu_pays": advice.gpu_pays,
+        "ways": [asdict(way) for way in advice.ways],
+        "not_possible": [{"way": way, "reason": why} for way, why in advice.refused],
+    }
+
+
+def _head(profile: Profile) -> dict[str, object]:
+    return {
+        "schema_version": _SCHEMA_VERSION,
+        "machine": profile.machine.model_dump(mode="json"),
+        "measured": profile.measurement.model_dump(mode="json"),
+    }
+
+
+def _turn(turn: Turn | None) -> dict[str, int] | None:
+    return None if turn is None else {"at": turn.at, "low": turn.low, "high": turn.high}

@@ -1,0 +1,84 @@
+"""A time with its measured spread."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from isthmus.profile.costs import on_line
+from isthmus.profile.model import Timing
+
+# Where a profile has no quartiles: by how much medians of the same copies differed minutes later
+# (docs/profile.md, "How a path is chosen").
+_UNKNOWN_SPREAD = 0.03
+
+
+@dataclass(frozen=True)
+class Interval:
+    """
+    A time in seconds.
+
+    Attributes:
+        seconds: The middle.
+        low: Where its spread begins.
+        high: Where its spread ends.
+    """
+
+    seconds: float
+    low: float
+    high: float
+
+    def __mul__(self, count: float) -> "Interval":
+        """Repeat it: the same spread, each time."""
+        return Interval(self.seconds * count, self.low * count, self.high * count)
+
+    def overlaps(self, other: "Interval") -> bool:
+        """Whether the spreads have a time in common."""
+        return self.low <= other.high and other.low <= self.high
+
+
+NOTHING = Interval(0.0, 0.0, 0.0)
+
+
+def total(parts: Iterable[Interval]) -> Interval:
+    """Add times that vary independently of each other: their spreads add as squares do."""
+    found = list(parts)
+    middle = sum(part.seconds for part in found)
+    below = math.hypot(*(part.seconds - part.low for part in found))
+    above = math.hypot(*(part.high - part.seconds for part in found))
+    return Interval(middle, max(0.0, middle - below), middle + above)
+
+
+def interval_of(timing: Timing) -> Interval:
+    """Give a measured time, with 3 % on both sides if its quartiles weren't recorded."""
+    low, high = timing.low_seconds, timing.high_seconds
+    return Interval(
+        timing.seconds,
+        timing.seconds * (1 - _UNKNOWN_SPREAD) if low is None else min(low, timing.seconds),
+        timing.seconds * (1 + _UNKNOWN_SPREAD) if high is None else max(high, timing.seconds),
+    )
+
+
+class Curve:
+    """
+    Times over sizes, with their spreads: straight lines between measured points.
+
+    Attributes:
+        last_bytes: The largest measured size; beyond it the curve is extrapolated.
+    """
+
+    def __init__(self, timings: Mapping[int, Timing]) -> None:
+        """Take the measured points, at least one, by ascending size."""
+        self._sizes = list(timings)
+        intervals = [interval_of(timing) for timing in timings.values()]
+        self._seconds = [one.seconds for one in intervals]
+        self._lows = [one.low for one in intervals]
+        self._highs = [one.high for one in intervals]
+        self.last_bytes = self._sizes[-1]
+
+    def at(self, size_bytes: int) -> Interval:
+        """Predict the time at a size."""
+        middle, low, high = (
+            on_line(self._sizes, series, size_bytes)
+            for series in (self._seconds, self._lows, self._highs)
+        )
+        return Interval(middle, min(low, middle), max(high, middle))

@@ -1,0 +1,317 @@
+"""Whether a computation should go to the GPU: its own times, and those of the copies it needs."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from math import isfinite
+
+from isthmus.advice.interval import NOTHING, Interval, total
+from isthmus.advice.machine import MachineCosts
+from isthmus.advice.question import MAX_BYTES, MAX_USES
+from isthmus.advice.sentence import time_text
+from isthmus.errors import UsageError
+from isthmus.profile.model import Path, Profile
+from isthmus.sizes import format_size
+
+# Break-even sizes are searched this many powers of two below and above the size, in such steps.
+_POWERS = 24
+_STEPS = 16
+
+
+class Transport(StrEnum):
+    """How data crosses for a computation on the GPU. Buffers exist, and are used again."""
+
+    PAGEABLE = "cudaMemcpy, pageable memory"
+    STAGED = "isthmus.copy, pageable memory, staged"
+    WINDOW = "isthmus.copy, through a window"
+    PINNED = "cudaMemcpy, pinned memory"
+    OVERLAPPED = "pinned memory, copies beside kernels"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Computation:
+    """
+    A computation that the CPU and the GPU can both do.
+
+    Attributes:
+        up_bytes: What goes to the GPU each time; 0 if everything is there.
+        down_bytes: What comes back each time.
+        cpu_seconds: What the CPU takes each time.
+        gpu_seconds: What the GPU takes each time, without copies.
+        times: How often it is done.
+        resident_bytes: What goes to the GPU once, before the first time, such as weights.
+        cores: The cores that copies may use, with the caller's; None: all.
+    """
+
+    up_bytes: int
+    down_bytes: int
+    cpu_seconds: float
+    gpu_seconds: float
+    times: int = 1
+    resident_bytes: int = 0
+    cores: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what has no answer."""
+        sizes = {"up": self.up_bytes, "down": self.down_bytes, "resident": self.resident_bytes}
+        for name, size in sizes.items():
+            if not 0 <= size <= MAX_BYTES:
+                raise UsageError(
+                    f"{size} bytes {name}", hint=f"a size is from 0 to {format_size(MAX_BYTES)}"
+                )
+        for name, seconds in (("CPU", self.cpu_seconds), ("GPU", self.gpu_seconds)):
+            if not (isfinite(seconds) and seconds > 0):
+                raise UsageError(
+                    f"{seconds:g} seconds on the {name}", hint="give a time above 0, in seconds"
+                )
+        if not 0 < self.times <= MAX_USES:
+            raise UsageError(f"{self.times} times", hint=f"1 to {MAX_USES} times")
+        if self.cores is not None and not (isfinite(self.cores) and self.cores > 0):
+            raise UsageError(f"{self.cores:g} cores", hint="more than 0 cores")
+
+    def scaled(self, factor: float) -> "Computation":
+        """Give the same computation on more or less data, if its time grows with its bytes."""
+        return replace(
+            self,
+            up_bytes=round(self.up_bytes * factor),
+            down_bytes=round(self.down_bytes * factor),
+            cpu_seconds=self.cpu_seconds * factor,
+            gpu_seconds=self.gpu_seconds * factor,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnGpu:
+    """
+    The computation on the GPU with one transport.
+
+    Attributes:
+        transport: How data crosses.
+        before: What is done once: the resident bytes, the opening of a window. In seconds.
+        each: One time, with its copies.
+        cost: Everything.
+        extrapolated: Whether a size is beyond the profile's.
+        pays_from_times: From how many times on the GPU takes less time; None: never.
+        pays_from_factor: From which multiple of the bytes on it does, if both times grow with them;
+            None: not within 2^24.
+    """
+
+    transport: Transport
+    before: Interval
+    each: Interval
+    cost: Interval
+    extrapolated: bool
+    pays_from_times: int | None
+    pays_from_factor: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OffloadAdvice:
+    """
+    Whether a computation should go to the GPU.
+
+    Attributes:
+        computation: What was asked.
+        profile: From which it is answered.
+        cpu_seconds: All times on the CPU.
+        ways: The GPU with each transport, the fastest first.
+        refused: Transports that aren't possible, each with the reason.
+        sentence: The answer in words.
+    """
+
+    computation: Computation
+    profile: Profile
+    cpu_seconds: float
+    ways: Sequence[OnGpu]
+    refused: Sequence[tuple[Transport, str]]
+    sentence: str
+
+    @property
+    def gpu_pays(self) -> bool:
+        """Whether the GPU takes less time."""
+        return self.ways[0].cost.seconds < self.cpu_seconds
+
+    def __str__(self) -> str:
+        """Give the answer in words."""
+        return self.sentence
+
+
+def offload_advice(computation: Computation, profile: Profile) -> OffloadAdvice:
+    """
+    Say whether a computation should go to the GPU, and from which size and how many times on.
+
+    Args:
+        computation: Its bytes and times.
+        profile: The machine.
+
+    Returns:
+        The answer.
+    """
+    costs = MachineCosts(profile)
+    ways, refused = [], []
+    for transport in Transport:
+        try:
+            ways.append(_on_gpu(computation, costs, transport))
+        except _NotPossible as reason:
+            refused.append((transport, str(reason)))
+    ways.sort(key=lambda way: way.cost.seconds)
+    cpu_seconds = computation.cpu_seconds * computation.times
+    return OffloadAdvice(
+        computation=computation,
+        profile=profile,
+        cpu_seconds=cpu_seconds,
+        ways=ways,
+        refused=refused,
+        sentence=_sentence(computation, ways, cpu_seconds),
+    )
+
+
+class _NotPossible(Exception):
+    """Why a transport isn't possible."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Steps:
+    """One time on the GPU: its copies and its work; and what comes before."""
+
+    before: Interval
+    up: Interval
+    work: Interval
+    down: Interval
+
+
+def _on_gpu(computation: Computation, costs: MachineCosts, transport: Transport) -> OnGpu:
+    steps = _steps(computation, costs, transport)
+    each = _each(steps, transport)
+    gain = computation.cpu_seconds - each.seconds
+    return OnGpu(
+        transport=transport,
+        before=steps.before,
+        each=each,
+        cost=_all(steps, transport, computation.times),
+        extrapolated=max(computation.up_bytes, computation.down_bytes, computation.resident_bytes)
+        > costs.max_bytes,
+        pays_from_times=_times(computation, steps, transport) if gain > 0 else None,
+        pays_from_factor=_factor(computation, costs, transport),
+    )
+
+
+def _each(steps: _Steps, transport: Transport) -> Interval:
+    parts = (steps.up, steps.work, steps.down)
+    if transport == Transport.OVERLAPPED:
+        return max(parts, key=lambda part: part.seconds)
+    return total(parts)
+
+
+def _all(steps: _Steps, transport: Transport, times: int) -> Interval:
+    """Add everything; copies that overlap add only the longest step after the first time."""
+    each = _each(steps, transport)
+    if transport == Transport.OVERLAPPED:
+        return total([steps.before, steps.up, steps.work, steps.down, each * (times - 1)])
+    return total([steps.before, each * times])
+
+
+def _times(computation: Computation, steps: _Steps, transport: Transport) -> int | None:
+    """Divide what is spent once by what each time gains."""
+    each = _each(steps, transport).seconds
+    once = _all(steps, transport, 1).seconds - each
+    needed = max(1, math.floor(once / (computation.cpu_seconds - each)) + 1)
+    return needed if needed <= MAX_USES else None
+
+
+def _factor(computation: Computation, costs: MachineCosts, transport: Transport) -> float | None:
+    """Find the smallest multiple of the bytes from which on the GPU takes less time."""
+
+    def pays(factor: float) -> bool:
+        if max(computation.up_bytes, computation.down_bytes) * factor > MAX_BYTES:
+            return False
+        scaled = computation.scaled(factor)
+        try:
+            steps = _steps(scaled, costs, transport)
+        except _NotPossible:
+            return False
+        cost = _all(steps, transport, scaled.times).seconds
+        return cost < scaled.cpu_seconds * scaled.times
+
+    factors: list[float] = [
+        2.0 ** (step / _STEPS) for step in range(-_POWERS * _STEPS, _POWERS * _STEPS + 1)
+    ]
+    paying = [pays(factor) for factor in factors]
+    if True not in paying:
+        return None
+    return factors[paying.index(True)]
+
+
+def _steps(computation: Computation, costs: MachineCosts, transport: Transport) -> _Steps:
+    path, host = _PATHS[transport]
+    resident = _crossing(computation, costs, "h2d", computation.resident_bytes, Path.DRIVER, host)
+    opening = 0.0
+    if transport == Transport.WINDOW:
+        opening = costs.profile.window_opening_seconds or 0.0
+    work = computation.gpu_seconds
+    return _Steps(
+        before=total([resident, Interval(opening, opening, opening)]),
+        up=_crossing(computation, costs, "h2d", computation.up_bytes, path, host),
+        work=Interval(work, work, work),
+        down=_crossing(computation, costs, "d2h", computation.down_bytes, path, host),
+    )
+
+
+def _crossing(
+    computation: Computation,
+    costs: MachineCosts,
+    direction: str,
+    size_bytes: int,
+    path: Path,
+    host: str,
+) -> Interval:
+    if size_bytes == 0:
+        return NOTHING
+    found = costs.copy(path, direction, host, size_bytes)
+    reach = costs.measured_to(path, direction, host)
+    if path == Path.WINDOW and size_bytes > reach:
+        raise _NotPossible(f"copies through windows were measured up to {format_size(reach)}")
+    if found is None and path == Path.STAGED:
+        # Copies that are too short to be staged are the driver's.
+        found = costs.copy(Path.DRIVER, direction, host, size_bytes)
+    if found is None:
+        raise _NotPossible("the profile has no such copies")
+    if path != Path.STAGED:
+        return found
+    slowdown = costs.staging_slowdown(direction, computation.cores)
+    if slowdown is None:
+        raise _NotPossible("it wasn't measured how fast so few cores stage")
+    return found * slowdown
+
+
+_PATHS: Mapping[Transport, tuple[Path, str]] = {
+    Transport.PAGEABLE: (Path.DRIVER, "pageable"),
+    Transport.STAGED: (Path.STAGED, "pageable"),
+    Transport.WINDOW: (Path.WINDOW, "pageable"),
+    Transport.PINNED: (Path.DRIVER, "pinned"),
+    Transport.OVERLAPPED: (Path.DRIVER, "pinned"),
+}
+
+
+def _sentence(computation: Computation, ways: Sequence[OnGpu], cpu_seconds: float) -> str:
+    best = ways[0]
+    often = "once" if computation.times == 1 else f"{computation.times} times"
+    gpu, cpu = time_text(best.cost.seconds), time_text(cpu_seconds)
+    if best.cost.seconds < cpu_seconds:
+        gain = cpu_seconds / best.cost.seconds
+        return (
+            f"Use the GPU: {gpu} with {best.transport}, {often}, copies included; "
+            f"the CPU takes {cpu}, {gain:.3g} times as long."
+        )
+    said = f"Stay on the CPU: {cpu}, {often}; the GPU takes {gpu}, copies included."
+    repeated = [(way.pays_from_times, way) for way in ways if way.pays_from_times is not None]
+    if not repeated:
+        return f"{said} Repeating it changes nothing."
+    times, way = min(repeated, key=lambda one: one[0])
+    return f"{said} It pays from {times} times on ({way.transport})."
+
+
+def scaled_size(computation: Computation, factor: float) -> int:
+    """Give the bytes that cross each time at a multiple of the computation."""
+    return round((computation.up_bytes + computation.down_bytes) * factor)

@@ -1,0 +1,119 @@
+"""What advice is asked for."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite
+from typing import TypeVar
+
+from isthmus.errors import UsageError
+from isthmus.sizes import format_size
+from isthmus.suggest import did_you_mean, shortened
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+# A program that repeats a copy more often has other questions.
+MAX_USES = 1_000_000_000
+# A copy of this many bytes takes hours, and a profile's lines say nothing about it.
+MAX_BYTES = 1 << 50
+
+
+class Direction(StrEnum):
+    """Which bytes of a buffer cross the link, at each use."""
+
+    TO_DEVICE = "to-device"
+    FROM_DEVICE = "from-device"
+    ROUND_TRIP = "round-trip"
+    """Up, and the same bytes down."""
+    REDUCE = "reduce"
+    """Up, and a small result down."""
+
+
+class Buffer(StrEnum):
+    """What the host has already."""
+
+    NEW = "new"
+    """Nothing: memory is allocated before the first use and freed after the last."""
+    PAGEABLE = "pageable"
+    PINNED = "pinned"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """
+    What a program does with one host buffer.
+
+    Attributes:
+        size_bytes: The buffer.
+        direction: What is copied at each use.
+        uses: How often.
+        buffer: What exists already.
+        result_bytes: What comes down at each use of `reduce`.
+        cores: The cores that copies may use, with the caller's; None: all of the profile's machine.
+        asynchronous: The program goes on while a copy runs.
+    """
+
+    size_bytes: int
+    direction: Direction = Direction.TO_DEVICE
+    uses: int = 1
+    buffer: Buffer = Buffer.NEW
+    result_bytes: int = 4
+    cores: float | None = None
+    asynchronous: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what has no answer."""
+        for name, size in (("size", self.size_bytes), ("result", self.result_bytes)):
+            if not 0 < size <= MAX_BYTES:
+                raise UsageError(
+                    f"advice for a {name} of {size} bytes",
+                    hint=f"a size is from 1 B to {format_size(MAX_BYTES)}",
+                )
+        if not 0 < self.uses <= MAX_USES:
+            raise UsageError(f"advice for {self.uses} uses", hint=f"1 to {MAX_USES} uses")
+        if self.cores is not None and not (isfinite(self.cores) and self.cores > 0):
+            raise UsageError(f"advice for {self.cores:g} cores", hint="more than 0 cores")
+        if self.direction == Direction.REDUCE and self.result_bytes > self.size_bytes:
+            raise UsageError(
+                f"a result of {self.result_bytes} bytes of {self.size_bytes} bytes is no reduction",
+                hint="use direction round-trip if as much comes down as went up",
+            )
+
+    @property
+    def crossings(self) -> dict[str, int]:
+        """The bytes that cross the link at each use, by "h2d" and "d2h"."""
+        size = self.size_bytes
+        return {
+            Direction.TO_DEVICE: {"h2d": size},
+            Direction.FROM_DEVICE: {"d2h": size},
+            Direction.ROUND_TRIP: {"h2d": size, "d2h": size},
+            Direction.REDUCE: {"h2d": size, "d2h": self.result_bytes},
+        }[self.direction]
+
+
+def direction_named(name: str) -> Direction:
+    """
+    Find a direction by its name.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    return _named(Direction, name, "direction")
+
+
+def buffer_named(name: str) -> Buffer:
+    """
+    Find what exists already by its name.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    return _named(Buffer, name, "buffer")
+
+
+def _named(choices: type[_Choice], name: str, what: str) -> _Choice:
+    names = [choice.value for choice in choices]
+    if name not in names:
+        raise UsageError(
+            f"unknown {what} '{shortened(name)}'",
+            hint=f"{did_you_mean(name, names)} They are: {', '.join(names)}",
+        )
+    return choices(name)

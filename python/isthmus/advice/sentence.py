@@ -1,0 +1,98 @@
+"""Says an answer as a colleague would."""
+
+from collections.abc import Sequence
+
+from isthmus.advice.question import Buffer, Direction, Question
+from isthmus.advice.ways import Name, Way
+from isthmus.profile.model import Path
+from isthmus.sizes import format_size
+
+_DIRECTIONS = {
+    Direction.TO_DEVICE: "to the device",
+    Direction.FROM_DEVICE: "from the device",
+    Direction.ROUND_TRIP: "to the device and back",
+    Direction.REDUCE: "to the device, and {result} back",
+}
+# What a program does for a way.
+_DOINGS = {
+    Name.PAGEABLE: "Keep malloc and cudaMemcpy",
+    Name.PINNED: "Allocate with cudaMallocHost, and copy with cudaMemcpy",
+    Name.REGISTERED: "Register malloc's memory with cudaHostRegister, and copy with cudaMemcpy",
+    Name.ISTHMUS: "Keep malloc, and copy with isthmus.copy",
+    Name.NEW_PINNED: "Allocate with isthmus.pinned, and copy with isthmus.copy",
+    Name.POOL: "Take the buffer from isthmus.pinned's pool, and copy with isthmus.copy",
+    Name.KEPT_PAGEABLE: "Copy the buffer as it is, with cudaMemcpy",
+    Name.KEPT_REGISTERED: "Register the buffer with cudaHostRegister, and copy with cudaMemcpy",
+    Name.KEPT_ISTHMUS: "Copy the buffer as it is, with isthmus.copy",
+}
+# What most programs do.
+PLAIN = {
+    Buffer.NEW: Name.PAGEABLE,
+    Buffer.PAGEABLE: Name.KEPT_PAGEABLE,
+    Buffer.PINNED: Name.KEPT_PAGEABLE,
+}
+
+
+def sentence_of(question: Question, ways: Sequence[Way]) -> str:
+    """
+    Say what to do, what it takes, and what it gains.
+
+    Args:
+        question: What was asked.
+        ways: The answer, the fastest first; at least one.
+    """
+    best = ways[0]
+    done = f"{_DOINGS[best.name]}{_path_words(best)}"
+    said = f"{done}: {time_text(best.cost.seconds)} for {question_text(question)}."
+    return " ".join([said, *_comparisons(question, ways)])
+
+
+def question_text(question: Question) -> str:
+    """Write what is copied, and how often: "64 MiB to the device, once"."""
+    size = format_size(question.size_bytes)
+    where = _DIRECTIONS[question.direction].format(result=format_size(question.result_bytes))
+    often = "once" if question.uses == 1 else f"{question.uses} times"
+    return f"{size} {where}, {often}"
+
+
+def _comparisons(question: Question, ways: Sequence[Way]) -> list[str]:
+    best, plain = ways[0], next((w for w in ways if w.name == PLAIN[question.buffer]), None)
+    found = []
+    if plain is not None and plain is not best:
+        times = plain.cost.seconds / best.cost.seconds
+        found.append(
+            f"{plain.name} takes {time_text(plain.cost.seconds)}, {times:.3g} times as long."
+        )
+    equal = [way for way in ways[1:] if way.cost.overlaps(best.cost)]
+    if equal:
+        names = " and ".join(f'"{way.name}"' for way in equal)
+        found.append(f"Within the measured spread {names} {'are' if equal[1:] else 'is'} as fast.")
+    if best.name == Name.POOL and len(ways) > 1:
+        found.append(_without_a_pool(ways[1]))
+    if best.extrapolated:
+        found.append("The size is beyond what was measured: times are extrapolated.")
+    return found
+
+
+def _without_a_pool(second: Way) -> str:
+    seconds = time_text(second.cost.seconds)
+    return f'If the pool is empty at first, the next best is "{second.name}": {seconds}.'
+
+
+def _path_words(way: Way) -> str:
+    words = {
+        Path.STAGED: "staged by several threads",
+        Path.WINDOW: "through a window",
+        Path.WINDOW_THREADS: "through a window, by several threads",
+    }
+    said = dict.fromkeys(words[path] for path in way.paths.values() if path in words)
+    return f" ({'; '.join(said)})" if said else ""
+
+
+def time_text(seconds: float) -> str:
+    """Write a time with three digits, in the unit that suits it."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 1:
+            value = seconds * factor
+            return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"  # noqa: PLR2004
+    return f"{seconds * 1e9:.3g} ns"

@@ -1,0 +1,294 @@
+"""`isthmus advise`: which memory and which copies, and whether to use the GPU at all."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from isthmus.cli.completing import complete_machines
+from isthmus.cli.failure import ExitCode
+from isthmus.cli.options import DeviceOption
+from isthmus.cli.state import DebugOption, state_of
+from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of
+from isthmus.errors import UsageError
+from isthmus.report.format import Format
+
+if TYPE_CHECKING:
+    from isthmus.advice.question import Question
+    from isthmus.profile.model import Profile
+
+_DEFAULT = "copy"
+
+
+class _DefaultToCopy(TyperGroup):
+    """Runs the command `copy` if none is named: `isthmus advise 64MiB`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's
+        """Name the command, if the first word doesn't."""
+        if not args or args[0] not in self.commands:
+            args = [_DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+
+advise = typer.Typer(
+    name="advise",
+    cls=_DefaultToCopy,
+    help="Say which memory and which copies to use, from measurements.",
+    rich_markup_mode=None,
+    context_settings={"max_content_width": 100},
+)
+
+_MachineOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MACHINE",
+        autocompletion=complete_machines,
+        help="A machine that comes with Isthmus, such as h100-sxm-pcie5, or a file of `isthmus "
+        "profile -o FILE`.  [default: this machine]",
+    ),
+]
+_CoresOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N", help="The cores that copies may use, with the caller's.  [default: all]"
+    ),
+]
+_FormatOption = Annotated[
+    Format, typer.Option("--format", help="The output's format: text or json.")
+]
+_DIRECTIONS = "to-device, from-device, round-trip or reduce (everything up, a result down)."
+
+
+@advise.command(_DEFAULT)
+def copy(
+    context: typer.Context,
+    size: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SIZE]",
+            help="The buffer, such as 64MiB, or a range, such as 64KiB..1GiB. Without it: from "
+            "which size on pinned memory pays.",
+        ),
+    ] = None,
+    *,
+    direction: Annotated[
+        str, typer.Option(metavar="DIRECTION", help=f"What is copied at each use: {_DIRECTIONS}")
+    ] = "to-device",
+    uses: Annotated[int, typer.Option(metavar="N", help="How often the buffer is copied.")] = 1,
+    buffer: Annotated[
+        str,
+        typer.Option(
+            metavar="BUFFER",
+            help="What exists: new (it is allocated and freed once), pageable or pinned.",
+        ),
+    ] = "new",
+    result: Annotated[
+        str, typer.Option(metavar="SIZE", help="With reduce: what comes down at each use.")
+    ] = "4",
+    cores: _CoresOption = None,
+    asynchronous: Annotated[
+        bool, typer.Option("--async", help="The program goes on while a copy runs.")
+    ] = False,
+    machine: _MachineOption = None,
+    device: DeviceOption = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="NAME",
+            help="Also draw what each way costs over sizes: NAME.svg, .png, .html and .json.",
+        ),
+    ] = None,
+    output_format: _FormatOption = Format.TEXT,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Rank the ways to give a buffer to a GPU.
+
+    The times of allocating, copying and freeing are those of a profile: this machine's, which is
+    measured once in at most 10 s, or that of --machine. Memory counts as a program has it that
+    allocates and frees again and again. `isthmus advise offload` says whether to use the GPU at
+    all.
+
+    Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
+    """
+    del debug  # its callback has stored it
+    from isthmus.advice.question import Question, buffer_named, direction_named
+    from isthmus.sizes import parse_size
+
+    _require_text_or_json(output_format)
+    sizes = _sizes(size)
+    question = Question(
+        size_bytes=sizes[-1] if sizes else 1,
+        direction=direction_named(direction),
+        uses=uses,
+        buffer=buffer_named(buffer),
+        result_bytes=min(parse_size(result), sizes[-1]) if sizes else parse_size(result),
+        cores=cores,
+        asynchronous=asynchronous,
+    )
+    profile, name = _profile(context, machine, device)
+    if plot is not None:
+        _draw(question, profile, sizes, plot)
+    if not sizes:
+        _print_classic(question, profile, name, output_format)
+    else:
+        _print_answer(question, profile, name, sizes, output_format)
+
+
+@advise.command()
+def offload(
+    context: typer.Context,
+    *,
+    up: Annotated[str, typer.Option(metavar="SIZE", help="What goes to the GPU each time.")],
+    down: Annotated[str, typer.Option(metavar="SIZE", help="What comes back each time.")],
+    cpu_s: Annotated[
+        float, typer.Option("--cpu-seconds", metavar="S", help="What the CPU takes each time.")
+    ],
+    gpu_s: Annotated[
+        float,
+        typer.Option(
+            "--gpu-seconds", metavar="S", help="What the GPU takes each time, without copies."
+        ),
+    ],
+    times: Annotated[int, typer.Option(metavar="N", help="How often it is done.")] = 1,
+    resident: Annotated[
+        str, typer.Option(metavar="SIZE", help="What goes to the GPU once, such as weights.")
+    ] = "0",
+    cores: _CoresOption = None,
+    machine: _MachineOption = None,
+    device: DeviceOption = None,
+    output_format: _FormatOption = Format.TEXT,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Say whether a computation should go to the GPU.
+
+    Its own times are given; those of its copies come from a profile, as for `isthmus advise`.
+    Buffers exist and are used again. Break-even sizes hold if both times grow with the bytes.
+
+    Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
+    """
+    del debug  # its callback has stored it
+    from isthmus.advice.as_data import offload_data
+    from isthmus.advice.offload import Computation, offload_advice
+    from isthmus.json_text import json_text
+    from isthmus.report.offload import offload_as_text
+
+    _require_text_or_json(output_format)
+    computation = Computation(
+        up_bytes=_size_or_zero(up),
+        down_bytes=_size_or_zero(down),
+        cpu_seconds=cpu_s,
+        gpu_seconds=gpu_s,
+        times=times,
+        resident_bytes=_size_or_zero(resident),
+        cores=cores,
+    )
+    profile, name = _profile(context, machine, device)
+    advice = offload_advice(computation, profile)
+    if output_format == Format.JSON:
+        print_data(json_text(offload_data(advice)))
+    else:
+        print_data(offload_as_text(advice, name, width=columns_of(sys.stdout)))
+
+
+def _require_text_or_json(output_format: Format) -> None:
+    if output_format == Format.CSV:
+        raise UsageError("advice has no CSV", hint="--format json has all numbers")
+
+
+def _sizes(typed: str | None) -> list[int]:
+    """Read nothing, a size, or the two ends of a range."""
+    from isthmus.sizes import parse_sizes
+
+    if typed is None:
+        return []
+    if "," in typed:
+        raise UsageError("advice is for one size, or a range", hint="64MiB or 64KiB..1GiB")
+    sizes = parse_sizes(typed)
+    return [sizes[0], sizes[-1]] if ".." in typed else sizes
+
+
+def _size_or_zero(typed: str) -> int:
+    from isthmus.sizes import parse_size
+
+    return 0 if typed.strip() == "0" else parse_size(typed)
+
+
+def _profile(
+    context: typer.Context, machine: str | None, device: str | None
+) -> "tuple[Profile, str]":
+    """Find the profile, and say where it is from; measure this machine's if there is none."""
+    if machine is not None:
+        from isthmus.advice.machines import machine_names, machine_profile
+
+        if device is not None:
+            raise UsageError("--machine and --device exclude each other", hint="leave out one")
+        shipped = machine in machine_names()
+        return machine_profile(machine), f"{machine}{', shipped with Isthmus' if shipped else ''}"
+    from isthmus import _native
+    from isthmus.advice.asking import complete_profile
+    from isthmus.bench.choice import choose_device
+    from isthmus.cli.measured_profile import measure_and_keep
+
+    choice = choose_device(device, _native.Driver.open)
+    identity = _native.profile_identity(choice.driver, choice.ordinal)
+    stored = complete_profile(identity)
+    if stored is not None:
+        return stored, "of this machine"
+    kept = measure_and_keep(choice, identity, debug=state_of(context).debug)
+    if kept.code != ExitCode.OK:
+        raise typer.Exit(kept.code)
+    return kept.profile, "of this machine"
+
+
+def _print_classic(
+    question: "Question", profile: "Profile", name: str, output_format: Format
+) -> None:
+    from isthmus.advice.answer import classic_answer
+    from isthmus.advice.as_data import classic_data
+    from isthmus.json_text import json_text
+    from isthmus.report.advice import classic_as_text
+
+    answer = classic_answer(profile, uses=question.uses, cores=question.cores)
+    if output_format == Format.JSON:
+        print_data(json_text(classic_data(answer)))
+    else:
+        print_data(classic_as_text(answer, name, width=columns_of(sys.stdout)))
+
+
+def _print_answer(
+    question: "Question", profile: "Profile", name: str, sizes: list[int], output_format: Format
+) -> None:
+    from dataclasses import replace
+
+    from isthmus.advice.answer import advice_on
+    from isthmus.advice.as_data import advice_data
+    from isthmus.json_text import json_text
+    from isthmus.report.advice import advice_as_text, range_as_text
+
+    ends = (sizes[0], sizes[-1]) if len(sizes) > 1 else None
+    advice = advice_on(question, profile, size_range=ends)
+    if output_format == Format.JSON:
+        print_data(json_text(advice_data(advice)))
+    elif ends is None:
+        print_data(advice_as_text(advice, name, width=columns_of(sys.stdout)))
+    else:
+        result = min(question.result_bytes, ends[0])
+        small = replace(question, size_bytes=ends[0], result_bytes=result)
+        first = advice_on(small, profile, size_range=ends)
+        print_data(range_as_text(first, advice, name, width=columns_of(sys.stdout)))
+
+
+def _draw(question: "Question", profile: "Profile", sizes: list[int], stem: Path) -> None:
+    from isthmus.cli.stderr import say_lines
+    from isthmus.report.advice_picture import draw_advice
+
+    if not stem.parent.is_dir():
+        raise UsageError(f"--plot {stem}: there is no folder {stem.parent}")
+    ends = (sizes[0], sizes[-1]) if len(sizes) > 1 else None
+    for file in draw_advice(question, profile, stem, size_range=ends):
+        say_lines(f"written: {file}")

@@ -1,0 +1,246 @@
+"""Advice as text: the answer in words, the ways in their order, and their break-evens."""
+
+from collections.abc import Callable, Iterable
+
+from isthmus.advice.answer import Advice, ClassicAnswer
+from isthmus.advice.question import Buffer, Question
+from isthmus.advice.sentence import question_text, time_text
+from isthmus.advice.turns import Turn
+from isthmus.advice.ways import Way
+from isthmus.profile.model import Profile
+from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
+from isthmus.report.page import Table
+from isthmus.sizes import format_size
+from isthmus.spelling import counted
+
+_EMULATED = "EMULATED: every number is modelled; it says nothing about a GPU"
+_INDENT = " " * 10
+_SMALL_BYTES = 1024
+_BOYER = (
+    "On a GTX 280 in 2009 (M. Boyer, University of Virginia), cudaMallocHost paid from 16 MB on, "
+    "and never."
+)
+_CLASSIC = (
+    "From which size on does it pay to leave malloc and cudaMemcpy? The buffer is allocated and "
+    "freed once"
+)
+_BUFFERS = {
+    Buffer.NEW: "the buffer is allocated and freed once",
+    Buffer.PAGEABLE: "the buffer exists, pageable",
+    Buffer.PINNED: "the buffer exists, pinned",
+}
+
+
+def advice_as_text(advice: Advice, machine: str, *, width: int = PAGE_WIDTH) -> str:
+    """
+    Write an answer.
+
+    Args:
+        advice: The answer.
+        machine: Where the profile comes from.
+        width: The most characters in a line.
+    """
+    question = advice.question
+    head = [*profile_head(advice.profile, machine), f"question  {_question(question)}"]
+    refused = [f"not possible: {name}: {why}" for name, why in advice.refused]
+    blocks = [
+        _wrapped(head, width, _INDENT),
+        wrapped(advice.sentence, width),
+        table_lines(_ways_table(advice), width),
+        table_lines(_pays_table(advice), width) if advice.pays else [],
+        _wrapped([*_fastest_lines(advice), *_marks(advice.ways), *refused], width, "  "),
+    ]
+    return _joined(blocks)
+
+
+def classic_as_text(answer: ClassicAnswer, machine: str, *, width: int = PAGE_WIDTH) -> str:
+    """
+    Write the answer to the two classic questions.
+
+    Args:
+        answer: The answer.
+        machine: Where the profile comes from.
+        width: The most characters in a line.
+    """
+    often = "once" if answer.uses == 1 else f"{answer.uses} times"
+    first, last = (format_size(size) for size in answer.sizes)
+    head = [
+        *profile_head(answer.profile, machine),
+        f"question  {_CLASSIC}, and used {often}.",
+    ]
+    table = Table(
+        title=f"Faster than malloc, cudaMemcpy from this size on ({first} to {last})",
+        heads=("way", "the same bytes up and down", "everything up, 4 B down"),
+        rows=tuple(
+            (row.name.value, _size_text(row.round_trip, answer), _size_text(row.reduce, answer))
+            for row in answer.rows
+        ),
+    )
+    notes = [
+        "In parentheses: the sizes between which both are as fast, by the measured spread.",
+        _BOYER,
+        "`isthmus advise SIZE` answers for one size.",
+    ]
+    return _joined(
+        [
+            _wrapped(head, width, _INDENT),
+            table_lines(table, width),
+            _wrapped(notes, width, "  "),
+        ]
+    )
+
+
+def range_as_text(first: Advice, last: Advice, machine: str, *, width: int = PAGE_WIDTH) -> str:
+    """
+    Write which way is the fastest at which sizes of a range.
+
+    Args:
+        first: The answer at its smallest size.
+        last: The answer at its largest size, with break-evens in the range.
+        machine: Where the profile comes from.
+        width: The most characters in a line.
+    """
+    ends = f"{format_size(last.sizes[0])} to {format_size(last.sizes[1])}"
+    head = [
+        *profile_head(last.profile, machine),
+        f"question  {ends}: {_question(last.question, sized=False)}",
+    ]
+    named = {one.question.size_bytes: one for one in (first, last)}
+    answers = [f"{format_size(size)}: {one.sentence}" for size, one in named.items()]
+    refused = [f"not possible: {name}: {why}" for name, why in last.refused]
+    return _joined(
+        [
+            _wrapped(head, width, _INDENT),
+            table_lines(_fastest_table(first, last), width),
+            table_lines(_pays_table(last), width) if last.pays else [],
+            *(wrapped(answer, width) for answer in answers),
+            _wrapped([*_marks([*first.ways, *last.ways]), *refused], width, "  "),
+        ]
+    )
+
+
+def _fastest_table(first: Advice, last: Advice) -> Table:
+    turns = last.fastest
+    names = [turns[0].before if turns else first.best.name, *(turn.after for turn in turns)]
+    starts = [format_size(last.sizes[0]), *(rounded_size(turn.at) for turn in turns)]
+    between = ["", *(_between(turn, rounded_size).strip(" ()") for turn in turns)]
+    return Table(
+        title="The fastest way",
+        heads=("way", "from", "as fast as the one before"),
+        rows=tuple(zip((name.value for name in names), starts, between, strict=True)),
+    )
+
+
+def profile_head(profile: Profile, machine: str) -> list[str]:
+    """Say on which machine the costs were measured, and whether they are modelled."""
+    facts, when = profile.machine, profile.measurement.finished_at
+    return [
+        *([_EMULATED] if facts.emulated else []),
+        f"machine   {facts.gpu_name}, {facts.link}, {counted(round(facts.num_cores), 'core')}",
+        f"profile   {machine}, measured {when:%Y-%m-%d}",
+    ]
+
+
+def _question(question: Question, *, sized: bool = True) -> str:
+    text = question_text(question)
+    if not sized:
+        text = text.removeprefix(f"{format_size(question.size_bytes)} ")
+    wanted = [text, _BUFFERS[question.buffer]]
+    if question.cores is not None:
+        wanted.append(f"copies may use {question.cores:g} cores")
+    if question.asynchronous:
+        wanted.append("the program goes on while copies run")
+    return "; ".join(wanted)
+
+
+def _ways_table(advice: Advice) -> Table:
+    return Table(
+        title="Ways, the fastest first",
+        heads=("way", "path", "prepare", "copies", "release", "total", "spread", "times the best"),
+        rows=tuple(_way_row(way, advice.best) for way in advice.ways),
+        num_text_columns=2,
+    )
+
+
+def _way_row(way: Way, best: Way) -> tuple[str, ...]:
+    paths = dict.fromkeys(path.value for path in way.paths.values())
+    parts = (way.prepare, way.copies, way.release, way.cost)
+    return (
+        way.name.value,
+        ", ".join(paths),
+        *(time_text(part.seconds) if part.seconds else "-" for part in parts[:3]),
+        f"{time_text(way.cost.seconds)}{'*' if way.extrapolated else ''}",
+        f"{time_text(way.cost.low)} - {time_text(way.cost.high)}",
+        f"{way.cost.seconds / best.cost.seconds:.2f}",
+    )
+
+
+def _pays_table(advice: Advice) -> Table:
+    size = format_size(advice.question.size_bytes)
+    uses = "use" if advice.question.uses == 1 else "uses"
+    return Table(
+        title=f'When each takes less time than "{advice.plain}"',
+        heads=("way", f"at {advice.question.uses} {uses}: from", f"at {size}: from"),
+        rows=tuple(
+            (one.name.value, _size_text(one.size, advice), _uses_text(one.uses))
+            for one in advice.pays
+        ),
+    )
+
+
+def _fastest_lines(advice: Advice) -> list[str]:
+    """Say which way is the fastest between which sizes."""
+    turns = advice.fastest
+    if not turns:
+        return []
+    parts = [f'"{turns[0].before}" below {rounded_size(turns[0].at)}']
+    parts += [f'"{turn.after}" from {rounded_size(turn.at)}' for turn in turns]
+    return [f"fastest: {', '.join(parts)}"]
+
+
+def _marks(ways: Iterable[Way]) -> list[str]:
+    if not any(way.extrapolated for way in ways):
+        return []
+    return ["* extrapolated: beyond the sizes that were measured"]
+
+
+def _size_text(turn: Turn | None, asked: Advice | ClassicAnswer) -> str:
+    if turn is None:
+        return f"not up to {format_size(asked.sizes[1])}"
+    if turn.at == asked.sizes[0]:
+        return "always"
+    return f"{rounded_size(turn.at)}{_between(turn, rounded_size)}"
+
+
+def _uses_text(turn: Turn | None) -> str:
+    if turn is None:
+        return "never"
+    if turn.at == 1:
+        return "the first use"
+    return f"{counted(turn.at, 'use')}{_between(turn, str)}"
+
+
+def _between(turn: Turn, text: Callable[[int], str]) -> str:
+    ends = [text(end) for end in (turn.low, turn.high)]
+    return f" ({ends[0]} to {ends[1]})" if ends[0] != ends[1] else ""
+
+
+def rounded_size(size_bytes: int) -> str:
+    """Write a break-even with about two digits: it isn't known better."""
+    if size_bytes < _SMALL_BYTES:
+        return f"{size_bytes} B"
+    unit, name = float(_SMALL_BYTES), "KiB"
+    for name in ("KiB", "MiB", "GiB", "TiB"):
+        if size_bytes < unit * 1000 or name == "TiB":
+            break
+        unit *= _SMALL_BYTES
+    value = size_bytes / unit
+    return f"{value:.2g} {name}" if value < 100 else f"{value:.0f} {name}"  # noqa: PLR2004
+
+
+def _wrapped(lines: Iterable[str], width: int, indent: str) -> list[str]:
+    return [part for line in lines for part in wrapped(line, width, indent=indent)]
+
+
+def _joined(blocks: Iterable[list[str]]) -> str:
+    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
