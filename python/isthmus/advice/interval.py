@@ -63,6 +63,7 @@ class Curve:
     Times over sizes, with their spreads: straight lines between measured points.
 
     Attributes:
+        first_bytes: The smallest measured size.
         last_bytes: The largest measured size; beyond it the curve is extrapolated.
     """
 
@@ -73,7 +74,7 @@ class Curve:
         self._seconds = [one.seconds for one in intervals]
         self._lows = [one.low for one in intervals]
         self._highs = [one.high for one in intervals]
-        self.last_bytes = self._sizes[-1]
+        self.first_bytes, self.last_bytes = self._sizes[0], self._sizes[-1]
 
     def at(self, size_bytes: int) -> Interval:
         """Predict the time at a size."""

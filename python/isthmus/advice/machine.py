@@ -33,10 +33,6 @@ class MachineCosts:
             (cost.path, cost.direction, cost.host_memory): Curve({p.bytes: p for p in cost.points})
             for cost in profile.costs
         }
-        self._first: dict[tuple[str, str, str], int] = {
-            (cost.path, cost.direction, cost.host_memory): cost.points[0].bytes
-            for cost in profile.costs
-        }
         self._allocate = {
             cost.memory: Curve({point.bytes: point.allocate for point in cost.points})
             for cost in profile.memory
@@ -49,7 +45,7 @@ class MachineCosts:
             one.path: Curve({point.bytes: point for point in one.points})
             for one in profile.new_memory_downloads
         }
-        self.min_bytes = min(self._first.values())
+        self.min_bytes = min(curve.first_bytes for curve in self._copies.values())
         self.max_bytes = max(curve.last_bytes for curve in self._copies.values())
 
     @property
@@ -64,7 +60,7 @@ class MachineCosts:
     def copy(self, path: Path, direction: str, host: str, size_bytes: int) -> Interval | None:
         """Predict a copy; None if the path wasn't measured, or not at such small sizes."""
         curve = self._copies.get((path, direction, host))
-        if curve is None or size_bytes < self._first[path, direction, host]:
+        if curve is None or size_bytes < curve.first_bytes:
             # Every machine has the driver's copies, and they cost the same below the first size.
             return curve.at(size_bytes) if curve is not None and path == Path.DRIVER else None
         return curve.at(size_bytes)
@@ -87,9 +83,9 @@ class MachineCosts:
         return self._allocate[memory].last_bytes
 
     def new_download(self, path: Path, size_bytes: int) -> Interval | None:
-        """Predict allocation, download and freeing of new memory; None: not measured."""
+        """Predict allocation, download and freeing of new memory; None: not measured so small."""
         curve = self._new_downloads.get(path)
-        return curve.at(size_bytes) if curve else None
+        return curve.at(size_bytes) if curve and size_bytes >= curve.first_bytes else None
 
     def staging_slowdown(self, direction: str, cores: float | None) -> float | None:
         """

@@ -88,7 +88,7 @@ class OnGpu:
 
     Attributes:
         transport: How data crosses.
-        before: What is done once: the resident bytes, the opening of a window. In seconds.
+        before: What is done once: the copy of the resident bytes. In seconds.
         each: One time, with its copies.
         cost: Everything.
         extrapolated: Whether a size is beyond the profile's.
@@ -246,12 +246,9 @@ def _factor(computation: Computation, costs: MachineCosts, transport: Transport)
 def _steps(computation: Computation, costs: MachineCosts, transport: Transport) -> _Steps:
     path, host = _PATHS[transport]
     resident = _crossing(computation, costs, "h2d", computation.resident_bytes, Path.DRIVER, host)
-    opening = 0.0
-    if transport == Transport.WINDOW:
-        opening = costs.profile.window_opening_seconds or 0.0
     work = computation.gpu_seconds
     return _Steps(
-        before=total([resident, Interval(opening, opening, opening)]),
+        before=resident,
         up=_crossing(computation, costs, "h2d", computation.up_bytes, path, host),
         work=Interval(work, work, work),
         down=_crossing(computation, costs, "d2h", computation.down_bytes, path, host),

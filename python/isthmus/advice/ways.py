@@ -33,7 +33,7 @@ class Way:
     Attributes:
         name: The way.
         paths: How its bytes cross, by "h2d" and "d2h".
-        prepare: Before the first use: allocate, pin, open a window. In seconds.
+        prepare: Before the first use: allocate, pin. In seconds.
         copies: All copies.
         release: After the last use.
         cost: All of these.
@@ -59,7 +59,6 @@ class _Crossing:
 
     path: Path
     once: Interval
-    opening: Interval = NOTHING
     measured_to: int = 0
 
 
@@ -157,7 +156,7 @@ def _driver_copy(costs: MachineCosts, direction: str, host: str, size_bytes: int
 def _cheapest_copy(
     question: Question, costs: MachineCosts, direction: str, host: str, size_bytes: int
 ) -> _Crossing:
-    """Choose as the native core does: by time and margin, with the opening of a window."""
+    """Choose as the native core does, by time and margin; windows are open already."""
     candidates = []
     for path in MARGINS:
         crossing = _crossing(question, costs, path, direction, host, size_bytes)
@@ -167,12 +166,7 @@ def _cheapest_copy(
         raise NotPossible(
             "staging by so few cores wasn't measured, and every other path keeps its caller busy"
         )
-
-    def counted(crossing: _Crossing) -> float:
-        opening = crossing.opening.seconds / question.uses
-        return crossing.once.seconds * MARGINS[crossing.path] + opening
-
-    return min(candidates, key=counted)
+    return min(candidates, key=lambda one: one.once.seconds * MARGINS[one.path])
 
 
 def _crossing(
@@ -186,18 +180,15 @@ def _crossing(
     once = costs.copy(path, direction, host, size_bytes)
     if once is None or not _allowed(question, costs, path, host):
         return None
-    opening, reach = NOTHING, costs.measured_to(path, direction, host)
-    if path in {Path.WINDOW, Path.WINDOW_THREADS}:
-        if size_bytes > reach:
-            return None
-        seconds = costs.profile.window_opening_seconds or 0.0
-        opening = Interval(seconds, seconds, seconds)
+    reach = costs.measured_to(path, direction, host)
+    if path in {Path.WINDOW, Path.WINDOW_THREADS} and size_bytes > reach:
+        return None
     if path == Path.STAGED:
         slowdown = costs.staging_slowdown(direction, question.cores)
         if slowdown is None:
             return None
         once = once * slowdown
-    return _Crossing(path=path, once=once, opening=opening, measured_to=reach)
+    return _Crossing(path=path, once=once, measured_to=reach)
 
 
 def _allowed(question: Question, costs: MachineCosts, path: Path, host: str) -> bool:
@@ -226,9 +217,6 @@ def _into_new_memory(question: Question, costs: MachineCosts, way: Way) -> Way:
 def _way(
     name: Name, question: Question, crossings: Mapping[str, _Crossing], memory: _Memory
 ) -> Way:
-    # Both directions go through one window.
-    opening = max((one.opening for one in crossings.values()), key=lambda one: one.seconds)
-    prepare = total([memory.allocate, opening])
     copies = total(crossing.once * question.uses for crossing in crossings.values())
     reached = all(
         size <= crossings[direction].measured_to for direction, size in question.crossings.items()
@@ -236,10 +224,10 @@ def _way(
     return Way(
         name=name,
         paths={direction: crossing.path for direction, crossing in crossings.items()},
-        prepare=prepare,
+        prepare=memory.allocate,
         copies=copies,
         release=memory.free,
-        cost=total([prepare, copies, memory.free]),
+        cost=total([memory.allocate, copies, memory.free]),
         extrapolated=not reached or question.size_bytes > memory.measured_to,
     )
 
