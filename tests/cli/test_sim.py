@@ -296,6 +296,13 @@ def test_a_trace_without_memory_operations_is_warned_of(invoke: Invoke, tmp_path
     assert "memory operations" not in invoke("sim", "run", "cp", "-p", "ideal").err
 
 
+def test_a_program_for_which_nothing_crosses_is_told(invoke: Invoke) -> None:
+    told = "warning: ranges: cp asks for memory, and no byte crossed the link"
+    resident = ("--set", "options.initially=on_gpu")
+    assert told in invoke("sim", "run", "cp", "-p", "ranges", *resident).err
+    assert "no byte crossed" not in invoke("sim", "run", "cp", "-p", "ranges", "-p", "ideal").err
+
+
 def test_a_link_can_be_a_measured_one(invoke: Invoke, tmp_path: Path) -> None:
     from fakes.profiles import profile
     from isthmus.profile.store import save_profile

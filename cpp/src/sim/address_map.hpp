@@ -9,11 +9,12 @@
 
 #include "sim/machine.hpp"
 #include "sim/schedule.hpp"
+#include "trace/checking.hpp"
 
 namespace isthmus::sim {
 
-/// The base of all threads' local memory: far from any allocation.
-inline constexpr std::uint64_t kLocalBase = 1ULL << 46U;
+/// The base of all threads' local memory: above every address that a trace may have.
+inline constexpr std::uint64_t kLocalBase = trace::kAddressesEnd;
 
 /// Numbers chunks of the address space (2 MiB, or a page if that is larger) in the order in which
 /// they are first placed. A line's number consists of its chunk's number and its position in the
@@ -59,7 +60,7 @@ private:
     unsigned chunk_shift;
     unsigned stripe_shift;
     std::uint64_t num_partitions;
-    std::uint64_t row_factor;  // 2^64 / num_partitions, rounded up: exact for stripes below 2^48
+    std::uint64_t row_factor;  // 2^64 / num_partitions, rounded up: exact for stripes below 2^56
     std::uint64_t num_sets;
     std::uint64_t set_mask;  // 0: num_sets isn't a power of two
     std::array<std::uint8_t, kNumTurns> turns;

@@ -6,6 +6,7 @@
 #include <list>
 #include <queue>
 #include <random>
+#include <set>
 
 #include "sim/address_map.hpp"
 #include "sim/cache_sets.hpp"
@@ -194,6 +195,23 @@ TEST(TheAddressMap, GivesEachLineItsOwnNumberAndKeepsItsAddress) {
       ++used[place.partition()];
     }
     EXPECT_GT(*std::ranges::min_element(used), 0U);
+  }
+}
+
+TEST(TheAddressMap, SpreadsTheRowsOfTheHighestAddressesOverAllPartitions) {
+  ModelledMachine machine;
+  machine.network.partition_stripe_bytes = 128;
+  for (const std::uint64_t partitions : {3U, 12U, 251U, 255U, 256U}) {
+    machine.partitions.count = static_cast<std::uint32_t>(partitions);
+    AddressMap map(machine, 2U << 20);
+    const std::uint64_t last_row = trace::kAddressesEnd / 128 / partitions;
+    for (std::uint64_t row = last_row - 50; row < last_row + 50; ++row) {
+      std::set<std::uint32_t> used;
+      for (std::uint64_t line = row * partitions; line < (row + 1) * partitions; ++line)
+        used.insert(placed(map, line).partition());
+      ASSERT_EQ(used.size(), partitions) << "row " << row;
+      ASSERT_LT(*used.rbegin(), partitions);
+    }
   }
 }
 

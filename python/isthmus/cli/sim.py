@@ -153,6 +153,9 @@ def _run_all(
                 say(f"note: the timeline leaves out its last {last}")
     if not any(result.counts["line_requests"] for result in results.values()):
         say(f"warning: {workload} has no memory operations: no policy makes a difference to it")
+    for name, result in results.items():
+        if result.moved_nothing and setups[name].policy.kind != "ideal":
+            say(f"warning: {name}: {workload} asks for memory, and no byte crossed the link")
     return results
 
 

@@ -82,6 +82,11 @@ class SimulationResult:
         return sum(size for cause, size in self.traffic_bytes.items() if cause.endswith("to_gpu"))
 
     @property
+    def moved_nothing(self) -> bool:
+        """Whether the program asked for memory, and no byte crossed the link either way."""
+        return bool(self.counts["line_requests"]) and not (self.bytes_to_gpu + self.bytes_to_cpu)
+
+    @property
     def bytes_to_cpu(self) -> int:
         """All bytes that crossed to the CPU."""
         return sum(size for cause, size in self.traffic_bytes.items() if cause.endswith("to_cpu"))

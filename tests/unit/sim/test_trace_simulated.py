@@ -35,6 +35,26 @@ def test_an_imported_trace_simulates(tmp_path: Path) -> None:
     assert simulate(report.path).total_ps > 0
 
 
+@pytest.mark.parametrize("policy", ["whole-page", "ranges", "tree"])
+def test_addresses_that_real_programs_have_migrate_like_any_others(
+    tmp_path: Path, policy: str
+) -> None:
+    """CUDA gives addresses from 0x7f... on; a GPU's may have 57 bits."""
+    lines = [LOAD_LINE.replace("0x7f1269c00000", f"0x7f1269{page:x}00000") for page in (0xA, 0xC)]
+    moved = []
+    for top in ("7f12", "1f12", "1007f12", "1fe7f12"):
+        texts = [kernel_text(*(line.replace("0x7f12", f"0x{top}") for line in lines))]
+        folder = tmp_path / top
+        folder.mkdir()
+        commands = f"MemcpyHtoD,0x{top}69c00000,4096\nkernel-1.traceg\n"
+        kernels = write_kernels(folder, *texts, commands=commands)
+        report = import_trace(kernels, tmp_path / f"{top}.arrow")
+        result = simulate(report.path, policy=policy)
+        moved.append((result.bytes_to_gpu, result.counts["line_requests"]))
+    assert moved[0][0] > 0
+    assert set(moved) == {moved[0]}
+
+
 def test_a_corrupt_trace_stops_a_simulation() -> None:
     broken = traces.block(0, 1, 1)
     broken[5][1] = 77
