@@ -87,7 +87,7 @@ void Gmmu::ask(const Waiting& waiting) {
 
 bool Gmmu::must_wait_for_entry(std::uint32_t buffer) const {
   if (remote_only_) return false;
-  return entries_used_[buffer] >= machine_.gmmu.buffer_entries || !waits_for_room_.empty();
+  return entries_used_[buffer] >= machine_.gmmu.buffer_entries || somebody_waits_for_room();
 }
 
 void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
@@ -108,7 +108,7 @@ void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
   if (!answer.transfers.empty()) migration = start(answer, page, buffer);
   switch (answer.outcome) {
     case pages::Outcome::hit:
-      validate_without_fetch(waiting, answer, page);
+      validate_without_fetch(waiting, answer);
       break;
     case pages::Outcome::wait:
       ++result_.waits;
@@ -140,17 +140,19 @@ std::uint32_t Gmmu::migration_to_wait_for(std::uint32_t line, std::uint32_t page
   throw std::logic_error("the page table says that something is on its way, and nothing is");
 }
 
-void Gmmu::validate_without_fetch(const Waiting& waiting, const pages::Answer& answer,
-                                  std::uint32_t page) {
+// A write that needs no fetch needs a frame: it waits until there is one.
+void Gmmu::validate_without_fetch(const Waiting& waiting, const pages::Answer& answer) {
   const std::uint32_t line = waiting.request.place.line();
+  Picoseconds start = schedule_.now_ps() + query_ps_;
   if (eviction_ != nullptr) {
     const std::uint32_t in_page = line & (map_.lines_per_page() - 1);
     eviction_->started(answer.slot, {in_page * kLineBytes, kLineBytes});
-    make_room(answer.slot);
+    const auto room = make_room(answer.slot);
+    if (!room) return writes_waiting_for_room_.push_back(waiting);
+    start = std::max(start, *room);
   }
-  static_cast<void>(page);
   residency_.make_valid(line, 1);
-  serve(waiting.request, schedule_.now_ps() + query_ps_, schedule_.now_ps() - waiting.since_ps);
+  serve(waiting.request, start, start - query_ps_ - waiting.since_ps);
 }
 
 // Over the link, bypassing L2, which doesn't cache host memory.

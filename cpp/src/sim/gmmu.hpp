@@ -89,8 +89,7 @@ private:
   void ask(const Waiting& waiting);
   void answer(const Waiting& waiting, std::uint32_t page);
   void serve_remotely(const Waiting& waiting);
-  void validate_without_fetch(const Waiting& waiting, const pages::Answer& answer,
-                              std::uint32_t page);
+  void validate_without_fetch(const Waiting& waiting, const pages::Answer& answer);
   bool must_wait_for_entry(std::uint32_t buffer) const;
   std::uint32_t migration_to_wait_for(std::uint32_t line, std::uint32_t page) const;
 
@@ -98,6 +97,9 @@ private:
   Picoseconds fault_done_ps();
   void make_room_and_transfer(std::uint32_t migration);
   std::optional<Picoseconds> make_room(std::uint32_t slot);
+  bool somebody_waits_for_room() const {
+    return !waits_for_room_.empty() || !writes_waiting_for_room_.empty();
+  }
   void take_away(const pages::Victim& victim, Picoseconds& done_ps);
   void serve_waiters(std::uint32_t migration);
   void serve_or_ask(const Waiting& waiting);
@@ -136,9 +138,10 @@ private:
   std::vector<std::uint32_t> free_migrations_;
   std::vector<Waiting> pool_;
   std::uint32_t free_waiting_ = kNone;
-  std::vector<std::uint32_t> entries_used_;    // in each buffer
-  std::vector<List> blocked_;                  // for each buffer
-  std::vector<std::uint32_t> waits_for_room_;  // migrations: one, and none else starts meanwhile
+  std::vector<std::uint32_t> entries_used_;       // in each buffer
+  std::vector<List> blocked_;                     // for each buffer
+  std::vector<Waiting> writes_waiting_for_room_;  // that need no fetch
+  std::vector<std::uint32_t> waits_for_room_;     // migrations: one, and none else starts meanwhile
   std::uint32_t under_way_ = 0;
 
   Picoseconds batch_start_ps_ = 0;  // of the latest fault batch

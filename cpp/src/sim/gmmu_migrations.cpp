@@ -128,7 +128,7 @@ void Gmmu::on_arrived(std::uint32_t index) {
                         {migration.since_ps, schedule_.now_ps()});
   }
   serve_waiters(index);
-  if (!waits_for_room_.empty()) return retry_for_room();
+  if (somebody_waits_for_room()) return retry_for_room();
   serve_blocked(buffer);
 }
 
@@ -157,8 +157,12 @@ void Gmmu::serve_blocked(std::uint32_t buffer) {
 void Gmmu::retry_for_room() {
   std::vector<std::uint32_t> waiting;
   waiting.swap(waits_for_room_);
+  std::vector<Waiting> writes;
+  writes.swap(writes_waiting_for_room_);
   for (const std::uint32_t migration : waiting) make_room_and_transfer(migration);
-  if (!waits_for_room_.empty()) return;
+  // Its page may have been evicted since: the page table is asked again.
+  for (const Waiting& write : writes) serve_or_ask(write);
+  if (somebody_waits_for_room()) return;
   for (std::uint32_t buffer = 0; buffer < blocked_.size(); ++buffer) serve_blocked(buffer);
 }
 

@@ -20,6 +20,7 @@ pages::MigrationPolicy units(std::uint32_t unit_bytes) {
 // (8 + 100), L2, network.
 constexpr Picoseconds kDramLoad = (10 + 4 + 8 + 100 + 20 + 10) * kCycle;
 constexpr Picoseconds kL2Load = (10 + 4 + 20 + 10) * kCycle;
+constexpr Picoseconds kLineOnLink = 128 * kCycle;
 
 TEST(ExactTimes, APowerOfTwoClockAndBandwidthAreExact) {
   EXPECT_EQ(cycle_ps(1'000'000'000), 1000U);
@@ -222,6 +223,23 @@ TEST(ExactTimes, AnEvictedPageGoesBackBeforeTheNextComes) {
   const Result result = run(builder, round_machine(), policy, options);
   EXPECT_EQ(result.total_ps, 2 * (4 * kCycle + kDramLoad) + 3 * 2'097'152'000ULL);
   EXPECT_EQ(result.traffic.evicted_to_cpu, 2U << 20);
+}
+
+TEST(ExactTimes, AWriteWithoutFetchWaitsUntilThePageThatMakesRoomIsBack) {
+  pages::MigrationPolicy policy;
+  policy.kind = pages::PolicyKind::bitmap;
+  policy.unit_bytes = 128;
+  policy.write = pages::WriteMiss::validate;
+  const Builder builder = Builder().launch({}, {{{store({0}), store({16384}), store({32768})}}});
+  const Result roomy = run(builder, round_machine(), policy, mode(Mode::migrate));
+  Options options = mode(Mode::migrate);
+  options.eviction.limit_bytes = 2 << 20;
+  const Result tight = run(builder, round_machine(), policy, options);
+  EXPECT_EQ(tight.evictions, 2U);
+  EXPECT_EQ(tight.traffic.evicted_to_cpu, 2 * 128U);
+  // The second eviction follows the first one, which began when the second write asked: five cycles
+  // before the third, four for its instruction and one for the write.
+  EXPECT_EQ(tight.total_ps, roomy.total_ps + 2 * kLineOnLink - 5 * kCycle);
 }
 
 TEST(ExactTimes, AMissInTheSharedTlbIsWalked) {

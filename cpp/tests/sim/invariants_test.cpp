@@ -219,6 +219,25 @@ TEST(Invariants, RangesAreCountedForEveryTouchedPage) {
   EXPECT_EQ(result.ranges_per_page[1], units_touched(program, 2U << 20));
 }
 
+TEST(Invariants, WritesWithoutFetchAreServedInMemoryThatIsTooSmall) {
+  for (const pages::EvictionKind kind :
+       {pages::EvictionKind::lru, pages::EvictionKind::clock, pages::EvictionKind::tree,
+        pages::EvictionKind::block_64k}) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      const RandomProgram program = random_program(seed, 4 * 16384);  // four pages
+      Options options = mode(Mode::migrate);
+      options.eviction.kind = kind;
+      options.eviction.limit_bytes = 2ULL * (2U << 20);
+      MigrationPolicy policy = policy_of(PolicyKind::bitmap, 128);
+      policy.write = pages::WriteMiss::validate;
+      const Result result = run(program.builder, two_core_machine(), policy, options);
+      const Result ideal = run(program.builder, two_core_machine(), {}, mode(Mode::ideal));
+      EXPECT_EQ(result.line_requests, ideal.line_requests);
+      EXPECT_GT(result.evictions, 0U);
+    }
+  }
+}
+
 TEST(Invariants, MemoryThatIsTooSmallEvictsAndStillServesAll) {
   for (const pages::EvictionKind kind :
        {pages::EvictionKind::lru, pages::EvictionKind::clock, pages::EvictionKind::tree,
