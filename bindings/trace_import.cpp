@@ -54,6 +54,7 @@ void bind_counts(nb::module_& m) {
       .def_ro("copies_to_shared", &ImportCounts::copies_to_shared)
       .def_ro("half_copies", &ImportCounts::half_copies)
       .def_ro("unplaced_generic", &ImportCounts::unplaced_generic)
+      .def_ro("unplaced_lanes", &ImportCounts::unplaced_lanes)
       .def_ro("unknown_accesses", &ImportCounts::unknown_accesses)
       .def_ro("missing_ctas", &ImportCounts::missing_ctas);
 }

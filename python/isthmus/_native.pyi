@@ -2001,6 +2001,9 @@ class ImportCounts:
     def unplaced_generic(self) -> int: ...
 
     @property
+    def unplaced_lanes(self) -> int: ...
+
+    @property
     def unknown_accesses(self) -> int: ...
 
     @property

@@ -1,5 +1,7 @@
 """Small traces: of made-up programs, and as Accel-Sim writes them."""
 
+import re
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -115,3 +117,69 @@ def write_kernels(folder: Path, *texts: str, commands: str | None = None) -> Pat
     kernels_list = folder / "kernelslist.g"
     kernels_list.write_text(upload + "\n".join(names) + "\n" if commands is None else commands)
     return kernels_list
+
+
+# Of a kernel of CTAs of one warp, as each version of the tracer writes them. Source: Accel-Sim's
+# tracer and its reader.
+LINES_OF_VERSIONS = {
+    "1.2": (
+        "0 0 0 0 0010 ffffffff 1 R4 LDG.E 1 R2 4 1 0x00007f1269c00000 4 ",
+        "0 0 0 0 0100 ffffffff 0 EXIT 0 0 ",
+    ),
+    "2": (
+        "0 0 0 0 0010 ffffffff 1 R4 LDG.E 1 R2 4 1 0x00007f1269c00000 4 ",
+        "0 0 0 0 0100 ffffffff 0 EXIT 0 0 ",
+    ),
+    "3": (
+        "0010 ffffffff 1 R4 LDG.E 1 R2 4 1 0x7f1269c00000 4 ",
+        "0100 ffffffff 0 EXIT 0 0 ",
+    ),
+    "4": (
+        "0010 ffffffff 1 R4 LDG.E 1 R2 4 1 0x7f1269c00000 4 0 ",
+        "0100 ffffffff 0 EXIT 0 0 0 ",
+    ),
+    "5": (
+        "0010 ffffffff 1 R4 LDG.E 1 R2 4 1 0x7f1269c00000 4 0 0 ",
+        "0100 ffffffff 0 EXIT 0 0 0 -1 ",
+    ),
+    "6": (
+        "0010 ffffffff 1 R4 LDG.E 1 R2 4 1 0x7f1269c00000 4 0 0 NoVal ",
+        "0100 ffffffff 0 EXIT 0 0 3 192 NoVal ",
+    ),
+}
+
+
+def versioned_text(version: str, *, num_ctas: int = 2) -> str:
+    """A kernel whose CTAs load one line, as a version of the tracer writes it."""
+    text = HEADER.format(num_ctas=num_ctas, number=1, stream=0, version=version)
+    lines = "\n".join(LINES_OF_VERSIONS[version])
+    for cta in range(num_ctas):
+        text += f"\n#BEGIN_TB\n\nthread block = {cta},0,0\n"
+        text += f"\nwarp = 0\ninsts = 2\n{lines}\n\n#END_TB\n"
+    return text
+
+
+def tracez(text: str, *, per_piece: int = 1, dictionary: bytes = b"") -> bytes:
+    """Pack the text of a kernel as Accel-Sim 2.0 does; `dictionary` is trained, or any bytes."""
+    from isthmus.sim.trace.tracez import zstd
+
+    header, *ctas = text.split("#BEGIN_TB\n")
+    trained = dictionary.startswith(b"\x37\xa4\x30\xec")
+    words = zstd.ZstdDict(dictionary, is_raw=not trained) if dictionary else None
+    packed = header.encode() + b"\0"
+    packed += struct.pack("<2I", len(dictionary), per_piece) + dictionary
+    index = struct.pack("<I", len(ctas))
+    for cta in ctas:
+        place, *warps = re.split(r"\nwarp = \d+\ninsts = \d+\n", cta.split("\n#END_TB")[0])
+        numbers = map(int, re.findall(r"\d+", place.split("=")[1].split("\n")[0]))
+        index += struct.pack("<11I", *numbers, *(0,) * 7, len(warps))
+        for warp in warps:
+            lines = warp.strip("\n").split("\n") if warp.strip("\n") else []
+            pieces = [lines[i : i + per_piece] for i in range(0, len(lines), per_piece)]
+            index += struct.pack("<2IQ", len(lines), len(pieces), len(packed))
+            index += struct.pack(f"<{len(pieces)}I", *map(len, pieces))
+            packed += struct.pack("<2I", len(lines), len(pieces))
+            for piece in pieces:
+                frame = zstd.compress("\n".join(piece).encode(), 3, zstd_dict=words)
+                packed += struct.pack("<I", len(frame)) + frame
+    return packed + index + struct.pack("<Q", len(packed))

@@ -35,6 +35,18 @@ std::uint64_t volume(const GridPosition& size, std::uint64_t most, const char* w
   return size.x * size.y * size.z;
 }
 
+/// The whole part: one tracer's version is 1.2, all others' are whole numbers.
+std::uint64_t parse_tracer_version(std::string_view text) {
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  const std::uint64_t version = whole_decimal(text.substr(0, dot), "tracer version");
+  if (dot < text.size()) whole_decimal(text.substr(dot + 1), "tracer version");
+  if (version == 0 || version > kLastTracerVersion) {
+    throw UsageError("the trace is of version " + shown(text) + " of the tracer; versions 1 to " +
+                     std::to_string(kLastTracerVersion) + " are read");
+  }
+  return version;
+}
+
 struct SmLimits {
   std::uint64_t binary_version;
   std::uint64_t shared_bytes;
@@ -94,7 +106,7 @@ void KernelHeader::parse_line(std::string_view line) {
   if (key == "nregs") registers_per_thread = whole_decimal(value, "nregs");
   if (key == "binary version") binary_version = whole_decimal(value, "binary version");
   if (key == "cuda stream id") stream = whole_decimal(value, "cuda stream id");
-  if (key == "accelsim tracer version") tracer_version = whole_decimal(value, "tracer version");
+  if (key == "accelsim tracer version") tracer_version = parse_tracer_version(value);
   if (key == "enable lineinfo") has_source_lines = whole_decimal(value, "enable lineinfo") != 0;
   if (key == "shmem base_addr") shared_base = whole_hexadecimal(value, "shmem base_addr");
   if (key == "local mem base_addr") local_base = whole_hexadecimal(value, "local mem base_addr");

@@ -21,6 +21,9 @@ struct GridPosition {
 /// other text.
 GridPosition parse_position(std::string_view text, const char* what);
 
+/// The newest version that is read. Source: https://github.com/accel-sim/accel-sim-framework
+inline constexpr std::uint64_t kLastTracerVersion = 6;
+
 /// The values of the lines, which may come in any order.
 struct KernelHeader {
   std::string name;
@@ -29,6 +32,7 @@ struct KernelHeader {
   std::uint64_t shared_bytes = 0;
   std::uint64_t registers_per_thread = 0;
   std::uint64_t binary_version = 0;  ///< 70: Volta. 0: not given
+  /// 1 to kLastTracerVersion. 0: not given; tracers before June 2020 don't say it.
   std::uint64_t tracer_version = 0;
   std::uint64_t stream = 0;
   bool has_source_lines = false;
@@ -37,8 +41,8 @@ struct KernelHeader {
 
   /// Parses `-key = value`. Unknown keys are ignored: tracers add them.
   ///
-  /// Throws      UsageError for a line without `=`, or a value that isn't a number where one is
-  ///             needed.
+  /// Throws      UsageError for a line without `=`, a value that isn't a number where one is
+  ///             needed, or an unknown version of the tracer.
   void parse_line(std::string_view line);
 
   std::uint64_t grid_ctas() const { return grid.x * grid.y * grid.z; }

@@ -13,15 +13,17 @@ namespace {
 
 enum AddressMode : std::uint8_t { kListAll = 0, kBaseStride = 1, kBaseDelta = 2 };
 
-// An instruction has far fewer; a larger number means that the text isn't an instruction.
-constexpr std::uint64_t kMaxRegisters = 64;
+// A thread has 255. A larger number means that the text isn't an instruction.
+constexpr std::uint64_t kMaxRegisters = 255;
+constexpr int kMaxImmediates = 2;
 
-void skip_registers(TextReader& words, const char* what) {
+std::uint64_t skip_registers(TextReader& words, const char* what) {
   const std::uint64_t count = words.decimal(what);
   if (count > kMaxRegisters) {
     throw UsageError(std::string(what) + " is " + std::to_string(count));
   }
   for (std::uint64_t i = 0; i < count; ++i) words.word("a register");
+  return count;
 }
 
 /// Adding the lowest bit to a single run of ones clears it.
@@ -30,11 +32,14 @@ bool one_run(std::uint32_t mask) {
   return (mask & (mask + lowest)) == 0;
 }
 
-void parse_stride(TextReader& words, Instruction& instruction) {
+void parse_stride(TextReader& words, const LineFormat& format, Instruction& instruction) {
   const std::uint64_t base = words.hexadecimal("the base address");
   const auto stride = static_cast<std::uint64_t>(words.signed_decimal("the stride"));
   if (!one_run(instruction.mask)) {
-    throw UsageError("the addresses are a base and a stride, but the mask has a gap");
+    if (!format.may_have_more_addresses) {
+      throw UsageError("the addresses are a base and a stride, but the mask has a gap");
+    }
+    instruction.has_unplaced_addresses = true;
   }
   for (std::uint32_t lane = 0; lane < instruction.num_addresses; ++lane) {
     instruction.addresses[lane] = base + stride * lane;
@@ -51,7 +56,7 @@ void parse_deltas(TextReader& words, Instruction& instruction) {
   }
 }
 
-void parse_addresses(TextReader& words, Instruction& instruction) {
+void parse_addresses(TextReader& words, const LineFormat& format, Instruction& instruction) {
   const std::uint64_t mode = words.decimal("the address mode");
   instruction.num_addresses = static_cast<std::uint32_t>(std::popcount(instruction.mask));
   switch (mode) {
@@ -61,12 +66,45 @@ void parse_addresses(TextReader& words, Instruction& instruction) {
       }
       return;
     case kBaseStride:
-      return parse_stride(words, instruction);
+      return parse_stride(words, format, instruction);
     case kBaseDelta:
       return parse_deltas(words, instruction);
     default:
       throw UsageError("the address mode is " + std::to_string(mode) + ": 0, 1 and 2 are known");
   }
+}
+
+void skip_values(TextReader& words, std::uint64_t num_registers) {
+  for (std::uint64_t i = 0; i < num_registers; ++i) {
+    const std::uint64_t count = words.decimal("the number of a register's values");
+    if (count != 1 && count != kThreadsPerWarp) {
+      throw UsageError("a register has " + std::to_string(count) + " values, not 1 or 32");
+    }
+    for (std::uint64_t k = 0; k < count; ++k) words.hexadecimal("a register's value");
+  }
+  if (!words.at_end()) throw UsageError("the line goes on after the registers' values");
+}
+
+void skip_more_addresses(TextReader& words, Instruction& instruction) {
+  while (!words.at_end()) {
+    words.address_or_difference("an address of a lane that is predicated off");
+    instruction.has_unplaced_addresses = true;
+  }
+}
+
+/// What follows the addresses.
+void skip_end(TextReader& words, const LineFormat& format, std::uint64_t num_registers) {
+  int num_immediates = 0;
+  while (!words.at_end()) {
+    const std::string_view word = words.word("the immediate");
+    if (format.has_values && word == "Val") return skip_values(words, num_registers);
+    if (format.has_values && word == "NoVal") return skip_values(words, 0);
+    require_integer(word, "the immediate");
+    if (++num_immediates > kMaxImmediates) {
+      throw UsageError("the line goes on after the immediates");
+    }
+  }
+  if (format.has_values) throw UsageError("the line ends where Val or NoVal should be");
 }
 
 std::uint32_t parse_mask(TextReader& words) {
@@ -92,18 +130,22 @@ void parse_instruction(std::string_view line, const LineFormat& format, Instruct
   skip_place(words, format);
   instruction.mask = parse_mask(words);
   instruction.num_addresses = 0;
-  skip_registers(words, "the number of target registers");
+  instruction.has_unplaced_addresses = false;
+  std::uint64_t num_registers = skip_registers(words, "the number of target registers");
   instruction.opcode = words.word("the opcode");
   if (instruction.opcode.front() < 'A' || instruction.opcode.front() > 'Z') {
     throw UsageError("where the opcode should be is '" + shown(instruction.opcode) + "'");
   }
   instruction.kind = classify_opcode(instruction.opcode);
-  skip_registers(words, "the number of source registers");
+  num_registers += skip_registers(words, "the number of source registers");
   const std::uint64_t width = words.decimal("the width");
   if (instruction.kind == OpcodeClass::bulk_copy) return;
-  if (width > 0) parse_addresses(words, instruction);
-  if (!words.at_end()) words.word("the immediate");
-  if (!words.at_end()) throw UsageError("the line goes on after the immediate");
+  if (instruction.kind == OpcodeClass::group_multiply) return;
+  if (width > 0) {
+    parse_addresses(words, format, instruction);
+    if (format.may_have_more_addresses) return skip_more_addresses(words, instruction);
+  }
+  skip_end(words, format, num_registers);
 }
 
 }  // namespace isthmus::trace

@@ -14,6 +14,9 @@ namespace isthmus::trace {
 struct LineFormat {
   bool has_cta_and_warp = false;  ///< before the program counter, in tracer versions below 3
   bool has_source_line = false;   ///< -enable lineinfo = 1
+  bool has_values = false;        ///< ends with `NoVal`, or `Val` and the registers: version 6
+  /// Some tracers of versions up to 3 also give addresses of lanes that are predicated off.
+  bool may_have_more_addresses = false;
 };
 
 /// A warp's instruction.
@@ -23,12 +26,16 @@ struct Instruction {
   OpcodeClass kind = OpcodeClass::compute;
   std::uint32_t num_addresses = 0;                       ///< 0 or the number of lanes
   std::array<std::uint64_t, kThreadsPerWarp> addresses;  ///< of the lanes in the mask, in order
+  /// The line has more addresses than lanes, and doesn't say whose they are: the first are taken.
+  bool has_unplaced_addresses = false;
 };
 
 /// Parses `[line] PC mask num_targets [targets] opcode num_sources [sources] width [addresses]
-/// [immediate]`. Addresses are a list, a base and a stride, or a base and differences, each to the
-/// previous lane: one fewer than lanes. The line itself shows whether an immediate follows: traces
-/// of version 4 exist with and without. Addresses of bulk copies are not parsed.
+/// [immediate [immediate]] [NoVal | Val values]`. Addresses are a list, a base and a stride, or a
+/// base and differences, each to the previous lane: one fewer than lanes. The line itself shows how
+/// many immediates follow: traces of version 4 have none or one, of version 5 one or two. Values
+/// are, for each register, 1 or 32 and as many hexadecimal numbers. The operands of bulk copies and
+/// of matrix instructions of warp groups are not parsed.
 ///
 /// Throws      UsageError for any other line.
 void parse_instruction(std::string_view line, const LineFormat& format, Instruction& instruction);

@@ -14,6 +14,10 @@ namespace {
 constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20U;
 // From this version on, instructions don't repeat their CTA and warp.
 constexpr std::uint64_t kFirstGroupedVersion = 3;
+// Until this one there were tracers that list lanes which are predicated off.
+constexpr std::uint64_t kLastVersionOfMoreAddresses = 3;
+// From this version on, lines end with the values of registers, or say that they are absent.
+constexpr std::uint64_t kFirstVersionOfValues = 6;
 
 std::string_view without_end(std::string_view line) {
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) {
@@ -83,6 +87,8 @@ void AccelSimKernel::take_header_line(std::string_view line) {
   shape_ = header_.launch();
   format_.has_cta_and_warp = header_.tracer_version < kFirstGroupedVersion;
   format_.has_source_line = header_.has_source_lines;
+  format_.has_values = header_.tracer_version >= kFirstVersionOfValues;
+  format_.may_have_more_addresses = header_.tracer_version <= kLastVersionOfMoreAddresses;
   state_ = State::between_ctas;
   take_outer_line(line);
 }

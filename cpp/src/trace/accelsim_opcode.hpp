@@ -23,6 +23,7 @@ enum class OpcodeClass : std::uint8_t {
   constant,        ///< addresses are never traced
   texture,         ///< addresses are never traced; surfaces too
   bulk_copy,       ///< of Hopper's copy engine; its addresses have a separate format
+  group_multiply,  ///< of a warp group, in shared memory; a flag may precede its width
 };
 
 /// Source: the tracer and the reader of Accel-Sim.

@@ -87,6 +87,7 @@ void AccelSimOperations::add(const Instruction& instruction, BlockBuilder& block
 
 void AccelSimOperations::add_access(const Instruction& instruction, BlockBuilder& block) {
   lines_.count = words_.count = 0;
+  if (instruction.has_unplaced_addresses) ++counts_.unplaced_lanes;
   gather_all(instruction);
   if (lines_.count == 0 && words_.count == 0) return pass_instruction();
   if (lines_.count > 0) {

@@ -28,6 +28,7 @@ struct ImportCounts {
   std::uint64_t copies_to_shared = 0;   ///< with a global address
   std::uint64_t half_copies = 0;        ///< of these: only the shared address was recorded
   std::uint64_t unplaced_generic = 0;   ///< generic accesses, with a window's base of 0
+  std::uint64_t unplaced_lanes = 0;     ///< accesses with more addresses than lanes
   std::uint64_t unknown_accesses = 0;   ///< with addresses, by unknown opcodes
   std::uint64_t missing_ctas = 0;       ///< of the grid: assumed to do nothing
 };

@@ -41,6 +41,14 @@ std::uint64_t whole_hexadecimal(std::string_view text, const char* what) {
   return whole_number<std::uint64_t>(text, 16, what);
 }
 
+void require_integer(std::string_view text, const char* what) {
+  if (text.starts_with('-')) {
+    whole_number<std::int64_t>(text, 10, what);
+  } else {
+    whole_number<std::uint64_t>(text, 10, what);
+  }
+}
+
 bool TextReader::at_end() {
   while (!rest_.empty() && is_space(rest_.front())) rest_.remove_prefix(1);
   return rest_.empty();
@@ -63,6 +71,15 @@ std::int64_t TextReader::signed_decimal(const char* what) {
 
 std::uint64_t TextReader::hexadecimal(const char* what) {
   return whole_hexadecimal(word(what), what);
+}
+
+void TextReader::address_or_difference(const char* what) {
+  const std::string_view text = word(what);
+  if (text.starts_with("0x")) {
+    whole_hexadecimal(text, what);
+  } else {
+    require_integer(text, what);
+  }
 }
 
 }  // namespace isthmus::trace

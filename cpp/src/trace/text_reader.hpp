@@ -21,6 +21,8 @@ public:
   std::int64_t signed_decimal(const char* what);
   /// Hexadecimal, with or without 0x.
   std::uint64_t hexadecimal(const char* what);
+  /// Skips a word that is hexadecimal with 0x, or a whole number with or without a sign.
+  void address_or_difference(const char* what);
 
 private:
   std::string_view rest_;
@@ -33,5 +35,8 @@ std::string shown(std::string_view text, std::size_t most = 40);
 std::uint64_t whole_decimal(std::string_view text, const char* what);
 /// The same in base 16, with or without 0x.
 std::uint64_t whole_hexadecimal(std::string_view text, const char* what);
+/// Throws      UsageError, which names `what`, for a text that isn't a whole number in base 10 of at
+///             most 64 bits, with or without a sign.
+void require_integer(std::string_view text, const char* what);
 
 }  // namespace isthmus::trace

@@ -54,7 +54,71 @@ TEST(AccelSimInstruction, OneLaneHasNoDifferences) {
 // A reader that expects one difference for each lane would consume the immediate.
 TEST(AccelSimInstruction, TheImmediateIsNoDifference) {
   EXPECT_EQ(parsed("0010 00000003 1 R4 LDG.E 1 R2 4 2 0x1000 8 7").num_addresses, 2U);
-  EXPECT_TRUE(says(refusal("0010 00000003 1 R4 LDG.E 1 R2 4 2 0x1000 8 7 9"), "immediate"));
+  EXPECT_TRUE(says(refusal("0010 00000003 1 R4 LDG.E 1 R2 4 2 0x1000 8 7 9 1"), "immediates"));
+}
+
+TEST(AccelSimInstruction, ASecondImmediateMayFollow) {
+  EXPECT_EQ(addresses_of(parsed("0010 00000003 1 R4 LDG.E 1 R2 4 2 0x1000 8 7 -9")),
+            (Addresses{0x1000, 0x1008}));
+  EXPECT_EQ(parsed("00a0 ffffffff 1 R0 IADD3 2 R5 R255 0 -1 18446744073709551615").mask,
+            0xffffffffU);
+  EXPECT_TRUE(says(refusal("00a0 ffffffff 1 R0 IADD3 2 R5 R255 0 0 1.5"), "'1.5', not a number"));
+}
+
+constexpr LineFormat kWithValues{.has_values = true};
+
+TEST(AccelSimInstruction, Version6EndsWithValuesOrWithoutThem) {
+  const auto found = parsed("0130 00000003 1 R11 LDG.E 1 R2 4 2 0x1000 8 0 0 NoVal ", kWithValues);
+  EXPECT_EQ(addresses_of(found), (Addresses{0x1000, 0x1008}));
+  std::string values = "0x1";
+  for (int lane = 1; lane < 32; ++lane) values += " ff";
+  EXPECT_EQ(parsed("0130 00000001 1 R1 MOV 1 R2 0 0 0 Val 1 0x7f 32 " + values, kWithValues).mask,
+            1U);
+  EXPECT_EQ(parsed("0130 00000001 0 NOP 0 0 0 0 Val", kWithValues).mask, 1U);
+}
+
+TEST(AccelSimInstruction, WhatIsWrongWithTheValuesIsSaid) {
+  const auto said = [](const std::string& end) {
+    return message_of<UsageError>(
+        [&] { parsed("0130 00000001 1 R1 MOV 1 R2 0 " + end, kWithValues); });
+  };
+  EXPECT_TRUE(says(said("0 0"), "the line ends where Val or NoVal should be"));
+  EXPECT_TRUE(says(said("0 0 Maybe"), "'Maybe', not a number"));
+  EXPECT_TRUE(says(said("0 0 0 NoVal"), "goes on after the immediates"));
+  EXPECT_TRUE(says(said("0 0 NoVal 1 7f"), "goes on after the registers' values"));
+  EXPECT_TRUE(says(said("0 0 Val 2 7f 7f"), "2 values, not 1 or 32"));
+  EXPECT_TRUE(says(said("0 0 Val 1 7f"), "the number of a register's values should be"));
+  EXPECT_TRUE(says(said("0 0 Val 1 7f 1 xyz"), "'xyz', not a number"));
+  EXPECT_TRUE(says(said("0 0 Val 1 7f 1 7f 1"), "goes on after the registers' values"));
+  EXPECT_TRUE(says(refusal("0130 00000001 1 R1 MOV 1 R2 0 0 0 NoVal"), "'NoVal', not a number"));
+}
+
+TEST(AccelSimInstruction, OldTracersListLanesThatArePredicatedOff) {
+  constexpr LineFormat old{.may_have_more_addresses = true};
+  for (const char* addresses : {"0 0x1000 0x1008 0x1010 0x1018", "2 0x1000 8 8 8"}) {
+    const std::string line = "0010 00000005 1 R4 LDG.E 1 R2 4 " + std::string(addresses);
+    const auto found = parsed(line, old);
+    EXPECT_EQ(addresses_of(found), (Addresses{0x1000, 0x1008}));
+    EXPECT_TRUE(found.has_unplaced_addresses);
+  }
+  EXPECT_TRUE(says(refusal("0010 00000001 1 R4 LDG.E 1 R2 4 0 0x1000 0x1008"), "immediate"));
+  const auto strided = parsed("0010 00000005 1 R4 LDG.E 1 R2 4 1 0x1000 8", old);
+  EXPECT_EQ(addresses_of(strided), (Addresses{0x1000, 0x1008}));
+  EXPECT_TRUE(strided.has_unplaced_addresses);
+  EXPECT_FALSE(parsed("0010 00000003 1 R4 LDG.E 1 R2 4 1 0x1000 8", old).has_unplaced_addresses);
+  const auto refused =
+      message_of<UsageError>([&] { parsed("0010 00000001 1 R4 LDG.E 1 R2 4 2 0x1000 zz", old); });
+  EXPECT_TRUE(says(refused, "predicated off is 'zz', not a number"));
+}
+
+// In some traces a flag precedes the width, so nothing behind it can be told.
+TEST(AccelSimInstruction, MatrixInstructionsOfWarpGroupsAreNotTakenApart) {
+  for (const char* end : {"0 0", "1 0 0 0", "1 0 0 0 NoVal"}) {
+    const auto found =
+        parsed("0010 ffffffff 0 HGMMA.64x128x16.F32 2 R4 R8 " + std::string(end), kWithValues);
+    EXPECT_EQ(found.kind, OpcodeClass::group_multiply);
+    EXPECT_EQ(found.num_addresses, 0U);
+  }
 }
 
 TEST(AccelSimInstruction, TheImmediateMayBeAbsent) {

@@ -268,5 +268,43 @@ TEST(AccelSimHeader, CtasOfAnSmAreLimitedByRegistersAndSharedMemory) {
   EXPECT_EQ(max_ctas_per_sm(header, 8), 0U);
 }
 
+std::string kernel_of_version(const std::string& version) {
+  const std::string header = replaced(std::string(kHeader), "version = 5", "version = " + version);
+  return kernel_of({"0010 00000001 1 R4 LDG.E 1 R2 4 2 0x7f1269c00000 0 0 NoVal"}, header);
+}
+
+TEST(AccelSimKernel, AnUnknownTracerIsRefused) {
+  for (const char* version : {"0", "0.9", "7", "9", "10", "18446744073709551615"}) {
+    const std::string said = refusal(kernel_of_version(version));
+    EXPECT_TRUE(says(said, "kernel-1.traceg, line 12: the trace is of version " +
+                               std::string(version) + " of the tracer; versions 1 to 6 are read"))
+        << said;
+  }
+  EXPECT_TRUE(says(refusal(kernel_of_version("six")), "tracer version is 'six', not a number"));
+  EXPECT_TRUE(says(refusal(kernel_of_version("1.x")), "tracer version is 'x', not a number"));
+  EXPECT_TRUE(says(refusal(kernel_of_version("-6")), "tracer version is '-6', not a number"));
+  EXPECT_EQ(read_all(kernel_of_version("6")).kinds, (Kinds{kLoad, kEnd}));
+}
+
+TEST(AccelSimKernel, TracersBeforeJune2020DoNotSayTheirVersion) {
+  const std::string header = replaced(std::string(kHeader), "-accelsim tracer version = 5\n", "");
+  const auto found =
+      read_all(kernel_of({"0 0 0 0 0010 00000001 1 R4 LDG.E 1 R2 4 0 0x7f1269c00000"}, header));
+  EXPECT_EQ(found.kinds, (Kinds{kLoad, kEnd}));
+}
+
+TEST(AccelSimKernel, AccessesWithMoreAddressesThanLanesAreCounted) {
+  const std::string header = replaced(std::string(kHeader), "version = 5", "version = 3");
+  TouchedLines touched;
+  AccelSimKernel kernel("kernel-1.traceg", 0, touched);
+  const std::string text = kernel_of(
+      {"0010 00000001 1 R4 LDG.E 1 R2 4 2 0x7f1269c00000 128 128",
+       "0020 00000001 1 R4 LDG.E 1 R2 4 2 0x7f1269c00000", "0030 00000001 1 R4 IADD3 1 R2 0 7"},
+      header);
+  const Contents found = read_all(kernel, text, text.size());
+  EXPECT_EQ(found.lines.size(), 2U);
+  EXPECT_EQ(kernel.counts().unplaced_lanes, 1U);
+}
+
 }  // namespace
 }  // namespace isthmus::trace

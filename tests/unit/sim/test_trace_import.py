@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakes import traces
-from fakes.traces import EXIT_LINE, LOAD_LINE, kernel_text, write_kernels
+from fakes.traces import (
+    EXIT_LINE,
+    LINES_OF_VERSIONS,
+    LOAD_LINE,
+    kernel_text,
+    tracez,
+    versioned_text,
+    write_kernels,
+)
 from isthmus.errors import UsageError, WriteError
 from isthmus.sim.trace.file import open_trace, trace_info
 from isthmus.sim.trace.importing import ImportReport, import_trace
@@ -65,17 +73,81 @@ def test_allocations_are_the_copies_and_the_touched_lines(tmp_path: Path) -> Non
     ]
 
 
-@pytest.mark.parametrize("ending", ["", " 0", " -264"])
-def test_version_4_exists_with_and_without_an_immediate(tmp_path: Path, ending: str) -> None:
+@pytest.mark.parametrize("version", LINES_OF_VERSIONS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_every_version_of_the_tracer_is_read(tmp_path: Path, version: str, packed: bool) -> None:
+    text = versioned_text(version)
+    kernels_list = write_kernels(tmp_path, text)
+    if packed:
+        (tmp_path / "kernel-1.tracez").write_bytes(tracez(text))
+        kernels_list.write_text("MemcpyHtoD,0x7f1269c00000,4096\nkernel-1.tracez\n")
+    report = import_trace(kernels_list, tmp_path / "imported.trace")
+    assert traces.contents(open_trace(report.path)) == [
+        (0, 0, 2, [0, 2, 4], [0, 6, 0, 6], [0, 1, 0, 1], [0, 1, 1, 2, 2], [FIRST_LINE] * 2)
+    ]
+    assert len(report.warnings) == 1
+
+
+@pytest.mark.parametrize("ending", ["", " 0", " -264", " 0 0", " 3 -1"])
+@pytest.mark.parametrize("version", [4, 5])
+def test_versions_4_and_5_exist_with_and_without_immediates(
+    tmp_path: Path, version: int, ending: str
+) -> None:
     line = f"0010 0000000f 1 R4 LDG.E 1 R2 4 2 0x7f1269c00000 128 128 128{ending} "
-    report = imported(tmp_path, kernel_text(line, version=4))
+    report = imported(tmp_path, kernel_text(line, version=version))
     assert trace_info(report.path).summary.num_lines == 8
+
+
+@pytest.mark.parametrize("version", ["7", "9", "0"])
+def test_an_unknown_version_is_refused_with_the_versions_that_are_read(
+    tmp_path: Path, version: str
+) -> None:
+    text = versioned_text("5").replace("version = 5", f"version = {version}")
+    why = rf"kernel-1\.traceg, line 12: .* version {version} of .*; versions 1 to 6 are read"
+    with pytest.raises(UsageError, match=why):
+        imported(tmp_path, text)
 
 
 def test_old_tracers_repeat_cta_and_warp(tmp_path: Path) -> None:
     text = kernel_text(LOAD_LINE, version=2)
     text = text.replace("\n0010", "\n0 0 0 0 0010").replace("\n0100", "\n0 0 0 0 0100")
     assert trace_info(imported(tmp_path, text).path).summary.num_lines == 2
+
+
+def test_addresses_of_lanes_that_did_nothing_are_said(tmp_path: Path) -> None:
+    line = "0010 00000001 1 R4 LDG.E 1 R2 4 2 0x7f1269c00000 1024 1024 "
+    report = imported(tmp_path, kernel_text(line, version=3))
+    assert told(report, "2 accesses have more addresses than active lanes")
+    assert trace_info(report.path).summary.num_lines == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "0020 ffffffff 0 SYNCS.ARRIVE.TRANS64.A1T0 2 R2 R3 8 1 0x20 0 0",
+        "0020 ffffffff 0 ARRIVES.LDGSTSBAR.64 1 R2 8 1 0x20 0 0",
+        "0020 ffffffff 0 HGMMA.64x128x16.F32.BF16 3 R4 R8 R9 1 0 0 0",
+        "0020 ffffffff 0 REPLAY_START 0 0 0 0",
+    ],
+)
+def test_what_stays_in_the_sm_is_no_missing_traffic(tmp_path: Path, line: str) -> None:
+    assert len(imported(tmp_path, kernel_text(LOAD_LINE, line)).warnings) == 1
+
+
+@pytest.mark.parametrize("size", [(512 << 30) + 1, 100 * 10**12])
+def test_a_copy_larger_than_any_memory_is_refused(tmp_path: Path, size: int) -> None:
+    commands = f"kernel-1.traceg\nMemcpyHtoD,0x00007f1269c00000,{size}\n"
+    with pytest.raises(UsageError, match=r"line 2: a copy of .* more than any GPU's memory"):
+        imported(tmp_path, kernel_text(LOAD_LINE), commands=commands)
+
+
+def test_copies_that_together_need_more_than_any_memory_are_refused(tmp_path: Path) -> None:
+    half = 300 << 30
+    commands = f"MemcpyHtoD,0x10000000000,{half}\nMemcpyHtoD,{{}},{half}\nkernel-1.traceg\n"
+    with pytest.raises(UsageError, match=r"copies and accesses of .* need 600\.0 GiB; no GPU"):
+        imported(tmp_path, kernel_text(LOAD_LINE), commands=commands.format("0x20000000000"))
+    # The same memory twice is no more.
+    imported(tmp_path, kernel_text(LOAD_LINE), commands=commands.format("0x10000000000"))
 
 
 def test_packed_kernels_are_unpacked_even_where_the_list_does_not_say_so(tmp_path: Path) -> None:
@@ -163,7 +235,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         ("MemcpyHtoD,0x10,4\n", "names no kernel"),
         ("MemcpyHtoD,10,4\nkernel-1.traceg\n", "line 1: a copy is 'MemcpyHtoD,0xADDRESS,BYTES'"),
         ("MemcpyHtoD,0x10\nkernel-1.traceg\n", "line 1: a copy is"),
-        ("kernel-1.trace\n", r"line 1: 'kernel-1\.trace' is not a \.traceg file"),
+        ("kernel-1.trace\n", r"line 1: 'kernel-1\.trace' is not a \.traceg or \.tracez file"),
         ("kernel-9.traceg\n", r"can't read .*kernel-9\.traceg: No such file"),
         (
             "MemcpyHtoD,0xffffffffffffffff,4\nkernel-1.traceg\n",

@@ -13,11 +13,12 @@ from isthmus.sim.trace.format import (
     require_arrow,
     schema_of,
 )
-from isthmus.sim.trace.kernels_list import Copy, KernelsList, read_kernels_list
+from isthmus.sim.trace.kernels_list import MAX_PROGRAM_BYTES, Copy, KernelsList, read_kernels_list
 from isthmus.sim.trace.program import program_text
 from isthmus.sim.trace.storage import Compression, TraceFile, TraceWriter, whole_trace
 from isthmus.sim.trace.text import text_pieces
 from isthmus.sim.trace.warnings import COUNTS, warnings_of
+from isthmus.sizes import approximate_size
 from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class _Import:
         Collect the facts about the program.
 
         Raises:
-            UsageError: It doesn't touch global memory.
+            UsageError: It doesn't touch global memory, or needs more than any GPU has.
         """
         from isthmus import _native
 
@@ -181,12 +182,20 @@ class _Import:
             )
         copies = [copy for kernel in self.commands.kernels for copy in kernel.before]
         copies += self.commands.after
+        allocations = self.touched.allocations(_steps(copies))
+        total_bytes = sum(each.size_bytes for each in allocations)
+        if total_bytes > MAX_PROGRAM_BYTES:
+            raise UsageError(
+                f"the copies and accesses of {kernels_list} need {approximate_size(total_bytes)}; "
+                "no GPU has so much memory: "
+                f"at most {approximate_size(MAX_PROGRAM_BYTES)} are read"
+            )
         folder = kernels_list if kernels_list.is_dir() else kernels_list.parent
         return _native.TraceProgram(
             one_line(folder.resolve().name),
             description=f"imported from an Accel-Sim trace of {len(self.launches)} kernels",
             synthetic=False,
-            allocations=self.touched.allocations(_steps(copies)),
+            allocations=allocations,
             launches=self.launches,
             after=_steps(self.commands.after),
             thread_instructions=self.counts["thread_instructions"],

@@ -8,15 +8,19 @@ from pathlib import Path
 
 from isthmus.errors import UsageError
 from isthmus.files.regular import read_regular
+from isthmus.sizes import approximate_size
 from isthmus.suggest import shortened
 
 _COPY = re.compile(
     r"Memcpy(?P<way>HtoD|DtoH),0[xX](?P<address>[0-9a-fA-F]{1,16}),(?P<size>[0-9]{1,19})"
 )
 _WAYS = {"HtoD": "upload", "DtoH": "download"}
-_SUFFIXES = (".traceg", ".traceg.xz")
+_PACKED = (".xz", ".gz", ".zst")
+_SUFFIXES = (".traceg", ".tracez", *(f".traceg{packed}" for packed in _PACKED))
 # As in cpp/src/trace/checking.hpp.
 _ADDRESSES_END = 1 << 57
+# More than any GPU has. As in cpp/src/trace/touched_lines.hpp: the simulator takes no more.
+MAX_PROGRAM_BYTES = 512 << 30
 _MAX_LIST_BYTES = 256 << 20
 
 
@@ -117,6 +121,12 @@ def _copies(line: str, where: str) -> list[Copy]:
     copy = Copy(_WAYS[match["way"]], int(match["address"], 16), int(match["size"]))
     if copy.address + copy.size_bytes > _ADDRESSES_END:
         raise UsageError(f"{where}: the copy lies beyond the 57 bits of a GPU's addresses")
+    if copy.size_bytes > MAX_PROGRAM_BYTES:
+        raise UsageError(
+            f"{where}: a copy of {approximate_size(copy.size_bytes)} is more than any GPU's "
+            f"memory: at most {approximate_size(MAX_PROGRAM_BYTES)} are read",
+            hint="the line is corrupt: trace the program again, or correct the size",
+        )
     return [copy] if copy.size_bytes else []
 
 
@@ -126,11 +136,11 @@ def _kernel_file(folder: Path, name: str, where: str) -> Path:
         raise UsageError(f"{where}: '{shortened(name)}' isn't a file beside the list")
     if not name.endswith(_SUFFIXES):
         raise UsageError(
-            f"{where}: '{shortened(name)}' is not a .traceg file",
+            f"{where}: '{shortened(name)}' is not a .traceg or .tracez file",
             hint="raw .trace files are not grouped by warp: run post-traces-processing on "
             "kernelslist, and import the kernelslist.g that it writes",
         )
-    path, packed = folder / name, folder / f"{name}.xz"
     # People compress traces to save room and leave the list unchanged.
-    only_packed = not os.path.exists(path) and os.path.exists(packed)  # noqa: PTH110 - as above
-    return packed if only_packed else path
+    candidates = [folder / name, *(folder / f"{name}{packed}" for packed in _PACKED)]
+    present = (path for path in candidates if os.path.exists(path))  # noqa: PTH110 - as above
+    return next(present, candidates[0])

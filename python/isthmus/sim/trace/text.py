@@ -1,55 +1,67 @@
-"""The text of a traced kernel, plain or xz, in pieces."""
+"""The text of a traced kernel, plain or packed, in pieces."""
 
+import gzip
 import lzma
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
 
-from isthmus.errors import UsageError
+from isthmus.errors import Unavailable, UsageError
 from isthmus.files.regular import open_regular
+from isthmus.sim.trace.unpacking import PIECE_BYTES, Corrupt, unpacked_gz, unpacked_xz
 from isthmus.suggest import one_line
 
-_PIECE_BYTES = 1 << 20
-# `xz -9` needs 65 MiB to unpack; a corrupt header may ask for 4 GiB.
-_MAX_UNPACKING_BYTES = 256 << 20
+# `gzip` reports a wrong header as an error of the system.
+_CORRUPT = (Corrupt, lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError, MemoryError)
 
 
 def text_pieces(path: Path) -> Iterator[bytes]:
     """
-    Read a file in pieces of a megabyte, unpacked if its name ends in .xz.
+    Read a file in pieces of about a megabyte, unpacked as its name's ending says.
+
+    Args:
+        path: A plain file; or one that ends in .xz, .gz, .zst, or in .tracez, whose text is that of
+            the .traceg file that Accel-Sim's traceDsm makes of it.
 
     Raises:
         UsageError: It can't be read, or is corrupt or truncated.
+        Unavailable: The package that unpacks it is missing.
     """
+    # A list names the file, with any characters.
+    shown = one_line(str(path))
+    unpack, corrupt = _way_of(path.suffix, shown)
     try:
         with open_regular(path) as file:
-            yield from _unpacked(file) if path.suffix == ".xz" else _pieces(file)
+            yield from unpack(file)
+    except corrupt as cause:
+        raise UsageError(f"{shown} is corrupt or truncated: {cause}") from cause
     except OSError as cause:
-        # A list names the file, with any characters.
-        raise UsageError(f"can't read {one_line(str(path))}: {cause.strerror or cause}") from cause
-    except (lzma.LZMAError, EOFError, MemoryError) as cause:
-        raise UsageError(f"{one_line(str(path))} is corrupt or truncated: {cause}") from cause
+        raise UsageError(f"can't read {shown}: {cause.strerror or cause}") from cause
+
+
+def _way_of(
+    suffix: str, shown: str
+) -> tuple[Callable[[FileIO], Iterator[bytes]], tuple[type[Exception], ...]]:
+    """How files with such a name are unpacked, and what is raised for a corrupt one."""
+    if suffix == ".xz":
+        return unpacked_xz, _CORRUPT
+    if suffix == ".gz":
+        return unpacked_gz, _CORRUPT
+    if suffix not in {".zst", ".tracez"}:
+        return _pieces, _CORRUPT
+    try:
+        from isthmus.sim.trace import tracez
+    except ImportError as cause:
+        raise Unavailable(
+            capability=f"the text of {shown}",
+            reason="backports.zstd is not installed",
+            needs="backports.zstd: pip install 'isthmus[sim]'",
+        ) from cause
+    way = tracez.unpacked_zst if suffix == ".zst" else tracez.unpacked_tracez
+    return way, (*_CORRUPT, tracez.ZstdError)
 
 
 def _pieces(file: FileIO) -> Iterator[bytes]:
-    while piece := file.read(_PIECE_BYTES):
+    while piece := file.read(PIECE_BYTES):
         yield piece
-
-
-def _unpacked(file: FileIO) -> Iterator[bytes]:
-    held = file.read(_PIECE_BYTES)
-    if not held:
-        raise EOFError("it is empty")
-    # A file may have several streams, one after the other, and zeros between and after them.
-    while held:
-        unpacking = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_UNPACKING_BYTES)
-        while not unpacking.eof:
-            if unpacking.needs_input and not held:
-                held = file.read(_PIECE_BYTES)
-                if not held:
-                    raise EOFError("it ends within a stream")
-            piece = unpacking.decompress(held, _PIECE_BYTES)
-            held = b""
-            if piece:
-                yield piece
-        held = (unpacking.unused_data or file.read(_PIECE_BYTES)).lstrip(b"\0")

@@ -14,6 +14,7 @@ COUNTS = (
     "copies_to_shared",
     "half_copies",
     "unplaced_generic",
+    "unplaced_lanes",
     "unknown_accesses",
     "zero_loads",
     "missing_ctas",
@@ -32,6 +33,8 @@ _WARNINGS = {
     "zero_loads": "{count} loads are of address 0 in every lane: an old tracer's bug does that",
     "unplaced_generic": "{count} generic accesses, but the trace doesn't say where shared or local "
     "memory is: addresses below 16 MiB are assumed to be shared, the others global",
+    "unplaced_lanes": "{count} accesses have more addresses than active lanes, as some tracers of "
+    "versions up to 3 wrote them; the first were taken, as Accel-Sim does",
     "constant_accesses": "{count} accesses to constant memory have no addresses; they count as "
     "computing",
 }
