@@ -2,8 +2,10 @@
 
 import lzma
 import os
+import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from fakes.traces import (
     versioned_text,
     write_kernels,
 )
+from isthmus import _native
 from isthmus.errors import UsageError, WriteError
 from isthmus.sim.trace.file import open_trace, trace_info
 from isthmus.sim.trace.importing import ImportReport, import_trace
@@ -191,6 +194,53 @@ def test_what_had_to_be_assumed_is_said(tmp_path: Path) -> None:
     assert told(report, "ran on 2 streams")
     assert told(report, "1 lines of the list are neither copies nor kernels")
     assert told(report, "all data begins on the CPU")
+
+
+def test_lists_of_other_contexts_are_said(tmp_path: Path) -> None:
+    kernels_list = write_kernels(tmp_path, kernel_text(LOAD_LINE))
+    (tmp_path / "kernelslist_ctx_0x55.g").write_text(kernels_list.read_text())
+    assert told(import_trace(tmp_path, tmp_path / "a"), "has 2 lists of kernels")
+    assert not told(import_trace(kernels_list, tmp_path / "b"), "lists of kernels")
+
+
+# In the place of any word of a trace.
+WRONG = (
+    "x",
+    "-1",
+    "0",
+    "1.5",
+    "ffffffff",
+    "99999999999999999999",
+    "0x7f1269c00000",
+    "\x1b[31m",
+    "",
+)
+
+
+@pytest.mark.parametrize("version", LINES_OF_VERSIONS)
+def test_any_field_of_any_version_may_be_wrong(version: str) -> None:
+    """It is refused with the line, or is one that doesn't matter here, such as a register."""
+    words = re.split(r"(\s+)", versioned_text(version))
+    texts = [
+        "".join([*words[:place], wrong, *words[place + 1 :]])
+        for place, wrong in product(range(0, len(words), 2), WRONG)
+    ]
+    refusals = [said for said in map(refusal_of, texts) if said]
+    assert len(refusals) > 300
+    for said in refusals:
+        assert re.match(r"kernel-1\.traceg, line \d+: ", said)
+        assert said.isprintable()
+
+
+def refusal_of(text: str) -> str:
+    """What is said against a kernel's text, if anything."""
+    kernel = _native.AccelSimKernel("kernel-1.traceg", 0, _native.TouchedLines())
+    try:
+        kernel.feed(text.encode())
+        kernel.finish(missing_ctas_do_nothing=False)
+    except UsageError as error:
+        return str(error)
+    return ""
 
 
 def test_missing_thread_blocks_are_a_truncated_file_unless_the_caller_knows(tmp_path: Path) -> None:

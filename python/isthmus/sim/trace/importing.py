@@ -97,7 +97,10 @@ def import_trace(
         text_bytes=importing.text_bytes,
         counts=importing.counts,
         warnings=warnings_of(
-            importing.counts, num_streams=len(importing.streams), left_out=commands.left_out
+            importing.counts,
+            num_streams=len(importing.streams),
+            num_lists=commands.num_lists,
+            left_out=commands.left_out,
         ),
     )
 

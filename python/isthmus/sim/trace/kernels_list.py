@@ -50,11 +50,13 @@ class KernelsList:
         kernels: Each with the copies before it.
         after: Copies after the last kernel.
         left_out: Lines with unknown commands.
+        num_lists: The lists in the folder, if a folder was given: one for each CUDA context.
     """
 
     kernels: list[KernelFile] = field(default_factory=list)
     after: list[Copy] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    num_lists: int = 1
 
 
 def read_kernels_list(path: Path) -> KernelsList:
@@ -67,7 +69,8 @@ def read_kernels_list(path: Path) -> KernelsList:
     Raises:
         UsageError: It can't be read, names no kernel, or a line is corrupt; the message says which.
     """
-    if os.path.isdir(path):  # noqa: PTH112 - of any name at all
+    is_folder = os.path.isdir(path)  # noqa: PTH112 - of any name at all
+    if is_folder:
         path /= "kernelslist.g"
     try:
         contents = read_regular(path, max_bytes=_MAX_LIST_BYTES)
@@ -76,7 +79,10 @@ def read_kernels_list(path: Path) -> KernelsList:
             f"can't read {path}: {cause.strerror or cause}",
             hint="give the kernelslist.g of an Accel-Sim trace, or its folder",
         ) from cause
-    return parse_kernels_list(contents, path)
+    found = parse_kernels_list(contents, path)
+    if is_folder:
+        found.num_lists = len(list(path.parent.glob("kernelslist*.g")))
+    return found
 
 
 def parse_kernels_list(contents: bytes, path: Path) -> KernelsList:

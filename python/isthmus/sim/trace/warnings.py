@@ -45,7 +45,7 @@ _ALWAYS = (
 
 
 def warnings_of(
-    counts: Mapping[str, int], *, num_streams: int, left_out: Sequence[str]
+    counts: Mapping[str, int], *, num_streams: int, num_lists: int, left_out: Sequence[str]
 ) -> tuple[str, ...]:
     """
     Say what such traces don't hold, and what was assumed, as far as it affects a trace.
@@ -53,6 +53,7 @@ def warnings_of(
     Args:
         counts: By the names of `COUNTS`, over all kernels.
         num_streams: The number of streams on which the kernels ran.
+        num_lists: The lists of kernels in the folder.
         left_out: Lines of the list of kernels without a meaning.
     """
     found = [
@@ -60,6 +61,11 @@ def warnings_of(
     ]
     if num_streams > 1:
         found.append(f"the kernels ran on {num_streams} streams; here they run one after the other")
+    if num_lists > 1:
+        found.append(
+            f"the folder has {num_lists} lists of kernels, one for each CUDA context; only "
+            "kernelslist.g was imported: give another list to import its kernels"
+        )
     if left_out:
         found.append(
             f"{len(left_out)} lines of the list are neither copies nor kernels, and were left out; "
