@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import altair as alt
 
 WIDTH = 640
+# Dark enough for words on white, and distinct to colour-blind readers (after Okabe and Ito, 2008).
+COLOURS = ("#0072B2", "#C04A00", "#00795A", "#A8428A", "#8A6100", "#333333")
 _SCALE = 2.0
 # These have the same widths, so labels fit their space wherever one of them is installed.
 _FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
@@ -51,7 +53,8 @@ def data_of(rows: Rows) -> "alt.Data":
     """Put rows into a picture's own specification."""
     import altair as alt
 
-    return alt.InlineData(values=[dict(row) for row in rows])
+    # Altair copies lists, and each of their rows, again and again.
+    return alt.InlineData(values=tuple(dict(row) for row in rows))
 
 
 def size_axis(field: str, sizes: Sequence[int], *, edge: float) -> "alt.X":
@@ -69,13 +72,26 @@ def size_axis(field: str, sizes: Sequence[int], *, edge: float) -> "alt.X":
     ticks = powers[::_LABELLED] if len(powers) > 2 * _LABELLED else powers
     names = {str(tick): format_size(tick) for tick in ticks}
     return alt.X(
-        f"{field}:Q",
+        field,
+        type="quantitative",
         title="size",
         scale=alt.Scale(type="log", base=2, nice=False, domain=[sizes[0], edge]),
         # Vega drops the first and last labels if it estimates that they don't fit.
         axis=alt.Axis(
             values=ticks, labelExpr=f"({json.dumps(names)})[datum.value]", labelFlush=False
         ),
+    )
+
+
+def colour_axis() -> "alt.Color":
+    """Number the colours: a picture's configuration has them, one set for each background."""
+    import altair as alt
+
+    return alt.Color(
+        "colour",
+        type="nominal",
+        scale=alt.Scale(domain=list(range(len(COLOURS)))),
+        legend=None,
     )
 
 
@@ -107,6 +123,15 @@ def shown_number(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def look_of() -> dict[str, object]:
+    """Give the configuration of all pictures: font, distances, and the colours of curves."""
+    return {
+        "font": _FONT,
+        "axis": {"titlePadding": _TITLE_PADDING},
+        "range": {"category": list(COLOURS)},
+    }
+
+
 def write_chart(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:
     """
     Write a chart as .json, .svg, .html and .png, side by side.
@@ -120,9 +145,8 @@ def write_chart(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:
     """
     import vl_convert
 
-    looks = {"font": _FONT, "padding": _PADDING, "axis": {"titlePadding": _TITLE_PADDING}}
     described = chart.to_dict()
-    described["config"] = {**described.get("config", {}), **looks}
+    described["config"] = {**described.get("config", {}), "padding": _PADDING, **look_of()}
     specification = json.dumps(described, indent=1, sort_keys=True)
     texts = {
         ".json": specification + "\n",
