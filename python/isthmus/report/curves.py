@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import altair as alt
 
 WIDTH, HEIGHT = 420, 280
+LABEL = "label"
+"""The style of what names a curve, for whoever draws panels without room for names."""
 _LINE_PIXELS = 14
 _LABEL_GAP = 3
 _LABEL_CHARACTERS = 34
@@ -83,7 +85,7 @@ def curves_panel(
         *_lines(rows, axes),
         *_labels(leaders, labels, axes),
     ]
-    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title)
+    return alt.layer(*layers, width=WIDTH, height=HEIGHT, title=title)
 
 
 def colours_of(labels: Iterable[str]) -> dict[str, int]:
@@ -195,11 +197,13 @@ def _labels(
     import altair as alt
 
     rules: alt.Chart = (
-        alt.Chart(data_of(leaders)).mark_line(strokeWidth=0.7, opacity=0.6).encode(**axes)
+        alt.Chart(data_of(leaders))
+        .mark_line(strokeWidth=0.7, opacity=0.6, style=LABEL)
+        .encode(**axes)
     )
     words: alt.Chart = (
         alt.Chart(data_of(labels))
-        .mark_text(align="left", baseline="middle", dx=4, fontSize=11)
+        .mark_text(align="left", baseline="middle", dx=4, fontSize=11, style=LABEL)
         .encode(**axes, text=alt.Text("what", type="nominal"))
     )
     return [rules, words]

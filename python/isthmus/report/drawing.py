@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import Unavailable
 from isthmus.files.whole import write_whole
@@ -50,11 +50,21 @@ def check_pictures() -> None:
 
 
 def data_of(rows: Rows) -> "alt.Data":
-    """Put rows into a picture's own specification."""
+    """
+    Put rows into a picture's own specification, as one text of JSON.
+
+    Altair would check and copy each row of a list again and again. `described` unpacks the text.
+    """
     import altair as alt
 
-    # Altair copies lists, and each of their rows, again and again.
-    return alt.InlineData(values=tuple(dict(row) for row in rows))
+    return alt.InlineData(values=json.dumps(list(map(dict, rows))))
+
+
+def described(chart: "alt.TopLevelMixin") -> dict[str, Any]:
+    """Give a chart's Vega-Lite, with the rows of `data_of` unpacked in "datasets"."""
+    specification: dict[str, Any] = chart.to_dict(validate=False)
+    texts = specification.get("datasets", {})
+    return specification | {"datasets": {name: json.loads(text) for name, text in texts.items()}}
 
 
 def size_axis(field: str, sizes: Sequence[int], *, edge: float) -> "alt.X":
@@ -145,9 +155,9 @@ def write_chart(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:
     """
     import vl_convert
 
-    described = chart.to_dict()
-    described["config"] = {**described.get("config", {}), "padding": _PADDING, **look_of()}
-    specification = json.dumps(described, indent=1, sort_keys=True)
+    whole = described(chart)
+    whole["config"] = {**whole.get("config", {}), "padding": _PADDING, **look_of()}
+    specification = json.dumps(whole, indent=1, sort_keys=True)
     texts = {
         ".json": specification + "\n",
         ".svg": vl_convert.vegalite_to_svg(specification),

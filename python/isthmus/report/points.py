@@ -57,10 +57,10 @@ def points_panel(
         ],
     )
     words = base.mark_text(align="left", dx=7, fontSize=11).encode(
-        x=alt.value(_WIDTH), text=alt.Text("shown", type="nominal")
+        x=alt.value("width"), text=alt.Text("shown", type="nominal")
     )
-    return alt.layer(ranges, medians, words).properties(
-        width=_WIDTH, height=_ROW_PIXELS * len(rows), title=title
+    return alt.layer(
+        ranges, medians, words, width=_WIDTH, height=_ROW_PIXELS * len(rows), title=title
     )
 
 

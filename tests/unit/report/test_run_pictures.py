@@ -8,7 +8,7 @@ import pytest
 
 from fakes import runs
 from isthmus.report.curves import Look, curves_panel
-from isthmus.report.drawing import COLOURS
+from isthmus.report.drawing import COLOURS, described
 from isthmus.report.label_places import scale_of, spread
 from isthmus.report.picture_lines import drawable, in_sixes, merged, panels_by_theme
 from isthmus.report.pictures import charts, draw_run, missing_pictures
@@ -26,7 +26,7 @@ def recorded(request: pytest.FixtureRequest) -> Run:
 @pytest.fixture(scope="module")
 def documents(recorded: Run) -> list[dict[str, Any]]:
     """Give all pictures of a recorded run, as Vega-Lite."""
-    return [chart.to_dict() for chart in charts(recorded).values()]
+    return [described(chart) for chart in charts(recorded).values()]
 
 
 def rows(part: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - Vega-Lite
@@ -158,7 +158,7 @@ def test_bars_from_minimum_to_maximum_end_where_the_axis_ends() -> None:
     ]
     scale = scale_of([r.median or 0.0 for r in wide], 280)
     look = Look(factor=1.0, unit=panel.unit, ranges=True, colours={})
-    chart = curves_panel("bars", [replace(first, results=tuple(wide))], scale, look).to_dict()
+    chart = described(curves_panel("bars", [replace(first, results=tuple(wide))], scale, look))
     [bars] = [layer for layer in chart["layer"] if layer["mark"]["type"] == "rule"]
     drawn = chart["datasets"][bars["data"]["name"]]
     assert len(drawn) == len(wide)
@@ -184,7 +184,7 @@ def test_an_axis_is_logarithmic_if_values_differ_much_and_goes_back_from_pixels(
 
 def test_numbers_are_drawn_in_the_unit_of_their_axis() -> None:
     run = runs.run()
-    chart = charts(run)["bandwidth"].to_dict()
+    chart = described(charts(run)["bandwidth"])
     result = next(
         r for r in run.results if (r.test, r.bytes) == ("host_to_device_memcpy_ce", 1 << 30)
     )
