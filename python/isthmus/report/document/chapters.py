@@ -23,7 +23,14 @@ from isthmus.report.pinned_vs_pageable import (
     pinned_vs_pageable_notes,
     pinned_vs_pageable_tables,
 )
-from isthmus.report.requests import many_tables, overlap_tables, request_notes, shape_tables
+from isthmus.report.requests import (
+    many_notes,
+    many_tables,
+    overlap_notes,
+    overlap_tables,
+    shape_notes,
+    shape_tables,
+)
 from isthmus.report.small_copies import comparison_lines, small_copy_tables
 from isthmus.report.windows import window_notes, window_tables
 from isthmus.run.model import Run
@@ -79,7 +86,7 @@ PLANS = (
             shape_tables,
             lambda run: [fit_table(run)],
         ),
-        notes=(bandwidth_notes, memory_notes, pinned_vs_pageable_notes, fitted_notes),
+        notes=(bandwidth_notes, memory_notes, pinned_vs_pageable_notes, shape_notes, fitted_notes),
     ),
     Plan(
         id="latency",
@@ -101,7 +108,7 @@ PLANS = (
             experiment_tables,
             lambda run: [chase_table(run), fault_table(run)],
         ),
-        notes=(comparison_lines, experiment_notes),
+        notes=(comparison_lines, many_notes, experiment_notes),
     ),
     Plan(
         id="allocation",
@@ -138,7 +145,7 @@ PLANS = (
         themes={"overlap": ("host to device overlap double buffering",)},
         suites=("overlap",),
         tables=(overlap_tables,),
-        notes=(request_notes,),
+        notes=(overlap_notes,),
     ),
     Plan(
         id="numa",

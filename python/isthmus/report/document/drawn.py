@@ -15,7 +15,7 @@ from isthmus.report.document.parts import Figure
 from isthmus.report.drawing import COLOURS, look_of
 
 _WIDE_PIXELS, _NARROW_PIXELS = 590, 390
-_NARROW_HEIGHT, _ROW_PIXELS = 220, 34
+_NARROW_HEIGHT, _ROW_PIXELS = 220, 38
 # Of the vertical axis: its title, its longest label, and what surrounds the picture.
 _AXIS_PIXELS, _POINTS_MARGIN = 66, 60
 # Of a label of 11 pixels; wide fonts take more than Arial, for which labels are measured.
@@ -110,7 +110,7 @@ def _with_names_above(specification: _Specification) -> _Specification:
     names["encoding"]["y"]["axis"] = None
     names["encoding"] |= {"x": {"value": 0}, "text": {"field": "what", "type": "nominal"}}
     names["encoding"]["color"] = {"value": variable("ink")}
-    names["mark"] |= {"align": "left", "baseline": "bottom", "dx": 2, "dy": -5}
+    names["mark"] |= {"align": "left", "baseline": "bottom", "dx": 2, "dy": -6}
     num_rows = max(len(rows) for rows in specification["datasets"].values())
     size = {"width": _NARROW_PIXELS - _POINTS_MARGIN, "height": _ROW_PIXELS * num_rows}
     return specification | {"layer": [*layers, names]} | size

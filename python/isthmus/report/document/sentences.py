@@ -11,7 +11,13 @@ from isthmus.sizes import format_size
 from isthmus.spelling import counted
 
 _WAYS = {"ce": "pinned", "pageable": "pageable"}
-_SMALL_WAYS = ("async", "batch", "graph", "sm", "window")
+_SMALL_WAYS = {
+    "async": "asynchronously",
+    "batch": "by a batch of copies",
+    "graph": "by a graph",
+    "sm": "by a kernel",
+    "window": "through a window",
+}
 _UP = {"h2d": "up", "d2h": "down"}
 _MUCH = 1.05
 
@@ -38,9 +44,10 @@ def about_latency(run: Run) -> str:
         )
         fastest = best(result for result in ways if result is not None)
         if size in blocking and fastest is not None:
+            other = f"one {_SMALL_WAYS[fastest.way]} after {_number(fastest)}"
             lines.append(
                 f"a blocking {noun} of {format_size(size)} is known to be done after "
-                f"{_number(blocking[size])}, by {fastest.way} after {_number(fastest)}"
+                f"{_number(blocking[size])}, {other}"
             )
     return _sentence("; ".join(lines))
 
