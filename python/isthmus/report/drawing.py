@@ -29,6 +29,8 @@ _LABELLED = 4
 _ONLY_TENS_FROM = 300
 _LINEAR_TICKS = 6
 Rows = Sequence[Mapping[str, object]]
+Part = dict[str, Any]
+"""A part of a Vega-Lite specification."""
 
 
 def check_pictures() -> None:
@@ -85,10 +87,12 @@ def size_axis(field: str, sizes: Sequence[int], *, edge: float) -> "alt.X":
         field,
         type="quantitative",
         title="size",
-        scale=alt.Scale(type="log", base=2, nice=False, domain=[sizes[0], edge]),
+        scale=_small(alt.Scale(type="log", base=2, nice=False, domain=[sizes[0], edge])),
         # Vega drops the first and last labels if it estimates that they don't fit.
-        axis=alt.Axis(
-            values=ticks, labelExpr=f"({json.dumps(names)})[datum.value]", labelFlush=False
+        axis=_small(
+            alt.Axis(
+                values=ticks, labelExpr=f"({json.dumps(names)})[datum.value]", labelFlush=False
+            )
         ),
     )
 
@@ -100,19 +104,23 @@ def colour_axis() -> "alt.Color":
     return alt.Color(
         "colour",
         type="nominal",
-        scale=alt.Scale(domain=list(range(len(COLOURS)))),
+        scale=_small(alt.Scale(domain=list(range(len(COLOURS))))),
         legend=None,
     )
 
 
-def number_axis(scale: Scale) -> "tuple[alt.Scale, alt.Axis]":
-    """Make an axis of numbers; a logarithmic one has 1, 10, 100, and 2 and 5 if these are few."""
+def number_axis(scale: Scale) -> tuple[Part, Part]:
+    """
+    Make the scale and the axis of numbers.
+
+    A logarithmic axis has 1, 10, 100, and also 2 and 5 if these are few.
+    """
     import altair as alt
 
     low, high = scale.low, scale.high
     if not scale.logarithmic:
         axis = alt.Axis(tickCount=_LINEAR_TICKS)
-        return alt.Scale(type="linear", domain=[low, high], nice=False), axis
+        return _small(alt.Scale(type="linear", domain=[low, high], nice=False)), _small(axis)
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     digits = (1,) if high / low > _ONLY_TENS_FROM else (1, 2, 5)
     ticks = [digit * 10.0**exponent for exponent in exponents for digit in digits]
@@ -121,7 +129,13 @@ def number_axis(scale: Scale) -> "tuple[alt.Scale, alt.Axis]":
         values=[tick for tick in ticks if low <= tick <= high],
         labelExpr=f"({json.dumps(names)})[format(datum.value, '.12~r')] || datum.label",
     )
-    return alt.Scale(type="log", domain=[low, high], nice=False), axis
+    return _small(alt.Scale(type="log", domain=[low, high], nice=False)), _small(axis)
+
+
+def _small(part: "alt.Scale | alt.Axis") -> Part:
+    """Give what is set of a part: Altair copies all that could be set, for each layer."""
+    small: Part = part.to_dict()
+    return small
 
 
 def shown_number(value: float) -> str:
