@@ -6,7 +6,7 @@ import pytest
 
 from fakes import runs
 from isthmus.errors import UsageError
-from isthmus.report.document.chapters import PLANS, chapters_of
+from isthmus.report.document.chapters import chapters_of
 from isthmus.report.document.collecting import document_of
 from isthmus.report.document.comparing import comparison_chapter
 from isthmus.report.document.gains import gains_of
@@ -14,6 +14,7 @@ from isthmus.report.document.health import verdict_of
 from isthmus.report.document.history import history_chapter
 from isthmus.report.document.limits import limits_of
 from isthmus.report.document.parts import Gain, Mark
+from isthmus.report.document.plans import PLANS
 from isthmus.report.picture_lines import drawable
 from isthmus.run.machine import GpuState, LinkErrors
 from isthmus.run.model import Result, Run
@@ -257,6 +258,8 @@ def test_a_history_follows_figures_and_names_those_that_moved(h100: Run) -> None
     [table] = chapter.tables
     assert [row[1] for row in table.rows] == ["run0", "run1", "run2", "last"]
     assert [figure.kind for figure in chapter.figures] == ["history"] * 3
+    units = [figure.words.partition(":")[0] for figure in chapter.figures]
+    assert units == ["GB/s, median", "microseconds, median", "milliseconds, median"]
 
 
 def test_a_history_of_two_machines_tells_them_apart(h100: Run) -> None:

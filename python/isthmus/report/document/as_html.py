@@ -2,21 +2,18 @@
 
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isthmus.report.document.chapters import MEASURED_CHAPTERS
 from isthmus.report.document.drawn import with_names, without_names
 from isthmus.report.document.page_templates import environment
 from isthmus.report.document.palette import DARK, LIGHT
-from isthmus.report.document.parts import Document, Figure
+from isthmus.report.document.parts import Chapter, Document, Figure
+from isthmus.report.document.plans import MEASURED_CHAPTERS
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-# vl-convert draws several pictures at a time.
-_THREADS = 4
 _FIRST, _MORE = "first", "more"
 _CODE = re.compile(r"`([^`]+)`")
 
@@ -52,7 +49,7 @@ def as_html(document: Document) -> str:
     """
     templates = environment(escaped=True)
     templates.filters["prose"] = _prose
-    pictures = _pictures(document)
+    pictures = {chapter.id: _pictures(document, chapter) for chapter in document.chapters}
     template = templates.get_template("page.html.j2")
     return template.render(
         document=document, pictures=pictures, light=LIGHT, dark=DARK, subtitle=_subtitle(document)
@@ -65,32 +62,20 @@ def _subtitle(document: Document) -> str:
     return f"EMULATED, no GPU measured; {runs}" if document.warning else runs
 
 
-def _pictures(document: Document) -> dict[str, dict[str, list[Picture]]]:
-    """Draw all figures, several at a time, by their chapter and group."""
-    places = [
-        (chapter.id, group, number, figure)
-        for chapter in document.chapters
-        for group, figures in ((_FIRST, chapter.figures), (_MORE, chapter.more))
-        for number, figure in enumerate(figures, start=1)
-    ]
-    modelled = document.warning is not None
-
-    def draw(place: tuple[str, str, int, Figure]) -> Picture:
-        chapter, group, number, figure = place
-        emulated = modelled and chapter not in MEASURED_CHAPTERS
-        name = f"{chapter}-{group}-{number}"
-        return _picture(figure, name, wide=group == _FIRST, emulated=emulated)
-
-    found: dict[str, dict[str, list[Picture]]] = {
-        chapter.id: {_FIRST: [], _MORE: []} for chapter in document.chapters
+def _pictures(document: Document, chapter: Chapter) -> dict[str, list[Picture]]:
+    """Draw the figures of a chapter, in the two groups that the page has."""
+    emulated = document.warning is not None and chapter.id not in MEASURED_CHAPTERS
+    groups = {_FIRST: chapter.figures, _MORE: chapter.more}
+    return {
+        group: [
+            _picture(figure, f"{chapter.id}-{group}-{number}", emulated, wide=group == _FIRST)
+            for number, figure in enumerate(figures, start=1)
+        ]
+        for group, figures in groups.items()
     }
-    with ThreadPoolExecutor(_THREADS) as pool:
-        for (chapter, group, _, _), picture in zip(places, pool.map(draw, places), strict=True):
-            found[chapter][group].append(picture)
-    return found
 
 
-def _picture(figure: Figure, name: str, *, wide: bool, emulated: bool) -> Picture:
+def _picture(figure: Figure, name: str, emulated: bool, *, wide: bool) -> Picture:
     two = wide and figure.kind == "curves"
     return Picture(
         id=name,

@@ -83,6 +83,9 @@ def _look() -> dict[str, object]:
             "titleColor": variable("ink"),
             "labelColor": variable("muted"),
             "labelFontSize": 11,
+            # Whoever has another font than the one that was measured has wider labels.
+            "labelOverlap": "parity",
+            "labelSeparation": 8,
             "gridColor": variable("line"),
             "domainColor": variable("line"),
             "tickColor": variable("line"),

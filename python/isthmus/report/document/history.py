@@ -1,14 +1,13 @@
 """The chapter that shows how the figures of one machine, or of several, went from run to run."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import median
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 from isthmus.compare.comparison import DEFAULT_TOLERANCE
 from isthmus.compare.machines import identity_of
 from isthmus.report.curves import HEIGHT, WIDTH
 from isthmus.report.document.figures import figure
-from isthmus.report.document.lookup import DIRECTIONS, bandwidths, passed
+from isthmus.report.document.history_series import Series, all_series
 from isthmus.report.document.parts import Chapter, Figure
 from isthmus.report.drawing import (
     COLOURS,
@@ -22,86 +21,12 @@ from isthmus.report.label_places import scale_of
 from isthmus.report.page import Table
 from isthmus.report.quantities import percent, readable
 from isthmus.run.model import Result, Run
-from isthmus.run.naming import Kind, directed_name
-from isthmus.sizes import format_size
 
-BySize = dict[int, Result]
-_AXES = {"B/s": (1e-9, "GB/s, median"), "s": (1e6, "microseconds, median")}
+_GB_PER_S = (1e-9, "GB/s, median")
+_MICROSECONDS, _MILLISECONDS = (1e6, "microseconds, median"), (1e3, "milliseconds, median")
+_MANY_TICKS = 6
+_A_DAY_OR_TWO, _MOST_OF_A_YEAR = timedelta(days=2), timedelta(days=300)
 _LINE_WIDTH = 2.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Subject:
-    """
-    One figure that is followed.
-
-    Attributes:
-        picture: The title of its picture.
-        name: Its own.
-        find: Its results in a run, by their size.
-    """
-
-    picture: str
-    name: str
-    find: Callable[[Run], BySize]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Series:
-    """
-    A figure of one machine, from run to run.
-
-    Attributes:
-        subject: Which.
-        name: Its name, with its size, and its machine if there are several.
-        results: The runs that have it, in the order of time, each with its result.
-    """
-
-    subject: Subject
-    name: str
-    results: tuple[tuple[Run, Result], ...]
-
-    @property
-    def change(self) -> float | None:
-        """The last value over the median of the earlier ones, less 1; None if there is one only."""
-        values = [result.median or 0.0 for _, result in self.results]
-        usual = median(values[:-1]) if values[:-1] else 0.0
-        return values[-1] / usual - 1 if usual else None
-
-
-def _copies(direction: str, way: str) -> Callable[[Run], BySize]:
-    return lambda run: bandwidths(run, direction, way)
-
-
-def _small(direction: str, way: str) -> Callable[[Run], BySize]:
-    test = directed_name(direction, Kind.SMALL_COPY, way)
-    return lambda run: passed(run, test, "completion")
-
-
-def _pinning(way: str) -> Callable[[Run], BySize]:
-    return lambda run: passed(run, f"alloc_{way}", "allocate")
-
-
-_SUBJECTS = (
-    *(
-        Subject(picture="Large copies", name=f"{noun}, {memory}", find=_copies(to, way))
-        for memory, way in (("pinned", "ce"), ("pageable", "pageable"))
-        for to, noun in DIRECTIONS.items()
-    ),
-    *(
-        Subject(picture="Small copies, until complete", name=f"{noun}, {way}", find=_small(to, way))
-        for way in ("blocking", "window")
-        for to, noun in DIRECTIONS.items()
-    ),
-    *(
-        Subject(picture="Pinning memory", name=name, find=_pinning(way))
-        for name, way in (
-            ("cudaMallocHost", "cuda_malloc_host"),
-            ("isthmus.pinned", "isthmus_pinned"),
-        )
-    ),
-)
-_SMALLEST = frozenset({"Small copies, until complete"})
 
 
 def history_chapter(runs: Sequence[Run], *, with_pictures: bool = True) -> Chapter:
@@ -113,7 +38,7 @@ def history_chapter(runs: Sequence[Run], *, with_pictures: bool = True) -> Chapt
         with_pictures: Whether there are figures, too.
     """
     ordered = sorted(runs, key=lambda run: (run.run.started_at, run.run.id))
-    series = _all_series(ordered)
+    series = all_series(ordered)
     pictures = dict.fromkeys(one.subject.picture for one in series) if with_pictures else {}
     groups = [[one for one in series if one.subject.picture == name] for name in pictures]
     return Chapter(
@@ -127,38 +52,6 @@ def history_chapter(runs: Sequence[Run], *, with_pictures: bool = True) -> Chapt
         ),
         tables=(_table(ordered, series),) if series else (),
     )
-
-
-def _all_series(runs: Sequence[Run]) -> list[Series]:
-    machines: dict[tuple[str | None, ...], list[Run]] = {}
-    for run in runs:
-        machines.setdefault(identity_of(run.machine), []).append(run)
-    found = []
-    for number, own in enumerate(machines.values(), start=1):
-        device = own[0].machine.device.name
-        whose = f", {device} ({number})" if len(machines) > 1 else ""
-        found += [one for subject in _SUBJECTS if (one := _series(subject, own, whose))]
-    return found
-
-
-def _series(subject: Subject, runs: Sequence[Run], whose: str) -> Series | None:
-    """Follow a figure at the largest (of small copies: 4 B or the smallest) size that all have."""
-    having = [(run, found) for run in runs if (found := subject.find(run))]
-    if not having:
-        return None
-    common = set.intersection(*(set(found) for _, found in having))
-    if not common:
-        return None
-    size = min(common, key=lambda one: abs(one - 4)) if _is_small(subject) else max(common)
-    return Series(
-        subject=subject,
-        name=f"{subject.name}, {format_size(size)}{whose}",
-        results=tuple((run, found[size]) for run, found in having),
-    )
-
-
-def _is_small(subject: Subject) -> bool:
-    return subject.picture in _SMALLEST
 
 
 def _span(runs: Sequence[Run]) -> str:
@@ -194,12 +87,18 @@ def _moved(change: float) -> bool:
 def _figure(series: Sequence[Series]) -> Figure:
     import altair as alt
 
-    factor, unit = _AXES[series[0].results[0][1].unit]
+    factor, unit = _axis_of([result for one in series for _, result in one.results])
     rows = [row for colour, one in enumerate(series) for row in _rows(one, colour, factor)]
     scale = scale_of([float(str(row["value"])) for row in rows], HEIGHT)
     shown, ticks = number_axis(scale)
     base = alt.Chart(data_of(rows)).encode(
-        x=alt.X("when", type="temporal", title="run", scale=alt.Scale(type="utc")),
+        x=alt.X(
+            "when",
+            type="temporal",
+            title="run (UTC)",
+            scale=alt.Scale(type="utc"),
+            axis=alt.Axis(format=_date_format(series), tickCount=_MANY_TICKS),
+        ),
         y=alt.Y("value", type="quantitative", title=unit, scale=shown, axis=ticks),
         color=colour_axis(),
     )
@@ -212,6 +111,23 @@ def _figure(series: Sequence[Series]) -> Figure:
     words = "; ".join(f"{one.name} {_range(one, factor)}" for one in series)
     title = f"{series[0].subject.picture}, from run to run"
     return figure(title, described(chart), kind="history", words=f"{unit}: {words}")
+
+
+def _axis_of(results: Sequence[Result]) -> tuple[float, str]:
+    """Give the factor to an axis's unit, and the unit in words."""
+    if results[0].unit == "B/s":
+        return _GB_PER_S
+    least = min(result.median or 0.0 for result in results)
+    return _MILLISECONDS if least * _MILLISECONDS[0] > 1 else _MICROSECONDS
+
+
+def _date_format(series: Sequence[Series]) -> str:
+    """Write times, days or months, as the time between the first and the last run has it."""
+    times = [run.run.started_at for one in series for run, _ in one.results]
+    span = max(times) - min(times)
+    if span < _A_DAY_OR_TWO:
+        return "%H:%M"
+    return "%b %-d" if span < _MOST_OF_A_YEAR else "%b %Y"
 
 
 def _rows(series: Series, colour: int, factor: float) -> list[Mapping[str, object]]:
