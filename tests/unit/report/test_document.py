@@ -269,3 +269,14 @@ def test_a_history_of_two_machines_tells_them_apart(h100: Run) -> None:
     heads = chapter.tables[0].heads
     assert any(head.endswith("HBM3 (1)") for head in heads)
     assert any(head.endswith("HBM3 (2)") for head in heads)
+
+
+def test_several_gpus_are_shown_together_first() -> None:
+    two = read_run(str(H100.parents[1] / "two_h200" / "run.json"))
+    chapters = {chapter.id: chapter for chapter in chapters_of({"": two})}
+    assert chapters["multi"].sentences[0].startswith("All GPUs together copy 109 GB/s up and 110")
+    shown = [figure.title for figure in chapters["multi"].figures]
+    assert shown == [
+        "Several GPUs: host to all, by copy engine",
+        "Several GPUs: all to host, by copy engine",
+    ]
