@@ -10,7 +10,6 @@ from isthmus.cli.completing import complete_runs
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.errors import UsageError
-from isthmus.run.reading import LAST
 from isthmus.sizes import approximate_size
 
 if TYPE_CHECKING:
@@ -89,6 +88,7 @@ def report(
     from isthmus.files.whole import write_whole
     from isthmus.report.document.page_templates import check_templates
     from isthmus.report.drawing import check_pictures
+    from isthmus.run.reading import LAST
 
     check_templates()
     wanted = _format_of(output, output_format)

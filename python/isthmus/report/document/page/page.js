@@ -79,7 +79,7 @@ document.addEventListener("click", (event) => {
   return save(figure.id, kind, new Blob([text], { type: "image/svg+xml" }));
 });
 
-// A link into what is folded away opens it; so does printing nothing: closed parts stay out.
+// A link into what is folded away opens it.
 addEventListener("hashchange", () => {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   for (let part = target?.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
