@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "driver/child_process.hpp"
 #include "transfer/pinned_memory_under_test.hpp"
-#include "window/child_process.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -319,7 +319,7 @@ TEST_F(Pool, IsUsageInAForkedChildAndWholeInTheParent) {
   const auto refused = [&](auto action) {
     return !message_of<UsageError>([&] { action(memory); }).empty();
   };
-  EXPECT_TRUE(window::holds_in_child([&] {
+  EXPECT_TRUE(holds_in_child([&] {
     return refused([](PinnedPool& p) { p.allocate(10); }) &&
            refused([&](PinnedPool& p) { p.free(block); }) &&
            refused([](PinnedPool& p) { p.trim(); }) &&
@@ -336,7 +336,7 @@ TEST_F(Pool, CanEndInAForkedChildEvenIfAnotherThreadHeldItsLock) {
     while (!ending.load()) copy.free(copy.allocate(1000));
   });
   for (int i = 0; i < 20; ++i) {
-    EXPECT_TRUE(window::holds_in_child([&] {
+    EXPECT_TRUE(holds_in_child([&] {
       const bool refused = !message_of<UsageError>([&] { (void)memory->stats(); }).empty();
       memory.reset();
       return refused;

@@ -7,11 +7,11 @@
 
 #include <isthmus/errors.hpp>
 
+#include "driver/child_process.hpp"
 #include "host/cores.hpp"
 #include "host/text_file.hpp"
 #include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
-#include "window/child_process.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -244,14 +244,14 @@ TEST_F(StagingThreadsTest, AForkedChildIsRefusedAndTheParentGoesOn) {
   auto ring = std::make_unique<StagingRing>(retained(), small_settings(kNumThreads));
   ASSERT_TRUE(copies(*ring));
   Bytes bytes(kBytes);
-  EXPECT_TRUE(window::holds_in_child([&] {
+  EXPECT_TRUE(holds_in_child([&] {
     const bool refused =
         says(
             message_of<UsageError>([&] { ring->upload(device_, bytes_of(bytes), kBytes, order_); }),
-            "forked child") &&
+            "it was forked") &&
         says(message_of<UsageError>([&] { ring->download(bytes_of(bytes), device_, 1, order_); }),
-             "forked child") &&
-        says(message_of<UsageError>([&] { ring->trim(); }), "forked child");
+             "it was forked") &&
+        says(message_of<UsageError>([&] { ring->trim(); }), "it was forked");
     ring.reset();
     return refused;
   }));

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <random>
 
-#include "window/child_process.hpp"
+#include "driver/child_process.hpp"
 #include "window/windows_under_test.hpp"
 
 namespace isthmus::window {

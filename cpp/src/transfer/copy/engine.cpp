@@ -6,10 +6,10 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
+#include "driver/forks.hpp"
 #include "transfer/copy/failed_copy.hpp"
 #include "transfer/copy/stream_order.hpp"
 #include "transfer/staging/file_source.hpp"
-#include "window/forks.hpp"
 
 namespace isthmus::transfer {
 
@@ -26,12 +26,12 @@ Engine::Engine(Windows the_windows)
       many_(driver, host_memory_, devices_, *cache_, chooser_, carriers_),
       strided_(driver, host_memory_, devices_) {
   prepare_for_failures();
-  window::watch_forks();
-  process_ = window::process_generation();
+  watch_forks();
+  process_ = process_generation();
 }
 
 Engine::~Engine() {
-  if (process_ == window::process_generation()) {
+  if (process_ == process_generation()) {
     carriers_.end();  // its copies use everything else
     return;
   }
@@ -42,10 +42,7 @@ Engine::~Engine() {
 }
 
 void Engine::require_own_process() const {
-  if (process_ == window::process_generation()) return;
-  throw UsageError(
-      "these Transfers belong to the process that this one was forked from: CUDA doesn't survive "
-      "fork(); make new ones after a fork, or start processes by spawn");
+  isthmus::require_own_process(process_, "these Transfers");
 }
 
 void Engine::copy(void* target, const void* source, std::size_t size_bytes,
