@@ -138,6 +138,20 @@ TEST_F(BadCopy, ByAPathThatNoGraphHasIsUnavailableWhileItsStreamIsCaptured) {
   EXPECT_EQ(capture.end(), CUDA_SUCCESS);
 }
 
+TEST_F(BadCopy, InAStreamThatDoesNotExistIsRefused) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real driver may crash on such a handle";
+  const CUdeviceptr device = device_memory(kMiB);
+  Bytes host(16, 3);
+  Bytes other(16);
+  CopyOptions options;
+  options.stream = 0xdeadbeef;
+  const char* const why = "0xdeadbeef is not the handle of a stream";
+  EXPECT_TRUE(says(refusal(to_pointer(device), host.data(), 16, options), why));
+  EXPECT_TRUE(says(refusal(host.data(), to_pointer(device), 16, options), why));
+  EXPECT_TRUE(says(refusal(other.data(), host.data(), 16, options), why));
+  EXPECT_EQ(other, Bytes(16));
+}
+
 TEST_F(BadCopy, InAForkedChildIsRefusedAndTheParentGoesOn) {
   const CUdeviceptr device = device_memory(kMiB);
   Bytes host(16, 3);

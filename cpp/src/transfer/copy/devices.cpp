@@ -23,6 +23,16 @@ DevicePaths& Devices::make(int device) {
   return *owned_.back();
 }
 
+std::optional<ContextOfDevice> Devices::context_for(const DevicePaths* device, CUstream stream) {
+  if (device == nullptr && stream != nullptr && driver_.has_devices()) {
+    CUcontext current = nullptr;
+    driver_.call(symbol::ctx_get_current)(&current);
+    if (current == nullptr) device = any_made(true);
+  }
+  if (device == nullptr) return std::nullopt;
+  return std::optional<ContextOfDevice>(std::in_place, device->context());
+}
+
 Devices::AnyContext Devices::any_context(bool needed) {
   if (!driver_.has_devices()) return {};
   CUcontext current = nullptr;

@@ -81,7 +81,7 @@ bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes
 }
 
 void Engine::copy_examined(const Task& task, const Request& request) {
-  const auto context = devices_.context_of(task);
+  const auto context = devices_.context_of(task, request.stream);
   const Plan plan = chooser_.ready(task, request);
   carriers_.carry(plan, request);
   plans_.note(plan, request);
@@ -94,7 +94,7 @@ std::shared_ptr<PendingCopy> Engine::copy_async(void* target, const void* source
   Request request = request_of(options, return_for(source_order));
   if (size_bytes == 0) return PendingCopy::complete();
   const Task task = examined(target, source, size_bytes, request);
-  const auto context = devices_.context_of(task);
+  const auto context = devices_.context_of(task, request.stream);
   request.when = chooser_.when_to_return(task, request);
   const Plan plan = chooser_.ready(task, request);
   if (request.when != Return::complete && !plan.recorded) return carriers_.begin(plan, request);
@@ -137,7 +137,7 @@ CopyPlan Engine::explain(const void* target, const void* source, std::size_t siz
   if (size_bytes == 0) throw UsageError("a copy of 0 bytes takes no path");
   const Request request = request_of(options, Return::complete);
   const Task task = examined(const_cast<void*>(target), source, size_bytes, request);
-  const auto context = devices_.context_of(task);
+  const auto context = devices_.context_of(task, request.stream);
   return chooser_.explain(task, request);
 }
 
