@@ -9,16 +9,17 @@
 
 namespace isthmus::transfer {
 
-Devices::Devices(const Driver& driver, const WindowCache& windows)
+Devices::Devices(const Driver& driver, const WindowCache& windows, const RingSettings& ring)
     : driver_(driver),
       windows_(windows),
+      ring_(ring),
       made_(static_cast<std::size_t>(std::max(driver.device_count(), 1))) {}
 
 DevicePaths& Devices::make(int device) {
   auto& slot = made_.at(static_cast<std::size_t>(device));
   const std::lock_guard lock(mutex_);
   if (DevicePaths* const found = slot.load(std::memory_order_acquire)) return *found;
-  owned_.push_back(std::make_unique<DevicePaths>(driver_, device, windows_));
+  owned_.push_back(std::make_unique<DevicePaths>(driver_, device, windows_, ring_));
   slot.store(owned_.back().get(), std::memory_order_release);
   return *owned_.back();
 }

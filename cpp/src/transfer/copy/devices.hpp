@@ -18,7 +18,8 @@ namespace isthmus::transfer {
 /// Each device's DevicePaths are made on first use. May be used from any thread.
 class Devices {
 public:
-  Devices(const Driver& driver, const WindowCache& windows);
+  /// ring        the settings of each device's staging ring
+  Devices(const Driver& driver, const WindowCache& windows, const RingSettings& ring = {});
 
   /// Cheap once it has been made.
   DevicePaths& at(int device) {
@@ -64,6 +65,7 @@ private:
 
   const Driver& driver_;
   const WindowCache& windows_;
+  const RingSettings ring_;
   std::mutex mutex_;
   std::string nvrtc_;
   std::vector<std::unique_ptr<DevicePaths>> owned_;

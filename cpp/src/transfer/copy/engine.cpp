@@ -13,13 +13,13 @@
 
 namespace isthmus::transfer {
 
-Engine::Engine(Windows the_windows)
+Engine::Engine(Windows the_windows, const RingSettings& ring)
     : driver(the_windows.driver()),
       windows(std::move(the_windows)),
       process_(0),
       host_memory_(driver),
       cache_(std::make_unique<WindowCache>(windows)),
-      devices_(driver, *cache_),
+      devices_(driver, *cache_, ring),
       chooser_(driver, devices_, *cache_),
       plans_(driver, devices_, *cache_, host_memory_),
       carriers_(driver),
@@ -39,6 +39,10 @@ Engine::~Engine() {
   carriers_.forget();
   [[maybe_unused]] const WindowCache* const cache = cache_.release();
   devices_.forget();
+}
+
+Transfers Engine::transfers(Windows windows, const RingSettings& ring) {
+  return Transfers(std::make_shared<Engine>(std::move(windows), ring));
 }
 
 void Engine::require_own_process() const {
