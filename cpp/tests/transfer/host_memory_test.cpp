@@ -61,7 +61,7 @@ private:
   std::vector<std::byte*> mapped_;
 };
 
-TEST_F(HostMemoryTest, OrdinaryMemoryIsTakenForWhatItWasUntilTheClockTicks) {
+TEST_F(HostMemoryTest, OrdinaryMemoryIsCheckedAgainOnceTheClockHasTicked) {
   if (!remembers()) GTEST_SKIP() << "the kernel has no PROCMAP_QUERY";
   std::byte* const pages = ordinary_memory();
   ASSERT_TRUE(can_read(pages));

@@ -37,7 +37,7 @@ TEST_F(Pool, GivesPinnedMemoryThatCanBeWritten) {
   memory.free(block);
 }
 
-TEST_F(Pool, WastesAnEighthAtMostAtEverySize) {
+TEST_F(Pool, RoundsEverySizeUpByAnEighthAtMost) {
   PinnedPool memory = pool();
   std::mt19937_64 generator(1);
   std::vector<std::size_t> sizes{1, 63, 64, 65, 511, 512, 513, 1025, 32 * kMiB, 32 * kMiB + 1};
@@ -96,7 +96,7 @@ TEST_F(Pool, AlignsAsAsked) {
   }
 }
 
-TEST_F(Pool, RefusesWhatIsNoBlockOfItsOwnInUse) {
+TEST_F(Pool, RefusesToFreeMemoryThatIsNotItsBlockInUse) {
   PinnedPool memory = pool(small_regions());
   auto* block = static_cast<std::byte*>(memory.allocate(1000));
   int local = 0;
@@ -313,7 +313,7 @@ TEST_F(Pool, ThreadsThatAllLackMemoryPinOneRegion) {
   EXPECT_EQ(memory.stats().num_pins, 1u);
 }
 
-TEST_F(Pool, IsUsageInAForkedChildAndWholeInTheParent) {
+TEST_F(Pool, IsRefusedInAForkedChildAndWholeInTheParent) {
   PinnedPool memory = pool(small_regions());
   void* block = memory.allocate(1000);
   const auto refused = [&](auto action) {

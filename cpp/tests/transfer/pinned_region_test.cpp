@@ -54,7 +54,7 @@ TEST_F(Region, CanBeCopiedFromAndToInOneCall) {
   EXPECT_EQ(std::memcmp(target.data(), bytes.data(), size_bytes), 0);
 }
 
-TEST_F(Region, TellsWhereTheTimeWent) {
+TEST_F(Region, ReportsTheTimeOfEachStep) {
   const PinnedRegion region(retained(), 32 * kMiB);
   const PinCosts& costs = region.costs();
   EXPECT_GT(costs.touch_seconds, 0);
@@ -164,7 +164,7 @@ TEST_F(Region, NamesAMemlockLimitThatIsFull) {
   EXPECT_TRUE(holds_in_child(names_limit));
 }
 
-TEST_F(Region, OtherFailuresOfTheDriverAreItsOwn) {
+TEST_F(Region, OtherFailuresAreTheDriversErrors) {
   EXPECT_THROW(throw_pin_failure(driver(), CUDA_ERROR_ILLEGAL_ADDRESS, kMiB, host::memory_limits()),
                DriverError);
 }

@@ -174,7 +174,7 @@ TEST_F(StagingThreadsTest, ThereAreNoMoreThreadsThanCores) {
   EXPECT_EQ(StagingRing(retained(), settings).num_threads(), 1);
 }
 
-TEST_F(StagingThreadsTest, SettingsThatCantBeAreRefused) {
+TEST_F(StagingThreadsTest, InvalidSettingsAreRefused) {
   RingSettings settings;
   settings.num_slots = 0;
   EXPECT_THROW(StagingRing(retained(), settings), UsageError);
