@@ -1,14 +1,12 @@
 // A window belongs to the process that opened it: a child of fork() has none, and doesn't affect
 // the parent's.
-#include "window/forks.hpp"
-
 #include <fcntl.h>
 #include <sys/mman.h>
 
 #include <isthmus/window.hpp>
 
 #include "backend_machine.hpp"
-#include "child_process.hpp"
+#include "driver/child_process.hpp"
 #include "fakes/fake_gdrdrv.hpp"
 #include "fakes/fake_resource_manager.hpp"
 #include "sizes.hpp"
@@ -30,21 +28,7 @@ bool throws_usage_error(const std::function<void()>& action) {
   return false;
 }
 
-/// A descriptor without use, closed by the destructor.
-class Descriptor {
-public:
-  ~Descriptor() { ::close(number); }
-  const int number = ::open("/dev/null", O_RDONLY);
-};
-
-TEST(Forks, ChangeTheGenerationOfTheChildOnly) {
-  watch_forks();
-  const std::uint64_t before = process_generation();
-  EXPECT_TRUE(holds_in_child([before] { return process_generation() != before; }));
-  EXPECT_EQ(process_generation(), before);
-}
-
-TEST(Forks, LeaveTheChildNoWayToWaitForALockOfTheParents) {
+TEST(ForkedWindows, AreRefusedInTheChildWithoutWaitingForALock) {
   const Driver driver = Driver::open("emulated:small");
   Windows windows(driver, WindowSettings{});
   EXPECT_TRUE(holds_in_child([&] {
@@ -53,48 +37,6 @@ TEST(Forks, LeaveTheChildNoWayToWaitForALockOfTheParents) {
            throws_usage_error([&] { (void)windows.take_notices(); }) &&
            throws_usage_error([&] { (void)windows.costs(); });
   }));
-}
-
-TEST(Forks, GiveEachGenerationItsOwnNumber) {
-  watch_forks();
-  const std::uint64_t parent = process_generation();
-  EXPECT_TRUE(holds_in_child([parent] {
-    const std::uint64_t child = process_generation();
-    return holds_in_child(
-        [=] { return process_generation() != child && process_generation() != parent; });
-  }));
-}
-
-TEST(Forks, CloseWatchedDescriptorsInTheChildOnly) {
-  const Descriptor watched;
-  const Descriptor other;
-  close_in_children(watched.number);
-  EXPECT_TRUE(holds_in_child([&] { return !is_open(watched.number) && is_open(other.number); }));
-  EXPECT_TRUE(is_open(watched.number));
-  forget_descriptor(watched.number);
-}
-
-TEST(Forks, LeaveForgottenDescriptorsOpen) {
-  const Descriptor forgotten;
-  const Descriptor watched;
-  close_in_children(forgotten.number);
-  close_in_children(watched.number);
-  forget_descriptor(forgotten.number);
-  forget_descriptor(forgotten.number);
-  EXPECT_TRUE(
-      holds_in_child([&] { return is_open(forgotten.number) && !is_open(watched.number); }));
-  forget_descriptor(watched.number);
-}
-
-TEST(Forks, CloseADescriptorOnlyInTheFirstOfTwoGenerations) {
-  const Descriptor watched;
-  close_in_children(watched.number);
-  EXPECT_TRUE(holds_in_child([&] {
-    // The number is free now, and may be reused by anything.
-    const Descriptor taken;
-    return taken.number == watched.number && holds_in_child([&] { return is_open(taken.number); });
-  }));
-  forget_descriptor(watched.number);
 }
 
 enum class Way { dmabuf, gdrdrv, rm };

@@ -1,13 +1,16 @@
-#include "window/forks.hpp"
+#include "driver/forks.hpp"
 
 #include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
+#include <string>
 #include <vector>
 
-namespace isthmus::window {
+#include <isthmus/errors.hpp>
+
+namespace isthmus {
 
 std::atomic<std::uint64_t> detail::process_generation{1};
 
@@ -46,6 +49,14 @@ void in_child() {
 
 }  // namespace
 
+void detail::refuse_in_child(std::string_view what) {
+  throw UsageError(
+      std::string(what) +
+      " can't be used in this process: it was forked from the process that opened the CUDA driver, "
+      "and CUDA doesn't survive fork(); start processes by spawn, or fork before Isthmus is first "
+      "used");
+}
+
 void watch_forks() {
   static const int watching = pthread_atfork(before_fork, in_parent, in_child);
   static_cast<void>(watching);
@@ -74,4 +85,4 @@ void forget_descriptor(int descriptor) noexcept {
   open.descriptors.pop_back();
 }
 
-}  // namespace isthmus::window
+}  // namespace isthmus

@@ -1,18 +1,30 @@
-// A window belongs to the process that opened it. Child processes detect that here.
+// CUDA doesn't survive fork(): what a process opened belongs to it alone. Its children detect that here.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
-namespace isthmus::window {
+namespace isthmus {
 
 namespace detail {
 extern std::atomic<std::uint64_t> process_generation;
-}
+[[noreturn]] void refuse_in_child(std::string_view what);
+}  // namespace detail
 
 /// Changes in a child of fork(): an object that stores another value belongs to the parent.
 inline std::uint64_t process_generation() noexcept {
   return detail::process_generation.load(std::memory_order_relaxed);
+}
+
+/// Checks that an object belongs to this process.
+///
+/// generation  process_generation() when the object was made
+/// what        names it at the beginning of the message: "this window"
+/// Throws      UsageError if the process was forked off since then.
+inline void require_own_process(std::uint64_t generation, std::string_view what) {
+  if (generation != process_generation()) [[unlikely]]
+    detail::refuse_in_child(what);
 }
 
 /// Starts watching for forks. Called before anything is opened; later calls do nothing.
@@ -33,4 +45,4 @@ public:
   ScopedForkDelay& operator=(const ScopedForkDelay&) = delete;
 };
 
-}  // namespace isthmus::window
+}  // namespace isthmus

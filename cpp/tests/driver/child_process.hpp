@@ -6,7 +6,7 @@
 
 #include <functional>
 
-namespace isthmus::window {
+namespace isthmus {
 
 /// Runs `check` in a forked child, and returns true if it returned true. A child that hangs is
 /// killed after 20 s; one that crashes or throws gives false. GoogleTest's macros have no effect
@@ -27,4 +27,4 @@ inline bool holds_in_child(const std::function<bool()>& check) {
          WEXITSTATUS(status) == 0;
 }
 
-}  // namespace isthmus::window
+}  // namespace isthmus
