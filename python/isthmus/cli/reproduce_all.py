@@ -58,7 +58,7 @@ def reproduce_all(wish: Wish, path: Path | None, *, debug: bool) -> ExitCode:
             break
     if not stopped and _simulates(wish):
         try:
-            chapters.append(_simulated())
+            chapters.append(_simulated(wish.plots))
         except Stopped:
             stopped = True
         except Unavailable as error:
@@ -115,11 +115,15 @@ def _show(one: "Reproduced", wish: Wish, *, debug: bool) -> ExitCode:
     return ExitCode.ERROR if one.run.failed else ExitCode.OK
 
 
-def _simulated() -> str:
-    """Run the simulator's experiment, print it, and give its chapter."""
+def _simulated(plots: Path | None) -> str:
+    """Run the simulator's experiment, print and draw it, and give its chapter."""
     from isthmus.sim.paper.scores_text import scores_text
 
     found = evaluate(None, None)
+    if plots is not None:
+        from isthmus.sim.paper.pictures import draw_all
+
+        say(f"drawn: {counted(len(draw_all(found.evaluation, plots)), 'file')} in {plots}")
     print_data(f"== {NAME} ==\n\n")
     width = columns_of(sys.stdout)
     print_data(scores_text(found.scores, found.evaluation, Format.TEXT, width=width))
