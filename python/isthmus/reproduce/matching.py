@@ -1,7 +1,7 @@
 """Finds for each published figure the result of a run that measures the same."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from isthmus.reproduce.publication import Figure, Ours, Publication
@@ -98,7 +98,7 @@ def _pair(figure: Figure, results: Sequence[Result], *, exactly: bool) -> Pair:
         number = _at_size(figure.bytes, found, exactly=exactly)
     else:
         number = _derived(found)
-    why_not = "" if number is not None else _why_not(figure, found)
+    why_not = "" if number is not None else _why_not(figure, results, found)
     return Pair(figure=figure, ours=number, why_not=why_not)
 
 
@@ -175,14 +175,13 @@ def _derived(found: Sequence[Result]) -> Number | None:
     return Number(low=result.min, high=result.max or result.median)
 
 
-def _why_not(figure: Figure, found: Sequence[Result]) -> str:
-    reasons: Mapping[str, None] = dict.fromkeys(
-        result.error.message if result.error else result.reason or "not measured"
-        for result in found
-        if result.status != Status.PASSED and figure.bytes in {None, result.bytes}
-    )
-    if reasons:
-        return next(iter(reasons))
+def _why_not(figure: Figure, results: Sequence[Result], found: Sequence[Result]) -> str:
+    """Give the reason of the nearest result that has one."""
+    of_test = [result for result in results if result.test == figure.ours.test]
+    for some in (found, of_test):
+        for result in some:
+            if result.status != Status.PASSED and figure.bytes in {None, result.bytes}:
+                return result.error.message if result.error else result.reason or NOT_THIS_SIZE
     if found and figure.bytes is not None:
         return NOT_THIS_SIZE
     return f"{figure.ours.test} was not measured"

@@ -140,3 +140,9 @@ def test_a_waived_result_says_why_nothing_stands_beside_theirs() -> None:
     waived = result(KIB, 0.0, status=Status.WAIVED, median=None, reason="no second node")
     assert pair(figure(bytes=KIB, value=1), waived).why_not == "no second node"
     assert pair(figure(bytes=KIB, value=1)).why_not == "alloc_malloc was not measured"
+
+
+def test_what_is_derived_has_the_reason_of_what_it_would_be_derived_from() -> None:
+    late = result(KIB, 0.0, status=Status.WAIVED, median=None, reason="no time left")
+    derived = Ours(test=OURS.test, metric="break_even_one_way")
+    assert pair(figure(unit="B", value=16, ours=derived), late).why_not == "no time left"
