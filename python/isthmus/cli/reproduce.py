@@ -129,7 +129,7 @@ def every(
     if context.invoked_subcommand is not None:
         raise UsageError(f"--all and {context.invoked_subcommand}", hint="leave one of them out")
     from isthmus.cli.reproduce_all import reproduce_all
-    from isthmus.cli.reproduce_one import wish_of
+    from isthmus.cli.reproduce_wish import wish_of
 
     state = state_of(context)
     wish = wish_of(
@@ -156,7 +156,8 @@ def _command(experiment: Experiment) -> Callable[..., None]:
         debug: DebugOption = False,
     ) -> None:
         del debug  # its callback has stored it
-        from isthmus.cli.reproduce_one import reproduce_one, wish_of
+        from isthmus.cli.reproduce_one import reproduce_one
+        from isthmus.cli.reproduce_wish import wish_of
 
         state = state_of(context)
         wish = wish_of(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from isthmus.cli.failure import ExitCode, Stopped, report_failure
 from isthmus.cli.output import check_output, print_page
 from isthmus.cli.reproduce_migration import NAME, evaluate
-from isthmus.cli.reproduce_one import Wish, draw, obtain
+from isthmus.cli.reproduce_one import draw, obtain
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of, draws_characters
@@ -22,10 +22,11 @@ from isthmus.spelling import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isthmus.cli.reproduce_wish import Wish
     from isthmus.reproduce.side_by_side import Reproduced
 
 
-def reproduce_all(wish: Wish, path: Path | None, *, debug: bool) -> ExitCode:
+def reproduce_all(wish: "Wish", path: Path | None, *, debug: bool) -> ExitCode:
     """
     Reproduce every experiment; with --from, those that the run has.
 
@@ -69,7 +70,7 @@ def reproduce_all(wish: Wish, path: Path | None, *, debug: bool) -> ExitCode:
     return max(codes)
 
 
-def _simulates(wish: Wish) -> bool:
+def _simulates(wish: "Wish") -> bool:
     return wish.from_run is None and not wish.quick
 
 
@@ -91,7 +92,7 @@ def _in_run(named: str) -> "Sequence[Experiment]":
     return found
 
 
-def _say_how_long(chosen: "Sequence[Experiment]", wish: Wish) -> None:
+def _say_how_long(chosen: "Sequence[Experiment]", wish: "Wish") -> None:
     if wish.from_run is not None:
         return
     on_gpu, on_emulated = (
@@ -104,7 +105,7 @@ def _say_how_long(chosen: "Sequence[Experiment]", wish: Wish) -> None:
     say(f"{counted(len(chosen), 'experiment')}: at most {on_gpu:g} s{emulated}{after}")
 
 
-def _show(one: "Reproduced", wish: Wish, *, debug: bool) -> ExitCode:
+def _show(one: "Reproduced", wish: "Wish", *, debug: bool) -> ExitCode:
     print_data(f"== {one.publication.name} ==\n\n")
     print_page(page_of(one, pictures=draws_characters(sys.stdout)))
     print_data("\n")
