@@ -106,11 +106,12 @@ def every(
     debug: DebugOption = False,
 ) -> None:
     """
-    Repeat the experiments that this project grew from, and print their figures beside ours.
+    Repeat published experiments, and print their figures beside ours.
 
-    Each has a name, and its own --help. Their figures are shipped, with their sources. Ours are
-    measured here by tests of `isthmus bench`, and the run is kept like any other; on an emulated
-    device they are modelled. --all with --quick leaves the simulations out.
+    This project grew from them. Each has a name, and its own --help. Their figures are shipped,
+    with their sources. Ours are measured here by tests of `isthmus bench`, and the run is kept like
+    any other; on an emulated device they are modelled. --all with --quick leaves the simulations
+    out.
 
     Exit codes: 0 ok, 1 error (the other results stand), 2 usage, 4 no device, 130 interrupted by
     Ctrl-C: finished points are kept.
