@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from isthmus.report.markdown import markdown_table, markdown_text
 from isthmus.report.page import Page, Table
 
 _BEGINNING = """# The experiments, reproduced
@@ -25,7 +26,7 @@ def page_markdown(title: str, page: Page, *, level: int) -> str:
     head = [f"- {_labelled(line, words)}" for line in page.head]
     blocks = [
         f"{signs} {title}",
-        *([f"**{_escaped(page.warning)}**"] if page.warning else []),
+        *([f"**{markdown_text(page.warning)}**"] if page.warning else []),
         "\n".join(head),
         *(_table(table, f"{signs}#") for table in page.tables),
         _list([*page.foot, *page.problems]),
@@ -45,26 +46,12 @@ def document(chapters: Iterable[str]) -> str:
 
 def _labelled(line: str, words: Iterable[str]) -> str:
     label, _, rest = line.partition(" ")
-    return f"{label}: {_escaped(rest.strip())}" if label in words else _escaped(line)
+    return f"{label}: {markdown_text(rest.strip())}" if label in words else markdown_text(line)
 
 
 def _table(table: Table, signs: str) -> str:
-    aligned = [":---"] * table.num_text_columns
-    aligned += ["---:"] * (len(table.heads) - table.num_text_columns)
-    lines = [_cells(table.heads), _cells(aligned), *map(_cells, table.rows)]
-    return f"{signs} {_escaped(table.title)}\n\n" + "\n".join(lines)
-
-
-def _cells(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+    return f"{signs} {markdown_text(table.title)}\n\n{markdown_table(table)}"
 
 
 def _list(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {_escaped(line)}" for line in lines)
-
-
-def _escaped(text: str) -> str:
-    """Escape what Markdown would take for a cell's end, emphasis, or a tag."""
-    for sign in ("\\", "|", "*", "<"):
-        text = text.replace(sign, f"\\{sign}")
-    return text
+    return "\n".join(f"- {markdown_text(line)}" for line in lines)
