@@ -1,7 +1,7 @@
 """
 Writes and reads GPU memory from the CPU, without a copy command.
 
-Uses the first GPU. Without one: ISTHMUS_DRIVER=emulated python write_window.py
+Uses the first GPU. Without one: ISTHMUS_DRIVER=emulated python 4_write_window.py
 """
 
 import struct

@@ -1,6 +1,6 @@
 /* Copies to a GPU and back by whichever way is cheapest on this machine.
  *
- *     cc copy.c $(pkg-config --cflags --libs isthmus) -lcuda
+ *     cc 7_copy.c $(pkg-config --cflags --libs isthmus) -lcuda
  *
  * cuda.h and -lcuda are NVIDIA's. Where there is no GPU, -listhmus_emulator stands in for -lcuda. */
 #include <cuda.h>

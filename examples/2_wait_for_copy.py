@@ -1,7 +1,7 @@
 """
 Lets the work of another stream wait for a copy, while the CPU goes on.
 
-Uses the first GPU. Without one: ISTHMUS_DRIVER=emulated python wait_for_copy.py
+Uses the first GPU. Without one: ISTHMUS_DRIVER=emulated python 2_wait_for_copy.py
 """
 
 import numpy as np

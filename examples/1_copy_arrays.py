@@ -1,7 +1,7 @@
 """
 Copies arrays to a GPU and back, blocking and not.
 
-Uses the first GPU. Without one: ISTHMUS_DRIVER=emulated python copy_arrays.py
+Uses the first GPU. Without one: ISTHMUS_DRIVER=emulated python 1_copy_arrays.py
 """
 
 import asyncio

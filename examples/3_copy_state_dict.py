@@ -1,7 +1,7 @@
 """
 Copies many arrays by one call.
 
-Uses the first GPU. Without one: ISTHMUS_DRIVER=emulated python copy_state_dict.py
+Uses the first GPU. Without one: ISTHMUS_DRIVER=emulated python 3_copy_state_dict.py
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 /* Writes and reads GPU memory from the CPU, without a copy command.
  *
- *     cc window.c $(pkg-config --cflags --libs isthmus) -lcuda
+ *     cc 8_window.c $(pkg-config --cflags --libs isthmus) -lcuda
  *
  * cuda.h and -lcuda are NVIDIA's. Where there is no GPU, -listhmus_emulator stands in for -lcuda. */
 #include <cuda.h>
