@@ -46,6 +46,7 @@ test-cpp: $(build)/.tests
 	@$(BIN)/ctest --test-dir $(build) -j $$((2 * $(cores))) --output-on-failure
 
 test-python: $(VENV)/.isthmus $(VENV)/.test
+	@tests/browser/install.sh
 	@$(BIN)/python -m pytest -n $(cores) $(ARGS)
 
 stress: $(build)/.tests  ## copies beside all that disturbs them for SECONDS=60, in C++, then in Python; ISTHMUS_DRIVER=system: on a GPU

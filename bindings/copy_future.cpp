@@ -130,10 +130,7 @@ PythonFuture::~PythonFuture() {
   if (kept_ != nullptr && keeper_->in_own_process()) keeper_->drop(kept_);
 }
 
-void PythonFuture::require_own_process() const {
-  if (keeper_->in_own_process()) return;
-  throw isthmus::UsageError("this copy belongs to the process that this one was forked from");
-}
+void PythonFuture::require_own_process() const { keeper_->require_own_process(); }
 
 /// Polls instead of waiting, so that a timeout and Ctrl-C can end it. Called without the GIL.
 bool PythonFuture::ended_within(std::optional<double> timeout_seconds) const {

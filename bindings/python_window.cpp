@@ -21,7 +21,20 @@ namespace {
 constexpr std::size_t kUnlockedWriteBytes = 64 << 10;
 constexpr std::size_t kUnlockedReadBytes = 16 << 10;
 
-std::size_t checked_offset(std::ptrdiff_t offset_bytes) {
+/// Raises      TypeError, with what it is for, if it isn't an integer; OverflowError
+Py_ssize_t integer_of(nb::handle number, const char* what) {
+  const Py_ssize_t value = PyNumber_AsSsize_t(number.ptr(), PyExc_OverflowError);
+  if (value != -1 || PyErr_Occurred() == nullptr) [[likely]]
+    return value;
+  if (PyIndex_Check(number.ptr()) == 0) {
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "%s must be an integer, not %R", what, number.ptr());
+  }
+  throw nb::python_error();
+}
+
+std::size_t checked_offset(nb::handle offset) {
+  const Py_ssize_t offset_bytes = integer_of(offset, "the offset in bytes");
   if (offset_bytes < 0) [[unlikely]]
     throw UsageError("the offset " + std::to_string(offset_bytes) +
                      " is negative: it counts bytes from the window's start");
@@ -31,8 +44,7 @@ std::size_t checked_offset(std::ptrdiff_t offset_bytes) {
 /// Bytes to read: `size`, or all from the offset on if it is None.
 std::size_t checked_size(nb::handle size, std::size_t offset_bytes, std::size_t window_bytes) {
   if (size.is_none()) return offset_bytes < window_bytes ? window_bytes - offset_bytes : 0;
-  const Py_ssize_t count = PyNumber_AsSsize_t(size.ptr(), PyExc_OverflowError);
-  if (count == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  const Py_ssize_t count = integer_of(size, "the number of bytes");
   if (count < 0) throw UsageError("can't read " + std::to_string(count) + " bytes");
   return static_cast<std::size_t>(count);
 }
@@ -71,41 +83,41 @@ void PythonWindow::copy(std::size_t size_bytes, std::size_t unlocked_from_bytes,
 
 // Each converts its arguments first: that may run Python code, which may close this window.
 
-void PythonWindow::write(nb::handle data, std::ptrdiff_t offset_bytes) const {
+void PythonWindow::write(nb::handle data, nb::handle offset) const {
   const HostBytes source(data, HostBytes::Access::readable);
+  const std::size_t offset_bytes = checked_offset(offset);
   Window& window = writable();
-  const std::size_t offset = checked_offset(offset_bytes);
   copy(source.size_bytes(), kUnlockedWriteBytes,
-       [&] { window.write(offset, source.data(), source.size_bytes()); });
+       [&] { window.write(offset_bytes, source.data(), source.size_bytes()); });
 }
 
-void PythonWindow::post(nb::handle data, std::ptrdiff_t offset_bytes) const {
+void PythonWindow::post(nb::handle data, nb::handle offset) const {
   const HostBytes source(data, HostBytes::Access::readable);
+  const std::size_t offset_bytes = checked_offset(offset);
   Window& window = writable();
-  const std::size_t offset = checked_offset(offset_bytes);
   copy(source.size_bytes(), kUnlockedWriteBytes,
-       [&] { window.post(offset, source.data(), source.size_bytes()); });
+       [&] { window.post(offset_bytes, source.data(), source.size_bytes()); });
 }
 
-nb::object PythonWindow::read(nb::handle size, std::ptrdiff_t offset_bytes) const {
-  const std::size_t offset = checked_offset(offset_bytes);
-  const std::size_t count = checked_size(size, offset, size_bytes_);
+nb::object PythonWindow::read(nb::handle size, nb::handle offset) const {
+  const std::size_t offset_bytes = checked_offset(offset);
+  const std::size_t count = checked_size(size, offset_bytes, size_bytes_);
   // Fail before allocating memory for it.
-  if (count > size_bytes_) opened().read(nullptr, offset, count);
+  if (count > size_bytes_) opened().read(nullptr, offset_bytes, count);
   nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(count)));
   if (!bytes.is_valid()) throw nb::python_error();
   char* const target = PyBytes_AsString(bytes.ptr());
   const Window& window = opened();
-  copy(count, kUnlockedReadBytes, [&] { window.read(target, offset, count); });
+  copy(count, kUnlockedReadBytes, [&] { window.read(target, offset_bytes, count); });
   return bytes;
 }
 
-void PythonWindow::read_into(nb::handle buffer, std::ptrdiff_t offset_bytes) const {
+void PythonWindow::read_into(nb::handle buffer, nb::handle offset) const {
   const HostBytes target(buffer, HostBytes::Access::writable);
+  const std::size_t offset_bytes = checked_offset(offset);
   const Window& window = opened();
-  const std::size_t offset = checked_offset(offset_bytes);
   copy(target.size_bytes(), kUnlockedReadBytes,
-       [&] { window.read(target.data(), offset, target.size_bytes()); });
+       [&] { window.read(target.data(), offset_bytes, target.size_bytes()); });
 }
 
 std::string PythonWindow::description() const {

@@ -36,10 +36,10 @@ class PythonWindow {
 public:
   PythonWindow(isthmus::Window&& window, nanobind::object owner, bool read_only);
 
-  void write(nanobind::handle data, std::ptrdiff_t offset_bytes) const;
-  void post(nanobind::handle data, std::ptrdiff_t offset_bytes) const;
-  nanobind::object read(nanobind::handle size, std::ptrdiff_t offset_bytes) const;
-  void read_into(nanobind::handle buffer, std::ptrdiff_t offset_bytes) const;
+  void write(nanobind::handle data, nanobind::handle offset) const;
+  void post(nanobind::handle data, nanobind::handle offset) const;
+  nanobind::object read(nanobind::handle size, nanobind::handle offset) const;
+  void read_into(nanobind::handle buffer, nanobind::handle offset) const;
 
   void close() noexcept { open_.reset(); }
   bool is_open() const noexcept { return open_ != nullptr; }

@@ -126,7 +126,7 @@ nb::object copy_arrays(ArrayTransfers& transfers, nb::handle target, nb::handle 
 }
 
 nb::object copy_arrays_async(ArrayTransfers& transfers, nb::handle target, nb::handle source,
-                             nb::handle stream, const std::string& source_order) {
+                             nb::handle stream, nb::handle source_order) {
   const SourceOrder order = value_of(kSourceOrders, source_order, "source_order");
   ArrayPair pair;
   if (!read_arrays(transfers.reader, target, source, stream, Hold::copy, pair))
@@ -271,7 +271,7 @@ void bind_array_copies(nb::class_<ArrayTransfers>& transfers) {
           "differ, copies nothing and returns what ArrayReader.pair() returns. Of lists, tuples "
           "and mappings copies nothing either, and returns the arrays in them.")
       .def("copy_arrays_async", &copy_arrays_async, "target"_a.none(), "source"_a.none(),
-           "stream"_a.none(), "source_order"_a,
+           "stream"_a.none(), "source_order"_a.none(),
            nb::sig("def copy_arrays_async(self, target: object, source: object, stream: object, "
                    "source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, "
                    "isthmus.arrays.array.Array, int] | ArrayBatch"),

@@ -70,7 +70,7 @@ PythonWindow open(const SharedWindows& windows, std::uintptr_t pointer, std::siz
 
 void bind_copies(nb::class_<PythonWindow>& window) {
   window
-      .def("write", &PythonWindow::write, "data"_a, "offset"_a = 0,
+      .def("write", &PythonWindow::write, "data"_a, "offset"_a.none() = 0,
            nb::sig(
                "def write(self, data: isthmus.arrays.accepted.BytesLike, offset: int = 0) -> None"),
            "Copy bytes to the device and fence: a kernel or copy that is started afterwards reads "
@@ -78,19 +78,19 @@ void bind_copies(nb::class_<PythonWindow>& window) {
            "may write different bytes at once. Raises UsageError, with nothing copied, if the "
            "range is not inside the window, if the window is closed, read-only or a parent "
            "process's, or if its memory was freed.")
-      .def("post", &PythonWindow::post, "data"_a, "offset"_a = 0,
+      .def("post", &PythonWindow::post, "data"_a, "offset"_a.none() = 0,
            nb::sig(
                "def post(self, data: isthmus.arrays.accepted.BytesLike, offset: int = 0) -> None"),
            "Copy bytes to the device without a fence: they are not guaranteed to arrive until this "
            "thread's next fence() or write(). Threads and errors: as for write().")
       .def_static("fence", &isthmus::Window::fence,
                   "Order this thread's posts, on all windows, before what it does next.")
-      .def("read", &PythonWindow::read, "n"_a = nb::none(), "offset"_a = 0,
+      .def("read", &PythonWindow::read, "n"_a = nb::none(), "offset"_a.none() = 0,
            nb::sig("def read(self, n: int | None = None, offset: int = 0) -> bytes"),
            "Copy n bytes from the device; None: all from the offset on. Complete on return, but "
            "not ordered with streams: first wait for the kernel that writes the bytes. Threads and "
            "errors: as for write().")
-      .def("read_into", &PythonWindow::read_into, "buffer"_a, "offset"_a = 0,
+      .def("read_into", &PythonWindow::read_into, "buffer"_a, "offset"_a.none() = 0,
            nb::sig("def read_into(self, buffer: isthmus.arrays.accepted.BytesLike, offset: int = "
                    "0) -> None"),
            "Like read(), into a writable, contiguous buffer.");

@@ -1,12 +1,15 @@
 // Python's words for C++ enumerators.
 #pragma once
 
+#include <nanobind/nanobind.h>
+
 #include <cstddef>
 #include <string>
 
 #include <isthmus/errors.hpp>
 
 #include "measure/loops/samples.hpp"
+#include "text.hpp"
 
 /// Python's word for a C++ enumerator.
 template <typename Value>
@@ -23,6 +26,17 @@ Value value_of(const Word<Value> (&words)[N], const std::string& word, const cha
     known += (known.empty() ? "" : ", ") + std::string(entry.word);
   }
   throw isthmus::UsageError(std::string("unknown ") + what + " '" + word + "': use " + known);
+}
+
+/// The same for an argument from Python, which may be anything.
+///
+/// what        the argument's name
+template <typename Value, std::size_t N>
+Value value_of(const Word<Value> (&words)[N], nanobind::handle word, const char* what) {
+  std::string text;
+  if (nanobind::try_cast(word, text)) return value_of(words, text, what);
+  throw isthmus::UsageError(std::string(what) + " must be a word, such as '" + words[0].word +
+                            "', not " + nanobind::repr(word).c_str());
 }
 
 template <typename Value, std::size_t N>

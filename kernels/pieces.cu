@@ -25,8 +25,12 @@ __device__ inline void isthmus_move_words(const IsthmusPiece& piece) {
 
 /// pieces      pinned host memory mapped on the device, or device memory, [num_pieces]
 extern "C" __global__ void isthmus_pieces(const IsthmusPiece* pieces, uint64_t num_pieces) {
+  isthmus_note_read(pieces, num_pieces * sizeof *pieces);
+  isthmus_await_traffic();
   for (uint64_t i = blockIdx.x; i < num_pieces; i += gridDim.x) {
     const IsthmusPiece piece = pieces[i];
+    isthmus_note_read(reinterpret_cast<const void*>(piece.source), piece.size_bytes);
+    isthmus_note_write(reinterpret_cast<void*>(piece.target), piece.size_bytes);
     const uint64_t addresses = piece.target | piece.source;
     if (addresses % sizeof(uint4) == 0) {
       isthmus_move_words<uint4>(piece);

@@ -14,6 +14,7 @@ extern "C" __global__ void isthmus_pointer_chase(uint64_t first, uint64_t num_li
   uint64_t sum = 0;
   for (uint64_t i = 0; i < num_links; ++i) {
     isthmus_note_read(reinterpret_cast<const void*>(link), sizeof link);
+    isthmus_await_traffic();
     // Volatile: reads memory each time, not a value that an earlier round left in a cache.
     link = *reinterpret_cast<const volatile uint64_t*>(link);
     sum += link;

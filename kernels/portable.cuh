@@ -28,7 +28,8 @@ __device__ inline uint64_t isthmus_now_ns() {
 __device__ inline void isthmus_pause() { __nanosleep(20); }
 
 // Kernels note what they access, for the emulated driver: it models the time of what crosses the
-// link. A GPU takes its own time, so there these are nothing.
+// link. What is noted after await_traffic depends on what was noted before. A GPU takes its own time,
+// so there these are nothing.
 __device__ inline void isthmus_note_read(const void*, uint64_t) {}
 __device__ inline void isthmus_note_write(const void*, uint64_t) {}
 __device__ inline void isthmus_await_traffic() {}

@@ -62,6 +62,9 @@ __device__ inline bool isthmus_in_words(const IsthmusLayouts& layouts, uint32_t 
 }
 
 extern "C" __global__ void isthmus_strided(IsthmusLayouts layouts) {
+  const uint64_t size_bytes = layouts.count * layouts.item_bytes;
+  isthmus_note_read(reinterpret_cast<const void*>(layouts.source), size_bytes);
+  isthmus_note_write(reinterpret_cast<void*>(layouts.target), size_bytes);
   if (isthmus_in_words(layouts, 16)) return isthmus_copy_items<uint4>(layouts);
   if (isthmus_in_words(layouts, 8)) return isthmus_copy_items<uint64_t>(layouts);
   if (isthmus_in_words(layouts, 4)) return isthmus_copy_items<uint32_t>(layouts);

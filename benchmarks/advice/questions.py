@@ -71,6 +71,12 @@ class Driver:
         return pointer.value or 0
 
 
+def require(code: int) -> None:
+    """Raise if a copy failed."""
+    if code != 0:
+        raise RuntimeError(f"a copy failed: {code}")
+
+
 class Host:
     """Memory of one way: how it is allocated and freed."""
 
@@ -123,7 +129,6 @@ class Measuring:
         self.context = windows.pending_work.context(0)
         self.driver = Driver()
         self.device = isthmus.device_empty(max_bytes, "u1")
-        self.word = isthmus.device_empty(max_bytes, "u1")
         self.pool = _native.PinnedPool(windows.driver, 0)
         _native.PinnedBlock(self.pool, max_bytes)
         self.kept: dict[tuple[Buffer, int], np.ndarray[Any, Any]] = {}
@@ -203,8 +208,8 @@ class Measuring:
         library, wait = self.driver.library, self.driver.library.cuStreamSynchronize
         if way == "h2d":
             # It may return before the bytes of a short pageable copy are there.
-            return lambda: (library.cuMemcpyHtoD_v2(there, here, count), wait(None))[0]
-        return lambda: library.cuMemcpyDtoH_v2(here, there, count)
+            return lambda: require(library.cuMemcpyHtoD_v2(there, here, count) or wait(None))
+        return lambda: require(library.cuMemcpyDtoH_v2(here, there, count))
 
 
 def questions(number: int, max_bytes: int, seed: int) -> list[Question]:

@@ -1,5 +1,5 @@
 """
-How long the runs of `isthmus sim reproduce` take: those of Zhang 2019, and the others.
+How long the runs of `isthmus reproduce partial-page-migration` take: those of the paper, others.
 
     .venv/bin/python benchmarks/sim/reproducing.py [THREADS]
 

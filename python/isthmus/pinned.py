@@ -137,7 +137,10 @@ def empty_like(
         OutOfDeviceMemory: The same.
         UsageError: The same.
     """
-    flags = prototype.flags
+    try:
+        flags = prototype.flags
+    except AttributeError:
+        raise UsageError(f"not a NumPy array to take the shape of: {prototype!r}") from None
     order: Literal["C", "F"] = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
     kind = prototype.dtype if dtype is None else dtype
     return empty(prototype.shape, kind, order, device=device)
@@ -171,7 +174,11 @@ def trim(kept_bytes: int = 0) -> None:
 
     Raises:
         DriverError: The driver refused; what is in use stays.
+        UsageError: It isn't a number of bytes.
     """
+    given: object = kept_bytes
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise UsageError(f"what a pool may keep must be a number of bytes, not {kept_bytes!r}")
     for pool in list(_pools.values()):
         pool.trim(kept_bytes)
 

@@ -61,12 +61,12 @@ def test_json_has_every_number(invoke: Invoke, mine: str) -> None:
     assert document["question"]["size_bytes"] == 1 << 20
     best = document["ways"][0]
     assert best["cost"]["low"] <= best["cost"]["seconds"] <= best["cost"]["high"]
-    assert {"way", "from_bytes", "from_uses"} <= document["pays"][0].keys()
+    assert {"way", "bytes", "uses"} <= document["pays"][0].keys()
 
 
 def test_json_of_the_classic_questions_and_of_offloading(invoke: Invoke, mine: str) -> None:
     classic = json.loads(invoke("advise", "--format", "json", "--machine", mine).out)
-    assert {"round_trip_from_bytes", "reduce_from_bytes"} <= classic["pays"][0].keys()
+    assert {"round_trip_bytes", "reduce_bytes"} <= classic["pays"][0].keys()
     words = ("--up", "1MiB", "--down", "0", "--cpu-seconds", "1", "--gpu-seconds", "0.1")
     outcome = invoke("advise", "offload", *words, "--format", "json", "--machine", mine)
     assert json.loads(outcome.out)["gpu_pays"] is True
@@ -87,6 +87,20 @@ def test_without_a_profile_this_machine_is_measured_once(
     assert json.loads(stored.read_text("utf-8"))["memory"]
     second = invoke("advise", "64KiB")
     assert (second.err, second.out) == ("", first.out)
+
+
+def test_a_profile_that_can_not_be_stored_is_answered_from(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = Effort(sizes=(4, 65536), budget_s=5, point_s=0.0, rounds=0, memory_sizes=(4096,))
+    monkeypatch.setenv("ISTHMUS_DRIVER", "emulated")
+    monkeypatch.setenv("ISTHMUS_PROFILE", str(tmp_path / "a file" / "mine.json"))
+    (tmp_path / "a file").write_text("")
+    monkeypatch.setattr("isthmus.profile.plan.FULL", short)
+    outcome = invoke("advise", "64KiB")
+    assert outcome.code == 1
+    assert "Ways, the fastest first" in outcome.out
+    assert "error: " in outcome.err
 
 
 def test_a_profile_of_the_emulated_device_is_marked(invoke: Invoke, tmp_path: Path) -> None:
@@ -111,6 +125,10 @@ def test_pictures_are_drawn(invoke: Invoke, mine: str, tmp_path: Path) -> None:
     [
         (["0"], "size '0': no bytes to copy"),
         (["4,8"], "one size, or a range"),
+        (["--direction", "reduce"], "--plot need a size"),
+        (["--async"], "--plot need a size"),
+        (["--plot", "x"], "--plot need a size"),
+        (["1KiB", "--direction", "reduce", "--result", "1MiB"], "is no reduction"),
         (["4", "--direction", "up"], "unknown direction 'up'"),
         (["4", "--buffer", "old"], "unknown buffer 'old'"),
         (["4", "--uses", "0"], "0 uses"),

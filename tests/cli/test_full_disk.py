@@ -22,7 +22,10 @@ COMMANDS = {
     "run": ("sim", "run", "cp", "-p", "ranges", "-o", "out/run.csv", "--timeline", "out/t.json"),
     "record": ("sim", "trace", "record", "cp", "-o", "out/cp.arrow"),
     "sweep": ("sim", "sweep", "cp", "-a", "seed=0,1", "-j", "1", "-o", "out/s.parquet"),
-    "reproduce": ("sim", "reproduce", "--no-pictures", "-j", "1", "-o", "out/evaluation"),
+    "reproduce": (
+        *("reproduce", "partial-page-migration", "--no-pictures", "-j", "1"),
+        *("-o", "out/evaluation"),
+    ),
 }
 SHORT = Effort(sizes=(4, 4096), budget_s=0.1, point_s=0, rounds=1, quick=True)
 KINDS: tuple[Kind, ...] = ("open", "mkdir", "sync", "rename", "write")

@@ -2,11 +2,20 @@ import pytest
 
 from program import Golden, Invoke, run_code
 
+PLAIN = ("bench", "compare", "report", "doctor", "profile")
 ADVISE = ("advise", "advise offload")
+EXPERIMENTS = (
+    "reproduce",
+    "reproduce pinned-vs-pageable",
+    "reproduce caffe-break-even",
+    "reproduce gdrcopy",
+    "reproduce d2h-overhead",
+    "reproduce partial-page-migration",
+)
 RUNS = ("runs", "runs list", "runs show", "runs rm", "runs prune")
 
 
-@pytest.mark.parametrize("command", ["", "bench", "compare", "doctor", "profile", *ADVISE, *RUNS])
+@pytest.mark.parametrize("command", ["", *PLAIN, *ADVISE, *EXPERIMENTS, *RUNS])
 def test_help_is_as_reviewed(invoke: Invoke, golden: Golden, command: str) -> None:
     outcome = invoke(*command.split(), "--help")
     assert (outcome.code, outcome.err) == (0, "")
@@ -21,9 +30,7 @@ def test_short_and_long_help_are_the_same(invoke: Invoke) -> None:
     assert invoke("bench", "-h") == invoke("bench", "--help")
 
 
-@pytest.mark.parametrize(
-    "command", ["advise", "bench", "compare", "doctor", "profile", "runs", "sim"]
-)
+@pytest.mark.parametrize("command", [*PLAIN, "advise", "reproduce", "runs", "sim"])
 def test_a_command_whose_module_is_missing_is_an_error_and_not_left_out(command: str) -> None:
     module = f"isthmus.cli.{command}"
     done = run_code(f"import sys; sys.modules[{module!r}] = None; import isthmus.cli.app")

@@ -14,11 +14,12 @@ import pytest
 from program import NO_GPU, PROGRAM, Golden, Invoke, Outcome
 
 pytestmark = pytest.mark.native
+REPRODUCE = ("reproduce", "partial-page-migration")
 AXES = ("-a", "workload=cp", "-a", "policy=tree,ranges", "-a", "link.bandwidth=16GB/s,32GB/s")
 
 
 @pytest.mark.parametrize(
-    "command", ["", "run", "list", "sweep", "reproduce", "trace", "trace record", "trace import"]
+    "command", ["", "run", "list", "sweep", "trace", "trace record", "trace import"]
 )
 def test_help_is_as_reviewed(invoke: Invoke, golden: Golden, command: str) -> None:
     outcome = invoke("sim", *command.split(), "--help")
@@ -115,7 +116,6 @@ def refused(outcome: Outcome, error: str, hint: str) -> None:
         ("sweep -o x.parquet -a seed=1", "no workload", "--axis workload="),
         ("sweep -o x.parquet -a workload=bsf", "'bsf'", "did you mean bfs?"),
         ("sweep cp -a seed=1", "'-o'", "isthmus sim sweep --help"),
-        ("reproduce --grid", "--grid needs a place", "-o FOLDER"),
         ("trace info /no/such.arrow", "/no/such.arrow", ""),
     ],
 )
@@ -234,7 +234,7 @@ def test_the_evaluation_is_written_to_a_folder_and_not_run_twice(
 ) -> None:
     monkeypatch.setattr("isthmus.sim.paper.studies.PROGRAMS", ("cp", "aes"))
     folder = tmp_path / "evaluation"
-    first = invoke("sim", "reproduce", "--no-pictures", "-o", str(folder))
+    first = invoke(*REPRODUCE, "--no-pictures", "-o", str(folder))
     assert first.code == 0
     assert "modelled" in first.out
     assert "T1 " in first.out
@@ -245,7 +245,7 @@ def test_the_evaluation_is_written_to_a_folder_and_not_run_twice(
         "targets.csv",
         "runs.parquet",
     }
-    again = invoke("sim", "reproduce", "--no-pictures", "-o", str(folder))
+    again = invoke(*REPRODUCE, "--no-pictures", "-o", str(folder))
     assert again.out == first.out
     assert "\n0 runs in" in f"\n{again.err}"
 
@@ -255,7 +255,7 @@ def test_without_a_folder_nothing_is_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("isthmus.sim.paper.studies.PROGRAMS", ("cp",))
-    document = json.loads(invoke("sim", "reproduce", "--format", "json").out)
+    document = json.loads(invoke(*REPRODUCE, "--format", "json").out)
     assert document["modelled"] is True
     assert list(tmp_path.iterdir()) == []
 

@@ -160,6 +160,20 @@ def test_negative_offsets_and_sizes_are_refused(window: isthmus.Window) -> None:
         window.read(-2)
 
 
+@pytest.mark.parametrize("wrong", ["x", None, 1.5])
+def test_an_offset_that_is_no_integer_is_refused(window: isthmus.Window, wrong: object) -> None:
+    refused = pytest.raises(
+        TypeError, match=rf"the offset in bytes must be an integer, not {wrong!r}"
+    )
+    for use in (window.write, window.post, window.read_into):
+        with refused:
+            use(bytearray(1), wrong)  # type: ignore[arg-type]
+    with refused:
+        window.read(1, wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="the number of bytes must be an integer, not 'x'"):
+        window.read("x")  # type: ignore[arg-type]
+
+
 def test_data_without_bytes_is_refused_with_what_would_do(window: isthmus.Window) -> None:
     with pytest.raises(TypeError, match="NumPy array is needed, not 'int'"):
         window.write(5)  # type: ignore[arg-type]

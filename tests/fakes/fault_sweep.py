@@ -27,6 +27,7 @@ SIZE = 300 * 1024 + 7
 WATCHED = 0x5B
 _MODULES = b"_native"
 _MAX_CALLS = 50_000
+_POOL_BYTES = 24 << 20
 _KINDS = (b"new", b"thread", b"mmap", b"mlock", b"open")
 _FAILURE = 700  # CUDA_ERROR_ILLEGAL_ADDRESS
 # What can't be asked twice: what the driver refuses to take back is lost.
@@ -90,7 +91,10 @@ class Operations:
     """What is swept, each with memory of its own. Each raises AssertionError if bytes are wrong."""
 
     def __init__(self, folder: Path) -> None:
-        self.context = _native.Context(_native.Driver.open(), 0)
+        driver = _native.Driver.open()
+        self.context = _native.Context(driver, 0)
+        # Most iterations pin anew: below this cap not a region of 64 MiB.
+        isthmus.pinned.exchange_pools({0: _native.PinnedPool(driver, 0, max_bytes=_POOL_BYTES)})
         self.memory = _native.DeviceMemory(self.context, SIZE)
         self.device = isthmus.DevicePointer(self.memory.pointer, SIZE)
         self.number = 0

@@ -1,5 +1,6 @@
 """Runs whose repeats a test chooses: every result of the fakes, with costs drawn at random."""
 
+import functools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,12 +19,17 @@ class Noise:
     results: float = 0.002
 
 
+@functools.cache
+def _quiet() -> Run:
+    return runs.run()
+
+
 def repeated(
     chance: random.Random, noise: Noise, *, processes: int = 5, slower: float = 1.0
 ) -> Run:
     """Give a run whose results are so many times slower than the fakes', but for noise."""
     levels = [chance.gauss(0, noise.processes) for _ in range(processes)]
-    run = runs.run()
+    run = _quiet()
     results = [_noisy(r, levels, noise.results, slower, chance) for r in run.results]
     return run.model_copy(update={"results": results})
 

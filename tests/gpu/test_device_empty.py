@@ -59,7 +59,7 @@ def test_memory_is_freed_only_after_a_kernel_that_is_told_nothing_of_its_owner(t
     assert int(result.min()) == int(result.max()) == 3
 
 
-@pytest.mark.parametrize("example", ["copy_arrays", "write_window"])
+@pytest.mark.parametrize("example", ["1_copy_arrays", "4_write_window"])
 def test_an_example_beside_pytorch_uses_the_gpu_and_says_so(torch: Any, example: str) -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / f"{example}.py")],

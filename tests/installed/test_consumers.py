@@ -65,8 +65,14 @@ def test_an_example_in_c_is_built_with_the_python_package(
     assert_runs(name, tmp_path, package)
 
 
+def example_in_c(name: str) -> Path:
+    """Find an example: numbers before their names give the order in which they are read."""
+    [path] = (ROOT / "examples").glob(f"[0-9]_{name}.c")
+    return path
+
+
 def build_in_c(name: str, folder: Path, flags: list[str], cuda_headers: str) -> None:
-    source = str(shutil.copy(ROOT / "examples" / f"{name}.c", folder))
+    source = str(shutil.copy(example_in_c(name), folder))
     warnings = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-isystem", cuda_headers]
     command = [os.environ.get("CC", "cc"), *warnings, source, *flags, "-listhmus_emulator"]
     built = run_process([*command, "-o", str(folder / name)])
@@ -103,7 +109,7 @@ def test_cmake_refuses_another_version(
 def test_a_program_in_c_alone_needs_no_compiler_for_cpp(
     installed: Installed, tmp_path: Path
 ) -> None:
-    shutil.copy(ROOT / "examples" / "copy.c", tmp_path)
+    shutil.copy(example_in_c("copy"), tmp_path / "copy.c")
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.24)\n"
         "project(in_c LANGUAGES C)\n"

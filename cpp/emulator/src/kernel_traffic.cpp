@@ -26,7 +26,7 @@ struct Place {
 struct RunningKernel {
   int ordinal = 0;
   Time end{};
-  bool awaited = true;
+  const SharedLink* crossing = nullptr;  ///< by the bytes noted last; null if they are awaited
   std::array<Place, 4> places{};
   std::size_t oldest = 0;
 };
@@ -64,11 +64,13 @@ Pace pace_to(Where where, Duration latency) {
   return pace;
 }
 
+/// Accesses in one direction overlap until they are awaited: the first one's latency is that of all.
 void add_traffic(SharedLink& link, std::size_t size_bytes, const Pace& pace) {
-  count_modelled(pace.latency + pace.time_for(size_bytes));
-  const Time begin = std::max(running.end, Clock::now()) + pace.latency;
+  const bool overlaps = std::exchange(running.crossing, &link) == &link;
+  const Duration latency = overlaps ? Duration{} : pace.latency;
+  count_modelled(latency + pace.time_for(size_bytes));
+  const Time begin = std::max(running.end, Clock::now()) + latency;
   running.end = std::max(begin + pace.time_for(size_bytes), link.cross(size_bytes, begin));
-  running.awaited = false;
 }
 
 }  // namespace
@@ -96,5 +98,5 @@ void isthmus_note_write(const void* target, std::uint64_t size_bytes) {
 }
 
 void isthmus_await_traffic() {
-  if (!std::exchange(running.awaited, true)) wait_until(running.end);
+  if (std::exchange(running.crossing, nullptr) != nullptr) wait_until(running.end);
 }

@@ -34,8 +34,9 @@ public:
   ///          a path (has a '/')    that library
   ///          "" (default)          the value of ISTHMUS_DRIVER, or else "system"
   /// Throws   Unavailable when there is no such library, it is the toolkit's stub, it is older than
-  ///          CUDA 12.2, or a required symbol is missing; UsageError for another form of `source`;
-  ///          DriverError when cuInit fails for any other reason.
+  ///          CUDA 12.2, or a required symbol is missing; UsageError for another form of `source`,
+  ///          and in a child of fork() whose parent has opened a driver, because CUDA doesn't
+  ///          survive fork(); DriverError when cuInit fails for any other reason.
   static Driver open(const std::string& source = {});
 
   /// Stands for a driver that isn't there. It has no devices and no functions: copies within the
@@ -66,6 +67,10 @@ public:
 
   /// False if there were no devices when the driver was opened, or there is no driver.
   ISTHMUS_HIDDEN bool has_devices() const noexcept;
+  /// False in a child of fork(): the driver belongs to the process that opened it.
+  ISTHMUS_HIDDEN bool in_own_process() const noexcept;
+  /// Throws UsageError unless in_own_process().
+  ISTHMUS_HIDDEN void require_own_process() const;
   /// Throws Unavailable, which says why there is none, unless has_devices().
   ISTHMUS_HIDDEN void require_devices() const;
 
@@ -80,7 +85,8 @@ public:
   // The library calls the driver with the next three functions. Programs can't, because no public
   // header defines Symbol.
 
-  /// Calls a function and throws DriverError, OutOfDeviceMemory or (if it is missing) Unavailable.
+  /// Calls a function and throws DriverError, OutOfDeviceMemory or (if it is missing) Unavailable;
+  /// UsageError unless in_own_process().
   ///
   /// Use as: driver.call(symbol::mem_alloc)(&pointer, size_bytes);
   template <typename Function>

@@ -104,8 +104,8 @@ public:
   /// memory; it is given out to others only when that work is done. Without a stream: nothing uses
   /// it any more.
   ///
-  /// Throws      UsageError if `memory` isn't a block of this pool in use; DriverError if `stream`
-  ///             isn't a stream: the block stays in use then.
+  /// Throws      UsageError if `memory` isn't a block of this pool in use, or `stream` isn't a
+  ///             stream; DriverError. The block stays in use then.
   void free(void* memory, std::uintptr_t stream = kNoStream);
 
   /// Unpins regions that no block uses until at most `kept_bytes` remain pinned. Blocks that were

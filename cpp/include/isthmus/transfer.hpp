@@ -297,6 +297,8 @@ public:
   const Driver& driver() const noexcept;
 
 private:
+  friend struct transfer::Engine;
+  ISTHMUS_HIDDEN explicit Transfers(std::shared_ptr<transfer::Engine> engine);
   std::shared_ptr<transfer::Engine> engine_;
 };
 

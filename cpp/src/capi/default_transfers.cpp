@@ -10,8 +10,6 @@ namespace isthmus::capi {
 namespace {
 
 struct Copies {
-  explicit Copies(const Copies* /*parents*/) {}
-
   std::mutex mutex;
   std::optional<Transfers> transfers;
 };

@@ -9,8 +9,7 @@ namespace isthmus::capi {
 /// that fails, the next call tries again. Never destroyed, because CUDA shuts down before static
 /// objects are destroyed. May be called from any thread.
 ///
-/// Throws      what Driver::open and Windows throw; UsageError in a child of fork() whose parent
-///             had connected, or was about to, because CUDA doesn't survive fork().
+/// Throws      what Driver::open and Windows throw.
 Windows& default_windows();
 
 /// The same Windows if this process has created them, else null: connects to no driver.

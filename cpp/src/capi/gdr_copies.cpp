@@ -17,7 +17,7 @@ const GdrPin* pin_of(gdr_mh_t handle) { return reinterpret_cast<const GdrPin*>(h
     const GdrPin* const pin = pin_of(handle);
     gdr_require(pin, "gdr_mh_t");
     if (!pin->is_mapped()) throw GdrRefusal(EINVAL, "the buffer is not mapped");
-    if (pin->process != window::process_generation())
+    if (pin->process != process_generation())
       throw GdrRefusal(EINVAL, "the process that this one was forked from mapped the buffer");
     if (size_bytes != 0)
       throw GdrRefusal(EINVAL,

@@ -35,7 +35,7 @@ GdrPin pinned(gdr_t owner, std::uintptr_t address, std::size_t size_bytes) {
   GdrPin pin;
   pin.window = default_windows().open(address, size_bytes, options);
   pin.copy = &window::streaming_copy_at(default_windows().driver(), address);
-  pin.process = window::process_generation();
+  pin.process = process_generation();
   pin.owner = owner;
   pin.address = address;
   pin.first_page = address / kGdrPageBytes * kGdrPageBytes;

@@ -17,7 +17,7 @@
 
 #include <isthmus/window.hpp>
 
-#include "window/forks.hpp"
+#include "driver/forks.hpp"
 #include "window/streaming_copy.hpp"
 
 /// A handle from gdr_open(). Programs see only its address; GDRCopy's tests read the descriptor.
@@ -39,7 +39,7 @@ struct GdrPin {
     const std::size_t offset_bytes =
         reinterpret_cast<std::uintptr_t>(pointer) - reinterpret_cast<std::uintptr_t>(mapped_data);
     return offset_bytes < mapped_bytes && size_bytes <= mapped_bytes - offset_bytes &&
-           process == window::process_generation();
+           process == process_generation();
   }
   bool is_mapped() const noexcept { return mapped_bytes != 0; }
 
@@ -69,8 +69,6 @@ private:
 /// The open handles of this process and their pins. May be used from any thread.
 class GdrHandles {
 public:
-  explicit GdrHandles(const GdrHandles* /*parents*/) {}
-
   /// The handles of this process; a child of fork() begins with none.
   static GdrHandles& of_this_process();
 

@@ -16,8 +16,6 @@ namespace isthmus::capi {
 namespace {
 
 struct Notices {
-  explicit Notices(const Notices* /*parents*/) {}
-
   std::mutex mutex;
   std::deque<std::string> waiting;
 };

@@ -5,15 +5,12 @@
 #include <cstdint>
 #include <memory>
 
-#include "window/forks.hpp"
+#include "driver/forks.hpp"
 
 namespace isthmus::capi {
 
 /// One State for each process, created on first use and never destroyed. A child of fork() gets its
-/// own, created from the parent's, whatever state the parent's locks are in. For static objects.
-///
-/// State       has a constructor with a const State*: the parent's, or null. It may read only const
-///             or atomic members there.
+/// own, whatever state the parent's locks are in. For static objects.
 template <typename State>
 class PerProcess {
 public:
@@ -21,21 +18,19 @@ public:
 
   State& get() {
     Entry* entry = current_.load(std::memory_order_acquire);
-    while (entry == nullptr || entry->process != window::process_generation())
-      entry = renewed(entry);
+    while (entry == nullptr || entry->process != process_generation()) entry = renewed(entry);
     return entry->state;
   }
 
 private:
   struct Entry {
-    std::uint64_t process;
+    const std::uint64_t process = process_generation();
     State state;
   };
 
   Entry* renewed(Entry* old) {
-    window::watch_forks();
-    auto fresh = std::unique_ptr<Entry>(
-        new Entry{window::process_generation(), State(old == nullptr ? nullptr : &old->state)});
+    watch_forks();
+    auto fresh = std::make_unique<Entry>();
     if (!current_.compare_exchange_strong(old, fresh.get(), std::memory_order_acq_rel)) return old;
     return fresh.release();
   }

@@ -1,5 +1,8 @@
 #include "device/capture.hpp"
 
+#include <cstdio>
+#include <string>
+
 #include <isthmus/errors.hpp>
 
 namespace isthmus {
@@ -14,10 +17,18 @@ ScopedRelaxedCapture::~ScopedRelaxedCapture() {
   if (exchange_ != nullptr) exchange_(&mode_);
 }
 
-bool is_captured(const Driver& driver, CUstream stream) {
+bool is_captured(const Driver& driver, CUstream stream) try {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   driver.call(symbol::stream_is_capturing)(stream, &status);
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
+} catch (const DriverError& error) {
+  if (error.code() != CUDA_ERROR_INVALID_HANDLE) throw;
+  char handle[32];
+  std::snprintf(handle, sizeof handle, "%#zx", reinterpret_cast<std::size_t>(stream));
+  throw UsageError(std::string(handle) +
+                   " is not the handle of a stream of the current device: it was never one, its "
+                   "stream was destroyed, or it belongs to another device; pass a stream of your "
+                   "library, or the handle (a CUstream) of one that exists");
 }
 
 bool may_be_captured(const Driver& driver, CUstream stream) try {

@@ -24,7 +24,8 @@ private:
 
 /// True if work in `stream` is being recorded instead of executed. A context must be current.
 ///
-/// Throws      DriverError(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) for the legacy default stream while
+/// Throws      UsageError if the driver says that it isn't a stream: a program may pass any number;
+///             DriverError(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) for the legacy default stream while
 ///             a stream is captured that may wait for it; the capture stays valid.
 bool is_captured(const Driver& driver, CUstream stream);
 

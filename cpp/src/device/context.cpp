@@ -1,7 +1,5 @@
 #include "device/context.hpp"
 
-#include <unistd.h>
-
 #include "device/cleanup.hpp"
 
 namespace isthmus {
@@ -23,8 +21,7 @@ bool current_is_of(const Driver& driver, int ordinal) {
 
 }  // namespace
 
-PrimaryContext::PrimaryContext(const Driver& driver, int ordinal)
-    : driver_(driver), process_(getpid()) {
+PrimaryContext::PrimaryContext(const Driver& driver, int ordinal) : driver_(driver) {
   driver_.call(symbol::device_get)(&device_, ordinal);
   driver_.call(symbol::primary_ctx_retain)(&handle_, device_);
 }
@@ -35,7 +32,7 @@ PrimaryContext::~PrimaryContext() {
                  symbol::primary_ctx_release.name);
 }
 
-bool PrimaryContext::in_own_process() const noexcept { return process_ == getpid(); }
+bool PrimaryContext::in_own_process() const noexcept { return driver_.in_own_process(); }
 
 Context::State::State(const Driver& driver, int ordinal)
     : facts(read_device_facts(driver, ordinal)), primary(driver, ordinal) {}

@@ -1,8 +1,6 @@
 // A device's primary context, shared with everything else in the process that uses the device.
 #pragma once
 
-#include <sys/types.h>
-
 #include <memory>
 #include <optional>
 
@@ -33,7 +31,6 @@ private:
   Driver driver_;
   CUdevice device_ = 0;
   CUcontext handle_ = nullptr;
-  pid_t process_;
 };
 
 /// Holds the primary context of one device. It has value semantics: copies share one retain; the

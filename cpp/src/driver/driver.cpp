@@ -13,6 +13,7 @@ std::string version_text(int version) {
 Driver::Driver(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
 Driver Driver::absent(const std::string& reason, const std::string& needs) {
+  watch_forks();
   State state;
   state.absence = reason;
   state.needs = needs;
@@ -43,6 +44,7 @@ void Driver::require_devices() const {
 int Driver::device_count() const {
   int count = 0;
   if (!state_->absence.empty()) return count;
+  require_own_process();
   const CUresult result = raw(symbol::device_get_count)(&count);
   // If cuInit found no device, open() accepts that and the driver stays uninitialised.
   if (result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_NOT_INITIALIZED) return 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include <isthmus/driver.hpp>
 
+#include "driver/forks.hpp"
 #include "driver/symbols.hpp"
 
 namespace isthmus {
@@ -22,8 +24,9 @@ struct Driver::State {
   std::string profile;
   int version = 0;
   bool has_devices = false;
-  std::string absence;  ///< why there is no driver; empty if there is one
-  std::string needs;    ///< what would provide a driver, or a device
+  std::uint64_t process = process_generation();  ///< that opened it
+  std::string absence;                           ///< why there is no driver; empty if there is one
+  std::string needs;                             ///< what would provide a driver, or a device
 };
 
 /// A driver function whose result is checked. Made by Driver::call; lives for one expression or a
@@ -65,10 +68,19 @@ bool Driver::has(const Symbol<Function>& symbol) const noexcept {
   return raw(symbol) != nullptr;
 }
 
+inline bool Driver::in_own_process() const noexcept {
+  return state_->process == process_generation();
+}
+
+inline void Driver::require_own_process() const {
+  isthmus::require_own_process(state_->process, "CUDA");
+}
+
 template <typename Function>
 Function Driver::require(const Symbol<Function>& symbol) const {
   if (!has(symbol)) [[unlikely]]
     missing(symbol.slot);
+  require_own_process();
   return raw(symbol);
 }
 

@@ -1,6 +1,9 @@
 // Opens a driver library, looks up every symbol, and reports problems as Unavailable.
 #include <dlfcn.h>
 
+#include <atomic>
+#include <cstdint>
+
 #include <isthmus/errors.hpp>
 
 #include "driver/driver.hpp"
@@ -39,6 +42,16 @@ void select_profile(void* library, const DriverLocation& location) {
   }
   const char* refusal = select(location.profile.c_str());
   if (refusal != nullptr) throw UsageError(refusal);
+}
+
+/// The process that first initialised a driver; 0 before.
+std::atomic<std::uint64_t> first_process{0};
+
+/// Before cuInit: a child that is forked off meanwhile is refused, too.
+void require_process_of_first_driver() {
+  std::uint64_t first = 0;
+  if (!first_process.compare_exchange_strong(first, process_generation()))
+    require_own_process(first, "CUDA");
 }
 
 }  // namespace
@@ -82,6 +95,7 @@ private:
   }
 
   void initialise() {
+    require_process_of_first_driver();
     const CUresult result = plain<PFN_cuInit_v2000>("cuInit")(0);
     state_.has_devices = result == CUDA_SUCCESS;
     state_.needs = kNeedsDevice;
@@ -137,6 +151,7 @@ private:
 };
 
 Driver Driver::open(const std::string& source) {
+  watch_forks();
   return DriverLoader(locate_driver(source)).load();
 }
 

@@ -7,10 +7,10 @@
 #include <mutex>
 #include <vector>
 
+#include "driver/forks.hpp"
 #include "host/spinning_worker.hpp"
 #include "window/copy_cpus.hpp"
 #include "window/copy_job.hpp"
-#include "window/forks.hpp"
 
 namespace isthmus::window {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <isthmus/errors.hpp>
 
+#include "driver/forks.hpp"
 #include "window/backend.hpp"
 #include "window/device_files.hpp"
-#include "window/forks.hpp"
 #include "window/host_pages.hpp"
 
 namespace isthmus::window {

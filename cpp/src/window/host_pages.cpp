@@ -7,8 +7,8 @@
 
 #include <isthmus/errors.hpp>
 
+#include "driver/forks.hpp"
 #include "window/device_files.hpp"
-#include "window/forks.hpp"
 
 namespace isthmus::window {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <isthmus/errors.hpp>
 
+#include "driver/forks.hpp"
 #include "window/device_copy.hpp"
-#include "window/forks.hpp"
 #include "window/host_pages.hpp"
 
 namespace isthmus::window {

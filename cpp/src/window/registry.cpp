@@ -6,8 +6,8 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
+#include "driver/forks.hpp"
 #include "host/pci_bars.hpp"
-#include "window/forks.hpp"
 #include "window/gdrdrv_abi.hpp"
 
 namespace isthmus::window {
@@ -41,10 +41,7 @@ Registry::Registry(const Driver& the_driver, WindowSettings the_settings,
 }
 
 void Registry::require_own_process() const {
-  if (process_ != process_generation())
-    throw UsageError(
-        "windows were set up before this process was forked off: CUDA and its memory stay with the "
-        "parent; set them up after fork(), in the process that uses them");
+  isthmus::require_own_process(process_, "these Windows");
 }
 
 std::uint64_t Registry::limit_of(int ordinal) const {

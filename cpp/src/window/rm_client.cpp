@@ -6,8 +6,8 @@
 
 #include <isthmus/errors.hpp>
 
+#include "driver/forks.hpp"
 #include "host/printable.hpp"
-#include "window/forks.hpp"
 
 namespace isthmus::window::rm {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <isthmus/errors.hpp>
 
+#include "driver/forks.hpp"
 #include "window/copy_threads.hpp"
-#include "window/forks.hpp"
 #include "window/mapping.hpp"
 #include "window/streaming_copy.hpp"
 
@@ -17,7 +17,7 @@ Window::Window(std::shared_ptr<const window::Mapping> mapping,
     : data_(mapping->at(pointer)),
       size_bytes_(size_bytes),
       copy_(&mapping->copy()),
-      process_(window::process_generation()),
+      process_(process_generation()),
       checks_each_call_(options.check == BufferCheck::each_call ||
                         (options.check == BufferCheck::shared_pages && mapping->shared())),
       num_threads_(options.num_threads),
@@ -51,7 +51,7 @@ void Window::close() noexcept {
 
 inline void Window::admit(std::size_t offset_bytes, std::size_t size_bytes) const {
   const bool inside = offset_bytes <= size_bytes_ && size_bytes <= size_bytes_ - offset_bytes;
-  if (data_ != nullptr && inside && process_ == window::process_generation() &&
+  if (data_ != nullptr && inside && process_ == process_generation() &&
       (!checks_each_call_ || mapping_->buffers_are_alive())) [[likely]]
     return;
   refuse(offset_bytes, size_bytes);
@@ -59,10 +59,7 @@ inline void Window::admit(std::size_t offset_bytes, std::size_t size_bytes) cons
 
 /// Throws why an access is refused; returns if a second check by the driver allows it.
 void Window::refuse(std::size_t offset_bytes, std::size_t size_bytes) const {
-  if (process_ != window::process_generation())
-    throw UsageError(
-        "the window belongs to the process that this one was forked from; open it in the process "
-        "that uses it");
+  require_own_process(process_, "this window");
   if (data_ == nullptr) throw UsageError("the window is closed; open another one");
   if (offset_bytes > size_bytes_ || size_bytes > size_bytes_ - offset_bytes)
     throw UsageError(std::to_string(size_bytes) + " bytes at offset " +
@@ -98,7 +95,7 @@ void Window::read(void* target, std::size_t offset_bytes, std::size_t size_bytes
 }
 
 bool Window::buffer_is_alive() const {
-  if (data_ == nullptr || process_ != window::process_generation()) refuse(0, 0);
+  if (data_ == nullptr || process_ != process_generation()) refuse(0, 0);
   return mapping_->buffers_are_alive();
 }
 

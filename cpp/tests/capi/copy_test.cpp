@@ -72,7 +72,7 @@ TEST_F(CCopy, IsExplainedBeforeItIsMade) {
   EXPECT_NE(std::string(plan.path), "");
 }
 
-TEST_F(CCopy, RefusesWhatCanNotBeAndSaysWhy) {
+TEST_F(CCopy, RefusesInvalidArgumentsWithTheReason) {
   std::uint8_t byte = 0;
   EXPECT_EQ(isthmus_copy(nullptr, &byte, 1, nullptr, &error), ISTHMUS_USAGE_ERROR);
   EXPECT_TRUE(says("null pointer")) << error.message;

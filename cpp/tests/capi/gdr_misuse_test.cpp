@@ -13,7 +13,7 @@
 namespace isthmus::test {
 namespace {
 
-TEST(GdrMisuse, WhatIsNotDeviceMemoryIsNotPinned) {
+TEST(GdrMisuse, OtherMemoryThanADevicesIsNotPinned) {
   const GdrHandle handle;
   gdr_mh_t pin{};
   char ordinary[64] = {};
@@ -28,7 +28,7 @@ TEST(GdrMisuse, WhatIsNotDeviceMemoryIsNotPinned) {
   EXPECT_EQ(pin.h, 0U);
 }
 
-TEST(GdrMisuse, LengthsThatCannotBeAreNotPinned) {
+TEST(GdrMisuse, ImpossibleLengthsAreNotPinned) {
   const DeviceMemory device(65'536);
   const GdrHandle handle;
   gdr_mh_t pin{};
@@ -66,7 +66,7 @@ TEST(GdrMisuse, NullPointersAreRefused) {
   gdr_runtime_get_version(nullptr, nullptr);
 }
 
-TEST(GdrMisuse, AHandleThatIsNoneIsRefused) {
+TEST(GdrMisuse, AnInvalidHandleIsRefused) {
   gdr_mh_t pin{};
   long not_a_handle[16] = {};
   auto* const g = reinterpret_cast<gdr_t>(not_a_handle);
@@ -112,7 +112,7 @@ TEST(GdrMisuse, MoreThanIsPinnedIsNotMapped) {
   EXPECT_EQ(mapped, nullptr);
 }
 
-TEST(GdrMisuse, WhatIsNotMappedIsNotUnmapped) {
+TEST(GdrMisuse, UnmappingWithoutAMappingIsRefused) {
   PinnedMemory memory(65'536);
   EXPECT_EQ(gdr_unmap(memory.handle, memory.pin, memory.at(4096), 4096), EINVAL);
   EXPECT_EQ(gdr_unmap(memory.handle, memory.pin, memory.mapped, 0), EINVAL);

@@ -52,7 +52,7 @@ TEST_F(GdrOpening, ErrorsAreLoggedWhenLoggingIsOn) {
               "ERR:  gdr_open: .*ISTHMUS_WINDOW=off.*\nnull, errno 95\nERR:  gdr_close");
 }
 
-TEST_F(GdrOpening, AHigherLevelHoldsErrorsBack) {
+TEST_F(GdrOpening, AHigherLogLevelSuppressesErrors) {
   EXPECT_EXIT(
       open_with(
           {{"ISTHMUS_WINDOW", "off"}, {"GDRCOPY_ENABLE_LOGGING", "1"}, {"GDRCOPY_LOG_LEVEL", "5"}}),

@@ -122,7 +122,7 @@ TEST(Gdr, OneBufferMayBePinnedSeveralTimes) {
   EXPECT_EQ(memory.device.read(0, 100), bytes);
 }
 
-TEST(Gdr, PCIeMayBeAskedForAndUnknownFlagsMayNot) {
+TEST(Gdr, ThePCIeFlagIsAcceptedAndUnknownFlagsAreRefused) {
   const DeviceMemory device(65'536);
   const GdrHandle handle;
   gdr_mh_t pin{};
@@ -130,7 +130,7 @@ TEST(Gdr, PCIeMayBeAskedForAndUnknownFlagsMayNot) {
   EXPECT_EQ(gdr_pin_buffer_v2(handle, device.pointer(), 65'536, 2, &pin), EINVAL);
 }
 
-TEST(Gdr, WriteCombiningMayBeAskedForAndOtherMappingTypesMayNot) {
+TEST(Gdr, WriteCombiningIsAcceptedAndOtherMappingTypesAreRefused) {
   const DeviceMemory device(65'536);
   const GdrHandle handle;
   gdr_mh_t pin{};

@@ -66,7 +66,7 @@ TEST(COpening, AFreedBufferIsRefused) {
   EXPECT_EQ(refusal_of(freed, 64).status, ISTHMUS_USAGE_ERROR);
 }
 
-TEST(COpening, NowhereToPutTheWindowIsRefused) {
+TEST(COpening, ANullResultPointerIsRefused) {
   const DeviceMemory memory(4096);
   EXPECT_EQ(isthmus_window_open(memory.pointer(), 64, nullptr, nullptr, nullptr),
             ISTHMUS_USAGE_ERROR);
@@ -120,7 +120,7 @@ TEST(COpening, AWindowOfSeveralThreadsCopiesAll) {
   isthmus_window_close(window);
 }
 
-TEST(CLibrary, QuestionsAboutNoWindowAreAnsweredWithNothing) {
+TEST(CLibrary, QuestionsAboutANullWindowGiveZero) {
   isthmus_window_close(nullptr);
   EXPECT_EQ(isthmus_window_data(nullptr), nullptr);
   EXPECT_EQ(isthmus_window_size(nullptr), 0U);
@@ -132,7 +132,7 @@ TEST(CLibrary, QuestionsAboutNoWindowAreAnsweredWithNothing) {
   EXPECT_EQ(isthmus_window_instructions(nullptr), nullptr);
 }
 
-TEST(CLibrary, CallsOnNoWindowAreRefused) {
+TEST(CLibrary, CallsOnANullWindowAreRefused) {
   isthmus_error error{};
   char byte = 0;
   EXPECT_EQ(isthmus_window_write(nullptr, 0, &byte, 1, &error), ISTHMUS_USAGE_ERROR);
@@ -161,7 +161,7 @@ TEST(CLibrary, TheVersionHasThreeNumbers) {
   EXPECT_EQ(version.find_first_not_of("0123456789."), std::string::npos) << version;
 }
 
-TEST(CLibrary, NoticesNeedSomewhereToGo) {
+TEST(CLibrary, NoticesNeedABuffer) {
   EXPECT_EQ(isthmus_take_notice(nullptr, 100), 0);
   char text = 'x';
   EXPECT_EQ(isthmus_take_notice(&text, 0), 0);

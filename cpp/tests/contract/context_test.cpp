@@ -59,7 +59,7 @@ TEST_F(Context, CannotBePoppedFromAThreadThatHasNone) {
   }).join();
 }
 
-TEST_F(Context, MustBeOneToBePushed) {
+TEST_F(Context, ThatIsNullCannotBePushed) {
   EXPECT_EQ(driver().raw(symbol::ctx_push_current)(nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 

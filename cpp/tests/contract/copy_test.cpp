@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 using Copy = MachineUnderTest;
 
-TEST_F(Copy, OfNothingSucceeds) {
+TEST_F(Copy, OfZeroBytesSucceeds) {
   const CUdeviceptr device = device_memory(16);
   std::uint8_t byte = 7;
   driver().call(symbol::memcpy_htod)(device, &byte, std::size_t{0});

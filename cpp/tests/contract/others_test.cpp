@@ -30,7 +30,7 @@ TEST_F(OfOthers, TheRangeOfPrioritiesBeginsWithTheLeast) {
   EXPECT_EQ(range(nullptr, nullptr), CUDA_SUCCESS);
 }
 
-TEST_F(OfOthers, ADeviceTakesFromItsDefaultPoolUntilItIsGivenAnother) {
+TEST_F(OfOthers, ADevicesCurrentPoolIsItsDefaultPool) {
   const auto current = exported<decltype(&cuDeviceGetMemPool)>("cuDeviceGetMemPool");
   ASSERT_NE(current, nullptr);
   CUmemoryPool pool = nullptr;
@@ -41,7 +41,7 @@ TEST_F(OfOthers, ADeviceTakesFromItsDefaultPoolUntilItIsGivenAnother) {
   EXPECT_EQ(current(&pool, driver().device_count()), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(OfOthers, MemoryOfANamedPoolIsThereInStreamOrder) {
+TEST_F(OfOthers, MemoryOfANamedPoolIsAllocatedInStreamOrder) {
   const auto allocate = exported<decltype(&cuMemAllocFromPoolAsync)>("cuMemAllocFromPoolAsync");
   ASSERT_NE(allocate, nullptr);
   const CUstream work = stream();
@@ -56,7 +56,7 @@ TEST_F(OfOthers, MemoryOfANamedPoolIsThereInStreamOrder) {
   synchronize(work);
 }
 
-TEST_F(OfOthers, MemoryOfTheHostIsPinnedAndMayBeAllocatedWithoutFlags) {
+TEST_F(OfOthers, HostMemoryAllocatedWithoutFlagsIsPinned) {
   const auto allocate = exported<decltype(&cuMemAllocHost)>("cuMemAllocHost_v2");
   ASSERT_NE(allocate, nullptr);
   void* host = nullptr;

@@ -23,7 +23,7 @@ protected:
   CUcontext second_ = nullptr;
 };
 
-TEST_F(Peers, NoDeviceIsItsOwn) {
+TEST_F(Peers, ADeviceIsNotItsOwnPeer) {
   int can_access = -1;
   driver().call(symbol::device_can_access_peer)(&can_access, 0, 0);
   EXPECT_EQ(can_access, 0);

@@ -154,7 +154,7 @@ TEST_F(KernelCacheTrust, AFileInTheFoldersPlaceIsNotUsed) {
   EXPECT_NE(cache.refusal().find("it is a link or no folder"), std::string::npos);
 }
 
-TEST_F(KernelCacheTrust, WhatIsNotThereYetIsNotRefused) {
+TEST_F(KernelCacheTrust, AFolderThatDoesNotExistYetIsTrusted) {
   EXPECT_EQ(KernelCache(tree_.root() / "not yet").refusal(), "");
   EXPECT_EQ(KernelCache({}).refusal(), "");
 }

@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, PatternKernels,
                          testing::Values(1, 4, 7, 8, 9, 4095, 65536, 1000003),
                          [](const auto& test) { return std::to_string(test.param) + "_bytes"; });
 
-TEST(Kernels, AreLoadedOnceAndAskedForByName) {
+TEST(Kernels, AreLoadedOnceAndFoundByName) {
   EXPECT_NO_THROW(test::kernels().get("spin", "isthmus_spin"));
   EXPECT_THROW(test::kernels().get("no_such_file", "isthmus_spin"), UsageError);
   try {

@@ -64,13 +64,13 @@ private:
   }
 };
 
-TEST_F(Environment, IsBelievedWhereTheProgramHasItsUsersRights) {
+TEST_F(Environment, IsReadIfTheProgramHasItsUsersRights) {
   EXPECT_EQ(believed(),
             "privileged no\ndriver /tmp/mine.so\nkernels /tmp/mine/isthmus/kernels\n"
             "profile /tmp/mine.json\n");
 }
 
-TEST_F(Environment, IsNotBelievedWhereTheProgramHasMore) {
+TEST_F(Environment, IsIgnoredIfTheProgramHasMoreRightsThanItsUser) {
   if (!privilege(program_))
     GTEST_SKIP() << "only root, or a member of two groups, can grant rights";
   const std::string found = believed();

@@ -103,7 +103,7 @@ TEST(Loader, NamesARequiredSymbolThatIsMissing) {
   EXPECT_TRUE(says(error->needs(), "3.2"));
 }
 
-TEST(Loader, DoesWithoutAnOptionalSymbolUntilItIsCalled) {
+TEST(Loader, AcceptsAMissingOptionalSymbolUntilItIsCalled) {
   const Driver driver = Driver::open(fake("without_optional"));
   EXPECT_EQ(driver.missing_symbols(), std::vector<std::string>{"cuStreamWaitValue32"});
   EXPECT_FALSE(driver.has(symbol::stream_wait_value32));

@@ -160,7 +160,7 @@ TEST_F(Live, CountsWhatExists) {
   EXPECT_EQ(controls().live().registered_ranges, before.registered_ranges);
 }
 
-TEST_F(Live, IsNothingAfterTheLastReleaseOfTheContext) {
+TEST_F(Live, CountsAreZeroAfterTheLastReleaseOfTheContext) {
   stream();
   event();
   device_memory(kMiB);

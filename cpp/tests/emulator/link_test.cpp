@@ -148,6 +148,73 @@ TEST_F(Link, IsCrossedBySmallPiecesTogether) {
   }
 }
 
+/// A piece of kernels/pieces.cu.
+struct Piece {
+  std::uint64_t target, source, size_bytes;
+};
+
+TEST_F(Link, IsCrossedByTheManyPiecesOfOneLaunchTogether) {
+  constexpr std::size_t kPieceBytes = 4096;
+  constexpr std::size_t kNumPieces = 256;
+  constexpr double kEntriesS = kNumPieces * sizeof(Piece) / kKernelBytesPerS;
+  constexpr double kPiecesS = kPieceBytes * kNumPieces / kKernelBytesPerS;
+  const CUdeviceptr device = device_memory(kPieceBytes * kNumPieces);
+  const auto host = reinterpret_cast<std::uint64_t>(pinned_memory(kPieceBytes * kNumPieces));
+  auto* const pieces = reinterpret_cast<Piece*>(pinned_memory(kNumPieces * sizeof(Piece)));
+  for (const bool up : {true, false}) {
+    for (std::size_t i = 0; i < kNumPieces; ++i) {
+      const std::uint64_t there = device + i * kPieceBytes;
+      const std::uint64_t here = host + i * kPieceBytes;
+      pieces[i] = {up ? there : here, up ? here : there, kPieceBytes};
+    }
+    const double seconds = modelled([&] {
+      launch(kernel("pieces", "isthmus_pieces"), nullptr, pieces, std::uint64_t{kNumPieces});
+      synchronize(nullptr);
+    });
+    EXPECT_NEAR(
+        seconds,
+        kLaunchS + kKernelReadS + kEntriesS + (up ? kKernelReadS : kKernelWriteS) + kPiecesS,
+        (kNumPieces + 1) * kNanosecond);
+  }
+}
+
+TEST_F(Link, IsNotCrossedByPiecesWithinTheDevice) {
+  const CUdeviceptr device = device_memory(2 * kMiB);
+  const CUdeviceptr entries = device_memory(sizeof(Piece));
+  const Piece piece{device, device + kMiB, kMiB};
+  driver().call(symbol::memcpy_htod)(entries, static_cast<const void*>(&piece), sizeof piece);
+  synchronize(nullptr);  // a few bytes are on their way when the call returns
+  const double seconds = modelled([&] {
+    launch(kernel("pieces", "isthmus_pieces"), nullptr, entries, std::uint64_t{1});
+    synchronize(nullptr);
+  });
+  EXPECT_NEAR(seconds, kLaunchS, 10 * kNanosecond);
+}
+
+/// Two layouts of kernels/strided.cu.
+struct Layouts {
+  std::uint64_t target, source, first, count;
+  std::uint64_t shape[8], target_strides[8], source_strides[8];
+  std::uint32_t num_dimensions, item_bytes;
+};
+
+TEST_F(Link, IsCrossedByTheItemsOfAnArrayWithGapsAlone) {
+  constexpr std::uint64_t kNumItems = 64 * kKiB;
+  const CUdeviceptr device = device_memory(8 * kNumItems);
+  const auto host = reinterpret_cast<std::uint64_t>(pinned_memory(16 * kNumItems));
+  const double items_s = 8 * kNumItems / kKernelBytesPerS;
+  const Layouts up{device, host, 0, kNumItems, {kNumItems}, {8}, {16}, 1, 8};
+  const Layouts down{host, device, 0, kNumItems, {kNumItems}, {16}, {8}, 1, 8};
+  const auto seconds_of = [&](const Layouts& layouts) {
+    return modelled([&] {
+      launch(kernel("strided", "isthmus_strided"), nullptr, layouts);
+      synchronize(nullptr);
+    });
+  };
+  EXPECT_NEAR(seconds_of(up), kLaunchS + kKernelReadS + items_s, 10 * kNanosecond);
+  EXPECT_NEAR(seconds_of(down), kLaunchS + kKernelWriteS + items_s, 10 * kNanosecond);
+}
+
 class LinkOfAPeer : public Link {
 protected:
   LinkOfAPeer() : Link("two-gpus") {}
@@ -238,7 +305,7 @@ TEST_F(Link, IsSharedByACopyEngineAndAKernel) {
 
 // --- memory
 
-TEST_F(Link, HasNoPartInPinningWhichCostsByThePage) {
+TEST_F(Link, IsNotCrossedByPinningWhichCostsByThePage) {
   constexpr double kPinPageS = 1.4e-6;
   void* host = nullptr;
   const auto start = Clock::now();
@@ -249,7 +316,7 @@ TEST_F(Link, HasNoPartInPinningWhichCostsByThePage) {
   EXPECT_LT(modelled([&] { driver().call(symbol::mem_free_host)(host); }), pinning / 2);
 }
 
-TEST_F(Link, HasNoPartInRegisteringWhichCostsMoreForPagesThatDoNotExist) {
+TEST_F(Link, IsNotCrossedByRegisteringWhichCostsMoreForPagesThatDoNotExist) {
   Bytes touched(4 * kMiB, 1);
   const auto cost_of = [&](void* memory) {
     const double seconds =
@@ -264,7 +331,7 @@ TEST_F(Link, HasNoPartInRegisteringWhichCostsMoreForPagesThatDoNotExist) {
   munmap(fresh, 4 * kMiB);
 }
 
-TEST_F(Link, HasNoPartInAllocatingOnTheDeviceWhichIsCheapInsideABlock) {
+TEST_F(Link, IsNotCrossedByAllocationsOnTheDeviceAndSmallOnesAreCheap) {
   CUdeviceptr small = 0;
   CUdeviceptr large = 0;
   const double of_small = modelled([&] { small = device_memory(4); });

@@ -139,7 +139,7 @@ TEST_F(OnTinyMemory, MemoryRunsOutAtItsCapacityAndComesBack) {
   EXPECT_NO_THROW(device_memory(64 * kMiB));
 }
 
-TEST_F(WithoutMemoryOperations, TheDeviceSaysSoToo) {
+TEST_F(WithoutMemoryOperations, TheDevicesAttributeSaysSoToo) {
   EXPECT_FALSE(driver().has(symbol::stream_wait_value32));
   int supported = -1;
   driver().call(symbol::device_get_attribute)(&supported,

@@ -46,7 +46,7 @@ TEST_F(OnLittleMemlock, PinnedAndRegisteredMemoryShareALimit) {
   EXPECT_NO_THROW(pinned_memory(4 * kMiB));
 }
 
-TEST_F(OnExclusive, NobodyElseGetsAContext) {
+TEST_F(OnExclusive, ARetainedContextIsRefused) {
   CUcontext context = nullptr;
   EXPECT_EQ(driver().raw(symbol::primary_ctx_retain)(&context, 0), CUDA_ERROR_DEVICE_UNAVAILABLE);
   EXPECT_EQ(context, nullptr);

@@ -94,7 +94,7 @@ TEST_F(Window, MustBeOfWholePagesWithinAnAllocation) {
   EXPECT_EQ(export_range(&file, host, kMiB), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(Window, CannotBeTruncatedByWhoeverHasIt) {
+TEST_F(Window, CannotBeTruncatedThroughItsFile) {
   const CUdeviceptr device = device_memory(kMiB);
   int file = -1;
   ASSERT_EQ(export_range(&file, device, kMiB), CUDA_SUCCESS);

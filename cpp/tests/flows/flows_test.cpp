@@ -111,7 +111,7 @@ TEST_F(TwoGpus, ACopyOfOneOfThemThatNeverHappenedSpoilsTheAggregate) {
   EXPECT_THROW(measure_aggregate(flows, kOptions), CorruptTransfer);
 }
 
-TEST_F(TwoGpus, PeerAccessEndsWithTheFlowThatWantedIt) {
+TEST_F(TwoGpus, PeerAccessEndsWithTheFlowThatEnabledIt) {
   peer_flow(PeerRole::read, Engine::copy_engine);
   flows_.clear();
   const CurrentContext current(contexts_[1]);
@@ -127,12 +127,12 @@ TEST_F(TwoGpus, PeerAccessOfOthersIsLeftAsItWas) {
   EXPECT_EQ(driver_.raw(symbol::ctx_disable_peer_access)(contexts_[0].handle()), CUDA_SUCCESS);
 }
 
-TEST_F(TwoGpus, AreNotTheSameOne) {
+TEST_F(TwoGpus, MustBeDifferentDevices) {
   EXPECT_THROW(PeerFlow(end(0), end(0), {PeerRole::read, Engine::copy_engine, kSizeBytes}),
                UsageError);
 }
 
-TEST_F(TwoGpus, CanNotBeLoadedByNobodyElse) {
+TEST_F(TwoGpus, UnderLoadNeedAnotherFlow) {
   std::vector<FlowUnderTest> flows = host_flows(Direction::host_to_device);
   EXPECT_THROW(measure_under_load(flows, 2, kOptions), UsageError);
   flows.pop_back();

@@ -38,7 +38,7 @@ TEST(CopyInstructions, EachIsReadFromItsOwnBit) {
   EXPECT_EQ(copy_instruction_names(decode_x86(features)), Names{"movdiri"});
 }
 
-TEST(CopyInstructions, ABareCpuHasNone) {
+TEST(CopyInstructions, ACpuWithoutFeaturesHasNone) {
   EXPECT_TRUE(copy_instruction_names(decode_x86({})).empty());
 }
 

@@ -91,7 +91,7 @@ TEST(HugeMapping, BeginsAtAHugePageAndIsRoundedUpToPages) {
   EXPECT_EQ(mapping.size_bytes(), 3 * kMiB + kPageBytes);
 }
 
-TEST(HugeMapping, RefusesNothingAndTooMuch) {
+TEST(HugeMapping, RefusesZeroBytesAndMoreThanTheAddressSpace) {
   EXPECT_THROW(HugeMapping(0), UsageError);
   EXPECT_THROW(HugeMapping(std::size_t{1} << 62U), std::system_error);
   EXPECT_THROW(HugeMapping(~std::size_t{0}), std::system_error);

@@ -65,7 +65,7 @@ TEST(Virtualization, TheKernelsOwnFlagCountsToo) {
   EXPECT_TRUE(virtualization(tree.root(), {}).virtual_machine);
 }
 
-TEST(Virtualization, AWordLikeItIsNotTheFlag) {
+TEST(Virtualization, ALongerWordIsNotTheFlag) {
   FixtureTree tree;
   tree.file("proc/cpuinfo", "model name\t: hypervisor \nflags\t\t: fpu nohypervisor sse\n");
   EXPECT_FALSE(virtualization(tree.root(), {}).virtual_machine);

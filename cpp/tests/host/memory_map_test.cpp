@@ -30,7 +30,7 @@ TEST(MappingText, OfALineIsItsRangeItsPermissionsAndWhetherItHasAFile) {
   EXPECT_TRUE(text.empty());
 }
 
-TEST(MappingText, OfADamagedLineIsNothingAndTheNextOneIsRead) {
+TEST(MappingText, OfADamagedLineIsSkippedAndTheNextOneIsRead) {
   std::string_view text =
       "\nzz-1 rw-p\n1000-1000 rw-p 0 00:00 0\n1000-2000\n1000-2000 rw-p 0 0:0 0";
   for (int damaged = 0; damaged < 4; ++damaged) EXPECT_FALSE(take_mapping(text)) << damaged;
@@ -87,7 +87,7 @@ TEST_F(MemoryMapTest, FilesAndSharedMemoryAreNotOrdinary) {
   close(file);
 }
 
-TEST_F(MemoryMapTest, WhereNothingIsMappedNothingIsFound) {
+TEST_F(MemoryMapTest, AnUnmappedAddressHasNoMapping) {
   const auto answer = map_.find(page_bytes(), Wanted::covering);  // never mapped: vm.mmap_min_addr
   EXPECT_TRUE(answer.known);
   EXPECT_FALSE(answer.mapping);

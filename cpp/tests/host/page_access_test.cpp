@@ -92,7 +92,7 @@ TEST_F(PageAccess, ToTheStackAndTheHeapIsKnownWithoutAsking) {
   EXPECT_FALSE(is_own_memory(grown, left_of_heap + 1));
 }
 
-TEST_F(PageAccess, ToOtherMemoryIsNot) {
+TEST_F(PageAccess, ToMemoryOutsideTheStackAndTheHeapIsNotKnown) {
   EXPECT_FALSE(is_own_memory(map(MAP_PRIVATE | MAP_ANONYMOUS), 1));
   EXPECT_FALSE(is_own_memory(nullptr, 1));
   const std::byte here{};

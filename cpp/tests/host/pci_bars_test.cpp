@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kResource = "sys/bus/pci/devices/0000:06:00.0/resource";
 
-TEST(PciBars, TheLargestOneCountsWhereverItIs) {
+TEST(PciBars, TheLargestBarCountsWhateverItsIndex) {
   FixtureTree tree;
   tree.file(kResource,
             "0x00000000f0000000 0x00000000f0ffffff 0x0000000000040200\n"
@@ -23,7 +23,7 @@ TEST(PciBars, TheLargestOneCountsWhereverItIs) {
   EXPECT_EQ(largest_pci_bar_bytes("0000:06:00.0", tree.root()), std::uint64_t{128} << 30U);
 }
 
-TEST(PciBars, AnExpansionRomIsNotOne) {
+TEST(PciBars, AnExpansionRomIsNotCounted) {
   FixtureTree tree;
   tree.file(kResource,
             "0x00000000f0000000 0x00000000f0ffffff 0x0000000000040200\n"
@@ -32,14 +32,14 @@ TEST(PciBars, AnExpansionRomIsNotOne) {
   EXPECT_EQ(largest_pci_bar_bytes("0000:06:00.0", tree.root()), std::uint64_t{16} << 20U);
 }
 
-TEST(PciBars, AMachineThatDoesNotSayHasNoAnswer) {
+TEST(PciBars, AMachineWithoutResourceFilesHasNoBar) {
   FixtureTree tree;
   EXPECT_EQ(largest_pci_bar_bytes("0000:06:00.0", tree.root()), std::nullopt);
   tree.file(kResource, "0x0 0x0 0x0\nnonsense\n");
   EXPECT_EQ(largest_pci_bar_bytes("0000:06:00.0", tree.root()), std::nullopt);
 }
 
-TEST(PciBars, WhatIsNoPciAddressIsRefused) {
+TEST(PciBars, AnInvalidPciAddressIsRefused) {
   EXPECT_THROW(largest_pci_bar_bytes("6", "/"), UsageError);
 }
 

@@ -49,7 +49,7 @@ TEST(PciLink, AVirtualMachinesPortSaysNothing) {
   EXPECT_EQ(pci_link(kAddress, tree.root()), (PciLink{5, 16}));
 }
 
-TEST(PciLink, AMachineThatDoesNotSayHasNoAnswer) {
+TEST(PciLink, AMachineWithoutLinkFilesHasNoLink) {
   FixtureTree tree;
   EXPECT_EQ(pci_link(kAddress, tree.root()), std::nullopt);
   describe(tree, kDevice, "Unknown\n", "16\n");
@@ -58,7 +58,7 @@ TEST(PciLink, AMachineThatDoesNotSayHasNoAnswer) {
   EXPECT_EQ(pci_link(kAddress, tree.root()), std::nullopt);
 }
 
-TEST(PciLink, WhatIsNoPciAddressIsRefused) { EXPECT_THROW(pci_link("6", "/"), UsageError); }
+TEST(PciLink, AnInvalidPciAddressIsRefused) { EXPECT_THROW(pci_link("6", "/"), UsageError); }
 
 TEST(MachineNames, TheCpuAndTheKernelModuleAreRead) {
   FixtureTree tree;

@@ -21,7 +21,7 @@ TEST(RecentMappingsTest, KnowAWholeMappingInTheTickInWhichItWasRemembered) {
   EXPECT_FALSE(recent.is_ordinary(0x1000, 2));
 }
 
-TEST(RecentMappingsTest, KnowWhatIsNotOrdinaryToo) {
+TEST(RecentMappingsTest, RememberMappingsThatAreNotOrdinaryToo) {
   RecentMappings recent;
   Mapping file = ordinary(0x1000, 0x3000);
   file.has_file = true;

@@ -20,7 +20,7 @@ TEST(TextFile, AnEmptyFileIsNotAMissingOne) {
   EXPECT_EQ(read_text(tree.root() / "missing"), std::nullopt);
 }
 
-TEST(TextFile, AFolderIsNoText) {
+TEST(TextFile, AFolderCannotBeRead) {
   FixtureTree tree;
   tree.folder("folder");
   EXPECT_EQ(read_text(tree.root() / "folder"), std::nullopt);

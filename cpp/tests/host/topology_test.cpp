@@ -80,7 +80,7 @@ TEST(Topology, AddressesAreSpelledAsInSysfs) {
   EXPECT_EQ(sysfs_pci_address("00000000:AB:1F.7"), "0000:ab:1f.7");
 }
 
-TEST(Topology, WhatIsNoPciAddressIsAUsageError) {
+TEST(Topology, AnInvalidPciAddressIsAUsageError) {
   for (const char* wrong : {"", "0", "ab:00.0", "0000:zz:00.0", "0000:ab:00,0", "0000:ab:00.0 ",
                             "00010000:ab:00.0", "../../etc/passwd"}) {
     EXPECT_THROW(sysfs_pci_address(wrong), UsageError) << wrong;

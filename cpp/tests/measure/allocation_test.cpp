@@ -145,7 +145,7 @@ TEST(Extents, OfOddSizesHoldAtLeastTheirBytes) {
   }
 }
 
-TEST(Allocation, RefusesWhatCannotBe) {
+TEST(Allocation, RefusesInvalidRequests) {
   EXPECT_THROW(measured(AllocationKind::heap, 0), UsageError);
   EXPECT_THROW(measured(AllocationKind::heap, 64, 0), UsageError);
   EXPECT_THROW(measured(AllocationKind::device, 64, 1, Touch::touched), UsageError);

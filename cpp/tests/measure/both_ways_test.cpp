@@ -143,7 +143,7 @@ TEST(StreamCopies, AreNoQuickerThanOneEngineForAllOfThem) {
   EXPECT_GT(seconds(4), 0.9 * seconds(1)) << "slices ran at once on an engine that takes one";
 }
 
-TEST(StreamCopies, AreNotBelievedWithoutTheirBytes) {
+TEST(StreamCopies, AreCorruptIfTheirBytesNeverArrive) {
   if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   CopyBuffers buffers = pinned(kMiB);
   buffers.prepare(&test::kernels());

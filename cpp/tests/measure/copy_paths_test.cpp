@@ -39,7 +39,7 @@ protected:
   CopyBuffers buffers_{context_, HostMemory::pageable, kMaxBytes, std::nullopt};
 };
 
-TEST_F(CopyPathsTest, EachWayYieldsTimesOfOddSizesOrSaysWhyItCanNot) {
+TEST_F(CopyPathsTest, EachWayGivesTimesOfOddSizesOrTheReasonWhyItIsUnavailable) {
   const std::vector<CopyPath> all(std::begin(kPaths), std::end(kPaths));
   for (const Direction direction : kDirections) {
     for (const std::size_t size_bytes : {std::size_t{1}, std::size_t{4097}, kMaxBytes - 1}) {
@@ -72,7 +72,7 @@ TEST_F(CopyPathsTest, EveryCopyGoesTheWayThatIsMeasuredThoughNoneIsNamed) {
   }
 }
 
-TEST_F(CopyPathsTest, OfTwoWaysBothAreTaken) {
+TEST_F(CopyPathsTest, BothOfTwoWaysAreMeasured) {
   Turns turns = kQuick;
   turns.hopeless = 1e9;
   const auto found = measure({CopyPath::driver, CopyPath::registered}, Direction::host_to_device,
@@ -105,7 +105,7 @@ TEST_F(CopyPathsTest, BothSidesHoldTheSameBytesAfterwards) {
   EXPECT_TRUE(sent == host_bytes());
 }
 
-TEST_F(CopyPathsTest, AWayThatCanNotLeavesTheOthersTheirBytes) {
+TEST_F(CopyPathsTest, AnUnavailableWayLeavesTheOthersBytesAlone) {
   // Copies use windows of at most 16 MiB.
   const std::size_t size_bytes = std::size_t{17} << 20U;
   CopyBuffers long_buffers(context_, HostMemory::pageable, size_bytes, std::nullopt);
@@ -118,7 +118,7 @@ TEST_F(CopyPathsTest, AWayThatCanNotLeavesTheOthersTheirBytes) {
   }
 }
 
-TEST_F(CopyPathsTest, SizesAndTurnsThatCanNotBeAreRefused) {
+TEST_F(CopyPathsTest, InvalidSizesAndTurnsAreRefused) {
   for (const std::size_t size_bytes : {std::size_t{0}, kMaxBytes + 1})
     EXPECT_THROW(measure({CopyPath::driver}, Direction::host_to_device, size_bytes), UsageError);
   EXPECT_THROW(measure({CopyPath::driver}, Direction::host_to_device, 64, {.min_turns = 0}),

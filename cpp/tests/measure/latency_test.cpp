@@ -121,7 +121,7 @@ TEST(Latency, OfACopyThroughAWindowHasNoEventsAndSaysWhy) {
             (Names{"api_return", "event_delta", "event_floor", "visible"}));
 }
 
-TEST(Latency, OfWhatIsMissingHereIsUnavailable) {
+TEST(Latency, OfAMissingFeatureIsUnavailable) {
   CopyBuffers buffers(test::context(), HostMemory::pinned, 4096, std::nullopt);
   for (const Method method : {Method::kernel, Method::window}) {
     EXPECT_THROW(measure_latency(buffers, nullptr, options_of(method, Direction::host_to_device)),

@@ -54,7 +54,7 @@ TEST_P(EveryWayToAsk, BringsPiecesOfEverySizeBothWays) {
   }
 }
 
-TEST_P(EveryWayToAsk, IsNotBelievedWithoutItsBytes) {
+TEST_P(EveryWayToAsk, IsCorruptIfTheBytesNeverArrive) {
   if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   test::EmulatorControls controls(test::driver());
   for (const Direction direction : kDirections) {

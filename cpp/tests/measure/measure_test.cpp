@@ -143,7 +143,7 @@ TEST(Latency, WaivesVisibleWithAReasonWhereItMeansNothing) {
             std::string::npos);
 }
 
-TEST(Latency, TakesACompleteReturnForTheCompletionItIs) {
+TEST(Latency, OfACallThatReturnsWhenCompleteIsItsCompletion) {
   CopyBuffers buffers(test::context(), HostMemory::pageable, 4096, std::nullopt);
   const Measurement measurement =
       measure_latency(buffers, nullptr, {Direction::device_to_host, Method::blocking, 4, kQuick});

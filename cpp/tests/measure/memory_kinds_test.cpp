@@ -126,7 +126,7 @@ TEST(Offsets, OfEitherSideAreKeptAndVerified) {
   }
 }
 
-TEST(Zeros, AreCopiedAndAPoisonedTargetIsNoticed) {
+TEST(Zeros, AreCopiedAndAPoisonedTargetIsCorrupt) {
   BufferKinds kinds;
   kinds.contents = Contents::zeros;
   CopyBuffers buffers(test::context(), 4099, kinds);

@@ -123,7 +123,7 @@ TEST(HostMemcpy, ShortEnoughIsTimedManyAtATime) {
   EXPECT_GT(found.measurement.samples[0].copies_per_sample, 10U);
 }
 
-TEST(HostMemcpy, RefusesWhatCannotBe) {
+TEST(HostMemcpy, RefusesInvalidRequests) {
   const HostCopy copy = host_copy_by(HostStores::libc);
   EXPECT_THROW(measure_host_memcpy(copy_of(0, 1, copy)), UsageError);
   EXPECT_THROW(measure_host_memcpy(copy_of(64, 0, copy)), UsageError);

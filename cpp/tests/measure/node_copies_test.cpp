@@ -40,7 +40,7 @@ TEST(NodeCopies, WithoutACpuOfTheNodeAreWaivedWithTheReason) {
   }
 }
 
-TEST(NodeCopies, OfNodesThatAreNotThereAreRefused) {
+TEST(NodeCopies, OfMissingNodesAreRefused) {
   const std::vector<int> cpus{host::allowed_cpus()[0]};
   EXPECT_THROW(measure_node_bandwidth(test::context(), nullptr, on_node(999, cpus)), UsageError);
 }

@@ -60,7 +60,7 @@ TEST(Overlap, IsNoQuickerThanTheLinkAndOfOneStreamNoQuickerThanBothHalves) {
   EXPECT_GE(least(measured(1), "together"), 2 * kMinHalfSeconds);
 }
 
-TEST(Overlap, IsNotBelievedWithoutItsCopiesOrItsKernels) {
+TEST(Overlap, IsCorruptIfItsCopiesOrItsKernelsNeverRan) {
   if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   test::EmulatorControls controls(test::driver());
   struct {

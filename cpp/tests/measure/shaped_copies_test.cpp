@@ -78,7 +78,7 @@ TEST_P(ShapedCopies, AreMeasuredBothWaysAndLookedAt) {
   }
 }
 
-TEST_P(ShapedCopies, AreNotBelievedWithoutTheirBytes) {
+TEST_P(ShapedCopies, AreCorruptIfTheirBytesNeverArrive) {
   if (!test::driver().emulated()) GTEST_SKIP() << "only an emulated driver can be told to";
   CopyBuffers buffers = pinned(kMiB);
   for (const Direction direction : kDirections) {
@@ -118,7 +118,7 @@ TEST_P(ShapedCopies, NeverGoTheWrongWay) {
   }
 }
 
-TEST_P(ShapedCopies, AreFoundOutIfTheyGoTheWrongWay) {
+TEST_P(ShapedCopies, AreCorruptIfTheyGoTheWrongWay) {
   CopyBuffers buffers = pinned(kMiB);
   const CurrentContext current(buffers.context());
   const BoxShape& shape = GetParam().shape;
@@ -183,7 +183,7 @@ TEST(PitchedCopies, LeaveAGapBetweenRowsAlways) {
   EXPECT_EQ(pitch_of(512), 1024U);
 }
 
-TEST(PitchedCopies, AreFoundOutIfTheyWriteIntoAGap) {
+TEST(PitchedCopies, AreCorruptIfTheyWriteIntoAGap) {
   CopyBuffers buffers = pinned(4096);
   const CurrentContext current(buffers.context());
   const BoxShape shape{512, 2, 2};

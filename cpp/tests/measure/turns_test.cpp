@@ -44,7 +44,7 @@ TEST_F(TurnsTest, ShortOnesRunAgainAndAgainInATurn) {
   EXPECT_EQ(runs_.back().second, 100U);
 }
 
-TEST_F(TurnsTest, WhatTheFirstRunsLackedToWakeUpIsNotCounted) {
+TEST_F(TurnsTest, TheFirstSlowRunsDoNotDecideTheRunsPerTurn) {
   int num_calls = 0;
   const Contestant sleepy = [&](std::size_t /*num_runs*/) {
     return ++num_calls <= 3 ? 50e-6 : 5e-6;
@@ -60,7 +60,7 @@ TEST_F(TurnsTest, AnInterruptInTheFirstRunsLeavesNobodyOut) {
   EXPECT_EQ(take_turns({steady(0, 1e-6), interrupted}, kThree)[1].seconds.size(), 3U);
 }
 
-TEST_F(TurnsTest, AHopelessContestantIsLeftOutWithItsOneTime) {
+TEST_F(TurnsTest, AMuchSlowerContestantRunsOnce) {
   const auto times = take_turns({steady(0, 1e-3), steady(1, 4.1e-3), steady(2, 3.9e-3)}, kThree);
   EXPECT_EQ(times[1].seconds, std::vector{4.1e-3});
   EXPECT_EQ(times[0].seconds.size(), 3U);
@@ -83,7 +83,7 @@ TEST_F(TurnsTest, ARunTooShortForTheClockEndsAll) {
   EXPECT_EQ(take_turns({steady(0, 0)}, kThree)[0].seconds.size(), 3U);
 }
 
-TEST_F(TurnsTest, TurnsThatCanNotBeAreRefused) {
+TEST_F(TurnsTest, InvalidTurnsAreRefused) {
   for (const Turns& turns :
        {Turns{.min_turns = 0}, Turns{.min_turns = 3, .max_turns = 2}, Turns{.max_seconds = -1},
         Turns{.turn_seconds = -1}, Turns{.hopeless = 0.5}})

@@ -261,7 +261,7 @@ TEST(HostRegions, HoldTheSameBytesAfterTheyWereEvicted) {
   for (std::size_t i = 0; i < cold.count(); ++i) EXPECT_EQ(std::memcmp(cold[i], bytes, 3), 0);
 }
 
-TEST(Await, GivesUpOnAnAnswerThatNeverComesAndSaysWhose) {
+TEST(Await, EndsAtItsTimeoutAndNamesTheMissingAnswer) {
   alignas(4) std::byte word[4] = {};
   try {
     await(flag_at(word), 1, 1ms, "the answer of nobody");

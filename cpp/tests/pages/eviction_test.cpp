@@ -184,7 +184,7 @@ std::string refusal(PolicyKind migration, const EvictionPolicy& policy) {
   return test::message_of<UsageError>([&] { Memory memory(migration, policy); });
 }
 
-TEST(Eviction, ThatCanNotBeIsRefused) {
+TEST(Eviction, WithInvalidSettingsIsRefused) {
   const std::string small = refusal(PolicyKind::ranges, of(EvictionKind::lru, 4096));
   EXPECT_TRUE(test::says(small, "nothing would fit")) << small;
   const std::string holes = refusal(PolicyKind::ranges, of(EvictionKind::tree, kPageBytes));

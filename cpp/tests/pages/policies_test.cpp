@@ -172,7 +172,7 @@ std::string refusal(const MigrationPolicy& policy) {
   return test::message_of<UsageError>([&] { PageTable table(policy); });
 }
 
-TEST(Policies, ThatCanNotBeAreRefused) {
+TEST(Policies, WithInvalidSettingsAreRefused) {
   const MigrationPolicy unit = policy_of(PolicyKind::bitmap, 4096, 8192);
   EXPECT_EQ(refusal(unit),
             "unit_bytes is 8192, more than page_bytes (4096): it must be at most that");

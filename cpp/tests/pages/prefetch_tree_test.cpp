@@ -73,7 +73,7 @@ TEST(PrefetchTree, LetsASubtreeGoOfWhichLessThanHalfStays) {
   expect_run(sparse.sparse_around(0), 0, 512);
 }
 
-TEST(PrefetchTree, DoesNotCountWhatHasGoneWithASmallerSubtree) {
+TEST(PrefetchTree, DoesNotCountPagesThatLeftWithASmallerSubtree) {
   Tree tree;
   tree.set(16, 31);   // evicted: 15 of 32 are set
   tree.set(32, 63);   // so 31 of 64 remain, not 46: evicted

@@ -66,7 +66,7 @@ TEST(ExactTimes, LinesOfOneLoadFollowEachOtherThroughDram) {
   EXPECT_EQ(result.total_ps, 4 * kCycle + kDramLoad + 3 * 8 * kCycle);
 }
 
-TEST(ExactTimes, AStoreIsntWaitedForButTheKernelEndsAfterIt) {
+TEST(ExactTimes, AWarpDoesNotWaitForItsStoreAndTheKernelDoes) {
   const Builder builder = Builder().launch({}, {{{store({0})}}});
   const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));
   // instruction, network, port: L2 has it.

@@ -96,7 +96,7 @@ TEST(Refusals, AnEmptyProgramTakesNoTime) {
   EXPECT_EQ(result.accessed_share(), 0.0);
 }
 
-TEST(Refusals, ADeadlockSaysWhoWaitsForWhat) {
+TEST(Refusals, ADeadlockNamesTheWaitingWarpAndTheReason) {
   // Blocks of one page only; those that the page's other requests wait for may stay.
   Options options = mode(Mode::migrate);
   options.eviction.kind = pages::EvictionKind::block_64k;

@@ -157,7 +157,7 @@ TEST(ASimulation, HasTheSameResultsInWindowsAsWhole) {
   }
 }
 
-TEST(TheMigrationMap, SaysWhatAPlainArrayWould) {
+TEST(TheMigrationMap, AgreesWithAPlainArray) {
   constexpr std::uint32_t kLines = 4096;
   std::mt19937_64 generator(5);
   MigrationMap map;

@@ -150,7 +150,7 @@ TEST(AccelSimInstruction, BulkCopiesAreNotTakenApart) {
   EXPECT_EQ(found.num_addresses, 0U);
 }
 
-TEST(AccelSimInstruction, WhatIsWrongWithALineIsSaid) {
+TEST(AccelSimInstruction, AnErrorSaysWhatIsWrongWithTheLine) {
   EXPECT_TRUE(says(refusal("0010 ffffffff 1 R4 LDG.E 1 R2 4"), "address mode should be"));
   EXPECT_TRUE(says(refusal("0010 ffffffff 1 R4 LDG.E 1 R2 4 3 0x0 0"), "0, 1 and 2 are known"));
   EXPECT_TRUE(says(refusal("0010 00000005 1 R4 LDG.E 1 R2 4 1 0x0 4 0"), "the mask has a gap"));

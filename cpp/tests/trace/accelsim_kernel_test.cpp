@@ -148,7 +148,7 @@ TEST(AccelSimKernel, LanesMayAskForDifferentLocalWords) {
   EXPECT_EQ(found.kinds, (Kinds{kLocalLoad, kLocalLoad, kLoad, kEnd}));
 }
 
-TEST(AccelSimKernel, WhatIsNeverTracedIsCounted) {
+TEST(AccelSimKernel, UntracedInstructionsAreCounted) {
   TouchedLines touched;
   AccelSimKernel kernel("kernel-1.traceg", 0, touched);
   read_all(
@@ -214,7 +214,7 @@ TEST(AccelSimKernel, ImpossibleHeadersAreRefused) {
   EXPECT_TRUE(says(refusal(replaced(text, "-nregs = 32", "-nregs 32")), "no '='"));
 }
 
-TEST(AccelSimKernel, DisorderIsRefused) {
+TEST(AccelSimKernel, AMissingOrRepeatedCtaWarpOrInstructionIsRefused) {
   const std::string text = small_kernel();
   EXPECT_TRUE(says(refusal(replaced(text, "= 1,0,0", "= 0,0,0")), "twice"));
   EXPECT_TRUE(says(refusal(replaced(text, "= 1,0,0", "= 2,0,0")), "outside of the grid"));

@@ -41,7 +41,7 @@ struct Example {
 
 TEST(CheckBlock, AGoodBlockPasses) { EXPECT_EQ(Example().refusal(), ""); }
 
-TEST(CheckBlock, WhatBreaksARuleIsNamed) {
+TEST(CheckBlock, ABrokenRuleIsNamed) {
   const auto broken = [](auto change, const char* what) {
     Example example;
     change(example);
@@ -78,7 +78,7 @@ TEST(CheckBlock, AnyByteOfTheOffsetsMayBeWrong) {
   }
 }
 
-TEST(CheckProgram, WhatCannotBeIsRefused) {
+TEST(CheckProgram, AnInvalidProgramIsRefusedWithTheReason) {
   const auto refusal = [](auto change) {
     Program program = Example().program;
     change(program);

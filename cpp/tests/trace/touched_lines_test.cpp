@@ -31,7 +31,7 @@ Shown allocated(const std::vector<std::uint64_t>& addresses, const Steps& upload
 
 constexpr std::uint64_t kBlock = TouchedLines::kBlockBytes;
 
-TEST(TouchedLines, ThoseThatLieCloseAreOneAllocation) {
+TEST(TouchedLines, LinesThatLieCloseAreOneAllocation) {
   EXPECT_EQ(allocated({4096, 0, kBlock - 128, 3 * kBlock}, {}),
             (Shown{"touched-0 0+" + std::to_string(kBlock),
                    "touched-1 " + std::to_string(3 * kBlock) + "+128"}));
@@ -42,7 +42,7 @@ TEST(TouchedLines, UploadsAreAllocationsOfTheirOwnUnlessTheyOverlap) {
             (Shown{"upload-0 0+768", "upload-1 768+256", "upload-2 1024+100"}));
 }
 
-TEST(TouchedLines, LinesOfUploadsAreNotTakenForMore) {
+TEST(TouchedLines, LinesWithinAnUploadAddNoAllocation) {
   // The upload ends within the line at 1024.
   EXPECT_EQ(allocated({256, 512, 1024}, {upload(256, 800)}), Shown{"upload-0 256+800"});
 }
@@ -52,7 +52,7 @@ TEST(TouchedLines, NoAllocationReachesAcrossAnUpload) {
             (Shown{"touched-0 0+384", "upload-1 512+256", "touched-2 1024+384"}));
 }
 
-TEST(TouchedLines, MoreThanCanBeSimulatedIsRefused) {
+TEST(TouchedLines, MoreLinesThanCanBeSimulatedAreRefused) {
   TouchedLines touched(3);
   constexpr std::uint64_t kStep = TouchedLines::kBlockBytes / kLineBytes;
   for (const std::uint64_t block : {9, 1, 4}) touched.add(block * kStep);

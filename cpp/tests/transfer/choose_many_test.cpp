@@ -4,29 +4,24 @@
 #include <optional>
 #include <vector>
 
-#include "transfer/transfers_under_test.hpp"
+#include "transfer/devices_under_test.hpp"
 
 namespace isthmus::transfer {
 namespace {
 
 /// A download to pageable memory and an upload from pinned memory, both through open windows and in
 /// one stream.
-class CopiesThroughWindows : public StagingUnderTest {
+class CopiesThroughWindows : public DevicesUnderTest {
 protected:
   void SetUp() override {
-    StagingUnderTest::SetUp();
+    DevicesUnderTest::SetUp();
     if (IsSkipped()) return;
-    windows_.emplace(Windows(driver()));
-    devices_.emplace(driver(), *windows_);
-    memory_.emplace(driver());
     chooser_.emplace(driver(), *devices_, *windows_);
     stream_ = stream();
   }
   void TearDown() override {
     chooser_.reset();
-    devices_.reset();
-    windows_.reset();
-    StagingUnderTest::TearDown();
+    DevicesUnderTest::TearDown();
   }
 
   Member member(void* target, const void* source, Return when, Return returns_alone) {
@@ -50,9 +45,6 @@ protected:
   static constexpr std::size_t kBytes = 4;
   Bytes host_ = Bytes(kBytes);
   CUstream stream_ = nullptr;
-  std::optional<WindowCache> windows_;
-  std::optional<Devices> devices_;
-  std::optional<HostMemory> memory_;
   std::optional<Chooser> chooser_;
 };
 

@@ -96,7 +96,7 @@ protected:
   std::unique_ptr<CopyKeeper> keeper_;
 };
 
-TEST_F(CopyKeeperTest, WhoAsksAfterTheEndLetsGoOfWhatTheCopyNeeded) {
+TEST_F(CopyKeeperTest, AQuestionAfterTheEndDropsTheNeedsOfTheCopy) {
   contract::Gate held = gate();
   held.hold(own_);
   const auto copy = begin();
@@ -109,7 +109,7 @@ TEST_F(CopyKeeperTest, WhoAsksAfterTheEndLetsGoOfWhatTheCopyNeeded) {
   EXPECT_NO_THROW(copy->rethrow());
 }
 
-TEST_F(CopyKeeperTest, ADroppedCopysNeedsAreLetGoByTheThread) {
+TEST_F(CopyKeeperTest, TheThreadDropsTheNeedsOfADroppedCopy) {
   contract::Gate held = gate();
   held.hold(own_);
   keeper_->drop(begin());
@@ -119,7 +119,7 @@ TEST_F(CopyKeeperTest, ADroppedCopysNeedsAreLetGoByTheThread) {
   EXPECT_EQ(num_reports(), 0U);
 }
 
-TEST_F(CopyKeeperTest, SoAreThoseOfACopyThatNobodyAsksAbout) {
+TEST_F(CopyKeeperTest, TheThreadDropsTheNeedsOfACopyThatNobodyAsksAbout) {
   const auto copy = begin();
   EXPECT_TRUE(isthmus::test::eventually([&] { return copy->ended(); }));
   EXPECT_TRUE(fate_.let_go);
@@ -141,7 +141,7 @@ TEST_F(CopyKeeperTest, ABlockedCopyHoldsUpNoOther) {
   EXPECT_TRUE(ends(blocked));
 }
 
-TEST_F(CopyKeeperTest, WhatFollowsACopyIsDoneOnceBeforeItHasEnded) {
+TEST_F(CopyKeeperTest, TheFollowUpRunsOnceBeforeTheCopyHasEnded) {
   contract::Gate held = gate();
   held.hold(own_);
   const auto copy = begin(FollowUp::succeeds);
@@ -153,20 +153,20 @@ TEST_F(CopyKeeperTest, WhatFollowsACopyIsDoneOnceBeforeItHasEnded) {
   EXPECT_TRUE(fate_.let_go);
 }
 
-TEST_F(CopyKeeperTest, WhatFollowsADroppedCopyIsDoneToo) {
+TEST_F(CopyKeeperTest, TheFollowUpOfADroppedCopyRunsToo) {
   keeper_->drop(begin(FollowUp::succeeds));
   EXPECT_TRUE(isthmus::test::eventually([&] { return fate_.let_go.load(); }));
   EXPECT_EQ(fate_.num_follow_ups, 1);
 }
 
-TEST_F(CopyKeeperTest, WhatTheFollowUpFailsWithIsWhatTheCopyFailsWith) {
+TEST_F(CopyKeeperTest, AnErrorOfTheFollowUpIsTheCopysError) {
   const auto copy = begin(FollowUp::fails);
   EXPECT_TRUE(ends(copy));
   EXPECT_TRUE(fate_.let_go);
   EXPECT_TRUE(says(message_of<UsageError>([&] { copy->rethrow(); }), "followed up"));
 }
 
-TEST_F(CopyKeeperTest, AFailureThatNobodyWasToldOfIsReportedOnceTheCopyIsDropped) {
+TEST_F(CopyKeeperTest, AFailureThatNobodyHasSeenIsReportedWhenTheCopyIsDropped) {
   require_emulated();
   if (IsSkipped()) return;
   Bytes target(kMiB);
@@ -180,7 +180,7 @@ TEST_F(CopyKeeperTest, AFailureThatNobodyWasToldOfIsReportedOnceTheCopyIsDropped
   isthmus::test::EmulatorControls(driver()).reset();
 }
 
-TEST_F(CopyKeeperTest, AFailureThatSomebodyWasToldOfIsNotReported) {
+TEST_F(CopyKeeperTest, AFailureThatSomebodyHasSeenIsNotReported) {
   require_emulated();
   if (IsSkipped()) return;
   Bytes target(kMiB);
@@ -193,7 +193,7 @@ TEST_F(CopyKeeperTest, AFailureThatSomebodyWasToldOfIsNotReported) {
   EXPECT_EQ(num_reports(), 0U);
 }
 
-TEST_F(CopyKeeperTest, WhatCannotBeKnownToBeCompleteIsKeptForEver) {
+TEST_F(CopyKeeperTest, ACopyWhoseEndIsUnknownIsKeptForEver) {
   require_emulated();
   if (IsSkipped()) return;
   const isthmus::test::EmulatorControls emulator(driver());
@@ -246,7 +246,7 @@ TEST_F(CopyKeeperTest, TheEndWaitsForCopies) {
   EXPECT_TRUE(fate_.let_go);
 }
 
-TEST_F(CopyKeeperTest, WhatIsBegunAfterTheEndDoesNotDelayIt) {
+TEST_F(CopyKeeperTest, ACopyThatBeginsAfterTheEndDoesNotDelayIt) {
   EXPECT_TRUE(keeper_->end(seconds(60)));
   contract::Gate held = gate();
   held.hold(own_);
@@ -257,7 +257,7 @@ TEST_F(CopyKeeperTest, WhatIsBegunAfterTheEndDoesNotDelayIt) {
   synchronize(own_);
 }
 
-TEST_F(CopyKeeperTest, WhatIsBegunAfterTheEndIsStillKeptAndCanBeAskedAbout) {
+TEST_F(CopyKeeperTest, ACopyThatBeginsAfterTheEndIsKeptAndCanBeAskedAbout) {
   EXPECT_TRUE(keeper_->end(seconds(60)));
   contract::Gate held = gate();
   held.hold(own_);

@@ -65,7 +65,7 @@ TEST_F(DevicePathsTest, ThreadsMustGainMoreThanOneThreadMust) {
   EXPECT_EQ(best(4096), CopyPath::window);
 }
 
-TEST_F(DevicePathsTest, WhatIsPredictedIsTheCopysTimeWithoutAnyMargin) {
+TEST_F(DevicePathsTest, ThePredictionIsTheTimeOfTheCopyWithoutAMargin) {
   use(profile_of({{CopyPath::driver, always(1e-4)}, {CopyPath::window, always(1e-5)}}));
   const Crossing crossing{Direction::host_to_device, MemoryKind::pageable, 4096};
   EXPECT_DOUBLE_EQ(paths().best(crossing, false).seconds, 1e-5);

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "contract/machine_under_test.hpp"
-#include "window/child_process.hpp"
-#include "window/forks.hpp"
+#include "driver/child_process.hpp"
+#include "driver/forks.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -26,7 +26,7 @@ protected:
 
   void SetUp() override {
     MachineUnderTest::SetUp();
-    window::watch_forks();
+    watch_forks();
     memory_.emplace(driver(), test_clock);
     ++now;
   }
@@ -61,7 +61,7 @@ private:
   std::vector<std::byte*> mapped_;
 };
 
-TEST_F(HostMemoryTest, OrdinaryMemoryIsTakenForWhatItWasUntilTheClockTicks) {
+TEST_F(HostMemoryTest, OrdinaryMemoryIsCheckedAgainOnceTheClockHasTicked) {
   if (!remembers()) GTEST_SKIP() << "the kernel has no PROCMAP_QUERY";
   std::byte* const pages = ordinary_memory();
   ASSERT_TRUE(can_read(pages));
@@ -86,7 +86,7 @@ TEST_F(HostMemoryTest, AForkedChildAsksForItself) {
   std::byte* const pages = ordinary_memory();
   ASSERT_EQ(madvise(pages, num_bytes(), MADV_DONTFORK), 0);
   ASSERT_TRUE(can_read(pages));
-  EXPECT_TRUE(window::holds_in_child([&] {
+  EXPECT_TRUE(holds_in_child([&] {
     const HostMemory childs(driver(), test_clock);
     return childs.touch_pageable(pages, 1, Access::read) == HostTouch::forbidden;
   }));

@@ -24,7 +24,7 @@ bool within_an_eighth(std::size_t size_bytes) {
          rounded_bytes % kGranuleBytes == 0 && class_bytes(rounded_bytes) == rounded_bytes;
 }
 
-TEST(SizeClasses, WasteAnEighthAtMost) {
+TEST(SizeClasses, RoundUpByAnEighthAtMost) {
   for (std::size_t size_bytes = 1; size_bytes <= 4 * kMiB; ++size_bytes) {
     ASSERT_TRUE(within_an_eighth(size_bytes)) << size_bytes;
   }
@@ -50,7 +50,7 @@ TEST(SizeClasses, AreNumberedInTheirOrderWithoutGaps) {
   EXPECT_LT(index, kNumClasses);
 }
 
-TEST(Arena, CutsExactlyAClassFromARegion) {
+TEST(Arena, CutsBlocksOfExactlyTheClassSize) {
   BlockArena arena;
   arena.add_region(at(kMiB), kMiB, false);
   const Block* first = arena.take(100, kGranuleBytes);

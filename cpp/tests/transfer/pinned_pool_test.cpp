@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "driver/child_process.hpp"
 #include "transfer/pinned_memory_under_test.hpp"
-#include "window/child_process.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -37,7 +37,7 @@ TEST_F(Pool, GivesPinnedMemoryThatCanBeWritten) {
   memory.free(block);
 }
 
-TEST_F(Pool, WastesAnEighthAtMostAtEverySize) {
+TEST_F(Pool, RoundsEverySizeUpByAnEighthAtMost) {
   PinnedPool memory = pool();
   std::mt19937_64 generator(1);
   std::vector<std::size_t> sizes{1, 63, 64, 65, 511, 512, 513, 1025, 32 * kMiB, 32 * kMiB + 1};
@@ -96,7 +96,7 @@ TEST_F(Pool, AlignsAsAsked) {
   }
 }
 
-TEST_F(Pool, RefusesWhatIsNoBlockOfItsOwnInUse) {
+TEST_F(Pool, RefusesToFreeMemoryThatIsNotItsBlockInUse) {
   PinnedPool memory = pool(small_regions());
   auto* block = static_cast<std::byte*>(memory.allocate(1000));
   int local = 0;
@@ -313,13 +313,13 @@ TEST_F(Pool, ThreadsThatAllLackMemoryPinOneRegion) {
   EXPECT_EQ(memory.stats().num_pins, 1u);
 }
 
-TEST_F(Pool, IsUsageInAForkedChildAndWholeInTheParent) {
+TEST_F(Pool, IsRefusedInAForkedChildAndWholeInTheParent) {
   PinnedPool memory = pool(small_regions());
   void* block = memory.allocate(1000);
   const auto refused = [&](auto action) {
     return !message_of<UsageError>([&] { action(memory); }).empty();
   };
-  EXPECT_TRUE(window::holds_in_child([&] {
+  EXPECT_TRUE(holds_in_child([&] {
     return refused([](PinnedPool& p) { p.allocate(10); }) &&
            refused([&](PinnedPool& p) { p.free(block); }) &&
            refused([](PinnedPool& p) { p.trim(); }) &&
@@ -336,7 +336,7 @@ TEST_F(Pool, CanEndInAForkedChildEvenIfAnotherThreadHeldItsLock) {
     while (!ending.load()) copy.free(copy.allocate(1000));
   });
   for (int i = 0; i < 20; ++i) {
-    EXPECT_TRUE(window::holds_in_child([&] {
+    EXPECT_TRUE(holds_in_child([&] {
       const bool refused = !message_of<UsageError>([&] { (void)memory->stats(); }).empty();
       memory.reset();
       return refused;

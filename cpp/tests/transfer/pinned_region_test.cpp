@@ -6,10 +6,10 @@
 
 #include <cstring>
 
+#include "driver/child_process.hpp"
 #include "host/memory_limits.hpp"
 #include "transfer/pinned/pin_failures.hpp"
 #include "transfer/pinned_memory_under_test.hpp"
-#include "window/child_process.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -54,7 +54,7 @@ TEST_F(Region, CanBeCopiedFromAndToInOneCall) {
   EXPECT_EQ(std::memcmp(target.data(), bytes.data(), size_bytes), 0);
 }
 
-TEST_F(Region, TellsWhereTheTimeWent) {
+TEST_F(Region, ReportsTheTimeOfEachStep) {
   const PinnedRegion region(retained(), 32 * kMiB);
   const PinCosts& costs = region.costs();
   EXPECT_GT(costs.touch_seconds, 0);
@@ -161,10 +161,10 @@ TEST_F(Region, NamesAMemlockLimitThatIsFull) {
     return says(message, "RLIMIT_MEMLOCK is 65536 bytes") && says(message, "ulimit -l") &&
            says(message, "CUDA_ERROR_OUT_OF_MEMORY");
   };
-  EXPECT_TRUE(window::holds_in_child(names_limit));
+  EXPECT_TRUE(holds_in_child(names_limit));
 }
 
-TEST_F(Region, OtherFailuresOfTheDriverAreItsOwn) {
+TEST_F(Region, OtherFailuresAreTheDriversErrors) {
   EXPECT_THROW(throw_pin_failure(driver(), CUDA_ERROR_ILLEGAL_ADDRESS, kMiB, host::memory_limits()),
                DriverError);
 }
@@ -183,7 +183,7 @@ TEST_F(Region, IsNotInAForkedChildAndStaysInTheParent) {
   std::optional<PinnedRegion> region(std::in_place, retained(), 4 * kMiB);
   std::memset(region->data(), 7, region->size_bytes());
   const std::size_t before = emulated() ? num_registered() : 0;
-  EXPECT_TRUE(window::holds_in_child([&] {
+  EXPECT_TRUE(holds_in_child([&] {
     unsigned char residency = 0;
     if (mincore(region->data(), 4 * kKiB, &residency) == 0) return false;
     region.reset();

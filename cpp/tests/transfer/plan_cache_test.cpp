@@ -14,6 +14,7 @@
 
 #include "device/buffers.hpp"
 #include "faults/emulator_controls.hpp"
+#include "transfer/devices_under_test.hpp"
 #include "transfer/transfers_under_test.hpp"
 
 namespace isthmus::transfer {
@@ -25,21 +26,13 @@ host::Tick test_clock() noexcept { return now; }
 
 /// Two caches for the same device. Their profile, that of the emulated link, copies 20 KiB by the
 /// driver.
-class PlanCacheTest : public StagingUnderTest {
+class PlanCacheTest : public DevicesUnderTest {
 protected:
   void SetUp() override {
-    StagingUnderTest::SetUp();
+    DevicesUnderTest::SetUp();
     if (IsSkipped()) return;
-    windows_.emplace(Windows(driver()));
-    devices_.emplace(driver(), *windows_);
-    memory_.emplace(driver());
     cache_.emplace(driver(), *devices_, *windows_, *memory_, test_clock);
     other_.emplace(driver(), *devices_, *windows_, *memory_, test_clock);
-  }
-  void TearDown() override {
-    devices_.reset();
-    windows_.reset();
-    StagingUnderTest::TearDown();
   }
 
   /// A download whose cheapest path is the driver.
@@ -57,9 +50,6 @@ protected:
   }
 
   static constexpr std::size_t kBytes = 20 * kKiB;
-  std::optional<WindowCache> windows_;
-  std::optional<Devices> devices_;
-  std::optional<HostMemory> memory_;
   std::optional<PlanCache> cache_;
   std::optional<PlanCache> other_;
 };

@@ -71,7 +71,7 @@ void PrintTo(const Misfit& misfit, std::ostream* stream) { *stream << misfit.oth
 
 class AnyMisfit : public testing::TestWithParam<Misfit> {};
 
-TEST_P(AnyMisfit, IsRefusedWithWhatAndWhy) {
+TEST_P(AnyMisfit, IsRefusedWithTheReason) {
   const auto& [part, other, said] = GetParam();
   const std::string text = test::replaced(test::profile_text(), part, other);
   const std::string complaint = complaint_of([&] { Profile::parse(text, test::h100()); });
@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
                "window_opening_seconds must be more than 0"},
         Misfit{"2026-11-20", "\xff\xfe", "not a profile"}));
 
-TEST(ProfileFile, WhatIsNoObjectOfJsonIsRefused) {
+TEST(ProfileFile, AnythingButAJsonObjectIsRefused) {
   for (const char* const text : {"", "   ", "null", "[]", "3", "\"profile\"", "{", "{}", "GPU"}) {
     const std::string complaint = complaint_of([&] { Profile::parse(text, test::h100()); });
     EXPECT_EQ(complaint.rfind("not a profile: ", 0), 0U) << text << ": " << complaint;
@@ -166,13 +166,13 @@ TEST(ProfileFile, DeepNestingIsRefusedWhereverItIs) {
   }
 }
 
-TEST(ProfileFile, AVersionThatHasPartsIsNotWrittenDown) {
+TEST(ProfileFile, AVersionThatIsAnArrayIsRefusedWithoutItsContents) {
   EXPECT_EQ(complaint_of([] { Profile::parse("{\"schema_version\": [[0]]}", test::h100()); }),
             "not a profile: schema_version is an array; this library reads 2: run `isthmus "
             "profile` again");
 }
 
-TEST(ProfileFile, WhatATextCanCostIsBounded) {
+TEST(ProfileFile, AFileWithTooManyValuesOrBytesIsRefused) {
   std::string many = "{\"schema_version\": [";
   for (int i = 0; i < 300'000; ++i) many += "0,";
   EXPECT_EQ(complaint_of([&] { Profile::parse(many + "0]}", test::h100()); }),
@@ -185,7 +185,7 @@ TEST(ProfileFile, WhatATextCanCostIsBounded) {
                   .measured());
 }
 
-TEST(ProfileFile, WhatIsSaidOfATextIsShortAndFitForATerminal) {
+TEST(ProfileFile, AnErrorQuotesAFileBrieflyAndWithoutControlCharacters) {
   const std::string name(100'000, 'x');
   const std::vector<std::string> others{"\"" + name + "\"",
                                         "\"\\u001b[31m\\u0000\"",

@@ -181,7 +181,7 @@ TEST(Defaults, StagingPaysForLongPageableCopiesWithEightCoresAndNotWithOne) {
   }
 }
 
-TEST(Defaults, WakingThreadsDoesNotPayForSmallCopies) {
+TEST(Defaults, SmallCopiesAreMadeByOneThread) {
   const Profile profile = Profile::defaults(machine_with({LinkClass::Kind::pcie, 5, 16}, 16));
   for (const std::size_t size : {std::size_t{4}, std::size_t{65536}, 256 * std::size_t{1024}})
     EXPECT_GT(seconds(profile, CopyPath::staged, size), seconds(profile, CopyPath::driver, size));

@@ -67,6 +67,7 @@ protected:
     const CurrentContext current(context_);
     driver_.call(symbol::memcpy_htod)(device_.pointer(), static_cast<const void*>(bytes_.data()),
                                       kBytes);
+    driver_.call(symbol::ctx_synchronize)();  // the call may return before the bytes arrive
   }
 
   const std::byte* on_device(std::size_t offset_bytes = 0) const {

@@ -72,7 +72,7 @@ TEST_P(StagingCopyTest, RandomCopiesArrive) {
   }
 }
 
-TEST_P(StagingCopyTest, AnyNumberOfSlotsAndEitherMarkWillDo) {
+TEST_P(StagingCopyTest, AnyNumberOfSlotsWorksWithEitherMark) {
   RingSettings settings = small_settings(GetParam());
   for (const int num_slots : {1, 2, 9}) {
     for (const bool by_events : {false, true}) {
@@ -86,7 +86,7 @@ TEST_P(StagingCopyTest, AnyNumberOfSlotsAndEitherMarkWillDo) {
   }
 }
 
-TEST_P(StagingCopyTest, PartsOfAnySizeWillDo) {
+TEST_P(StagingCopyTest, PartsMayHaveAnySize) {
   RingSettings settings = small_settings(GetParam());
   for (const std::size_t part_bytes : {1000UL, 4 * kKiB, 200 * kKiB}) {
     settings.min_part_bytes = settings.max_part_bytes = part_bytes;

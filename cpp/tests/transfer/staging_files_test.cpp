@@ -70,7 +70,7 @@ private:
 };
 
 /// For kernels that can't distinguish files from memory: the end of each part is checked.
-TEST_F(StagingFilesTest, ATruncatedSourceOfUnknownKindIsNoticedToo) {
+TEST_F(StagingFilesTest, ATruncatedSourceWhoseKindIsUnknownIsAUsageErrorToo) {
   const MappedFile file(pattern(kBytes, 1));
   file.truncate(kBytes / 2);
   const MemorySource source(file.data(), Backing::unknown);

@@ -85,7 +85,7 @@ TEST(StagingJobTest, AnUploadIsDefinedUpToTheFirstPieceThatWasNotSent) {
 }
 
 /// A slot is reused only when its piece has arrived.
-TEST(StagingJobTest, WhatMayBeUnderWayIsUndefinedWhenNobodyKnows) {
+TEST(StagingJobTest, BytesThatMayBeUnderWayAreUndefined) {
   const PiecePlan cut = plan();
   StagingJob job(cut, kAddress);
   for (std::size_t piece = 0; piece < 5; ++piece) job.note_enqueued(piece);

@@ -78,7 +78,7 @@ TEST(PiecePlanTest, PartsCoverEveryPieceOnceAndEndAtTheGrain) {
   }
 }
 
-TEST(PiecePlanTest, AnUploadsPiecesDoubleAndDontShrinkToCrumbs) {
+TEST(PiecePlanTest, AnUploadsPiecesDoubleAndAreNeverTooShort) {
   const auto sizes = sizes_of(PiecePlan(64 * kMiB, 8, kUpload));
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(sizes[i], 256 * kKiB << i);
   EXPECT_EQ(sizes[5], 8 * kMiB);
@@ -125,7 +125,7 @@ TEST(PiecePlanTest, APieceHasAPartForEachThreadIfThatIsNotTooLittleOrTooMuch) {
   EXPECT_EQ(plan.pieces()[5].num_parts, 32U) << "the most is 256 KiB";
 }
 
-TEST(PiecePlanTest, NoCrumbIsLeftForTheEnd) {
+TEST(PiecePlanTest, TheLastPieceIsNotTooShort) {
   for (std::size_t size = 4 * kMiB; size < 6 * kMiB; size += 60001) {
     EXPECT_GE(sizes_of(PiecePlan(size, 8, kUpload)).back(), 64 * kKiB);
     EXPECT_GE(sizes_of(PiecePlan(size, 8, kDownload)).back(), 64 * kKiB);

@@ -46,7 +46,7 @@ protected:
   std::byte* slot_ = nullptr;
 };
 
-TEST_P(CrossingQueueTest, WhatIsBehindAMarkHasCrossed) {
+TEST_P(CrossingQueueTest, APieceBeforeAPassedMarkHasCrossed) {
   CrossingQueue queue(retained(), GetParam());
   CrossingMark mark = queue.make_mark();
   for (std::uint8_t round = 1; round < 20; ++round) {
@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(ByMarks, CrossingQueueTest,
 
 class CrossingMarksTest : public StagingUnderTest {};
 
-TEST_F(CrossingMarksTest, WithoutTheSymbolEventsDo) {
+TEST_F(CrossingMarksTest, EventsAreUsedIfTheDriverLacksTheSymbol) {
   if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver hides symbols";
   const emulated::Controls controls(driver());
   controls.hide_symbol("cuStreamWriteValue32");

@@ -44,7 +44,7 @@ private:
   std::vector<std::pair<std::string, std::optional<std::string>>> before_;
 };
 
-TEST_F(StoredProfile, WithoutOneTheDefaultsAreUsedAndTheUserIsToldHowToGetOne) {
+TEST_F(StoredProfile, WithoutAProfileTheDefaultsAreUsedAndTheUserIsToldHowToMeasureOne) {
   const Profile profile = Profile::for_device(test::h100());
   EXPECT_FALSE(profile.measured());
   EXPECT_EQ(
@@ -52,7 +52,7 @@ TEST_F(StoredProfile, WithoutOneTheDefaultsAreUsedAndTheUserIsToldHowToGetOne) {
       "defaults for PCIe Gen5 x16: no profile of this machine; `isthmus profile` measures it");
 }
 
-TEST_F(StoredProfile, OneThatFitsIsUsedAndNamed) {
+TEST_F(StoredProfile, AProfileOfThisMachineIsUsedAndNamed) {
   store(test::profile_text());
   const Profile profile = Profile::for_device(test::h100());
   EXPECT_TRUE(profile.measured());
@@ -60,7 +60,7 @@ TEST_F(StoredProfile, OneThatFitsIsUsedAndNamed) {
             "profile of 2026-11-20 (" + profile_path(test::h100()).string() + ")");
 }
 
-TEST_F(StoredProfile, OneThatDoesNotFitIsNotUsedAndTheReasonIsSaid) {
+TEST_F(StoredProfile, AProfileOfAnotherDriverIsNotUsedAndTheReasonIsGiven) {
   store(test::replaced(test::profile_text(), "580.159.04", "580.65.06"));
   const Profile profile = Profile::for_device(test::h100());
   EXPECT_FALSE(profile.measured());
@@ -69,7 +69,7 @@ TEST_F(StoredProfile, OneThatDoesNotFitIsNotUsedAndTheReasonIsSaid) {
       << profile.source();
 }
 
-TEST_F(StoredProfile, ABrokenFileCostsTheProfileAndNothingElse) {
+TEST_F(StoredProfile, ABrokenFileIsIgnoredAndTheDefaultsAreUsed) {
   std::string nested(1U << 20U, '[');
   nested = "{\"schema_version\": " + nested + std::string(1U << 20U, ']') + "}";
   for (const std::string& text :
@@ -105,7 +105,7 @@ TEST_F(StoredProfile, TheVariableCanTurnProfilesOff) {
   EXPECT_EQ(profile_path(test::h100()), "");
 }
 
-TEST_F(StoredProfile, WhatIsNoFileIsNotReadForever) {
+TEST_F(StoredProfile, OnlyARegularFileIsRead) {
   for (const std::string& path :
        {std::string("/dev/zero"), tree_.root().string(), (tree_.root() / "absent.json").string()}) {
     set("ISTHMUS_PROFILE", path);

@@ -88,7 +88,7 @@ TEST_F(Asynchronous, CopiesOfABusyStreamHoldUpNoOthers) {
   waiting.wait();
 }
 
-TEST_F(Asynchronous, CopiesOfPinnedMemoryAreTheStreamsOwn) {
+TEST_F(Asynchronous, CopiesOfPinnedMemoryAreOrderedByTheStream) {
   const CUdeviceptr device = device_memory(kMiB);
   const CUstream own = stream();
   auto* const pinned = pinned_memory(kMiB);
@@ -103,7 +103,7 @@ TEST_F(Asynchronous, CopiesOfPinnedMemoryAreTheStreamsOwn) {
   EXPECT_TRUE(all_are(on_device(device, kMiB), 0, kMiB, 9));
 }
 
-TEST_F(Asynchronous, CopiesThatFailSayWhyToWhomWaits) {
+TEST_F(Asynchronous, CopiesThatFailGiveTheirErrorToTheWaitingThread) {
   if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
   const CUdeviceptr device = device_memory(kMiB);
   Bytes target(kMiB);
@@ -193,7 +193,7 @@ TEST_F(Asynchronous, CopiesTakeThePathThatTheyName) {
   }
 }
 
-TEST_F(Asynchronous, APathThatIsNoneIsRefused) {
+TEST_F(Asynchronous, AnUnknownPathIsRefused) {
   const CUdeviceptr device = device_memory(kMiB);
   Bytes target(kMiB);
   EXPECT_THROW(transfers().copy_async(target.data(), to_pointer(device), kMiB, by("sideways")),
@@ -215,7 +215,7 @@ TEST_F(Asynchronous, ACopyWhoseEndCannotBeMarkedIsCompleteOnReturn) {
   EXPECT_TRUE(all_are(Bytes(pinned, pinned + kMiB), 0, kMiB, 6));
 }
 
-TEST_F(Asynchronous, ACopyThatTheDriverLosesIsNeverOver) {
+TEST_F(Asynchronous, ACopyWhoseEndTheDriverCannotTellNeverEnds) {
   if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
   const CUdeviceptr device = device_memory(kMiB);
   auto* const pinned = pinned_memory(kMiB);

@@ -19,7 +19,7 @@ protected:
   }
 };
 
-TEST_F(BadCopy, OfNothingIsAllowed) { transfers().copy(nullptr, nullptr, 0); }
+TEST_F(BadCopy, OfZeroBytesIsAllowed) { transfers().copy(nullptr, nullptr, 0); }
 
 TEST_F(BadCopy, FromOrToNullIsRefused) {
   Bytes host(8);
@@ -96,7 +96,7 @@ TEST_F(BadCopy, FromAFileThatIsTooShortIsRefused) {
   close(file);
 }
 
-TEST_F(BadCopy, ByAPathThatThereIsNotIsRefused) {
+TEST_F(BadCopy, ByAnUnknownPathIsRefused) {
   const CUdeviceptr device = device_memory(kMiB);
   Bytes host(16);
   EXPECT_TRUE(says(refusal(to_pointer(device), host.data(), 16, by("sideways")), "staged"));
@@ -104,7 +104,7 @@ TEST_F(BadCopy, ByAPathThatThereIsNotIsRefused) {
   EXPECT_TRUE(says(refusal(other.data(), host.data(), 16, by("sideways")), "staged"));
 }
 
-TEST_F(BadCopy, ByAPathThatCanNotIsUnavailable) {
+TEST_F(BadCopy, ByAPathThatIsNotPossibleIsUnavailable) {
   const CUdeviceptr device = device_memory(kMiB);
   auto* const pinned = pinned_memory(4096);
   const auto why = [&](std::string_view path) {
@@ -115,7 +115,7 @@ TEST_F(BadCopy, ByAPathThatCanNotIsUnavailable) {
   EXPECT_TRUE(says(why("registered"), "pinned already"));
 }
 
-TEST_F(BadCopy, WithinTheHostsMemoryHasNoPathButTheDriversName) {
+TEST_F(BadCopy, WithinTheHostsMemoryTakesThePathDriverOnly) {
   Bytes source(16, 3);
   Bytes target(16);
   EXPECT_THROW(transfers().copy(target.data(), source.data(), 16, by("staged")), Unavailable);
@@ -123,7 +123,7 @@ TEST_F(BadCopy, WithinTheHostsMemoryHasNoPathButTheDriversName) {
   EXPECT_EQ(target, source);
 }
 
-TEST_F(BadCopy, ByAPathThatNoGraphHasIsUnavailableWhileItsStreamIsCaptured) {
+TEST_F(BadCopy, ByAnotherPathThanTheDriversIsUnavailableWhileItsStreamIsCaptured) {
   const CUdeviceptr device = device_memory(kMiB);
   auto* const pinned = pinned_memory(4096);
   const CUstream own = stream();
@@ -136,6 +136,20 @@ TEST_F(BadCopy, ByAPathThatNoGraphHasIsUnavailableWhileItsStreamIsCaptured) {
   transfers().copy(to_pointer(device), pinned, 4096, options);
   EXPECT_EQ(transfers().explain(to_pointer(device), pinned, 4096, in(own)).path, CopyPath::driver);
   EXPECT_EQ(capture.end(), CUDA_SUCCESS);
+}
+
+TEST_F(BadCopy, InAStreamThatDoesNotExistIsRefused) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real driver may crash on such a handle";
+  const CUdeviceptr device = device_memory(kMiB);
+  Bytes host(16, 3);
+  Bytes other(16);
+  CopyOptions options;
+  options.stream = 0xdeadbeef;
+  const char* const why = "0xdeadbeef is not the handle of a stream";
+  EXPECT_TRUE(says(refusal(to_pointer(device), host.data(), 16, options), why));
+  EXPECT_TRUE(says(refusal(host.data(), to_pointer(device), 16, options), why));
+  EXPECT_TRUE(says(refusal(other.data(), host.data(), 16, options), why));
+  EXPECT_EQ(other, Bytes(16));
 }
 
 TEST_F(BadCopy, InAForkedChildIsRefusedAndTheParentGoesOn) {

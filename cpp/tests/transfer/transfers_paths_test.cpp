@@ -122,7 +122,7 @@ TEST_F(Chosen, CopiesFromOneBufferOfADeviceToAnother) {
   EXPECT_EQ(on_device(second, kMiB), bytes);
 }
 
-TEST_F(Chosen, IsWhatExplainSaid) {
+TEST_F(Chosen, PathIsTheOneThatExplainNamed) {
   const CUdeviceptr device = device_memory(4 * kMiB);
   for (const std::size_t size_bytes : {std::size_t{256 * kKiB}, 4 * kMiB}) {
     const Bytes bytes = random_bytes(size_bytes, 5);
@@ -135,7 +135,7 @@ TEST_F(Chosen, IsWhatExplainSaid) {
   }
 }
 
-TEST_F(Chosen, ExplainListsEveryPathThatCanFirstWithReasonsForTheRest) {
+TEST_F(Chosen, PathsAreExplainedPossibleOnesFirstAndTheOthersWithReasons) {
   const CUdeviceptr device = device_memory(kMiB);
   const auto* const pinned = pinned_memory(kMiB);
   const CopyPlan plan = transfers().explain(to_pointer(device), pinned, kMiB);

@@ -6,6 +6,7 @@
 
 #include <isthmus/transfer.hpp>
 
+#include "transfer/copy/transfers_with_ring.hpp"
 #include "transfer/profile_text.hpp"
 #include "transfer/staging_under_test.hpp"
 
@@ -45,7 +46,9 @@ protected:
 
   Transfers& transfers() { return *transfers_; }
   void drop_transfers() { transfers_.reset(); }
-  void make_transfers() { transfers_.emplace(driver()); }
+  void make_transfers(const RingSettings& ring = {}) {
+    transfers_.emplace(transfers_with_ring(Windows(driver()), ring));
+  }
 
   void upload(CUdeviceptr target, const Bytes& source, const CopyOptions& options = {}) {
     transfers().copy(to_pointer(target), source.data(), source.size(), options);

@@ -32,7 +32,7 @@ protected:
   }
 };
 
-TEST_F(SmallCopies, GoByTheDriverFirstAndThroughAWindowOnceThatHasPaid) {
+TEST_F(SmallCopies, GoByTheDriverUntilAWindowPays) {
   const CUdeviceptr device = device_memory(2 * kMiB);
   upload_often(device, 1);
   EXPECT_EQ(num_copies(CopyPath::driver), 1u);
@@ -62,7 +62,7 @@ TEST_F(SmallCopies, LeaveNothingMappedThatTheyNoLongerUse) {
   EXPECT_TRUE(nothing_stays_mapped());
 }
 
-TEST_F(SmallCopies, AreToldToLetGoByTrim) {
+TEST_F(SmallCopies, CloseTheirWindowsOnTrim) {
   upload_often(device_memory(2 * kMiB));
   transfers().trim();
   EXPECT_EQ(transfers().windows().mapped_bytes(0), 0u);

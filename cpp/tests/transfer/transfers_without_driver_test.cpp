@@ -41,7 +41,7 @@ TEST(WithoutDriver, BytesAreCopiedWithinTheHostsMemory) {
   transfers.trim();
 }
 
-TEST(WithoutDriver, WhatNeedsOneSaysWhyThereIsNone) {
+TEST(WithoutDriver, EveryCallThatNeedsOneSaysWhyThereIsNone) {
   const Driver driver = no_driver();
   EXPECT_EQ(driver.device_count(), 0);
   EXPECT_FALSE(driver.has_devices());

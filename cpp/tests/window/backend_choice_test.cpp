@@ -116,7 +116,7 @@ TEST_F(BackendChoice, TakesGdrdrvWhereThereIsNoDmabuf) {
   expect_same_memory(window.data(), pointer, kMiB);
 }
 
-TEST_F(BackendChoice, TakesTheResourceManagerWhereThereIsNothingElse) {
+TEST_F(BackendChoice, TakesTheResourceManagerIfNoOtherBackendWorks) {
   const auto kernel = std::make_shared<FakeResourceManager>(driver());
   Windows all = Registry::windows(driver_without_dmabuf(), {}, fakes::files_of(kernel));
   const std::uintptr_t pointer = buffer(kMiB);
@@ -125,7 +125,7 @@ TEST_F(BackendChoice, TakesTheResourceManagerWhereThereIsNothingElse) {
   expect_same_memory(window.data(), pointer, kMiB);
 }
 
-TEST_F(BackendChoice, SaysWhatEachOfThemSaidWhereNoneWorks) {
+TEST_F(BackendChoice, GivesEachBackendsReasonIfNoneWorks) {
   const auto kernel = std::make_shared<FakeGdrdrv>(driver());
   kernel->refuse({.call = "open /dev/gdrdrv", .error = EACCES});
   Windows all = Registry::windows(driver_without_dmabuf(), {}, fakes::files_of(kernel));

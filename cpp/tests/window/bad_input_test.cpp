@@ -51,7 +51,7 @@ TEST_F(Opening, OnFreedMemoryIsRefused) {
   EXPECT_TRUE(says(refusal(gone, 4), "freed"));
 }
 
-TEST_F(Opening, OnWhatWasNeverAnAddressIsRefused) {
+TEST_F(Opening, OnAnAddressThatWasNeverAllocatedIsRefused) {
   EXPECT_NE(refusal(1, 4), "");
   EXPECT_NE(refusal(kMax - 3, 4), "");
 }
@@ -100,7 +100,7 @@ TEST_F(Opening, WithoutAThreadIsRefused) {
   EXPECT_TRUE(says(refusal(device, 4, {.num_threads = -1}), "threads"));
 }
 
-TEST_F(Opening, WithPagesThatAreNoneIsRefused) {
+TEST_F(Opening, WithAnInvalidPageSizeIsRefused) {
   const CUdeviceptr device = device_memory(kMiB);
   for (const std::size_t page_bytes :
        {std::size_t{0}, std::size_t{1000}, std::size_t{2048}, std::size_t{12288}, kMax}) {
@@ -181,7 +181,7 @@ TEST_F(OutOfRange, SumThatOverflowsIsRefused) {
   expect_refused(window, kMax - 7, 16);
 }
 
-TEST_F(OutOfRange, NothingAtAllIsNot) {
+TEST_F(OutOfRange, ZeroBytesInsideTheWindowAreAllowed) {
   Window window = open();
   EXPECT_NO_THROW(window.write(kWindowBytes, nullptr, 0));
   EXPECT_NO_THROW(window.post(0, nullptr, 0));

@@ -137,7 +137,7 @@ TEST_F(Costs, AreSeenByEachCopyOfAWindows) {
   expect_counts(copy.costs(), 1, 1);
 }
 
-TEST_F(Costs, LeaveOutWhatTheBackendRefuses) {
+TEST_F(Costs, LeaveOutRefusedMappings) {
   const auto kernel = std::make_shared<FakeGdrdrv>(driver());
   Windows all = windows(kernel, "gdrdrv");
   const std::uintptr_t pointer = buffer(kMiB);

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <random>
 
-#include "window/child_process.hpp"
+#include "driver/child_process.hpp"
 #include "window/windows_under_test.hpp"
 
 namespace isthmus::window {
@@ -104,7 +104,7 @@ TEST_F(Lifetime, OfMemoryOfCuMemCreateDoesNotFollowItToAnotherAddress) {
   driver().call(symbol::mem_release)(handle);
 }
 
-TEST_F(Lifetime, IsLookedAtByEachCallIfThatIsWanted) {
+TEST_F(Lifetime, IsCheckedByEachCallIfTheOptionSaysSo) {
   const CUdeviceptr gone = allocated(kLarge);
   Window window = windows().open(gone, kLarge, {.check = BufferCheck::each_call});
   std::uint8_t byte = 1;

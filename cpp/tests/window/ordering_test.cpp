@@ -64,7 +64,7 @@ TEST_F(AfterWrite, TheSourceMayBeReused) {
 
 using AfterPost = Ordering;
 
-TEST_F(AfterPost, AFenceSendsTheBytesOnTheirWay) {
+TEST_F(AfterPost, AFenceSendsThePostedBytes) {
   const CUdeviceptr first = device_memory(kMiB);
   const CUdeviceptr second = device_memory(kMiB);
   Window one = windows().open(first, kMiB);
@@ -80,7 +80,7 @@ TEST_F(AfterPost, AFenceSendsTheBytesOnTheirWay) {
   }
 }
 
-TEST_F(AfterPost, AWriteSendsTheBytesOnTheirWayToo) {
+TEST_F(AfterPost, AWriteFencesThePostedBytesToo) {
   const CUdeviceptr first = device_memory(kMiB);
   const CUdeviceptr second = device_memory(kMiB);
   Window one = windows().open(first, kMiB);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,19 +24,12 @@ struct Recording {
   std::uint64_t line_requests = 0;  ///< in global memory
   std::uint64_t local_accesses = 0;
   std::uint64_t barriers = 0;
-  std::uint64_t hash = 14695981039346656037U;  ///< of all blocks; starts with FNV-1a's offset basis
   double upload_kib = 0;
   double touched_kib = 0;   ///< lines of global memory that were accessed
   std::uint64_t pages = 0;  ///< pages of 2 MiB with an accessed line
-  std::uint64_t max_block_lines = 0;
 
   double millions() const { return static_cast<double>(thread_instructions) / 1e6; }
 };
-
-template <class T>
-void add_to_hash(std::uint64_t& hash, std::span<const T> values) {
-  for (const T value : values) hash = (hash ^ static_cast<std::uint64_t>(value)) * 1099511628211U;
-}
 
 inline void count_block(Recording& counted, std::vector<std::uint64_t>& lines,
                         const trace::Block& block) {
@@ -52,12 +46,6 @@ inline void count_block(Recording& counted, std::vector<std::uint64_t>& lines,
     for (std::uint32_t line = 0; line < num_lines; ++line)
       lines.push_back(block.lines[block.line_begin[op] + line]);
   }
-  add_to_hash(counted.hash, block.op_begin);
-  add_to_hash(counted.hash, block.kinds);
-  add_to_hash(counted.hash, block.compute);
-  add_to_hash(counted.hash, block.line_begin);
-  add_to_hash(counted.hash, block.lines);
-  counted.max_block_lines = std::max<std::uint64_t>(counted.max_block_lines, block.lines.size());
 }
 
 inline double upload_kib(const trace::Program& program) {
@@ -92,6 +80,42 @@ inline Recording record(Recorder& recorder) {
   counted.thread_instructions = recorder.thread_instructions();
   return counted;
 }
+
+/// What tells a trace from others, in a fraction of a recording's time.
+class Digest {
+public:
+  /// Runs the workload from start to end. Throws UsageError as record() does.
+  explicit Digest(Recorder& recorder) {
+    recorder.rewind();
+    while (const std::optional<trace::Block> block = recorder.next()) {
+      trace::check_block(recorder.program(), *block);
+      add(block->op_begin);
+      add(block->kinds);
+      add(block->compute);
+      add(block->line_begin);
+      add(block->lines);
+      max_block_lines_ = std::max(max_block_lines_, block->lines.size());
+    }
+  }
+
+  /// True if the blocks are the same.
+  bool operator==(const Digest& other) const { return hashes_ == other.hashes_; }
+  std::size_t max_block_lines() const noexcept { return max_block_lines_; }
+
+private:
+  /// FNV-1a of every fourth value each: a CPU computes four side by side.
+  template <class T>
+  void add(std::span<const T> values) {
+    hashes_[0] = (hashes_[0] ^ values.size()) * kPrime;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      hashes_[i % 4] = (hashes_[i % 4] ^ static_cast<std::uint64_t>(values[i])) * kPrime;
+  }
+
+  static constexpr std::uint64_t kBasis = 14695981039346656037U;
+  static constexpr std::uint64_t kPrime = 1099511628211U;
+  std::array<std::uint64_t, 4> hashes_{kBasis, kBasis, kBasis, kBasis};
+  std::size_t max_block_lines_ = 0;
+};
 
 /// A workload of the class W, run to its end.
 template <class W>

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -14,12 +15,11 @@
 namespace isthmus::workloads {
 namespace {
 
-using testing::record;
-using testing::Recording;
+using testing::Digest;
 
-Recording record_named(std::string_view name, std::uint64_t seed) {
+Digest digest_of(std::string_view name, std::uint64_t seed) {
   const std::unique_ptr<trace::Source> source = make_workload(name, seed);
-  return record(dynamic_cast<Recorder&>(*source));
+  return Digest(dynamic_cast<Recorder&>(*source));
 }
 
 TEST(Registry, EveryWorkloadIsNamedOnceAndSaysWhatItIs) {
@@ -49,25 +49,25 @@ TEST(Registry, EqualSeedsGiveEqualTracesInBoundedBlocksAlsoAfterRewind) {
   for (const NamedWorkload& row : workloads()) {
     const std::unique_ptr<trace::Source> begun = make_workload(row.name, 7);
     begun->next();
-    const Recording again = record(dynamic_cast<Recorder&>(*begun));  // rewinds
-    EXPECT_EQ(again.hash, record_named(row.name, 7).hash) << row.name;
-    EXPECT_LT(again.max_block_lines, 2 * trace::BlockBuilder::kFullBlock) << row.name;
+    const Digest again(dynamic_cast<Recorder&>(*begun));  // rewinds
+    EXPECT_TRUE(again == digest_of(row.name, 7)) << row.name;
+    EXPECT_LT(again.max_block_lines(), 2 * trace::BlockBuilder::kFullBlock) << row.name;
   }
 }
 
 TEST(Registry, SeedsChangeTheTracesOfWorkloadsThatFollowTheirData) {
   for (const std::string_view name : {"bfs", "mum-140k"})
-    EXPECT_NE(record_named(name, 1).hash, record_named(name, 2).hash) << name;
+    EXPECT_FALSE(digest_of(name, 1) == digest_of(name, 2)) << name;
 }
 
 TEST(Registry, AWorkloadRunsInSeveralThreadsAtOnce) {
-  const std::uint64_t expected = record_named("bfs", 1).hash;
-  std::vector<std::uint64_t> hashes(4);
+  const Digest expected = digest_of("bfs", 1);
+  std::vector<std::optional<Digest>> found(4);
   std::vector<std::thread> threads;
-  for (std::uint64_t& hash : hashes)
-    threads.emplace_back([&hash] { hash = record_named("bfs", 1).hash; });
+  for (std::optional<Digest>& each : found)
+    threads.emplace_back([&each] { each = digest_of("bfs", 1); });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(hashes, std::vector<std::uint64_t>(4, expected));
+  for (const std::optional<Digest>& each : found) EXPECT_TRUE(each == expected);
 }
 
 }  // namespace

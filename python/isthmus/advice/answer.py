@@ -4,15 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isthmus.advice.machine import MachineCosts
-from isthmus.advice.question import MAX_BYTES, Buffer, Direction, Question
+from isthmus.advice.question import MAX_BYTES, MAX_USES, Buffer, Direction, Question
 from isthmus.advice.sentence import PLAIN, sentence_of
-from isthmus.advice.turns import Ranked, Turn, by_size, by_uses, fastest_turns, first_faster
+from isthmus.advice.turns import (
+    Range,
+    Ranked,
+    Turn,
+    by_size,
+    by_uses,
+    fastest_turns,
+    ranges_faster,
+)
 from isthmus.advice.ways import Name, Way, ways_of
 from isthmus.errors import UsageError
 from isthmus.profile.model import Profile
 
-# Break-evens are searched up to this many uses, at least.
-_MAX_USES = 10_000
 # The sizes of the classic questions begin with a page.
 _PAGE_BYTES = 4096
 
@@ -24,13 +30,13 @@ class Pays:
 
     Attributes:
         name: The way.
-        size: From which size on, in bytes; None: at no size up to the largest.
-        uses: From how many uses on, at the question's size; None: never.
+        sizes: At which sizes, in bytes, ascending; empty: at none of those that were searched.
+        uses: At which numbers of uses, at the question's size; the same.
     """
 
     name: Name
-    size: Turn | None
-    uses: Turn | None
+    sizes: Sequence[Range]
+    uses: Sequence[Range]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,12 +98,14 @@ def advice_on(
     ways, refused = ways_of(question, costs)
     if not ways:
         reasons = "; ".join(f"{name}: {why}" for name, why in refused)
-        raise UsageError(f"no way is possible: {reasons}", hint="allow more cores")
+        raise UsageError(
+            f"no way is possible: {reasons}",
+            hint="ask without --async or --cores, or measure the profile again",
+        )
     size = question.size_bytes
     sizes = size_range or (min(costs.min_bytes, size), max(costs.max_bytes, size))
     at_size, at_uses = by_size(question, costs), by_uses(question, costs)
     plain = PLAIN[question.buffer]
-    last_uses = max(_MAX_USES, question.uses)
     return Advice(
         question=question,
         profile=profile,
@@ -108,8 +116,8 @@ def advice_on(
         pays=[
             Pays(
                 name=way.name,
-                size=first_faster(at_size, *sizes, way.name, plain),
-                uses=first_faster(at_uses, 1, last_uses, way.name, plain),
+                sizes=ranges_faster(at_size, *sizes, way.name, plain),
+                uses=ranges_faster(at_uses, 1, MAX_USES, way.name, plain),
             )
             for way in ways
             if way.name != plain and plain in {one.name for one in ways}
@@ -122,23 +130,23 @@ def advice_on(
 @dataclass(frozen=True, kw_only=True)
 class Classic:
     """
-    From which size on a way beats malloc with cudaMemcpy.
+    At which sizes a way beats malloc with cudaMemcpy.
 
     Attributes:
         name: The way.
-        round_trip: The same bytes up and down; None: at no size up to the largest.
-        reduce: Everything up, a result of 4 B down; None: the same.
+        round_trip: With the same bytes up and down; ascending.
+        reduce: With everything up, and a result of 4 B down; ascending.
     """
 
     name: Name
-    round_trip: Turn | None
-    reduce: Turn | None
+    round_trip: Sequence[Range]
+    reduce: Sequence[Range]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassicAnswer:
     """
-    From which size on pinned memory pays, for memory that is allocated and freed once.
+    At which sizes pinned memory pays, if it is allocated and freed once.
 
     Attributes:
         profile: The machine.
@@ -155,7 +163,7 @@ class ClassicAnswer:
 
 def classic_answer(profile: Profile, *, uses: int = 1, cores: float | None = None) -> ClassicAnswer:
     """
-    Answer the two classic questions: from which size on does pinned memory pay?
+    Answer the two classic questions: at which sizes does pinned memory pay?
 
     M. Boyer asked them of a GTX 280 ("Choosing Between Pinned and Non-Pinned Memory", University of
     Virginia, 2009). There it paid from 16 MB on, and never.
@@ -182,8 +190,8 @@ def classic_answer(profile: Profile, *, uses: int = 1, cores: float | None = Non
     plain = PLAIN[Buffer.NEW]
     possible = {way.name for way in rankings[Direction.ROUND_TRIP](sizes[1])} - {plain}
 
-    def compared(ranked: Ranked, name: Name) -> Turn | None:
-        return first_faster(ranked, *sizes, name, plain)
+    def compared(ranked: Ranked, name: Name) -> list[Range]:
+        return ranges_faster(ranked, *sizes, name, plain)
 
     rows = [
         Classic(

@@ -1,10 +1,11 @@
 """Answers as data, for JSON: seconds and bytes."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from isthmus.advice.answer import Advice, ClassicAnswer
 from isthmus.advice.offload import OffloadAdvice
-from isthmus.advice.turns import Turn
+from isthmus.advice.turns import Range, Turn
 from isthmus.profile.model import Profile
 
 _SCHEMA_VERSION = 1
@@ -31,7 +32,7 @@ def advice_data(advice: Advice) -> dict[str, object]:
         "not_possible": [{"way": name, "reason": why} for name, why in advice.refused],
         "compared_with": advice.plain,
         "pays": [
-            {"way": one.name, "from_bytes": _turn(one.size), "from_uses": _turn(one.uses)}
+            {"way": one.name, "bytes": _ranges(one.sizes), "uses": _ranges(one.uses)}
             for one in advice.pays
         ],
         "fastest": [
@@ -51,8 +52,8 @@ def classic_data(answer: ClassicAnswer) -> dict[str, object]:
         "pays": [
             {
                 "way": row.name,
-                "round_trip_from_bytes": _turn(row.round_trip),
-                "reduce_from_bytes": _turn(row.reduce),
+                "round_trip_bytes": _ranges(row.round_trip),
+                "reduce_bytes": _ranges(row.reduce),
             }
             for row in answer.rows
         ],
@@ -80,5 +81,10 @@ def _head(profile: Profile) -> dict[str, object]:
     }
 
 
-def _turn(turn: Turn | None) -> dict[str, int] | None:
+def _ranges(ranges: Sequence[Range]) -> list[dict[str, object]]:
+    """Give where each begins and ends; null: at the end of what was searched."""
+    return [{"from": _turn(one.first), "to": _turn(one.last)} for one in ranges]
+
+
+def _turn(turn: Turn | None) -> dict[str, int | None] | None:
     return None if turn is None else {"at": turn.at, "low": turn.low, "high": turn.high}

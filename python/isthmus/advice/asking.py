@@ -2,15 +2,18 @@
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from isthmus.advice.answer import Advice, advice_on
 from isthmus.advice.machines import machine_profile
 from isthmus.advice.offload import Computation, OffloadAdvice, offload_advice
-from isthmus.advice.question import Question, buffer_named, direction_named
+from isthmus.advice.question import Question, buffer_named, default_result, direction_named
 from isthmus.arrays.ordinals import ordinal_of
-from isthmus.errors import Unavailable, UsageError
+from isthmus.errors import IsthmusWarning, Unavailable, UsageError, WriteError
 from isthmus.sizes import parse_size
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ class Advisor:
         *,
         uses: int = 1,
         buffer: str = "new",
-        result: int | str = 4,
+        result: int | str | None = None,
         cores: float | None = None,
         asynchronous: bool = False,
         machine: str | None = None,
@@ -48,7 +51,8 @@ class Advisor:
                 bytes up and down), or "reduce" (everything up, a small result down).
             uses: How often the buffer is copied.
             buffer: What exists: "new" (it is allocated and freed once), "pageable" or "pinned".
-            result: What comes down at each use of "reduce", in bytes or as "4KiB".
+            result: What comes down at each use of "reduce", in bytes or as "4KiB"; None is 4 B, or
+                all if there are fewer.
             cores: The cores that copies may use, with the caller's; None: all.
             asynchronous: The program goes on while a copy runs.
             machine: A machine that comes with Isthmus, such as "h100-sxm-pcie5", or a file of
@@ -64,12 +68,13 @@ class Advisor:
             UsageError: An argument has no answer, or there is no such machine.
             Unavailable: There is no driver or no GPU.
         """
+        size_bytes = _bytes(size)
         question = Question(
-            size_bytes=_bytes(size),
+            size_bytes=size_bytes,
             direction=direction_named(direction),
-            uses=uses,
+            uses=index(uses),
             buffer=buffer_named(buffer),
-            result_bytes=_bytes(result),
+            result_bytes=default_result(size_bytes) if result is None else _bytes(result),
             cores=cores,
             asynchronous=asynchronous,
         )
@@ -124,29 +129,45 @@ class Advisor:
             _uploaded(one, device) if isinstance(one, np.ndarray) else one for one in arguments
         ]
         wait = _wait_for(device)
+        profile = _profile(machine, device)
+        # Refuses what has no answer before anything is timed.
+        asked = Computation(
+            up_bytes=sum(array.nbytes for array in arrays),
+            down_bytes=0,
+            cpu_seconds=1.0,
+            gpu_seconds=1.0,
+            times=index(times),
+            resident_bytes=index(resident_bytes),
+            cores=cores,
+        )
         returned: list[object] = []
 
         def on_gpu() -> None:
             returned[:] = [gpu(*on_device)]
             wait()
 
-        computation = Computation(
-            up_bytes=sum(array.nbytes for array in arrays),
-            cpu_seconds=_median(lambda: cpu(*arguments)),
-            gpu_seconds=_median(on_gpu),
+        cpu_seconds, gpu_seconds = _median(lambda: cpu(*arguments)), _median(on_gpu)
+        computation = replace(
+            asked,
+            cpu_seconds=cpu_seconds,
+            gpu_seconds=gpu_seconds,
             down_bytes=_bytes_of(returned[0]),
-            times=times,
-            resident_bytes=resident_bytes,
-            cores=cores,
         )
-        return offload_advice(computation, _profile(machine, device))
+        return offload_advice(computation, profile)
 
 
 advise = Advisor()
 
 
 def _bytes(size: int | str) -> int:
-    return parse_size(size) if isinstance(size, str) else size
+    if isinstance(size, str):
+        return parse_size(size)
+    try:
+        return index(size)
+    except TypeError:
+        raise UsageError(
+            f"a size of {size!r}", hint='a size is a whole number of bytes, or "64MiB"'
+        ) from None
 
 
 def _profile(machine: str | None, device: int | str) -> "Profile":
@@ -184,7 +205,10 @@ def profile_here(driver: "_native.Driver", ordinal: int) -> "Profile":
     effort = FULL.up_to(MAX_EMULATED_BYTES) if identity.emulated else FULL
     measured = measure_profile(identity, lambda most: Session(driver, ordinal, most), effort)
     if identity.file:
-        save_profile(measured, Path(identity.file))
+        try:
+            save_profile(measured, Path(identity.file))
+        except WriteError as error:
+            warnings.warn(f"the profile isn't stored: {error}", IsthmusWarning, stacklevel=2)
     return measured
 
 
@@ -228,6 +252,8 @@ def _median(call: Callable[[], object]) -> float:
 
 def _bytes_of(returned: object) -> int:
     """Count the bytes of the arrays that a function returned."""
+    if isinstance(returned, Mapping):
+        return sum(map(_bytes_of, returned.values()))
     if isinstance(returned, (list, tuple)):
         return sum(map(_bytes_of, returned))
     return int(getattr(returned, "nbytes", 0) or 0)

@@ -1,6 +1,7 @@
 """A time with its measured spread."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ from isthmus.profile.model import Timing
 # Where a profile has no quartiles: by how much medians of the same copies differed minutes later
 # (docs/profile.md, "How a path is chosen").
 _UNKNOWN_SPREAD = 0.03
+# The factor in the time of a byte from which on there is a step: the C library and the driver keep
+# memory below some size, and get new pages above it.
+_STEP = 4.0
 
 
 @dataclass(frozen=True)
@@ -74,12 +78,28 @@ class Curve:
         self._seconds = [one.seconds for one in intervals]
         self._lows = [one.low for one in intervals]
         self._highs = [one.high for one in intervals]
+        self._steps = {
+            place
+            for place in range(1, len(self._sizes))
+            if self._seconds[place] * self._sizes[place - 1]
+            > _STEP * self._seconds[place - 1] * self._sizes[place]
+        }
         self.first_bytes, self.last_bytes = self._sizes[0], self._sizes[-1]
 
     def at(self, size_bytes: int) -> Interval:
-        """Predict the time at a size."""
+        """
+        Predict the time at a size.
+
+        Between two points, of which the second one takes several times as long for each byte, there
+        is a step, and nobody knows where: the spread reaches from the time without it to the time
+        with it.
+        """
         middle, low, high = (
             on_line(self._sizes, series, size_bytes)
             for series in (self._seconds, self._lows, self._highs)
         )
+        place = bisect_left(self._sizes, size_bytes)
+        if place in self._steps and size_bytes != self._sizes[place]:
+            low = min(low, self._lows[place - 1] * size_bytes / self._sizes[place - 1])
+            high = max(high, self._highs[place])
         return Interval(middle, min(low, middle), max(high, middle))

@@ -22,12 +22,14 @@ class MachineCosts:
         Take a profile.
 
         Raises:
-            UsageError: It lacks the costs of host memory.
+            UsageError: It lacks the costs of copies, or of host memory.
         """
-        if not profile.memory:
+        if profile.memory_cost(MemoryKind.PAGEABLE) is None:
             raise UsageError(
                 "the profile has no costs of host memory", hint="run `isthmus profile` again"
             )
+        if not profile.costs:
+            raise UsageError("the profile has no costs of copies", hint="run `isthmus profile`")
         self.profile = profile
         self._copies: dict[tuple[str, str, str], Curve] = {
             (cost.path, cost.direction, cost.host_memory): Curve({p.bytes: p for p in cost.points})
@@ -65,18 +67,29 @@ class MachineCosts:
             return curve.at(size_bytes) if curve is not None and path == Path.DRIVER else None
         return curve.at(size_bytes)
 
+    def measured_from(self, path: Path, direction: str, host: str) -> int | None:
+        """Give the smallest size at which a path was measured; None if it wasn't."""
+        curve = self._copies.get((path, direction, host))
+        return curve.first_bytes if curve else None
+
     def measured_to(self, path: Path, direction: str, host: str) -> int:
         """Give the largest size at which a path was measured; 0 if it wasn't."""
         curve = self._copies.get((path, direction, host))
         return curve.last_bytes if curve else 0
 
     def allocate(self, memory: MemoryKind, size_bytes: int) -> Interval:
-        """Predict an allocation with all its pages."""
-        return self._allocate[memory].at(size_bytes)
+        """Predict an allocation with all its pages; a pool's block takes the same at every size."""
+        return self._at(self._allocate[memory], memory, size_bytes)
 
     def free(self, memory: MemoryKind, size_bytes: int) -> Interval:
         """Predict freeing it."""
-        return self._free[memory].at(size_bytes)
+        return self._at(self._free[memory], memory, size_bytes)
+
+    @staticmethod
+    def _at(curve: Curve, memory: MemoryKind, size_bytes: int) -> Interval:
+        if memory == MemoryKind.POOL:
+            size_bytes = min(size_bytes, curve.last_bytes)
+        return curve.at(size_bytes)
 
     def allocated_to(self, memory: MemoryKind) -> int:
         """Give the largest size at which a kind of memory was measured."""

@@ -14,9 +14,10 @@ from isthmus.errors import UsageError
 from isthmus.profile.model import Path, Profile
 from isthmus.sizes import format_size
 
-# Break-even sizes are searched this many powers of two below and above the size, in such steps.
-_POWERS = 24
+# Break-even sizes are searched in so many steps for each power of two.
 _STEPS = 16
+# A time outside is a mistake: a cycle takes 3e-10 s, and a year has 3e7 s.
+_MIN_SECONDS, _MAX_SECONDS = 1e-12, 1e9
 
 
 class Transport(StrEnum):
@@ -61,9 +62,10 @@ class Computation:
                     f"{size} bytes {name}", hint=f"a size is from 0 to {format_size(MAX_BYTES)}"
                 )
         for name, seconds in (("CPU", self.cpu_seconds), ("GPU", self.gpu_seconds)):
-            if not (isfinite(seconds) and seconds > 0):
+            if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
                 raise UsageError(
-                    f"{seconds:g} seconds on the {name}", hint="give a time above 0, in seconds"
+                    f"{seconds:g} seconds on the {name}",
+                    hint=f"give a time from {_MIN_SECONDS:g} to {_MAX_SECONDS:g} s",
                 )
         if not 0 < self.times <= MAX_USES:
             raise UsageError(f"{self.times} times", hint=f"1 to {MAX_USES} times")
@@ -74,11 +76,20 @@ class Computation:
         """Give the same computation on more or less data, if its time grows with its bytes."""
         return replace(
             self,
-            up_bytes=round(self.up_bytes * factor),
-            down_bytes=round(self.down_bytes * factor),
-            cpu_seconds=self.cpu_seconds * factor,
-            gpu_seconds=self.gpu_seconds * factor,
+            up_bytes=_scaled(self.up_bytes, factor),
+            down_bytes=_scaled(self.down_bytes, factor),
+            cpu_seconds=_within(self.cpu_seconds * factor),
+            gpu_seconds=_within(self.gpu_seconds * factor),
         )
+
+
+def _scaled(size_bytes: int, factor: float) -> int:
+    """Scale a size; what crosses at all has a byte at least."""
+    return max(min(1, size_bytes), round(size_bytes * factor))
+
+
+def _within(seconds: float) -> float:
+    return min(max(seconds, _MIN_SECONDS), _MAX_SECONDS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +104,9 @@ class OnGpu:
         cost: Everything.
         extrapolated: Whether a size is beyond the profile's.
         pays_from_times: From how many times on the GPU takes less time; None: never.
-        pays_from_factor: From which multiple of the bytes on it does, if both times grow with them;
-            None: not within 2^24.
+        pays_from_factor: From which multiple of the bytes on it does, up to the largest copies that
+            were measured or asked for, if both times grow with the bytes; None: it doesn't there,
+            or no bytes cross.
     """
 
     transport: Transport
@@ -155,6 +167,9 @@ def offload_advice(computation: Computation, profile: Profile) -> OffloadAdvice:
             ways.append(_on_gpu(computation, costs, transport))
         except _NotPossible as reason:
             refused.append((transport, str(reason)))
+    if not ways:
+        reasons = "; ".join(f"{transport}: {why}" for transport, why in refused)
+        raise UsageError(f"no transport is possible: {reasons}", hint="ask without --cores")
     ways.sort(key=lambda way: way.cost.seconds)
     cpu_seconds = computation.cpu_seconds * computation.times
     return OffloadAdvice(
@@ -190,8 +205,7 @@ def _on_gpu(computation: Computation, costs: MachineCosts, transport: Transport)
         before=steps.before,
         each=each,
         cost=_all(steps, transport, computation.times),
-        extrapolated=max(computation.up_bytes, computation.down_bytes, computation.resident_bytes)
-        > costs.max_bytes,
+        extrapolated=_is_extrapolated(computation, costs, transport),
         pays_from_times=_times(computation, steps, transport) if gain > 0 else None,
         pays_from_factor=_factor(computation, costs, transport),
     )
@@ -222,10 +236,11 @@ def _times(computation: Computation, steps: _Steps, transport: Transport) -> int
 
 def _factor(computation: Computation, costs: MachineCosts, transport: Transport) -> float | None:
     """Find the smallest multiple of the bytes from which on the GPU takes less time."""
+    largest = max(computation.up_bytes, computation.down_bytes)
+    if largest == 0:
+        return None
 
     def pays(factor: float) -> bool:
-        if max(computation.up_bytes, computation.down_bytes) * factor > MAX_BYTES:
-            return False
         scaled = computation.scaled(factor)
         try:
             steps = _steps(scaled, costs, transport)
@@ -234,13 +249,28 @@ def _factor(computation: Computation, costs: MachineCosts, transport: Transport)
         cost = _all(steps, transport, scaled.times).seconds
         return cost < scaled.cpu_seconds * scaled.times
 
-    factors: list[float] = [
-        2.0 ** (step / _STEPS) for step in range(-_POWERS * _STEPS, _POWERS * _STEPS + 1)
-    ]
+    # From a byte to the largest copy that was measured.
+    lowest = -math.ceil(math.log2(largest) * _STEPS)
+    highest = max(0, math.floor(math.log2(_reach(costs, transport) / largest) * _STEPS))
+    factors: list[float] = [2.0 ** (step / _STEPS) for step in range(lowest, highest + 1)]
     paying = [pays(factor) for factor in factors]
-    if True not in paying:
+    if not paying[-1]:
         return None
-    return factors[paying.index(True)]
+    losses = [place for place, pay in enumerate(paying) if not pay]
+    return factors[losses[-1] + 1 if losses else 0]
+
+
+def _reach(costs: MachineCosts, transport: Transport) -> int:
+    """Give the largest copies that were measured in both directions; 1 if there are none."""
+    path, host = _PATHS[transport]
+    return max(1, min(costs.measured_to(path, direction, host) for direction in ("h2d", "d2h")))
+
+
+def _is_extrapolated(computation: Computation, costs: MachineCosts, transport: Transport) -> bool:
+    _, host = _PATHS[transport]
+    resident = computation.resident_bytes > costs.measured_to(Path.DRIVER, "h2d", host)
+    crossing = max(computation.up_bytes, computation.down_bytes)
+    return resident or crossing > _reach(costs, transport)
 
 
 def _steps(computation: Computation, costs: MachineCosts, transport: Transport) -> _Steps:
@@ -271,7 +301,7 @@ def _crossing(
         raise _NotPossible(f"copies through windows were measured up to {format_size(reach)}")
     if found is None and path == Path.STAGED:
         # Copies that are too short to be staged are the driver's.
-        found = costs.copy(Path.DRIVER, direction, host, size_bytes)
+        path, found = Path.DRIVER, costs.copy(Path.DRIVER, direction, host, size_bytes)
     if found is None:
         raise _NotPossible("the profile has no such copies")
     if path != Path.STAGED:
@@ -311,4 +341,5 @@ def _sentence(computation: Computation, ways: Sequence[OnGpu], cpu_seconds: floa
 
 def scaled_size(computation: Computation, factor: float) -> int:
     """Give the bytes that cross each time at a multiple of the computation."""
-    return round((computation.up_bytes + computation.down_bytes) * factor)
+    scaled = computation.scaled(factor)
+    return scaled.up_bytes + scaled.down_bytes

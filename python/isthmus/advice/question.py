@@ -10,6 +10,7 @@ from isthmus.sizes import format_size
 from isthmus.suggest import did_you_mean, shortened
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
+_RESULT_BYTES = 4
 # A program that repeats a copy more often has other questions.
 MAX_USES = 1_000_000_000
 # A copy of this many bytes takes hours, and a profile's lines say nothing about it.
@@ -55,7 +56,7 @@ class Question:
     direction: Direction = Direction.TO_DEVICE
     uses: int = 1
     buffer: Buffer = Buffer.NEW
-    result_bytes: int = 4
+    result_bytes: int = _RESULT_BYTES
     cores: float | None = None
     asynchronous: bool = False
 
@@ -87,6 +88,11 @@ class Question:
             Direction.ROUND_TRIP: {"h2d": size, "d2h": size},
             Direction.REDUCE: {"h2d": size, "d2h": self.result_bytes},
         }[self.direction]
+
+
+def default_result(size_bytes: int) -> int:
+    """Give the bytes of a result if nobody says: a number of 4 B, or all if there are fewer."""
+    return min(_RESULT_BYTES, size_bytes)
 
 
 def direction_named(name: str) -> Direction:

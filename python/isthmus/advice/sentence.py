@@ -42,7 +42,7 @@ def sentence_of(question: Question, ways: Sequence[Way]) -> str:
         ways: The answer, the fastest first; at least one.
     """
     best = ways[0]
-    done = f"{_DOINGS[best.name]}{_path_words(best)}"
+    done = f"{_DOINGS[best.name]}{_path_words(question, best)}"
     said = f"{done}: {time_text(best.cost.seconds)} for {question_text(question)}."
     return " ".join([said, *_comparisons(question, ways)])
 
@@ -61,12 +61,12 @@ def _comparisons(question: Question, ways: Sequence[Way]) -> list[str]:
     if plain is not None and plain is not best:
         times = plain.cost.seconds / best.cost.seconds
         found.append(
-            f"{plain.name} takes {time_text(plain.cost.seconds)}, {times:.3g} times as long."
+            f'"{plain.name}" takes {time_text(plain.cost.seconds)}, {times:.3g} times as long.'
         )
     equal = [way for way in ways[1:] if way.cost.overlaps(best.cost)]
     if equal:
         names = " and ".join(f'"{way.name}"' for way in equal)
-        found.append(f"Within the measured spread {names} {'are' if equal[1:] else 'is'} as fast.")
+        found.append(f"{names} {'are' if equal[1:] else 'is'} as fast, within the measured spread.")
     if best.name == Name.POOL and len(ways) > 1:
         found.append(_without_a_pool(ways[1]))
     if best.extrapolated:
@@ -79,13 +79,16 @@ def _without_a_pool(second: Way) -> str:
     return f'If the pool is empty at first, the next best is "{second.name}": {seconds}.'
 
 
-def _path_words(way: Way) -> str:
+def _path_words(question: Question, way: Way) -> str:
+    """Name the paths of the directions in which most bytes cross."""
     words = {
-        Path.STAGED: "staged by several threads",
+        Path.STAGED: "staged",
         Path.WINDOW: "through a window",
         Path.WINDOW_THREADS: "through a window, by several threads",
     }
-    said = dict.fromkeys(words[path] for path in way.paths.values() if path in words)
+    most = max(question.crossings.values())
+    paths = [way.paths[direction] for direction, size in question.crossings.items() if size == most]
+    said = dict.fromkeys(words[path] for path in paths if path in words)
     return f" ({'; '.join(said)})" if said else ""
 
 

@@ -1,4 +1,4 @@
-"""At which size, and from how many uses on, another way becomes the fastest."""
+"""Where one way becomes faster than another: over sizes, and over numbers of uses."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,21 +18,35 @@ _PERCENT = 100
 @dataclass(frozen=True, kw_only=True)
 class Turn:
     """
-    A break-even: from here on another way takes less time.
+    A break-even: here two ways take the same time.
 
     Attributes:
-        at: The first value at which it does: bytes, or uses.
-        low: The first value at which the spreads of both meet.
-        high: The last one.
-        before: The fastest way below.
-        after: The fastest way from here on.
+        at: The first value behind it: bytes, or uses.
+        low: Where the spreads of both begin to meet; None: at or below the smallest value.
+        high: Where they cease to meet; None: at or beyond the largest value.
+        before: The faster way below.
+        after: The faster way from here on.
     """
 
     at: int
-    low: int
-    high: int
+    low: int | None
+    high: int | None
     before: Name
     after: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """
+    Values at which a way is faster than another.
+
+    Attributes:
+        first: Where they begin; None: at the smallest value.
+        last: Where they end; None: they don't, up to the largest value.
+    """
+
+    first: Turn | None
+    last: Turn | None
 
 
 Ranked = Callable[[int], Sequence[Way]]
@@ -60,11 +74,11 @@ def by_uses(question: Question, costs: MachineCosts) -> Ranked:
     return ranked
 
 
-def first_faster(
+def ranges_faster(
     ranked: Ranked, first: int, last: int, challenger: Name, than: Name
-) -> Turn | None:
+) -> list[Range]:
     """
-    Find from which value on one way is faster than another, up to the last value.
+    List where one way is faster than another.
 
     Args:
         ranked: Gives all ways at a value.
@@ -74,17 +88,42 @@ def first_faster(
         than: The way that it is compared with.
 
     Returns:
-        The last change to its advantage: `first` if it is always faster; None if it isn't faster at
-        `last`, or either isn't possible.
+        The ranges, ascending. Ranges between which the spreads of both meet are one, and so are
+        those in which they do everywhere left out.
     """
-    pair = _Pair(ranked=ranked, before=than, after=challenger)
     grid = _grid(first, last)
-    if not pair.is_faster(last):
-        return None
-    slower = [value for value in grid if not pair.is_faster(value)]
-    if not slower:
-        return Turn(at=first, low=first, high=first, before=than, after=challenger)
-    return pair.turn(grid, slower[-1])
+    pair = _Pair(ranked=ranked, before=than, after=challenger)
+    found: list[Range] = []
+    for begin, end in _runs(grid, pair):
+        opening = pair.turn(grid, begin - 1) if begin > 0 else None
+        back = replace(pair, before=challenger, after=than)
+        closing = back.turn(grid, end) if end + 1 < len(grid) else None
+        found.append(Range(first=opening, last=closing))
+    return found
+
+
+def _runs(grid: Sequence[int], pair: "_Pair") -> list[tuple[int, int]]:
+    """Give the first and last places of each run at which the later way is faster."""
+    runs: list[tuple[int, int]] = []
+    begin: int | None = None
+    for index, value in enumerate(grid):
+        if pair.is_faster(value):
+            begin = index if begin is None else begin
+        elif begin is not None:
+            runs.append((begin, index - 1))
+            begin = None
+    if begin is not None:
+        runs.append((begin, len(grid) - 1))
+    joined: list[tuple[int, int]] = []
+    for run in runs:
+        between = grid[joined[-1][1] + 1 : run[0]] if joined else []
+        if joined and all(pair.meet(value) for value in between):
+            joined[-1] = (joined[-1][0], run[1])
+        else:
+            joined.append(run)
+    return [
+        run for run in joined if not all(pair.meet(value) for value in grid[run[0] : run[1] + 1])
+    ]
 
 
 def fastest_turns(ranked: Ranked, first: int, last: int) -> list[Turn]:
@@ -100,17 +139,19 @@ def fastest_turns(ranked: Ranked, first: int, last: int) -> list[Turn]:
         The changes, by ascending value. One that is undone within an eighth of a power of two
         may be missed.
     """
-    grid = _grid(first, last)
-    leader = ranked(first)[0].name
+    grid = [value for value in _grid(first, last) if ranked(value)]
     found: list[Turn] = []
+    leader = ranked(grid[0])[0].name if grid else None
     since = 0
     for index, value in enumerate(grid):
         best = ranked(value)[0].name
-        pair = _Pair(ranked=ranked, before=leader, after=best)
-        if best == leader or pair.meet(value):
+        if leader is None or best == leader:
             continue
-        slower = [one for one in grid[since:index] if not pair.is_faster(one)]
-        found.append(pair.turn(grid, slower[-1] if slower else grid[max(since, index - 1)]))
+        pair = _Pair(ranked=ranked, before=leader, after=best)
+        if pair.meet(value):
+            continue
+        slower = [place for place in range(since, index) if not pair.is_faster(grid[place])]
+        found.append(pair.turn(grid, slower[-1] if slower else max(since, index - 1)))
         leader, since = best, index
     return found
 
@@ -140,30 +181,40 @@ class _Pair:
         costs = self.costs(value)
         return costs is not None and costs[0].overlaps(costs[1])
 
-    def turn(self, grid: Sequence[int], slower: int) -> Turn:
-        """Find the turn behind a value of the grid at which the later way is slower."""
-        low, high = slower, grid[min(grid.index(slower) + 1, len(grid) - 1)]
-        while high - low > max(1, low // _PERCENT):
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.is_faster(middle) else (middle, high)
-        first, last = self._meeting(grid, slower)
+    def turn(self, grid: Sequence[int], place: int) -> Turn:
+        """Find the turn behind a place of the grid, where the later way isn't faster yet."""
+        at = _halved(grid[place], grid[place + 1], self.is_faster)
         return Turn(
-            at=high,
-            low=min(first, high),
-            high=max(last, high),
+            at=at,
+            low=self._low(grid, place, at),
+            high=self._high(grid, place + 1, at),
             before=self.before,
             after=self.after,
         )
 
-    def _meeting(self, grid: Sequence[int], around: int) -> tuple[int, int]:
-        """Give the ends of the values around a turn at which the spreads meet."""
-        index = grid.index(around)
-        first, last = index + 1, index
-        while first > 0 and self.meet(grid[first - 1]):
-            first -= 1
-        while last + 1 < len(grid) and self.meet(grid[last + 1]):
-            last += 1
-        return grid[min(first, len(grid) - 1)], grid[last]
+    def _low(self, grid: Sequence[int], place: int, at: int) -> int | None:
+        """Go down from a turn, as long as the spreads meet."""
+        while place >= 0 and self.meet(grid[place]):
+            place -= 1
+        above = at if place < 0 or grid[place + 1] > at else grid[place + 1]
+        return None if place < 0 else _halved(grid[place], above, self.meet)
+
+    def _high(self, grid: Sequence[int], place: int, at: int) -> int | None:
+        """Go up from a turn, as long as the spreads meet."""
+        while place < len(grid) and self.meet(grid[place]):
+            place += 1
+        if place == len(grid):
+            return None
+        below = max(at, grid[place - 1])
+        return _halved(below, grid[place], lambda value: not self.meet(value))
+
+
+def _halved(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """Find the first value at which something holds, to a hundredth; it holds at `high`."""
+    while high - low > max(1, low // _PERCENT):
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 def _grid(first: int, last: int) -> list[int]:

@@ -9,6 +9,7 @@ from isthmus.advice.machine import MachineCosts
 from isthmus.advice.question import MAX_BYTES, Buffer, Direction, Question
 from isthmus.profile.model import MemoryKind, Path
 from isthmus.profile.plan import MARGINS
+from isthmus.sizes import format_size
 
 
 class Name(StrEnum):
@@ -163,10 +164,19 @@ def _cheapest_copy(
         if crossing is not None:
             candidates.append(crossing)
     if not candidates:
-        raise NotPossible(
-            "staging by so few cores wasn't measured, and every other path keeps its caller busy"
-        )
+        raise NotPossible(_why_none(question, costs, direction, size_bytes))
     return min(candidates, key=lambda one: one.once.seconds * MARGINS[one.path])
+
+
+def _why_none(question: Question, costs: MachineCosts, direction: str, size_bytes: int) -> str:
+    """Say why an asynchronous copy of pageable memory has no path."""
+    busy = "every path but staging keeps its caller busy"
+    first = costs.measured_from(Path.STAGED, direction, "pageable")
+    if first is None:
+        return f"{busy}, and staging wasn't measured"
+    if size_bytes < first:
+        return f"{busy}, and copies below {format_size(first)} aren't staged"
+    return f"{busy}, and staging by {question.cores or costs.cores:g} cores wasn't measured"
 
 
 def _crossing(

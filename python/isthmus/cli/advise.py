@@ -69,25 +69,33 @@ def copy(
         str | None,
         typer.Argument(
             metavar="[SIZE]",
-            help="The buffer, such as 64MiB, or a range, such as 64KiB..1GiB. Without it: from "
-            "which size on pinned memory pays.",
+            help="The buffer, such as 64MiB, or a range, such as 64KiB..1GiB. Without it: at "
+            "which sizes pinned memory pays.",
         ),
     ] = None,
     *,
     direction: Annotated[
-        str, typer.Option(metavar="DIRECTION", help=f"What is copied at each use: {_DIRECTIONS}")
-    ] = "to-device",
+        str | None,
+        typer.Option(
+            metavar="DIRECTION",
+            help=f"What is copied at each use: {_DIRECTIONS}  [default: to-device]",
+        ),
+    ] = None,
     uses: Annotated[int, typer.Option(metavar="N", help="How often the buffer is copied.")] = 1,
     buffer: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="BUFFER",
-            help="What exists: new (it is allocated and freed once), pageable or pinned.",
+            help="What exists: new (it is allocated and freed once), pageable or pinned.  "
+            "[default: new]",
         ),
-    ] = "new",
+    ] = None,
     result: Annotated[
-        str, typer.Option(metavar="SIZE", help="With reduce: what comes down at each use.")
-    ] = "4",
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="With reduce: what comes down at each use.  [default: 4]"
+        ),
+    ] = None,
     cores: _CoresOption = None,
     asynchronous: Annotated[
         bool, typer.Option("--async", help="The program goes on while a copy runs.")
@@ -115,27 +123,39 @@ def copy(
     Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
     """
     del debug  # its callback has stored it
-    from isthmus.advice.question import Question, buffer_named, direction_named
+    from isthmus.advice.question import (
+        Question,
+        buffer_named,
+        default_result,
+        direction_named,
+    )
     from isthmus.sizes import parse_size
 
     _require_text_or_json(output_format)
     sizes = _sizes(size)
+    if not sizes and (direction or buffer or result or asynchronous or plot is not None):
+        raise UsageError(
+            "--direction, --buffer, --result, --async and --plot need a size",
+            hint="isthmus advise 64MiB --direction round-trip",
+        )
+    smallest = sizes[0] if sizes else 1
     question = Question(
-        size_bytes=sizes[-1] if sizes else 1,
-        direction=direction_named(direction),
+        size_bytes=smallest,
+        direction=direction_named(direction or "to-device"),
         uses=uses,
-        buffer=buffer_named(buffer),
-        result_bytes=min(parse_size(result), sizes[-1]) if sizes else parse_size(result),
+        buffer=buffer_named(buffer or "new"),
+        result_bytes=parse_size(result) if result else default_result(smallest),
         cores=cores,
         asynchronous=asynchronous,
     )
-    profile, name = _profile(context, machine, device)
+    profile, name, code = _profile(context, machine, device)
     if plot is not None:
         _draw(question, profile, sizes, plot)
     if not sizes:
         _print_classic(question, profile, name, output_format)
     else:
         _print_answer(question, profile, name, sizes, output_format)
+    raise typer.Exit(code)
 
 
 @advise.command()
@@ -187,12 +207,13 @@ def offload(
         resident_bytes=_size_or_zero(resident),
         cores=cores,
     )
-    profile, name = _profile(context, machine, device)
+    profile, name, code = _profile(context, machine, device)
     advice = offload_advice(computation, profile)
     if output_format == Format.JSON:
         print_data(json_text(offload_data(advice)))
     else:
         print_data(offload_as_text(advice, name, width=columns_of(sys.stdout)))
+    raise typer.Exit(code)
 
 
 def _require_text_or_json(output_format: Format) -> None:
@@ -220,15 +241,20 @@ def _size_or_zero(typed: str) -> int:
 
 def _profile(
     context: typer.Context, machine: str | None, device: str | None
-) -> "tuple[Profile, str]":
-    """Find the profile, and say where it is from; measure this machine's if there is none."""
+) -> "tuple[Profile, str, ExitCode]":
+    """
+    Find the profile, and say where it is from; measure this machine's if there is none.
+
+    The code is ERROR if what was measured couldn't be stored; this has then been reported.
+    """
     if machine is not None:
         from isthmus.advice.machines import machine_names, machine_profile
 
         if device is not None:
             raise UsageError("--machine and --device exclude each other", hint="leave out one")
         shipped = machine in machine_names()
-        return machine_profile(machine), f"{machine}{', shipped with Isthmus' if shipped else ''}"
+        source = f"{machine}{', shipped with Isthmus' if shipped else ''}"
+        return machine_profile(machine), source, ExitCode.OK
     from isthmus import _native
     from isthmus.advice.asking import complete_profile
     from isthmus.bench.choice import choose_device
@@ -238,11 +264,9 @@ def _profile(
     identity = _native.profile_identity(choice.driver, choice.ordinal)
     stored = complete_profile(identity)
     if stored is not None:
-        return stored, "of this machine"
+        return stored, "of this machine", ExitCode.OK
     kept = measure_and_keep(choice, identity, debug=state_of(context).debug)
-    if kept.code != ExitCode.OK:
-        raise typer.Exit(kept.code)
-    return kept.profile, "of this machine"
+    return kept.profile, "of this machine", kept.code
 
 
 def _print_classic(
@@ -271,15 +295,14 @@ def _print_answer(
     from isthmus.report.advice import advice_as_text, range_as_text
 
     ends = (sizes[0], sizes[-1]) if len(sizes) > 1 else None
-    advice = advice_on(question, profile, size_range=ends)
+    last = replace(question, size_bytes=sizes[-1])
+    advice = advice_on(last, profile, size_range=ends)
     if output_format == Format.JSON:
         print_data(json_text(advice_data(advice)))
     elif ends is None:
         print_data(advice_as_text(advice, name, width=columns_of(sys.stdout)))
     else:
-        result = min(question.result_bytes, ends[0])
-        small = replace(question, size_bytes=ends[0], result_bytes=result)
-        first = advice_on(small, profile, size_range=ends)
+        first = advice_on(question, profile, size_range=ends)
         print_data(range_as_text(first, advice, name, width=columns_of(sys.stdout)))
 
 

@@ -15,6 +15,8 @@ from isthmus.cli.compare import compare
 from isthmus.cli.doctor import doctor
 from isthmus.cli.failure import ExitCode, Stopped, report_failure
 from isthmus.cli.profile import profile
+from isthmus.cli.report import report
+from isthmus.cli.reproduce import reproduce
 from isthmus.cli.runs import runs
 from isthmus.cli.sim import sim
 from isthmus.cli.state import DebugOption, State
@@ -34,9 +36,11 @@ app = typer.Typer(
 )
 app.command()(bench)
 app.command()(compare)
+app.command()(report)
 app.command()(profile)
 app.add_typer(advise)
 app.command()(doctor)
+app.add_typer(reproduce)
 app.add_typer(runs)
 app.add_typer(sim)
 

@@ -1,5 +1,6 @@
-"""Turns the command line of `isthmus bench` into tests, sizes and a layout, or refuses it."""
+"""Turns a command line into tests, sizes, times and a layout, or refuses it."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -103,6 +104,21 @@ def how_many(option: str, asked: int | None, noun: str) -> int | None:
         return asked
     why = f"no {noun} to take" if asked < 1 else "more than are allowed"
     raise UsageError(f"{option} {asked}: {why}", hint=f"give 1 to {_MAX_OF_ANYTHING}: {option} 3")
+
+
+def checked_budget(seconds: float | None) -> float | None:
+    """
+    Check the time of --budget.
+
+    Raises:
+        UsageError: It isn't more than 0, or not a number.
+    """
+    if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
+        raise UsageError(
+            f"--budget {seconds:g} is not a time to measure in",
+            hint="give seconds, more than 0: --budget 60",
+        )
+    return seconds
 
 
 def _separated(words: Sequence[str]) -> list[str]:

@@ -1,15 +1,11 @@
 """`isthmus bench`."""
 
-import math
 import sys
-import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from isthmus.cli import STARTED_S
 from isthmus.cli.bench_options import (
     AnywayOption,
     BufferOption,
@@ -44,14 +40,14 @@ from isthmus.cli.options import (
     TestsOption,
 )
 from isthmus.cli.state import DebugOption, state_of
-from isthmus.errors import Error, UsageError
+from isthmus.errors import Error
 from isthmus.report.format import RunFormat, TableLayout
 from isthmus.sizes import parse_size
-from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isthmus.bench.opening import Opened
     from isthmus.bench.request import Request
     from isthmus.bench.tests.catalogue import BenchTest
     from isthmus.cli.keeping import Keeping
@@ -111,7 +107,7 @@ def bench(
     or below the values of --expect, 4 no device, 130 interrupted by Ctrl-C.
     """
     del debug  # its callback has stored it
-    from isthmus.cli.asked import how_many, layout_of, sizes_of, tests_of
+    from isthmus.cli.asked import checked_budget, how_many, layout_of, sizes_of, tests_of
 
     layout = layout_of(output_format, as_json=as_json, use_mean=use_mean, verbose=verbose)
     chosen = tests_of(tests or (), prefixes or (), suites or (), output_format)
@@ -132,7 +128,7 @@ def bench(
         max_bytes=None if max_bytes is None else parse_size(max_bytes),
         runs=how_many("--runs", runs, "runs"),
         repeat=how_many("--repeat", repeat, "processes"),
-        budget_s=_checked_budget(budget),
+        budget_s=checked_budget(budget),
         keep_samples=samples or verbose,
         num_samples=how_many("-i", num_samples, "samples"),
         verify=not skip_verification,
@@ -155,15 +151,6 @@ def _print_list(tests: "Sequence[BenchTest]", layout: TableLayout) -> None:
     print_data(listing(tests, layout.wanted, width=columns_of(sys.stdout)))
 
 
-def _checked_budget(seconds: float | None) -> float | None:
-    if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
-        raise UsageError(
-            f"--budget {seconds:g} is not a time to measure in",
-            hint="give seconds, more than 0: --budget 60",
-        )
-    return seconds
-
-
 def _measure_and_report(
     request: "Request",
     layout: TableLayout,
@@ -173,10 +160,15 @@ def _measure_and_report(
     *,
     debug: bool,
 ) -> ExitCode:
+    from isthmus.cli.measuring import measure
     from isthmus.cli.output import check_output, show, write_output
 
+    def checked(request: "Request", surroundings: "Opened") -> "Request":
+        verdicts.check(surroundings.identity(), emulated=surroundings.session.emulated)
+        return request
+
     check_output(path)
-    run, stopped = _measure(request, verdicts, keeping)
+    run, stopped = measure(request, keeping, checked)
     # Files first: then a stdout that fails loses nothing.
     keeping.end(run)
     codes = [write_output(run, path, layout, debug=debug), show(run, layout, debug=debug)]
@@ -192,43 +184,3 @@ def _judge(run: "Run", layout: TableLayout, verdicts: "Verdicts", *, debug: bool
         return verdicts.give(run, on_stdout=layout.wanted == RunFormat.TEXT)
     except Error as error:
         return report_failure(error, debug=debug)
-
-
-def _measure(request: "Request", verdicts: "Verdicts", keeping: "Keeping") -> "tuple[Run, bool]":
-    """Give the run, and whether Ctrl-C was to stop it."""
-    from isthmus.bench.invocation import carry_out, plan_request
-    from isthmus.bench.opening import open_session
-    from isthmus.bench.repeats import carry_out_repeatedly
-    from isthmus.bench.time_limits import time_limits
-    from isthmus.cli.interrupt import stop_on_interrupt
-    from isthmus.cli.stderr import say
-    from isthmus.cli.talk import progress
-
-    with stop_on_interrupt(say) as should_stop:
-        surroundings = open_session(request.device, bind=request.bind)
-        verdicts.check(surroundings.identity(), emulated=surroundings.session.emulated)
-        for line in surroundings.announcements():
-            say(line)
-        keeping.warn_early()
-        plan = plan_request(request, surroundings)
-        # What follows, such as reading the link under load, has its own reserve.
-        request = replace(request, spent_s=time.monotonic() - STARTED_S)
-        for note in plan.notes:
-            say(f"note: {note}")
-        limits = time_limits(request, emulated=surroundings.session.emulated)
-        points = f"measuring {counted(len(plan.points), 'point')}"
-        left_s = limits.left_s(request.spent_s)
-        if request.repeat is not None:
-            # The processes have the device to themselves.
-            del surroundings
-            say(f"{points} in {request.repeat} fresh processes, each {limits.words}")
-            whole_s = None if left_s is None else request.repeat * left_s
-            with progress(plan.points, whole_s, request.repeat) as observer:
-                run = carry_out_repeatedly(
-                    request, observer, should_stop, recorder=keeping, warn=say
-                )
-            return run, should_stop()
-        say(f"{points}: {limits.words}")
-        with progress(plan.points, left_s) as observer:
-            run = carry_out(request, plan, surroundings, observer, should_stop, keeping)
-        return run, should_stop()

@@ -2,16 +2,22 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.stderr import say_lines
 from isthmus.cli.stdout import print_data
-from isthmus.cli.terminal import columns_of, is_terminal
+from isthmus.cli.terminal import columns_of, draws_characters, is_terminal
 from isthmus.errors import UsageError, WriteError
 from isthmus.files.whole import check_writable, write_whole
 from isthmus.report.format import RunFormat, TableLayout, layout_of_file
 from isthmus.report.render import render_as
 from isthmus.run.model import Run
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from isthmus.report.page import Page
 
 
 def check_output(path: Path | None) -> None:
@@ -43,13 +49,37 @@ def print_report(run: Run, layout: TableLayout) -> None:
     if layout.wanted != RunFormat.TEXT or not is_terminal(sys.stdout):
         print_data(render_as(run, layout))
         return
-    from rich.console import Console
-
     from isthmus.report.as_rich import as_renderable
 
     width = columns_of(sys.stdout)
+    _print_drawn(
+        as_renderable(
+            run,
+            width=width,
+            use_mean=layout.use_mean,
+            verbose=layout.verbose,
+            pictures=draws_characters(sys.stdout),
+        ),
+        width,
+    )
+
+
+def print_page(page: "Page") -> None:
+    """Print a page on stdout: in colours on a terminal, plain elsewhere."""
+    from isthmus.report.as_rich import page_renderable
+    from isthmus.report.as_text import page_text
+
+    width = columns_of(sys.stdout)
+    if is_terminal(sys.stdout):
+        _print_drawn(page_renderable(page, width), width)
+    else:
+        print_data(page_text(page, width))
+
+
+def _print_drawn(report: "Text", width: int) -> None:
+    from rich.console import Console
+
     console = Console(width=width)
-    report = as_renderable(run, width=width, use_mean=layout.use_mean, verbose=layout.verbose)
     with console.capture() as drawn:
         console.print(report, soft_wrap=True)
     print_data(drawn.get())

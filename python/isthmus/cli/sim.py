@@ -13,7 +13,6 @@ from isthmus.cli.sim_options import (
     SeedOption,
     SettingsOption,
 )
-from isthmus.cli.sim_reproduce import reproduce
 from isthmus.cli.sim_sweep import sweep
 from isthmus.cli.sim_trace import trace
 from isthmus.cli.state import DebugOption
@@ -114,7 +113,6 @@ def list_all(*, output_format: _FormatOption = Format.TEXT, debug: DebugOption =
 
 
 sim.command()(sweep)
-sim.command()(reproduce)
 sim.add_typer(trace)
 
 

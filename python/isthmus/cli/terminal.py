@@ -4,6 +4,7 @@ import os
 from typing import Final, TextIO
 
 from isthmus.report.fitting import PAGE_WIDTH
+from isthmus.report.sparks import EVERY_CHARACTER
 
 # What a stream raises that is closed, full or gone.
 TROUBLE: Final = (OSError, ValueError)
@@ -39,3 +40,12 @@ def columns_of(stream: TextIO | None) -> int:
         return os.get_terminal_size(stream.fileno()).columns or _UNKNOWN
     except TROUBLE:
         return _UNKNOWN
+
+
+def draws_characters(stream: TextIO | None) -> bool:
+    """Whether a stream's encoding has the characters of small pictures."""
+    try:
+        EVERY_CHARACTER.encode(getattr(stream, "encoding", None) or "utf-8")
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return True

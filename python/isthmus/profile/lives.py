@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from isthmus.errors import OutOfDeviceMemory, Unavailable, UsageError
+from isthmus.errors import Error, OutOfDeviceMemory, Unavailable, UsageError
 from isthmus.profile.model import MemoryKind, MemoryPoint, Path, Timing
 
 if TYPE_CHECKING:
@@ -127,19 +127,26 @@ class NativeLives:
         from isthmus import _native
 
         transfers = self._transfers = self._transfers or self._opened()
-        memory = _native.DeviceMemory(self._context, size_bytes)
 
         def live() -> None:
             address = _libc.malloc(size_bytes)
-            transfers.copy(
-                address, memory.pointer, size_bytes, target_kind="pageable", path=path.value
-            )
+            if not address:
+                raise MemoryError
+            try:
+                transfers.copy(
+                    address, memory.pointer, size_bytes, target_kind="pageable", path=path.value
+                )
+            except Error as error:
+                if not getattr(error, "memory_in_use", False):
+                    _libc.free(address)
+                raise
             _libc.free(address)
 
         try:
+            memory = _native.DeviceMemory(self._context, size_bytes)
             live()  # creates the slots
             return timing_of(_repeated(_timed(live), max_seconds))
-        except (Unavailable, UsageError):
+        except (Unavailable, UsageError, MemoryError):  # OutOfDeviceMemory is a MemoryError
             return None
 
     def _opened(self) -> "_native.Transfers":

@@ -1,11 +1,11 @@
 """Advice as text: the answer in words, the ways in their order, and their break-evens."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from isthmus.advice.answer import Advice, ClassicAnswer
 from isthmus.advice.question import Buffer, Question
 from isthmus.advice.sentence import question_text, time_text
-from isthmus.advice.turns import Turn
+from isthmus.advice.turns import Range, Turn
 from isthmus.advice.ways import Way
 from isthmus.profile.model import Profile
 from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
@@ -17,12 +17,12 @@ _EMULATED = "EMULATED: every number is modelled; it says nothing about a GPU"
 _INDENT = " " * 10
 _SMALL_BYTES = 1024
 _BOYER = (
-    "On a GTX 280 in 2009 (M. Boyer, University of Virginia), cudaMallocHost paid from 16 MB on, "
-    "and never."
+    "On a GTX 280 in 2009 (M. Boyer, University of Virginia), cudaMallocHost paid from 16 MB on if "
+    "the same bytes went up and down, and at no size if only a result came down."
 )
 _CLASSIC = (
-    "From which size on does it pay to leave malloc and cudaMemcpy? The buffer is allocated and "
-    "freed once"
+    "At which sizes does it pay to leave malloc and cudaMemcpy? The buffer is allocated and freed "
+    "once"
 )
 _BUFFERS = {
     Buffer.NEW: "the buffer is allocated and freed once",
@@ -69,15 +69,16 @@ def classic_as_text(answer: ClassicAnswer, machine: str, *, width: int = PAGE_WI
         f"question  {_CLASSIC}, and used {often}.",
     ]
     table = Table(
-        title=f"Faster than malloc, cudaMemcpy from this size on ({first} to {last})",
+        title=f"Sizes at which each is faster than malloc, cudaMemcpy ({first} to {last})",
         heads=("way", "the same bytes up and down", "everything up, 4 B down"),
         rows=tuple(
-            (row.name.value, _size_text(row.round_trip, answer), _size_text(row.reduce, answer))
+            (row.name.value, _sizes_text(row.round_trip, answer), _sizes_text(row.reduce, answer))
             for row in answer.rows
         ),
+        num_text_columns=3,
     )
     notes = [
-        "In parentheses: the sizes between which both are as fast, by the measured spread.",
+        "In parentheses: where the spreads of both meet, so that either may be faster.",
         _BOYER,
         "`isthmus advise SIZE` answers for one size.",
     ]
@@ -180,11 +181,12 @@ def _pays_table(advice: Advice) -> Table:
     uses = "use" if advice.question.uses == 1 else "uses"
     return Table(
         title=f'When each takes less time than "{advice.plain}"',
-        heads=("way", f"at {advice.question.uses} {uses}: from", f"at {size}: from"),
+        heads=("way", f"sizes, at {advice.question.uses} {uses}", f"uses, at {size}"),
         rows=tuple(
-            (one.name.value, _size_text(one.size, advice), _uses_text(one.uses))
+            (one.name.value, _sizes_text(one.sizes, advice), _uses_text(one.uses))
             for one in advice.pays
         ),
+        num_text_columns=3,
     )
 
 
@@ -204,25 +206,44 @@ def _marks(ways: Iterable[Way]) -> list[str]:
     return ["* extrapolated: beyond the sizes that were measured"]
 
 
-def _size_text(turn: Turn | None, asked: Advice | ClassicAnswer) -> str:
-    if turn is None:
+def _sizes_text(ranges: Sequence[Range], asked: Advice | ClassicAnswer) -> str:
+    if not ranges:
         return f"not up to {format_size(asked.sizes[1])}"
-    if turn.at == asked.sizes[0]:
-        return "always"
-    return f"{rounded_size(turn.at)}{_between(turn, rounded_size)}"
+    return _ranges_text(ranges, rounded_size, "always")
 
 
-def _uses_text(turn: Turn | None) -> str:
-    if turn is None:
-        return "never"
-    if turn.at == 1:
-        return "the first use"
-    return f"{counted(turn.at, 'use')}{_between(turn, str)}"
+def _uses_text(ranges: Sequence[Range]) -> str:
+    return _ranges_text(ranges, str, "the first use") if ranges else "never"
+
+
+def _ranges_text(ranges: Sequence[Range], text: Callable[[int], str], everywhere: str) -> str:
+    """Write ranges: "26 KiB to 1.8 MiB, from 47 MiB (45 MiB to 50 MiB)"."""
+    parts = []
+    for one in ranges:
+        if one.first is None:
+            parts.append(everywhere if one.last is None else f"up to {_turn_text(one.last, text)}")
+        elif one.last is None:
+            parts.append(f"from {_turn_text(one.first, text)}")
+        else:
+            parts.append(f"{_turn_text(one.first, text)} to {_turn_text(one.last, text)}")
+    return ", ".join(parts)
+
+
+def _turn_text(turn: Turn, text: Callable[[int], str]) -> str:
+    return f"{text(turn.at)}{_between(turn, text)}"
 
 
 def _between(turn: Turn, text: Callable[[int], str]) -> str:
-    ends = [text(end) for end in (turn.low, turn.high)]
-    return f" ({ends[0]} to {ends[1]})" if ends[0] != ends[1] else ""
+    """Write where the spreads meet, unless that is the turn itself; an open end is left out."""
+    low, high = (None if end is None else text(end) for end in (turn.low, turn.high))
+    at = text(turn.at)
+    if (low or at) == (high or at) == at and turn.low is not None and turn.high is not None:
+        return ""
+    if low is None and high is None:
+        return " (spreads meet everywhere)"
+    if low is None:
+        return f" (up to {high})"
+    return f" (from {low})" if high is None else f" ({low} to {high})"
 
 
 def rounded_size(size_bytes: int) -> str:

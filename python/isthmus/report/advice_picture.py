@@ -11,8 +11,8 @@ from isthmus.advice.sentence import question_text
 from isthmus.advice.turns import Turn, by_size, fastest_turns
 from isthmus.advice.ways import Name, Way
 from isthmus.profile.model import Profile
-from isthmus.report.curves import COLOURS
 from isthmus.report.drawing import (
+    COLOURS,
     check_pictures,
     data_of,
     number_axis,

@@ -39,7 +39,12 @@ _NOTES = {
 
 
 def alloc_tables(run: Run) -> list[Table]:
-    """Lay out the cost of each kind of memory at each size."""
+    """Lay out the cost of each kind of memory at each size, and its whole lives."""
+    return [*cost_tables(run), *life_tables(run)]
+
+
+def cost_tables(run: Run) -> list[Table]:
+    """Lay out what allocating and freeing costs."""
     results = attempted(of_suite(run, SUITE))
     costs = [result for result in results if result.kind == Kind.ALLOC]
     first = [r for r in costs if r.metric == "allocate" and r.first_call_s]
@@ -52,8 +57,14 @@ def alloc_tables(run: Run) -> list[Table]:
             _per_byte,
         ),
         _table("First allocation of its size, microseconds", first, _memory_kind, _first),
-        *(_table(title, _metric(results, metric), _memory) for metric, title in _LIVES.items()),
     )
+    return [table for table in tables if table is not None]
+
+
+def life_tables(run: Run) -> list[Table]:
+    """Lay out the whole lives of host memory: allocated, copied and freed."""
+    results = attempted(of_suite(run, SUITE))
+    tables = (_table(title, _metric(results, metric), _memory) for metric, title in _LIVES.items())
     return [table for table in tables if table is not None]
 
 
@@ -132,7 +143,7 @@ def _line_notes(results: Sequence[Result]) -> list[str]:
 def _size_notes(results: Sequence[Result]) -> list[str]:
     lines = []
     for metric, words in _BREAK_EVENS.items():
-        ends = [f"{_memory(r)} {_from_where(r)}" for r in results if r.metric == metric]
+        ends = [f"{_memory(r)} {from_where(r)}" for r in results if r.metric == metric]
         if ends:
             lines.append(
                 f"break-even, memory {words} and freed, against pageable: {', '.join(ends)}"
@@ -140,7 +151,8 @@ def _size_notes(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def _from_where(result: Result) -> str:
+def from_where(result: Result) -> str:
+    """Say from which size memory pays off, and between which sizes that lies."""
     if result.median is None:
         return f"not up to {format_size(result.bytes)}"
     if not result.min:

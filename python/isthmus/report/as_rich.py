@@ -6,13 +6,20 @@ from rich.text import Text
 
 from isthmus.report.as_text import head_of, page_as
 from isthmus.report.fitting import table_lines, wrapped
-from isthmus.report.page import Table
+from isthmus.report.page import Page, Table
 from isthmus.run.model import Run
 
 _STATUS_STYLES = {"error": "red", "waived": "yellow"}
 
 
-def as_renderable(run: Run, *, width: int, use_mean: bool = False, verbose: bool = False) -> Text:
+def as_renderable(
+    run: Run,
+    *,
+    width: int,
+    use_mean: bool = False,
+    verbose: bool = False,
+    pictures: bool = False,
+) -> Text:
     """
     Lay out a run for a terminal: the same words and numbers as the plain text.
 
@@ -21,8 +28,15 @@ def as_renderable(run: Run, *, width: int, use_mean: bool = False, verbose: bool
         width: The terminal's columns.
         use_mean: As for `page_as`.
         verbose: As for `page_as`.
+        pictures: As for `page_as`.
     """
-    page = page_as(run, use_mean=use_mean, verbose=verbose)
+    return page_renderable(
+        page_as(run, use_mean=use_mean, verbose=verbose, pictures=pictures), width
+    )
+
+
+def page_renderable(page: Page, width: int) -> Text:
+    """Lay out a page for a terminal of so many columns."""
     warning = [page.warning] if page.warning else []
     blocks = [
         [*_lines(warning, width, "bold yellow"), *map(Text, head_of(page, width))],

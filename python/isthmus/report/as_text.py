@@ -25,6 +25,7 @@ from isthmus.report.problems import problem_lines
 from isthmus.report.requests import request_notes, request_tables
 from isthmus.report.samples import samples_table
 from isthmus.report.small_copies import comparison_lines, small_copy_tables
+from isthmus.report.sweeps import sweep_tables
 from isthmus.report.windows import window_notes, window_tables
 from isthmus.run.model import Run
 
@@ -71,7 +72,7 @@ def page_of(run: Run) -> Page:
     )
 
 
-def page_as(run: Run, *, use_mean: bool, verbose: bool) -> Page:
+def page_as(run: Run, *, use_mean: bool, verbose: bool, pictures: bool = False) -> Page:
     """
     Collect a report; for a quick run, a first look.
 
@@ -79,11 +80,13 @@ def page_as(run: Run, *, use_mean: bool, verbose: bool) -> Page:
         run: The run.
         use_mean: Show means instead of medians.
         verbose: Show everything, and samples if they were kept.
+        pictures: Add a line of bars for each sweep, in characters that an encoding may lack.
     """
     collect = first_look_of if is_first_look(run) and not verbose else page_of
     page = call_means(collect(with_means(run))) if use_mean else collect(run)
     samples = about_device(run.machine, [samples_table(run)] if verbose else [])
-    return replace(page, tables=(*page.tables, *samples))
+    sweeps = about_device(run.machine, sweep_tables(run) if pictures else [])
+    return replace(page, tables=(*page.tables, *sweeps, *samples))
 
 
 def as_text(
@@ -98,7 +101,11 @@ def as_text(
         verbose: As for `page_as`.
         width: The most characters in a line.
     """
-    page = page_as(run, use_mean=use_mean, verbose=verbose)
+    return page_text(page_as(run, use_mean=use_mean, verbose=verbose), width)
+
+
+def page_text(page: Page, width: int = PAGE_WIDTH) -> str:
+    """Write a page as plain text, in lines of at most so many characters."""
     blocks = [
         [*_all_wrapped([page.warning] if page.warning else [], width), *head_of(page, width)],
         *(table_lines(table, width) for table in page.tables),

@@ -42,7 +42,7 @@ def comparison_text(
         differences_table(runs),
         *(
             families_table(name, comparison)
-            for name, comparison in zip(_names(runs)[1:], comparisons, strict=True)
+            for name, comparison in zip(names_of(runs)[1:], comparisons, strict=True)
         ),
         changes_table(runs, comparisons, every=every),
     ]
@@ -59,7 +59,7 @@ def differences_table(runs: Sequence[Run]) -> Table | None:
         return None
     return Table(
         title="What differs between the runs",
-        heads=("fact", *_names(runs)),
+        heads=("fact", *names_of(runs)),
         rows=tuple((difference.fact, *difference.values) for difference in found),
         num_text_columns=1 + len(runs),
     )
@@ -114,7 +114,7 @@ def changes_table(
     shown = [(subject, changes) for subject, changes in rows.items() if every or _differs(changes)]
     if not shown:
         return None
-    first, *others = _names(runs)
+    first, *others = names_of(runs)
     num_others = range(len(others))
     return Table(
         title="Results" if every else "Results that were lost, or of families that changed",
@@ -145,7 +145,7 @@ def drift_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[
         f"drift: standard deviation between processes; finds: {found}",
         f"false alarms: {rate} call any family slower though nothing has changed",
     ]
-    single = [name for name, run in zip(_names(runs), runs, strict=True) if not _has_repeats(run)]
+    single = [name for name, run in zip(names_of(runs), runs, strict=True) if not _has_repeats(run)]
     remarks = []
     if single:
         remarks.append(f"{', '.join(single)} {'has' if len(single) == 1 else 'have'} no repeats")
@@ -164,7 +164,7 @@ def summary_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> lis
     """Summarise each comparison in a line."""
     return [
         _summary(name, comparison)
-        for name, comparison in zip(_names(runs)[1:], comparisons, strict=True)
+        for name, comparison in zip(names_of(runs)[1:], comparisons, strict=True)
     ]
 
 
@@ -185,7 +185,7 @@ def _summary(name: str, comparison: Comparison) -> str:
     return f"{name}: {'; '.join(filter(None, parts))}"
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
+def names_of(runs: Sequence[Run]) -> list[str]:
     """Name runs by their ids; with a number if one run is given twice."""
     ids = [run.run.id for run in runs]
     return [

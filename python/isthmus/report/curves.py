@@ -2,9 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from isthmus.report.drawing import data_of, number_axis, shown_number, size_axis
+from isthmus.report.drawing import (
+    COLOURS,
+    colour_axis,
+    data_of,
+    number_axis,
+    shown_number,
+    size_axis,
+)
 from isthmus.report.label_places import Scale, spread
 from isthmus.report.picture_lines import Line
 
@@ -12,14 +19,15 @@ if TYPE_CHECKING:
     import altair as alt
 
 WIDTH, HEIGHT = 420, 280
-# Dark enough for words on white, and distinct to colour-blind readers (after Okabe and Ito, 2008).
-COLOURS = ("#0072B2", "#C04A00", "#00795A", "#A8428A", "#8A6100", "#333333")
+LABEL = "label"
+"""The style of what names a curve, for whoever draws panels without room for names."""
 _LINE_PIXELS = 14
 _LABEL_GAP = 3
 _LABEL_CHARACTERS = 34
 # Of the width of the axis: here the thin rules run from the ends of curves to their labels.
 _GUTTER = 0.05
 _THINNEST, _THICKER_EACH = 1.3, 0.7
+_DOT, _DOT_EACH = 10.0, 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,14 +39,14 @@ class Look:
         factor: From a result's unit to the axis's.
         unit: The axis's, in words.
         ranges: Whether minimum and maximum are drawn.
-        colours: The colour of each label that has the same one in other panels; others get one
-            that is free.
+        colours: The number of the colour of each label that has the same one in other panels;
+            others get one that is free.
     """
 
     factor: float
     unit: str
     ranges: bool
-    colours: Mapping[str, str]
+    colours: Mapping[str, int]
 
 
 def curves_panel(
@@ -58,119 +66,147 @@ def curves_panel(
     import altair as alt
 
     sizes = sorted({size for curve in curves for size in curve.sizes})
-    layers: list[alt.Chart] = []
-    axes = _Axes(sizes, scale, look.unit)
+    edge = sizes[-1] * (sizes[-1] / sizes[0]) ** _GUTTER
+    shown, ticks = number_axis(scale)
+    axes = {
+        "x": size_axis("bytes", sizes, edge=edge),
+        "y": alt.Y("value", type="quantitative", title=look.unit, scale=shown, axis=ticks),
+        "color": colour_axis(),
+    }
     colours = _colours(curves, look.colours)
-    places = _places(curves, scale, look.factor)
-    for index, (curve, (label, place)) in enumerate(zip(curves, places, strict=True)):
-        width = _THINNEST + _THICKER_EACH * (len(curves) - 1 - index)
-        drawn = _Curve(curve, colours[index], width, look.factor)
-        layers += drawn.range_layers(axes) if look.ranges else []
-        layers += drawn.layers(axes)
-        layers += drawn.label_layers(axes, label, place)
-    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title)
+    rows = [
+        row
+        for place, (curve, colour) in enumerate(zip(curves, colours, strict=True))
+        for row in _rows(curve, colour, _width(len(curves) - 1 - place), look.factor)
+    ]
+    leaders, labels = _label_rows(curves, colours, edge, scale, look.factor)
+    layers = [
+        *([_ranges(rows, scale, axes)] if look.ranges else []),
+        *_lines(rows, axes),
+        *_labels(leaders, labels, axes),
+    ]
+    return alt.layer(*layers, width=WIDTH, height=HEIGHT, title=title)
 
 
-def colours_of(labels: Iterable[str]) -> dict[str, str]:
-    """Give labels their colours, as far as these go."""
-    return dict(zip(dict.fromkeys(labels), COLOURS, strict=False))
+def colours_of(labels: Iterable[str]) -> dict[str, int]:
+    """Give labels the numbers of their colours, as far as these go."""
+    return dict(zip(dict.fromkeys(labels), range(len(COLOURS)), strict=False))
 
 
-def _colours(curves: Sequence[Line], known: Mapping[str, str]) -> list[str]:
+def _colours(curves: Sequence[Line], known: Mapping[str, int]) -> list[int]:
     wanted = [known.get(curve.label.split("; ")[0]) for curve in curves]
-    free = iter([colour for colour in COLOURS if colour not in wanted])
-    return [colour or next(free) for colour in wanted]
+    free = iter([colour for colour in range(len(COLOURS)) if colour not in wanted])
+    return [next(free) if colour is None else colour for colour in wanted]
 
 
-class _Axes:
-    """Both axes, the same for all layers of a panel."""
-
-    def __init__(self, sizes: Sequence[int], scale: Scale, unit: str) -> None:
-        import altair as alt
-
-        self.edge = sizes[-1] * (sizes[-1] / sizes[0]) ** _GUTTER
-        self.scale = scale
-        self.x = size_axis("bytes", sizes, edge=self.edge)
-        shown, ticks = number_axis(scale)
-        self.y = alt.Y("value:Q", title=unit, scale=shown, axis=ticks)
+def _width(num_above: int) -> float:
+    return round(_THINNEST + _THICKER_EACH * num_above, 1)
 
 
-class _Curve:
-    """One curve of a panel."""
+def _rows(curve: Line, colour: int, width: float, factor: float) -> list[dict[str, object]]:
+    return [
+        {
+            "what": curve.label,
+            "colour": colour,
+            "width": width,
+            "bytes": result.bytes,
+            "value": (result.median or 0.0) * factor,
+            "min": (result.min or 0.0) * factor,
+            "max": (result.max or 0.0) * factor,
+        }
+        for result in curve.results
+    ]
 
-    def __init__(self, line: Line, colour: str, width: float, factor: float) -> None:
-        self._line, self._colour, self._width = line, colour, width
-        self._rows = [
-            {
-                "what": line.label,
-                "bytes": result.bytes,
-                "value": (result.median or 0.0) * factor,
-                "min": (result.min or 0.0) * factor,
-                "max": (result.max or 0.0) * factor,
-            }
-            for result in line.results
-        ]
 
-    def layers(self, axes: _Axes) -> "list[alt.Chart]":
-        import altair as alt
+def _lines(rows: Sequence[Mapping[str, object]], axes: Mapping[str, Any]) -> "list[alt.Chart]":
+    import altair as alt
 
-        chart: alt.Chart = (
-            alt.Chart(data_of(self._rows))
-            .mark_line(
-                color=self._colour,
-                strokeWidth=self._width,
-                point=alt.OverlayMarkDef(
-                    color=self._colour, size=10 + 8 * self._width, filled=True, opacity=1
-                ),
-            )
-            .encode(x=axes.x, y=axes.y, tooltip=["what:N", "bytes:Q", "value:Q", "min:Q", "max:Q"])
-        )
-        return [chart]
+    chart = alt.Chart(data_of(rows))
+    areas = alt.Scale(domain=[0, 1], range=[_DOT, _DOT + _DOT_EACH], zero=False)
+    lines: alt.Chart = chart.mark_line().encode(
+        **axes, strokeWidth=alt.StrokeWidth("width", type="quantitative", scale=None, legend=None)
+    )
+    dots: alt.Chart = chart.mark_point(filled=True, opacity=1).encode(
+        **axes,
+        size=alt.Size("width", type="quantitative", scale=areas, legend=None),
+        tooltip=[
+            alt.Tooltip("what", type="nominal"),
+            *(alt.Tooltip(one, type="quantitative") for one in ("bytes", "value", "min", "max")),
+        ],
+    )
+    return [lines, dots]
 
-    def range_layers(self, axes: _Axes) -> "list[alt.Chart]":
-        import altair as alt
 
-        inside = [
-            row
-            | {
-                "value": max(float(str(row["min"])), axes.scale.low),
-                "max": min(float(str(row["max"])), axes.scale.high),
-            }
-            for row in self._rows
-        ]
-        chart: alt.Chart = (
-            alt.Chart(data_of(inside))
-            .mark_rule(color=self._colour, strokeWidth=5, opacity=0.25)
-            .encode(x=axes.x, y=axes.y, y2="max:Q")
-        )
-        return [chart]
+def _ranges(
+    rows: Sequence[Mapping[str, object]], scale: Scale, axes: Mapping[str, Any]
+) -> "alt.Chart":
+    """Draw bars from minimum to maximum, as far as the axis goes."""
+    import altair as alt
 
-    def label_layers(self, axes: _Axes, label: Sequence[str], place: float) -> "list[alt.Chart]":
-        """Put the words to the right of the panel, and a thin rule from the curve's end to them."""
-        import altair as alt
+    inside = [
+        {**row, "value": max(float(str(row["min"])), scale.low)}
+        | {"max": min(float(str(row["max"])), scale.high)}
+        for row in rows
+    ]
+    chart: alt.Chart = (
+        alt.Chart(data_of(inside))
+        .mark_rule(strokeWidth=5, opacity=0.25)
+        .encode(**axes, y2=alt.Y2("max"))
+    )
+    return chart
 
-        last = self._rows[-1]
+
+def _label_rows(
+    curves: Sequence[Line], colours: Sequence[int], edge: float, scale: Scale, factor: float
+) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    """
+    Place the names of curves.
+
+    Returns:
+        The two ends of each rule from a curve's end to its name, and the lines of the names.
+    """
+    leaders: list[dict[str, object]] = []
+    labels: list[dict[str, object]] = []
+    for curve, colour, (label, place) in zip(
+        curves, colours, _places(curves, scale, factor), strict=True
+    ):
+        last = curve.results[-1]
         middle = (len(label) - 1) / 2
-        lines = [
+        leaders += [
+            {"colour": colour, "bytes": last.bytes, "value": (last.median or 0.0) * factor},
+            {"colour": colour, "bytes": edge, "value": scale.value(place)},
+        ]
+        labels += [
             {
-                "bytes": axes.edge,
-                "value": axes.scale.value(place + (index - middle) * _LINE_PIXELS),
+                "colour": colour,
+                "bytes": edge,
+                "value": scale.value(place + (index - middle) * _LINE_PIXELS),
                 "what": words,
             }
             for index, words in enumerate(label)
         ]
-        end = {"bytes": axes.edge, "value": axes.scale.value(place)}
-        leader: alt.Chart = (
-            alt.Chart(data_of([{"bytes": last["bytes"], "value": last["value"]}, end]))
-            .mark_line(color=self._colour, strokeWidth=0.7, opacity=0.6)
-            .encode(x=axes.x, y=axes.y)
-        )
-        words: alt.Chart = (
-            alt.Chart(data_of(lines))
-            .mark_text(color=self._colour, align="left", baseline="middle", dx=4, fontSize=11)
-            .encode(x=axes.x, y=axes.y, text="what:N")
-        )
-        return [leader, words]
+    return leaders, labels
+
+
+def _labels(
+    leaders: Sequence[Mapping[str, object]],
+    labels: Sequence[Mapping[str, object]],
+    axes: Mapping[str, Any],
+) -> "list[alt.Chart]":
+    """Put the words to the right of the panel, and a thin rule from each curve's end to them."""
+    import altair as alt
+
+    rules: alt.Chart = (
+        alt.Chart(data_of(leaders))
+        .mark_line(strokeWidth=0.7, opacity=0.6, style=LABEL)
+        .encode(**axes)
+    )
+    words: alt.Chart = (
+        alt.Chart(data_of(labels))
+        .mark_text(align="left", baseline="middle", dx=4, fontSize=11, style=LABEL)
+        .encode(**axes, text=alt.Text("what", type="nominal"))
+    )
+    return [rules, words]
 
 
 def _places(curves: Sequence[Line], scale: Scale, factor: float) -> list[tuple[list[str], float]]:

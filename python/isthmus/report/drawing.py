@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import Unavailable
 from isthmus.files.whole import write_whole
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import altair as alt
 
 WIDTH = 640
+# Dark enough for words on white, and distinct to colour-blind readers (after Okabe and Ito, 2008).
+COLOURS = ("#0072B2", "#C04A00", "#00795A", "#A8428A", "#8A6100", "#333333")
 _SCALE = 2.0
 # These have the same widths, so labels fit their space wherever one of them is installed.
 _FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
@@ -27,6 +29,8 @@ _LABELLED = 4
 _ONLY_TENS_FROM = 300
 _LINEAR_TICKS = 6
 Rows = Sequence[Mapping[str, object]]
+Part = dict[str, Any]
+"""A part of a Vega-Lite specification."""
 
 
 def check_pictures() -> None:
@@ -48,10 +52,21 @@ def check_pictures() -> None:
 
 
 def data_of(rows: Rows) -> "alt.Data":
-    """Put rows into a picture's own specification."""
+    """
+    Put rows into a picture's own specification, as one text of JSON.
+
+    Altair would check and copy each row of a list again and again. `described` unpacks the text.
+    """
     import altair as alt
 
-    return alt.InlineData(values=[dict(row) for row in rows])
+    return alt.InlineData(values=json.dumps(list(map(dict, rows))))
+
+
+def described(chart: "alt.TopLevelMixin") -> dict[str, Any]:
+    """Give a chart's Vega-Lite, with the rows of `data_of` unpacked in "datasets"."""
+    specification: dict[str, Any] = chart.to_dict(validate=False)
+    texts = specification.get("datasets", {})
+    return specification | {"datasets": {name: json.loads(text) for name, text in texts.items()}}
 
 
 def size_axis(field: str, sizes: Sequence[int], *, edge: float) -> "alt.X":
@@ -69,24 +84,43 @@ def size_axis(field: str, sizes: Sequence[int], *, edge: float) -> "alt.X":
     ticks = powers[::_LABELLED] if len(powers) > 2 * _LABELLED else powers
     names = {str(tick): format_size(tick) for tick in ticks}
     return alt.X(
-        f"{field}:Q",
+        field,
+        type="quantitative",
         title="size",
-        scale=alt.Scale(type="log", base=2, nice=False, domain=[sizes[0], edge]),
+        scale=_small(alt.Scale(type="log", base=2, nice=False, domain=[sizes[0], edge])),
         # Vega drops the first and last labels if it estimates that they don't fit.
-        axis=alt.Axis(
-            values=ticks, labelExpr=f"({json.dumps(names)})[datum.value]", labelFlush=False
+        axis=_small(
+            alt.Axis(
+                values=ticks, labelExpr=f"({json.dumps(names)})[datum.value]", labelFlush=False
+            )
         ),
     )
 
 
-def number_axis(scale: Scale) -> "tuple[alt.Scale, alt.Axis]":
-    """Make an axis of numbers; a logarithmic one has 1, 10, 100, and 2 and 5 if these are few."""
+def colour_axis() -> "alt.Color":
+    """Number the colours: a picture's configuration has them, one set for each background."""
+    import altair as alt
+
+    return alt.Color(
+        "colour",
+        type="nominal",
+        scale=_small(alt.Scale(domain=list(range(len(COLOURS))))),
+        legend=None,
+    )
+
+
+def number_axis(scale: Scale) -> tuple[Part, Part]:
+    """
+    Make the scale and the axis of numbers.
+
+    A logarithmic axis has 1, 10, 100, and also 2 and 5 if these are few.
+    """
     import altair as alt
 
     low, high = scale.low, scale.high
     if not scale.logarithmic:
         axis = alt.Axis(tickCount=_LINEAR_TICKS)
-        return alt.Scale(type="linear", domain=[low, high], nice=False), axis
+        return _small(alt.Scale(type="linear", domain=[low, high], nice=False)), _small(axis)
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     digits = (1,) if high / low > _ONLY_TENS_FROM else (1, 2, 5)
     ticks = [digit * 10.0**exponent for exponent in exponents for digit in digits]
@@ -95,7 +129,13 @@ def number_axis(scale: Scale) -> "tuple[alt.Scale, alt.Axis]":
         values=[tick for tick in ticks if low <= tick <= high],
         labelExpr=f"({json.dumps(names)})[format(datum.value, '.12~r')] || datum.label",
     )
-    return alt.Scale(type="log", domain=[low, high], nice=False), axis
+    return _small(alt.Scale(type="log", domain=[low, high], nice=False)), _small(axis)
+
+
+def _small(part: "alt.Scale | alt.Axis") -> Part:
+    """Give what is set of a part: Altair copies all that could be set, for each layer."""
+    small: Part = part.to_dict()
+    return small
 
 
 def shown_number(value: float) -> str:
@@ -105,6 +145,15 @@ def shown_number(value: float) -> str:
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
     text = f"{value:.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def look_of() -> dict[str, object]:
+    """Give the configuration of all pictures: font, distances, and the colours of curves."""
+    return {
+        "font": _FONT,
+        "axis": {"titlePadding": _TITLE_PADDING},
+        "range": {"category": list(COLOURS)},
+    }
 
 
 def write_chart(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:
@@ -120,10 +169,9 @@ def write_chart(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:
     """
     import vl_convert
 
-    looks = {"font": _FONT, "padding": _PADDING, "axis": {"titlePadding": _TITLE_PADDING}}
-    described = chart.to_dict()
-    described["config"] = {**described.get("config", {}), **looks}
-    specification = json.dumps(described, indent=1, sort_keys=True)
+    whole = described(chart)
+    whole["config"] = {**whole.get("config", {}), "padding": _PADDING, **look_of()}
+    specification = json.dumps(whole, indent=1, sort_keys=True)
     texts = {
         ".json": specification + "\n",
         ".svg": vl_convert.vegalite_to_svg(specification),

@@ -16,9 +16,9 @@ def expectation_text(run: Run, findings: Sequence[Finding], *, width: int = PAGE
     if not findings:
         return "\n".join(wrapped(_unknown(run), width)) + "\n"
     blocks = [
-        table_lines(_table(run, findings), width),
+        table_lines(expectation_table(run, findings), width),
         _all_wrapped(explanations(run.machine, findings), width),
-        _all_wrapped(_sources(findings), width),
+        _all_wrapped(expectation_sources(findings), width),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
@@ -34,7 +34,8 @@ def _unknown(run: Run) -> str:
     )
 
 
-def _table(run: Run, findings: Sequence[Finding]) -> Table:
+def expectation_table(run: Run, findings: Sequence[Finding]) -> Table:
+    """Lay out measured and expected values, with the numbers of their sources."""
     return Table(
         title=f"Measured over expected, {run.machine.device.name}",
         heads=("test", "metric", "size", "", "measured", "expected", "ratio", "source"),
@@ -60,7 +61,8 @@ def _numbers(findings: Sequence[Finding]) -> list[int]:
     return [order.index(_source(finding)) + 1 for finding in findings]
 
 
-def _sources(findings: Sequence[Finding]) -> list[str]:
+def expectation_sources(findings: Sequence[Finding]) -> list[str]:
+    """List the sources of expected values, by their numbers."""
     order = dict.fromkeys(_source(finding) for finding in findings)
     return [f"[{number}] {source}" for number, source in enumerate(order, start=1)]
 

@@ -13,6 +13,15 @@ class Format(StrEnum):
     CSV = "csv"
 
 
+class PageFormat(StrEnum):
+    """The formats of a page that is also a document."""
+
+    TEXT = "text"
+    MARKDOWN = "md"
+    JSON = "json"
+    CSV = "csv"
+
+
 class RunFormat(StrEnum):
     """The formats of a run: our own, or those of other tools."""
 
@@ -57,3 +66,11 @@ def layout_of_file(path: Path, otherwise: TableLayout) -> TableLayout:
     return TableLayout(
         wanted=RunFormat(known.value), use_mean=otherwise.use_mean, verbose=otherwise.verbose
     )
+
+
+def page_format_of_file(path: Path, otherwise: PageFormat) -> PageFormat:
+    """Choose a page's format by a file's suffix: .txt, .md, .json, .csv."""
+    known = _SUFFIXES.get(path.suffix.lower())
+    if path.suffix.lower() == ".md":
+        return PageFormat.MARKDOWN
+    return otherwise if known is None else PageFormat(known.value)

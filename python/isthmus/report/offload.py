@@ -71,8 +71,14 @@ def _row(way: OnGpu, computation: Computation) -> tuple[str, ...]:
         time_text(way.each.seconds),
         f"{time_text(way.cost.seconds)}{'*' if way.extrapolated else ''}",
         "never" if times is None else str(times),
-        "never" if factor is None else rounded_size(max(1, scaled_size(computation, factor))),
+        _bytes_text(computation, factor),
     )
+
+
+def _bytes_text(computation: Computation, factor: float | None) -> str:
+    if not computation.up_bytes + computation.down_bytes:
+        return "-"
+    return "never" if factor is None else rounded_size(scaled_size(computation, factor))
 
 
 def _wrapped(lines: Iterable[str], width: int, indent: str) -> list[str]:

@@ -1,6 +1,6 @@
 """The curves and single points of a picture's panels: every result, in panels of at most six."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from isthmus.report.label_places import Scale
@@ -16,6 +16,8 @@ _DRAWN_UNITS = frozenset({"B/s", "s"})
 _SAME_WITHIN_PIXELS = 2.5
 # A floor is part of each way's times, and the same for all.
 _NOT_DRAWN = frozenset({"event_floor"})
+# By what is measured, then by the name of the run.
+_Lines = dict[str, dict[str, list[Result]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,16 +70,25 @@ def drawable(run: Run) -> list[Result]:
     ]
 
 
-def panels_by_theme(results: Iterable[Result]) -> dict[str, tuple[Theme, list[Panel]]]:
-    """Sort results into pictures, by the name of their files, and into panels."""
+def panels_by_theme(
+    runs: Mapping[str, Iterable[Result]],
+) -> dict[str, tuple[Theme, list[Panel]]]:
+    """
+    Sort results into pictures, by the name of their files, and into panels.
+
+    Args:
+        runs: The results of each run, by its name, which ends the names of its lines. A run alone
+            may have the name "".
+    """
     themes: dict[str, Theme] = {}
-    lines: dict[str, dict[tuple[str, str], dict[str, list[Result]]]] = {}
-    for result in results:
-        theme = theme_of(result)
-        themes.setdefault(theme.name, theme)
-        panels = lines.setdefault(theme.name, {})
-        labels = panels.setdefault((theme.panel(result), result.unit), {})
-        labels.setdefault(theme.label(result), []).append(result)
+    lines: dict[str, dict[tuple[str, str], _Lines]] = {}
+    for name, results in runs.items():
+        for result in results:
+            theme = theme_of(result)
+            themes.setdefault(theme.name, theme)
+            panels = lines.setdefault(theme.name, {})
+            labels = panels.setdefault((theme.panel(result), result.unit), {})
+            labels.setdefault(theme.label(result), {}).setdefault(name, []).append(result)
     return {
         name: (
             themes[name],
@@ -87,10 +98,14 @@ def panels_by_theme(results: Iterable[Result]) -> dict[str, tuple[Theme, list[Pa
     }
 
 
-def _panel(title: str, unit: str, labels: dict[str, list[Result]]) -> Panel:
+def _panel(title: str, unit: str, labels: _Lines) -> Panel:
     lines = [
-        Line(label=label, results=tuple(sorted(results, key=lambda result: result.bytes)))
-        for label, results in labels.items()
+        Line(
+            label=", ".join(filter(None, (label, name))),
+            results=tuple(sorted(results, key=lambda result: result.bytes)),
+        )
+        for label, named in labels.items()
+        for name, results in named.items()
     ]
     curves = tuple(line for line in lines if len(line.sizes) >= FEWEST_SIZES)
     points = tuple(line for line in lines if len(line.sizes) < FEWEST_SIZES)

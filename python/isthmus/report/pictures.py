@@ -47,6 +47,28 @@ class Drawn:
     missing: tuple[str, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class PanelChart:
+    """
+    One panel of a picture.
+
+    Attributes:
+        title: What its lines have in common; perhaps nothing.
+        unit: The axis's, in words.
+        factor: From a result's unit to the axis's.
+        lines: What is drawn, in the order of its colours.
+        are_curves: Whether these are curves over sizes; if not, each result has a row.
+        chart: The drawing, without a configuration.
+    """
+
+    title: str
+    unit: str
+    factor: float
+    lines: tuple[Line, ...]
+    are_curves: bool
+    chart: "alt.LayerChart | alt.FacetChart"
+
+
 def draw_run(run: Run, folder: Path) -> Drawn:
     """
     Draw a run's results into a folder that exists.
@@ -85,9 +107,8 @@ def _why_not(run: Run, suite: str) -> str:
 def charts(run: Run) -> "dict[str, alt.TopLevelMixin]":
     """Make every picture of a run, by the name of its file."""
     drawn: dict[str, alt.TopLevelMixin] = {}
-    for name, (theme, panels) in panels_by_theme(drawable(run)).items():
-        colours = colours_of(line.label for panel in panels for line in panel.curves)
-        made = iter([chart for panel in panels for chart in _panel_charts(theme, panel, colours)])
+    for name, (theme, panels) in panels_by_theme({"": drawable(run)}).items():
+        made = iter([panel.chart for panel in panel_charts(theme, panels)])
         part = 1
         while some := list(islice(made, _MOST_PANELS)):
             drawn[name if part == 1 else f"{name}-{part}"] = _picture(run, theme, some, part)
@@ -95,9 +116,19 @@ def charts(run: Run) -> "dict[str, alt.TopLevelMixin]":
     return drawn
 
 
-def _panel_charts(
-    theme: Theme, panel: Panel, colours: Mapping[str, str]
-) -> "list[alt.LayerChart | alt.FacetChart]":
+def panel_charts(theme: Theme, panels: Sequence[Panel]) -> list[PanelChart]:
+    """
+    Draw the panels of a picture. A name has the same colour in all of them, as far as these go.
+
+    Args:
+        theme: The picture's.
+        panels: What is drawn: a panel of more than six curves becomes several.
+    """
+    colours = colours_of(line.label for panel in panels for line in panel.curves)
+    return [chart for panel in panels for chart in _panel_charts(theme, panel, colours)]
+
+
+def _panel_charts(theme: Theme, panel: Panel, colours: Mapping[str, int]) -> list[PanelChart]:
     factor, unit = _AXES[panel.unit]
     look = Look(factor=factor, unit=unit, ranges=theme.spread, colours=colours)
     made = _curve_charts(panel.title, panel.curves, look)
@@ -108,21 +139,36 @@ def _panel_charts(
     for start in range(0, len(panel.points), _MOST_ROWS):
         rows = panel.points[start : start + _MOST_ROWS]
         title = f"{panel.title}, at few sizes" if panel.curves else panel.title
-        made.append(points_panel(title, rows, factor=factor, unit=unit))
+        made.append(
+            PanelChart(
+                title=title,
+                unit=unit,
+                factor=factor,
+                lines=rows,
+                are_curves=False,
+                chart=points_panel(title, rows, factor=factor, unit=unit),
+            )
+        )
     return made
 
 
-def _curve_charts(
-    title: str, curves: Sequence[Line], look: Look
-) -> "list[alt.LayerChart | alt.FacetChart]":
+def _curve_charts(title: str, curves: Sequence[Line], look: Look) -> list[PanelChart]:
     if not curves:
         return []
     values = [(r.median or 0.0) * look.factor for line in curves for r in line.results]
     scale = scale_of(values, HEIGHT)
     groups = in_sixes(merged(curves, scale, look.factor))
+    titles = [_numbered(title, index, len(groups)) for index in range(len(groups))]
     return [
-        curves_panel(_numbered(title, index, len(groups)), group, scale, look)
-        for index, group in enumerate(groups)
+        PanelChart(
+            title=own,
+            unit=look.unit,
+            factor=look.factor,
+            lines=tuple(group),
+            are_curves=True,
+            chart=curves_panel(own, group, scale, look),
+        )
+        for own, group in zip(titles, groups, strict=True)
     ]
 
 

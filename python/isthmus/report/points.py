@@ -1,9 +1,9 @@
 """A panel of single points, one row for each, with its name and value in words."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from isthmus.report.drawing import data_of, number_axis, shown_number
+from isthmus.report.drawing import colour_axis, data_of, number_axis, shown_number
 from isthmus.report.label_places import scale_of
 from isthmus.report.picture_lines import Line
 from isthmus.sizes import format_size
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 _WIDTH, _ROW_PIXELS = 420, 18
-_COLOUR, _RANGE_COLOUR = "#0072B2", "#9DB8C9"
+_COLOUR, _RANGE_OPACITY = 0, 0.35
 
 
 def points_panel(
@@ -32,26 +32,35 @@ def points_panel(
     rows = _rows(lines, factor)
     scale = scale_of([float(str(row["value"])) for row in rows], 1)
     shown, ticks = number_axis(scale)
-    names = alt.Y(
-        "what:N", sort=[str(row["what"]) for row in rows], title=None, axis=alt.Axis(labelLimit=420)
-    )
     for row in rows:
         row["low"] = min(max(float(str(row["low"])), scale.low), scale.high)
         row["high"] = min(float(str(row["high"])), scale.high)
-    base = alt.Chart(data_of(rows))
-    ranges = base.mark_rule(color=_RANGE_COLOUR, strokeWidth=6).encode(
-        x=alt.X("low:Q", scale=shown, axis=ticks, title=unit), x2="high:Q", y=names
+    base = alt.Chart(data_of(rows)).encode(
+        y=alt.Y(
+            "what",
+            type="nominal",
+            sort=[str(row["what"]) for row in rows],
+            title=None,
+            axis=alt.Axis(labelLimit=420),
+        ),
+        color=colour_axis(),
     )
-    medians = base.mark_point(color=_COLOUR, filled=True, size=45, opacity=1).encode(
-        x=alt.X("value:Q", scale=shown, axis=ticks, title=unit),
-        y=names,
-        tooltip=["what:N", "value:Q", "low:Q", "high:Q"],
+    along: dict[str, Any] = {"type": "quantitative", "scale": shown, "axis": ticks, "title": unit}
+    ranges = base.mark_rule(opacity=_RANGE_OPACITY, strokeWidth=6).encode(
+        x=alt.X("low", **along), x2=alt.X2("high")
     )
-    words = base.mark_text(color=_COLOUR, align="left", dx=7, fontSize=11).encode(
-        x=alt.value(_WIDTH), y=names, text="shown:N"
+    medians = base.mark_point(filled=True, size=45, opacity=1).encode(
+        x=alt.X("value", **along),
+        tooltip=[
+            alt.Tooltip("what", type="nominal"),
+            *(alt.Tooltip(one, type="quantitative") for one in ("value", "low", "high")),
+        ],
     )
-    return alt.layer(ranges, medians, words).properties(
-        width=_WIDTH, height=_ROW_PIXELS * len(rows), title=title
+    words = base.mark_text(align="left", dx=7, fontSize=11).encode(
+        x=alt.value("width"), text=alt.Text("shown", type="nominal")
+    )
+    return alt.layer(
+        ranges, medians, words, width=_WIDTH, height=_ROW_PIXELS * len(rows), title=title
     )
 
 
@@ -66,6 +75,7 @@ def _rows(lines: Sequence[Line], factor: float) -> list[dict[str, object]]:
                 {
                     "what": ", ".join(filter(None, (line.label, size)))
                     or format_size(result.bytes),
+                    "colour": _COLOUR,
                     "value": value,
                     "low": (result.min or 0.0) * factor,
                     "high": (result.max or 0.0) * factor,

@@ -25,6 +25,11 @@ _PIPELINE = {
 
 def request_tables(run: Run) -> list[Table]:
     """Lay out a table for each kind of copies that was measured."""
+    return [*shape_tables(run), *many_tables(run), *overlap_tables(run)]
+
+
+def shape_tables(run: Run) -> list[Table]:
+    """Lay out copies in both directions, by several streams, of rows and of boxes."""
     tables = (
         _duplex_table(run),
         pivot(
@@ -40,20 +45,35 @@ def request_tables(run: Run) -> list[Table]:
             column=lambda result: format_size(int(result.axes["row_bytes"])),
         ),
         _boxes_table(run),
-        pivot(
-            "Many small copies, us until all are complete (median)",
-            _many(run),
-            row={"direction": direction_of, "pieces": _pieces, "of each": _piece_size},
-            column=lambda result: result.way,
-            cell=two_decimal_cell,
-        ),
-        _overlap_table(run),
     )
     return [table for table in tables if table is not None]
 
 
+def many_tables(run: Run) -> list[Table]:
+    """Lay out many small copies, by each way to make them."""
+    table = pivot(
+        "Many small copies, us until all are complete (median)",
+        _many(run),
+        row={"direction": direction_of, "pieces": _pieces, "of each": _piece_size},
+        column=lambda result: result.way,
+        cell=two_decimal_cell,
+    )
+    return [] if table is None else [table]
+
+
+def overlap_tables(run: Run) -> list[Table]:
+    """Lay out copies behind computation."""
+    table = _overlap_table(run)
+    return [] if table is None else [table]
+
+
 def request_notes(run: Run) -> list[str]:
     """Explain the numbers of these tables."""
+    return [*shape_notes(run), *many_notes(run), *overlap_notes(run)]
+
+
+def shape_notes(run: Run) -> list[str]:
+    """Explain copies in both directions and those with a shape."""
     lines = []
     if of_kind(run, Kind.BIDIRECTIONAL):
         lines.append("loaded: copies of one direction while twice as many run in the other")
@@ -66,12 +86,19 @@ def request_notes(run: Run) -> list[str]:
             "shape: bytes of a row x rows x slices; pitched: gaps after rows and slices on the "
             "device; array: a CUDA array"
         )
-    lines += _best_ways(_many(run))
-    if any(result.metric == _RATIO for result in run.results):
-        lines.append(
-            "overlap: the pipeline over the longer of its halves: 1.00x hides the shorter half"
-        )
     return lines
+
+
+def many_notes(run: Run) -> list[str]:
+    """Name the fastest way to make many small copies."""
+    return _best_ways(_many(run))
+
+
+def overlap_notes(run: Run) -> list[str]:
+    """Explain copies behind computation."""
+    if not any(result.metric == _RATIO for result in run.results):
+        return []
+    return ["overlap: the pipeline over the longer of its halves: 1.00x hides the shorter half"]
 
 
 def streams(result: Result) -> str:

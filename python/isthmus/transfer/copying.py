@@ -43,7 +43,10 @@ class Transfers:
 
         Raises:
             Unavailable: There is no driver.
+            UsageError: It isn't an `isthmus.Windows`.
         """
+        if windows is not None and not isinstance(windows, Windows):
+            raise UsageError(f"the windows of copies must be isthmus.Windows, not {windows!r}")
         self._windows = default_windows() if windows is None else windows
         self._reader = self._windows.reader
         self._native = _native.Transfers(self._windows.native, self._reader)
@@ -183,6 +186,8 @@ class Transfers:
         Raises:
             UsageError: It isn't that, or it is of another GPU or driver.
         """
+        if not isinstance(text, str):
+            raise UsageError(f"a profile must be the text of its file, not {type(text).__name__}")
         self._native.use_profile(text)
 
 

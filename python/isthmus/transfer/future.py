@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import math
+import reprlib
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
@@ -123,13 +124,13 @@ class CopyFuture(Future[None]):
 
         Raises:
             TimeoutError: It isn't complete by then, and continues.
+            UsageError: The timeout isn't a number of seconds.
             DriverError: It failed; the message says which bytes of the target are undefined. If
                 `memory_in_use` is true, the driver can't say whether the copy has ended: both
                 arrays are kept until the process ends.
             CancelledError: It was cancelled before it began.
         """
-        if timeout is not None and math.isnan(timeout):
-            raise UsageError("the timeout is not a number", hint="pass seconds, or None")
+        _require_seconds(timeout)
         if self._pending is not None and not self._pending.wait(timeout):
             raise TimeoutError(f"the copy is not complete after {timeout} s")
 
@@ -142,8 +143,10 @@ class CopyFuture(Future[None]):
 
         Raises:
             TimeoutError: It isn't complete by then, and continues.
+            UsageError: The timeout isn't a number of seconds.
             CancelledError: It was cancelled before it began.
         """
+        _require_seconds(timeout)  # result()'s refusal of it would pass for the copy's error
         try:
             self.result(timeout)
         except Error as failure:
@@ -195,6 +198,20 @@ class CopyFuture(Future[None]):
             self.add_done_callback(wake)
             await ended
         self.result()
+
+
+def _require_seconds(timeout: object) -> None:
+    if timeout is None:
+        return
+    try:
+        is_number = not math.isnan(timeout)  # type: ignore[arg-type] # or its TypeError
+    except (TypeError, ValueError, OverflowError):
+        is_number = False
+    if not is_number:
+        raise UsageError(
+            f"a timeout must be a number of seconds, not {reprlib.repr(timeout)}",
+            hint="pass seconds, or None to wait without limit",
+        )
 
 
 @atexit.register

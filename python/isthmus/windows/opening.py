@@ -5,6 +5,7 @@ import warnings
 from typing import TYPE_CHECKING, SupportsIndex
 
 from isthmus import _native
+from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.pending_work import PendingWork
 from isthmus.arrays.reading import Asked
 from isthmus.errors import IsthmusWarning, Unavailable, UsageError
@@ -50,6 +51,10 @@ class Windows:
             Unavailable: There is no such driver.
             UsageError: A setting is invalid.
         """
+        _require_text("a driver's source", driver_source)
+        if backend is not None:
+            _require_text("the backend of windows", backend)
+        _require_number("a limit of BAR1 in bytes", bar1_limit_bytes, first=0, last=_LAST_ADDRESS)
         self._driver = self._opened_driver(driver_source)
         self._native = _native.Windows(
             self._driver, backend=backend, bar1_limit_bytes=bar1_limit_bytes
@@ -119,17 +124,17 @@ class Windows:
             warnings.warn(notice, IsthmusWarning, stacklevel=3)
         return opened
 
-    def backends(self, device: int = 0) -> list[WindowBackendReport]:
+    def backends(self, device: int | str = 0) -> list[WindowBackendReport]:
         """Try every backend on a device: `.backend`, `.usable`, and `.reason` of each."""
-        return self._native.backends(device)
+        return self._native.backends(ordinal_of(device, self._driver))
 
-    def mapped_bytes(self, device: int = 0) -> int:
+    def mapped_bytes(self, device: int | str = 0) -> int:
         """Give how many bytes of the device's BAR1 the windows map now."""
-        return self._native.mapped_bytes(device)
+        return self._native.mapped_bytes(ordinal_of(device, self._driver))
 
-    def bar1_limit_bytes(self, device: int = 0) -> int:
+    def bar1_limit_bytes(self, device: int | str = 0) -> int:
         """Give how many bytes of the device's BAR1 may be mapped at a time."""
-        return self._native.bar1_limit_bytes(device)
+        return self._native.bar1_limit_bytes(ordinal_of(device, self._driver))
 
     def costs(self) -> WindowCosts:
         """
@@ -168,6 +173,12 @@ def _require_number(what: str, value: object, *, first: int, last: int) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, int) or not first <= value <= last:
         raise UsageError(f"{what} must be an integer from {first} to {last}, not {value!r}")
+
+
+def _require_text(what: str, value: object) -> None:
+    """Raise UsageError unless a value is text."""
+    if not isinstance(value, str):
+        raise UsageError(f"{what} must be text, not {value!r}")
 
 
 _default: Windows | None = None

@@ -1,13 +1,16 @@
 import dataclasses
+from collections.abc import Sequence
 
 import pytest
 
 from fakes.advice import COPIES, KIB, MEMORY, MIB, costs, line, machine_profile, memory
 from isthmus.advice.answer import Advice, advice_on, classic_answer
+from isthmus.advice.interval import Curve
 from isthmus.advice.question import Buffer, Direction, Question
+from isthmus.advice.turns import Range
 from isthmus.advice.ways import Name, Way
 from isthmus.errors import UsageError
-from isthmus.profile.model import MemoryKind, Path, Profile
+from isthmus.profile.model import MemoryCost, MemoryKind, MemoryPoint, Path, Profile, Timing
 
 
 def asked(profile: Profile | None = None, **question: object) -> Advice:
@@ -25,6 +28,10 @@ def allocation(kind: MemoryKind, size: int) -> float:
 
 def copy(path: Path, host: str, size: int) -> float:
     return line(*COPIES[path, host], size)
+
+
+def sizes_that_pay(advice: Advice, name: Name) -> Sequence[Range]:
+    return next(one for one in advice.pays if one.name == name).sizes
 
 
 def test_a_way_costs_its_allocation_its_copies_and_its_freeing() -> None:
@@ -121,13 +128,14 @@ def test_a_size_beyond_the_profile_is_marked() -> None:
 def test_break_evens_are_where_the_lines_cross() -> None:
     # 6 us + n / 8 GB/s, and malloc; against 6 us + n / 50 GB/s, and cudaMallocHost.
     advice = asked(size_bytes=MIB, uses=100)
-    pinned = next(one for one in advice.pays if one.name == Name.PINNED)
-    assert pinned.size is not None
+    (pinned,) = sizes_that_pay(advice, Name.PINNED)
+    assert pinned.first is not None
+    assert pinned.last is None
 
     def cost(kind: MemoryKind, host: str, size: int) -> float:
         return allocation(kind, size) + 100 * copy(Path.DRIVER, host, size)
 
-    here = pinned.size.at
+    here = pinned.first.at
     for size, is_faster in ((round(here * 0.97), False), (round(here * 1.03), True)):
         fast, slow = (
             cost(MemoryKind.PINNED, "pinned", size),
@@ -138,23 +146,110 @@ def test_break_evens_are_where_the_lines_cross() -> None:
 
 def test_the_number_of_uses_that_pays_is_exact() -> None:
     advice = asked(size_bytes=16 * MIB)
-    pinned = next(one for one in advice.pays if one.name == Name.PINNED)
+    (pinned,) = next(one for one in advice.pays if one.name == Name.PINNED).uses
     more = allocation(MemoryKind.PINNED, 16 * MIB) - allocation(MemoryKind.PAGEABLE, 16 * MIB)
     gain = copy(Path.DRIVER, "pageable", 16 * MIB) - copy(Path.DRIVER, "pinned", 16 * MIB)
-    assert pinned.uses is not None
-    assert pinned.uses.at == int(more / gain) + 1
-    assert pinned.uses.low <= pinned.uses.at <= pinned.uses.high
+    assert pinned.last is None
+    turn = pinned.first
+    assert turn is not None
+    assert turn.at == int(more / gain) + 1
+    assert turn.low is not None
+    assert turn.high is not None
+    assert turn.low <= turn.at <= turn.high
 
 
 def test_a_wider_spread_widens_the_interval_of_a_break_even() -> None:
     ends = []
-    for spread in (0.01, 0.2):
+    for spread in (0.01, 0.1):
         profile = machine_profile(costs=costs(spread), memory=memory(spread))
-        pays = asked(profile, size_bytes=MIB).pays
-        turn = next(one for one in pays if one.name == Name.ISTHMUS).size
+        (found,) = sizes_that_pay(asked(profile, size_bytes=MIB), Name.NEW_PINNED)
+        turn = found.first
         assert turn is not None
+        assert turn.low is not None
+        assert turn.high is not None
         ends.append(turn.high / turn.low)
-    assert ends[1] > ends[0]
+    assert ends[1] > ends[0] > 1
+
+
+def test_every_range_in_which_a_way_is_faster_is_listed() -> None:
+    """The driver keeps pinned memory up to 1 MiB: it pays there, and far above."""
+    steps = {64 * KIB: 1e-6, MIB: 1e-6, 2 * MIB: 1e-3, 256 * MIB: 2e-3}
+    driver_s = MemoryCost(
+        memory=MemoryKind.PINNED,
+        points=[
+            MemoryPoint(bytes=size, allocate=Timing(seconds=s), free=Timing(seconds=1e-7))
+            for size, s in steps.items()
+        ],
+    )
+    others = [cost for cost in memory() if cost.memory != MemoryKind.PINNED]
+    advice = asked(machine_profile(memory=[*others, driver_s]), size_bytes=MIB)
+    below, above = sizes_that_pay(advice, Name.PINNED)
+    assert below.last is not None
+    assert MIB <= below.last.at <= 2 * MIB
+    assert above.first is not None
+    assert above.first.at > 2 * MIB
+    assert above.last is None
+
+
+def test_nobody_knows_where_in_an_interval_a_step_is() -> None:
+    curve = Curve({MIB: Timing(seconds=1e-6), 4 * MIB: Timing(seconds=1e-3)})
+    between = curve.at(2 * MIB)
+    assert between.low <= 2e-6
+    assert between.high >= 1e-3
+    assert curve.at(MIB).high < 2e-6
+    assert curve.at(4 * MIB).low > 9e-4
+
+
+@pytest.mark.parametrize("question", [{"size_bytes": 64 * KIB}, {"size_bytes": 64}])
+@pytest.mark.parametrize("direction", list(Direction))
+@pytest.mark.parametrize("buffer", list(Buffer))
+def test_ranges_and_ranking_agree(
+    question: dict[str, int], direction: Direction, buffer: Buffer
+) -> None:
+    advice = asked(size_bytes=question["size_bytes"], direction=direction, buffer=buffer)
+    plain = way_of(advice, advice.plain).cost
+    for pays in advice.pays:
+        cost = way_of(advice, pays.name).cost
+        if cost.overlaps(plain):
+            continue
+        for ranges, value in ((pays.sizes, question["size_bytes"]), (pays.uses, 1)):
+            inside = any(
+                (one.first is None or one.first.at <= value)
+                and (one.last is None or value < one.last.at)
+                for one in ranges
+            )
+            assert inside == (cost.seconds < plain.seconds), pays.name
+
+
+def test_a_pool_s_block_takes_the_same_at_every_size() -> None:
+    small, large = (way_of(asked(size_bytes=size), Name.POOL).prepare for size in (MIB, 4096 * MIB))
+    assert large.seconds == pytest.approx(small.seconds, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"costs": []}, "no costs of copies"),
+        ({"memory": []}, "no costs of host memory"),
+        ({"memory": memory()[1:]}, "no costs of host memory"),
+    ],
+)
+def test_a_profile_that_lacks_what_is_needed_is_refused(
+    changes: dict[str, object], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        asked(machine_profile(**changes), size_bytes=MIB)
+
+
+def test_a_profile_that_leaves_no_way_says_why() -> None:
+    unregistered = [cost for cost in memory() if cost.memory != MemoryKind.REGISTERED]
+    unstaged = [cost for cost in costs() if cost.path != Path.STAGED]
+    profile = machine_profile(memory=unregistered, costs=unstaged)
+    with pytest.raises(UsageError, match="no way is possible") as caught:
+        asked(profile, size_bytes=MIB, buffer=Buffer.PAGEABLE, asynchronous=True)
+    assert "staging wasn't measured" in str(caught.value)
+    small = asked(size_bytes=KIB, asynchronous=True)
+    assert "copies below 16 KiB aren't staged" in dict(small.refused)[Name.ISTHMUS]
 
 
 def test_the_sizes_at_which_the_fastest_way_changes_are_listed() -> None:
@@ -169,31 +264,25 @@ def test_the_classic_questions_compare_with_malloc() -> None:
     rows = {row.name: row for row in answer.rows}
     assert Name.PAGEABLE not in rows
     # Pinning costs 1.25 n / 2 GB/s more, and never gains as much by one copy each way.
-    assert rows[Name.PINNED].round_trip is None
-    assert rows[Name.PINNED].reduce is None
-    pool = rows[Name.POOL]
-    assert pool.round_trip is not None
-    assert pool.reduce is not None
-    assert pool.round_trip.at <= pool.reduce.at
+    assert rows[Name.PINNED].round_trip == []
+    assert rows[Name.PINNED].reduce == []
+    assert [one.last for one in rows[Name.POOL].round_trip] == [None]
+    assert [one.last for one in rows[Name.POOL].reduce] == [None]
 
 
 def test_the_sentence_says_what_to_do_what_it_takes_and_what_it_gains() -> None:
     sentence = asked(size_bytes=64 * MIB).sentence
     assert sentence.startswith("Take the buffer from isthmus.pinned's pool")
     assert "1.35 ms for 64 MiB to the device, once." in sentence
-    assert "malloc, cudaMemcpy takes 12.6 ms, 9.34 times as long." in sentence
+    assert '"malloc, cudaMemcpy" takes 12.6 ms, 9.34 times as long.' in sentence
     assert 'the next best is "malloc, isthmus.copy"' in sentence
 
 
 def test_ways_within_the_spread_are_called_as_fast() -> None:
     profile = machine_profile(costs=costs(0.3), memory=memory(0.3))
     advice = asked(profile, size_bytes=64)
-    assert 'spread "isthmus.pinned (pool), isthmus.copy" is as fast.' in advice.sentence
-
-
-def test_a_profile_without_memory_has_no_advice() -> None:
-    with pytest.raises(UsageError, match="no costs of host memory"):
-        asked(machine_profile(memory=[]), size_bytes=4)
+    said = '"isthmus.pinned (pool), isthmus.copy" is as fast, within the measured spread.'
+    assert said in advice.sentence
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+import random
+
 import pytest
 
 from fakes.advice import COPIES, KIB, MIB, line, machine_profile
@@ -80,6 +82,40 @@ def test_the_smallest_size_that_pays_is_on_the_right_side() -> None:
     assert scaled_size(advice.computation, 0.5) == 32 * MIB + 2
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_times_and_bytes_agree(seed: int) -> None:
+    """What pays now pays from at most this many times, and from at most these bytes on."""
+    draw = random.Random(seed)  # noqa: S311 - not a secret
+    cpu_seconds = 10 ** draw.uniform(-6, -1)
+    advice = asked(
+        up_bytes=round(2 ** draw.uniform(0, 27)),
+        down_bytes=round(2 ** draw.uniform(0, 27)),
+        cpu_seconds=cpu_seconds,
+        gpu_seconds=cpu_seconds * 10 ** draw.uniform(-2, 0),
+    )
+    for way in advice.ways:
+        pays = way.cost.seconds < advice.cpu_seconds
+        assert (way.pays_from_times == 1) == pays
+        if way.pays_from_factor is None or way.pays_from_factor > 1:
+            continue
+        computation = advice.computation.scaled(way.pays_from_factor)
+        found = way_of(offload_advice(computation, machine_profile()), way.transport)
+        assert found.cost.seconds < computation.cpu_seconds
+
+
+def test_bytes_that_do_not_cross_are_no_size() -> None:
+    way = way_of(asked(up_bytes=0, down_bytes=0), Transport.PINNED)
+    assert way.pays_from_factor is None
+
+
+def test_copies_too_short_to_be_staged_need_no_cores() -> None:
+    advice = offload_advice(
+        Computation(up_bytes=4, down_bytes=4, cpu_seconds=1, gpu_seconds=0.1, cores=3),
+        machine_profile(staging_times=[]),
+    )
+    assert Transport.STAGED in {way.transport for way in advice.ways}
+
+
 def test_windows_serve_only_the_sizes_that_they_were_measured_for() -> None:
     assert "up to 16 MiB" in dict(asked().refused)[Transport.WINDOW]
     small = asked(up_bytes=KIB, cpu_seconds=2e-5, gpu_seconds=5e-6, times=1000)
@@ -108,6 +144,8 @@ def test_the_answer_is_said_in_words() -> None:
         ({"up_bytes": -1}, "-1 bytes up"),
         ({"cpu_seconds": 0}, "0 seconds on the CPU"),
         ({"gpu_seconds": float("inf")}, "inf seconds on the GPU"),
+        ({"cpu_seconds": 1e300}, "1e.300 seconds on the CPU"),
+        ({"cpu_seconds": float("nan")}, "nan seconds on the CPU"),
         ({"times": 0}, "0 times"),
         ({"cores": -2.0}, "-2 cores"),
     ],

@@ -1,6 +1,7 @@
 """The examples in Python run, say on which device, and hide no module of anybody's."""
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -14,7 +15,14 @@ _DEVICE = "device: Isthmus Emulated GPU (small link)"
 
 
 def test_there_are_examples() -> None:
-    assert {"copy_arrays", "write_window"} <= {path.stem for path in PROGRAMS}
+    assert {"1_copy_arrays", "4_write_window"} <= {path.stem for path in PROGRAMS}
+
+
+def test_numbers_give_the_order_in_which_the_list_has_them() -> None:
+    programs = sorted(path.name for path in EXAMPLES.glob("[0-9]_*"))
+    assert [int(name[0]) for name in programs] == list(range(1, len(programs) + 1))
+    listed = re.findall(r"\[([0-9]_[\w.]+)\]", (EXAMPLES / "README.md").read_text("utf-8"))
+    assert listed == programs
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
@@ -33,7 +41,7 @@ def test_an_example_hides_no_missing_library_and_knows_nothing_private(path: Pat
 
 @pytest.mark.native
 def test_the_window_example_reads_what_it_wrote() -> None:
-    done = run_process([sys.executable, str(EXAMPLES / "write_window.py")], EMULATED)
+    done = run_process([sys.executable, str(EXAMPLES / "4_write_window.py")], EMULATED)
     assert done.out.splitlines() == [
         _DEVICE,
         "b'hello, GPU'",
@@ -44,7 +52,7 @@ def test_the_window_example_reads_what_it_wrote() -> None:
 
 @pytest.mark.native
 def test_the_copy_example_brings_back_what_it_sent() -> None:
-    done = run_process([sys.executable, str(EXAMPLES / "copy_arrays.py")], EMULATED)
+    done = run_process([sys.executable, str(EXAMPLES / "1_copy_arrays.py")], EMULATED)
     assert (done.out.splitlines(), done.err) == (
         [
             _DEVICE,
@@ -59,13 +67,13 @@ def test_the_copy_example_brings_back_what_it_sent() -> None:
 
 @pytest.mark.native
 def test_the_example_of_many_copies_copies_all() -> None:
-    done = run_process([sys.executable, str(EXAMPLES / "copy_state_dict.py")], EMULATED)
+    done = run_process([sys.executable, str(EXAMPLES / "3_copy_state_dict.py")], EMULATED)
     assert (done.out, done.err) == (f"{_DEVICE}\nsum of the bias: 512.0\n", "")
 
 
 @pytest.mark.native
 def test_the_example_of_an_event_goes_on_and_arrives() -> None:
-    done = run_process([sys.executable, str(EXAMPLES / "wait_for_copy.py")], EMULATED)
+    done = run_process([sys.executable, str(EXAMPLES / "2_wait_for_copy.py")], EMULATED)
     assert (done.out, done.err) == (f"{_DEVICE}\narrived\nsum: 1000.0\n", "")
 
 

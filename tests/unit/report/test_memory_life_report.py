@@ -12,6 +12,7 @@ from isthmus.bench.tests.bench_test import BenchTest
 from isthmus.bench.tests.catalogue import BY_NAME
 from isthmus.report.alloc import alloc_notes, alloc_tables, break_even_notes
 from isthmus.report.as_text import as_text
+from isthmus.report.drawing import described
 from isthmus.report.host import host_notes, host_tables
 from isthmus.report.page import Table
 from isthmus.report.pictures import charts
@@ -116,7 +117,7 @@ def test_large_copies_show_their_spread_and_the_gain(base: Run) -> None:
     assert _cell(table, "160 MiB", "H2D pageable") == "1.00 (0.50-2.00)"
     assert _cell(table, "160 MiB", "D2H pinned/pageable") == "1.00x"
     assert pinned_vs_pageable_notes(run)[0].endswith(": 4.00x")
-    (upload, download) = charts(run)["pinned-vs-pageable"].to_dict()["concat"]
+    (upload, download) = described(charts(run)["pinned-vs-pageable"])["concat"]
     assert (upload["title"], download["title"]) == ("H2D", "D2H")
     assert {layer["mark"]["type"] for layer in upload["layer"]} >= {"line", "rule", "text"}
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from fakes import runs
-from isthmus.report.curves import COLOURS, Look, curves_panel
+from isthmus.report.curves import Look, curves_panel
+from isthmus.report.drawing import COLOURS, described
 from isthmus.report.label_places import scale_of, spread
 from isthmus.report.picture_lines import drawable, in_sixes, merged, panels_by_theme
 from isthmus.report.pictures import charts, draw_run, missing_pictures
@@ -25,7 +26,7 @@ def recorded(request: pytest.FixtureRequest) -> Run:
 @pytest.fixture(scope="module")
 def documents(recorded: Run) -> list[dict[str, Any]]:
     """Give all pictures of a recorded run, as Vega-Lite."""
-    return [chart.to_dict() for chart in charts(recorded).values()]
+    return [described(chart) for chart in charts(recorded).values()]
 
 
 def rows(part: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - Vega-Lite
@@ -34,23 +35,22 @@ def rows(part: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - Vega-Lite
     yield from (row for data in found.get("datasets", {}).values() for row in data)
 
 
-def marks(part: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - Vega-Lite
-    """List all marks of a chart."""
-    if isinstance(part, dict):
-        if isinstance(part.get("mark"), dict):
-            yield part["mark"]
-        for inner in part.values():
-            yield from marks(inner)
-    elif isinstance(part, list):
-        for inner in part:
-            yield from marks(inner)
+def layers(panel: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """List the layers of a panel with a kind of mark."""
+    return [layer for layer in panel["layer"] if layer["mark"]["type"] == kind]
+
+
+def curve_rows(document: dict[str, Any], panel: dict[str, Any]) -> list[dict[str, Any]]:
+    """List the data of a panel's curves; none if it has single points."""
+    found = [layer for layer in layers(panel, "line") if "strokeWidth" in layer["encoding"]]
+    return [row for layer in found for row in document["datasets"][layer["data"]["name"]]]
 
 
 def test_every_suite_with_times_or_rates_is_drawn_and_the_others_are_explained(
     recorded: Run,
 ) -> None:
     drawn = {result.suite for result in drawable(recorded)}
-    themes = panels_by_theme(drawable(recorded))
+    themes = panels_by_theme({"": drawable(recorded)})
     in_pictures = {
         result.suite
         for _, panels in themes.values()
@@ -67,7 +67,7 @@ def test_every_result_is_in_exactly_one_picture(recorded: Run) -> None:
     results = drawable(recorded)
     placed = [
         id(result)
-        for _, panels in panels_by_theme(results).values()
+        for _, panels in panels_by_theme({"": results}).values()
         for panel in panels
         for line in (*panel.curves, *panel.points)
         for result in line.results
@@ -76,7 +76,7 @@ def test_every_result_is_in_exactly_one_picture(recorded: Run) -> None:
 
 
 def test_no_curve_has_two_values_at_one_size(recorded: Run) -> None:
-    for _, panels in panels_by_theme(drawable(recorded)).values():
+    for _, panels in panels_by_theme({"": drawable(recorded)}).values():
         for panel in panels:
             for line in (*panel.curves, *panel.points):
                 assert len(line.sizes) == len(line.results), (panel.title, line.label)
@@ -88,9 +88,10 @@ def test_a_panel_has_at_most_six_colours_each_for_one_curve(
     assert len(set(COLOURS)) == 6
     for document in documents:
         for panel in document["concat"]:
-            curves = [mark for mark in marks(panel) if mark["type"] == "line" and "point" in mark]
-            colours = [mark["color"] for mark in curves]
-            assert len(colours) == len(set(colours)) <= 6
+            pairs = {(row["what"], row["colour"]) for row in curve_rows(document, panel)}
+            assert len(pairs) == len({name for name, _ in pairs})
+            assert len(pairs) == len({colour for _, colour in pairs})
+            assert {colour for _, colour in pairs} <= set(range(6))
 
 
 def test_a_curve_that_is_drawn_later_is_thinner_and_hides_none(
@@ -98,23 +99,27 @@ def test_a_curve_that_is_drawn_later_is_thinner_and_hides_none(
 ) -> None:
     for document in documents:
         for panel in document["concat"]:
-            curves = [mark for mark in marks(panel) if mark["type"] == "line" and "point" in mark]
-            widths = [mark["strokeWidth"] for mark in curves]
-            assert widths == sorted(set(widths), reverse=True)
+            widths = {row["what"]: row["width"] for row in curve_rows(document, panel)}
+            assert list(widths.values()) == sorted(set(widths.values()), reverse=True)
 
 
 def test_there_is_no_legend_and_every_curve_has_words_beside_it(
     documents: list[dict[str, Any]],
 ) -> None:
     for document in documents:
-        assert '"color": {"field"' not in str(document).replace("'", '"')
         for panel in document["concat"]:
-            kinds = [mark["type"] for mark in marks(panel)]
-            assert kinds.count("text") >= min(1, kinds.count("line") + kinds.count("point"))
+            encoded = [layer["encoding"] for layer in panel["layer"]]
+            assert all(one["color"]["legend"] is None for one in encoded)
+            [words] = layers(panel, "text")
+            beside = {
+                row["colour"]
+                for row in document["datasets"][words.get("data", panel.get("data"))["name"]]
+            }
+            assert beside >= {row["colour"] for row in curve_rows(document, panel)}
 
 
 def test_no_words_have_the_underscores_of_names(recorded: Run) -> None:
-    for _, panels in panels_by_theme(drawable(recorded)).values():
+    for _, panels in panels_by_theme({"": drawable(recorded)}).values():
         words = [panel.title for panel in panels]
         words += [line.label for panel in panels for line in (*panel.curves, *panel.points)]
         assert [word for word in words if "_" in word] == []
@@ -126,7 +131,7 @@ def times(result: Result, factor: float) -> Result:
 
 def test_curves_that_would_hide_each_other_are_drawn_as_one_with_both_names() -> None:
     pinned = [r for r in drawable(runs.run()) if r.test == "window_push"]
-    [(_, [panel])] = panels_by_theme(pinned).values()
+    [(_, [panel])] = panels_by_theme({"": pinned}).values()
     curves = panel.curves
     values = [r.median or 0.0 for line in curves for r in line.results]
     scale = scale_of(values, 280)
@@ -139,22 +144,21 @@ def test_curves_that_would_hide_each_other_are_drawn_as_one_with_both_names() ->
 
 def test_more_curves_than_colours_are_divided_evenly() -> None:
     pinned = [r for r in drawable(runs.run()) if r.test == "window_push"]
-    [(_, [panel])] = panels_by_theme(pinned).values()
+    [(_, [panel])] = panels_by_theme({"": pinned}).values()
     assert [len(group) for group in in_sixes(panel.curves[:1] * 13)] == [5, 5, 3]
     assert in_sixes([]) == []
 
 
 def test_bars_from_minimum_to_maximum_end_where_the_axis_ends() -> None:
-    [(_, [panel])] = panels_by_theme(
-        [r for r in drawable(runs.run()) if r.test == "window_push"]
-    ).values()
+    pushed = [r for r in drawable(runs.run()) if r.test == "window_push"]
+    [(_, [panel])] = panels_by_theme({"": pushed}).values()
     [first, *_] = panel.curves
     wide = [
         r.model_copy(update={"min": 0.0, "max": 1000 * (r.median or 0.0)}) for r in first.results
     ]
     scale = scale_of([r.median or 0.0 for r in wide], 280)
     look = Look(factor=1.0, unit=panel.unit, ranges=True, colours={})
-    chart = curves_panel("bars", [replace(first, results=tuple(wide))], scale, look).to_dict()
+    chart = described(curves_panel("bars", [replace(first, results=tuple(wide))], scale, look))
     [bars] = [layer for layer in chart["layer"] if layer["mark"]["type"] == "rule"]
     drawn = chart["datasets"][bars["data"]["name"]]
     assert len(drawn) == len(wide)
@@ -180,7 +184,7 @@ def test_an_axis_is_logarithmic_if_values_differ_much_and_goes_back_from_pixels(
 
 def test_numbers_are_drawn_in_the_unit_of_their_axis() -> None:
     run = runs.run()
-    chart = charts(run)["bandwidth"].to_dict()
+    chart = described(charts(run)["bandwidth"])
     result = next(
         r for r in run.results if (r.test, r.bytes) == ("host_to_device_memcpy_ce", 1 << 30)
     )
@@ -223,5 +227,13 @@ def test_a_circumstance_that_follows_from_the_size_does_not_cut_a_curve() -> Non
     run = runs.run()
     pinned = [r for r in drawable(run) if r.test == "window_push" and r.metric == "asked"]
     live = [r.model_copy(update={"axes": {"live": index + 1}}) for index, r in enumerate(pinned)]
-    [(_, [panel])] = panels_by_theme(live).values()
+    [(_, [panel])] = panels_by_theme({"": live}).values()
     assert [len(line.results) for line in panel.curves] == [len(pinned)]
+
+
+def test_a_panel_of_several_runs_has_a_curve_of_each_beside_the_other() -> None:
+    pushed = [r for r in drawable(runs.run()) if r.test == "window_push"]
+    [(_, [alone])] = panels_by_theme({"": pushed}).values()
+    [(_, [both])] = panels_by_theme({"run a": pushed, "run b": pushed}).values()
+    expected = [f"{line.label}, {run}" for line in alone.curves for run in ("run a", "run b")]
+    assert [line.label for line in both.curves] == expected

@@ -57,11 +57,15 @@ def recorded(*kinds: str, quick: bool = False) -> Run:
     return run.model_copy(update={"results": results, "options": options})
 
 
-def on_a_terminal(run: Run, width: int) -> str:
+def on_a_terminal(run: Run, width: int, *, pictures: bool = False) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None, legacy_windows=False)
     with console.capture() as drawn:
-        console.print(as_renderable(run, width=width), soft_wrap=True)
+        console.print(as_renderable(run, width=width, pictures=pictures), soft_wrap=True)
     return drawn.get()
+
+
+def drawn(run: Run, width: int) -> str:
+    return on_a_terminal(run, width, pictures=True)
 
 
 def comparison(width: int) -> str:
@@ -95,10 +99,10 @@ def stored(width: int) -> str:
 
 
 PAGES: dict[str, Callable[[int], str]] = {
-    "bench --quick": lambda width: on_a_terminal(recorded(quick=True), width),
-    "bench latency": lambda width: on_a_terminal(recorded("host_to_device_small_copy"), width),
-    "bench bandwidth": lambda width: on_a_terminal(recorded("host_to_device_memcpy"), width),
-    "bench windows": lambda width: on_a_terminal(recorded("window_"), width),
+    "bench --quick": lambda width: drawn(recorded(quick=True), width),
+    "bench latency": lambda width: drawn(recorded("host_to_device_small_copy"), width),
+    "bench bandwidth": lambda width: drawn(recorded("host_to_device_memcpy"), width),
+    "bench windows": lambda width: drawn(recorded("window_"), width),
     "bench --expect": lambda width: expectation_text(
         recorded(), judge(recorded())[:6], width=width
     ),

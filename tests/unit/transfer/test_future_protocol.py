@@ -259,10 +259,12 @@ def test_asking_for_what_no_future_has_is_an_attribute_error(transfers: isthmus.
     assert "ended" in repr(future)
 
 
+@pytest.mark.parametrize("timeout", [float("nan"), "x", [1], 1j, 10**400])
+@pytest.mark.parametrize("ask", ["result", "exception"])
 def test_a_timeout_that_is_no_number_is_refused(
-    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, ask: str, timeout: object
 ) -> None:
     _, future = begin(transfers, memory)
-    with pytest.raises(isthmus.UsageError, match="the timeout is not a number"):
-        future.result(float("nan"))
+    with pytest.raises(isthmus.UsageError, match="a timeout must be a number of seconds, not"):
+        getattr(future, ask)(timeout)
     future.result(60)

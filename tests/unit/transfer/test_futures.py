@@ -162,12 +162,53 @@ def test_the_source_may_change_after_the_call_unless_it_was_said_otherwise(
     blocked.go_on()
     future.result()
     assert memory.read(100_000) == expected
-    with pytest.raises(isthmus.UsageError, match="source_order"):
-        transfers.copy_async(
-            bytearray(4),
-            isthmus.DevicePointer(memory.pointer, 4),
-            source_order="never",  # type: ignore[arg-type]
-        )
+
+
+@pytest.mark.parametrize("wrong", ["never", None, 3, b"call"])
+def test_an_order_that_does_not_exist_is_refused(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, wrong: object
+) -> None:
+    device = isthmus.DevicePointer(memory.pointer, 4)
+    for target, source in ((bytearray(4), device), ([bytearray(4)], [device])):
+        with pytest.raises(isthmus.UsageError, match=r"source_order.*call"):
+            transfers.copy_async(target, source, source_order=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_copy_within_the_hosts_memory_waits_for_a_stream_in_a_thread_without_a_context(
+    transfers: isthmus.Transfers, cuda: Cuda, many: bool
+) -> None:
+    blocked = BlockedStream(cuda)
+    targets = [bytearray(4), bytearray(4)]
+    sources = [b"1234", b"5678"]
+
+    def copy() -> None:
+        assert cuda.current_device() is None
+        if many:
+            transfers.copy(targets, sources, stream=blocked.handle)
+        else:
+            transfers.copy(targets[0], sources[0], stream=blocked.handle)
+        assert cuda.current_device() is None
+
+    thread = threading.Thread(target=copy)
+    thread.start()
+    assert targets[0] == bytearray(4)
+    blocked.go_on()
+    thread.join(60)
+    assert targets == (
+        [bytearray(b"1234"), bytearray(b"5678")] if many else [bytearray(b"1234"), bytearray(4)]
+    )
+    blocked.end()
+
+
+def test_use_profile_takes_the_text_of_a_profile_alone(transfers: isthmus.Transfers) -> None:
+    with pytest.raises(isthmus.UsageError, match="a profile must be the text of its file"):
+        transfers.use_profile(Path("profile.json"))  # type: ignore[arg-type]
+
+
+def test_only_windows_can_be_the_windows_of_copies() -> None:
+    with pytest.raises(isthmus.UsageError, match=r"must be isthmus.Windows, not 3"):
+        isthmus.Transfers(3)  # type: ignore[arg-type]
 
 
 def test_a_task_that_awaits_a_copy_can_be_cancelled_and_the_copy_goes_on(

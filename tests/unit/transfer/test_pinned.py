@@ -259,3 +259,14 @@ def test_without_numpy_it_is_said_what_is_missing(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "numpy", None)
     with pytest.raises(isthmus.Unavailable, match="NumPy"):
         pinned.empty(3)
+
+
+@pytest.mark.parametrize("wrong", ["1G", -1, 1.5, None, True])
+def test_trim_to_what_is_no_number_of_bytes_is_refused(wrong: object) -> None:
+    with pytest.raises(isthmus.UsageError, match="must be a number of bytes, not"):
+        pinned.trim(wrong)  # type: ignore[arg-type]
+
+
+def test_what_is_no_array_has_no_shape_to_take() -> None:
+    with pytest.raises(isthmus.UsageError, match="not a NumPy array to take the shape of: 3"):
+        pinned.empty_like(3)  # type: ignore[arg-type]

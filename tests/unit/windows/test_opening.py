@@ -72,7 +72,7 @@ def test_pending_work_is_waited_for_in_a_thread_that_never_used_cuda(
     windows: isthmus.Windows, memory: _native.DeviceMemory
 ) -> None:
     # No such stream: waiting for it fails, and that is how one sees that it is waited for.
-    with pytest.raises(isthmus.DriverError, match="cuStreamIsCapturing"):
+    with pytest.raises(isthmus.UsageError, match="0x3039 is not the handle of a stream"):
         windows.open(CudaArray(memory.pointer, (SIZE,), stream=12345))
 
 
@@ -174,6 +174,27 @@ def test_every_backend_says_whether_it_works_and_why_not(windows: isthmus.Window
     assert reports["dmabuf"].usable
     assert not reports["rm"].usable
     assert all(report.reason for report in reports.values())
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"driver_source": 3}, "a driver's source must be text, not 3"),
+        ({"backend": 3}, "the backend of windows must be text, not 3"),
+        ({"bar1_limit_bytes": "1G"}, "a limit of BAR1 in bytes must be an integer"),
+        ({"bar1_limit_bytes": -1}, "a limit of BAR1 in bytes must be an integer"),
+    ],
+)
+def test_a_setting_of_another_type_is_refused(settings: dict[str, object], said: str) -> None:
+    with pytest.raises(isthmus.UsageError, match=said):
+        isthmus.Windows(**({"driver_source": "emulated"} | settings))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ask", ["backends", "mapped_bytes", "bar1_limit_bytes"])
+def test_a_device_may_have_a_name_and_nothing_else(windows: isthmus.Windows, ask: str) -> None:
+    getattr(windows, ask)("cuda:0")
+    with pytest.raises(isthmus.UsageError, match="give the GPU's ordinal, or 'cuda:ORDINAL'"):
+        getattr(windows, ask)(None)
 
 
 def test_a_device_that_is_not_there_is_refused(windows: isthmus.Windows) -> None:

@@ -15,7 +15,7 @@
 
 #include <isthmus/transfer.hpp>
 
-#include "window/forks.hpp"
+#include "driver/forks.hpp"
 
 namespace isthmus::transfer {
 
@@ -127,7 +127,9 @@ public:
   /// Returns     false if `patience` ran out first: then this object must never be destroyed
   bool end(std::chrono::milliseconds patience);
 
-  bool in_own_process() const noexcept { return process_ == window::process_generation(); }
+  bool in_own_process() const noexcept { return process_ == process_generation(); }
+  /// Throws UsageError unless in_own_process().
+  void require_own_process() const { isthmus::require_own_process(process_, "this copy"); }
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -147,7 +149,7 @@ private:
   bool any_under_way() const noexcept;
   bool any_urgent() const noexcept;
 
-  const std::uint64_t process_ = window::process_generation();
+  const std::uint64_t process_ = process_generation();
   const Report report_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -29,10 +29,11 @@ std::string text_of_margin(CopyPath path) {
 
 }  // namespace
 
-DevicePaths::DevicePaths(const Driver& driver, int ordinal, const WindowCache& windows)
+DevicePaths::DevicePaths(const Driver& driver, int ordinal, const WindowCache& windows,
+                         const RingSettings& ring)
     : context_(Context::retain(driver, ordinal)),
       windows_(windows),
-      ring_(context_, RingSettings{}),
+      ring_(context_, ring),
       mover_(context_) {
   use(std::make_shared<const Profile>(
       Profile::for_device(context_.device(), host::effective_cores(), driver.emulated())));

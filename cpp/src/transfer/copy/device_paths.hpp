@@ -30,7 +30,8 @@ struct Choice {
 /// The paths to one device. May be used from any thread.
 class DevicePaths {
 public:
-  DevicePaths(const Driver& driver, int ordinal, const WindowCache& windows);
+  DevicePaths(const Driver& driver, int ordinal, const WindowCache& windows,
+              const RingSettings& ring = {});
 
   const Context& context() const noexcept { return context_; }
   StagingRing& ring() noexcept { return ring_; }

@@ -9,18 +9,29 @@
 
 namespace isthmus::transfer {
 
-Devices::Devices(const Driver& driver, const WindowCache& windows)
+Devices::Devices(const Driver& driver, const WindowCache& windows, const RingSettings& ring)
     : driver_(driver),
       windows_(windows),
+      ring_(ring),
       made_(static_cast<std::size_t>(std::max(driver.device_count(), 1))) {}
 
 DevicePaths& Devices::make(int device) {
   auto& slot = made_.at(static_cast<std::size_t>(device));
   const std::lock_guard lock(mutex_);
   if (DevicePaths* const found = slot.load(std::memory_order_acquire)) return *found;
-  owned_.push_back(std::make_unique<DevicePaths>(driver_, device, windows_));
+  owned_.push_back(std::make_unique<DevicePaths>(driver_, device, windows_, ring_));
   slot.store(owned_.back().get(), std::memory_order_release);
   return *owned_.back();
+}
+
+std::optional<ContextOfDevice> Devices::context_for(const DevicePaths* device, CUstream stream) {
+  if (device == nullptr && stream != nullptr && driver_.has_devices()) {
+    CUcontext current = nullptr;
+    driver_.call(symbol::ctx_get_current)(&current);
+    if (current == nullptr) device = any_made(true);
+  }
+  if (device == nullptr) return std::nullopt;
+  return std::optional<ContextOfDevice>(std::in_place, device->context());
 }
 
 Devices::AnyContext Devices::any_context(bool needed) {

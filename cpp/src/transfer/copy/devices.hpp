@@ -18,7 +18,8 @@ namespace isthmus::transfer {
 /// Each device's DevicePaths are made on first use. May be used from any thread.
 class Devices {
 public:
-  Devices(const Driver& driver, const WindowCache& windows);
+  /// ring        the settings of each device's staging ring
+  Devices(const Driver& driver, const WindowCache& windows, const RingSettings& ring = {});
 
   /// Cheap once it has been made.
   DevicePaths& at(int device) {
@@ -37,10 +38,15 @@ public:
   /// needed      false: doesn't create the first one of the process. A program that copies only
   ///             within the host's memory needs none, and each takes hundreds of MiB of a GPU.
   AnyContext any_context(bool needed);
-  /// Makes the context of a task's device current, if it has one.
-  std::optional<ContextOfDevice> context_of(const Task& task) {
-    if (task.device < 0) return std::nullopt;
-    return std::optional<ContextOfDevice>(std::in_place, at(task.device).context());
+  /// Makes the context of a copy's device current. A copy within the host's memory has no device:
+  /// if a stream is named and the thread has no context, makes any context current, because CUDA
+  /// knows no stream without one.
+  ///
+  /// device      null: within the host's memory
+  std::optional<ContextOfDevice> context_for(const DevicePaths* device, CUstream stream);
+  /// The same for a task.
+  std::optional<ContextOfDevice> context_of(const Task& task, CUstream stream) {
+    return context_for(task.device < 0 ? nullptr : &at(task.device), stream);
   }
   /// As Transfers::use_profile().
   void use_profile(std::string_view json);
@@ -59,6 +65,7 @@ private:
 
   const Driver& driver_;
   const WindowCache& windows_;
+  const RingSettings ring_;
   std::mutex mutex_;
   std::string nvrtc_;
   std::vector<std::unique_ptr<DevicePaths>> owned_;

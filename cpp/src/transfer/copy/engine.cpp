@@ -6,32 +6,32 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
+#include "driver/forks.hpp"
 #include "transfer/copy/failed_copy.hpp"
 #include "transfer/copy/stream_order.hpp"
 #include "transfer/staging/file_source.hpp"
-#include "window/forks.hpp"
 
 namespace isthmus::transfer {
 
-Engine::Engine(Windows the_windows)
+Engine::Engine(Windows the_windows, const RingSettings& ring)
     : driver(the_windows.driver()),
       windows(std::move(the_windows)),
       process_(0),
       host_memory_(driver),
       cache_(std::make_unique<WindowCache>(windows)),
-      devices_(driver, *cache_),
+      devices_(driver, *cache_, ring),
       chooser_(driver, devices_, *cache_),
       plans_(driver, devices_, *cache_, host_memory_),
       carriers_(driver),
       many_(driver, host_memory_, devices_, *cache_, chooser_, carriers_),
       strided_(driver, host_memory_, devices_) {
   prepare_for_failures();
-  window::watch_forks();
-  process_ = window::process_generation();
+  watch_forks();
+  process_ = process_generation();
 }
 
 Engine::~Engine() {
-  if (process_ == window::process_generation()) {
+  if (process_ == process_generation()) {
     carriers_.end();  // its copies use everything else
     return;
   }
@@ -41,11 +41,12 @@ Engine::~Engine() {
   devices_.forget();
 }
 
+Transfers Engine::transfers(Windows windows, const RingSettings& ring) {
+  return Transfers(std::make_shared<Engine>(std::move(windows), ring));
+}
+
 void Engine::require_own_process() const {
-  if (process_ == window::process_generation()) return;
-  throw UsageError(
-      "these Transfers belong to the process that this one was forked from: CUDA doesn't survive "
-      "fork(); make new ones after a fork, or start processes by spawn");
+  isthmus::require_own_process(process_, "these Transfers");
 }
 
 void Engine::copy(void* target, const void* source, std::size_t size_bytes,
@@ -84,7 +85,7 @@ bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes
 }
 
 void Engine::copy_examined(const Task& task, const Request& request) {
-  const auto context = devices_.context_of(task);
+  const auto context = devices_.context_of(task, request.stream);
   const Plan plan = chooser_.ready(task, request);
   carriers_.carry(plan, request);
   plans_.note(plan, request);
@@ -97,7 +98,7 @@ std::shared_ptr<PendingCopy> Engine::copy_async(void* target, const void* source
   Request request = request_of(options, return_for(source_order));
   if (size_bytes == 0) return PendingCopy::complete();
   const Task task = examined(target, source, size_bytes, request);
-  const auto context = devices_.context_of(task);
+  const auto context = devices_.context_of(task, request.stream);
   request.when = chooser_.when_to_return(task, request);
   const Plan plan = chooser_.ready(task, request);
   if (request.when != Return::complete && !plan.recorded) return carriers_.begin(plan, request);
@@ -140,7 +141,7 @@ CopyPlan Engine::explain(const void* target, const void* source, std::size_t siz
   if (size_bytes == 0) throw UsageError("a copy of 0 bytes takes no path");
   const Request request = request_of(options, Return::complete);
   const Task task = examined(const_cast<void*>(target), source, size_bytes, request);
-  const auto context = devices_.context_of(task);
+  const auto context = devices_.context_of(task, request.stream);
   return chooser_.explain(task, request);
 }
 

@@ -25,10 +25,13 @@ namespace isthmus::transfer {
 /// What copies of one Transfers share. May be used from any thread; in a forked child every member
 /// except the destructor throws UsageError.
 struct Engine {
-  explicit Engine(Windows windows);
+  explicit Engine(Windows windows, const RingSettings& ring = {});
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+
+  /// As transfers_with_ring().
+  static Transfers transfers(Windows windows, const RingSettings& ring);
 
   void copy(void* target, const void* source, std::size_t size_bytes, const CopyOptions& options);
   std::shared_ptr<PendingCopy> copy_async(void* target, const void* source, std::size_t size_bytes,

@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "device/pointer_facts.hpp"
+#include "driver/forks.hpp"
 #include "host/own_memory.hpp"
 #include "host/page_access.hpp"
-#include "window/forks.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -20,9 +20,9 @@ constinit thread_local MappingsOfThread mappings_of_thread;
 
 host::RecentMappings& recent_mappings() noexcept {
   MappingsOfThread& mine = mappings_of_thread;
-  if (mine.process != window::process_generation()) {
+  if (mine.process != process_generation()) {
     mine.recent.forget();
-    mine.process = window::process_generation();
+    mine.process = process_generation();
   }
   return mine.recent;
 }

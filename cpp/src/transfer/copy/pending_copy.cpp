@@ -36,8 +36,7 @@ void PendingCopy::wait_for_parts() const {
 }
 
 void PendingCopy::require_own_process() const {
-  if (process_ == window::process_generation()) return;
-  throw UsageError("this copy belongs to the process that this one was forked from");
+  isthmus::require_own_process(process_, "this copy");
 }
 
 void PendingCopy::finish(std::exception_ptr failure) noexcept {
@@ -135,7 +134,7 @@ void PendingCopy::look_at(const Completion& end) {
 
 bool PendingCopy::over() noexcept {
   // The parent's copies never access a child's memory.
-  if (process_ != window::process_generation()) return true;
+  if (process_ != process_generation()) return true;
   if (!parts_.empty())
     return std::ranges::all_of(parts_, [](const auto& part) { return part->over(); });
   const std::lock_guard lock(mutex_);

@@ -14,7 +14,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/completion.hpp"
-#include "window/forks.hpp"
+#include "driver/forks.hpp"
 
 namespace isthmus::transfer {
 
@@ -90,7 +90,7 @@ private:
 
   void wait_for_parts() const;
 
-  const std::uint64_t process_ = window::process_generation();
+  const std::uint64_t process_ = process_generation();
   std::vector<std::shared_ptr<PendingCopy>> parts_;  ///< of many copies
   std::optional<Completion> end_;
   CUstream stream_ = nullptr;  ///< in which end_ is marked

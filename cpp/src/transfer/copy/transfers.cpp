@@ -2,6 +2,7 @@
 #include <isthmus/transfer.hpp>
 
 #include "transfer/copy/engine.hpp"
+#include "transfer/copy/transfers_with_ring.hpp"
 
 namespace isthmus {
 
@@ -71,7 +72,13 @@ void CopyFuture::delay(std::uintptr_t stream) const {
 Transfers::Transfers(const Driver& driver) : Transfers(Windows(driver)) {}
 
 Transfers::Transfers(Windows windows)
-    : engine_(std::make_shared<transfer::Engine>(std::move(windows))) {}
+    : Transfers(std::make_shared<transfer::Engine>(std::move(windows))) {}
+
+Transfers transfer::transfers_with_ring(Windows windows, const RingSettings& ring) {
+  return Engine::transfers(std::move(windows), ring);
+}
+
+Transfers::Transfers(std::shared_ptr<transfer::Engine> engine) : engine_(std::move(engine)) {}
 
 void Transfers::copy(void* target, const void* source, std::size_t size_bytes,
                      const CopyOptions& options) {

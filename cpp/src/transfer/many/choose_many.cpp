@@ -189,7 +189,7 @@ std::vector<PlannedCopies> ManyChooser::plan(std::span<const Member> members,
     const Task& task = members[i].task;
     Request request = members[i].request;
     request.when = members[i].returns_alone;
-    const auto context = devices_.context_of(task);
+    const auto context = devices_.context_of(task, request.stream);
     planned.push_back({choose_one(task, request), request});
   }
   std::ranges::stable_sort(planned, {},

@@ -82,7 +82,7 @@ std::vector<PlannedCopies> ManyCopies::plan(std::span<const ManyCopy> copies, Re
   std::vector<Member> members = examine_all(copies, when);
   if (when == Return::complete) return many_chooser_.ready(members);
   for (Member& member : members) {
-    const auto context = devices_.context_of(member.task);
+    const auto context = devices_.context_of(member.task, member.request.stream);
     member.returns_alone = chooser_.when_to_return(member.task, member.request);
   }
   return many_chooser_.ready(members);
@@ -96,8 +96,7 @@ std::vector<Pending> ManyCopies::begin(std::span<const PlannedCopies> planned) {
     begun.reserve(planned.size());
     awaited.reserve(planned.size());
     for (const auto& [plan, request] : planned) {
-      std::optional<ContextOfDevice> context;
-      if (plan.device != nullptr) context.emplace(plan.device->context());
+      const auto context = devices_.context_for(plan.device, request.stream);
       if (request.when != Return::complete && !plan.recorded && plan.device != nullptr) {
         begun.push_back(carriers_.begin(plan, request));
         continue;

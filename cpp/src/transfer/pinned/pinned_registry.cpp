@@ -9,11 +9,11 @@
 
 #include "device/capture.hpp"
 #include "device/cleanup.hpp"
+#include "driver/forks.hpp"
 #include "host/clock.hpp"
 #include "host/first_touch.hpp"
 #include "host/memory_limits.hpp"
 #include "transfer/pinned/region_sizes.hpp"
-#include "window/forks.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -71,13 +71,13 @@ CUstream as_stream(std::uintptr_t stream) { return reinterpret_cast<CUstream>(st
 
 PinnedRegistry::PinnedRegistry(const Driver& driver, int device, const PinnedPoolOptions& options)
     : context_(Context::retain(driver, device)), options_(completed(options)) {
-  window::watch_forks();
-  generation_ = window::process_generation();
+  watch_forks();
+  generation_ = process_generation();
 }
 
 PinnedRegistry::~PinnedRegistry() {
   // Events and regions of the parent take care of themselves.
-  if (generation_ != window::process_generation() || pending_.empty()) return;
+  if (generation_ != process_generation() || pending_.empty()) return;
   // Memory must not be unpinned while a copy uses it.
   const Driver& driver = context_.driver();
   const ScopedRelaxedCapture relaxed(driver);
@@ -99,11 +99,7 @@ PinnedRegistry::~PinnedRegistry() {
 }
 
 void PinnedRegistry::require_own_process() const {
-  if (generation_ == window::process_generation()) [[likely]]
-    return;
-  throw UsageError(
-      "this pool of pinned memory belongs to the process that was forked: make one "
-      "in this process");
+  isthmus::require_own_process(generation_, "this pool of pinned memory");
 }
 
 bool PinnedRegistry::wants_whole_region(const Request& request) const noexcept {

@@ -10,9 +10,9 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
+#include "driver/forks.hpp"
 #include "host/topology.hpp"
 #include "transfer/copy/stream_order.hpp"
-#include "window/forks.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -109,20 +109,17 @@ StagingRing::WorkerPool::WorkerPool(const Context& the_context, const RingSettin
       max_fresh_threads(threads_of(the_settings, kMaxFreshThreads, possible_threads)),
       max_upload_threads_(max_upload_threads(the_settings, possible_threads)),
       max_download_threads_(max_threads),
-      process_(window::process_generation()),
+      process_(process_generation()),
       cpus_(std::move(cpus.cpus)) {
-  window::watch_forks();
+  watch_forks();
 }
 
 bool StagingRing::WorkerPool::in_own_process() const noexcept {
-  return process_ == window::process_generation();
+  return process_ == process_generation();
 }
 
 void StagingRing::WorkerPool::require_own_process() const {
-  if (in_own_process()) return;
-  throw UsageError(
-      "a staging ring can't be used in a forked child: its threads and its memory "
-      "stayed with the parent");
+  isthmus::require_own_process(process_, "this staging ring");
 }
 
 int StagingRing::WorkerPool::threads_for(std::size_t size_bytes, int most) const noexcept {

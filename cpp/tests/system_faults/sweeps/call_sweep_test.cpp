@@ -18,6 +18,7 @@ namespace {
 using isthmus::test::ArmedFault;
 using isthmus::test::Fault;
 using isthmus::test::Possessions;
+using isthmus::test::sweeps_ring;
 
 constexpr std::size_t kBytes = 70 * kKiB + 3;
 constexpr int kMaxCalls = 2000;
@@ -79,7 +80,7 @@ void use_a_window(const Workplace& place, int num_threads) {
 }
 
 void copy_a_file(const Workplace& place) {
-  Transfers transfers(place.driver);
+  Transfers transfers = transfers_with_ring(Windows(place.driver), sweeps_ring());
   const CUdeviceptr target = place.device + kBytes;
   transfers.copy_file(at(target), place.file.descriptor(), 5, kBytes);
   Bytes found(kBytes);
@@ -88,7 +89,7 @@ void copy_a_file(const Workplace& place) {
 }
 
 void plan_a_copy(const Workplace& place) {
-  Transfers transfers(place.driver);
+  Transfers transfers = transfers_with_ring(Windows(place.driver), sweeps_ring());
   EXPECT_FALSE(transfers.explain(at(place.device), place.bytes.data(), kBytes).costs.empty());
   EXPECT_FALSE(transfers.stats().empty());
   transfers.trim();
@@ -107,7 +108,7 @@ void keep_a_copy(const Workplace& place) {
   auto keeper = std::make_unique<CopyKeeper>([](const std::string&) {});
   std::weak_ptr<Bytes> watched;
   try {
-    Transfers transfers(place.driver);
+    Transfers transfers = transfers_with_ring(Windows(place.driver), sweeps_ring());
     auto target = std::make_shared<Bytes>(kBytes);
     watched = target;
     const auto copy = keeper->begin(std::make_unique<NotedNeeds>(target), [&] {

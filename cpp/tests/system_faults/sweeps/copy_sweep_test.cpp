@@ -23,6 +23,7 @@ namespace {
 using isthmus::test::ArmedFault;
 using isthmus::test::Fault;
 using isthmus::test::Possessions;
+using isthmus::test::sweeps_ring;
 
 constexpr std::size_t kBytes = 300 * kKiB + 7;
 constexpr int kMaxCalls = 2000;
@@ -262,7 +263,7 @@ protected:
   std::vector<Fault> all_faults() {
     std::vector<Fault> faults = isthmus::test::system_faults();
     emulator_->log_calls(1);
-    make_transfers();
+    make_transfers(sweeps_ring());
     require_next_copy_works();
     emulator_->log_calls(0);
     for (const auto& [symbol, count] : isthmus::test::counts_of_calls(emulator_->call_log()))
@@ -291,7 +292,7 @@ TEST_P(CopySweep, WhoseTransfersAreNewLeavesNothingBehind) {
     // A handle is lost if its context can't be made current to release it.
     if (fault.function == "cuCtxPushCurrent") continue;
     sweep(
-        fault, [this] { make_transfers(); },
+        fault, [this] { make_transfers(sweeps_ring()); },
         [&] {
           drop_transfers();
           require_no_more_than(before);
@@ -304,7 +305,7 @@ TEST_P(CopySweep, WhoseTransfersAreNewLeavesNothingBehind) {
 
 TEST_P(CopySweep, WhoseTransfersHaveCopiedBeforeGoesOn) {
   const std::vector<Fault> faults = all_faults();
-  make_transfers();
+  make_transfers(sweeps_ring());
   require_next_copy_works();
   for (const Fault& fault : faults) {
     sweep(fault, [] {}, [] {});
@@ -318,7 +319,7 @@ class RefusedCopy : public TransfersUnderTest {
 protected:
   /// Makes the first copy fail, and the second succeed.
   void refuse_and_go_on(void* first_target, void* second_target, const void* source) {
-    make_transfers();
+    make_transfers(sweeps_ring());
     isthmus_system_faults_arm("thread", 1, "main");
     EXPECT_THROW(static_cast<void>(transfers().copy_async(first_target, source, kBytes, in(own_),
                                                           SourceOrder::stream)),
@@ -336,7 +337,7 @@ protected:
   CUstream own_ = nullptr;
 };
 
-TEST_F(RefusedCopy, OfADownloadLeavesItsTargetAlone) {
+TEST_F(RefusedCopy, OfADownloadLeavesItsTargetUnchanged) {
   const CUdeviceptr device = device_memory(kBytes);
   send_to_device(device, pattern(kBytes, 3));
   Bytes refused(kBytes, kWatched);
@@ -346,7 +347,7 @@ TEST_F(RefusedCopy, OfADownloadLeavesItsTargetAlone) {
   EXPECT_EQ(refused, Bytes(kBytes, kWatched));
 }
 
-TEST_F(RefusedCopy, OfAnUploadLeavesItsTargetAlone) {
+TEST_F(RefusedCopy, OfAnUploadLeavesItsTargetUnchanged) {
   const CUdeviceptr refused = device_memory(kBytes);
   const CUdeviceptr made = device_memory(kBytes);
   fill(refused, kBytes, kWatched);

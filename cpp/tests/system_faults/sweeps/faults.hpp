@@ -10,8 +10,17 @@
 
 #include "faults/emulator_controls.hpp"
 #include "system_faults.h"
+#include "transfer/staging/staging_ring.hpp"
 
 namespace isthmus::test {
+
+/// A staging ring that holds the sweeps' copies as the default one would, of less memory: most
+/// iterations pin it anew.
+inline transfer::RingSettings sweeps_ring() {
+  transfer::RingSettings settings;
+  settings.slot_bytes = std::size_t{1} << 20U;
+  return settings;
+}
 
 /// A single failure: the nth call of a system or driver function.
 struct Fault {

@@ -59,6 +59,16 @@ class Evaluation:
         """Give the ratios of all programs that are finished."""
         return [self.ratio(program, series, bandwidth) for program in self.programs()]
 
+    def overlap_bounds(self, bandwidth: str) -> list[float]:
+        """
+        Give the least time ratio of each program if nothing that the programmer copies is left out.
+
+        If copies hide behind computing perfectly, the time is the longer one of both: max(C, X) of
+        C + X, where C is the program's time with its data on the GPU, and X that of the copies.
+        """
+        computing = self.ratios("ideal", bandwidth)
+        return [max(share, 1 - share) for share in computing]
+
     def has(self, series: str, bandwidth: str) -> bool:
         """Whether a series was run at a bandwidth."""
         return all(("matrix", one, series, bandwidth) in self._rows for one in self.programs())

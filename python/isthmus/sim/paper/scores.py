@@ -62,6 +62,9 @@ def _mean_of(series: str, bandwidth: str) -> Callable[[Evaluation], _Finding]:
     def find(evaluation: Evaluation) -> _Finding:
         arithmetic, geometric = means(evaluation.ratios(series, bandwidth))
         beside = {"geometric mean": times(geometric)}
+        if evaluation.has("ideal", bandwidth):
+            bound = means(evaluation.overlap_bounds(bandwidth))[0]
+            beside["bound, if the programmer's copies overlapped perfectly"] = times(bound)
         for name, (policy, _) in VARIANTS.items():
             if policy == series and evaluation.has(name, bandwidth):
                 beside[name] = times(means(evaluation.ratios(name, bandwidth))[0])

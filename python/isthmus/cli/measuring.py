@@ -1,0 +1,73 @@
+"""Measures a request from the command line: with progress, Ctrl-C, and the run kept."""
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isthmus.cli import STARTED_S
+from isthmus.spelling import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isthmus.bench.opening import Opened
+    from isthmus.bench.request import Request
+    from isthmus.cli.keeping import Keeping
+    from isthmus.run.model import Run
+
+
+def measure(
+    request: "Request",
+    keeping: "Keeping",
+    prepare: "Callable[[Request, Opened], Request]",
+    *,
+    started_s: float = STARTED_S,
+) -> "tuple[Run, bool]":
+    """
+    Measure.
+
+    Args:
+        request: What to measure.
+        keeping: Keeps the run while it is measured. The caller ends it.
+        prepare: Completes the request when the device is open, or refuses it with a UsageError.
+        started_s: When the promised time began, by `time.monotonic`.
+
+    Returns:
+        The run, and whether Ctrl-C was to stop it.
+    """
+    from isthmus.bench.invocation import carry_out, plan_request
+    from isthmus.bench.opening import open_session
+    from isthmus.bench.repeats import carry_out_repeatedly
+    from isthmus.bench.time_limits import time_limits
+    from isthmus.cli.interrupt import stop_on_interrupt
+    from isthmus.cli.stderr import say
+    from isthmus.cli.talk import progress
+
+    with stop_on_interrupt(say) as should_stop:
+        surroundings = open_session(request.device, bind=request.bind)
+        request = prepare(request, surroundings)
+        for line in surroundings.announcements():
+            say(line)
+        keeping.warn_early()
+        plan = plan_request(request, surroundings)
+        # What follows, such as reading the link under load, has its own reserve.
+        request = replace(request, spent_s=time.monotonic() - started_s)
+        for note in plan.notes:
+            say(f"note: {note}")
+        limits = time_limits(request, emulated=surroundings.session.emulated)
+        points = f"measuring {counted(len(plan.points), 'point')}"
+        left_s = limits.left_s(request.spent_s)
+        if request.repeat is not None:
+            # The processes have the device to themselves.
+            del surroundings
+            say(f"{points} in {request.repeat} fresh processes, each {limits.words}")
+            whole_s = None if left_s is None else request.repeat * left_s
+            with progress(plan.points, whole_s, request.repeat) as observer:
+                run = carry_out_repeatedly(
+                    request, observer, should_stop, recorder=keeping, warn=say
+                )
+            return run, should_stop()
+        say(f"{points}: {limits.words}")
+        with progress(plan.points, left_s) as observer:
+            run = carry_out(request, plan, surroundings, observer, should_stop, keeping)
+        return run, should_stop()

@@ -1,0 +1,190 @@
+"""`isthmus report`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.cli.completing import complete_runs
+from isthmus.cli.state import DebugOption
+from isthmus.cli.stderr import say, say_lines
+from isthmus.errors import UsageError
+from isthmus.sizes import approximate_size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isthmus.report.document.parts import Document
+    from isthmus.run.model import Run
+
+_FEWEST_COMPARED = 2
+# More curves of one colour can't be told apart.
+_MOST_RUNS = 6
+_MOST_NAMED = 3
+
+
+class ReportFormat(StrEnum):
+    """The formats of a report."""
+
+    HTML = "html"
+    MARKDOWN = "md"
+
+
+_SUFFIXES = {
+    ".html": ReportFormat.HTML,
+    ".htm": ReportFormat.HTML,
+    ".md": ReportFormat.MARKDOWN,
+}
+_RunsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[RUN]...",
+        autocompletion=complete_runs,
+        help="Files, ids of stored runs or their beginnings, or last; several are shown side by "
+        "side. A folder: the history of the runs in it.  [default: last]",
+        show_default=False,
+    ),
+]
+_CompareOption = Annotated[
+    bool,
+    typer.Option("--compare", help="Say what changed from the first run to the others."),
+]
+_FileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="The file; it is replaced if it exists. .html and .md decide its format; other names "
+        "use --format.  [default: report-ID.html]",
+    ),
+]
+_FormatOption = Annotated[
+    ReportFormat | None,
+    typer.Option("--format", help="The report's format.  [default: html]", show_default=False),
+]
+
+
+def report(
+    runs: _RunsArgument = None,
+    *,
+    compare: _CompareOption = False,
+    output: _FileOption = None,
+    output_format: _FormatOption = None,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Write a report of runs: one file with the verdict, pictures and tables.
+
+    The verdict comes first: whether the machine is healthy, what limits copies there, and what each
+    change of a program would bring. The HTML needs no network and no other file, and can be read on
+    a phone and printed. Markdown has no pictures. The same runs give the same bytes.
+
+    Exit codes: 0 ok, 1 error, 2 usage.
+    """
+    del debug  # its callback has stored it
+    from isthmus.cli.output import check_output
+    from isthmus.files.whole import write_whole
+    from isthmus.report.document.page_templates import check_templates
+    from isthmus.report.drawing import check_pictures
+    from isthmus.run.reading import LAST
+
+    check_templates()
+    wanted = _format_of(output, output_format)
+    if wanted is ReportFormat.HTML:
+        check_pictures()
+    found, is_history = _read(runs or [LAST], compare=compare)
+    path = output or Path(f"report-{_name(found)}.{wanted.value}")
+    check_output(path)
+    document = _document(found, wanted, compare=compare, is_history=is_history)
+    text = _text(document, wanted)
+    write_whole(path, text)
+    say_lines(f"written: {path} ({approximate_size(len(text.encode()))})")
+    if len(found) > 1 and not is_history:
+        say(f"curves are named by their runs: {', '.join(run.run.id for run in found)}")
+
+
+def _format_of(path: Path | None, asked: ReportFormat | None) -> ReportFormat:
+    known = _SUFFIXES.get(path.suffix.lower()) if path else None
+    return known or asked or ReportFormat.HTML
+
+
+def _read(names: "Sequence[str]", *, compare: bool) -> "tuple[list[Run], bool]":
+    """Read the runs that were named, and say whether they are those of a folder."""
+    from isthmus.report.document.collecting import check_same_kind
+    from isthmus.run.reading import read_run
+
+    folders = [name for name in names if _is_folder(name)]
+    if folders and (len(names) > 1 or compare):
+        raise UsageError(
+            f"{folders[0]} is a folder, and its history is a report of its own",
+            hint=f"isthmus report {folders[0]}",
+        )
+    if compare and len(names) < _FEWEST_COMPARED:
+        raise UsageError(
+            "--compare needs two runs or more", hint="isthmus report --compare BEFORE AFTER"
+        )
+    if not folders and len(names) > _MOST_RUNS:
+        raise UsageError(
+            f"{len(names)} runs are too many to be shown side by side",
+            hint=f"name at most {_MOST_RUNS}, or a folder for their history",
+        )
+    found = [read_run(name) for name in (_files_of(Path(folders[0])) if folders else names)]
+    check_same_kind(found)
+    return found, bool(folders)
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _files_of(folder: Path) -> list[str]:
+    from isthmus.run.store import FINISHED
+
+    files = sorted(str(file) for file in folder.glob(f"*{FINISHED}"))
+    if not files:
+        raise UsageError(
+            f"{folder} has no runs: no file in it ends with {FINISHED}",
+            hint="`isthmus bench --output FOLDER/run.json` writes one; `isthmus runs list` shows "
+            "those that are stored",
+        )
+    return files
+
+
+def _name(runs: "Sequence[Run]") -> str:
+    """Name a file by the ids of its runs, as far as they can be parts of a name."""
+    ids = [
+        "".join(one for one in run.run.id if one.isalnum() or one in "-_")[:40]
+        for run in runs[:_MOST_NAMED]
+    ]
+    return "-".join(filter(None, ids)) or "run"
+
+
+def _document(
+    runs: "list[Run]", wanted: ReportFormat, *, compare: bool, is_history: bool
+) -> "Document":
+    from isthmus.report.document.collecting import document_of
+    from isthmus.report.document.comparing import comparison_chapter
+    from isthmus.report.document.history import history_chapter
+
+    drawn = wanted is ReportFormat.HTML
+    if is_history:
+        before = [history_chapter(runs, with_pictures=drawn)]
+        latest = max(runs, key=lambda run: (run.run.started_at, run.run.id))
+        return document_of([latest], before, with_pictures=drawn)
+    before = [comparison_chapter(runs)] if compare else []
+    return document_of(runs, before, with_pictures=drawn)
+
+
+def _text(document: "Document", wanted: ReportFormat) -> str:
+    if wanted is ReportFormat.MARKDOWN:
+        from isthmus.report.document.as_markdown import as_markdown
+
+        return as_markdown(document)
+    from isthmus.report.document.as_html import as_html
+
+    return as_html(document)

@@ -1,0 +1,90 @@
+"""What the options of `isthmus reproduce` ask for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isthmus.errors import UsageError
+
+if TYPE_CHECKING:
+    from isthmus.cli.state import State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """
+    What the user asked for.
+
+    Attributes:
+        from_run: A run to lay out; None measures.
+        quick: Fewer sizes.
+        sizes: In bytes, ascending; None for the experiment's.
+        device: As typed; None for the default.
+        budget_s: The most seconds; None for the experiment's.
+        plots: The folder for pictures; None to draw nothing.
+        keep: Keep the run.
+        command: The command line.
+    """
+
+    from_run: str | None
+    quick: bool
+    sizes: Sequence[int] | None
+    device: str | None
+    budget_s: float | None
+    plots: Path | None
+    keep: bool
+    command: Sequence[str]
+
+
+def wish_of(
+    state: "State",
+    *,
+    from_run: str | None,
+    quick: bool,
+    device: str | None,
+    plots: Path | None,
+    no_save: bool,
+    sizes: str | None = None,
+    budget_s: float | None = None,
+) -> Wish:
+    """
+    Read the options, and refuse impossible ones before anything runs.
+
+    Raises:
+        UsageError: A size or a time is invalid, or options of measuring are given with --from.
+        Unavailable: The packages that draw pictures aren't installed.
+        WriteError: The folder of pictures can't be created.
+    """
+    from isthmus.cli.asked import checked_budget
+    from isthmus.sizes import parse_sizes
+
+    measuring = {
+        "--quick": quick,
+        "--sizes": sizes is not None,
+        "--device": device is not None,
+        "--budget": budget_s is not None,
+        "--no-save": no_save,
+    }
+    given = [option for option, is_given in measuring.items() if is_given]
+    if from_run is not None and given:
+        raise UsageError(
+            f"--from measures nothing, and {given[0]} is for measuring",
+            hint="leave one of them out",
+        )
+    if plots is not None:
+        from isthmus.files.folder import make_folder
+        from isthmus.report.drawing import check_pictures
+
+        check_pictures()
+        make_folder(plots, option="--plots")
+    return Wish(
+        from_run=from_run,
+        quick=quick,
+        sizes=None if sizes is None else parse_sizes(sizes),
+        device=device,
+        budget_s=checked_budget(budget_s),
+        plots=plots,
+        keep=not no_save,
+        command=("isthmus", *state.arguments),
+    )

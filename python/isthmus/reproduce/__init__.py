@@ -1,0 +1,1 @@
+"""The experiments that this project grew from: their published figures, and ours beside them."""

@@ -1,0 +1,187 @@
+"""Finds for each published figure the result of a run that measures the same."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from isthmus.reproduce.publication import Figure, Ours, Publication
+from isthmus.run.model import Result, Run, Status
+from isthmus.sizes import format_size
+
+NOT_THIS_SIZE = "this size was not measured"
+# They say how often something was done, not what.
+_COUNTS = frozenset({"live", "iterations", "runs"})
+# Between sizes that are farther apart, a straight line says little.
+_FARTHEST = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """
+    Our number for a figure.
+
+    Attributes:
+        low: In B/s, seconds or bytes, or a ratio; the least of a range.
+        high: The most of a range; otherwise as `low`.
+        between: The two measured sizes that it is between, if its own wasn't measured.
+        at_most: The true number may be lower: it is the smallest size that was measured.
+        words: Words instead of the number, such as "never, up to 64 MiB".
+    """
+
+    low: float
+    high: float
+    between: tuple[int, int] | None = None
+    at_most: bool = False
+    words: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """
+    A published figure, and ours.
+
+    Attributes:
+        figure: The published one.
+        ours: Ours; None if the run doesn't have it.
+        why_not: Why it doesn't; empty if it does.
+    """
+
+    figure: Figure
+    ours: Number | None
+    why_not: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """
+        Divide ours by theirs.
+
+        A number within their range is 1; one outside is divided by the range's nearer end. None if
+        either isn't a number.
+        """
+        ours, figure = self.ours, self.figure
+        if ours is None or ours.words is not None:
+            return None
+        theirs = figure.scaled(figure.value)
+        if theirs is not None:
+            return math.sqrt(ours.low * ours.high) / theirs
+        low, high = figure.scaled(figure.low), figure.scaled(figure.high)
+        if low is not None and ours.high < low:
+            return ours.high / low
+        if high is not None and ours.low > high:
+            return ours.low / high
+        return None if low is None and high is None else 1.0
+
+
+def pairs_of(publication: Publication, run: Run) -> list[Pair]:
+    """
+    Put ours beside each published figure.
+
+    A number between two sizes that were measured stands beside a single figure, not beside one of a
+    series, which has others.
+
+    Args:
+        publication: The published figures.
+        run: A run that has some of the tests.
+    """
+    in_series = [one for series in publication.series for one in series.figures()]
+    return [
+        *(_pair(figure, run.results, exactly=True) for figure in in_series),
+        *(_pair(figure, run.results, exactly=False) for figure in publication.figure),
+    ]
+
+
+def _pair(figure: Figure, results: Sequence[Result], *, exactly: bool) -> Pair:
+    found = _matching(results, figure.ours)
+    if figure.over is not None:
+        number = _ratio(figure, found, _matching(results, figure.over))
+    elif figure.bytes is not None:
+        number = _at_size(figure.bytes, found, exactly=exactly)
+    else:
+        number = _derived(found)
+    why_not = "" if number is not None else _why_not(figure, results, found)
+    return Pair(figure=figure, ours=number, why_not=why_not)
+
+
+def _matching(results: Iterable[Result], ours: Ours) -> list[Result]:
+    """List results in the plain circumstances: one thread, warm caches, near memory."""
+    nodes = {None, "near"} if ours.cpu_node is None else {ours.cpu_node}
+    found = [
+        result
+        for result in results
+        if (result.test, result.metric) == (ours.test, ours.metric)
+        and (result.cpu_cache, result.num_threads, result.data) == ("warm", 1, None)
+        and result.cpu_node in nodes
+        and {name: value for name, value in result.axes.items() if name not in _COUNTS} == ours.axes
+    ]
+    if ours.statistic == "mean":
+        found = [_by_mean(result) for result in found]
+    return sorted(found, key=lambda result: result.bytes)
+
+
+def _by_mean(result: Result) -> Result:
+    """Show the mean as the median; older runs have none."""
+    return result if result.mean is None else result.model_copy(update={"median": result.mean})
+
+
+def _by_size(results: Iterable[Result]) -> dict[int, float]:
+    return {result.bytes: result.median for result in results if result.median}
+
+
+def _at_size(size: int, found: Sequence[Result], *, exactly: bool) -> Number | None:
+    values = _by_size(found)
+    if size in values:
+        return Number(low=values[size], high=values[size])
+    if exactly:
+        return None
+    below = max((other for other in values if other < size), default=None)
+    above = min((other for other in values if other > size), default=None)
+    if below is None or above is None or above > _FARTHEST * below:
+        return None
+    between = _between(size, (below, values[below]), (above, values[above]))
+    return Number(low=between, high=between, between=(below, above))
+
+
+def _between(size: int, low: tuple[int, float], high: tuple[int, float]) -> float:
+    """Read a straight line through two points in logarithmic scales."""
+    part = math.log(size / low[0]) / math.log(high[0] / low[0])
+    return math.exp(math.log(low[1]) * (1 - part) + math.log(high[1]) * part)
+
+
+def _ratio(figure: Figure, upper: Sequence[Result], lower: Sequence[Result]) -> Number | None:
+    least, most = figure.from_bytes or 0, figure.to_bytes or math.inf
+    above, below = _by_size(upper), _by_size(lower)
+    ratios = {
+        size: above[size] / below[size] for size in above if size in below and least <= size <= most
+    }
+    if not ratios:
+        return None
+    if not figure.at_largest:
+        return Number(low=min(ratios.values()), high=max(ratios.values()))
+    largest = max(ratios)
+    return Number(low=ratios[largest], high=ratios[largest])
+
+
+def _derived(found: Sequence[Result]) -> Number | None:
+    """Give the sizes between which something begins to pay off, or say that it never does."""
+    if not found:
+        return None
+    result = found[-1]
+    if result.status == Status.WAIVED:
+        return Number(low=0.0, high=0.0, words=f"never, up to {format_size(result.bytes)}")
+    if result.median is None:
+        return None
+    if not result.min:
+        return Number(low=result.median, high=result.median, at_most=True)
+    return Number(low=result.min, high=result.max or result.median)
+
+
+def _why_not(figure: Figure, results: Sequence[Result], found: Sequence[Result]) -> str:
+    """Give the reason of the nearest result that has one."""
+    of_test = [result for result in results if result.test == figure.ours.test]
+    for some in (found, of_test):
+        for result in some:
+            if result.status != Status.PASSED and figure.bytes in {None, result.bytes}:
+                return result.error.message if result.error else result.reason or NOT_THIS_SIZE
+    if found and figure.bytes is not None:
+        return NOT_THIS_SIZE
+    return f"{figure.ours.test} was not measured"

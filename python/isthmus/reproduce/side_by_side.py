@@ -1,0 +1,201 @@
+"""The page of an experiment: theirs, ours, and ours over theirs."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from isthmus.report.heading import about_device, emulated_warning, head_lines
+from isthmus.report.numbers import gigabytes_per_second, ratio
+from isthmus.report.page import Page, Table
+from isthmus.report.sparks import RATIO_HEAD, bars, is_logarithmic, ratio_dot
+from isthmus.reproduce.cells import number, ours_cell, ratio_cell, theirs_cell
+from isthmus.reproduce.matching import NOT_THIS_SIZE, Pair, pairs_of
+from isthmus.reproduce.publication import Publication, Series
+from isthmus.run.model import Run
+from isthmus.sizes import format_size
+from isthmus.spelling import counted
+
+_HEADS = ("", "size", "theirs", "ours", "ours / theirs")
+_BETWEEN = "* between two sizes that were measured, on a straight line in logarithmic scales"
+_RANGES = "within, overlaps, below, above: our number or range, against the range that they give"
+_FEWEST_BARS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduced:
+    """
+    One experiment, measured again.
+
+    Attributes:
+        publication: Theirs.
+        run: Ours.
+        pairs: Every published figure with ours.
+    """
+
+    publication: Publication
+    run: Run
+    pairs: tuple[Pair, ...]
+
+    @property
+    def found(self) -> list[Pair]:
+        """The figures that ours stand beside."""
+        return [pair for pair in self.pairs if pair.ours is not None]
+
+
+def reproduced(publication: Publication, run: Run) -> Reproduced:
+    """Put a run beside published figures."""
+    pairs = tuple(pairs_of(publication, run))
+    return Reproduced(publication=publication, run=run, pairs=pairs)
+
+
+def page_of(one: Reproduced, *, pictures: bool) -> Page:
+    """
+    Lay out an experiment.
+
+    Args:
+        one: The experiment.
+        pictures: Add small pictures of characters that need an encoding such as UTF-8.
+    """
+    shown = [pair for pair in one.pairs if pair.ours is not None or not _of_series(pair, one)]
+    names = dict.fromkeys(pair.figure.table for pair in shown)
+    tables = [
+        *(_table(name, [p for p in shown if p.figure.table == name], pictures) for name in names),
+        _all_sizes(one),
+        *(_bars(one) if pictures else ()),
+    ]
+    return Page(
+        warning=emulated_warning(one.run.machine),
+        head=(*head_lines(one.run), *source_lines(one.publication)),
+        tables=about_device(one.run.machine, tables),
+        foot=tuple(_foot(one)),
+        problems=tuple(_problems(one)),
+    )
+
+
+def source_lines(publication: Publication) -> list[str]:
+    """Say whose figures stand beside ours, and where they were measured."""
+    source = publication.source
+    address = f", {source.address}" if source.address else ""
+    author = "" if source.author == "not named" else f"{source.author}: "
+    # The original's characters may be two columns wide.
+    title = source.title_in_english or source.title
+    return [
+        f"theirs  {author}{title}, {source.year}{address}",
+        f"on      {source.hardware}",
+    ]
+
+
+def _of_series(pair: Pair, one: Reproduced) -> bool:
+    return any(pair.figure.quantity == series.quantity for series in one.publication.series)
+
+
+def _table(title: str, pairs: Sequence[Pair], pictures: bool) -> Table:
+    sized = any(pair.figure.bytes for pair in pairs)
+    dots = pictures and any(pair.ratio for pair in pairs)
+    rows = [_row(pair, sized=sized, dots=dots) for pair in pairs]
+    heads = (*(_HEADS if sized else (*_HEADS[:1], *_HEADS[2:])), *((RATIO_HEAD,) * dots))
+    return Table(title=title, heads=heads, rows=tuple(rows), num_text_columns=2 if sized else 1)
+
+
+def _row(pair: Pair, *, sized: bool, dots: bool) -> tuple[str, ...]:
+    figure = pair.figure
+    size = (format_size(figure.bytes) if figure.bytes else "",) if sized else ()
+    dot = (ratio_dot(pair.ratio),) if dots else ()
+    cells = theirs_cell(figure), ours_cell(pair), ratio_cell(pair)
+    return (figure.quantity, *size, *cells, *dot)
+
+
+def _all_sizes(one: Reproduced) -> Table | None:
+    """Compare rates over all sizes: theirs were measured at more sizes than ours."""
+    rows = []
+    for series in one.publication.series:
+        theirs = [figure.scaled(figure.value) or 0.0 for figure in series.figures()]
+        ours = [pair.ours.low for pair in _pairs(one, series) if pair.ours]
+        if series.unit == "B/s" and ours:
+            middle = ratio(median(ours), median(theirs))
+            rows.append((series.quantity, _spread(theirs), _spread(ours), middle))
+    if not rows:
+        return None
+    return Table(
+        title="All sizes of each, GB/s: median (minimum to maximum)",
+        heads=("", "theirs", "ours", "ours / theirs"),
+        rows=tuple(rows),
+    )
+
+
+def _spread(rates: Sequence[float]) -> str:
+    least, most = gigabytes_per_second(min(rates)), gigabytes_per_second(max(rates))
+    return f"{gigabytes_per_second(median(rates))} ({least} to {most})"
+
+
+def _pairs(one: Reproduced, series: Series) -> list[Pair]:
+    return [pair for pair in one.pairs if pair.figure.quantity == series.quantity]
+
+
+def _bars(one: Reproduced) -> list[Table]:
+    """Draw theirs and ours of each series over their sizes, in one scale."""
+    tables = []
+    for name in dict.fromkeys(series.table for series in one.publication.series):
+        every = [series for series in one.publication.series if series.table == name]
+        tables += [table for table in (_bars_table(name, every, one),) if table]
+    return tables
+
+
+def _bars_table(name: str, every: Iterable[Series], one: Reproduced) -> Table | None:
+    curves: dict[str, dict[int, float]] = {}
+    unit = ""
+    for series in every:
+        pairs, unit = _pairs(one, series), series.unit
+        curves[f"{series.quantity}, theirs"] = {
+            pair.figure.bytes or 0: pair.figure.scaled(pair.figure.value) or 0.0 for pair in pairs
+        }
+        curves[f"{series.quantity}, ours"] = {
+            pair.figure.bytes or 0: pair.ours.low for pair in pairs if pair.ours
+        }
+    sizes = sorted({size for curve in curves.values() for size in curve})
+    values = [value for curve in curves.values() for value in curve.values()]
+    if len(sizes) < _FEWEST_BARS:
+        return None
+    low, high = min(values), max(values)
+    ends = f"{format_size(sizes[0])} to {format_size(sizes[-1])}"
+    heights = ", heights are logarithms" if is_logarithmic(low, high) else ""
+    return Table(
+        title=f"{name}: one bar for each size from {ends}{heights}",
+        heads=("", "", "least", "most"),
+        rows=tuple(
+            (
+                label,
+                bars(curve, sizes, low, high),
+                number(min(curve.values()), unit),
+                number(max(curve.values()), unit),
+            )
+            for label, curve in curves.items()
+            if curve
+        ),
+        num_text_columns=2,
+    )
+
+
+def _foot(one: Reproduced) -> Iterable[str]:
+    num_found, num_all = len(one.found), len(one.pairs)
+    if any(pair.ours and pair.ours.between for pair in one.pairs):
+        yield _BETWEEN
+    if any(pair.ours and pair.figure.value is None for pair in one.pairs):
+        yield _RANGES
+    yield from (f"note: {note}" for note in one.publication.source.notes)
+    if num_found < num_all:
+        yield (
+            f"{num_found} of their {counted(num_all, 'figure')} stand beside ours; "
+            "`--sizes` measures others, and `--format json` has all"
+        )
+
+
+def _problems(one: Reproduced) -> Iterable[str]:
+    """Say for each reason which figures have none of ours, except other sizes of a series."""
+    reasons: dict[str, list[str]] = {}
+    for pair in one.pairs:
+        if pair.ours is None and not (_of_series(pair, one) and pair.why_not == NOT_THIS_SIZE):
+            size = f" at {format_size(pair.figure.bytes)}" if pair.figure.bytes else ""
+            reasons.setdefault(pair.why_not, []).append(f"{pair.figure.quantity}{size}")
+    for reason, figures in reasons.items():
+        yield f"not compared: {'; '.join(figures)}: {reason}"

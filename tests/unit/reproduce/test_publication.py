@@ -1,0 +1,81 @@
+import math
+
+import pytest
+
+from isthmus.bench.tests.catalogue import BY_NAME as TESTS
+from isthmus.reproduce.catalogue import BY_NAME, EXPERIMENTS, Experiment
+from isthmus.reproduce.publication import Figure, Publication, read_publication
+
+NAMES = [experiment.name for experiment in EXPERIMENTS]
+
+
+def figures_of(publication: Publication) -> list[Figure]:
+    series = [figure for one in publication.series for figure in one.figures()]
+    return [*series, *publication.figure]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_are_shipped_with_their_source(name: str) -> None:
+    publication = read_publication(name)
+    assert publication.name == name
+    assert publication.source.title
+    assert publication.source.hardware
+    assert publication.source.year >= 2009
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_is_a_value_or_a_range_or_words(name: str) -> None:
+    for figure in figures_of(read_publication(name)):
+        given = [figure.value, figure.low or figure.high, figure.said]
+        assert sum(one is not None for one in given) == 1, figure
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=NAMES)
+def test_every_figure_is_measured_by_a_test_that_the_experiment_runs(
+    experiment: Experiment,
+) -> None:
+    needed = set()
+    for figure in figures_of(read_publication(experiment.name)):
+        for ours in filter(None, (figure.ours, figure.over)):
+            test = TESTS[ours.test]
+            assert ours.metric in {metric.value for metric in (*test.metrics, *test.derived)}
+            needed.add(ours.test)
+    assert needed == set(experiment.tests)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=NAMES)
+def test_the_sizes_that_are_measured_have_published_figures(experiment: Experiment) -> None:
+    sizes = {figure.bytes for figure in figures_of(read_publication(experiment.name))}
+    for chosen in (experiment.sizes, experiment.short_sizes, experiment.quick_sizes):
+        assert chosen is None or sizes.intersection(chosen)
+
+
+def test_the_table_of_the_a6000_has_every_row_in_bytes_a_second() -> None:
+    publication = read_publication("pinned-vs-pageable")
+    assert [len(series.points) for series in publication.series] == [19] * 4
+    [first] = [f for f in publication.series[0].figures() if f.bytes == 160 << 20]
+    assert first.scaled(first.value) == pytest.approx(9.397998e9)
+
+
+def test_the_rates_of_copybw_are_scaled_from_mib() -> None:
+    figures = read_publication("gdrcopy").figure
+    [near] = [figure for figure in figures if figure.value == 9793.23]
+    assert near.scaled(near.value) == pytest.approx(9793.23 * (1 << 20))
+
+
+def test_the_mean_of_five_runs_lies_between_their_extremes() -> None:
+    for figure in read_publication("d2h-overhead").figure:
+        if figure.min is not None and figure.max is not None:
+            assert figure.min <= (figure.value or math.nan) <= figure.max
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=NAMES)
+def test_a_quick_or_emulated_run_promises_less_than_half_a_minute(experiment: Experiment) -> None:
+    assert experiment.budget_s(emulated=True, quick=False) < 30
+    assert experiment.budget_s(emulated=False, quick=True) <= 10
+
+
+def test_sizes_that_do_not_fit_are_left_out() -> None:
+    large = BY_NAME["pinned-vs-pageable"]
+    assert large.sizes_within(1 << 30, emulated=False, quick=False) == [160 << 20, 640 << 20]
+    assert large.sizes_within(1 << 20, emulated=False, quick=False) is None
