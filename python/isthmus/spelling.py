@@ -1,6 +1,6 @@
 """Writes CPU numbers, CUDA versions and counted things in the same form everywhere."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def cpu_list(cpus: Iterable[int]) -> str:
@@ -22,6 +22,12 @@ def cuda_version(version: int) -> str:
 def cuda_major(version: int) -> int:
     """Give the major version: 13 for 13000."""
     return version // 1000
+
+
+def listed(words: Sequence[str]) -> str:
+    """Write at least one thing after another: "a", "a and b", "a, b and c"."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def counted(number: int, noun: str) -> str:

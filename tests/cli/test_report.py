@@ -92,6 +92,15 @@ def test_several_runs_are_shown_side_by_side(
     assert "What changed" not in text
 
 
+def test_a_run_that_is_given_twice_has_the_same_names_in_the_message_and_on_the_page(
+    invoke: Invoke, in_a_folder: Path, tmp_path: Path
+) -> None:
+    run = written(tmp_path, "aa")
+    outcome = invoke("report", run, run, "-o", "twice.md")
+    assert "curves are named by their runs: aa (1), aa (2)\n" in outcome.err
+    assert "### aa (2)" in (in_a_folder / "twice.md").read_text("utf-8")
+
+
 def test_compare_says_what_changed(invoke: Invoke, in_a_folder: Path, tmp_path: Path) -> None:
     pair = (written(tmp_path, "aa"), written(tmp_path, "bb"))
     assert invoke("report", "--compare", *pair, "--format", "md").code == 0
@@ -167,12 +176,56 @@ def test_an_emulated_run_is_never_beside_a_real_one(
         (". last", ". is a folder", "isthmus report ."),
         ("a b c d e f g", "7 runs are too many", "name at most 6"),
         ("--format pdf", "'pdf' is not one of 'html', 'md'", "isthmus report --help"),
+        ("-o page.json", "a report's name ends with .html", "name it page.html"),
+        ("-o page.txt --format md", "a report's name ends with .html", "name it page.md"),
+        ("-o page.md --format html", "ends with .md, and --format html is", "name it page.html"),
+        ("-o page.HTM --format md", "ends with .HTM, and --format md", "name it page.md"),
     ],
 )
 def test_bad_usage_is_refused_and_writes_nothing(
     invoke: Invoke, in_a_folder: Path, arguments: str, error: str, hint: str
 ) -> None:
     refused(invoke, in_a_folder, error, hint, *arguments.split())
+
+
+def test_an_empty_name_is_no_folder_and_no_run(invoke: Invoke, in_a_folder: Path) -> None:
+    written(in_a_folder, "aa")
+    refused(invoke, in_a_folder, "there is no run ''", "isthmus runs list", "")
+
+
+def test_a_suffix_may_say_the_same_as_the_format(invoke: Invoke, tmp_path: Path) -> None:
+    run = written(tmp_path, "aa")
+    page = tmp_path / "page.md"
+    assert invoke("report", run, "-o", str(page), "--format", "md").code == 0
+    assert page.read_text("utf-8").startswith("# Test GPU")
+
+
+def test_a_run_is_never_replaced_by_its_report(
+    invoke: Invoke, in_a_folder: Path, tmp_path: Path
+) -> None:
+    error, hint = "is one of the runs, and the report would replace it", "name another file"
+    Path(written(in_a_folder, "aa")).rename(in_a_folder / "report-aa.html")
+    text = (in_a_folder / "report-aa.html").read_text("utf-8")
+    (in_a_folder / "linked.html").symlink_to("report-aa.html")
+    other = written(tmp_path, "bb")
+    refused(invoke, in_a_folder, error, hint, "report-aa.html", "-o", "report-aa.html")
+    refused(invoke, in_a_folder, error, hint, other, "report-aa.html", "-o", "linked.html")
+    refused(invoke, in_a_folder, error, hint, "report-aa.html")
+    assert (in_a_folder / "report-aa.html").read_text("utf-8") == text
+
+
+def test_neither_a_stored_run_nor_one_of_a_history_is_replaced_by_a_report(
+    invoke: Invoke, in_a_folder: Path
+) -> None:
+    error, hint = "is one of the runs, and the report would replace it", "name another file"
+    stored = save_run(named("abcd1234"))
+    text = stored.read_text("utf-8")
+    link = in_a_folder / "page.html"
+    link.symlink_to(stored)
+    refused(invoke, in_a_folder, error, hint, "abcd", "-o", "page.html")
+    folder = str(stored.parent)
+    refused(invoke, in_a_folder, error, hint, folder, "-o", "page.html")
+    assert stored.read_text("utf-8") == text
 
 
 def test_a_file_that_can_not_be_written_is_refused_before_anything_is_drawn(

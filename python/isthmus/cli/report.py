@@ -1,12 +1,12 @@
 """`isthmus report`."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from isthmus.cli.completing import complete_runs
+from isthmus.cli.report_file import ReportFormat, check_is_no_run, format_of
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.errors import UsageError
@@ -24,18 +24,6 @@ _MOST_RUNS = 6
 _MOST_NAMED = 3
 
 
-class ReportFormat(StrEnum):
-    """The formats of a report."""
-
-    HTML = "html"
-    MARKDOWN = "md"
-
-
-_SUFFIXES = {
-    ".html": ReportFormat.HTML,
-    ".htm": ReportFormat.HTML,
-    ".md": ReportFormat.MARKDOWN,
-}
 _RunsArgument = Annotated[
     list[str] | None,
     typer.Argument(
@@ -56,8 +44,8 @@ _FileOption = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="The file; it is replaced if it exists. .html and .md decide its format; other names "
-        "use --format.  [default: report-ID.html]",
+        help="The file; it is replaced if it exists. Its suffix decides the format: .html, .htm or "
+        ".md; without one, --format does.  [default: report-ID.html]",
     ),
 ]
 _FormatOption = Annotated[
@@ -86,34 +74,32 @@ def report(
     del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.files.whole import write_whole
+    from isthmus.report.comparison import names_of
     from isthmus.report.document.page_templates import check_templates
     from isthmus.report.drawing import check_pictures
     from isthmus.run.reading import LAST
 
     check_templates()
-    wanted = _format_of(output, output_format)
+    wanted = format_of(output, output_format)
     if wanted is ReportFormat.HTML:
         check_pictures()
-    found, is_history = _read(runs or [LAST], compare=compare)
+    names = runs or [LAST]
+    files = _files(names, compare=compare)
+    found, is_history = _read(files), _is_folder(names[0])
     path = output or Path(f"report-{_name(found)}.{wanted.value}")
+    check_is_no_run(path, files)
     check_output(path)
     document = _document(found, wanted, compare=compare, is_history=is_history)
     text = _text(document, wanted)
     write_whole(path, text)
     say_lines(f"written: {path} ({approximate_size(len(text.encode()))})")
     if len(found) > 1 and not is_history:
-        say(f"curves are named by their runs: {', '.join(run.run.id for run in found)}")
+        say(f"curves are named by their runs: {', '.join(names_of(found))}")
 
 
-def _format_of(path: Path | None, asked: ReportFormat | None) -> ReportFormat:
-    known = _SUFFIXES.get(path.suffix.lower()) if path else None
-    return known or asked or ReportFormat.HTML
-
-
-def _read(names: "Sequence[str]", *, compare: bool) -> "tuple[list[Run], bool]":
-    """Read the runs that were named, and say whether they are those of a folder."""
-    from isthmus.report.document.collecting import check_same_kind
-    from isthmus.run.reading import read_run
+def _files(names: "Sequence[str]", *, compare: bool) -> list[Path]:
+    """Find the files of the runs that were named, or those in the folder."""
+    from isthmus.run.reading import find_run
 
     folders = [name for name in names if _is_folder(name)]
     if folders and (len(names) > 1 or compare):
@@ -130,22 +116,30 @@ def _read(names: "Sequence[str]", *, compare: bool) -> "tuple[list[Run], bool]":
             f"{len(names)} runs are too many to be shown side by side",
             hint=f"name at most {_MOST_RUNS}, or a folder for their history",
         )
-    found = [read_run(name) for name in (_files_of(Path(folders[0])) if folders else names)]
+    return _files_of(Path(folders[0])) if folders else list(map(find_run, names))
+
+
+def _read(files: "Sequence[Path]") -> "list[Run]":
+    from isthmus.report.document.collecting import check_same_kind
+    from isthmus.run.reading import read_run
+
+    found = [read_run(str(file)) for file in files]
     check_same_kind(found)
-    return found, bool(folders)
+    return found
 
 
 def _is_folder(name: str) -> bool:
     try:
-        return Path(name).is_dir()
+        # Of no name at all, Path makes the current folder.
+        return bool(name) and Path(name).is_dir()
     except (OSError, ValueError):
         return False
 
 
-def _files_of(folder: Path) -> list[str]:
+def _files_of(folder: Path) -> list[Path]:
     from isthmus.run.store import FINISHED
 
-    files = sorted(str(file) for file in folder.glob(f"*{FINISHED}"))
+    files = sorted(folder.glob(f"*{FINISHED}"))
     if not files:
         raise UsageError(
             f"{folder} has no runs: no file in it ends with {FINISHED}",

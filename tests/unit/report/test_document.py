@@ -92,6 +92,26 @@ def test_a_link_below_its_maximum_is_told_with_what_the_rest_would_carry(h100: R
     assert finding.advice
 
 
+def test_what_one_result_says_is_said_of_one(h100: Run) -> None:
+    named = [r for r in h100.results if r.test == "device_to_host_memcpy_ce"]
+    failed = [r for r in runs.run().results if r.error is not None][:1]
+    alone = h100.model_copy(update={"results": [*named, *failed]})
+    texts = [finding.text for finding in verdict_of(alone).findings]
+    assert any(text.startswith("1 result failed. It is `device_to_host") for text in texts)
+    healthy = verdict_of(h100.model_copy(update={"results": named}))
+    assert healthy.headline == (
+        "Healthy: 1 of 1 figure with an expected value is as expected or better."
+    )
+
+
+def test_clocks_that_were_reduced_in_no_result_are_told_without_a_number(h100: Run) -> None:
+    state = h100.machine.gpu_state.model_copy(update={"throttle_reasons": ["hw_slowdown"]})
+    unaffected = [r.model_copy(update={"clock_reasons": []}) for r in h100.results]
+    run = changed(h100.model_copy(update={"results": unaffected}), gpu_state=state)
+    texts = [finding.text for finding in verdict_of(run).findings]
+    assert "The GPU's clocks were reduced (hw_slowdown)." in texts
+
+
 def test_a_link_that_was_read_idle_is_no_problem(h100: Run) -> None:
     link = h100.machine.link.model_copy(update={"generation": 1, "read_under_load": False})
     [finding] = [
@@ -185,8 +205,16 @@ def test_each_limit_has_its_number(h100: Run) -> None:
     link, staging, start, small = limits_of(h100)
     assert "54.8 GB/s, 87 % of the 63.0 GB/s that PCIe Gen5 x16 carries" in link
     assert "6.94 GB/s" in staging
-    assert "Copies below 127.2 KiB" in start
-    assert "4 B 6.44 us" in small
+    assert link.startswith("The link limits large copies with pinned memory: uploads reach")
+    assert "2.49 us in a row of uploads, limits copies below 127.2 KiB." in start
+    assert small.endswith("takes 6.44 us for 4 B, 7.71 us for 256 B and 7.69 us for 4 KiB.")
+
+
+def test_the_cases_of_gains_say_what_was_done(h100: Run) -> None:
+    cases = [pair.case for gain in gains_of(h100) for pair in gain.pairs]
+    assert "upload of 256 pieces of 64 B, packed into one copy instead of one by one" in cases
+    assert "allocating, uploading, downloading and freeing 256 MiB in pinned huge pages" in cases
+    assert all("_" not in case for case in cases)
 
 
 def test_chapters_have_a_sentence_pictures_with_words_and_tables(h100: Run) -> None:
@@ -253,13 +281,80 @@ def test_a_history_follows_figures_and_names_those_that_moved(h100: Run) -> None
     later = last.run.model_copy(update={"started_at": last.run.started_at.replace(year=2027)})
     chapter = history_chapter([last.model_copy(update={"run": later}), *before])
     assert chapter.sentences[0].startswith("4 runs, from 2026-11-22 to 2027-11-22")
-    assert "upload, pinned, 1 GiB -20.0 %" in chapter.sentences[1]
+    assert "In the last run, 9 of 10 figures lie within 5 %" in chapter.sentences[1]
+    assert "This one differs by more: upload, pinned, 1 GiB (-20.0 %)." in chapter.sentences[1]
     assert "download, pinned" not in chapter.sentences[1]
+    assert len(chapter.sentences) == 2
     [table] = chapter.tables
     assert [row[1] for row in table.rows] == ["run0", "run1", "run2", "last"]
     assert [figure.kind for figure in chapter.figures] == ["history"] * 3
     units = [figure.words.partition(":")[0] for figure in chapter.figures]
     assert units == ["GB/s, median", "microseconds, median", "milliseconds, median"]
+
+
+def later(run: Run, year: int) -> Run:
+    started = run.run.started_at.replace(year=year)
+    return run.model_copy(update={"run": run.run.model_copy(update={"started_at": started})})
+
+
+def without(run: Run, way: str) -> Run:
+    kept = [result for result in run.results if not result.test.endswith(way)]
+    return run.model_copy(update={"results": kept})
+
+
+def test_a_figure_that_the_last_run_lacks_is_told_as_missing_and_not_as_changed(h100: Run) -> None:
+    slower = scaled(h100, "host_to_device_memcpy_pageable", 0.5, "two")
+    last = without(changed(h100, "three"), "_memcpy_pageable")
+    chapter = history_chapter([h100, later(slower, 2027), later(last, 2028)])
+    _, changes, absent = chapter.sentences
+    assert changes.startswith("In the last run, 8 of 8 figures lie within 5 %")
+    assert "upload, pageable" not in changes
+    assert absent == (
+        "The last run has no number for 2 figures of earlier runs: "
+        "upload, pageable, 1 GiB; download, pageable, 1 GiB."
+    )
+
+
+def test_each_machine_is_judged_by_its_own_last_run(h100: Run) -> None:
+    device = h100.machine.device.model_copy(update={"uuid": "GPU-2"})
+    slower = scaled(changed(h100, device=device), "host_to_device_memcpy_ce", 0.5)
+    mine = [h100, without(later(h100, 2029), "_memcpy_pageable")]
+    theirs = [changed(later(h100, 2027), device=device), later(slower, 2028)]
+    _, changes, absent = history_chapter([*mine, *theirs]).sentences
+    assert "In the last run of each machine, 17 of 18 figures" in changes
+    assert f"upload, pinned, 1 GiB, {device.name} (2) (-50.0 %)" in changes
+    assert absent.startswith("The last run of the machine has no number for 2 figures")
+    assert f"upload, pageable, 1 GiB, {device.name} (1)" in absent
+
+
+def test_impossible_numbers_are_told_and_nothing_is_said_by_them(h100: Run) -> None:
+    negative = scaled(h100, "host_to_device_memcpy_ce", -1.0)
+    verdict = verdict_of(negative)
+    assert verdict.mark is Mark.BAD
+    assert verdict.headline.startswith("Not to be trusted")
+    assert "can't be right" in verdict.findings[0].text
+    assert "`host_to_device_memcpy_ce` (bandwidth) of 4 B" in verdict.findings[0].text
+    assert verdict.expected is not None
+    assert [row[0] for row in verdict.expected.rows].count("host_to_device_memcpy_ce") == 0
+    assert not [line for line in verdict.limits if "PCIe" in line]
+    pairs = [pair for gain in verdict.gains for pair in gain.pairs]
+    assert not [pair for pair in pairs if pair.case == "upload of 1 GiB"]
+    [bandwidth] = [one for one in chapters_of({"": negative}) if one.id == "bandwidth"]
+    assert bandwidth.sentences[0].startswith("Large copies reach 55.3 GB/s down with pinned")
+
+
+def test_a_rate_of_zero_is_impossible_and_a_time_of_zero_is_not(h100: Run) -> None:
+    no_rate = verdict_of(scaled(h100, "device_to_host_memcpy_sm", 0.0))
+    no_time = verdict_of(scaled(h100, "device_to_host_small_copy_graph", 0.0))
+    assert no_rate.headline.startswith("Not to be trusted")
+    assert no_time.headline == verdict_of(h100).headline
+
+
+def test_a_history_leaves_impossible_numbers_out(h100: Run) -> None:
+    last = later(scaled(h100, "host_to_device_memcpy_pageable", -1.0, "last"), 2027)
+    _, changes, absent = history_chapter([h100, last]).sentences
+    assert "9 of 9 figures" in changes
+    assert "1 figure of earlier runs: upload, pageable, 1 GiB." in absent
 
 
 def test_a_history_of_two_machines_tells_them_apart(h100: Run) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from isthmus.report.document import sentences
 from isthmus.report.document.figures import figure_of
+from isthmus.report.document.impossible import possible
 from isthmus.report.document.parts import Chapter, Figure
 from isthmus.report.document.plans import PLANS, Plan
 from isthmus.report.heading import about_device
@@ -75,7 +76,7 @@ def _is_first(title: str, wanted: Sequence[str]) -> bool:
 
 def _said(plan: Plan, name: str, run: Run) -> str:
     results = [result for suite in plan.suites for result in of_suite(run, suite)]
-    text = plan.sentence(run)
+    text = plan.sentence(possible(run))
     if not text and all(result.median is None for result in results):
         text = sentences.why_nothing(results)
     return _named(name, text)

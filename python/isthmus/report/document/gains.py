@@ -20,7 +20,17 @@ from isthmus.sizes import format_size
 # Smaller changes are within what differs from run to run.
 _WORTH = 1.1
 _USUAL_BYTES = 4
-_MANY_WAYS = ("batch", "graph", "kernel", "packed")
+_MANY_WAYS = {
+    "batch": "by one batch",
+    "graph": "by one graph",
+    "kernel": "by one kernel",
+    "packed": "packed into one copy",
+}
+_PINNED = {
+    "pinned": "pinned memory",
+    "registered": "registered memory",
+    "huge_pinned": "pinned huge pages",
+}
 
 
 def gains_of(run: Run) -> tuple[Gain, ...]:
@@ -48,8 +58,8 @@ def _pin(run: Run) -> Gain | None:
         if size is not None:
             cases.append((f"{noun} of {format_size(size)}", pageable[size], pinned[size]))
     how = (
-        "`isthmus.pinned.empty`, `cudaHostAlloc`, or `pin_memory()` in PyTorch. Other memory is "
-        "copied by `isthmus.copy` through pinned memory, by several threads"
+        "Use `isthmus.pinned.empty`, `cudaHostAlloc`, or `pin_memory()` in PyTorch. `isthmus.copy` "
+        "copies other memory through pinned memory, by several threads"
     )
     return _gain("Keep what is copied in pinned memory", how, cases, "bandwidth")
 
@@ -65,7 +75,7 @@ def _window(run: Run) -> Gain | None:
         if size is not None:
             case = f"{noun} of {format_size(size)}, until it is known to be done"
             cases.append((case, blocking[size], window[size]))
-    how = "`isthmus.window`, and `isthmus.copy`, which uses windows for small copies"
+    how = "Use `isthmus.window`, or `isthmus.copy`, which makes small copies through windows"
     return _gain("Copy a few bytes through a window", how, cases, "window")
 
 
@@ -76,9 +86,9 @@ def _many(run: Run) -> Gain | None:
         if pair is not None:
             pieces = int(pair[0].axes["pieces"])
             each = format_size(pair[0].bytes // pieces)
-            way = pair[1].way
-            cases.append((f"{noun} of {pieces} pieces of {each}, {way} instead of loop", *pair))
-    how = "One `isthmus.copy` of a list of arrays instead of one call for each"
+            way = f"{_MANY_WAYS[pair[1].way]} instead of one by one"
+            cases.append((f"{noun} of {pieces} pieces of {each}, {way}", *pair))
+    how = "Call `isthmus.copy` once with a list of arrays, instead of once for each array"
     return _gain("Make many small copies by one call", how, cases, "latency")
 
 
@@ -101,22 +111,21 @@ def _fresh(run: Run) -> Gain | None:
     """Compare whole lives of memory: pageable, and the best other kind."""
     cases = []
     for metric, case in (
-        ("life_one_way", "allocated, uploaded once and freed"),
-        ("life_both_ways", "and downloaded as well"),
+        ("life_one_way", "allocating, uploading and freeing"),
+        ("life_both_ways", "allocating, uploading, downloading and freeing"),
     ):
         pageable = passed(run, "host_memory_life", metric, axes={"memory": "pageable"})
         others = [
-            passed(run, "host_memory_life", metric, axes={"memory": memory})
-            for memory in ("pinned", "registered", "huge_pinned")
+            passed(run, "host_memory_life", metric, axes={"memory": memory}) for memory in _PINNED
         ]
         size = max(pageable, default=None)
         other = best(found[size] for found in others if size in found) if size else None
         if size is not None and other is not None:
-            memory = str(other.axes["memory"]).replace("_", " ")
-            cases.append((f"{format_size(size)} {case}, {memory}", pageable[size], other))
+            memory = _PINNED[str(other.axes["memory"])]
+            cases.append((f"{case} {format_size(size)} in {memory}", pageable[size], other))
     how = (
-        "`isthmus.pinned.empty` pins huge pages, and keeps them for the next allocation; the "
-        "chapter says from which size other memory pays off"
+        "Use `isthmus.pinned.empty`, which pins huge pages and keeps them for the next allocation. "
+        "The chapter on break-even says from which size other memory costs less"
     )
     return _gain("Pin even memory that is used once", how, cases, "break-even")
 
@@ -130,7 +139,7 @@ def _pin_faster(run: Run) -> Gain | None:
         size = largest_common(usual, ours)
         if size is not None:
             cases.append((f"{words} {format_size(size)}", usual[size], ours[size]))
-    how = "`isthmus.pinned.empty` instead of `cudaMallocHost`; kept memory is given out again"
+    how = "Use `isthmus.pinned.empty` instead of `cudaMallocHost`; it gives kept memory out again"
     return _gain("Pin by huge pages, and keep pinned memory", how, cases, "allocation")
 
 
@@ -144,7 +153,7 @@ def _overlap(run: Run) -> Gain | None:
         if whole and shared is not None:
             case = f"{noun} of {format_size(whole[0].bytes)} and its kernels"
             cases.append((f"{case}, in {shared.axes['chunks']} parts", whole[0], shared))
-    how = "Two buffers and two streams, or `isthmus.torch.prefetch` for batches in PyTorch"
+    how = "Use two buffers and two streams, or `isthmus.torch.prefetch` for batches in PyTorch"
     return _gain("Copy one part while the GPU computes on another", how, cases, "overlap")
 
 
@@ -152,7 +161,7 @@ def _both_ways(run: Run) -> Gain | None:
     both, alone = passed(run, "duplex_memcpy_ce", "duplex_total"), bandwidths(run, "h2d", "ce")
     size = largest_common(both, alone)
     cases = [] if size is None else [(f"copies of {format_size(size)}", alone[size], both[size])]
-    how = "A stream for each direction, and pinned memory on both"
+    how = "Use one stream for each direction, and pinned memory for both"
     return _gain("Upload and download at the same time", how, cases, "bandwidth")
 
 
@@ -166,7 +175,7 @@ def _managed(run: Run) -> Gain | None:
         size = largest_common(demand, prefetched)
         if size is not None:
             cases.append((f"{noun} of {format_size(size)}", demand[size], prefetched[size]))
-    how = "`cudaMemPrefetchAsync` before the first use"
+    how = "Call `cudaMemPrefetchAsync` before the first use"
     return _gain("Prefetch managed memory", how, cases, "bandwidth")
 
 
@@ -185,7 +194,7 @@ def _near(run: Run) -> Gain | None:
         if own is not None and of_node:
             far = min(of_node.values(), key=lambda result: result.median or 0.0)
             cases.append((f"{noun} of {format_size(own.bytes)}", far, own))
-    how = f"`numactl --cpunodebind={near} --membind={near}` for programs that use this GPU"
+    how = f"Use `numactl --cpunodebind={near} --membind={near}` for programs with this GPU"
     return _gain("Keep thread and memory on the GPU's NUMA node", how, cases, "numa")
 
 

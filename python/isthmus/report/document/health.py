@@ -7,6 +7,7 @@ from isthmus.expected.judging import Judgement, judge
 from isthmus.expected.shortfall import explanations
 from isthmus.expected.values import gpu_values
 from isthmus.report.document.gains import gains_of
+from isthmus.report.document.impossible import impossible_findings, possible
 from isthmus.report.document.limits import limits_of
 from isthmus.report.document.parts import Finding, Mark, Verdict
 from isthmus.report.expectation import expectation_sources, expectation_table
@@ -33,7 +34,8 @@ def verdict_of(run: Run, name: str = "") -> Verdict:
         run: The run.
         name: Its name, if there are several.
     """
-    judged = [] if run.machine.emulated else judge(run)
+    sound = possible(run)
+    judged = [] if run.machine.emulated else judge(sound)
     findings = [*_figures(run.machine, judged), *_machine(run), *_results(run)]
     mark, headline = _headline(run, judged, findings)
     return Verdict(
@@ -41,8 +43,8 @@ def verdict_of(run: Run, name: str = "") -> Verdict:
         mark=mark,
         headline=headline,
         findings=tuple(sorted(findings, key=lambda finding: _ORDER.index(finding.mark))),
-        limits=limits_of(run),
-        gains=gains_of(run),
+        limits=limits_of(sound),
+        gains=gains_of(sound),
         expected=expectation_table(run, judged) if judged else None,
         sources=tuple(expectation_sources(judged)),
     )
@@ -51,19 +53,22 @@ def verdict_of(run: Run, name: str = "") -> Verdict:
 def _headline(run: Run, judged: Sequence[Judged], found: Sequence[Finding]) -> tuple[Mark, str]:
     if run.machine.emulated:
         return Mark.NOTE, "Modelled: no GPU was measured, so nothing here says how healthy one is."
+    if impossible_findings(run):
+        return Mark.BAD, "Not to be trusted: some numbers of this run are impossible."
     short = _short(judged)
     if any(finding.mark is Mark.BAD for finding in found):
-        return Mark.BAD, "Not healthy: something slows copies down here, or fails."
+        return Mark.BAD, "Not healthy: something here fails or slows copies down."
     if not judged:
         return Mark.NOTE, (
-            f"Nothing was found that slows copies down. There are no expected values for "
-            f"{run.machine.device.name} and what this run measured."
+            "Nothing was found that slows copies down. For what this run measured, there are no "
+            f"expected values of {run.machine.device.name}."
         )
     of = f"of {counted(len(judged), 'figure')} with an expected value"
     if short:
         few = f"{len(short)} {of} {'is' if len(short) == 1 else 'are'} below it"
         return Mark.NOTE, f"Healthy, with a doubt: {few}."
-    return Mark.GOOD, f"Healthy: {len(judged)} {of} are as expected or better."
+    are = "is" if len(judged) == 1 else "are"
+    return Mark.GOOD, f"Healthy: {len(judged)} {of} {are} as expected or better."
 
 
 def _short(judged: Sequence[Judged]) -> list[Judged]:
@@ -95,7 +100,8 @@ def _figures(machine: Machine, judged: Sequence[Judged]) -> list[Finding]:
 def _figure(finding: Judged) -> str:
     result = finding.result
     number = readable(result.median or 0.0, result.unit)
-    return f"`{result.test}` of {format_size(result.bytes)}: {number}"
+    verb = "reached" if result.unit == "B/s" else "took"
+    return f"`{result.test}` of {format_size(result.bytes)} {verb} {number}"
 
 
 def _machine(run: Run) -> list[Finding]:
@@ -114,16 +120,18 @@ def _link(machine: Machine) -> Finding | None:
     now = f"The link ran at PCIe Gen{link.generation} x{link.width}"
     most = (link.generation_max, link.width_max)
     if None in most or (link.generation, link.width) == most:
-        return Finding(mark=Mark.GOOD, text=f"{now}, the most that GPU and slot support together.")
+        return Finding(
+            mark=Mark.GOOD, text=f"{now}, which is the most that the GPU and the slot support."
+        )
     part = _speed(link.generation, link.width) / _speed(most[0] or 1, most[1] or 1)
     if not link.read_under_load:
-        text = f"{now}, read while it was idle; GPU and slot support Gen{most[0]} x{most[1]}."
-        advice = "An idle link trains down. `isthmus doctor` reads it under load."
+        text = f"{now} while it was idle. The GPU and the slot support Gen{most[0]} x{most[1]}."
+        advice = "An idle link lowers its speed. `isthmus doctor` reads it under load."
         return Finding(mark=Mark.NOTE, text=text, advice=(advice,))
     return Finding(
         mark=Mark.BAD,
-        text=f"{now} under load. GPU and slot support Gen{most[0]} x{most[1]}, which carries "
-        f"{1 / part:.1f} times as much.",
+        text=f"{now} under load. The GPU and the slot support Gen{most[0]} x{most[1]}, which "
+        f"carries {1 / part:.1f} times as much.",
         advice=(_RESEAT,),
     )
 
@@ -158,16 +166,17 @@ def _clocks(run: Run) -> Finding | None:
     )
     if reasons:
         slowed = sum(bool(result.clock_reasons) for result in run.results)
+        during = f" during {slowed} of {counted(len(run.results), 'result')}" if slowed else ""
         return Finding(
             mark=Mark.NOTE,
-            text=f"The GPU's clocks were reduced ({', '.join(reasons)}), during "
-            f"{counted(slowed, 'result')} of {len(run.results)}.",
+            text=f"The GPU's clocks were reduced ({', '.join(reasons)}){during}.",
             advice=("`nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER` says why.",),
         )
     if state.performance_state is None:
         return None
     fastest = state.performance_state == _FASTEST
-    text = f"The GPU was in {state.performance_state} while copies ran, with full clocks."
+    ran = f"The GPU was in performance state {state.performance_state} while it copied"
+    text = f"{ran}, and nothing reduced its clocks." if fastest else f"{ran}; {_FASTEST} is faster."
     advice = () if fastest else ("See the GPU's power limit and application clocks.",)
     return Finding(mark=Mark.GOOD if fastest else Mark.NOTE, text=text, advice=advice)
 
@@ -182,20 +191,22 @@ def _node(machine: Machine) -> Finding | None:
     where = "on no node" if host.measured_on_node is None else f"on node {host.measured_on_node}"
     return Finding(
         mark=Mark.NOTE,
-        text=f"The GPU is on NUMA node {device.numa_node}; thread and memory were bound {where}.",
+        text=f"The GPU is on NUMA node {device.numa_node}, but thread and memory were "
+        f"bound {where}.",
         advice=("Leave out -d, or allow the CPUs of the GPU's node (cpuset, container).",),
     )
 
 
 def _results(run: Run) -> list[Finding]:
     failed = [result for result in run.results if result.status == Status.ERROR]
-    found = []
+    found = impossible_findings(run)
     if failed:
         first = failed[0].error.message if failed[0].error else ""
-        text = f"{counted(len(failed), 'result')} failed, first {failed[0].test}: {first}."
+        which = "It is" if len(failed) == 1 else "The first is"
+        text = f"{counted(len(failed), 'result')} failed. {which} `{failed[0].test}`: {first}."
         found.append(Finding(mark=Mark.BAD, text=text))
     if run.run.interrupted:
-        text = "The run was interrupted: these are the results that were finished."
+        text = "The run was interrupted. This report has the results that were finished."
         found.append(Finding(mark=Mark.NOTE, text=text))
     return found
 

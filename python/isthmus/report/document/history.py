@@ -8,6 +8,7 @@ from isthmus.compare.machines import identity_of
 from isthmus.report.curves import HEIGHT, WIDTH
 from isthmus.report.document.figures import figure
 from isthmus.report.document.history_series import Series, all_series
+from isthmus.report.document.impossible import possible
 from isthmus.report.document.parts import Chapter, Figure
 from isthmus.report.drawing import (
     COLOURS,
@@ -21,6 +22,7 @@ from isthmus.report.label_places import scale_of
 from isthmus.report.page import Table
 from isthmus.report.quantities import percent, readable
 from isthmus.run.model import Result, Run
+from isthmus.spelling import counted
 
 _GB_PER_S = (1e-9, "GB/s, median")
 _MICROSECONDS, _MILLISECONDS = (1e6, "microseconds, median"), (1e3, "milliseconds, median")
@@ -37,14 +39,14 @@ def history_chapter(runs: Sequence[Run], *, with_pictures: bool = True) -> Chapt
         runs: Of one kind; at least one. Their order doesn't matter.
         with_pictures: Whether there are figures, too.
     """
-    ordered = sorted(runs, key=lambda run: (run.run.started_at, run.run.id))
+    ordered = sorted(map(possible, runs), key=lambda run: (run.run.started_at, run.run.id))
     series = all_series(ordered)
     pictures = dict.fromkeys(one.subject.picture for one in series) if with_pictures else {}
     groups = [[one for one in series if one.subject.picture == name] for name in pictures]
     return Chapter(
         id="history",
         title="History",
-        sentences=(_span(ordered), *_changes(series)),
+        sentences=(_span(ordered), *_told(ordered, series)),
         figures=tuple(
             _figure(group[start : start + len(COLOURS)])
             for group in groups
@@ -62,22 +64,42 @@ def _span(runs: Sequence[Run]) -> str:
         return f"There is one run{whose}: {last.id}, {last.started_at:%Y-%m-%d}."
     return (
         f"{len(runs)} runs{whose}, from {first.started_at:%Y-%m-%d} to {last.started_at:%Y-%m-%d}. "
-        f"What follows below is of the last one, {last.id}."
+        f"The verdict and the other chapters are about the last one, {last.id}."
     )
 
 
-def _changes(series: Sequence[Series]) -> list[str]:
+def _told(runs: Sequence[Run], series: Sequence[Series]) -> list[str]:
+    several = len({identity_of(run.machine) for run in runs}) > 1
+    return [
+        *_changes(series, "the last run of each machine" if several else "the last run"),
+        *_absent(series, "The last run of the machine" if several else "The last run"),
+    ]
+
+
+def _changes(series: Sequence[Series], last: str) -> list[str]:
     """Say which figures of the last run differ from the median of the earlier ones."""
     judged = [(one, change) for one in series if (change := one.change) is not None]
     if not judged:
         return []
-    moved = [f"{one.name} {percent(change)}" for one, change in judged if _moved(change)]
-    within = f"within {DEFAULT_TOLERANCE * 100:.0f} % of the median of the earlier runs"
+    moved = [f"{one.name} ({percent(change)})" for one, change in judged if _moved(change)]
+    tolerance = f"{DEFAULT_TOLERANCE * 100:.0f} %"
+    num_kept = len(judged) - len(moved)
+    kept = f"{num_kept} of {counted(len(judged), 'figure')} {'lies' if num_kept == 1 else 'lie'}"
+    sentence = f"In {last}, {kept} within {tolerance} of the median of the earlier runs."
     if not moved:
-        return [f"Each of {len(judged)} figures is {within}."]
-    kept = f"{len(judged) - len(moved)} of {len(judged)} figures are {within}"
+        return [sentence]
+    differ = "This one differs" if len(moved) == 1 else "These differ"
     more = "`isthmus report --compare` judges whether that is more than noise"
-    return [f"{kept}. Not so: {'; '.join(moved)}. {more}."]
+    return [f"{sentence} {differ} by more: {'; '.join(moved)}. {more}."]
+
+
+def _absent(series: Sequence[Series], last: str) -> list[str]:
+    """Name the figures that the last run lacks, so that nobody takes them for unchanged."""
+    names = [one.name for one in series if not one.in_last_run]
+    if not names:
+        return []
+    figures = f"{counted(len(names), 'figure')} of earlier runs"
+    return [f"{last} has no number for {figures}: {'; '.join(names)}."]
 
 
 def _moved(change: float) -> bool:

@@ -40,15 +40,23 @@ class Series:
         subject: Which.
         name: Its name, with its size, and its machine if there are several.
         results: The runs that have it, in the order of time, each with its result.
+        in_last_run: Whether the last run of the machine has it.
     """
 
     subject: Subject
     name: str
     results: tuple[tuple[Run, Result], ...]
+    in_last_run: bool
 
     @property
     def change(self) -> float | None:
-        """The last value over the median of the earlier ones, less 1; None if there is one only."""
+        """
+        The last run's value over the median of the earlier ones, less 1.
+
+        None if there is one value only, or if the machine's last run has none.
+        """
+        if not self.in_last_run:
+            return None
         values = [result.median or 0.0 for _, result in self.results]
         usual = median(values[:-1]) if values[:-1] else 0.0
         return values[-1] / usual - 1 if usual else None
@@ -120,4 +128,5 @@ def _series(subject: Subject, runs: Sequence[Run], whose: str) -> Series | None:
         subject=subject,
         name=f"{subject.name}, {format_size(size)}{whose}",
         results=tuple((run, found[size]) for run, found in having),
+        in_last_run=having[-1][0] is runs[-1],
     )

@@ -6,6 +6,7 @@ from isthmus.report.quantities import readable
 from isthmus.run.model import Result, Run
 from isthmus.run.naming import Kind, directed_name
 from isthmus.sizes import approximate_size, format_size
+from isthmus.spelling import listed
 
 # Differences of a few percent come from packets' headers, and from the machine.
 _NEARLY = 0.8
@@ -22,18 +23,19 @@ def _link(run: Run) -> str:
     copy = best(bandwidths(run, "h2d", "ce").values())
     if copy is None or copy.median is None:
         return ""
-    reached = f"large uploads from pinned memory reach {readable(copy.median, 'B/s')}"
+    reached = f"uploads reach {readable(copy.median, 'B/s')}"
     link = run.machine.link
     lane = link_values().lane_bytes_per_s.get(link.generation or 0)
     if lane is None or link.width is None:
-        return f"Large copies, pinned: {reached}."
+        return f"Large copies with pinned memory: {reached}."
     most = lane * link.width
     share = copy.median / most
     name = f"PCIe Gen{link.generation} x{link.width}"
-    whole = f"{reached}, {share * 100:.0f} % of the {readable(most, 'B/s')} that {name} carries"
-    if share >= _NEARLY:
-        return f"Large copies, pinned: the link. L{whole[1:]} with its packets' headers."
-    return f"Large copies, pinned: not the link alone. L{whole[1:]} with its packets' headers."
+    link_limits = "The link limits" if share >= _NEARLY else "The link isn't all that limits"
+    return (
+        f"{link_limits} large copies with pinned memory: {reached}, {share * 100:.0f} % of the "
+        f"{readable(most, 'B/s')} that {name} carries with its packets' headers."
+    )
 
 
 def _staging(run: Run) -> str:
@@ -47,9 +49,9 @@ def _staging(run: Run) -> str:
         else ""
     )
     return (
-        "Large copies, pageable: one CPU core, by which the driver copies through pinned memory of "
-        f"its own. An upload of {format_size(pageable.bytes)} reaches "
-        f"{readable(pageable.median, 'B/s')}{beside}."
+        "One CPU core limits large copies with pageable memory, because the driver uses it to copy "
+        f"them through pinned memory of its own. An upload of {format_size(pageable.bytes)} "
+        f"reaches {readable(pageable.median, 'B/s')}{beside}."
     )
 
 
@@ -60,24 +62,24 @@ def _start(run: Run) -> str:
     if start is None or half is None or start.median is None or half.median is None:
         return ""
     return (
-        f"Copies below {approximate_size(round(half.median))}: the start of each copy, "
-        f"{readable(start.median, 's')} for an upload in a row of uploads. At this size a copy "
-        "reaches half of the bandwidth."
+        f"The start of each copy, {readable(start.median, 's')} in a row of uploads, limits copies "
+        f"below {approximate_size(round(half.median))}. A copy of that size reaches half of the "
+        "bandwidth."
     )
 
 
 def _smallest(run: Run) -> str:
     times = passed(run, directed_name("h2d", Kind.SMALL_COPY, "blocking"), "completion")
     told = [
-        f"{format_size(size)} {readable(result.median, 's')}"
+        f"{readable(result.median, 's')} for {format_size(size)}"
         for size, result in sorted(times.items())
         if size in _SMALL_BYTES and result.median
     ]
     if not told:
         return ""
     return (
-        "Single small copies: the call and the wait for its end, whatever their size. A blocking "
-        f"upload takes: {', '.join(told)}."
+        "The call and the wait for its end limit single small copies, whatever their size. A "
+        f"blocking upload takes {listed(told)}."
     )
 
 

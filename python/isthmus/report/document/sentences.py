@@ -8,7 +8,7 @@ from isthmus.report.quantities import readable
 from isthmus.run.model import Result, Run, Status
 from isthmus.run.naming import Kind, directed_name
 from isthmus.sizes import format_size
-from isthmus.spelling import counted
+from isthmus.spelling import counted, listed
 
 _WAYS = {"ce": "pinned", "pageable": "pageable"}
 _SMALL_WAYS = {
@@ -29,7 +29,7 @@ def about_bandwidth(run: Run) -> str:
         found = {to: best(bandwidths(run, to, way).values()) for to in DIRECTIONS}
         told = [f"{_number(r)} {_UP[to]}" for to, r in found.items() if r is not None]
         parts += [f"{' and '.join(told)} with {memory} memory"] if told else []
-    return f"Large copies reach {'; '.join(parts)}." if parts else ""
+    return f"Large copies reach {', and '.join(parts)}." if parts else ""
 
 
 def about_latency(run: Run) -> str:
@@ -56,17 +56,19 @@ def about_allocation(run: Run) -> str:
     """Compare pinning with allocating ordinary memory."""
     usual = passed(run, "alloc_cuda_malloc_host", "allocate")
     others = {
-        "isthmus.pinned": passed(run, "alloc_isthmus_pinned", "allocate"),
-        "malloc with a write to each page": passed(
+        "`isthmus.pinned`": passed(run, "alloc_isthmus_pinned", "allocate"),
+        "`malloc` with a write to each page": passed(
             run, "alloc_malloc", "allocate", axes={"pages": "touched"}
         ),
     }
     size = max(usual, default=None)
     if size is None:
         return ""
-    told = [f"{name} {_number(found[size])}" for name, found in others.items() if size in found]
-    beside = f"; {', '.join(told)}" if told else ""
-    return f"`cudaMallocHost` of {format_size(size)} takes {_number(usual[size])}{beside}."
+    all_told = {"`cudaMallocHost`": usual} | others
+    told = [
+        f"{_number(found[size])} by {name}" for name, found in all_told.items() if size in found
+    ]
+    return f"Allocating {format_size(size)} takes {listed(told)}."
 
 
 def about_break_even(run: Run) -> str:
@@ -76,8 +78,8 @@ def about_break_even(run: Run) -> str:
     if not told:
         return ""
     return (
-        "Memory that is allocated, uploaded once and freed costs less than pageable memory: "
-        f"{'; '.join(told)}."
+        "Memory that is allocated, uploaded once and freed costs less than pageable memory at "
+        f"these sizes: {'; '.join(told)}."
     )
 
 
@@ -102,7 +104,7 @@ def about_overlap(run: Run) -> str:
     if not shared:
         return ""
     least = min(shared, key=lambda result: result.median or 0.0)
-    beside = f"; without parts, {max(r.median or 0 for r in whole):.2f} times" if whole else ""
+    beside = f", and {max(r.median or 0 for r in whole):.2f} times without parts" if whole else ""
     return (
         f"Copies and kernels in {least.axes['chunks']} parts on {least.axes['streams']} streams "
         f"take {least.median:.2f} times as long as the longer of the two alone{beside}."
@@ -155,10 +157,10 @@ def about_host(run: Run) -> str:
     every = best(r for r in largest if r.num_threads > 1)
     if one is None:
         return ""
-    beside = f", {every.num_threads} threads {_number(every)}" if every else ""
+    beside = f", and {every.num_threads} threads copy at {_number(every)}" if every else ""
     return (
-        f"One core copies {format_size(one.bytes)} within host memory at {_number(one)}{beside}: "
-        "every copy that is staged through host memory stays below this."
+        f"One core copies {format_size(one.bytes)} within host memory at {_number(one)}{beside}. "
+        "Every copy that is staged through host memory is slower than this."
     )
 
 
