@@ -35,7 +35,7 @@ def doctor(
     debug: DebugOption = False,
 ) -> None:
     """
-    Check everything that data moves through here: driver, GPUs, links, host.
+    Check driver, GPUs, links and host, and say what to do.
 
     Each check prints one line: ok, note (worth knowing) or problem, with what to do about it. Links
     are read while copies keep them awake, which takes a second for each GPU.

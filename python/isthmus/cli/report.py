@@ -63,7 +63,7 @@ def report(
     debug: DebugOption = False,
 ) -> None:
     """
-    Write a report of runs: one file with the verdict, pictures and tables.
+    Write a run's verdict, pictures and tables into one file.
 
     The verdict comes first: whether the machine is healthy, what limits copies there, and what each
     change of a program would bring. The HTML needs no network and no other file, and can be read on

@@ -106,7 +106,7 @@ def every(
     debug: DebugOption = False,
 ) -> None:
     """
-    Repeat published experiments, and print their figures beside ours.
+    Repeat published experiments: theirs beside ours.
 
     This project grew from them. Each has a name, and its own --help. Their figures are shipped,
     with their sources. Ours are measured here by tests of `isthmus bench`, and the run is kept like

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 sim = command_group(
     "sim",
-    "Simulate page migration between CPU and GPU on machines that you don't have.\n\n"
+    "Simulate page migration on machines that you don't have.\n\n"
     "Every number is modelled: none is measured, and none is compared with a measured one.",
 )
 
