@@ -311,7 +311,9 @@ def test_a_process_that_is_killed_leaves_the_old_file(tmp_path: Path) -> None:
     assert path.read_bytes() == b"old"
 
 
-def test_ctrl_c_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     path = tmp_path / "saved"
     path.write_bytes(b"old")
     save = _native.save_ranges
@@ -321,6 +323,9 @@ def test_ctrl_c_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return save(*given, **named)
 
     monkeypatch.setattr("isthmus._native.save_ranges", interrupted)
+    # A shell's background jobs ignore it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     with pytest.raises(KeyboardInterrupt):
         isthmus.save_safetensors({"a": b"new"}, path)
     assert path.read_bytes() == b"old"
