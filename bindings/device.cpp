@@ -44,10 +44,12 @@ void pop(const SharedContext& context) {
   context->driver().call(isthmus::symbol::ctx_pop_current)(&popped);
 }
 
-}  // namespace
+void synchronize(const SharedContext& context) {
+  const isthmus::CurrentContext current(*context);
+  context->driver().call(isthmus::symbol::ctx_synchronize)();
+}
 
-void bind_device(nb::module_& m) {
-  bind_facts(m);
+void bind_context(nb::module_& m) {
   nb::class_<SharedContext>(m, "Context",
                             "A device's primary context, retained while this object lives.")
       .def(
@@ -72,13 +74,15 @@ void bind_device(nb::module_& m) {
           "free_memory_bytes",
           [](const SharedContext& context) { return context->free_memory_bytes(); }, Release(),
           "Free device memory, in bytes.")
-      .def(
-          "synchronize",
-          [](const SharedContext& context) {
-            const isthmus::CurrentContext current(*context);
-            context->driver().call(isthmus::symbol::ctx_synchronize)();
-          },
-          Release(), "Wait until all work of the device is complete, in every stream.");
+      .def("synchronize", &synchronize, Release(),
+           "Wait until all work of the device is complete, in every stream.");
+}
+
+}  // namespace
+
+void bind_device(nb::module_& m) {
+  bind_facts(m);
+  bind_context(m);
   nb::class_<SharedKernels>(m, "Kernels",
                             "The project's kernels for one context, compiled on demand.")
       .def(
