@@ -28,6 +28,7 @@ namespace {
 
 constexpr Word<sim::Mode> kModes[] = {{"migrate", sim::Mode::migrate},
                                       {"programmer", sim::Mode::programmer},
+                                      {"overlapped", sim::Mode::overlapped},
                                       {"ideal", sim::Mode::ideal}};
 constexpr Word<sim::BufferScope> kBufferScopes[] = {
     {"per_partition", sim::BufferScope::per_partition}, {"total", sim::BufferScope::total}};
@@ -37,6 +38,8 @@ constexpr Word<sim::ProgrammerData> kProgrammerData[] = {
     {"uploads", sim::ProgrammerData::uploads},
     {"touched_global", sim::ProgrammerData::touched_global},
     {"touched_all", sim::ProgrammerData::touched_all}};
+constexpr Word<sim::ChunkOrder> kChunkOrders[] = {{"program", sim::ChunkOrder::program},
+                                                  {"in_turns", sim::ChunkOrder::in_turns}};
 constexpr Word<sim::Initially> kInitially[] = {{"on_cpu", sim::Initially::on_cpu},
                                                {"on_gpu", sim::Initially::on_gpu}};
 constexpr Word<sim::FaultParameters::Handling> kHandling[] = {
@@ -140,6 +143,7 @@ void bind_machine(nb::module_& m) {
 void bind_options(nb::module_& m) {
   nb::class_<sim::Options> options(m, "SimOptions", "Options beyond machine and policy.");
   options.def(nb::init<>())
+      .def_rw("chunk_bytes", &sim::Options::chunk_bytes)
       .def_rw("count_downloads", &sim::Options::count_downloads)
       .def_rw("l1_kept_between_launches", &sim::Options::l1_kept_between_launches);
   options.def_prop_rw(
@@ -158,6 +162,7 @@ void bind_options(nb::module_& m) {
   def_word<&kBufferScopes>(options, "buffer_scope", &sim::Options::buffer_scope);
   def_word<&kLocalMemory>(options, "local_memory", &sim::Options::local_memory);
   def_word<&kProgrammerData>(options, "programmer_data", &sim::Options::programmer_data);
+  def_word<&kChunkOrders>(options, "chunk_order", &sim::Options::chunk_order);
   def_word<&kInitially>(options, "initially", &sim::Options::initially);
 }
 

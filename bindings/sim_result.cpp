@@ -76,6 +76,7 @@ void bind_result(nb::module_& m) {
   using sim::Result;
   nb::class_<Result>(m, "SimResult", "The results of a run. All of them are modelled.")
       .def_ro("total_ps", &Result::total_ps)
+      .def_ro("least_ps", &Result::least_ps)
       .def_ro("copy_ps", &Result::copy_ps)
       .def_ro("kernel_ps", &Result::kernel_ps)
       .def_prop_ro("launches", &launch_times, "For each launch (start_ps, end_ps).")

@@ -52,7 +52,7 @@ def test_a_run_as_json_and_csv(invoke: Invoke, tmp_path: Path) -> None:
     outcome = invoke("sim", "run", "cp", "--format", "json", "-o", str(path))
     document = json.loads(outcome.out)
     assert document["modelled"] is True
-    assert [run["policy"] for run in document["runs"]] == ["programmer", "ranges"]
+    assert [run["policy"] for run in document["runs"]] == ["programmer", "overlapped", "ranges"]
     assert document["machine"]["link"]["bandwidth"] == 16_000_000_000
     rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
     assert int(rows[1]["total_ps"]) == document["runs"][1]["total_ps"]

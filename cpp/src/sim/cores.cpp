@@ -11,12 +11,12 @@ std::uint32_t l1_sets(const ModelledMachine& machine) {
   return static_cast<std::uint32_t>(machine.l1.size_bytes / trace::kLineBytes / machine.l1.ways);
 }
 
-Picoseconds line_ps(const ModelledMachine& machine) {
+}  // namespace
+
+Picoseconds unit_line_ps(const ModelledMachine& machine) {
   const std::uint32_t lines = std::min(machine.cores.lines_per_cycle, machine.translation.ports);
   return (cycle_ps(machine.cores.clock_hz) + lines - 1) / lines;
 }
-
-}  // namespace
 
 Core::Core(const ModelledMachine& machine)
     : queue(machine.cores.max_warps),
@@ -43,7 +43,7 @@ Cores::Cores(const ModelledMachine& machine, Picoseconds lookahead_ps, const Add
       lookahead_ps_(lookahead_ps),
       cycle_ps_(cycle_ps(machine.cores.clock_hz)),
       dependent_issue_ps_(machine.cores.dependent_issue_cycles * cycle_ps_),
-      unit_line_ps_(line_ps(machine)),
+      unit_line_ps_(unit_line_ps(machine)),
       network_ps_(machine.network.latency_cycles * cycle_ps_),
       l1_hit_ps_(machine.l1.hit_cycles * cycle_ps_),
       warps_per_core_(machine.cores.max_warps),

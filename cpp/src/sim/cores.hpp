@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "sim/core.hpp"
@@ -10,6 +11,9 @@
 #include "sim/result.hpp"
 
 namespace isthmus::sim {
+
+/// How long a line keeps a core's load/store unit busy.
+Picoseconds unit_line_ps(const ModelledMachine& machine);
 
 /// What delayed a load's line.
 struct Served {
@@ -25,10 +29,15 @@ public:
   Cores(const ModelledMachine& machine, Picoseconds lookahead_ps, const AddressMap& map,
         Residency& residency, Schedule& schedule, Result& result, Observer* observer);
 
-  /// Begins a launch at `time_ps`; its CTAs come from `feed`.
+  /// When a launch begins, and, unless it is null, when its CTAs may begin.
+  struct LaunchStart {
+    Picoseconds time_ps = 0;
+    std::function<Picoseconds(std::uint32_t cta)> cta_ps;
+  };
+  /// Begins a launch; its CTAs come from `feed`.
   ///
   /// Throws      UsageError if a CTA doesn't fit on a core.
-  void begin_launch(const trace::Launch& launch, CtaFeed& feed, Picoseconds time_ps, bool empty_l1);
+  void begin_launch(const trace::Launch& launch, CtaFeed& feed, LaunchStart start, bool empty_l1);
 
   void prefetch(std::uint32_t warp) const {
     const Warp& of = cores_[warp >> 16U].warps[warp & 0xFFFFU];
@@ -185,7 +194,7 @@ private:
 
   const trace::Launch* launch_ = nullptr;
   CtaFeed* feed_ = nullptr;
-  Picoseconds launch_start_ps_ = 0;
+  LaunchStart launch_start_;
   std::uint32_t slots_per_core_ = 0;
   std::uint32_t running_ctas_ = 0;
   std::uint64_t stores_sent_ = 0;

@@ -1,6 +1,7 @@
 // Start and end of CTAs; barriers.
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include <isthmus/errors.hpp>
 
@@ -8,11 +9,11 @@
 
 namespace isthmus::sim {
 
-void Cores::begin_launch(const trace::Launch& launch, CtaFeed& feed, Picoseconds time_ps,
+void Cores::begin_launch(const trace::Launch& launch, CtaFeed& feed, LaunchStart start,
                          bool empty_l1) {
   launch_ = &launch;
   feed_ = &feed;
-  launch_start_ps_ = time_ps;
+  launch_start_ = std::move(start);
   slots_per_core_ =
       std::min(machine_.cores.max_ctas, warps_per_core_ / std::max(1U, launch.warps_per_cta));
   if (launch.max_ctas_per_sm != 0) {
@@ -59,7 +60,9 @@ bool Cores::start_cta(std::uint32_t core_index, std::uint32_t slot_index) {
   slot.number = *cta;
   slot.running_warps = launch_->warps_per_cta;
   slot.at_barrier = 0;
-  slot.start_ps = std::max(schedule_.now_ps(), launch_start_ps_);
+  slot.start_ps = std::max(schedule_.now_ps(), launch_start_.time_ps);
+  // It keeps its slot while it waits: no later CTA may begin earlier.
+  if (launch_start_.cta_ps) slot.start_ps = std::max(slot.start_ps, launch_start_.cta_ps(*cta));
   for (std::uint32_t warp = 0; warp < launch_->warps_per_cta; ++warp) {
     const std::uint32_t index = slot_index * launch_->warps_per_cta + warp;
     core.warps[index] = Warp{};

@@ -55,6 +55,17 @@ Picoseconds HostLink::cost_from_points(std::uint64_t size_bytes) const {
                                                   (upper->size_bytes - below.size_bytes));
 }
 
+// What was booked beyond the end is taken off.
+Picoseconds HostLink::least_busy_ps(Picoseconds end_ps) const {
+  const auto until_end = [end_ps](Picoseconds busy_ps, Picoseconds free_ps) {
+    const Picoseconds beyond = free_ps - std::min(free_ps, end_ps);
+    return busy_ps - std::min(busy_ps, beyond);
+  };
+  if (link_.half_duplex) return until_end(to_gpu_.busy_ps + to_cpu_.busy_ps, to_gpu_.free_ps);
+  return std::max(until_end(to_gpu_.busy_ps, to_gpu_.free_ps),
+                  until_end(to_cpu_.busy_ps, to_cpu_.free_ps));
+}
+
 void HostLink::note_busy(bool to_gpu, Span span) {
   while (span.end_ps > utilisation_.bin_ps * kNumUtilisationBins) halve_resolution();
   auto& bins = to_gpu ? utilisation_.to_gpu_ps : utilisation_.to_cpu_ps;

@@ -22,6 +22,10 @@ public:
   /// How long a copy keeps the link to the GPU (or CPU) busy.
   Picoseconds cost_ps(std::uint64_t size_bytes, bool to_gpu) const;
 
+  /// How long one direction was busy until `end_ps`, at least: the longer of both, or their sum if
+  /// they share the link.
+  Picoseconds least_busy_ps(Picoseconds end_ps) const;
+
   Picoseconds to_gpu_busy_ps() const { return to_gpu_.busy_ps; }
   Picoseconds to_cpu_busy_ps() const { return to_cpu_.busy_ps; }
 

@@ -11,6 +11,7 @@ namespace isthmus::sim {
 enum class Mode : std::uint8_t {
   migrate,     ///< on demand, by the migration policy
   programmer,  ///< copied before the program starts; then everything is resident
+  overlapped,  ///< the same copies, in chunks beside the kernels (copy_plan.hpp has the rule)
   ideal,       ///< everything is resident from the start, at no cost
 };
 
@@ -27,6 +28,13 @@ enum class ProgrammerData : std::uint8_t {
   touched_all,     ///< C: B and the lines of local memory
 };
 
+/// The order of an overlapped program's chunks.
+enum class ChunkOrder : std::uint8_t {
+  in_turns,  ///< arrays that are copied together take turns: small ones come first, and all are
+             ///< half there at the same time
+  program,   ///< array after array, as the program copies them
+};
+
 /// Where data is at the start. In Zhang 2019 all of it is in host memory.
 enum class Initially : std::uint8_t { on_cpu, on_gpu };
 
@@ -35,6 +43,10 @@ struct Options {
   BufferScope buffer_scope = BufferScope::per_partition;
   LocalMemory local_memory = LocalMemory::resident;
   ProgrammerData programmer_data = ProgrammerData::uploads;
+  std::uint64_t chunk_bytes =
+      64U << 10U;  ///< of overlapped copies: 4 us at 16 GB/s. A copy command
+                   ///< takes 2.5 us on an H100 (benchmarks/link)
+  ChunkOrder chunk_order = ChunkOrder::in_turns;
   bool count_downloads = false;  ///< in the time; Zhang 2019 counts only copies to the GPU
   Initially initially = Initially::on_cpu;
   bool l1_kept_between_launches = false;  ///< GPGPU-Sim's GTX480 clears it after each kernel

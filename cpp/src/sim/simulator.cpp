@@ -1,12 +1,18 @@
 #include "sim/simulator.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <string>
+
+#include <isthmus/errors.hpp>
 
 #include "pages/policy_names.hpp"
 #include "sim/cores.hpp"
 #include "sim/deadlock.hpp"
 #include "sim/gmmu.hpp"
+#include "sim/least_time.hpp"
+#include "sim/streamed_copies.hpp"
 
 namespace isthmus::sim {
 namespace {
@@ -36,20 +42,25 @@ public:
         observer_(observer),
         map_(machine, policy.page_bytes),
         residency_(map_),
-        feed_(source, map_, [this] { grow(); }),
+        least_(machine, source),
+        feed_(least_, map_, [this] { grow(); }),
         cores_(machine, lookahead_ps(machine, policy, options), map_, residency_, schedule_,
                result_, observer),
         link_(machine.link, result_.utilisation, observer),
         gmmu_(machine, policy, options, map_, residency_, schedule_, cores_, link_, result_,
               observer),
-        launch_ps_(machine.launch_ps) {}
+        launch_ps_(machine.launch_ps) {
+    if (options.mode != Mode::overlapped) return;
+    streams_.emplace(plan_copies(source, options.chunk_bytes, options.chunk_order),
+                     options.count_downloads, link_, result_.traffic);
+  }
 
   Result operator()() {
     const trace::Program& program = feed_.program();
     for (std::uint32_t index = 0; index < program.launches.size(); ++index) launch(index);
     feed_.check_end();
     gmmu_.count_ranges();
-    host_steps(program.after);
+    host_steps(program.after, static_cast<std::uint32_t>(program.launches.size()));
     copy_what_was_touched();
     finish();
     return std::move(result_);
@@ -62,15 +73,34 @@ private:
 
   void launch(std::uint32_t index) {
     const trace::Launch& launch = feed_.program().launches[index];
-    host_steps(launch.before);
-    const Picoseconds start = time_ps_ + launch_ps_;
+    host_steps(launch.before, index);
+    const Picoseconds start = start_of_launch(index);
     feed_.begin_launch(index);
-    cores_.begin_launch(launch, feed_, start, !options_.l1_kept_between_launches);
+    cores_.begin_launch(launch, feed_, {start, cta_starts(index)},
+                        !options_.l1_kept_between_launches);
     run_events(launch);
     time_ps_ = std::max({start, schedule_.now_ps(), gmmu_.last_store_ps()});
     result_.launches.push_back({start, time_ps_});
     result_.kernel_ps += time_ps_ - start;
     if (observer_ != nullptr) observer_->launched(launch.name, {start, time_ps_});
+  }
+
+  // A launch waits for the downloads of what it stores to, and for its first CTA's chunks.
+  Picoseconds start_of_launch(std::uint32_t index) {
+    const Picoseconds soonest = time_ps_ + launch_ps_;
+    if (!streams_) return soonest;
+    const Picoseconds copied =
+        std::max(streams_->stores_may_begin_ps(index), streams_->arrived_ps(index, 0));
+    const Picoseconds start = std::max(soonest, copied + launch_ps_);
+    result_.copy_ps += start - soonest;
+    return start;
+  }
+
+  std::function<Picoseconds(std::uint32_t)> cta_starts(std::uint32_t launch) const {
+    if (!streams_) return nullptr;
+    return [this, launch](std::uint32_t cta) {
+      return streams_->arrived_ps(launch, cta) + launch_ps_;
+    };
   }
 
   bool launch_done() const {
@@ -121,7 +151,8 @@ private:
 
   // Migrations that nothing waits for continue while the next kernel runs, but not while the CPU
   // takes its pages back.
-  void host_steps(const std::vector<trace::HostStep>& steps) {
+  void host_steps(const std::vector<trace::HostStep>& steps, std::uint32_t launches_done) {
+    if (streams_) return streams_->launches_ended(launches_done, time_ps_);
     if (steps.empty() || options_.mode == Mode::ideal) return;
     while (!schedule_.empty()) handle(schedule_.next());
     time_ps_ = std::max(time_ps_, schedule_.now_ps());
@@ -168,7 +199,12 @@ private:
   }
 
   void finish() {
+    if (streams_ && streams_->end_ps() > time_ps_) {
+      result_.copy_ps += streams_->end_ps() - time_ps_;
+      time_ps_ = streams_->end_ps();
+    }
     result_.total_ps = time_ps_;
+    result_.least_ps = std::max(least_.total_ps(), link_.least_busy_ps(time_ps_));
     result_.tlb.misses_or_absent += result_.tlb.misses;
     result_.tlb.misses_or_absent_after_l1 += result_.tlb.misses_after_l1;
     const bool local_migrates = options_.local_memory == LocalMemory::migrates;
@@ -193,13 +229,25 @@ private:
   Schedule schedule_;
   AddressMap map_;
   Residency residency_;
+  LeastTime least_;
   CtaFeed feed_;
   Cores cores_;
   HostLink link_;
   Gmmu gmmu_;
+  std::optional<StreamedCopies> streams_;  // in the mode overlapped
   Picoseconds launch_ps_;
   Picoseconds time_ps_ = 0;
 };
+
+void check_options(const Options& options) {
+  if (options.mode != Mode::overlapped) return;
+  if (options.chunk_bytes == 0) throw UsageError("options.chunk_bytes is 0: it must be 1 or more");
+  if (options.programmer_data != ProgrammerData::uploads) {
+    throw UsageError(
+        "overlapped copies are the program's own: options.programmer_data must be "
+        "uploads");
+  }
+}
 
 }  // namespace
 
@@ -207,6 +255,7 @@ Result simulate(const ModelledMachine& machine, const pages::MigrationPolicy& po
                 const Options& options, trace::Source& source, Observer* observer) {
   check_machine(machine);
   pages::check(policy);
+  check_options(options);
   return Simulation(machine, policy, options, source, observer)();
 }
 

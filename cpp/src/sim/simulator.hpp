@@ -35,8 +35,8 @@ namespace isthmus::sim {
 /// Simulates all of `source`, from its first block.
 ///
 /// machine     checked with check_machine first
-/// policy      what migrates and when; unused in the modes ideal and programmer
-/// source      rewound; at its end afterwards
+/// policy      what migrates and when; unused in the other modes
+/// source      rewound; at its end afterwards; read twice in the mode overlapped
 /// observer    may be null
 /// Throws      UsageError for an impossible machine, policy or trace; Deadlock if nothing can
 ///             continue, with what waits for what; what `observer` throws.

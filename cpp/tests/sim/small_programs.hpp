@@ -45,6 +45,10 @@ public:
     launches_.push_back(std::move(ctas));
     return *this;
   }
+  Builder& before(std::size_t launch, std::vector<trace::HostStep> steps) {
+    program_.launches[launch].before = std::move(steps);
+    return *this;
+  }
   Builder& after(std::vector<trace::HostStep> steps) {
     program_.after = std::move(steps);
     return *this;

@@ -41,7 +41,7 @@ _PoliciesOption = Annotated[
         "--policy",
         metavar="NAME",
         help="What migrates when the GPU requests bytes. May be repeated: each is a column, and "
-        "the others are compared with the first.  [default: programmer, ranges]",
+        "the others are compared with the first.  [default: programmer, overlapped, ranges]",
     ),
 ]
 _TimelineOption = Annotated[
@@ -92,7 +92,7 @@ def run(
 
     check_output(timeline)
     check_output(output)
-    names = list(dict.fromkeys(policies or ("programmer", "ranges")))
+    names = list(dict.fromkeys(policies or ("programmer", "overlapped", "ranges")))
     if timeline is not None and len(names) > 1:
         raise UsageError("a timeline is of one policy", hint=f"give one: -p {names[-1]}")
     setups = {name: _setup(name, machine, settings or [], profile) for name in names}

@@ -113,6 +113,7 @@ def _runs_table(runs: "Mapping[str, SimulationResult]") -> Table:
 
     rows = [
         row("time, us", lambda r: f"{r.total_ps / _PS_PER_US:.1f}"),
+        row("at least, us", lambda r: f"{r.least_ps / _PS_PER_US:.1f}"),
         row("times the first", lambda r: f"{r.total_ps / first:.3f}" if first else "-"),
         row("to the GPU", lambda r: approximate_size(r.bytes_to_gpu)),
         row("to the CPU", lambda r: approximate_size(r.bytes_to_cpu)),

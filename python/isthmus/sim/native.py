@@ -55,7 +55,7 @@ def native_machine(machine: ModelledMachine) -> "_native.SimMachine":
 
 
 def native_policy(policy: Policy) -> "_native.MigrationPolicy":
-    """Give the simulator's policy; for ideal and programmer one that is never used."""
+    """Give the simulator's policy; for the others one that is never used."""
     from isthmus import _native
 
     kind = policy.kind if policy.kind.migrates else Kind.WHOLE_PAGE

@@ -19,10 +19,11 @@ _KIB, _MIB = 1 << 10, 1 << 20
 
 
 class Kind(StrEnum):
-    """How data comes to the GPU. The others are compared with the first two."""
+    """How data comes to the GPU. The others are compared with the first three."""
 
     IDEAL = "ideal"
     PROGRAMMER = "programmer"
+    OVERLAPPED = "overlapped"
     WHOLE_PAGE = "whole-page"
     SINGLE_RANGE = "single-range"
     RANGES = "ranges"
@@ -38,12 +39,13 @@ class Kind(StrEnum):
     @property
     def migrates(self) -> bool:
         """Whether pages move on demand."""
-        return self not in {Kind.IDEAL, Kind.PROGRAMMER}
+        return self not in {Kind.IDEAL, Kind.PROGRAMMER, Kind.OVERLAPPED}
 
 
 MEANINGS = {
     Kind.IDEAL: "all data is on the GPU from the start, at no cost",
     Kind.PROGRAMMER: "the program's own copies are made before it starts",
+    Kind.OVERLAPPED: "the same copies in chunks, in streams beside the kernels",
     Kind.WHOLE_PAGE: "the page; each waiting request transfers its own (baseline of Zhang 2019)",
     Kind.SINGLE_RANGE: "the request, and the gap to the valid range: one range a page (Zhang 2019)",
     Kind.RANGES: "units, a few ranges a page (proposal of Zhang 2019)",

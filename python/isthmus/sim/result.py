@@ -39,6 +39,7 @@ class SimulationResult:
     Attributes:
         modelled: True: no number here was measured.
         total_ps: The program's time.
+        least_ps: A bound below it: what the cores need at least, or the link if it is busy longer.
         copy_ps: The part of it for the programmer's copies and for what the CPU takes back.
         kernel_ps: The part of it for kernels.
         launch_ps: Start and end of each launch, shape (num_launches, 2).
@@ -57,6 +58,7 @@ class SimulationResult:
 
     modelled: bool
     total_ps: int
+    least_ps: int
     copy_ps: int
     kernel_ps: int
     launch_ps: Integers
@@ -101,6 +103,7 @@ class SimulationResult:
         """Give every number under one name, for tables and files."""
         numbers: dict[str, int | float] = {
             "total_ps": self.total_ps,
+            "least_ps": self.least_ps,
             "copy_ps": self.copy_ps,
             "kernel_ps": self.kernel_ps,
             "bytes_to_gpu": self.bytes_to_gpu,
@@ -158,6 +161,7 @@ def result_of(native: "_native.SimResult") -> SimulationResult:
     return SimulationResult(
         modelled=True,
         total_ps=native.total_ps,
+        least_ps=native.least_ps,
         copy_ps=native.copy_ps,
         kernel_ps=native.kernel_ps,
         launch_ps=np.array(native.launches, dtype=np.uint64).reshape(-1, 2),

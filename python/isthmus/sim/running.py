@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from isthmus.errors import UsageError
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
-from isthmus.sim.options import EvictionKind, Options
-from isthmus.sim.policy import Policy, default_policy
+from isthmus.sim.options import EvictionKind, Options, ProgrammerData
+from isthmus.sim.policy import Kind, Policy, default_policy
 from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.settings import Setup, setting_of, with_settings
 from isthmus.sizes import format_size
@@ -106,6 +106,17 @@ def check_setup(setup: Setup) -> None:
     native_policy(setup.policy).check()
     if setup.policy.kind.migrates:
         _check_memory(setup)
+    if setup.policy.kind is Kind.OVERLAPPED:
+        _check_overlapped(setup)
+
+
+def _check_overlapped(setup: Setup) -> None:
+    wanted = setup.options.programmer_data
+    if wanted is not ProgrammerData.UPLOADS:
+        raise UsageError(
+            f"overlapped copies what the program copies, not options.programmer_data={wanted}",
+            hint="leave that setting out, or give -p programmer, which copies what is touched",
+        )
 
 
 def _check_memory(setup: Setup) -> None:

@@ -80,7 +80,8 @@ def test_every_machine_is_one_that_can_be(name: str) -> None:
 def test_every_option_is_the_simulators_and_has_its_default() -> None:
     native = native_options(Options(), Kind.RANGES)
     default = _native.SimOptions()
-    assert public(native) == {"mode", *Options.model_fields}
+    ours = {native_name(Options, field) for field in Options.model_fields}
+    assert public(native) == {"mode", *ours}
     assert {name: getattr(native, name) for name in public(native)} == {
         name: getattr(default, name) for name in public(default)
     }
@@ -258,3 +259,26 @@ def test_a_timeline_takes_so_many_events_and_counts_the_others() -> None:
     run(open_source(WORKLOAD), setup(), timeline=timeline)
     assert len(timeline.rows) == 10
     assert timeline.num_dropped > 0
+
+
+def test_overlapped_copies_are_the_programs_and_their_chunks_decide_what_runs_beside_them() -> None:
+    copied = isthmus.simulate("aes", policy="programmer")
+    chunked = isthmus.simulate("aes", policy="overlapped")
+    whole = isthmus.simulate("aes", policy="overlapped", settings={"options.chunk": "1GiB"})
+    assert chunked.traffic_bytes == whole.traffic_bytes == copied.traffic_bytes
+    assert chunked.total_ps < whole.total_ps == copied.total_ps
+    assert chunked.copy_ps < copied.copy_ps
+
+
+def test_overlapped_refuses_other_data_than_the_programs_copies() -> None:
+    with pytest.raises(UsageError, match="overlapped copies what the program copies"):
+        isthmus.simulate(
+            WORKLOAD, policy="overlapped", settings={"options.programmer_data": "touched_all"}
+        )
+
+
+def test_no_policy_is_below_the_bound_which_knows_the_program_and_the_link() -> None:
+    results = [isthmus.simulate("nqu", policy=policy) for policy in policy_names()]
+    computing = isthmus.simulate("nqu", policy="ideal").least_ps
+    for result in results:
+        assert result.total_ps >= result.least_ps >= computing > 0
