@@ -98,7 +98,8 @@ void bind_memory(nb::module_& m) {
       .def_rw("l2_cycles", &sim::PartitionParameters::l2_cycles)
       .def_rw("dram_bytes_per_s", &sim::PartitionParameters::dram_bytes_per_s)
       .def_rw("dram_cycles", &sim::PartitionParameters::dram_cycles)
-      .def_rw("memory_bytes", &sim::PartitionParameters::memory_bytes);
+      .def_rw("memory_bytes", &sim::PartitionParameters::memory_bytes)
+      .def_rw("arrivals_in_dram", &sim::PartitionParameters::arrivals_in_dram);
   nb::class_<sim::GmmuParameters>(m, "SimGmmu")
       .def_rw("buffer_entries", &sim::GmmuParameters::buffer_entries)
       .def_rw("query_cycles", &sim::GmmuParameters::query_cycles);
@@ -112,6 +113,7 @@ void bind_link(nb::module_& m) {
       .def_rw("packet_bytes", &sim::LinkParameters::packet_bytes)
       .def_rw("packet_overhead_bytes", &sim::LinkParameters::packet_overhead_bytes)
       .def_rw("half_duplex", &sim::LinkParameters::half_duplex)
+      .def_rw("coherent", &sim::LinkParameters::coherent)
       .def(
           "add_cost",
           [](sim::LinkParameters& link, std::uint64_t size_bytes, std::uint64_t busy_ps) {

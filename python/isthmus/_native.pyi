@@ -1427,6 +1427,12 @@ class SimPartitions:
     @memory_bytes.setter
     def memory_bytes(self, arg: int, /) -> None: ...
 
+    @property
+    def arrivals_in_dram(self) -> bool: ...
+
+    @arrivals_in_dram.setter
+    def arrivals_in_dram(self, arg: bool, /) -> None: ...
+
 class SimGmmu:
     @property
     def buffer_entries(self) -> int: ...
@@ -1476,6 +1482,12 @@ class SimLink:
 
     @half_duplex.setter
     def half_duplex(self, arg: bool, /) -> None: ...
+
+    @property
+    def coherent(self) -> bool: ...
+
+    @coherent.setter
+    def coherent(self, arg: bool, /) -> None: ...
 
     def add_cost(self, size_bytes: int, busy_ps: int) -> None:
         """Points of a measured link, by ascending size."""

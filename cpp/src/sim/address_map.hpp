@@ -37,6 +37,9 @@ public:
   std::uint64_t real_line(std::uint32_t line) const {
     return (real_chunks_[line >> chunk_shift_] << chunk_shift_) + (line & chunk_mask_);
   }
+  PlacedLine place_of(std::uint32_t line) const {
+    return placed(real_line(line), line >> chunk_shift_, geometry_);
+  }
   std::uint32_t page_of(std::uint32_t line) const { return line >> page_shift_; }
   std::uint32_t first_line(std::uint32_t page) const { return page << page_shift_; }
   std::uint32_t lines_per_page() const { return 1U << page_shift_; }

@@ -40,6 +40,8 @@ Gmmu::Gmmu(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
                     ? machine.gmmu.query_cycles * cycle_ps(machine.cores.clock_hz)
                     : 0),
       remote_only_(policy.kind == pages::PolicyKind::zero_copy),
+      migrates_in_background_(machine.link.coherent &&
+                              policy.kind == pages::PolicyKind::access_counter),
       counts_accesses_(eviction_ != nullptr && eviction_->wants_accesses()) {
   const bool total = options.buffer_scope == BufferScope::total;
   entries_used_.assign(total ? 1 : machine.partitions.count, 0);
@@ -73,12 +75,17 @@ void Gmmu::ask(const Waiting& waiting) {
   const std::uint32_t line = waiting.request.place.line();
   const std::uint32_t page = map_.page_of(line);
   const std::uint32_t buffer = entries_used_.size() == 1 ? 0 : waiting.request.place.partition();
+  // Counters count what crosses the link.
+  if (machine_.link.coherent && waiting.request.kind == EventKind::load &&
+      partitions_.has_remote(waiting.request.place, residency_.generation(page))) {
+    return serve_coherently(waiting);
+  }
   if (const std::uint32_t migration = migration_of_line_.at(line);
       migration != MigrationMap::kNone) {
-    ++result_.waits;
-    return append(migrations_[migration].waiters, waiting);
+    return wait_for(migration, waiting);
   }
   if (must_wait_for_entry(buffer)) {
+    if (migrates_in_background_) return serve_remotely(waiting);
     ++result_.buffer_waits;
     return append(blocked_[buffer], waiting);
   }
@@ -111,8 +118,7 @@ void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
       validate_without_fetch(waiting, answer);
       break;
     case pages::Outcome::wait:
-      ++result_.waits;
-      append(migrations_[migration_to_wait_for(request.place.line(), page)].waiters, waiting);
+      wait_for(migration_to_wait_for(request.place.line(), page), waiting);
       break;
     case pages::Outcome::migrate:
       append(migrations_[migration].waiters, waiting);
@@ -125,6 +131,15 @@ void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
     migrations_[migration].handled_ps = fault_done_ps();
     make_room_and_transfer(migration);
   }
+}
+
+// Until the driver begins a migration in the background, its lines are where they were.
+void Gmmu::wait_for(std::uint32_t migration, const Waiting& waiting) {
+  if (migrates_in_background_ && schedule_.now_ps() < migrations_[migration].handled_ps) {
+    return serve_remotely(waiting);
+  }
+  ++result_.waits;
+  append(migrations_[migration].waiters, waiting);
 }
 
 // The requested line is in flight. The migration that brings it is known unless another one
@@ -155,8 +170,9 @@ void Gmmu::validate_without_fetch(const Waiting& waiting, const pages::Answer& a
   serve(waiting.request, start, start - query_ps_ - waiting.since_ps);
 }
 
-// Over the link, bypassing L2, which doesn't cache host memory.
+// Over the link, bypassing L2, which caches host memory only if the link is coherent.
 void Gmmu::serve_remotely(const Waiting& waiting) {
+  if (machine_.link.coherent) return serve_coherently(waiting);
   const Picoseconds now = schedule_.now_ps() + query_ps_;
   if (waiting.request.kind == EventKind::store) {
     result_.traffic.remote_to_cpu += kLineBytes;
@@ -170,6 +186,34 @@ void Gmmu::serve_remotely(const Waiting& waiting) {
   cores_.served(waiting.request.core, waiting.request.waiter, {done, done - waiting.since_ps});
 }
 
+// Through the partition's port, and over the link unless L2 has the line.
+void Gmmu::serve_coherently(const Waiting& waiting) {
+  const LineRequest& request = waiting.request;
+  const Picoseconds now = schedule_.now_ps() + query_ps_;
+  const std::uint32_t generation = residency_.generation(map_.page_of(request.place.line()));
+  if (request.kind == EventKind::store) {
+    result_.traffic.remote_to_cpu += kLineBytes;
+    const Picoseconds through = partitions_.pass_to_cpu(request.place, generation, now);
+    last_store_ps_ = std::max(last_store_ps_, link_.to_cpu(through, kLineBytes));
+    ++stores_done_;
+    return;
+  }
+  Picoseconds waited = now - waiting.since_ps;
+  const auto fetch = [&](Picoseconds through) {
+    result_.traffic.remote_to_gpu += kLineBytes;
+    const Picoseconds arrived = link_.to_gpu(through, kLineBytes);
+    waited += arrived - through;
+    return arrived;
+  };
+  Picoseconds done = 0;
+  if (request.kind == EventKind::atomic) {
+    done = fetch(partitions_.pass_to_cpu(request.place, generation, now)) + partitions_.return_ps();
+  } else {
+    done = partitions_.load_remote(request.place, generation, now, fetch);
+  }
+  cores_.served(request.core, request.waiter, {done, waited});
+}
+
 bool Gmmu::starts_resident(std::uint32_t chunk) {
   if (options_.mode != Mode::migrate) return true;
   const std::uint64_t address = map_.chunk_address(chunk);
@@ -177,18 +221,43 @@ bool Gmmu::starts_resident(std::uint32_t chunk) {
   return options_.initially == Initially::on_gpu;
 }
 
-std::uint64_t Gmmu::cpu_request(std::uint64_t address, std::uint64_t size_bytes) {
+template <class Visit>
+void Gmmu::for_placed_pages(std::uint64_t address, std::uint64_t size_bytes, Visit&& visit) const {
   const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * kLineBytes;
   const std::uint64_t chunk_bytes = std::uint64_t{map_.lines_per_chunk()} * kLineBytes;
   const std::uint64_t begin = address / page_bytes * page_bytes;
   const std::uint64_t end = address + size_bytes;
-  std::uint64_t back_bytes = 0;
   for (const std::uint64_t chunk : map_.placed_chunks(begin, end)) {
     const std::uint64_t chunk_end = std::min(end, chunk + chunk_bytes);
     for (std::uint64_t at = std::max(begin, chunk); at < chunk_end; at += page_bytes) {
-      back_bytes += take_page_back(at);
+      visit(at);
     }
   }
+}
+
+std::uint64_t Gmmu::cpu_access(std::uint64_t address, std::uint64_t size_bytes, bool writes) {
+  std::uint64_t lines_here = 0;
+  if (size_bytes == 0) return 0;
+  for_placed_pages(address, size_bytes, [&](std::uint64_t page_address) {
+    const std::uint32_t page = map_.page_at(page_address);
+    const std::uint64_t first = std::max(address, page_address) / kLineBytes;
+    const std::uint64_t page_end = page_address / kLineBytes + map_.lines_per_page();
+    const std::uint64_t end = std::min(page_end, (address + size_bytes - 1) / kLineBytes + 1);
+    const auto in_page = static_cast<std::uint32_t>(first - page_address / kLineBytes);
+    std::uint64_t here = 0;
+    for (std::uint64_t line = 0; line < end - first; ++line) {
+      here += residency_.valid(map_.first_line(page) + in_page + static_cast<std::uint32_t>(line));
+    }
+    lines_here += here;
+    if (writes && here != end - first) residency_.leave(page);
+  });
+  return lines_here * kLineBytes;
+}
+
+std::uint64_t Gmmu::cpu_request(std::uint64_t address, std::uint64_t size_bytes) {
+  std::uint64_t back_bytes = 0;
+  for_placed_pages(address, size_bytes,
+                   [&](std::uint64_t page_address) { back_bytes += take_page_back(page_address); });
   result_.traffic.returned_to_cpu += back_bytes;
   return back_bytes;
 }

@@ -46,6 +46,9 @@ public:
   /// The CPU accesses [address, address + size_bytes): its pages migrate back. Returns the bytes
   /// moved.
   std::uint64_t cpu_request(std::uint64_t address, std::uint64_t size_bytes);
+  /// The same on a coherent link: no page moves, and the GPU's copies of lines that the CPU writes
+  /// become invalid. Returns the bytes that are in the GPU's memory.
+  std::uint64_t cpu_access(std::uint64_t address, std::uint64_t size_bytes, bool writes);
   /// Counts the valid ranges of each page into the result.
   void count_ranges();
 
@@ -89,6 +92,8 @@ private:
   void ask(const Waiting& waiting);
   void answer(const Waiting& waiting, std::uint32_t page);
   void serve_remotely(const Waiting& waiting);
+  void serve_coherently(const Waiting& waiting);
+  void wait_for(std::uint32_t migration, const Waiting& waiting);
   void validate_without_fetch(const Waiting& waiting, const pages::Answer& answer);
   bool must_wait_for_entry(std::uint32_t buffer) const;
   std::uint32_t migration_to_wait_for(std::uint32_t line, std::uint32_t page) const;
@@ -101,12 +106,16 @@ private:
     return !waits_for_room_.empty() || !writes_waiting_for_room_.empty();
   }
   void take_away(const pages::Victim& victim, Picoseconds& done_ps);
+  void write_to_dram(std::uint32_t first_line, std::uint32_t num_lines);
   void serve_waiters(std::uint32_t migration);
   void serve_or_ask(const Waiting& waiting);
   void serve_blocked(std::uint32_t buffer);
   void retry_for_room();
   /// Returns the bytes moved.
   std::uint32_t take_page_back(std::uint64_t address);
+  /// Calls `visit` with the address of each page of [address, address + size_bytes) that is placed.
+  template <class Visit>
+  void for_placed_pages(std::uint64_t address, std::uint64_t size_bytes, Visit&& visit) const;
 
   void append(List& list, const Waiting& waiting);
   Waiting take_first(List& list);
@@ -129,6 +138,7 @@ private:
 
   Picoseconds query_ps_;
   bool remote_only_;
+  bool migrates_in_background_;  // access counters on a coherent link
   bool counts_accesses_ = false;
   std::vector<std::uint32_t> page_of_slot_;
   std::vector<std::uint32_t> slot_of_page_;

@@ -119,6 +119,7 @@ void Gmmu::on_arrived(std::uint32_t index) {
       residency_.make_valid(first, lines_of(span));
     }
     if (table_.policy().merge) migration_of_line_.clear(first, lines_of(span), index);
+    if (machine_.partitions.arrivals_in_dram) write_to_dram(first, lines_of(span));
   }
   const std::uint32_t buffer = migration.buffer;
   --entries_used_[buffer];
@@ -132,13 +133,19 @@ void Gmmu::on_arrived(std::uint32_t index) {
   serve_blocked(buffer);
 }
 
+void Gmmu::write_to_dram(std::uint32_t first_line, std::uint32_t num_lines) {
+  for (std::uint32_t line = first_line; line < first_line + num_lines; ++line) {
+    partitions_.arrive(map_.place_of(line), schedule_.now_ps());
+  }
+}
+
 // The record stays in use until all waiters were served; a waiter that can't be served uses another
-// record.
+// record, and doesn't wait for this migration again.
 void Gmmu::serve_waiters(std::uint32_t index) {
   List waiters = migrations_[index].waiters;
   migrations_[index].waiters = {};
-  while (waiters.size != 0) serve_or_ask(take_first(waiters));
   migrations_[index].active = false;
+  while (waiters.size != 0) serve_or_ask(take_first(waiters));
   free_migrations_.push_back(index);
 }
 

@@ -62,6 +62,7 @@ struct PartitionParameters {
   std::uint64_t dram_bytes_per_s = 32'000'000'000;  ///< of one: 384 GB/s in all; Zhang 2019
   std::uint32_t dram_cycles = 100;                  ///< latency on top of that; GPGPU-Sim's GTX480
   std::uint64_t memory_bytes = 1536ULL * 1024 * 1024;  ///< of the whole GPU; Zhang 2019
+  bool arrivals_in_dram = false;  ///< migrated bytes keep DRAM channels busy when they arrive
 };
 
 /// The GPU's memory management unit, which knows what is resident.
@@ -86,6 +87,10 @@ struct LinkParameters {
   std::vector<LinkCost> costs;                 ///< ascending; in place of bandwidth and packets.
                                                ///< Linear between points, proportional beyond
   bool half_duplex = false;                    ///< one server for both directions
+  /// The CPU's lines may be in L2, and either side reaches the other's memory without a migration:
+  /// an access counter's migration holds up nobody before the driver begins it, and the CPU's
+  /// accesses take no pages back. NVLink-C2C; PCIe is not.
+  bool coherent = false;
 };
 
 /// The cost of a page fault before its migration starts.

@@ -56,6 +56,40 @@ public:
     return through;
   }
 
+  /// Lines of the CPU's memory, on a coherent link. L2 has copies of them that are never dirty:
+  /// stores and atomics go on to the CPU.
+  ///
+  /// fetch       called with the time at which the line is missed; returns when it is here
+  template <class Fetch>
+  Picoseconds load_remote(PlacedLine place, std::uint32_t generation, Picoseconds time_ps,
+                          Fetch&& fetch) {
+    const Picoseconds through = pass_port(place.partition(), time_ps);
+    const std::uint64_t tag = remote_tag(place, generation);
+    const std::size_t way = find(place, tag);
+    if (way != CacheSets::kNowhere) {
+      ++counts_.l2_hits;
+      return std::max(through, l2_.filled_ps(way)) + return_ps_;
+    }
+    ++counts_.l2_misses;
+    const Picoseconds filled = fetch(through);
+    allocate(place, tag, through, filled);
+    return filled + return_ps_;
+  }
+  bool has_remote(PlacedLine place, std::uint32_t generation) {
+    return find(place, remote_tag(place, generation)) != CacheSets::kNowhere;
+  }
+  /// A store or an atomic on its way to the CPU. Returns when it is through the port.
+  Picoseconds pass_to_cpu(PlacedLine place, std::uint32_t generation, Picoseconds time_ps) {
+    const std::size_t way = find(place, remote_tag(place, generation));
+    if (way != CacheSets::kNowhere) l2_.drop(set_of(place), way);
+    return pass_port(place.partition(), time_ps);
+  }
+  /// The way back of a line that has crossed the link.
+  Picoseconds return_ps() const { return return_ps_; }
+
+  /// A line that has migrated is written to its partition's DRAM.
+  void arrive(PlacedLine place, Picoseconds time_ps) { write_dram(place.partition(), time_ps); }
+
   /// Prefetches the data that a request will use into the host CPU's cache.
   void prefetch(PlacedLine place) const { l2_.prefetch(set_of(place)); }
 
@@ -80,6 +114,10 @@ private:
   Picoseconds write_dram(std::uint32_t partition, Picoseconds time_ps) {
     ++counts_.dram_writes;
     return use_dram(partition, time_ps);
+  }
+  // A line that migrates changes its physical address, so its copy isn't found any more.
+  static std::uint64_t remote_tag(PlacedLine place, std::uint32_t generation) {
+    return CacheSets::tag_of(place.line(), generation | 1U << 31U);
   }
   std::size_t find(PlacedLine place, std::uint64_t tag) {
     return sets_per_partition_ == 0 ? CacheSets::kNowhere : l2_.find(set_of(place), tag);

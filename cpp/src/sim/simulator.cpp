@@ -49,7 +49,8 @@ public:
         link_(machine.link, result_.utilisation, observer),
         gmmu_(machine, policy, options, map_, residency_, schedule_, cores_, link_, result_,
               observer),
-        launch_ps_(machine.launch_ps) {
+        launch_ps_(machine.launch_ps),
+        coherent_(machine.link.coherent) {
     if (options.mode != Mode::overlapped) return;
     streams_.emplace(plan_copies(source, options.chunk_bytes, options.chunk_order),
                      options.count_downloads, link_, result_.traffic);
@@ -161,7 +162,11 @@ private:
       if (options_.mode == Mode::programmer) {
         copy(step);
       } else {
-        take_back(step);
+        if (coherent_) {
+          reach_over(step);
+        } else {
+          take_back(step);
+        }
       }
     }
     result_.copy_ps += time_ps_ - start;
@@ -182,6 +187,22 @@ private:
   void take_back(const trace::HostStep& step) {
     const std::uint64_t bytes = gmmu_.cpu_request(step.address, step.size_bytes);
     if (bytes != 0 && options_.count_downloads) time_ps_ = link_.to_cpu(time_ps_, bytes);
+  }
+
+  // The CPU reads and writes what is in the GPU's memory over a coherent link. Its reads take time
+  // only if downloads count.
+  void reach_over(const trace::HostStep& step) {
+    using Kind = trace::HostStep::Kind;
+    const bool writes = step.kind == Kind::upload || step.kind == Kind::write;
+    const std::uint64_t bytes = gmmu_.cpu_access(step.address, step.size_bytes, writes);
+    if (bytes == 0) return;
+    if (writes) {
+      result_.traffic.remote_to_gpu += bytes;
+      time_ps_ = link_.to_gpu(time_ps_, bytes);
+    } else {
+      result_.traffic.remote_to_cpu += bytes;
+      if (options_.count_downloads) time_ps_ = link_.to_cpu(time_ps_, bytes);
+    }
   }
 
   // A programmer's copies of touched data, known only now but made before the start: all times
@@ -236,6 +257,7 @@ private:
   Gmmu gmmu_;
   std::optional<StreamedCopies> streams_;  // in the mode overlapped
   Picoseconds launch_ps_;
+  bool coherent_;
   Picoseconds time_ps_ = 0;
 };
 

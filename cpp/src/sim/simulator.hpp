@@ -17,10 +17,11 @@
 //
 // Not modelled: instruction caches, register files, pipelines and bank conflicts; shared, constant
 // and texture caches; contention in the network except at the partitions' ports; back pressure of
-// stores, L2 misses and DRAM queues; DRAM rows, refresh, and the DRAM bandwidth of arriving data;
-// page table reads as memory traffic (a walk is only a latency); computation of the CPU between
-// launches; overlap of launches; coherence with the CPU while a kernel runs. A modelled time
-// doesn't predict a real machine's: use it for ratios between policies on the same machine.
+// stores, L2 misses and DRAM queues; DRAM rows, refresh, and, unless partitions.arrivals_in_dram,
+// the DRAM bandwidth of arriving data; page table reads as memory traffic (a walk is only a
+// latency); computation of the CPU between launches; overlap of launches; coherence with the CPU
+// while a kernel runs. A modelled time doesn't predict a real machine's: use it for ratios between
+// policies on the same machine.
 #pragma once
 
 #include "pages/policy.hpp"

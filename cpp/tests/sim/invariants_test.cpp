@@ -183,6 +183,45 @@ TEST(Invariants, EveryPolicyServesEveryRequest) {
   }
 }
 
+TEST(Invariants, CountersWithSeparateRequestsServeAllInMemoryThatIsTooSmall) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const RandomProgram program = random_program(seed, 3 * 16384);  // three pages
+    MigrationPolicy policy = pages::default_policy(PolicyKind::access_counter);
+    policy.counter_threshold = 3;
+    policy.merge = false;
+    Options options = mode(Mode::migrate);
+    options.eviction.limit_bytes = 2ULL * (2U << 20U);
+    const Result result = run(program.builder, two_core_machine(), policy, options);
+    const Result ideal = run(program.builder, two_core_machine(), {}, mode(Mode::ideal));
+    EXPECT_EQ(result.line_requests, ideal.line_requests);
+    EXPECT_GT(result.evictions, 0U);
+  }
+}
+
+TEST(Invariants, EveryPolicyServesEveryRequestOnACoherentLink) {
+  ModelledMachine machine = two_core_machine();
+  machine.link.coherent = true;
+  machine.partitions.arrivals_in_dram = true;
+  machine.gmmu.buffer_entries = 2;
+  machine.faults = {3'000'000, FaultParameters::Handling::batch, 4};
+  for (const pages::PolicyName& name : pages::policy_names()) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      RandomProgram program = random_program(seed, 3 * 16384);  // three pages
+      program.builder.before(1, {upload(0, 1U << 20U), download(1U << 20U, 4096)});
+      MigrationPolicy policy = pages::default_policy(name.kind);
+      policy.counter_threshold = 3;
+      policy.merge = seed % 2 == 0;
+      Options options = mode(Mode::migrate);
+      if (seed % 3 == 0) options.eviction.limit_bytes = 2ULL * (2U << 20U);
+      const Result result = run(program.builder, machine, policy, options);
+      const Result ideal = run(program.builder, machine, {}, mode(Mode::ideal));
+      EXPECT_EQ(result.line_requests, ideal.line_requests) << name.name;
+      EXPECT_EQ(result.warp_instructions, ideal.warp_instructions) << name.name;
+      EXPECT_EQ(result.cpu_requests, 0U) << name.name;
+    }
+  }
+}
+
 TEST(Invariants, ConcurrentGapsOfValidRangesAndWritesWithoutFetchEnd) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const RandomProgram program = random_program(seed, 20'000);

@@ -70,11 +70,13 @@ Builder copying(std::uint64_t seed) {
 }
 
 TEST(LeastTime, NoRunIsBelowIt) {
-  std::vector<ModelledMachine> machines(4, two_core_machine());
+  std::vector<ModelledMachine> machines(5, two_core_machine());
   machines[1].link.bytes_per_s = 1'000'000'000'000;
   machines[2].link.half_duplex = true;
   machines[2].launch_ps = 1'000'000;
   machines[3].l1.size_bytes = 0;
+  machines[4].link.coherent = true;
+  machines[4].faults.latency_ps = 2'000'000;
   for (const ModelledMachine& machine : machines) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
       const Builder builder = copying(seed);

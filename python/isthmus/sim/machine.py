@@ -136,6 +136,8 @@ class Partitions(Record):
     """Latency of memory, in addition to the time for the bytes."""
     memory: Memory
     """The GPU's total memory; pages that don't fit are evicted."""
+    arrivals_in_dram: bool = False
+    """Whether migrated bytes keep DRAM channels busy when they arrive."""
 
     @model_validator(mode="after")
     def _whole_sets(self) -> Self:
@@ -150,6 +152,8 @@ class Gmmu(Record):
     """Pending migrations; requests wait while it is full. options.buffer_scope: per what."""
     query_cycles: Count
     """Cycles to read and change a page's state."""
+    counter: Extent = 2 << 20
+    """access-counter: the bytes with one counter, if policy.counter is 0."""
 
 
 class LinkCost(Record):
@@ -174,6 +178,8 @@ class Link(Record):
     """Additional bytes of a packet."""
     half_duplex: bool
     """Whether the two directions share the link."""
+    coherent: bool = False
+    """Whether L2 caches the CPU's lines, and neither side needs a migration to reach the other."""
     curve: Curve = Curve.NONE
     """Lower bandwidth for small transfers."""
     costs: Annotated[list[LinkCost], Field(default_factory=list)]

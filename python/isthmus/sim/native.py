@@ -47,20 +47,21 @@ def native_machine(machine: ModelledMachine) -> "_native.SimMachine":
         "faults": machine.faults,
     }
     for name, section in sections.items():
-        _fill(getattr(native, name), section, leave_out=("curve", "costs"))
+        _fill(getattr(native, name), section, leave_out=("curve", "costs", "counter"))
     native.launch_ps = machine.launch.latency
     for size_bytes, busy_ps in link_costs(machine.link):
         native.link.add_cost(size_bytes, busy_ps)
     return native
 
 
-def native_policy(policy: Policy) -> "_native.MigrationPolicy":
-    """Give the simulator's policy; for the others one that is never used."""
+def native_policy(policy: Policy, machine: ModelledMachine) -> "_native.MigrationPolicy":
+    """Give the simulator's policy on a machine; for the references one that is never used."""
     from isthmus import _native
 
     kind = policy.kind if policy.kind.migrates else Kind.WHOLE_PAGE
     native = _native.MigrationPolicy(kind.value.replace("-", "_"))
-    _fill(native, policy, leave_out=("kind",))
+    _fill(native, policy, leave_out=("kind", "counter"))
+    native.counter_bytes = policy.counter or machine.gmmu.counter
     return native
 
 

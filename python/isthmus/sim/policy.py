@@ -120,8 +120,8 @@ class Policy(Record):
     """sequential: how many bytes after the request."""
     counter_threshold: Number = 256
     """access-counter: the access that makes its part move."""
-    counter: Extent = 2 * _MIB
-    """access-counter: the bytes with one counter."""
+    counter: Size = 0
+    """access-counter: the bytes with one counter; 0: gmmu.counter."""
     max_unit: Extent = 64 * _KIB
     """adaptive: the largest block."""
 

@@ -84,7 +84,7 @@ def run(
     check_setup(setup)
     native = _native.simulate(
         native_machine(setup.machine),
-        native_policy(setup.policy),
+        native_policy(setup.policy, setup.machine),
         native_options(setup.options, setup.policy.kind),
         source,
         poll=poll,
@@ -103,7 +103,7 @@ def check_setup(setup: Setup) -> None:
     from isthmus.sim.native import native_machine, native_policy
 
     native_machine(setup.machine).check()
-    native_policy(setup.policy).check()
+    native_policy(setup.policy, setup.machine).check()
     if setup.policy.kind.migrates:
         _check_memory(setup)
     if setup.policy.kind is Kind.OVERLAPPED:

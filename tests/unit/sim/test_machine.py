@@ -159,7 +159,7 @@ def test_the_simulator_takes_every_number_that_is_read_or_says_what_it_can_be() 
                 native.check()
     policy = default_policy("ranges")
     for name, most in the_most(policy).items():
-        assert native_policy(policy.model_copy(update={name: most})) is not None
+        assert native_policy(policy.model_copy(update={name: most}), paper) is not None
 
 
 def test_a_machine_that_is_not_there_is_answered_with_the_nearest(tmp_path: Path) -> None:

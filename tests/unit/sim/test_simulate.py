@@ -57,7 +57,9 @@ def test_every_parameter_of_the_simulator_can_be_set_and_every_setting_is_one(
     section: str,
 ) -> None:
     model = SECTIONS[section]
-    ours = {native_name(model, field) for field in model.model_fields} - {"curve", "costs"}
+    # A counter's bytes become the policy's.
+    python_only = {"curve", "costs", "counter_bytes"}
+    ours = {native_name(model, field) for field in model.model_fields} - python_only
     assert ours == public(getattr(_native.SimMachine(), section))
 
 
@@ -89,7 +91,7 @@ def test_every_option_is_the_simulators_and_has_its_default() -> None:
 
 @pytest.mark.parametrize("name", [one for one in policy_names() if Kind(one).migrates])
 def test_every_policy_has_the_simulators_defaults(name: str) -> None:
-    native = native_policy(default_policy(name))
+    native = native_policy(default_policy(name), load_machine("paper-gtx480"))
     default = _native.MigrationPolicy(name.replace("-", "_"))
     native.check()
     for option in public(default) - {"merge"}:
@@ -282,3 +284,27 @@ def test_no_policy_is_below_the_bound_which_knows_the_program_and_the_link() -> 
     computing = isthmus.simulate("nqu", policy="ideal").least_ps
     for result in results:
         assert result.total_ps >= result.least_ps >= computing > 0
+
+
+def test_a_policys_counters_are_the_machines_unless_it_says_otherwise() -> None:
+    policy = default_policy("access-counter")
+    for machine, size_bytes in {"gh200-c2c": 64 << 10, "h100-pcie5": 2 << 20}.items():
+        assert native_policy(policy, load_machine(machine)).counter_bytes == size_bytes
+    own = policy.model_copy(update={"counter": 1 << 20})
+    assert native_policy(own, load_machine("gh200-c2c")).counter_bytes == 1 << 20
+
+
+def test_only_gh200_is_coherent() -> None:
+    coherent = [name for name in machine_names() if load_machine(name).link.coherent]
+    assert coherent == ["gh200-c2c"]
+
+
+def test_gh200_keeps_the_cpus_lines_in_its_second_cache_and_takes_no_page_back() -> None:
+    near = isthmus.simulate("bfs", machine="gh200-c2c", policy="zero-copy")
+    far = isthmus.simulate(
+        "bfs", machine="gh200-c2c", policy="zero-copy", settings={"link.coherent": "false"}
+    )
+    assert near.traffic_bytes["remote_to_gpu"] < far.traffic_bytes["remote_to_gpu"] / 2
+    assert near.total_ps < far.total_ps
+    counted = isthmus.simulate("bfs", machine="gh200-c2c", policy="access-counter")
+    assert counted.counts["cpu_requests"] == 0
