@@ -146,6 +146,7 @@ void bind_options(nb::module_& m) {
   nb::class_<sim::Options> options(m, "SimOptions", "Options beyond machine and policy.");
   options.def(nb::init<>())
       .def_rw("chunk_bytes", &sim::Options::chunk_bytes)
+      .def_rw("prefetch", &sim::Options::prefetch)
       .def_rw("count_downloads", &sim::Options::count_downloads)
       .def_rw("l1_kept_between_launches", &sim::Options::l1_kept_between_launches);
   options.def_prop_rw(

@@ -39,12 +39,12 @@ Gmmu::Gmmu(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
       query_ps_(options.mode == Mode::migrate
                     ? machine.gmmu.query_cycles * cycle_ps(machine.cores.clock_hz)
                     : 0),
+      one_buffer_(options.buffer_scope == BufferScope::total),
       remote_only_(policy.kind == pages::PolicyKind::zero_copy),
       migrates_in_background_(machine.link.coherent &&
                               policy.kind == pages::PolicyKind::access_counter),
       counts_accesses_(eviction_ != nullptr && eviction_->wants_accesses()) {
-  const bool total = options.buffer_scope == BufferScope::total;
-  entries_used_.assign(total ? 1 : machine.partitions.count, 0);
+  entries_used_.assign((one_buffer_ ? 1 : machine.partitions.count) + 1, 0);
   blocked_.resize(entries_used_.size());
 }
 
@@ -74,7 +74,7 @@ void Gmmu::serve(const LineRequest& request, Picoseconds time_ps, Picoseconds mi
 void Gmmu::ask(const Waiting& waiting) {
   const std::uint32_t line = waiting.request.place.line();
   const std::uint32_t page = map_.page_of(line);
-  const std::uint32_t buffer = entries_used_.size() == 1 ? 0 : waiting.request.place.partition();
+  const std::uint32_t buffer = buffer_of(waiting.request);
   // Counters count what crosses the link.
   if (machine_.link.coherent && waiting.request.kind == EventKind::load &&
       partitions_.has_remote(waiting.request.place, residency_.generation(page))) {
@@ -102,17 +102,9 @@ void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
   const std::uint64_t address = map_.real_line(request.place.line()) * kLineBytes;
   const bool is_write = request.kind == EventKind::store;
   const pages::Answer answer = table_.request(address, kLineBytes, is_write);
-  if (page >= slot_of_page_.size()) {
-    const std::size_t pages_in_chunk = map_.lines_per_chunk() / map_.lines_per_page();
-    slot_of_page_.resize(map_.num_chunks() * pages_in_chunk, kNone);
-    last_migration_.resize(slot_of_page_.size(), kNone);
-  }
-  slot_of_page_[page] = answer.slot;
-  if (answer.slot >= page_of_slot_.size()) page_of_slot_.resize(answer.slot + 1, kNone);
-  page_of_slot_[answer.slot] = page;
-  const std::uint32_t buffer = entries_used_.size() == 1 ? 0 : request.place.partition();
+  note_page(answer.slot, page);
   std::uint32_t migration = kNone;
-  if (!answer.transfers.empty()) migration = start(answer, page, buffer);
+  if (!answer.transfers.empty()) migration = start(answer, page, buffer_of(request));
   switch (answer.outcome) {
     case pages::Outcome::hit:
       validate_without_fetch(waiting, answer);
@@ -131,6 +123,36 @@ void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
     migrations_[migration].handled_ps = fault_done_ps();
     make_room_and_transfer(migration);
   }
+}
+
+bool Gmmu::bring(std::uint64_t address, std::uint32_t size_bytes, Picoseconds time_ps) {
+  const std::uint32_t page = map_.page_at(address);
+  const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * kLineBytes;
+  const bool is_new = page >= slot_of_page_.size() || slot_of_page_[page] == kNone;
+  const std::uint64_t limit_bytes = options_.eviction.limit_bytes != 0
+                                        ? options_.eviction.limit_bytes
+                                        : machine_.partitions.memory_bytes;
+  if (is_new && eviction_->framed_bytes() + page_bytes > limit_bytes) return false;
+  if (residency_.valid(map_.first_line(page)) && is_new) return true;  // it never migrates
+  const pages::Answer answer = table_.request(address, size_bytes, false);
+  note_page(answer.slot, page);
+  if (answer.transfers.empty()) return true;
+  const auto buffer = static_cast<std::uint32_t>(entries_used_.size() - 1);
+  const std::uint32_t migration = start(answer, page, buffer);
+  migrations_[migration].handled_ps = std::max(time_ps, schedule_.now_ps());
+  make_room_and_transfer(migration);
+  return true;
+}
+
+void Gmmu::note_page(std::uint32_t slot, std::uint32_t page) {
+  if (page >= slot_of_page_.size()) {
+    const std::size_t pages_in_chunk = map_.lines_per_chunk() / map_.lines_per_page();
+    slot_of_page_.resize(map_.num_chunks() * pages_in_chunk, kNone);
+    last_migration_.resize(slot_of_page_.size(), kNone);
+  }
+  slot_of_page_[page] = slot;
+  if (slot >= page_of_slot_.size()) page_of_slot_.resize(slot + 1, kNone);
+  page_of_slot_[slot] = page;
 }
 
 // Until the driver begins a migration in the background, its lines are where they were.

@@ -41,6 +41,10 @@ public:
   void on_transfer(std::uint32_t migration);
   void on_arrived(std::uint32_t migration);
 
+  /// Brings [address, address + size_bytes), which is in one page that has a number, without a
+  /// fault: what isn't here yet is on the link from `time_ps`. Returns false if memory is full.
+  bool bring(std::uint64_t address, std::uint32_t size_bytes, Picoseconds time_ps);
+
   /// True for a chunk of the address space whose data is resident from the start.
   bool starts_resident(std::uint32_t chunk);
   /// The CPU accesses [address, address + size_bytes): its pages migrate back. Returns the bytes
@@ -94,6 +98,10 @@ private:
   void serve_remotely(const Waiting& waiting);
   void serve_coherently(const Waiting& waiting);
   void wait_for(std::uint32_t migration, const Waiting& waiting);
+  void note_page(std::uint32_t slot, std::uint32_t page);
+  std::uint32_t buffer_of(const LineRequest& request) const {
+    return one_buffer_ ? 0 : request.place.partition();
+  }
   void validate_without_fetch(const Waiting& waiting, const pages::Answer& answer);
   bool must_wait_for_entry(std::uint32_t buffer) const;
   std::uint32_t migration_to_wait_for(std::uint32_t line, std::uint32_t page) const;
@@ -137,6 +145,7 @@ private:
   std::unique_ptr<pages::Eviction> eviction_;
 
   Picoseconds query_ps_;
+  bool one_buffer_;
   bool remote_only_;
   bool migrates_in_background_;  // access counters on a coherent link
   bool counts_accesses_ = false;
@@ -148,7 +157,7 @@ private:
   std::vector<std::uint32_t> free_migrations_;
   std::vector<Waiting> pool_;
   std::uint32_t free_waiting_ = kNone;
-  std::vector<std::uint32_t> entries_used_;       // in each buffer
+  std::vector<std::uint32_t> entries_used_;       // in each buffer; the last: prefetches
   std::vector<List> blocked_;                     // for each buffer
   std::vector<Waiting> writes_waiting_for_room_;  // that need no fetch
   std::vector<std::uint32_t> waits_for_room_;     // migrations: one, and none else starts meanwhile

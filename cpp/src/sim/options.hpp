@@ -48,6 +48,9 @@ struct Options {
                    ///< takes 2.5 us on an H100 (benchmarks/link)
   ChunkOrder chunk_order = ChunkOrder::in_turns;
   bool count_downloads = false;  ///< in the time; Zhang 2019 counts only copies to the GPU
+  /// migrate: the allocations that a kernel touches are brought as it is launched, whole, in the
+  /// order in which the program made them, while there is room; the kernel doesn't wait for them.
+  bool prefetch = false;
   Initially initially = Initially::on_cpu;
   bool l1_kept_between_launches = false;  ///< GPGPU-Sim's GTX480 clears it after each kernel
   pages::EvictionPolicy eviction;         ///< limit_bytes 0: the machine's partitions.memory_bytes

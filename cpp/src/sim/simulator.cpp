@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <isthmus/errors.hpp>
 
@@ -13,6 +14,7 @@
 #include "sim/gmmu.hpp"
 #include "sim/least_time.hpp"
 #include "sim/streamed_copies.hpp"
+#include "sim/touched_allocations.hpp"
 
 namespace isthmus::sim {
 namespace {
@@ -51,6 +53,9 @@ public:
               observer),
         launch_ps_(machine.launch_ps),
         coherent_(machine.link.coherent) {
+    if (options.mode == Mode::migrate && options.prefetch) {
+      touched_ = touched_allocations(source);
+    }
     if (options.mode != Mode::overlapped) return;
     streams_.emplace(plan_copies(source, options.chunk_bytes, options.chunk_order),
                      options.count_downloads, link_, result_.traffic);
@@ -75,6 +80,7 @@ private:
   void launch(std::uint32_t index) {
     const trace::Launch& launch = feed_.program().launches[index];
     host_steps(launch.before, index);
+    if (!touched_.empty()) bring_allocations(index);
     const Picoseconds start = start_of_launch(index);
     feed_.begin_launch(index);
     cores_.begin_launch(launch, feed_, {start, cta_starts(index)},
@@ -84,6 +90,22 @@ private:
     result_.launches.push_back({start, time_ps_});
     result_.kernel_ps += time_ps_ - start;
     if (observer_ != nullptr) observer_->launched(launch.name, {start, time_ps_});
+  }
+
+  void bring_allocations(std::uint32_t launch) {
+    const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * trace::kLineBytes;
+    for (const std::uint32_t index : touched_[launch]) {
+      const trace::Allocation& allocation = feed_.program().allocations[index];
+      const std::uint64_t end = allocation.address + allocation.size_bytes;
+      for (std::uint64_t at = allocation.address; at < end;) {
+        const std::uint64_t next = std::min(end, (at / page_bytes + 1) * page_bytes);
+        const std::uint64_t line = at / trace::kLineBytes;
+        map_.number_chunks({&line, 1});
+        grow();
+        if (!gmmu_.bring(at, static_cast<std::uint32_t>(next - at), time_ps_)) return;
+        at = next;
+      }
+    }
   }
 
   // A launch waits for the downloads of what it stores to, and for its first CTA's chunks.
@@ -255,7 +277,8 @@ private:
   Cores cores_;
   HostLink link_;
   Gmmu gmmu_;
-  std::optional<StreamedCopies> streams_;  // in the mode overlapped
+  std::vector<std::vector<std::uint32_t>> touched_;  // allocations of each launch, to prefetch
+  std::optional<StreamedCopies> streams_;            // in the mode overlapped
   Picoseconds launch_ps_;
   bool coherent_;
   Picoseconds time_ps_ = 0;

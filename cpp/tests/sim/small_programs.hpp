@@ -49,6 +49,10 @@ public:
     program_.launches[launch].before = std::move(steps);
     return *this;
   }
+  Builder& allocate(std::uint64_t address, std::uint64_t size_bytes) {
+    program_.allocations.push_back({"array", address, size_bytes});
+    return *this;
+  }
   Builder& after(std::vector<trace::HostStep> steps) {
     program_.after = std::move(steps);
     return *this;

@@ -59,6 +59,8 @@ def native_policy(policy: Policy, machine: ModelledMachine) -> "_native.Migratio
     from isthmus import _native
 
     kind = policy.kind if policy.kind.migrates else Kind.WHOLE_PAGE
+    if kind is Kind.PREFETCH:
+        kind = Kind.TREE
     native = _native.MigrationPolicy(kind.value.replace("-", "_"))
     _fill(native, policy, leave_out=("kind", "counter"))
     native.counter_bytes = policy.counter or machine.gmmu.counter
@@ -72,6 +74,7 @@ def native_options(options: "Options", kind: Kind) -> "_native.SimOptions":
     native = _native.SimOptions()
     _fill(native, options)
     native.mode = "migrate" if kind.migrates else kind.value
+    native.prefetch = kind is Kind.PREFETCH
     return native
 
 

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     IDEAL = "ideal"
     PROGRAMMER = "programmer"
     OVERLAPPED = "overlapped"
+    PREFETCH = "prefetch"
     WHOLE_PAGE = "whole-page"
     SINGLE_RANGE = "single-range"
     RANGES = "ranges"
@@ -46,6 +47,7 @@ MEANINGS = {
     Kind.IDEAL: "all data is on the GPU from the start, at no cost",
     Kind.PROGRAMMER: "the program's own copies are made before it starts",
     Kind.OVERLAPPED: "the same copies in chunks, in streams beside the kernels",
+    Kind.PREFETCH: "allocations that a kernel touches, whole, as it is launched; else as tree",
     Kind.WHOLE_PAGE: "the page; each waiting request transfers its own (baseline of Zhang 2019)",
     Kind.SINGLE_RANGE: "the request, and the gap to the valid range: one range a page (Zhang 2019)",
     Kind.RANGES: "units, a few ranges a page (proposal of Zhang 2019)",
@@ -148,6 +150,7 @@ _OF_KIND: dict[Kind, dict[str, object]] = {
     Kind.WHOLE_PAGE: {"merge": False},
     Kind.RANGES: {"request": Requested.UNIT},
     Kind.BLOCK_64K: {"unit": 64 * _KIB},
+    Kind.PREFETCH: {"unit": 4 * _KIB},
     Kind.TREE: {"unit": 4 * _KIB},
     Kind.SEQUENTIAL: {"unit": 4 * _KIB},
     Kind.ACCESS_COUNTER: {"unit": 64 * _KIB},

@@ -83,13 +83,16 @@ def test_every_option_is_the_simulators_and_has_its_default() -> None:
     native = native_options(Options(), Kind.RANGES)
     default = _native.SimOptions()
     ours = {native_name(Options, field) for field in Options.model_fields}
-    assert public(native) == {"mode", *ours}
+    assert public(native) == {"mode", "prefetch", *ours}
     assert {name: getattr(native, name) for name in public(native)} == {
         name: getattr(default, name) for name in public(default)
     }
 
 
-@pytest.mark.parametrize("name", [one for one in policy_names() if Kind(one).migrates])
+STATE_MACHINES = [kind.value for kind in Kind if kind.migrates and kind is not Kind.PREFETCH]
+
+
+@pytest.mark.parametrize("name", STATE_MACHINES)
 def test_every_policy_has_the_simulators_defaults(name: str) -> None:
     native = native_policy(default_policy(name), load_machine("paper-gtx480"))
     default = _native.MigrationPolicy(name.replace("-", "_"))
@@ -102,7 +105,19 @@ def test_every_policy_has_the_simulators_defaults(name: str) -> None:
 
 def test_the_simulator_has_no_policy_that_we_have_not() -> None:
     known = {name.replace("_", "-") for name, _ in _native.policy_names()}
-    assert known == {kind.value for kind in Kind if kind.migrates}
+    assert known == set(STATE_MACHINES)
+
+
+def test_prefetching_is_the_trees_policy_with_allocations_brought_ahead() -> None:
+    machine = load_machine("paper-gtx480")
+    ahead, tree = (native_policy(default_policy(name), machine) for name in ("prefetch", "tree"))
+    assert all(getattr(ahead, option) == getattr(tree, option) for option in public(tree))
+    assert native_options(Options(), Kind.PREFETCH).prefetch
+    assert not native_options(Options(), Kind.TREE).prefetch
+    brought = isthmus.simulate("lps", machine="h100-pcie5", policy="prefetch")
+    asked_for = isthmus.simulate("lps", machine="h100-pcie5", policy="tree")
+    assert brought.counts["fault_batches"] == 0 < asked_for.counts["fault_batches"]
+    assert brought.total_ps < asked_for.total_ps
 
 
 def test_a_curve_is_slower_for_small_transfers_and_nears_the_bandwidth() -> None:
