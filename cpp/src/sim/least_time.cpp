@@ -12,7 +12,7 @@ LeastTime::LeastTime(const ModelledMachine& machine, trace::Source& source)
       cycle_ps_(cycle_ps(machine.cores.clock_hz)),
       dependent_issue_ps_(machine.cores.dependent_issue_cycles * cycle_ps_),
       line_ps_(unit_line_ps(machine)),
-      atomic_ps_(2 * machine.network.latency_cycles * cycle_ps_),
+      atomic_ps_(machine.network.latency_cycles * cycle_ps_ * 2),
       load_ps_(atomic_ps_) {
   if (machine.l1.size_bytes != 0) {
     load_ps_ = std::min(load_ps_, machine.l1.hit_cycles * cycle_ps_);
@@ -76,7 +76,7 @@ Picoseconds LeastTime::of_launch(const Launch& done, const trace::Launch& launch
       std::clamp<std::uint64_t>(ctas * launch.warps_per_cta, 1, machine_.cores.max_warps);
   return std::max({done.instructions * cycle_ps_ / (cores * machine_.cores.issue_per_cycle),
                    done.lines * line_ps_ / cores, done.longest_warp_ps,
-                   static_cast<Picoseconds>(done.warps_ps / (cores * warps))});
+                   static_cast<Picoseconds>(done.warps_ps / (Wide{cores} * warps))});
 }
 
 Picoseconds LeastTime::total_ps() const {

@@ -90,6 +90,33 @@ TEST(Refusals, ATraceWithoutItsCtasIsRefused) {
   EXPECT_THROW(simulate(round_machine(), {}, {}, replay), UsageError);
 }
 
+// Two modes read all of a trace before the run does, and know its order no better.
+TEST(Refusals, ATraceWhoseBlocksAreInNoOrderIsRefusedInEveryMode) {
+  trace::Program program;
+  program.allocations.push_back({"array", 0, 4096});
+  const std::vector<trace::HostStep> copied{upload(0, 4096)};
+  program.launches.push_back({"first", 1, 1, 32, 0, 0, {}});
+  program.launches.push_back({"second", 1, 1, 32, 0, 0, copied});
+  for (const std::vector<std::uint32_t>& launches :
+       {std::vector<std::uint32_t>{1, 0}, {7}, {0, 9}}) {
+    const auto recording = std::make_shared<trace::Recording>(program);
+    for (const std::uint32_t launch : launches) {
+      trace::BlockBuilder block;
+      block.add(OpKind::load, 0, std::vector<std::uint64_t>{8});
+      block.end_warp(0);
+      block.end_cta();
+      recording->add(block.block(launch, 0));
+    }
+    Options prefetching = mode(Mode::migrate);
+    prefetching.prefetch = true;
+    for (const Options& options :
+         {mode(Mode::migrate), mode(Mode::programmer), mode(Mode::overlapped), prefetching}) {
+      trace::Replay replay(recording);
+      EXPECT_THROW(simulate(round_machine(), {}, options, replay), UsageError);
+    }
+  }
+}
+
 TEST(Refusals, AnEmptyProgramTakesNoTime) {
   const Result result = run(Builder(), round_machine(), {}, mode(Mode::migrate));
   EXPECT_EQ(result.total_ps, 0U);
