@@ -155,15 +155,6 @@ void Gmmu::note_page(std::uint32_t slot, std::uint32_t page) {
   page_of_slot_[slot] = page;
 }
 
-// Until the driver begins a migration in the background, its lines are where they were.
-void Gmmu::wait_for(std::uint32_t migration, const Waiting& waiting) {
-  if (migrates_in_background_ && schedule_.now_ps() < migrations_[migration].handled_ps) {
-    return serve_remotely(waiting);
-  }
-  ++result_.waits;
-  append(migrations_[migration].waiters, waiting);
-}
-
 // The requested line is in flight. The migration that brings it is known unless another one
 // replaced it as the line's migration.
 std::uint32_t Gmmu::migration_to_wait_for(std::uint32_t line, std::uint32_t page) const {
@@ -192,109 +183,11 @@ void Gmmu::validate_without_fetch(const Waiting& waiting, const pages::Answer& a
   serve(waiting.request, start, start - query_ps_ - waiting.since_ps);
 }
 
-// Over the link, bypassing L2, which caches host memory only if the link is coherent.
-void Gmmu::serve_remotely(const Waiting& waiting) {
-  if (machine_.link.coherent) return serve_coherently(waiting);
-  const Picoseconds now = schedule_.now_ps() + query_ps_;
-  if (waiting.request.kind == EventKind::store) {
-    result_.traffic.remote_to_cpu += kLineBytes;
-    last_store_ps_ = std::max(last_store_ps_, link_.to_cpu(now, kLineBytes));
-    ++stores_done_;
-    return;
-  }
-  result_.traffic.remote_to_gpu += kLineBytes;
-  const Picoseconds back = machine_.network.latency_cycles * cycle_ps(machine_.cores.clock_hz);
-  const Picoseconds done = link_.to_gpu(now, kLineBytes) + back;
-  cores_.served(waiting.request.core, waiting.request.waiter, {done, done - waiting.since_ps});
-}
-
-// Through the partition's port, and over the link unless L2 has the line.
-void Gmmu::serve_coherently(const Waiting& waiting) {
-  const LineRequest& request = waiting.request;
-  const Picoseconds now = schedule_.now_ps() + query_ps_;
-  const std::uint32_t generation = residency_.generation(map_.page_of(request.place.line()));
-  if (request.kind == EventKind::store) {
-    result_.traffic.remote_to_cpu += kLineBytes;
-    const Picoseconds through = partitions_.pass_to_cpu(request.place, generation, now);
-    last_store_ps_ = std::max(last_store_ps_, link_.to_cpu(through, kLineBytes));
-    ++stores_done_;
-    return;
-  }
-  Picoseconds waited = now - waiting.since_ps;
-  const auto fetch = [&](Picoseconds through) {
-    result_.traffic.remote_to_gpu += kLineBytes;
-    const Picoseconds arrived = link_.to_gpu(through, kLineBytes);
-    waited += arrived - through;
-    return arrived;
-  };
-  Picoseconds done = 0;
-  if (request.kind == EventKind::atomic) {
-    done = fetch(partitions_.pass_to_cpu(request.place, generation, now)) + partitions_.return_ps();
-  } else {
-    done = partitions_.load_remote(request.place, generation, now, fetch);
-  }
-  cores_.served(request.core, request.waiter, {done, waited});
-}
-
 bool Gmmu::starts_resident(std::uint32_t chunk) {
   if (options_.mode != Mode::migrate) return true;
   const std::uint64_t address = map_.chunk_address(chunk);
   if (address >= kLocalBase) return options_.local_memory == LocalMemory::resident;
   return options_.initially == Initially::on_gpu;
-}
-
-template <class Visit>
-void Gmmu::for_placed_pages(std::uint64_t address, std::uint64_t size_bytes, Visit&& visit) const {
-  const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * kLineBytes;
-  const std::uint64_t chunk_bytes = std::uint64_t{map_.lines_per_chunk()} * kLineBytes;
-  const std::uint64_t begin = address / page_bytes * page_bytes;
-  const std::uint64_t end = address + size_bytes;
-  for (const std::uint64_t chunk : map_.placed_chunks(begin, end)) {
-    const std::uint64_t chunk_end = std::min(end, chunk + chunk_bytes);
-    for (std::uint64_t at = std::max(begin, chunk); at < chunk_end; at += page_bytes) {
-      visit(at);
-    }
-  }
-}
-
-std::uint64_t Gmmu::cpu_access(std::uint64_t address, std::uint64_t size_bytes, bool writes) {
-  std::uint64_t lines_here = 0;
-  if (size_bytes == 0) return 0;
-  for_placed_pages(address, size_bytes, [&](std::uint64_t page_address) {
-    const std::uint32_t page = map_.page_at(page_address);
-    const std::uint64_t first = std::max(address, page_address) / kLineBytes;
-    const std::uint64_t page_end = page_address / kLineBytes + map_.lines_per_page();
-    const std::uint64_t end = std::min(page_end, (address + size_bytes - 1) / kLineBytes + 1);
-    const auto in_page = static_cast<std::uint32_t>(first - page_address / kLineBytes);
-    std::uint64_t here = 0;
-    for (std::uint64_t line = 0; line < end - first; ++line) {
-      here += residency_.valid(map_.first_line(page) + in_page + static_cast<std::uint32_t>(line));
-    }
-    lines_here += here;
-    if (writes && here != end - first) residency_.leave(page);
-  });
-  return lines_here * kLineBytes;
-}
-
-std::uint64_t Gmmu::cpu_request(std::uint64_t address, std::uint64_t size_bytes) {
-  std::uint64_t back_bytes = 0;
-  for_placed_pages(address, size_bytes,
-                   [&](std::uint64_t page_address) { back_bytes += take_page_back(page_address); });
-  result_.traffic.returned_to_cpu += back_bytes;
-  return back_bytes;
-}
-
-std::uint32_t Gmmu::take_page_back(std::uint64_t address) {
-  const std::uint32_t page = map_.page_at(address);
-  if (page == AddressMap::kNoPage || page >= slot_of_page_.size()) return 0;
-  if (slot_of_page_[page] == kNone) return 0;
-  const std::uint32_t bytes = table_.cpu_request(table_.page_number_of(address));
-  if (bytes == 0) return 0;
-  ++result_.cpu_requests;
-  residency_.make_invalid(map_.first_line(page), map_.lines_per_page());
-  residency_.leave(page);
-  if (eviction_ != nullptr) eviction_->left(slot_of_page_[page]);
-  return bytes;
 }
 
 void Gmmu::count_ranges() {

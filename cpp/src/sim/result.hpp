@@ -73,7 +73,8 @@ struct Result {
   Picoseconds total_ps = 0;
   Picoseconds least_ps = 0;   ///< total_ps can't be below: the cores' least time (least_time.hpp),
                               ///< or the time in which the link is busy, if that is longer
-  Picoseconds copy_ps = 0;    ///< part of it: a programmer's copies, pages taken back
+  Picoseconds copy_ps = 0;    ///< part of it: a programmer's copies, pages taken back; with
+                              ///< overlapped copies, the time in which no kernel runs
   Picoseconds kernel_ps = 0;  ///< part of it: kernels, from first CTA to last request
   std::vector<LaunchTimes> launches;
 

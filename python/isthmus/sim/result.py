@@ -40,7 +40,8 @@ class SimulationResult:
         modelled: True: no number here was measured.
         total_ps: The program's time.
         least_ps: A bound below it: what the cores need at least, or the link if it is busy longer.
-        copy_ps: The part of it for the programmer's copies and for what the CPU takes back.
+        copy_ps: The part of it for the programmer's copies and for what the CPU takes back; with
+            overlapped copies, that in which no kernel runs.
         kernel_ps: The part of it for kernels.
         launch_ps: Start and end of each launch, shape (num_launches, 2).
         stall_ps: The reasons for which warps waited, summed over warps: issue, memory, translation,
