@@ -1494,6 +1494,24 @@ class SimFaults:
     def batch_faults(self, arg: int, /) -> None: ...
 
     @property
+    def block_ps(self) -> int: ...
+
+    @block_ps.setter
+    def block_ps(self, arg: int, /) -> None: ...
+
+    @property
+    def page_ps(self) -> int: ...
+
+    @page_ps.setter
+    def page_ps(self, arg: int, /) -> None: ...
+
+    @property
+    def first_ps(self) -> int: ...
+
+    @first_ps.setter
+    def first_ps(self, arg: int, /) -> None: ...
+
+    @property
     def handling(self) -> str: ...
 
     @handling.setter
@@ -1770,6 +1788,12 @@ class SimResult:
     def fault_batches(self) -> int: ...
 
     @property
+    def fault_blocks(self) -> int: ...
+
+    @property
+    def fault_pages(self) -> int: ...
+
+    @property
     def evictions(self) -> int: ...
 
     @property
@@ -1951,6 +1975,16 @@ class TraceSource:
     @staticmethod
     def of_workload(name: str, seed: int = 0) -> TraceSource:
         """A workload of the registry; UsageError for an unknown name."""
+
+    @staticmethod
+    def of_managed_read(size_bytes: int, num_cores: int) -> TraceSource:
+        """
+        All of some managed memory, read once, as `isthmus bench --managed` reads it.
+        """
+
+    @staticmethod
+    def of_page_chase(num_pages: int) -> TraceSource:
+        """One thread that reads a word in pages 2 MiB apart."""
 
     @property
     def program(self) -> TraceProgram: ...
