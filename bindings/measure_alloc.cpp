@@ -29,6 +29,7 @@ constexpr Word<AllocationKind> kAllocations[] = {
     {"write_combined", AllocationKind::write_combined},
     {"registered", AllocationKind::registered},
     {"huge_pinned", AllocationKind::huge_pinned},
+    {"pooled", AllocationKind::pooled},
     {"device", AllocationKind::device},
     {"pitched", AllocationKind::pitched},
     {"pitched_3d", AllocationKind::pitched_3d},

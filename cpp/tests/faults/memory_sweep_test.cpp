@@ -108,6 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(allocation("pinned", AllocationKind::pinned),
                     allocation("registered", AllocationKind::registered),
                     allocation("huge_pinned", AllocationKind::huge_pinned),
+                    allocation("pooled", AllocationKind::pooled),
                     allocation("device", AllocationKind::device),
                     allocation("pitched", AllocationKind::pitched),
                     allocation("array", AllocationKind::array),

@@ -18,15 +18,22 @@ namespace {
 constexpr Stopping kQuick{.min_samples = 3, .max_samples = 4, .max_seconds = 0.1};
 constexpr std::size_t kMiB = std::size_t{1} << 20U;
 
-constexpr AllocationKind kKinds[] = {
-    AllocationKind::heap,           AllocationKind::mapping,
-    AllocationKind::pinned,         AllocationKind::write_combined,
-    AllocationKind::registered,     AllocationKind::huge_pinned,
-    AllocationKind::device,         AllocationKind::pitched,
-    AllocationKind::pitched_3d,     AllocationKind::array,
-    AllocationKind::array_3d,       AllocationKind::managed,
-    AllocationKind::stream_ordered, AllocationKind::stream_ordered_kept,
-    AllocationKind::virtual_memory};
+constexpr AllocationKind kKinds[] = {AllocationKind::heap,
+                                     AllocationKind::mapping,
+                                     AllocationKind::pinned,
+                                     AllocationKind::write_combined,
+                                     AllocationKind::registered,
+                                     AllocationKind::huge_pinned,
+                                     AllocationKind::pooled,
+                                     AllocationKind::device,
+                                     AllocationKind::pitched,
+                                     AllocationKind::pitched_3d,
+                                     AllocationKind::array,
+                                     AllocationKind::array_3d,
+                                     AllocationKind::managed,
+                                     AllocationKind::stream_ordered,
+                                     AllocationKind::stream_ordered_kept,
+                                     AllocationKind::virtual_memory};
 
 Measurement measured(AllocationKind kind, std::size_t size_bytes, std::size_t num_live = 3,
                      Touch touch = Touch::untouched) {

@@ -20,6 +20,7 @@ constexpr const char* kNames[] = {"malloc",
                                   "write-combined memory",
                                   "registered memory",
                                   "pinned memory in huge pages",
+                                  "pinned memory of a pool",
                                   "device memory",
                                   "pitched memory",
                                   "pitched memory in 3-D",
@@ -45,7 +46,7 @@ std::size_t root_of(std::size_t size_bytes, unsigned power) noexcept {
 }
 
 bool cpu_reaches(AllocationKind kind) noexcept {
-  return kind <= AllocationKind::huge_pinned || kind == AllocationKind::managed;
+  return kind <= AllocationKind::pooled || kind == AllocationKind::managed;
 }
 
 void check(const AllocationShape& shape) {

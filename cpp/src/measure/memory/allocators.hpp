@@ -17,6 +17,7 @@ enum class AllocationKind {
   write_combined,       ///< the same, bypassing the CPU's caches (cudaHostAllocWriteCombined)
   registered,           ///< cuMemHostRegister of existing memory (cudaHostRegister)
   huge_pinned,          ///< PinnedRegion: huge pages, touched by several threads, registered
+  pooled,               ///< PinnedPool, when it has the memory already
   device,               ///< cuMemAlloc (cudaMalloc)
   pitched,              ///< cuMemAllocPitch, near square (cudaMallocPitch)
   pitched_3d,           ///< the same, near cubic (cudaMalloc3D)

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include <isthmus/errors.hpp>
+#include <isthmus/pinned.hpp>
 
 #include "host/pageable_buffer.hpp"
 #include "host/pages.hpp"
@@ -110,6 +111,25 @@ private:
   std::vector<std::optional<transfer::PinnedRegion>> regions_;
 };
 
+class Pooled final : public HostAllocator {
+public:
+  Pooled(const Context& context, const AllocationShape& shape)
+      : HostAllocator(context, shape), pool_(context.driver(), context.device().ordinal) {
+    std::vector<void*> blocks;
+    for (std::size_t slot = 0; slot < shape.num_slots; ++slot)
+      blocks.push_back(pool_.allocate(shape.size_bytes));
+    for (void* const block : blocks) pool_.free(block);
+  }
+
+  void allocate(std::size_t slot) override { keep(slot, pool_.allocate(shape().size_bytes)); }
+  void free(std::size_t slot) override { pool_.free(take(slot)); }
+  /// The driver knows a pool's regions, not its blocks.
+  std::optional<Identity> identity(std::size_t /*slot*/) const override { return std::nullopt; }
+
+private:
+  PinnedPool pool_;
+};
+
 class Managed final : public HostAllocator {
 public:
   using HostAllocator::HostAllocator;
@@ -142,6 +162,8 @@ std::unique_ptr<Allocator> make_host_allocator(const Context& context,
       return std::make_unique<Registered>(context, shape);
     case AllocationKind::huge_pinned:
       return std::make_unique<HugePinned>(context, shape);
+    case AllocationKind::pooled:
+      return std::make_unique<Pooled>(context, shape);
     case AllocationKind::managed:
       return std::make_unique<Managed>(context, shape);
     default:
