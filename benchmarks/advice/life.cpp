@@ -20,6 +20,8 @@ constexpr std::array<std::string_view, 9> kNames = {
     "POOL",     "KEPT_PAGEABLE", "KEPT_REGISTERED", "KEPT_ISTHMUS"};
 // As cudaMallocHost and cudaHostRegister do with unified addresses.
 constexpr unsigned int kAllocated = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
+// Copies through windows that weren't open earn an opening by less.
+constexpr int kEarning = 1000;
 constexpr unsigned int kRegistered = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
 
 void write_to_pages(std::byte* memory, std::size_t size_bytes) {
@@ -189,6 +191,9 @@ void Machine::prepare(const Question& question) {
   else if (question.buffer == "pageable")
     kept_ = from_malloc(question.size_bytes);
   if (kept_ != nullptr) std::memset(kept_, 1, question.size_bytes);
+  const std::uint32_t word = 1;
+  for (int i = 0; i < kEarning; ++i)
+    transfers_.copy(reinterpret_cast<void*>(device_.pointer()), &word, sizeof word);
 }
 
 void Machine::live(const Question& question, Way way, Parts* parts) {

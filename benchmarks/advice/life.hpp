@@ -52,7 +52,8 @@ public:
   /// profile     the text of a file of `isthmus profile`; empty: what the environment gives
   Machine(std::size_t max_bytes, const std::string& profile);
 
-  /// Makes the host buffer of questions that have one already.
+  /// Makes the host buffer of questions that have one already. Makes short copies until a window is
+  /// open: one that isn't used for 2 s is closed.
   void prepare(const Question& question);
   /// Lives once. If `parts` isn't null, each part is timed.
   void live(const Question& question, Way way, Parts* parts = nullptr);
