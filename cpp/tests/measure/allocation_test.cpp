@@ -24,6 +24,7 @@ constexpr AllocationKind kKinds[] = {AllocationKind::heap,
                                      AllocationKind::write_combined,
                                      AllocationKind::registered,
                                      AllocationKind::huge_pinned,
+                                     AllocationKind::registered_heap,
                                      AllocationKind::pooled,
                                      AllocationKind::device,
                                      AllocationKind::pitched,
@@ -129,6 +130,14 @@ TEST(Allocation, OfOneAtATimeWaivesSeveralWithTheReason) {
   EXPECT_NE(measurement.waived.at("allocate_live").find("memory"), std::string::npos);
 }
 
+TEST(Allocation, ThatIsCopiedIsTimedOneAtATime) {
+  for (const AllocationKind kind : {AllocationKind::pinned, AllocationKind::registered_heap}) {
+    const Measurement measurement =
+        measure_allocation(test::context(), {kind, Touch::touched, 256, 1, kQuick, true});
+    EXPECT_EQ(samples_of(measurement, "pair").copies_per_sample, 1U);
+  }
+}
+
 TEST(Extents, HoldTheirBytesInRowsThatDevicesNeedNotPad) {
   for (std::size_t size_bytes = 4; size_bytes <= std::size_t{1} << 30U; size_bytes *= 2) {
     for (const Extent& extent : {near_square(size_bytes), near_cube(size_bytes)}) {
@@ -156,6 +165,9 @@ TEST(Allocation, RefusesInvalidRequests) {
   EXPECT_THROW(measured(AllocationKind::heap, 0), UsageError);
   EXPECT_THROW(measured(AllocationKind::heap, 64, 0), UsageError);
   EXPECT_THROW(measured(AllocationKind::device, 64, 1, Touch::touched), UsageError);
+  EXPECT_THROW(measure_allocation(test::context(),
+                                  {AllocationKind::device, Touch::untouched, 64, 1, kQuick, true}),
+               UsageError);
 }
 
 struct Swallowed {

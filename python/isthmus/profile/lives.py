@@ -19,12 +19,13 @@ _PATIENCE = 10
 _QUARTERS = 4
 # measure_allocation samples pairs, both steps apart, and many allocations at a time.
 _LOOPS = 3
-# What the native module allocates for a kind, and whether it writes to all pages.
+# What the native module allocates for a kind; whether it writes to all pages; and whether copies in
+# between count, of which the first one takes longer after the driver has pinned the memory.
 _ALLOCATIONS = {
-    MemoryKind.PAGEABLE: ("heap", True),
-    MemoryKind.PINNED: ("pinned", False),
-    MemoryKind.REGISTERED: ("registered", True),
-    MemoryKind.POOL: ("pooled", False),
+    MemoryKind.PAGEABLE: ("heap", True, False),
+    MemoryKind.PINNED: ("pinned", False, True),
+    MemoryKind.REGISTERED: ("registered_heap", True, True),
+    MemoryKind.POOL: ("pooled", False, False),
 }
 _libc = ctypes.CDLL(None)
 _libc.malloc.restype = ctypes.c_void_p
@@ -74,7 +75,7 @@ class NativeLives:
     ) -> MemoryPoint:
         from isthmus import _native
 
-        kind, touched = _ALLOCATIONS[memory]
+        kind, touched, copied = _ALLOCATIONS[memory]
         stopping = _native.Stopping(
             min_samples=_MIN_LIVES, max_samples=_MAX_LIVES, max_seconds=max_seconds / _LOOPS
         )
@@ -82,6 +83,7 @@ class NativeLives:
             self._context,
             kind=kind,
             touched=touched,
+            copied=copied,
             size_bytes=size_bytes,
             num_live=1,
             stopping=stopping,

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <system_error>
 
@@ -16,6 +17,8 @@
 
 namespace isthmus::measure {
 namespace {
+
+constexpr unsigned int kRegistered = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
 
 class Heap final : public HostAllocator {
 public:
@@ -80,9 +83,8 @@ public:
     return true;
   }
   void allocate(std::size_t slot) override {
-    context().driver().call(symbol::mem_host_register)(
-        static_cast<void*>(pages_[slot].data()), shape().size_bytes,
-        static_cast<unsigned int>(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+    context().driver().call(symbol::mem_host_register)(static_cast<void*>(pages_[slot].data()),
+                                                       shape().size_bytes, kRegistered);
     set(slot, pages_[slot].data());
   }
   void free(std::size_t slot) override {
@@ -91,6 +93,32 @@ public:
 
 private:
   std::vector<host::PageableBuffer> pages_;
+};
+
+/// What malloc gives begins and ends within a page, and its pages needn't follow each other in the
+/// machine's memory.
+class RegisteredHeap final : public HostAllocator {
+public:
+  RegisteredHeap(const Context& context, const AllocationShape& shape)
+      : HostAllocator(context, shape) {
+    for (std::size_t slot = 0; slot < shape.num_slots; ++slot) {
+      blocks_.emplace_back(std::malloc(shape.size_bytes), std::free);
+      if (blocks_.back() == nullptr) throw std::bad_alloc();
+      touch(blocks_.back().get());
+    }
+  }
+
+  void allocate(std::size_t slot) override {
+    context().driver().call(symbol::mem_host_register)(blocks_[slot].get(), shape().size_bytes,
+                                                       kRegistered);
+    set(slot, blocks_[slot].get());
+  }
+  void free(std::size_t slot) override {
+    context().driver().call(symbol::mem_host_unregister)(take(slot));
+  }
+
+private:
+  std::vector<std::unique_ptr<void, void (*)(void*)>> blocks_;
 };
 
 class HugePinned final : public HostAllocator {
@@ -160,6 +188,8 @@ std::unique_ptr<Allocator> make_host_allocator(const Context& context,
       return std::make_unique<Pinned>(context, shape, unsigned{CU_MEMHOSTALLOC_WRITECOMBINED});
     case AllocationKind::registered:
       return std::make_unique<Registered>(context, shape);
+    case AllocationKind::registered_heap:
+      return std::make_unique<RegisteredHeap>(context, shape);
     case AllocationKind::huge_pinned:
       return std::make_unique<HugePinned>(context, shape);
     case AllocationKind::pooled:
