@@ -121,6 +121,7 @@ Row answer(Machine& machine, std::istringstream words) {
         "a question is: SECONDS SIZE_BYTES USES BUFFER UP_BYTES DOWN_BYTES WAY...");
   machine.prepare(question);
   std::vector<Player> players;
+  players.reserve(ways.size());
   for (const Way way : ways) players.push_back(player_of(machine, question, way));
   play(machine, question, seconds, players);
   Row row;
@@ -149,7 +150,7 @@ int main(int argc, char** argv) try {
     throw std::invalid_argument("usage: advice_lives MAX_BYTES [PROFILE] < QUESTIONS");
   Machine machine(std::stoull(argv[1]), argc > 2 ? text_of(argv[2]) : "");
   for (std::string line; std::getline(std::cin, line);)
-    std::cout << answer(machine, std::istringstream(line)).text() << std::endl;
+    std::cout << answer(machine, std::istringstream(line)).text() << '\n' << std::flush;
   return std::cout ? 0 : 1;
 } catch (const std::exception& error) {
   std::cerr << "error: " << error.what() << '\n';

@@ -144,6 +144,7 @@ public:
   Pooled(const Context& context, const AllocationShape& shape)
       : HostAllocator(context, shape), pool_(context.driver(), context.device().ordinal) {
     std::vector<void*> blocks;
+    blocks.reserve(shape.num_slots);
     for (std::size_t slot = 0; slot < shape.num_slots; ++slot)
       blocks.push_back(pool_.allocate(shape.size_bytes));
     for (void* const block : blocks) pool_.free(block);
