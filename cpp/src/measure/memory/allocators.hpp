@@ -16,7 +16,7 @@ enum class AllocationKind {
   pinned,               ///< cuMemHostAlloc (cudaMallocHost)
   write_combined,       ///< the same, bypassing the CPU's caches (cudaHostAllocWriteCombined)
   registered,           ///< cuMemHostRegister of existing memory (cudaHostRegister)
-  registered_heap,      ///< the same of malloc's memory
+  registered_heap,      ///< the same of malloc's memory; one at a time: short ones share pages
   huge_pinned,          ///< PinnedRegion: huge pages, touched by several threads, registered
   pooled,               ///< PinnedPool, when it has the memory already
   device,               ///< cuMemAlloc (cudaMalloc)
