@@ -390,8 +390,10 @@ class WindowBench:
     def measure_push(self, kernels: Kernels | None, *, size_bytes: int, stopping: Stopping) -> Measurement:
         """Sample a kernel that stores into pinned host memory."""
 
-def measure_allocation(context: Context, *, kind: str, touched: bool, size_bytes: int, num_live: int, stopping: Stopping) -> Measurement:
-    """Sample allocating and freeing memory of one kind."""
+def measure_allocation(context: Context, *, kind: str, touched: bool, copied: bool = False, size_bytes: int, num_live: int, stopping: Stopping) -> Measurement:
+    """
+    Sample allocating and freeing memory of one kind; `copied`: with a copy in between.
+    """
 
 def measure_memory_life(context: Context, kernels: Kernels | None, *, host_memory: str, size_bytes: int, numa_node: int | None, stopping: Stopping) -> Measurement:
     """Sample the life of host buffers: allocate, copy up and down, free."""
