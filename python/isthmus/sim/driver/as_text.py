@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import exp, log
 
 from isthmus.json_text import json_text
-from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
+from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped_lines
 from isthmus.report.format import Format
 from isthmus.report.page import Table
 from isthmus.run.model import Run
@@ -55,11 +55,11 @@ def comparison_text(
         }
         return json_text(document)
     blocks = [
-        [part for line in _heading(run, machine) for part in wrapped(line, width, indent=" " * 10)],
+        wrapped_lines(_heading(run, machine), width, indent=" " * 10),
         table_lines(_table(points), width),
-        [part for line in _foot(points, left_out) for part in wrapped(line, width)],
+        wrapped_lines(_foot(points, left_out), width),
     ]
-    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+    return blocks_text(blocks)
 
 
 def fault_costs(machine: ModelledMachine) -> str:
