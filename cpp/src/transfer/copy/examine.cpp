@@ -25,7 +25,7 @@ struct Asking {
   std::size_t size_bytes;
 };
 
-MemoryRange range_of(const Asking& asking, const void* pointer, MemoryKind hint,
+MemoryRange range_of(const Asking& asking, End end, const void* pointer, MemoryKind hint,
                      bool pinned_matters) {
   if (!asking.has_context) {
     if (is_on_device(hint)) asking.driver.require_devices();
@@ -36,7 +36,7 @@ MemoryRange range_of(const Asking& asking, const void* pointer, MemoryKind hint,
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const MemoryRange range = asking.known == nullptr
                                 ? range_at(asking.driver, address)
-                                : asking.known->at(address, asking.size_bytes,
+                                : asking.known->at(end, address, asking.size_bytes,
                                                    pinned_matters || hint == MemoryKind::device);
   if (hint == MemoryKind::device && range.kind == MemoryKind::pageable) refuse_freed(pointer);
   return range;
@@ -112,8 +112,9 @@ Task examine(const Driver& driver, const HostMemory& host_memory, void* target, 
   Task task;
   const Asking asking{driver, has_context, known, size_bytes};
   // Later work of the stream is ordered after a download only if its target is pinned.
-  task.target = range_of(asking, target, request.target_kind, request.when != Return::complete);
-  task.source = range_of(asking, source, request.source_kind, false);
+  task.target =
+      range_of(asking, End::target, target, request.target_kind, request.when != Return::complete);
+  task.source = range_of(asking, End::source, source, request.source_kind, false);
   require_inside(driver, task.target, reinterpret_cast<std::uintptr_t>(target), size_bytes,
                  "target");
   require_inside(driver, task.source, reinterpret_cast<std::uintptr_t>(source), size_bytes,

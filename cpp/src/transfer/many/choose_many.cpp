@@ -1,6 +1,8 @@
 #include "transfer/many/choose_many.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -66,6 +68,34 @@ void order_once(std::vector<PlannedCopies>& planned) {
   }
 }
 
+/// The cheapest paths of copies of one size and kind of host memory.
+struct AlikeCopies {
+  std::size_t size_bytes = 0;
+  MemoryKind host_kind = MemoryKind::unknown;
+  Choice best;
+  std::optional<Choice> without_windows;  ///< set once it was needed
+
+  bool includes(const Crossing& crossing) const noexcept {
+    return size_bytes == crossing.size_bytes && host_kind == crossing.host_kind;
+  }
+};
+
+/// The paths of some sizes, because the copies of a call mostly have few: finding the cheapest path
+/// takes longer than anything else in choosing. For copies of one device and direction.
+class AlikeTable {
+public:
+  AlikeCopies& slot_of(const Crossing& crossing) noexcept {
+    return slots_[crossing.size_bytes * kOddMultiplier >> kShift];
+  }
+
+private:
+  // Fibonacci hashing: the highest bits of a product with 2^64 over the golden ratio.
+  static constexpr std::uint64_t kOddMultiplier = 0x9e3779b97f4a7c15;
+  static constexpr unsigned kSlotBits = 4;
+  static constexpr unsigned kShift = 64 - kSlotBits;
+  std::array<AlikeCopies, std::size_t{1} << kSlotBits> slots_;
+};
+
 }  // namespace
 
 /// Copies that one launch could make.
@@ -89,6 +119,7 @@ struct ManyChooser::Group {
   std::size_t size_bytes = 0;
   double seconds;             ///< predicted, together
   double single_seconds = 0;  ///< predicted, one by one
+  AlikeTable alike;
 
   bool takes(const Member& member, const DevicePaths* of, bool caller) const {
     return device == of && stream == member.request.stream && by_caller == caller &&
@@ -103,14 +134,21 @@ bool ManyChooser::may_join(const Member& member) const {
          !member.request.path && task.ends.size_bytes <= PieceMover::kMaxPieceBytes;
 }
 
-double ManyChooser::single_seconds(const Member& member, const Group& group) const {
+double ManyChooser::single_seconds(const Member& member, Group& group) const {
   DevicePaths& device = *group.device;
   const Task& task = member.task;
-  const bool no_windows = member.request.when == Return::source_free && task.uploads();
-  Choice choice = device.best(task.crossing, no_windows);
+  AlikeCopies& alike = group.alike.slot_of(task.crossing);
+  if (!alike.includes(task.crossing)) {
+    const bool no_windows = member.request.when == Return::source_free && task.uploads();
+    alike = {task.crossing.size_bytes, task.crossing.host_kind,
+             device.best(task.crossing, no_windows), std::nullopt};
+  }
+  Choice choice = alike.best;
   if (is_window(choice.path) &&
-      windows_.find(task.device_address(), task.ends.size_bytes) == nullptr)
-    choice = device.best(task.crossing, true);
+      windows_.find(task.device_address(), task.ends.size_bytes) == nullptr) {
+    if (!alike.without_windows) alike.without_windows = device.best(task.crossing, true);
+    choice = *alike.without_windows;
+  }
   if (choice.path != CopyPath::driver || task.crossing.host_kind != MemoryKind::pinned)
     return choice.seconds;
   // The call waits only once for all of them.
