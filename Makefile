@@ -64,7 +64,7 @@ style: $(VENV)/.isthmus $(VENV)/.test $(VENV)/.lint  ## ruff, mypy --strict, cla
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/typing
-	git ls-files 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*.[ch]pp' 'kernels/*' 'tests/fuzz/cpp/*' 'tests/installed/consumer/*' | grep -v CMakeLists | xargs $(BIN)/clang-format --dry-run --Werror
+	git ls-files 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*.[ch]pp' 'kernels/*' 'tests/gpu/*.cu' 'tests/fuzz/cpp/*' 'tests/installed/consumer/*' | grep -v CMakeLists | xargs $(BIN)/clang-format --dry-run --Werror
 
 lint: style  ## style, and clang-tidy, which reads each file by itself
 	@$(BIN)/cmake --preset lint >/dev/null
@@ -72,7 +72,7 @@ lint: style  ## style, and clang-tidy, which reads each file by itself
 
 format: $(VENV)/.lint  ## rewrite sources in the project's format
 	$(BIN)/ruff check --fix-only -q . ; $(BIN)/ruff format .
-	git ls-files --cached --others --exclude-standard 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*.[ch]pp' 'kernels/*' 'tests/fuzz/cpp/*' 'tests/installed/consumer/*' | grep -v CMakeLists | xargs $(BIN)/clang-format -i
+	git ls-files --cached --others --exclude-standard 'cpp/*.[ch]pp' 'cpp/*.h' 'bindings/*.[ch]pp' 'kernels/*' 'tests/gpu/*.cu' 'tests/fuzz/cpp/*' 'tests/installed/consumer/*' | grep -v CMakeLists | xargs $(BIN)/clang-format -i
 
 golden: $(VENV)/.isthmus $(VENV)/.test  ## rewrite the golden files: CLI help and output, JSON schema, type stub
 	$(BIN)/python -m nanobind.stubgen -q -m isthmus._native -o python/isthmus/_native.pyi

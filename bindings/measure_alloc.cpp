@@ -57,11 +57,10 @@ measure::Measurement allocation(const SharedContext& context, const std::string&
 
 measure::Measurement life(const SharedContext& context, const SharedKernels* kernels,
                           const std::string& host_memory, std::size_t size_bytes,
-                          std::size_t num_copies, std::optional<int> numa_node,
-                          const measure::Stopping& stopping) {
+                          std::optional<int> numa_node, const measure::Stopping& stopping) {
   return measure::measure_memory_life(
       *context, kernels_of(kernels),
-      {value_of(kLives, host_memory, "host memory"), size_bytes, num_copies, numa_node, stopping});
+      {value_of(kLives, host_memory, "host memory"), size_bytes, numa_node, stopping});
 }
 
 std::pair<measure::Measurement, std::map<int, std::size_t>> host_memcpy(
@@ -81,8 +80,8 @@ void bind_measure_alloc(nb::module_& m) {
         "size_bytes"_a, "num_live"_a, "stopping"_a, Release(),
         "Sample allocating and freeing memory of one kind.");
   m.def("measure_memory_life", &life, "context"_a, "kernels"_a.none(), nb::kw_only(),
-        "host_memory"_a, "size_bytes"_a, "num_copies"_a, "numa_node"_a.none(), "stopping"_a,
-        Release(), "Sample the life of host buffers: allocate, copy up and down, free.");
+        "host_memory"_a, "size_bytes"_a, "numa_node"_a.none(), "stopping"_a, Release(),
+        "Sample the life of host buffers: allocate, copy up and down, free.");
   m.def("measure_host_memcpy", &host_memcpy, nb::kw_only(), "stores"_a, "size_bytes"_a,
         "num_threads"_a, "source_node"_a.none(), "target_node"_a.none(), "stopping"_a, Release(),
         "Sample copies within host memory (metric \"copy_time\"), and the source's pages by node.");

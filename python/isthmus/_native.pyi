@@ -393,7 +393,7 @@ class WindowBench:
 def measure_allocation(context: Context, *, kind: str, touched: bool, size_bytes: int, num_live: int, stopping: Stopping) -> Measurement:
     """Sample allocating and freeing memory of one kind."""
 
-def measure_memory_life(context: Context, kernels: Kernels | None, *, host_memory: str, size_bytes: int, num_copies: int, numa_node: int | None, stopping: Stopping) -> Measurement:
+def measure_memory_life(context: Context, kernels: Kernels | None, *, host_memory: str, size_bytes: int, numa_node: int | None, stopping: Stopping) -> Measurement:
     """Sample the life of host buffers: allocate, copy up and down, free."""
 
 def measure_host_memcpy(*, stores: str, size_bytes: int, num_threads: int, source_node: int | None, target_node: int | None, stopping: Stopping) -> tuple[Measurement, dict[int, int]]:

@@ -34,7 +34,9 @@ using namespace isthmus::emulator;
 extern "C" {
 
 CUresult CUDAAPI cuStreamCreate(CUstream* stream, unsigned int flags) {
-  return Call("cuStreamCreate")([&] {
+  Call call("cuStreamCreate");
+  call.note("flags", flags);
+  return call([&] {
     Context& context = current_context();
     require(stream != nullptr);
     *stream = make_stream(context, flags);

@@ -5,11 +5,13 @@
 namespace isthmus {
 namespace {
 
-Owned<CUstream> make_stream(const Context& context) {
+Owned<CUstream> make_stream(const Context& context, Stream::Kind kind) {
   const CurrentContext current(context);
+  const unsigned flags =
+      kind == Stream::Kind::blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING;
   CUstream stream = nullptr;
   const Driver& driver = context.driver();
-  driver.call(symbol::stream_create)(&stream, static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
+  driver.call(symbol::stream_create)(&stream, flags);
   return {context, stream, driver.raw(symbol::stream_destroy), symbol::stream_destroy.name};
 }
 
@@ -39,7 +41,7 @@ bool complete_or_throw(const Driver& driver, CUresult result, std::string_view n
 
 }  // namespace
 
-Stream::Stream(const Context& context) : owned_(make_stream(context)) {}
+Stream::Stream(const Context& context, Kind kind) : owned_(make_stream(context, kind)) {}
 
 void Stream::synchronize() const { context().driver().call(symbol::stream_synchronize)(handle()); }
 

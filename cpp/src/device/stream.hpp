@@ -7,11 +7,14 @@ namespace isthmus {
 
 class Event;
 
-/// A stream that does not synchronise with the legacy default stream. Movable. The destructor does
-/// not wait for its work. The caller of a member function holds a CurrentContext.
+/// A stream. Movable. The destructor does not wait for its work. The caller of a member function
+/// holds a CurrentContext.
 class Stream {
 public:
-  explicit Stream(const Context& context);
+  /// blocking       ordered with the legacy default stream, as of cudaStreamCreate
+  /// non_blocking   not ordered with it
+  enum class Kind { blocking, non_blocking };
+  explicit Stream(const Context& context, Kind kind = Kind::non_blocking);
 
   CUstream handle() const noexcept { return owned_.handle(); }
   const Context& context() const noexcept { return owned_.context(); }

@@ -61,6 +61,26 @@ TEST(CopyKernelCopy, GivesEachDirectionATimeForEachRun) {
   }
 }
 
+TEST(SmallTransfers, UseStreamsAsCudaStreamCreateMakesThem) {
+  if (!test::driver().emulated()) GTEST_SKIP() << "only the emulated driver logs its calls";
+  const Kernels& kernels = test::kernels();
+  const test::EmulatorControls controls(test::driver());
+  const auto log_of = [&](const auto& measure) {
+    controls.log_calls(1);
+    measure();
+    controls.log_calls(0);
+    return controls.call_log();
+  };
+  for (const std::string& log :
+       {log_of([&] {
+          measure_kernel_then_copy(test::context(), &kernels, LoopClock::host, options_of(4, 5));
+        }),
+        log_of([&] { measure_copy_kernel_copy(test::context(), &kernels, options_of(4, 5)); })}) {
+    EXPECT_NE(log.find("cuStreamCreate flags=0 -> 0"), std::string::npos);
+    EXPECT_EQ(log.find("cuStreamCreate flags=1"), std::string::npos);
+  }
+}
+
 TEST(SmallTransfers, AreCheckedAtEverySize) {
   for (const std::size_t size_bytes : {4UL, 8UL, 4096UL, 65536UL, 1UL << 20U}) {
     EXPECT_NO_THROW(measure_kernel_then_copy(test::context(), &test::kernels(), LoopClock::host,

@@ -18,7 +18,9 @@ constexpr int kIllegalAddress = 700;
 constexpr int kOutOfMemory = 2;
 constexpr int kMaxFailures = 30;  // of one symbol
 
-enum class Way { upload, staged_upload, download };
+enum class Way { upload, staged_upload, download, listed_upload, listed_download };
+
+constexpr bool downloads(Way way) { return way == Way::download || way == Way::listed_download; }
 
 /// "bytes [4096, 153600) of the target are undefined": 4096. The whole size if the message has no
 /// such text, since then nothing was copied.
@@ -44,12 +46,12 @@ protected:
   /// The target, including its guards.
   Bytes target() {
     driver().call(symbol::ctx_synchronize)();
-    return GetParam() == Way::download ? host_ : on_device(device_, kBytes + 2 * kGuardBytes);
+    return downloads(GetParam()) ? host_ : on_device(device_, kBytes + 2 * kGuardBytes);
   }
 
   void prepare(const Bytes& sent) {
     host_.assign(kBytes + 2 * kGuardBytes, kGuard);
-    if (GetParam() == Way::download) {
+    if (downloads(GetParam())) {
       send_to_device(device_ + kGuardBytes, sent);
     } else {
       fill(device_, kBytes + 2 * kGuardBytes, kGuard);
@@ -57,10 +59,21 @@ protected:
     }
   }
 
+  /// The same bytes in ranges of unequal size.
+  static std::vector<LinkPiece> listed(CUdeviceptr device, std::byte* host) {
+    std::vector<LinkPiece> pieces;
+    for (std::size_t begin = 0; begin < kBytes; begin += pieces.back().size_bytes)
+      pieces.push_back(
+          {device + begin, host + begin, std::min(kBytes - begin, 1 + 3 * pieces.size() * kKiB)});
+    return pieces;
+  }
+
   void copy(StagingRing& ring) {
     std::byte* const host = bytes_of(host_) + kGuardBytes;
     const CUdeviceptr device = device_ + kGuardBytes;
     if (GetParam() == Way::download) return ring.download(host, device, kBytes, order_);
+    if (GetParam() == Way::listed_upload) return ring.upload(listed(device, host), order_);
+    if (GetParam() == Way::listed_download) return ring.download(listed(device, host), order_);
     const bool staged = GetParam() == Way::staged_upload;
     ring.upload(device, host, kBytes, order_, staged ? UploadEnd::staged : UploadEnd::complete);
   }
@@ -120,6 +133,20 @@ protected:
     return num_reported;
   }
 
+  void expect_any_failing_call_to_be_reported_or_harmless() {
+    for (const auto& [num_threads, by_events] : {std::pair{1, false}, {2, false}, {2, true}}) {
+      RingSettings settings = small_settings(num_threads);
+      settings.marks_by_events = by_events;
+      StagingRing ring(retained(), settings);
+      const auto calls_at_first = calls_of(ring);
+      ASSERT_TRUE(calls_at_first.contains("cuStreamCreate"));
+      EXPECT_GT(sweep(ring, calls_at_first, true), 3);
+      const auto calls = calls_of(ring);
+      ASSERT_FALSE(calls.contains("cuStreamCreate"));
+      EXPECT_GT(sweep(ring, calls, false), 3);
+    }
+  }
+
   const char* copy_symbol() const {
     return GetParam() == Way::download ? "cuMemcpyDtoHAsync" : "cuMemcpyHtoDAsync";
   }
@@ -132,17 +159,20 @@ protected:
 };
 
 TEST_P(StagingFailureTest, AnyFailingCallOfACopyIsReportedOrHarmlessAndTheRingGoesOn) {
-  for (const auto& [num_threads, by_events] : {std::pair{1, false}, {2, false}, {2, true}}) {
-    RingSettings settings = small_settings(num_threads);
-    settings.marks_by_events = by_events;
-    StagingRing ring(retained(), settings);
-    const auto calls_at_first = calls_of(ring);
-    ASSERT_TRUE(calls_at_first.contains("cuStreamCreate"));
-    EXPECT_GT(sweep(ring, calls_at_first, true), 3);
-    const auto calls = calls_of(ring);
-    ASSERT_FALSE(calls.contains("cuStreamCreate"));
-    EXPECT_GT(sweep(ring, calls, false), 3);
-  }
+  expect_any_failing_call_to_be_reported_or_harmless();
+}
+
+using FailureOfAListTest = StagingFailureTest;
+
+TEST_P(FailureOfAListTest, AnyFailingCallIsReportedOrHarmlessAndTheRingGoesOn) {
+  expect_any_failing_call_to_be_reported_or_harmless();
+}
+
+TEST_P(FailureOfAListTest, NamesNoBytesBecauseThereAreManyTargets) {
+  StagingRing ring(retained(), small_settings(1));
+  const std::string message = ending_with_failure(ring, 1, "cuMemcpyBatchAsync", 1);
+  EXPECT_TRUE(says(message, "cuMemcpyBatchAsync")) << message;
+  EXPECT_FALSE(says(message, "bytes [")) << message;
 }
 
 TEST_P(StagingFailureTest, AFailedCopyNamesTheSymbolAndTheBytes) {
@@ -188,6 +218,8 @@ TEST_P(StagingFailureTest, WithoutMemoryToPinNothingIsCopied) {
 }
 
 std::string name_of_way(const testing::TestParamInfo<Way>& info) {
+  if (info.param == Way::listed_upload) return "upload";
+  if (info.param == Way::listed_download) return "download";
   if (info.param == Way::download) return "download";
   return info.param == Way::upload ? "upload" : "staged_upload";
 }
@@ -195,6 +227,8 @@ std::string name_of_way(const testing::TestParamInfo<Way>& info) {
 INSTANTIATE_TEST_SUITE_P(ByWay, StagingFailureTest,
                          testing::Values(Way::upload, Way::staged_upload, Way::download),
                          name_of_way);
+INSTANTIATE_TEST_SUITE_P(ByWay, FailureOfAListTest,
+                         testing::Values(Way::listed_upload, Way::listed_download), name_of_way);
 
 class BrokenFillerTest : public StagingUnderTest {};
 

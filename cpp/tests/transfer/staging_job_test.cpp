@@ -37,7 +37,8 @@ std::string failure_of(const StagingJob& job) {
 
 TEST(StagingJobTest, PartsAreGivenInOrderUntilThereAreNone) {
   const PiecePlan cut = plan();
-  StagingJob job(cut, kAddress);
+  const StagedRanges one({kAddress, cut.size_bytes()});
+  StagingJob job(cut, one);
   std::size_t covered = 0;
   std::size_t piece = 0;
   while (const auto part = job.take(piece)) {
@@ -52,7 +53,8 @@ TEST(StagingJobTest, PartsAreGivenInOrderUntilThereAreNone) {
 
 TEST(StagingJobTest, OneThreadFinishesAPieceWhateverTheOrder) {
   const PiecePlan cut = plan();
-  StagingJob job(cut, kAddress);
+  const StagedRanges one({kAddress, cut.size_bytes()});
+  StagingJob job(cut, one);
   for (const std::size_t piece : {1UL, 0UL}) {
     for (int part = 0; part < 3; ++part) EXPECT_FALSE(job.finish_part(piece));
   }
@@ -62,7 +64,8 @@ TEST(StagingJobTest, OneThreadFinishesAPieceWhateverTheOrder) {
 
 TEST(StagingJobTest, AFailureEndsTheCopyAndTheFirstIsThrown) {
   const PiecePlan cut = plan();
-  StagingJob job(cut, kAddress);
+  const StagedRanges one({kAddress, cut.size_bytes()});
+  StagingJob job(cut, one);
   EXPECT_NO_THROW(job.rethrow());
   EXPECT_TRUE(job.take(0));
   fail(job);
@@ -77,7 +80,8 @@ TEST(StagingJobTest, AFailureEndsTheCopyAndTheFirstIsThrown) {
 
 TEST(StagingJobTest, AnUploadIsDefinedUpToTheFirstPieceThatWasNotSent) {
   const PiecePlan cut = plan();
-  StagingJob job(cut, kAddress);
+  const StagedRanges one({kAddress, cut.size_bytes()});
+  StagingJob job(cut, one);
   for (const std::size_t piece : {0UL, 1UL, 3UL}) job.note_enqueued(piece);
   fail(job);
   job.note_undefined(0);
@@ -87,7 +91,8 @@ TEST(StagingJobTest, AnUploadIsDefinedUpToTheFirstPieceThatWasNotSent) {
 /// A slot is reused only when its piece has arrived.
 TEST(StagingJobTest, BytesThatMayBeUnderWayAreUndefined) {
   const PiecePlan cut = plan();
-  StagingJob job(cut, kAddress);
+  const StagedRanges one({kAddress, cut.size_bytes()});
+  StagingJob job(cut, one);
   for (std::size_t piece = 0; piece < 5; ++piece) job.note_enqueued(piece);
   fail(job);
   job.note_undefined(3);
@@ -99,8 +104,8 @@ TEST(StagingJobTest, ADownloadIsDefinedUpToTheFirstPieceThatIsNotWhole) {
   Bytes memory(cut.size_bytes());
   const MemoryTarget target(reinterpret_cast<std::byte*>(memory.data()), memory.size(),
                             {1, memory.size() + 1}, Backing::anonymous);
-  StagingJob job(cut, kAddress);
-  job.target = &target;
+  const StagedRanges one({kAddress, cut.size_bytes(), nullptr, &target});
+  StagingJob job(cut, one);
   for (std::size_t piece = 0; piece < 3; ++piece) job.note_enqueued(piece);
   for (int part = 0; part < 4; ++part) job.finish_part(0);
   for (int part = 0; part < 3; ++part) job.finish_part(1);

@@ -1,6 +1,7 @@
 // The queue in which a ring's pieces are transferred, with both ways to mark a position in it.
 #include "transfer/staging/crossing_queue.hpp"
 
+#include <array>
 #include <limits>
 #include <optional>
 
@@ -33,9 +34,11 @@ protected:
     StagingUnderTest::TearDown();
   }
 
+  std::array<LinkCopy, 1> sent() const { return {LinkCopy{slot_, device_, kBytes, true}}; }
+  std::array<LinkCopy, 1> fetched() const { return {LinkCopy{slot_, device_, kBytes, false}}; }
   void send(CrossingQueue& queue, std::uint8_t value, CrossingMark& mark) {
     std::memset(slot_, value, kBytes);
-    queue.send(device_, slot_, kBytes, mark);
+    queue.cross(sent(), mark);
   }
   static void await(const CrossingQueue& queue, const CrossingMark& mark) {
     for (CrossingQueue::Wait wait(queue, mark); !wait.over();) {
@@ -53,7 +56,7 @@ TEST_P(CrossingQueueTest, APieceBeforeAPassedMarkHasCrossed) {
     send(queue, round, mark);
     await(queue, mark);
     std::memset(slot_, 0, kBytes);
-    queue.fetch(slot_, device_, kBytes, mark);
+    queue.cross(fetched(), mark);
     await(queue, mark);
     ASSERT_EQ(std::to_integer<int>(slot_[0]), round);
     ASSERT_EQ(std::memcmp(slot_, slot_ + 1, kBytes - 1), 0);
@@ -65,7 +68,7 @@ TEST_P(CrossingQueueTest, TicketsMayWrapAround) {
   CrossingMark before = queue.make_mark();
   CrossingMark after = queue.make_mark();
   send(queue, 1, before);
-  for (int i = 0; i < 4; ++i) queue.send(device_, slot_, kBytes, after);
+  for (int i = 0; i < 4; ++i) queue.cross(sent(), after);
   EXPECT_LT(after.ticket, before.ticket);
   await(queue, after);
   EXPECT_TRUE(queue.crossed(before));
@@ -85,7 +88,7 @@ TEST_P(CrossingQueueTest, APieceComesAfterTheEventThatItsCopyBegunWith) {
   begins_after.record(order);
   queue.begin(&begins_after);
   send(queue, 2, held_back);
-  queue.send(device_, slot_, kBytes, next);
+  queue.cross(sent(), next);
   EXPECT_FALSE(queue.crossed(held_back));
   EXPECT_FALSE(queue.crossed(next));
   held.open();

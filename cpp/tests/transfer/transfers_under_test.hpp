@@ -7,6 +7,7 @@
 #include <isthmus/transfer.hpp>
 
 #include "transfer/copy/transfers_with_ring.hpp"
+#include "transfer/profile/profile.hpp"
 #include "transfer/profile_text.hpp"
 #include "transfer/staging_under_test.hpp"
 
@@ -58,8 +59,9 @@ protected:
     transfers().copy(bytes.data(), to_pointer(source), size_bytes, options);
     return bytes;
   }
-  /// A profile that stages long copies from pageable memory, with any number of cores.
-  void prefer_the_ring() {
+  /// A profile that stages long copies of pageable memory in one direction, with any number of
+  /// cores.
+  void prefer_the_ring(Direction direction = Direction::host_to_device) {
     using test::replaced;
     const ProfileIdentity here = identity_of(retained().device(), 2, driver().emulated());
     const ProfileIdentity there = test::h100();
@@ -70,6 +72,8 @@ protected:
     text = replaced(text, there.driver_release, here.driver_release);
     text = replaced(text, "13000", std::to_string(here.cuda_version));
     text = replaced(text, "\"num_cores\": 16", "\"num_cores\": 1");  // surely fewer than here
+    if (direction == Direction::device_to_host)
+      text = replaced(text, R"("staged", "direction": "h2d")", R"("staged", "direction": "d2h")");
     if (here.emulated) text = replaced(text, "\"emulated\": false", "\"emulated\": true");
     transfers().use_profile(text);
   }

@@ -10,7 +10,8 @@ from isthmus.report.heading import emulated_warning
 from isthmus.run.model import Result, Run, Status
 
 _US_PER_S = 1e6
-_BYTES_PER_MB = 1e6
+# copybw divides by 1024 twice. Source: https://github.com/NVIDIA/gdrcopy
+_BYTES_PER_MB = 1 << 20
 _TO, _FROM = "gdr_copy_to_mapping", "gdr_copy_from_mapping"
 _LIFE = ("pin", "map", "get_info", "unmap", "unpin")
 # `posted` is the API call alone; `fenced` includes the store fence.

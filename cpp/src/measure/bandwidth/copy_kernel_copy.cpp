@@ -22,10 +22,10 @@ public:
         invert_(kernels.get("small_transfer", "isthmus_small_transfer_invert")),
         buffers_(context, options.size_bytes, places_for(options), options.numa_node),
         target_place_(places_for(options) - 1),
-        stream_(context),
-        first_(context),
-        last_(context),
+        stream_(context, Stream::Kind::blocking),
+        upload_(context),
         kernel_done_(context),
+        download_(context),
         num_iterations_(options.num_iterations) {}
 
   /// The average of one iteration.
@@ -48,19 +48,27 @@ private:
   }
   std::byte* target() const { return buffers_.pinned(target_place_); }
 
+  /// The events around a copy.
+  struct Around {
+    explicit Around(const Context& context) : first(context), last(context) {}
+    Event first;
+    Event last;
+  };
+
   template <typename Call>
-  double timed(Call copy) const {
-    first_.record(stream_.handle());
+  void enqueue(const Around& events, Call copy) const {
+    events.first.record(stream_.handle());
     copy();
-    last_.record(stream_.handle());
-    last_.synchronize();
-    return elapsed_seconds(context_, first_, last_);
+    events.last.record(stream_.handle());
+  }
+  double seconds(const Around& events) const {
+    return elapsed_seconds(context_, events.first, events.last);
   }
 
   Word iteration(std::size_t i, Seconds& sum) const {
     const Driver& driver = context_.driver();
     SmallTransferBuffers::put_word(buffers_.pinned(), ~static_cast<Word>(i));
-    sum.upload += timed([&] {
+    enqueue(upload_, [&] {
       driver.call(symbol::memcpy_htod_async)(buffers_.device(),
                                              static_cast<const void*>(buffers_.pinned()),
                                              buffers_.size_bytes(), stream_.handle());
@@ -68,10 +76,13 @@ private:
     invert_.launch(stream_.handle(), 1, 1, buffers_.device());
     kernel_done_.record(stream_.handle());
     kernel_done_.synchronize();
-    sum.download += timed([&] {
+    enqueue(download_, [&] {
       driver.call(symbol::memcpy_dtoh_async)(static_cast<void*>(target()), buffers_.device(),
                                              buffers_.size_bytes(), stream_.handle());
     });
+    download_.last.synchronize();
+    sum.upload += seconds(upload_);
+    sum.download += seconds(download_);
     return SmallTransferBuffers::word_at(target());
   }
 
@@ -80,9 +91,9 @@ private:
   SmallTransferBuffers buffers_;
   std::size_t target_place_;
   Stream stream_;
-  Event first_;
-  Event last_;
+  Around upload_;
   Event kernel_done_;
+  Around download_;
   std::size_t num_iterations_;
 };
 

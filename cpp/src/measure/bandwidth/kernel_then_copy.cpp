@@ -43,7 +43,7 @@ public:
         set_(kernels.get("small_transfer", "isthmus_small_transfer_set")),
         timer_(context, clock),
         buffers_(context, options.size_bytes, options.num_iterations, options.numa_node),
-        stream_(context),
+        stream_(context, Stream::Kind::blocking),
         num_iterations_(options.num_iterations) {}
 
   /// Seconds for one iteration.

@@ -1,4 +1,7 @@
 // The cost of transferring a few bytes in a program that launches kernels: three experiments.
+//
+// Their streams are those of cudaStreamCreate, as the experiments' were: how long a kernel and a
+// small copy take also depends on whether the stream is ordered with the legacy default stream.
 #pragma once
 
 #include <optional>
@@ -40,7 +43,7 @@ Measurement measure_kernel_then_copy(const Context& context, const Kernels* kern
                                      LoopClock clock, const SmallTransferOptions& options);
 
 /// Measures upload, light kernel, download, repeatedly on one stream in pinned memory, with a wait
-/// after the kernel and after each copy. Only the copies are timed, each between two events.
+/// after the kernel and after the download. Only the copies are timed, each between two events.
 /// Yields, with one sample for each run:
 ///
 ///   upload               seconds for one cuMemcpyHtoDAsync

@@ -23,8 +23,8 @@ constexpr std::size_t kMaxWarmUpBytes = std::size_t{1} << 20U;
 /// The steps of one life, in seconds.
 struct Life {
   double allocate = 0;
-  std::vector<double> uploads;
-  std::vector<double> downloads;
+  double upload = 0;
+  double download = 0;
   double free = 0;
 };
 
@@ -51,7 +51,7 @@ public:
     std::vector<Life> lives;
     const auto one_life = [&] {
       lives.push_back(live(measurement));
-      return lives.back().allocate + lives.back().uploads.front() + lives.back().free;
+      return lives.back().allocate + lives.back().upload + lives.back().free;
     };
     Samples one_way = sample(options_.stopping, "life_one_way", 1, one_life);
     add_steps(measurement, lives, one_way.stopped_by);
@@ -86,14 +86,13 @@ private:
     poison_device();
     const auto one = [&] { return timed([&] { upload(host, options_.size_bytes); }); };
     if (measurement.first_call_seconds == 0) measurement.first_call_seconds = one();
-    for (std::size_t i = 0; i < options_.num_copies; ++i) life.uploads.push_back(one());
+    life.upload = one();
     measurement.verified_on = verify_device();
   }
 
   void copy_down(const HostBuffer& host, Life& life) {
     std::memset(host.data(), kPoison, options_.size_bytes);
-    for (std::size_t i = 0; i < options_.num_copies; ++i)
-      life.downloads.push_back(timed([&] { download(host, options_.size_bytes); }));
+    life.download = timed([&] { download(host, options_.size_bytes); });
     if (!options_.stopping.verify) return;
     require_none(contents_.count_mismatches(host.data(), 0, options_.size_bytes), "device to host");
   }
@@ -158,11 +157,9 @@ private:
     for (const Life& life : lives) {
       allocate.seconds.push_back(life.allocate);
       free.seconds.push_back(life.free);
-      uploads.seconds.insert(uploads.seconds.end(), life.uploads.begin(), life.uploads.end());
-      downloads.seconds.insert(downloads.seconds.end(), life.downloads.begin(),
-                               life.downloads.end());
-      both_ways.seconds.push_back(life.allocate + life.uploads.front() + life.downloads.front() +
-                                  life.free);
+      uploads.seconds.push_back(life.upload);
+      downloads.seconds.push_back(life.download);
+      both_ways.seconds.push_back(life.allocate + life.upload + life.download + life.free);
     }
     for (Samples* samples : {&allocate, &free, &uploads, &downloads, &both_ways})
       measurement.samples.push_back(std::move(*samples));
@@ -180,7 +177,6 @@ void check(const MemoryLifeOptions& options) {
   if (options.memory == HostMemory::write_combined) {
     throw UsageError("a life of write-combined memory isn't measured: the CPU can't read it back");
   }
-  if (options.num_copies == 0) throw UsageError("a life of host memory needs at least one copy");
 }
 
 }  // namespace

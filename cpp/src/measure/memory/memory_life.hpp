@@ -10,7 +10,6 @@ namespace isthmus::measure {
 struct MemoryLifeOptions {
   HostMemory memory = HostMemory::pageable;
   std::size_t size_bytes = 0;
-  std::size_t num_copies = 1;    ///< in each direction, in one life
   std::optional<int> numa_node;  ///< the node of the host pages
   Stopping stopping;             ///< applies to lives
 };
@@ -20,12 +19,12 @@ struct MemoryLifeOptions {
 ///
 ///   allocate, free      including all pages
 ///   life_upload,
-///   life_download       one blocking copy, until complete; `num_copies` samples for each life
-///   life_one_way        allocate, the first upload and free
-///   life_both_ways      the same and the first download
+///   life_download       one blocking copy, until complete
+///   life_one_way        allocate, upload and free
+///   life_both_ways      the same and the download
 ///
 /// Each life verifies the bytes of both directions. first_call_seconds is the first upload, which
-/// is in no sample. The last life looks up the pages' nodes.
+/// is in no sample: the first life makes a second one. The last life looks up the pages' nodes.
 ///
 /// kernels     null: prepared and verified from the host
 /// Throws      UsageError, Unavailable, OutOfDeviceMemory, CorruptTransfer, DriverError.

@@ -73,6 +73,8 @@ public:
   std::shared_ptr<PendingCopy> begin(const Plan& plan, const Request& request) const override;
 
 private:
+  void carry_without_ring(const Plan& plan, const Request& request) const;
+
   const Carrier& stand_in_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "transfer/copy/device_paths.hpp"
+#include "transfer/copy/link_piece.hpp"
 #include "transfer/copy/task.hpp"
 
 namespace isthmus::transfer {
@@ -39,9 +40,9 @@ struct Plan {
   /// The profile that makes this the cheapest path; null: chosen for another reason.
   const Profile* profile = nullptr;
   double predicted_seconds = kNotPredicted;
-  /// For CopyPath::kernel: all copies, which `ends` stand for; then it has their total size. A
-  /// second shared_ptr would cost each small copy some nanoseconds, so `window`, which points to
-  /// no window then, keeps them.
+  /// Of CopyPath::kernel or staged: all copies that are made together, for which `ends` stand with
+  /// their total size. A second shared_ptr would cost each small copy some nanoseconds, so `window`,
+  /// which points to no window then, keeps them.
   const std::vector<LinkPiece>* pieces = nullptr;
 
   static constexpr double kNotPredicted = -1;

@@ -7,6 +7,7 @@ namespace {
 
 void upload(const Plan& plan, CUstream stream, UploadEnd end) {
   StagingRing& ring = plan.device->ring();
+  if (plan.pieces != nullptr) return ring.upload(*plan.pieces, stream, end);
   if (plan.file != nullptr)
     return ring.upload(plan.device_address(), *plan.file, plan.ends.size_bytes, stream, end);
   ring.upload(plan.device_address(), static_cast<const std::byte*>(plan.ends.source),
@@ -15,16 +16,33 @@ void upload(const Plan& plan, CUstream stream, UploadEnd end) {
 
 void copy_by_ring(const Plan& plan, CUstream stream) {
   if (plan.uploads()) return upload(plan, stream, UploadEnd::complete);
+  if (plan.pieces != nullptr) return plan.device->ring().download(*plan.pieces, stream);
   plan.device->ring().download(static_cast<std::byte*>(plan.ends.target), plan.device_address(),
                                plan.ends.size_bytes, stream);
 }
 
+/// One of the copies that a plan makes together.
+Plan plan_of(const LinkPiece& piece, const Plan& together) {
+  Crossing crossing = together.crossing;
+  crossing.size_bytes = piece.size_bytes;
+  void* const device = reinterpret_cast<void*>(piece.device);
+  const CopyEnds ends = together.uploads() ? ends_of(crossing, device, piece.host)
+                                           : ends_of(crossing, piece.host, device);
+  return {ends, crossing, together.device, CopyPath::driver};
+}
+
 }  // namespace
+
+/// The stand-in makes one copy at a time.
+void StagedCarrier::carry_without_ring(const Plan& plan, const Request& request) const {
+  if (plan.pieces == nullptr) return stand_in_.carry(plan, request);
+  for (const LinkPiece& piece : *plan.pieces) stand_in_.carry(plan_of(piece, plan), request);
+}
 
 void StagedCarrier::carry(const Plan& plan, const Request& request) const {
   if (plan.by_name) return copy_by_ring(plan, request.stream);
   const bool carried = plan.device->try_ring([&] { copy_by_ring(plan, request.stream); });
-  if (!carried) stand_in_.carry(plan, request);
+  if (!carried) carry_without_ring(plan, request);
 }
 
 std::shared_ptr<PendingCopy> StagedCarrier::begin(const Plan& plan, const Request& request) const {
@@ -34,7 +52,9 @@ std::shared_ptr<PendingCopy> StagedCarrier::begin(const Plan& plan, const Reques
   if (plan.by_name) {
     stage();
   } else if (!plan.device->try_ring(stage)) {
-    return stand_in_.begin(plan, request);
+    if (plan.pieces == nullptr) return stand_in_.begin(plan, request);
+    carry_without_ring(plan, request);
+    return PendingCopy::complete();
   }
   end_there(*pending, request.stream);
   return pending;

@@ -1,13 +1,12 @@
 #include "transfer/many/choose_many.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "device/capture.hpp"
+#include "transfer/many/alike_copies.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -23,6 +22,10 @@ constexpr double kSecondsPerDriverCopy = 2.5e-6;
 // Source: benchmarks/link/h100.
 constexpr double kSecondsPerStagedPiece = 30e-9;
 constexpr double kSecondsPerStagedByte = 1 / 14e9;
+// One of a ring's copies between a slot and the device, enqueued with others: 256 took 361 us up and
+// 116 us down. Source: benchmarks/frontdoor/h200/copies.json.
+constexpr double kSecondsPerFragmentUp = 1.4e-6;
+constexpr double kSecondsPerFragmentDown = 0.45e-6;
 // Long enough that only the link's speed counts.
 constexpr std::size_t kLongBytes = std::size_t{64} << 20U;
 
@@ -68,48 +71,22 @@ void order_once(std::vector<PlannedCopies>& planned) {
   }
 }
 
-/// The cheapest paths of copies of one size and kind of host memory.
-struct AlikeCopies {
-  std::size_t size_bytes = 0;
-  MemoryKind host_kind = MemoryKind::unknown;
-  Choice best;
-  std::optional<Choice> without_windows;  ///< set once it was needed
-
-  bool includes(const Crossing& crossing) const noexcept {
-    return size_bytes == crossing.size_bytes && host_kind == crossing.host_kind;
-  }
-};
-
-/// The paths of some sizes, because the copies of a call mostly have few: finding the cheapest path
-/// takes longer than anything else in choosing. For copies of one device and direction.
-class AlikeTable {
-public:
-  AlikeCopies& slot_of(const Crossing& crossing) noexcept {
-    return slots_[crossing.size_bytes * kOddMultiplier >> kShift];
-  }
-
-private:
-  // Fibonacci hashing: the highest bits of a product with 2^64 over the golden ratio.
-  static constexpr std::uint64_t kOddMultiplier = 0x9e3779b97f4a7c15;
-  static constexpr unsigned kSlotBits = 4;
-  static constexpr unsigned kShift = 64 - kSlotBits;
-  std::array<AlikeCopies, std::size_t{1} << kSlotBits> slots_;
-};
-
 }  // namespace
 
-/// Copies that one launch could make.
+/// Copies that could be made together: by one launch, or by the staging ring as one copy.
 struct ManyChooser::Group {
-  Group(DevicePaths& the_device, const Member& first, bool is_by_caller)
+  Group(DevicePaths& the_device, const Member& first, CopyPath the_path, bool is_by_caller)
       : device(&the_device),
+        path(the_path),
         stream(first.request.stream),
         direction(first.task.crossing.direction),
         by_caller(is_by_caller),
-        when(first.request.when),
+        when(when_of(first, the_path)),
         link(the_device, direction),
-        seconds(kLaunchSeconds + link.shortest) {}
+        seconds(the_path == CopyPath::kernel ? kLaunchSeconds + link.shortest : 0) {}
 
   DevicePaths* device;
+  CopyPath path;
   CUstream stream;
   Direction direction;
   bool by_caller;  ///< false: a thread in the background makes them
@@ -117,28 +94,52 @@ struct ManyChooser::Group {
   LinkCosts link;
   std::vector<const Member*> members;
   std::size_t size_bytes = 0;
-  double seconds;             ///< predicted, together
-  double single_seconds = 0;  ///< predicted, one by one
+  double seconds;            ///< predicted, together; of the ring without what the bytes take
+  double other_seconds = 0;  ///< predicted, otherwise
   AlikeTable alike;
 
+  /// A launch can always keep the request's rule; the ring only what each copy could alone.
+  static Return when_of(const Member& member, CopyPath path) {
+    return path == CopyPath::kernel ? member.request.when : member.returns_alone;
+  }
   bool takes(const Member& member, const DevicePaths* of, bool caller) const {
     return device == of && stream == member.request.stream && by_caller == caller &&
-           direction == member.task.crossing.direction && when == member.request.when;
+           direction == member.task.crossing.direction && when == when_of(member, path);
+  }
+  /// A kernel moves many short copies more quickly than the ring does.
+  bool suits(const Member& member) const {
+    return path == CopyPath::kernel || member.task.ends.size_bytes > PieceMover::kMaxPieceBytes ||
+           seconds_by_ring(member) < seconds_by_kernel(member);
+  }
+  double seconds_per_fragment() const {
+    return direction == Direction::host_to_device ? kSecondsPerFragmentUp : kSecondsPerFragmentDown;
+  }
+  /// What one more copy costs by a kernel; without the link's time, which it takes either way.
+  double seconds_by_kernel(const Member& member) const {
+    if (is_direct(member)) return 0;
+    return kSecondsPerStagedPiece +
+           kSecondsPerStagedByte * static_cast<double>(member.task.ends.size_bytes);
+  }
+  /// The same by the ring: the link waits only for what takes longer than the bytes.
+  double seconds_by_ring(const Member& member) const {
+    return std::max(0.0, seconds_per_fragment() - link.of(member.task.ends.size_bytes));
   }
 };
 
-/// True if a kernel could make this copy.
-bool ManyChooser::may_join(const Member& member) const {
+/// True if the copy could be made together with others by that path.
+bool ManyChooser::may_join(const Member& member, CopyPath path) {
   const Task& task = member.task;
-  return task.crosses && !task.ends.may_vanish() && !task.ends.spans_registrations &&
-         !member.request.path && task.ends.size_bytes <= PieceMover::kMaxPieceBytes;
+  const bool fits = path == CopyPath::kernel ? task.ends.size_bytes <= PieceMover::kMaxPieceBytes
+                                             : task.crossing.host_kind == MemoryKind::pageable;
+  return fits && task.crosses && !task.ends.may_vanish() && !task.ends.spans_registrations &&
+         !member.request.path;
 }
 
 double ManyChooser::single_seconds(const Member& member, Group& group) const {
   DevicePaths& device = *group.device;
   const Task& task = member.task;
-  AlikeCopies& alike = group.alike.slot_of(task.crossing);
-  if (!alike.includes(task.crossing)) {
+  AlikeCopies& alike = group.alike.place_of(task.crossing);
+  if (!alike.include(task.crossing)) {
     const bool no_windows = member.request.when == Return::source_free && task.uploads();
     alike = {task.crossing.size_bytes, task.crossing.host_kind,
              device.best(task.crossing, no_windows), std::nullopt};
@@ -155,37 +156,55 @@ double ManyChooser::single_seconds(const Member& member, Group& group) const {
   return std::max(kSecondsPerDriverCopy, group.link.of(task.ends.size_bytes));
 }
 
+/// Adds a member's share of what the group takes, and of what it would take otherwise.
+void ManyChooser::add(Group& group, const Member& member) const {
+  const std::size_t size_bytes = member.task.ends.size_bytes;
+  const double by_kernel = group.seconds_by_kernel(member) + group.link.of(size_bytes);
+  double otherwise = single_seconds(member, group);
+  if (group.path == CopyPath::kernel) {
+    group.seconds += by_kernel;
+  } else {
+    group.seconds += group.seconds_by_ring(member);
+    if (size_bytes <= PieceMover::kMaxPieceBytes) otherwise = std::min(otherwise, by_kernel);
+  }
+  group.other_seconds += otherwise;
+  group.members.push_back(&member);
+  group.size_bytes += size_bytes;
+}
+
 std::vector<ManyChooser::Group> ManyChooser::groups_of(std::span<const Member> members,
-                                                       std::vector<bool>& is_grouped) const {
+                                                       CopyPath path,
+                                                       const std::vector<bool>& is_taken) const {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Member& member = members[i];
-    if (!may_join(member)) continue;
+    if (is_taken[i] || !may_join(member, path)) continue;
     DevicePaths* const device = &devices_.at(member.task.device);
-    const bool by_caller =
-        member.request.when == Return::complete || member.task.uploads() || is_direct(member);
-    const auto known = std::ranges::find_if(
+    const bool by_caller = path != CopyPath::kernel || member.request.when == Return::complete ||
+                           member.task.uploads() || is_direct(member);
+    auto known = std::ranges::find_if(
         groups, [&](const Group& group) { return group.takes(member, device, by_caller); });
-    Group& group = known != groups.end() ? *known : groups.emplace_back(*device, member, by_caller);
-    const std::size_t size_bytes = member.task.ends.size_bytes;
-    group.members.push_back(&member);
-    group.size_bytes += size_bytes;
-    group.seconds += group.link.of(size_bytes);
-    if (!is_direct(member))
-      group.seconds +=
-          kSecondsPerStagedPiece + kSecondsPerStagedByte * static_cast<double>(size_bytes);
-    group.single_seconds += single_seconds(member, group);
-    is_grouped[i] = true;
+    if (known == groups.end())
+      known = groups.insert(groups.end(), Group(*device, member, path, by_caller));
+    if (known->suits(member)) add(*known, member);
   }
   return groups;
 }
 
-/// Whether a launch is possible and would be faster. A graph would read the staging memory at each
+/// Whether it is possible and would be faster. A graph would read the staging memory at each
 /// replay.
-bool ManyChooser::pays(const Group& group) const {
-  if (group.members.size() < 2 || group.seconds >= group.single_seconds) return false;
+bool ManyChooser::pays(Group& group) const {
+  if (group.members.size() < 2) return false;
+  if (group.path == CopyPath::staged) {
+    const Choice whole =
+        group.device->best({group.direction, MemoryKind::pageable, group.size_bytes}, true);
+    if (whole.path != CopyPath::staged) return false;
+    group.seconds += whole.seconds;
+  }
+  if (group.seconds >= group.other_seconds) return false;
   const ContextOfDevice context(group.device->context());
-  return !may_be_captured(driver_, group.stream) && devices_.kernel_obstacle(*group.device).empty();
+  if (may_be_captured(driver_, group.stream)) return false;
+  return group.path != CopyPath::kernel || devices_.kernel_obstacle(*group.device).empty();
 }
 
 Plan ManyChooser::plan_of(const Group& group) const {
@@ -198,10 +217,12 @@ Plan ManyChooser::plan_of(const Group& group) const {
                        ends.size_bytes, is_direct(*member)});
   }
   Plan plan;
-  plan.crossing = {group.direction, MemoryKind::pinned, group.size_bytes};
+  const bool by_ring = group.path == CopyPath::staged;
+  plan.crossing = {group.direction, by_ring ? MemoryKind::pageable : MemoryKind::pinned,
+                   group.size_bytes};
   plan.ends = ends_of(plan.crossing, nullptr, nullptr);
   plan.device = group.device;
-  plan.path = CopyPath::kernel;
+  plan.path = group.path;
   plan.predicted_seconds = group.seconds;
   plan.pieces = pieces.get();
   plan.window = std::shared_ptr<CachedWindow>(std::move(pieces), nullptr);
@@ -214,13 +235,14 @@ std::vector<PlannedCopies> ManyChooser::plan(std::span<const Member> members,
                                              ChooseOne choose_one) const {
   std::vector<PlannedCopies> planned;
   std::vector<bool> is_grouped(members.size(), false);
-  for (const Group& group : groups_of(members, is_grouped)) {
-    if (pays(group)) {
+  for (const CopyPath path : {CopyPath::staged, CopyPath::kernel}) {
+    for (Group& group : groups_of(members, path, is_grouped)) {
+      if (!pays(group)) continue;
       planned.push_back({plan_of(group), group.members.front()->request});
-      continue;
+      planned.back().request.when = group.when;
+      for (const Member* member : group.members)
+        is_grouped[static_cast<std::size_t>(member - members.data())] = true;
     }
-    for (const Member* member : group.members)
-      is_grouped[static_cast<std::size_t>(member - members.data())] = false;
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (is_grouped[i]) continue;

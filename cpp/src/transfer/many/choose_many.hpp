@@ -30,7 +30,8 @@ public:
       : driver_(driver), devices_(devices), windows_(windows), chooser_(chooser) {}
 
   /// Plans that are ready to be carried, in the order in which they should be begun. Small copies
-  /// between the host and a device get one plan together if that is predicted to be faster.
+  /// between the host and a device get one plan together if that is predicted to be faster: by a
+  /// kernel. So do copies with pageable memory, of any size: by the staging ring.
   ///
   /// members     checked against each other; none of size 0
   /// Throws      as Chooser::ready().
@@ -40,10 +41,11 @@ public:
 
 private:
   struct Group;
-  bool may_join(const Member& member) const;
-  std::vector<Group> groups_of(std::span<const Member> members,
-                               std::vector<bool>& is_grouped) const;
-  bool pays(const Group& group) const;
+  static bool may_join(const Member& member, CopyPath path);
+  void add(Group& group, const Member& member) const;
+  std::vector<Group> groups_of(std::span<const Member> members, CopyPath path,
+                               const std::vector<bool>& is_taken) const;
+  bool pays(Group& group) const;
   double single_seconds(const Member& member, Group& group) const;
   Plan plan_of(const Group& group) const;
   template <typename ChooseOne>

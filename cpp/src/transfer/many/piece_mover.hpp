@@ -12,20 +12,11 @@
 
 #include "device/buffers.hpp"
 #include "device/kernels.hpp"
+#include "transfer/copy/link_piece.hpp"
 #include "transfer/copy/task.hpp"
 #include "transfer/many/layouts.hpp"
 
 namespace isthmus::transfer {
-
-/// One piece: a copy between host and device.
-struct LinkPiece {
-  std::uintptr_t device = 0;
-  std::byte* host = nullptr;  ///< not written by an upload
-  std::size_t size_bytes = 0;
-  /// The kernel reads or writes the host's memory itself. False: through the staging memory, which
-  /// a thread of the host fills or empties.
-  bool direct = false;
-};
 
 /// The kernel of one device, and pinned memory in two halves: while one crosses the link, the host
 /// works on the other. One call at a time uses the memory, and others wait their turn; move_items()

@@ -1,6 +1,7 @@
 // What backs host memory: nothing, or a file.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 #include "host/memory_map.hpp"
@@ -23,6 +24,32 @@ public:
 
 private:
   host::MemoryMap map_;
+};
+
+/// What backs some memory. The kernel is asked when somebody wants to know, which may be any
+/// thread.
+class LateBacking {
+public:
+  /// asking      outlives it
+  LateBacking(const MemoryBacking& asking, const std::byte* memory, std::size_t size_bytes) noexcept
+      : asking_(&asking), memory_(memory), size_bytes_(size_bytes) {}
+  /// Known already.
+  explicit LateBacking(Backing backing) noexcept : backing_(backing), known_(true) {}
+
+  Backing get() const noexcept {
+    if (!known_.load(std::memory_order_acquire)) {
+      backing_.store(asking_->of(memory_, size_bytes_), std::memory_order_relaxed);
+      known_.store(true, std::memory_order_release);
+    }
+    return backing_.load(std::memory_order_relaxed);
+  }
+
+private:
+  const MemoryBacking* asking_ = nullptr;
+  const std::byte* memory_ = nullptr;
+  std::size_t size_bytes_ = 0;
+  mutable std::atomic<Backing> backing_{Backing::unknown};
+  mutable std::atomic<bool> known_{false};
 };
 
 /// As MemoryBacking, from the text of /proc/self/maps.

@@ -62,22 +62,27 @@ void CrossingQueue::put_in_order() {
   begin_once();
 }
 
-void CrossingQueue::send(CUdeviceptr target, const std::byte* source, std::size_t size_bytes,
-                         CrossingMark& mark) {
+void CrossingQueue::cross(std::span<const LinkCopy> copies, CrossingMark& mark) {
   const auto lock = lock_for_one_piece();
   begin_once();
-  stream_.context().driver().call(symbol::memcpy_htod_async)(target, source, size_bytes,
-                                                             stream_.handle());
+  enqueue(copies);
   put(mark);
 }
 
-void CrossingQueue::fetch(std::byte* target, CUdeviceptr source, std::size_t size_bytes,
-                          CrossingMark& mark) {
-  const auto lock = lock_for_one_piece();
-  begin_once();
-  stream_.context().driver().call(symbol::memcpy_dtoh_async)(target, source, size_bytes,
-                                                             stream_.handle());
-  put(mark);
+/// One call for several copies: on an H200 the driver takes 1.4 us for each upload and 0.5 us for
+/// each download then, rather than 2.6 and 1.9. Source: benchmarks/frontdoor/h200/copies.json.
+void CrossingQueue::enqueue(std::span<const LinkCopy> copies) const {
+  const Driver& driver = stream_.context().driver();
+  if (copies.size() > 1 && driver.has(symbol::memcpy_batch_async))
+    return CopyBatch(stream_.context(), copies).enqueue(stream_.handle());
+  for (const LinkCopy& copy : copies) {
+    if (copy.to_device)
+      driver.call(symbol::memcpy_htod_async)(copy.device, static_cast<const void*>(copy.host),
+                                             copy.size_bytes, stream_.handle());
+    else
+      driver.call(symbol::memcpy_dtoh_async)(static_cast<void*>(copy.host), copy.device,
+                                             copy.size_bytes, stream_.handle());
+  }
 }
 
 std::unique_lock<std::mutex> CrossingQueue::lock_for_one_piece() {

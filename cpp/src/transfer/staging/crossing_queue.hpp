@@ -7,8 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include "device/buffers.hpp"
+#include "device/link_copies.hpp"
 #include "device/stream.hpp"
 #include "host/patience.hpp"
 
@@ -53,9 +55,10 @@ public:
   void begin(const Event* event) noexcept;
   /// Makes the queue wait for that event now. Otherwise the thread of the first piece does.
   void put_in_order();
-  void send(CUdeviceptr target, const std::byte* source, std::size_t size_bytes,
-            CrossingMark& mark);
-  void fetch(std::byte* target, CUdeviceptr source, std::size_t size_bytes, CrossingMark& mark);
+  /// Enqueues a piece, and moves the mark behind it.
+  ///
+  /// copies      between slots and the device; there may be none
+  void cross(std::span<const LinkCopy> copies, CrossingMark& mark);
 
   /// True if everything before the mark has crossed: the host may use those bytes.
   bool crossed(const CrossingMark& mark) const;
@@ -89,6 +92,7 @@ public:
 private:
   std::unique_lock<std::mutex> lock_for_one_piece();
   void begin_once();
+  void enqueue(std::span<const LinkCopy> copies) const;
   void put(CrossingMark& mark);
   std::uint32_t word() const noexcept;
 

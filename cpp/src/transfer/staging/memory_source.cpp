@@ -37,7 +37,7 @@ void MemorySource::fill(std::byte* place, std::size_t offset_bytes, std::size_t 
 /// benchmarks/transfer/README.md.
 SlotStores MemorySource::stores_for(std::size_t offset_bytes) const noexcept {
   if (stores_ != SlotStores::best) return stores_;
-  return offset_bytes < kStreamedBytes ? SlotStores::streaming : SlotStores::plain;
+  return begin_ + offset_bytes < kStreamedBytes ? SlotStores::streaming : SlotStores::plain;
 }
 
 void MappedFileSource::fill(std::byte* place, std::size_t offset_bytes,
@@ -49,6 +49,13 @@ void MappedFileSource::fill(std::byte* place, std::size_t offset_bytes,
   }
   const std::size_t copied = copy_from_mapped_file(place, memory_ + offset_bytes, size_bytes);
   if (copied < size_bytes) throw_shorter(offset_bytes + copied);
+}
+
+void ListedSource::fill(std::byte* place, std::size_t offset_bytes, std::size_t size_bytes) const {
+  const Backing backing = backing_.get();
+  if (backing == Backing::file)
+    return MappedFileSource(memory_, size_bytes_).fill(place, offset_bytes, size_bytes);
+  MemorySource(memory_, backing, stores_, begin_).fill(place, offset_bytes, size_bytes);
 }
 
 }  // namespace isthmus::transfer

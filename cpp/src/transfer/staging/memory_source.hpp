@@ -11,9 +11,10 @@ namespace isthmus::transfer {
 class MemorySource final : public PartSource {
 public:
   /// stores      best: what suits a copy by few threads
-  MemorySource(const std::byte* memory, Backing backing,
-               SlotStores stores = SlotStores::best) noexcept
-      : memory_(memory), backing_(backing), stores_(stores) {}
+  /// begin       how much of the copy comes before this memory
+  MemorySource(const std::byte* memory, Backing backing, SlotStores stores = SlotStores::best,
+               std::size_t begin = 0) noexcept
+      : memory_(memory), backing_(backing), stores_(stores), begin_(begin) {}
 
   /// Throws      UsageError if the kernel says in time that the last byte can't be read.
   void fill(std::byte* place, std::size_t offset_bytes, std::size_t size_bytes) const override;
@@ -24,6 +25,7 @@ private:
   const std::byte* memory_;
   Backing backing_;
   SlotStores stores_;
+  std::size_t begin_;
 };
 
 /// A mapped file. Read ahead, and copied so that a file that shrinks is an error and not a SIGBUS.
@@ -38,6 +40,29 @@ public:
 private:
   const std::byte* memory_;
   std::size_t size_bytes_;
+};
+
+/// One of the sources of a list: what its memory is, its threads find out.
+class ListedSource final : public PartSource {
+public:
+  /// begin       how much of the list comes before this memory
+  ListedSource(const std::byte* memory, std::size_t size_bytes, const MemoryBacking& asking,
+               SlotStores stores, std::size_t begin) noexcept
+      : memory_(memory),
+        size_bytes_(size_bytes),
+        backing_(asking, memory, size_bytes),
+        stores_(stores),
+        begin_(begin) {}
+
+  /// Throws      as MemorySource or MappedFileSource.
+  void fill(std::byte* place, std::size_t offset_bytes, std::size_t size_bytes) const override;
+
+private:
+  const std::byte* memory_;
+  std::size_t size_bytes_;
+  LateBacking backing_;
+  SlotStores stores_;
+  std::size_t begin_;
 };
 
 }  // namespace isthmus::transfer

@@ -33,14 +33,14 @@ std::size_t MemoryTarget::grain_bytes() const noexcept {
 void MemoryTarget::make_pages(const Piece& part) const noexcept {
   // Touching pages that exist costs a third of copying them, so check first.
   std::byte* const first = memory_ + part.begin;
-  if (fresh_ && partly_untouched(first, part.size_bytes)) {
+  if (fresh_ && backing_.get() != Backing::file && partly_untouched(first, part.size_bytes)) {
     host::touch_pages(first, part.size_bytes);
   }
 }
 
 void MemoryTarget::store(const Piece& part, const std::byte* source) const {
   std::byte* const target = memory_ + part.begin;
-  if (backing_ == Backing::file) {
+  if (backing_.get() == Backing::file) {
     const std::size_t copied = copy_to_mapped_file(target, source, part.size_bytes);
     if (copied == part.size_bytes) return;
     throw UsageError("the target can't be written at byte " + std::to_string(part.begin + copied) +

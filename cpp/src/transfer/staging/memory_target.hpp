@@ -19,6 +19,14 @@ public:
   /// Checks a few pages; may ask for huge ones if they don't exist yet.
   MemoryTarget(std::byte* memory, std::size_t size_bytes, const TargetSizes& sizes,
                Backing backing) noexcept;
+  /// One of the targets of a list, too short for huge pages: the threads of the copy check it.
+  MemoryTarget(std::byte* memory, std::size_t size_bytes, bool streamed,
+               const MemoryBacking& asking) noexcept
+      : memory_(memory),
+        streamed_(streamed),
+        backing_(asking, memory, size_bytes),
+        fresh_(true),
+        huge_(false) {}
 
   /// True if it had few pages or none.
   bool fresh() const noexcept { return fresh_; }
@@ -38,7 +46,7 @@ public:
 private:
   std::byte* memory_;
   bool streamed_;
-  Backing backing_;
+  LateBacking backing_;
   bool fresh_;
   bool huge_;
 };

@@ -9,10 +9,8 @@
 
 namespace isthmus::transfer {
 
-StagingJob::StagingJob(const PiecePlan& plan, CUdeviceptr device_address)
-    : device_address_(device_address),
-      plan_(plan),
-      progress_(std::make_unique<Progress[]>(plan.pieces().size())) {
+StagingJob::StagingJob(const PiecePlan& plan, const StagedRanges& ranges)
+    : plan_(plan), ranges_(ranges), progress_(std::make_unique<Progress[]>(plan.pieces().size())) {
   for (std::size_t piece = 0; piece < num_pieces(); ++piece) {
     progress_[piece].num_missing.store(plan.pieces()[piece].num_parts, std::memory_order_relaxed);
   }
@@ -46,7 +44,7 @@ void StagingJob::fail() noexcept {
 }
 
 bool StagingJob::in_target(std::size_t piece, std::size_t num_slots) const noexcept {
-  if (target != nullptr) return progress_[piece].num_missing.load(std::memory_order_acquire) == 0;
+  if (downloads()) return progress_[piece].num_missing.load(std::memory_order_acquire) == 0;
   // A slot is reused once its bytes have crossed.
   const std::size_t next_in_slot = piece + num_slots;
   return enqueued(piece) &&
@@ -70,6 +68,7 @@ void StagingJob::rethrow_of_memory_in_use() const {
 void StagingJob::rethrow() const {
   if (!failed()) return;
   if (in_use_) rethrow_of_memory_in_use();
+  if (ranges_.all().size() > 1) std::rethrow_exception(failure_);
   const std::string undefined = undefined_text(first_undefined_, plan_.size_bytes());
   try {
     std::rethrow_exception(failure_);

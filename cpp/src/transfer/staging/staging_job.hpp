@@ -12,26 +12,23 @@
 #include "driver/driver.hpp"
 #include "host/spinning_worker.hpp"
 #include "transfer/staging/copy_moments.hpp"
-#include "transfer/staging/memory_target.hpp"
-#include "transfer/staging/part_source.hpp"
 #include "transfer/staging/piece_plan.hpp"
 #include "transfer/staging/slot_filler.hpp"
+#include "transfer/staging/staged_ranges.hpp"
 
 namespace isthmus::transfer {
 
 /// The bytes to copy, which thread takes which part, the progress of each piece, and the failure.
-/// The public members are set before threads see it. Two of `source`, `filler` and `target` are
-/// null.
+/// The public members are set before threads see it.
 class StagingJob {
 public:
-  /// plan        outlives the job
-  StagingJob(const PiecePlan& plan, CUdeviceptr device_address);
+  /// plan        of the ranges' bytes; outlives the job
+  /// ranges      at least one; outlive the job
+  StagingJob(const PiecePlan& plan, const StagedRanges& ranges);
 
-  const PartSource* source = nullptr;    ///< for an upload
-  const SlotFiller* filler = nullptr;    ///< for an upload whose pieces have one part each
-  const MemoryTarget* target = nullptr;  ///< for a download
-  bool completes = true;                 ///< false: an upload may return with copies still running
-  CopyMoments* moments = nullptr;        ///< null if nobody asks for it
+  const SlotFiller* filler = nullptr;  ///< for an upload whose pieces have one part each
+  bool completes = true;               ///< false: an upload may return with copies still running
+  CopyMoments* moments = nullptr;      ///< null if nobody asks for it
 
   /// Some bytes of a piece, for one thread.
   struct Part {
@@ -54,9 +51,8 @@ public:
 
   std::size_t num_pieces() const noexcept { return plan_.pieces().size(); }
   const Piece& bytes_of(std::size_t piece) const noexcept { return plan_.pieces()[piece].bytes; }
-  CUdeviceptr device_address_of(std::size_t piece) const noexcept {
-    return device_address_ + bytes_of(piece).begin;
-  }
+  const StagedRanges& ranges() const noexcept { return ranges_; }
+  bool downloads() const noexcept { return ranges_.all().front().target != nullptr; }
 
   /// Records the exception that is being handled, and makes take() give no more parts.
   void fail() noexcept;
@@ -69,7 +65,8 @@ public:
   /// Records that an upload's copies may still be running, because waiting for them failed.
   void note_in_use() noexcept { in_use_ = true; }
 
-  /// If there was a failure, throws the first, with the undefined bytes of the target.
+  /// If there was a failure, throws the first, with the undefined bytes of the target. Of several
+  /// targets it names none.
   void rethrow() const;
 
 private:
@@ -80,8 +77,8 @@ private:
   [[noreturn]] void rethrow_of_memory_in_use() const;
   bool in_target(std::size_t piece, std::size_t num_slots) const noexcept;
 
-  CUdeviceptr device_address_;
   const PiecePlan& plan_;
+  const StagedRanges& ranges_;
   std::unique_ptr<Progress[]> progress_;
   std::atomic<bool> failed_{false};
   std::mutex mutex_;

@@ -48,6 +48,31 @@ StagingRing::~StagingRing() {
   [[maybe_unused]] const WorkerPool* const forgotten = pool_.release();
 }
 
+void StagingRing::WorkerPool::upload(const StagedRanges& ranges, std::size_t address,
+                                     int num_threads, CUstream stream, UploadEnd end) {
+  const std::size_t size_bytes = ranges.size_bytes();
+  PlanLimits limits = upload_limits(size_bytes);
+  PiecePlan plan(size_bytes, num_threads, limits, address);
+  const bool staged = end == UploadEnd::staged;
+  if (staged && plan.pieces().size() > num_slots(settings)) {
+    limits = staged_limits(limits, settings, size_bytes);
+    plan = PiecePlan(size_bytes, num_threads, limits, address);
+  }
+  StagingJob job(plan, ranges);
+  job.completes = !staged;
+  // Consecutive staged copies use slots of one size, or the second would wait for the first.
+  copy(job, num_threads, staged ? settings.slot_bytes : limits.max_bytes, stream);
+}
+
+void StagingRing::WorkerPool::download(const StagedRanges& ranges, std::size_t address,
+                                       std::size_t grain_bytes, bool fresh, CUstream stream) {
+  const int num_threads = download_threads(ranges.size_bytes(), fresh);
+  const PlanLimits limits = download_limits(ranges.size_bytes(), grain_bytes);
+  const PiecePlan plan(ranges.size_bytes(), num_threads, limits, address);
+  StagingJob job(plan, ranges);
+  copy(job, num_threads, limits.max_bytes, stream);
+}
+
 void StagingRing::upload(CUdeviceptr target, const std::byte* source, std::size_t size_bytes,
                          CUstream stream, UploadEnd end) {
   pool_->require_own_process();
@@ -57,19 +82,10 @@ void StagingRing::upload(CUdeviceptr target, const std::byte* source, std::size_
   const Backing backing = pool_->backing.of(source, size_bytes);
   const MemorySource memory(source, backing, pool_->upload_stores(size_bytes, num_threads));
   const MappedFileSource file(source, size_bytes);
-  PlanLimits limits = pool_->upload_limits(size_bytes);
-  PiecePlan plan(size_bytes, num_threads, limits, target);
-  const bool staged = end == UploadEnd::staged;
-  if (staged && plan.pieces().size() > num_slots(pool_->settings)) {
-    limits = staged_limits(limits, pool_->settings, size_bytes);
-    plan = PiecePlan(size_bytes, num_threads, limits, target);
-  }
-  StagingJob job(plan, target);
-  job.source = backing == Backing::file ? static_cast<const PartSource*>(&file) : &memory;
-  job.completes = !staged;
-  // Consecutive staged copies use slots of one size, or the second would wait for the first.
-  const std::size_t piece_bytes = staged ? pool_->settings.slot_bytes : limits.max_bytes;
-  pool_->copy(job, num_threads, piece_bytes, stream);
+  const bool is_file = backing == Backing::file;
+  const StagedRanges one(
+      {target, size_bytes, is_file ? static_cast<const PartSource*>(&file) : &memory});
+  pool_->upload(one, target, num_threads, stream, end);
 }
 
 void StagingRing::upload(CUdeviceptr target, const SlotFiller& source, std::size_t size_bytes,
@@ -78,7 +94,8 @@ void StagingRing::upload(CUdeviceptr target, const SlotFiller& source, std::size
   if (size_bytes == 0) return;
   const std::size_t bytes = pool_->filler_bytes();
   const PiecePlan plan(size_bytes, pool_->max_threads, {bytes, bytes, bytes, bytes, bytes, 1});
-  StagingJob job(plan, target);
+  const StagedRanges one({target, size_bytes});
+  StagingJob job(plan, one);
   job.filler = &source;
   job.completes = end == UploadEnd::complete;
   const auto turn = pool_->take_turn(pool_->max_threads);
@@ -94,12 +111,8 @@ void StagingRing::download(std::byte* target, CUdeviceptr source, std::size_t si
   const MemoryTarget memory(target, size_bytes,
                             {settings.min_streamed_bytes, settings.min_huge_bytes},
                             pool_->backing.of(target, size_bytes));
-  const int num_threads = pool_->download_threads(size_bytes, memory.fresh());
-  const PlanLimits limits = pool_->download_limits(size_bytes, memory.grain_bytes());
-  const PiecePlan plan(size_bytes, num_threads, limits, address_of(target));
-  StagingJob job(plan, source);
-  job.target = &memory;
-  pool_->copy(job, num_threads, limits.max_bytes, stream);
+  const StagedRanges one({source, size_bytes, nullptr, &memory});
+  pool_->download(one, address_of(target), memory.grain_bytes(), memory.fresh(), stream);
 }
 
 int StagingRing::num_threads() const noexcept { return pool_->num_threads(); }

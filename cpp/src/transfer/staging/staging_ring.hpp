@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 
 #include "device/context.hpp"
+#include "transfer/copy/link_piece.hpp"
 #include "transfer/staging/host_copy.hpp"
 #include "transfer/staging/ring_threads.hpp"
 
@@ -90,6 +92,16 @@ public:
   /// target      host, writable, [size_bytes]
   /// Throws      as upload(); UsageError if it is a mapped file that is too short or read-only.
   void download(std::byte* target, CUdeviceptr source, std::size_t size_bytes, CUstream stream);
+
+  /// Copy many ranges as one copy: they share pieces, slots and threads. Each fragment of a range in
+  /// a piece is a copy of the device.
+  ///
+  /// pieces      none of 0 bytes; the targets don't overlap each other
+  /// Throws      as for one range, but the message names no undefined bytes: after a failure any of
+  ///             the targets' may be.
+  void upload(std::span<const LinkPiece> pieces, CUstream stream,
+              UploadEnd end = UploadEnd::complete);
+  void download(std::span<const LinkPiece> pieces, CUstream stream);
 
   /// The most threads that a copy may use, including the caller's.
   int num_threads() const noexcept;

@@ -1,6 +1,7 @@
 #include "transfer/staging/staging_slots.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 
@@ -13,22 +14,43 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 
-// The slot's and the device's addresses of a copy are equally aligned.
-constexpr std::size_t kSlotAlignmentBytes = 64;
-
 /// The distance between slots for pieces of up to `piece_bytes`, wherever they begin.
 std::size_t stride_for(std::size_t piece_bytes) noexcept {
   return (piece_bytes + kSlotSlackBytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
-/// The offset in its slot of a piece whose other end is memory.
-std::size_t lead_of(const StagingJob& job, std::size_t piece) noexcept {
-  return job.device_address_of(piece) % kSlotAlignmentBytes;
+/// Fills a part's place in the slot of its piece.
+void fill(const StagingJob& job, const StagingJob::Part& part, std::byte* slot) {
+  const Piece& piece = job.bytes_of(part.piece);
+  job.ranges().each_in(part.bytes, [&](const Fragment& fragment) {
+    fragment.range->source->fill(slot + StagedRanges::place_of(fragment, piece),
+                                 fragment.offset_bytes, fragment.size_bytes);
+  });
 }
 
-/// The offset in its slot of a part of such a piece.
-std::size_t lead_of(const StagingJob& job, const StagingJob::Part& part) noexcept {
-  return lead_of(job, part.piece) + (part.bytes.begin - job.bytes_of(part.piece).begin);
+void make_pages(const StagingJob& job, const StagingJob::Part& part) {
+  job.ranges().each_in(part.bytes, [](const Fragment& fragment) {
+    fragment.range->target->make_pages({fragment.offset_bytes, fragment.size_bytes});
+  });
+}
+
+/// Empties a part's place in the slot of its piece.
+void store(const StagingJob& job, const StagingJob::Part& part, const std::byte* slot) {
+  const Piece& piece = job.bytes_of(part.piece);
+  job.ranges().each_in(part.bytes, [&](const Fragment& fragment) {
+    fragment.range->target->store({fragment.offset_bytes, fragment.size_bytes},
+                                  slot + StagedRanges::place_of(fragment, piece));
+  });
+}
+
+/// What crosses between the device and a slot.
+std::vector<LinkCopy> copies_of(const StagingJob& job, std::size_t piece, std::byte* slot) {
+  std::vector<LinkCopy> copies;
+  job.ranges().each_in(job.bytes_of(piece), [&](const Fragment& fragment) {
+    copies.push_back({slot + StagedRanges::place_of(fragment, job.bytes_of(piece)),
+                      fragment.device(), fragment.size_bytes, !job.downloads()});
+  });
+  return copies;
 }
 
 /// Records how long its scope took, if somebody asks for it.
@@ -117,7 +139,7 @@ void StagingSlots::fetch_more(StagingJob& job) noexcept {
 }
 
 void StagingSlots::fetch_all(StagingJob& job, std::size_t begin, std::size_t end) noexcept {
-  if (job.target == nullptr) return;
+  if (!job.downloads()) return;
   try {
     for (std::size_t piece = begin; piece < end && !job.failed(); ++piece) fetch(job, piece);
   } catch (...) {
@@ -129,7 +151,7 @@ void StagingSlots::work(StagingJob& job) noexcept {
   try {
     const CurrentContext current(context_);
     const ScopedRelaxedCapture relaxed(context_.driver());
-    job.target == nullptr ? upload(job) : download(job);
+    job.downloads() ? download(job) : upload(job);
   } catch (...) {
     job.fail();
   }
@@ -138,44 +160,39 @@ void StagingSlots::work(StagingJob& job) noexcept {
 void StagingSlots::upload(StagingJob& job) {
   for (auto part = job.take(0); part; part = job.take(part->piece)) {
     if (!await_free_slot(job, part->piece)) return;
+    std::byte* const slot = slot_of(part->piece).data;
     if (job.filler != nullptr) {
-      const Piece& bytes = part->bytes;
-      const auto lead = job.filler->fill(slot_of(part->piece).data, bytes.begin, bytes.size_bytes);
-      send(job, part->piece, lead);
-    } else {
-      job.source->fill(slot_of(part->piece).data + lead_of(job, *part), part->bytes.begin,
-                       part->bytes.size_bytes);
-      if (job.finish_part(part->piece)) send(job, part->piece, lead_of(job, part->piece));
+      const auto& [begin, size_bytes] = part->bytes;
+      const std::size_t lead = job.filler->fill(slot, begin, size_bytes);
+      const CUdeviceptr target = job.ranges().all().front().device + begin;
+      cross(job, part->piece, std::array{LinkCopy{slot + lead, target, size_bytes, true}});
+      continue;
     }
+    fill(job, *part, slot);
+    if (job.finish_part(part->piece)) cross(job, part->piece, copies_of(job, part->piece, slot));
   }
 }
 
 void StagingSlots::download(StagingJob& job) {
   for (auto part = job.take(0); part; part = job.take(part->piece)) {
     const std::size_t piece = part->piece;
-    job.target->make_pages(part->bytes);
+    make_pages(job, *part);
     if (!await_enqueued(job, piece) || !await_crossed(job, slot_of(piece))) return;
-    job.target->store(part->bytes, slot_of(piece).data + lead_of(job, *part));
+    store(job, *part, slot_of(piece).data);
     const std::size_t next_in_slot = piece + slots_.size();
     if (job.finish_part(piece) && next_in_slot < job.num_pieces()) fetch(job, next_in_slot);
   }
 }
 
-void StagingSlots::send(StagingJob& job, std::size_t piece, std::size_t lead) {
-  const EnqueueNote note(job.moments);
-  Slot& slot = slot_of(piece);
-  slot.under_way = true;
-  queue_.send(job.device_address_of(piece), slot.data + lead, job.bytes_of(piece).size_bytes,
-              slot.crossed);
-  job.note_enqueued(piece);
+void StagingSlots::fetch(StagingJob& job, std::size_t piece) {
+  cross(job, piece, copies_of(job, piece, slot_of(piece).data));
 }
 
-void StagingSlots::fetch(StagingJob& job, std::size_t piece) {
+void StagingSlots::cross(StagingJob& job, std::size_t piece, std::span<const LinkCopy> copies) {
   const EnqueueNote note(job.moments);
   Slot& slot = slot_of(piece);
   slot.under_way = true;
-  queue_.fetch(slot.data + lead_of(job, piece), job.device_address_of(piece),
-               job.bytes_of(piece).size_bytes, slot.crossed);
+  queue_.cross(copies, slot.crossed);
   job.note_enqueued(piece);
 }
 
@@ -243,7 +260,7 @@ void StagingSlots::settle(StagingJob& job) noexcept {
   const bool stopped = stop();
   job.note_undefined(stopped ? 0 : slots_.size());
   // Running pieces of a download are written to the slots, which are kept.
-  if (!stopped && job.target == nullptr) job.note_in_use();
+  if (!stopped && !job.downloads()) job.note_in_use();
 }
 
 /// Waits for the queue. Returns false if the driver can't.

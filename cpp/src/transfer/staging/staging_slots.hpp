@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "transfer/pinned/pinned_region.hpp"
@@ -62,8 +63,8 @@ private:
   void arrange(std::size_t piece_bytes);
   void upload(StagingJob& job);
   void download(StagingJob& job);
-  void send(StagingJob& job, std::size_t piece, std::size_t lead);
   void fetch(StagingJob& job, std::size_t piece);
+  void cross(StagingJob& job, std::size_t piece, std::span<const LinkCopy> copies);
   void fetch_all(StagingJob& job, std::size_t begin, std::size_t end) noexcept;
   Slot& slot_of(std::size_t piece) noexcept { return slots_[(first_ + piece) % slots_.size()]; }
   bool await_free_slot(const StagingJob& job, std::size_t piece);

@@ -48,6 +48,17 @@ public:
   /// How a copy is cut into pieces.
   PlanLimits upload_limits(std::size_t size_bytes) const noexcept;
   PlanLimits download_limits(std::size_t size_bytes, std::size_t grain_bytes) const noexcept;
+  /// Uploads ranges whose sources are set. The caller holds the turn.
+  ///
+  /// address     of the job's byte 0 on the device
+  void upload(const StagedRanges& ranges, std::size_t address, int num_threads, CUstream stream,
+              UploadEnd end);
+  /// Downloads ranges whose targets are set. The caller holds the turn.
+  ///
+  /// address     of the job's byte 0 in the host's memory
+  /// fresh       the targets have no pages yet
+  void download(const StagedRanges& ranges, std::size_t address, std::size_t grain_bytes,
+                bool fresh, CUstream stream);
   /// How much a SlotFiller is asked for at a time.
   std::size_t filler_bytes() const noexcept;
   /// Waits for other copies, and wakes the first workers: waking takes longer than preparing this

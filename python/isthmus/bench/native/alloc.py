@@ -18,9 +18,6 @@ from isthmus.machine.placement import stray_pages_note
 if TYPE_CHECKING:
     from isthmus.bench.session import Measurement, Samples
 
-# Each lifetime has two copies in each direction: an interrupt may have delayed one.
-_COPIES_PER_LIFE = 2
-
 
 class NativeAlloc(NativeInstrument):
     """Allocations and frees."""
@@ -61,7 +58,7 @@ class NativeLife(NativeInstrument):
         """Measure one kind of memory at one size."""
         del test
         memory = str(dict(variation.axes)[MEMORY])
-        return measure_lives(self._device, memory, size_bytes, stopping, num_copies=1)
+        return measure_lives(self._device, memory, size_bytes, stopping)
 
 
 class NativeLargeCopies(NativeInstrument):
@@ -80,9 +77,7 @@ class NativeLargeCopies(NativeInstrument):
         known = self._other_way.pop((test.direction, size_bytes, memory), None)
         if known is not None:
             return known
-        found = measure_lives(
-            self._device, memory, size_bytes, stopping, num_copies=_COPIES_PER_LIFE
-        )
+        found = measure_lives(self._device, memory, size_bytes, stopping)
         ways = {
             Direction.HOST_TO_DEVICE: one_way(found, "life_upload"),
             Direction.DEVICE_TO_HOST: one_way(found, "life_download"),
@@ -94,12 +89,7 @@ class NativeLargeCopies(NativeInstrument):
 
 
 def measure_lives(
-    device: DeviceUnderTest,
-    memory: str,
-    size_bytes: int,
-    stopping: StoppingRule,
-    *,
-    num_copies: int,
+    device: DeviceUnderTest, memory: str, size_bytes: int, stopping: StoppingRule
 ) -> "Measurement":
     """
     Measure lifetimes of host buffers on the device's NUMA node, and note it if they are elsewhere.
@@ -118,7 +108,6 @@ def measure_lives(
                 kernels,
                 host_memory=memory,
                 size_bytes=size_bytes,
-                num_copies=num_copies,
                 numa_node=device.placement.bound_node,
                 stopping=rule,
             )
