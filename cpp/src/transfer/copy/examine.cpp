@@ -78,7 +78,8 @@ void find_direction(Task& task) {
 
 /// Memory that CUDA doesn't know is the host's or unmapped. Checks it, so that the CPU doesn't find
 /// out by a signal.
-void require_touchable(const HostMemory& host_memory, CopyEnds& ends, const Request& request) {
+void require_touchable(const HostMemory& host_memory, Task& task, const Request& request) {
+  CopyEnds& ends = task.ends;
   const auto vanishes = [&](const void* end, MemoryKind hint, host::Access access,
                             const char* role) {
     if (is_said_to_be_host(hint)) return false;
@@ -86,10 +87,10 @@ void require_touchable(const HostMemory& host_memory, CopyEnds& ends, const Requ
     if (touch == HostTouch::forbidden) refuse_untouchable(role, access);
     return touch == HostTouch::by_kernel;
   };
-  if (ends.source_kind == MemoryKind::pageable)
+  if (ends.source_kind == MemoryKind::pageable && !task.source.touchable)
     ends.source_may_vanish =
         vanishes(ends.source, request.source_kind, host::Access::read, "source");
-  if (ends.target_kind == MemoryKind::pageable)
+  if (ends.target_kind == MemoryKind::pageable && !task.target.touchable)
     ends.target_may_vanish =
         vanishes(ends.target, request.target_kind, host::Access::write, "target");
 }
@@ -123,7 +124,7 @@ Task examine(const Driver& driver, const HostMemory& host_memory, void* target, 
   const bool source_spans = leaves_registration(driver, task.source, source, size_bytes);
   const bool spans = target_spans || source_spans;
   task.ends = {target, source, size_bytes, task.target.kind, task.source.kind, spans};
-  require_touchable(host_memory, task.ends, request);
+  require_touchable(host_memory, task, request);
   find_direction(task);
   return task;
 }

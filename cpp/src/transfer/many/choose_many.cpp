@@ -175,6 +175,7 @@ void ManyChooser::add(Group& group, const Member& member) const {
 std::vector<ManyChooser::Group> ManyChooser::groups_of(std::span<const Member> members,
                                                        CopyPath path,
                                                        const std::vector<bool>& is_taken) const {
+  if (members.size() < 2) return {};
   std::vector<Group> groups;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Member& member = members[i];

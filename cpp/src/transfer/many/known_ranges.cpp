@@ -23,7 +23,7 @@ MemoryRange KnownRanges::at(End end, std::uintptr_t address, std::size_t size_by
   if (const MemoryRange* const known = find(address)) return last = *known;
   const bool may_assume = last_was_pageable_ && !pinned_matters && size_bytes <= kMaxAssumedBytes &&
                           host_memory_.is_known(reinterpret_cast<const void*>(address), size_bytes);
-  if (may_assume) return {};
+  if (may_assume) return {.touchable = true};
   const MemoryRange range = range_at(driver_, address);
   if (range.kind == MemoryKind::pageable || range.kind == MemoryKind::pinned)
     last_was_pageable_ = range.kind == MemoryKind::pageable;
@@ -40,6 +40,7 @@ const MemoryRange* KnownRanges::find(std::uintptr_t address) const {
 
 void KnownRanges::keep(const MemoryRange& range) {
   if (ranges_.size() == kMaxRanges) return;
+  if (ranges_.empty()) ranges_.reserve(kMaxRanges);
   ranges_.insert(std::ranges::upper_bound(ranges_, range.base, {}, &MemoryRange::base), range);
 }
 
