@@ -122,8 +122,7 @@ void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
       break;
   }
   if (migration != kNone) {
-    migrations_[migration].handled_ps = fault_done_ps();
-    make_room_and_transfer(migration);
+    handle_fault(migration);
   }
 }
 

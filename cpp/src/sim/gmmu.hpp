@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ public:
   }
   void on_transfer(std::uint32_t migration);
   void on_arrived(std::uint32_t migration);
+  void on_faults();
+  void begin_launch() { is_first_batch_ = true; }
 
   /// True for a chunk of the address space whose data is resident from the start.
   bool starts_resident(std::uint32_t chunk);
@@ -94,7 +97,8 @@ private:
   std::uint32_t migration_to_wait_for(std::uint32_t line, std::uint32_t page) const;
 
   std::uint32_t start(const pages::Answer& answer, std::uint32_t page, std::uint32_t buffer);
-  Picoseconds fault_done_ps();
+  void handle_fault(std::uint32_t migration);
+  Picoseconds driver_ps(std::uint32_t migration, std::vector<std::uint64_t>& blocks);
   void make_room_and_transfer(std::uint32_t migration);
   std::optional<Picoseconds> make_room(std::uint32_t slot);
   bool somebody_waits_for_room() const {
@@ -144,9 +148,9 @@ private:
   std::vector<std::uint32_t> waits_for_room_;     // migrations: one, and none else starts meanwhile
   std::uint32_t under_way_ = 0;
 
-  Picoseconds batch_start_ps_ = 0;  // of the latest fault batch
-  Picoseconds batch_end_ps_ = 0;
-  std::uint32_t faults_in_batch_ = 0;
+  std::deque<std::uint32_t> faults_;  // migrations whose faults the driver hasn't handled
+  bool is_first_batch_ = true;        // of a kernel
+  bool driver_is_busy_ = false;       // an event says when it may handle the next batch
 
   std::uint64_t stores_done_ = 0;
   Picoseconds last_store_ps_ = 0;

@@ -48,25 +48,6 @@ std::uint32_t Gmmu::start(const pages::Answer& answer, std::uint32_t page, std::
   return index;
 }
 
-Picoseconds Gmmu::fault_done_ps() {
-  const Picoseconds now = schedule_.now_ps() + query_ps_;
-  const FaultParameters& faults = machine_.faults;
-  if (faults.handling == FaultParameters::Handling::each || faults.latency_ps == 0) {
-    return now + faults.latency_ps;
-  }
-  const std::uint32_t most =
-      faults.handling == FaultParameters::Handling::serial ? 1 : faults.batch_faults;
-  const bool joins = faults_in_batch_ != 0 && now <= batch_start_ps_ && faults_in_batch_ < most;
-  if (!joins) {
-    batch_start_ps_ = std::max(now, batch_end_ps_);
-    batch_end_ps_ = batch_start_ps_ + faults.latency_ps;
-    faults_in_batch_ = 0;
-    ++result_.fault_batches;
-  }
-  ++faults_in_batch_;
-  return batch_end_ps_;
-}
-
 void Gmmu::make_room_and_transfer(std::uint32_t index) {
   const auto room = make_room(migrations_[index].slot);
   if (!room) return waits_for_room_.push_back(index);

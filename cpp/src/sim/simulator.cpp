@@ -64,6 +64,7 @@ private:
     const trace::Launch& launch = feed_.program().launches[index];
     host_steps(launch.before);
     const Picoseconds start = time_ps_ + launch_ps_;
+    gmmu_.begin_launch();
     feed_.begin_launch(index);
     cores_.begin_launch(launch, feed_, start, !options_.l1_kept_between_launches);
     run_events(launch);
@@ -116,6 +117,8 @@ private:
         return gmmu_.on_transfer(index);
       case EventKind::arrived:
         return gmmu_.on_arrived(index);
+      case EventKind::faults:
+        return gmmu_.on_faults();
     }
   }
 
