@@ -1,10 +1,9 @@
 // Copies of one call in many buffers and of many sizes: what is known of one is no other's.
-#include <algorithm>
 #include <cstring>
-#include <utility>
+#include <optional>
 #include <vector>
 
-#include "transfer/many/piece_mover.hpp"
+#include "transfer/many/alike_copies.hpp"
 #include "transfer/transfers_under_test.hpp"
 
 namespace isthmus::transfer {
@@ -38,26 +37,26 @@ TEST_F(CopiesOfOneCall, OfManyBuffersInAnyOrderArriveInTheirs) {
   }
 }
 
-/// What is known about a size must not be used for another, however they follow each other.
-TEST_F(CopiesOfOneCall, TakeTheSamePathsInAnyOrder) {
-  const std::size_t longest = PieceMover::kMaxPieceBytes;
-  const CUdeviceptr device = device_memory(100 * longest);
-  auto* const host = reinterpret_cast<std::byte*>(pinned_memory(100 * longest));
-  std::vector<ManyCopy> copies;
-  for (std::size_t i = 0; i < 100; ++i)
-    copies.push_back({to_pointer(device + i * longest),
-                      host + i * longest,
-                      i % 2 == 0 ? 1 + i * 40 : longest - i * 640,
-                      {}});
-  const auto paths = [&] {
-    std::vector<std::pair<CopyPath, std::size_t>> shares;
-    for (const PathShare& share : transfers().explain_many(copies))
-      shares.emplace_back(share.path, share.num_copies);
-    return shares;
-  };
-  const auto mixed = paths();
-  std::ranges::sort(copies, {}, &ManyCopy::size_bytes);
-  EXPECT_EQ(paths(), mixed);
+/// More sizes than there are places for.
+TEST(WhatIsKnownOfASize, IsNotUsedForAnotherSizeOrKindOfMemory) {
+  AlikeTable table;
+  std::size_t num_found_again = 0;
+  for (std::size_t round = 0; round < 3; ++round) {
+    for (std::size_t size_bytes = 1; size_bytes < kMiB; size_bytes += 4099) {
+      for (const MemoryKind kind : {MemoryKind::pageable, MemoryKind::pinned, MemoryKind::pinned}) {
+        const Crossing crossing{Direction::host_to_device, kind, size_bytes};
+        const double seconds =
+            static_cast<double>(size_bytes) + (kind == MemoryKind::pinned ? 0.5 : 0);
+        AlikeCopies& alike = table.place_of(crossing);
+        if (alike.include(crossing))
+          ++num_found_again;
+        else
+          alike = {size_bytes, kind, {CopyPath::driver, seconds}, std::nullopt};
+        EXPECT_EQ(table.place_of(crossing).best.seconds, seconds);
+      }
+    }
+  }
+  EXPECT_EQ(num_found_again, 3 * (kMiB / 4099 + 1));
 }
 
 }  // namespace
