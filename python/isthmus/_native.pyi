@@ -1984,16 +1984,6 @@ class TraceSource:
     def of_workload(name: str, seed: int = 0) -> TraceSource:
         """A workload of the registry; UsageError for an unknown name."""
 
-    @staticmethod
-    def of_managed_read(size_bytes: int, num_cores: int) -> TraceSource:
-        """
-        All of some managed memory, read once, as `isthmus bench --managed` reads it.
-        """
-
-    @staticmethod
-    def of_page_chase(num_pages: int) -> TraceSource:
-        """One thread that reads a word in pages 2 MiB apart."""
-
     @property
     def program(self) -> TraceProgram: ...
 
@@ -2005,6 +1995,16 @@ class TraceSource:
     def __iter__(self) -> TraceSource: ...
 
     def __next__(self) -> TraceBlock: ...
+
+    @staticmethod
+    def of_managed_read(size_bytes: int, num_cores: int) -> TraceSource:
+        """
+        All of some managed memory, read once, as `isthmus bench --managed` reads it.
+        """
+
+    @staticmethod
+    def of_page_chase(num_pages: int) -> TraceSource:
+        """One thread that reads a word in pages 2 MiB apart."""
 
 class ImportCounts:
     """The counters of an import."""

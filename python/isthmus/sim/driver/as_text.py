@@ -1,9 +1,9 @@
 """Predicted times beside measured ones, as text, JSON and CSV."""
 
-import json
 from collections.abc import Sequence
 from math import exp, log
 
+from isthmus.json_text import json_text
 from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
 from isthmus.report.format import Format
 from isthmus.report.page import Table
@@ -53,7 +53,7 @@ def comparison_text(
             "points": rows,
             "not_predicted": list(left_out),
         }
-        return json.dumps(document, indent=1) + "\n"
+        return json_text(document)
     blocks = [
         [part for line in _heading(run, machine) for part in wrapped(line, width, indent=" " * 10)],
         table_lines(_table(points), width),
