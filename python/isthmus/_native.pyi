@@ -608,6 +608,12 @@ def measure_overlap(buffers: CopyBuffers, kernels: Kernels | None, *, copies: st
 class HeldMemory:
     """Keeps an array's memory in place for as long as this object lives."""
 
+class OwnArray:
+    """What the native module reads of a DeviceArray."""
+
+    def __init__(self, pointer: int, shape: Sequence[int], type_code: int, item_bits: int) -> None:
+        """The type's code is DLPack's."""
+
 class ArrayReader:
     """Reads arrays from any library."""
 
