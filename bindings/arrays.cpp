@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "arrays/own_array.hpp"
 #include "arrays/pair.hpp"
 #include "arrays/protocols.hpp"
 #include "arrays/reader.hpp"
@@ -99,6 +100,13 @@ nb::tuple describe(const ArrayReader& reader, nb::handle target, nb::handle sour
 void bind_arrays(nb::module_& m) {
   const nb::class_<Export> held(
       m, "HeldMemory", "Keeps an array's memory in place for as long as this object lives.");
+  const nb::class_<OwnArray> own =
+      nb::class_<OwnArray>(m, "OwnArray", "What the native module reads of a DeviceArray.")
+          .def(nb::init<std::uintptr_t, const nb::sequence&, int, std::int64_t>(), "pointer"_a,
+               "shape"_a, "type_code"_a, "item_bits"_a,
+               nb::sig("def __init__(self, pointer: int, shape: Sequence[int], type_code: int, "
+                       "item_bits: int) -> None"),
+               "The type's code is DLPack's.");
   nb::class_<ArrayReader>(m, "ArrayReader", "Reads arrays from any library.")
       .def(nb::init<nb::object>(), "asked"_a, "asked: an isthmus.arrays.reading.Asked.")
       .def(

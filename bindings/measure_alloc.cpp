@@ -28,7 +28,9 @@ constexpr Word<AllocationKind> kAllocations[] = {
     {"pinned", AllocationKind::pinned},
     {"write_combined", AllocationKind::write_combined},
     {"registered", AllocationKind::registered},
+    {"registered_heap", AllocationKind::registered_heap},
     {"huge_pinned", AllocationKind::huge_pinned},
+    {"pooled", AllocationKind::pooled},
     {"device", AllocationKind::device},
     {"pitched", AllocationKind::pitched},
     {"pitched_3d", AllocationKind::pitched_3d},
@@ -47,12 +49,12 @@ constexpr Word<HostStores> kStores[] = {{"libc", HostStores::libc},
                                         {"streaming", HostStores::streaming}};
 
 measure::Measurement allocation(const SharedContext& context, const std::string& kind, bool touched,
-                                std::size_t size_bytes, std::size_t num_live,
+                                bool copied, std::size_t size_bytes, std::size_t num_live,
                                 const measure::Stopping& stopping) {
   return measure::measure_allocation(
       *context, {value_of(kAllocations, kind, "kind of allocation"),
                  touched ? measure::Touch::touched : measure::Touch::untouched, size_bytes,
-                 num_live, stopping});
+                 num_live, stopping, copied});
 }
 
 measure::Measurement life(const SharedContext& context, const SharedKernels* kernels,
@@ -77,8 +79,8 @@ std::pair<measure::Measurement, std::map<int, std::size_t>> host_memcpy(
 
 void bind_measure_alloc(nb::module_& m) {
   m.def("measure_allocation", &allocation, "context"_a, nb::kw_only(), "kind"_a, "touched"_a,
-        "size_bytes"_a, "num_live"_a, "stopping"_a, Release(),
-        "Sample allocating and freeing memory of one kind.");
+        "copied"_a = false, "size_bytes"_a, "num_live"_a, "stopping"_a, Release(),
+        "Sample allocating and freeing memory of one kind; `copied`: with a copy in between.");
   m.def("measure_memory_life", &life, "context"_a, "kernels"_a.none(), nb::kw_only(),
         "host_memory"_a, "size_bytes"_a, "numa_node"_a.none(), "stopping"_a, Release(),
         "Sample the life of host buffers: allocate, copy up and down, free.");

@@ -122,7 +122,10 @@ void bind_link(nb::module_& m) {
           "size_bytes"_a, "busy_ps"_a, "Points of a measured link, by ascending size.");
   nb::class_<sim::FaultParameters> faults(m, "SimFaults");
   faults.def_rw("latency_ps", &sim::FaultParameters::latency_ps)
-      .def_rw("batch_faults", &sim::FaultParameters::batch_faults);
+      .def_rw("batch_faults", &sim::FaultParameters::batch_faults)
+      .def_rw("block_ps", &sim::FaultParameters::block_ps)
+      .def_rw("page_ps", &sim::FaultParameters::page_ps)
+      .def_rw("first_ps", &sim::FaultParameters::first_ps);
   def_word<&kHandling>(faults, "handling", &sim::FaultParameters::handling);
 }
 

@@ -89,6 +89,8 @@ void bind_result(nb::module_& m) {
       .def_ro("waits", &Result::waits)
       .def_ro("buffer_waits", &Result::buffer_waits)
       .def_ro("fault_batches", &Result::fault_batches)
+      .def_ro("fault_blocks", &Result::fault_blocks)
+      .def_ro("fault_pages", &Result::fault_pages)
       .def_ro("evictions", &Result::evictions)
       .def_ro("cpu_requests", &Result::cpu_requests)
       .def_ro("touched_bytes", &Result::touched_bytes)

@@ -20,6 +20,7 @@
 #include "trace_blocks.hpp"
 #include "trace_source.hpp"
 #include "words.hpp"
+#include "workloads/managed_access.hpp"
 #include "workloads/registry.hpp"
 
 namespace nb = nanobind;
@@ -172,8 +173,27 @@ void bind_block(nb::module_& m) {
                    nb::sig("def lines(self) -> numpy.typing.NDArray[numpy.uint64]"));
 }
 
+void bind_managed_accesses(nb::class_<TraceSource>& source) {
+  source
+      .def_static(
+          "of_managed_read",
+          [](std::uint64_t size_bytes, std::uint32_t num_cores) {
+            return std::make_unique<TraceSource>(
+                isthmus::workloads::make_managed_read(size_bytes, num_cores));
+          },
+          "size_bytes"_a, "num_cores"_a, Release(),
+          "All of some managed memory, read once, as `isthmus bench --managed` reads it.")
+      .def_static(
+          "of_page_chase",
+          [](std::uint32_t num_pages) {
+            return std::make_unique<TraceSource>(isthmus::workloads::make_page_chase(num_pages));
+          },
+          "num_pages"_a, Release(), "One thread that reads a word in pages 2 MiB apart.");
+}
+
 void bind_source(nb::module_& m) {
-  nb::class_<TraceSource>(m, "TraceSource", "A program's operations, block by block.")
+  nb::class_<TraceSource> source(m, "TraceSource", "A program's operations, block by block.");
+  source
       .def(
           "__init__",
           [](TraceSource* self, std::string label, const trace::Program& program,
@@ -210,6 +230,7 @@ void bind_source(nb::module_& m) {
           nb::sig("def __iter__(self) -> TraceSource"))
       .def("__next__", &iterate, nb::keep_alive<0, 1>(),
            nb::sig("def __next__(self) -> TraceBlock"));
+  bind_managed_accesses(source);
 }
 
 }  // namespace

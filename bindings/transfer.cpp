@@ -91,9 +91,16 @@ std::unique_ptr<PythonNeeds> needs_of(ArrayPair& pair, nb::handle target, nb::ha
                                        std::move(pair.source.held), nb::none());
 }
 
+/// True for the usual structures: throwing and catching HoldsArrays takes 1.3 us.
+bool is_usual_structure(nb::handle object) {
+  return PyList_CheckExact(object.ptr()) || PyTuple_CheckExact(object.ptr()) ||
+         PyDict_CheckExact(object.ptr());
+}
+
 /// Reads two arrays. Returns false if one is a structure, whose members are to be copied.
 bool read_arrays(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream,
                  Hold hold, ArrayPair& pair) try {
+  if (is_usual_structure(target)) return false;
   read_pair(reader, target, source, stream, hold, pair);
   return true;
 } catch (const HoldsArrays&) {

@@ -49,6 +49,12 @@ bool Array::take_shape(const std::int64_t* lengths, int count) noexcept {
   return true;
 }
 
+bool Array::copy_shape(const std::int64_t* lengths, int count) noexcept {
+  if (count > kMaxDimensions) return false;
+  std::copy_n(lengths, count, own_shape_);
+  return take_shape(own_shape_, count);
+}
+
 bool Array::take_lengths(nb::handle lengths) {
   const int count = copy_numbers(lengths, own_shape_);
   if (count < 0) return false;

@@ -44,6 +44,8 @@ public:
   void take_bytes(void* memory, std::size_t num_bytes) noexcept;
   /// The lengths must live as long as `held`. Returns false if there are too many.
   bool take_shape(const std::int64_t* lengths, int count) noexcept;
+  /// The same for lengths that may change: keeps a copy of them.
+  bool copy_shape(const std::int64_t* lengths, int count) noexcept;
   /// Lengths from a sequence of Python ints. Returns false if there are too many.
   bool take_lengths(nanobind::handle lengths);
   /// Strides from a sequence of Python ints, in bytes. Returns false if their number is wrong.

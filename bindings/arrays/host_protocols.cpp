@@ -77,6 +77,12 @@ void take_dtype(nb::handle array, Item& item) {
   item.named = std::move(named);
 }
 
+/// For an array whose __array_struct__ has no flags: NumPy clears them all if it has fields.
+bool is_writable(nb::handle array) {
+  static const Name flags("flags"), writeable("writeable");
+  return writeable.of(flags.of(array)).ptr() == Py_True;
+}
+
 /// A member of any mapping; null, without a Python error, if it is missing.
 PyObject* item_of(nb::handle mapping, const Name& name) {
   PyObject* const found = into_python([&] { return PyObject_GetItem(mapping.ptr(), name.ptr()); });
@@ -176,7 +182,7 @@ void read_numpy(nb::handle object, Array& array) {
   if (found == nullptr) throw nb::python_error();
   array.held.take_owner(std::move(capsule));  // it owns the shape, and keeps the array
   array.data = found->data;
-  array.read_only = (found->flags & kWritable) == 0;
+  array.read_only = found->flags == 0 ? !is_writable(object) : (found->flags & kWritable) == 0;
   const bool own_number = (found->flags & kNativeOrder) != 0 &&
                           !(found->kind == 'f' && found->item_bytes == 1) &&
                           take_number(found->kind, found->item_bytes, array.item);

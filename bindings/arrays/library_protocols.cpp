@@ -90,7 +90,7 @@ void read_torch(nb::handle object, const dlpack::Exchange& exchange, Role role, 
   const nb::object alias = hold == Hold::copy ? alias_of(object) : nb::borrow(object);
   if (into_python([&] { return exchange.borrow(alias.ptr(), &tensor); }) != 0)
     throw nb::python_error();
-  array.held.take_owner(alias);
+  if (hold == Hold::copy) array.held.take_owner(alias);
   require_plain_tensor(object, tensor.type_code, role);
   take_dlpack(tensor, array);
   if (!array.on_device()) return;

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "arrays/numpy_layout.hpp"
+#include "arrays/own_array.hpp"
 #include "arrays/protocols.hpp"
 
 namespace nb = nanobind;
@@ -49,8 +51,12 @@ TypeReader ArrayReader::ask(nb::handle type) const {
   const std::string_view name = nb::cast<const char*>(answer[0]);
   const nb::object detail = answer[1];
   if (name == "buffer") reader.way = Way::buffer;
-  if (name == "numpy") reader.way = Way::numpy;
+  if (name == "numpy") {
+    reader.known_layout = has_known_layout(detail);
+    reader.way = Way::numpy;
+  }
   if (name == "cuda_interface") reader.way = Way::cuda_interface;
+  if (name == "own") reader.way = Way::own;
   if (name == "structure") reader.way = Way::structure;
   if (name == "pointer") {
     reader.on_device = nb::cast<bool>(detail);
@@ -158,9 +164,14 @@ void ArrayReader::read_by(const TypeReader& reader, nb::handle object, Role role
     case Way::buffer:
       return read_buffer(object, array);
     case Way::numpy:
+      if (reader.known_layout && read_numpy_memory(object, array)) return;
       return read_numpy(object, array);
     case Way::pointer:
       return read_pointer(object, reader.on_device, array);
+    case Way::own: {
+      static const Name own("_own");
+      return nb::cast<const OwnArray&>(own.of(object)).read(array);
+    }
     case Way::cuda_interface: {
       static const Name interface("__cuda_array_interface__");
       return read_cuda_interface(object, interface.of(object), array);

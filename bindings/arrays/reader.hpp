@@ -29,13 +29,25 @@ enum class Hold {
 /// How to read the arrays of one type.
 struct TypeReader {
   /// `structure` isn't an array: its members may be.
-  enum class Way { any, buffer, numpy, pointer, cuda_interface, torch, cupy, dlpack, structure };
+  enum class Way {
+    any,
+    buffer,
+    numpy,
+    pointer,
+    own,
+    cuda_interface,
+    torch,
+    cupy,
+    dlpack,
+    structure
+  };
 
   nanobind::object type;  // kept: another type could get its address
   Way way = Way::any;
   const dlpack::Exchange* exchange = nullptr;
   nanobind::object current_stream;  ///< CuPy's function; for `dlpack`: a function, or None
   bool on_device = false;           ///< for pointers
+  bool known_layout = false;        ///< for `numpy`: see numpy_layout.hpp
   bool is_tensor = false;           ///< for `dlpack`: PyTorch's
   bool immutable = false;           ///< for `dlpack`: its arrays never change
 };

@@ -390,8 +390,10 @@ class WindowBench:
     def measure_push(self, kernels: Kernels | None, *, size_bytes: int, stopping: Stopping) -> Measurement:
         """Sample a kernel that stores into pinned host memory."""
 
-def measure_allocation(context: Context, *, kind: str, touched: bool, size_bytes: int, num_live: int, stopping: Stopping) -> Measurement:
-    """Sample allocating and freeing memory of one kind."""
+def measure_allocation(context: Context, *, kind: str, touched: bool, copied: bool = False, size_bytes: int, num_live: int, stopping: Stopping) -> Measurement:
+    """
+    Sample allocating and freeing memory of one kind; `copied`: with a copy in between.
+    """
 
 def measure_memory_life(context: Context, kernels: Kernels | None, *, host_memory: str, size_bytes: int, numa_node: int | None, stopping: Stopping) -> Measurement:
     """Sample the life of host buffers: allocate, copy up and down, free."""
@@ -605,6 +607,12 @@ def measure_overlap(buffers: CopyBuffers, kernels: Kernels | None, *, copies: st
 
 class HeldMemory:
     """Keeps an array's memory in place for as long as this object lives."""
+
+class OwnArray:
+    """What the native module reads of a DeviceArray."""
+
+    def __init__(self, pointer: int, shape: Sequence[int], type_code: int, item_bits: int) -> None:
+        """The type's code is DLPack's."""
 
 class ArrayReader:
     """Reads arrays from any library."""
@@ -1506,6 +1514,24 @@ class SimFaults:
     def batch_faults(self, arg: int, /) -> None: ...
 
     @property
+    def block_ps(self) -> int: ...
+
+    @block_ps.setter
+    def block_ps(self, arg: int, /) -> None: ...
+
+    @property
+    def page_ps(self) -> int: ...
+
+    @page_ps.setter
+    def page_ps(self, arg: int, /) -> None: ...
+
+    @property
+    def first_ps(self) -> int: ...
+
+    @first_ps.setter
+    def first_ps(self, arg: int, /) -> None: ...
+
+    @property
     def handling(self) -> str: ...
 
     @handling.setter
@@ -1803,6 +1829,12 @@ class SimResult:
     def fault_batches(self) -> int: ...
 
     @property
+    def fault_blocks(self) -> int: ...
+
+    @property
+    def fault_pages(self) -> int: ...
+
+    @property
     def evictions(self) -> int: ...
 
     @property
@@ -1996,6 +2028,16 @@ class TraceSource:
     def __iter__(self) -> TraceSource: ...
 
     def __next__(self) -> TraceBlock: ...
+
+    @staticmethod
+    def of_managed_read(size_bytes: int, num_cores: int) -> TraceSource:
+        """
+        All of some managed memory, read once, as `isthmus bench --managed` reads it.
+        """
+
+    @staticmethod
+    def of_page_chase(num_pages: int) -> TraceSource:
+        """One thread that reads a word in pages 2 MiB apart."""
 
 class ImportCounts:
     """The counters of an import."""

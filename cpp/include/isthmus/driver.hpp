@@ -90,21 +90,22 @@ public:
   ///
   /// Use as: driver.call(symbol::mem_alloc)(&pointer, size_bytes);
   template <typename Function>
-  CheckedCall<Function> call(const Symbol<Function>& symbol,
-                             std::source_location location = std::source_location::current()) const;
+  ISTHMUS_HIDDEN CheckedCall<Function> call(
+      const Symbol<Function>& symbol,
+      std::source_location location = std::source_location::current()) const;
   /// The bare function, for destructors and for code that handles the result itself; null if
   /// missing.
   template <typename Function>
-  Function raw(const Symbol<Function>& symbol) const noexcept;
+  ISTHMUS_HIDDEN Function raw(const Symbol<Function>& symbol) const noexcept;
   template <typename Function>
-  bool has(const Symbol<Function>& symbol) const noexcept;
+  ISTHMUS_HIDDEN bool has(const Symbol<Function>& symbol) const noexcept;
 
 private:
   struct State;
   friend class DriverLoader;
   ISTHMUS_HIDDEN explicit Driver(std::shared_ptr<const State> state);
   template <typename Function>
-  Function require(const Symbol<Function>& symbol) const;
+  ISTHMUS_HIDDEN Function require(const Symbol<Function>& symbol) const;
   [[noreturn]] ISTHMUS_HIDDEN void missing(std::size_t slot) const;
 
   std::shared_ptr<const State> state_;

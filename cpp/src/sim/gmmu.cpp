@@ -39,6 +39,8 @@ Gmmu::Gmmu(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
       query_ps_(options.mode == Mode::migrate
                     ? machine.gmmu.query_cycles * cycle_ps(machine.cores.clock_hz)
                     : 0),
+      memory_bytes_(options.eviction.limit_bytes != 0 ? options.eviction.limit_bytes
+                                                      : machine.partitions.memory_bytes),
       one_buffer_(options.buffer_scope == BufferScope::total),
       remote_only_(policy.kind == pages::PolicyKind::zero_copy),
       migrates_in_background_(machine.link.coherent &&
@@ -84,8 +86,10 @@ void Gmmu::ask(const Waiting& waiting) {
       migration != MigrationMap::kNone) {
     return wait_for(migration, waiting);
   }
-  if (must_wait_for_entry(buffer)) {
+  const bool is_too_much = would_fill_memory(page);
+  if (is_too_much || must_wait_for_entry(buffer)) {
     if (migrates_in_background_) return serve_remotely(waiting);
+    somebody_waits_for_memory_ = somebody_waits_for_memory_ || is_too_much;
     ++result_.buffer_waits;
     return append(blocked_[buffer], waiting);
   }
@@ -95,6 +99,16 @@ void Gmmu::ask(const Waiting& waiting) {
 bool Gmmu::must_wait_for_entry(std::uint32_t buffer) const {
   if (remote_only_) return false;
   return entries_used_[buffer] >= machine_.gmmu.buffer_entries || somebody_waits_for_room();
+}
+
+// While faults are queued, their pages can't be evicted: if they were more than fit, nothing could
+// go on.
+bool Gmmu::would_fill_memory(std::uint32_t page) const {
+  if (pages_on_their_way_ == 0 || remote_only_) return false;
+  if (machine_.faults.handling == FaultParameters::Handling::each) return false;
+  if (page < on_their_way_.size() && on_their_way_[page] != 0) return false;
+  const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * kLineBytes;
+  return (pages_on_their_way_ + 1) * page_bytes > memory_bytes_;
 }
 
 void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
@@ -120,8 +134,7 @@ void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
       break;
   }
   if (migration != kNone) {
-    migrations_[migration].handled_ps = fault_done_ps();
-    make_room_and_transfer(migration);
+    handle_fault(migration);
   }
 }
 
@@ -129,10 +142,7 @@ bool Gmmu::bring(std::uint64_t address, std::uint32_t size_bytes, Picoseconds ti
   const std::uint32_t page = map_.page_at(address);
   const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * kLineBytes;
   const bool is_new = page >= slot_of_page_.size() || slot_of_page_[page] == kNone;
-  const std::uint64_t limit_bytes = options_.eviction.limit_bytes != 0
-                                        ? options_.eviction.limit_bytes
-                                        : machine_.partitions.memory_bytes;
-  if (is_new && eviction_->framed_bytes() + page_bytes > limit_bytes) return false;
+  if (is_new && eviction_->framed_bytes() + page_bytes > memory_bytes_) return false;
   if (residency_.valid(map_.first_line(page)) && is_new) return true;  // it never migrates
   const pages::Answer answer = table_.request(address, size_bytes, false);
   note_page(answer.slot, page);
@@ -149,6 +159,7 @@ void Gmmu::note_page(std::uint32_t slot, std::uint32_t page) {
     const std::size_t pages_in_chunk = map_.lines_per_chunk() / map_.lines_per_page();
     slot_of_page_.resize(map_.num_chunks() * pages_in_chunk, kNone);
     last_migration_.resize(slot_of_page_.size(), kNone);
+    on_their_way_.resize(slot_of_page_.size(), 0);
   }
   slot_of_page_[page] = slot;
   if (slot >= page_of_slot_.size()) page_of_slot_.resize(slot + 1, kNone);

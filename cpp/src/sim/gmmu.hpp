@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ public:
   }
   void on_transfer(std::uint32_t migration);
   void on_arrived(std::uint32_t migration);
+  void on_faults();
+  void begin_launch() { is_first_batch_ = true; }
 
   /// Brings [address, address + size_bytes), which is in one page that has a number, without a
   /// fault: what isn't here yet is on the link from `time_ps`. Returns false if memory is full.
@@ -104,10 +107,12 @@ private:
   }
   void validate_without_fetch(const Waiting& waiting, const pages::Answer& answer);
   bool must_wait_for_entry(std::uint32_t buffer) const;
+  bool would_fill_memory(std::uint32_t page) const;
   std::uint32_t migration_to_wait_for(std::uint32_t line, std::uint32_t page) const;
 
   std::uint32_t start(const pages::Answer& answer, std::uint32_t page, std::uint32_t buffer);
-  Picoseconds fault_done_ps();
+  void handle_fault(std::uint32_t migration);
+  Picoseconds driver_ps(std::uint32_t migration, std::vector<std::uint64_t>& blocks);
   void make_room_and_transfer(std::uint32_t migration);
   std::optional<Picoseconds> make_room(std::uint32_t slot);
   bool somebody_waits_for_room() const {
@@ -118,6 +123,7 @@ private:
   void serve_waiters(std::uint32_t migration);
   void serve_or_ask(const Waiting& waiting);
   void serve_blocked(std::uint32_t buffer);
+  void serve_all_blocked();
   void retry_for_room();
   /// Returns the bytes moved.
   std::uint32_t take_page_back(std::uint64_t address);
@@ -145,6 +151,7 @@ private:
   std::unique_ptr<pages::Eviction> eviction_;
 
   Picoseconds query_ps_;
+  std::uint64_t memory_bytes_;
   bool one_buffer_;
   bool remote_only_;
   bool migrates_in_background_;  // access counters on a coherent link
@@ -152,6 +159,9 @@ private:
   std::vector<std::uint32_t> page_of_slot_;
   std::vector<std::uint32_t> slot_of_page_;
   std::vector<std::uint32_t> last_migration_;  // of each page; may have ended
+  std::vector<std::uint32_t> on_their_way_;    // migrations of each page
+  std::uint64_t pages_on_their_way_ = 0;
+  bool somebody_waits_for_memory_ = false;  // for fewer of them
   std::vector<Migration> migrations_;
   MigrationMap migration_of_line_;  // if requests are merged
   std::vector<std::uint32_t> free_migrations_;
@@ -163,9 +173,9 @@ private:
   std::vector<std::uint32_t> waits_for_room_;     // migrations: one, and none else starts meanwhile
   std::uint32_t under_way_ = 0;
 
-  Picoseconds batch_start_ps_ = 0;  // of the latest fault batch
-  Picoseconds batch_end_ps_ = 0;
-  std::uint32_t faults_in_batch_ = 0;
+  std::deque<std::uint32_t> faults_;  // migrations whose faults the driver hasn't handled
+  bool is_first_batch_ = true;        // of a kernel
+  bool driver_is_busy_ = false;       // an event says when it may handle the next batch
 
   std::uint64_t stores_done_ = 0;
   Picoseconds last_store_ps_ = 0;

@@ -28,6 +28,7 @@ std::uint32_t Gmmu::start(const pages::Answer& answer, std::uint32_t page, std::
   migration.buffer = buffer;
   migration.size_bytes = 0;
   migration.since_ps = schedule_.now_ps();
+  migration.handled_ps = kNever;
   migration.waiters = {};
   migration.active = true;
   migration.transfers.assign(answer.transfers.begin(), answer.transfers.end());
@@ -40,31 +41,13 @@ std::uint32_t Gmmu::start(const pages::Answer& answer, std::uint32_t page, std::
     }
   }
   last_migration_[page] = index;
+  if (on_their_way_[page]++ == 0) ++pages_on_their_way_;
   ++entries_used_[buffer];
   ++under_way_;
   ++result_.migrations;
   result_.transfers += migration.transfers.size();
   result_.traffic.migrated_to_gpu += migration.size_bytes;
   return index;
-}
-
-Picoseconds Gmmu::fault_done_ps() {
-  const Picoseconds now = schedule_.now_ps() + query_ps_;
-  const FaultParameters& faults = machine_.faults;
-  if (faults.handling == FaultParameters::Handling::each || faults.latency_ps == 0) {
-    return now + faults.latency_ps;
-  }
-  const std::uint32_t most =
-      faults.handling == FaultParameters::Handling::serial ? 1 : faults.batch_faults;
-  const bool joins = faults_in_batch_ != 0 && now <= batch_start_ps_ && faults_in_batch_ < most;
-  if (!joins) {
-    batch_start_ps_ = std::max(now, batch_end_ps_);
-    batch_end_ps_ = batch_start_ps_ + faults.latency_ps;
-    faults_in_batch_ = 0;
-    ++result_.fault_batches;
-  }
-  ++faults_in_batch_;
-  return batch_end_ps_;
 }
 
 void Gmmu::make_room_and_transfer(std::uint32_t index) {
@@ -124,12 +107,14 @@ void Gmmu::on_arrived(std::uint32_t index) {
   const std::uint32_t buffer = migration.buffer;
   --entries_used_[buffer];
   --under_way_;
+  if (--on_their_way_[migration.page] == 0) --pages_on_their_way_;
   if (observer_ != nullptr) {
     observer_->migrated(page_address(migration.page), migration.size_bytes,
                         {migration.since_ps, schedule_.now_ps()});
   }
   serve_waiters(index);
   if (somebody_waits_for_room()) return retry_for_room();
+  if (somebody_waits_for_memory_) return serve_all_blocked();
   serve_blocked(buffer);
 }
 
@@ -156,7 +141,9 @@ void Gmmu::serve_or_ask(const Waiting& waiting) {
 }
 
 void Gmmu::serve_blocked(std::uint32_t buffer) {
-  while (blocked_[buffer].size != 0 && !must_wait_for_entry(buffer)) {
+  // Each once: one that still has no memory is blocked again.
+  for (std::uint32_t left = blocked_[buffer].size; left != 0; --left) {
+    if (must_wait_for_entry(buffer)) return;
     serve_or_ask(take_first(blocked_[buffer]));
   }
 }
@@ -170,6 +157,11 @@ void Gmmu::retry_for_room() {
   // Its page may have been evicted since: the page table is asked again.
   for (const Waiting& write : writes) serve_or_ask(write);
   if (somebody_waits_for_room()) return;
+  serve_all_blocked();
+}
+
+void Gmmu::serve_all_blocked() {
+  somebody_waits_for_memory_ = false;
   for (std::uint32_t buffer = 0; buffer < blocked_.size(); ++buffer) serve_blocked(buffer);
 }
 

@@ -130,6 +130,15 @@ void check_machine(const ModelledMachine& machine) {
   need_cycles("gmmu.query_cycles", machine.gmmu.query_cycles);
   check_link(machine.link);
   need_wait("faults.latency_ps", machine.faults.latency_ps);
+  need_wait("faults.block_ps", machine.faults.block_ps);
+  need_wait("faults.first_ps", machine.faults.first_ps);
+  need_wait("faults.page_ps", machine.faults.page_ps);
+  need(machine.faults.handling != FaultParameters::Handling::each ||
+           (machine.faults.block_ps == 0 && machine.faults.page_ps == 0 &&
+            machine.faults.first_ps == 0),
+       "faults.page_ps", machine.faults.page_ps,
+       "0, as faults.block_ps and faults.first_ps: with handling \"each\" a fault costs its "
+       "latency alone");
   need_range("faults.batch_faults", machine.faults.batch_faults, 1, 1U << 20U);
   need_wait("launch_ps", machine.launch_ps);
 }

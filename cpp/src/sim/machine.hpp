@@ -93,7 +93,11 @@ struct LinkParameters {
   bool coherent = false;
 };
 
-/// The cost of a page fault before its migration starts.
+/// The cost of a page fault before its migration starts. A driver that handles batches takes
+/// `latency_ps` for each batch, and in it, one after the other, `block_ps` for each block of 2 MiB
+/// that it migrates from and `page_ps` for each of its pages of 4 KiB: it unmaps them from the CPU,
+/// maps them for the copy, and maps them on the GPU. Source: NVIDIA open-gpu-kernel-modules
+/// 595.45.04, uvm_gpu_replayable_faults.c, uvm_va_block.c.
 struct FaultParameters {
   enum class Handling : std::uint8_t {
     each,    ///< every migration is `latency_ps` late, independently
@@ -103,6 +107,12 @@ struct FaultParameters {
   Picoseconds latency_ps = 0;  ///< Zhang 2019: none. UVMSmart: 45 us; published: 20 to 50 us
   Handling handling = Handling::each;
   std::uint32_t batch_faults = 256;  ///< the most in a batch; NVIDIA's open driver
+  Picoseconds block_ps = 0;          ///< for each block of a batch; `each` has no batches
+  Picoseconds page_ps = 0;           ///< for each page of 4 KiB that migrates; likewise
+  Picoseconds first_ps = 0;          ///< what a kernel's first batch takes longer; likewise
+
+  static constexpr std::uint64_t kBlockBytes = std::uint64_t{2} << 20U;
+  static constexpr std::uint64_t kPageBytes = 4096;
 };
 
 struct ModelledMachine {

@@ -88,6 +88,8 @@ struct Result {
   std::uint64_t waits = 0;          ///< line requests that waited for another's migration
   std::uint64_t buffer_waits = 0;   ///< line requests that found the migration buffer full
   std::uint64_t fault_batches = 0;  ///< handled by the driver
+  std::uint64_t fault_blocks = 0;   ///< blocks of 2 MiB in these batches, each once a batch
+  std::uint64_t fault_pages = 0;    ///< pages of 4 KiB that these migrated
   std::uint64_t evictions = 0;
   std::uint64_t cpu_requests = 0;   ///< pages that the CPU requested back
   std::uint64_t touched_bytes = 0;  ///< of migrated data, since it arrived: lines x 128

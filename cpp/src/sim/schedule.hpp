@@ -18,6 +18,7 @@ enum class EventKind : std::uint8_t {
   atomic,      ///< as load
   transfer,    ///< index: migration; its fault is handled, and there is room: it starts on the link
   arrived,     ///< index: migration; all of it has arrived
+  faults,      ///< the driver may handle the next batch of faults
 };
 
 /// A line: its number (see AddressMap), its partition, and its set in the partition's L2.

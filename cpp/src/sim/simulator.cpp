@@ -82,6 +82,7 @@ private:
     host_steps(launch.before, index);
     if (!touched_.empty()) bring_allocations(index);
     const Picoseconds start = start_of_launch(index);
+    gmmu_.begin_launch();
     feed_.begin_launch(index);
     cores_.begin_launch(launch, feed_, {start, cta_starts(index)},
                         !options_.l1_kept_between_launches);
@@ -169,6 +170,8 @@ private:
         return gmmu_.on_transfer(index);
       case EventKind::arrived:
         return gmmu_.on_arrived(index);
+      case EventKind::faults:
+        return gmmu_.on_faults();
     }
   }
 

@@ -35,6 +35,12 @@ Operation allocation(const char* name, AllocationKind kind) {
           }};
 }
 
+Operation copied_allocation(const char* name, AllocationKind kind) {
+  return {name, [kind](const Context& context) {
+            measure_allocation(context, {kind, Touch::untouched, kSizeBytes, 1, kShort, true});
+          }};
+}
+
 Operation life(const char* name, HostMemory memory) {
   return {name, [memory](const Context& context) {
             MemoryLifeOptions options;
@@ -107,7 +113,9 @@ INSTANTIATE_TEST_SUITE_P(
     Operations, MemorySweep,
     testing::Values(allocation("pinned", AllocationKind::pinned),
                     allocation("registered", AllocationKind::registered),
+                    copied_allocation("registered_heap", AllocationKind::registered_heap),
                     allocation("huge_pinned", AllocationKind::huge_pinned),
+                    allocation("pooled", AllocationKind::pooled),
                     allocation("device", AllocationKind::device),
                     allocation("pitched", AllocationKind::pitched),
                     allocation("array", AllocationKind::array),

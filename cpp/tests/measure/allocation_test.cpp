@@ -18,15 +18,22 @@ namespace {
 constexpr Stopping kQuick{.min_samples = 3, .max_samples = 4, .max_seconds = 0.1};
 constexpr std::size_t kMiB = std::size_t{1} << 20U;
 
-constexpr AllocationKind kKinds[] = {
-    AllocationKind::heap,           AllocationKind::mapping,
-    AllocationKind::pinned,         AllocationKind::write_combined,
-    AllocationKind::registered,     AllocationKind::huge_pinned,
-    AllocationKind::device,         AllocationKind::pitched,
-    AllocationKind::pitched_3d,     AllocationKind::array,
-    AllocationKind::array_3d,       AllocationKind::managed,
-    AllocationKind::stream_ordered, AllocationKind::stream_ordered_kept,
-    AllocationKind::virtual_memory};
+constexpr AllocationKind kKinds[] = {AllocationKind::heap,
+                                     AllocationKind::mapping,
+                                     AllocationKind::pinned,
+                                     AllocationKind::write_combined,
+                                     AllocationKind::registered,
+                                     AllocationKind::huge_pinned,
+                                     AllocationKind::pooled,
+                                     AllocationKind::device,
+                                     AllocationKind::pitched,
+                                     AllocationKind::pitched_3d,
+                                     AllocationKind::array,
+                                     AllocationKind::array_3d,
+                                     AllocationKind::managed,
+                                     AllocationKind::stream_ordered,
+                                     AllocationKind::stream_ordered_kept,
+                                     AllocationKind::virtual_memory};
 
 Measurement measured(AllocationKind kind, std::size_t size_bytes, std::size_t num_live = 3,
                      Touch touch = Touch::untouched) {
@@ -122,6 +129,14 @@ TEST(Allocation, OfOneAtATimeWaivesSeveralWithTheReason) {
   EXPECT_NE(measurement.waived.at("allocate_live").find("memory"), std::string::npos);
 }
 
+TEST(Allocation, ThatIsCopiedIsTimedOneAtATime) {
+  for (const AllocationKind kind : {AllocationKind::pinned, AllocationKind::registered_heap}) {
+    const Measurement measurement =
+        measure_allocation(test::context(), {kind, Touch::touched, 256, 1, kQuick, true});
+    EXPECT_EQ(samples_of(measurement, "pair").copies_per_sample, 1U);
+  }
+}
+
 TEST(Extents, HoldTheirBytesInRowsThatDevicesNeedNotPad) {
   for (std::size_t size_bytes = 4; size_bytes <= std::size_t{1} << 30U; size_bytes *= 2) {
     for (const Extent& extent : {near_square(size_bytes), near_cube(size_bytes)}) {
@@ -149,6 +164,9 @@ TEST(Allocation, RefusesInvalidRequests) {
   EXPECT_THROW(measured(AllocationKind::heap, 0), UsageError);
   EXPECT_THROW(measured(AllocationKind::heap, 64, 0), UsageError);
   EXPECT_THROW(measured(AllocationKind::device, 64, 1, Touch::touched), UsageError);
+  EXPECT_THROW(measure_allocation(test::context(),
+                                  {AllocationKind::device, Touch::untouched, 64, 1, kQuick, true}),
+               UsageError);
 }
 
 struct Swallowed {

@@ -160,6 +160,44 @@ TEST(ExactTimes, ABatchTakesAllThatArrivedWhileAnotherWasHandled) {
   EXPECT_EQ(result.fault_batches, 2U);
 }
 
+TEST(ExactTimes, ABatchTakesTimeForItsBlocksAndPagesOneAfterTheOther) {
+  // As before: a batch of one, and one of three in the same block of 2 MiB.
+  const Builder builder = Builder().launch({}, {{{load({0, 64, 128, 192})}}});
+  ModelledMachine machine = round_machine();
+  machine.faults = {10'000'000, FaultParameters::Handling::batch, 256, 3'000'000, 1'000'000};
+  const Result result = run(builder, machine, units(kKiB), mode(Mode::migrate));
+  // The first transfer of the second batch starts after 10 + 3 + 1 us of each batch; the others
+  // follow it on the link, since a page takes less than a transfer.
+  EXPECT_EQ(result.total_ps, 4 * kCycle + kDramLoad + 2 * 14'000'000U + 3 * 1'024'000U);
+  EXPECT_EQ(result.fault_batches, 2U);
+  EXPECT_EQ(result.fault_blocks, 2U);
+  EXPECT_EQ(result.fault_pages, 4U);
+}
+
+TEST(ExactTimes, BlocksOfABatchAreCountedOnceEach) {
+  // Lines 2 MiB apart: the second batch has three blocks.
+  constexpr std::uint64_t kBlockLines = (2U << 20U) / 128;
+  const Builder builder =
+      Builder().launch({}, {{{load({0, kBlockLines, 2 * kBlockLines, 3 * kBlockLines})}}});
+  ModelledMachine machine = round_machine();
+  machine.faults = {10'000'000, FaultParameters::Handling::batch, 256, 3'000'000, 0};
+  const Result result = run(builder, machine, units(kKiB), mode(Mode::migrate));
+  EXPECT_EQ(result.fault_blocks, 4U);
+  EXPECT_EQ(result.total_ps,
+            4 * kCycle + kDramLoad + 13'000'000U + 10'000'000U + 9'000'000U + 1'024'000U);
+}
+
+TEST(ExactTimes, OnlyAKernelsFirstBatchTakesLonger) {
+  const Builder builder = Builder().launch({}, {{{load({0, 64})}}}).launch({}, {{{load({128})}}});
+  ModelledMachine machine = round_machine();
+  machine.faults = {10'000'000, FaultParameters::Handling::batch, 256};
+  const Result without = run(builder, machine, units(kKiB), mode(Mode::migrate));
+  machine.faults.first_ps = 100'000'000;
+  const Result with = run(builder, machine, units(kKiB), mode(Mode::migrate));
+  EXPECT_EQ(with.fault_batches, 3U);
+  EXPECT_EQ(with.total_ps - without.total_ps, 2 * 100'000'000U);
+}
+
 TEST(ExactTimes, AZeroCopyLoadCrossesTheLinkAlone) {
   pages::MigrationPolicy policy;
   policy.kind = pages::PolicyKind::zero_copy;

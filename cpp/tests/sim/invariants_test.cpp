@@ -198,6 +198,25 @@ TEST(Invariants, CountersWithSeparateRequestsServeAllInMemoryThatIsTooSmall) {
   }
 }
 
+TEST(Invariants, ABatchingDriverServesAllInMemoryThatIsTooSmall) {
+  ModelledMachine machine = two_core_machine();
+  machine.faults = {3'000'000, FaultParameters::Handling::batch, 4};
+  for (const pages::PolicyName& name : pages::policy_names()) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      const RandomProgram program = random_program(seed, 3 * 16384);  // three pages
+      MigrationPolicy policy = pages::default_policy(name.kind);
+      policy.counter_threshold = 3;
+      policy.merge = seed % 2 == 0;
+      machine.gmmu.buffer_entries = seed % 3 == 0 ? 2 : 128;
+      Options options = mode(Mode::migrate);
+      options.eviction.limit_bytes = (1 + seed % 2) * (2ULL << 20U);
+      const Result result = run(program.builder, machine, policy, options);
+      const Result ideal = run(program.builder, machine, {}, mode(Mode::ideal));
+      EXPECT_EQ(result.line_requests, ideal.line_requests) << name.name;
+    }
+  }
+}
+
 TEST(Invariants, EveryPolicyServesEveryRequestOnACoherentLink) {
   ModelledMachine machine = two_core_machine();
   machine.link.coherent = true;

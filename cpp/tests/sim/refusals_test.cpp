@@ -60,6 +60,9 @@ TEST(Refusals, AMachineWhoseRunsCouldPassTheEndOfSimulatedTimeIsNamed) {
        [](ModelledMachine& m) { m.link.packet_overhead_bytes = ~0U; }},
       {"link.costs", [](ModelledMachine& m) { m.link.costs = {{1, kNever}}; }},
       {"faults.latency_ps", [](ModelledMachine& m) { m.faults.latency_ps = kNever; }},
+      {"faults.block_ps", [](ModelledMachine& m) { m.faults.block_ps = kNever; }},
+      {"faults.first_ps", [](ModelledMachine& m) { m.faults.first_ps = kNever; }},
+      {"faults.page_ps", [](ModelledMachine& m) { m.faults.page_ps = 1; }},  // handled in parallel
       {"launch_ps", [](ModelledMachine& m) { m.launch_ps = kNever; }},
   };
   for (const auto& [parameter, change] : beyond) {

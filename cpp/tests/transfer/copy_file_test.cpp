@@ -104,7 +104,7 @@ TEST_F(CopyFileTest, WorksAgainAfterAFileThatIsNotAsLongAsItSays) {
 
 TEST_F(CopyFileTest, WorksWithoutMemoryToPin) {
   if (!driver_.emulated()) GTEST_SKIP() << "pinning fails on the emulated driver only";
-  const test::EmulatorControls controls(driver_);
+  const isthmus::test::EmulatorControls controls(driver_);
   controls.fail_call("cuMemHostRegister", 1, CUDA_ERROR_OUT_OF_MEMORY);
   transfers_.copy_file(target(), descriptor_, 0, kFileBytes);
   controls.reset();

@@ -36,16 +36,16 @@ protected:
   }
 
   /// Controls of the emulated driver; tests that need it are skipped on a real one.
-  const test::EmulatorControls& controls() const { return *controls_; }
+  const isthmus::test::EmulatorControls& controls() const { return *controls_; }
   bool emulated() const { return controls_.has_value(); }
 
   /// How often a call of that name is in the log.
   std::size_t num_calls(const std::string& symbol) const {
-    return static_cast<std::size_t>(test::counts_of_calls(controls().call_log())[symbol]);
+    return static_cast<std::size_t>(isthmus::test::counts_of_calls(controls().call_log())[symbol]);
   }
 
 private:
-  std::optional<test::EmulatorControls> controls_;
+  std::optional<isthmus::test::EmulatorControls> controls_;
 };
 
 }  // namespace isthmus::transfer

@@ -23,7 +23,7 @@ protected:
   /// copied.
   void give_time_to(const std::string& symbol_name) {
     if (driver().emulated()) {
-      const test::EmulatorControls controls(driver());
+      const isthmus::test::EmulatorControls controls(driver());
       EXPECT_TRUE(eventually([&] { return says(controls.call_log(), symbol_name); }));
     }
     const CUstream other = stream();
@@ -34,7 +34,7 @@ protected:
     synchronize(other);
   }
   void log_calls(int enabled) {
-    if (driver().emulated()) test::EmulatorControls(driver()).log_calls(enabled);
+    if (driver().emulated()) isthmus::test::EmulatorControls(driver()).log_calls(enabled);
   }
 
   CUdeviceptr device_ = 0;

@@ -30,7 +30,7 @@ protected:
     slot_ = pinned_memory<std::byte>(kBytes);
   }
   void TearDown() override {
-    if (driver().emulated()) test::EmulatorControls(driver()).reset();
+    if (driver().emulated()) isthmus::test::EmulatorControls(driver()).reset();
     StagingUnderTest::TearDown();
   }
 
@@ -120,7 +120,7 @@ TEST_P(CrossingQueueTest, AStreamThatJoinsWaitsForWhatWasSent) {
 
 TEST_P(CrossingQueueTest, AWaitForAStreamThatFailsEnds) {
   if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver fails when asked to";
-  const test::EmulatorControls controls(driver());
+  const isthmus::test::EmulatorControls controls(driver());
   const CUstream order = stream();
   const Event begins_after(retained(), Event::Timing::disabled);
   CrossingQueue queue(retained(), GetParam());
@@ -147,7 +147,7 @@ TEST_P(CrossingQueueTest, AMarkSoOldThatItLooksNewIsPassedOnceTheStreamIsIdle) {
 
 TEST_P(CrossingQueueTest, AQueueThatCantBeStoppedIsUsedNoMore) {
   if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver fails when asked to";
-  const test::EmulatorControls controls(driver());
+  const isthmus::test::EmulatorControls controls(driver());
   CrossingQueue queue(retained(), GetParam());
   controls.fail_call("cuStreamSynchronize", 1, kIllegalAddress);
   EXPECT_TRUE(queue.stop()) << "once is no reason yet";

@@ -54,6 +54,7 @@ class DeviceArray:
         "__cuda_array_interface__",
         "__weakref__",
         "_memory",
+        "_own",
         "device",
         "dtype",
         "nbytes",
@@ -71,7 +72,7 @@ class DeviceArray:
             OutOfDeviceMemory: It doesn't fit.
             UsageError: No array on a GPU can have this type.
         """
-        dlpack_code(dtype)
+        code = dlpack_code(dtype)
         self.shape = shape
         self.dtype = dtype
         self.device = device
@@ -79,7 +80,9 @@ class DeviceArray:
         # The driver gives no memory of 0 bytes.
         self._memory = _native.DeviceMemory(context, max(1, self.nbytes))
         self.pointer = self._memory.pointer if self.nbytes else 0
-        # For CuPy, Numba and others. Made once: a copy asks each time, and may take less than this.
+        # For copies by this package: a small one takes less than reading the dictionary.
+        self._own = _native.OwnArray(self.pointer, shape, code, 8 * int(dtype.itemsize))
+        # For CuPy, Numba and others. Made once, because some of them ask each time.
         # Source: Numba's documentation, CUDA Array Interface (version 3).
         self.__cuda_array_interface__: dict[str, object] = {
             "shape": shape,

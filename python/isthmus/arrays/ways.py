@@ -25,11 +25,13 @@ def way_of(kind: type) -> Way:
 
     Returns:
         The way, and what it needs. "buffer": the buffer protocol. "pointer": an address and a size;
-        true on a device. "numpy": `__array_struct__`. "torch": DLPack's exchange API, which is a
-        capsule. "cupy": CuPy's attributes; a function that gives the current stream. "dlpack":
-        `__dlpack__`; a function from a device to its current stream or None, true for PyTorch's
-        tensors, true for arrays that never change. "cuda_interface": `__cuda_array_interface__`.
-        "structure": no array; its members may be. "any": the first protocol that an object has.
+        true on a device. "numpy": `__array_struct__`; an array by which the native module finds out
+        whether it knows where NumPy keeps what that says. "own": what a `DeviceArray` has ready.
+        "torch": DLPack's exchange API, which is a capsule. "cupy": CuPy's attributes; a function
+        that gives the current stream. "dlpack": `__dlpack__`; a function from a device to its
+        current stream or None, true for PyTorch's tensors, true for arrays that never change.
+        "cuda_interface": `__cuda_array_interface__`. "structure": no array; its members may be.
+        "any": the first protocol that an object has.
     """
     scalar = loaded_type("numpy", "generic")
     # A NumPy scalar's __array_interface__ is of an array that is gone by then.
@@ -38,11 +40,12 @@ def way_of(kind: type) -> Way:
     if issubclass(kind, _STRUCTURES):
         return "structure", None
     if issubclass(kind, DeviceArray):
-        return "cuda_interface", None  # its memory has no stream, and this is faster than DLPack
+        return "own", None
     if issubclass(kind, DevicePointer | HostPointer):
         return "pointer", issubclass(kind, DevicePointer)
-    if kind in {loaded_type("numpy", "ndarray"), loaded_type("numpy", "memmap")}:
-        return "numpy", None
+    array = loaded_type("numpy", "ndarray")
+    if kind in {array, loaded_type("numpy", "memmap")}:
+        return "numpy", array((2, 3), "i2")[:, :2]
     return _of_torch(kind) or _of_cupy(kind) or _of_others(kind)
 
 

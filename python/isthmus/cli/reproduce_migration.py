@@ -31,6 +31,8 @@ ABOUT = "the evaluation of Zhang 2019, by the simulator (modelled; it takes a mi
 _EXPECTED_S = 65
 """What all runs took on two cores of an AMD EPYC beside other work: 64.1 s on 2026-11-23."""
 
+_EXPECTED_S_PER_SEED = 13
+
 _FolderOption = Annotated[
     Path | None,
     typer.Option(
@@ -53,6 +55,16 @@ _GridOption = Annotated[
         "how long they will take. After Ctrl-C the same command continues.",
     ),
 ]
+_SeedsOption = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=100,
+        help="Find the averages with N inputs, and show their spread: about 13 s for each "
+        "further one.",
+    ),
+]
 _FormatOption = Annotated[Format, typer.Option("--format", help="The output's format.")]
 
 
@@ -61,6 +73,7 @@ def partial_page_migration(
     output: _FolderOption = None,
     pictures: _PicturesOption = True,
     grid: _GridOption = False,
+    seeds: _SeedsOption = 1,
     jobs: JobsOption = None,
     output_format: _FormatOption = Format.TEXT,
     debug: DebugOption = False,
@@ -79,7 +92,7 @@ def partial_page_migration(
     from isthmus.sim.paper.grid_summary import summary_text
     from isthmus.sim.paper.scores_text import scores_text
 
-    found = evaluate(output / "runs.parquet" if output else None, jobs)
+    found = evaluate(output / "runs.parquet" if output else None, jobs, seeds)
     if output is not None:
         texts = {
             f"targets{suffix}": scores_text(found.scores, found.evaluation, wanted)
@@ -110,13 +123,14 @@ class Evaluated(NamedTuple):
     seconds_per_run: float | None
 
 
-def evaluate(file: Path | None, jobs: int | None) -> Evaluated:
+def evaluate(file: Path | None, jobs: int | None, num_seeds: int = 1) -> Evaluated:
     """
     Run the paper's evaluation.
 
     Args:
         file: Keeps finished runs; None keeps none.
         jobs: Runs at a time; None: one for each core.
+        num_seeds: With how many inputs the averages are found.
 
     Raises:
         Stopped: Ctrl-C ended it.
@@ -126,9 +140,10 @@ def evaluate(file: Path | None, jobs: int | None) -> Evaluated:
     from isthmus.sim.paper.scores import score_all
     from isthmus.sim.paper.studies import evaluation
 
-    runs = evaluation(_programs())
+    runs = evaluation(_programs(), num_seeds)
     points = list({run.point.key: run.point for run in runs}.values())
-    say(f"reproducing {NAME}: {counted(len(points), 'simulation')}, about {_EXPECTED_S} s")
+    expected = _EXPECTED_S + (num_seeds - 1) * _EXPECTED_S_PER_SEED
+    say(f"reproducing {NAME}: {counted(len(points), 'simulation')}, about {expected} s")
     finished = _run(points, file, jobs)
     found = Evaluation(runs, finished.rows)
     return Evaluated(list(score_all(found)), found, finished.seconds_per_run)

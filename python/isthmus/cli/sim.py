@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.cli.command_group import command_group
+from isthmus.cli.sim_driver import calibrate, validate
 from isthmus.cli.sim_options import (
     MachineOption,
     ProfileOption,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 sim = command_group(
     "sim",
     "Simulate page migration on machines that you don't have.\n\n"
-    "Every number is modelled: none is measured, and none is compared with a measured one.",
+    "Every number is modelled, except those that `validate` and `calibrate` name as measured.",
 )
 
 _PoliciesOption = Annotated[
@@ -113,6 +114,8 @@ def list_all(*, output_format: _FormatOption = Format.TEXT, debug: DebugOption =
 
 
 sim.command()(sweep)
+sim.command()(calibrate)
+sim.command()(validate)
 sim.add_typer(trace)
 
 

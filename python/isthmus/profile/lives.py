@@ -3,7 +3,7 @@
 import ctypes
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,13 @@ _PATIENCE = 10
 _QUARTERS = 4
 # measure_allocation samples pairs, both steps apart, and many allocations at a time.
 _LOOPS = 3
-# What the native module allocates for a kind, and whether it writes to all pages.
+# What the native module allocates for a kind; whether it writes to all pages; and whether copies in
+# between count, of which the first one takes longer after the driver has pinned the memory.
 _ALLOCATIONS = {
-    MemoryKind.PAGEABLE: ("heap", True),
-    MemoryKind.PINNED: ("pinned", False),
-    MemoryKind.REGISTERED: ("registered", True),
+    MemoryKind.PAGEABLE: ("heap", True, False),
+    MemoryKind.PINNED: ("pinned", False, True),
+    MemoryKind.REGISTERED: ("registered_heap", True, True),
+    MemoryKind.POOL: ("pooled", False, False),
 }
 _libc = ctypes.CDLL(None)
 _libc.malloc.restype = ctypes.c_void_p
@@ -63,8 +65,6 @@ class NativeLives:
             CorruptTransfer: It doesn't hold what was written to it.
         """
         with suppress(Unavailable, OutOfDeviceMemory):
-            if memory == MemoryKind.POOL:
-                return self._pool_point(size_bytes, max_seconds)
             if memory == MemoryKind.NEW_PINNED:
                 return self._new_pool_point(size_bytes, max_seconds)
             return self._allocation_point(memory, size_bytes, max_seconds)
@@ -75,7 +75,7 @@ class NativeLives:
     ) -> MemoryPoint:
         from isthmus import _native
 
-        kind, touched = _ALLOCATIONS[memory]
+        kind, touched, copied = _ALLOCATIONS[memory]
         stopping = _native.Stopping(
             min_samples=_MIN_LIVES, max_samples=_MAX_LIVES, max_seconds=max_seconds / _LOOPS
         )
@@ -83,24 +83,17 @@ class NativeLives:
             self._context,
             kind=kind,
             touched=touched,
+            copied=copied,
             size_bytes=size_bytes,
             num_live=1,
             stopping=stopping,
         )
         steps = {samples.metric: timing_of(samples.seconds) for samples in found.samples}
-        return MemoryPoint(bytes=size_bytes, allocate=steps["allocate"], free=steps["free"])
-
-    def _pool_point(self, size_bytes: int, max_seconds: float) -> MemoryPoint:
-        """Time blocks of a pool that has the memory, as calls from Python take."""
-        from isthmus import _native
-
-        pool = _native.PinnedPool(self._driver, self._ordinal)
-        _native.PinnedBlock(pool, size_bytes)
-        return _point(
-            size_bytes,
-            max_seconds,
-            lambda: _native.PinnedBlock(pool, size_bytes),
-            list.clear,
+        scale = _pair_scale(steps)
+        return MemoryPoint(
+            bytes=size_bytes,
+            allocate=_scaled(steps["allocate"], scale),
+            free=_scaled(steps["free"], scale),
         )
 
     def _new_pool_point(self, size_bytes: int, max_seconds: float) -> MemoryPoint:
@@ -177,6 +170,22 @@ def _point(
 
     frees = _repeated(life, max_seconds)
     return MemoryPoint(bytes=size_bytes, allocate=timing_of(allocations), free=timing_of(frees))
+
+
+def _pair_scale(steps: Mapping[str, Timing]) -> float:
+    """
+    Give how much shorter both steps are without the clock.
+
+    Short pairs are timed many at a time. A step alone includes a reading of the clock, which takes
+    as long as malloc of a few bytes.
+    """
+    apart = steps["allocate"].seconds + steps["free"].seconds
+    return min(1.0, steps["pair"].seconds / apart)
+
+
+def _scaled(timing: Timing, scale: float) -> Timing:
+    seconds = {name: value and value * scale for name, value in timing.model_dump().items()}
+    return Timing(**seconds)
 
 
 def _timed(step: Callable[[], None]) -> Callable[[], float]:

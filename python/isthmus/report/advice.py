@@ -8,7 +8,7 @@ from isthmus.advice.sentence import question_text, time_text
 from isthmus.advice.turns import Range, Turn
 from isthmus.advice.ways import Way
 from isthmus.profile.model import Profile
-from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
+from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.report.page import Table
 from isthmus.sizes import format_size
 from isthmus.spelling import counted
@@ -44,13 +44,15 @@ def advice_as_text(advice: Advice, machine: str, *, width: int = PAGE_WIDTH) -> 
     head = [*profile_head(advice.profile, machine), f"question  {_question(question)}"]
     refused = [f"not possible: {name}: {why}" for name, why in advice.refused]
     blocks = [
-        _wrapped(head, width, _INDENT),
+        wrapped_lines(head, width, indent=_INDENT),
         wrapped(advice.sentence, width),
         table_lines(_ways_table(advice), width),
         table_lines(_pays_table(advice), width) if advice.pays else [],
-        _wrapped([*_fastest_lines(advice), *_marks(advice.ways), *refused], width, "  "),
+        wrapped_lines(
+            [*_fastest_lines(advice), *_marks(advice.ways), *refused], width, indent="  "
+        ),
     ]
-    return _joined(blocks)
+    return blocks_text(blocks)
 
 
 def classic_as_text(answer: ClassicAnswer, machine: str, *, width: int = PAGE_WIDTH) -> str:
@@ -82,11 +84,11 @@ def classic_as_text(answer: ClassicAnswer, machine: str, *, width: int = PAGE_WI
         _BOYER,
         "`isthmus advise SIZE` answers for one size.",
     ]
-    return _joined(
+    return blocks_text(
         [
-            _wrapped(head, width, _INDENT),
+            wrapped_lines(head, width, indent=_INDENT),
             table_lines(table, width),
-            _wrapped(notes, width, "  "),
+            wrapped_lines(notes, width, indent="  "),
         ]
     )
 
@@ -109,13 +111,13 @@ def range_as_text(first: Advice, last: Advice, machine: str, *, width: int = PAG
     named = {one.question.size_bytes: one for one in (first, last)}
     answers = [f"{format_size(size)}: {one.sentence}" for size, one in named.items()]
     refused = [f"not possible: {name}: {why}" for name, why in last.refused]
-    return _joined(
+    return blocks_text(
         [
-            _wrapped(head, width, _INDENT),
+            wrapped_lines(head, width, indent=_INDENT),
             table_lines(_fastest_table(first, last), width),
             table_lines(_pays_table(last), width) if last.pays else [],
             *(wrapped(answer, width) for answer in answers),
-            _wrapped([*_marks([*first.ways, *last.ways]), *refused], width, "  "),
+            wrapped_lines([*_marks([*first.ways, *last.ways]), *refused], width, indent="  "),
         ]
     )
 
@@ -257,11 +259,3 @@ def rounded_size(size_bytes: int) -> str:
         unit *= _SMALL_BYTES
     value = size_bytes / unit
     return f"{value:.2g} {name}" if value < 100 else f"{value:.0f} {name}"  # noqa: PLR2004
-
-
-def _wrapped(lines: Iterable[str], width: int, indent: str) -> list[str]:
-    return [part for line in lines for part in wrapped(line, width, indent=indent)]
-
-
-def _joined(blocks: Iterable[list[str]]) -> str:
-    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"

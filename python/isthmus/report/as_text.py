@@ -1,6 +1,5 @@
 """A run as plain text: aligned columns, no colour, the same bytes for the same width."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from isthmus.report.alloc import alloc_notes, alloc_tables
@@ -9,7 +8,7 @@ from isthmus.report.doubts import doubt_notes
 from isthmus.report.experiments import experiment_notes, experiment_tables
 from isthmus.report.first_look import first_look_of, is_first_look
 from isthmus.report.fitted import fitted_notes, fitted_tables
-from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
+from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped_lines
 from isthmus.report.heading import about_device, emulated_warning, head_lines
 from isthmus.report.host import host_notes, host_tables
 from isthmus.report.means import call_means, with_means
@@ -107,18 +106,14 @@ def as_text(
 def page_text(page: Page, width: int = PAGE_WIDTH) -> str:
     """Write a page as plain text, in lines of at most so many characters."""
     blocks = [
-        [*_all_wrapped([page.warning] if page.warning else [], width), *head_of(page, width)],
+        [*wrapped_lines([page.warning] if page.warning else [], width), *head_of(page, width)],
         *(table_lines(table, width) for table in page.tables),
-        _all_wrapped(page.foot, width),
-        _all_wrapped(page.problems, width),
+        wrapped_lines(page.foot, width),
+        wrapped_lines(page.problems, width),
     ]
-    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+    return blocks_text(blocks)
 
 
 def head_of(page: Page, width: int) -> list[str]:
     """Wrap the lines about the run; what follows a line's first word stays below itself."""
-    return [part for line in page.head for part in wrapped(line, width, indent=_HEAD_INDENT)]
-
-
-def _all_wrapped(lines: Iterable[str], width: int) -> list[str]:
-    return [part for line in lines for part in wrapped(line, width)]
+    return wrapped_lines(page.head, width, indent=_HEAD_INDENT)

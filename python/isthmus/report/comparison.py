@@ -6,7 +6,7 @@ from isthmus.compare.comparison import Change, Comparison
 from isthmus.compare.judging import FALSE_ALARMS, POWER, Judgement, Verdict
 from isthmus.compare.machines import differences
 from isthmus.compare.subject import Subject
-from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
+from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped_lines
 from isthmus.report.page import Table
 from isthmus.report.quantities import percent, quantity
 from isthmus.run.model import Run
@@ -48,8 +48,8 @@ def comparison_text(
     ]
     blocks += [table_lines(table, width) for table in tables if table is not None]
     said = [*drift_lines(runs, comparisons), *summary_lines(runs, comparisons)]
-    blocks.append([part for line in said for part in wrapped(line, width)])
-    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+    blocks.append(wrapped_lines(said, width))
+    return blocks_text(blocks)
 
 
 def differences_table(runs: Sequence[Run]) -> Table | None:

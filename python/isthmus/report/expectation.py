@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.expected.judging import Finding
 from isthmus.expected.shortfall import explanations
-from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
+from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.report.page import Table
 from isthmus.report.quantities import quantity
 from isthmus.run.model import Run
@@ -17,14 +17,10 @@ def expectation_text(run: Run, findings: Sequence[Finding], *, width: int = PAGE
         return "\n".join(wrapped(_unknown(run), width)) + "\n"
     blocks = [
         table_lines(expectation_table(run, findings), width),
-        _all_wrapped(explanations(run.machine, findings), width),
-        _all_wrapped(expectation_sources(findings), width),
+        wrapped_lines(explanations(run.machine, findings), width, indent="    "),
+        wrapped_lines(expectation_sources(findings), width, indent="    "),
     ]
-    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
-
-
-def _all_wrapped(lines: Sequence[str], width: int) -> list[str]:
-    return [part for line in lines for part in wrapped(line, width, indent="    ")]
+    return blocks_text(blocks)
 
 
 def _unknown(run: Run) -> str:

@@ -49,6 +49,23 @@ def wrapped(line: str, width: int, *, indent: str = _GAP, whole_words: bool = Fa
     return [part.replace(_TIE, " ") for part in lines] or [""]
 
 
+def wrapped_lines(lines: Iterable[str], width: int, *, indent: str = _GAP) -> list[str]:
+    """
+    Break several lines, each as `wrapped` does.
+
+    Args:
+        lines: The lines.
+        width: The most characters in a line.
+        indent: What the further lines of each begin with.
+    """
+    return [part for line in lines for part in wrapped(line, width, indent=indent)]
+
+
+def blocks_text(blocks: Iterable[Sequence[str]]) -> str:
+    """Put an empty line between blocks of lines; those without a line are left out."""
+    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+
+
 def table_lines(table: Table, width: int = PAGE_WIDTH) -> list[str]:
     """
     Align a table: words to the left, numbers to the right.

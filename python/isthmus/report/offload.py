@@ -1,11 +1,10 @@
 """Whether a computation should go to the GPU, as text."""
 
-from collections.abc import Iterable
 
 from isthmus.advice.offload import Computation, OffloadAdvice, OnGpu, scaled_size
 from isthmus.advice.sentence import time_text
 from isthmus.report.advice import profile_head, rounded_size
-from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
+from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.report.page import Table
 from isthmus.sizes import format_size
 
@@ -37,12 +36,12 @@ def offload_as_text(advice: OffloadAdvice, machine: str, *, width: int = PAGE_WI
         *(f"not possible: {transport}: {why}" for transport, why in advice.refused),
     ]
     blocks = [
-        _wrapped(head, width, _INDENT),
+        wrapped_lines(head, width, indent=_INDENT),
         wrapped(advice.sentence, width),
         table_lines(_table(advice), width),
-        _wrapped(notes, width, "  "),
+        wrapped_lines(notes, width, indent="  "),
     ]
-    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+    return blocks_text(blocks)
 
 
 def _question(computation: Computation) -> str:
@@ -79,7 +78,3 @@ def _bytes_text(computation: Computation, factor: float | None) -> str:
     if not computation.up_bytes + computation.down_bytes:
         return "-"
     return "never" if factor is None else rounded_size(scaled_size(computation, factor))
-
-
-def _wrapped(lines: Iterable[str], width: int, indent: str) -> list[str]:
-    return [part for line in lines for part in wrapped(line, width, indent=indent)]

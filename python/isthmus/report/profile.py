@@ -4,7 +4,7 @@ from itertools import groupby
 
 from isthmus.profile.costs import Reign, reigns
 from isthmus.profile.model import NotMeasured, Profile, StagingThreads
-from isthmus.report.fitting import PAGE_WIDTH, wrapped
+from isthmus.report.fitting import PAGE_WIDTH, blocks_text, wrapped_lines
 from isthmus.report.numbers import gigabytes_per_second
 from isthmus.sizes import format_size
 from isthmus.spelling import cuda_version
@@ -23,15 +23,11 @@ def profile_as_text(profile: Profile, age: str, *, width: int = PAGE_WIDTH) -> s
         width: The most characters in a line.
     """
     blocks = [
-        _wrapped(_heading(profile, age), width, indent=" " * 9),
-        _wrapped(_winners(profile), width, indent=" " * 14),
-        _wrapped(_further(profile), width, indent="  "),
+        wrapped_lines(_heading(profile, age), width, indent=" " * 9),
+        wrapped_lines(_winners(profile), width, indent=" " * 14),
+        wrapped_lines(_further(profile), width, indent="  "),
     ]
-    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
-
-
-def _wrapped(lines: list[str], width: int, *, indent: str) -> list[str]:
-    return [part for line in lines for part in wrapped(line, width, indent=indent)]
+    return blocks_text(blocks)
 
 
 def _winners(profile: Profile) -> list[str]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
+from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.report.format import Format
 from isthmus.report.page import Table
 from isthmus.sim.machine import ModelledMachine
@@ -52,10 +52,10 @@ def runs_text(
     heading = _heading(workload, machine)
     blocks = [
         wrapped(MODELLED, width),
-        [part for line in heading for part in wrapped(line, width, indent=" " * 10)],
+        wrapped_lines(heading, width, indent=" " * 10),
         table_lines(_runs_table(runs), width),
     ]
-    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+    return blocks_text(blocks)
 
 
 def _runs_json(

@@ -204,6 +204,12 @@ class Faults(Record):
     """In parallel, in batches, or one by one."""
     batch_faults: Number
     """Most faults in a batch."""
+    block: Duration = 0
+    """Time for each block of 2 MiB in a batch; 0 if faults are handled in parallel."""
+    first: Duration = 0
+    """What a kernel's first batch takes longer; 0 if faults are handled in parallel."""
+    page: Duration = 0
+    """Time for each page of 4 KiB that migrates; 0 if faults are handled in parallel."""
 
 
 class Launch(Record):

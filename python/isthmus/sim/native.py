@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.sim.machine import Curve, Link, ModelledMachine
 from isthmus.sim.policy import Kind, Policy
-from isthmus.sim.quantities import BANDWIDTH, Quantity
+from isthmus.sim.quantities import BANDWIDTH, quantity_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -23,12 +23,12 @@ _CURVE_BYTES = tuple(1 << power for power in range(7, 22))
 
 def native_name(model: "type[BaseModel]", field: str) -> str:
     """Give the simulator's name of a field: the same, with its unit."""
-    found = [one for one in model.model_fields[field].metadata if isinstance(one, Quantity)]
-    if not found:
+    quantity = quantity_of(model, field)
+    if quantity is None:
         return field
-    suffix = found[0].suffix
+    suffix = quantity.suffix
     # The name of a bandwidth says what it is a rate of: back_bandwidth, back_bytes_per_s.
-    return field.replace("bandwidth", suffix) if found[0] is BANDWIDTH else field + suffix
+    return field.replace("bandwidth", suffix) if quantity is BANDWIDTH else field + suffix
 
 
 def native_machine(machine: ModelledMachine) -> "_native.SimMachine":

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated
 
-from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ValidationInfo, WithJsonSchema
 
 from isthmus.errors import UsageError
 from isthmus.suggest import shortened
@@ -213,3 +213,9 @@ Extent = Annotated[int, BeforeValidator(EXTENT.validate), _text_schema(EXTENT), 
 Memory = Annotated[int, BeforeValidator(MEMORY.validate), _text_schema(MEMORY), MEMORY]
 Count = Annotated[int, BeforeValidator(COUNT.validate), _text_schema(COUNT), COUNT]
 Number = Annotated[int, BeforeValidator(NUMBER.validate), _text_schema(NUMBER), NUMBER]
+
+
+def quantity_of(model: type[BaseModel], field: str) -> Quantity | None:
+    """Give the kind of number that a model's field is; None if it isn't one."""
+    found = [one for one in model.model_fields[field].metadata if isinstance(one, Quantity)]
+    return found[0] if found else None

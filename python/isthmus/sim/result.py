@@ -147,6 +147,8 @@ _COUNTS = (
     "waits",
     "buffer_waits",
     "fault_batches",
+    "fault_blocks",
+    "fault_pages",
     "evictions",
     "cpu_requests",
     "touched_bytes",

@@ -83,6 +83,9 @@ class Transfers:
             work_of(objects, *rest).copy(self._native)
             return
         self._find_compiler()
+        if not rest.unlike:
+            self._native.copy_batch(rest)
+            return
         unlike = UnlikePairs(rest, self._native)
         self._native.copy_batch(rest)
         if unlike.follow_up is not None:

@@ -2,6 +2,7 @@
 
 import struct
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -176,3 +177,58 @@ def test_more_types_than_are_remembered_are_read(reader: _native.ArrayReader) ->
     for kind in kinds * 2:
         (target, _, _) = reader.pair(kind(64, (4,)), bytes(4), None)
         assert (target.pointer, target.what) == (64, kind.__name__)
+
+
+class Viewed(np.ndarray[Any, Any]):
+    """Arrays of a type of its own are read by the protocol."""
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        *(np.zeros(6, letter).reshape(2, 3) for letter in "?bBhHiIlLqQefdgFDG"),
+        *(np.zeros((2, 3), dtype) for dtype in (">i4", "<M8[s]", "S3", "V5", [("x", "i4")])),
+        np.zeros((4, 6), np.int16)[::2, 1::3],
+        np.zeros((4, 6), np.int16).T,
+        np.zeros(5, np.float32)[::-1],
+        np.broadcast_to(np.float32(1), (3, 2)),
+        np.zeros((), np.float64),
+        np.zeros((3, 0, 2), np.float64),
+        np.frombuffer(bytes(8), np.int32),
+    ],
+    ids=lambda array: f"{array.dtype} {array.shape} {array.strides}",
+)
+def test_numpys_arrays_are_what_their_protocol_says(
+    reader: _native.ArrayReader, array: "np.ndarray[Any, Any]"
+) -> None:
+    by_protocol = reader.read_source(array.view(Viewed))
+    read = reader.read_source(array)
+    assert replace(read, what="Viewed", owner=None) == replace(by_protocol, owner=None)
+
+
+def test_an_array_that_gets_another_shape_while_the_other_one_is_read_keeps_what_was_read(
+    reader: _native.ArrayReader,
+) -> None:
+    target = np.zeros((4, 6), np.uint8)
+
+    class Reshaping:
+        @property
+        def __array_interface__(self) -> dict[str, object]:
+            target.shape = (2, 3, 4)
+            return np.zeros((4, 6), np.uint8).__array_interface__
+
+    read, source, _ = reader.pair(target, Reshaping(), None)
+    assert read.shape == source.shape == (4, 6)
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((2, 3), "f4"), ((), "c16"), ((0, 5), "?")])
+def test_arrays_of_device_empty_are_what_their_interface_says(
+    shape: tuple[int, ...], dtype: str
+) -> None:
+    with isthmus.emulated():
+        reader = isthmus.Windows("emulated").reader
+        array = isthmus.device_empty(shape, dtype)
+        shown = SimpleNamespace(__cuda_array_interface__=array.__cuda_array_interface__)
+        by_protocol = reader.read_source(shown)
+        read = reader.read_source(array)
+    assert replace(read, what="SimpleNamespace", owner=None) == replace(by_protocol, owner=None)

@@ -16,9 +16,16 @@ from isthmus.sim.paper.grid import (
 )
 from isthmus.sim.paper.grid_summary import summary_text
 from isthmus.sim.paper.pictures import draw_all
-from isthmus.sim.paper.scores import score_all
+from isthmus.sim.paper.scores import score_all, times_within
 from isthmus.sim.paper.scores_text import scores_text
-from isthmus.sim.paper.studies import BANDWIDTHS, LOCAL_PROGRAMS, POLICIES, PROGRAMS, evaluation
+from isthmus.sim.paper.studies import (
+    BANDWIDTHS,
+    HEADLINE_POLICIES,
+    LOCAL_PROGRAMS,
+    POLICIES,
+    PROGRAMS,
+    evaluation,
+)
 from isthmus.sim.paper.targets import TARGETS, Verdict
 from isthmus.sim.running import simulate
 
@@ -35,6 +42,52 @@ def test_the_matrix_is_the_papers_ten_programs_five_policies_and_two_bandwidths(
         if run.study == "matrix" and run.series in POLICIES and run.bandwidth in BANDWIDTHS[:2]
     }
     assert len(matrix) == 100
+
+
+def test_other_seeds_repeat_the_averages_runs_alone() -> None:
+    runs = evaluation(num_seeds=3)
+    assert runs[: len(evaluation())] == evaluation()
+    more = runs[len(evaluation()) :]
+    assert {run.point.seed for run in more} == {1, 2}
+    assert {run.study for run in more} == {"seeds"}
+    assert len(more) == 2 * len(HEADLINE_POLICIES) * 2 * len(PROGRAMS)
+    assert len({run.point.key for run in more}) == len(more)
+
+
+def test_an_average_has_the_spread_of_its_seeds() -> None:
+    runs = evaluation(num_seeds=3)
+    found = {run.point.key: row_of(run) for run in runs}
+    for run in runs:
+        if run.study == "seeds" and run.series == "ranges" and run.point.seed == 2:
+            row = found[run.point.key]
+            found[run.point.key] = {**row, "total_ps": 2 * int(row["total_ps"] or 0)}
+    scores = {one.target.name: one for one in score_all(Evaluation(runs, found))}
+    low, high = scores["T6"].beside["over 3 seeds"].removesuffix("x").split("x to ")
+    assert float(high) == pytest.approx(2 * float(low), rel=0.01)
+    assert "over 3 seeds" not in scores["T3"].beside
+
+
+def test_a_seed_that_is_not_finished_is_left_out() -> None:
+    runs = evaluation(num_seeds=3)
+    found = {run.point.key: row_of(run) for run in runs if run.point.seed < 2}
+    assert len(Evaluation(runs, found).means_by_seed("ranges", BANDWIDTHS[0])) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "spread", "shown"),
+    [
+        (0.9904, (0.9904,), "0.990x"),
+        (0.9904, (0.9904, 0.9904), "0.990x"),
+        (0.9904, (0.985, 0.995), "0.990x"),
+        (0.9904, (0.95, 1.01), "0.99x"),
+        (1.23, (0.9, 1.9), "1.2x"),
+        (353.4, (353.4, 390.0), "350x"),
+        (353.4, (353.0, 353.4), "353x"),
+        (71.6, (40.0, 90.0), "70x"),
+    ],
+)
+def test_digits_follow_the_spread(value: float, spread: tuple[float, ...], shown: str) -> None:
+    assert times_within(value, spread) == shown
 
 
 def test_runs_differ_from_the_papers_machine_in_what_they_sweep_alone() -> None:

@@ -12,6 +12,10 @@ struct AllocationOptions {
   std::size_t size_bytes = 0;  ///< of one allocation, at least 4
   std::size_t num_live = 1;    ///< allocated at a time, for "allocate_live" and "free_live"
   Stopping stopping;
+  /// Allocations one at a time are copied to the device twice before they are freed. What the first
+  /// copy takes longer is a part of "allocate": pages that were just pinned are new to the link. Only
+  /// for memory that the CPU reaches.
+  bool copied = false;
 };
 
 /// Measures allocations of one kind and size. Yields these metrics, in seconds by the CPU's clock
@@ -21,7 +25,8 @@ struct AllocationOptions {
 ///                             memory, until the stream has executed it
 ///   allocate_return,
 ///   free_return               for stream-ordered memory, until the call returns; otherwise waived
-///   pair                      both, many times back to back, divided by their number
+///   pair                      both, many times back to back, divided by their number; if copied,
+///                             one at a time
 ///   allocate_live, free_live  `num_live` allocated, then all freed, divided by their number;
 ///                             waived if that is 1
 ///

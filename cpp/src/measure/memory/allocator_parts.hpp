@@ -27,6 +27,7 @@ public:
   HostAllocator(const Context& context, const AllocationShape& shape)
       : context_(context), shape_(shape), memory_(shape.num_slots, nullptr) {}
 
+  const void* host(std::size_t slot) const override { return memory_[slot]; }
   bool is_there(std::size_t slot) const override { return memory_[slot] != nullptr; }
   void write(std::size_t slot, std::uint32_t word) override;
   bool holds(std::size_t slot, std::uint32_t word) override;

@@ -19,7 +19,9 @@ constexpr const char* kNames[] = {"malloc",
                                   "pinned memory",
                                   "write-combined memory",
                                   "registered memory",
+                                  "registered memory of malloc",
                                   "pinned memory in huge pages",
+                                  "pinned memory of a pool",
                                   "device memory",
                                   "pitched memory",
                                   "pitched memory in 3-D",
@@ -42,10 +44,6 @@ std::size_t root_of(std::size_t size_bytes, unsigned power) noexcept {
   };
   while (grown() <= size_bytes) side *= 2;
   return side;
-}
-
-bool cpu_reaches(AllocationKind kind) noexcept {
-  return kind <= AllocationKind::huge_pinned || kind == AllocationKind::managed;
 }
 
 void check(const AllocationShape& shape) {
@@ -78,6 +76,11 @@ bool find_again(const Driver& driver, const Identity& identity) noexcept {
 bool Allocator::make_ready(std::size_t slot) {
   (void)slot;
   return false;
+}
+
+const void* Allocator::host(std::size_t slot) const {
+  (void)slot;
+  return nullptr;
 }
 
 Extent near_square(std::size_t size_bytes) noexcept {
@@ -170,6 +173,10 @@ std::optional<Identity> DeviceAllocator::identity(std::size_t slot) const {
 
 bool DeviceAllocator::known(const Identity& identity) const {
   return find_again(context_.driver(), identity);
+}
+
+bool cpu_reaches(AllocationKind kind) noexcept {
+  return kind <= AllocationKind::pooled || kind == AllocationKind::managed;
 }
 
 const char* name_of(AllocationKind kind) noexcept { return kNames[static_cast<std::size_t>(kind)]; }

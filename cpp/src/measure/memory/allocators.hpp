@@ -16,7 +16,9 @@ enum class AllocationKind {
   pinned,               ///< cuMemHostAlloc (cudaMallocHost)
   write_combined,       ///< the same, bypassing the CPU's caches (cudaHostAllocWriteCombined)
   registered,           ///< cuMemHostRegister of existing memory (cudaHostRegister)
+  registered_heap,      ///< the same of malloc's memory; one at a time: short ones share pages
   huge_pinned,          ///< PinnedRegion: huge pages, touched by several threads, registered
+  pooled,               ///< PinnedPool, when it has the memory already
   device,               ///< cuMemAlloc (cudaMalloc)
   pitched,              ///< cuMemAllocPitch, near square (cudaMallocPitch)
   pitched_3d,           ///< the same, near cubic (cudaMalloc3D)
@@ -58,6 +60,8 @@ public:
   /// Whether finish() does anything.
   virtual bool returns_early() const noexcept { return false; }
 
+  /// The address for the CPU of the slot's memory; null if it has none.
+  virtual const void* host(std::size_t slot) const;
   /// Whether allocate() brought memory.
   virtual bool is_there(std::size_t slot) const = 0;
   /// Writes a word to both ends.
@@ -78,6 +82,8 @@ struct AllocationShape {
   std::size_t num_slots = 1;
 };
 
+/// Whether the CPU may read and write such memory.
+bool cpu_reaches(AllocationKind kind) noexcept;
 /// "write-combined host memory".
 const char* name_of(AllocationKind kind) noexcept;
 

@@ -3,10 +3,12 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <system_error>
 
 #include <isthmus/errors.hpp>
+#include <isthmus/pinned.hpp>
 
 #include "host/pageable_buffer.hpp"
 #include "host/pages.hpp"
@@ -15,6 +17,8 @@
 
 namespace isthmus::measure {
 namespace {
+
+constexpr unsigned int kRegistered = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
 
 class Heap final : public HostAllocator {
 public:
@@ -79,9 +83,8 @@ public:
     return true;
   }
   void allocate(std::size_t slot) override {
-    context().driver().call(symbol::mem_host_register)(
-        static_cast<void*>(pages_[slot].data()), shape().size_bytes,
-        static_cast<unsigned int>(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+    context().driver().call(symbol::mem_host_register)(static_cast<void*>(pages_[slot].data()),
+                                                       shape().size_bytes, kRegistered);
     set(slot, pages_[slot].data());
   }
   void free(std::size_t slot) override {
@@ -90,6 +93,32 @@ public:
 
 private:
   std::vector<host::PageableBuffer> pages_;
+};
+
+/// What malloc gives begins and ends within a page, and its pages needn't follow each other in the
+/// machine's memory.
+class RegisteredHeap final : public HostAllocator {
+public:
+  RegisteredHeap(const Context& context, const AllocationShape& shape)
+      : HostAllocator(context, shape) {
+    for (std::size_t slot = 0; slot < shape.num_slots; ++slot) {
+      blocks_.emplace_back(std::malloc(shape.size_bytes), std::free);
+      if (blocks_.back() == nullptr) throw std::bad_alloc();
+      touch(blocks_.back().get());
+    }
+  }
+
+  void allocate(std::size_t slot) override {
+    context().driver().call(symbol::mem_host_register)(blocks_[slot].get(), shape().size_bytes,
+                                                       kRegistered);
+    set(slot, blocks_[slot].get());
+  }
+  void free(std::size_t slot) override {
+    context().driver().call(symbol::mem_host_unregister)(take(slot));
+  }
+
+private:
+  std::vector<std::unique_ptr<void, void (*)(void*)>> blocks_;
 };
 
 class HugePinned final : public HostAllocator {
@@ -108,6 +137,26 @@ public:
 
 private:
   std::vector<std::optional<transfer::PinnedRegion>> regions_;
+};
+
+class Pooled final : public HostAllocator {
+public:
+  Pooled(const Context& context, const AllocationShape& shape)
+      : HostAllocator(context, shape), pool_(context.driver(), context.device().ordinal) {
+    std::vector<void*> blocks;
+    blocks.reserve(shape.num_slots);
+    for (std::size_t slot = 0; slot < shape.num_slots; ++slot)
+      blocks.push_back(pool_.allocate(shape.size_bytes));
+    for (void* const block : blocks) pool_.free(block);
+  }
+
+  void allocate(std::size_t slot) override { keep(slot, pool_.allocate(shape().size_bytes)); }
+  void free(std::size_t slot) override { pool_.free(take(slot)); }
+  /// The driver knows a pool's regions, not its blocks.
+  std::optional<Identity> identity(std::size_t /*slot*/) const override { return std::nullopt; }
+
+private:
+  PinnedPool pool_;
 };
 
 class Managed final : public HostAllocator {
@@ -140,8 +189,12 @@ std::unique_ptr<Allocator> make_host_allocator(const Context& context,
       return std::make_unique<Pinned>(context, shape, unsigned{CU_MEMHOSTALLOC_WRITECOMBINED});
     case AllocationKind::registered:
       return std::make_unique<Registered>(context, shape);
+    case AllocationKind::registered_heap:
+      return std::make_unique<RegisteredHeap>(context, shape);
     case AllocationKind::huge_pinned:
       return std::make_unique<HugePinned>(context, shape);
+    case AllocationKind::pooled:
+      return std::make_unique<Pooled>(context, shape);
     case AllocationKind::managed:
       return std::make_unique<Managed>(context, shape);
     default:

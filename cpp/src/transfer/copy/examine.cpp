@@ -25,7 +25,7 @@ struct Asking {
   std::size_t size_bytes;
 };
 
-MemoryRange range_of(const Asking& asking, const void* pointer, MemoryKind hint,
+MemoryRange range_of(const Asking& asking, End end, const void* pointer, MemoryKind hint,
                      bool pinned_matters) {
   if (!asking.has_context) {
     if (is_on_device(hint)) asking.driver.require_devices();
@@ -36,7 +36,7 @@ MemoryRange range_of(const Asking& asking, const void* pointer, MemoryKind hint,
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const MemoryRange range = asking.known == nullptr
                                 ? range_at(asking.driver, address)
-                                : asking.known->at(address, asking.size_bytes,
+                                : asking.known->at(end, address, asking.size_bytes,
                                                    pinned_matters || hint == MemoryKind::device);
   if (hint == MemoryKind::device && range.kind == MemoryKind::pageable) refuse_freed(pointer);
   return range;
@@ -78,7 +78,8 @@ void find_direction(Task& task) {
 
 /// Memory that CUDA doesn't know is the host's or unmapped. Checks it, so that the CPU doesn't find
 /// out by a signal.
-void require_touchable(const HostMemory& host_memory, CopyEnds& ends, const Request& request) {
+void require_touchable(const HostMemory& host_memory, Task& task, const Request& request) {
+  CopyEnds& ends = task.ends;
   const auto vanishes = [&](const void* end, MemoryKind hint, host::Access access,
                             const char* role) {
     if (is_said_to_be_host(hint)) return false;
@@ -86,10 +87,10 @@ void require_touchable(const HostMemory& host_memory, CopyEnds& ends, const Requ
     if (touch == HostTouch::forbidden) refuse_untouchable(role, access);
     return touch == HostTouch::by_kernel;
   };
-  if (ends.source_kind == MemoryKind::pageable)
+  if (ends.source_kind == MemoryKind::pageable && !task.source.touchable)
     ends.source_may_vanish =
         vanishes(ends.source, request.source_kind, host::Access::read, "source");
-  if (ends.target_kind == MemoryKind::pageable)
+  if (ends.target_kind == MemoryKind::pageable && !task.target.touchable)
     ends.target_may_vanish =
         vanishes(ends.target, request.target_kind, host::Access::write, "target");
 }
@@ -112,8 +113,9 @@ Task examine(const Driver& driver, const HostMemory& host_memory, void* target, 
   Task task;
   const Asking asking{driver, has_context, known, size_bytes};
   // Later work of the stream is ordered after a download only if its target is pinned.
-  task.target = range_of(asking, target, request.target_kind, request.when != Return::complete);
-  task.source = range_of(asking, source, request.source_kind, false);
+  task.target =
+      range_of(asking, End::target, target, request.target_kind, request.when != Return::complete);
+  task.source = range_of(asking, End::source, source, request.source_kind, false);
   require_inside(driver, task.target, reinterpret_cast<std::uintptr_t>(target), size_bytes,
                  "target");
   require_inside(driver, task.source, reinterpret_cast<std::uintptr_t>(source), size_bytes,
@@ -122,7 +124,7 @@ Task examine(const Driver& driver, const HostMemory& host_memory, void* target, 
   const bool source_spans = leaves_registration(driver, task.source, source, size_bytes);
   const bool spans = target_spans || source_spans;
   task.ends = {target, source, size_bytes, task.target.kind, task.source.kind, spans};
-  require_touchable(host_memory, task.ends, request);
+  require_touchable(host_memory, task, request);
   find_direction(task);
   return task;
 }

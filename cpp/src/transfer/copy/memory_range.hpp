@@ -17,6 +17,8 @@ struct MemoryRange {
   std::uintptr_t base = 0;
   std::size_t size_bytes = 0;
   std::uint64_t buffer_id = 0;  ///< unlike an address, unique for the life of the process
+  /// Of pageable memory: HostTouch::direct for the range that was asked about. False: unknown.
+  bool touchable = false;
 };
 
 /// Asks the driver about one address. A context must be current.

@@ -102,6 +102,7 @@ WindowCache::~WindowCache() {
 
 std::shared_ptr<CachedWindow> WindowCache::find_either(std::uintptr_t target, std::uintptr_t source,
                                                        std::size_t size_bytes) {
+  if (!any_open_.load(std::memory_order_acquire)) return nullptr;
   const auto fits = [=](const CachedWindow& window) {
     return window.covers(target, size_bytes) || window.covers(source, size_bytes);
   };
@@ -163,6 +164,7 @@ void WindowCache::add(const std::shared_ptr<CachedWindow>& window) {
   });
   epoch_.fetch_add(1, std::memory_order_release);
   open_.push_back(window);
+  any_open_.store(true, std::memory_order_release);
   if (!sweeping_) start_sweeper();
 }
 
@@ -226,6 +228,7 @@ void WindowCache::close_some(bool idle) {
   std::erase_if(open_, [&](const auto& window) {
     return std::find(candidates.begin(), candidates.end(), window) != candidates.end();
   });
+  any_open_.store(!open_.empty(), std::memory_order_release);
   epoch_.fetch_add(1, std::memory_order_release);
 }
 
@@ -233,6 +236,7 @@ void WindowCache::trim() {
   std::vector<std::shared_ptr<CachedWindow>> closing;
   const std::lock_guard lock(mutex_);
   closing.swap(open_);
+  any_open_.store(false, std::memory_order_release);
   refusals_.clear();
   refused_.store(0, std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_release);

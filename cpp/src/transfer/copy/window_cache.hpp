@@ -113,6 +113,7 @@ private:
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<std::shared_ptr<CachedWindow>> open_;
+  std::atomic<bool> any_open_{false};  ///< as open_ says, for those who don't hold the lock
   std::unordered_map<std::uint64_t, double> missed_seconds_;
   std::unordered_map<int, std::string> refusals_;
   std::atomic<std::uint64_t> refused_{0};  ///< the devices of refusals_, one bit each

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/capture.hpp"
+#include "transfer/many/alike_copies.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -95,6 +96,7 @@ struct ManyChooser::Group {
   std::size_t size_bytes = 0;
   double seconds;            ///< predicted, together; of the ring without what the bytes take
   double other_seconds = 0;  ///< predicted, otherwise
+  AlikeTable alike;
 
   /// A launch can always keep the request's rule; the ring only what each copy could alone.
   static Return when_of(const Member& member, CopyPath path) {
@@ -133,14 +135,21 @@ bool ManyChooser::may_join(const Member& member, CopyPath path) {
          !member.request.path;
 }
 
-double ManyChooser::single_seconds(const Member& member, const Group& group) const {
+double ManyChooser::single_seconds(const Member& member, Group& group) const {
   DevicePaths& device = *group.device;
   const Task& task = member.task;
-  const bool no_windows = member.request.when == Return::source_free && task.uploads();
-  Choice choice = device.best(task.crossing, no_windows);
+  AlikeCopies& alike = group.alike.place_of(task.crossing);
+  if (!alike.include(task.crossing)) {
+    const bool no_windows = member.request.when == Return::source_free && task.uploads();
+    alike = {task.crossing.size_bytes, task.crossing.host_kind,
+             device.best(task.crossing, no_windows), std::nullopt};
+  }
+  Choice choice = alike.best;
   if (is_window(choice.path) &&
-      windows_.find(task.device_address(), task.ends.size_bytes) == nullptr)
-    choice = device.best(task.crossing, true);
+      windows_.find(task.device_address(), task.ends.size_bytes) == nullptr) {
+    if (!alike.without_windows) alike.without_windows = device.best(task.crossing, true);
+    choice = *alike.without_windows;
+  }
   if (choice.path != CopyPath::driver || task.crossing.host_kind != MemoryKind::pinned)
     return choice.seconds;
   // The call waits only once for all of them.
@@ -166,6 +175,7 @@ void ManyChooser::add(Group& group, const Member& member) const {
 std::vector<ManyChooser::Group> ManyChooser::groups_of(std::span<const Member> members,
                                                        CopyPath path,
                                                        const std::vector<bool>& is_taken) const {
+  if (members.size() < 2) return {};
   std::vector<Group> groups;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Member& member = members[i];

@@ -46,7 +46,7 @@ private:
   std::vector<Group> groups_of(std::span<const Member> members, CopyPath path,
                                const std::vector<bool>& is_taken) const;
   bool pays(Group& group) const;
-  double single_seconds(const Member& member, const Group& group) const;
+  double single_seconds(const Member& member, Group& group) const;
   Plan plan_of(const Group& group) const;
   template <typename ChooseOne>
   std::vector<PlannedCopies> plan(std::span<const Member> members, ChooseOne choose_one) const;

@@ -1,6 +1,9 @@
 // What the driver has said about addresses, for the copies of one call.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "driver/driver.hpp"
@@ -8,6 +11,9 @@
 #include "transfer/copy/memory_range.hpp"
 
 namespace isthmus::transfer {
+
+/// Which end of a copy an address is.
+enum class End { target, source };
 
 /// Remembers the buffers that the driver has named: the arrays of one call often lie in few of
 /// them, and asking takes longer than everything else that a small copy needs. Lives for one call,
@@ -20,18 +26,21 @@ public:
 
   /// Like range_at(). A context must be current.
   ///
+  /// end             one end's neighbours mostly lie in the same buffer
   /// pinned_matters  false: a short range of ordinary host memory may be called pageable although
   ///                 it is pinned. The copy is right either way; as pageable it needs no answer of
   ///                 the driver.
   /// Throws          DriverError.
-  MemoryRange at(std::uintptr_t address, std::size_t size_bytes, bool pinned_matters);
+  MemoryRange at(End end, std::uintptr_t address, std::size_t size_bytes, bool pinned_matters);
 
 private:
-  const MemoryRange* find(std::uintptr_t address);
+  const MemoryRange* find(std::uintptr_t address) const;
+  void keep(const MemoryRange& range);
 
   const Driver& driver_;
   const HostMemory& host_memory_;
-  std::vector<MemoryRange> ranges_;  ///< the one that was found last is the first
+  std::array<MemoryRange, 2> last_;  ///< of each end; of size 0: none
+  std::vector<MemoryRange> ranges_;  ///< by address
   bool last_was_pageable_ = false;
 };
 

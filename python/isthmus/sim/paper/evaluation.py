@@ -69,6 +69,27 @@ class Evaluation:
         computing = self.ratios("ideal", bandwidth)
         return [max(share, 1 - share) for share in computing]
 
+    def means_by_seed(self, series: str, bandwidth: str) -> list[float]:
+        """Give the arithmetic mean of the ratios for each seed; of one seed, one."""
+        means = [fmean(self.ratios(series, bandwidth))]
+        while (ratios := self._ratios_of_seed(series, bandwidth, str(len(means)))) is not None:
+            means.append(fmean(ratios))
+        return means
+
+    def _ratios_of_seed(self, series: str, bandwidth: str, seed: str) -> list[float] | None:
+        places = [(program, bandwidth, seed) for program in self.programs()]
+        if not all(
+            ("seeds", program, one, bandwidth, seed) in self._rows
+            for program in self.programs()
+            for one in (_REFERENCE, series)
+        ):
+            return None
+        return [
+            self._time("seeds", program, series, *place)
+            / self._time("seeds", program, _REFERENCE, *place)
+            for program, *place in places
+        ]
+
     def has(self, series: str, bandwidth: str) -> bool:
         """Whether a series was run at a bandwidth."""
         return all(("matrix", one, series, bandwidth) in self._rows for one in self.programs())

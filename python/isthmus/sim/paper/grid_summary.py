@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import geometric_mean, median
 from typing import Final
 
-from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
+from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped
 from isthmus.report.page import Table
 from isthmus.sim.as_text import MODELLED
 from isthmus.sim.paper.grid import ANSWERS, GRID_BANDWIDTHS, REFERENCE, Combination, defaults
@@ -40,7 +40,7 @@ def summary_text(found: Found, *, width: int = PAGE_WIDTH) -> str:
     tables += [_effects(found, policy) for policy in ANSWERS if policy != REFERENCE]
     blocks = [wrapped(MODELLED, width), wrapped(_HONESTY, width, indent="")]
     blocks += [table_lines(table, width) for table in tables]
-    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+    return blocks_text(blocks)
 
 
 def _targets(found: Found) -> Table:

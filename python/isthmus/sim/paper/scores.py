@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import floor, log10
 from statistics import fmean
 from typing import Final
 
@@ -61,7 +62,11 @@ def _score(target: Target, found: _Finding) -> Score:
 def _mean_of(series: str, bandwidth: str) -> Callable[[Evaluation], _Finding]:
     def find(evaluation: Evaluation) -> _Finding:
         arithmetic, geometric = means(evaluation.ratios(series, bandwidth))
-        beside = {"geometric mean": times(geometric)}
+        by_seed = evaluation.means_by_seed(series, bandwidth)
+        beside = {}
+        if len(by_seed) > 1:
+            beside[f"over {len(by_seed)} seeds"] = f"{times(min(by_seed))} to {times(max(by_seed))}"
+        beside["geometric mean"] = times(geometric)
         if evaluation.has("ideal", bandwidth):
             bound = means(evaluation.overlap_bounds(bandwidth))[0]
             beside["bound, if the programmer's copies overlapped perfectly"] = times(bound)
@@ -70,7 +75,10 @@ def _mean_of(series: str, bandwidth: str) -> Callable[[Evaluation], _Finding]:
                 beside[name] = times(means(evaluation.ratios(name, bandwidth))[0])
         compared = means(evaluation.ratios(series, _B16))[0]
         return _Finding(
-            values=[arithmetic], shown=times(arithmetic), beside=beside, compared=compared
+            values=[arithmetic],
+            shown=times_within(arithmetic, by_seed),
+            beside=beside,
+            compared=compared,
         )
 
     return find
@@ -185,6 +193,24 @@ def times(value: float) -> str:
     if value < 10:  # noqa: PLR2004 - as said
         return f"{value:.3f}x"
     return f"{value:.1f}x" if value < 100 else f"{value:.0f}x"  # noqa: PLR2004 - as said
+
+
+def times_within(value: float, spread: Sequence[float]) -> str:
+    """
+    Write a ratio without the digits that its spread makes meaningless: up to the first digit of
+    half of the spread.
+
+    Args:
+        value: The ratio.
+        spread: The same with other inputs; of one value nothing is known.
+    """
+    half = (max(spread) - min(spread)) / 2
+    if half == 0:
+        return times(value)
+    decimals = -floor(log10(half))
+    digits = max(decimals, 0)
+    shown = f"{round(value, decimals):.{digits}f}x"
+    return min(shown, times(value), key=len)
 
 
 def percent(share: float) -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from isthmus.json_text import json_text
-from isthmus.report.fitting import PAGE_WIDTH, table_lines, wrapped
+from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.report.format import Format
 from isthmus.report.page import Table
 from isthmus.sim.as_text import MODELLED, csv_text
@@ -51,12 +51,12 @@ def scores_text(
         )
     blocks = [
         wrapped(MODELLED, width),
-        [part for line in _HONESTY for part in wrapped(line, width, indent="")],
+        wrapped_lines(_HONESTY, width, indent=""),
         table_lines(_table(scores), width),
-        [part for line in _notes(scores) for part in wrapped(line, width)],
+        wrapped_lines(_notes(scores), width),
         table_lines(_missed(evaluation), width),
     ]
-    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+    return blocks_text(blocks)
 
 
 def _row(score: Score) -> Mapping[str, object]:

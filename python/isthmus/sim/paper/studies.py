@@ -16,6 +16,8 @@ from isthmus.sim.settings import Setup, with_settings
 PROGRAMS: Final = ("bfs", "mum-140k", "nn", "cp", "lps", "lib", "wp", "aes", "ray", "sto")
 LOCAL_PROGRAMS: Final = ("lib", "wp")
 """Those with per-thread memory: its place makes no difference to the others."""
+HEADLINE_POLICIES: Final = ("programmer", "whole-page", "single-range", "ranges")
+"""Those whose averages the paper gives, and what they are compared with."""
 POLICIES: Final = ("ideal", "programmer", "whole-page", "single-range", "ranges")
 BANDWIDTHS: Final = ("16GB/s", "32GB/s", "96GB/s")
 FAULT_UNITS: Final = ("1KiB", "4KiB", "16KiB", "64KiB", "256KiB", "2MiB")
@@ -50,7 +52,7 @@ class StudyRun:
     A run of the evaluation.
 
     Attributes:
-        study: matrix, unit, fault, ranges or tlb.
+        study: matrix, unit, fault, ranges, tlb or seeds.
         program: One of PROGRAMS.
         series: Policy, or variant.
         bandwidth: The link's, as typed.
@@ -74,26 +76,34 @@ class _Series(NamedTuple):
     settings: Mapping[str, str]
 
 
-def evaluation(programs: Sequence[str] = PROGRAMS) -> list[StudyRun]:
-    """List all runs; some have the same point."""
+def evaluation(programs: Sequence[str] = PROGRAMS, num_seeds: int = 1) -> list[StudyRun]:
+    """
+    List all runs; some have the same point.
+
+    Args:
+        programs: Those of the averages.
+        num_seeds: With how many inputs the headline results are found: seeds 0, 1, 2 and so on.
+            Everything else has seed 0.
+    """
     return [
         *_matrix(programs),
         *_units(programs),
         *_faults(programs),
         *_ranges(programs),
         *_tlb(programs),
+        *_seeds(programs, num_seeds),
     ]
 
 
-def make_point(program: str, policy: str, settings: Mapping[str, str]) -> SweepPoint:
+def make_point(program: str, policy: str, settings: Mapping[str, str], seed: int = 0) -> SweepPoint:
     """Make a point on the paper's machine."""
     setup = with_settings(_paper_setup(policy), settings)
     return SweepPoint(
         place={"workload": program, "policy": policy, **settings},
         workload=program,
-        seed=0,
+        seed=seed,
         setup=setup,
-        key=key_of(program, 0, setup),
+        key=key_of(program, seed, setup),
     )
 
 
@@ -133,6 +143,15 @@ def _tlb(programs: Sequence[str]) -> Iterator[StudyRun]:
         yield _run("tlb", program, series, _BANDWIDTH, {"policy.page": page})
 
 
+def _seeds(programs: Sequence[str], num_seeds: int) -> Iterator[StudyRun]:
+    """The headline results with other inputs; those of seed 0 are in the matrix."""
+    seeds = range(1, num_seeds)
+    for seed, policy, bandwidth, program in product(
+        seeds, HEADLINE_POLICIES, BANDWIDTHS[:2], programs
+    ):
+        yield _run("seeds", program, _plain(policy), bandwidth, seed=seed)
+
+
 def _plain(policy: str) -> _Series:
     return _Series(policy, policy, {})
 
@@ -143,6 +162,8 @@ def _run(
     series: _Series,
     bandwidth: str,
     place: Mapping[str, str] | None = None,
+    *,
+    seed: int | None = None,
 ) -> StudyRun:
     swept = place or {}
     link = {"link.bandwidth": bandwidth, "link.back_bandwidth": bandwidth}
@@ -151,6 +172,6 @@ def _run(
         program=program,
         series=series.name,
         bandwidth=bandwidth,
-        place=tuple(swept.values()),
-        point=make_point(program, series.policy, {**link, **series.settings, **swept}),
+        place=tuple(swept.values()) if seed is None else (str(seed),),
+        point=make_point(program, series.policy, {**link, **series.settings, **swept}, seed or 0),
     )

@@ -1,0 +1,24 @@
+// What `isthmus bench --managed` does with memory that is on the host, as traces: to compare the
+// simulated driver with a real one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "trace/trace.hpp"
+
+namespace isthmus::workloads {
+
+/// All of some memory is read once, as kernels/pattern.cu reads it: eight CTAs of 256 threads for
+/// each core, 8 bytes for each thread, and then again behind what all of them have read.
+///
+/// Throws      UsageError unless `size_bytes` is 1 to 2^36 and a multiple of 4096, and `num_cores`
+///             is 1 to 256.
+std::unique_ptr<trace::Source> make_managed_read(std::uint64_t size_bytes, std::uint32_t num_cores);
+
+/// One thread reads a word in one page after the other, 2 MiB apart: kernels/pointer_chase.cu.
+///
+/// Throws      UsageError unless `num_pages` is 1 to 4096.
+std::unique_ptr<trace::Source> make_page_chase(std::uint32_t num_pages);
+
+}  // namespace isthmus::workloads

@@ -1,0 +1,116 @@
+// Pageable arrays that one call copies: they share the staging ring.
+#include <cstring>
+
+#include <isthmus/errors.hpp>
+
+#include "faults/emulator_controls.hpp"
+#include "transfer/transfers_under_test.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+/// Of pageable memory: a kernel moves only short ones more quickly.
+class LongPageableCopies : public TransfersUnderTest {
+protected:
+  void SetUp() override {
+    TransfersUnderTest::SetUp();
+    if (!IsSkipped()) prefer_the_ring();
+  }
+
+  static constexpr std::size_t kNum = 40;
+  static constexpr std::size_t kCopyBytes = 100 * kKiB;
+
+  std::vector<ManyCopy> up(CUdeviceptr device, const Bytes& sent) const {
+    std::vector<ManyCopy> copies;
+    for (std::size_t at = 0; at < kNum * kCopyBytes; at += kCopyBytes)
+      copies.push_back({to_pointer(device + at), sent.data() + at, kCopyBytes, {}});
+    return copies;
+  }
+  std::vector<ManyCopy> down(Bytes& back, CUdeviceptr device) const {
+    std::vector<ManyCopy> copies;
+    for (std::size_t at = 0; at < kNum * kCopyBytes; at += kCopyBytes)
+      copies.push_back({back.data() + at, to_pointer(device + at), kCopyBytes, {}});
+    return copies;
+  }
+};
+
+TEST_F(LongPageableCopies, ShareTheStagingRing) {
+  const CUdeviceptr device = device_memory(kNum * kCopyBytes);
+  const Bytes sent = random_bytes(kNum * kCopyBytes, 11);
+  Bytes back(sent.size());
+  const std::vector<PathShare> shares = transfers().explain_many(up(device, sent));
+  ASSERT_EQ(shares.size(), 1U);
+  EXPECT_EQ(shares[0].path, CopyPath::staged);
+  EXPECT_EQ(shares[0].num_copies, kNum);
+  transfers().copy_many(up(device, sent));
+  EXPECT_EQ(num_copies(CopyPath::staged), kNum);
+  prefer_the_ring(Direction::device_to_host);
+  transfers().copy_many(down(back, device));
+  EXPECT_EQ(num_copies(CopyPath::staged), 2 * kNum);
+  EXPECT_EQ(back, sent);
+}
+
+TEST_F(LongPageableCopies, LetTheirSourcesBeChangedAtOnce) {
+  const CUdeviceptr device = device_memory(kNum * kCopyBytes);
+  const Bytes sent = random_bytes(kNum * kCopyBytes, 12);
+  Bytes source = sent;
+  const CUstream own = stream();
+  std::vector<ManyCopy> copies = up(device, source);
+  for (ManyCopy& copy : copies) copy.options = in(own);
+  CopyFuture future = transfers().copy_many_async(copies);
+  std::memset(source.data(), kGuard, source.size());
+  future.wait();
+  EXPECT_EQ(on_device(device, sent.size()), sent);
+}
+
+TEST_F(LongPageableCopies, ComeAfterTheWorkOfTheirStream) {
+  const CUdeviceptr device = device_memory(kNum * kCopyBytes);
+  Bytes back(kNum * kCopyBytes);
+  std::vector<ManyCopy> copies = down(back, device);
+  const CUstream own = stream();
+  for (ManyCopy& copy : copies) copy.options = in(own);
+  contract::Gate held = gate();
+  held.hold(own);
+  driver().call(symbol::memset_d8_async)(device, std::uint8_t{9}, back.size(), own);
+  CopyFuture future = transfers().copy_many_async(copies);
+  EXPECT_FALSE(future.ready());
+  held.open();
+  future.wait();
+  EXPECT_TRUE(all_are(back, 0, back.size(), 9));
+}
+
+TEST_F(LongPageableCopies, AreMadeOneByOneIfTheRingCanPinNoMemory) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
+  const isthmus::test::EmulatorControls emulator(driver());
+  const CUdeviceptr device = device_memory(kNum * kCopyBytes);
+  const Bytes sent = random_bytes(kNum * kCopyBytes, 13);
+  Bytes back(sent.size());
+  for (const bool later : {false, true}) {
+    emulator.fail_calls("cuMemHostRegister", CUDA_ERROR_OUT_OF_MEMORY);
+    if (later)
+      transfers().copy_many_async(up(device, sent)).wait();
+    else
+      transfers().copy_many(up(device, sent));
+    emulator.reset();
+    EXPECT_EQ(on_device(device, sent.size()), sent);
+    fill(device, sent.size(), 0);
+    transfers().trim();
+  }
+}
+
+TEST_F(LongPageableCopies, WhoseRingFailsSayThatAllTargetsAreUndefined) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
+  const CUdeviceptr device = device_memory(kNum * kCopyBytes);
+  const Bytes sent = random_bytes(kNum * kCopyBytes, 14);
+  const isthmus::test::EmulatorControls emulator(driver());
+  emulator.fail_call("cuMemcpyBatchAsync", 1, CUDA_ERROR_ECC_UNCORRECTABLE);
+  const std::string message =
+      message_of<DriverError>([&] { transfers().copy_many(up(device, sent)); });
+  emulator.reset();
+  EXPECT_TRUE(says(message, "all bytes of the call's targets are undefined")) << message;
+  transfers().copy_many(up(device, sent));
+  EXPECT_EQ(on_device(device, sent.size()), sent);
+}
+
+}  // namespace
+}  // namespace isthmus::transfer

@@ -1,0 +1,60 @@
+// The traces of what `isthmus bench --managed` does.
+#include "workloads/managed_access.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <isthmus/errors.hpp>
+
+namespace isthmus::workloads {
+namespace {
+
+std::vector<std::uint64_t> lines_of(trace::Source& source) {
+  std::vector<std::uint64_t> lines;
+  source.rewind();
+  while (const auto block = source.next())
+    lines.insert(lines.end(), block->lines.begin(), block->lines.end());
+  return lines;
+}
+
+TEST(ManagedRead, ReadsEveryLineOnce) {
+  for (const std::uint64_t size_bytes : {std::uint64_t{4096}, std::uint64_t{5} << 20U}) {
+    const auto source = make_managed_read(size_bytes, 3);
+    const trace::Allocation& memory = source->program().allocations.front();
+    EXPECT_EQ(memory.size_bytes, size_bytes);
+    std::vector<std::uint64_t> lines = lines_of(*source);
+    std::ranges::sort(lines);
+    ASSERT_EQ(lines.size(), size_bytes / trace::kLineBytes);
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      ASSERT_EQ(lines[i], memory.address / trace::kLineBytes + i);
+  }
+}
+
+TEST(ManagedRead, IsTheSameAfterItWasRewound) {
+  const auto source = make_managed_read(std::uint64_t{64} << 20U, 132);
+  EXPECT_EQ(source->program().launches.front().num_ctas, 8U * 132);
+  EXPECT_EQ(lines_of(*source), lines_of(*source));
+}
+
+TEST(PageChase, ReadsOneLineInEachBlockInOrder) {
+  const auto source = make_page_chase(5);
+  const std::vector<std::uint64_t> lines = lines_of(*source);
+  ASSERT_EQ(lines.size(), 5U);
+  for (std::size_t i = 1; i < lines.size(); ++i)
+    EXPECT_EQ((lines[i] - lines[i - 1]) * trace::kLineBytes, std::uint64_t{2} << 20U);
+}
+
+TEST(ManagedAccess, OfImpossibleSizesIsRefused) {
+  for (const std::uint64_t size_bytes :
+       {std::uint64_t{0}, std::uint64_t{100}, ~std::uint64_t{4095}})
+    EXPECT_THROW(make_managed_read(size_bytes, 1), UsageError) << size_bytes;
+  for (const std::uint32_t num_cores : {0U, 257U})
+    EXPECT_THROW(make_managed_read(4096, num_cores), UsageError);
+  for (const std::uint32_t num_pages : {0U, 4097U})
+    EXPECT_THROW(make_page_chase(num_pages), UsageError);
+}
+
+}  // namespace
+}  // namespace isthmus::workloads

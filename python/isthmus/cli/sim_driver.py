@@ -1,0 +1,131 @@
+"""`isthmus sim calibrate` and `isthmus sim validate`: the modelled driver beside a real one."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.cli.sim_options import SettingsOption
+from isthmus.cli.state import DebugOption
+from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of
+from isthmus.errors import UsageError
+from isthmus.report.format import Format
+
+if TYPE_CHECKING:
+    from isthmus.sim.machine import ModelledMachine
+
+_RunArgument = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="A run of `isthmus bench --managed`: a file, an id, last."),
+]
+_MachineOption = Annotated[
+    str,
+    typer.Option(
+        "-m", "--machine", metavar="NAME|FILE", help="The machine that was measured, as modelled."
+    ),
+]
+_FormatOption = Annotated[Format, typer.Option("--format", help="The output's format.")]
+_SUFFIX = ".toml"
+
+
+def calibrate(
+    run: _RunArgument,
+    *,
+    machine: _MachineOption,
+    settings: SettingsOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE.toml", help="Write the machine to this file."),
+    ] = None,
+    output_format: _FormatOption = Format.TEXT,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Fit the modelled driver to a real one.
+
+    The costs of page faults are fitted to what `isthmus bench --managed` measured: for a batch, for
+    a kernel's first batch, and for each page. Every second size is held back, and only tests them.
+    The rest of the machine stays.
+
+    Exit codes: 0 ok, 1 the fit doesn't settle (nothing is written), 2 usage.
+    """
+    del debug  # its callback has stored it
+    from isthmus.cli.output import check_output
+    from isthmus.cli.stderr import say_lines
+    from isthmus.files.whole import write_whole
+    from isthmus.run.reading import read_run
+    from isthmus.sim.driver.as_text import comparison_text
+    from isthmus.sim.driver.fitting import fitted
+    from isthmus.sim.driver.measured import not_predicted, points_of
+    from isthmus.sim.driver.storing import fitted_machine_text, named_after
+
+    if output is not None and output.suffix != _SUFFIX:
+        raise UsageError(
+            f"a machine's file ends in {_SUFFIX}, and {output} doesn't",
+            hint=f"name it {output.with_suffix(_SUFFIX)}",
+        )
+    check_output(output)
+    measured = read_run(run)
+    fit = fitted(points_of(measured), _machine(machine, settings or []))
+    found = named_after(fit.machine, output, measured)
+    if output is not None:
+        text = fitted_machine_text(found, measured, fit)
+        say_lines(f"written: {write_whole(output, text)}")
+    print_data(
+        comparison_text(
+            measured,
+            found,
+            fit.compared,
+            not_predicted(measured),
+            output_format,
+            width=columns_of(sys.stdout),
+        )
+    )
+
+
+def validate(
+    run: _RunArgument,
+    *,
+    machine: _MachineOption,
+    settings: SettingsOption = None,
+    output_format: _FormatOption = Format.TEXT,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Put predicted times beside measured ones.
+
+    Each time that `isthmus bench --managed` measured, and that the simulator predicts: page faults,
+    reads on demand, and reads in place.
+
+    Exit codes: 0 ok, 2 usage.
+    """
+    del debug  # its callback has stored it
+    from isthmus.run.reading import read_run
+    from isthmus.sim.driver.as_text import comparison_text
+    from isthmus.sim.driver.fitting import compared
+    from isthmus.sim.driver.measured import not_predicted, points_of
+
+    measured = read_run(run)
+    modelled = _machine(machine, settings or [])
+    points = compared(points_of(measured), modelled)
+    print_data(
+        comparison_text(
+            measured,
+            modelled,
+            points,
+            not_predicted(measured),
+            output_format,
+            width=columns_of(sys.stdout),
+        )
+    )
+
+
+def _machine(name: str, assignments: list[str]) -> "ModelledMachine":
+    from isthmus.sim.machine_files import load_machine
+    from isthmus.sim.policy import default_policy
+    from isthmus.sim.settings import Setup, read_assignments, with_settings
+
+    setup = Setup(machine=load_machine(name), policy=default_policy("tree"))
+    return with_settings(setup, read_assignments(assignments)).machine

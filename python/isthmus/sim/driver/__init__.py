@@ -1,0 +1,1 @@
+"""The modelled driver beside a real one: measured points, predictions, and a fit."""

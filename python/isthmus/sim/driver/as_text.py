@@ -1,0 +1,127 @@
+"""Predicted times beside measured ones, as text, JSON and CSV."""
+
+from collections.abc import Sequence
+from math import exp, log
+
+from isthmus.json_text import json_text
+from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped_lines
+from isthmus.report.format import Format
+from isthmus.report.page import Table
+from isthmus.run.model import Run
+from isthmus.sim.as_text import csv_text
+from isthmus.sim.driver.fitting import Compared
+from isthmus.sim.driver.measured import Access
+from isthmus.sim.machine import ModelledMachine
+from isthmus.sim.settings import setting_of
+from isthmus.sizes import format_size
+
+NOTE = "predicted times are modelled; measured ones are the medians of the run"
+_COSTS = ("latency", "first", "block", "page")
+
+
+def comparison_text(
+    run: Run,
+    machine: ModelledMachine,
+    points: Sequence[Compared],
+    left_out: Sequence[str],
+    wanted: Format,
+    *,
+    width: int = PAGE_WIDTH,
+) -> str:
+    """
+    Write what a machine predicts for a run.
+
+    Args:
+        run: The measured run.
+        machine: The modelled machine.
+        points: Its points.
+        left_out: The tests of managed memory that the simulator doesn't predict.
+        wanted: The format.
+        width: The most characters in a line of text.
+    """
+    rows = [_record(one) for one in points]
+    if wanted is Format.CSV:
+        return csv_text(rows)
+    if wanted is Format.JSON:
+        document = {
+            "schema_version": 1,
+            "modelled": "predicted_s",
+            "run": run.run.id,
+            "device": run.machine.device.name,
+            "driver": run.machine.driver.driver_version,
+            "machine": machine.model_dump(mode="json"),
+            "points": rows,
+            "not_predicted": list(left_out),
+        }
+        return json_text(document)
+    blocks = [
+        wrapped_lines(_heading(run, machine), width, indent=" " * 10),
+        table_lines(_table(points), width),
+        wrapped_lines(_foot(points, left_out), width),
+    ]
+    return blocks_text(blocks)
+
+
+def fault_costs(machine: ModelledMachine) -> str:
+    """Say what the modelled driver takes."""
+    latency, first, block, page = (
+        setting_of(f"faults.{name}").text(getattr(machine.faults, name)) for name in _COSTS
+    )
+    return f"{latency} a batch, {first} more for the first, {block} a block, {page} a page of 4 KiB"
+
+
+def geometric_error(points: Sequence[Compared]) -> float:
+    """Give the geometric mean of the factors between predicted and measured, less 1."""
+    return exp(sum(abs(log(1 + one.error)) for one in points) / len(points)) - 1
+
+
+def _heading(run: Run, machine: ModelledMachine) -> list[str]:
+    measured = f"{run.machine.device.name}, driver {run.machine.driver.driver_version}"
+    return [
+        f"measured  run {run.run.id[:8]}: {measured}",
+        f"machine   {machine.name}: {machine.description}",
+        f"faults    {fault_costs(machine)}",
+    ]
+
+
+def _table(points: Sequence[Compared]) -> Table:
+    is_fit = any(one.held_back is not None for one in points)
+    rows = tuple(
+        (
+            one.point.access.value,
+            *(("held back" if one.held_back else "fitted",) if is_fit else ()),
+            format_size(one.point.size_bytes),
+            f"{one.point.seconds * 1e6:.1f}",
+            f"{one.seconds * 1e6:.1f}",
+            f"{one.error:+.1%}",
+        )
+        for one in points
+    )
+    words = ("access", "in the fit") if is_fit else ("access",)
+    heads = (*words, "size", "measured, us", "predicted, us", "error")
+    return Table(title="", heads=heads, rows=rows, num_text_columns=len(words))
+
+
+def _foot(points: Sequence[Compared], left_out: Sequence[str]) -> list[str]:
+    lines = [NOTE]
+    for access in Access:
+        some = [one for one in points if one.point.access is access and one.held_back is not False]
+        if some:
+            which = ", held back" if some[0].held_back else ""
+            lines.append(
+                f"{access.value}{which}: {geometric_error(some):.1%} off in the geometric mean"
+            )
+    if left_out:
+        lines.append(f"not predicted: {', '.join(left_out)}")
+    return lines
+
+
+def _record(one: Compared) -> dict[str, object]:
+    return {
+        "access": one.point.access.value,
+        "bytes": one.point.size_bytes,
+        "held_back": one.held_back,
+        "measured_s": one.point.seconds,
+        "predicted_s": one.seconds,
+        "error": round(one.error, 4),
+    }

@@ -1,0 +1,178 @@
+"""
+Fits the costs of a modelled driver to what a real one took.
+
+The time of a read on demand is nearly a sum: what the link and the cores take, a cost for each
+batch of faults, one for each page of 4 KiB, and one for the kernel's first batch. The simulator
+counts batches, pages and kernels; linear least squares of the relative errors give the costs; the
+simulation is repeated with them, since costs change how faults gather in batches, until they stay.
+A cost for each block can't be told from these accesses: it is left as the machine has it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from isthmus.errors import Error, UsageError
+from isthmus.sim.driver.measured import Access, DriverPoint
+from isthmus.sim.driver.predicting import Prediction, predicted
+from isthmus.sim.machine import Handling, ModelledMachine
+
+_PS_PER_S = 1e12
+_MAX_ROUNDS = 25
+# Costs that change less are the same: a tenth of a percent of the longest.
+_SAME = 1e-3
+_NUM_COSTS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """
+    A point beside its prediction.
+
+    Attributes:
+        point: The point.
+        seconds: Predicted.
+        held_back: Whether the fit didn't see it; None if there was no fit.
+    """
+
+    point: DriverPoint
+    seconds: float
+    held_back: bool | None
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured, less 1."""
+        return self.seconds / self.point.seconds - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """
+    A machine whose driver was fitted.
+
+    Attributes:
+        machine: With the costs found.
+        compared: Every point beside its prediction.
+        num_rounds: How often all points were simulated.
+    """
+
+    machine: ModelledMachine
+    compared: tuple[Compared, ...]
+    num_rounds: int
+
+
+def compared(points: Sequence[DriverPoint], machine: ModelledMachine) -> tuple[Compared, ...]:
+    """Put a machine's predictions beside measured points."""
+    return tuple(
+        Compared(point=point, seconds=predicted(point, machine).seconds, held_back=None)
+        for point in points
+    )
+
+
+def fitted(points: Sequence[DriverPoint], machine: ModelledMachine) -> Fit:
+    """
+    Find the costs of a machine's driver.
+
+    Of the sizes that were read on demand every second one, from the second smallest on, is held
+    back: it only tests the fit. Reads in place have no faults, and test the link.
+
+    Args:
+        points: Of one run.
+        machine: The machine without its driver; what else it says stays.
+
+    Raises:
+        UsageError: There are too few points.
+        Error: The costs don't settle, or can't be told from each other. Nothing is found then.
+    """
+    used = _used(points)
+    current = _with_costs(machine, (1e-5, 0.0, 5e-7))
+    for num_rounds in range(1, _MAX_ROUNDS + 1):
+        predictions = [predicted(point, current) for point in used]
+        before = _costs(current)
+        after = _solved(used, predictions, before)
+        current = _with_costs(machine, after)
+        if max(abs(a - b) for a, b in zip(after, before, strict=True)) <= _SAME * max(after):
+            return _result(_with_costs(current, _rounded(after)), points, used, num_rounds)
+    raise Error(
+        f"the fit doesn't settle within {_MAX_ROUNDS} rounds: last {_text(after)}",
+        hint="measure again with `isthmus bench --managed` on an idle machine",
+    )
+
+
+def _result(
+    machine: ModelledMachine,
+    points: Sequence[DriverPoint],
+    used: Sequence[DriverPoint],
+    num_rounds: int,
+) -> Fit:
+    beside = tuple(
+        replace(one, held_back=one.point not in used) for one in compared(points, machine)
+    )
+    return Fit(machine=machine, compared=beside, num_rounds=num_rounds)
+
+
+def _rounded(costs: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Round to four digits: more than a measurement repeats."""
+    latency, first, page = (float(f"{seconds:.4g}") for seconds in costs)
+    return latency, first, page
+
+
+def _used(points: Sequence[DriverPoint]) -> list[DriverPoint]:
+    reads = sorted(
+        (point for point in points if point.access is Access.READ),
+        key=lambda point: point.size_bytes,
+    )
+    faults = [point for point in points if point.access is Access.PAGE_FAULT]
+    used = [*faults, *reads[::2]]
+    if len(used) < _NUM_COSTS:
+        raise UsageError(
+            f"a fit needs three points besides those that it holds back, and this run has "
+            f"{len(used)}: {len(faults)} page faults, {len(reads)} sizes read on demand",
+            hint="`isthmus bench --managed -t '*managed*'` measures four sizes and a page fault",
+        )
+    return used
+
+
+def _costs(machine: ModelledMachine) -> tuple[float, float, float]:
+    faults = machine.faults
+    return faults.latency / _PS_PER_S, faults.first / _PS_PER_S, faults.page / _PS_PER_S
+
+
+def _with_costs(machine: ModelledMachine, costs: tuple[float, float, float]) -> ModelledMachine:
+    latency, first, page = (round(seconds * _PS_PER_S) for seconds in costs)
+    changed = {"latency": latency, "first": first, "page": page, "handling": Handling.BATCH}
+    return machine.model_copy(update={"faults": machine.faults.model_copy(update=changed)})
+
+
+def _solved(
+    used: Sequence[DriverPoint],
+    predictions: Sequence[Prediction],
+    costs: tuple[float, float, float],
+) -> tuple[float, float, float]:
+    """Solve for costs that are not negative: the best of all choices of those that are zero."""
+    import numpy as np
+
+    rows = np.array([(one.batches, one.kernels, one.pages) for one in predictions])
+    measured = np.array([point.seconds for point in used])
+    rest = np.array([one.seconds for one in predictions]) - rows @ np.array(costs)
+    scaled, wanted = rows / measured[:, None], 1 - rest / measured
+    best, least = None, np.inf
+    for count in range(1, _NUM_COSTS + 1):
+        for chosen in combinations(range(_NUM_COSTS), count):
+            some, *_ = np.linalg.lstsq(scaled[:, chosen], wanted, rcond=None)
+            error = float(np.sum((scaled[:, chosen] @ some - wanted) ** 2))
+            if np.all(some >= 0) and error < least * (1 - 1e-9):
+                least = error
+                best = np.zeros(_NUM_COSTS)
+                best[list(chosen)] = some
+    if best is None:
+        raise Error(
+            "no costs of a driver fit: what was measured is shorter than the link alone takes",
+            hint="name a machine whose link is the measured one: --machine",
+        )
+    return float(best[0]), float(best[1]), float(best[2])
+
+
+def _text(costs: tuple[float, float, float]) -> str:
+    latency, first, page = (seconds * 1e6 for seconds in costs)
+    return f"{latency:.2f} us a batch, {first:.1f} us at first, {page:.4f} us a page"

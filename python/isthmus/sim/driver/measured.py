@@ -1,0 +1,84 @@
+"""What a run says about the driver's page faults: the points that the simulator predicts."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from isthmus.errors import UsageError
+from isthmus.run.model import Run
+from isthmus.run.result import Result, Status
+
+FAULT_PAGES = 32
+"""Pages of a round of `managed_page_fault`: isthmus/bench/tests/managed.py."""
+
+
+class Access(StrEnum):
+    """What a kernel did with managed memory that was on the host."""
+
+    PAGE_FAULT = "page fault"
+    """One thread read a word in one page after the other, 2 MiB apart."""
+    READ = "read on demand"
+    """All of the memory was read once, and migrated."""
+    REMOTE = "read in place"
+    """All of it was read once over the link: it was advised to stay."""
+
+
+_TESTS = {
+    ("managed_page_fault", "device_fault"): Access.PAGE_FAULT,
+    ("host_to_device_managed_demand", "bandwidth"): Access.READ,
+    ("host_to_device_managed_advised", "bandwidth"): Access.REMOTE,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriverPoint:
+    """
+    One measured time.
+
+    Attributes:
+        access: What was done.
+        size_bytes: The bytes that were read; of a page fault those of one page.
+        seconds: The median; of a page fault for one page.
+    """
+
+    access: Access
+    size_bytes: int
+    seconds: float
+
+
+def points_of(run: Run) -> list[DriverPoint]:
+    """
+    List a run's points, by access and rising size.
+
+    Raises:
+        UsageError: The run is of an emulated device, or has no such results.
+    """
+    if run.machine.emulated:
+        raise UsageError(
+            "this run is of the emulated device, whose driver is modelled itself",
+            hint="give a run of `isthmus bench --managed` on a GPU",
+        )
+    points = [point for result in run.results if (point := _point(result)) is not None]
+    if not points:
+        raise UsageError(
+            "this run has no results of managed memory that the simulator predicts",
+            hint="`isthmus bench --managed -t '*managed*'` measures them, on a GPU",
+        )
+    order = list(Access)
+    return sorted(points, key=lambda point: (order.index(point.access), point.size_bytes))
+
+
+def not_predicted(run: Run) -> list[str]:
+    """Name the tests of managed memory that the simulator doesn't predict."""
+    known = {test for test, _ in _TESTS}
+    named = (result.test for result in run.results if result.status == Status.PASSED)
+    return sorted({test for test in named if "_managed_" in test} - known)
+
+
+def _point(result: Result) -> DriverPoint | None:
+    access = _TESTS.get((result.test, result.metric))
+    plain = result.status == Status.PASSED and result.median and not result.axes
+    if access is None or not plain or result.median is None:
+        return None
+    is_rate = access is not Access.PAGE_FAULT
+    seconds = result.bytes / result.median if is_rate else result.median
+    return DriverPoint(access=access, size_bytes=result.bytes, seconds=seconds)

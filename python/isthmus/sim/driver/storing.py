@@ -1,0 +1,40 @@
+"""A fitted machine as a file, with its residuals."""
+
+from pathlib import Path
+
+from isthmus.run.model import Run
+from isthmus.sim.driver.as_text import fault_costs
+from isthmus.sim.driver.fitting import Fit
+from isthmus.sim.machine import ModelledMachine
+from isthmus.sim.machine_text import machine_text
+from isthmus.sizes import format_size
+
+
+def named_after(machine: ModelledMachine, path: Path | None, run: Run) -> ModelledMachine:
+    """Name a fitted machine after its file, or after the machine that it was made from."""
+    name = f"{machine.name}-fitted" if path is None else path.stem
+    about = f"{machine.description}; fitted to {run.machine.device.name}, run {run.run.id[:8]}"
+    return machine.model_copy(update={"name": name, "description": about})
+
+
+def fitted_machine_text(machine: ModelledMachine, run: Run, fit: Fit) -> str:
+    """
+    Write a fitted machine.
+
+    Args:
+        machine: The machine, named.
+        run: What it was fitted to.
+        fit: How well.
+    """
+    remarks = [
+        f"The costs of faults are fitted by `isthmus sim calibrate` to run {run.run.id}:",
+        f"{run.machine.device.name}, driver {run.machine.driver.driver_version}.",
+        f"{fault_costs(machine)}.",
+        "Predicted over measured, less 1:",
+        *(
+            f"  {one.point.access.value}, {format_size(one.point.size_bytes)}: {one.error:+.1%}"
+            f"{' (held back)' if one.held_back else ''}"
+            for one in fit.compared
+        ),
+    ]
+    return machine_text(machine, remarks)

@@ -1,0 +1,93 @@
+"""`isthmus sim calibrate` and `isthmus sim validate`, with a run of an H100."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from program import Golden, Invoke
+
+pytestmark = pytest.mark.native
+RUN = Path(__file__).parents[2] / "benchmarks/link/h100/run.json"
+
+
+@pytest.fixture
+def short_run(tmp_path: Path) -> Path:
+    """The same without its longest sizes, which take seconds to simulate."""
+    document: dict[str, Any] = json.loads(RUN.read_text())
+    document["results"] = [
+        one for one in document["results"] if "managed" in one["test"] and one["bytes"] <= 128 << 20
+    ]
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.mark.parametrize("command", ["calibrate", "validate"])
+def test_help_is_as_reviewed(invoke: Invoke, golden: Golden, command: str) -> None:
+    outcome = invoke("sim", command, "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    golden(f"help_sim_{command}.text", outcome.out)
+
+
+def test_a_fitted_machine_is_written_and_predicts_its_run(
+    invoke: Invoke, short_run: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.toml"
+    fitted = invoke("sim", "calibrate", str(short_run), "-m", "h100-pcie5", "-o", str(path))
+    assert fitted.code == 0, fitted.err
+    assert "held back" in fitted.out
+    assert path.name in fitted.err.replace("\n", "")
+    shown = invoke("sim", "validate", str(short_run), "-m", str(path), "--format", "json")
+    assert shown.code == 0, shown.err
+    document = json.loads(shown.out)
+    assert document["machine"]["name"] == "mine"
+    errors = {
+        point["bytes"]: abs(point["error"])
+        for point in document["points"]
+        if point["access"] == "read on demand"
+    }
+    assert set(errors) == {1 << 20, 16 << 20, 128 << 20}
+    assert max(errors.values()) < 0.05
+
+
+def test_the_guess_of_other_machines_is_shown_to_be_one(invoke: Invoke, short_run: Path) -> None:
+    shown = invoke(
+        *("sim", "validate", str(short_run), "-m", "h100-pcie5", "--format", "csv"),
+        *("--set", "faults.latency=20us", "--set", "faults.first=0", "--set", "faults.page=0"),
+    )
+    assert shown.code == 0, shown.err
+    rows = [line.split(",") for line in shown.out.splitlines()[1:]]
+    assert all(float(row[-1]) < -0.8 for row in rows if row[0] == "read on demand")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("calibrate", "{run}"), "--machine"),
+        (("calibrate", "{run}", "-m", "h100-pcie6"), "h100-pcie5"),
+        (("calibrate", "{run}", "-m", "h100-pcie5", "-o", "machine.json"), "ends in .toml"),
+        (("validate", "{folder}/nothing.json", "-m", "h100-pcie5"), "there is no run"),
+        (("validate", "{emulated}", "-m", "h100-pcie5"), "emulated device"),
+        (("validate", "{empty}", "-m", "h100-pcie5"), "bench --managed"),
+    ],
+)
+def test_bad_input_is_named_with_what_would_do(
+    invoke: Invoke, short_run: Path, tmp_path: Path, arguments: tuple[str, ...], text: str
+) -> None:
+    document = json.loads(short_run.read_text())
+    document["machine"]["emulated"] = True
+    (tmp_path / "emulated.json").write_text(json.dumps(document))
+    document["machine"]["emulated"] = False
+    (tmp_path / "empty.json").write_text(json.dumps(document | {"results": []}))
+    places = {
+        "run": short_run,
+        "folder": tmp_path,
+        "emulated": tmp_path / "emulated.json",
+        "empty": tmp_path / "empty.json",
+    }
+    outcome = invoke("sim", *(part.format(**places) for part in arguments))
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert text in " ".join(outcome.err.split())

@@ -1,0 +1,203 @@
+"""The modelled driver beside a real one: what is read from a run, predicted, and fitted."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from isthmus.errors import Error, UsageError
+from isthmus.report.format import Format
+from isthmus.run.model import Run
+from isthmus.run.reading import parse_run
+from isthmus.sim.driver.as_text import comparison_text, geometric_error
+from isthmus.sim.driver.fitting import Compared, Fit, compared, fitted
+from isthmus.sim.driver.measured import Access, DriverPoint, not_predicted, points_of
+from isthmus.sim.driver.predicting import predicted
+from isthmus.sim.driver.storing import fitted_machine_text, named_after
+from isthmus.sim.machine import Handling, LinkCost, ModelledMachine
+from isthmus.sim.machine_files import load_machine, machine_names, parse_machine
+from isthmus.sim.machine_text import machine_text
+
+RUN = Path(__file__).parents[3] / "benchmarks/link/h100/run.json"
+MIB = 1 << 20
+US = 10**6
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    whole: dict[str, Any] = json.loads(RUN.read_text())
+    whole["results"] = [one for one in whole["results"] if "managed" in one["test"]]
+    return whole
+
+
+@pytest.fixture(scope="module")
+def h100(document: dict[str, Any]) -> Run:
+    return run_of(document)
+
+
+@pytest.fixture(scope="module")
+def h100_fit(h100: Run) -> Fit:
+    return fitted(points_of(h100), load_machine("h100-pcie5"))
+
+
+def run_of(document: dict[str, Any]) -> Run:
+    return parse_run(json.dumps(document).encode(), "a run")
+
+
+def machine_with(latency: int, first: int, page: int) -> ModelledMachine:
+    machine = load_machine("h100-pcie5")
+    costs = {"latency": latency, "first": first, "page": page, "handling": Handling.BATCH}
+    return machine.model_copy(update={"faults": machine.faults.model_copy(update=costs)})
+
+
+def points_by(machine: ModelledMachine) -> list[DriverPoint]:
+    """What a machine with this driver would measure."""
+    points = [
+        DriverPoint(access=Access.PAGE_FAULT, size_bytes=4096, seconds=1.0),
+        *(
+            DriverPoint(access=Access.READ, size_bytes=size * MIB, seconds=1.0)
+            for size in (1, 2, 4, 8)
+        ),
+    ]
+    return [
+        DriverPoint(
+            access=one.access,
+            size_bytes=one.size_bytes,
+            seconds=predicted(one, machine).seconds,
+        )
+        for one in points
+    ]
+
+
+def test_the_points_of_a_run_are_its_page_faults_and_its_reads(h100: Run) -> None:
+    points = points_of(h100)
+    assert [(one.access, one.size_bytes // MIB) for one in points] == [
+        (Access.PAGE_FAULT, 0),
+        *((Access.READ, size) for size in (1, 16, 128, 512)),
+        *((Access.REMOTE, size) for size in (1, 16, 128, 512)),
+    ]
+    assert points[0].seconds == pytest.approx(28.5e-6, rel=0.01)
+    assert points[1].seconds == pytest.approx(MIB / 2.818e9, rel=0.01)
+
+
+def test_tests_that_are_not_predicted_are_named(h100: Run) -> None:
+    assert "host_to_device_managed_prefetched" in not_predicted(h100)
+    assert "host_to_device_managed_demand" not in not_predicted(h100)
+
+
+def test_an_emulated_run_is_refused(document: dict[str, Any]) -> None:
+    emulated = document | {"machine": document["machine"] | {"emulated": True}}
+    with pytest.raises(UsageError, match="emulated device"):
+        points_of(run_of(emulated))
+
+
+def test_a_run_without_managed_memory_is_refused(document: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="no results of managed memory"):
+        points_of(run_of(document | {"results": []}))
+
+
+def test_the_fit_finds_the_costs_that_points_were_made_with() -> None:
+    true = machine_with(12 * US, 150 * US, US // 4)
+    fit = fitted(points_by(true), load_machine("h100-pcie5"))
+    assert fit.machine.faults.latency == pytest.approx(12 * US, rel=0.01)
+    assert fit.machine.faults.first == pytest.approx(150 * US, rel=0.01)
+    assert fit.machine.faults.page == pytest.approx(US / 4, rel=0.01)
+    assert all(abs(one.error) < 0.01 for one in fit.compared)
+
+
+def test_every_second_size_is_held_back() -> None:
+    fit = fitted(points_by(machine_with(12 * US, 150 * US, US // 4)), load_machine("h100-pcie5"))
+    held = {one.point.size_bytes // MIB: one.held_back for one in fit.compared}
+    assert held == {0: False, 1: False, 2: True, 4: False, 8: True}
+
+
+def test_a_driver_without_a_first_cost_gets_none() -> None:
+    fit = fitted(points_by(machine_with(20 * US, 0, US // 2)), load_machine("h100-pcie5"))
+    assert fit.machine.faults.first < US // 100
+
+
+def test_an_h100_is_predicted_within_a_tenth_where_the_fit_saw_nothing(h100_fit: Fit) -> None:
+    held = [one for one in h100_fit.compared if one.held_back and one.point.access is Access.READ]
+    assert [one.point.size_bytes // MIB for one in held] == [16, 512]
+    assert geometric_error(held) < 0.1
+
+
+def test_the_machine_that_comes_with_isthmus_is_this_fit(h100_fit: Fit) -> None:
+    assert h100_fit.machine.faults == load_machine("h100-pcie5").faults
+
+
+def test_too_few_points_are_refused(h100: Run) -> None:
+    with pytest.raises(UsageError, match=r"three points.* 1 page faults, 2 sizes"):
+        fitted(points_of(h100)[:3], load_machine("h100-pcie5"))
+
+
+def test_times_shorter_than_the_links_are_refused() -> None:
+    points = [
+        DriverPoint(access=one.access, size_bytes=one.size_bytes, seconds=one.seconds / 1000)
+        for one in points_by(machine_with(0, 0, 0))
+    ]
+    with pytest.raises(Error, match="shorter than the link alone"):
+        fitted(points, load_machine("h100-pcie5"))
+
+
+def test_a_read_takes_a_pages_cost_for_each_of_its_pages() -> None:
+    point = DriverPoint(access=Access.READ, size_bytes=16 * MIB, seconds=1.0)
+    one, two = (predicted(point, machine_with(10 * US, 0, page)) for page in (US, 2 * US))
+    assert one.pages == two.pages == 16 * MIB / 4096
+    assert two.seconds - one.seconds == pytest.approx(one.pages * 1e-6, rel=0.01)
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_a_machine_that_is_written_is_read_as_it_was(name: str) -> None:
+    machine = load_machine(name)
+    text = machine_text(machine, ['with a "remark"'])
+    assert parse_machine(text.encode(), name) == machine
+
+
+def test_a_link_of_points_is_written_too() -> None:
+    machine = load_machine("h100-pcie5")
+    costs = [LinkCost.model_validate({"size": "4 KiB", "busy": "1 us"})]
+    changed = machine.model_copy(update={"link": machine.link.model_copy(update={"costs": costs})})
+    assert parse_machine(machine_text(changed, []).encode(), "costs") == changed
+
+
+def test_a_fitted_machine_says_what_it_was_fitted_to(h100: Run, h100_fit: Fit) -> None:
+    machine = named_after(h100_fit.machine, Path("mine.toml"), h100)
+    text = fitted_machine_text(machine, h100, h100_fit)
+    assert parse_machine(text.encode(), "mine") == machine
+    assert machine.name == "mine"
+    assert h100.run.id in text
+    assert "16 MiB: +0.1% (held back)" in text
+
+
+def test_tables_fit_80_columns_and_name_what_is_modelled(h100: Run) -> None:
+    points = compared(points_of(h100)[:2], load_machine("h100-pcie5"))
+    text = comparison_text(
+        h100, load_machine("h100-pcie5"), points, not_predicted(h100), Format.TEXT, width=80
+    )
+    assert max(map(len, text.splitlines())) <= 80
+    assert "predicted times are modelled" in text
+    assert "held back" not in text
+    rows = json.loads(comparison_text(h100, load_machine("h100-pcie5"), points, [], Format.JSON))[
+        "points"
+    ]
+    assert [row["access"] for row in rows] == ["page fault", "read on demand"]
+
+
+def test_errors_are_averaged_as_factors() -> None:
+    point = DriverPoint(access=Access.READ, size_bytes=1, seconds=1.0)
+    points = [Compared(point=point, seconds=seconds, held_back=None) for seconds in (2.0, 0.5)]
+    assert geometric_error(points) == pytest.approx(1.0)
+
+
+def test_longer_reads_take_longer() -> None:
+    times = [
+        predicted(
+            DriverPoint(access=Access.READ, size_bytes=size * MIB, seconds=1.0),
+            load_machine("h100-pcie5"),
+        ).seconds
+        for size in (1, 2, 4, 8)
+    ]
+    assert all(one < other for one, other in pairwise(times))
