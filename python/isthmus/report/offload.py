@@ -1,6 +1,5 @@
 """Whether a computation should go to the GPU, as text."""
 
-
 from isthmus.advice.offload import Computation, OffloadAdvice, OnGpu, scaled_size
 from isthmus.advice.sentence import time_text
 from isthmus.report.advice import profile_head, rounded_size
