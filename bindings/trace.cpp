@@ -33,7 +33,8 @@ namespace {
 constexpr Word<HostStep::Kind> kStepKinds[] = {{"upload", HostStep::Kind::upload},
                                                {"download", HostStep::Kind::download},
                                                {"read", HostStep::Kind::read},
-                                               {"write", HostStep::Kind::write}};
+                                               {"write", HostStep::Kind::write},
+                                               {"upload_again", HostStep::Kind::upload_again}};
 
 /// The current block of a source, as Python sees it.
 struct TraceBlock {

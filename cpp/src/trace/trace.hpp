@@ -44,6 +44,9 @@ struct HostStep {
     download,  ///< an explicit copy of results to the CPU
     read,      ///< the CPU reads data that was not copied explicitly
     write,     ///< the CPU writes: its page goes back to the host
+    /// An explicit copy to the GPU of data that the CPU never changes, made again whenever it was
+    /// overwritten there: a programmer's cache. With migration there is no such step.
+    upload_again,
   };
   Kind kind = Kind::upload;
   std::uint64_t address = 0;

@@ -3,36 +3,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "workloads/kv_cache.hpp"
 #include "workloads/random_numbers.hpp"
 #include "workloads/random_permutation.hpp"
 
 namespace isthmus::workloads {
-namespace {
-
-/// Four bfloat16 in (-1, 1) from one random number, as bits.
-template <class Part>
-void fill_parts(Part* parts, std::uint64_t num_parts, RandomNumbers& random) {
-  for (std::uint64_t part = 0; part < num_parts; ++part)
-    for (std::size_t first = 0; first < std::size(parts[part].values); first += 4) {
-      const std::uint64_t bits = random.next();
-      for (std::size_t i = 0; i < 4; ++i) {
-        const auto number = static_cast<std::int16_t>(bits >> (16 * i));
-        const float value = static_cast<float>(number) / 32768;
-        parts[part].values[first + i] =
-            static_cast<unsigned short>(std::bit_cast<std::uint32_t>(value) >> 16U);
-      }
-    }
-}
-
-template <class T>
-trace::HostStep upload_of_block(const Array<T>& array, std::uint32_t block,
-                                std::uint64_t parts_of_block) {
-  const std::uint64_t size_bytes = parts_of_block * sizeof(T);
-  return {trace::HostStep::Kind::upload, array.address + block * size_bytes, size_bytes};
-}
-
-}  // namespace
-
 KvAttention::KvAttention(const KvAttentionSizes& sizes, std::uint64_t seed) : sizes_(sizes) {
   allocate();
   place_blocks(seed);
@@ -44,20 +19,14 @@ std::uint32_t KvAttention::num_blocks() const {
   return std::bit_ceil(sizes_.sequences * max_blocks());
 }
 
-std::uint64_t KvAttention::key_parts_of_block() const {
-  return std::uint64_t{sizes_.heads} * kKvKeyParts * kKvBlockTokens;
-}
-
-std::uint64_t KvAttention::value_parts_of_block() const {
-  return std::uint64_t{sizes_.heads} * kKvBlockTokens * kKvValueParts;
-}
-
 void KvAttention::allocate() {
   const std::uint64_t num_queries =
       std::uint64_t{sizes_.sequences} * sizes_.heads * kKvQueries * kKvDimensions;
   arguments_.queries = heap_.allocate<float>("queries", num_queries);
-  arguments_.keys = heap_.allocate<KvKeyPart>("keys", num_blocks() * key_parts_of_block());
-  arguments_.values = heap_.allocate<KvValuePart>("values", num_blocks() * value_parts_of_block());
+  arguments_.keys =
+      heap_.allocate<KvKeyPart>("keys", num_blocks() * key_parts_of_block(sizes_.heads));
+  arguments_.values =
+      heap_.allocate<KvValuePart>("values", num_blocks() * value_parts_of_block(sizes_.heads));
   arguments_.block_tables =
       heap_.allocate<unsigned>("block_tables", std::uint64_t{sizes_.sequences} * max_blocks());
   arguments_.num_tokens = heap_.allocate<unsigned>("num_tokens", sizes_.sequences);
@@ -84,11 +53,7 @@ void KvAttention::fill_blocks(std::uint64_t seed) {
   RandomNumbers random(~seed);
   std::generate_n(arguments_.queries.values, arguments_.queries.num_elements,
                   [&] { return random.uniform() * 2 - 1; });
-  for (const std::uint32_t block : used_blocks_) {
-    fill_parts(arguments_.keys.values + block * key_parts_of_block(), key_parts_of_block(), random);
-    fill_parts(arguments_.values.values + block * value_parts_of_block(), value_parts_of_block(),
-               random);
-  }
+  for (const std::uint32_t block : used_blocks_) fill_block(arguments_, block, random);
 }
 
 void KvAttention::describe() {
@@ -97,8 +62,10 @@ void KvAttention::describe() {
   step.before = {upload(arguments_.queries), upload(arguments_.block_tables),
                  upload(arguments_.num_tokens)};
   for (const std::uint32_t block : used_blocks_) {
-    step.before.push_back(upload_of_block(arguments_.keys, block, key_parts_of_block()));
-    step.before.push_back(upload_of_block(arguments_.values, block, value_parts_of_block()));
+    step.before.push_back(
+        upload_of_block(arguments_.keys, block, key_parts_of_block(sizes_.heads)));
+    step.before.push_back(
+        upload_of_block(arguments_.values, block, value_parts_of_block(sizes_.heads)));
   }
   program_.after = {download(arguments_.outputs)};
   finish_program();

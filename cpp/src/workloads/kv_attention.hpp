@@ -50,8 +50,6 @@ private:
   std::uint32_t max_blocks() const { return (sizes_.tokens + kKvBlockTokens - 1) / kKvBlockTokens; }
   /// In the cache.
   std::uint32_t num_blocks() const;
-  std::uint64_t key_parts_of_block() const;
-  std::uint64_t value_parts_of_block() const;
   void allocate();
   void place_blocks(std::uint64_t seed);
   void fill_blocks(std::uint64_t seed);

@@ -9,11 +9,14 @@
 #include "workloads/bfs.hpp"
 #include "workloads/cp.hpp"
 #include "workloads/embedding.hpp"
+#include "workloads/frontier.hpp"
 #include "workloads/gemm.hpp"
 #include "workloads/hash_join.hpp"
 #include "workloads/kv_attention.hpp"
+#include "workloads/kv_decode.hpp"
 #include "workloads/lib.hpp"
 #include "workloads/lps.hpp"
+#include "workloads/moe.hpp"
 #include "workloads/mum.hpp"
 #include "workloads/nn.hpp"
 #include "workloads/nqu.hpp"
@@ -81,6 +84,19 @@ std::vector<NamedWorkload> all_rows() {
                 "both matrices: random", false),
       row<HashJoin>("hash-join", "hash join of 1,048,576 with 2,097,152 rows, half of them match",
                     "the tables", false),
+      row<Moe>("moe",
+               "mixture of 128 experts of 1.5 MiB, 8 batches of 16 tokens, 2 experts for each by "
+               "Zipf's law",
+               "weights, tokens and the router's choices: random", false),
+      row<KvDecode>("kv-decode", "8 decode steps of 16 sequences, whose paged KV cache grows",
+                    "lengths, queries, keys and values: random", false),
+      row<Frontier>("bfs-frontier",
+                    "breadth-first search, frontier by frontier, power-law graph of 131,072 nodes",
+                    "the graph", false),
+      row<Frontier>("sssp-frontier",
+                    "shortest paths, frontier by frontier, power-law graph of 262,144 nodes, "
+                    "weights of 1 to 64",
+                    "the graph", false, {.weights = 64}),
   };
 }
 

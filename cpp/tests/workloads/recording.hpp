@@ -104,11 +104,8 @@ private:
   std::uint64_t hash_ = 14695981039346656037U;
 };
 
-/// Adds all that is known of a program before its first block.
-inline void add_program(Fnv& hash, const trace::Program& program) {
-  hash.add(program.name);
-  hash.add(program.description);
-  hash.add(std::uint64_t{program.synthetic});
+/// Adds a program's memory, launches and host steps.
+inline void add_launches(Fnv& hash, const trace::Program& program) {
   hash.add(program.allocations.size());
   for (const trace::Allocation& allocation : program.allocations) {
     hash.add(allocation.name);
@@ -126,7 +123,6 @@ inline void add_program(Fnv& hash, const trace::Program& program) {
     hash.add(launch.before);
   }
   hash.add(program.after);
-  hash.add(program.thread_instructions);
 }
 
 /// What tells a trace from others, in a fraction of a recording's time.
@@ -148,10 +144,21 @@ public:
 
   /// True if the blocks are the same.
   bool operator==(const Digest& other) const { return hashes_ == other.hashes_; }
-  /// Of the program, too.
+  /// Of all that is known of the program, too.
   std::uint64_t with(const trace::Program& program) const {
     Fnv hash;
-    add_program(hash, program);
+    hash.add(program.name);
+    hash.add(program.description);
+    hash.add(std::uint64_t{program.synthetic});
+    add_launches(hash, program);
+    hash.add(program.thread_instructions);
+    for (const std::uint64_t each : hashes_) hash.add(each);
+    return hash.hash();
+  }
+  /// Of the program's memory, launches and host steps, too; not of its words.
+  std::uint64_t with_launches(const trace::Program& program) const {
+    Fnv hash;
+    add_launches(hash, program);
     for (const std::uint64_t each : hashes_) hash.add(each);
     return hash.hash();
   }
