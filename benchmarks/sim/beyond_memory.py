@@ -1,64 +1,79 @@
 """
-Workloads with more data than memory: experts, a growing cache of keys and values, a graph.
+Workloads whose data may be more than memory: experts, a cache of keys and values, graphs.
 
     .venv/bin/python benchmarks/sim/beyond_memory.py > benchmarks/sim/beyond_memory.json
 
-Every number is modelled. Each workload runs with all of the machine's memory, and with half as much
-as it touches. `ideal` and `programmer` have room for everything: their memory isn't modelled.
+Every number is modelled. `ideal` and `programmer` have room for everything: their memory isn't
+modelled. The others run with all of the machine's memory, and two of them with half of what the
+workload touches, for `moe` with as much as a programmer's cache of experts takes.
 """
 
 import sys
+from collections.abc import Iterator, Mapping
 
 from isthmus.json_text import json_text
-from isthmus.sim.result import SimulationResult
-from isthmus.sim.running import simulate
+from isthmus.sim.library import Library
+from isthmus.sim.points import Base, SweepPoint, build_points
+from isthmus.sim.store import MemoryStore, Row
+from isthmus.sim.sweep import num_cores, run_sweep
 
-WORKLOADS = ("moe", "kv-decode", "bfs-frontier", "sssp-frontier")
+LESS_MEMORY = {
+    "moe": "48MiB",
+    "kv-decode": "20MiB",
+    "bfs-frontier": "6MiB",
+    "sssp-frontier": "10MiB",
+}
 MACHINES = ("h100-pcie5", "gh200-c2c")
-REFERENCES = ("ideal", "programmer")
-MIGRATING = ("tree", "ranges", "access-counter", "zero-copy")
-PAGE_BYTES = 2 << 20
+POLICIES = ("ideal", "programmer", "tree", "ranges", "access-counter", "zero-copy")
+WITH_LESS = ("tree", "access-counter")
+COLUMNS = ("bytes_to_gpu", "touched_bytes", "evictions", "line_requests")
+BASE = Base(workload=None, machine="h100-pcie5", policy="tree", seed=0, settings={})
 
 
-def half_of(touched_bytes: int) -> int:
-    """Round half of what is touched up to whole pages."""
-    return -(-touched_bytes // (2 * PAGE_BYTES)) * PAGE_BYTES
+class Progress:
+    """Prints points as they finish."""
+
+    def point_finished(self, num_finished: int, total: int, point: SweepPoint, row: Row) -> None:
+        """Print one to stderr."""
+        print(f"[{num_finished}/{total}] {point.label}: {row['error'] or 'ok'}", file=sys.stderr)
 
 
-def row(workload: str, machine: str, policy: str, memory_bytes: int | None) -> dict[str, object]:
-    """Simulate one run; with the machine's own memory if none is given."""
-    settings = {} if memory_bytes is None else {"partitions.memory": f"{memory_bytes}B"}
-    result: SimulationResult = simulate(workload, machine, policy, settings=settings)
-    print(
-        f"{workload} {machine} {policy} {memory_bytes}: {result.total_ps / 1e9:.3f} ms",
-        file=sys.stderr,
-    )
-    return {
-        "workload": workload,
-        "machine": machine,
-        "policy": policy,
-        "memory_bytes": memory_bytes,
-        "modelled_us": round(result.total_ps / 1e6, 1),
-        "to_gpu_bytes": result.bytes_to_gpu,
-        "touched_bytes": result.counts["touched_bytes"],
-        "evictions": result.counts["evictions"],
-        "line_requests": result.counts["line_requests"],
-    }
+def places() -> Iterator[Mapping[str, str]]:
+    """List what to run."""
+    for workload, memory in LESS_MEMORY.items():
+        for machine in MACHINES:
+            for policy in POLICIES:
+                yield {"workload": workload, "machine": machine, "policy": policy}
+            for policy in WITH_LESS:
+                yield {
+                    "workload": workload,
+                    "machine": machine,
+                    "policy": policy,
+                    "partitions.memory": memory,
+                }
 
 
-def rows() -> list[dict[str, object]]:
-    """Simulate all."""
-    found = []
-    for machine in MACHINES:
-        for workload in WORKLOADS:
-            found += [row(workload, machine, policy, None) for policy in REFERENCES]
-            touched = found[-1]["touched_bytes"]
-            assert isinstance(touched, int)
-            for memory_bytes in (None, half_of(touched)):
-                found += [row(workload, machine, policy, memory_bytes) for policy in MIGRATING]
-    return found
+def main() -> None:
+    """Run all, and print them as JSON."""
+    points = build_points(BASE, list(places()))
+    with MemoryStore() as store:
+        run_sweep(
+            points,
+            store,
+            run=Library().run,
+            num_threads=num_cores(),
+            observer=Progress(),
+            should_stop=lambda: False,
+        )
+        rows = []
+        for point in points:
+            row = store.row(point.key)
+            modelled_us = round(int(row["total_ps"] or 0) / 1e6, 1)
+            rows.append(
+                {**point.place, "modelled_us": modelled_us, **{name: row[name] for name in COLUMNS}}
+            )
+    sys.stdout.write(json_text({"modelled": True, "rows": rows}))
 
 
 if __name__ == "__main__":
-    table = rows()
-    sys.stdout.write(json_text({"modelled": True, "rows": table}))
+    main()

@@ -19,12 +19,12 @@ struct KvDecodeSizes {
 
 /// One layer, 8 steps of 16 sequences, whose prompts have 256 to 1024 tokens. Each step appends a
 /// token to every sequence, then attends to all of its tokens. The sequences' blocks of 16 tokens,
-/// 64 KiB, are anywhere in a cache of 128 MiB, of which some 40 are in use. The prompts' blocks come from the CPU, as those of sequences that were preempted; a programmer copies them once. New blocks are
-/// written on the GPU first. The host places them, and copies the table of blocks to the GPU in each
-/// step in which a sequence gets one, and the lengths in every step.
+/// 64 KiB, are anywhere in a cache of 128 MiB, of which some 40 are in use. The prompts' blocks come
+/// from the CPU, as those of sequences that were preempted; a programmer copies them once. New
+/// blocks are written on the GPU first. The host places them. It copies the table of blocks to the
+/// GPU in each step in which a sequence gets one, and the lengths in every step.
 ///
-/// Source      blocks, tables and sequences that return from the CPU: Kwon et al.: Efficient memory
-///             management for large language model serving with PagedAttention, SOSP 2023
+/// Source      blocks, tables and sequences that return from the CPU: Kwon 2023
 class KvDecode : public Workload {
 public:
   static constexpr std::uint32_t kFewestTokens = 256;

@@ -94,7 +94,7 @@ std::vector<NamedWorkload> all_rows() {
                     "breadth-first search, frontier by frontier, power-law graph of 131,072 nodes",
                     "the graph", false),
       row<Frontier>("sssp-frontier",
-                    "shortest paths, frontier by frontier, power-law graph of 262,144 nodes, "
+                    "shortest paths, frontier by frontier, power-law graph of 131,072 nodes, "
                     "weights of 1 to 64",
                     "the graph", false, {.weights = 64}),
   };

@@ -146,6 +146,15 @@ def test_the_catalogue_lists_each_workloads_sizes_with_usual_values_and_ranges()
     assert "bfs: nodes of the graph; 65536 if not set" in catalogue_text(Format.CSV)
 
 
+def test_a_copy_that_is_made_again_is_recorded_as_one(tmp_path: Path) -> None:
+    from isthmus.sim.trace.file import open_trace, record_trace
+
+    small = {"experts": 16, "batches": 2, "width": 256, "inner": 256, "cached": 1}
+    record_trace(open_source("moe", sizes=small), tmp_path / "moe.arrow")
+    steps = open_trace(tmp_path / "moe.arrow").program.launches[3].before
+    assert "upload_again" in {step.kind for step in steps}
+
+
 def test_an_unknown_workload_has_no_sizes() -> None:
     with pytest.raises(UsageError, match="no workload"):
         _native.check_workload("bsf", {})
