@@ -137,8 +137,7 @@ private:
   }
 
   void copy(const trace::HostStep& step) {
-    using Kind = trace::HostStep::Kind;
-    if (step.kind == Kind::upload || step.kind == Kind::upload_again || step.kind == Kind::write) {
+    if (trace::copies_to_gpu(step.kind)) {
       if (options_.programmer_data != ProgrammerData::uploads) return;
       result_.traffic.copied_to_gpu += step.size_bytes;
       time_ps_ = link_.to_gpu(time_ps_, step.size_bytes);

@@ -53,6 +53,12 @@ struct HostStep {
   std::uint64_t size_bytes = 0;
 };
 
+/// Whether a programmer copies bytes to the GPU in this step.
+inline bool copies_to_gpu(HostStep::Kind kind) {
+  using Kind = HostStep::Kind;
+  return kind == Kind::upload || kind == Kind::upload_again || kind == Kind::write;
+}
+
 /// One kernel. All CTAs have the same size.
 struct Launch {
   std::string name;
