@@ -211,6 +211,9 @@ void bind_sim(nb::module_& m) {
             new (self) TraceRecording(record(trace));
           },
           "trace"_a, "Read all of a trace.")
+      .def_prop_ro(
+          "size_bytes", [](const TraceRecording& self) { return self.recording->size_bytes(); },
+          "The memory that it takes.")
       .def("replay", &replay, "A new source, at the first block.");
   m.def("simulate", &simulate, "machine"_a, "policy"_a, "options"_a, "trace"_a, nb::kw_only(),
         "poll"_a = nb::none(), "timeline"_a.none() = nb::none(),

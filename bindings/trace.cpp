@@ -1,6 +1,7 @@
 // Traces: programs and their blocks, from workloads and from files.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -33,7 +34,8 @@ namespace {
 constexpr Word<HostStep::Kind> kStepKinds[] = {{"upload", HostStep::Kind::upload},
                                                {"download", HostStep::Kind::download},
                                                {"read", HostStep::Kind::read},
-                                               {"write", HostStep::Kind::write}};
+                                               {"write", HostStep::Kind::write},
+                                               {"upload_again", HostStep::Kind::upload_again}};
 
 /// The current block of a source, as Python sees it.
 struct TraceBlock {
@@ -212,11 +214,14 @@ void bind_source(nb::module_& m) {
           "the file.")
       .def_static(
           "of_workload",
-          [](const std::string& name, std::uint64_t seed) {
-            return std::make_unique<TraceSource>(isthmus::workloads::make_workload(name, seed));
+          [](const std::string& name, std::uint64_t seed,
+             const isthmus::workloads::GivenSizes& sizes) {
+            return std::make_unique<TraceSource>(
+                isthmus::workloads::make_workload(name, seed, sizes));
           },
-          "name"_a, "seed"_a = 0, Release(),
-          "A workload of the registry; UsageError for an unknown name.")
+          "name"_a, "seed"_a = 0, "sizes"_a = isthmus::workloads::GivenSizes(), Release(),
+          "A workload of the registry, with sizes that aren't the usual ones; UsageError for an "
+          "unknown name or a size that isn't allowed.")
       .def_prop_ro("program", &TraceSource::program)
       .def("next", &next_block, nb::keep_alive<0, 1>(),
            nb::sig("def next(self) -> TraceBlock | None"), "The next block; None at the end.")

@@ -45,7 +45,8 @@ void run_once(Recorder& recorder, Measured& measured) {
 Measured measure(const NamedWorkload& workload, double min_seconds) {
   Measured measured;
   const double start = cpu_seconds();
-  Recorder recorder(workload.make(1));
+  const auto source = isthmus::workloads::make_workload(workload.name, 1);
+  auto& recorder = dynamic_cast<Recorder&>(*source);
   measured.make_seconds = cpu_seconds() - start;
   do run_once(recorder, measured);
   while (cpu_seconds() - start < min_seconds);

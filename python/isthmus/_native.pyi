@@ -2,7 +2,7 @@
 The native core of Isthmus. Use the isthmus package; this module is its foundation.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy
 import numpy.typing
@@ -1682,6 +1682,10 @@ class TraceRecording:
     def __init__(self, trace: TraceSource) -> None:
         """Read all of a trace."""
 
+    @property
+    def size_bytes(self) -> int:
+        """The memory that it takes."""
+
     def replay(self) -> TraceSource:
         """A new source, at the first block."""
 
@@ -2014,8 +2018,10 @@ class TraceSource:
         """
 
     @staticmethod
-    def of_workload(name: str, seed: int = 0) -> TraceSource:
-        """A workload of the registry; UsageError for an unknown name."""
+    def of_workload(name: str, seed: int = 0, sizes: Mapping[str, int] = {}) -> TraceSource:
+        """
+        A workload of the registry, with sizes that aren't the usual ones; UsageError for an unknown name or a size that isn't allowed.
+        """
 
     @property
     def program(self) -> TraceProgram: ...
@@ -2124,6 +2130,33 @@ class AccelSimKernel:
     @property
     def counts(self) -> ImportCounts: ...
 
+class WorkloadSize:
+    """A size of a workload's input that can be chosen."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def meaning(self) -> str: ...
+
+    @property
+    def usual(self) -> int:
+        """The value if none is chosen."""
+
+    @property
+    def in_bytes(self) -> bool:
+        """True for a size in bytes; else it is a count."""
+
+    @property
+    def least(self) -> int: ...
+
+    @property
+    def most(self) -> int: ...
+
+    @property
+    def allowed(self) -> str:
+        """The values that it can have, in words."""
+
 class WorkloadInfo:
     """A program that the simulator can run."""
 
@@ -2145,5 +2178,13 @@ class WorkloadInfo:
         True for the ten programs of Zhang 2019: it names seven; three are a guess.
         """
 
+    @property
+    def sizes(self) -> list[WorkloadSize]: ...
+
 def workloads() -> list[WorkloadInfo]:
     """All workloads, those of Zhang 2019 first."""
+
+def check_workload(name: str, sizes: Mapping[str, int]) -> None:
+    """
+    UsageError for an unknown name, or a size that isn't allowed; generates nothing.
+    """

@@ -16,10 +16,6 @@ constexpr std::uint64_t kMaxChunks = 1U << 22U;        // 64 MiB of them
 constexpr std::uint64_t kMaxVisitedParts = 1U << 28U;  // about a second
 constexpr std::uint32_t kNoUpload = ~0U;
 
-bool is_upload(const HostStep& step) {
-  return step.kind == HostStep::Kind::upload || step.kind == HostStep::Kind::write;
-}
-
 /// The parts into which the boundaries of all copies cut the address space: part p is
 /// [boundaries[p], boundaries[p + 1]).
 class Parts {
@@ -105,7 +101,7 @@ private:
     std::uint64_t chunks = 0;
     const auto count = [&](const std::vector<HostStep>& steps) {
       for (const HostStep& step : steps) {
-        if (is_upload(step)) chunks += step.size_bytes / chunk_bytes_ + 1;
+        if (trace::copies_to_gpu(step.kind)) chunks += step.size_bytes / chunk_bytes_ + 1;
       }
     };
     for (const trace::Launch& launch : program_.launches) count(launch.before);
@@ -129,7 +125,7 @@ private:
     std::size_t queued = first;
     for (const HostStep& step : steps) {
       if (step.size_bytes == 0) continue;
-      if (is_upload(step)) {
+      if (trace::copies_to_gpu(step.kind)) {
         add_upload(step);
       } else {
         queue_from(queued);

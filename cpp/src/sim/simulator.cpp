@@ -198,8 +198,7 @@ private:
   }
 
   void copy(const trace::HostStep& step) {
-    using Kind = trace::HostStep::Kind;
-    if (step.kind == Kind::upload || step.kind == Kind::write) {
+    if (trace::copies_to_gpu(step.kind)) {
       if (options_.programmer_data != ProgrammerData::uploads) return;
       result_.traffic.copied_to_gpu += step.size_bytes;
       time_ps_ = link_.to_gpu(time_ps_, step.size_bytes);
@@ -210,6 +209,7 @@ private:
   }
 
   void take_back(const trace::HostStep& step) {
+    if (step.kind == trace::HostStep::Kind::upload_again) return;
     const std::uint64_t bytes = gmmu_.cpu_request(step.address, step.size_bytes);
     if (bytes != 0 && options_.count_downloads) time_ps_ = link_.to_cpu(time_ps_, bytes);
   }
@@ -218,7 +218,8 @@ private:
   // only if downloads count.
   void reach_over(const trace::HostStep& step) {
     using Kind = trace::HostStep::Kind;
-    const bool writes = step.kind == Kind::upload || step.kind == Kind::write;
+    if (step.kind == Kind::upload_again) return;
+    const bool writes = trace::copies_to_gpu(step.kind);
     const std::uint64_t bytes = gmmu_.cpu_access(step.address, step.size_bytes, writes);
     if (bytes == 0) return;
     if (writes) {

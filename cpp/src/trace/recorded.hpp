@@ -19,6 +19,8 @@ public:
   void add(const Block& block);
 
   const Program& program() const { return program_; }
+  /// Of its operations and lines.
+  std::uint64_t size_bytes() const noexcept;
   std::size_t num_blocks() const { return blocks_.size(); }
   /// Valid as long as the recording.
   Block block(std::size_t index) const;

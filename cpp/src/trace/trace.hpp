@@ -44,11 +44,20 @@ struct HostStep {
     download,  ///< an explicit copy of results to the CPU
     read,      ///< the CPU reads data that was not copied explicitly
     write,     ///< the CPU writes: its page goes back to the host
+    /// An explicit copy to the GPU of data that the CPU never changes, made again whenever it was
+    /// overwritten there: a programmer's cache. With migration there is no such step.
+    upload_again,
   };
   Kind kind = Kind::upload;
   std::uint64_t address = 0;
   std::uint64_t size_bytes = 0;
 };
+
+/// Whether a programmer copies bytes to the GPU in this step.
+inline bool copies_to_gpu(HostStep::Kind kind) {
+  using Kind = HostStep::Kind;
+  return kind == Kind::upload || kind == Kind::upload_again || kind == Kind::write;
+}
 
 /// One kernel. All CTAs have the same size.
 struct Launch {

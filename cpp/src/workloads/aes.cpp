@@ -9,7 +9,6 @@ namespace isthmus::workloads {
 namespace {
 
 constexpr std::uint64_t kPublishedInstructions = 28'000'000;  // ISPASS'09, Table 1
-constexpr std::uint32_t kNumColumns = Aes::kNumBytes / 4;
 
 /// Multiplies by x in the field of FIPS 197, section 4.2.
 constexpr unsigned doubled(unsigned byte) {
@@ -18,20 +17,21 @@ constexpr unsigned doubled(unsigned byte) {
 
 }  // namespace
 
-Aes::Aes(std::uint64_t seed) {
+Aes::Aes(const AesSizes& sizes, std::uint64_t seed) : sizes_(sizes) {
+  const std::uint32_t num_columns = sizes.bytes / 4;
   make_tables();
   arguments_.table = table_.data();
   arguments_.box = box_.data();
-  arguments_.plain = heap_.allocate<unsigned>("plain", kNumColumns);
-  arguments_.cipher = heap_.allocate<unsigned>("cipher", kNumColumns);
+  arguments_.plain = heap_.allocate<unsigned>("plain", num_columns);
+  arguments_.cipher = heap_.allocate<unsigned>("cipher", num_columns);
   arguments_.keys = heap_.allocate<unsigned>("keys", std::uint64_t{4} * (kAesRounds + 1));
   RandomNumbers random(seed);
   for (std::uint8_t& byte : key_) byte = static_cast<std::uint8_t>(random.below(256));
   expand_key();
-  std::generate_n(arguments_.plain.values, kNumColumns,
+  std::generate_n(arguments_.plain.values, num_columns,
                   [&] { return static_cast<unsigned>(random.next()); });
   trace::Launch& blocks =
-      program_.launches.emplace_back(launch("blocks", kNumColumns / kAesThreads, kAesThreads));
+      program_.launches.emplace_back(launch("blocks", num_columns / kAesThreads, kAesThreads));
   blocks.before = {upload(arguments_.plain), upload(arguments_.keys)};
   program_.after = {download(arguments_.cipher)};
   program_.thread_instructions = kPublishedInstructions;
@@ -77,10 +77,8 @@ void Aes::expand_key() {
   }
 }
 
-void Aes::reset() { std::fill_n(arguments_.cipher.values, kNumColumns, 0U); }
+void Aes::reset() { std::fill_n(arguments_.cipher.values, arguments_.cipher.num_elements, 0U); }
 
 void Aes::run(std::uint32_t /*launch*/, Cta& cta) { aes_blocks(cta, arguments_); }
-
-std::unique_ptr<Workload> make_aes(std::uint64_t seed) { return std::make_unique<Aes>(seed); }
 
 }  // namespace isthmus::workloads

@@ -14,13 +14,13 @@ constexpr std::uint64_t kPublishedInstructions = 17'000'000;  // ISPASS'09, Tabl
 
 }  // namespace
 
-Bfs::Bfs(std::uint64_t seed) {
-  constexpr std::uint64_t num_edges = std::uint64_t{kNumNodes} * kEdgesPerNode;
-  arguments_.nodes = heap_.allocate<BfsNode>("nodes", kNumNodes);
+Bfs::Bfs(const BfsSizes& sizes, std::uint64_t seed) : sizes_(sizes) {
+  const std::uint64_t num_edges = std::uint64_t{sizes_.nodes} * sizes_.edges;
+  arguments_.nodes = heap_.allocate<BfsNode>("nodes", sizes_.nodes);
   arguments_.edges = heap_.allocate<unsigned>("edges", num_edges);
-  arguments_.frontier = heap_.allocate<unsigned char>("frontier", kNumNodes);
-  arguments_.reached = heap_.allocate<unsigned char>("reached", kNumNodes);
-  arguments_.cost = heap_.allocate<int>("cost", kNumNodes);
+  arguments_.frontier = heap_.allocate<unsigned char>("frontier", sizes_.nodes);
+  arguments_.reached = heap_.allocate<unsigned char>("reached", sizes_.nodes);
+  arguments_.cost = heap_.allocate<int>("cost", sizes_.nodes);
   arguments_.go_on = heap_.allocate<unsigned char>("go_on", 1);
   connect(seed);
   describe();
@@ -29,16 +29,16 @@ Bfs::Bfs(std::uint64_t seed) {
 void Bfs::connect(std::uint64_t seed) {
   RandomNumbers random(seed);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
-  for (std::uint32_t node = 0; node < kNumNodes; ++node)
-    for (std::uint32_t edge = 0; edge < kEdgesPerNode / 2; ++edge)
-      ends.emplace_back(node, random.below(kNumNodes));
+  for (std::uint32_t node = 0; node < sizes_.nodes; ++node)
+    for (std::uint32_t edge = 0; edge < sizes_.edges / 2; ++edge)
+      ends.emplace_back(node, random.below(sizes_.nodes));
   for (const auto& [one, other] : ends) {
     ++arguments_.nodes.values[one].num_edges;
     ++arguments_.nodes.values[other].num_edges;
   }
   std::uint32_t next_edge = 0;
-  std::vector<std::uint32_t> next(kNumNodes);
-  for (std::uint32_t node = 0; node < kNumNodes; ++node) {
+  std::vector<std::uint32_t> next(sizes_.nodes);
+  for (std::uint32_t node = 0; node < sizes_.nodes; ++node) {
     arguments_.nodes.values[node].first_edge = next[node] = next_edge;
     next_edge += arguments_.nodes.values[node].num_edges;
   }
@@ -49,7 +49,7 @@ void Bfs::connect(std::uint64_t seed) {
 }
 
 std::uint32_t Bfs::num_levels() const {
-  std::vector<bool> reached(kNumNodes);
+  std::vector<bool> reached(sizes_.nodes);
   std::vector<std::uint32_t> frontier{kSource};
   reached[kSource] = true;
   std::uint32_t levels = 0;
@@ -74,7 +74,7 @@ void Bfs::describe() {
   const trace::HostStep clear_flag = step(trace::HostStep::Kind::write, arguments_.go_on);
   for (std::uint32_t level = 0; level < levels; ++level) {
     trace::Launch& expand = program_.launches.emplace_back(
-        launch("level " + std::to_string(level), kNumNodes / kThreadsPerCta, kThreadsPerCta));
+        launch("level " + std::to_string(level), sizes_.nodes / kThreadsPerCta, kThreadsPerCta));
     if (level == 0)
       expand.before = {upload(arguments_.nodes), upload(arguments_.edges),
                        upload(arguments_.frontier), upload(arguments_.reached),
@@ -89,9 +89,9 @@ void Bfs::describe() {
 }
 
 void Bfs::reset() {
-  std::fill_n(arguments_.frontier.values, kNumNodes, static_cast<unsigned char>(0));
-  std::fill_n(arguments_.reached.values, kNumNodes, static_cast<unsigned char>(0));
-  std::fill_n(arguments_.cost.values, kNumNodes, -1);
+  std::fill_n(arguments_.frontier.values, sizes_.nodes, static_cast<unsigned char>(0));
+  std::fill_n(arguments_.reached.values, sizes_.nodes, static_cast<unsigned char>(0));
+  std::fill_n(arguments_.cost.values, sizes_.nodes, -1);
   arguments_.frontier.values[kSource] = 1;
   arguments_.reached.values[kSource] = 1;
   arguments_.cost.values[kSource] = 0;
@@ -103,7 +103,5 @@ void Bfs::before(std::uint32_t launch) {
 }
 
 void Bfs::run(std::uint32_t /*launch*/, Cta& cta) { bfs_level(cta, arguments_); }
-
-std::unique_ptr<Workload> make_bfs(std::uint64_t seed) { return std::make_unique<Bfs>(seed); }
 
 }  // namespace isthmus::workloads

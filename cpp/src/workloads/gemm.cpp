@@ -14,18 +14,19 @@ void fill(const Array<GemmPart>& matrix, RandomNumbers& random) {
 
 }  // namespace
 
-Gemm::Gemm(std::uint64_t seed) {
-  arguments_.left = heap_.allocate<GemmPart>("left", std::uint64_t{kNumRows} * kDepth / 4);
-  arguments_.right = heap_.allocate<GemmPart>("right", std::uint64_t{kDepth} * kNumColumns / 4);
+Gemm::Gemm(const GemmSizes& sizes, std::uint64_t seed) : sizes_(sizes) {
+  arguments_.left = heap_.allocate<GemmPart>("left", std::uint64_t{sizes.rows} * sizes.depth / 4);
+  arguments_.right =
+      heap_.allocate<GemmPart>("right", std::uint64_t{sizes.depth} * sizes.columns / 4);
   arguments_.product =
-      heap_.allocate<GemmPart>("product", std::uint64_t{kNumRows} * kNumColumns / 4);
-  arguments_.depth = kDepth;
-  arguments_.num_columns = kNumColumns;
+      heap_.allocate<GemmPart>("product", std::uint64_t{sizes.rows} * sizes.columns / 4);
+  arguments_.depth = sizes.depth;
+  arguments_.num_columns = sizes.columns;
   RandomNumbers random(seed);
   fill(arguments_.left, random);
   fill(arguments_.right, random);
   trace::Launch& multiply = program_.launches.emplace_back(
-      launch("multiply", kNumRows / kGemmTile * (kNumColumns / kGemmTile), kGemmThreads));
+      launch("multiply", sizes.rows / kGemmTile * (sizes.columns / kGemmTile), kGemmThreads));
   multiply.before = {upload(arguments_.left), upload(arguments_.right)};
   program_.after = {download(arguments_.product)};
   finish_program();
@@ -36,7 +37,5 @@ void Gemm::reset() {
 }
 
 void Gemm::run(std::uint32_t /*launch*/, Cta& cta) { gemm_tile(cta, arguments_); }
-
-std::unique_ptr<Workload> make_gemm(std::uint64_t seed) { return std::make_unique<Gemm>(seed); }
 
 }  // namespace isthmus::workloads

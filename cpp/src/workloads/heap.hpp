@@ -12,7 +12,8 @@
 
 namespace isthmus::workloads {
 
-/// Allocates consecutive addresses, and zeroed host memory for them.
+/// Allocates consecutive addresses, and zeroed host memory for them: at most 16 GiB, in arrays of
+/// fewer than 2^32 elements.
 ///
 /// Source      GPGPU-Sim, abstract_hardware_model.cc, gpgpu_t::gpu_malloc: from 0xC0000000,
 ///             256-byte aligned, nothing is ever reused.
@@ -20,9 +21,12 @@ class Heap {
 public:
   static constexpr std::uint64_t kFirstAddress = 0xC0000000;
   static constexpr std::uint64_t kAlignmentBytes = 256;
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 30U;
 
+  /// Throws      UsageError if it is more than that
   template <class T>
   Array<T> allocate(const std::string& name, std::uint64_t num_elements) {
+    check_elements(name, num_elements);
     const Piece piece = allocate_bytes(name, num_elements * sizeof(T));
     return {reinterpret_cast<T*>(piece.memory), piece.address, num_elements};
   }
@@ -39,6 +43,7 @@ private:
     void operator()(std::byte* memory) const;
   };
 
+  static void check_elements(const std::string& name, std::uint64_t num_elements);
   Piece allocate_bytes(const std::string& name, std::uint64_t size_bytes);
 
   std::uint64_t next_address_ = kFirstAddress;

@@ -2,30 +2,37 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "workloads/lps_kernel.hpp"
+#include "workloads/sizes.hpp"
 #include "workloads/workload.hpp"
 
 namespace isthmus::workloads {
+
+struct LpsSizes {
+  std::uint32_t size = 100;  ///< points along a side
+};
 
 /// 100 x 100 x 100 points, one step. Only the points before the step are copied to the GPU; the GPU
 /// writes the points after it for the first time.
 class Lps : public Workload {
 public:
-  static constexpr std::uint32_t kSize = 100;
+  using Sizes = LpsSizes;
+  static constexpr SizeOf<LpsSizes> kSizes[] = {
+      {{.name = "size", .meaning = "points along a side of the cube", .least = 2, .most = 768},
+       &LpsSizes::size}};
 
-  explicit Lps(std::uint64_t seed);
+  Lps(const LpsSizes& sizes, std::uint64_t seed);
 
   void reset() override;
   void run(std::uint32_t launch, Cta& cta) override;
 
+  const LpsSizes& sizes() const { return sizes_; }
   const LpsArguments& arguments() const { return arguments_; }
 
 private:
+  LpsSizes sizes_;
   LpsArguments arguments_{};
 };
-
-std::unique_ptr<Workload> make_lps(std::uint64_t seed);
 
 }  // namespace isthmus::workloads

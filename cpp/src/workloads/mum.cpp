@@ -10,11 +10,8 @@ namespace isthmus::workloads {
 namespace {
 
 constexpr std::uint64_t kPublishedInstructions = 77'000'000;  // ISPASS'09, Table 1; 140,000 letters
-constexpr std::uint32_t kPublishedLetters = 140'000;
 constexpr std::uint32_t kThreadsPerCta = 256;
-/// Bacillus anthracis. Source: GenBank NC_003997.3, 5,227,293 letters, 35 % of them G or C.
-constexpr std::uint32_t kGenomeLetters = 5'227'293;
-constexpr float kShareOfGc = 0.35F;
+constexpr float kShareOfGc = 0.35F;  // see kGenomeLetters
 /// Reads are stored as text: a letter before each gives its type, a zero ends it.
 constexpr std::uint32_t kBytesPerRead = Mum::kReadLetters + 2;
 
@@ -29,14 +26,14 @@ std::uint8_t random_letter(RandomNumbers& random) {
 
 }  // namespace
 
-Mum::Mum(std::uint32_t num_letters, std::uint64_t seed) {
+Mum::Mum(const MumSizes& sizes, std::uint64_t seed) : sizes_(sizes) {
   RandomNumbers random(seed);
-  std::vector<std::uint8_t> reference(num_letters);
+  std::vector<std::uint8_t> reference(sizes.letters);
   std::generate(reference.begin(), reference.end(), [&] { return random_letter(random); });
   place_reference(reference);
   place_tree(make_suffix_tree(reference));
   take_reads(random.next(), reference);
-  describe(num_letters);
+  describe();
 }
 
 void Mum::place_reference(std::span<const std::uint8_t> reference) {
@@ -65,11 +62,11 @@ void Mum::place_tree(const SuffixTree& tree) {
 
 void Mum::take_reads(std::uint64_t seed, std::span<const std::uint8_t> reference) {
   arguments_.reads =
-      heap_.allocate<unsigned char>("reads", std::uint64_t{kNumReads} * kBytesPerRead);
-  arguments_.read_begins = heap_.allocate<unsigned>("read_begins", kNumReads);
-  arguments_.read_lengths = heap_.allocate<unsigned>("read_lengths", kNumReads);
+      heap_.allocate<unsigned char>("reads", std::uint64_t{sizes_.reads} * kBytesPerRead);
+  arguments_.read_begins = heap_.allocate<unsigned>("read_begins", sizes_.reads);
+  arguments_.read_lengths = heap_.allocate<unsigned>("read_lengths", sizes_.reads);
   RandomNumbers random(seed);
-  for (std::uint32_t read = 0; read < kNumReads; ++read) {
+  for (std::uint32_t read = 0; read < sizes_.reads; ++read) {
     const std::uint32_t begin = read * kBytesPerRead + 1;
     const std::uint32_t from = random.below(kGenomeLetters - kReadLetters);
     unsigned char* letters = arguments_.reads.values + begin;
@@ -82,20 +79,20 @@ void Mum::take_reads(std::uint64_t seed, std::span<const std::uint8_t> reference
   }
 }
 
-void Mum::describe(std::uint32_t num_letters) {
-  arguments_.num_reads = kNumReads;
+void Mum::describe() {
+  arguments_.num_reads = sizes_.reads;
   arguments_.num_starts = kReadLetters - kMinLength + 1;
   arguments_.min_length = kMinLength;
   arguments_.matches =
-      heap_.allocate<MumMatch>("matches", std::uint64_t{kNumReads} * arguments_.num_starts);
-  const std::uint32_t num_ctas = (kNumReads + kThreadsPerCta - 1) / kThreadsPerCta;
+      heap_.allocate<MumMatch>("matches", std::uint64_t{sizes_.reads} * arguments_.num_starts);
+  const std::uint32_t num_ctas = (sizes_.reads + kThreadsPerCta - 1) / kThreadsPerCta;
   trace::Launch& match = program_.launches.emplace_back(launch("match", num_ctas, kThreadsPerCta));
   match.before = {upload(arguments_.reference),   upload(arguments_.nodes),
                   upload(arguments_.children),    upload(arguments_.reads),
                   upload(arguments_.read_begins), upload(arguments_.read_lengths),
                   upload(arguments_.matches)};
   program_.after = {download(arguments_.matches)};
-  if (num_letters == kPublishedLetters) program_.thread_instructions = kPublishedInstructions;
+  if (sizes_.letters == MumSizes().letters) program_.thread_instructions = kPublishedInstructions;
   finish_program();
 }
 
@@ -104,13 +101,5 @@ void Mum::reset() {
 }
 
 void Mum::run(std::uint32_t /*launch*/, Cta& cta) { mum_reads(cta, arguments_); }
-
-std::unique_ptr<Workload> make_mum_140k(std::uint64_t seed) {
-  return std::make_unique<Mum>(kPublishedLetters, seed);
-}
-
-std::unique_ptr<Workload> make_mum_1400k(std::uint64_t seed) {
-  return std::make_unique<Mum>(10 * kPublishedLetters, seed);
-}
 
 }  // namespace isthmus::workloads

@@ -24,13 +24,13 @@ void fill(const Array<float>& array, RandomNumbers& random, float least, float s
 
 }  // namespace
 
-Nn::Nn(std::uint64_t seed) {
+Nn::Nn(const NnSizes& sizes, std::uint64_t seed) : sizes_(sizes) {
   allocate(seed);
   for (std::uint32_t index = 0; index < kNumLayers; ++index) {
     const NnLayer& layer = layers_[index];
     const std::uint32_t threads = index < 2 ? layer.size * layer.size : 1;
     program_.launches.push_back(
-        launch("layer " + std::to_string(index + 1), layer.num_maps * kNumDigits, threads));
+        launch("layer " + std::to_string(index + 1), layer.num_maps * sizes_.digits, threads));
   }
   std::vector<trace::HostStep>& before = program_.launches[0].before;
   before.push_back(upload(layers_[0].inputs));
@@ -43,7 +43,7 @@ Nn::Nn(std::uint64_t seed) {
 void Nn::allocate(std::uint64_t seed) {
   RandomNumbers random(seed);
   Array<float> inputs =
-      heap_.allocate<float>("digits", std::uint64_t{kNumDigits} * kDigitSize * kDigitSize);
+      heap_.allocate<float>("digits", std::uint64_t{sizes_.digits} * kDigitSize * kDigitSize);
   fill(inputs, random, -1, 2);
   for (std::uint32_t index = 0; index < kNumLayers; ++index) {
     const auto& [maps, size, input_maps, input_size, weights] = kShapes[index];
@@ -51,8 +51,8 @@ void Nn::allocate(std::uint64_t seed) {
     NnLayer& layer = layers_[index];
     layer = {inputs, {}, {}, maps, size, input_maps, input_size, weights};
     layer.weights = heap_.allocate<float>("weights " + number, std::uint64_t{maps} * weights);
-    layer.outputs =
-        heap_.allocate<float>("neurons " + number, std::uint64_t{kNumDigits} * maps * size * size);
+    layer.outputs = heap_.allocate<float>("neurons " + number,
+                                          std::uint64_t{sizes_.digits} * maps * size * size);
     // So small that activations don't saturate, where they would all be equal.
     const float span = 2.0F / static_cast<float>(input_maps * std::min(input_size, kNnWindow));
     fill(layer.weights, random, -span / 2, span);
@@ -71,7 +71,5 @@ void Nn::run(std::uint32_t launch, Cta& cta) {
   else
     nn_connected(cta, layers_[launch]);
 }
-
-std::unique_ptr<Workload> make_nn(std::uint64_t seed) { return std::make_unique<Nn>(seed); }
 
 }  // namespace isthmus::workloads

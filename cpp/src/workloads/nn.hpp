@@ -3,12 +3,16 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 
 #include "workloads/nn_kernel.hpp"
+#include "workloads/sizes.hpp"
 #include "workloads/workload.hpp"
 
 namespace isthmus::workloads {
+
+struct NnSizes {
+  std::uint32_t digits = 28;
+};
 
 /// 28 digits of 29 x 29 points; layers of 6 x 13 x 13, 50 x 5 x 5, 100 and 10 neurons. Digits and
 /// weights are random.
@@ -18,22 +22,24 @@ namespace isthmus::workloads {
 ///             layer, whose last 5 weights in each map are unused.
 class Nn : public Workload {
 public:
-  static constexpr std::uint32_t kNumDigits = 28;
+  using Sizes = NnSizes;
+  static constexpr SizeOf<NnSizes> kSizes[] = {
+      {{.name = "digits", .meaning = "digits to recognise", .most = 1U << 16U}, &NnSizes::digits}};
   static constexpr std::uint32_t kNumLayers = 4;
 
-  explicit Nn(std::uint64_t seed);
+  Nn(const NnSizes& sizes, std::uint64_t seed);
 
   void reset() override;
   void run(std::uint32_t launch, Cta& cta) override;
 
+  const NnSizes& sizes() const { return sizes_; }
   const std::array<NnLayer, kNumLayers>& layers() const { return layers_; }
 
 private:
   void allocate(std::uint64_t seed);
 
+  NnSizes sizes_;
   std::array<NnLayer, kNumLayers> layers_{};
 };
-
-std::unique_ptr<Workload> make_nn(std::uint64_t seed);
 
 }  // namespace isthmus::workloads

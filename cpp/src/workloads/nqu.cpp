@@ -11,13 +11,13 @@ constexpr std::uint32_t kNumThreads = kNumCtas * kNquThreads;
 
 }  // namespace
 
-Nqu::Nqu() {
+Nqu::Nqu(const NquSizes& sizes, std::uint64_t /*seed*/) : sizes_(sizes) {
   arguments_.columns = heap_.allocate<unsigned>("columns", kNumThreads);
   arguments_.left_diagonals = heap_.allocate<unsigned>("left_diagonals", kNumThreads);
   arguments_.right_diagonals = heap_.allocate<unsigned>("right_diagonals", kNumThreads);
   arguments_.counts = heap_.allocate<unsigned>("counts", kNumCtas);
-  arguments_.num_rows = kNumQueens - 2;
-  arguments_.board = (1U << kNumQueens) - 1;
+  arguments_.num_rows = sizes_.queens - 2;
+  arguments_.board = (1U << sizes_.queens) - 1;
   place_two();
   program_.launches.push_back(launch("board", kNumCtas, kNquThreads));
   // Only the existing tasks, not the whole arrays.
@@ -31,7 +31,7 @@ Nqu::Nqu() {
 }
 
 void Nqu::place_two() {
-  for (unsigned first = 1; first < 1U << kNumQueens / 2; first <<= 1U) {
+  for (unsigned first = 1; first < 1U << sizes_.queens / 2; first <<= 1U) {
     for (unsigned second = 1; second <= arguments_.board; second <<= 1U) {
       if (((first | first << 1U | first >> 1U) & second) != 0) continue;
       const unsigned task = arguments_.num_tasks++;
@@ -51,7 +51,5 @@ std::uint64_t Nqu::num_ways() const {
   for (std::uint32_t cta = 0; cta < kNumCtas; ++cta) half += arguments_.counts.values[cta];
   return 2 * half;
 }
-
-std::unique_ptr<Workload> make_nqu(std::uint64_t /*seed*/) { return std::make_unique<Nqu>(); }
 
 }  // namespace isthmus::workloads

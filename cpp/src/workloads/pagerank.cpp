@@ -13,15 +13,15 @@ constexpr float kDamping = 0.85F;  // Brin, Page 1998
 
 }  // namespace
 
-Pagerank::Pagerank(std::uint64_t seed) {
-  const PowerLawGraph graph = make_power_law_graph(kNumNodes, seed);
+Pagerank::Pagerank(const PagerankSizes& sizes, std::uint64_t seed) : sizes_(sizes) {
+  const PowerLawGraph graph = make_power_law_graph(sizes_.nodes, seed);
   arguments_.begins = heap_.allocate<unsigned>("begins", graph.begins.size());
   arguments_.sources = heap_.allocate<unsigned>("sources", graph.sources.size());
-  arguments_.degrees = heap_.allocate<unsigned>("degrees", kNumNodes);
-  arguments_.shares = heap_.allocate<float>("shares", kNumNodes);
-  arguments_.ranks = heap_.allocate<float>("ranks", kNumNodes);
+  arguments_.degrees = heap_.allocate<unsigned>("degrees", sizes_.nodes);
+  arguments_.shares = heap_.allocate<float>("shares", sizes_.nodes);
+  arguments_.ranks = heap_.allocate<float>("ranks", sizes_.nodes);
   arguments_.damping = kDamping;
-  arguments_.rest = (1 - kDamping) / static_cast<float>(kNumNodes);
+  arguments_.rest = (1 - kDamping) / static_cast<float>(sizes_.nodes);
   std::copy(graph.begins.begin(), graph.begins.end(), arguments_.begins.values);
   std::copy(graph.sources.begin(), graph.sources.end(), arguments_.sources.values);
   for (const std::uint32_t source : graph.sources) ++arguments_.degrees.values[source];
@@ -29,12 +29,12 @@ Pagerank::Pagerank(std::uint64_t seed) {
 }
 
 void Pagerank::describe() {
-  for (std::uint32_t iteration = 0; iteration < kNumIterations; ++iteration) {
+  for (std::uint32_t iteration = 0; iteration < sizes_.iterations; ++iteration) {
     const std::string number = std::to_string(iteration + 1);
     program_.launches.push_back(
-        launch("shares " + number, kNumNodes / kThreadsPerCta, kThreadsPerCta));
+        launch("shares " + number, sizes_.nodes / kThreadsPerCta, kThreadsPerCta));
     program_.launches.push_back(
-        launch("ranks " + number, kNumNodes / (kThreadsPerCta / kNumLanes), kThreadsPerCta));
+        launch("ranks " + number, sizes_.nodes / (kThreadsPerCta / kNumLanes), kThreadsPerCta));
   }
   program_.launches[0].before = {upload(arguments_.begins), upload(arguments_.sources),
                                  upload(arguments_.degrees), upload(arguments_.ranks)};
@@ -43,8 +43,8 @@ void Pagerank::describe() {
 }
 
 void Pagerank::reset() {
-  std::fill_n(arguments_.shares.values, kNumNodes, 0.0F);
-  std::fill_n(arguments_.ranks.values, kNumNodes, 1 / static_cast<float>(kNumNodes));
+  std::fill_n(arguments_.shares.values, sizes_.nodes, 0.0F);
+  std::fill_n(arguments_.ranks.values, sizes_.nodes, 1 / static_cast<float>(sizes_.nodes));
 }
 
 void Pagerank::run(std::uint32_t launch, Cta& cta) {
@@ -52,10 +52,6 @@ void Pagerank::run(std::uint32_t launch, Cta& cta) {
     pagerank_shares(cta, arguments_);
   else
     pagerank_ranks(cta, arguments_);
-}
-
-std::unique_ptr<Workload> make_pagerank(std::uint64_t seed) {
-  return std::make_unique<Pagerank>(seed);
 }
 
 }  // namespace isthmus::workloads

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::uint64_t kPublishedInstructions = 71'000'000;  // ISPASS'09, Table 1
 constexpr std::uint64_t kAllocatedPixels = std::uint64_t{1024} * 1024;
-constexpr std::uint32_t kNumCtas = RayTracer::kSize / kRayWidth * (RayTracer::kSize / kRayHeight);
 
 RaySphere random_sphere(RandomNumbers& random, std::uint32_t index) {
   const float radius = 0.3F + 0.4F * random.uniform();
@@ -22,17 +21,18 @@ RaySphere random_sphere(RandomNumbers& random, std::uint32_t index) {
 
 }  // namespace
 
-RayTracer::RayTracer(std::uint64_t seed) {
+RayTracer::RayTracer(const RaySizes& sizes, std::uint64_t seed) : sizes_(sizes) {
+  const std::uint32_t num_ctas = sizes.size / kRayWidth * (sizes.size / kRayHeight);
   RandomNumbers random(seed);
-  for (std::uint32_t i = 0; i < kNumSpheres; ++i) spheres_.push_back(random_sphere(random, i));
+  for (std::uint32_t i = 0; i < sizes.spheres; ++i) spheres_.push_back(random_sphere(random, i));
   arguments_.spheres = spheres_.data();
-  arguments_.num_spheres = kNumSpheres;
+  arguments_.num_spheres = sizes.spheres;
   arguments_.light = {3, 6, -3};
   arguments_.pixels = heap_.allocate<unsigned>("pixels", kAllocatedPixels);
-  arguments_.size = kSize;
-  program_.launches.push_back(launch("pixels", kNumCtas, kRayWidth * kRayHeight));
+  arguments_.size = sizes.size;
+  program_.launches.push_back(launch("pixels", num_ctas, kRayWidth * kRayHeight));
   program_.after = {{trace::HostStep::Kind::download, arguments_.pixels.address,
-                     std::uint64_t{kSize} * kSize * sizeof(unsigned)}};
+                     std::uint64_t{sizes.size} * sizes.size * sizeof(unsigned)}};
   program_.thread_instructions = kPublishedInstructions;
   finish_program();
 }
@@ -40,7 +40,5 @@ RayTracer::RayTracer(std::uint64_t seed) {
 void RayTracer::reset() { std::fill_n(arguments_.pixels.values, kAllocatedPixels, 0U); }
 
 void RayTracer::run(std::uint32_t /*launch*/, Cta& cta) { ray_pixels(cta, arguments_); }
-
-std::unique_ptr<Workload> make_ray(std::uint64_t seed) { return std::make_unique<RayTracer>(seed); }
 
 }  // namespace isthmus::workloads

@@ -1,6 +1,7 @@
 #include "workloads/registry.hpp"
 
 #include <string>
+#include <utility>
 
 #include <isthmus/errors.hpp>
 
@@ -8,11 +9,14 @@
 #include "workloads/bfs.hpp"
 #include "workloads/cp.hpp"
 #include "workloads/embedding.hpp"
+#include "workloads/frontier.hpp"
 #include "workloads/gemm.hpp"
 #include "workloads/hash_join.hpp"
 #include "workloads/kv_attention.hpp"
+#include "workloads/kv_decode.hpp"
 #include "workloads/lib.hpp"
 #include "workloads/lps.hpp"
+#include "workloads/moe.hpp"
 #include "workloads/mum.hpp"
 #include "workloads/nn.hpp"
 #include "workloads/nqu.hpp"
@@ -26,58 +30,112 @@
 namespace isthmus::workloads {
 namespace {
 
-constexpr NamedWorkload kWorkloads[] = {
-    {"bfs", "breadth-first search, 65,536 nodes, 393,216 edges",
-     "the graph: 3 undirected edges a node, to random ones", true, make_bfs},
-    {"mum-140k", "50,000 reads of DNA in a suffix tree of 140,000 letters",
-     "genome and reads: random", true, make_mum_140k},
-    {"mum-1400k", "50,000 reads of DNA in a suffix tree of 1,400,000 letters",
-     "genome and reads: random", false, make_mum_1400k},
-    {"nn", "convolutional network, 28 digits of 29 x 29 points", "digits and weights: random", true,
-     make_nn},
-    {"cp", "Coulomb potential of 200 atoms at 256 x 256 points", "", true, make_cp},
-    {"lps", "3D Laplace solver, one Jacobi step of 100 x 100 x 100 points", "", true, make_lps},
-    {"lib", "Monte Carlo of the LIBOR market model, 4096 paths, 15 swaptions", "", true, make_lib},
-    {"wp", "water of 72 x 64 columns of air with 28 levels, one step",
-     "the air; physics simpler than WSM5's", true, make_wp},
-    {"aes", "AES-128 encryption of 263,168 bytes", "the picture: random bytes", true, make_aes},
-    {"ray", "ray tracing of mirroring spheres, 256 x 256 pixels",
-     "the scene: six spheres at random places", true, make_ray},
-    {"sto", "SHA-1 of a sliding window of 52 bytes over 192 KiB", "", true, make_sto},
-    {"nqu", "10 queens, a task for every placement of the first two", "", false, make_nqu},
-    {"spmv", "sparse matrix times vector, 262,144 rows of a power-law graph, a warp a row",
-     "the graph", false, make_spmv},
-    {"pagerank", "PageRank by pulling, power-law graph of 131,072 nodes, 3 iterations", "the graph",
-     false, make_pagerank},
-    {"embedding", "embedding bags, 16,384 x 32 lookups by Zipf's law in a table of 128 MiB",
-     "the lookups", false, make_embedding},
-    {"kv-attention", "one decode step of 32 sequences over a paged KV cache of 256 MiB",
-     "lengths, queries, keys and values: random", false, make_kv_attention},
-    {"gemm", "matrix of 4096 x 2048 floats times one of 2048 x 128, by tiles",
-     "both matrices: random", false, make_gemm},
-    {"hash-join", "hash join of 1,048,576 with 2,097,152 rows, half of them match", "the tables",
-     false, make_hash_join},
-};
+/// sizes       the usual ones
+template <class W>
+NamedWorkload row(std::string_view name, std::string_view description, std::string_view synthetic,
+                  bool in_paper, const typename W::Sizes& sizes = {}) {
+  NamedWorkload made{name, description, synthetic, in_paper, {}, {}};
+  for (const SizeOf<typename W::Sizes>& one : W::kSizes) {
+    made.sizes.push_back(one.size);
+    made.sizes.back().usual = sizes.*one.member;
+  }
+  made.make = [](std::span<const std::uint32_t> values, std::uint64_t seed) {
+    typename W::Sizes chosen;
+    std::size_t next = 0;
+    for (const SizeOf<typename W::Sizes>& one : W::kSizes) chosen.*one.member = values[next++];
+    return std::make_unique<W>(chosen, seed);
+  };
+  return made;
+}
 
-std::unique_ptr<Workload> make_named(const NamedWorkload& row, std::uint64_t seed) {
-  std::unique_ptr<Workload> workload = row.make(seed);
+std::vector<NamedWorkload> all_rows() {
+  return {
+      row<Bfs>("bfs", "breadth-first search, 65,536 nodes, 393,216 edges",
+               "the graph: 3 undirected edges a node, to random ones", true),
+      row<Mum>("mum-140k", "50,000 reads of DNA in a suffix tree of 140,000 letters",
+               "genome and reads: random", true),
+      row<Mum>("mum-1400k", "50,000 reads of DNA in a suffix tree of 1,400,000 letters",
+               "genome and reads: random", false, {.letters = 1'400'000}),
+      row<Nn>("nn", "convolutional network, 28 digits of 29 x 29 points",
+              "digits and weights: random", true),
+      row<Cp>("cp", "Coulomb potential of 200 atoms at 256 x 256 points", "", true),
+      row<Lps>("lps", "3D Laplace solver, one Jacobi step of 100 x 100 x 100 points", "", true),
+      row<Lib>("lib", "Monte Carlo of the LIBOR market model, 4096 paths, 15 swaptions", "", true),
+      row<Weather>("wp", "water of 72 x 64 columns of air with 28 levels, one step",
+                   "the air; physics simpler than WSM5's", true),
+      row<Aes>("aes", "AES-128 encryption of 263,168 bytes", "the picture: random bytes", true),
+      row<RayTracer>("ray", "ray tracing of mirroring spheres, 256 x 256 pixels",
+                     "the scene: six spheres at random places", true),
+      row<Sto>("sto", "SHA-1 of a sliding window of 52 bytes over 192 KiB", "", true),
+      row<Nqu>("nqu", "10 queens, a task for every placement of the first two", "", false),
+      row<Spmv>("spmv",
+                "sparse matrix times vector, 262,144 rows of a power-law graph, a warp a row",
+                "the graph", false),
+      row<Pagerank>("pagerank",
+                    "PageRank by pulling, power-law graph of 131,072 nodes, 3 iterations",
+                    "the graph", false),
+      row<Embedding>("embedding",
+                     "embedding bags, 16,384 x 32 lookups by Zipf's law in a table of 128 MiB",
+                     "the lookups", false),
+      row<KvAttention>("kv-attention",
+                       "one decode step of 32 sequences over a paged KV cache of 256 MiB",
+                       "lengths, queries, keys and values: random", false),
+      row<Gemm>("gemm", "matrix of 4096 x 2048 floats times one of 2048 x 128, by tiles",
+                "both matrices: random", false),
+      row<HashJoin>("hash-join", "hash join of 1,048,576 with 2,097,152 rows, half of them match",
+                    "the tables", false),
+      row<Moe>("moe",
+               "mixture of 128 experts of 1.5 MiB, 8 batches of 16 tokens, 2 experts for each by "
+               "Zipf's law",
+               "weights, tokens and the router's choices: random", false),
+      row<KvDecode>("kv-decode", "8 decode steps of 16 sequences, whose paged KV cache grows",
+                    "lengths, queries, keys and values: random", false),
+      row<Frontier>("bfs-frontier",
+                    "breadth-first search, frontier by frontier, power-law graph of 131,072 nodes",
+                    "the graph", false),
+      row<Frontier>("sssp-frontier",
+                    "shortest paths, frontier by frontier, power-law graph of 131,072 nodes, "
+                    "weights of 1 to 64",
+                    "the graph", false, {.weights = 64}),
+  };
+}
+
+const NamedWorkload& find(std::string_view name) {
+  std::string known;
+  for (const NamedWorkload& workload : workloads()) {
+    if (workload.name == name) return workload;
+    known += (known.empty() ? "" : ", ") + std::string(workload.name);
+  }
+  throw UsageError("there is no workload \"" + std::string(name) + "\"; there are: " + known);
+}
+
+std::string description_of(const NamedWorkload& row, const std::string& changed) {
   std::string description(row.description);
+  if (!changed.empty()) description += "; but with " + changed;
   if (!row.synthetic.empty()) description += "; synthetic: " + std::string(row.synthetic);
-  workload->name_program(row.name, description, !row.synthetic.empty());
-  return workload;
+  return description;
 }
 
 }  // namespace
 
-std::span<const NamedWorkload> workloads() { return kWorkloads; }
+std::span<const NamedWorkload> workloads() {
+  static const std::vector<NamedWorkload> rows = all_rows();
+  return rows;
+}
 
-std::unique_ptr<trace::Source> make_workload(std::string_view name, std::uint64_t seed) {
-  std::string known;
-  for (const NamedWorkload& workload : kWorkloads) {
-    if (workload.name == name) return std::make_unique<Recorder>(make_named(workload, seed));
-    known += (known.empty() ? "" : ", ") + std::string(workload.name);
-  }
-  throw UsageError("there is no workload \"" + std::string(name) + "\"; there are: " + known);
+std::unique_ptr<trace::Source> make_workload(std::string_view name, std::uint64_t seed,
+                                             const GivenSizes& sizes) {
+  const NamedWorkload& row = find(name);
+  const std::vector<std::uint32_t> values = size_values(name, row.sizes, sizes);
+  const std::string changed = changed_text(row.sizes, values);
+  std::unique_ptr<Workload> workload = row.make(values, seed);
+  workload->name_program(row.name, description_of(row, changed), !row.synthetic.empty());
+  if (!changed.empty()) workload->forget_published_instructions();
+  return std::make_unique<Recorder>(std::move(workload));
+}
+
+void check_workload(std::string_view name, const GivenSizes& sizes) {
+  size_values(name, find(name).sizes, sizes);
 }
 
 }  // namespace isthmus::workloads

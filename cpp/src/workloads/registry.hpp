@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "trace/trace.hpp"
+#include "workloads/sizes.hpp"
 #include "workloads/workload.hpp"
 
 namespace isthmus::workloads {
@@ -14,12 +17,16 @@ namespace isthmus::workloads {
 /// A row of the registry.
 struct NamedWorkload {
   std::string_view name;         ///< "bfs", "mum-140k"
-  std::string_view description;  ///< of the algorithm and its input, one line
+  std::string_view description;  ///< of the algorithm and its usual input, one line
   std::string_view synthetic;    ///< made-up inputs that the original reads from files; "": none
   /// One of Zhang 2019's ten programs. It names seven; aes, ray and sto are a guess. If a program
   /// has two inputs, this is the one of ISPASS'09, which Zhang 2019 cites.
   bool in_paper = false;
-  std::unique_ptr<Workload> (*make)(std::uint64_t seed) = nullptr;
+  std::vector<Size> sizes;
+  /// Takes the values of all sizes, in their order.
+  std::function<std::unique_ptr<Workload>(std::span<const std::uint32_t> values,
+                                          std::uint64_t seed)>
+      make;
 };
 
 /// All workloads, Zhang 2019's first.
@@ -27,7 +34,12 @@ std::span<const NamedWorkload> workloads();
 
 /// The program of a workload, with inputs generated from the seed.
 ///
-/// Throws      UsageError for an unknown name; the message lists the names.
-std::unique_ptr<trace::Source> make_workload(std::string_view name, std::uint64_t seed);
+/// sizes       those that aren't the usual ones; the program's description names them
+/// Throws      UsageError for an unknown name, or a size that isn't allowed; the message lists what is
+std::unique_ptr<trace::Source> make_workload(std::string_view name, std::uint64_t seed,
+                                             const GivenSizes& sizes = {});
+
+/// Throws      as make_workload does, at once: nothing is generated
+void check_workload(std::string_view name, const GivenSizes& sizes);
 
 }  // namespace isthmus::workloads

@@ -89,6 +89,16 @@ public:
 #endif
   }
   template <class T>
+  T atomic_min(const Array<T>& array, unsigned index, const T& value) const {
+#ifdef __CUDACC__
+    return atomicMin(array.values + index, value);
+#else
+    const T before = array.values[index];
+    if (value < before) array.values[index] = value;
+    return before;
+#endif
+  }
+  template <class T>
   T atomic_compare_exchange(const Array<T>& array, unsigned index, const T& expected,
                             const T& value) const {
 #ifdef __CUDACC__

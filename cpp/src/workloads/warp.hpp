@@ -174,6 +174,15 @@ public:
     });
   }
 
+  /// Stores the smaller of the element and `value`, lane by lane; returns the old values.
+  template <class T>
+  Lanes<T> atomic_min(const Array<T>& array, const Lanes<std::uint32_t>& index,
+                      const Lanes<T>& value) {
+    return atomic(array, index, [&](T& element, std::uint32_t lane) {
+      if (value[lane] < element) element = value[lane];
+    });
+  }
+
   /// Stores `value` if the element is `expected`, lane by lane; returns the old values.
   template <class T>
   Lanes<T> atomic_compare_exchange(const Array<T>& array, const Lanes<std::uint32_t>& index,

@@ -25,6 +25,8 @@ public:
   ///
   /// synthetic   whether an input is made up that comes from a file in the original
   void name_program(std::string_view name, std::string_view description, bool synthetic);
+  /// Their number is that of the usual sizes.
+  void forget_published_instructions() { program_.thread_instructions = 0; }
 
   /// Restores the memory's state before the first launch.
   virtual void reset() = 0;

@@ -10,8 +10,6 @@ namespace isthmus::workloads {
 namespace {
 
 constexpr std::uint64_t kPublishedInstructions = 215'000'000;  // ISPASS'09, Table 1
-constexpr std::uint64_t kNumColumns = std::uint64_t{Weather::kColumns} * Weather::kRows;
-constexpr std::uint32_t kNumCtas = Weather::kColumns / kWpWidth * (Weather::kRows / kWpWidth);
 constexpr float kStepSeconds = 60;
 // Dry air: R / cp, gas constant in J/kg/K, and gravity in m/s2.
 constexpr float kKappa = 0.2857F;
@@ -20,12 +18,13 @@ constexpr float kGravity = 9.81F;
 
 }  // namespace
 
-Weather::Weather(std::uint64_t seed) {
+Weather::Weather(const WeatherSizes& sizes, std::uint64_t seed) : sizes_(sizes) {
+  const std::uint32_t num_ctas = sizes.columns / kWpWidth * (sizes.rows / kWpWidth);
   allocate();
-  for (std::uint32_t row = 0; row < kRows; ++row)
-    for (std::uint32_t column = 0; column < kColumns; ++column) make_column(column, row, seed);
+  for (std::uint32_t row = 0; row < sizes.rows; ++row)
+    for (std::uint32_t column = 0; column < sizes.columns; ++column) make_column(column, row, seed);
   trace::Launch& step =
-      program_.launches.emplace_back(launch("step", kNumCtas, kWpWidth * kWpWidth));
+      program_.launches.emplace_back(launch("step", num_ctas, kWpWidth * kWpWidth));
   step.local_bytes_per_thread = kWpLocalWords * sizeof(float);
   for (const Array<float>& field : fields()) {
     first_values_.emplace_back(field.values, field.values + field.num_elements);
@@ -40,11 +39,12 @@ Weather::Weather(std::uint64_t seed) {
 }
 
 void Weather::allocate() {
-  const auto field = [this](const std::string& name) {
-    return heap_.allocate<float>(name, kNumColumns * kWpLevels);
+  const std::uint64_t num_columns = std::uint64_t{sizes_.columns} * sizes_.rows;
+  const auto field = [this, num_columns](const std::string& name) {
+    return heap_.allocate<float>(name, num_columns * kWpLevels);
   };
-  const auto surface = [this](const std::string& name) {
-    return heap_.allocate<float>(name, kNumColumns);
+  const auto surface = [this, num_columns](const std::string& name) {
+    return heap_.allocate<float>(name, num_columns);
   };
   arguments_.theta = field("theta");
   arguments_.exner = field("exner");
@@ -58,7 +58,7 @@ void Weather::allocate() {
   arguments_.snow = surface("snow fallen");
   arguments_.snow_now = surface("snow now");
   arguments_.snow_share = surface("snow share");
-  arguments_.num_columns = kColumns;
+  arguments_.num_columns = sizes_.columns;
   arguments_.step_s = kStepSeconds;
 }
 
@@ -70,13 +70,14 @@ std::vector<Array<float>> Weather::fields() const {
 }
 
 void Weather::make_column(std::uint32_t column, std::uint32_t row, std::uint64_t seed) {
-  RandomNumbers random(seed * kNumColumns + std::uint64_t{row} * kColumns + column);
+  const std::uint64_t num_columns = std::uint64_t{sizes_.columns} * sizes_.rows;
+  RandomNumbers random(seed * num_columns + std::uint64_t{row} * sizes_.columns + column);
   const bool is_cloudy = random.below(2) == 0;
   const float ground = 280 + 15 * random.uniform();
   float height = 0;
   float pressure = 1e5F;
   for (std::uint32_t k = 0; k < kWpLevels; ++k) {
-    const std::uint64_t place = (std::uint64_t{row} * kWpLevels + k) * kColumns + column;
+    const std::uint64_t place = (std::uint64_t{row} * kWpLevels + k) * sizes_.columns + column;
     const float depth = 200 + 20 * static_cast<float>(k);
     const float t = std::max(210.0F, ground - 0.0065F * height) + random.uniform();
     pressure *= std::exp(-kGravity * depth / (kAirGas * t));
@@ -103,7 +104,5 @@ void Weather::reset() {
 }
 
 void Weather::run(std::uint32_t /*launch*/, Cta& cta) { wp_step(cta, arguments_); }
-
-std::unique_ptr<Workload> make_wp(std::uint64_t seed) { return std::make_unique<Weather>(seed); }
 
 }  // namespace isthmus::workloads

@@ -2,28 +2,45 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
+#include "workloads/sizes.hpp"
 #include "workloads/workload.hpp"
 #include "workloads/wp_kernel.hpp"
 
 namespace isthmus::workloads {
 
+struct WeatherSizes {
+  std::uint32_t columns = 72;  ///< of air
+  std::uint32_t rows = 64;     ///< of columns
+};
+
 /// 72 x 64 columns of 28 levels, one step. The air is made up, with clouds in half of its columns,
 /// and the physics is simpler than WSM5's.
 class Weather : public Workload {
 public:
-  static constexpr std::uint32_t kColumns = 72;
-  static constexpr std::uint32_t kRows = 64;
+  using Sizes = WeatherSizes;
+  static constexpr SizeOf<WeatherSizes> kSizes[] = {{{.name = "columns",
+                                                      .meaning = "columns of air in a row",
+                                                      .least = 8,
+                                                      .most = 1024,
+                                                      .multiple = kWpWidth},
+                                                     &WeatherSizes::columns},
+                                                    {{.name = "rows",
+                                                      .meaning = "rows of columns",
+                                                      .least = 8,
+                                                      .most = 1024,
+                                                      .multiple = kWpWidth},
+                                                     &WeatherSizes::rows}};
   static constexpr std::uint32_t kNumFields = 10;  ///< with levels
   static constexpr std::uint32_t kNumSurfaceFields = 5;
 
-  explicit Weather(std::uint64_t seed);
+  Weather(const WeatherSizes& sizes, std::uint64_t seed);
 
   void reset() override;
   void run(std::uint32_t launch, Cta& cta) override;
 
+  const WeatherSizes& sizes() const { return sizes_; }
   const WpArguments& arguments() const { return arguments_; }
   /// All fields, the surface's last.
   std::vector<Array<float>> fields() const;
@@ -34,10 +51,9 @@ private:
   void allocate();
   void make_column(std::uint32_t column, std::uint32_t row, std::uint64_t seed);
 
+  WeatherSizes sizes_;
   WpArguments arguments_{};
   std::vector<std::vector<float>> first_values_;
 };
-
-std::unique_ptr<Workload> make_wp(std::uint64_t seed);
 
 }  // namespace isthmus::workloads

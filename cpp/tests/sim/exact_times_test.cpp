@@ -323,6 +323,19 @@ TEST(ExactTimes, ACpuRequestBringsThePageBackAndTheNextKernelAsksAgain) {
   EXPECT_EQ(run(builder, round_machine(), units(kKiB), options).total_ps, 2 * kernel + 1'024'000U);
 }
 
+TEST(ExactTimes, ACopyThatIsMadeAgainTakesNothingBackAndAProgrammerPaysForItEachTime) {
+  const trace::HostStep again{trace::HostStep::Kind::upload_again, 0, kKiB};
+  const Builder builder =
+      Builder().launch({again}, {{{load({4})}}}).launch({again}, {{{load({5})}}});
+  const Result migrated = run(builder, round_machine(), units(kKiB), mode(Mode::migrate));
+  EXPECT_EQ(migrated.cpu_requests, 0U);
+  EXPECT_EQ(migrated.traffic.migrated_to_gpu, kKiB);
+  EXPECT_EQ(migrated.traffic.returned_to_cpu, 0U);
+  const Result copied = run(builder, round_machine(), {}, mode(Mode::programmer));
+  EXPECT_EQ(copied.traffic.copied_to_gpu, 2 * kKiB);
+  EXPECT_EQ(copied.total_ps, 2 * (1'024'000U + 4 * kCycle + kDramLoad));
+}
+
 TEST(ExactTimes, ACpuRequestForTheWholeAddressSpaceCostsNoMoreThanWhatWasTouched) {
   const std::uint64_t everything = std::uint64_t{1} << 57U;
   const Builder builder = Builder()

@@ -13,12 +13,12 @@ namespace {
 using testing::Recorded;
 
 Recorded<Bfs>& bfs() {
-  static Recorded<Bfs> run(std::make_unique<Bfs>(1));
+  static Recorded<Bfs> run(std::make_unique<Bfs>(BfsSizes(), 1));
   return run;
 }
 
 std::vector<int> costs_by_queue(const BfsArguments& graph) {
-  std::vector<int> costs(Bfs::kNumNodes, -1);
+  std::vector<int> costs(BfsSizes().nodes, -1);
   std::deque<unsigned> queue{Bfs::kSource};
   costs[Bfs::kSource] = 0;
   for (; !queue.empty(); queue.pop_front()) {
@@ -36,12 +36,12 @@ std::vector<int> costs_by_queue(const BfsArguments& graph) {
 TEST(Bfs, FindsTheCostsThatAQueueFinds) {
   const std::vector<int> expected = costs_by_queue(bfs().program.arguments());
   const int* costs = bfs().program.arguments().cost.values;
-  EXPECT_EQ(std::vector<int>(costs, costs + Bfs::kNumNodes), expected);
+  EXPECT_EQ(std::vector<int>(costs, costs + BfsSizes().nodes), expected);
 }
 
 TEST(Bfs, LeavesNoNodeInTheFrontierAndEndsWithALaunchThatReachesNone) {
   const BfsArguments& memory = bfs().program.arguments();
-  for (unsigned node = 0; node < Bfs::kNumNodes; ++node)
+  for (unsigned node = 0; node < BfsSizes().nodes; ++node)
     ASSERT_EQ(memory.frontier.values[node], 0) << "node " << node;
   EXPECT_EQ(*memory.go_on.values, 0);
 }

@@ -12,7 +12,7 @@ namespace {
 using testing::Recorded;
 
 Recorded<Cp>& cp() {
-  static Recorded<Cp> run(std::make_unique<Cp>(1));
+  static Recorded<Cp> run(std::make_unique<Cp>(CpSizes(), 1));
   return run;
 }
 
@@ -29,9 +29,9 @@ double potential_at(const CpArguments& in, unsigned x, unsigned y) {
 
 TEST(Cp, ComputesThePotentialThatTwoNestedLoopsCompute) {
   const CpArguments& in = cp().program.arguments();
-  for (unsigned y = 0; y < Cp::kSize; ++y)
-    for (unsigned x = 0; x < Cp::kSize; ++x)
-      ASSERT_NEAR(static_cast<double>(in.potential.values[y * Cp::kSize + x]),
+  for (unsigned y = 0; y < CpSizes().size; ++y)
+    for (unsigned x = 0; x < CpSizes().size; ++x)
+      ASSERT_NEAR(static_cast<double>(in.potential.values[y * CpSizes().size + x]),
                   potential_at(in, x, y), 1e-3)
           << x << ", " << y;
 }

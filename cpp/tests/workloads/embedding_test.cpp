@@ -14,18 +14,18 @@ namespace {
 using testing::Recorded;
 
 Recorded<Embedding>& embedding() {
-  static Recorded<Embedding> run(std::make_unique<Embedding>(1));
+  static Recorded<Embedding> run(std::make_unique<Embedding>(EmbeddingSizes(), 1));
   return run;
 }
 
 TEST(Embedding, AddsUpTheRowsOfEachBag) {
   const EmbeddingArguments& in = embedding().program.arguments();
-  for (unsigned bag = 0; bag < Embedding::kNumBags; ++bag)
+  for (unsigned bag = 0; bag < EmbeddingSizes().bags; ++bag)
     for (unsigned pair = 0; pair < kEmbeddingPairs; ++pair) {
       float first = 0;
       float second = 0;
-      for (unsigned i = 0; i < Embedding::kNumLookups; ++i) {
-        const std::size_t row = in.rows.values[bag * Embedding::kNumLookups + i];
+      for (unsigned i = 0; i < EmbeddingSizes().lookups; ++i) {
+        const std::size_t row = in.rows.values[bag * EmbeddingSizes().lookups + i];
         first += in.table.values[row * kEmbeddingPairs + pair].first;
         second += in.table.values[row * kEmbeddingPairs + pair].second;
       }

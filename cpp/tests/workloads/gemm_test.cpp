@@ -12,7 +12,7 @@ namespace {
 using testing::Recorded;
 
 Recorded<Gemm>& gemm() {
-  static Recorded<Gemm> run(std::make_unique<Gemm>(1));
+  static Recorded<Gemm> run(std::make_unique<Gemm>(GemmSizes(), 1));
   return run;
 }
 
@@ -30,9 +30,9 @@ std::vector<float> row_of_product(const GemmArguments& in, unsigned row) {
 
 TEST(Gemm, ComputesTheProductThatThreeNestedLoopsCompute) {
   const GemmArguments& in = gemm().program.arguments();
-  for (unsigned row = 0; row < Gemm::kNumRows; row += 7) {  // covers every position in a tile
+  for (unsigned row = 0; row < GemmSizes().rows; row += 7) {  // covers every position in a tile
     const std::vector<float> expected = row_of_product(in, row);
-    for (unsigned column = 0; column < Gemm::kNumColumns; ++column)
+    for (unsigned column = 0; column < GemmSizes().columns; ++column)
       ASSERT_NEAR(at(in.product, in.num_columns, row, column), expected[column], 1e-3F)
           << row << ", " << column;
   }
@@ -44,10 +44,10 @@ TEST(Gemm, TouchesAllOfItsThreeMatrices) {
 }
 
 TEST(Gemm, ReadsHalfALineOfARowAtATimeAndWholeOnesOfColumns) {
-  constexpr std::uint64_t ctas = Gemm::kNumRows / kGemmTile * (Gemm::kNumColumns / kGemmTile);
+  constexpr std::uint64_t ctas = GemmSizes().rows / kGemmTile * (GemmSizes().columns / kGemmTile);
   // A step: 64 half lines of the left factor, 16 rows of two lines of the right one.
   constexpr std::uint64_t of_step = kGemmTile + kGemmDepth * 2;
-  constexpr std::uint64_t loads = ctas * (Gemm::kDepth / kGemmDepth) * of_step;
+  constexpr std::uint64_t loads = ctas * (GemmSizes().depth / kGemmDepth) * of_step;
   // 64 rows of two lines, each stored once.
   constexpr std::uint64_t stores = ctas * kGemmTile * 2;
   EXPECT_EQ(gemm().counted.line_requests, loads + stores);
@@ -55,8 +55,8 @@ TEST(Gemm, ReadsHalfALineOfARowAtATimeAndWholeOnesOfColumns) {
 
 TEST(Gemm, MeetsAtTwoBarriersForEveryStep) {
   constexpr std::uint64_t warps =
-      Gemm::kNumRows / kGemmTile * (Gemm::kNumColumns / kGemmTile) * kGemmThreads / 32;
-  EXPECT_EQ(gemm().counted.barriers, warps * (Gemm::kDepth / kGemmDepth) * 2);
+      GemmSizes().rows / kGemmTile * (GemmSizes().columns / kGemmTile) * kGemmThreads / 32;
+  EXPECT_EQ(gemm().counted.barriers, warps * (GemmSizes().depth / kGemmDepth) * 2);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 using testing::Recorded;
 
 Recorded<KvAttention>& attention() {
-  static Recorded<KvAttention> run(std::make_unique<KvAttention>(1));
+  static Recorded<KvAttention> run(std::make_unique<KvAttention>(KvAttentionSizes(), 1));
   return run;
 }
 
@@ -79,8 +79,8 @@ private:
 
 TEST(KvAttention, ComputesTheOutputsThatALoopOverTheTokensComputes) {
   const KvAttentionArguments& in = attention().program.arguments();
-  for (unsigned sequence = 0; sequence < KvAttention::kNumSequences; sequence += 3)
-    for (unsigned head = 0; head < KvAttention::kNumHeads; ++head)
+  for (unsigned sequence = 0; sequence < KvAttentionSizes().sequences; sequence += 3)
+    for (unsigned head = 0; head < KvAttentionSizes().heads; ++head)
       for (unsigned query = 0; query < kKvQueries; ++query) {
         const OneHead one(in, sequence, head, query);
         const std::vector<double> expected = one.outputs();
@@ -93,12 +93,12 @@ TEST(KvAttention, ComputesTheOutputsThatALoopOverTheTokensComputes) {
 TEST(KvAttention, GivesEachBlockToOneSequence) {
   const std::vector<std::uint32_t>& blocks = attention().program.used_blocks();
   EXPECT_EQ(std::set(blocks.begin(), blocks.end()).size(), blocks.size());
-  EXPECT_LT(*std::max_element(blocks.begin(), blocks.end()), KvAttention::kCacheBlocks);
+  EXPECT_LT(*std::max_element(blocks.begin(), blocks.end()), 4096U);
 }
 
 TEST(KvAttention, UploadsTheBlocksInUseAndNothingElseOfTheCache) {
   constexpr double kib_of_block =
-      2.0 * KvAttention::kNumHeads * kKvBlockTokens * kKvDimensions * 2 / 1024;
+      2.0 * KvAttentionSizes().heads * kKvBlockTokens * kKvDimensions * 2 / 1024;
   const double blocks_kib =
       static_cast<double>(attention().program.used_blocks().size()) * kib_of_block;
   EXPECT_GT(attention().counted.upload_kib, blocks_kib + 512);  // queries
@@ -111,9 +111,9 @@ TEST(KvAttention, UploadsTheBlocksInUseAndNothingElseOfTheCache) {
 TEST(KvAttention, ReadsEachKeyAndValueOnce) {
   // A token's head is two lines of keys and two of values; tables and queries are few.
   std::uint64_t tokens = 0;
-  for (unsigned sequence = 0; sequence < KvAttention::kNumSequences; ++sequence)
+  for (unsigned sequence = 0; sequence < KvAttentionSizes().sequences; ++sequence)
     tokens += attention().program.arguments().num_tokens.values[sequence];
-  const auto lines = static_cast<double>(tokens * KvAttention::kNumHeads * 4);
+  const auto lines = static_cast<double>(tokens * KvAttentionSizes().heads * 4);
   EXPECT_NEAR(static_cast<double>(attention().counted.line_requests), lines, 0.05 * lines);
 }
 

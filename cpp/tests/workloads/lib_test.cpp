@@ -13,7 +13,7 @@ namespace {
 using testing::Recorded;
 
 Recorded<Lib>& lib() {
-  static Recorded<Lib> run(std::make_unique<Lib>(1));
+  static Recorded<Lib> run(std::make_unique<Lib>(LibSizes(), 1));
   return run;
 }
 
@@ -49,7 +49,7 @@ double price_of_path(const LibArguments& in, unsigned path, double bump) {
 TEST(Lib, PricesEveryPathAsOneLoopInDoublesDoes) {
   const LibArguments& in = lib().program.arguments();
   double sum = 0;
-  for (unsigned path = 0; path < Lib::kNumPaths; ++path) {
+  for (unsigned path = 0; path < LibSizes().paths; ++path) {
     const double expected = price_of_path(in, path, 0);
     ASSERT_NEAR(static_cast<double>(in.prices.values[path]), expected, 2e-3 + 1e-4 * expected)
         << path;

@@ -9,10 +9,10 @@ namespace {
 
 using testing::Recorded;
 
-constexpr unsigned kSize = Lps::kSize;
+constexpr unsigned kSize = LpsSizes().size;
 
 Recorded<Lps>& lps() {
-  static Recorded<Lps> run(std::make_unique<Lps>(1));
+  static Recorded<Lps> run(std::make_unique<Lps>(LpsSizes(), 1));
   return run;
 }
 

@@ -15,12 +15,12 @@ namespace {
 using testing::Recorded;
 
 Recorded<Mum>& short_reference() {
-  static Recorded<Mum> run(std::make_unique<Mum>(140'000, 1));
+  static Recorded<Mum> run(std::make_unique<Mum>(MumSizes{.letters = 140'000}, 1));
   return run;
 }
 
 Recorded<Mum>& long_reference() {
-  static Recorded<Mum> run(std::make_unique<Mum>(1'400'000, 1));
+  static Recorded<Mum> run(std::make_unique<Mum>(MumSizes{.letters = 1'400'000}, 1));
   return run;
 }
 

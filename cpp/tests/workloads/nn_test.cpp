@@ -14,7 +14,7 @@ namespace {
 using testing::Recorded;
 
 Recorded<Nn>& nn() {
-  static Recorded<Nn> run(std::make_unique<Nn>(1));
+  static Recorded<Nn> run(std::make_unique<Nn>(NnSizes(), 1));
   return run;
 }
 
@@ -48,7 +48,7 @@ std::vector<double> forward(const NnLayer& layer, const std::vector<double>& inp
 TEST(Nn, ComputesTheNeuronsThatALayerByLayerLoopComputes) {
   const auto& layers = nn().program.layers();
   const unsigned digit_size = layers[0].input_size * layers[0].input_size;
-  for (unsigned digit = 0; digit < Nn::kNumDigits; ++digit) {
+  for (unsigned digit = 0; digit < NnSizes().digits; ++digit) {
     const float* first = layers[0].inputs.values + digit * digit_size;
     std::vector<double> values(first, first + digit_size);
     for (const NnLayer& layer : layers) {

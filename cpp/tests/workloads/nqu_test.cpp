@@ -10,7 +10,7 @@ namespace {
 using testing::Recorded;
 
 Recorded<Nqu>& nqu() {
-  static Recorded<Nqu> run(std::make_unique<Nqu>());
+  static Recorded<Nqu> run(std::make_unique<Nqu>(NquSizes(), 1));
   return run;
 }
 
@@ -24,7 +24,7 @@ unsigned ways(unsigned row, unsigned columns, unsigned left, unsigned right, uns
 }
 
 TEST(Nqu, CountsTheWaysThatRecursionCounts) {
-  EXPECT_EQ(nqu().program.num_ways(), ways(0, 0, 0, 0, (1U << Nqu::kNumQueens) - 1));
+  EXPECT_EQ(nqu().program.num_ways(), ways(0, 0, 0, 0, (1U << NquSizes().queens) - 1));
   EXPECT_EQ(nqu().program.num_ways(), 724U);  // OEIS A000170
 }
 

@@ -12,7 +12,7 @@ namespace {
 using testing::Recorded;
 
 Recorded<Pagerank>& pagerank() {
-  static Recorded<Pagerank> run(std::make_unique<Pagerank>(1));
+  static Recorded<Pagerank> run(std::make_unique<Pagerank>(PagerankSizes(), 1));
   return run;
 }
 
@@ -29,15 +29,15 @@ std::vector<double> push(const PagerankArguments& in, const std::vector<double>&
 
 TEST(Pagerank, GivesTheRanksThatThreeRoundsInDoublesGive) {
   const PagerankArguments& in = pagerank().program.arguments();
-  std::vector<double> ranks(Pagerank::kNumNodes, 1.0 / Pagerank::kNumNodes);
-  for (unsigned i = 0; i < Pagerank::kNumIterations; ++i) ranks = push(in, ranks);
+  std::vector<double> ranks(PagerankSizes().nodes, 1.0 / PagerankSizes().nodes);
+  for (unsigned i = 0; i < PagerankSizes().iterations; ++i) ranks = push(in, ranks);
   for (std::size_t node = 0; node < ranks.size(); ++node)
     ASSERT_NEAR(static_cast<double>(in.ranks.values[node]), ranks[node], 1e-4 * ranks[node] + 1e-9)
         << "node " << node;
 }
 
 TEST(Pagerank, HasTwoLaunchesForEachIteration) {
-  EXPECT_EQ(pagerank().program.program().launches.size(), 2U * Pagerank::kNumIterations);
+  EXPECT_EQ(pagerank().program.program().launches.size(), 2U * PagerankSizes().iterations);
 }
 
 }  // namespace

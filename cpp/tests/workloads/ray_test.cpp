@@ -17,7 +17,7 @@ using testing::Recorded;
 using Vector = std::array<double, 3>;
 
 Recorded<RayTracer>& ray() {
-  static Recorded<RayTracer> run(std::make_unique<RayTracer>(1));
+  static Recorded<RayTracer> run(std::make_unique<RayTracer>(RaySizes(), 1));
   return run;
 }
 
@@ -90,17 +90,17 @@ Vector light_from(const RayArguments& in, const Vector& origin, const Vector& to
 }
 
 Vector expected_pixel(const RayArguments& in, unsigned x, unsigned y) {
-  const double scale = 2.0 / RayTracer::kSize;
+  const double scale = 2.0 / RaySizes().size;
   return light_from(in, {0, 1, -4}, unit({x * scale - 1, 1 - y * scale - 0.2, 2}), 1, 0);
 }
 
 TEST(RayTracer, DrawsThePictureThatRecursionInDoublesDraws) {
   const RayArguments& in = ray().program.arguments();
   unsigned num_different = 0;
-  for (unsigned y = 0; y < RayTracer::kSize; ++y)
-    for (unsigned x = 0; x < RayTracer::kSize; ++x) {
+  for (unsigned y = 0; y < RaySizes().size; ++y)
+    for (unsigned x = 0; x < RaySizes().size; ++x) {
       const Vector expected = expected_pixel(in, x, y);
-      const unsigned pixel = in.pixels.values[y * RayTracer::kSize + x];
+      const unsigned pixel = in.pixels.values[y * RaySizes().size + x];
       for (unsigned color = 0; color < 3; ++color) {
         const double wanted = std::min(255.0, expected[color] * 255);
         if (std::abs((pixel >> (8 * color) & 0xFFU) - wanted) > 2) {
@@ -110,13 +110,13 @@ TEST(RayTracer, DrawsThePictureThatRecursionInDoublesDraws) {
       }
     }
   // At edges, floats and doubles may hit different surfaces.
-  EXPECT_LT(num_different, RayTracer::kSize * RayTracer::kSize / 100);
+  EXPECT_LT(num_different, RaySizes().size * RaySizes().size / 100);
 }
 
 TEST(RayTracer, ThePictureHasManyColors) {
   const RayArguments& in = ray().program.arguments();
   const std::set<unsigned> colors(in.pixels.values,
-                                  in.pixels.values + RayTracer::kSize * RayTracer::kSize);
+                                  in.pixels.values + RaySizes().size * RaySizes().size);
   EXPECT_GT(colors.size(), 1000U);
 }
 

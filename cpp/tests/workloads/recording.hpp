@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -81,6 +82,49 @@ inline Recording record(Recorder& recorder) {
   return counted;
 }
 
+/// FNV-1a of whole values.
+class Fnv {
+public:
+  void add(std::uint64_t value) { hash_ = (hash_ ^ value) * 1099511628211U; }
+  void add(std::string_view text) {
+    add(text.size());
+    for (const char each : text) add(static_cast<unsigned char>(each));
+  }
+  void add(const std::vector<trace::HostStep>& steps) {
+    add(steps.size());
+    for (const trace::HostStep& step : steps) {
+      add(static_cast<std::uint64_t>(step.kind));
+      add(step.address);
+      add(step.size_bytes);
+    }
+  }
+  std::uint64_t hash() const noexcept { return hash_; }
+
+private:
+  std::uint64_t hash_ = 14695981039346656037U;
+};
+
+/// Adds a program's memory, launches and host steps.
+inline void add_launches(Fnv& hash, const trace::Program& program) {
+  hash.add(program.allocations.size());
+  for (const trace::Allocation& allocation : program.allocations) {
+    hash.add(allocation.name);
+    hash.add(allocation.address);
+    hash.add(allocation.size_bytes);
+  }
+  hash.add(program.launches.size());
+  for (const trace::Launch& launch : program.launches) {
+    hash.add(launch.name);
+    hash.add(std::uint64_t{launch.num_ctas});
+    hash.add(std::uint64_t{launch.warps_per_cta});
+    hash.add(std::uint64_t{launch.threads_per_cta});
+    hash.add(std::uint64_t{launch.max_ctas_per_sm});
+    hash.add(std::uint64_t{launch.local_bytes_per_thread});
+    hash.add(launch.before);
+  }
+  hash.add(program.after);
+}
+
 /// What tells a trace from others, in a fraction of a recording's time.
 class Digest {
 public:
@@ -100,6 +144,24 @@ public:
 
   /// True if the blocks are the same.
   bool operator==(const Digest& other) const { return hashes_ == other.hashes_; }
+  /// Of all that is known of the program, too.
+  std::uint64_t with(const trace::Program& program) const {
+    Fnv hash;
+    hash.add(program.name);
+    hash.add(program.description);
+    hash.add(std::uint64_t{program.synthetic});
+    add_launches(hash, program);
+    hash.add(program.thread_instructions);
+    for (const std::uint64_t each : hashes_) hash.add(each);
+    return hash.hash();
+  }
+  /// Of the program's memory, launches and host steps, too; not of its words.
+  std::uint64_t with_launches(const trace::Program& program) const {
+    Fnv hash;
+    add_launches(hash, program);
+    for (const std::uint64_t each : hashes_) hash.add(each);
+    return hash.hash();
+  }
   std::size_t max_block_lines() const noexcept { return max_block_lines_; }
 
 private:

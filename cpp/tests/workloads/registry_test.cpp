@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <isthmus/errors.hpp>
@@ -43,6 +45,124 @@ TEST(Registry, AnUnknownNameIsRefusedWithThoseThatThereAre) {
     EXPECT_NE(std::string(error.what()).find("\"bsf\""), std::string::npos);
     EXPECT_NE(std::string(error.what()).find("bfs, mum-140k"), std::string::npos);
   }
+}
+
+/// Of programs and their blocks with seed 1, recorded before sizes could be chosen.
+constexpr std::pair<std::string_view, std::uint64_t> kUsualTraces[] = {
+    {"bfs", 0xBEB93322211FBF80},       {"mum-140k", 0x506A93325ECB211E},
+    {"mum-1400k", 0x27684A8E6EFF8AAD}, {"nn", 0x35FED9F900069D4D},
+    {"cp", 0xD81EA707B4BBBC2E},        {"lps", 0xDCBE6A38044CE062},
+    {"lib", 0x6D9EBA475E2B294E},       {"wp", 0xDC8DBE5FFF59B51B},
+    {"aes", 0xEBFA546242E8C7E3},       {"ray", 0x4843AF047D575020},
+    {"sto", 0xD864106C8C146227},       {"nqu", 0x1DD9985EA7D624A2},
+    {"spmv", 0x52F34B4249283797},      {"pagerank", 0x0245DE1DD7568012},
+    {"embedding", 0x3550ABBACC566B5E}, {"kv-attention", 0xB5A45C2987EA3029},
+    {"gemm", 0x30A38BB90DC11048},      {"hash-join", 0xEB4239D611E14C64}};
+
+TEST(Registry, TheUsualSizesGiveTheTracesThatWereBeforeThereWereOthers) {
+  for (const auto& [name, expected] : kUsualTraces) {
+    const std::unique_ptr<trace::Source> source = make_workload(name, 1);
+    EXPECT_EQ(Digest(dynamic_cast<Recorder&>(*source)).with(source->program()), expected) << name;
+  }
+}
+
+GivenSizes usual_sizes(const NamedWorkload& row) {
+  GivenSizes all;
+  for (const Size& size : row.sizes) all[std::string(size.name)] = size.usual;
+  return all;
+}
+
+TEST(Registry, EverySizeSaysWhatItCanBeAndItsUsualValueIsAllowed) {
+  for (const NamedWorkload& row : workloads()) {
+    EXPECT_FALSE(row.sizes.empty()) << row.name;
+    EXPECT_EQ(usual_sizes(row).size(), row.sizes.size()) << row.name;
+    for (const Size& size : row.sizes) {
+      EXPECT_FALSE(size.meaning.empty()) << row.name << ", " << size.name;
+      for (const std::uint32_t value : {size.least, size.usual, size.most})
+        EXPECT_TRUE(is_allowed(size, value)) << row.name << ", " << size.name << "=" << value;
+    }
+    EXPECT_NO_THROW(check_workload(row.name, usual_sizes(row))) << row.name;
+  }
+}
+
+TEST(Registry, UsualSizesThatAreGivenChangeNothing) {
+  const std::unique_ptr<trace::Source> given = make_workload("bfs", 1, {{"nodes", 65536}});
+  EXPECT_EQ(Digest(dynamic_cast<Recorder&>(*given)).with(given->program()), kUsualTraces[0].second);
+}
+
+TEST(Registry, EverySizeCanBeItsLeast) {
+  for (const NamedWorkload& row : workloads()) {
+    GivenSizes least;
+    for (const Size& size : row.sizes) least[std::string(size.name)] = size.least;
+    const std::unique_ptr<trace::Source> source = make_workload(row.name, 1, least);
+    EXPECT_NO_THROW(trace::check_program(source->program())) << row.name;
+    const testing::Recording counted = testing::record(dynamic_cast<Recorder&>(*source));
+    EXPECT_GT(counted.line_requests, 0U) << row.name;
+  }
+}
+
+/// Of blocks, launches and host steps.
+std::uint64_t whole_digest(trace::Source& source) {
+  return Digest(dynamic_cast<Recorder&>(source)).with_launches(source.program());
+}
+
+/// An allowed size between the least and the usual, near a share of the usual one.
+std::uint64_t smaller(const Size& size, std::uint32_t divisor) {
+  const std::uint32_t part = std::max(size.usual / divisor, size.least);
+  return size.power_of_two ? part : std::max(part / size.multiple * size.multiple, size.least);
+}
+
+TEST(Registry, EverySizeAloneChangesTheTraceAndTheProgramSaysSo) {
+  for (const NamedWorkload& row : workloads()) {
+    if (row.name == "mum-1400k") continue;  // as mum-140k, and slow
+    GivenSizes small;
+    for (const Size& size : row.sizes) small[std::string(size.name)] = smaller(size, 2);
+    const std::unique_ptr<trace::Source> before = make_workload(row.name, 1, small);
+    const std::uint64_t digest = whole_digest(*before);
+    for (const Size& size : row.sizes) {
+      GivenSizes changed = small;
+      const std::uint64_t other = smaller(size, 8);
+      changed[std::string(size.name)] =
+          other == small.at(std::string(size.name)) ? size.usual : other;
+      if (changed == small) continue;  // the usual one is the least
+      const std::unique_ptr<trace::Source> after = make_workload(row.name, 1, changed);
+      EXPECT_NE(whole_digest(*after), digest) << row.name << ", " << size.name;
+      EXPECT_NE(before->program().description.find(std::string(size.name) + "="), std::string::npos)
+          << before->program().description;
+      EXPECT_EQ(before->program().thread_instructions, 0U) << row.name;
+    }
+  }
+}
+
+std::string refusal(std::string_view workload, const GivenSizes& sizes) {
+  try {
+    check_workload(workload, sizes);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Registry, ASizeThatIsNotAllowedIsRefusedWithTheRangeAndTheNearest) {
+  EXPECT_EQ(refusal("bfs", {{"nodes", 100}}),
+            "the size nodes of bfs can't be 100: it can be 256 to 16777216, multiples of 256; the "
+            "nearest is 256");
+  EXPECT_EQ(refusal("bfs", {{"nodes", 1000}}),
+            "the size nodes of bfs can't be 1000: it can be 256 to 16777216, multiples of 256; the "
+            "nearest is 1024");
+  EXPECT_EQ(refusal("bfs", {{"nodes", ~std::uint64_t{0}}}),
+            "the size nodes of bfs can't be 18446744073709551615: it can be 256 to 16777216, "
+            "multiples of 256; the nearest is 16777216");
+  EXPECT_EQ(refusal("spmv", {{"rows", 5000}}),
+            "the size rows of spmv can't be 5000: it can be 1024 to 16777216, powers of two; the "
+            "nearest is 4096");
+  EXPECT_EQ(refusal("bfs", {{"rows", 256}}), "bfs has no size \"rows\"; it has: nodes, edges");
+}
+
+TEST(Registry, SizesThatTogetherNeedTooMuchMemoryAreRefused) {
+  const GivenSizes most{{"sequences", 4096}, {"heads", 128}};
+  EXPECT_NO_THROW(check_workload("kv-attention", most));
+  EXPECT_THROW(make_workload("kv-attention", 1, most), UsageError);
 }
 
 TEST(Registry, EqualSeedsGiveEqualTracesInBoundedBlocksAlsoAfterRewind) {

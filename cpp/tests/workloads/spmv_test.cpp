@@ -15,13 +15,13 @@ namespace {
 using testing::Recorded;
 
 Recorded<Spmv>& spmv() {
-  static Recorded<Spmv> run(std::make_unique<Spmv>(1));
+  static Recorded<Spmv> run(std::make_unique<Spmv>(SpmvSizes(), 1));
   return run;
 }
 
 TEST(Spmv, MultipliesAsALoopOverRowsInDoublesDoes) {
   const SpmvArguments& in = spmv().program.arguments();
-  for (unsigned row = 0; row < Spmv::kNumRows; ++row) {
+  for (unsigned row = 0; row < SpmvSizes().rows; ++row) {
     double sum = 0;
     for (unsigned entry = in.row_begins.values[row]; entry < in.row_begins.values[row + 1]; ++entry)
       sum += static_cast<double>(in.values.values[entry]) *
@@ -34,7 +34,7 @@ TEST(Spmv, TouchesAllOfTheMatrix) {
   const SpmvArguments& in = spmv().program.arguments();
   const double matrix_kib = static_cast<double>(in.columns.num_elements) * 8 / 1024;
   EXPECT_GT(spmv().counted.touched_kib, matrix_kib);
-  EXPECT_LT(spmv().counted.touched_kib, matrix_kib + Spmv::kNumRows * 12.0 / 1024 + 1);
+  EXPECT_LT(spmv().counted.touched_kib, matrix_kib + SpmvSizes().rows * 12.0 / 1024 + 1);
 }
 
 TEST(PowerLawGraph, FewNodesHaveMostOfTheEdges) {

@@ -15,7 +15,7 @@ namespace {
 using testing::Recorded;
 
 Recorded<Sto>& sto() {
-  static Recorded<Sto> run(std::make_unique<Sto>(1));
+  static Recorded<Sto> run(std::make_unique<Sto>(StoSizes(), 1));
   return run;
 }
 
@@ -58,7 +58,7 @@ TEST(Sto, HashesEveryWindowAsTheStandardSays) {
   const StoArguments& in = sto().program.arguments();
   const std::string_view bytes(reinterpret_cast<const char*>(in.words.values),
                                in.words.num_elements * 4);
-  for (std::size_t window = 0; window < Sto::kNumWindows; ++window)
+  for (std::size_t window = 0; window < StoSizes().windows; ++window)
     ASSERT_EQ(in.hashes.values[window], first_word_of_sha1(bytes.substr(4 * window, 52)))
         << "window " << window;
 }

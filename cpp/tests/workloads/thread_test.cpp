@@ -56,20 +56,20 @@ std::vector<T> values_of(const Array<T>& array) {
 }
 
 TEST(Threads, FindTheCostsOfBfs) {
-  Recorded<Bfs> run(std::make_unique<Bfs>(3));
+  Recorded<Bfs> run(std::make_unique<Bfs>(BfsSizes(), 3));
   const BfsArguments in = run.program.arguments();
   const std::vector<int> expected = values_of(in.cost);
   run.program.reset();
   for (std::uint32_t level = 0; level < run.program.program().launches.size(); ++level) {
     run.program.before(level);
-    run_threads(Bfs::kNumNodes / Bfs::kThreadsPerCta, Bfs::kThreadsPerCta,
+    run_threads(BfsSizes().nodes / Bfs::kThreadsPerCta, Bfs::kThreadsPerCta,
                 [&](auto& cta) { bfs_level(cta, run.program.arguments()); });
   }
   EXPECT_EQ(values_of(in.cost), expected);
 }
 
 TEST(Threads, FindTheMatchesOfMum) {
-  Recorded<Mum> run(std::make_unique<Mum>(10'000, 3));
+  Recorded<Mum> run(std::make_unique<Mum>(MumSizes{.letters = 10'000}, 3));
   const MumArguments& in = run.program.arguments();
   const std::vector<MumMatch> expected = values_of(in.matches);
   run.program.reset();
@@ -82,7 +82,7 @@ TEST(Threads, FindTheMatchesOfMum) {
 }
 
 TEST(Threads, ComputeTheNeuronsOfNn) {
-  Recorded<Nn> run(std::make_unique<Nn>(3));
+  Recorded<Nn> run(std::make_unique<Nn>(NnSizes(), 3));
   const auto& layers = run.program.layers();
   const std::vector<float> expected = values_of(layers.back().outputs);
   run.program.reset();
@@ -100,7 +100,7 @@ TEST(Threads, ComputeTheNeuronsOfNn) {
 }
 
 TEST(Threads, ComputeThePotentialOfCp) {
-  Recorded<Cp> run(std::make_unique<Cp>(3));
+  Recorded<Cp> run(std::make_unique<Cp>(CpSizes(), 3));
   const CpArguments& in = run.program.arguments();
   const std::vector<float> expected = values_of(in.potential);
   run.program.reset();
@@ -111,22 +111,22 @@ TEST(Threads, ComputeThePotentialOfCp) {
 }
 
 TEST(Threads, ComputeAColumnOfLps) {
-  Recorded<Lps> run(std::make_unique<Lps>(3));
+  Recorded<Lps> run(std::make_unique<Lps>(LpsSizes(), 3));
   const LpsArguments& in = run.program.arguments();
   const std::vector<float> expected = values_of(in.after);
   run.program.reset();
   const std::uint32_t cta = 5;  // at x 32 to 63, y 4 to 7
   run_cta_of_threads(cta, kLpsWidth * kLpsHeight, [&](auto& one) { lps_step(one, in); });
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const std::size_t x = i % Lps::kSize;
-    const std::size_t y = i / Lps::kSize % Lps::kSize;
+    const std::size_t x = i % LpsSizes().size;
+    const std::size_t y = i / LpsSizes().size % LpsSizes().size;
     const bool computed = x >= 32 && x < 64 && y >= 4 && y < 8;
     ASSERT_EQ(in.after.values[i], computed ? expected[i] : 0.0F) << x << ", " << y;
   }
 }
 
 TEST(Threads, CountTheWaysOfNqu) {
-  Recorded<Nqu> run(std::make_unique<Nqu>());
+  Recorded<Nqu> run(std::make_unique<Nqu>(NquSizes(), 1));
   run.program.reset();
   EXPECT_EQ(run.program.num_ways(), 0U);
   run_cta_of_threads(0, kNquThreads, [&](auto& cta) { nqu_board(cta, run.program.arguments()); });

@@ -18,7 +18,7 @@ using Profile = std::array<double, kWpLevels>;
 enum Field { kTheta, kExner, kVapor, kCloud, kIce, kRain, kSnow, kDensity, kPressure, kDepth };
 
 Recorded<Weather>& wp() {
-  static Recorded<Weather> run(std::make_unique<Weather>(1));
+  static Recorded<Weather> run(std::make_unique<Weather>(WeatherSizes(), 1));
   return run;
 }
 
@@ -32,7 +32,7 @@ struct Column {
     for (std::size_t field = 0; field < 10; ++field)
       for (unsigned k = 0; k < kWpLevels; ++k)
         f[field][k] =
-            static_cast<double>(fields[field][(y * kWpLevels + k) * Weather::kColumns + x]);
+            static_cast<double>(fields[field][(y * kWpLevels + k) * WeatherSizes().columns + x]);
   }
 
   double water_kg() const {
@@ -124,8 +124,8 @@ std::vector<std::vector<float>> values_now() {
 TEST(Weather, ComputesTheStepThatALoopOverLevelsInDoublesComputes) {
   const std::vector<std::vector<float>> now = values_now();
   const WpArguments& in = wp().program.arguments();
-  for (unsigned y = 0; y < Weather::kRows; ++y)
-    for (unsigned x = 0; x < Weather::kColumns; ++x) {
+  for (unsigned y = 0; y < WeatherSizes().rows; ++y)
+    for (unsigned x = 0; x < WeatherSizes().columns; ++x) {
       Column expected(wp().program.first_values(), x, y);
       expected.step();
       const Column computed(now, x, y);
@@ -135,7 +135,7 @@ TEST(Weather, ComputesTheStepThatALoopOverLevelsInDoublesComputes) {
           ASSERT_NEAR(computed.f[kind][k], expected.f[kind][k], 5e-6)
               << x << ", " << y << ", level " << k << ", field " << kind;
       }
-      const unsigned place = y * Weather::kColumns + x;
+      const unsigned place = y * WeatherSizes().columns + x;
       ASSERT_NEAR(static_cast<double>(in.rain_now.values[place]), expected.rain_now, 2e-3);
       ASSERT_NEAR(static_cast<double>(in.snow_now.values[place]), expected.snow_now, 2e-3);
     }
@@ -145,11 +145,11 @@ TEST(Weather, NoWaterIsLostOrMade) {
   const std::vector<std::vector<float>> now = values_now();
   const WpArguments& in = wp().program.arguments();
   double fallen = 0;
-  for (unsigned y = 0; y < Weather::kRows; ++y)
-    for (unsigned x = 0; x < Weather::kColumns; ++x) {
+  for (unsigned y = 0; y < WeatherSizes().rows; ++y)
+    for (unsigned x = 0; x < WeatherSizes().columns; ++x) {
       const Column before(wp().program.first_values(), x, y);
       Column after(now, x, y);
-      const unsigned place = y * Weather::kColumns + x;
+      const unsigned place = y * WeatherSizes().columns + x;
       after.rain_now = static_cast<double>(in.rain_now.values[place]);
       after.snow_now = static_cast<double>(in.snow_now.values[place]);
       ASSERT_NEAR(after.water_kg(), before.water_kg(), 1e-4 * before.water_kg());

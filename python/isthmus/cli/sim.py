@@ -20,6 +20,7 @@ from isthmus.cli.state import DebugOption
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
+from isthmus.report.fitting import PAGE_WIDTH
 from isthmus.report.format import Format, format_of_file
 from isthmus.spelling import counted
 
@@ -98,10 +99,13 @@ def run(
         raise UsageError("a timeline is of one policy", hint=f"give one: -p {names[-1]}")
     setups = {name: _setup(name, machine, settings or [], profile) for name in names}
     results = _run_all(workload, seed, setups, timeline)
-    modelled = next(iter(setups.values())).machine
-    _write(output, lambda wanted: runs_text(workload, modelled, results, wanted), output_format)
-    width = columns_of(sys.stdout)
-    print_data(runs_text(workload, modelled, results, output_format, width=width))
+    setup = next(iter(setups.values()))
+
+    def text(wanted: Format, width: int = PAGE_WIDTH) -> str:
+        return runs_text(workload, setup, results, wanted, width=width)
+
+    _write(output, text, output_format)
+    print_data(text(output_format, columns_of(sys.stdout)))
 
 
 @sim.command("list")
@@ -137,7 +141,8 @@ def _run_all(
     from isthmus.sim.running import run as run_one
     from isthmus.sim.timeline import new_timeline, write_timeline
 
-    source = open_source(workload, seed)
+    sizes = next(iter(setups.values())).sizes
+    source = open_source(workload, seed, sizes)
     # Before the first simulation takes its time.
     for setup in setups.values():
         check_setup(setup)

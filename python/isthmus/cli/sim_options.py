@@ -19,8 +19,9 @@ SettingsOption = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Change a setting of the machine, the policy or the options: link.bandwidth=32GB/s, "
-        "policy.unit=4KiB. May be repeated.",
+        help="Change a setting of the machine, the policy or the options, or a size of the "
+        "workload: link.bandwidth=32GB/s, policy.unit=4KiB, workload.nodes=131072. "
+        "May be repeated.",
     ),
 ]
 SeedOption = Annotated[int, typer.Option(min=0, help="The seed of a workload's inputs.")]

@@ -95,8 +95,8 @@ def _sweep(base: "Base", axes: "Sequence[Axis]", output: Path, jobs: int | None)
     from isthmus.sim.sweep import num_cores, run_sweep, sweep_identity
 
     built = build_points(base, points(axes))
-    for name in dict.fromkeys(point.workload for point in built):
-        check_workload(name)
+    for point in {(one.workload, *one.setup.sizes.items()): one for one in built}.values():
+        check_workload(point.workload, point.setup.sizes)
     store = SweepStore(output, sweep_identity(base, axes), [point.key for point in built])
     with stop_on_interrupt(say) as should_stop, store, sweep_progress() as observer:
         return run_sweep(

@@ -29,6 +29,14 @@ def record(
     workload: Annotated[str, typer.Argument(metavar="WORKLOAD", help="A workload's name.")],
     *,
     output: _FileOption,
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Choose a size of the workload: workload.nodes=131072. May be repeated.",
+        ),
+    ] = None,
     seed: SeedOption = 0,
     zstd: _ZstdOption = False,
     debug: DebugOption = False,
@@ -37,10 +45,12 @@ def record(
     del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.sim.running import open_source
+    from isthmus.sim.settings import read_sizes
     from isthmus.sim.trace.file import record_trace
 
     check_output(output)
-    record_trace(open_source(workload, seed), output, compression="zstd" if zstd else None)
+    source = open_source(workload, seed, read_sizes(sizes or []))
+    record_trace(source, output, compression="zstd" if zstd else None)
     say_lines(f"written: {output}")
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.report.format import Format
 from isthmus.report.page import Table
-from isthmus.sim.machine import ModelledMachine
-from isthmus.sim.settings import setting_of
+from isthmus.sim.settings import Setup, setting_of
 from isthmus.sizes import approximate_size
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ _STALL_WORDS = {
 
 def runs_text(
     workload: str,
-    machine: ModelledMachine,
+    setup: Setup,
     runs: "Mapping[str, SimulationResult]",
     wanted: Format,
     *,
@@ -40,16 +39,16 @@ def runs_text(
 
     Args:
         workload: Its name.
-        machine: The machine it ran on.
+        setup: The machine it ran on, and the workload's sizes; the policies don't matter.
         runs: Policy -> result.
         wanted: The format.
         width: The most characters in a line of text.
     """
     if wanted is Format.JSON:
-        return _runs_json(workload, machine, runs)
+        return _runs_json(workload, setup, runs)
     if wanted is Format.CSV:
         return csv_text([{"workload": workload, "policy": p, **r.flat()} for p, r in runs.items()])
-    heading = _heading(workload, machine)
+    heading = _heading(workload, setup)
     blocks = [
         wrapped(MODELLED, width),
         wrapped_lines(heading, width, indent=" " * 10),
@@ -58,14 +57,13 @@ def runs_text(
     return blocks_text(blocks)
 
 
-def _runs_json(
-    workload: str, machine: ModelledMachine, runs: "Mapping[str, SimulationResult]"
-) -> str:
+def _runs_json(workload: str, setup: Setup, runs: "Mapping[str, SimulationResult]") -> str:
     document = {
         "schema_version": 1,
         "modelled": True,
         "workload": workload,
-        "machine": machine.model_dump(mode="json"),
+        "sizes": setup.sizes,
+        "machine": setup.machine.model_dump(mode="json"),
         "runs": [
             {
                 "policy": policy,
@@ -91,11 +89,13 @@ def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
     return text.getvalue()
 
 
-def _heading(workload: str, machine: ModelledMachine) -> list[str]:
+def _heading(workload: str, setup: Setup) -> list[str]:
+    machine = setup.machine
+    sizes = "".join(f", {name}={value}" for name, value in setup.sizes.items())
     link = {name: setting_of(f"link.{name}") for name in ("bandwidth", "latency")}
     fault = setting_of("faults.latency").text(machine.faults.latency)
     return [
-        f"workload  {workload}",
+        f"workload  {workload}{sizes}",
         f"machine   {machine.name}: {machine.description}",
         (
             f"link      {link['bandwidth'].text(machine.link.bandwidth)} to the GPU, latency "

@@ -8,7 +8,7 @@ from isthmus.errors import UsageError
 from isthmus.sim.machine_files import machine_names
 from isthmus.sim.policy import policy_names
 from isthmus.sim.quantities import SEED_NUMBER
-from isthmus.sim.settings import Setting, setting_of, settings
+from isthmus.sim.settings import Setting, setting_names, setting_of
 from isthmus.suggest import did_you_mean, shortened
 
 WORKLOAD, POLICY, MACHINE, SEED = "workload", "policy", "machine", "seed"
@@ -60,10 +60,10 @@ def _read(text: str) -> Axis:
     name, equals, typed = (part.strip() for part in text.partition("="))
     if not (name and equals and typed):
         raise UsageError(f"'{shortened(text)}' is not an axis", hint=_HINT)
-    if name not in _WORDS and name not in settings():
+    if name not in _WORDS and name not in setting_names():
         raise UsageError(
             f"there is no setting '{shortened(name)}' to sweep",
-            hint=did_you_mean(name, [*_WORDS, *settings()]),
+            hint=did_you_mean(name, [*_WORDS, *setting_names()]),
         )
     values: dict[str, None] = {}
     for item in (part.strip() for part in typed.split(",")):

@@ -10,7 +10,7 @@ from isthmus.sim.as_text import csv_text
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine, machine_names
 from isthmus.sim.options import QUESTIONS
 from isthmus.sim.policy import MEANINGS, default_policy
-from isthmus.sim.settings import Setup, settings
+from isthmus.sim.settings import WORKLOAD, Setup, setting_of, settings
 
 _Row = Mapping[str, str]
 
@@ -19,6 +19,7 @@ def catalogue_text(wanted: Format, *, width: int = PAGE_WIDTH) -> str:
     """List everything, in a format; text in lines of this width."""
     groups: dict[str, list[_Row]] = {
         "workloads": _workloads(),
+        "sizes of workloads": _sizes(),
         "policies": [{"name": kind.value, "meaning": text} for kind, text in MEANINGS.items()],
         "machines": _machines(),
         "settings": _settings(),
@@ -28,12 +29,20 @@ def catalogue_text(wanted: Format, *, width: int = PAGE_WIDTH) -> str:
         return json.dumps({"schema_version": 1, **groups}, indent=1) + "\n"
     if wanted is Format.CSV:
         rows = [
-            {"group": group, "name": row["name"], "meaning": row.get("meaning", "")}
+            {"group": group, "name": row["name"], "meaning": _meaning(row)}
             for group, rows in groups.items()
             for row in rows
         ]
         return csv_text(rows)
     return "\n".join("\n".join([*_lines(group, rows, width), ""]) for group, rows in groups.items())
+
+
+def _meaning(row: _Row) -> str:
+    """Say in one cell what a row is; a size's workload and values, too."""
+    meaning = row.get("meaning", "")
+    if "workload" not in row:
+        return meaning
+    return f"{row['workload']}: {meaning}; {row['usual']} if not set; {row['allowed']}"
 
 
 def _lines(group: str, rows: list[_Row], width: int) -> list[str]:
@@ -53,6 +62,22 @@ def _workloads() -> list[_Row]:
             "meaning": one.description + (f" (made up: {one.synthetic})" if one.synthetic else ""),
         }
         for one in _native.workloads()
+    ]
+
+
+def _sizes() -> list[_Row]:
+    from isthmus import _native
+
+    return [
+        {
+            "workload": one.name,
+            "name": f"{WORKLOAD}.{size.name}",
+            "usual": setting_of(f"{WORKLOAD}.{size.name}").text(size.usual),
+            "allowed": size.allowed,
+            "meaning": size.meaning,
+        }
+        for one in _native.workloads()
+        for size in one.sizes
     ]
 
 

@@ -11,7 +11,7 @@ from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
 from isthmus.sim.options import EvictionKind, Options, ProgrammerData
 from isthmus.sim.policy import Kind, Policy, default_policy
 from isthmus.sim.quantities import SEED_NUMBER
-from isthmus.sim.settings import Setup, setting_of, with_settings
+from isthmus.sim.settings import Setup, check_sizes, setting_of, with_settings
 from isthmus.sizes import format_size
 from isthmus.suggest import did_you_mean, shortened
 
@@ -43,8 +43,8 @@ def simulate(
         trace: A workload's name, a trace file's path, or an open trace.
         machine: A machine's name or TOML file, or a machine.
         policy: A policy's name, or a policy.
-        settings: Settings of machine, policy and options, by their dotted names:
-            `{"link.bandwidth": "32GB/s", "policy.unit": "4KiB"}`.
+        settings: Settings of machine, policy and options, and sizes of a workload, by their
+            dotted names: `{"link.bandwidth": "32GB/s", "workload.nodes": "131072"}`.
         seed: The seed of a workload's inputs. Equal seeds give identical results.
         options: Choices that belong to neither machine nor policy.
 
@@ -60,8 +60,12 @@ def simulate(
         policy=default_policy(policy) if isinstance(policy, str) else policy,
         options=options or Options(),
     )
-    source = open_source(trace, seed) if isinstance(trace, str | Path) else trace
-    return run(source, _changed(setup, settings or {}))
+    setup = _changed(setup, settings or {})
+    if isinstance(trace, str | Path):
+        return run(open_source(trace, seed, setup.sizes), setup)
+    if setup.sizes:
+        raise _fixed_sizes("an open trace", setup.sizes)
+    return run(trace, setup)
 
 
 def run(
@@ -143,17 +147,28 @@ def is_workload(name: str) -> bool:
     return name in workload_names()
 
 
-def open_source(name: str | Path, seed: int = 0) -> "_native.TraceSource":
+def open_source(
+    name: str | Path, seed: int = 0, sizes: Mapping[str, int] | None = None
+) -> "_native.TraceSource":
     """
     Open a workload by its name, or a trace by its file.
 
+    Args:
+        name: Of either.
+        seed: The seed of a workload's inputs.
+        sizes: A workload's sizes that aren't the usual ones; in B, or counts.
+
     Raises:
-        UsageError: It is neither.
+        UsageError: It is neither, or doesn't have such sizes.
     """
+    sizes = sizes or {}
     if is_workload(str(name)):
         from isthmus import _native
 
-        return _native.TraceSource.of_workload(str(name), SEED_NUMBER.parse(seed))
+        check_sizes(str(name), sizes)
+        return _native.TraceSource.of_workload(str(name), SEED_NUMBER.parse(seed), sizes)
+    if sizes:
+        raise _fixed_sizes(f"'{shortened(str(name))}'", sizes)
     path = Path(name)
     if os.path.exists(name) or path.suffix == _TRACE_SUFFIX:  # noqa: PTH110 - of any name at all
         from isthmus.sim.trace.file import open_trace
@@ -165,15 +180,25 @@ def open_source(name: str | Path, seed: int = 0) -> "_native.TraceSource":
     )
 
 
-def check_workload(name: str) -> None:
+def check_workload(name: str, sizes: Mapping[str, int]) -> None:
     """
     Refuse what can't be simulated, before anything runs.
 
     Raises:
-        UsageError: It is neither a workload nor a trace's file.
+        UsageError: It is neither a workload nor a trace's file, or doesn't have such sizes.
     """
-    if not is_workload(name):
-        open_source(name)
+    if is_workload(name):
+        check_sizes(name, sizes)
+    else:
+        open_source(name, sizes=sizes)
+
+
+def _fixed_sizes(what: str, sizes: Mapping[str, int]) -> UsageError:
+    names = ", ".join(f"workload.{name}" for name in sizes)
+    return UsageError(
+        f"{what} is no workload, and has no sizes to choose",
+        hint=f"leave out {names}; `isthmus sim list` lists the workloads and their sizes",
+    )
 
 
 def _changed(setup: Setup, given: Mapping[str, str]) -> Setup:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from isthmus.errors import UsageError
@@ -14,9 +14,11 @@ from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_files import refusal
 from isthmus.sim.options import Options
 from isthmus.sim.policy import Policy
-from isthmus.sim.quantities import STORED, Quantity
+from isthmus.sim.quantities import EXTENT, NUMBER, STORED, Count, Quantity
 from isthmus.suggest import did_you_mean, shortened
 
+WORKLOAD = "workload"
+"""The section of the settings that are sizes of a workload: workload.nodes."""
 _HINT = "write it like link.bandwidth=32GB/s"
 
 
@@ -26,9 +28,17 @@ class Setup(Record):
     machine: ModelledMachine
     policy: Policy
     options: Options = Options()
+    sizes: dict[str, Count] = Field(default_factory=dict)
+    """Sizes of the workload that were chosen, by name."""
 
     def value(self, name: str) -> object:
-        """Give the value of a setting; a quantity is an integer in our own units."""
+        """Give the value of a setting; a quantity is an integer in our own units.
+
+        A workload's size has one only if it was set.
+        """
+        section, _, size = name.partition(".")
+        if section == WORKLOAD:
+            return self.sizes[size]
         found: object = self
         for part in _place(name):
             found = getattr(found, part)
@@ -81,7 +91,7 @@ class Setting:
 
 @cache
 def settings() -> dict[str, Setting]:
-    """List all settings by name."""
+    """List all settings of machines, policies and options by name."""
     found = {}
     for section, model in _sections().items():
         for field, info in model.model_fields.items():
@@ -89,6 +99,51 @@ def settings() -> dict[str, Setting]:
             if setting is not None:
                 found[setting.name] = setting
     return found
+
+
+@cache
+def size_settings() -> dict[str, Setting]:
+    """List the sizes that any workload has, by name: `workload.nodes`."""
+    from isthmus import _native
+
+    sizes = {f"{WORKLOAD}.{size.name}": size for one in _native.workloads() for size in one.sizes}
+    return {
+        name: Setting(
+            name=name,
+            meaning=size.meaning,
+            quantity=EXTENT if size.in_bytes else NUMBER,
+            choices=(),
+        )
+        for name, size in sizes.items()
+    }
+
+
+def check_sizes(workload: str, sizes: Mapping[str, int]) -> None:
+    """
+    Refuse sizes that a workload doesn't have, or that can't be.
+
+    Args:
+        workload: The name of one that there is.
+        sizes: Name -> value, in B or a count.
+
+    Raises:
+        UsageError: The message has the range, or the hint the nearest name.
+    """
+    from isthmus import _native
+
+    known = [
+        f"{WORKLOAD}.{size.name}"
+        for one in _native.workloads()
+        if one.name == workload
+        for size in one.sizes
+    ]
+    for name in sizes:
+        if f"{WORKLOAD}.{name}" not in known:
+            raise UsageError(
+                f"{workload} has no size '{shortened(name)}'",
+                hint=f"{did_you_mean(f'{WORKLOAD}.{name}', known)} It has: {', '.join(known)}",
+            )
+    _native.check_workload(workload, sizes)
 
 
 def read_assignments(texts: list[str]) -> dict[str, str]:
@@ -109,6 +164,34 @@ def read_assignments(texts: list[str]) -> dict[str, str]:
     return found
 
 
+def read_sizes(texts: list[str]) -> dict[str, int]:
+    """
+    Read `workload.nodes=131072` texts.
+
+    Returns:
+        Name without its section -> value, in B or a count.
+
+    Raises:
+        UsageError: As read_assignments; or one is another setting, or no number.
+    """
+    found = {}
+    for name, text in read_assignments(texts).items():
+        section, _, size = name.partition(".")
+        if section != WORKLOAD:
+            raise UsageError(
+                f"'{name}' is no size of a workload",
+                hint="a trace is recorded for all machines and policies: set it when you run it",
+            )
+        setting_of(name).check(text)
+        found[size] = _number(name, text)
+    return found
+
+
+def setting_names() -> list[str]:
+    """List the names of all settings, sizes of workloads included."""
+    return [*settings(), *size_settings()]
+
+
 def setting_of(name: str) -> Setting:
     """
     Find a setting.
@@ -116,11 +199,12 @@ def setting_of(name: str) -> Setting:
     Raises:
         UsageError: There is none of that name; the hint has the nearest.
     """
-    if name not in settings():
+    found = settings().get(name) or size_settings().get(name)
+    if found is None:
         raise UsageError(
-            f"there is no setting '{shortened(name)}'", hint=did_you_mean(name, settings())
+            f"there is no setting '{shortened(name)}'", hint=did_you_mean(name, setting_names())
         )
-    return settings()[name]
+    return found
 
 
 def with_settings(setup: Setup, assignments: Mapping[str, str]) -> Setup:
@@ -140,6 +224,10 @@ def with_settings(setup: Setup, assignments: Mapping[str, str]) -> Setup:
         setting_of(name).check(text)
     document = setup.model_dump()
     for name, text in assignments.items():
+        section, _, size = name.partition(".")
+        if section == WORKLOAD:
+            document["sizes"][size] = _number(name, text)
+            continue
         *sections, field = _place(name)
         place = document
         for section in sections:
@@ -150,6 +238,13 @@ def with_settings(setup: Setup, assignments: Mapping[str, str]) -> Setup:
     except ValidationError as cause:
         given = ", ".join(f"{name}={shortened(text)}" for name, text in assignments.items())
         raise refusal(given, cause, Setup) from None
+
+
+def _number(name: str, text: str) -> int:
+    """Read a quantity in our own unit; it was checked before."""
+    quantity = size_settings()[name].quantity
+    assert quantity is not None  # noqa: S101 - sizes are numbers
+    return quantity.parse(text)
 
 
 def _sections() -> dict[str, type[BaseModel]]:

@@ -26,7 +26,7 @@ class Allocation(_Part):
 class HostStep(_Part):
     """What the host does between launches."""
 
-    kind: Literal["upload", "download", "read", "write"]
+    kind: Literal["upload", "download", "read", "write", "upload_again"]
     address: _Address
     size_bytes: _Address
 
