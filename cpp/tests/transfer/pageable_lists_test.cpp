@@ -50,6 +50,26 @@ TEST_F(LongPageableCopies, ShareTheStagingRing) {
   EXPECT_EQ(back, sent);
 }
 
+/// By the defaults, which count on a link of 3 GB/s if the device is emulated.
+using ShortPageableCopies = TransfersUnderTest;
+
+TEST_F(ShortPageableCopies, AreLeftToAKernelEvenIfTheLinkHidesWhatTheDriverTakes) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real link may be faster";
+  constexpr std::size_t kBytes = 5000;
+  constexpr std::size_t kNum = 1000;
+  const CUdeviceptr device = device_memory(kNum * kBytes);
+  Bytes host(kNum * kBytes);
+  for (const bool up : {true, false}) {
+    std::vector<ManyCopy> copies;
+    for (std::size_t at = 0; at < host.size(); at += kBytes)
+      copies.push_back(up ? ManyCopy{to_pointer(device + at), host.data() + at, kBytes, {}}
+                          : ManyCopy{host.data() + at, to_pointer(device + at), kBytes, {}});
+    const std::vector<PathShare> shares = transfers().explain_many(copies);
+    ASSERT_EQ(shares.size(), 1U);
+    EXPECT_EQ(shares[0].path, CopyPath::kernel) << "up " << up;
+  }
+}
+
 TEST_F(LongPageableCopies, LetTheirSourcesBeChangedAtOnce) {
   const CUdeviceptr device = device_memory(kNum * kCopyBytes);
   const Bytes sent = random_bytes(kNum * kCopyBytes, 12);

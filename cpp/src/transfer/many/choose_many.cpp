@@ -104,10 +104,12 @@ struct ManyChooser::Group {
     return device == of && stream == member.request.stream && by_caller == caller &&
            direction == member.task.crossing.direction && when == when_of(member, path);
   }
-  /// A kernel moves many short copies more quickly than the ring does.
+  /// A kernel moves many short copies more quickly than the ring does, also across a slow link: what
+  /// the ring's threads do for each takes longer than packing it, even if the link hides its
+  /// enqueueing.
   bool suits(const Member& member) const {
     return path == CopyPath::kernel || member.task.ends.size_bytes > PieceMover::kMaxPieceBytes ||
-           seconds_by_ring(member) < seconds_by_kernel(member);
+           seconds_per_fragment() < seconds_by_kernel(member);
   }
   double seconds_per_fragment() const {
     return direction == Direction::host_to_device ? kSecondsPerFragmentUp : kSecondsPerFragmentDown;
