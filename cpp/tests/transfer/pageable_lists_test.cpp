@@ -70,6 +70,22 @@ TEST_F(ShortPageableCopies, AreLeftToAKernelEvenIfTheLinkHidesWhatTheDriverTakes
   }
 }
 
+TEST_F(LongPageableCopies, ComeAfterAPinnedOneThatCrossesMeanwhile) {
+  if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver tells what was called";
+  const isthmus::test::EmulatorControls controls(driver());
+  const CUdeviceptr device = device_memory(kNum * kCopyBytes + kMiB);
+  const Bytes sent = random_bytes(kNum * kCopyBytes, 16);
+  std::vector<ManyCopy> copies = up(device, sent);
+  copies.push_back({pinned_memory(kMiB), to_pointer(device + sent.size()), kMiB, in(stream())});
+  controls.log_calls(1);
+  transfers().copy_many(copies);
+  controls.log_calls(0);
+  const std::string log = controls.call_log();
+  controls.reset();
+  ASSERT_NE(log.find("cuMemcpyBatchAsync"), std::string::npos);
+  EXPECT_LT(log.find("cuMemcpyDtoHAsync"), log.find("cuMemcpyBatchAsync"));
+}
+
 TEST_F(LongPageableCopies, LetTheirSourcesBeChangedAtOnce) {
   const CUdeviceptr device = device_memory(kNum * kCopyBytes);
   const Bytes sent = random_bytes(kNum * kCopyBytes, 12);

@@ -48,10 +48,12 @@ struct LinkCosts {
   double per_byte = 0;
 };
 
-/// Windows come first: they wait for the stream, which would include the other copies.
+/// Windows come first: they wait for the stream, which would include the other copies. Copies that
+/// the driver makes meanwhile come before those that keep the caller busy.
 int rank_of(const Plan& plan) {
   if (is_window(plan.path)) return 0;
-  return plan.path == CopyPath::kernel ? 1 : 2;
+  if (plan.path == CopyPath::kernel) return 1;
+  return plan.path == CopyPath::driver && plan.ends.is_ordered_by_driver() ? 2 : 3;
 }
 
 /// Of adjacent copies through windows in one stream only the first waits for the stream's work, if
