@@ -219,6 +219,7 @@ public:
   /// Makes many copies, complete on return; each begins after the work in its own stream. Among
   /// themselves they have no order. Small ones between the host and a device are made together, by
   /// one launch of a kernel, if that is faster: this needs NVRTC, and compiles the kernel once.
+  /// Longer ones of pageable memory share the staging ring, as if they were one copy.
   ///
   /// copies      no target overlaps another copy's target or source
   /// Throws      as copy(). UsageError names the copy, counted from 0, and then nothing has been

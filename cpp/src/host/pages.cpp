@@ -1,5 +1,7 @@
 #include "host/pages.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include <sys/mman.h>
@@ -37,6 +39,19 @@ bool is_resident(const void* byte) noexcept {
   unsigned char residency = 0;
   if (mincore(Pages(byte, 1).data(), 1, &residency) != 0) return true;
   return (residency & 1U) != 0;
+}
+
+bool all_resident(const Pages& pages) noexcept {
+  std::array<unsigned char, 512> residency{};
+  const std::size_t most_bytes = residency.size() * page_bytes();
+  for (std::uintptr_t first = pages.first; first < pages.end; first += most_bytes) {
+    const std::size_t size_bytes = std::min(pages.end - first, most_bytes);
+    if (mincore(reinterpret_cast<void*>(first), size_bytes, residency.data()) != 0) return true;
+    const auto end = residency.begin() + static_cast<std::ptrdiff_t>(size_bytes / page_bytes());
+    const auto present = [](unsigned char page) { return (page & 1U) != 0; };
+    if (!std::all_of(residency.begin(), end, present)) return false;
+  }
+  return true;
 }
 
 }  // namespace isthmus::host

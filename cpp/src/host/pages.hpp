@@ -33,5 +33,7 @@ int populate(const Pages& pages, Access access) noexcept;
 
 /// True if the page of a byte is present, or that is unknown.
 bool is_resident(const void* byte) noexcept;
+/// The same of all pages of a range, by one system call for every 512 of them.
+bool all_resident(const Pages& pages) noexcept;
 
 }  // namespace isthmus::host

@@ -10,6 +10,7 @@
 #include <isthmus/errors.hpp>
 
 #include "host/huge_mapping.hpp"
+#include "host/pages.hpp"
 
 namespace isthmus::host {
 namespace {
@@ -55,6 +56,23 @@ TEST(FirstTouch, KnowsFreshMemoryFromUsed) {
   ASSERT_TRUE(touch_pages(mapping.data(), 14 * kMiB));
   EXPECT_FALSE(mostly_untouched(mapping.data(), mapping.size_bytes()));
   EXPECT_FALSE(mostly_untouched(mapping.data(), 0));
+}
+
+TEST(FirstTouch, FindsOnePageThatIsAbsentAmongMany) {
+  const std::size_t num_pages = 1500;  // asked about in three system calls
+  void* const memory = mmap(nullptr, num_pages * kPageBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  ASSERT_EQ(madvise(memory, num_pages * kPageBytes, MADV_NOHUGEPAGE), 0);
+  auto* const bytes = static_cast<std::byte*>(memory);
+  const Pages all(bytes, num_pages * kPageBytes);
+  for (std::size_t absent : {std::size_t{0}, std::size_t{511}, std::size_t{512}, num_pages - 1}) {
+    ASSERT_TRUE(touch_pages(bytes, all.size_bytes()));
+    EXPECT_TRUE(all_resident(all));
+    ASSERT_EQ(madvise(bytes + absent * kPageBytes, kPageBytes, MADV_DONTNEED), 0);
+    EXPECT_FALSE(all_resident(all)) << absent;
+  }
+  munmap(memory, all.size_bytes());
 }
 
 TEST(ParallelTouch, MakesEveryPagePresentWithAnyNumberOfThreads) {

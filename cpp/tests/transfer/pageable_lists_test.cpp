@@ -50,6 +50,42 @@ TEST_F(LongPageableCopies, ShareTheStagingRing) {
   EXPECT_EQ(back, sent);
 }
 
+/// By the defaults, which count on a link of 3 GB/s if the device is emulated.
+using ShortPageableCopies = TransfersUnderTest;
+
+TEST_F(ShortPageableCopies, AreLeftToAKernelEvenIfTheLinkHidesWhatTheDriverTakes) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real link may be faster";
+  constexpr std::size_t kBytes = 5000;
+  constexpr std::size_t kNum = 1000;
+  const CUdeviceptr device = device_memory(kNum * kBytes);
+  Bytes host(kNum * kBytes);
+  for (const bool up : {true, false}) {
+    std::vector<ManyCopy> copies;
+    for (std::size_t at = 0; at < host.size(); at += kBytes)
+      copies.push_back(up ? ManyCopy{to_pointer(device + at), host.data() + at, kBytes, {}}
+                          : ManyCopy{host.data() + at, to_pointer(device + at), kBytes, {}});
+    const std::vector<PathShare> shares = transfers().explain_many(copies);
+    ASSERT_EQ(shares.size(), 1U);
+    EXPECT_EQ(shares[0].path, CopyPath::kernel) << "up " << up;
+  }
+}
+
+TEST_F(LongPageableCopies, ComeAfterAPinnedOneThatCrossesMeanwhile) {
+  if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver tells what was called";
+  const isthmus::test::EmulatorControls controls(driver());
+  const CUdeviceptr device = device_memory(kNum * kCopyBytes + kMiB);
+  const Bytes sent = random_bytes(kNum * kCopyBytes, 16);
+  std::vector<ManyCopy> copies = up(device, sent);
+  copies.push_back({pinned_memory(kMiB), to_pointer(device + sent.size()), kMiB, in(stream())});
+  controls.log_calls(1);
+  transfers().copy_many(copies);
+  controls.log_calls(0);
+  const std::string log = controls.call_log();
+  controls.reset();
+  ASSERT_NE(log.find("cuMemcpyBatchAsync"), std::string::npos);
+  EXPECT_LT(log.find("cuMemcpyDtoHAsync"), log.find("cuMemcpyBatchAsync"));
+}
+
 TEST_F(LongPageableCopies, LetTheirSourcesBeChangedAtOnce) {
   const CUdeviceptr device = device_memory(kNum * kCopyBytes);
   const Bytes sent = random_bytes(kNum * kCopyBytes, 12);
@@ -98,16 +134,53 @@ TEST_F(LongPageableCopies, AreMadeOneByOneIfTheRingCanPinNoMemory) {
   }
 }
 
+TEST_F(LongPageableCopies, WaitForNoWorkOfTheirStreamIfTheRingCanPinNoMemory) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
+  constexpr std::size_t kStagedByDriver = 60 * kKiB;  // the driver reads so much at once
+  const CUdeviceptr device = device_memory(kNum * kCopyBytes);
+  const Bytes sent = random_bytes(kNum * kCopyBytes, 15);
+  Bytes source = sent;
+  const CUstream own = stream();
+  std::vector<ManyCopy> copies = up(device, source);
+  for (ManyCopy& copy : copies) {
+    copy.size_bytes = kStagedByDriver;
+    copy.options = in(own);
+  }
+  ASSERT_EQ(transfers().explain_many(copies)[0].path, CopyPath::staged);
+  const isthmus::test::EmulatorControls emulator(driver());
+  emulator.fail_calls("cuMemHostRegister", CUDA_ERROR_OUT_OF_MEMORY);
+  contract::Gate held = gate();
+  held.hold(own);
+  CopyFuture future = transfers().copy_many_async(copies);
+  std::memset(source.data(), kGuard, source.size());
+  EXPECT_FALSE(future.ready());
+  EXPECT_TRUE(future.ordered());
+  held.open();
+  future.wait();
+  emulator.reset();
+  const Bytes found = on_device(device, sent.size());
+  for (std::size_t at = 0; at < sent.size(); at += kCopyBytes)
+    ASSERT_EQ(std::memcmp(found.data() + at, sent.data() + at, kStagedByDriver), 0);
+}
+
 TEST_F(LongPageableCopies, WhoseRingFailsSayThatAllTargetsAreUndefined) {
   if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
   const CUdeviceptr device = device_memory(kNum * kCopyBytes);
   const Bytes sent = random_bytes(kNum * kCopyBytes, 14);
   const isthmus::test::EmulatorControls emulator(driver());
-  emulator.fail_call("cuMemcpyBatchAsync", 1, CUDA_ERROR_ECC_UNCORRECTABLE);
-  const std::string message =
-      message_of<DriverError>([&] { transfers().copy_many(up(device, sent)); });
-  emulator.reset();
+  const auto message_of_failed = [&](auto copy) {
+    emulator.fail_call("cuMemcpyBatchAsync", 1, CUDA_ERROR_ECC_UNCORRECTABLE);
+    std::string message = message_of<DriverError>(copy);
+    emulator.reset();
+    return message;
+  };
+  const std::string message = message_of_failed([&] { transfers().copy_many(up(device, sent)); });
   EXPECT_TRUE(says(message, "all bytes of the call's targets are undefined")) << message;
+  for (const SourceOrder order : {SourceOrder::call, SourceOrder::stream}) {
+    const std::string later =
+        message_of_failed([&] { transfers().copy_many_async(up(device, sent), order).wait(); });
+    EXPECT_TRUE(says(later, "all bytes of the targets are undefined")) << later;
+  }
   transfers().copy_many(up(device, sent));
   EXPECT_EQ(on_device(device, sent.size()), sent);
 }

@@ -74,6 +74,7 @@ public:
 
 private:
   void carry_without_ring(const Plan& plan, const Request& request) const;
+  std::shared_ptr<PendingCopy> begin_without_ring(const Plan& plan, const Request& request) const;
 
   const Carrier& stand_in_;
 };

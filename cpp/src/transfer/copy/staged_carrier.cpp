@@ -1,4 +1,5 @@
 #include "transfer/copy/carrier.hpp"
+#include "transfer/copy/failed_copy.hpp"
 #include "transfer/staging/file_source.hpp"
 #include "transfer/staging/staging_ring.hpp"
 
@@ -45,6 +46,22 @@ void StagedCarrier::carry(const Plan& plan, const Request& request) const {
   if (!carried) carry_without_ring(plan, request);
 }
 
+/// The same, but returns once all sources are free, as the stand-in does. The last copy's end in the
+/// stream is that of all.
+std::shared_ptr<PendingCopy> StagedCarrier::begin_without_ring(const Plan& plan,
+                                                               const Request& request) const {
+  if (plan.pieces == nullptr) return stand_in_.begin(plan, request);
+  std::shared_ptr<PendingCopy> last;
+  try {
+    for (const LinkPiece& piece : *plan.pieces)
+      last = stand_in_.begin(plan_of(piece, plan), request);
+  } catch (...) {
+    if (last == nullptr) throw;
+    throw_at_rest(driver_, request.stream);
+  }
+  return last;
+}
+
 std::shared_ptr<PendingCopy> StagedCarrier::begin(const Plan& plan, const Request& request) const {
   if (!plan.uploads() || request.when != Return::source_free) return nullptr;
   auto pending = std::make_shared<PendingCopy>(plan.device->context());
@@ -52,9 +69,7 @@ std::shared_ptr<PendingCopy> StagedCarrier::begin(const Plan& plan, const Reques
   if (plan.by_name) {
     stage();
   } else if (!plan.device->try_ring(stage)) {
-    if (plan.pieces == nullptr) return stand_in_.begin(plan, request);
-    carry_without_ring(plan, request);
-    return PendingCopy::complete();
+    return begin_without_ring(plan, request);
   }
   end_there(*pending, request.stream);
   return pending;

@@ -49,10 +49,12 @@ struct LinkCosts {
   double per_byte = 0;
 };
 
-/// Windows come first: they wait for the stream, which would include the other copies.
+/// Windows come first: they wait for the stream, which would include the other copies. Copies that
+/// the driver makes meanwhile come before those that keep the caller busy.
 int rank_of(const Plan& plan) {
   if (is_window(plan.path)) return 0;
-  return plan.path == CopyPath::kernel ? 1 : 2;
+  if (plan.path == CopyPath::kernel) return 1;
+  return plan.path == CopyPath::driver && plan.ends.is_ordered_by_driver() ? 2 : 3;
 }
 
 /// Of adjacent copies through windows in one stream only the first waits for the stream's work, if
@@ -106,10 +108,12 @@ struct ManyChooser::Group {
     return device == of && stream == member.request.stream && by_caller == caller &&
            direction == member.task.crossing.direction && when == when_of(member, path);
   }
-  /// A kernel moves many short copies more quickly than the ring does.
+  /// A kernel moves many short copies more quickly than the ring does, also across a slow link: what
+  /// the ring's threads do for each takes longer than packing it, even if the link hides its
+  /// enqueueing.
   bool suits(const Member& member) const {
     return path == CopyPath::kernel || member.task.ends.size_bytes > PieceMover::kMaxPieceBytes ||
-           seconds_by_ring(member) < seconds_by_kernel(member);
+           seconds_per_fragment() < seconds_by_kernel(member);
   }
   double seconds_per_fragment() const {
     return direction == Direction::host_to_device ? kSecondsPerFragmentUp : kSecondsPerFragmentDown;

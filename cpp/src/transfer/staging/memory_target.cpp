@@ -5,6 +5,7 @@
 #include <isthmus/errors.hpp>
 
 #include "host/first_touch.hpp"
+#include "host/pages.hpp"
 #include "transfer/copy/mapped_file_copy.hpp"
 #include "transfer/staging/host_copy.hpp"
 
@@ -31,11 +32,11 @@ std::size_t MemoryTarget::grain_bytes() const noexcept {
 }
 
 void MemoryTarget::make_pages(const Piece& part) const noexcept {
-  // Touching pages that exist costs a third of copying them, so check first.
+  // Touching pages that exist costs a third of copying them, so check first: by one system call,
+  // because a list's targets are checked even if they have their pages.
+  if (part.size_bytes == 0 || !fresh_ || backing_.get() == Backing::file) return;
   std::byte* const first = memory_ + part.begin;
-  if (fresh_ && backing_.get() != Backing::file && partly_untouched(first, part.size_bytes)) {
-    host::touch_pages(first, part.size_bytes);
-  }
+  if (!host::all_resident({first, part.size_bytes})) host::touch_pages(first, part.size_bytes);
 }
 
 void MemoryTarget::store(const Piece& part, const std::byte* source) const {

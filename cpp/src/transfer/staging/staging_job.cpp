@@ -68,8 +68,9 @@ void StagingJob::rethrow_of_memory_in_use() const {
 void StagingJob::rethrow() const {
   if (!failed()) return;
   if (in_use_) rethrow_of_memory_in_use();
-  if (ranges_.all().size() > 1) std::rethrow_exception(failure_);
-  const std::string undefined = undefined_text(first_undefined_, plan_.size_bytes());
+  const std::string undefined = ranges_.all().size() > 1
+                                    ? "all bytes of the targets are undefined"
+                                    : undefined_text(first_undefined_, plan_.size_bytes());
   try {
     std::rethrow_exception(failure_);
   } catch (const DriverError& error) {

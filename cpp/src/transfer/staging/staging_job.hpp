@@ -66,7 +66,7 @@ public:
   void note_in_use() noexcept { in_use_ = true; }
 
   /// If there was a failure, throws the first, with the undefined bytes of the target. Of several
-  /// targets it names none.
+  /// targets all are: they share pieces.
   void rethrow() const;
 
 private:

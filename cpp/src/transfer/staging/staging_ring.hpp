@@ -97,8 +97,8 @@ public:
   /// a piece is a copy of the device.
   ///
   /// pieces      none of 0 bytes; the targets don't overlap each other
-  /// Throws      as for one range, but the message names no undefined bytes: after a failure any of
-  ///             the targets' may be.
+  /// Throws      as for one range, but the message says that all bytes of the targets are
+  ///             undefined: any of them may be.
   void upload(std::span<const LinkPiece> pieces, CUstream stream,
               UploadEnd end = UploadEnd::complete);
   void download(std::span<const LinkPiece> pieces, CUstream stream);
