@@ -127,5 +127,11 @@ def _machine(name: str, assignments: list[str]) -> "ModelledMachine":
     from isthmus.sim.policy import default_policy
     from isthmus.sim.settings import Setup, read_assignments, with_settings
 
-    setup = Setup(machine=load_machine(name), policy=default_policy("tree"))
-    return with_settings(setup, read_assignments(assignments)).machine
+    before = Setup(machine=load_machine(name), policy=default_policy("tree"))
+    after = with_settings(before, read_assignments(assignments))
+    if after.model_copy(update={"machine": before.machine}) != before:
+        raise UsageError(
+            "only the machine's settings make a difference here",
+            hint="`isthmus bench` has chosen the accesses, and `tree` is what a driver does",
+        )
+    return after.machine
