@@ -70,7 +70,7 @@ def test_the_guess_of_other_machines_is_shown_to_be_one(invoke: Invoke, short_ru
         (("calibrate", "{run}", "-m", "h100-pcie5", "-o", "machine.json"), "ends in .toml"),
         (("validate", "{folder}/nothing.json", "-m", "h100-pcie5"), "there is no run"),
         (("validate", "{run}", "-m", "h100-pcie5", "--set", "workload.nodes=65536"), "only the"),
-        (("calibrate", "{run}", "-m", "h100-pcie5", "--set", "policy.unit=4KiB"), "only the"),
+        (("calibrate", "{run}", "-m", "h100-pcie5", "--set", "policy.page=64KiB"), "only the"),
         (("validate", "{emulated}", "-m", "h100-pcie5"), "emulated device"),
         (("validate", "{empty}", "-m", "h100-pcie5"), "bench --managed"),
     ],
