@@ -29,19 +29,26 @@ auto kv_mean(Warp& warp, const Array<float>& array, unsigned cta, const Index& d
   return sum * (1.0F / kKvQueries);
 }
 
+/// Some dimensions of the means, from `first` on, as they are stored.
+template <class Part, class Warp, class Index>
+auto kv_part(Warp& warp, const Array<float>& array, unsigned cta, const Index& first) {
+  auto part = warp.lanes(Part{});
+  for (unsigned i = 0; i < sizeof(Part) / sizeof(unsigned short); ++i)
+    part = warp.map(
+        [i](Part before, float value) {
+          before.values[i] = kv_bits(value);
+          return before;
+        },
+        part, kv_mean(warp, array, cta, first + i));
+  return part;
+}
+
 /// Sixteen lanes store eight dimensions of the key each.
 template <class Warp, class Index>
 void kv_store_key(Warp& warp, const KvAttentionArguments& in, unsigned cta, const Index& place,
                   const Index& offset) {
   warp.when(warp.lane() < kKvKeyParts, [&] {
-    auto part = warp.lanes(KvKeyPart{});
-    for (unsigned i = 0; i < 8; ++i)
-      part = warp.map(
-          [i](KvKeyPart before, float value) {
-            before.values[i] = kv_bits(value);
-            return before;
-          },
-          part, kv_mean(warp, in.queries, cta, warp.lane() * 8 + i));
+    const auto part = kv_part<KvKeyPart>(warp, in.queries, cta, warp.lane() * 8);
     warp.store(in.keys, (place * kKvKeyParts + warp.lane()) * kKvBlockTokens + offset, part);
   });
 }
@@ -50,14 +57,7 @@ void kv_store_key(Warp& warp, const KvAttentionArguments& in, unsigned cta, cons
 template <class Warp, class Index>
 void kv_store_value(Warp& warp, const KvAttentionArguments& in, unsigned cta, const Index& place,
                     const Index& offset) {
-  auto part = warp.lanes(KvValuePart{});
-  for (unsigned i = 0; i < 4; ++i)
-    part = warp.map(
-        [i](KvValuePart before, float value) {
-          before.values[i] = kv_bits(value);
-          return before;
-        },
-        part, kv_mean(warp, in.outputs, cta, warp.lane() * 4 + i));
+  const auto part = kv_part<KvValuePart>(warp, in.outputs, cta, warp.lane() * 4);
   warp.store(in.values, (place * kKvBlockTokens + offset) * kKvValueParts + warp.lane(), part);
 }
 

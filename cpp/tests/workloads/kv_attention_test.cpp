@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <vector>
 
+#include "one_kv_cache.hpp"
 #include "recording.hpp"
 
 namespace isthmus::workloads {
@@ -19,73 +19,16 @@ Recorded<KvAttention>& attention() {
   return run;
 }
 
-/// One query head of one sequence, token by token.
-class OneHead {
-public:
-  OneHead(const KvAttentionArguments& in, unsigned sequence, unsigned head, unsigned query)
-      : in_(in),
-        sequence_(sequence),
-        head_(head),
-        first_(((sequence * in.num_heads + head) * kKvQueries + query) * kKvDimensions) {}
-
-  std::vector<double> outputs() const {
-    const std::vector<double> weights = softmax();
-    std::vector<double> result(kKvDimensions);
-    for (unsigned token = 0; token < weights.size(); ++token)
-      for (unsigned d = 0; d < kKvDimensions; ++d) result[d] += weights[token] * value(token, d);
-    return result;
-  }
-
-  double stored(unsigned dimension) const {
-    return static_cast<double>(in_.outputs.values[first_ + dimension]);
-  }
-
-private:
-  /// The position in the cache's blocks and their heads.
-  std::uint64_t place_of(unsigned token) const {
-    const unsigned block =
-        in_.block_tables.values[sequence_ * in_.max_blocks + token / kKvBlockTokens];
-    return std::uint64_t{block} * in_.num_heads + head_;
-  }
-  double key(unsigned token, unsigned d) const {
-    const std::uint64_t part =
-        (place_of(token) * kKvKeyParts + d / 8) * kKvBlockTokens + token % kKvBlockTokens;
-    return static_cast<double>(kv_number(in_.keys.values[part].values[d % 8]));
-  }
-  double value(unsigned token, unsigned d) const {
-    const std::uint64_t part =
-        (place_of(token) * kKvBlockTokens + token % kKvBlockTokens) * kKvValueParts + d / 4;
-    return static_cast<double>(kv_number(in_.values.values[part].values[d % 4]));
-  }
-  std::vector<double> softmax() const {
-    std::vector<double> weights(in_.num_tokens.values[sequence_]);
-    for (unsigned token = 0; token < weights.size(); ++token) {
-      for (unsigned d = 0; d < kKvDimensions; ++d)
-        weights[token] += static_cast<double>(in_.queries.values[first_ + d]) * key(token, d);
-      weights[token] /= std::sqrt(static_cast<double>(kKvDimensions));
-    }
-    const double largest = *std::max_element(weights.begin(), weights.end());
-    double sum = 0;
-    for (double& weight : weights) sum += weight = std::exp(weight - largest);
-    for (double& weight : weights) weight /= sum;
-    return weights;
-  }
-
-  const KvAttentionArguments& in_;
-  unsigned sequence_;
-  unsigned head_;
-  std::uint64_t first_;
-};
-
 TEST(KvAttention, ComputesTheOutputsThatALoopOverTheTokensComputes) {
   const KvAttentionArguments& in = attention().program.arguments();
   for (unsigned sequence = 0; sequence < KvAttentionSizes().sequences; sequence += 3)
     for (unsigned head = 0; head < KvAttentionSizes().heads; ++head)
       for (unsigned query = 0; query < kKvQueries; ++query) {
-        const OneHead one(in, sequence, head, query);
-        const std::vector<double> expected = one.outputs();
+        const testing::OneCache cache(in, sequence, head);
+        const std::vector<double> expected = cache.attention(query);
         for (unsigned d = 0; d < kKvDimensions; ++d)
-          ASSERT_NEAR(one.stored(d), expected[d], 1e-5)
+          ASSERT_NEAR(static_cast<double>(in.outputs.values[cache.first(query) + d]), expected[d],
+                      1e-5)
               << sequence << ", " << head << ", " << query << ", " << d;
       }
 }

@@ -7,10 +7,13 @@
 #include <set>
 #include <vector>
 
+#include "one_kv_cache.hpp"
 #include "recording.hpp"
 
 namespace isthmus::workloads {
 namespace {
+
+using testing::OneCache;
 
 constexpr KvDecodeSizes kSmall{.sequences = 3, .tokens = 300, .steps = 20, .heads = 2};
 
@@ -23,56 +26,6 @@ struct Before {
 std::vector<float> values_of(const Array<float>& array) {
   return {array.values, array.values + array.num_elements};
 }
-
-/// The cache of one head of one sequence, token by token.
-class OneCache {
-public:
-  OneCache(const KvAttentionArguments& in, unsigned sequence, unsigned head)
-      : in_(in), sequence_(sequence), head_(head) {}
-
-  double key(unsigned token, unsigned d) const {
-    const std::uint64_t part =
-        (place_of(token) * kKvKeyParts + d / 8) * kKvBlockTokens + token % kKvBlockTokens;
-    return static_cast<double>(kv_number(in_.keys.values[part].values[d % 8]));
-  }
-  double value(unsigned token, unsigned d) const {
-    const std::uint64_t part =
-        (place_of(token) * kKvBlockTokens + token % kKvBlockTokens) * kKvValueParts + d / 4;
-    return static_cast<double>(kv_number(in_.values.values[part].values[d % 4]));
-  }
-  /// Where a query head's numbers begin.
-  std::size_t first(unsigned query) const {
-    return ((sequence_ * in_.num_heads + head_) * kKvQueries + query) * kKvDimensions;
-  }
-  unsigned num_tokens() const { return in_.num_tokens.values[sequence_]; }
-
-  std::vector<double> attention(unsigned query) const {
-    std::vector<double> weights(num_tokens());
-    double sum = 0;
-    for (unsigned token = 0; token < weights.size(); ++token) {
-      double score = 0;
-      for (unsigned d = 0; d < kKvDimensions; ++d)
-        score += static_cast<double>(in_.queries.values[first(query) + d]) * key(token, d);
-      sum += weights[token] = std::exp(score / std::sqrt(static_cast<double>(kKvDimensions)));
-    }
-    std::vector<double> result(kKvDimensions);
-    for (unsigned token = 0; token < weights.size(); ++token)
-      for (unsigned d = 0; d < kKvDimensions; ++d)
-        result[d] += weights[token] / sum * value(token, d);
-    return result;
-  }
-
-private:
-  std::uint64_t place_of(unsigned token) const {
-    const unsigned block =
-        in_.block_tables.values[sequence_ * in_.max_blocks + token / kKvBlockTokens];
-    return std::uint64_t{block} * in_.num_heads + head_;
-  }
-
-  const KvAttentionArguments& in_;
-  unsigned sequence_;
-  unsigned head_;
-};
 
 template <class Check>
 void each_head(const KvDecode& program, Check check) {
