@@ -5,8 +5,6 @@ from pydantic import BaseModel
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.quantities import quantity_of
 
-_SECTIONS = ("cores", "l1", "tlb", "network", "partitions", "gmmu", "link", "faults", "launch")
-
 
 def machine_text(machine: ModelledMachine, remarks: list[str]) -> str:
     """
@@ -25,8 +23,9 @@ def machine_text(machine: ModelledMachine, remarks: list[str]) -> str:
         f"name = {_string(machine.name)}",
         f"description = {_string(machine.description)}",
     ]
-    for section in _SECTIONS:
-        lines += ["", f"[{section}]", *_fields(getattr(machine, section))]
+    for name, section in machine:
+        if isinstance(section, BaseModel):
+            lines += ["", f"[{name}]", *_fields(section)]
     for cost in machine.link.costs:
         lines += ["", "[[link.costs]]", *_fields(cost)]
     return "\n".join(lines) + "\n"

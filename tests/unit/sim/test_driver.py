@@ -7,13 +7,22 @@ from typing import Any
 
 import pytest
 
+from isthmus.bench.tests.catalogue import TESTS
+from isthmus.bench.tests.managed import PAGE_FAULT_TESTS
 from isthmus.errors import Error, UsageError
 from isthmus.report.format import Format
 from isthmus.run.model import Run
 from isthmus.run.reading import parse_run
 from isthmus.sim.driver.as_text import comparison_text, geometric_error
 from isthmus.sim.driver.fitting import Compared, Fit, compared, fitted
-from isthmus.sim.driver.measured import Access, DriverPoint, not_predicted, points_of
+from isthmus.sim.driver.measured import (
+    FAULT_PAGES,
+    PREDICTED,
+    Access,
+    DriverPoint,
+    not_predicted,
+    points_of,
+)
 from isthmus.sim.driver.predicting import predicted
 from isthmus.sim.driver.storing import fitted_machine_text, named_after
 from isthmus.sim.machine import Handling, LinkCost, ModelledMachine
@@ -85,6 +94,12 @@ def test_the_points_of_a_run_are_its_page_faults_and_its_reads(h100: Run) -> Non
 def test_tests_that_are_not_predicted_are_named(h100: Run) -> None:
     assert "host_to_device_managed_prefetched" in not_predicted(h100)
     assert "host_to_device_managed_demand" not in not_predicted(h100)
+
+
+def test_what_is_predicted_is_what_the_bench_measures() -> None:
+    assert {test for test, _ in PREDICTED} <= {test.name for test in TESTS}
+    [faults] = PAGE_FAULT_TESTS
+    assert faults.num_pages == FAULT_PAGES
 
 
 def test_an_emulated_run_is_refused(document: dict[str, Any]) -> None:

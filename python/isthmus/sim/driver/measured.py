@@ -22,11 +22,12 @@ class Access(StrEnum):
     """All of it was read once over the link: it was advised to stay."""
 
 
-_TESTS = {
+PREDICTED = {
     ("managed_page_fault", "device_fault"): Access.PAGE_FAULT,
     ("host_to_device_managed_demand", "bandwidth"): Access.READ,
     ("host_to_device_managed_advised", "bandwidth"): Access.REMOTE,
 }
+"""The results of `isthmus bench` that are points: test and metric."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,13 +70,13 @@ def points_of(run: Run) -> list[DriverPoint]:
 
 def not_predicted(run: Run) -> list[str]:
     """Name the tests of managed memory that the simulator doesn't predict."""
-    known = {test for test, _ in _TESTS}
+    known = {test for test, _ in PREDICTED}
     named = (result.test for result in run.results if result.status == Status.PASSED)
     return sorted({test for test in named if "_managed_" in test} - known)
 
 
 def _point(result: Result) -> DriverPoint | None:
-    access = _TESTS.get((result.test, result.metric))
+    access = PREDICTED.get((result.test, result.metric))
     plain = result.status == Status.PASSED and result.median and not result.axes
     if access is None or not plain or result.median is None:
         return None
