@@ -53,6 +53,16 @@ def host_arrays(sizes: list[int], *, pinned: bool) -> list[Any]:
     return [np.ones(size, np.uint8) for size in sizes]
 
 
+def least_us(call: Callable[[], object], turns: int) -> float:
+    """Time a call again and again; the least time counts."""
+    least = float("inf")
+    for _ in range(turns):
+        start = time.perf_counter()
+        call()
+        least = min(least, time.perf_counter() - start)
+    return least * 1e6
+
+
 def medians(ways: Ways, turns: int, longest_seconds: float = 60.0) -> dict[str, float]:
     """Time each way in turns: microseconds."""
     times: dict[str, list[float]] = {name: [] for name in ways}

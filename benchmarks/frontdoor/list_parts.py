@@ -1,25 +1,15 @@
 """What the CPU does for one call of many copies, part by part: the least times of many turns."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
+from copies_device import least_us
 
 import isthmus
 from isthmus.transfer.copying import default_transfers
 
 SIZE = 4096
 Lists = tuple[list[object], list[object]]
-
-
-def least_us(call: Callable[[], object], turns: int) -> float:
-    """Time a call again and again."""
-    least = float("inf")
-    for _ in range(turns):
-        start = time.perf_counter()
-        call()
-        least = min(least, time.perf_counter() - start)
-    return least * 1e6
 
 
 def lists_of(num: int) -> Iterator[tuple[str, Lists]]:

@@ -1,23 +1,11 @@
 """Copies by a thread in which no CUDA context is current: the least times of many turns."""
 
-import time
-from collections.abc import Callable
-
 import numpy as np
+from copies_device import least_us
 
 import isthmus
 
 NUM, SIZE = 256, 4096
-
-
-def least_us(copy: Callable[[], object], turns: int) -> float:
-    """Time a copy again and again."""
-    least = float("inf")
-    for _ in range(turns):
-        start = time.perf_counter()
-        copy()
-        least = min(least, time.perf_counter() - start)
-    return least * 1e6
 
 
 def main() -> None:
