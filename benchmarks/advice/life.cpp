@@ -171,6 +171,7 @@ Machine::Machine(std::size_t max_bytes, const std::string& profile)
       context_(isthmus::Context::retain(driver_, 0)),
       current_(context_),
       device_(context_, max_bytes),
+      after_kernels_(context_),
       transfers_(driver_),
       filled_(driver_, 0),
       empty_(driver_, 0) {
@@ -191,6 +192,7 @@ void Machine::prepare(const Question& question) {
   else if (question.buffer == "pageable")
     kept_ = from_malloc(question.size_bytes);
   if (kept_ != nullptr) std::memset(kept_, 1, question.size_bytes);
+  after_kernels_.run();
   const std::uint32_t word = 1;
   for (int i = 0; i < kEarning; ++i)
     transfers_.copy(reinterpret_cast<void*>(device_.pointer()), &word, sizeof word);

@@ -11,6 +11,7 @@
 #include <isthmus/transfer.hpp>
 
 #include "device/buffers.hpp"
+#include "measure/loops/after_kernels.hpp"
 
 /// What a program does with one buffer.
 struct Question {
@@ -52,8 +53,8 @@ public:
   /// profile     the text of a file of `isthmus profile`; empty: what the environment gives
   Machine(std::size_t max_bytes, const std::string& profile);
 
-  /// Makes the host buffer of questions that have one already. Makes short copies until a window is
-  /// open: one that isn't used for 2 s is closed.
+  /// Makes the host buffer of questions that have one already, and runs a kernel, as programs do.
+  /// Makes short copies until a window is open: one that isn't used for 2 s is closed.
   void prepare(const Question& question);
   /// Lives once. If `parts` isn't null, each part is timed.
   void live(const Question& question, Way way, Parts* parts = nullptr);
@@ -66,6 +67,7 @@ private:
   isthmus::Context context_;
   isthmus::CurrentContext current_;
   isthmus::DeviceBuffer device_;
+  isthmus::measure::AfterKernels after_kernels_;
   isthmus::Transfers transfers_;
   isthmus::PinnedPool filled_;
   isthmus::PinnedPool empty_;

@@ -100,6 +100,9 @@ def test_leaving_the_loop_gives_the_memory_back(
     assert torch.cuda.memory_allocated() == before
 
 
+# In the whole suite JAX is imported, too: it warns of any fork, and the workers are forks.
+@pytest.mark.filterwarnings("ignore:os.fork\\(\\) was called:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_data_loader_with_workers_is_read_to_its_end(
     torch: Any,  # noqa: ANN401
 ) -> None:

@@ -21,7 +21,7 @@ def run(driver: _native.Driver, tmp_path_factory: pytest.TempPathFactory) -> dic
     assert not driver.emulated
     path: Path = tmp_path_factory.mktemp("run") / "run.json"
     done = isthmus(
-        "bench", "--sizes", "4,1MiB,64MiB", "--budget", "10", "--output", str(path), "--device", "0"
+        "bench", "--sizes", "4,1MiB,64MiB", "--budget", "25", "--output", str(path), "--device", "0"
     )
     assert done.code == 0, done.err
     record: dict[str, Any] = json.loads(path.read_text("utf-8"))

@@ -85,6 +85,7 @@ class Effort:
         min_turns: For each path at each size.
         max_turns: The same, if they are short.
         rounds: How often the intervals at crossovers are halved.
+        passes: How often all points are measured again, as far as time allows.
         staging_bytes: The size of the copies by which the number of staging threads is found.
         memory_sizes: The buffers whose allocation is measured, in bytes, ascending.
         quick: Whether it is the lower effort.
@@ -94,6 +95,7 @@ class Effort:
     budget_s: float
     point_s: float
     rounds: int
+    passes: int = 0
     min_turns: int = 5
     max_turns: int = 21
     staging_bytes: int = 64 * _MIB
@@ -127,7 +129,14 @@ _MEMORY_SIZES = (
     *(16 * _MIB, 24 * _MIB, 32 * _MIB, 64 * _MIB),
 )
 # Python's own start and end are not in the budgets: see `promised_s`.
-FULL = Effort(sizes=FULL_SIZES, budget_s=8.5, point_s=0.03, rounds=3, memory_sizes=_MEMORY_SIZES)
+FULL = Effort(
+    sizes=FULL_SIZES,
+    budget_s=8.5,
+    point_s=0.03,
+    rounds=3,
+    passes=3,
+    memory_sizes=_MEMORY_SIZES,
+)
 QUICK = Effort(
     sizes=QUICK_SIZES,
     budget_s=1.4,

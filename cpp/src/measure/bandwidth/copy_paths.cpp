@@ -74,7 +74,9 @@ private:
 };
 
 CopyPaths::CopyPaths(const Context& context)
-    : context_(context), engine_(std::make_unique<transfer::Engine>(Windows(context.driver()))) {
+    : context_(context),
+      after_kernels_(context),
+      engine_(std::make_unique<transfer::Engine>(Windows(context.driver()))) {
   use_ring_threads({});
 }
 
@@ -121,6 +123,7 @@ std::vector<PathTimes> CopyPaths::measure(CopyBuffers& buffers, const CopyPathsO
       found.back().absence = absence.reason();
     }
   }
+  after_kernels_.run();
   std::vector<Times> times = take_turns(contestants, options.turns);
   auto next = times.begin();
   for (PathTimes& one : found)
@@ -148,6 +151,7 @@ std::vector<RingTimes> CopyPaths::measure_ring(CopyBuffers& buffers, Direction d
       return crossing.seconds_of(num_copies, name_of(CopyPath::staged));
     });
   }
+  after_kernels_.run();
   std::vector<Times> times = take_turns(contestants, turns);
   for (std::size_t i = 0; i < found.size(); ++i) found[i].times = std::move(times[i]);
   verify_end(buffers, crossing);

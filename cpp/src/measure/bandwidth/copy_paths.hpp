@@ -8,6 +8,7 @@
 
 #include <isthmus/transfer.hpp>
 
+#include "measure/loops/after_kernels.hpp"
 #include "measure/loops/copy_buffers.hpp"
 #include "measure/loops/samples.hpp"
 #include "measure/loops/turns.hpp"
@@ -35,7 +36,8 @@ struct RingTimes {
   Times times;
 };
 
-/// Copies whose path is fixed although the call names none: they cost what a program's copies do.
+/// Copies whose path is fixed although the call names none: they cost what the copies of a program
+/// do that runs kernels.
 /// Resources opened by other parts of the program don't make them cheaper. Not for use by two
 /// threads at once.
 class CopyPaths {
@@ -70,6 +72,7 @@ private:
   transfer::DevicePaths& ways() { return engine_->paths(context_.device().ordinal); }
 
   Context context_;
+  AfterKernels after_kernels_;
   std::unique_ptr<transfer::Engine> engine_;
   /// profiles_[path] makes that path the cheapest.
   std::array<std::shared_ptr<const transfer::Profile>, transfer::kNumPaths> profiles_;
