@@ -19,6 +19,7 @@ namespace {
 
 constexpr Word<measure::ManagedWay> kManagedWays[] = {
     {"demand", measure::ManagedWay::demand},
+    {"demand_random", measure::ManagedWay::demand_random},
     {"prefetched", measure::ManagedWay::prefetched},
     {"advised", measure::ManagedWay::advised}};
 constexpr Word<measure::ChaseOrder> kChaseOrders[] = {{"strided", measure::ChaseOrder::strided},

@@ -25,6 +25,7 @@ BRINGS = {
     "device_to_host_memcpy_sm": "cuLaunchKernel",
     "device_to_host_memcpy_offset": "cuMemcpyDtoHAsync",
     "host_device_latency_sm": "cuLaunchKernel",
+    "host_to_device_managed_demand_random": "cuLaunchKernel",
     "host_to_device_managed_prefetched": "cuMemPrefetchAsync",
     "managed_page_fault": "cuLaunchKernel",
 }

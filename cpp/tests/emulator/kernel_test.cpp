@@ -16,6 +16,13 @@ class Kernel : public EmulatedMachine {
 protected:
   Kernel() { enter(); }
 
+  void flip(CUdeviceptr byte) {
+    std::uint8_t value = 0;
+    driver().call(symbol::memcpy_dtoh)(&value, byte, sizeof value);
+    value = static_cast<std::uint8_t>(~value);
+    driver().call(symbol::memcpy_htod)(byte, &value, sizeof value);
+  }
+
   std::uint32_t* flag() {
     auto* made = reinterpret_cast<std::uint32_t*>(pinned_memory(sizeof(std::uint32_t)));
     *made = 0;
@@ -30,6 +37,16 @@ protected:
     driver().call(symbol::memcpy_htod)(count, &found, sizeof found);
     launch(kernel("pattern", "isthmus_pattern_check"), nullptr, bytes, size_bytes, seed, count);
     driver().call(symbol::memcpy_dtoh)(&found, count, sizeof found);
+    return found;
+  }
+  std::uint64_t verdict_in_random_order(CUdeviceptr bytes, std::uint64_t size_bytes,
+                                        std::uint64_t seed) {
+    const CUdeviceptr verdict = device_memory(8);
+    std::uint64_t found = 0;
+    driver().call(symbol::memcpy_htod)(verdict, &found, sizeof found);
+    launch(kernel("pattern", "isthmus_pattern_verify_pages"), nullptr, bytes, size_bytes, seed,
+           verdict);
+    driver().call(symbol::memcpy_dtoh)(&found, verdict, sizeof found);
     return found;
   }
 };
@@ -83,6 +100,29 @@ TEST_F(Kernel, CountsASingleWrongByte) {
   byte = static_cast<std::uint8_t>(byte + 1);
   driver().call(symbol::memcpy_htod)(bytes + 1000, &byte, std::size_t{1});
   EXPECT_EQ(num_mismatches(bytes, 4096, 1), 1u);
+}
+
+TEST_F(Kernel, ThatReadsPagesInARandomOrderReadsEachOnce) {
+  constexpr std::uint64_t kChecked = std::uint64_t{1} << 62U;
+  for (const std::uint64_t size_bytes : {1ull, 8ull, 4096ull, 4097ull, 3 * 4096ull, 5 * 4096 + 8ull,
+                                         64 * 4096ull, 1000 * 4096 - 3ull}) {
+    const CUdeviceptr bytes = device_memory(size_bytes);
+    launch(kernel("pattern", "isthmus_pattern_fill"), nullptr, bytes, size_bytes, std::uint64_t{7});
+    EXPECT_EQ(verdict_in_random_order(bytes, size_bytes, 7), kChecked) << size_bytes;
+    // All whole words and trailing bytes are wrong: each is counted, and none twice.
+    driver().call(symbol::memset_d8_async)(bytes, static_cast<unsigned char>(0), size_bytes,
+                                           CUstream{nullptr});
+    EXPECT_EQ(verdict_in_random_order(bytes, size_bytes, 7) - kChecked,
+              num_mismatches(bytes, size_bytes, 7))
+        << size_bytes;
+    EXPECT_EQ(num_mismatches(bytes, size_bytes, 7), size_bytes / 8 + size_bytes % 8) << size_bytes;
+    for (std::uint64_t at = 0; at < size_bytes; at += 4096) {
+      launch(kernel("pattern", "isthmus_pattern_fill"), nullptr, bytes, size_bytes,
+             std::uint64_t{7});
+      flip(bytes + at);
+      ASSERT_EQ(verdict_in_random_order(bytes, size_bytes, 7) - kChecked, 1u) << size_bytes;
+    }
+  }
 }
 
 TEST_F(Kernel, WaitsForAFlagThatTheCpuSets) {

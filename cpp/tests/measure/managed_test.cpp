@@ -70,6 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
     Ways, ManagedMemory,
     testing::Values(Crossing{Direction::host_to_device, ManagedWay::demand, "demand_h2d"},
                     Crossing{Direction::device_to_host, ManagedWay::demand, "demand_d2h"},
+                    Crossing{Direction::host_to_device, ManagedWay::demand_random, "random_h2d"},
                     Crossing{Direction::host_to_device, ManagedWay::prefetched, "prefetched_h2d"},
                     Crossing{Direction::device_to_host, ManagedWay::prefetched, "prefetched_d2h"},
                     Crossing{Direction::host_to_device, ManagedWay::advised, "advised_h2d"},
@@ -83,6 +84,12 @@ TEST(ManagedSizes, AreAtMostHalfAGibibyte) {
                UsageError);
   EXPECT_THROW(measure_managed(test::context(), &test::kernels(),
                                managed(Direction::host_to_device, way, 0)),
+               UsageError);
+}
+
+TEST(ManagedMemoryInARandomOrder, IsReadByKernelsOnly) {
+  EXPECT_THROW(measure_managed(test::context(), &test::kernels(),
+                               managed(Direction::device_to_host, ManagedWay::demand_random)),
                UsageError);
 }
 

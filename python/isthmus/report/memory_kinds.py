@@ -42,7 +42,8 @@ def memory_notes(run: Run) -> list[str]:
     if of_kind(run, Kind.MANAGED):
         lines.append(
             "managed: timed by the CPU's clock, one at a time; demand is a kernel reading all of "
-            "it, or the CPU loading from each page; advised pages stay on the host"
+            "it (random: page by page in a random order), or the CPU loading from each page; "
+            "advised pages stay on the host"
         )
     return lines
 
@@ -77,7 +78,7 @@ def _managed_table(run: Run) -> Table | None:
 
 
 def _managed_head(result: Result) -> str:
-    return f"{direction_of(result)} {result.way}"
+    return f"{direction_of(result)} {result.way.replace('_', ' ')}"
 
 
 def _contents_table(run: Run) -> Table | None:

@@ -238,7 +238,7 @@ _MANAGED = Theme(
     name="bandwidth-managed",
     title="Bandwidth of managed memory",
     panel=direction_of,
-    label=lambda found: found.way,
+    label=lambda found: _plain(found.way),
 )
 _BOTH_WAYS = Theme(
     name="bandwidth-both-ways",

@@ -99,6 +99,14 @@ def test_memory_never_takes_more_than_the_limit() -> None:
     assert all(k and k.host_memory != HostMemory.HUGE_PINNED for k in kinds)
 
 
+def test_a_random_read_of_managed_memory_has_the_sizes_of_a_read_in_order() -> None:
+    in_order, at_random = (
+        BY_NAME[f"host_to_device_managed_{way}"] for way in ("demand", "demand_random")
+    )
+    for demand in (MANAGED, replace(QUICK, managed=True)):
+        assert at_random.points(demand) == in_order.points(demand)
+
+
 def test_managed_memory_is_measured_only_where_it_was_asked_for() -> None:
     assert all(test.points(ROOMY) == [] for test in MANAGED_TESTS)
     assert all(test.points(MANAGED) for test in MANAGED_TESTS)

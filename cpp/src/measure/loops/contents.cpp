@@ -58,8 +58,10 @@ void BufferContents::fill_by_kernel(const Kernels& kernels, const Stream& stream
 
 void BufferContents::check_by_kernel(const Kernels& kernels, const Stream& stream,
                                      CUdeviceptr source, std::size_t size_bytes,
-                                     CUdeviceptr verdict) const {
-  const Kernel check = kernels.get("pattern", "isthmus_pattern_verify");
+                                     CUdeviceptr verdict, ReadOrder order) const {
+  const Kernel check =
+      kernels.get("pattern", order == ReadOrder::forward ? "isthmus_pattern_verify"
+                                                         : "isthmus_pattern_verify_pages");
   check.launch(stream.handle(), blocks_for(stream.context()), kBlockLanes, source,
                static_cast<unsigned long long>(size_bytes), static_cast<unsigned long long>(seed_),
                verdict);

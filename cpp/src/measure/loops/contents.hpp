@@ -8,6 +8,12 @@
 
 namespace isthmus::measure {
 
+/// In which order a kernel goes through what it compares.
+enum class ReadOrder {
+  forward,       ///< from the beginning to the end
+  random_pages,  ///< pages of 4 KiB in a fixed random order, each once: kernels/page_order.cuh
+};
+
 enum class Contents {
   random,  ///< the test pattern
   zeros,   ///< the best case for a link or a memory that compresses
@@ -40,7 +46,8 @@ public:
   ///
   /// verdict    device, [1], 8 bytes, 0 before; see mismatches_of()
   void check_by_kernel(const Kernels& kernels, const Stream& stream, CUdeviceptr source,
-                       std::size_t size_bytes, CUdeviceptr verdict) const;
+                       std::size_t size_bytes, CUdeviceptr verdict,
+                       ReadOrder order = ReadOrder::forward) const;
   /// The number of mismatches in a verdict; the largest number if nothing was checked.
   static std::uint64_t mismatches_of(std::uint64_t verdict) noexcept;
   /// Like count_mismatches(), for device memory. Waits until it is complete.

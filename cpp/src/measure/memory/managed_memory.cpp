@@ -98,7 +98,10 @@ private:
   double timed_read_by_kernel(const BufferContents& contents) {
     clear_verdict();
     const auto start = Clock::now();
-    contents.check_by_kernel(kernels_, stream_, device(), options_.size_bytes, verdict_.pointer());
+    const ReadOrder order =
+        options_.way == ManagedWay::demand_random ? ReadOrder::random_pages : ReadOrder::forward;
+    contents.check_by_kernel(kernels_, stream_, device(), options_.size_bytes, verdict_.pointer(),
+                             order);
     stream_.synchronize();
     return seconds_since(start);
   }
@@ -153,6 +156,11 @@ Measurement measure_managed(const Context& context, const Kernels* kernels,
   if (kernels == nullptr) {
     throw Unavailable("kernel that reads managed memory", "there is no NVRTC to compile it",
                       "NVRTC");
+  }
+  if (options.way == ManagedWay::demand_random && options.direction != Direction::host_to_device) {
+    throw UsageError(
+        "managed memory is read in a random order by kernels only, so only to the "
+        "device");
   }
   const CurrentContext current(context);
   ManagedLoop loop(context, *kernels, options);

@@ -9,7 +9,10 @@
 namespace isthmus::measure {
 
 enum class ManagedWay {
-  demand,      ///< pages move when the other side touches them
+  demand,  ///< pages move when the other side touches them
+  /// The same, but a kernel touches one page after the other in a random order, each once. Only to
+  /// the device.
+  demand_random,
   prefetched,  ///< cuMemPrefetchAsync (cudaMemPrefetchAsync) moves them
   /// Preferred location on the host, accessed by the device (cudaMemAdvise): pages stay, and
   /// kernels access them over the link.
@@ -26,18 +29,19 @@ struct ManagedOptions {
 /// Measures one size in one direction. Yields one metric, "copy_time": seconds by the CPU's clock
 /// until the target side has accessed all bytes.
 ///
-///             host to device                      device to host
-///   demand    a kernel reads all of it            the CPU loads from each page of 4 KiB
-///   prefetched  the prefetch and its wait         the same
-///   advised   a kernel reads all of it            a kernel writes all of it
+///                  host to device               device to host
+///   demand         a kernel reads all of it     the CPU loads from each page of 4 KiB
+///   demand_random  a kernel reads all of it, its pages of 4 KiB in a random order
+///   prefetched     the prefetch and its wait    the same
+///   advised        a kernel reads all of it     a kernel writes all of it
 ///
 /// Every sample begins with new bytes, written by the source side, and ends with their comparison
 /// by the target side, which isn't timed (a kernel that reads compares as it goes). The driver is
 /// asked whether a prefetch really was requested.
 ///
 /// kernels   null: Unavailable
-/// Throws    UsageError (size), Unavailable (no managed memory here, or not so much free),
-///           CorruptTransfer, DriverError.
+/// Throws    UsageError (size, or a random order to the host), Unavailable (no managed memory here,
+///           or not so much free), CorruptTransfer, DriverError.
 Measurement measure_managed(const Context& context, const Kernels* kernels,
                             const ManagedOptions& options);
 

@@ -20,6 +20,7 @@ class ManagedWay(StrEnum):
     """What moves managed memory to the side that needs it."""
 
     DEMAND = "demand"
+    DEMAND_RANDOM = "demand_random"
     PREFETCHED = "prefetched"
     ADVISED = "advised"
 
@@ -91,6 +92,9 @@ class PageFaultTest(BenchTest):
 _ABOUT = {
     (ManagedWay.DEMAND, Direction.HOST_TO_DEVICE): "pages move when a kernel reads them",
     (ManagedWay.DEMAND, Direction.DEVICE_TO_HOST): "pages move when the CPU loads from them",
+    (ManagedWay.DEMAND_RANDOM, Direction.HOST_TO_DEVICE): (
+        "pages move when a kernel reads them in a random order"
+    ),
     (ManagedWay.PREFETCHED, Direction.HOST_TO_DEVICE): "prefetched to the device",
     (ManagedWay.PREFETCHED, Direction.DEVICE_TO_HOST): "prefetched to the host",
     (ManagedWay.ADVISED, Direction.HOST_TO_DEVICE): "advised to stay on the host, read by a kernel",
@@ -112,7 +116,7 @@ def _managed(way: ManagedWay, direction: Direction) -> ManagedTest:
 
 
 MANAGED_TESTS: tuple[ManagedTest, ...] = tuple(
-    _managed(way, direction) for way in ManagedWay for direction in Direction
+    _managed(way, direction) for way, direction in _ABOUT
 )
 PAGE_FAULT_TESTS: tuple[PageFaultTest, ...] = (
     PageFaultTest(
