@@ -192,7 +192,6 @@ void Machine::prepare(const Question& question) {
   else if (question.buffer == "pageable")
     kept_ = from_malloc(question.size_bytes);
   if (kept_ != nullptr) std::memset(kept_, 1, question.size_bytes);
-  after_kernels_.run();
   const std::uint32_t word = 1;
   for (int i = 0; i < kEarning; ++i)
     transfers_.copy(reinterpret_cast<void*>(device_.pointer()), &word, sizeof word);

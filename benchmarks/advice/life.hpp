@@ -53,9 +53,11 @@ public:
   /// profile     the text of a file of `isthmus profile`; empty: what the environment gives
   Machine(std::size_t max_bytes, const std::string& profile);
 
-  /// Makes the host buffer of questions that have one already, and runs a kernel, as programs do.
-  /// Makes short copies until a window is open: one that isn't used for 2 s is closed.
+  /// Makes the host buffer of questions that have one already. Makes short copies until a window is
+  /// open: one that isn't used for 2 s is closed.
   void prepare(const Question& question);
+  /// Runs a kernel, as programs do before they copy.
+  void run_kernel() const { after_kernels_.run(); }
   /// Lives once. If `parts` isn't null, each part is timed.
   void live(const Question& question, Way way, Parts* parts = nullptr);
   const isthmus::Driver& driver() const { return driver_; }

@@ -208,7 +208,7 @@ class Measuring:
 
     def measure_again(self) -> None:
         """
-        Measure every point again, short copies first, as far as time allows; the lowest time counts.
+        Measure every point again, short copies first, while time is left; the lowest time counts.
 
         On a shared machine other programs may slow a few sizes down for a while, in all turns.
         """

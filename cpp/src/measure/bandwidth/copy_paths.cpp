@@ -99,6 +99,7 @@ void CopyPaths::verify_end(CopyBuffers& buffers, const Crossing& crossing) {
 
 Contestant CopyPaths::contestant(const Crossing& crossing, CopyPath path) {
   return [this, &crossing, path](std::size_t num_copies) {
+    after_kernels_.run();
     // This path is taken only when it is named.
     if (path == CopyPath::registered) return crossing.seconds_of(num_copies, name_of(path));
     ways().use(profiles_[static_cast<std::size_t>(path)]);
@@ -123,7 +124,6 @@ std::vector<PathTimes> CopyPaths::measure(CopyBuffers& buffers, const CopyPathsO
       found.back().absence = absence.reason();
     }
   }
-  after_kernels_.run();
   std::vector<Times> times = take_turns(contestants, options.turns);
   auto next = times.begin();
   for (PathTimes& one : found)
@@ -146,12 +146,13 @@ std::vector<RingTimes> CopyPaths::measure_ring(CopyBuffers& buffers, Direction d
   std::vector<Contestant> contestants;
   contestants.reserve(found.size());
   for (const RingTimes& one : found) {
-    contestants.push_back([&ring, &crossing, count = one.num_threads](std::size_t num_copies) {
-      ring.use_threads({count, count});
-      return crossing.seconds_of(num_copies, name_of(CopyPath::staged));
-    });
+    contestants.push_back(
+        [this, &ring, &crossing, count = one.num_threads](std::size_t num_copies) {
+          after_kernels_.run();
+          ring.use_threads({count, count});
+          return crossing.seconds_of(num_copies, name_of(CopyPath::staged));
+        });
   }
-  after_kernels_.run();
   std::vector<Times> times = take_turns(contestants, turns);
   for (std::size_t i = 0; i < found.size(); ++i) found[i].times = std::move(times[i]);
   verify_end(buffers, crossing);
