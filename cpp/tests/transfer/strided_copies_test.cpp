@@ -46,10 +46,32 @@ void expect_items_there_and_back(Transfers& transfers, CUdeviceptr device, const
   EXPECT_EQ(back, sent);
 }
 
-TEST_F(StridedCopies, TakeItemsThatAreLongerThanTheStagingMemory) {
+TEST_F(StridedCopies, TakeItemsThatAreLongerThanAPiece) {
   for (const std::size_t item_bytes : {6 * kMiB, 5 * kMiB + 8, 5 * kMiB + 1}) {
     const CUdeviceptr device = device_memory(2 * item_bytes + 24);
     expect_items_there_and_back(transfers(), device, random_bytes(2 * item_bytes, 2), 24);
+  }
+}
+
+/// Every other item, of sizes that are a word, several words and no word, from and to addresses of
+/// the host that are no multiples of anything, so that pieces end anywhere.
+TEST_F(StridedCopies, CutItemsOfAnySizeIntoPieces) {
+  for (const std::size_t item_bytes : {1, 2, 3, 4, 7, 12, 16, 24, 40}) {
+    SCOPED_TRACE(item_bytes);
+    const std::size_t num_items = 9 * kMiB / item_bytes + 5;
+    const std::size_t size_bytes = num_items * item_bytes;
+    const CUdeviceptr device = device_memory(2 * size_bytes);
+    const auto dense = static_cast<std::ptrdiff_t>(item_bytes);
+    const Bytes sent = random_bytes(size_bytes + 1, 3);
+    Bytes back(size_bytes + 2);
+    void* const there = to_pointer(device);
+    transfers().copy_strided(
+        {there, sent.data() + 1, item_bytes, {num_items}, {2 * dense}, {dense}});
+    transfers().copy_strided(
+        {back.data() + 1, there, item_bytes, {num_items}, {dense}, {2 * dense}});
+    EXPECT_EQ(std::memcmp(back.data() + 1, sent.data() + 1, size_bytes), 0);
+    EXPECT_EQ(back.front(), decltype(back)::value_type{0});
+    EXPECT_EQ(back.back(), decltype(back)::value_type{0});
   }
 }
 

@@ -1,4 +1,6 @@
 // Every path copies exactly the given bytes, and so does the chosen one.
+#include <cstring>
+
 #include <isthmus/errors.hpp>
 
 #include "faults/emulator_controls.hpp"
@@ -170,13 +172,17 @@ protected:
     emulator_.emplace(driver());
     ASSERT_EQ(transfers().explain(to_pointer(device_), bytes_.data(), kBytes).path,
               CopyPath::staged);
-    for (const char* const symbol : {"cuMemHostAlloc", "cuMemHostRegister"})
-      for (int nth = 1; nth <= 8; ++nth)
-        emulator_->fail_call(symbol, nth, CUDA_ERROR_OUT_OF_MEMORY);
+    make_pinning_fail();
   }
   void TearDown() override {
     if (emulator_) emulator_->reset();
     TransfersUnderTest::TearDown();
+  }
+
+  void make_pinning_fail() {
+    for (const char* const symbol : {"cuMemHostAlloc", "cuMemHostRegister"})
+      for (int nth = 1; nth <= 8; ++nth)
+        emulator_->fail_call(symbol, nth, CUDA_ERROR_OUT_OF_MEMORY);
   }
 
   static constexpr std::size_t kBytes = 16 * kMiB;
@@ -202,6 +208,37 @@ TEST_F(WithoutMemoryToPin, AsynchronousCopiesGoByTheDriverToo) {
       transfers().copy_async(to_pointer(device_), bytes_.data(), kBytes, in(stream()));
   future.wait();
   EXPECT_EQ(on_device(device_, kBytes), bytes_);
+}
+
+/// A kernel was ready before: it needs little memory, and the ring much.
+TEST_F(WithoutMemoryToPin, RowsOfAnArrayWithGapsGoByTheDriverAndItemsAreRefused) {
+  constexpr std::ptrdiff_t kItemBytes = 4;
+  constexpr std::ptrdiff_t kRowBytes = 256;
+  constexpr std::size_t kNumRows = kBytes / (2 * kRowBytes);
+  void* const there = to_pointer(device_);
+  const StridedCopy rows{there,
+                         bytes_.data(),
+                         kItemBytes,
+                         {kNumRows, kRowBytes / kItemBytes},
+                         {2 * kRowBytes, kItemBytes},
+                         {kRowBytes, kItemBytes}};
+  // Backwards, which only a kernel can.
+  void* const last = to_pointer(device_ + 999 * 2 * kItemBytes);
+  const StridedCopy items{last, bytes_.data(), kItemBytes, {1000}, {-2 * kItemBytes}, {kItemBytes}};
+  emulator_->reset();
+  transfers().copy_strided(items);
+  transfers().trim();
+  make_pinning_fail();
+  transfers().copy_strided(rows);
+  const Bytes arrived = on_device(device_, kBytes);
+  for (std::size_t row = 0; row < kNumRows; ++row)
+    ASSERT_EQ(std::memcmp(arrived.data() + row * 2 * kRowBytes, bytes_.data() + row * kRowBytes,
+                          kRowBytes),
+              0)
+        << row;
+  emulator_->reset();
+  make_pinning_fail();
+  EXPECT_THROW(transfers().copy_strided(items), Unavailable);
 }
 
 TEST_F(WithoutMemoryToPin, TheRingIsTakenAgainAfterTrimming) {

@@ -42,7 +42,7 @@ Layouts::Layouts(const StridedCopy& copy) : item_bytes_(copy.item_bytes) {
     const Dimension next{copy.shape[i], copy.target_strides[i], copy.source_strides[i]};
     if (next.length != 1) add(next);
   }
-  if (item_bytes_ > kMaxItemBytes) split_item();
+  split_item();
   if (dimensions_.size() > kMaxDimensions)
     throw UsageError("these two layouts can't be described with less than " +
                      std::to_string(dimensions_.size()) + " dimensions; a copy takes " +
@@ -62,6 +62,7 @@ void Layouts::add(const Dimension& next) {
 void Layouts::split_item() {
   std::size_t word_bytes = kLongestWordBytes;
   while (item_bytes_ % word_bytes != 0) word_bytes /= 2;
+  if (word_bytes == item_bytes_) return;
   add({item_bytes_ / word_bytes, signed_of(word_bytes), signed_of(word_bytes)});
   item_bytes_ = word_bytes;
 }

@@ -18,12 +18,11 @@ struct Dimension {
   std::ptrdiff_t source_stride = 0;
 };
 
-/// Both layouts with as few dimensions as possible; the outermost is the first.
+/// Both layouts with as few dimensions as possible; the outermost is the first. Items that aren't
+/// words of 1, 2, 4, 8 or 16 bytes are rows of words.
 class Layouts {
 public:
   static constexpr std::size_t kMaxDimensions = 8;  ///< of kernels/strided.cu
-  /// Longer items are taken as rows of words, so that they fit into the staging memory.
-  static constexpr std::size_t kMaxItemBytes = std::size_t{1} << 20U;
 
   /// Throws      UsageError: strides that don't fit the shape, an empty item, or more dimensions
   ///             than kMaxDimensions remain.

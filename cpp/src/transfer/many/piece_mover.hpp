@@ -18,7 +18,7 @@
 
 namespace isthmus::transfer {
 
-/// The kernel of one device, and pinned memory in two halves: while one crosses the link, the host
+/// The kernels of one device, and pinned memory in two halves: while one crosses the link, the host
 /// works on the other. One call at a time uses the memory, and others wait their turn; move_items()
 /// needs none. May be used from any thread. A context of the device must be current, and it is the primary one.
 class PieceMover {
@@ -45,15 +45,17 @@ public:
   /// are when the stream is.
   void download(std::span<const LinkPiece> pieces, CUstream stream);
 
+  /// Some items of an array, in C order, and where its first item is at each end.
+  struct ItemRange {
+    std::uint64_t target = 0;
+    std::uint64_t source = 0;
+    std::size_t first = 0;
+    std::size_t count = 0;
+  };
   /// Enqueues a copy between two layouts, of which the device reads and writes both ends.
   ///
-  /// Throws      as upload()
-  void move_items(const Layouts& layouts, void* target, const void* source, CUstream stream);
-  /// The same with an end in pageable memory, which has no gaps. The source is free on return; a
-  /// target is complete.
-  void upload_items(const Layouts& layouts, void* target, const std::byte* source, CUstream stream);
-  void download_items(const Layouts& layouts, std::byte* target, const void* source,
-                      CUstream stream);
+  /// Throws      DriverError: no part of it is running.
+  void move_items(const Layouts& layouts, const ItemRange& range, CUstream stream) const;
 
   static constexpr std::size_t kMaxPieceBytes = std::size_t{256} << 10U;
 
@@ -65,8 +67,6 @@ private:
   Round fill(Half& half, std::span<const LinkPiece> pieces, Direction direction) const;
   void launch(Half& half, const Round& round, CUstream stream);
   static void unpack(const Round& round);
-  struct ItemRange;
-  void launch_items(const Layouts& layouts, const ItemRange& range, CUstream stream);
   void require_memory() const;
   void leave_if_in_use(CUstream stream);
   void prepare(const std::string& nvrtc);

@@ -8,6 +8,7 @@
 #include "device/capture.hpp"
 #include "transfer/copy/driver_copy.hpp"
 #include "transfer/copy/failed_copy.hpp"
+#include "transfer/many/item_crossing.hpp"
 #include "transfer/many/layouts.hpp"
 
 namespace isthmus::transfer {
@@ -82,13 +83,25 @@ StridedTask examine_strided(const Driver& driver, const HostMemory& host_memory,
   return task;
 }
 
-void enqueue_by_kernel(PieceMover& mover, const StridedTask& task, const StridedCopy& copy,
-                       const Layouts& layouts, CUstream stream) {
-  if (!task.is_pageable()) return mover.move_items(layouts, copy.target, copy.source, stream);
-  if (task.target.on_device())
-    return mover.upload_items(layouts, copy.target, static_cast<const std::byte*>(copy.source),
-                              stream);
-  mover.download_items(layouts, static_cast<std::byte*>(copy.target), copy.source, stream);
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
+/// By a kernel, which reads and writes pinned memory itself.
+void enqueue_by_kernel(const PieceMover& mover, const StridedCopy& copy, const Layouts& layouts,
+                       CUstream stream) {
+  mover.move_items(
+      layouts, {address_of(copy.target), address_of(copy.source), 0, layouts.num_items()}, stream);
+}
+
+/// Through the staging ring, whose slots a kernel fills or empties; complete on return.
+void copy_staged(DevicePaths& paths, const StridedTask& task, const StridedCopy& copy,
+                 const Layouts& layouts, CUstream stream) {
+  const bool up = task.target.on_device();
+  const ItemCrossing crossing(paths.mover(), layouts, up ? copy.target : copy.source);
+  if (up)
+    return paths.ring().upload(crossing, static_cast<const std::byte*>(copy.source),
+                               layouts.size_bytes(), stream);
+  paths.ring().download(static_cast<std::byte*>(copy.target), crossing, layouts.size_bytes(),
+                        stream);
 }
 
 }  // namespace
@@ -133,20 +146,28 @@ void StridedCopies::check(const StridedCopy& copy, const CopyOptions& options) {
   checked(copy, options);
 }
 
+/// Without memory to pin for the ring the driver copies, if it can.
+void StridedCopies::carry(const Checked& made, const StridedCopy& copy) {
+  const auto& [layouts, stream, task, paths, by_driver] = made;
+  if (!by_driver && !task.is_pageable())
+    return enqueue_by_kernel(paths->mover(), copy, layouts, stream);
+  const auto stage = [&] { copy_staged(*paths, task, copy, layouts, stream); };
+  if (!by_driver && !layouts.fits_driver()) return stage();
+  if (!by_driver && paths->try_ring(stage)) return;
+  enqueue_by_driver(driver_, layouts, copy.target, task.target.on_device(), copy.source,
+                    task.source.on_device(), stream);
+}
+
 void StridedCopies::copy(const StridedCopy& copy, const CopyOptions& options) {
-  const auto& [layouts, stream, task, paths, by_driver] = checked(copy, options);
-  if (paths == nullptr) return;
-  const ContextOfDevice context(paths->context());
+  const Checked made = checked(copy, options);
+  if (made.paths == nullptr) return;
+  const ContextOfDevice context(made.paths->context());
   try {
-    if (by_driver)
-      enqueue_by_driver(driver_, layouts, copy.target, task.target.on_device(), copy.source,
-                        task.source.on_device(), stream);
-    else
-      enqueue_by_kernel(paths->mover(), task, copy, layouts, stream);
+    carry(made, copy);
   } catch (...) {
-    throw_at_rest(driver_, stream);
+    throw_at_rest(driver_, made.stream);
   }
-  wait_for_copies(driver_, stream);
+  wait_for_copies(driver_, made.stream);
 }
 
 }  // namespace isthmus::transfer

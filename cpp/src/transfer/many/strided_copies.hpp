@@ -23,6 +23,7 @@ public:
 private:
   struct Checked;
   Checked checked(const StridedCopy& copy, const CopyOptions& options);
+  void carry(const Checked& made, const StridedCopy& copy);
 
   const Driver& driver_;
   const HostMemory& host_memory_;

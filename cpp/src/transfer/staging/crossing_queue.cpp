@@ -62,10 +62,14 @@ void CrossingQueue::put_in_order() {
   begin_once();
 }
 
-void CrossingQueue::cross(std::span<const LinkCopy> copies, CrossingMark& mark) {
+void CrossingQueue::cross(std::span<const LinkCopy> copies, CrossingMark& mark,
+                          const SlotCrossing* crossing) {
   const auto lock = lock_for_one_piece();
   begin_once();
-  enqueue(copies);
+  if (crossing != nullptr)
+    crossing->enqueue(copies, stream_.handle());
+  else
+    enqueue(copies);
   put(mark);
 }
 

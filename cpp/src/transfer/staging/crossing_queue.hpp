@@ -13,6 +13,7 @@
 #include "device/link_copies.hpp"
 #include "device/stream.hpp"
 #include "host/patience.hpp"
+#include "transfer/staging/slot_crossing.hpp"
 
 namespace isthmus::transfer {
 
@@ -58,7 +59,9 @@ public:
   /// Enqueues a piece, and moves the mark behind it.
   ///
   /// copies      between slots and the device; there may be none
-  void cross(std::span<const LinkCopy> copies, CrossingMark& mark);
+  /// crossing    null: the driver copies them
+  void cross(std::span<const LinkCopy> copies, CrossingMark& mark,
+             const SlotCrossing* crossing = nullptr);
 
   /// True if everything before the mark has crossed: the host may use those bytes.
   bool crossed(const CrossingMark& mark) const;

@@ -9,13 +9,14 @@
 #include "transfer/staging/memory_target.hpp"
 #include "transfer/staging/part_source.hpp"
 #include "transfer/staging/piece_plan.hpp"
+#include "transfer/staging/slot_crossing.hpp"
 
 namespace isthmus::transfer {
 
 /// A range of the device's memory and the host's end of it. One of `source` and `target` is null,
 /// or both if a SlotFiller is the host's end.
 struct StagedRange {
-  CUdeviceptr device = 0;
+  CUdeviceptr device = 0;  ///< with a SlotCrossing: 0
   std::size_t size_bytes = 0;
   const PartSource* source = nullptr;
   const MemoryTarget* target = nullptr;
@@ -38,7 +39,10 @@ struct Fragment {
 class StagedRanges {
 public:
   /// One range of memory and device.
-  explicit StagedRanges(const StagedRange& only) : ranges_{only} {}
+  ///
+  /// crossing    null: the driver's copies move slots
+  explicit StagedRanges(const StagedRange& only, const SlotCrossing* crossing = nullptr)
+      : ranges_{only}, crossing_(crossing) {}
   /// None yet.
   ///
   /// address     that of byte 0 of the job, for alignment
@@ -57,6 +61,7 @@ public:
   }
 
   const std::vector<StagedRange>& all() const noexcept { return ranges_; }
+  const SlotCrossing* crossing() const noexcept { return crossing_; }
   /// Counted as the job does: with the gaps.
   std::size_t size_bytes() const noexcept {
     return ranges_.empty() ? 0 : ranges_.back().begin + ranges_.back().size_bytes;
@@ -88,6 +93,7 @@ private:
 
   std::size_t address_ = 0;
   std::vector<StagedRange> ranges_;
+  const SlotCrossing* crossing_ = nullptr;
 };
 
 }  // namespace isthmus::transfer

@@ -68,8 +68,9 @@ void StagingJob::rethrow_of_memory_in_use() const {
 void StagingJob::rethrow() const {
   if (!failed()) return;
   if (in_use_) rethrow_of_memory_in_use();
-  const std::string undefined = ranges_.all().size() > 1
-                                    ? "all bytes of the targets are undefined"
+  const std::string undefined = ranges_.all().size() > 1 ? "all bytes of the targets are undefined"
+                                : ranges_.crossing() != nullptr
+                                    ? "all items of the target are undefined"
                                     : undefined_text(first_undefined_, plan_.size_bytes());
   try {
     std::rethrow_exception(failure_);

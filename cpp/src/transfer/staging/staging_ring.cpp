@@ -7,6 +7,7 @@
 
 #include "transfer/staging/memory_source.hpp"
 #include "transfer/staging/memory_target.hpp"
+#include "transfer/staging/slot_crossing.hpp"
 #include "transfer/staging/worker_pool.hpp"
 
 namespace isthmus::transfer {
@@ -113,6 +114,36 @@ void StagingRing::download(std::byte* target, CUdeviceptr source, std::size_t si
                             pool_->backing.of(target, size_bytes));
   const StagedRanges one({source, size_bytes, nullptr, &memory});
   pool_->download(one, address_of(target), memory.grain_bytes(), memory.fresh(), stream);
+}
+
+void StagingRing::upload(const SlotCrossing& crossing, const std::byte* source,
+                         std::size_t size_bytes, CUstream stream) {
+  pool_->require_own_process();
+  if (size_bytes == 0) return;
+  const int num_threads = pool_->upload_threads(size_bytes);
+  const auto turn = pool_->take_turn(num_threads);
+  const MemorySource memory(source, pool_->backing.of(source, size_bytes),
+                            pool_->upload_stores(size_bytes, num_threads));
+  const StagedRanges one({0, size_bytes, &memory}, &crossing);
+  pool_->upload(one, 0, num_threads, stream, UploadEnd::complete);
+}
+
+void StagingRing::download(std::byte* target, const SlotCrossing& crossing, std::size_t size_bytes,
+                           CUstream stream) {
+  pool_->require_own_process();
+  if (size_bytes == 0) return;
+  const RingSettings& settings = pool_->settings;
+  const auto turn = pool_->take_turn(pool_->download_threads(size_bytes, false));
+  const MemoryTarget memory(target, size_bytes,
+                            {settings.min_streamed_bytes, settings.min_huge_bytes},
+                            pool_->backing.of(target, size_bytes));
+  const StagedRanges one({0, size_bytes, nullptr, &memory}, &crossing);
+  // Pieces end in whole pages of the target, counted from a whole grain before it.
+  const std::size_t address =
+      address_of(target) / SlotCrossing::kGrainBytes * SlotCrossing::kGrainBytes;
+  const bool fits = memory.grain_bytes() <= settings.slot_bytes;
+  const std::size_t grain = std::max(fits ? memory.grain_bytes() : 0, SlotCrossing::kGrainBytes);
+  pool_->download(one, address, grain, memory.fresh(), stream);
 }
 
 int StagingRing::num_threads() const noexcept { return pool_->num_threads(); }

@@ -13,6 +13,7 @@
 namespace isthmus::transfer {
 
 class CopyMoments;
+class SlotCrossing;
 class SlotFiller;
 
 /// Settings that were chosen by measurement. Source: benchmarks/transfer/ring_details.cpp.
@@ -102,6 +103,15 @@ public:
   void upload(std::span<const LinkPiece> pieces, CUstream stream,
               UploadEnd end = UploadEnd::complete);
   void download(std::span<const LinkPiece> pieces, CUstream stream);
+
+  /// Copy memory whose other end isn't contiguous on the device; complete on return.
+  ///
+  /// crossing    moves the bytes of slots; must live until this returns
+  /// Throws      as for one range, but the message says that all items of the target are undefined.
+  void upload(const SlotCrossing& crossing, const std::byte* source, std::size_t size_bytes,
+              CUstream stream);
+  void download(std::byte* target, const SlotCrossing& crossing, std::size_t size_bytes,
+                CUstream stream);
 
   /// The most threads that a copy may use, including the caller's.
   int num_threads() const noexcept;

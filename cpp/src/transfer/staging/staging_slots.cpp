@@ -192,7 +192,7 @@ void StagingSlots::cross(StagingJob& job, std::size_t piece, std::span<const Lin
   const EnqueueNote note(job.moments);
   Slot& slot = slot_of(piece);
   slot.under_way = true;
-  queue_.cross(copies, slot.crossed);
+  queue_.cross(copies, slot.crossed, job.ranges().crossing());
   job.note_enqueued(piece);
 }
 
