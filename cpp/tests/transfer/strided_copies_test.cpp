@@ -4,6 +4,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "faults/emulator_controls.hpp"
 #include "transfer/transfers_under_test.hpp"
 
 namespace isthmus::transfer {
@@ -120,6 +121,40 @@ TEST_F(StridedCopies, TakeEightDimensionsOfItemsThatArentWords) {
     EXPECT_EQ(
         std::memcmp(arrived.data() + last, sent.data() + sent.size() - item_bytes, item_bytes), 0);
   }
+}
+
+/// The ring waits for its own copy. Of the caller's stream it waits only for what was there before.
+TEST_F(StridedCopies, OfPageableMemoryDontWaitForWhatComesIntoTheStreamLater) {
+  if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver logs calls";
+  const CUdeviceptr device = device_memory(4 * kMiB);
+  const Bytes host = random_bytes(2 * kMiB, 5);
+  const StridedCopy columns{to_pointer(device), host.data(), 4, {host.size() / 4}, {8}, {4}};
+  CopyOptions options;
+  options.stream = reinterpret_cast<std::uintptr_t>(stream());
+  transfers().copy_strided(columns, options);
+  const isthmus::test::EmulatorControls emulator(driver());
+  emulator.log_calls(1);
+  transfers().copy_strided(columns, options);
+  emulator.log_calls(0);
+  const auto calls = isthmus::test::counts_of_calls(emulator.call_log());
+  EXPECT_TRUE(calls.contains("cuLaunchKernel"));
+  EXPECT_FALSE(calls.contains("cuStreamSynchronize"));
+  emulator.reset();
+}
+
+TEST_F(StridedCopies, SayOnceWhatAFailureLeavesUndefined) {
+  if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver fails when asked to";
+  const CUdeviceptr device = device_memory(4 * kMiB);
+  const Bytes host = random_bytes(2 * kMiB, 6);
+  const StridedCopy columns{to_pointer(device), host.data(), 4, {host.size() / 4}, {8}, {4}};
+  transfers().copy_strided(columns);
+  const isthmus::test::EmulatorControls emulator(driver());
+  emulator.fail_call("cuLaunchKernel", 2, CUDA_ERROR_ILLEGAL_ADDRESS);
+  const std::string message = message_of<DriverError>([&] { transfers().copy_strided(columns); });
+  emulator.reset();
+  EXPECT_TRUE(says(message, "all items of the target are undefined")) << message;
+  EXPECT_EQ(message.find("undefined"), message.rfind("undefined")) << message;
+  transfers().copy_strided(columns);
 }
 
 TEST_F(StridedCopies, RefuseANamedPath) {
