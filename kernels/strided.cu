@@ -5,7 +5,7 @@
 // CPU reference: NumPy, in tests/unit/transfer/test_strided.py.
 #include "portable.cuh"
 
-constexpr int kIsthmusMaxDimensions = 8;
+constexpr int kIsthmusMaxDimensions = 9;  // eight of the array, and the words of an item
 
 /// Two layouts of one array; strides in bytes.
 struct IsthmusLayouts {

@@ -242,11 +242,12 @@ public:
   /// copy        at least one end on a device, not two devices; the host's end has no gaps and is in
   ///             the shape's order. No two items of the target share memory.
   /// Throws      as copy(); UsageError for a copy of another kind; Unavailable if it needs the
-  ///             kernel and there is no NVRTC, if the stream is being captured, or if a path is
-  ///             named.
+  ///             kernel and there is no NVRTC, or no memory to pin for a pageable end, if the stream
+  ///             is being captured, or if a path is named.
   void copy_strided(const StridedCopy& copy, const CopyOptions& options = {});
 
-  /// Throws what copy_strided() would throw before it writes anything. Copies nothing.
+  /// Throws what copy_strided() would throw before it writes anything, except that it pins no
+  /// memory: whether there is enough is found out by copying. Copies nothing.
   void check_strided(const StridedCopy& copy, const CopyOptions& options = {});
 
   /// For callers that pack or unpack host memory themselves: checks that the CPU may touch it.

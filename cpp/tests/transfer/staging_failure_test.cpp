@@ -7,6 +7,7 @@
 #include <isthmus/errors.hpp>
 
 #include "faults/emulator_controls.hpp"
+#include "transfer/call_crossing.hpp"
 #include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
 
@@ -18,9 +19,19 @@ constexpr int kIllegalAddress = 700;
 constexpr int kOutOfMemory = 2;
 constexpr int kMaxFailures = 30;  // of one symbol
 
-enum class Way { upload, staged_upload, download, listed_upload, listed_download };
+enum class Way {
+  upload,
+  staged_upload,
+  download,
+  listed_upload,
+  listed_download,
+  crossing_upload,
+  crossing_download
+};
 
-constexpr bool downloads(Way way) { return way == Way::download || way == Way::listed_download; }
+constexpr bool downloads(Way way) {
+  return way == Way::download || way == Way::listed_download || way == Way::crossing_download;
+}
 
 /// "bytes [4096, 153600) of the target are undefined": 4096. The whole size if the message has no
 /// such text, since then nothing was copied.
@@ -74,6 +85,9 @@ protected:
     if (GetParam() == Way::download) return ring.download(host, device, kBytes, order_);
     if (GetParam() == Way::listed_upload) return ring.upload(listed(device, host), order_);
     if (GetParam() == Way::listed_download) return ring.download(listed(device, host), order_);
+    const CallCrossing crossing(driver(), device);
+    if (GetParam() == Way::crossing_upload) return ring.upload(crossing, host, kBytes, order_);
+    if (GetParam() == Way::crossing_download) return ring.download(host, crossing, kBytes, order_);
     const bool staged = GetParam() == Way::staged_upload;
     ring.upload(device, host, kBytes, order_, staged ? UploadEnd::staged : UploadEnd::complete);
   }
@@ -148,7 +162,7 @@ protected:
   }
 
   const char* copy_symbol() const {
-    return GetParam() == Way::download ? "cuMemcpyDtoHAsync" : "cuMemcpyHtoDAsync";
+    return downloads(GetParam()) ? "cuMemcpyDtoHAsync" : "cuMemcpyHtoDAsync";
   }
 
   std::optional<isthmus::test::EmulatorControls> controls_;
@@ -172,6 +186,19 @@ TEST_P(FailureOfAListTest, NamesNoBytesBecauseThereAreManyTargets) {
   StagingRing ring(retained(), small_settings(1));
   const std::string message = ending_with_failure(ring, 1, "cuMemcpyBatchAsync", 1);
   EXPECT_TRUE(says(message, "cuMemcpyBatchAsync")) << message;
+  EXPECT_FALSE(says(message, "bytes [")) << message;
+}
+
+using FailureOfACrossingTest = StagingFailureTest;
+
+TEST_P(FailureOfACrossingTest, AnyFailingCallIsReportedOrHarmlessAndTheRingGoesOn) {
+  expect_any_failing_call_to_be_reported_or_harmless();
+}
+
+TEST_P(FailureOfACrossingTest, NamesNoBytesBecauseItemsLieApart) {
+  StagingRing ring(retained(), small_settings(1));
+  const std::string message = ending_with_failure(ring, 1, copy_symbol(), 2);
+  EXPECT_TRUE(says(message, "all items of the target are undefined")) << message;
   EXPECT_FALSE(says(message, "bytes [")) << message;
 }
 
@@ -218,10 +245,8 @@ TEST_P(StagingFailureTest, WithoutMemoryToPinNothingIsCopied) {
 }
 
 std::string name_of_way(const testing::TestParamInfo<Way>& info) {
-  if (info.param == Way::listed_upload) return "upload";
-  if (info.param == Way::listed_download) return "download";
-  if (info.param == Way::download) return "download";
-  return info.param == Way::upload ? "upload" : "staged_upload";
+  if (info.param == Way::staged_upload) return "staged_upload";
+  return downloads(info.param) ? "download" : "upload";
 }
 
 INSTANTIATE_TEST_SUITE_P(ByWay, StagingFailureTest,
@@ -229,6 +254,9 @@ INSTANTIATE_TEST_SUITE_P(ByWay, StagingFailureTest,
                          name_of_way);
 INSTANTIATE_TEST_SUITE_P(ByWay, FailureOfAListTest,
                          testing::Values(Way::listed_upload, Way::listed_download), name_of_way);
+INSTANTIATE_TEST_SUITE_P(ByWay, FailureOfACrossingTest,
+                         testing::Values(Way::crossing_upload, Way::crossing_download),
+                         name_of_way);
 
 class BrokenFillerTest : public StagingUnderTest {};
 

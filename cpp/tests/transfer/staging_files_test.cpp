@@ -7,6 +7,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "transfer/call_crossing.hpp"
 #include "transfer/copy/mapped_file_copy.hpp"
 #include "transfer/mapped_file.hpp"
 #include "transfer/pinned/memory_backing.hpp"
@@ -53,6 +54,20 @@ TEST_F(StagingFilesTest, ATruncatedSourceIsAUsageErrorAndTheRingGoesOn) {
   const Bytes sent = pattern(kBytes, 2);
   ring.upload(device_, bytes_of(sent), kBytes, order_);
   EXPECT_EQ(on_device(device_, kBytes), sent);
+}
+
+/// The items of an array with gaps may come from a file, too.
+TEST_F(StagingFilesTest, ATruncatedSourceOrTargetOfACrossingIsAUsageError) {
+  const MappedFile file(pattern(kBytes, 1));
+  file.truncate(kBytes / 2);
+  const CallCrossing crossing(driver(), device_);
+  StagingRing ring(retained(), small_settings(kNumThreads));
+  const std::string source =
+      message_of<UsageError>([&] { ring.upload(crossing, file.data(), kBytes, order_); });
+  EXPECT_TRUE(says(source, "the mapped file has become shorter")) << source;
+  const std::string target =
+      message_of<UsageError>([&] { ring.download(file.data(), crossing, kBytes, order_); });
+  EXPECT_TRUE(says(target, "the target can't be written at byte")) << target;
 }
 
 /// Makes a source fill each slot as a whole.

@@ -236,6 +236,12 @@ TEST_F(WithoutMemoryToPin, RowsOfAnArrayWithGapsGoByTheDriverAndItemsAreRefused)
                           kRowBytes),
               0)
         << row;
+  emulator_->log_calls(1);
+  transfers().copy_strided(rows);
+  emulator_->log_calls(0);
+  const auto calls = isthmus::test::counts_of_calls(emulator_->call_log());
+  EXPECT_FALSE(calls.contains("cuMemHostAlloc") || calls.contains("cuMemHostRegister"))
+      << "the ring was tried again, which takes a while each time";
   emulator_->reset();
   make_pinning_fail();
   EXPECT_THROW(transfers().copy_strided(items), Unavailable);

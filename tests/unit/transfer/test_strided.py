@@ -151,7 +151,7 @@ def test_long_rows_of_pinned_and_device_arrays_are_the_drivers(
     assert same(device.read(), changed)
 
 
-def test_more_than_the_staging_memory_is_copied_in_rounds(
+def test_long_parts_of_pageable_arrays_are_copied_in_pieces(
     transfers: isthmus.Transfers, driver: _native.Driver
 ) -> None:
     memory = _native.DeviceMemory(_native.Context(driver, 0), 24 << 20)

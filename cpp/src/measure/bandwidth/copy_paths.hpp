@@ -37,9 +37,8 @@ struct RingTimes {
 };
 
 /// Copies whose path is fixed although the call names none. A kernel runs before each turn: they
-/// cost what the copies of a program do that runs kernels.
-/// Resources opened by other parts of the program don't make them cheaper. Not for use by two
-/// threads at once.
+/// cost what the copies of a program do that runs kernels. Resources opened by other parts of the
+/// program don't make them cheaper. Not for use by two threads at once.
 class CopyPaths {
 public:
   explicit CopyPaths(const Context& context);

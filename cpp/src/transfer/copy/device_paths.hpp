@@ -66,9 +66,11 @@ public:
   /// Runs a copy by the ring.
   ///
   /// Returns     false if there is no memory to pin for the ring. Then nothing has been copied, and
-  ///             the ring isn't chosen again until trim(); the driver's copy needs no memory.
+  ///             the ring isn't chosen or tried again until trim(); the driver's copy needs no
+  ///             memory.
   template <typename Copy>
   bool try_ring(Copy copy) {
+    if (ring_given_up_.load(std::memory_order_relaxed)) return false;
     try {
       copy();
       return true;

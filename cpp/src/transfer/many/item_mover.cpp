@@ -11,13 +11,15 @@ namespace {
 constexpr unsigned kBlockLanes = 256;
 constexpr unsigned kBlocksPerMultiprocessor = 8;
 
+constexpr std::size_t kMaxDimensions = Layouts::kMaxDimensions + 1;  // and the words of an item
+
 /// IsthmusLayouts of kernels/strided.cu.
 struct KernelLayouts {
   std::uint64_t target, source;
   std::uint64_t first, count;
-  std::array<std::uint64_t, Layouts::kMaxDimensions> shape;
-  std::array<std::uint64_t, Layouts::kMaxDimensions> target_strides;
-  std::array<std::uint64_t, Layouts::kMaxDimensions> source_strides;
+  std::array<std::uint64_t, kMaxDimensions> shape;
+  std::array<std::uint64_t, kMaxDimensions> target_strides;
+  std::array<std::uint64_t, kMaxDimensions> source_strides;
   std::uint32_t num_dimensions;
   std::uint32_t item_bytes;
 };

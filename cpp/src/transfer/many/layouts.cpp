@@ -42,11 +42,11 @@ Layouts::Layouts(const StridedCopy& copy) : item_bytes_(copy.item_bytes) {
     const Dimension next{copy.shape[i], copy.target_strides[i], copy.source_strides[i]};
     if (next.length != 1) add(next);
   }
-  split_item();
   if (dimensions_.size() > kMaxDimensions)
     throw UsageError("these two layouts can't be described with less than " +
                      std::to_string(dimensions_.size()) + " dimensions; a copy takes " +
                      std::to_string(kMaxDimensions) + " at most");
+  split_item();
 }
 
 /// Adds the innermost dimension.

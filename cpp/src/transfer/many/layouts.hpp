@@ -22,7 +22,7 @@ struct Dimension {
 /// words of 1, 2, 4, 8 or 16 bytes are rows of words.
 class Layouts {
 public:
-  static constexpr std::size_t kMaxDimensions = 8;  ///< of kernels/strided.cu
+  static constexpr std::size_t kMaxDimensions = 8;  ///< of items; the words of an item are one more
 
   /// Throws      UsageError: strides that don't fit the shape, an empty item, or more dimensions
   ///             than kMaxDimensions remain.

@@ -20,7 +20,7 @@ namespace isthmus::transfer {
 
 /// The kernels of one device, and pinned memory in two halves: while one crosses the link, the host
 /// works on the other. One call at a time uses the memory, and others wait their turn; move_items()
-/// needs none. May be used from any thread. A context of the device must be current, and it is the primary one.
+/// needs none. May be used from any thread. The device's primary context must be current.
 class PieceMover {
 public:
   explicit PieceMover(const Context& context);

@@ -146,14 +146,21 @@ void StridedCopies::check(const StridedCopy& copy, const CopyOptions& options) {
   checked(copy, options);
 }
 
-/// Without memory to pin for the ring the driver copies, if it can.
-void StridedCopies::carry(const Checked& made, const StridedCopy& copy) {
+/// Copies pageable memory through the ring. Returns false if the driver or a kernel must copy:
+/// without memory to pin for the ring the driver does, if it can.
+bool StridedCopies::stage(const Checked& made, const StridedCopy& copy) {
+  const auto& [layouts, stream, task, paths, by_driver] = made;
+  if (by_driver || !task.is_pageable()) return false;
+  const auto copy_all = [&] { copy_staged(*paths, task, copy, layouts, stream); };
+  if (layouts.fits_driver()) return paths->try_ring(copy_all);
+  copy_all();
+  return true;
+}
+
+void StridedCopies::enqueue(const Checked& made, const StridedCopy& copy) {
   const auto& [layouts, stream, task, paths, by_driver] = made;
   if (!by_driver && !task.is_pageable())
     return enqueue_by_kernel(paths->mover(), copy, layouts, stream);
-  const auto stage = [&] { copy_staged(*paths, task, copy, layouts, stream); };
-  if (!by_driver && !layouts.fits_driver()) return stage();
-  if (!by_driver && paths->try_ring(stage)) return;
   enqueue_by_driver(driver_, layouts, copy.target, task.target.on_device(), copy.source,
                     task.source.on_device(), stream);
 }
@@ -162,8 +169,11 @@ void StridedCopies::copy(const StridedCopy& copy, const CopyOptions& options) {
   const Checked made = checked(copy, options);
   if (made.paths == nullptr) return;
   const ContextOfDevice context(made.paths->context());
+  // The ring has waited for its copy, in a stream of its own: what others enqueue in the caller's
+  // stream meanwhile doesn't concern this copy.
+  if (stage(made, copy)) return;
   try {
-    carry(made, copy);
+    enqueue(made, copy);
   } catch (...) {
     throw_at_rest(driver_, made.stream);
   }

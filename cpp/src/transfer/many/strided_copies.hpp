@@ -23,7 +23,8 @@ public:
 private:
   struct Checked;
   Checked checked(const StridedCopy& copy, const CopyOptions& options);
-  void carry(const Checked& made, const StridedCopy& copy);
+  bool stage(const Checked& made, const StridedCopy& copy);
+  void enqueue(const Checked& made, const StridedCopy& copy);
 
   const Driver& driver_;
   const HostMemory& host_memory_;

@@ -11,8 +11,8 @@ namespace isthmus::transfer {
 /// several threads, one at a time.
 class SlotCrossing {
 public:
-  /// The bytes of a slot begin and end at multiples of this, counted from the first byte of the
-  /// copy; only the copy's last byte may be followed by fewer.
+  /// What a slot holds begins and ends at multiples of this, counted from the first byte of the
+  /// copy; the last slot ends where the copy does.
   static constexpr std::size_t kGrainBytes = 16;
 
   virtual ~SlotCrossing() = default;

@@ -74,19 +74,59 @@ void StagingRing::WorkerPool::download(const StagedRanges& ranges, std::size_t a
   copy(job, num_threads, limits.max_bytes, stream);
 }
 
+void StagingRing::WorkerPool::upload_one(const OneDevice& target, const std::byte* source,
+                                         std::size_t size_bytes, CUstream stream, UploadEnd end) {
+  require_own_process();
+  if (size_bytes == 0) return;
+  const int num_threads = upload_threads(size_bytes);
+  const auto turn = take_turn(num_threads);
+  const Backing found = backing.of(source, size_bytes);
+  const MemorySource memory(source, found, upload_stores(size_bytes, num_threads));
+  const MappedFileSource file(source, size_bytes);
+  const bool is_file = found == Backing::file;
+  const StagedRanges one(
+      {target.begin, size_bytes, is_file ? static_cast<const PartSource*>(&file) : &memory},
+      target.crossing);
+  upload(one, target.begin, num_threads, stream, end);
+}
+
+void StagingRing::WorkerPool::download_one(std::byte* target, const OneDevice& source,
+                                           std::size_t size_bytes, CUstream stream) {
+  require_own_process();
+  if (size_bytes == 0) return;
+  const auto turn = take_turn(download_threads(size_bytes, false));
+  const MemoryTarget memory(target, size_bytes,
+                            {settings.min_streamed_bytes, settings.min_huge_bytes},
+                            backing.of(target, size_bytes));
+  const StagedRanges one({source.begin, size_bytes, nullptr, &memory}, source.crossing);
+  std::size_t address = address_of(target);
+  std::size_t grain = memory.grain_bytes();
+  if (source.crossing != nullptr) {
+    // Pieces end in whole pages of the target, counted from a whole grain before it.
+    address = address / SlotCrossing::kGrainBytes * SlotCrossing::kGrainBytes;
+    if (grain > settings.slot_bytes) grain = SlotCrossing::kGrainBytes;
+  }
+  download(one, address, grain, memory.fresh(), stream);
+}
+
 void StagingRing::upload(CUdeviceptr target, const std::byte* source, std::size_t size_bytes,
                          CUstream stream, UploadEnd end) {
-  pool_->require_own_process();
-  if (size_bytes == 0) return;
-  const int num_threads = pool_->upload_threads(size_bytes);
-  const auto turn = pool_->take_turn(num_threads);
-  const Backing backing = pool_->backing.of(source, size_bytes);
-  const MemorySource memory(source, backing, pool_->upload_stores(size_bytes, num_threads));
-  const MappedFileSource file(source, size_bytes);
-  const bool is_file = backing == Backing::file;
-  const StagedRanges one(
-      {target, size_bytes, is_file ? static_cast<const PartSource*>(&file) : &memory});
-  pool_->upload(one, target, num_threads, stream, end);
+  pool_->upload_one({target}, source, size_bytes, stream, end);
+}
+
+void StagingRing::upload(const SlotCrossing& crossing, const std::byte* source,
+                         std::size_t size_bytes, CUstream stream) {
+  pool_->upload_one({0, &crossing}, source, size_bytes, stream, UploadEnd::complete);
+}
+
+void StagingRing::download(std::byte* target, CUdeviceptr source, std::size_t size_bytes,
+                           CUstream stream) {
+  pool_->download_one(target, {source}, size_bytes, stream);
+}
+
+void StagingRing::download(std::byte* target, const SlotCrossing& crossing, std::size_t size_bytes,
+                           CUstream stream) {
+  pool_->download_one(target, {0, &crossing}, size_bytes, stream);
 }
 
 void StagingRing::upload(CUdeviceptr target, const SlotFiller& source, std::size_t size_bytes,
@@ -101,49 +141,6 @@ void StagingRing::upload(CUdeviceptr target, const SlotFiller& source, std::size
   job.completes = end == UploadEnd::complete;
   const auto turn = pool_->take_turn(pool_->max_threads);
   pool_->copy(job, pool_->max_threads, bytes, stream);
-}
-
-void StagingRing::download(std::byte* target, CUdeviceptr source, std::size_t size_bytes,
-                           CUstream stream) {
-  pool_->require_own_process();
-  if (size_bytes == 0) return;
-  const RingSettings& settings = pool_->settings;
-  const auto turn = pool_->take_turn(pool_->download_threads(size_bytes, false));
-  const MemoryTarget memory(target, size_bytes,
-                            {settings.min_streamed_bytes, settings.min_huge_bytes},
-                            pool_->backing.of(target, size_bytes));
-  const StagedRanges one({source, size_bytes, nullptr, &memory});
-  pool_->download(one, address_of(target), memory.grain_bytes(), memory.fresh(), stream);
-}
-
-void StagingRing::upload(const SlotCrossing& crossing, const std::byte* source,
-                         std::size_t size_bytes, CUstream stream) {
-  pool_->require_own_process();
-  if (size_bytes == 0) return;
-  const int num_threads = pool_->upload_threads(size_bytes);
-  const auto turn = pool_->take_turn(num_threads);
-  const MemorySource memory(source, pool_->backing.of(source, size_bytes),
-                            pool_->upload_stores(size_bytes, num_threads));
-  const StagedRanges one({0, size_bytes, &memory}, &crossing);
-  pool_->upload(one, 0, num_threads, stream, UploadEnd::complete);
-}
-
-void StagingRing::download(std::byte* target, const SlotCrossing& crossing, std::size_t size_bytes,
-                           CUstream stream) {
-  pool_->require_own_process();
-  if (size_bytes == 0) return;
-  const RingSettings& settings = pool_->settings;
-  const auto turn = pool_->take_turn(pool_->download_threads(size_bytes, false));
-  const MemoryTarget memory(target, size_bytes,
-                            {settings.min_streamed_bytes, settings.min_huge_bytes},
-                            pool_->backing.of(target, size_bytes));
-  const StagedRanges one({0, size_bytes, nullptr, &memory}, &crossing);
-  // Pieces end in whole pages of the target, counted from a whole grain before it.
-  const std::size_t address =
-      address_of(target) / SlotCrossing::kGrainBytes * SlotCrossing::kGrainBytes;
-  const bool fits = memory.grain_bytes() <= settings.slot_bytes;
-  const std::size_t grain = std::max(fits ? memory.grain_bytes() : 0, SlotCrossing::kGrainBytes);
-  pool_->download(one, address, grain, memory.fresh(), stream);
 }
 
 int StagingRing::num_threads() const noexcept { return pool_->num_threads(); }

@@ -48,6 +48,16 @@ public:
   /// How a copy is cut into pieces.
   PlanLimits upload_limits(std::size_t size_bytes) const noexcept;
   PlanLimits download_limits(std::size_t size_bytes, std::size_t grain_bytes) const noexcept;
+  /// The device's end of one range.
+  struct OneDevice {
+    CUdeviceptr begin = 0;                   ///< 0 with a crossing
+    const SlotCrossing* crossing = nullptr;  ///< null: the driver's copies move slots
+  };
+  /// Copies of one range; see StagingRing::upload() and download().
+  void upload_one(const OneDevice& target, const std::byte* source, std::size_t size_bytes,
+                  CUstream stream, UploadEnd end);
+  void download_one(std::byte* target, const OneDevice& source, std::size_t size_bytes,
+                    CUstream stream);
   /// Uploads ranges whose sources are set. The caller holds the turn.
   ///
   /// address     of the job's byte 0 on the device
