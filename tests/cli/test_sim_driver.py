@@ -55,7 +55,8 @@ def test_a_fitted_machine_is_written_and_predicts_its_run(
 def test_the_guess_of_other_machines_is_shown_to_be_one(invoke: Invoke, short_run: Path) -> None:
     shown = invoke(
         *("sim", "validate", str(short_run), "-m", "h100-pcie5", "--format", "csv"),
-        *("--set", "faults.latency=20us", "--set", "faults.first=0", "--set", "faults.page=0"),
+        *("--set", "faults.latency=20us", "--set", "faults.first=0"),
+        *("--set", "faults.block=0", "--set", "faults.page=0"),
     )
     assert shown.code == 0, shown.err
     rows = [line.split(",") for line in shown.out.splitlines()[1:]]

@@ -55,9 +55,9 @@ def run_of(document: dict[str, Any]) -> Run:
     return parse_run(json.dumps(document).encode(), "a run")
 
 
-def machine_with(latency: int, first: int, page: int) -> ModelledMachine:
+def machine_with(block: int, first: int, page: int) -> ModelledMachine:
     machine = load_machine("h100-pcie5")
-    costs = {"latency": latency, "first": first, "page": page, "handling": Handling.BATCH}
+    costs = {"block": block, "first": first, "page": page, "handling": Handling.BATCH}
     return machine.model_copy(update={"faults": machine.faults.model_copy(update=costs)})
 
 
@@ -116,7 +116,8 @@ def test_a_run_without_managed_memory_is_refused(document: dict[str, Any]) -> No
 def test_the_fit_finds_the_costs_that_points_were_made_with() -> None:
     true = machine_with(12 * US, 150 * US, US // 4)
     fit = fitted(points_by(true), load_machine("h100-pcie5"))
-    assert fit.machine.faults.latency == pytest.approx(12 * US, rel=0.01)
+    assert fit.machine.faults.latency == 0
+    assert fit.machine.faults.block == pytest.approx(12 * US, rel=0.01)
     assert fit.machine.faults.first == pytest.approx(150 * US, rel=0.01)
     assert fit.machine.faults.page == pytest.approx(US / 4, rel=0.01)
     assert all(abs(one.error) < 0.01 for one in fit.compared)
@@ -141,6 +142,28 @@ def test_an_h100_is_predicted_within_a_tenth_where_the_fit_saw_nothing(h100_fit:
 
 def test_the_machine_that_comes_with_isthmus_is_this_fit(h100_fit: Fit) -> None:
     assert h100_fit.machine.faults == load_machine("h100-pcie5").faults
+
+
+def test_no_fit_sees_a_read_at_random() -> None:
+    machine = load_machine("h100-pcie5")
+    points = points_by(machine_with(12 * US, 150 * US, US // 4))
+    wrong = DriverPoint(access=Access.RANDOM, size_bytes=4 * MIB, seconds=1.0)
+    without, beside = fitted(points, machine), fitted([*points, wrong], machine)
+    assert beside.machine == without.machine
+    assert beside.compared[-1].held_back
+
+
+def test_a_read_at_random_touches_more_blocks_in_fewer_batches() -> None:
+    in_order, at_random = (
+        predicted(
+            DriverPoint(access=access, size_bytes=128 * MIB, seconds=1.0),
+            load_machine("h100-pcie5"),
+        )
+        for access in (Access.READ, Access.RANDOM)
+    )
+    assert in_order.pages == at_random.pages == 128 * MIB / 4096
+    assert at_random.batches < in_order.batches / 4
+    assert at_random.blocks > in_order.blocks * 2
 
 
 def test_too_few_points_are_refused(h100: Run) -> None:
