@@ -179,12 +179,14 @@ void bind_managed_accesses(nb::class_<TraceSource>& source) {
   source
       .def_static(
           "of_managed_read",
-          [](std::uint64_t size_bytes, std::uint32_t num_cores) {
-            return std::make_unique<TraceSource>(
-                isthmus::workloads::make_managed_read(size_bytes, num_cores));
+          [](std::uint64_t size_bytes, std::uint32_t num_cores, bool at_random) {
+            using isthmus::workloads::PageOrder;
+            return std::make_unique<TraceSource>(isthmus::workloads::make_managed_read(
+                size_bytes, num_cores, at_random ? PageOrder::random : PageOrder::forward));
           },
-          "size_bytes"_a, "num_cores"_a, Release(),
-          "All of some managed memory, read once, as `isthmus bench --managed` reads it.")
+          "size_bytes"_a, "num_cores"_a, "at_random"_a, Release(),
+          "All of some managed memory, read once, as `isthmus bench --managed` reads it: in order, "
+          "or its pages of 4 KiB in a random order.")
       .def_static(
           "of_page_chase",
           [](std::uint32_t num_pages) {

@@ -4,9 +4,20 @@
 // Each step below maps the numbers of so many bits one to one onto themselves, so all of them
 // together do, too. A number that is no page is mapped again until it is one: "cycle walking", in
 // Black and Rogaway, Ciphers with Arbitrary Finite Domains, CT-RSA 2002.
+//
+// Three compilers read this file: NVRTC, that of the emulated driver's kernels, and that of the
+// simulator's traces (workloads/managed_access.cpp), so that there is one source of the order.
 #pragma once
 
+#if defined(__CUDACC__) || defined(ISTHMUS_HOST_KERNELS)
 #include "portable.cuh"
+#define ISTHMUS_KERNEL_FUNCTION __device__ inline
+#else
+#include <cstdint>
+using std::uint32_t;
+using std::uint64_t;
+#define ISTHMUS_KERNEL_FUNCTION inline
+#endif
 
 struct IsthmusPageOrder {
   uint64_t num_pages;
@@ -15,7 +26,7 @@ struct IsthmusPageOrder {
 };
 
 /// num_pages   1 to 2^63
-__device__ inline IsthmusPageOrder isthmus_page_order(uint64_t num_pages) {
+ISTHMUS_KERNEL_FUNCTION IsthmusPageOrder isthmus_page_order(uint64_t num_pages) {
   IsthmusPageOrder order{num_pages, 0, 1};
   uint32_t num_bits = 0;
   for (; order.mask < num_pages - 1; ++num_bits) order.mask = order.mask * 2 + 1;
@@ -24,7 +35,8 @@ __device__ inline IsthmusPageOrder isthmus_page_order(uint64_t num_pages) {
 }
 
 /// The page of a turn; both 0 to num_pages - 1.
-__device__ inline uint64_t isthmus_page_of_turn(const IsthmusPageOrder& order, uint64_t turn) {
+ISTHMUS_KERNEL_FUNCTION uint64_t isthmus_page_of_turn(const IsthmusPageOrder& order,
+                                                      uint64_t turn) {
   uint64_t page = turn;
   do {
     page = (page * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull) & order.mask;

@@ -2036,9 +2036,9 @@ class TraceSource:
     def __next__(self) -> TraceBlock: ...
 
     @staticmethod
-    def of_managed_read(size_bytes: int, num_cores: int) -> TraceSource:
+    def of_managed_read(size_bytes: int, num_cores: int, at_random: bool) -> TraceSource:
         """
-        All of some managed memory, read once, as `isthmus bench --managed` reads it.
+        All of some managed memory, read once, as `isthmus bench --managed` reads it: in order, or its pages of 4 KiB in a random order.
         """
 
     @staticmethod

@@ -52,10 +52,29 @@ def test_a_fitted_machine_is_written_and_predicts_its_run(
     assert max(errors.values()) < 0.05
 
 
+def test_reads_at_random_have_lines_of_their_own(invoke: Invoke, tmp_path: Path) -> None:
+    document: dict[str, Any] = json.loads((RUN.parents[1] / "h200/managed_random.json").read_text())
+    document["results"] = [one for one in document["results"] if one["bytes"] <= 16 << 20]
+    path = tmp_path / "random.json"
+    path.write_text(json.dumps(document))
+    shown = invoke("sim", "validate", str(path), "-m", "h200-pcie5")
+    assert shown.code == 0, shown.err
+    lines = [line for line in shown.out.splitlines() if line.startswith("read at random")]
+    assert [line.split()[3:5] for line in lines[:2]] == [["1", "MiB"], ["16", "MiB"]]
+    assert "in the geometric mean" in lines[2]
+    points = json.loads(
+        invoke("sim", "validate", str(path), "-m", "h200-pcie5", "--format", "json").out
+    )["points"]
+    at_random = [point for point in points if point["access"] == "read at random"]
+    assert [point["bytes"] for point in at_random] == [1 << 20, 16 << 20]
+    assert at_random[1]["measured_s"] == pytest.approx((16 << 20) / 7.04e9, rel=0.01)
+
+
 def test_the_guess_of_other_machines_is_shown_to_be_one(invoke: Invoke, short_run: Path) -> None:
     shown = invoke(
         *("sim", "validate", str(short_run), "-m", "h100-pcie5", "--format", "csv"),
-        *("--set", "faults.latency=20us", "--set", "faults.first=0", "--set", "faults.page=0"),
+        *("--set", "faults.latency=20us", "--set", "faults.first=0"),
+        *("--set", "faults.block=0", "--set", "faults.page=0"),
     )
     assert shown.code == 0, shown.err
     rows = [line.split(",") for line in shown.out.splitlines()[1:]]

@@ -5,6 +5,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "page_order.cuh"
 #include "trace/block_builder.hpp"
 
 namespace isthmus::workloads {
@@ -27,6 +28,7 @@ constexpr std::uint64_t kWarpBytes = kWarpLanes * sizeof(std::uint64_t);
 constexpr std::uint64_t kWarpLines = kWarpBytes / kLineBytes;
 // Instructions between two loads, counted in the source: the word that is expected, and the loop.
 constexpr std::uint32_t kReadCompute = 14;
+constexpr std::uint32_t kTurnCompute = 19;  // more: the page of the turn, and whether it ends early
 constexpr std::uint32_t kChaseCompute = 4;
 
 trace::Program program_of(const char* name, std::uint64_t size_bytes, const trace::Launch& launch) {
@@ -70,31 +72,44 @@ private:
 
 class ManagedRead final : public OneLaunch {
 public:
-  ManagedRead(std::uint64_t size_bytes, std::uint32_t num_cores)
-      : OneLaunch(program_of("managed-read", size_bytes,
-                             {"pattern_verify",
-                              kCtasPerCore * num_cores,
-                              kWarpsPerCta,
-                              kWarpsPerCta * kWarpLanes,
-                              0,
-                              0,
-                              {}})),
+  ManagedRead(std::uint64_t size_bytes, std::uint32_t num_cores, PageOrder order)
+      : OneLaunch(
+            program_of("managed-read", size_bytes,
+                       {order == PageOrder::forward ? "pattern_verify" : "pattern_verify_pages",
+                        kCtasPerCore * num_cores,
+                        kWarpsPerCta,
+                        kWarpsPerCta * kWarpLanes,
+                        0,
+                        0,
+                        {}})),
         size_bytes_(size_bytes),
+        order_(order),
+        pages_(isthmus_page_order(size_bytes / kPageBytes)),
         num_warps_(std::uint64_t{kCtasPerCore} * num_cores * kWarpsPerCta) {}
 
 private:
   void add_warp(trace::BlockBuilder& builder, std::uint32_t cta,
                 std::uint32_t warp) const override {
+    const std::uint32_t compute =
+        order_ == PageOrder::forward ? kReadCompute : kReadCompute + kTurnCompute;
     std::uint64_t at = (std::uint64_t{cta} * kWarpsPerCta + warp) * kWarpBytes;
     for (; at < size_bytes_; at += num_warps_ * kWarpBytes) {
       std::array<std::uint64_t, kWarpLines> lines{};
-      for (std::uint64_t i = 0; i < kWarpLines; ++i) lines[i] = (kAddress + at) / kLineBytes + i;
-      builder.add(trace::OpKind::load, kReadCompute, lines);
+      for (std::uint64_t i = 0; i < kWarpLines; ++i) lines[i] = address_of(at) / kLineBytes + i;
+      builder.add(trace::OpKind::load, compute, lines);
     }
     builder.end_warp(1);
   }
+  /// Of what a read in order would read at `at`.
+  std::uint64_t address_of(std::uint64_t at) const {
+    if (order_ == PageOrder::forward) return kAddress + at;
+    const std::uint64_t page = isthmus_page_of_turn(pages_, at / kPageBytes);
+    return kAddress + page * kPageBytes + at % kPageBytes;
+  }
 
   std::uint64_t size_bytes_;
+  PageOrder order_;
+  IsthmusPageOrder pages_;
   std::uint64_t num_warps_;
 };
 
@@ -120,14 +135,14 @@ private:
 
 }  // namespace
 
-std::unique_ptr<trace::Source> make_managed_read(std::uint64_t size_bytes,
-                                                 std::uint32_t num_cores) {
+std::unique_ptr<trace::Source> make_managed_read(std::uint64_t size_bytes, std::uint32_t num_cores,
+                                                 PageOrder order) {
   if (size_bytes == 0 || size_bytes > kMaxBytes || size_bytes % kPageBytes != 0)
     throw UsageError("a read of " + std::to_string(size_bytes) +
                      " bytes of managed memory: needs a multiple of 4096, up to 64 GiB");
   if (num_cores == 0 || num_cores > kMaxCores)
     throw UsageError("a read by " + std::to_string(num_cores) + " cores: needs 1 to 256");
-  return std::make_unique<ManagedRead>(size_bytes, num_cores);
+  return std::make_unique<ManagedRead>(size_bytes, num_cores, order);
 }
 
 std::unique_ptr<trace::Source> make_page_chase(std::uint32_t num_pages) {

@@ -9,12 +9,19 @@
 
 namespace isthmus::workloads {
 
+/// In which order a read goes through its pages of 4 KiB.
+enum class PageOrder {
+  forward,  ///< from the first to the last: isthmus_pattern_verify
+  random,   ///< each once, in the order of kernels/page_order.cuh: isthmus_pattern_verify_pages
+};
+
 /// All of some memory is read once, as kernels/pattern.cu reads it: eight CTAs of 256 threads for
 /// each core, 8 bytes for each thread, and then again behind what all of them have read.
 ///
 /// Throws      UsageError unless `size_bytes` is 1 to 2^36 and a multiple of 4096, and `num_cores`
 ///             is 1 to 256.
-std::unique_ptr<trace::Source> make_managed_read(std::uint64_t size_bytes, std::uint32_t num_cores);
+std::unique_ptr<trace::Source> make_managed_read(std::uint64_t size_bytes, std::uint32_t num_cores,
+                                                 PageOrder order);
 
 /// One thread reads a word in one page after the other, 2 MiB apart: kernels/pointer_chase.cu.
 ///

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <isthmus/errors.hpp>
 
+#include "page_order.cuh"
+
 namespace isthmus::workloads {
 namespace {
 
@@ -21,19 +23,43 @@ std::vector<std::uint64_t> lines_of(trace::Source& source) {
 
 TEST(ManagedRead, ReadsEveryLineOnce) {
   for (const std::uint64_t size_bytes : {std::uint64_t{4096}, std::uint64_t{5} << 20U}) {
-    const auto source = make_managed_read(size_bytes, 3);
-    const trace::Allocation& memory = source->program().allocations.front();
-    EXPECT_EQ(memory.size_bytes, size_bytes);
-    std::vector<std::uint64_t> lines = lines_of(*source);
-    std::ranges::sort(lines);
-    ASSERT_EQ(lines.size(), size_bytes / trace::kLineBytes);
-    for (std::size_t i = 0; i < lines.size(); ++i)
-      ASSERT_EQ(lines[i], memory.address / trace::kLineBytes + i);
+    for (const PageOrder order : {PageOrder::forward, PageOrder::random}) {
+      const auto source = make_managed_read(size_bytes, 3, order);
+      const trace::Allocation& memory = source->program().allocations.front();
+      EXPECT_EQ(memory.size_bytes, size_bytes);
+      std::vector<std::uint64_t> lines = lines_of(*source);
+      std::ranges::sort(lines);
+      ASSERT_EQ(lines.size(), size_bytes / trace::kLineBytes);
+      for (std::size_t i = 0; i < lines.size(); ++i)
+        ASSERT_EQ(lines[i], memory.address / trace::kLineBytes + i);
+    }
   }
 }
 
+// The loop of isthmus_pattern_verify_pages, lane by lane.
+TEST(ManagedReadAtRandom, ReadsInEachWarpWhatTheKernelsLanesRead) {
+  constexpr std::uint64_t kSizeBytes = std::uint64_t{5} << 20U;
+  constexpr std::uint64_t kPageWords = 4096 / 8;
+  const auto source = make_managed_read(kSizeBytes, 2, PageOrder::random);
+  const trace::Launch& launch = source->program().launches.front();
+  const std::uint64_t num_lanes = std::uint64_t{launch.num_ctas} * launch.warps_per_cta * 32;
+  const IsthmusPageOrder order = isthmus_page_order(kSizeBytes / 4096);
+  std::vector<std::uint64_t> expected;
+  for (std::uint64_t warp = 0; warp < num_lanes / 32; ++warp) {
+    for (std::uint64_t i = warp * 32; i < kSizeBytes / 8; i += num_lanes) {
+      for (const std::uint64_t lane : {i, i + 16}) {
+        const std::uint64_t word =
+            isthmus_page_of_turn(order, lane / kPageWords) * kPageWords + lane % kPageWords;
+        expected.push_back((source->program().allocations.front().address + word * 8) /
+                           trace::kLineBytes);
+      }
+    }
+  }
+  EXPECT_EQ(lines_of(*source), expected);
+}
+
 TEST(ManagedRead, IsTheSameAfterItWasRewound) {
-  const auto source = make_managed_read(std::uint64_t{64} << 20U, 132);
+  const auto source = make_managed_read(std::uint64_t{64} << 20U, 132, PageOrder::random);
   EXPECT_EQ(source->program().launches.front().num_ctas, 8U * 132);
   EXPECT_EQ(lines_of(*source), lines_of(*source));
 }
@@ -49,9 +75,9 @@ TEST(PageChase, ReadsOneLineInEachBlockInOrder) {
 TEST(ManagedAccess, OfImpossibleSizesIsRefused) {
   for (const std::uint64_t size_bytes :
        {std::uint64_t{0}, std::uint64_t{100}, ~std::uint64_t{4095}})
-    EXPECT_THROW(make_managed_read(size_bytes, 1), UsageError) << size_bytes;
+    EXPECT_THROW(make_managed_read(size_bytes, 1, PageOrder::random), UsageError) << size_bytes;
   for (const std::uint32_t num_cores : {0U, 257U})
-    EXPECT_THROW(make_managed_read(4096, num_cores), UsageError);
+    EXPECT_THROW(make_managed_read(4096, num_cores, PageOrder::forward), UsageError);
   for (const std::uint32_t num_pages : {0U, 4097U})
     EXPECT_THROW(make_page_chase(num_pages), UsageError);
 }

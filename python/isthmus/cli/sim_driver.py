@@ -45,9 +45,9 @@ def calibrate(
     """
     Fit the modelled driver to a real one.
 
-    The costs of page faults are fitted to what `isthmus bench --managed` measured: for a batch, for
-    a kernel's first batch, and for each page. Every second size is held back, and only tests them.
-    The rest of the machine stays.
+    The costs of page faults are fitted to what `isthmus bench --managed` measured: for a block of
+    2 MiB in a batch, for a kernel's first batch, and for each page. Every second size and all reads
+    at random are held back, and only test them. The rest of the machine stays.
 
     Exit codes: 0 ok, 1 the fit doesn't settle (nothing is written), 2 usage.
     """
@@ -97,7 +97,7 @@ def validate(
     Put predicted times beside measured ones.
 
     Each time that `isthmus bench --managed` measured, and that the simulator predicts: page faults,
-    reads on demand, and reads in place.
+    reads on demand, in order and at random, and reads in place.
 
     Exit codes: 0 ok, 2 usage.
     """

@@ -24,6 +24,11 @@ def named(name: str) -> list[str]:
     return found
 
 
+_RUNS = [
+    path for name in ("run.json", "managed.json", "managed_random.json") for path in named(name)
+]
+
+
 def records(value: object) -> list[Any]:
     """List the objects in lists, without those that hold others."""
     if isinstance(value, dict):
@@ -46,7 +51,7 @@ def objects_of_a_line(text: str) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("path", named("run.json"))
+@pytest.mark.parametrize("path", _RUNS)
 def test_a_committed_run_is_read_by_the_reader_of_runs(path: str) -> None:
     assert read_run(str(_ROOT / path)).results
 
@@ -56,7 +61,7 @@ def test_a_committed_profile_is_read_by_the_reader_of_profiles(path: str) -> Non
     assert load_profile(_ROOT / path).costs
 
 
-@pytest.mark.parametrize("path", [*named("run.json"), *named("profile.json")])
+@pytest.mark.parametrize("path", [*_RUNS, *named("profile.json")])
 def test_a_committed_file_is_laid_out_as_the_product_writes_it(path: str) -> None:
     text = (_ROOT / path).read_text("utf-8")
     assert json_text(json.loads(text)) == text, "write it again, with isthmus.json_text"

@@ -12,7 +12,7 @@ from isthmus.bench.tests.managed import PAGE_FAULT_TESTS
 from isthmus.errors import Error, UsageError
 from isthmus.report.format import Format
 from isthmus.run.model import Run
-from isthmus.run.reading import parse_run
+from isthmus.run.reading import parse_run, read_run
 from isthmus.sim.driver.as_text import comparison_text, geometric_error
 from isthmus.sim.driver.fitting import Compared, Fit, compared, fitted
 from isthmus.sim.driver.measured import (
@@ -29,7 +29,11 @@ from isthmus.sim.machine import Handling, LinkCost, ModelledMachine
 from isthmus.sim.machine_files import load_machine, machine_names, parse_machine
 from isthmus.sim.machine_text import machine_text
 
-RUN = Path(__file__).parents[3] / "benchmarks/link/h100/run.json"
+LINK = Path(__file__).parents[3] / "benchmarks/link"
+RUN = LINK / "h100/run.json"
+# Of one H200 in two hours. Only the second has reads at random, and only the first a page fault.
+H200_RUN = LINK / "h200/managed.json"
+H200_RANDOM_RUN = LINK / "h200/managed_random.json"
 MIB = 1 << 20
 US = 10**6
 
@@ -51,13 +55,23 @@ def h100_fit(h100: Run) -> Fit:
     return fitted(points_of(h100), load_machine("h100-pcie5"))
 
 
+@pytest.fixture(scope="module")
+def h200() -> Run:
+    return read_run(str(H200_RUN))
+
+
+@pytest.fixture(scope="module")
+def h200_random() -> Run:
+    return read_run(str(H200_RANDOM_RUN))
+
+
 def run_of(document: dict[str, Any]) -> Run:
     return parse_run(json.dumps(document).encode(), "a run")
 
 
-def machine_with(latency: int, first: int, page: int) -> ModelledMachine:
+def machine_with(block: int, first: int, page: int) -> ModelledMachine:
     machine = load_machine("h100-pcie5")
-    costs = {"latency": latency, "first": first, "page": page, "handling": Handling.BATCH}
+    costs = {"block": block, "first": first, "page": page, "handling": Handling.BATCH}
     return machine.model_copy(update={"faults": machine.faults.model_copy(update=costs)})
 
 
@@ -116,7 +130,8 @@ def test_a_run_without_managed_memory_is_refused(document: dict[str, Any]) -> No
 def test_the_fit_finds_the_costs_that_points_were_made_with() -> None:
     true = machine_with(12 * US, 150 * US, US // 4)
     fit = fitted(points_by(true), load_machine("h100-pcie5"))
-    assert fit.machine.faults.latency == pytest.approx(12 * US, rel=0.01)
+    assert fit.machine.faults.latency == 0
+    assert fit.machine.faults.block == pytest.approx(12 * US, rel=0.01)
     assert fit.machine.faults.first == pytest.approx(150 * US, rel=0.01)
     assert fit.machine.faults.page == pytest.approx(US / 4, rel=0.01)
     assert all(abs(one.error) < 0.01 for one in fit.compared)
@@ -139,8 +154,51 @@ def test_an_h100_is_predicted_within_a_tenth_where_the_fit_saw_nothing(h100_fit:
     assert geometric_error(held) < 0.1
 
 
-def test_the_machine_that_comes_with_isthmus_is_this_fit(h100_fit: Fit) -> None:
+def test_the_machines_that_come_with_isthmus_are_these_fits(h100_fit: Fit, h200: Run) -> None:
     assert h100_fit.machine.faults == load_machine("h100-pcie5").faults
+    h200_fit = fitted(points_of(h200), load_machine("h200-pcie5"))
+    assert h200_fit.machine.faults == load_machine("h200-pcie5").faults
+    held = [one for one in h200_fit.compared if one.held_back and one.point.access is Access.READ]
+    assert all(abs(one.error) < 0.15 for one in held)
+    assert geometric_error(held) < 0.1
+
+
+def test_reads_at_random_are_points_of_their_own(h200: Run, h200_random: Run) -> None:
+    at_random = [one for one in points_of(h200_random) if one.access is Access.RANDOM]
+    assert [one.size_bytes // MIB for one in at_random] == [1, 16, 128, 512]
+    assert Access.RANDOM not in {one.access for one in points_of(h200)}
+
+
+def test_no_fit_sees_a_read_at_random() -> None:
+    machine = load_machine("h100-pcie5")
+    points = points_by(machine_with(12 * US, 150 * US, US // 4))
+    wrong = DriverPoint(access=Access.RANDOM, size_bytes=4 * MIB, seconds=1.0)
+    without, beside = fitted(points, machine), fitted([*points, wrong], machine)
+    assert beside.machine == without.machine
+    assert beside.compared[-1].held_back
+
+
+def test_reads_at_random_follow_from_the_same_hours_reads_in_order(
+    h200: Run, h200_random: Run
+) -> None:
+    faults = [one for one in points_of(h200) if one.access is Access.PAGE_FAULT]
+    fit = fitted([*faults, *points_of(h200_random)], load_machine("h200-pcie5"))
+    at_random = [one for one in fit.compared if one.point.access is Access.RANDOM]
+    assert geometric_error(at_random) < 0.12
+    assert max(abs(one.error) for one in at_random) < 0.2
+
+
+def test_a_read_at_random_touches_more_blocks_in_fewer_batches() -> None:
+    in_order, at_random = (
+        predicted(
+            DriverPoint(access=access, size_bytes=128 * MIB, seconds=1.0),
+            load_machine("h100-pcie5"),
+        )
+        for access in (Access.READ, Access.RANDOM)
+    )
+    assert in_order.pages == at_random.pages == 128 * MIB / 4096
+    assert at_random.batches < in_order.batches / 4
+    assert at_random.blocks > in_order.blocks * 2
 
 
 def test_too_few_points_are_refused(h100: Run) -> None:

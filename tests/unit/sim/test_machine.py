@@ -35,6 +35,7 @@ def test_there_are_the_machines_that_were_promised() -> None:
         "a100-pcie4",
         "gh200-c2c",
         "h100-pcie5",
+        "h200-pcie5",
         "paper-gtx480",
         "rtx5090-pcie5",
     ]

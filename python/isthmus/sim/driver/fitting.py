@@ -2,10 +2,15 @@
 Fits the costs of a modelled driver to what a real one took.
 
 The time of a read on demand is nearly a sum: what the link and the cores take, a cost for each
-batch of faults, one for each page of 4 KiB, and one for the kernel's first batch. The simulator
-counts batches, pages and kernels; linear least squares of the relative errors give the costs; the
-simulation is repeated with them, since costs change how faults gather in batches, until they stay.
-A cost for each block can't be told from these accesses: it is left as the machine has it.
+block of 2 MiB in a batch of faults, one for each page of 4 KiB, and one for the kernel's first
+batch. The simulator counts blocks, pages and kernels; linear least squares of the relative errors
+give the costs; the simulation is repeated with them, since costs change how faults gather in
+batches, until they stay.
+
+A cost for each batch can't be told from a block's by these accesses, whose batches have one block
+each. All of it counts as the block's: NVIDIA's driver locks, unmaps, copies and maps block by block
+(uvm_gpu_replayable_faults.c, service_fault_batch). Reads at random, whose batches have many blocks,
+are never fitted: they test this.
 """
 
 from collections.abc import Sequence
@@ -74,7 +79,8 @@ def fitted(points: Sequence[DriverPoint], machine: ModelledMachine) -> Fit:
     Find the costs of a machine's driver.
 
     Of the sizes that were read on demand every second one, from the second smallest on, is held
-    back: it only tests the fit. Reads in place have no faults, and test the link.
+    back: it only tests the fit. So do all reads at random. Reads in place have no faults, and test
+    the link.
 
     Args:
         points: Of one run.
@@ -113,8 +119,8 @@ def _result(
 
 def _rounded(costs: tuple[float, float, float]) -> tuple[float, float, float]:
     """Round to four digits: more than a measurement repeats."""
-    latency, first, page = (float(f"{seconds:.4g}") for seconds in costs)
-    return latency, first, page
+    block, first, page = (float(f"{seconds:.4g}") for seconds in costs)
+    return block, first, page
 
 
 def _used(points: Sequence[DriverPoint]) -> list[DriverPoint]:
@@ -135,13 +141,14 @@ def _used(points: Sequence[DriverPoint]) -> list[DriverPoint]:
 
 def _costs(machine: ModelledMachine) -> tuple[float, float, float]:
     faults = machine.faults
-    return faults.latency / _PS_PER_S, faults.first / _PS_PER_S, faults.page / _PS_PER_S
+    return faults.block / _PS_PER_S, faults.first / _PS_PER_S, faults.page / _PS_PER_S
 
 
 def _with_costs(machine: ModelledMachine, costs: tuple[float, float, float]) -> ModelledMachine:
-    latency, first, page = (round(seconds * _PS_PER_S) for seconds in costs)
-    changed = {"latency": latency, "first": first, "page": page, "handling": Handling.BATCH}
-    return machine.model_copy(update={"faults": machine.faults.model_copy(update=changed)})
+    block, first, page = (round(seconds * _PS_PER_S) for seconds in costs)
+    changed = {"latency": 0, "block": block, "first": first, "page": page}
+    faults = machine.faults.model_copy(update={**changed, "handling": Handling.BATCH})
+    return machine.model_copy(update={"faults": faults})
 
 
 def _solved(
@@ -152,7 +159,7 @@ def _solved(
     """Solve for costs that are not negative: the best of all choices of those that are zero."""
     import numpy as np
 
-    rows = np.array([(one.batches, one.kernels, one.pages) for one in predictions])
+    rows = np.array([(one.blocks, one.kernels, one.pages) for one in predictions])
     measured = np.array([point.seconds for point in used])
     rest = np.array([one.seconds for one in predictions]) - rows @ np.array(costs)
     scaled, wanted = rows / measured[:, None], 1 - rest / measured
@@ -174,5 +181,5 @@ def _solved(
 
 
 def _text(costs: tuple[float, float, float]) -> str:
-    latency, first, page = (seconds * 1e6 for seconds in costs)
-    return f"{latency:.2f} us a batch, {first:.1f} us at first, {page:.4f} us a page"
+    block, first, page = (seconds * 1e6 for seconds in costs)
+    return f"{block:.2f} us a block, {first:.1f} us at first, {page:.4f} us a page"

@@ -18,6 +18,8 @@ class Access(StrEnum):
     """One thread read a word in one page after the other, 2 MiB apart."""
     READ = "read on demand"
     """All of the memory was read once, and migrated."""
+    RANDOM = "read at random"
+    """The same, but one page of 4 KiB after the other in a random order, each once."""
     REMOTE = "read in place"
     """All of it was read once over the link: it was advised to stay."""
 
@@ -25,6 +27,7 @@ class Access(StrEnum):
 PREDICTED = {
     ("managed_page_fault", "device_fault"): Access.PAGE_FAULT,
     ("host_to_device_managed_demand", "bandwidth"): Access.READ,
+    ("host_to_device_managed_demand_random", "bandwidth"): Access.RANDOM,
     ("host_to_device_managed_advised", "bandwidth"): Access.REMOTE,
 }
 """The results of `isthmus bench` that are points: test and metric."""

@@ -66,4 +66,5 @@ def _trace(point: DriverPoint, machine: ModelledMachine) -> "_native.TraceSource
     if point.access is Access.PAGE_FAULT:
         return _native.TraceSource.of_page_chase(FAULT_PAGES)
     whole = max(point.size_bytes // _PAGE_BYTES * _PAGE_BYTES, _PAGE_BYTES)
-    return _native.TraceSource.of_managed_read(whole, machine.cores.count)
+    at_random = point.access is Access.RANDOM
+    return _native.TraceSource.of_managed_read(whole, machine.cores.count, at_random)
