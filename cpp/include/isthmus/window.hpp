@@ -207,7 +207,7 @@ public:
   /// streams may share a queue with that one.) May be called while kernels run and while streams
   /// are captured.
   ///
-  /// pointer     device, from cudaMalloc, PyTorch, CuPy, RMM or (exportable) cuMemCreate; any
+  /// pointer     device, from cudaMalloc, PyTorch, CuPy, RMM or cuMemCreate; any
   ///             offset
   /// size_bytes  > 0, inside one allocation (or adjacent mappings of cuMemMap)
   /// Throws      UsageError if the memory is host or managed memory, freed, null, zero bytes or too
