@@ -141,6 +141,35 @@ std::vector<WindowBackendReport> Registry::reports(int ordinal) {
   return reports;
 }
 
+WindowMemoryReport Registry::try_memory(DeviceWindows& device, const MemoryKind& kind) const {
+  try {
+    std::string found;
+    kind.use(*device.context, [&](std::uintptr_t pointer, std::size_t size_bytes) {
+      const Mapping mapping(*device.context, *device.backend, device.budget,
+                            allocations_of(driver, pointer, size_bytes),
+                            around(pointer, size_bytes, WindowOptions{}.page_bytes));
+      device.self_test->compare(mapping, pointer, size_bytes);
+      found = "found by " + std::string(window::name_of(mapping.found_by()));
+    });
+    return {kind.name, true, found};
+  } catch (const Unavailable& refusal) {
+    return {kind.name, false, refusal.reason()};
+  } catch (const DriverError& error) {
+    return {kind.name, false, error.what()};
+  }
+}
+
+std::vector<WindowMemoryReport> Registry::memory_reports(int ordinal) {
+  require_own_process();
+  const std::lock_guard lock(mutex);
+  const ScopedRelaxedCapture relaxed(driver);  // opening is not part of a capture
+  DeviceWindows& one = device(ordinal);
+  const CurrentContext current(choose_backend(one, ordinal));
+  std::vector<WindowMemoryReport> reports;
+  for (const MemoryKind& kind : memory_kinds()) reports.push_back(try_memory(one, kind));
+  return reports;
+}
+
 std::shared_ptr<CopyThreads> Registry::copy_threads() {
   const std::lock_guard lock(mutex);
   std::shared_ptr<CopyThreads> threads = threads_.lock();

@@ -13,6 +13,7 @@
 #include "window/copy_threads.hpp"
 #include "window/device_files.hpp"
 #include "window/mapping.hpp"
+#include "window/memory_kinds.hpp"
 #include "window/self_test.hpp"
 
 namespace isthmus::window {
@@ -58,6 +59,7 @@ struct Registry : std::enable_shared_from_this<Registry> {
                                             std::size_t page_bytes);
   std::shared_ptr<CopyThreads> copy_threads();
   std::vector<WindowBackendReport> reports(int device);
+  std::vector<WindowMemoryReport> memory_reports(int device);
   DeviceWindows& device(int ordinal);
   void require_own_process() const;
 
@@ -76,6 +78,7 @@ private:
   /// Returns the device's context; afterwards its backend and self-test exist.
   Context choose_backend(DeviceWindows& device, int ordinal);
   WindowBackendReport try_backend(DeviceWindows& device, WindowBackend kind);
+  WindowMemoryReport try_memory(DeviceWindows& device, const MemoryKind& kind) const;
   Backend& backend(WindowBackend kind);
   std::unique_ptr<Backend> open_backend(WindowBackend kind);
   std::uint64_t limit_of(int ordinal) const;
