@@ -44,6 +44,13 @@ void Registry::require_own_process() const {
   isthmus::require_own_process(process_, "these Windows");
 }
 
+bool Registry::work_on(const Windows& windows, int ordinal) {
+  Registry& registry = *windows.registry_;
+  registry.require_own_process();
+  const std::lock_guard lock(registry.mutex);
+  return registry.device(ordinal).backend != nullptr;
+}
+
 std::uint64_t Registry::limit_of(int ordinal) const {
   if (settings.bar1_limit_bytes != 0) return settings.bar1_limit_bytes;
   const auto bar1_bytes =

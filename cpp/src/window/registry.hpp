@@ -55,6 +55,10 @@ struct Registry : std::enable_shared_from_this<Registry> {
   static Windows windows(const Driver& driver, WindowSettings settings,
                          std::shared_ptr<const DeviceFiles> files);
 
+  /// True if a backend works on the device: what `windows` refuse there is refused for the memory's
+  /// sake, or for lack of BAR1. Never tries a backend.
+  static bool work_on(const Windows& windows, int device);
+
   std::shared_ptr<const Mapping> mapping_of(std::uintptr_t pointer, std::size_t size_bytes,
                                             std::size_t page_bytes);
   std::shared_ptr<CopyThreads> copy_threads();
