@@ -19,9 +19,9 @@ void use_malloced(const Context& context, const MemoryKind::Use& function) {
   function(buffer.pointer(), buffer.size_bytes());
 }
 
-template <CUmemAllocationHandleType exported_as>
+template <CUmemAllocationHandleType ExportedAs>
 void use_created(const Context& context, const MemoryKind::Use& function) {
-  const CreatedMemory memory(context, kBufferBytes, exported_as);
+  const CreatedMemory memory(context, kBufferBytes, ExportedAs);
   function(memory.pointer(), memory.size_bytes());
 }
 

@@ -148,11 +148,12 @@ std::vector<WindowBackendReport> Registry::reports(int ordinal) {
   return reports;
 }
 
-WindowMemoryReport Registry::try_memory(DeviceWindows& device, const MemoryKind& kind) const {
+WindowMemoryReport Registry::try_memory(DeviceWindows& device, const Context& context,
+                                        const MemoryKind& kind) const {
   try {
     std::string found;
-    kind.use(*device.context, [&](std::uintptr_t pointer, std::size_t size_bytes) {
-      const Mapping mapping(*device.context, *device.backend, device.budget,
+    kind.use(context, [&](std::uintptr_t pointer, std::size_t size_bytes) {
+      const Mapping mapping(context, *device.backend, device.budget,
                             allocations_of(driver, pointer, size_bytes),
                             around(pointer, size_bytes, WindowOptions{}.page_bytes));
       device.self_test->compare(mapping, pointer, size_bytes);
@@ -171,9 +172,10 @@ std::vector<WindowMemoryReport> Registry::memory_reports(int ordinal) {
   const std::lock_guard lock(mutex);
   const ScopedRelaxedCapture relaxed(driver);  // opening is not part of a capture
   DeviceWindows& one = device(ordinal);
-  const CurrentContext current(choose_backend(one, ordinal));
+  const Context context = choose_backend(one, ordinal);
+  const CurrentContext current(context);
   std::vector<WindowMemoryReport> reports;
-  for (const MemoryKind& kind : memory_kinds()) reports.push_back(try_memory(one, kind));
+  for (const MemoryKind& kind : memory_kinds()) reports.push_back(try_memory(one, context, kind));
   return reports;
 }
 

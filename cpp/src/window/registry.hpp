@@ -82,7 +82,8 @@ private:
   /// Returns the device's context; afterwards its backend and self-test exist.
   Context choose_backend(DeviceWindows& device, int ordinal);
   WindowBackendReport try_backend(DeviceWindows& device, WindowBackend kind);
-  WindowMemoryReport try_memory(DeviceWindows& device, const MemoryKind& kind) const;
+  WindowMemoryReport try_memory(DeviceWindows& device, const Context& context,
+                                const MemoryKind& kind) const;
   Backend& backend(WindowBackend kind);
   std::unique_ptr<Backend> open_backend(WindowBackend kind);
   std::uint64_t limit_of(int ordinal) const;

@@ -33,7 +33,8 @@ void require_symbols(const Driver& driver) {
 // Memory of a pool belongs to it: the attribute is null for all other memory.
 bool is_from_pool(const Driver& driver, const Allocation& allocation) {
   CUmemoryPool pool = nullptr;
-  return driver.raw(symbol::pointer_get_attribute)(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+  return driver.raw(symbol::pointer_get_attribute)(static_cast<void*>(&pool),
+                                                   CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
                                                    CUdeviceptr{allocation.base}) == CUDA_SUCCESS &&
          pool != nullptr;
 }

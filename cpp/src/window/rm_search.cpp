@@ -139,7 +139,8 @@ ObjectSearch::Lesson ObjectSearch::lesson(const Context& context, const Gpu& gpu
   const std::lock_guard lock(mutex_);
   Attempts& attempts = attempts_[gpu.file];
   if (!attempts.lesson.places.empty()) return attempts.lesson;
-  if (attempts.num_failed >= kMaxFailures) throw Unavailable(*attempts.last_refusal);
+  if (attempts.num_failed >= kMaxFailures && attempts.last_refusal)
+    throw Unavailable(*attempts.last_refusal);
   try {
     attempts.lesson = learn(context, gpu, attempts);
   } catch (const Unavailable& refusal) {
@@ -152,15 +153,16 @@ ObjectSearch::Lesson ObjectSearch::lesson(const Context& context, const Gpu& gpu
 
 /// The number that all places have.
 Handle ObjectSearch::number_in(std::uint64_t record, const std::vector<Place>& places) const {
-  const std::optional<Handle> number = reader_.number_at(record, places.front());
+  Handle number = 0;
   for (const Place place : places) {
-    const std::optional<Handle> other = reader_.number_at(record, place);
-    if (!other) refuse_handleless("the driver's record can't be read at " + text_of(place));
-    if (number != other)
-      refuse_handleless("the driver's record has " + hex(number.value_or(0)) + " at " +
-                        text_of(places.front()) + ", but " + hex(*other) + " at " + text_of(place));
+    const std::optional<Handle> found = reader_.number_at(record, place);
+    if (!found) refuse_handleless("the driver's record can't be read at " + text_of(place));
+    if (place == places.front()) number = *found;
+    if (*found != number)
+      refuse_handleless("the driver's record has " + hex(number) + " at " +
+                        text_of(places.front()) + ", but " + hex(*found) + " at " + text_of(place));
   }
-  return *number;
+  return number;
 }
 
 std::unique_ptr<OwnedObject> ObjectSearch::find(const Context& context, const Gpu& gpu,

@@ -64,6 +64,7 @@ std::vector<DevicePages> ends_of(DevicePages range) {
 std::vector<DevicePages> lines_across(DevicePages pages) {
   const std::size_t distance_bytes = pages.size_bytes / kNumLines / kLineBytes * kLineBytes;
   std::vector<DevicePages> lines;
+  lines.reserve(kNumLines);
   for (std::size_t index = 0; index < kNumLines; ++index)
     lines.push_back({pages.begin + index * distance_bytes, kLineBytes});
   return lines;
