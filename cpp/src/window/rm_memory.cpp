@@ -6,6 +6,8 @@
 
 #include <isthmus/errors.hpp>
 
+#include "driver/forks.hpp"
+
 namespace isthmus::window::rm {
 namespace {
 
@@ -70,7 +72,8 @@ std::optional<MemoryObject> object_behind(const Driver& driver, const Allocation
   return found;
 }
 
-CreatedObject::CreatedObject(const Driver& driver, const Allocation& allocation) : driver_(driver) {
+CreatedObject::CreatedObject(const Driver& driver, const Allocation& allocation)
+    : driver_(driver), process_(process_generation()) {
   require_symbols(driver);
   retain(allocation);
   try {
@@ -81,7 +84,9 @@ CreatedObject::CreatedObject(const Driver& driver, const Allocation& allocation)
   }
 }
 
-CreatedObject::~CreatedObject() { driver_.raw(symbol::mem_release)(handle_); }
+CreatedObject::~CreatedObject() {
+  if (process_ == process_generation()) driver_.raw(symbol::mem_release)(handle_);
+}
 
 void CreatedObject::retain(const Allocation& allocation) {
   const CUresult result = driver_.raw(symbol::mem_retain_allocation_handle)(

@@ -39,7 +39,7 @@ std::optional<MemoryObject> object_in_ipc_handle(
 std::optional<MemoryObject> object_behind(const Driver& driver, const Allocation& allocation);
 
 /// Memory of cuMemCreate: its handle, retained while this lives, so that the memory isn't freed
-/// meanwhile.
+/// meanwhile. In a forked child the destructor does nothing.
 class CreatedObject {
 public:
   /// Throws      Unavailable if the memory isn't cuMemCreate's, or is of a kind that no window can
@@ -62,6 +62,7 @@ private:
   void examine();
 
   Driver driver_;
+  std::uint64_t process_;
   CUmemGenericAllocationHandle handle_ = 0;
   CUmemAllocationProp properties_{};
 };

@@ -1,9 +1,7 @@
 // Windows on memory of cuMemCreate that can't be exported: what is mapped, and what is refused.
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <set>
 
@@ -341,27 +339,6 @@ TEST_F(ResourceManager, NamesPoolsWhateverTheSizeOfTheirBuffers) {
     driver().call(symbol::ctx_synchronize)();
   }
   expect_no_memory_left();
-}
-
-// --- Reading by the kernel ---------------------------------------------------------------------
-
-TEST(ReadMemory, OfThisProcessGivesAnErrorWhereALoadWouldRaiseASignal) {
-  const auto files = system_device_files();
-  auto* const pages = static_cast<std::byte*>(mmap(
-      nullptr, 3 * kHostPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  pages[0] = std::byte{42};
-  munmap(pages + kHostPageBytes, kHostPageBytes);
-  mprotect(pages + 2 * kHostPageBytes, kHostPageBytes, PROT_NONE);
-  const auto address = reinterpret_cast<std::uintptr_t>(pages);
-  std::array<std::byte, 512> found{};
-  EXPECT_EQ(files->read_memory(address, found.data(), found.size()), 512);
-  EXPECT_EQ(found[0], std::byte{42});
-  EXPECT_EQ(files->read_memory(address + kHostPageBytes - 100, found.data(), found.size()), 100);
-  EXPECT_EQ(files->read_memory(address + kHostPageBytes, found.data(), found.size()), -EFAULT);
-  EXPECT_EQ(files->read_memory(address + 2 * kHostPageBytes, found.data(), found.size()), -EFAULT);
-  EXPECT_EQ(files->read_memory(8, found.data(), found.size()), -EFAULT);
-  EXPECT_EQ(files->read_memory(~std::uintptr_t{7}, found.data(), found.size()), -EFAULT);
-  munmap(pages, 3 * kHostPageBytes);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "driver/child_process.hpp"
 #include "handleless_machine.hpp"
 
 namespace isthmus::window {
@@ -59,6 +60,20 @@ TEST_F(HandlelessMemory, ThatDiffersOnlyInItsMiddleIsFoundToBeAnother) {
   const std::string reason = refusal_of([&] { all.open(pointer, 2 * kMiB); });
   EXPECT_TRUE(says(reason, "other bytes than the buffer has")) << reason;
   expect_no_memory_left();
+}
+
+TEST_F(HandlelessMemory, LeavesTheDriverAloneInAChildProcess) {
+  const std::uintptr_t pointer = handleless();
+  auto all = std::make_unique<Windows>(windows());
+  Window window = all->open(pointer, 2 * kMiB);
+  const emulated::Controls controls(driver());
+  EXPECT_TRUE(holds_in_child([&] {
+    controls.log_calls(1);
+    window.close();
+    all.reset();
+    return controls.call_log().empty();
+  }));
+  expect_same_memory(window.data(), pointer, 2 * kMiB);
 }
 
 // --- Whichever call fails, or answers wrongly --------------------------------------------------
