@@ -19,6 +19,7 @@ using namespace nb::literals;
 using isthmus::BufferCheck;
 using isthmus::WindowBackendReport;
 using isthmus::WindowCosts;
+using isthmus::WindowMemoryReport;
 using isthmus::Windows;
 using isthmus::WindowSettings;
 using isthmus::WindowStep;
@@ -131,6 +132,12 @@ void bind_report(nb::module_& m) {
       .def_ro("usable", &WindowBackendReport::usable)
       .def_ro("reason", &WindowBackendReport::reason,
               "Why it isn't usable; else a description: \"driver 580.159.04, tested\".");
+  nb::class_<WindowMemoryReport>(m, "WindowMemoryReport",
+                                 "Whether windows can be opened on one kind of device memory.")
+      .def_ro("memory", &WindowMemoryReport::memory, "How it is allocated: \"cudaMallocAsync\".")
+      .def_ro("usable", &WindowMemoryReport::usable)
+      .def_ro("reason", &WindowMemoryReport::reason,
+              "Why there are none; else how the memory is found.");
 }
 
 void bind_costs(nb::module_& m) {
@@ -172,6 +179,11 @@ void bind_windows(nb::module_& m) {
           "backends",
           [](const SharedWindows& windows, int device) { return windows->backends(device); },
           "device"_a, Release(), "Try the backends on one device.")
+      .def(
+          "memory_kinds",
+          [](const SharedWindows& windows, int device) { return windows->memory_kinds(device); },
+          "device"_a, Release(),
+          "Allocate a few MiB of each kind of device memory, and open a window on it.")
       .def(
           "mapped_bytes",
           [](const SharedWindows& windows, int device) { return windows->mapped_bytes(device); },

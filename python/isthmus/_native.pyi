@@ -712,6 +712,20 @@ class WindowBackendReport:
     def reason(self) -> str:
         """Why it isn't usable; else a description: "driver 580.159.04, tested"."""
 
+class WindowMemoryReport:
+    """Whether windows can be opened on one kind of device memory."""
+
+    @property
+    def memory(self) -> str:
+        """How it is allocated: "cudaMallocAsync"."""
+
+    @property
+    def usable(self) -> bool: ...
+
+    @property
+    def reason(self) -> str:
+        """Why there are none; else how the memory is found."""
+
 class WindowStep:
     """A step in making or closing mappings."""
 
@@ -759,6 +773,11 @@ class Windows:
 
     def backends(self, device: int) -> list[WindowBackendReport]:
         """Try the backends on one device."""
+
+    def memory_kinds(self, device: int) -> list[WindowMemoryReport]:
+        """
+        Allocate a few MiB of each kind of device memory, and open a window on it.
+        """
 
     def mapped_bytes(self, device: int) -> int:
         """Bytes of the device's BAR1 that windows map now."""

@@ -83,6 +83,10 @@ def test_the_ways_to_map_a_gpus_memory_are_told_with_their_reasons(
     told = {one["backend"]: one["usable"] for one in windows["facts"]["backends"]}
     assert told == {"dmabuf": True, "gdrdrv": False, "rm": False}
     assert checks["gdrapi"]["finding"]
+    assert checks["gpu 0 window memory"]["finding"] == (
+        "cudaMalloc, exportable cuMemCreate, cuMemCreate without an exportable handle, "
+        "cudaMallocAsync: found by its addresses (cuMemGetHandleForAddressRange)"
+    )
 
 
 def test_a_window_setting_without_meaning_ends_in_exit_code_1(

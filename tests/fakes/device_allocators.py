@@ -3,11 +3,13 @@
 import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 
 from fakes.cuda_calls import Cuda
 
-_PIECE_BYTES = 2 << 20  # the granularity of GPUs
+_GRANULE_BYTES = 2 << 20  # of GPUs
 _ATTACH_GLOBAL, _PINNED, _ON_DEVICE, _READ_WRITE = 1, 1, 1, 3
+_DESCRIPTOR = 1  # CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 
 
 class _Location(ctypes.Structure):
@@ -66,15 +68,30 @@ def managed(cuda: Cuda, size: int) -> Iterator[int]:
 
 
 @contextmanager
-def mapped_in_pieces(cuda: Cuda, size: int) -> Iterator[int]:
-    """Map one piece after the other into reserved addresses, as PyTorch's expandable segments."""
-    num_pieces = -(-size // _PIECE_BYTES)
-    whole, piece = ctypes.c_size_t(num_pieces * _PIECE_BYTES), ctypes.c_size_t(_PIECE_BYTES)
+def created(
+    cuda: Cuda, size: int, *, handle_types: int = 0, piece_bytes: int = 0, for_rdma: bool = False
+) -> Iterator[int]:
+    """
+    Create memory by cuMemCreate, and map it at reserved addresses.
+
+    Args:
+        cuda: The driver.
+        size: In bytes; rounded up to whole granules.
+        handle_types: As what it can be exported; 0: it has no handle.
+        piece_bytes: Not 0: one piece after the other, as PyTorch's expandable segments.
+        for_rdma: With gpuDirectRDMACapable, as GDRCopy's tests.
+    """
+    num_granules = -(-size // _GRANULE_BYTES)
+    whole = ctypes.c_size_t(num_granules * _GRANULE_BYTES)
+    piece = ctypes.c_size_t(piece_bytes or whole.value)
     base, none = ctypes.c_uint64(), ctypes.c_uint64(0)
     location = _Location(_ON_DEVICE, 0)
-    properties = _Properties(type=_PINNED, location=location)
+    flags = (ctypes.c_ubyte * 8)(0, int(for_rdma))
+    properties = _Properties(
+        type=_PINNED, handle_types=handle_types, location=location, flags=flags
+    )
     cuda.call("cuMemAddressReserve", ctypes.byref(base), whole, ctypes.c_size_t(0), none, none)
-    addresses = [ctypes.c_uint64(base.value + n * _PIECE_BYTES) for n in range(num_pieces)]
+    addresses = [ctypes.c_uint64(base.value + at) for at in range(0, whole.value, piece.value)]
     for address in addresses:
         handle = ctypes.c_uint64()
         cuda.call("cuMemCreate", ctypes.byref(handle), piece, ctypes.byref(properties), none)
@@ -94,6 +111,9 @@ Allocator = Callable[[Cuda, int], AbstractContextManager[int]]
 ALLOCATORS: dict[str, Allocator] = {
     "cudaMalloc": plain,
     "cudaMallocAsync": in_stream_order,
-    "expandable segments": mapped_in_pieces,
+    "exportable cuMemCreate": partial(created, handle_types=_DESCRIPTOR),
+    "cuMemCreate without a handle": created,
+    "cuMemCreate for RDMA": partial(created, for_rdma=True),
+    "expandable segments": partial(created, piece_bytes=_GRANULE_BYTES),
     "cudaMallocManaged": managed,
 }

@@ -3,9 +3,8 @@
 #
 #   tests/gpu/gdrcopy.sh GDRCOPY_SOURCES LIBRARY_FOLDER OUT_FOLDER
 #
-# GDRCOPY_SOURCES is a checkout of GDRCopy; LIBRARY_FOLDER holds libgdrapi.so.2 (a build folder's bin, or the package).
-# Needs a CUDA toolkit. Of gdrcopy_sanity, the tests that allocate with cuMemCreate fail on the rm backend: they ask for
-# no exportable handle.
+# GDRCOPY_SOURCES is a clone of GDRCopy, as it is; LIBRARY_FOLDER holds libgdrapi.so.2 (a build folder's bin, or the package).
+# Needs a CUDA toolkit.
 set -euo pipefail
 sources=$(cd "${1:?GDRCOPY_SOURCES}" && pwd)
 libraries=$(cd "${2:?LIBRARY_FOLDER}" && pwd)
@@ -19,8 +18,9 @@ ln -s "$libraries/libgdrapi.so.2" "$programs/libgdrapi.so"
 ln -s "$libraries/libgdrapi.so.2" "$programs/libgdrapi.so.2"
 
 tests=$sources/tests
-# The two headers spare the sources includes that compilers used to bring along.
-flags=(-O2 -w -include errno.h -include stdlib.h -I"$headers" -I"$tests" -I"$sources/src" -I"$cuda/include")
+# The two headers spare the sources includes that compilers used to bring along. Our gdrapi.h comes before GDRCopy's own, which
+# lies beside the gdrconfig.h that the sources need.
+flags=(-O2 -w -include errno.h -include stdlib.h -I"$headers" -I"$tests" -I"$sources/src" -I"$sources/include" -I"$cuda/include")
 link=(-L"$programs" -lgdrapi -L"$cuda/lib64/stubs" -lcuda -lpthread)
 g++ "${flags[@]}" "$tests"/{common,testsuites/testsuite,sanity}.cpp -o "$programs/sanity" "${link[@]}"
 for name in copylat copybw apiperf; do

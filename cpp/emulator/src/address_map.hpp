@@ -32,6 +32,7 @@ struct Range {
   Context* context = nullptr;           ///< null for mappings, which belong to no context
   int device = 0;
   std::uint64_t id = 0;                        ///< never reused
+  bool from_pool = false;                      ///< from cuMemAllocAsync: no context owns it
   bool accessible = true;                      ///< false for a mapping until cuMemSetAccess
   bool synchronous = false;                    ///< CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
   int prefetched_to = CU_DEVICE_INVALID;       ///< for managed memory, all of it

@@ -103,7 +103,7 @@ CUresult CUDAAPI cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) 
     require(handle != nullptr);
     const Lock lock = lock_machine();
     const Range* range = machine().addresses.covering(address, 1);
-    require(range != nullptr && range->kind == RangeKind::device);
+    require(range != nullptr && range->kind == RangeKind::device && !range->from_pool);
     const IpcHandleWords words = describe(*range);
     std::memcpy(handle, &words, sizeof words);
     return CUDA_SUCCESS;

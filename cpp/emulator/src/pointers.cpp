@@ -40,7 +40,7 @@ std::optional<Answer> describe(const Range& range, CUdeviceptr address,
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
       return Answer(reinterpret_cast<std::uintptr_t>(
-          range.context != nullptr ? range.context->handle() : nullptr));
+          range.context != nullptr && !range.from_pool ? range.context->handle() : nullptr));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:  // managed memory has no type of its own
       return Answer(unsigned{range.on_host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE});
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
@@ -57,7 +57,9 @@ std::optional<Answer> describe(const Range& range, CUdeviceptr address,
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       return Answer(range.device);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return Answer(unsigned{range.kind == RangeKind::device});
+      return Answer(unsigned{range.kind == RangeKind::device && !range.from_pool});
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      return Answer(range.from_pool ? pool_of(device_of(*range.context)) : CUmemoryPool{});
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       return Answer(range.base);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:

@@ -30,7 +30,12 @@ void allocate(Call& call, Context& context, CUdeviceptr* address, std::size_t si
   require_no_capture(lock);
   call.note("bytes", size_bytes).note("stream", stream->number);
   // Unlike in cuMemAlloc, 0 bytes aren't an error; null may be freed.
-  *address = size_bytes == 0 ? 0 : allocate_on_device(lock, context, size_bytes).base;
+  if (size_bytes == 0) {
+    *address = 0;
+    return;
+  }
+  *address = allocate_on_device(lock, context, size_bytes).base;
+  machine().addresses.find(*address)->from_pool = true;
 }
 
 }  // namespace

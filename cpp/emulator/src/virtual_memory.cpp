@@ -11,10 +11,17 @@
 #include "memory.hpp"
 
 namespace isthmus::emulator {
+namespace {
+
+constexpr std::size_t kMaxReleasedRecords = 1024;
+
+}  // namespace
 
 CUmemGenericAllocationHandle VirtualMemory::add(MemoryObjectPtr object) {
-  const CUmemGenericAllocationHandle handle = next_handle();
-  handles_.emplace(handle, Handle{std::move(object)});
+  auto record = std::make_unique<AllocationRecord>(object->number, last_structure_);
+  last_structure_ = record->structure();
+  const CUmemGenericAllocationHandle handle = record->handle();
+  handles_.emplace(handle, Handle{std::move(object), std::move(record)});
   return handle;
 }
 
@@ -29,7 +36,11 @@ CUmemGenericAllocationHandle VirtualMemory::retain(const MemoryObjectPtr& object
 
 MemoryObjectPtr VirtualMemory::release(CUmemGenericAllocationHandle handle) {
   MemoryObjectPtr object = find(handle);
-  if (--handles_.at(handle).num_references == 0) handles_.erase(handle);
+  Handle& released = handles_.at(handle);
+  if (--released.num_references > 0) return object;
+  released_.push_back(std::move(released.record));
+  if (released_.size() > kMaxReleasedRecords) released_.pop_front();
+  handles_.erase(handle);
   return object;
 }
 
@@ -53,7 +64,8 @@ bool whole_granules(std::size_t size_bytes) {
 Device& checked_device(const CUmemAllocationProp* properties) {
   require(properties != nullptr && properties->type == CU_MEM_ALLOCATION_TYPE_PINNED);
   require(properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE);
-  const auto known = unsigned{CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
+  const auto known =
+      unsigned{CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR} | unsigned{CU_MEM_HANDLE_TYPE_FABRIC};
   require((static_cast<unsigned>(properties->requestedHandleTypes) & ~known) == 0);
   return device_at(properties->location.id);
 }

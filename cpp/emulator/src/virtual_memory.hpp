@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <memory>
 
+#include "allocation_record.hpp"
 #include "memory_object.hpp"
 
 namespace isthmus::emulator {
@@ -24,9 +27,13 @@ public:
 private:
   struct Handle {
     MemoryObjectPtr object;
+    std::unique_ptr<AllocationRecord> record;
     std::size_t num_references = 1;
   };
   std::map<CUmemGenericAllocationHandle, Handle> handles_;
+  /// The last ones released: their addresses aren't handles again at once, so that misuse is found.
+  std::deque<std::unique_ptr<AllocationRecord>> released_;
+  std::uintptr_t last_structure_ = 0;  ///< of the record made last
 };
 
 }  // namespace isthmus::emulator

@@ -107,7 +107,7 @@ typedef struct isthmus_window_options {
 /* Maps device memory. Complete when it returns. It waits for no stream except its own, so it may be
  * called while kernels run and while streams are captured.
  *
- * device_pointer  from cudaMalloc, PyTorch, CuPy, RMM or (exportable) cuMemCreate; any offset
+ * device_pointer  from cudaMalloc, PyTorch, CuPy, RMM or cuMemCreate; any offset
  * size_bytes      > 0, inside one allocation
  * options         null for the defaults
  * window          receives the new window; unchanged on failure

@@ -170,6 +170,14 @@ struct WindowBackendReport {
   std::string reason;  ///< why it isn't usable; else a description: "driver 580.159.04, tested"
 };
 
+/// Whether windows can be opened on one kind of device memory.
+struct WindowMemoryReport {
+  std::string memory;  ///< how it is allocated: "cudaMallocAsync"
+  bool usable = false;
+  std::string
+      reason;  ///< why there are none; else how it is found: "found by its IPC handle (...)"
+};
+
 /// A step in making or closing mappings.
 struct WindowStep {
   std::uint64_t count = 0;  ///< how often it was made
@@ -207,8 +215,8 @@ public:
   /// streams may share a queue with that one.) May be called while kernels run and while streams
   /// are captured.
   ///
-  /// pointer     device, from cudaMalloc, PyTorch, CuPy, RMM or (exportable) cuMemCreate; any
-  ///             offset
+  /// pointer     device, from cudaMalloc, PyTorch, CuPy, RMM or cuMemCreate; any offset.
+  ///             memory_kinds() says on which memory windows can be opened here
   /// size_bytes  > 0, inside one allocation (or adjacent mappings of cuMemMap)
   /// Throws      UsageError if the memory is host or managed memory, freed, null, zero bytes or too
   ///             long; Unavailable if windows are off, no backend is usable (with each one's
@@ -219,6 +227,11 @@ public:
 
   /// Tries the backends on one device and returns each one's report.
   std::vector<WindowBackendReport> backends(int device);
+  /// Allocates device memory of each kind, a few MiB, and opens a window on it. Freeing it waits for
+  /// the device's work.
+  ///
+  /// Throws      Unavailable if windows are off or no backend is usable.
+  std::vector<WindowMemoryReport> memory_kinds(int device);
   /// Bytes of the device's BAR1 that windows now map, and the limit.
   std::uint64_t mapped_bytes(int device) const;
   /// 0 for no limit.

@@ -50,10 +50,11 @@ Allocation allocation_at(const Driver& driver, std::uintptr_t pointer) {
 }
 
 [[noreturn]] void refuse_length(const Allocation& last, std::uintptr_t pointer,
-                                std::size_t size_bytes) {
+                                std::size_t size_bytes, const char* remark = "") {
   throw UsageError("a window of " + std::to_string(size_bytes) + " bytes at " + hex(pointer) +
                    " reaches past the end of its buffer, which has " +
-                   std::to_string(last.base + last.size_bytes - pointer) + " bytes from there on");
+                   std::to_string(last.base + last.size_bytes - pointer) + " bytes from there on" +
+                   remark);
 }
 
 [[noreturn]] void refuse_devices(const std::vector<Allocation>& found) {
@@ -106,8 +107,9 @@ std::vector<Allocation> allocations_of(const Driver& driver, std::uintptr_t poin
   // complete: its neighbour is another buffer.
   while (found.back().base + found.back().size_bytes < end) {
     const std::uintptr_t next = found.back().base + found.back().size_bytes;
-    if (!is_mapping(driver, found.back().base) || !is_mapping(driver, next))
-      refuse_length(found.back(), pointer, size_bytes);
+    if (!is_mapping(driver, found.back().base)) refuse_length(found.back(), pointer, size_bytes);
+    if (!is_mapping(driver, next))
+      refuse_length(found.back(), pointer, size_bytes, "; nothing is mapped after it (cuMemMap)");
     found.push_back(allocation_at(driver, next));
     if (found.back().device != found.front().device) refuse_devices(found);
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <isthmus/window.hpp>
@@ -13,6 +14,17 @@
 #include "window/mapping_steps.hpp"
 
 namespace isthmus::window {
+
+/// By what a backend found the memory behind a pointer.
+enum class FoundBy {
+  address_range,  ///< its addresses: cuMemGetHandleForAddressRange
+  pinned_pages,   ///< its addresses: the kernel module pins them
+  ipc_handle,     ///< the number in its handle of cuIpcGetMemHandle
+  descriptor,     ///< its descriptor of cuMemExportToShareableHandle
+  record,         ///< the number in the driver's record of it
+};
+/// "its IPC handle"
+std::string_view name_of(FoundBy found_by) noexcept;
 
 /// Whole pages of one allocation, mapped. The destructor unmaps and releases them; in a forked
 /// child it does nothing, because the mapping stayed with the parent.
@@ -27,16 +39,21 @@ public:
   /// True if the same piece of memory contains other buffers: a freed buffer's bytes may then be
   /// allocated to another buffer while this mapping holds the piece.
   bool shared() const noexcept { return shared_; }
+  FoundBy found_by() const noexcept { return found_by_; }
   /// Adds its steps to `totals`, including those already made.
   void count_in(std::shared_ptr<StepTotals> totals) noexcept { steps_.count_in(std::move(totals)); }
 
 protected:
   /// steps       pin and map have been made; the destructor makes unmap and unpin
-  explicit PageMapping(MappingSteps steps) : steps_(std::move(steps)) {}
+  PageMapping(MappingSteps steps, FoundBy found_by)
+      : steps_(std::move(steps)), found_by_(found_by) {}
   std::byte* data_ = nullptr;
   std::size_t size_bytes_ = 0;
   bool shared_ = false;
   MappingSteps steps_;
+
+private:
+  FoundBy found_by_;
 };
 
 /// Device addresses [begin, begin + size_bytes), whole pages.

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -51,6 +52,16 @@ public:
   // Linux frees the descriptor even if close() returns EINTR: closing again could close another
   // file.
   void close(int descriptor) const noexcept override { ::close(descriptor); }
+
+  ssize_t read_memory(std::uintptr_t address, void* target, std::size_t size_bytes) const override {
+    const iovec here{target, size_bytes};
+    const iovec there{reinterpret_cast<void*>(address), size_bytes};
+    ssize_t result = -1;
+    do {
+      result = ::process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+    } while (result < 0 && errno == EINTR);
+    return result < 0 ? -errno : result;
+  }
 
   std::uint64_t nanoseconds() const noexcept override {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();

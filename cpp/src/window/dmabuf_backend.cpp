@@ -18,7 +18,7 @@ namespace {
 class DmabufPages : public PageMapping {
 public:
   DmabufPages(MappingSteps steps, void* mapped, std::size_t size_bytes, bool shared)
-      : PageMapping(std::move(steps)), pages_(mapped, size_bytes) {
+      : PageMapping(std::move(steps), FoundBy::address_range), pages_(mapped, size_bytes) {
     data_ = static_cast<std::byte*>(mapped);
     size_bytes_ = size_bytes;
     shared_ = shared;

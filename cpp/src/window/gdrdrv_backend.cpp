@@ -122,7 +122,7 @@ private:
 class GdrdrvPages : public PageMapping {
 public:
   GdrdrvPages(std::shared_ptr<const Module> module, DevicePages pages, void* where, bool shared)
-      : PageMapping(MappingSteps(module->files())),
+      : PageMapping(MappingSteps(module->files()), FoundBy::pinned_pages),
         head_bytes_(pages.begin % gdrdrv::kGpuPageBytes),
         mapped_bytes_(head_bytes_ + pages.size_bytes) {
     steps_.time(Step::pin,

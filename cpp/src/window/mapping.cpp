@@ -47,9 +47,8 @@ void Mapping::map_pieces(const Context& context, Backend& backend) {
   const CUcontext own = allocations_.front().context;
   const CurrentContext current(context.driver(), own != nullptr ? own : context.handle());
   if (allocations_.size() == 1) {
-    pieces_.push_back(backend.map(context, allocations_.front(), pages_, nullptr));
+    add(backend.map(context, allocations_.front(), pages_, nullptr));
     data_ = pieces_.front()->data();
-    shared_ = pieces_.front()->shared();
     return;
   }
   void* const reserved = reserve_host_pages(pages_.size_bytes);
@@ -59,12 +58,16 @@ void Mapping::map_pieces(const Context& context, Backend& backend) {
   for (const Allocation& allocation : allocations_) {
     const std::uintptr_t piece_begin = std::max(allocation.base, pages_.begin);
     const std::uintptr_t piece_end = std::min(allocation.base + allocation.size_bytes, end);
-    pieces_.push_back(
-        backend.map(context, allocation, {piece_begin, piece_end - piece_begin}, at(piece_begin)));
-    shared_ |= pieces_.back()->shared();
+    add(backend.map(context, allocation, {piece_begin, piece_end - piece_begin}, at(piece_begin)));
     // The piece unmaps its pages. Unmapping them again could unmap another thread's pages.
     reserved_->give_up_before(at(piece_end));
   }
+}
+
+void Mapping::add(std::unique_ptr<PageMapping> piece) {
+  shared_ |= piece->shared();
+  if (found_by_ != FoundBy::record) found_by_ = piece->found_by();
+  pieces_.push_back(std::move(piece));
 }
 
 bool Mapping::covers(DevicePages wanted) const noexcept {

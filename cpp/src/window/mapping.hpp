@@ -54,6 +54,8 @@ public:
   /// True if other buffers share its pages.
   bool shared() const noexcept { return shared_; }
   WindowBackend backend() const noexcept { return backend_; }
+  /// By what its memory was found; `record` if part of it was.
+  FoundBy found_by() const noexcept { return found_by_; }
   /// How the CPU copies through it.
   const StreamingCopy& copy() const noexcept { return copy_; }
   const std::vector<Allocation>& allocations() const noexcept { return allocations_; }
@@ -66,6 +68,7 @@ public:
 
 private:
   void map_pieces(const Context& context, Backend& backend);
+  void add(std::unique_ptr<PageMapping> piece);
 
   Context context_;
   const StreamingCopy& copy_;
@@ -75,6 +78,7 @@ private:
   DevicePages pages_;
   std::byte* data_ = nullptr;
   bool shared_ = false;
+  FoundBy found_by_ = FoundBy::address_range;
   std::unique_ptr<class MappedHostPages> reserved_;
   std::vector<std::unique_ptr<PageMapping>> pieces_;
 };

@@ -44,6 +44,13 @@ void Registry::require_own_process() const {
   isthmus::require_own_process(process_, "these Windows");
 }
 
+bool Registry::work_on(const Windows& windows, int ordinal) {
+  Registry& registry = *windows.registry_;
+  registry.require_own_process();
+  const std::lock_guard lock(registry.mutex);
+  return registry.device(ordinal).backend != nullptr;
+}
+
 std::uint64_t Registry::limit_of(int ordinal) const {
   if (settings.bar1_limit_bytes != 0) return settings.bar1_limit_bytes;
   const auto bar1_bytes =
@@ -138,6 +145,37 @@ std::vector<WindowBackendReport> Registry::reports(int ordinal) {
   std::vector<WindowBackendReport> reports;
   reports.reserve(kOrder.size());
   for (const WindowBackend kind : kOrder) reports.push_back(try_backend(one, kind));
+  return reports;
+}
+
+WindowMemoryReport Registry::try_memory(DeviceWindows& device, const Context& context,
+                                        const MemoryKind& kind) const {
+  try {
+    std::string found;
+    kind.use(context, [&](std::uintptr_t pointer, std::size_t size_bytes) {
+      const Mapping mapping(context, *device.backend, device.budget,
+                            allocations_of(driver, pointer, size_bytes),
+                            around(pointer, size_bytes, WindowOptions{}.page_bytes));
+      device.self_test->compare(mapping, pointer, size_bytes);
+      found = "found by " + std::string(window::name_of(mapping.found_by()));
+    });
+    return {kind.name, true, found};
+  } catch (const Unavailable& refusal) {
+    return {kind.name, false, refusal.reason()};
+  } catch (const DriverError& error) {
+    return {kind.name, false, error.what()};
+  }
+}
+
+std::vector<WindowMemoryReport> Registry::memory_reports(int ordinal) {
+  require_own_process();
+  const std::lock_guard lock(mutex);
+  const ScopedRelaxedCapture relaxed(driver);  // opening is not part of a capture
+  DeviceWindows& one = device(ordinal);
+  const Context context = choose_backend(one, ordinal);
+  const CurrentContext current(context);
+  std::vector<WindowMemoryReport> reports;
+  for (const MemoryKind& kind : memory_kinds()) reports.push_back(try_memory(one, context, kind));
   return reports;
 }
 

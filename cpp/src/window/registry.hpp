@@ -13,6 +13,7 @@
 #include "window/copy_threads.hpp"
 #include "window/device_files.hpp"
 #include "window/mapping.hpp"
+#include "window/memory_kinds.hpp"
 #include "window/self_test.hpp"
 
 namespace isthmus::window {
@@ -54,10 +55,15 @@ struct Registry : std::enable_shared_from_this<Registry> {
   static Windows windows(const Driver& driver, WindowSettings settings,
                          std::shared_ptr<const DeviceFiles> files);
 
+  /// True if a backend works on the device: what `windows` refuse there is refused for the memory's
+  /// sake, or for lack of BAR1. Never tries a backend.
+  static bool work_on(const Windows& windows, int device);
+
   std::shared_ptr<const Mapping> mapping_of(std::uintptr_t pointer, std::size_t size_bytes,
                                             std::size_t page_bytes);
   std::shared_ptr<CopyThreads> copy_threads();
   std::vector<WindowBackendReport> reports(int device);
+  std::vector<WindowMemoryReport> memory_reports(int device);
   DeviceWindows& device(int ordinal);
   void require_own_process() const;
 
@@ -76,6 +82,8 @@ private:
   /// Returns the device's context; afterwards its backend and self-test exist.
   Context choose_backend(DeviceWindows& device, int ordinal);
   WindowBackendReport try_backend(DeviceWindows& device, WindowBackend kind);
+  WindowMemoryReport try_memory(DeviceWindows& device, const Context& context,
+                                const MemoryKind& kind) const;
   Backend& backend(WindowBackend kind);
   std::unique_ptr<Backend> open_backend(WindowBackend kind);
   std::uint64_t limit_of(int ordinal) const;

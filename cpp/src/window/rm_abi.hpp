@@ -2,8 +2,9 @@
 // /dev/nvidiaN, and their arguments.
 //
 // Private: NVIDIA may change it in any release. rm_versions.hpp lists the versions it was tested
-// on. Source: nv-ioctl.h, nv_escape.h, nvos.h, ctrl0000gpu.h, ctrl0000unix.h, cl0080.h and
-// ctrl2080fb.h of NVIDIA's open GPU kernel modules, releases 525 to 595.
+// on. Source: nv-ioctl.h, nv_escape.h, nvos.h, ctrl0000client.h, ctrl0000gpu.h, ctrl0000unix.h,
+// ctrl0041.h, cl0080.h and ctrl2080fb.h of NVIDIA's open GPU kernel modules, releases 525 to 595
+// (the size in ctrl0041.h: 580 to 595).
 #pragma once
 
 #include <sys/ioctl.h>
@@ -41,6 +42,7 @@ enum class Class : std::uint32_t { root = 0x41, device = 0x80, subdevice = 0x208
 enum class Command : std::uint32_t {
   gpu_get_id_info = 0x205,
   import_objects_from_descriptor = 0x3d0c,
+  memory_get_surface_info = 0x410110,
   fb_get_info = 0x20801301,
 };
 
@@ -174,17 +176,31 @@ struct ImportObjects {
 };
 static_assert(sizeof(ImportObjects) == 652);
 
-struct FbInfoEntry {
+/// A question and its answer.
+struct InfoEntry {
   std::uint32_t index;
-  std::uint32_t kib;
+  std::uint32_t value;
 };
-struct FbInfo {
+/// The parameters of fb_get_info and of memory_get_surface_info.
+struct InfoList {
   std::uint32_t num_entries;
   std::uint32_t reserved;
   std::uint64_t entries;
 };
+static_assert(sizeof(InfoList) == 16);
+
+// Indices of fb_get_info, in KiB.
 inline constexpr std::uint32_t kFbInfoBar1Size = 0x05;
 inline constexpr std::uint32_t kFbInfoBar1Available = 0x1d;
+
+// Indices of memory_get_surface_info: the size in bytes, and where the memory lies.
+inline constexpr std::uint32_t kSurfaceInfoSizeLow = 0x02;
+inline constexpr std::uint32_t kSurfaceInfoSizeHigh = 0x03;
+inline constexpr std::uint32_t kSurfaceInfoAddressSpace = 0x09;
+
+/// Where a memory object lies. The resource manager answers `other` for fabric and multicast
+/// memory.
+enum class AddressSpace : std::uint32_t { other = 0, host = 1, video = 2, registers = 3 };
 
 struct RegisterDescriptor {
   std::int32_t control_descriptor;

@@ -9,60 +9,39 @@
 #include "window/host_pages.hpp"
 #include "window/rm_client.hpp"
 #include "window/rm_memory.hpp"
+#include "window/rm_object.hpp"
+#include "window/rm_search.hpp"
 #include "window/rm_versions.hpp"
 
 namespace isthmus::window {
 namespace {
 
-// This client's reference to one memory object.
-class OwnedObject {
-public:
-  OwnedObject(std::shared_ptr<rm::Client> client, rm::Gpu gpu, rm::Handle handle)
-      : client_(std::move(client)), gpu_(std::move(gpu)), handle_(handle) {}
-  ~OwnedObject() { client_->free(gpu_, handle_); }
-  OwnedObject(const OwnedObject&) = delete;
-  OwnedObject& operator=(const OwnedObject&) = delete;
-
-  rm::Client& client() const noexcept { return *client_; }
-  const rm::Gpu& gpu() const noexcept { return gpu_; }
-  rm::Handle handle() const noexcept { return handle_; }
-
-private:
-  std::shared_ptr<rm::Client> client_;
-  rm::Gpu gpu_;
-  rm::Handle handle_;
-};
-
 // The object behind a buffer, and the offset of the requested pages in it.
 struct ObjectPages {
-  std::unique_ptr<OwnedObject> object;
+  std::unique_ptr<rm::OwnedObject> object;
   std::uint64_t offset_bytes = 0;
   bool shared = false;
+  FoundBy found_by = FoundBy::ipc_handle;
 };
 
 class RmPages : public PageMapping {
 public:
-  RmPages(MappingSteps steps, ObjectPages pages, const rm::MappedMemory& mapped)
-      : PageMapping(std::move(steps)),
+  RmPages(MappingSteps steps, ObjectPages pages, std::unique_ptr<rm::MappedObject> mapped)
+      : PageMapping(std::move(steps), pages.found_by),
         object_(std::move(pages.object)),
-        mapped_(mapped),
-        pages_(mapped.data, mapped.size_bytes) {
-    data_ = static_cast<std::byte*>(mapped.data);
-    size_bytes_ = mapped.size_bytes;
+        mapped_(std::move(mapped)) {
+    data_ = mapped_->data();
+    size_bytes_ = mapped_->size_bytes();
     shared_ = pages.shared;
   }
   ~RmPages() override {
-    steps_.time(Step::unmap, [this] {
-      pages_.release();
-      object_->client().unmap(object_->gpu(), object_->handle(), mapped_);
-    });
+    steps_.time(Step::unmap, [this] { mapped_.reset(); });
     steps_.time(Step::unpin, [this] { object_.reset(); });
   }
 
 private:
-  std::unique_ptr<OwnedObject> object_;
-  rm::MappedMemory mapped_;
-  MappedHostPages pages_;
+  std::unique_ptr<rm::OwnedObject> object_;
+  std::unique_ptr<rm::MappedObject> mapped_;
 };
 
 class RmBackend : public Backend {
@@ -71,6 +50,7 @@ public:
       : driver_(driver),
         files_(std::move(files)),
         client_(std::make_shared<rm::Client>(files_)),
+        search_(files_, client_),
         verdict_(rm::judge(client_->driver_version())) {}
 
   const rm::Verdict& verdict() const noexcept { return verdict_; }
@@ -87,42 +67,50 @@ public:
                                    DevicePages pages, void* where) override {
     const rm::Gpu gpu = client_->gpu(context.device().pci_address);
     MappingSteps steps(files_);
-    ObjectPages found = steps.time(Step::pin, [&] { return take_object(gpu, allocation, pages); });
-    const rm::MappedMemory mapped = steps.time(Step::map, [&] {
-      return client_->map(gpu, found.object->handle(), found.offset_bytes, pages.size_bytes, where);
+    ObjectPages found =
+        steps.time(Step::pin, [&] { return take_object(context, gpu, allocation, pages); });
+    auto mapped = steps.time(Step::map, [&] {
+      return std::make_unique<rm::MappedObject>(*found.object, found.offset_bytes, pages.size_bytes,
+                                                where);
     });
-    return std::make_unique<RmPages>(std::move(steps), std::move(found), mapped);
+    return std::make_unique<RmPages>(std::move(steps), std::move(found), std::move(mapped));
   }
 
 private:
-  ObjectPages take_object(const rm::Gpu& gpu, const Allocation& allocation, DevicePages pages) {
+  ObjectPages take_object(const Context& context, const rm::Gpu& gpu, const Allocation& allocation,
+                          DevicePages pages) {
     if (const auto object = rm::object_behind(driver_, allocation))
       return duplicate(gpu, allocation, *object, pages);
-    return import(gpu, allocation, pages);
+    // Refuses other memory before the pages are looked at: a pool's buffer may end inside a page.
+    const rm::CreatedObject created(driver_, allocation);
+    require_inside(pages, allocation.base, allocation.size_bytes);
+    auto object = created.exportable() ? import(gpu, created)
+                                       : search_.find(context, gpu, allocation, created);
+    return {std::move(object), pages.begin - allocation.base, shares_pages(allocation),
+            created.exportable() ? FoundBy::descriptor : FoundBy::record};
   }
 
   ObjectPages duplicate(const rm::Gpu& gpu, const Allocation& allocation,
                         const rm::MemoryObject& object, DevicePages pages) {
     const std::uintptr_t object_begin = allocation.base - object.offset_bytes;
     require_inside(pages, object_begin, object.size_bytes);
-    auto owned = std::make_unique<OwnedObject>(
+    auto owned = std::make_unique<rm::OwnedObject>(
         client_, gpu, client_->duplicate(gpu, object.client, object.object));
     return {std::move(owned), pages.begin - object_begin,
-            object.size_bytes != allocation.size_bytes};
+            object.size_bytes != allocation.size_bytes, FoundBy::ipc_handle};
   }
 
-  ObjectPages import(const rm::Gpu& gpu, const Allocation& allocation, DevicePages pages) {
-    require_inside(pages, allocation.base, allocation.size_bytes);
-    const int descriptor = rm::exported_descriptor(driver_, allocation);
-    std::unique_ptr<OwnedObject> owned;
+  std::unique_ptr<rm::OwnedObject> import(const rm::Gpu& gpu, const rm::CreatedObject& created) {
+    const int descriptor = created.descriptor();
+    std::unique_ptr<rm::OwnedObject> owned;
     try {
-      owned = std::make_unique<OwnedObject>(client_, gpu, client_->import(gpu, descriptor));
+      owned = std::make_unique<rm::OwnedObject>(client_, gpu, client_->import(gpu, descriptor));
     } catch (...) {
       close(descriptor);
       throw;
     }
     close(descriptor);
-    return {std::move(owned), pages.begin - allocation.base, shares_pages(allocation)};
+    return owned;
   }
 
   static void require_inside(DevicePages pages, std::uintptr_t begin, std::uint64_t size_bytes) {
@@ -134,6 +122,7 @@ private:
   Driver driver_;
   std::shared_ptr<const DeviceFiles> files_;
   std::shared_ptr<rm::Client> client_;
+  rm::ObjectSearch search_;
   rm::Verdict verdict_;
 };
 

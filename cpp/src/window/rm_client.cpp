@@ -184,6 +184,16 @@ void Client::free(const Gpu& gpu, Handle object) noexcept {
   call(Escape::free, &request, sizeof request);
 }
 
+MemoryFacts Client::facts_of(Handle memory) const {
+  std::array<InfoEntry, 3> entries{
+      {{kSurfaceInfoSizeLow, 0}, {kSurfaceInfoSizeHigh, 0}, {kSurfaceInfoAddressSpace, 0}}};
+  InfoList info{entries.size(), 0, reinterpret_cast<std::uint64_t>(entries.data())};
+  control(memory, Command::memory_get_surface_info, &info, sizeof info,
+          "ask for the memory object's size");
+  return {entries[0].value | std::uint64_t{entries[1].value} << 32U,
+          static_cast<AddressSpace>(entries[2].value)};
+}
+
 void Client::register_with_control(int descriptor, const std::string& path) const {
   RegisterDescriptor argument{control_descriptor_};
   const int error =
@@ -231,15 +241,15 @@ void Client::unmap(const Gpu& gpu, Handle memory, const MappedMemory& mapped) no
 }
 
 std::string Client::bar1_text(const Gpu& gpu) const {
-  std::array<FbInfoEntry, 2> entries{{{kFbInfoBar1Size, 0}, {kFbInfoBar1Available, 0}}};
-  FbInfo info{entries.size(), 0, reinterpret_cast<std::uint64_t>(entries.data())};
+  std::array<InfoEntry, 2> entries{{{kFbInfoBar1Size, 0}, {kFbInfoBar1Available, 0}}};
+  InfoList info{entries.size(), 0, reinterpret_cast<std::uint64_t>(entries.data())};
   try {
     control(gpu.subdevice, Command::fb_get_info, &info, sizeof info, "ask for BAR1's size");
   } catch (const Unavailable& unknown) {
     return "how much of BAR1 is free is not known";
   }
-  return std::to_string(entries[1].kib / 1024) + " of " + std::to_string(entries[0].kib / 1024) +
-         " MiB of BAR1 are free";
+  return std::to_string(entries[1].value / 1024) + " of " +
+         std::to_string(entries[0].value / 1024) + " MiB of BAR1 are free";
 }
 
 }  // namespace isthmus::window::rm

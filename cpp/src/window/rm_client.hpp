@@ -20,6 +20,12 @@ struct Gpu {
   std::string file;  ///< "/dev/nvidia0"
 };
 
+/// What the resource manager says about a memory object.
+struct MemoryFacts {
+  std::uint64_t size_bytes = 0;
+  AddressSpace address_space = AddressSpace::other;
+};
+
 /// A mapping of device memory, as the resource manager and the kernel hold it.
 struct MappedMemory {
   int descriptor = -1;
@@ -49,6 +55,8 @@ public:
   /// The same for a descriptor from cuMemExportToShareableHandle.
   Handle import(const Gpu& gpu, int descriptor);
   void free(const Gpu& gpu, Handle object) noexcept;
+  /// memory      an object of this client
+  MemoryFacts facts_of(Handle memory) const;
 
   /// Maps part of a memory object.
   ///

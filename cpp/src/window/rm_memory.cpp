@@ -6,6 +6,8 @@
 
 #include <isthmus/errors.hpp>
 
+#include "driver/forks.hpp"
+
 namespace isthmus::window::rm {
 namespace {
 
@@ -19,27 +21,8 @@ constexpr std::uint64_t kObjectUnitBytes = 4096;
   throw Unavailable("rm windows", why, needs);
 }
 
-// Holds the handle behind an address while it is examined.
-class RetainedHandle {
-public:
-  RetainedHandle(const Driver& driver, const Allocation& allocation) : driver_(driver) {
-    const CUresult result = driver.raw(symbol::mem_retain_allocation_handle)(
-        &handle_, reinterpret_cast<void*>(allocation.base));
-    if (result != CUDA_SUCCESS)
-      refuse("the memory is neither cudaMalloc's nor cuMemCreate's (cuMemRetainAllocationHandle: " +
-                 driver.name_of(result) + "); pools of cudaMallocAsync have no handle",
-             "memory from cudaMalloc, or from cuMemCreate with an exportable handle type");
-  }
-  ~RetainedHandle() { driver_.raw(symbol::mem_release)(handle_); }
-  RetainedHandle(const RetainedHandle&) = delete;
-  RetainedHandle& operator=(const RetainedHandle&) = delete;
-
-  CUmemGenericAllocationHandle handle() const noexcept { return handle_; }
-
-private:
-  Driver driver_;
-  CUmemGenericAllocationHandle handle_ = 0;
-};
+constexpr const char* kExportable =
+    "memory created with requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR";
 
 void require_symbols(const Driver& driver) {
   if (!driver.has(symbol::mem_retain_allocation_handle) || !driver.has(symbol::mem_release) ||
@@ -47,6 +30,19 @@ void require_symbols(const Driver& driver) {
       !driver.has(symbol::mem_get_allocation_properties))
     refuse("the driver lacks cuMemRetainAllocationHandle or its companions",
            "a driver for CUDA 12.2 or later");
+}
+
+// Memory of a pool belongs to it: the attribute is null for all other memory.
+bool is_from_pool(const Driver& driver, const Allocation& allocation) {
+  CUmemoryPool pool = nullptr;
+  return driver.raw(symbol::pointer_get_attribute)(static_cast<void*>(&pool),
+                                                   CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+                                                   CUdeviceptr{allocation.base}) == CUDA_SUCCESS &&
+         pool != nullptr;
+}
+
+bool is_exportable_as(const CUmemAllocationProp& properties, unsigned handle_type) {
+  return (static_cast<unsigned>(properties.requestedHandleTypes) & handle_type) != 0;
 }
 
 }  // namespace
@@ -76,23 +72,71 @@ std::optional<MemoryObject> object_behind(const Driver& driver, const Allocation
   return found;
 }
 
-int exported_descriptor(const Driver& driver, const Allocation& allocation) {
+CreatedObject::CreatedObject(const Driver& driver, const Allocation& allocation)
+    : driver_(driver), process_(process_generation()) {
   require_symbols(driver);
-  const RetainedHandle retained(driver, allocation);
-  CUmemAllocationProp properties{};
-  driver.call(symbol::mem_get_allocation_properties)(&properties, retained.handle());
-  if (properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+  retain(allocation);
+  try {
+    examine();
+  } catch (...) {
+    driver_.raw(symbol::mem_release)(handle_);
+    throw;
+  }
+}
+
+CreatedObject::~CreatedObject() {
+  if (process_ == process_generation()) driver_.raw(symbol::mem_release)(handle_);
+}
+
+void CreatedObject::retain(const Allocation& allocation) {
+  const CUresult result = driver_.raw(symbol::mem_retain_allocation_handle)(
+      &handle_, reinterpret_cast<void*>(allocation.base));
+  if (result == CUDA_SUCCESS) return;
+  const std::string answer = " (cuMemRetainAllocationHandle: " + driver_.name_of(result) + ")";
+  if (is_from_pool(driver_, allocation))
+    refuse("memory of cudaMallocAsync or of another pool, whose handle the driver doesn't give" +
+               answer,
+           "memory from cudaMalloc or cuMemCreate");
+  refuse("the memory is neither cudaMalloc's nor cuMemCreate's" + answer,
+         "memory from cudaMalloc or cuMemCreate");
+}
+
+void CreatedObject::examine() {
+  const CUresult result = driver_.raw(symbol::mem_get_allocation_properties)(&properties_, handle_);
+  if (result != CUDA_SUCCESS)
+    refuse(
+        "the driver says nothing about memory mapped by cuMemMap, as for a multicast object "
+        "(cuMemGetAllocationPropertiesFromHandle: " +
+            driver_.name_of(result) + ")",
+        "memory of one GPU from cudaMalloc or cuMemCreate");
+  if (properties_.location.type != CU_MEM_LOCATION_TYPE_DEVICE)
     throw UsageError(
         "a window can't be opened on memory of cuMemCreate that lies on the host; the CPU can use "
         "it once cuMemSetAccess allows the host");
+  if ((properties_.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL) != 0)
+    refuse("memory for the tiles of sparse arrays (CU_MEM_CREATE_USAGE_TILE_POOL)",
+           "memory created without that flag");
+  if (is_exportable_as(properties_, CU_MEM_HANDLE_TYPE_FABRIC) && !exportable())
+    refuse("fabric memory (CU_MEM_HANDLE_TYPE_FABRIC)", kExportable);
+}
+
+bool CreatedObject::exportable() const noexcept {
+  return is_exportable_as(properties_, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+}
+
+int CreatedObject::descriptor() const {
   int descriptor = -1;
-  const CUresult result = driver.raw(symbol::mem_export_to_shareable_handle)(
-      &descriptor, retained.handle(), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+  const CUresult result = driver_.raw(symbol::mem_export_to_shareable_handle)(
+      &descriptor, handle_, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
   if (result != CUDA_SUCCESS)
     refuse("memory of cuMemCreate that can't be exported (cuMemExportToShareableHandle: " +
-               driver.name_of(result) + ")",
-           "memory created with requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR");
+               driver_.name_of(result) + ")",
+           kExportable);
   return descriptor;
+}
+
+void refuse_handleless(const std::string& why) {
+  refuse("memory of cuMemCreate without an exportable handle: " + why, kExportable);
 }
 
 }  // namespace isthmus::window::rm

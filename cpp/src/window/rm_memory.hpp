@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "device/context.hpp"
 #include "window/allocation.hpp"
@@ -37,9 +38,38 @@ std::optional<MemoryObject> object_in_ipc_handle(
 /// Throws      Unavailable if the handle doesn't have the known layout.
 std::optional<MemoryObject> object_behind(const Driver& driver, const Allocation& allocation);
 
-/// A descriptor of memory from cuMemCreate; the caller closes it.
+/// Memory of cuMemCreate: its handle, retained while this lives, so that the memory isn't freed
+/// meanwhile. In a forked child the destructor does nothing.
+class CreatedObject {
+public:
+  /// Throws      Unavailable if the memory isn't cuMemCreate's, or is of a kind that no window can
+  ///             be opened on; the reason names the kind. UsageError if it lies on the host.
+  CreatedObject(const Driver& driver, const Allocation& allocation);
+  ~CreatedObject();
+  CreatedObject(const CreatedObject&) = delete;
+  CreatedObject& operator=(const CreatedObject&) = delete;
+
+  CUmemGenericAllocationHandle handle() const noexcept { return handle_; }
+  /// Whether it was made to be exported as a descriptor.
+  bool exportable() const noexcept;
+  /// A descriptor of it; the caller closes it.
+  ///
+  /// Throws      Unavailable if the driver refuses.
+  int descriptor() const;
+
+private:
+  void retain(const Allocation& allocation);
+  void examine();
+
+  Driver driver_;
+  std::uint64_t process_;
+  CUmemGenericAllocationHandle handle_ = 0;
+  CUmemAllocationProp properties_{};
+};
+
+/// Refuses a window on memory of cuMemCreate that has no handle which can be exported.
 ///
-/// Throws      Unavailable if the memory isn't exportable; the message says how to make it so.
-int exported_descriptor(const Driver& driver, const Allocation& allocation);
+/// Throws      Unavailable, always.
+[[noreturn]] void refuse_handleless(const std::string& why);
 
 }  // namespace isthmus::window::rm

@@ -1,6 +1,8 @@
 // Checks that a mapping shows the right memory. No mapping is given out unchecked.
 #pragma once
 
+#include <vector>
+
 #include "device/buffers.hpp"
 #include "device/stream.hpp"
 #include "window/mapping.hpp"
@@ -18,10 +20,10 @@ public:
 
   /// size_bytes  at most kMaxBytes. The result is valid until the next call.
   const std::byte* read(std::uintptr_t device_pointer, std::size_t size_bytes);
-  /// Reads both ends of a range, one after the other into the result, and waits once.
+  /// Reads ranges, one after the other into the result, and waits once.
   ///
-  /// end_bytes   of each end; 2 * end_bytes at most kMaxBytes
-  const std::byte* read_ends(DevicePages range, std::size_t end_bytes);
+  /// ranges      together at most kMaxBytes
+  std::vector<std::byte> read(const std::vector<DevicePages>& ranges);
   void write(std::uintptr_t device_pointer, const std::byte* source, std::size_t size_bytes);
 
 private:
@@ -47,14 +49,15 @@ public:
   void qualify(Backend& backend, const std::shared_ptr<Bar1Budget>& budget);
 
   /// Compares the ends of [pointer, pointer + size_bytes), and of each buffer in it, as the mapping
-  /// shows them, with what the copy engine reads. A difference counts only if the copy engine reads
+  /// shows them, with what the copy engine reads. Where the memory was found by the driver's record,
+  /// compares lines of all that is mapped, too. A difference counts only if the copy engine reads
   /// the same bytes again, because a running kernel may be writing there. Changes nothing.
   ///
   /// Throws      Unavailable if the bytes differ.
   void compare(const Mapping& mapping, std::uintptr_t pointer, std::size_t size_bytes);
 
 private:
-  void compare_ends(const Mapping& mapping, DevicePages range);
+  void compare_lines(const Mapping& mapping, const std::vector<DevicePages>& lines);
   void send_both_ways(const Mapping& mapping, std::uintptr_t pointer, std::uint64_t seed);
 
   Context context_;

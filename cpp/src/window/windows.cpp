@@ -95,6 +95,10 @@ std::vector<WindowBackendReport> Windows::backends(int device) {
   return registry_->reports(device);
 }
 
+std::vector<WindowMemoryReport> Windows::memory_kinds(int device) {
+  return registry_->memory_reports(device);
+}
+
 std::uint64_t Windows::mapped_bytes(int device) const {
   registry_->require_own_process();  // In a child the lock may be held for ever.
   const std::lock_guard lock(registry_->mutex);

@@ -125,6 +125,30 @@ TEST_F(StreamOrderedMemory, MayBeFreedByCuMemFree) {
   EXPECT_EQ(driver().raw(symbol::mem_free)(memory), CUDA_SUCCESS);
 }
 
+// That it has no handles is why rm windows refuse it on driver 580.159; the rest is as CUDA
+// documents it. Not run on a GPU yet.
+TEST_F(StreamOrderedMemory, IsItsPoolsAndHasNoHandleOfItsOwn) {
+  const CUstream work = stream();
+  const CUdeviceptr memory = allocate(kMiB, work);
+  CUipcMemHandle shared{};
+  EXPECT_NE(driver().raw(symbol::ipc_get_mem_handle)(&shared, memory), CUDA_SUCCESS);
+  CUmemGenericAllocationHandle handle = 0;
+  EXPECT_NE(
+      driver().raw(symbol::mem_retain_allocation_handle)(&handle, reinterpret_cast<void*>(memory)),
+      CUDA_SUCCESS);
+  CUmemoryPool pool = nullptr;
+  CUmemoryPool its_pool = nullptr;
+  driver().call(symbol::device_get_default_mem_pool)(&pool, CUdevice{0});
+  driver().call(symbol::pointer_get_attribute)(&its_pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+                                               memory);
+  EXPECT_EQ(its_pool, pool);
+  CUcontext context = nullptr;
+  driver().call(symbol::pointer_get_attribute)(&context, CU_POINTER_ATTRIBUTE_CONTEXT, memory);
+  EXPECT_EQ(context, nullptr);
+  driver().call(symbol::mem_free_async)(memory, work);
+  synchronize(work);
+}
+
 TEST_F(StreamOrderedMemory, OfNoBytesIsGivenAndTakenBack) {
   // Unlike cuMemAlloc. Seen with driver 580.159 on an H100; the documentation doesn't say.
   const CUstream work = stream();

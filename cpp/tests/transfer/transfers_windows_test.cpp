@@ -4,6 +4,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "emulator/emulated_machine.hpp"
 #include "host/recent_mappings.hpp"
 #include "transfer/transfers_under_test.hpp"
 #include "window/guarded_pages.hpp"
@@ -45,6 +46,20 @@ TEST_F(SmallCopies, GoByTheDriverUntilAWindowPays) {
   upload(device + 100, last);
   EXPECT_EQ(on_device(device + 100, last.size()), last);
   EXPECT_EQ(download(device + 100, last.size()), last);
+}
+
+TEST_F(SmallCopies, OfMemoryThatHasNoWindowLeaveOtherMemoryItsOwn) {
+  if (!driver().emulated()) GTEST_SKIP() << "the emulated driver refuses one buffer only";
+  const emulated::Controls controls(driver());
+  upload_often(device_memory(2 * kMiB));
+  const auto num_before = num_copies(CopyPath::window);
+  ASSERT_GT(num_before, 1u);
+  controls.fail_calls("cuMemGetHandleForAddressRange", CUDA_ERROR_NOT_SUPPORTED);
+  upload_often(device_memory(3 * kMiB));
+  EXPECT_EQ(num_copies(CopyPath::window), num_before) << "this buffer can't be exported";
+  controls.reset();
+  upload_often(device_memory(4 * kMiB));
+  EXPECT_GT(num_copies(CopyPath::window), num_before + 1);
 }
 
 TEST_F(SmallCopies, LeaveNothingMappedOfAFreedBuffer) {

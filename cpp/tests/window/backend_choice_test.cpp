@@ -1,5 +1,6 @@
 // Which backend windows use; a backend that maps the wrong memory isn't used.
 #include <cerrno>
+#include <map>
 
 #include <isthmus/window.hpp>
 
@@ -170,6 +171,37 @@ TEST_F(BackendChoice, ReportsAllBackendsOfADevice) {
   EXPECT_FALSE(reports[1].usable);
   EXPECT_EQ(reports[1].reason, "no /dev/gdrdrv: the kernel module is not loaded");
   EXPECT_TRUE(reports[2].usable) << reports[2].reason;
+}
+
+TEST_F(BackendChoice, TellsByWhatEachKindOfMemoryIsFound) {
+  const auto kernel = std::make_shared<FakeResourceManager>(driver());
+  std::map<std::string, std::string> reasons;
+  for (const WindowMemoryReport& report : windows(kernel, "rm").memory_kinds(0)) {
+    EXPECT_EQ(report.usable, report.memory != "cudaMallocAsync") << report.reason;
+    reasons[report.memory] = report.reason;
+  }
+  EXPECT_EQ(reasons["cudaMalloc"], "found by its IPC handle (cuIpcGetMemHandle)");
+  EXPECT_EQ(reasons["exportable cuMemCreate"],
+            "found by its descriptor (cuMemExportToShareableHandle)");
+  EXPECT_EQ(reasons["cuMemCreate without an exportable handle"],
+            "found by the driver's record of it (cuMemRetainAllocationHandle)");
+  EXPECT_TRUE(says(reasons["cudaMallocAsync"], "memory of cudaMallocAsync"));
+  EXPECT_EQ(kernel->num_open_files(), 0u);
+  EXPECT_EQ(kernel->complaints(), Strings{});
+}
+
+TEST_F(BackendChoice, TellsWhyAKindOfMemoryHasNoWindow) {
+  const auto kernel = std::make_shared<FakeResourceManager>(driver());
+  kernel->refuse({.call = "process_vm_readv", .error = EPERM});
+  const auto reports = windows(kernel, "rm").memory_kinds(0);
+  ASSERT_EQ(reports.size(), 4u);
+  EXPECT_FALSE(reports[2].usable);
+  EXPECT_TRUE(says(reports[2].reason, "may not read its own memory")) << reports[2].reason;
+}
+
+TEST_F(BackendChoice, TriesNoMemoryWhereThereAreNoWindows) {
+  const auto kernel = std::make_shared<FakeResourceManager>(driver());
+  EXPECT_TRUE(says(refusal_of([&] { windows(kernel, "off").memory_kinds(0); }), "turned off"));
 }
 
 // Every call that windows make to the resource manager fails once: a window opens or says why not,

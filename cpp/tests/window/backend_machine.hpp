@@ -68,23 +68,44 @@ protected:
   }
   /// `num_pieces` adjoining mappings of memory from cuMemCreate. Freed with the test.
   std::uintptr_t created(std::size_t piece_bytes, bool exportable = true, int num_pieces = 1) {
+    const CUmemAllocationProp properties = properties_of(
+        exportable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE);
+    std::vector<CUmemGenericAllocationHandle> handles;
+    for (int index = 0; index < num_pieces; ++index)
+      handles.push_back(handle_of(properties, piece_bytes));
+    const std::uintptr_t pointer = mapped(handles, piece_bytes);
+    // The mapping keeps the memory.
+    for (const auto handle : handles) driver_.call(symbol::mem_release)(handle);
+    return pointer;
+  }
+  /// Of memory on the context's device.
+  CUmemAllocationProp properties_of(CUmemAllocationHandleType exported_as) const {
     CUmemAllocationProp properties{};
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
-    if (exportable) properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    Created made{.pointer = 0, .size_bytes = piece_bytes * static_cast<std::size_t>(num_pieces)};
+    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, context_.device().ordinal};
+    properties.requestedHandleTypes = exported_as;
+    return properties;
+  }
+  CUmemGenericAllocationHandle handle_of(const CUmemAllocationProp& properties,
+                                         std::size_t size_bytes) const {
+    CUmemGenericAllocationHandle handle = 0;
+    driver_.call(symbol::mem_create)(&handle, size_bytes, &properties, 0ull);
+    return handle;
+  }
+  /// Adjoining mappings of the first `piece_bytes` of each object. Unmapped with the test.
+  std::uintptr_t mapped(const std::vector<CUmemGenericAllocationHandle>& handles,
+                        std::size_t piece_bytes) {
+    Created made{.pointer = 0, .size_bytes = piece_bytes * handles.size()};
     driver_.call(symbol::mem_address_reserve)(&made.pointer, made.size_bytes, std::size_t{0},
                                               CUdeviceptr{0}, 0ull);
-    for (std::size_t offset = 0; offset < made.size_bytes; offset += piece_bytes) {
-      CUmemGenericAllocationHandle handle = 0;
-      driver_.call(symbol::mem_create)(&handle, piece_bytes, &properties, 0ull);
+    std::size_t offset = 0;
+    for (const auto handle : handles) {
       driver_.call(symbol::mem_map)(made.pointer + offset, piece_bytes, std::size_t{0}, handle,
                                     0ull);
-      // The mapping keeps the memory.
-      driver_.call(symbol::mem_release)(handle);
+      offset += piece_bytes;
     }
     CUmemAccessDesc access{};
-    access.location = properties.location;
+    access.location = {CU_MEM_LOCATION_TYPE_DEVICE, context_.device().ordinal};
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     driver_.call(symbol::mem_set_access)(made.pointer, made.size_bytes, &access, std::size_t{1});
     created_.push_back(made);
@@ -98,6 +119,14 @@ protected:
                                    std::size_t size_bytes) const {
     return backend.map(context_, allocation_at(pointer), pages_around(pointer, size_bytes),
                        nullptr);
+  }
+
+  /// Fills memory with bytes that differ from those of another seed.
+  void fill(std::uintptr_t pointer, std::size_t size_bytes, std::uint32_t seed) const {
+    std::vector<std::uint32_t> words(size_bytes / sizeof(std::uint32_t));
+    for (std::uint32_t& word : words) word = seed = seed * 1664525u + 1013904223u;
+    driver_.call(symbol::memcpy_htod)(CUdeviceptr{pointer}, words.data(), size_bytes);
+    driver_.call(symbol::ctx_synchronize)();
   }
 
   /// Writes bytes through the mapping and through the copy engine, and checks them on the other

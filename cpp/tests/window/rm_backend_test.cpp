@@ -1,47 +1,15 @@
 // Windows through our own client of the resource manager, on a fake of it.
 #include <cerrno>
 
-#include "backend_machine.hpp"
-#include "fakes/fake_resource_manager.hpp"
-#include "sizes.hpp"
+#include "resource_manager_machine.hpp"
 #include "window/host_pages.hpp"
 
 namespace isthmus::window {
 namespace {
 
-using fakes::FakeResourceManager;
 using Strings = std::vector<std::string>;
 
 using contract::kMiB;
-
-class ResourceManager : public BackendMachine {
-protected:
-  explicit ResourceManager(const std::string& profile = "small", int ordinal = 0)
-      : BackendMachine(profile, ordinal) {}
-
-  std::unique_ptr<Backend> open(bool chosen_by_user = false) const {
-    return open_rm_backend(driver(), fakes::files_of(kernel_), chosen_by_user);
-  }
-
-  /// Opens a backend, maps, unmaps and closes.
-  void live(std::uintptr_t pointer, std::size_t size_bytes = kMiB) const {
-    const auto backend = open();
-    map(*backend, pointer, size_bytes);
-  }
-
-  void expect_no_memory_left() const {
-    EXPECT_EQ(kernel_->num_memory_objects(), 0u) << kernel_->last_refused();
-    EXPECT_EQ(kernel_->num_rm_mappings(), 0u) << kernel_->last_refused();
-    EXPECT_EQ(kernel_->num_mappings(), 0u) << kernel_->last_refused();
-  }
-  void expect_nothing_left() const {
-    expect_no_memory_left();
-    EXPECT_EQ(kernel_->num_objects(), 0u) << kernel_->last_refused();
-    EXPECT_EQ(kernel_->num_open_files(), 0u) << kernel_->last_refused();
-  }
-
-  std::shared_ptr<FakeResourceManager> kernel_ = std::make_shared<FakeResourceManager>(driver());
-};
 
 TEST_F(ResourceManager, MapsABufferSoThatBytesGoBothWays) {
   const std::uintptr_t pointer = buffer(3 * kMiB);
@@ -102,11 +70,13 @@ TEST_F(ResourceManager, MapsMemoryOfCuMemCreateByItsDescriptor) {
   EXPECT_EQ(kernel_->complaints(), Strings{});
 }
 
-TEST_F(ResourceManager, SaysHowToMakeMemoryOfCuMemCreateExportable) {
-  const std::uintptr_t pointer = created(2 * kMiB, false);
+TEST_F(ResourceManager, SaysThatExportableMemoryCouldNotBeExported) {
+  const std::uintptr_t pointer = created(2 * kMiB);
+  const emulated::Controls controls(driver());
+  controls.fail_call("cuMemExportToShareableHandle", 1, CUDA_ERROR_NOT_SUPPORTED);
   const auto backend = open();
   const std::string reason = refusal_of([&] { map(*backend, pointer, kMiB); });
-  EXPECT_TRUE(says(reason, "cuMemExportToShareableHandle")) << reason;
+  EXPECT_TRUE(says(reason, "cuMemExportToShareableHandle: CUDA_ERROR_NOT_SUPPORTED")) << reason;
   expect_no_memory_left();
 }
 

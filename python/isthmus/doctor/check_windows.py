@@ -1,4 +1,4 @@
-"""Judges the backends that map GPU memory for the CPU, and finds the library for GDRCopy."""
+"""Judges how GPU memory is mapped for the CPU, and finds the library for GDRCopy."""
 
 from pathlib import Path
 
@@ -12,6 +12,10 @@ _WITHOUT = (
     "the smallest copies take microseconds through the driver. To copy in tenths of that, use a "
     "driver for CUDA 13.3 (610 or newer), GDRCopy's kernel module, or access to /dev/nvidia* with "
     "a tested driver: docs/windows.md"
+)
+_OTHER_MEMORY = (
+    "allocate what needs a window in one of the other ways; copies work with all memory: "
+    "docs/windows.md"
 )
 
 
@@ -61,6 +65,31 @@ def _reasons(facts: WindowFacts, backends: list[WindowBackend]) -> str:
 def _advice(backends: list[WindowBackend]) -> str:
     closed = any(one.name == "gdrdrv" and "denied" in one.reason for one in backends)
     return _OPEN_THE_DEVICE if closed else _WITHOUT
+
+
+def check_window_memory(facts: WindowFacts) -> Check | None:
+    """Say on which kinds of one GPU's memory windows can be opened; None if there are none."""
+    if not facts.memory:
+        return None
+    found: dict[str, list[str]] = {}
+    for one in facts.memory:
+        if one.usable:
+            found.setdefault(one.reason, []).append(one.memory)
+    parts = [f"{', '.join(names)}: {reason}" for reason, names in found.items()]
+    refused = [one for one in facts.memory if not one.usable]
+    parts += [f"none on {one.memory} ({one.reason})" for one in refused]
+    return Check(
+        name=f"gpu {facts.ordinal} window memory",
+        status=Status.NOTE if refused else Status.OK,
+        finding="; ".join(parts),
+        advice=_OTHER_MEMORY if refused else None,
+        facts={
+            "memory": [
+                {"memory": one.memory, "usable": one.usable, "reason": one.reason}
+                for one in facts.memory
+            ]
+        },
+    )
 
 
 def check_gdrapi(library: Path | None) -> Check:

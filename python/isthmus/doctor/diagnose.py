@@ -23,7 +23,7 @@ from isthmus.doctor.check_host import (
 from isthmus.doctor.check_link import check_bar1, check_link
 from isthmus.doctor.check_profile import check_profile
 from isthmus.doctor.check_software import check_nvrtc
-from isthmus.doctor.check_windows import check_gdrapi, check_windows
+from isthmus.doctor.check_windows import check_gdrapi, check_window_memory, check_windows
 from isthmus.doctor.facts import Driver, Gpu, Host, ProfileFacts, WindowFacts
 from isthmus.doctor.read_driver import OpenDriver, describe_driver, open_driver, read_gpu
 from isthmus.doctor.read_host import read_hardware, read_host
@@ -141,6 +141,9 @@ def _gpu_checks(
     yield check_link(gpu)
     yield check_bar1(gpu)
     yield check_windows(windows)
+    memory = check_window_memory(windows)
+    if memory is not None:
+        yield memory
     yield check_profile(profile)
     yield check_numa(gpu, num_nodes=host.num_nodes, allowed_cpus=list(host.allowed_cpus))
     yield check_iommu(gpu, num_groups=host.num_iommu_groups)

@@ -203,6 +203,22 @@ class WindowBackend:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WindowMemory:
+    """
+    One kind of GPU memory.
+
+    Attributes:
+        memory: How it is allocated: "cudaMallocAsync".
+        usable: Whether a window could be opened on it.
+        reason: By what the memory is found, or why there is no window on it.
+    """
+
+    memory: str
+    usable: bool
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class WindowFacts:
     """
     How one device's memory can be mapped for the CPU.
@@ -210,6 +226,7 @@ class WindowFacts:
     Attributes:
         setting: The value of ISTHMUS_WINDOW; "" if it isn't set.
         backends: In the order in which they are tried.
+        memory: Every kind, by the backend that is used; empty if none is.
         limit_bytes: The most bytes that are mapped at a time; None without a limit.
         failure: Why the backends could not be tried; None if they were.
     """
@@ -217,6 +234,7 @@ class WindowFacts:
     ordinal: int
     setting: str = ""
     backends: Sequence[WindowBackend] = ()
+    memory: Sequence[WindowMemory] = ()
     limit_bytes: int | None = None
     failure: str | None = None
 

@@ -1,9 +1,11 @@
 """Finds out how GPU memory can be mapped for the CPU."""
 
-from isthmus.doctor.facts import WindowBackend, WindowFacts
+from typing import Any
+
+from isthmus.doctor.facts import WindowBackend, WindowFacts, WindowMemory
 from isthmus.doctor.read_driver import OpenDriver
 from isthmus.doctor.sources import Sources
-from isthmus.errors import Error
+from isthmus.errors import Error, Unavailable
 
 _SETTING = "ISTHMUS_WINDOW"
 
@@ -14,6 +16,7 @@ def read_windows(sources: Sources, driver: OpenDriver, ordinal: int) -> WindowFa
     try:
         windows = sources.native.Windows(driver.native)
         reports = windows.backends(ordinal)
+        memory = _read_memory(windows, ordinal)
         limit_bytes = windows.bar1_limit_bytes(ordinal)
     except Error as failure:
         return WindowFacts(ordinal=ordinal, setting=setting, failure=str(failure))
@@ -22,5 +25,20 @@ def read_windows(sources: Sources, driver: OpenDriver, ordinal: int) -> WindowFa
         for report in reports
     ]
     return WindowFacts(
-        ordinal=ordinal, setting=setting, backends=backends, limit_bytes=limit_bytes or None
+        ordinal=ordinal,
+        setting=setting,
+        backends=backends,
+        memory=memory,
+        limit_bytes=limit_bytes or None,
     )
+
+
+def _read_memory(windows: Any, ordinal: int) -> list[WindowMemory]:  # noqa: ANN401 - native, or a fake
+    try:
+        reports = windows.memory_kinds(ordinal)
+    except Unavailable:
+        return []  # Windows are off, or no backend works: the backends' own reasons say why.
+    return [
+        WindowMemory(memory=report.memory, usable=report.usable, reason=report.reason)
+        for report in reports
+    ]

@@ -19,6 +19,7 @@ _LAST_ADDRESS = (1 << 64) - 1
 
 Window = _native.Window
 WindowBackendReport = _native.WindowBackendReport
+WindowMemoryReport = _native.WindowMemoryReport
 WindowCosts = _native.WindowCosts
 
 
@@ -127,6 +128,21 @@ class Windows:
     def backends(self, device: int | str = 0) -> list[WindowBackendReport]:
         """Try every backend on a device: `.backend`, `.usable`, and `.reason` of each."""
         return self._native.backends(ordinal_of(device, self._driver))
+
+    def memory_kinds(self, device: int | str = 0) -> list[WindowMemoryReport]:
+        """
+        Allocate a few MiB of each kind of device memory, and open a window on it.
+
+        Freeing the memory waits for the device's work.
+
+        Returns:
+            Of each kind `.memory` (how it is allocated), `.usable`, and `.reason`: by what the
+            memory is found, or why there are no windows on it.
+
+        Raises:
+            Unavailable: Windows are off, or no backend is usable.
+        """
+        return self._native.memory_kinds(ordinal_of(device, self._driver))
 
     def mapped_bytes(self, device: int | str = 0) -> int:
         """Give how many bytes of the device's BAR1 the windows map now."""

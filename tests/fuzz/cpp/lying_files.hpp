@@ -19,8 +19,8 @@ namespace isthmus::fuzz {
 /// What a call of a device file writes to: its argument, and what that points to.
 using Answer = std::vector<std::span<std::byte>>;
 
-/// Passes every call on to `files`, and changes some of what comes back. Opening, mapping and
-/// control fail as well.
+/// Passes every call on to `files`, and changes some of what comes back. Opening, mapping, control
+/// and reading fail as well.
 class LyingFiles final : public window::DeviceFiles {
 public:
   using AnswerOf = Answer (*)(unsigned long request, void* argument);
@@ -53,6 +53,13 @@ public:
     files_->unmap(mapped, size_bytes);
   }
   void close(int descriptor) const noexcept override { files_->close(descriptor); }
+  ssize_t read_memory(std::uintptr_t address, void* target, std::size_t size_bytes) const override {
+    if (const int error = lie(); error != 0) return error;
+    const ssize_t count = files_->read_memory(address, target, size_bytes);
+    for (int left = lies_.byte() % 4; left > 0; --left)
+      change({{static_cast<std::byte*>(target), size_bytes}});
+    return lies_.byte() == 0xff ? lies_.byte() : count;
+  }
   std::uint64_t nanoseconds() const noexcept override { return files_->nanoseconds(); }
 
 private:

@@ -1,4 +1,5 @@
-// The resource manager's answers to ioctls, and the words of an IPC handle: a driver that isn't
+// The resource manager's answers to ioctls, the words of an IPC handle, and the driver's records: a
+// driver that isn't
 // laid out as the tested ones is refused, and nothing is lost on the way.
 #include <unistd.h>
 
@@ -33,10 +34,11 @@ Answer answer_of(unsigned long request, void* argument) {
   if (escape == rm::Escape::control) {
     const auto& control = *static_cast<const rm::Control*>(argument);
     answer.push_back(parameters_of(control));
-    if (static_cast<rm::Command>(control.command) == rm::Command::fb_get_info) {
-      const auto& info = *reinterpret_cast<const rm::FbInfo*>(control.parameters);
-      answer.push_back(memory(reinterpret_cast<void*>(info.entries),
-                              info.num_entries * sizeof(rm::FbInfoEntry)));
+    const auto command = static_cast<rm::Command>(control.command);
+    if (command == rm::Command::fb_get_info || command == rm::Command::memory_get_surface_info) {
+      const auto& info = *reinterpret_cast<const rm::InfoList*>(control.parameters);
+      answer.push_back(
+          memory(reinterpret_cast<void*>(info.entries), info.num_entries * sizeof(rm::InfoEntry)));
     }
   }
   return answer;

@@ -1,6 +1,7 @@
 // An emulated machine with buffers, and what every way to map them must keep.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,6 +12,7 @@
 
 #include "expectations.hpp"
 #include "window/backend.hpp"
+#include "window/created_memory.hpp"
 #include "window/fakes/fake_kernel.hpp"
 
 namespace isthmus::fuzz {
@@ -26,9 +28,12 @@ public:
   const Driver& driver() const { return driver_; }
   const Context& context() const { return context_; }
 
-  /// Of cudaMalloc, or exportable of cuMemCreate.
-  window::Allocation allocation(bool created) const {
-    return window::allocations_of(driver_, created ? created_ : malloced_, 1).front();
+  /// Of cudaMalloc, and of cuMemCreate: exportable, and without a handle.
+  std::array<window::Allocation, 3> allocations() const {
+    const auto at = [this](CUdeviceptr pointer) {
+      return window::allocations_of(driver_, pointer, 1).front();
+    };
+    return {at(malloced_), at(exportable_.pointer()), at(handleless_.pointer())};
   }
 
 private:
@@ -37,32 +42,21 @@ private:
   WindowMachine()
       : driver_(Driver::open("emulated:small")),
         context_(Context::retain(driver_, 0)),
-        current_(context_) {
+        current_(context_),
+        exportable_(context_, kBufferBytes, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+        handleless_(context_, kBufferBytes, CU_MEM_HANDLE_TYPE_NONE) {
     driver_.call(symbol::mem_alloc)(&malloced_, kBufferBytes);
-    CUmemAllocationProp properties{};
-    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
-    properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    driver_.call(symbol::mem_address_reserve)(&created_, kBufferBytes, std::size_t{0},
-                                              CUdeviceptr{0}, 0ULL);
-    CUmemGenericAllocationHandle handle = 0;
-    driver_.call(symbol::mem_create)(&handle, kBufferBytes, &properties, 0ULL);
-    driver_.call(symbol::mem_map)(created_, kBufferBytes, std::size_t{0}, handle, 0ULL);
-    driver_.call(symbol::mem_release)(handle);
-    CUmemAccessDesc access{};
-    access.location = properties.location;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    driver_.call(symbol::mem_set_access)(created_, kBufferBytes, &access, std::size_t{1});
   }
 
   Driver driver_;
   Context context_;
   CurrentContext current_;
+  window::CreatedMemory exportable_;
+  window::CreatedMemory handleless_;
   CUdeviceptr malloced_ = 0;
-  CUdeviceptr created_ = 0;
 };
 
-/// Opens a backend and maps pages of both kinds of memory. Whatever the kernel answers: pages that
+/// Opens a backend and maps pages of each kind of memory. Whatever the kernel answers: pages that
 /// can be written to, or Unavailable; and nothing stays open or mapped.
 inline void live(const std::function<std::unique_ptr<window::Backend>()>& open,
                  const window::fakes::FakeKernel& kernel) {
@@ -71,9 +65,8 @@ inline void live(const std::function<std::unique_ptr<window::Backend>()>& open,
   try {
     const std::unique_ptr<window::Backend> backend = open();
     expect_shown(backend->notice());
-    for (const bool created : {false, true, false}) {
+    for (const window::Allocation& allocation : machine.allocations()) {
       try {
-        const window::Allocation allocation = machine.allocation(created);
         const auto pages =
             backend->map(machine.context(), allocation, {allocation.base, kMappedBytes}, nullptr);
         expect(pages->size_bytes() == kMappedBytes, "another size is mapped than asked for");

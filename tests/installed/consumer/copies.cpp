@@ -153,7 +153,8 @@ void use_windows(const isthmus::Driver& driver, std::uintptr_t device) {
   require(window.buffer_is_alive() && window.device_pointer() == device &&
               window.mapped_bytes() >= window.size_bytes(),
           "a window knows its buffer");
-  require(windows.backends(0).size() == 3 && windows.costs().map.count > 0,
+  require(windows.backends(0).size() == 3 && windows.memory_kinds(0).size() == 4 &&
+              windows.costs().map.count > 0,
           "windows tell what was tried, and what it cost");
   window.close();
   require(!window.is_open(), "a closed window is closed");

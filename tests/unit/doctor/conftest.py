@@ -147,6 +147,13 @@ class FakeWindows:
             SimpleNamespace(backend="rm", usable=True, reason="driver 580.95.05, tested"),
         ]
 
+    def memory_kinds(self, device: int) -> list[SimpleNamespace]:
+        assert device < self._driver.num_devices
+        return [
+            SimpleNamespace(memory="cudaMalloc", usable=True, reason="found by its addresses"),
+            SimpleNamespace(memory="cudaMallocAsync", usable=False, reason="it is a pool's"),
+        ]
+
     def bar1_limit_bytes(self, device: int) -> int:
         return 64 * GIB * (device + 1)
 

@@ -2,8 +2,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from isthmus.doctor.check import Status
-from isthmus.doctor.check_windows import check_gdrapi, check_windows
-from isthmus.doctor.facts import WindowBackend, WindowFacts
+from isthmus.doctor.check_windows import check_gdrapi, check_window_memory, check_windows
+from isthmus.doctor.facts import WindowBackend, WindowFacts, WindowMemory
 
 DMABUF = WindowBackend(name="dmabuf", usable=False, reason="needs CUDA 13.3")
 NO_MODULE = WindowBackend(name="gdrdrv", usable=False, reason="no /dev/gdrdrv")
@@ -19,6 +19,39 @@ def test_what_works_is_named_with_its_limit_and_why_the_others_do_not() -> None:
         "rm (driver 580.159.04, tested), at most 64.0 GiB at a time; "
         "not dmabuf (needs CUDA 13.3), gdrdrv (no /dev/gdrdrv)"
     )
+
+
+MALLOCED = WindowMemory(memory="cudaMalloc", usable=True, reason="found by its IPC handle")
+CREATED = WindowMemory(memory="cuMemCreate", usable=True, reason="found by its record")
+POOLED = WindowMemory(memory="cudaMallocAsync", usable=False, reason="a pool has no handle")
+
+
+def test_the_method_found_for_each_kind_of_memory_is_named_and_a_refusal_is_a_note() -> None:
+    check = check_window_memory(replace(FACTS, memory=[MALLOCED, CREATED, POOLED]))
+    assert check is not None
+    assert (check.name, check.status) == ("gpu 1 window memory", Status.NOTE)
+    assert check.finding == (
+        "cudaMalloc: found by its IPC handle; cuMemCreate: found by its record; "
+        "none on cudaMallocAsync (a pool has no handle)"
+    )
+    assert check.advice is not None
+    told = [
+        {"memory": one.memory, "usable": one.usable, "reason": one.reason}
+        for one in (MALLOCED, CREATED, POOLED)
+    ]
+    assert check.facts == {"memory": told}
+
+
+def test_kinds_of_memory_that_are_found_in_the_same_way_are_named_together() -> None:
+    other = replace(CREATED, reason=MALLOCED.reason)
+    check = check_window_memory(replace(FACTS, memory=[MALLOCED, other]))
+    assert check is not None
+    assert (check.status, check.advice) == (Status.OK, None)
+    assert check.finding == "cudaMalloc, cuMemCreate: found by its IPC handle"
+
+
+def test_without_windows_there_is_nothing_to_say_about_memory() -> None:
+    assert check_window_memory(FACTS) is None
 
 
 def test_of_several_that_work_the_first_is_named() -> None:

@@ -33,6 +33,7 @@ def test_a_machine_with_a_gpu_is_looked_at_from_driver_to_host(sources: Sources)
         "gpu 0 link",
         "gpu 0 bar1",
         "gpu 0 windows",
+        "gpu 0 window memory",
         "gpu 0 profile",
         "gpu 0 numa",
         "gpu 0 iommu",

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from isthmus.doctor.read_driver import OpenDriver, open_driver
 from isthmus.doctor.read_windows import read_windows
 from isthmus.doctor.sources import Sources
-from isthmus.errors import UsageError
+from isthmus.errors import Unavailable, UsageError
 
 
 def opened(sources: Sources) -> OpenDriver:
@@ -19,6 +19,25 @@ def test_every_backend_is_asked_on_the_device(sources: Sources, native: SimpleNa
     assert [one.name for one in facts.backends] == ["dmabuf", "gdrdrv", "rm"]
     assert [one.usable for one in facts.backends] == [False, True, True]
     assert (facts.ordinal, facts.limit_bytes, facts.failure) == (1, 128 << 30, None)
+
+
+def test_every_kind_of_memory_is_tried_on_the_device(sources: Sources) -> None:
+    facts = read_windows(sources, opened(sources), 0)
+    assert [(one.memory, one.usable, one.reason) for one in facts.memory] == [
+        ("cudaMalloc", True, "found by its addresses"),
+        ("cudaMallocAsync", False, "it is a pool's"),
+    ]
+
+
+def test_without_windows_no_memory_is_tried(sources: Sources, native: SimpleNamespace) -> None:
+    class NoWindows(native.Windows):  # type: ignore[misc, name-defined]
+        def memory_kinds(self, device: int) -> None:
+            raise Unavailable(capability=f"windows on {device}", reason="off", needs="others")
+
+    native.Windows = NoWindows
+    facts = read_windows(sources, opened(sources), 0)
+    assert list(facts.memory) == []
+    assert facts.failure is None
 
 
 def test_the_environments_choice_is_told(sources: Sources) -> None:

@@ -9,6 +9,7 @@
 #include <isthmus/errors.hpp>
 
 #include "host/signal_block.hpp"
+#include "window/registry.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -20,6 +21,9 @@ constexpr int kIdleSweeps = 20;
 constexpr std::size_t kPieceBytes = std::size_t{16} << 20U;
 constexpr std::size_t kPieceAlignment = std::size_t{2} << 20U;
 constexpr std::size_t kMaxMissedBuffers = 4096;
+// A window that was refused is tried again, for the cause may pass, after copies of that buffer have
+// missed so many times what opening one costs: trying takes a hundredth of their time at most.
+constexpr double kPatience = 100;
 // The most threads that help: CopyThreads takes as many of them as pay.
 constexpr int kMaxThreads = 16;
 
@@ -139,9 +143,19 @@ std::shared_ptr<CachedWindow> WindowCache::earn(const MemoryRange& buffer, std::
     return nullptr;  // This buffer can't be mapped. The full price must be missed again before the
                      // next attempt.
   } catch (const Unavailable& absent) {
-    refuse(buffer.device, absent.what());
+    // Other memory of the device may have windows though this has none: a pool's, for instance.
+    if (window::Registry::work_on(windows_, buffer.device)) {
+      put_off(buffer, opening_seconds);
+    } else {
+      refuse(buffer.device, absent.what());
+    }
     return nullptr;
   }
+}
+
+void WindowCache::put_off(const MemoryRange& buffer, double opening_seconds) {
+  const std::lock_guard lock(mutex_);
+  missed_seconds_[buffer.buffer_id] = -kPatience * opening_seconds;
 }
 
 std::shared_ptr<CachedWindow> WindowCache::open(const MemoryRange& buffer, std::uintptr_t address,

@@ -104,6 +104,7 @@ private:
   void start_sweeper();
   bool is_swept() const;
   void refuse(int device, const std::string& why);
+  void put_off(const MemoryRange& buffer, double opening_seconds);
   void sweep_until_empty();
   void close_some(bool all);
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@ namespace isthmus::window::fakes {
 namespace {
 
 constexpr const char* kWrongMemory = "isthmus-wrong-memory";
+constexpr const char* kReadMemory = "process_vm_readv";
 
 class FakeFiles : public DeviceFiles {
 public:
@@ -31,6 +33,9 @@ public:
     kernel_->unmap(mapped, size_bytes);
   }
   void close(int descriptor) const noexcept override { kernel_->close(descriptor); }
+  ssize_t read_memory(std::uintptr_t address, void* target, std::size_t size_bytes) const override {
+    return kernel_->read_memory(address, target, size_bytes);
+  }
   std::uint64_t nanoseconds() const noexcept override { return kernel_->nanoseconds(); }
 
 private:
@@ -66,9 +71,15 @@ std::optional<Refusal> FakeKernel::begin(const std::string& name) {
   return std::nullopt;
 }
 
+std::optional<int> FakeKernel::begin_plain(const std::string& name) {
+  const std::optional<Refusal> refusal = begin(name);
+  if (!refusal) return std::nullopt;
+  return refusal->error != 0 ? -refusal->error : -EIO;
+}
+
 int FakeKernel::open(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  if (const auto refusal = begin("open " + path)) return -refusal->error;
+  if (const auto refused = begin_plain("open " + path)) return *refused;
   const int descriptor = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   const int result = on_open(path, descriptor);
   if (result < 0) {
@@ -81,18 +92,37 @@ int FakeKernel::open(const std::string& path) {
 
 int FakeKernel::control(int descriptor, unsigned long request, void* argument) {
   const std::lock_guard lock(mutex_);
-  const auto refusal = begin(name_of(request, argument));
+  const std::string name = name_of(request, argument);
+  const auto refusal = begin(name);
   if (!open_files_.contains(descriptor)) return complain(EBADF, "ioctl of a file that isn't open");
-  if (!refusal) return on_control(descriptor, request, argument);
+  if (!refusal) {
+    disturb_now(name, &Disturbance::before, argument);
+    const int result = on_control(descriptor, request, argument);
+    if (result >= 0) disturb_now(name, &Disturbance::after, argument);
+    return result;
+  }
   if (refusal->error != 0) return -refusal->error;
   answer_status(request, argument, refusal->status);
   return 0;
 }
 
+ssize_t FakeKernel::read_memory(std::uintptr_t address, void* target, std::size_t size_bytes) {
+  const std::lock_guard lock(mutex_);
+  if (const auto refused = begin_plain(kReadMemory)) return *refused;
+  MemoryRead read{address, target, size_bytes};
+  disturb_now(kReadMemory, &Disturbance::before, &read);
+  const iovec here{target, size_bytes};
+  const iovec there{reinterpret_cast<void*>(read.address), size_bytes};
+  const ssize_t result = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+  if (result < 0) return -errno;
+  disturb_now(kReadMemory, &Disturbance::after, &read);
+  return result;
+}
+
 int FakeKernel::map(void* where, std::size_t size_bytes, int descriptor, off_t offset,
                     void** mapped) {
   const std::lock_guard lock(mutex_);
-  if (const auto refusal = begin("mmap")) return -refusal->error;
+  if (const auto refused = begin_plain("mmap")) return *refused;
   if (!open_files_.contains(descriptor)) return complain(EBADF, "mmap of a file that isn't open");
   Pages pages;
   int result = on_map(descriptor, offset, size_bytes, pages);
@@ -159,8 +189,19 @@ void FakeKernel::refuse(Refusal refusal) {
   refusals_.push_back(std::move(refusal));
 }
 
+void FakeKernel::disturb(Disturbance disturbance) {
+  const std::lock_guard lock(mutex_);
+  disturbances_.push_back(std::move(disturbance));
+}
+
+void FakeKernel::disturb_now(const std::string& name, Part part, void* argument) const {
+  for (const Disturbance& disturbance : disturbances_)
+    if (disturbance.call == name && disturbance.*part) (disturbance.*part)(argument);
+}
+
 void FakeKernel::start_over() {
   const std::lock_guard lock(mutex_);
+  disturbances_.clear();
   refusals_.clear();
   calls_.clear();
   last_refused_.clear();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,10 +18,25 @@ namespace isthmus::window::fakes {
 
 /// Makes a call fail, once.
 struct Refusal {
-  std::string call;          ///< its name, as in FakeKernel::calls(); "" for every call
-  int error = 0;             ///< what the system call returns: EPERM
-  std::uint32_t status = 0;  ///< the resource manager's status, if `error` is 0
-  int nth = 1;               ///< 1: the next call of that name
+  std::string call;  ///< its name, as in FakeKernel::calls(); "" for every call
+  int error = 0;     ///< what the system call returns: EPERM
+  /// The resource manager's status, if `error` is 0. Calls that have none return EIO instead.
+  std::uint32_t status = 0;
+  int nth = 1;  ///< 1: the next call of that name
+};
+
+/// The argument of a call that reads this process's memory, "process_vm_readv".
+struct MemoryRead {
+  std::uintptr_t address = 0;
+  void* target = nullptr;
+  std::size_t size_bytes = 0;
+};
+
+/// Changes what calls ask or are answered. The argument is the ioctl's own, or a MemoryRead.
+struct Disturbance {
+  std::string call;                                 ///< its name, as in FakeKernel::calls()
+  std::function<void(void* argument)> before = {};  ///< called before the call
+  std::function<void(void* argument)> after = {};   ///< called after the call, if it succeeded
 };
 
 /// Descriptors are real ones, of /dev/null, so that fork() and close() affect them as usual. A
@@ -36,13 +52,16 @@ public:
   int map(void* where, std::size_t size_bytes, int descriptor, off_t offset, void** mapped);
   void unmap(void* mapped, std::size_t size_bytes);
   void close(int descriptor);
+  ssize_t read_memory(std::uintptr_t address, void* target, std::size_t size_bytes);
   /// A clock that advances only by the time of slow calls.
   std::uint64_t nanoseconds() const noexcept { return clock_ns_; }
 
   /// From now on each call of that name takes this long by this kernel's clock; 0 at first.
   void slow_down(const std::string& call, std::uint64_t nanoseconds);
   void refuse(Refusal refusal);
-  /// Clears refusals and the list of calls.
+  /// From now on, for each call of that name.
+  void disturb(Disturbance disturbance);
+  /// Clears refusals, disturbances and the list of calls.
   void start_over();
   /// From now on mappings show the wrong memory.
   void show_wrong_memory() { wrong_memory_ = true; }
@@ -96,12 +115,17 @@ private:
   };
   void enter(const std::string& name);
   std::optional<Refusal> begin(const std::string& name);
+  /// For calls without a status: what the system call returns if it is refused.
+  std::optional<int> begin_plain(const std::string& name);
+  using Part = std::function<void(void*)> Disturbance::*;
+  void disturb_now(const std::string& name, Part part, void* argument) const;
   int map_pages(const Pages& pages, void* where, std::size_t size_bytes, void** mapped);
   bool is_there(void* address, const Mapping& mapping) const;
 
   std::map<int, std::string> open_files_;
   std::map<void*, Mapping> mappings_;
   std::vector<Refusal> refusals_;
+  std::vector<Disturbance> disturbances_;
   std::vector<std::string> calls_;
   std::map<std::string, std::uint64_t> durations_ns_;
   std::atomic<std::uint64_t> clock_ns_{0};

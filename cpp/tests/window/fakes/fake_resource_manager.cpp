@@ -39,6 +39,8 @@ std::string name_of_control(const Control& request) {
       return "CONTROL IMPORT_OBJECTS";
     case Command::fb_get_info:
       return "CONTROL FB_GET_INFO";
+    case Command::memory_get_surface_info:
+      return "CONTROL GET_SURFACE_INFO";
   }
   return "CONTROL unknown command";
 }

@@ -37,7 +37,8 @@ enum RmStatus : std::uint32_t {
 /// Strict: incorrect use gets the error that the real one returns, and a complaint. Calls: "open
 /// /dev/nvidiactl", "open /dev/nvidia7", "CHECK_VERSION", "CARD_INFO", "REGISTER_FD", "ALLOC root",
 /// "ALLOC device", "ALLOC subdevice", "CONTROL GPU_GET_ID_INFO", "CONTROL IMPORT_OBJECTS", "CONTROL
-/// FB_GET_INFO", "DUP_OBJECT", "MAP_MEMORY", "UNMAP_MEMORY", "FREE", "mmap", "close".
+/// FB_GET_INFO", "CONTROL GET_SURFACE_INFO", "DUP_OBJECT", "MAP_MEMORY", "UNMAP_MEMORY", "FREE",
+/// "mmap", "close", "process_vm_readv".
 class FakeResourceManager : public FakeKernel {
 public:
   struct Settings {
@@ -118,6 +119,7 @@ private:
   std::uint32_t control(int descriptor, const rm::Control& request);
   std::uint32_t id_info(const rm::Control& request);
   std::uint32_t fb_info(const rm::Control& request, const Client& client);
+  std::uint32_t surface_info(const rm::Control& request, const Client& client);
   std::uint32_t import(const rm::Control& request, Client& client);
   std::uint32_t dup(int descriptor, rm::DupObject& request);
   std::uint32_t map_memory(int descriptor, rm::MapMemory& request);

@@ -114,6 +114,7 @@ std::uint32_t FakeResourceManager::control(int descriptor, const Control& reques
   const auto command = static_cast<Command>(request.command);
   const bool on_client = request.object == request.client;
   if (command == Command::fb_get_info) return fb_info(request, *client);
+  if (command == Command::memory_get_surface_info) return surface_info(request, *client);
   if (!on_client) return misuse(kInvalidObjectHandle, "CONTROL of the client on another object");
   if (command == Command::gpu_get_id_info) return id_info(request);
   if (command == Command::import_objects_from_descriptor) return import(request, *client);
@@ -143,16 +144,38 @@ std::uint32_t FakeResourceManager::fb_info(const Control& request, const Client&
   if (object == client.objects.end() || object->second.is_memory ||
       object->second.object_class != Class::subdevice)
     return misuse(kInvalidObjectHandle, "FB_GET_INFO of something else than a subdevice");
-  auto* const info = parameters_of<FbInfo>(request);
+  auto* const info = parameters_of<InfoList>(request);
   if (info == nullptr) return misuse(kInvalidParameterStruct, "FB_GET_INFO of another size");
-  auto* const entries = reinterpret_cast<FbInfoEntry*>(info->entries);
+  auto* const entries = reinterpret_cast<InfoEntry*>(info->entries);
   for (std::uint32_t index = 0; index < info->num_entries; ++index) {
     if (entries[index].index == kFbInfoBar1Size) {
-      entries[index].kib = settings.bar1_mib * 1024;
+      entries[index].value = settings.bar1_mib * 1024;
     } else if (entries[index].index == kFbInfoBar1Available) {
-      entries[index].kib = static_cast<std::uint32_t>(free_bar1_bytes() / 1024);
+      entries[index].value = static_cast<std::uint32_t>(free_bar1_bytes() / 1024);
     } else {
       return misuse(kInvalidArgument, "FB_GET_INFO with an unknown index");
+    }
+  }
+  return kOk;
+}
+
+std::uint32_t FakeResourceManager::surface_info(const Control& request, const Client& client) {
+  const auto object = client.objects.find(request.object);
+  if (object == client.objects.end() || !object->second.is_memory)
+    return misuse(kInvalidObjectHandle, "GET_SURFACE_INFO of what isn't memory");
+  auto* const info = parameters_of<InfoList>(request);
+  if (info == nullptr) return misuse(kInvalidParameterStruct, "GET_SURFACE_INFO of another size");
+  const std::uint64_t size_bytes = object->second.size_bytes;
+  auto* const entries = reinterpret_cast<InfoEntry*>(info->entries);
+  for (std::uint32_t index = 0; index < info->num_entries; ++index) {
+    if (entries[index].index == kSurfaceInfoSizeLow) {
+      entries[index].value = static_cast<std::uint32_t>(size_bytes);
+    } else if (entries[index].index == kSurfaceInfoSizeHigh) {
+      entries[index].value = static_cast<std::uint32_t>(size_bytes >> 32U);
+    } else if (entries[index].index == kSurfaceInfoAddressSpace) {
+      entries[index].value = static_cast<std::uint32_t>(AddressSpace::video);
+    } else {
+      return misuse(kInvalidArgument, "GET_SURFACE_INFO with an unknown index");
     }
   }
   return kOk;
@@ -189,7 +212,7 @@ std::uint32_t FakeResourceManager::dup(int descriptor, DupObject& request) {
     return misuse(kInvalidClient, "DUP_OBJECT from a client that isn't CUDA's");
   std::size_t size_bytes = 0;
   const int file = object_file_(request.source_object, &size_bytes);
-  if (file < 0) return misuse(kObjectNotFound, "DUP_OBJECT of memory that isn't there");
+  if (file < 0) return kObjectNotFound;  // not misuse: what looks like a number may be none
   const std::uint32_t status = add(*client, request.object,
                                    {.is_memory = true,
                                     .parent = request.parent,
