@@ -12,7 +12,7 @@ EXPERIMENTS = (
     "reproduce d2h-overhead",
     "reproduce partial-page-migration",
 )
-RUNS = ("runs", "runs list", "runs show", "runs rm", "runs prune")
+RUNS = ("runs", "runs list", "runs show", "runs rm", "runs prune", "runs query")
 
 
 @pytest.mark.parametrize("command", ["", *PLAIN, *ADVISE, *EXPERIMENTS, *RUNS])

@@ -36,7 +36,16 @@ def read_run(named: str) -> Run:
     Raises:
         UsageError: There is none of that name, it isn't a run, or it is of another schema.
     """
-    path = find_run(named)
+    return read_run_file(find_run(named))
+
+
+def read_run_file(path: Path) -> Run:
+    """
+    Read the run in a file.
+
+    Raises:
+        UsageError: It can't be read, it isn't a run, or it is of another schema.
+    """
     try:
         contents = read_regular(path, max_bytes=_MAX_BYTES)
     except OSError as cause:

@@ -33,6 +33,7 @@ MAY_NOT_IMPORT = {
     "compare": {"cli", "report", "bench", "machine", "expected"},
     "expected": {"cli", "report", "bench", "machine", "compare"},
     "machine": {"cli", "report", "bench"},
+    "query": {"cli", "report", "bench", "machine", "compare", "expected", "fleet"},
     "doctor": {"cli", "report", "bench", "windows"},
     "advice": {"cli", "report", "bench", "run", "machine", "sim"},
     "windows": {"cli", "report", "bench", "run", "doctor", "machine"},
@@ -89,6 +90,7 @@ MAY_KNOW = {
     # What is modelled is never mixed with what is measured or copied.
     "isthmus.sim": {"__init__.py", "cli", "sim"},
     "cuda": {"doctor", "nvrtc.py"},
+    "duckdb": {"query"},
     "pynvml": {"doctor", "machine"},
     "typer": {"cli"},
 }
