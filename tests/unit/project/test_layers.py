@@ -33,6 +33,8 @@ MAY_NOT_IMPORT = {
     "compare": {"cli", "report", "bench", "machine", "expected"},
     "expected": {"cli", "report", "bench", "machine", "compare"},
     "machine": {"cli", "report", "bench"},
+    # It reads what was measured, and starts `isthmus bench` as a process.
+    "fleet": {"cli", "report", "bench", "machine", "query", "sim", "windows", "transfer"},
     "query": {"cli", "report", "bench", "machine", "compare", "expected", "fleet"},
     "doctor": {"cli", "report", "bench", "windows"},
     "advice": {"cli", "report", "bench", "run", "machine", "sim"},
@@ -91,6 +93,8 @@ MAY_KNOW = {
     "isthmus.sim": {"__init__.py", "cli", "sim"},
     "cuda": {"doctor", "nvrtc.py"},
     "duckdb": {"query"},
+    "dask": {"fleet"},
+    "distributed": {"fleet"},
     "pynvml": {"doctor", "machine"},
     "typer": {"cli"},
 }
