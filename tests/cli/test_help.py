@@ -12,10 +12,11 @@ EXPERIMENTS = (
     "reproduce d2h-overhead",
     "reproduce partial-page-migration",
 )
-RUNS = ("runs", "runs list", "runs show", "runs rm", "runs prune")
+RUNS = ("runs", "runs list", "runs show", "runs rm", "runs prune", "runs query")
+FLEET = ("fleet", "fleet bench", "fleet check")
 
 
-@pytest.mark.parametrize("command", ["", *PLAIN, *ADVISE, *EXPERIMENTS, *RUNS])
+@pytest.mark.parametrize("command", ["", *PLAIN, *ADVISE, *EXPERIMENTS, *RUNS, *FLEET])
 def test_help_is_as_reviewed(invoke: Invoke, golden: Golden, command: str) -> None:
     outcome = invoke(*command.split(), "--help")
     assert (outcome.code, outcome.err) == (0, "")
@@ -30,7 +31,7 @@ def test_short_and_long_help_are_the_same(invoke: Invoke) -> None:
     assert invoke("bench", "-h") == invoke("bench", "--help")
 
 
-@pytest.mark.parametrize("command", [*PLAIN, "advise", "reproduce", "runs", "sim"])
+@pytest.mark.parametrize("command", [*PLAIN, "advise", "fleet", "reproduce", "runs", "sim"])
 def test_a_command_whose_module_is_missing_is_an_error_and_not_left_out(command: str) -> None:
     module = f"isthmus.cli.{command}"
     done = run_code(f"import sys; sys.modules[{module!r}] = None; import isthmus.cli.app")

@@ -14,6 +14,7 @@ from isthmus.cli.bench import bench
 from isthmus.cli.compare import compare
 from isthmus.cli.doctor import doctor
 from isthmus.cli.failure import ExitCode, Stopped, report_failure
+from isthmus.cli.fleet import fleet
 from isthmus.cli.profile import profile
 from isthmus.cli.report import report
 from isthmus.cli.reproduce import reproduce
@@ -42,6 +43,7 @@ app.add_typer(advise)
 app.command()(doctor)
 app.add_typer(reproduce)
 app.add_typer(runs)
+app.add_typer(fleet)
 app.add_typer(sim)
 
 

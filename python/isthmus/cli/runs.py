@@ -2,6 +2,7 @@
 
 import sys
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,15 +18,20 @@ from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
 from isthmus.report.format import Format, RunFormat, TableLayout
 from isthmus.spelling import counted
+from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from isthmus.run.folder import NodeFile
+    from isthmus.run.model import Run
     from isthmus.run.stored import StoredRun
 
 _MAX_DAYS = 36_500
 
-runs = command_group("runs", "List, show and remove the runs that `isthmus bench` has kept.")
+runs = command_group(
+    "runs", "List, show and remove the runs that `isthmus bench` has kept; ask about many."
+)
 
 _RunArgument = Annotated[
     str,
@@ -149,6 +155,56 @@ def prune(
         say_lines(f"would be removed: {run.path}")
     say(f"would be removed: {counted(len(going), 'run')}")
     raise typer.Exit(ExitCode.OK)
+
+
+@runs.command()
+def query(
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One statement that reads.")],
+    *,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="A folder of runs, of many machines if you like: NODE.json, or NODE/*.json.  "
+            "[default: the kept runs]",
+        ),
+    ] = None,
+    output_format: _FormatOption = Format.TEXT,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Answer a question in SQL about many runs.
+
+    The view results has a row for each result, machines and links have one for each run: see
+    docs/fleet.md, or ask "DESCRIBE results". DuckDB answers, in memory: nothing is changed, and SQL
+    reaches no files. A run that can't be read is named and left out. Needs isthmus[scale].
+
+    Example: isthmus runs query "SELECT node, width, generation FROM links WHERE width < 16"
+    """
+    del debug  # its callback has stored it
+    from isthmus.query.asking import ask, check_queries
+    from isthmus.report.answer import answer_text
+    from isthmus.run.folder import Unreadable, files_of, read_runs
+    from isthmus.run.store import runs_folder
+
+    check_queries()
+    where = folder or runs_folder()
+    files = files_of(where) if folder or where.is_dir() else []
+    unread: list[Unreadable] = []
+
+    def readable() -> "Iterator[tuple[NodeFile, Run]]":
+        for found in read_runs(files):
+            if isinstance(found, Unreadable):
+                unread.append(found)
+            else:
+                yield found
+
+    answer = ask(sql, readable())
+    for one in unread:
+        say_lines(f"left out: {one_line(one.why)}")
+    if not files:
+        say(f"there is no run in {where}")
+    print_data(answer_text(answer, output_format, width=columns_of(sys.stdout)))
 
 
 def _remove(going: "Sequence[StoredRun]") -> None:

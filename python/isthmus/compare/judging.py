@@ -8,10 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import exp, inf, log1p, sqrt
+from typing import TypeVar
 
 from isthmus.compare.families import Family
 from isthmus.compare.levels import Levels
 from isthmus.compare.student import quantile, upper_tail
+
+TestedT = TypeVar("TestedT")
 
 FALSE_ALARMS = 0.01
 """At most this part of comparisons of unchanged programs calls any family slower."""
@@ -84,24 +87,26 @@ class Judgement:
     @property
     def change(self) -> float:
         """The change of the family's median result in its unit: -0.1 is 10 % less."""
-        return self._in_unit(self.shift)
+        return in_unit(self.shift, self.family.unit)
 
     @property
     def interval(self) -> tuple[float, float]:
         """The change that the runs allow: lowest and highest, by the tail that was required."""
         reach = self.error * quantile(self.tail, self.freedom)
-        low, high = sorted(self._in_unit(self.shift + way * reach) for way in (-1, 1))
+        low, high = sorted(in_unit(self.shift + way * reach, self.family.unit) for way in (-1, 1))
         return low, high
 
     @property
     def found_from(self) -> float:
         """The smallest loss (as a fraction of the unit) that these repeats find with `POWER`."""
         reach = quantile(self.tail, self.freedom) + quantile(1 - POWER, self.freedom)
-        return abs(self._in_unit(log1p(self.tolerance) + self.error * reach))
+        return abs(in_unit(log1p(self.tolerance) + self.error * reach, self.family.unit))
 
-    def _in_unit(self, shift: float) -> float:
-        exponent = -shift if self.family.unit == "B/s" else shift
-        return exp(exponent) - 1 if exponent < _MOST else inf
+
+def in_unit(shift: float, unit: str) -> float:
+    """Give a change in its unit, as a fraction: slower is less B/s, or more s."""
+    exponent = -shift if unit == "B/s" else shift
+    return exp(exponent) - 1 if exponent < _MOST else inf
 
 
 # exp() of more overflows.
@@ -121,8 +126,8 @@ def judge_families(levels: Mapping[Family, Levels], tolerance: float) -> list[Ju
         tolerance: A fraction.
     """
     tests = {family: _Test(family, found, tolerance) for family, found in levels.items()}
-    slower = _holm({family: test.slower for family, test in tests.items()})
-    faster = _holm({family: test.faster for family, test in tests.items()})
+    slower = holm({family: test.slower for family, test in tests.items()})
+    faster = holm({family: test.faster for family, test in tests.items()})
     verdicts = (
         dict.fromkeys(levels, Verdict.SAME)
         | dict.fromkeys(faster, Verdict.FASTER)
@@ -176,12 +181,19 @@ class _Test:
         )
 
 
-def _holm(tails: Mapping[Family, float]) -> set[Family]:
-    """Give the families that differ. Source: Holm, 1979."""
-    found: set[Family] = set()
-    ordered: Sequence[Family] = sorted(tails, key=lambda family: tails[family])
-    for rank, family in enumerate(ordered):
-        if tails[family] > FALSE_ALARMS / (len(ordered) - rank):
+def holm(tails: Mapping[TestedT, float]) -> set[TestedT]:
+    """
+    Give those that differ, with at most `FALSE_ALARMS` for all of them together.
+
+    Source: Holm, 1979.
+
+    Args:
+        tails: For each, the probability of what was seen if it didn't differ.
+    """
+    found: set[TestedT] = set()
+    ordered: Sequence[TestedT] = sorted(tails, key=lambda one: tails[one])
+    for rank, one in enumerate(ordered):
+        if tails[one] > FALSE_ALARMS / (len(ordered) - rank):
             break
-        found.add(family)
+        found.add(one)
     return found

@@ -33,7 +33,7 @@ def identity_of(machine: Machine) -> tuple[str | None, ...]:
 
 def differences(runs: Sequence[Run]) -> list[Difference]:
     """List what isn't the same in all runs, the most telling first."""
-    facts = [_facts(run) for run in runs]
+    facts = [facts_of(run) for run in runs]
     return [
         Difference(fact=name, values=tuple(own[name] for own in facts))
         for name in facts[0]
@@ -41,7 +41,8 @@ def differences(runs: Sequence[Run]) -> list[Difference]:
     ]
 
 
-def _facts(run: Run) -> dict[str, str]:
+def facts_of(run: Run) -> dict[str, str]:
+    """Name what matters to a run's numbers, the most telling first; "unknown" if it isn't known."""
     machine = run.machine
     device, driver, host = machine.device, machine.driver, machine.host
     windows = machine.windows

@@ -27,21 +27,28 @@ def explanations(machine: Machine, findings: Sequence[Finding]) -> list[str]:
     short = [finding.result for finding in findings if finding.judgement == Judgement.SHORT]
     if not short:
         return []
-    seen = [line for line in _seen(machine) if line]
-    return [*(f"seen here: {line}" for line in seen), *_usual(short)]
+    return [*(f"seen here: {line}" for line in seen_here(machine).values()), *_usual(short)]
 
 
-def _seen(machine: Machine) -> list[str]:
-    return [
-        _link(machine),
-        _slot(machine),
-        _link_errors(machine),
-        _numa(machine),
-        _power(machine),
-        _throttled(machine),
-        _huge_pages(machine),
-        *(f"{note}" for note in machine.notes if "off NUMA node" in note or "not bound" in note),
-    ]
+def seen_here(machine: Machine) -> dict[str, str]:
+    """
+    List what a run shows that makes copies slow on its machine, and what to do about it.
+
+    Returns:
+        A line by the part of the machine, the most probable cause first.
+    """
+    strays = [note for note in machine.notes if "off NUMA node" in note or "not bound" in note]
+    lines = {
+        "link": _link(machine),
+        "slot": _slot(machine),
+        "link errors": _link_errors(machine),
+        "NUMA": _numa(machine),
+        "power": _power(machine),
+        "clocks": _throttled(machine),
+        "huge pages": _huge_pages(machine),
+        "placement": "; ".join(strays),
+    }
+    return {part: line for part, line in lines.items() if line}
 
 
 def _link(machine: Machine) -> str:

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Literal
@@ -70,11 +71,13 @@ class LinkValues(Record):
         return None if lane is None else lane * width * self.efficiency
 
 
+@cache
 def all_gpus() -> list[GpuValues]:
     """Read every GPU's file."""
     return [GpuValues.model_validate(tomllib.loads(file.read_text("utf-8"))) for file in _files()]
 
 
+@cache
 def link_values() -> LinkValues:
     """Read the values for links."""
     text = (resources.files(__package__) / _LINKS).read_text("utf-8")

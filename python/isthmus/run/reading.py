@@ -36,7 +36,16 @@ def read_run(named: str) -> Run:
     Raises:
         UsageError: There is none of that name, it isn't a run, or it is of another schema.
     """
-    path = find_run(named)
+    return read_run_file(find_run(named))
+
+
+def read_run_file(path: Path) -> Run:
+    """
+    Read the run in a file.
+
+    Raises:
+        UsageError: It can't be read, it isn't a run, or it is of another schema.
+    """
     try:
         contents = read_regular(path, max_bytes=_MAX_BYTES)
     except OSError as cause:
@@ -63,15 +72,16 @@ def parse_run(contents: bytes, name: str) -> Run:
         UsageError: It isn't a run, or it is of another schema.
     """
     try:
+        return Run.model_validate_json(contents)
+    except ValidationError as cause:
+        fault = first_fault(cause)
+    try:
         # The model's own parser limits nesting; json has only the interpreter's limit.
         document = from_json(contents)
     except ValueError as cause:
         raise UsageError(f"{name} is not a run: it isn't JSON", hint=_HINT) from cause
     _check_schema(name, document)
-    try:
-        return Run.model_validate_json(contents)
-    except ValidationError as cause:
-        raise UsageError(f"{name} is not a run: {first_fault(cause)}", hint=_HINT) from None
+    raise UsageError(f"{name} is not a run: {fault}", hint=_HINT)
 
 
 def _check_schema(name: str, document: Any) -> None:  # noqa: ANN401 - whatever JSON may hold

@@ -33,6 +33,9 @@ MAY_NOT_IMPORT = {
     "compare": {"cli", "report", "bench", "machine", "expected"},
     "expected": {"cli", "report", "bench", "machine", "compare"},
     "machine": {"cli", "report", "bench"},
+    # It reads what was measured, and starts `isthmus bench` as a process.
+    "fleet": {"cli", "report", "bench", "machine", "query", "sim", "windows", "transfer"},
+    "query": {"cli", "report", "bench", "machine", "compare", "expected", "fleet"},
     "doctor": {"cli", "report", "bench", "windows"},
     "advice": {"cli", "report", "bench", "run", "machine", "sim"},
     "windows": {"cli", "report", "bench", "run", "doctor", "machine"},
@@ -89,6 +92,9 @@ MAY_KNOW = {
     # What is modelled is never mixed with what is measured or copied.
     "isthmus.sim": {"__init__.py", "cli", "sim"},
     "cuda": {"doctor", "nvrtc.py"},
+    "duckdb": {"query"},
+    "dask": {"fleet"},
+    "distributed": {"fleet"},
     "pynvml": {"doctor", "machine"},
     "typer": {"cli"},
 }

@@ -1,0 +1,113 @@
+"""`isthmus fleet`: many machines measured as one."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.cli.command_group import command_group
+from isthmus.cli.failure import ExitCode
+from isthmus.cli.fleet_bench import bench
+from isthmus.cli.state import DebugOption
+from isthmus.cli.stderr import say
+from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of
+from isthmus.errors import UsageError
+
+if TYPE_CHECKING:
+    from isthmus.fleet.health import Health
+
+fleet = command_group("fleet", "Measure many machines, and find the bad ones and the cause.")
+fleet.command()(bench)
+
+
+class FleetFormat(StrEnum):
+    """The formats of a verdict on a fleet."""
+
+    TEXT = "text"
+    JSON = "json"
+    PROMETHEUS = "prometheus"
+    HTML = "html"
+
+
+@fleet.command()
+def check(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FOLDER",
+            help="A folder of runs: NODE.json, or NODE/*.json.  [default: the kept runs]",
+        ),
+    ] = None,
+    *,
+    hosts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Nodes that must be there, one a line: one that left nothing is dead.",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        str | None,
+        typer.Option(metavar="PERCENT", help="Up to so much more cost is the same.  [default: 5%]"),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also list what is ok, and every finding and cause.")
+    ] = False,
+    output_format: Annotated[
+        FleetFormat, typer.Option("--format", help="The output's format.")
+    ] = FleetFormat.TEXT,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Find the bad GPUs of a fleet, the worst first, each with the cause and what to do.
+
+    Each GPU is judged by equal machines alone (GPU, link, CPU, driver): a family of results is slow
+    if it costs more than in most of its class, by more than the tolerance and by more than chance
+    explains. At most 1 % of healthy fleets get a false alarm. There are no thresholds to maintain.
+    A dead node has left no run, a wrong one has errors that others don't have. What a single run
+    shows and nothing explains is doubtful: `isthmus bench --repeat 3` tells it from flicker.
+
+    Exit codes: 0 ok, 1 error, 2 usage, 3 a GPU or node is dead, wrong or slow.
+    """
+    del debug  # its callback has stored it
+    from isthmus.cli.tolerance import parse_tolerance
+    from isthmus.fleet.check import check_fleet
+    from isthmus.fleet.hosts import read_hosts
+    from isthmus.fleet.measured import read_fleet
+    from isthmus.run.folder import files_of
+    from isthmus.run.store import runs_folder
+
+    part = parse_tolerance(tolerance)
+    expected = [] if hosts is None else read_hosts(hosts)
+    where = folder or runs_folder()
+    files = files_of(where) if folder or where.is_dir() else []
+    if not files and not expected:
+        raise UsageError(
+            f"there is no run in {where}",
+            hint="`isthmus fleet bench` fills a folder, and so does `isthmus bench -o "
+            "FOLDER/NODE.json` on each node",
+        )
+    health = check_fleet(read_fleet(files), expected=expected, tolerance=part)
+    if output_format in {FleetFormat.JSON, FleetFormat.PROMETHEUS}:
+        for why in health.unread:
+            say(f"left out: {why}")
+    print_data(_text(health, output_format, every=every))
+    raise typer.Exit(ExitCode.BELOW_THRESHOLD if health.bad else ExitCode.OK)
+
+
+def _text(health: "Health", wanted: FleetFormat, *, every: bool) -> str:
+    if wanted is FleetFormat.TEXT:
+        from isthmus.report.fleet import fleet_text
+
+        return fleet_text(health, every=every, width=columns_of(sys.stdout))
+    if wanted is FleetFormat.HTML:
+        from isthmus.report.document.as_html import as_html
+        from isthmus.report.document.fleet import fleet_document
+
+        return as_html(fleet_document(health))
+    from isthmus.report.fleet_data import fleet_json, fleet_prometheus
+
+    return fleet_json(health) if wanted is FleetFormat.JSON else fleet_prometheus(health)

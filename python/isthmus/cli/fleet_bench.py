@@ -1,0 +1,223 @@
+"""`isthmus fleet bench`."""
+
+import sys
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.cli.completing import complete_suites
+from isthmus.cli.failure import ExitCode
+from isthmus.cli.state import DebugOption
+from isthmus.cli.stderr import say, say_lines
+from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of
+from isthmus.errors import UsageError
+from isthmus.report.format import RunFormat
+from isthmus.spelling import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isthmus.fleet.collecting import Collected, Collector, Nodes
+    from isthmus.fleet.task import Task
+
+_PLACES = ("--workers", "--scheduler", "--hosts")
+
+
+def bench(
+    suites: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="SUITE...",
+            autocompletion=complete_suites,
+            help="As for isthmus bench.  [default: all]",
+        ),
+    ] = None,
+    *,
+    tests: Annotated[
+        list[str] | None,
+        typer.Option("-t", "--test", metavar="NAMES", help="As for isthmus bench."),
+    ] = None,
+    sizes: Annotated[
+        str | None, typer.Option(metavar="SIZES", help="As for isthmus bench.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick/--whole", help="Quick runs, or whole ones.")
+    ] = True,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0.1, max=86_400, help="As for isthmus bench."),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "-d",
+            "--device",
+            metavar="DEVICE",
+            help="Of each node, as for isthmus bench.  [default: each of its GPUs]",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, max=256, help="Workers on this machine.  [default: 1]"),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="A scheduler of Dask: tls://HOST:PORT."),
+    ] = None,
+    hosts: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Hosts to be reached by SSH, one a line."),
+    ] = None,
+    python: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH", help="The Python with isthmus on these hosts.  [default: this one]"
+        ),
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option(metavar="N", min=1, max=1000, help="Runs of each GPU.")
+    ] = 3,
+    stagger: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0, help="Each node begins so long after the one before it."
+        ),
+    ] = 0.0,
+    all_at_once: Annotated[
+        bool,
+        typer.Option("--all-at-once", help="Measure all GPUs of a node at the same time."),
+    ] = False,
+    timeout: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", min=1, max=86_400, help="Of each run."),
+    ] = 300.0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FOLDER",
+            help="Where the runs go.  [default: a new folder beside the kept runs]",
+        ),
+    ] = None,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Measure many machines, and check them.
+
+    On each node a process of its own measures each GPU, one after the other. Runs go to a folder as
+    they come; a node that fails, hangs or dies leaves a note there and doesn't stop the others. At
+    the end comes what `isthmus fleet check FOLDER` prints. Nodes are workers on this machine, hosts
+    that SSH reaches, or all workers of a scheduler. Needs isthmus[scale].
+
+    Exit codes: 0 ok, 1 nothing was measured, 2 usage, 3 a GPU or node is dead, wrong or slow.
+    """
+    del debug  # its callback has stored it
+    from isthmus.cli.asked import sizes_of, tests_of
+    from isthmus.fleet.collecting import Collector, Wish
+    from isthmus.fleet.dask_nodes import check_dask
+
+    given = [
+        name
+        for name, value in zip(_PLACES, (workers, scheduler, hosts), strict=True)
+        if value is not None
+    ]
+    if len(given) > 1:
+        raise UsageError(f"{given[0]} and {given[1]} are two places", hint="choose one of them")
+    if python is not None and hosts is None:
+        raise UsageError("--python is for --hosts", hint="isthmus fleet bench --hosts hosts.txt")
+    check_dask()
+    # What no node could carry out is refused here.
+    tests_of(tests or (), (), suites or (), RunFormat.TEXT)
+    sizes_of(sizes, None, RunFormat.TEXT)
+    task = _task(suites, tests, sizes, quick=quick, budget=budget, device=device)
+    task = task.model_copy(update={"at_once": all_at_once, "timeout_s": timeout})
+    wish = Wish(task=task, repeats=repeat, stagger_s=stagger)
+    folder = output or _new_folder()
+
+    def collector(nodes: "Nodes") -> "Collector":
+        return Collector(nodes=nodes, folder=folder, wish=wish, say=say_lines)
+
+    with ExitStack() as stack:
+        nodes, missing = _nodes(stack, workers or 1, scheduler, hosts, python)
+        say(f"measuring {counted(len(nodes.names()), 'node')} into {folder}")
+        collected = _collected(collector(nodes), missing)
+    say(f"{counted(collected.runs, 'run')} in {folder}; {collected.attempts} left none")
+    raise typer.Exit(_verdict(folder, collected))
+
+
+def _nodes(
+    stack: ExitStack, workers: int, scheduler: str | None, hosts: Path | None, python: str | None
+) -> "tuple[Nodes, Mapping[str, str]]":
+    """Start or find the nodes; with why hosts are missing."""
+    from isthmus.fleet.dask_nodes import local_nodes, nodes_of
+
+    if hosts is not None:
+        from isthmus.fleet.hosts import read_hosts
+        from isthmus.fleet.ssh_nodes import ssh_nodes
+
+        found = stack.enter_context(ssh_nodes(read_hosts(hosts), python or sys.executable))
+        return found.nodes, found.missing
+    if scheduler is not None:
+        return stack.enter_context(nodes_of(scheduler)), {}
+    return stack.enter_context(local_nodes(workers)), {}
+
+
+def _collected(collector: "Collector", missing: "Mapping[str, str]") -> "Collected":
+    for node, why in missing.items():
+        collector.missing(node, why)
+    return collector.collect()
+
+
+def _task(
+    suites: "Sequence[str] | None",
+    tests: "Sequence[str] | None",
+    sizes: str | None,
+    *,
+    quick: bool,
+    budget: float | None,
+    device: str | None,
+) -> "Task":
+    from pydantic import ValidationError
+
+    from isthmus.fleet.task import Task
+    from isthmus.run.record import first_fault
+
+    try:
+        return Task(
+            suites=list(suites or ()),
+            tests=list(tests or ()),
+            sizes=sizes,
+            quick=quick,
+            budget_s=budget,
+            devices=[device] if device else [],
+            timeout_s=1.0,
+        )
+    except ValidationError as cause:
+        raise UsageError(
+            f"this can't be sent to a node: {first_fault(cause)}", hint="see isthmus bench --list"
+        ) from None
+
+
+def _new_folder() -> Path:
+    from isthmus.run.store import place_of_runs
+
+    return place_of_runs().parent / "fleets" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def _verdict(folder: Path, collected: "Collected") -> ExitCode:
+    """Check the folder, and print the verdict."""
+    from isthmus.fleet.check import check_fleet
+    from isthmus.fleet.measured import read_fleet
+    from isthmus.report.fleet import fleet_text
+    from isthmus.run.folder import files_of
+
+    health = check_fleet(read_fleet(files_of(folder)))
+    print_data(fleet_text(health, width=columns_of(sys.stdout)))
+    if not collected.runs:
+        return ExitCode.ERROR
+    return ExitCode.BELOW_THRESHOLD if health.bad else ExitCode.OK

@@ -1,0 +1,260 @@
+"""Checks a fleet: who is dead, wrong or slow, and why."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from isthmus.compare.comparison import DEFAULT_TOLERANCE
+from isthmus.doctor.check import Status
+from isthmus.fleet.causes import Cause, Causes, text_of
+from isthmus.fleet.classes import MachineClass, classes_of
+from isthmus.fleet.health import Health, Patient, Verdict
+from isthmus.fleet.measured import Fleet, Gpu
+from isthmus.fleet.standing import FEWEST, Standing, standings
+from isthmus.spelling import counted
+from isthmus.suggest import one_line
+
+_MOST_FAMILIES = 3
+_BY_EYE = "what differs isn't in its facts: look for what shares its host, switch or power"
+
+
+def check_fleet(
+    fleet: Fleet, *, expected: Collection[str] = (), tolerance: float = DEFAULT_TOLERANCE
+) -> Health:
+    """
+    Judge every GPU by its class.
+
+    Args:
+        fleet: What was measured.
+        expected: Nodes that must be there. One of them that left nothing is dead.
+        tolerance: A fraction: up to so much more cost is the same.
+
+    Returns:
+        The verdicts, the worst first.
+    """
+    gpus = list(fleet.gpus.values())
+    classes = classes_of(gpus)
+    stands = standings([one.gpus for one in classes], fleet.families, tolerance)
+    shared = _shared(gpus)
+    patients = _dead(fleet, expected)
+    notes = []
+    for one in classes:
+        view = _ClassView(one, fleet)
+        notes += view.notes()
+        for gpu in one.gpus:
+            sharing = shared.get(gpu.uuid, ())
+            patients.append(view.patient(gpu, stands.get(id(gpu), []), sharing))
+    patients.sort(key=_severity)
+    return Health(
+        patients=patients,
+        classes=[(one.name, len(one.gpus)) for one in classes],
+        num_nodes=len(fleet.nodes | set(expected)),
+        notes=notes,
+        num_runs=fleet.num_runs,
+        unread=fleet.unread,
+        tolerance=tolerance,
+    )
+
+
+def _severity(patient: Patient) -> tuple[int, float, str, int]:
+    slowest = patient.standings[0].shift if patient.standings else 0.0
+    order = list(Verdict).index(patient.verdict)
+    # Those that are ok in the order of their names.
+    worst = 0.0 if patient.verdict == Verdict.OK else -slowest
+    return (order, worst, patient.node, patient.ordinal or 0)
+
+
+def _dead(fleet: Fleet, expected: Collection[str]) -> list[Patient]:
+    """Give the nodes from which no run came, with what is known of the reason."""
+    alive = {node for node, _ in fleet.gpus}
+    found = []
+    for node in sorted((fleet.nodes | set(expected)) - alive):
+        attempts = fleet.attempts.get(node, [])
+        reasons = [f"{one.outcome}: {one.reason}" for one in attempts]
+        reasons = list(dict.fromkeys((*reasons, *fleet.lost.get(node, ()))))
+        problems = [
+            Cause(part=check.name, text=text_of(check), shown=True)
+            for check in fleet.checks.get(node, ())
+            if check.status == Status.PROBLEM
+        ]
+        found.append(
+            Patient(
+                node=node,
+                uuid=None,
+                ordinal=None,
+                class_name=None,
+                verdict=Verdict.DEAD,
+                findings=tuple(reasons) or ("no run and no word came from it",),
+                causes=tuple(problems),
+                standings=(),
+                num_runs=0,
+                emulated=None,
+            )
+        )
+    return found
+
+
+def _shared(gpus: Sequence[Gpu]) -> dict[str, tuple[str, ...]]:
+    """Give the real GPUs that two nodes measured at the same time, with these nodes."""
+    by_uuid: dict[str, list[Gpu]] = {}
+    for gpu in gpus:
+        if not gpu.machine.emulated:
+            by_uuid.setdefault(gpu.uuid, []).append(gpu)
+    return {
+        uuid: tuple(sorted(gpu.node for gpu in own))
+        for uuid, own in by_uuid.items()
+        if any(_overlap(one, other) for one in own for other in own if one is not other)
+    }
+
+
+def _overlap(one: Gpu, other: Gpu) -> bool:
+    return any(
+        begun < other_ended and other_begun < ended
+        for begun, ended in one.times
+        for other_begun, other_ended in other.times
+    )
+
+
+class _ClassView:
+    """One class: what is usual in it, and the verdicts on its GPUs."""
+
+    def __init__(self, one: MachineClass, fleet: Fleet) -> None:
+        self._class, self._fleet = one, fleet
+        self._causes = Causes(one, fleet.checks)
+        self._half = len(one.gpus) / 2
+        self._errors = Counter(failed for gpu in one.gpus for failed in gpu.errors)
+        self._waived = Counter(test for gpu in one.gpus for test in gpu.waived)
+        self._short = Counter(test for gpu in one.gpus for test in gpu.short)
+
+    def patient(self, gpu: Gpu, stands: Sequence[Standing], sharing: Sequence[str]) -> Patient:
+        """Give the verdict on one GPU of the class."""
+        causes = self._causes.of(gpu)
+        slow = [standing for standing in stands if standing.slow]
+        families = [standing.family for standing in slow]
+        causes.sort(key=lambda cause: not any(map(cause.explains, families)))
+        certain = [one for one in slow if _certain(one, causes)]
+        unsure = [one for one in slow if one not in certain]
+        found = {
+            Verdict.WRONG: self._failures(gpu),
+            Verdict.SLOW: _slow(certain, unsure),
+            Verdict.DOUBTFUL: [
+                *([] if certain else _unsure(unsure)),
+                *([] if certain else _unlike(causes)),
+                *self._doubts(gpu, sharing, judged=bool(stands)),
+            ],
+        }
+        verdict = next((one for one, findings in found.items() if findings), Verdict.OK)
+        if verdict == Verdict.SLOW and not causes:
+            causes = [Cause(part="unknown", text=_BY_EYE, shown=False)]
+        return Patient(
+            node=gpu.node,
+            uuid=gpu.uuid,
+            ordinal=gpu.machine.device.ordinal,
+            class_name=self._class.name,
+            verdict=verdict,
+            findings=tuple(line for lines in found.values() for line in lines),
+            causes=() if verdict == Verdict.OK else tuple(causes),
+            standings=tuple(stands),
+            num_runs=len(gpu.costs),
+            emulated=gpu.machine.emulated,
+        )
+
+    def notes(self) -> list[str]:
+        """Give what is so with most of the class, and therefore no GPU's own fault."""
+        number = len(self._class.gpus)
+        if number == 1:
+            return []
+        found = {
+            **{f"{test} failed: {one_line(why)}": n for (test, why), n in self._errors.items()},
+            **{f"{test} is below its expected value": n for test, n in self._short.items()},
+            **self._causes.usual_lines,
+        }
+        return [
+            f"{count} of {number} GPUs of {self._class.name}: {line}"
+            for line, count in found.items()
+            if count > self._half
+        ]
+
+    def _failures(self, gpu: Gpu) -> list[str]:
+        """Give errors that most of the class don't have; alone in its class, a GPU has its own."""
+        own = [failed for failed in gpu.errors if self._is_own(self._errors[failed])]
+        by_message: dict[str, list[str]] = {}
+        for test, message in own:
+            by_message.setdefault(message, []).append(test)
+        return [
+            f"{counted(len(tests), 'test')} failed ({tests[0]}{', ...' if tests[1:] else ''}): "
+            f"{one_line(message)}"
+            for message, tests in by_message.items()
+        ]
+
+    def _doubts(self, gpu: Gpu, sharing: Sequence[str], *, judged: bool) -> list[str]:
+        attempts = self._fleet.attempts.get(gpu.node, ())
+        lost = Counter(f"{one.outcome}: {one.reason}" for one in attempts)
+        lost.update(self._fleet.lost.get(gpu.node, ()))
+        lines = [f"{counted(number, 'attempt')} left no run: {why}" for why, number in lost.items()]
+        if sharing:
+            lines.append(f"one GPU was measured as {' and '.join(sharing)} at the same time")
+        lines += self._unlike_others(gpu)
+        if not judged:
+            number = len(self._class.gpus)
+            of_class = f"{counted(number, 'GPU')} of its class"
+            lines.append(f"not judged: {of_class}, and {FEWEST} are needed")
+        return lines
+
+    def _unlike_others(self, gpu: Gpu) -> list[str]:
+        waived: dict[str, str] = {}
+        for test, reason in gpu.waived.items():
+            if len(self._class.gpus) > 1 and self._waived[test] <= self._half:
+                waived.setdefault(reason, test)
+        lines = [
+            f"waived here and not in most of its class: {test}: {one_line(reason)}"
+            for reason, test in waived.items()
+        ]
+        own = [test for test in gpu.short if self._is_own(self._short[test])]
+        short = {test: _percent(gpu.short[test]) for test in own}
+        return lines + [f"{test} is {part} of its expected value" for test, part in short.items()]
+
+    def _is_own(self, count: int) -> bool:
+        """Whether something that so many GPUs have isn't that of the class."""
+        return len(self._class.gpus) == 1 or count <= self._half
+
+
+def _certain(standing: Standing, causes: Sequence[Cause]) -> bool:
+    """
+    Whether a slow family is the GPU's, and no flicker.
+
+    It was slow in most of at least two processes; or the run shows what slows such copies down.
+    """
+    repeated = standing.num_slow > max(1.0, standing.num_repeats / 2)
+    return repeated or any(cause.shown and cause.explains(standing.family) for cause in causes)
+
+
+def _unlike(causes: Sequence[Cause]) -> list[str]:
+    return [f"unlike its class: {cause.part}" for cause in causes if cause.shown]
+
+
+def _slow(certain: Sequence[Standing], unsure: Sequence[Standing]) -> list[str]:
+    shown = [*certain, *unsure] if certain else []
+    lines = [_sentence(standing) for standing in shown[:_MOST_FAMILIES]]
+    more = len(shown) - len(lines)
+    return [*lines, f"and {more} more {'family' if more == 1 else 'families'}"] if more else lines
+
+
+def _unsure(stands: Sequence[Standing]) -> list[str]:
+    return [
+        f"{_sentence(one)}; it may be a disturbed moment: measure again, with --repeat 3"
+        for one in stands[:1]
+    ]
+
+
+def _sentence(standing: Standing) -> str:
+    family, change = standing.family, standing.change
+    amount = _percent(-change) + " less bandwidth"
+    if family.unit == "s":
+        amount = _percent(change) + " more time"
+    number = standing.num_repeats
+    repeats = f", in {standing.num_slow} of {number} processes" if number > 1 else ""
+    return f"{family.name}: {amount} than its class{repeats}"
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.0f} %"

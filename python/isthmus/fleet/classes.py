@@ -1,0 +1,71 @@
+"""
+Classes of equal machines: GPUs are judged by others of their own class alone.
+
+The GPU, the CPU and the kind of device decide. Within such a group, those with another link or
+another driver are a class of their own only if there are enough of them; the few that differ from
+all others stay with the others: that difference may be what is wrong with them.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from isthmus.fleet.measured import Gpu
+
+OWN_CLASS = 8
+"""So many GPUs with another link or driver are a class of their own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineClass:
+    """
+    GPUs that should be equally fast.
+
+    Attributes:
+        name: What they have in common, in words.
+        gpus: The GPUs.
+        usual: The value that most of them have, by the names of `facts_of`.
+    """
+
+    name: str
+    gpus: tuple[Gpu, ...]
+    usual: dict[str, str]
+
+
+def classes_of(gpus: Sequence[Gpu]) -> list[MachineClass]:
+    """Divide GPUs into classes, the largest first."""
+    groups: dict[tuple[object, ...], list[Gpu]] = {}
+    for gpu in gpus:
+        groups.setdefault(_group(gpu), []).append(gpu)
+    found = [_class(part) for group in groups.values() for part in _parts(group)]
+    return sorted(found, key=lambda one: (-len(one.gpus), one.name))
+
+
+def _group(gpu: Gpu) -> tuple[object, ...]:
+    machine = gpu.machine
+    return (machine.emulated, machine.device.name, machine.host.cpu_model)
+
+
+def _parts(group: Sequence[Gpu]) -> list[list[Gpu]]:
+    parts: dict[tuple[object, ...], list[Gpu]] = {}
+    for gpu in group:
+        parts.setdefault(_link_and_driver(gpu), []).append(gpu)
+    ordered = sorted(parts.values(), key=len, reverse=True)
+    own = [ordered[0], *(part for part in ordered[1:] if len(part) >= OWN_CLASS)]
+    few = [gpu for part in ordered[1:] if len(part) < OWN_CLASS for gpu in part]
+    return [[*own[0], *few], *own[1:]]
+
+
+def _link_and_driver(gpu: Gpu) -> tuple[object, ...]:
+    link, driver = gpu.machine.link, gpu.machine.driver
+    return (link.generation_max, link.width_max, driver.driver_version, driver.cuda_version)
+
+
+def _class(gpus: Sequence[Gpu]) -> MachineClass:
+    usual = {
+        name: Counter(gpu.facts[name] for gpu in gpus).most_common(1)[0][0]
+        for name in gpus[0].facts
+    }
+    words = [usual[name] for name in ("GPU", "link", "CPU", "driver")]
+    name = ", ".join(word for word in words if word != "unknown")
+    return MachineClass(name=name, gpus=tuple(gpus), usual=usual)

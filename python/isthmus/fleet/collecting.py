@@ -1,0 +1,292 @@
+"""
+Measures every node and collects what comes back, as it comes, into a folder of runs.
+
+Whatever happens to one node is a result of that node: a file says so, and the others go on.
+"""
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import ValidationError
+
+from isthmus.doctor.check import Diagnosis
+from isthmus.errors import UsageError
+from isthmus.files.folder import make_folder
+from isthmus.files.whole import whole_file, write_whole
+from isthmus.fleet.attempt import Attempt, Outcome
+from isthmus.fleet.task import Answer, Answers, Task
+from isthmus.json_text import json_text
+from isthmus.run.folder import FileKind
+from isthmus.run.reading import parse_run
+from isthmus.run.record import first_fault
+from isthmus.run.store import FINISHED, stem_of
+from isthmus.suggest import one_line
+
+GRACE_S = 30.0
+"""A worker that hasn't answered so long after its timeout has lost its task."""
+_DOCTOR_S = 150.0
+_POLL_S = 1.0
+_ODD = re.compile(r"[^\w-]", re.ASCII)
+_MAX_NAME = 100
+_NO_GPU = "this node has no GPU; --device emulated measures an emulated one"
+
+
+class Nodes(Protocol):
+    """Nodes on which functions of `isthmus.fleet.worker` run."""
+
+    def names(self) -> Sequence[str]:
+        """List the nodes that can be asked."""
+
+    def ask(self, node: str, function: str, text: str) -> int:
+        """Call a function on a node, and return at once; gives a number for the question."""
+
+    def answers(self, timeout_s: float) -> Iterable[tuple[int, str | BaseException]]:
+        """Wait for answers, for so long if there are none; each with its question's number."""
+
+    def is_lost(self, node: str) -> bool:
+        """Whether a node can't be asked any more."""
+
+    def forget(self, question: int) -> None:
+        """Stop waiting for an answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """
+    What is wanted of every node.
+
+    Attributes:
+        task: What is measured; its devices are those that were named, or none for all GPUs.
+        repeats: How often each GPU is measured.
+        stagger_s: How long after its predecessor each node begins.
+    """
+
+    task: Task
+    repeats: int
+    stagger_s: float = 0.0
+
+
+@dataclass(kw_only=True)
+class Collected:
+    """
+    What came back.
+
+    Attributes:
+        runs: How many runs were kept.
+        attempts: How many measurements left none.
+    """
+
+    runs: int = 0
+    attempts: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """A question that has no answer yet; `task` is None for a diagnosis."""
+
+    node: str
+    task: Task | None
+    deadline: float
+
+
+@dataclass(kw_only=True)
+class Collector:
+    """
+    Collects from some nodes.
+
+    Attributes:
+        nodes: The nodes.
+        folder: Where the files go.
+        wish: What is wanted.
+        say: Gets a line about each thing that happens.
+        clock: Gives the time in seconds.
+    """
+
+    nodes: Nodes
+    folder: Path
+    wish: Wish
+    say: Callable[[str], None]
+    clock: Callable[[], float] = time.monotonic
+    _asked: dict[int, _Asked] = field(default_factory=dict)
+    _waiting: dict[str, deque[Task]] = field(default_factory=dict)
+    _collected: Collected = field(default_factory=Collected)
+
+    def collect(self) -> Collected:
+        """
+        Ask every node for its diagnosis and then for its runs, until all have ended.
+
+        Raises:
+            WriteError: The folder can't be written.
+        """
+        make_folder(self.folder)
+        for node in self.nodes.names():
+            self._waiting[node] = deque()
+            self._ask(node, "diagnose", None, _DOCTOR_S)
+        while self._asked:
+            for question, answer in self.nodes.answers(_POLL_S):
+                self._answered(question, answer)
+            self._give_up_late()
+        return self._collected
+
+    def missing(self, node: str, reason: str) -> None:
+        """Keep that a node couldn't be asked at all."""
+        make_folder(self.folder)
+        self._attempt(node, None, 1, Outcome.WORKER_LOST, reason)
+
+    def _ask(self, node: str, function: str, task: Task | None, seconds: float) -> None:
+        delay_s = task.delay_s if task else 0.0
+        deadline = self.clock() + delay_s + seconds + GRACE_S
+        text = task.model_dump_json() if task else ""
+        question = self.nodes.ask(node, function, text)
+        self._asked[question] = _Asked(node=node, task=task, deadline=deadline)
+
+    def _answered(self, question: int, answer: str | BaseException) -> None:
+        asked = self._asked.pop(question, None)
+        if asked is None:
+            return
+        if isinstance(answer, BaseException):
+            self._lost(asked, f"{type(answer).__name__}: {one_line(str(answer))}")
+        elif asked.task is None:
+            self._diagnosed(asked.node, answer)
+        else:
+            self._measured(asked.node, asked.task, answer)
+
+    def _diagnosed(self, node: str, text: str) -> None:
+        diagnosis = self._diagnosis(node, text)
+        devices = self.wish.task.devices or _gpus(diagnosis)
+        if not devices:
+            self._attempt(node, None, 1, Outcome.NO_DEVICE, _NO_GPU)
+            return
+        self._waiting[node].extend(self._tasks(node, devices))
+        self._next(node)
+
+    def _tasks(self, node: str, devices: list[str]) -> list[Task]:
+        wished = self.wish.task
+        groups = [devices] if wished.at_once else [[device] for device in devices]
+        # Only the first waits: the others come after it.
+        delay_s = self.wish.stagger_s * list(self._waiting).index(node)
+        return [
+            wished.model_copy(
+                update={
+                    "devices": group,
+                    "number": number,
+                    "delay_s": delay_s if (number, index) == (1, 0) else 0.0,
+                }
+            )
+            for number in range(1, self.wish.repeats + 1)
+            for index, group in enumerate(groups)
+        ]
+
+    def _diagnosis(self, node: str, text: str) -> Diagnosis | None:
+        try:
+            found = Diagnosis.model_validate_json(text)
+        except ValidationError as cause:
+            # A GPU that can't be diagnosed may be measured.
+            self.say(f"{node}: no diagnosis: {one_line(first_fault(cause))}")
+            return None
+        path = make_folder(self.folder / node) / FileKind.DIAGNOSIS.value
+        # It can be had again: no crash of this machine is worth a write to disk for each node.
+        with whole_file(path, durable=False) as file:
+            file.write(json_text(found.model_dump(mode="json")).encode())
+        return found
+
+    def _next(self, node: str) -> None:
+        if self._waiting[node]:
+            task = self._waiting[node].popleft()
+            self._ask(node, "measure", task, task.timeout_s)
+
+    def _measured(self, node: str, task: Task, text: str) -> None:
+        try:
+            answers = Answers.model_validate_json(text).answers
+        except ValidationError as cause:
+            self._attempt(node, None, task.number, Outcome.GARBAGE, one_line(first_fault(cause)))
+            answers = []
+        for answer in answers:
+            self._keep(node, task, answer)
+        self._next(node)
+
+    def _keep(self, node: str, task: Task, answer: Answer) -> None:
+        if answer.outcome is not None:
+            found = (answer.outcome, answer.reason, answer.exit_code)
+            self._attempt(node, answer.device, task.number, *found)
+            return
+        try:
+            run = parse_run(answer.run.encode(), "what came back")
+        except UsageError as error:
+            reason = one_line(str(error))
+            self._attempt(node, answer.device, task.number, Outcome.GARBAGE, reason)
+            return
+        # As `isthmus bench` has printed it, which is the layout of a run's file.
+        # Its id comes from elsewhere, and mustn't lead to another folder.
+        name = _ODD.sub("_", stem_of(run))[:_MAX_NAME]
+        path = make_folder(self.folder / node) / f"{name}{FINISHED}"
+        write_whole(path, answer.run)
+        self._collected.runs += 1
+        self.say(f"{node}, {_which(answer.device)}: run {task.number} of {self.wish.repeats}")
+
+    def _give_up_late(self) -> None:
+        now = self.clock()
+        for question, asked in list(self._asked.items()):
+            if now > asked.deadline:
+                self._give_up(question, asked, Outcome.TIMED_OUT, "the worker gave no answer")
+            elif self.nodes.is_lost(asked.node):
+                self._give_up(question, asked, Outcome.WORKER_LOST, "the worker is gone")
+
+    def _give_up(self, question: int, asked: _Asked, outcome: Outcome, reason: str) -> None:
+        del self._asked[question]
+        self.nodes.forget(question)
+        self._end(asked, outcome, reason)
+
+    def _lost(self, asked: _Asked, reason: str) -> None:
+        gone = self.nodes.is_lost(asked.node)
+        self._end(asked, Outcome.WORKER_LOST if gone else Outcome.FAILED, reason)
+
+    def _end(self, asked: _Asked, outcome: Outcome, reason: str) -> None:
+        """Keep what became of a question, and ask the node no more."""
+        task = asked.task
+        for device in task.devices if task else [None]:
+            self._attempt(asked.node, device, task.number if task else 1, outcome, reason)
+        self._waiting[asked.node].clear()
+
+    def _attempt(
+        self,
+        node: str,
+        device: str | None,
+        number: int,
+        outcome: Outcome,
+        reason: str,
+        exit_code: int | None = None,
+    ) -> None:
+        attempt = Attempt(
+            node=node,
+            device=device,
+            number=number,
+            outcome=outcome,
+            reason=reason,
+            exit_code=exit_code,
+            ended_at=datetime.now(UTC),
+        )
+        self._collected.attempts += 1
+        name = f"{attempt.ended_at:%Y%m%dT%H%M%SZ}-{self._collected.attempts}"
+        path = make_folder(self.folder / node) / f"{name}.{FileKind.ATTEMPT.value}"
+        write_whole(path, json_text(attempt.model_dump(mode="json")))
+        which = f", {_which(device)}" if device else ""
+        self.say(f"{node}{which}: {outcome}: {reason}")
+
+
+def _which(device: str) -> str:
+    return f"GPU {device}" if device.isdecimal() else device
+
+
+def _gpus(diagnosis: Diagnosis | None) -> list[str]:
+    """Give the numbers of the real GPUs that a diagnosis found."""
+    if diagnosis is None or diagnosis.emulated:
+        return []
+    ordinals = [check.facts.get("ordinal") for check in diagnosis.checks]
+    return [str(ordinal) for ordinal in ordinals if isinstance(ordinal, int)]

@@ -1,0 +1,91 @@
+"""How a fleet is: a verdict for each GPU, and for each node that has none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from isthmus.fleet.causes import Cause
+from isthmus.fleet.standing import Standing
+
+
+class Verdict(StrEnum):
+    """How a GPU or a node is; the worst first."""
+
+    DEAD = "dead"
+    """No run came from it."""
+    WRONG = "wrong"
+    """Results ended in errors that most of its class don't have."""
+    SLOW = "slow"
+    """A family of results is slower than in its class: repeatedly, or for a reason it shows."""
+    DOUBTFUL = "doubtful"
+    """Worth a look: not shown to be bad."""
+    OK = "ok"
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether the node shouldn't be used."""
+        return self in {Verdict.DEAD, Verdict.WRONG, Verdict.SLOW}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patient:
+    """
+    One GPU, or a node without one that was measured.
+
+    Attributes:
+        node: The node.
+        uuid: The GPU's UUID; None for a dead node.
+        ordinal: Its number on the node; None for a dead node.
+        class_name: Its class, in words; None for a dead node.
+        verdict: The verdict.
+        findings: What was found, in words, the worst first; none if it is ok.
+        causes: What is unusual about it; what explains the worst finding comes first.
+        standings: Every family of it that was judged, the slowest first.
+        num_runs: How many runs came from it.
+        emulated: Whether its numbers are modelled; None for a dead node.
+    """
+
+    node: str
+    uuid: str | None
+    ordinal: int | None
+    class_name: str | None
+    verdict: Verdict
+    findings: tuple[str, ...]
+    causes: tuple[Cause, ...]
+    standings: tuple[Standing, ...]
+    num_runs: int
+    emulated: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """
+    A fleet.
+
+    Attributes:
+        patients: Every GPU and every dead node, the worst first.
+        classes: Each class with the number of its GPUs, the largest first.
+        num_nodes: How many nodes there are.
+        notes: What is so with most GPUs of a class, and therefore no GPU's own fault.
+        num_runs: How many runs were read.
+        unread: Files that couldn't be read, and why.
+        tolerance: What counts as the same, as a fraction.
+    """
+
+    patients: Sequence[Patient]
+    classes: Sequence[tuple[str, int]]
+    num_nodes: int
+    notes: Sequence[str]
+    num_runs: int
+    unread: Sequence[str]
+    tolerance: float
+
+    @cached_property
+    def bad(self) -> list[Patient]:
+        """List those that shouldn't be used."""
+        return [patient for patient in self.patients if patient.verdict.is_bad]
+
+    def count(self, verdict: Verdict) -> int:
+        """Count the GPUs and dead nodes of a verdict."""
+        return sum(patient.verdict == verdict for patient in self.patients)

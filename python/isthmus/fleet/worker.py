@@ -1,0 +1,145 @@
+"""
+What runs on a node, in a worker of Dask: it starts `isthmus` as a process and gives back its words.
+
+The worker never opens the GPU: a measurement that crashes ends its own process, and no context of
+the worker takes memory. Each function takes and gives text.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+
+import isthmus
+from isthmus.fleet.attempt import Outcome
+from isthmus.fleet.task import Answer, Answers, Introduction, Task
+from isthmus.suggest import one_line
+
+_DOCTOR_TIMEOUT_S = 120.0
+_NO_DEVICE = 4
+_MAX_REASON = 400
+# Dask sets these for its own sake. They would change what allocations and threads cost.
+_OF_DASK = ("MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def introduce(text: str) -> str:
+    """
+    Say which host this is, and which version measures.
+
+    Args:
+        text: Nothing.
+
+    Returns:
+        An `Introduction`, as JSON.
+    """
+    del text
+    found = Introduction(hostname=socket.gethostname(), isthmus_version=isthmus.__version__)
+    return found.model_dump_json()
+
+
+def diagnose(text: str) -> str:
+    """
+    Run `isthmus doctor` on this node.
+
+    Args:
+        text: Nothing.
+
+    Returns:
+        Its JSON; "" if it failed.
+    """
+    del text
+    done = _run(["doctor", "--format", "json"], _DOCTOR_TIMEOUT_S)
+    return done.stdout if isinstance(done, subprocess.CompletedProcess) else ""
+
+
+def measure(text: str) -> str:
+    """
+    Run `isthmus bench` on this node, once for each device.
+
+    Args:
+        text: A `Task`, as JSON.
+
+    Returns:
+        The `Answers`, as JSON: one for each device, in their order.
+
+    Raises:
+        ValidationError: The text is not a task; nothing was run.
+    """
+    task = Task.model_validate_json(text)
+    if task.delay_s:
+        threading.Event().wait(task.delay_s)
+    answers: dict[str, Answer] = {}
+
+    def one(device: str) -> None:
+        answers[device] = _measured(device, task)
+
+    if task.at_once:
+        threads = [threading.Thread(target=one, args=(device,)) for device in task.devices]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    else:
+        for device in task.devices:
+            one(device)
+    return Answers(answers=[answers[device] for device in task.devices]).model_dump_json()
+
+
+def arguments_of(task: Task, device: str) -> list[str]:
+    """Give the arguments of `isthmus` that carry out a task."""
+    tests = [argument for test in task.tests for argument in ("-t", test)]
+    return [
+        "bench",
+        *task.suites,
+        *tests,
+        *(["--quick"] if task.quick else []),
+        *(["--sizes", task.sizes] if task.sizes else []),
+        *(["--budget", f"{task.budget_s:g}"] if task.budget_s else []),
+        *("--device", device, "--no-save", "--format", "json"),
+    ]
+
+
+def _measured(device: str, task: Task) -> Answer:
+    done = _run(arguments_of(task, device), task.timeout_s)
+    if isinstance(done, str):
+        return Answer(device=device, outcome=Outcome.TIMED_OUT, reason=done)
+    if done.stdout.strip():
+        # Also after an error of some tests: the run has the others.
+        return Answer(device=device, outcome=None, run=done.stdout, exit_code=done.returncode)
+    outcome = Outcome.NO_DEVICE if done.returncode == _NO_DEVICE else Outcome.FAILED
+    reason = _reason(done.stderr) or f"isthmus bench ended with exit code {done.returncode}"
+    return Answer(device=device, outcome=outcome, reason=reason, exit_code=done.returncode)
+
+
+def _run(arguments: Sequence[str], timeout_s: float) -> "subprocess.CompletedProcess[str] | str":
+    """Run the program; a text instead of its result says that it took too long."""
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_DASK}
+    try:
+        return subprocess.run(  # noqa: S603 - this program, with arguments that `Task` allows
+            [sys.executable, "-m", "isthmus", *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout_s,
+            env=environment,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    except subprocess.TimeoutExpired as cause:
+        said = cause.stderr.decode(errors="replace") if isinstance(cause.stderr, bytes) else ""
+        last = _last_line(said)
+        return f"no end within {timeout_s:g} s" + (f"; last said: {last}" if last else "")
+
+
+def _reason(stderr: str) -> str:
+    """Give the error's own line, or the last one."""
+    errors = [line for line in stderr.splitlines() if line.startswith("error: ")]
+    line = errors[-1].removeprefix("error: ") if errors else _last_line(stderr)
+    return one_line(line)[:_MAX_REASON]
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return one_line(lines[-1])[:_MAX_REASON] if lines else ""

@@ -1,0 +1,1 @@
+"""Questions about many runs, in SQL, answered by DuckDB."""

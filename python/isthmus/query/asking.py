@@ -1,0 +1,152 @@
+"""Asks DuckDB about runs: it sees three views, and neither files nor the network."""
+
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from isthmus.errors import Unavailable, UsageError
+from isthmus.query.columns import VIEWS, Column, Row
+from isthmus.run.folder import NodeFile
+from isthmus.run.model import Run
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+# No files, no network, no extensions that would be fetched, no variables of this process, and
+# nothing of this can be undone. Source: https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
+_SETTINGS = (
+    "SET temp_directory = ''",
+    "SET TimeZone = 'UTC'",
+    "SET autoinstall_known_extensions = false",
+    "SET autoload_known_extensions = false",
+    "SET python_enable_replacements = false",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+_HINT = (
+    f"the views are {', '.join(VIEWS)}; `isthmus runs query 'DESCRIBE results'` lists the columns "
+    "of one"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """
+    A table that answers a question.
+
+    Attributes:
+        heads: The names of its columns.
+        rows: Python's values, as many in each row as there are columns.
+    """
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+def check_queries() -> None:
+    """
+    Check early whether questions can be asked.
+
+    Raises:
+        Unavailable: A package is missing.
+    """
+    try:
+        import duckdb  # noqa: F401 - only whether it is there
+        import pyarrow as pa  # noqa: F401
+    except ImportError as cause:
+        raise Unavailable(
+            capability="questions in SQL",
+            reason=f"{cause.name or 'duckdb'} is not installed",
+            needs="pip install 'isthmus[scale]'",
+        ) from cause
+
+
+def ask(sql: str, runs: Iterable[tuple[NodeFile, Run]]) -> Answer:
+    """
+    Answer a question about runs.
+
+    Args:
+        sql: One statement that reads: SELECT, DESCRIBE, SUMMARIZE, EXPLAIN.
+        runs: Each run with its file.
+
+    Returns:
+        The answer.
+
+    Raises:
+        Unavailable: DuckDB or pyarrow is missing.
+        UsageError: DuckDB refuses the statement, or it does something else than read.
+    """
+    check_queries()
+    import duckdb
+
+    with closing(duckdb.connect(":memory:")) as connection:
+        try:
+            statement = _only_statement(sql, connection)
+            for name, table in _tables(runs).items():
+                connection.register(name, table)
+            for setting in _SETTINGS:
+                connection.execute(setting)
+            cursor = connection.execute(statement)
+            heads = tuple(column[0] for column in cursor.description or ())
+            return Answer(heads=heads, rows=tuple(cursor.fetchall()))
+        except duckdb.Error as cause:
+            raise UsageError(f"DuckDB can't answer: {_first_lines(cause)}", hint=_HINT) from None
+
+
+def _only_statement(sql: str, connection: "duckdb.DuckDBPyConnection") -> "duckdb.Statement":
+    import duckdb
+
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1:
+        raise UsageError(
+            f"a question is one SQL statement, and this is {len(statements)}", hint=_HINT
+        )
+    [statement] = statements
+    # DESCRIBE and SUMMARIZE count as SELECT.
+    reading = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
+    if statement.type not in reading:
+        raise UsageError(
+            f"a question reads, and this statement is of the kind {statement.type.name}",
+            hint="SELECT, DESCRIBE, SUMMARIZE and EXPLAIN read",
+        )
+    return statement
+
+
+def _first_lines(cause: "duckdb.Error") -> str:
+    """Give what DuckDB says is wrong; where in the statement it is stands below an empty line."""
+    said = str(cause).split("\n\n")[0]
+    return " ".join(said.split())
+
+
+def _tables(runs: Iterable[tuple[NodeFile, Run]]) -> dict[str, "pa.Table"]:
+    """Make each view's table, run by run, so that only the tables stay in memory."""
+    import pyarrow as pa
+
+    schemas = {name: pa.schema(list(map(_field, columns))) for name, columns in VIEWS.items()}
+    batches: dict[str, list[Any]] = {name: [] for name in VIEWS}
+    for file, run in runs:
+        alone = Row(file=file, run=run)
+        rows = {name: [alone] for name in VIEWS}
+        rows["results"] = [Row(file=file, run=run, result=result) for result in run.results]
+        for name, columns in VIEWS.items():
+            arrays = [
+                pa.array([column.value(row) for row in rows[name]], field.type)
+                for column, field in zip(columns, schemas[name], strict=True)
+            ]
+            batches[name].append(pa.record_batch(arrays, schema=schemas[name]))
+    return {name: pa.Table.from_batches(batches[name], schemas[name]) for name in VIEWS}
+
+
+def _field(column: Column) -> "pa.Field":
+    import pyarrow as pa
+
+    types = {
+        "VARCHAR": pa.string(),
+        "BIGINT": pa.int64(),
+        "DOUBLE": pa.float64(),
+        "BOOLEAN": pa.bool_(),
+        "TIMESTAMP": pa.timestamp("us"),
+    }
+    return pa.field(column.name, types[column.type])

@@ -1,0 +1,110 @@
+"""How a fleet is, on one screen: the bad ones first, and what to do about each."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from isthmus.fleet.health import Health, Patient, Verdict
+from isthmus.report.fitting import PAGE_WIDTH, blocks_text, wrapped, wrapped_lines
+from isthmus.spelling import counted, listed
+from isthmus.suggest import one_line
+
+_MOST_SHOWN = 12
+_MOST_CAUSES = 2
+_MOST_NOTES = 6
+_INDENT = "    "
+
+
+def fleet_text(health: Health, *, every: bool = False, width: int = PAGE_WIDTH) -> str:
+    """
+    Write the verdicts, the worst first.
+
+    Args:
+        health: The fleet.
+        every: Also list the GPUs that are ok, and all causes and findings.
+        width: The most characters in a line.
+    """
+    shown = [patient for patient in health.patients if every or patient.verdict != Verdict.OK]
+    most = len(shown) if every else _MOST_SHOWN
+    blocks = [_lines(patient, every=every, width=width) for patient in shown[:most]]
+    tail = []
+    if len(shown) > most:
+        tail = wrapped(f"{len(shown) - most} more aren't ok: --all lists them", width)
+    notes = health.notes if every else health.notes[:_MOST_NOTES]
+    return blocks_text(
+        [
+            wrapped_lines(_head(health), width),
+            [line for block in blocks for line in block],
+            tail,
+            wrapped_lines((f"note: {one_line(note)}" for note in notes), width),
+            wrapped_lines((f"left out: {one_line(why)}" for why in health.unread), width),
+            wrapped_lines(_classes(health), width),
+        ]
+    )
+
+
+def headline(health: Health) -> str:
+    """Give the state of the fleet in a sentence: "2 of 64 GPUs are bad: 1 dead, 1 slow"."""
+    total = len(health.patients)
+    counts = [
+        f"{health.count(verdict)} {verdict}"
+        for verdict in Verdict
+        if verdict.is_bad and health.count(verdict)
+    ]
+    if not total:
+        return "there is nothing to check"
+    if not counts:
+        return f"none of {counted(total, 'GPU')} is bad"
+    are = "is" if len(health.bad) == 1 else "are"
+    return f"{len(health.bad)} of {counted(total, 'GPU')} {are} bad: {listed(counts)}"
+
+
+def is_modelled(health: Health) -> bool:
+    """Whether a GPU of the fleet is emulated."""
+    return any(patient.emulated for patient in health.patients)
+
+
+def _head(health: Health) -> list[str]:
+    warning = "EMULATED devices: their numbers are modelled, not measured on a GPU"
+    said = headline(health)
+    doubtful, fine = health.count(Verdict.DOUBTFUL), health.count(Verdict.OK)
+    others = f"; {doubtful} doubtful, {fine} ok" if health.patients else ""
+    size = f"{counted(health.num_nodes, 'node')}, {counted(health.num_runs, 'run')}"
+    return [*([warning] if is_modelled(health) else []), f"{said}{others} ({size})"]
+
+
+def _lines(patient: Patient, *, every: bool, width: int) -> list[str]:
+    gpu = "" if patient.ordinal is None else f" GPU {patient.ordinal}"
+    head = f"{patient.verdict:<8}  {one_line(patient.node)}{gpu}"
+    if not patient.findings:
+        return wrapped(head, width)
+    first, *others = map(one_line, patient.findings)
+    lines = wrapped(f"{head}: {first}", width, indent=_INDENT)
+    for line in others:
+        lines += wrapped(f"{_INDENT}{line}", width, indent=_INDENT + "  ")
+    causes = patient.causes if every else patient.causes[:_MOST_CAUSES]
+    for cause in causes:
+        lines += wrapped(
+            f"{_INDENT}-> {cause.part}: {one_line(cause.text)}", width, indent=_INDENT + "   "
+        )
+    return lines
+
+
+def _classes(health: Health) -> list[str]:
+    fine = {
+        name: sum(1 for _ in own)
+        for name, own in groupby(
+            sorted(p.class_name or "" for p in health.patients if p.verdict == Verdict.OK)
+        )
+    }
+    return [
+        f"class: {one_line(name)}: {counted(number, 'GPU')}, {fine.get(name, 0)} ok"
+        for name, number in _first_of_equal(health.classes)
+    ]
+
+
+def _first_of_equal(classes: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Add up classes with equal names: they differ in what their names don't say."""
+    found: dict[str, int] = {}
+    for name, number in classes:
+        found[name] = found.get(name, 0) + number
+    return list(found.items())

@@ -1,0 +1,66 @@
+"""`isthmus fleet bench`: what it measures on this machine, and what it refuses."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from isthmus.run.folder import FileKind, files_of
+from program import Invoke
+
+pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
+
+SHORT = ("fleet", "bench", "-t", "host_to_device_memcpy_ce", "--sizes", "4", "-d", "emulated")
+
+
+@pytest.mark.native
+def test_workers_of_this_machine_measure_and_are_checked(spawn: Invoke, tmp_path: Path) -> None:
+    folder = tmp_path / "fleet"
+    outcome = spawn(*SHORT, "--workers", "2", "--repeat", "2", "-o", str(folder))
+    assert outcome.code == 0, outcome.err
+    assert "none of 2 GPUs is bad" in outcome.out
+    assert "local-1, emulated: run 2 of 2\n" in outcome.err
+    kinds = [(file.node, file.kind) for file in files_of(folder)]
+    assert kinds.count(("local-0", FileKind.RUN)) == 2
+    assert kinds.count(("local-1", FileKind.RUN)) == 2
+    assert kinds.count(("local-0", FileKind.DIAGNOSIS)) == 1
+
+
+@pytest.mark.native
+def test_without_a_run_the_exit_code_is_1_and_the_node_is_dead(
+    spawn: Invoke, tmp_path: Path
+) -> None:
+    outcome = spawn(*SHORT[:-1], "emulated:nonsense", "-o", str(tmp_path / "fleet"))
+    assert outcome.code == 1
+    assert "dead      local: " in outcome.out
+    assert "nonsense" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nonsense",), "nonsense"),
+        (("-t", "nonsense"), "no test is named 'nonsense'"),
+        (("--sizes", "x"), "x"),
+        (("--workers", "2", "--scheduler", "tls://a:1"), "are two places"),
+        (("--python", "p"), "--python is for --hosts"),
+        (("--scheduler", "tcp://10.0.0.1:1"), "isn't encrypted"),
+        (("-d", "a b"), "can't be sent to a node"),
+        (("--hosts", "nothing"), "can't read nothing"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_anything_starts(
+    invoke: Invoke, arguments: tuple[str, ...], said: str
+) -> None:
+    outcome = invoke("fleet", "bench", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+
+
+def test_without_dask_the_error_names_the_extra(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    outcome = invoke(*SHORT)
+    assert outcome.code == 1
+    assert "distributed is not installed (needs pip install 'isthmus[scale]')" in outcome.err

@@ -1,0 +1,233 @@
+import random
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from fakes.fleets import Made, equal_nodes, fleet_of
+from fakes.repeated_runs import Noise
+from isthmus.doctor.check import Check, Status
+from isthmus.fleet.attempt import Attempt, Outcome
+from isthmus.fleet.check import check_fleet
+from isthmus.fleet.health import Health, Patient, Verdict
+from isthmus.fleet.measured import Fleet
+from isthmus.run.result import Failure
+from isthmus.run.result import Status as ResultStatus
+
+NARROW = (("link", (("width", 8),)),)
+
+
+def judged(*odd: Made, number: int = 16) -> Health:
+    nodes = [*equal_nodes(number)[len(odd) :], *odd]
+    return check_fleet(fleet_of(nodes))
+
+
+def one(health: Health, node: str) -> Patient:
+    (found,) = [patient for patient in health.patients if patient.node == node]
+    return found
+
+
+def attempt(node: str, outcome: Outcome = Outcome.TIMED_OUT) -> Attempt:
+    return Attempt(
+        node=node,
+        device=None,
+        number=1,
+        outcome=outcome,
+        reason="no answer within 120 s",
+        exit_code=None,
+        ended_at=datetime(2026, 11, 23, tzinfo=UTC),
+    )
+
+
+@pytest.mark.parametrize("deviation", [0.002, 0.02, 0.1])
+@pytest.mark.parametrize("number", [4, 12, 24])
+def test_a_healthy_fleet_is_healthy_however_large_its_noise(deviation: float, number: int) -> None:
+    """Hundreds of fleets are judged by benchmarks/fleet/check.py."""
+    for seed in range(2):
+        fleet = fleet_of(equal_nodes(number), Noise(processes=deviation), seed)
+        assert check_fleet(fleet).bad == []
+
+
+def test_a_narrow_link_is_found_with_its_cause_and_the_advice() -> None:
+    health = judged(Made(name="odd", slower=2.0, changed=NARROW))
+    assert [patient.node for patient in health.bad] == ["odd"]
+    patient = health.patients[0]
+    assert patient.verdict == Verdict.SLOW
+    assert patient.causes[0].part == "link"
+    assert "Gen5 x8 (under load) and could do Gen5 x16: reseat" in patient.causes[0].text
+    assert patient.findings[0].endswith("than its class, in 2 of 2 processes")
+
+
+@pytest.mark.parametrize(
+    ("part", "facts", "cause"),
+    [
+        ("link", (("generation", 3),), "link"),
+        ("link", (("width_max", 8), ("width", 8)), "link"),
+        ("host", (("measured_on_node", 0),), "NUMA"),
+        ("gpu_state", (("performance_state", "P8"),), "power"),
+        ("gpu_state", (("throttle_reasons", ["sw_power_cap"]),), "clocks"),
+        ("host", (("transparent_huge_pages", "never"),), "huge pages"),
+        ("driver", (("driver_version", "535.1"),), "driver"),
+        ("host", (("num_cpus", 4),), "CPUs"),
+        ("host", (("kernel", "5.4.0"),), "Linux"),
+    ],
+)
+def test_the_cause_is_what_the_node_has_and_its_class_has_not(
+    part: str, facts: tuple[tuple[str, object], ...], cause: str
+) -> None:
+    health = judged(Made(name="odd", slower=3.0, changed=((part, facts),)))
+    assert [patient.node for patient in health.bad] == ["odd"]
+    assert health.patients[0].causes[0].part == cause
+
+
+@pytest.mark.parametrize("part", ["iommu", "virtualisation", "cores"])
+def test_the_cause_may_stand_in_the_diagnosis_alone(part: str) -> None:
+    fleet = fleet_of([*equal_nodes(15), Made(name="odd", slower=3.0)])
+    name = "gpu 0 iommu" if part == "iommu" else part
+    fine = Check(name=name, status=Status.OK, finding="fine")
+    fleet.checks |= {node: [fine] for node in fleet.nodes}
+    fleet.checks["odd"] = [Check(name=name, status=Status.NOTE, finding="bad", advice="mend it")]
+    patient = check_fleet(fleet).patients[0]
+    assert (patient.node, patient.causes[0].part) == ("odd", part)
+    assert patient.causes[0].text == "bad; mend it"
+
+
+def test_what_most_of_the_class_have_is_no_cause_but_a_note() -> None:
+    never = (("host", (("transparent_huge_pages", "never"),)),)
+    nodes = [replace(node, changed=never) for node in equal_nodes(8)]
+    health = check_fleet(fleet_of(nodes))
+    assert {patient.verdict for patient in health.patients} == {Verdict.OK}
+    assert any(note.startswith("8 of 8 GPUs of Test GPU") for note in health.notes)
+    assert any("huge pages are disabled" in note for note in health.notes)
+
+
+def test_a_slow_node_without_an_unusual_fact_has_an_unknown_cause() -> None:
+    patient = judged(Made(name="odd", slower=3.0)).patients[0]
+    assert (patient.verdict, patient.causes[0].part) == (Verdict.SLOW, "unknown")
+
+
+def test_a_single_slow_run_is_doubtful_unless_its_cause_is_shown() -> None:
+    single = [replace(node, runs=1) for node in equal_nodes(15)]
+    odd = Made(name="odd", slower=2.0, runs=1)
+    doubtful = check_fleet(fleet_of([*single, odd]))
+    assert doubtful.bad == []
+    assert one(doubtful, "odd").verdict == Verdict.DOUBTFUL
+    assert "measure again, with --repeat 3" in one(doubtful, "odd").findings[0]
+    shown = check_fleet(fleet_of([*single, replace(odd, changed=NARROW)]))
+    assert [patient.node for patient in shown.bad] == ["odd"]
+
+
+def test_one_slow_run_of_three_is_flicker() -> None:
+    nodes = [replace(node, runs=3) for node in equal_nodes(15)]
+    odd = Made(name="odd", slower=3.0, runs=3, slow_runs=1)
+    assert check_fleet(fleet_of([*nodes, odd])).bad == []
+    twice = replace(odd, slow_runs=2)
+    assert [p.node for p in check_fleet(fleet_of([*nodes, twice])).bad] == ["odd"]
+
+
+def test_a_faster_node_is_not_bad() -> None:
+    assert judged(Made(name="odd", slower=0.5)).bad == []
+
+
+def test_a_loss_within_the_tolerance_is_the_same() -> None:
+    nodes = [*equal_nodes(15), Made(name="odd", slower=1.3)]
+    assert check_fleet(fleet_of(nodes), tolerance=0.05).bad != []
+    assert check_fleet(fleet_of(nodes), tolerance=0.5).bad == []
+
+
+def test_a_node_that_left_nothing_is_dead_with_what_is_known_of_it() -> None:
+    fleet = fleet_of(equal_nodes(4))
+    fleet.attempts["gone"] = [attempt("gone"), attempt("gone")]
+    fleet.lost["garbled"] = ["garbled.json is not a run"]
+    health = check_fleet(fleet, expected=["n00", "silent"])
+    dead = {patient.node: patient.findings for patient in health.bad}
+    assert dead == {
+        "garbled": ("garbled.json is not a run",),
+        "gone": ("timed out: no answer within 120 s",),
+        "silent": ("no run and no word came from it",),
+    }
+    assert health.num_nodes == 7
+
+
+def test_an_attempt_that_failed_beside_good_runs_is_a_doubt() -> None:
+    fleet = fleet_of(equal_nodes(4))
+    fleet.attempts["n01"] = [attempt("n01", Outcome.WORKER_LOST)]
+    health = check_fleet(fleet)
+    assert health.bad == []
+    assert "1 attempt left no run: worker lost" in one(health, "n01").findings[0]
+
+
+def failing(fleet: Fleet, node: str) -> None:
+    for run in Made(name=node, runs=1).left(random.Random(1)):  # noqa: S311 - no secret
+        first = run.results[0]
+        failed = first.model_copy(
+            update={
+                "status": ResultStatus.ERROR,
+                "median": None,
+                "error": Failure(
+                    symbol=None, code=None, code_name=None, message="bytes arrived wrong"
+                ),
+            }
+        )
+        fleet.add(node, run.model_copy(update={"results": [failed, *run.results[1:]]}))
+
+
+def test_errors_that_others_do_not_have_are_wrong_and_those_of_all_are_a_note() -> None:
+    fleet = fleet_of(equal_nodes(6))
+    failing(fleet, "n02")
+    health = check_fleet(fleet)
+    assert [(patient.node, patient.verdict) for patient in health.bad] == [("n02", Verdict.WRONG)]
+    assert "bytes arrived wrong" in health.patients[0].findings[0]
+    everywhere = fleet_of(equal_nodes(6))
+    for node in range(6):
+        failing(everywhere, f"n{node:02}")
+    health = check_fleet(everywhere)
+    assert health.bad == []
+    assert any("failed: bytes arrived wrong" in note for note in health.notes)
+
+
+def test_two_nodes_that_claim_one_gpu_at_the_same_time_are_doubtful() -> None:
+    fleet = fleet_of(equal_nodes(6))
+    twice = fleet_of([Made(name="n01", runs=1)]).gpus[("n01", "GPU-n01")]
+    twice.node = "other"
+    fleet.gpus[("other", "GPU-n01")] = twice
+    health = check_fleet(fleet)
+    for node in ("n01", "other"):
+        findings = one(health, node).findings
+        assert "one GPU was measured as n01 and other at the same time" in findings
+
+
+def test_too_few_equal_machines_are_not_judged() -> None:
+    health = check_fleet(fleet_of([*equal_nodes(2), Made(name="odd", slower=5.0)]))
+    assert health.bad == []
+    assert all("not judged: 3 GPUs of its class" in p.findings[-1] for p in health.patients)
+
+
+def test_machines_of_another_kind_are_classes_of_their_own() -> None:
+    other = (("device", (("name", "Other GPU"),)),)
+    slower = [Made(name=f"m{i}", slower=2.0, changed=other) for i in range(5)]
+    health = check_fleet(fleet_of([*equal_nodes(6), *slower]))
+    assert health.bad == []
+    assert [number for _, number in health.classes] == [6, 5]
+
+
+def test_a_driver_is_a_class_of_its_own_only_if_enough_machines_have_it() -> None:
+    old = (("driver", (("driver_version", "535.1"),)),)
+    nodes = equal_nodes(10)
+    few = [Made(name=f"m{i}", slower=2.0, changed=old) for i in range(2)]
+    assert len(check_fleet(fleet_of([*nodes, *few])).bad) == 2
+    many = [Made(name=f"m{i}", slower=2.0, changed=old) for i in range(8)]
+    health = check_fleet(fleet_of([*nodes, *many]))
+    assert health.bad == []
+    assert len(health.classes) == 2
+
+
+def test_modelled_and_measured_gpus_are_never_judged_together() -> None:
+    emulated = [Made(name=f"e{i}", slower=9.0, emulated=True) for i in range(5)]
+    health = check_fleet(fleet_of([*equal_nodes(6), *emulated]))
+    assert health.bad == []
+    assert len(health.classes) == 2
+
+
+def test_an_empty_fleet_is_judged() -> None:
+    assert check_fleet(Fleet()).patients == []

@@ -1,0 +1,165 @@
+"""Workers of Dask on this machine. Each test that starts some takes seconds."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
+
+from isthmus.errors import Unavailable, UsageError
+from isthmus.fleet import dask_nodes
+from isthmus.fleet.attempt import Outcome, read_attempt
+from isthmus.fleet.collecting import Collector, Wish
+from isthmus.fleet.dask_nodes import DaskNodes, check_address, introductions, local_nodes, nodes_of
+from isthmus.fleet.ssh_nodes import ssh_nodes
+from isthmus.fleet.task import Introduction, Task
+from isthmus.run.folder import FileKind, files_of
+
+TASK = Task(
+    suites=[],
+    tests=["host_to_device_memcpy_ce"],
+    sizes="4",
+    devices=["emulated"],
+    timeout_s=120,
+)
+# What a fake ssh does: it runs the command here, unless the host is "bad".
+_SSH = """#!/bin/sh
+while [ "$1" != "--" ]; do shift; done
+if [ "$2" = bad ]; then echo "ssh: connect to host bad: Connection refused" >&2; exit 255; fi
+exec sh -c "exec $3"
+"""
+
+
+class KillsAWorker:
+    """Nodes of which one's worker is killed as soon as it was asked to measure."""
+
+    def __init__(self, nodes: DaskNodes, victim: str, process: int) -> None:
+        self._nodes, self._victim, self._process = nodes, victim, process
+
+    def names(self) -> Sequence[str]:
+        return self._nodes.names()
+
+    def ask(self, node: str, function: str, text: str) -> int:
+        question = self._nodes.ask(node, function, text)
+        if (node, function) == (self._victim, "measure"):
+            os.kill(self._process, signal.SIGKILL)
+        return question
+
+    def answers(self, timeout_s: float) -> Iterable[tuple[int, str | BaseException]]:
+        return self._nodes.answers(timeout_s)
+
+    def is_lost(self, node: str) -> bool:
+        return self._nodes.is_lost(node)
+
+    def forget(self, question: int) -> None:
+        self._nodes.forget(question)
+
+
+@pytest.mark.native
+def test_a_worker_that_is_killed_is_a_result_and_the_other_goes_on(tmp_path: Path) -> None:
+    with local_nodes(2) as nodes:
+        processes = nodes._client.run(os.getpid)  # noqa: SLF001 - to kill one
+        victim = processes[nodes._addresses["local-0"]]  # noqa: SLF001
+        Collector(
+            nodes=KillsAWorker(nodes, "local-0", victim),
+            folder=tmp_path,
+            wish=Wish(task=TASK, repeats=1),
+            say=lambda _: None,
+        ).collect()
+    kinds = [(file.node, file.kind) for file in files_of(tmp_path)]
+    assert ("local-1", FileKind.RUN) in kinds
+    assert ("local-0", FileKind.RUN) not in kinds
+    (attempt,) = (tmp_path / "local-0").glob("*.attempt.json")
+    assert read_attempt(attempt).outcome == Outcome.WORKER_LOST
+
+
+@pytest.mark.native
+def test_hosts_are_reached_by_ssh_and_one_that_is_not_is_a_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ssh = tmp_path / "ssh"
+    ssh.write_text(_SSH)
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with ssh_nodes(["user@good", "bad"], sys.executable) as found:
+        assert found.nodes.names() == ["good"]
+        assert dict(found.missing) == {
+            "bad": "ssh ended with exit code 255: ssh: connect to host bad: Connection refused"
+        }
+        Collector(
+            nodes=found.nodes,
+            folder=tmp_path / "fleet",
+            wish=Wish(task=TASK, repeats=1),
+            say=lambda _: None,
+        ).collect()
+    assert ("good", FileKind.RUN) in [(f.node, f.kind) for f in files_of(tmp_path / "fleet")]
+
+
+@pytest.mark.parametrize(
+    "address", ["tls://10.0.0.1:8786", "tcp://127.0.0.1:8786", "tcp://[::1]:1"]
+)
+def test_an_encrypted_address_or_one_of_this_machine_is_allowed(address: str) -> None:
+    check_address(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("tcp://10.0.0.1:8786", "isn't encrypted"),
+        ("tcp://node.example:8786", "isn't encrypted"),
+        ("ucx://10.0.0.1:1", "is no address"),
+        ("10.0.0.1:8786", "is no address"),
+        ("tls://host", "is no address"),
+        ("tls://host:port", "is no address"),
+    ],
+)
+def test_an_address_that_others_could_read_is_refused(address: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        check_address(address)
+
+
+def test_a_scheduler_that_does_not_answer_is_a_clear_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dask_nodes, "_CONNECT_S", 0.1)
+    with (
+        pytest.raises(UsageError, match=r"no scheduler answers at tcp://127.0.0.1:1"),
+        nodes_of("tcp://127.0.0.1:1"),
+    ):
+        pass
+
+
+class Answering:
+    """A client whose workers give one answer."""
+
+    def __init__(self, answer: object) -> None:
+        self._answer = answer
+
+    def run(self, *_: object, **__: object) -> dict[str, object]:
+        return {"tcp://127.0.0.1:5": self._answer}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            Introduction(hostname="n1", isthmus_version="9.9").model_dump_json(),
+            r"n1 \(tcp://127.0.0.1:5\) has isthmus 9.9, and this is ",
+        ),
+        (ModuleNotFoundError("No module named 'isthmus'"), "can't run isthmus: ModuleNotFound"),
+        ("{", "has another isthmus"),
+    ],
+)
+def test_workers_of_another_version_are_refused_and_named(answer: object, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        introductions(Answering(answer), ["tcp://127.0.0.1:5"])
+
+
+def test_without_dask_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(Unavailable, match=r"pip install 'isthmus\[scale\]'"):
+        dask_nodes.check_dask()

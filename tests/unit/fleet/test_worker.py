@@ -1,0 +1,84 @@
+import json
+
+import pytest
+from pydantic import ValidationError
+
+import isthmus
+from isthmus.fleet import worker
+from isthmus.fleet.attempt import Outcome
+from isthmus.fleet.task import Answers, Introduction, Task
+from isthmus.run.model import Run
+
+ONE = Task(
+    suites=[],
+    tests=["host_to_device_memcpy_ce"],
+    sizes="4",
+    devices=["emulated"],
+    timeout_s=120,
+)
+
+
+def answers(task: Task) -> Answers:
+    return Answers.model_validate_json(worker.measure(task.model_dump_json()))
+
+
+def test_a_node_says_who_it_is() -> None:
+    found = Introduction.model_validate_json(worker.introduce(""))
+    assert found.isthmus_version == isthmus.__version__
+
+
+def test_a_task_becomes_a_command_that_measures_and_keeps_nothing() -> None:
+    task = ONE.model_copy(update={"suites": ["latency"], "budget_s": 2.5})
+    assert worker.arguments_of(task, "1") == [
+        *("bench", "latency", "-t", "host_to_device_memcpy_ce", "--quick", "--sizes", "4"),
+        *("--budget", "2.5", "--device", "1", "--no-save", "--format", "json"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tests": ["--output=/etc/passwd"]},
+        {"suites": ["-o", "x"]},
+        {"devices": ["-o"]},
+        {"sizes": "--plots"},
+        {"tests": ["a b"]},
+        {"tests": ["a;reboot"]},
+        {"tests": ["a\nb"]},
+        {"command": ["reboot"]},
+        {"timeout_s": 0},
+    ],
+)
+def test_what_is_no_measurement_is_refused(change: dict[str, object]) -> None:
+    text = json.dumps(json.loads(ONE.model_dump_json()) | change)
+    with pytest.raises(ValidationError):
+        worker.measure(text)
+
+
+@pytest.mark.native
+def test_a_measurement_gives_the_run_and_a_missing_device_its_reason() -> None:
+    found = answers(ONE.model_copy(update={"devices": ["emulated", "emulated:nonsense"]}))
+    measured, refused = found.answers
+    assert measured.outcome is None
+    assert Run.model_validate_json(measured.run).machine.emulated
+    assert refused.outcome in {Outcome.NO_DEVICE, Outcome.FAILED}
+    assert "nonsense" in refused.reason
+
+
+@pytest.mark.native
+def test_devices_may_be_measured_at_once_and_answer_in_their_order() -> None:
+    task = ONE.model_copy(update={"devices": ["emulated", "emulated:nonsense"], "at_once": True})
+    assert [answer.device for answer in answers(task).answers] == task.devices
+
+
+@pytest.mark.native
+def test_a_measurement_that_takes_too_long_is_ended() -> None:
+    task = ONE.model_copy(update={"timeout_s": 0.01})
+    (answer,) = answers(task).answers
+    assert (answer.outcome, answer.run) == (Outcome.TIMED_OUT, "")
+    assert answer.reason.startswith("no end within 0.01 s")
+
+
+@pytest.mark.native
+def test_a_node_diagnoses_itself() -> None:
+    assert json.loads(worker.diagnose(""))["checks"]
