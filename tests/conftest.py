@@ -1,6 +1,7 @@
 """What all tests share: a quiet environment of their own, and golden files."""
 
 import gc
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from fakes.live_contexts import live_contexts, settled_contexts
 from program import Golden
 
 _GOLDEN = Path(__file__).parent / "golden"
+_HOMES = itertools.count()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,14 +23,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collection_finish() -> None:
-    """
-    Let collections of garbage look only at what tests make.
+_frozen_modules = 0
+_MODULES_WORTH_FREEZING = 30
 
-    Many tests collect it, and all that pytest has collected takes a tenth of a second each time.
+
+def _freeze() -> None:
     """
-    gc.collect()
-    gc.freeze()
+    Let collections of garbage look only at what tests make from here on.
+
+    Many tests collect it, and all that was imported takes a tenth of a second each time.
+    """
+    global _frozen_modules  # noqa: PLW0603 - of this process, as what it counts
+    if len(sys.modules) >= _frozen_modules + _MODULES_WORTH_FREEZING:
+        gc.collect()
+        gc.freeze()
+        _frozen_modules = len(sys.modules)
+
+
+def pytest_collection_finish() -> None:
+    _freeze()
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +49,9 @@ def own_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """Keep the user's folders and settings out of the tests, and the tests out of them."""
-    home = tmp_path_factory.mktemp("home")
+    # Not by mktemp(), which reads the names of all tests' folders to number the next.
+    home = tmp_path_factory.getbasetemp() / f"home{next(_HOMES)}"
+    home.mkdir(mode=0o700)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
@@ -55,6 +70,7 @@ def no_context_left(request: pytest.FixtureRequest) -> Iterator[None]:
     The emulated driver couldn't take another profile in any later test of this process, and these
     would fail in its place. A test that keeps one on purpose needs a process of its own.
     """
+    _freeze()  # before tests of this file have made anything
     num_failed, before = request.session.testsfailed, live_contexts()
     yield
     # A failed test's traceback keeps what the test had.

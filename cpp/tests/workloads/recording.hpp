@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,8 +33,32 @@ struct Recording {
   double millions() const { return static_cast<double>(thread_instructions) / 1e6; }
 };
 
-inline void count_block(Recording& counted, std::vector<std::uint64_t>& lines,
-                        const trace::Block& block) {
+/// The lines that a trace accesses, a bit for each line of a page of 2 MiB.
+class TouchedLines {
+public:
+  void add(std::uint64_t line) {
+    const std::uint64_t page = line / kPageLines;
+    if (page != last_page_) {
+      last_ = &pages_[page];
+      last_page_ = page;
+    }
+    last_->set(line % kPageLines);
+  }
+  std::size_t num_pages() const { return pages_.size(); }
+  std::size_t num_lines() const {
+    std::size_t count = 0;
+    for (const auto& [page, lines] : pages_) count += lines.count();
+    return count;
+  }
+
+private:
+  static constexpr std::size_t kPageLines = (std::size_t{1} << 21U) / trace::kLineBytes;
+  std::unordered_map<std::uint64_t, std::bitset<kPageLines>> pages_;
+  std::bitset<kPageLines>* last_ = nullptr;
+  std::uint64_t last_page_ = ~std::uint64_t{0};
+};
+
+inline void count_block(Recording& counted, TouchedLines& touched, const trace::Block& block) {
   for (std::size_t op = 0; op < block.kinds.size(); ++op) {
     const auto kind = static_cast<trace::OpKind>(block.kinds[op]);
     const std::uint32_t num_lines = block.line_begin[op + 1] - block.line_begin[op];
@@ -45,7 +70,7 @@ inline void count_block(Recording& counted, std::vector<std::uint64_t>& lines,
     }
     counted.line_requests += num_lines;
     for (std::uint32_t line = 0; line < num_lines; ++line)
-      lines.push_back(block.lines[block.line_begin[op] + line]);
+      touched.add(block.lines[block.line_begin[op] + line]);
   }
 }
 
@@ -61,22 +86,14 @@ inline double upload_kib(const trace::Program& program) {
 /// trace.hpp.
 inline Recording record(Recorder& recorder) {
   Recording counted;
-  std::vector<std::uint64_t> lines;
-  const auto keep_distinct = [&] {
-    std::sort(lines.begin(), lines.end());
-    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
-  };
+  TouchedLines touched;
   recorder.rewind();
   while (const std::optional<trace::Block> block = recorder.next()) {
     trace::check_block(recorder.program(), *block);
-    count_block(counted, lines, *block);
-    if (lines.size() > 1U << 22) keep_distinct();
+    count_block(counted, touched, *block);
   }
-  keep_distinct();
-  std::set<std::uint64_t> pages;
-  for (const std::uint64_t line : lines) pages.insert(line * trace::kLineBytes >> 21);
-  counted.pages = pages.size();
-  counted.touched_kib = static_cast<double>(lines.size() * trace::kLineBytes) / 1024;
+  counted.pages = touched.num_pages();
+  counted.touched_kib = static_cast<double>(touched.num_lines() * trace::kLineBytes) / 1024;
   counted.upload_kib = upload_kib(recorder.program());
   counted.thread_instructions = recorder.thread_instructions();
   return counted;
@@ -139,6 +156,7 @@ public:
       add(block->line_begin);
       add(block->lines);
       max_block_lines_ = std::max(max_block_lines_, block->lines.size());
+      ++num_blocks_;
     }
   }
 
@@ -163,6 +181,7 @@ public:
     return hash.hash();
   }
   std::size_t max_block_lines() const noexcept { return max_block_lines_; }
+  std::size_t num_blocks() const noexcept { return num_blocks_; }
 
 private:
   /// FNV-1a of every fourth value each: a CPU computes four side by side.
@@ -177,6 +196,7 @@ private:
   static constexpr std::uint64_t kPrime = 1099511628211U;
   std::array<std::uint64_t, 4> hashes_{kBasis, kBasis, kBasis, kBasis};
   std::size_t max_block_lines_ = 0;
+  std::size_t num_blocks_ = 0;
 };
 
 /// A workload of the class W, run to its end.

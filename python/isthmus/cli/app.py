@@ -1,5 +1,6 @@
 """`isthmus`: the program, its commands, and the one place where errors end."""
 
+import functools
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -71,6 +72,10 @@ def program(
         print_data(f"{context.get_help()}\n")
 
 
+# Made once for all calls of main(): that takes as long as many a command.
+_command = functools.cache(lambda: typer.main.get_command(app))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """
     Run the program.
@@ -82,9 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         An ExitCode.
     """
     state = State(arguments=tuple(sys.argv[1:] if arguments is None else arguments))
-    command = typer.main.get_command(app)
     try:
-        code = command.main(
+        code = _command().main(
             args=list(state.arguments), prog_name="isthmus", standalone_mode=False, obj=state
         )
     except Stopped:
