@@ -1,7 +1,7 @@
 """
 How each GPU stands in its class: families of results, judged as `isthmus compare` judges them.
 
-The method and what it was measured with: docs/adr/0016-judging-fleets.md.
+The method and what it was measured with: docs/adr/0017-judging-fleets.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
