@@ -32,6 +32,8 @@ std::string text_of(Place place);
 struct NumberAtPlace {
   Place place;
   Handle number = 0;
+
+  bool operator==(const NumberAtPlace&) const = default;
 };
 
 /// Reads records by the kernel (process_vm_readv): a wrong address gives no number, and no signal.

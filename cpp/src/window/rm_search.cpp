@@ -60,25 +60,27 @@ std::optional<Handle> number_of(const std::vector<NumberAtPlace>& numbers, Place
 ObjectSearch::ObjectSearch(std::shared_ptr<const DeviceFiles> files, std::shared_ptr<Client> client)
     : reader_(std::move(files)), client_(std::move(client)) {}
 
-std::unique_ptr<OwnedObject> ObjectSearch::duplicate(const Gpu& gpu, Handle client,
-                                                     Handle number) const {
-  return std::make_unique<OwnedObject>(client_, gpu, client_->duplicate(gpu, client, number));
+std::unique_ptr<OwnedObject> ObjectSearch::duplicate(const Gpu& gpu,
+                                                     const NumberOfClient& number) const {
+  return std::make_unique<OwnedObject>(client_, gpu,
+                                       client_->duplicate(gpu, number.client, number.object));
 }
 
-/// True if the object with that number has the size and shows the bytes of a sample.
-bool ObjectSearch::is_sample(const Gpu& gpu, Handle client, Handle number, const Samples& samples,
-                             std::size_t index) const try {
-  const auto object = duplicate(gpu, client, number);
+/// Why the object with that number isn't a sample; empty if it has the sample's size and bytes.
+std::string ObjectSearch::why_not_sample(const Gpu& gpu, const NumberOfClient& number,
+                                         const Samples& samples, std::size_t index) const try {
+  const auto object = duplicate(gpu, number);
   const MemoryFacts facts = object->facts();
-  if (facts.address_space != AddressSpace::video || facts.size_bytes != samples.size_bytes(index))
-    return false;
+  if (facts.address_space != AddressSpace::video) return "it isn't in video memory";
+  if (facts.size_bytes != samples.size_bytes(index))
+    return "it has " + std::to_string(facts.size_bytes) + " bytes";
   const MappedObject mapped(*object, 0, kPageBytes, nullptr);
   Samples::Mark seen{};
   best_streaming_copy().read(seen.data(), mapped.data(), seen.size());
-  return seen == samples.mark(index);
-} catch (const Unavailable&) {
+  return seen == samples.mark(index) ? "" : "it shows other bytes";
+} catch (const Unavailable& refusal) {
   // Most words that look like numbers aren't: they can't be duplicated, or aren't memory.
-  return false;
+  return refusal.reason();
 }
 
 /// The places of a sample's record that have the number of its object.
@@ -86,13 +88,18 @@ std::vector<NumberAtPlace> ObjectSearch::own_numbers(const Gpu& gpu, const Sampl
                                                      std::size_t index) const {
   const MemoryObject known = samples.buffer_object();
   auto numbers = reader_.numbers_like(known.object, samples.record(index));
-  std::map<Handle, bool> is_own;
-  for (const NumberAtPlace& one : numbers)
-    if (!is_own.contains(one.number))
-      is_own[one.number] = is_sample(gpu, known.client, one.number, samples, index);
-  std::erase_if(numbers, [&](const NumberAtPlace& one) { return !is_own[one.number]; });
+  std::map<Handle, std::string> reasons;
+  std::string last_reason = "no word looks like one";
+  for (const NumberAtPlace& one : numbers) {
+    if (reasons.contains(one.number)) continue;
+    reasons[one.number] = why_not_sample(gpu, {known.client, one.number}, samples, index);
+    last_reason = "the last of those that look like one, " + hex(one.number) + " at " +
+                  text_of(one.place) + ": " + reasons[one.number];
+  }
+  std::erase_if(numbers, [&](const NumberAtPlace& one) { return !reasons[one.number].empty(); });
   if (numbers.empty())
-    refuse_handleless("the number of an object of our own isn't in the driver's record of it");
+    refuse_handleless("the number of an object of our own isn't in the driver's record of it (" +
+                      last_reason + ")");
   return numbers;
 }
 
@@ -151,28 +158,53 @@ ObjectSearch::Lesson ObjectSearch::lesson(const Context& context, const Gpu& gpu
   return attempts.lesson;
 }
 
-/// The number that all places have.
-Handle ObjectSearch::number_in(std::uint64_t record, const std::vector<Place>& places) const {
-  Handle number = 0;
+/// The numbers at the places, each once; usually one.
+std::vector<NumberAtPlace> ObjectSearch::numbers_at(std::uint64_t record,
+                                                    const std::vector<Place>& places) const {
+  std::vector<NumberAtPlace> numbers;
   for (const Place place : places) {
     const std::optional<Handle> found = reader_.number_at(record, place);
-    if (!found) refuse_handleless("the driver's record can't be read at " + text_of(place));
-    if (place == places.front()) number = *found;
-    if (*found != number)
-      refuse_handleless("the driver's record has " + hex(number) + " at " +
-                        text_of(places.front()) + ", but " + hex(*found) + " at " + text_of(place));
+    const bool known = std::any_of(numbers.begin(), numbers.end(),
+                                   [=](const NumberAtPlace& one) { return one.number == found; });
+    if (found && !known) numbers.push_back({place, *found});
   }
-  return number;
+  if (numbers.empty())
+    refuse_handleless("the driver's record can't be read at " + text_of(places.front()));
+  return numbers;
+}
+
+/// The only one of the objects with these numbers that can be the allocation.
+std::unique_ptr<OwnedObject> ObjectSearch::only_match(const Gpu& gpu, Handle client,
+                                                      const std::vector<NumberAtPlace>& numbers,
+                                                      const Allocation& allocation) const {
+  std::unique_ptr<OwnedObject> match;
+  std::optional<Unavailable> refused;
+  std::string matches;
+  int num_matches = 0;
+  for (const NumberAtPlace& one : numbers) {
+    try {
+      auto object = duplicate(gpu, {client, one.number});
+      require_same_memory(one.number, object->facts(), allocation);
+      matches += (matches.empty() ? "" : " and ") + hex(one.number) + " at " + text_of(one.place);
+      match = std::move(object);
+      ++num_matches;
+    } catch (const Unavailable& refusal) {
+      if (!refused) refused = refusal;
+    }
+  }
+  if (num_matches > 1)
+    refuse_handleless("the driver's record names more than one object that it can be: " + matches);
+  if (match == nullptr && refused) throw Unavailable(*refused);
+  return match;
 }
 
 std::unique_ptr<OwnedObject> ObjectSearch::find(const Context& context, const Gpu& gpu,
                                                 const Allocation& allocation,
                                                 const CreatedObject& created) {
   const Lesson learned = lesson(context, gpu);
-  const Handle number = number_in(created.handle(), learned.places);
-  auto object = duplicate(gpu, learned.client, number);
-  require_same_memory(number, object->facts(), allocation);
-  if (number_in(created.handle(), learned.places) != number)
+  const std::vector<NumberAtPlace> numbers = numbers_at(created.handle(), learned.places);
+  auto object = only_match(gpu, learned.client, numbers, allocation);
+  if (numbers_at(created.handle(), learned.places) != numbers)
     refuse_handleless("the number in the driver's record changed during the search");
   if (require_buffer_id_at(context, allocation.base) != allocation.buffer_id)
     refuse_handleless("it was freed during the search");

@@ -36,14 +36,19 @@ public:
   /// The first search on a device learns the places. A device on which that has failed three times
   /// isn't tried again.
   /// context     of the allocation's device, current on this thread
-  /// Throws      Unavailable unless every check passes: all learned places have the same number
-  ///             before and after the object is duplicated, the object has the allocation's size
-  ///             and lies in video memory, and the allocation wasn't freed meanwhile. The reason
-  ///             names the check. The caller compares the mapping's bytes with the copy engine's.
+  /// Throws      Unavailable unless every check passes: exactly one of the numbers at the learned
+  ///             places is that of an object which can be duplicated, has the allocation's size
+  ///             and lies in video memory; the numbers are still there afterwards, and the
+  ///             allocation wasn't freed meanwhile. The reason names the check. The caller compares
+  ///             the mapping's bytes with the copy engine's.
   std::unique_ptr<OwnedObject> find(const Context& context, const Gpu& gpu,
                                     const Allocation& allocation, const CreatedObject& created);
 
 private:
+  struct NumberOfClient {
+    Handle client = 0;
+    Handle object = 0;
+  };
   struct Lesson {
     Handle client = 0;  ///< CUDA's
     std::vector<Place> places;
@@ -62,11 +67,15 @@ private:
   Lesson learn(const Context& context, const Gpu& gpu, Attempts& attempts) const;
   std::vector<NumberAtPlace> own_numbers(const Gpu& gpu, const Samples& samples,
                                          std::size_t index) const;
-  bool is_sample(const Gpu& gpu, Handle client, Handle number, const Samples& samples,
-                 std::size_t index) const;
+  std::string why_not_sample(const Gpu& gpu, const NumberOfClient& number, const Samples& samples,
+                             std::size_t index) const;
   std::vector<Place> confirmed_places(const Samples& samples, const OwnNumbers& numbers) const;
-  Handle number_in(std::uint64_t record, const std::vector<Place>& places) const;
-  std::unique_ptr<OwnedObject> duplicate(const Gpu& gpu, Handle client, Handle number) const;
+  std::vector<NumberAtPlace> numbers_at(std::uint64_t record,
+                                        const std::vector<Place>& places) const;
+  std::unique_ptr<OwnedObject> only_match(const Gpu& gpu, Handle client,
+                                          const std::vector<NumberAtPlace>& numbers,
+                                          const Allocation& allocation) const;
+  std::unique_ptr<OwnedObject> duplicate(const Gpu& gpu, const NumberOfClient& number) const;
 
   RecordReader reader_;
   std::shared_ptr<Client> client_;

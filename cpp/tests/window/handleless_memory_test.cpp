@@ -277,7 +277,9 @@ protected:
   LearnedRecord() { EXPECT_EQ(refusal_to_map(*backend_, handleless()), ""); }
 
   std::string refusal_if(std::set<int> nths, std::uint32_t added) {
+    handleless();
     const std::uintptr_t pointer = handleless();
+    kernel_->start_over();
     kernel_->disturb({.call = kRead, .after = [=, nth = 0](void* argument) mutable {
                         const auto& read = *static_cast<fakes::MemoryRead*>(argument);
                         if (read.size_bytes != sizeof(rm::Handle)) return;
@@ -291,10 +293,16 @@ protected:
   std::unique_ptr<Backend> backend_ = open();
 };
 
-TEST_F(LearnedRecord, WithTwoNumbersIsRefused) {
-  const std::string reason = refusal_if({2}, 1);
-  EXPECT_TRUE(says(reason, "[0x60]->[0x38]")) << reason;
+TEST_F(LearnedRecord, WithTheNumbersOfTwoObjectsThatItCanBeIsRefused) {
+  const std::string reason = refusal_if({2, 4}, std::uint32_t{0} - 1);  // made just before
+  EXPECT_TRUE(says(reason, "more than one object")) << reason;
+  EXPECT_TRUE(says(reason, "[0x60]->[0x38] and ")) << reason;
   EXPECT_TRUE(says(reason, "[0xe8]->[0x58]")) << reason;
+}
+
+TEST_F(LearnedRecord, WithTheNumberOfNoObjectAtAnotherPlaceIsFoundByTheFirst) {
+  EXPECT_EQ(refusal_if({2, 4}, 0x1000), "");
+  EXPECT_EQ(refusal_if({1, 3}, 0x1000), "");
 }
 
 TEST_F(LearnedRecord, ThatChangesDuringTheSearchIsRefused) {
