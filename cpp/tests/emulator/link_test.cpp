@@ -194,7 +194,7 @@ TEST_F(Link, IsNotCrossedByPiecesWithinTheDevice) {
 /// Two layouts of kernels/strided.cu.
 struct Layouts {
   std::uint64_t target, source, first, count;
-  std::uint64_t shape[8], target_strides[8], source_strides[8];
+  std::uint64_t shape[9], target_strides[9], source_strides[9];
   std::uint32_t num_dimensions, item_bytes;
 };
 
