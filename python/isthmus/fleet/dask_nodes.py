@@ -3,9 +3,11 @@
 import ipaddress
 import queue
 import re
+import signal
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -125,21 +127,40 @@ def local_nodes(number: int) -> Iterator[DaskNodes]:
 
     # A measurement that kills its worker isn't tried again on another one.
     settings = {"distributed.scheduler.allowed-failures": 0}
-    with (
-        dask.config.set(settings),
-        LocalCluster(
-            n_workers=number,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=None,
-            silence_logs="CRITICAL",
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(settings))
+        with _interrupts_ignored():
+            cluster = LocalCluster(
+                n_workers=number,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=None,
+                silence_logs="CRITICAL",
+            )
+        stack.enter_context(cluster)
+        client = stack.enter_context(Client(cluster))
         addresses = sorted(client.nthreads())
         names = ["local"] if number == 1 else [f"local-{index}" for index in range(number)]
         yield DaskNodes(client, dict(zip(names, addresses, strict=False)))
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """
+    Ignore Ctrl-C, so that processes that are started meanwhile do.
+
+    A terminal interrupts all of its processes, and each worker would print a traceback. It is the
+    collector that ends them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
