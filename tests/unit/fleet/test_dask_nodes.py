@@ -80,6 +80,23 @@ def test_a_worker_that_is_killed_is_a_result_and_the_other_goes_on(tmp_path: Pat
     assert read_attempt(attempt).outcome == Outcome.WORKER_LOST
 
 
+def listening(process: int) -> set[str]:
+    """Give the addresses on which a process listens by IPv4, as the kernel writes them."""
+    fds = Path(f"/proc/{process}/fd").iterdir()
+    own = {str(fd.readlink()) for fd in fds if fd.is_symlink()}
+    rows = [row.split() for row in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]]
+    # The fourth field is the state, 0A of which is LISTEN; the tenth is the socket's number.
+    return {row[1].split(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own}
+
+
+@pytest.mark.native
+def test_schedulers_and_workers_listen_on_loopback_alone() -> None:
+    with local_nodes(1) as nodes:
+        (worker,) = nodes._client.run(os.getpid).values()  # noqa: SLF001 - to look at it
+        found = listening(os.getpid()) | listening(worker)
+    assert found == {"0100007F"}
+
+
 class OddNodes(DaskNodes):
     """Nodes that one worker plays, of which some have another emulated device."""
 
