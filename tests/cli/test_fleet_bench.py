@@ -1,12 +1,16 @@
 """`isthmus fleet bench`: what it measures on this machine, and what it refuses."""
 
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from isthmus.cli import INTERRUPTED, MESSAGE
 from isthmus.run.folder import FileKind, files_of
-from program import Invoke
+from program import NO_GPU, PROGRAM, Invoke
 
 pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
 
@@ -34,6 +38,29 @@ def test_without_a_run_the_exit_code_is_1_and_the_node_is_dead(
     assert outcome.code == 1
     assert "dead      local: " in outcome.out
     assert "nonsense" in outcome.out
+
+
+@pytest.mark.native
+def test_ctrl_c_ends_all_processes_and_shows_no_trace_of_the_workers(tmp_path: Path) -> None:
+    command = [*PROGRAM, *SHORT, "--workers", "2", "-o", str(tmp_path / "fleet")]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | NO_GPU,
+        start_new_session=True,
+        # Tests that run in the background of a shell ignore it, and their children would.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("measuring 2 nodes into ")
+        # As a terminal does it: to the workers, too.
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (INTERRUPTED, "")
+    assert err.endswith(f"{MESSAGE}\n")
+    assert "Traceback" not in err
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,10 @@ def check(
     from isthmus.run.folder import files_of
     from isthmus.run.store import runs_folder
 
+    if output_format is FleetFormat.HTML:
+        from isthmus.report.document.page_templates import check_templates
+
+        check_templates()
     part = parse_tolerance(tolerance)
     expected = [] if hosts is None else read_hosts(hosts)
     where = folder or runs_folder()

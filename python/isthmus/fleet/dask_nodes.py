@@ -3,9 +3,11 @@
 import ipaddress
 import queue
 import re
+import signal
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -18,8 +20,10 @@ from isthmus.fleet.task import Introduction
 from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
+UNSEEN = "127.0.0.1:0"
+"""Where a server of Dask listens that nobody is to see: any free port of loopback."""
 _CONNECT_S = 20
 # Of a node's name as a folder: names come from elsewhere.
 _ODD = re.compile(r"[^\w.-]", re.ASCII)
@@ -121,25 +125,59 @@ def local_nodes(number: int) -> Iterator[DaskNodes]:
     """
     check_dask()
     import dask
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     # A measurement that kills its worker isn't tried again on another one.
     settings = {"distributed.scheduler.allowed-failures": 0}
-    with (
-        dask.config.set(settings),
-        LocalCluster(
-            n_workers=number,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=None,
-            silence_logs="CRITICAL",
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(settings))
+        with _interrupts_ignored():
+            cluster = loopback_cluster(number)
+        stack.enter_context(cluster)
+        client = stack.enter_context(Client(cluster))
         addresses = sorted(client.nthreads())
         names = ["local"] if number == 1 else [f"local-{index}" for index in range(number)]
         yield DaskNodes(client, dict(zip(names, addresses, strict=False)))
+
+
+def loopback_cluster(number: int) -> "LocalCluster":
+    """
+    Start a scheduler and workers on this machine. All of them listen on loopback alone.
+
+    Without an address, the servers of Dask's dashboards would listen on every interface.
+
+    Args:
+        number: How many workers; none if they come from elsewhere.
+    """
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=number,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=UNSEEN,
+        worker_dashboard_address=UNSEEN,
+        silence_logs="CRITICAL",
+    )
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """
+    Ignore Ctrl-C, so that processes that are started meanwhile do.
+
+    A terminal interrupts all of its processes, and each worker would print a traceback. It is the
+    collector that ends them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

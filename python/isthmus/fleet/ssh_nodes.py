@@ -17,7 +17,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isthmus.fleet.dask_nodes import DaskNodes, check_dask, introductions
+from isthmus.fleet.dask_nodes import (
+    UNSEEN,
+    DaskNodes,
+    check_dask,
+    introductions,
+    loopback_cluster,
+)
 from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
@@ -57,12 +63,10 @@ def ssh_nodes(hosts: Sequence[str], python: str) -> Iterator[SshNodes]:
         UsageError: A host has another version of Isthmus, or none.
     """
     check_dask()
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     with ExitStack() as stack:
-        cluster = stack.enter_context(
-            LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None)
-        )
+        cluster = stack.enter_context(loopback_cluster(0))
         client = stack.enter_context(Client(cluster))
         scheduler = int(cluster.scheduler_address.rpartition(":")[2])
         started: dict[str, _Ssh] = {}
@@ -108,6 +112,7 @@ class _Ssh:
             *(python, "-m", "distributed.cli.dask_worker", f"tcp://127.0.0.1:{scheduler}"),
             *("--host", "127.0.0.1", "--worker-port", str(port), "--name", self.node),
             *("--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "30"),
+            *("--dashboard-address", UNSEEN),
         ]
         self._process = subprocess.Popen(  # noqa: S603 - the hosts are checked by `read_hosts`
             [

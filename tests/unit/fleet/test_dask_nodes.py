@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,11 @@ pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
 from isthmus.errors import Unavailable, UsageError
 from isthmus.fleet import dask_nodes
 from isthmus.fleet.attempt import Outcome, read_attempt
+from isthmus.fleet.check import check_fleet
 from isthmus.fleet.collecting import Collector, Wish
 from isthmus.fleet.dask_nodes import DaskNodes, check_address, introductions, local_nodes, nodes_of
+from isthmus.fleet.health import Verdict
+from isthmus.fleet.measured import read_fleet
 from isthmus.fleet.ssh_nodes import ssh_nodes
 from isthmus.fleet.task import Introduction, Task
 from isthmus.run.folder import FileKind, files_of
@@ -75,6 +78,64 @@ def test_a_worker_that_is_killed_is_a_result_and_the_other_goes_on(tmp_path: Pat
     assert ("local-0", FileKind.RUN) not in kinds
     (attempt,) = (tmp_path / "local-0").glob("*.attempt.json")
     assert read_attempt(attempt).outcome == Outcome.WORKER_LOST
+
+
+def listening(process: int) -> set[str]:
+    """Give the addresses on which a process listens by IPv4, as the kernel writes them."""
+    fds = Path(f"/proc/{process}/fd").iterdir()
+    own = {str(fd.readlink()) for fd in fds if fd.is_symlink()}
+    rows = [row.split() for row in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]]
+    # The fourth field is the state, 0A of which is LISTEN; the tenth is the socket's number.
+    return {row[1].split(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own}
+
+
+@pytest.mark.native
+def test_schedulers_and_workers_listen_on_loopback_alone() -> None:
+    with local_nodes(1) as nodes:
+        (worker,) = nodes._client.run(os.getpid).values()  # noqa: SLF001 - to look at it
+        found = listening(os.getpid()) | listening(worker)
+    assert found == {"0100007F"}
+
+
+class OddNodes(DaskNodes):
+    """Nodes that one worker plays, of which some have another emulated device."""
+
+    def __init__(self, nodes: DaskNodes, devices: dict[str, str]) -> None:
+        (address,) = nodes._addresses.values()  # noqa: SLF001 - to play many nodes
+        super().__init__(nodes._client, dict.fromkeys(devices, address))  # noqa: SLF001
+        self._devices = devices
+
+    def called(self, node: str, function: str, text: str) -> tuple[Callable[[str], str], str]:
+        if function == "measure":
+            task = Task.model_validate_json(text)
+            task = task.model_copy(update={"devices": [self._devices[node]]})
+            text = task.model_dump_json()
+        return super().called(node, function, text)
+
+
+@pytest.mark.native
+def test_a_gpu_that_vanishes_is_wrong_and_a_driver_without_one_is_a_dead_node(
+    tmp_path: Path,
+) -> None:
+    devices = {f"n{index}": "emulated" for index in range(4)}
+    devices |= {"n4": "emulated:vanishing", "n5": "emulated:no-gpu"}
+    long = TASK.model_copy(update={"sizes": "4,64,1KiB,64KiB"})
+    with local_nodes(1) as nodes:
+        Collector(
+            nodes=OddNodes(nodes, devices),
+            folder=tmp_path,
+            wish=Wish(task=long, repeats=1),
+            say=lambda _: None,
+        ).collect()
+    health = check_fleet(read_fleet(files_of(tmp_path)))
+    assert [(one.node, one.verdict) for one in health.bad] == [
+        ("n5", Verdict.DEAD),
+        ("n4", Verdict.WRONG),
+    ]
+    assert health.count(Verdict.OK) == 4
+    dead, wrong = health.bad
+    assert dead.findings[0].startswith("no device: ")
+    assert "CUDA_ERROR_UNKNOWN" in wrong.findings[0] or "999" in wrong.findings[0]
 
 
 @pytest.mark.native
