@@ -212,7 +212,7 @@ class Evil:
         (slice(1), "slice"),
         (np.float64(1), r"numpy\..*"),
         (print, "print"),
-        (ValueError("x"), "ValueError"),
+        (ValueError, "ValueError"),
     ],
 )
 def test_everything_but_tensors_and_containers_is_refused_by_its_name(
