@@ -43,11 +43,11 @@ install: $(VENV)/.isthmus  ## the library for C and C++ into PREFIX=..., with it
 test: test-cpp test-python  ## all tests that need no GPU
 
 test-cpp: $(build)/.tests
-	@$(BIN)/ctest --test-dir $(build) -j $$((2 * $(cores))) --output-on-failure
+	@$(BIN)/ctest --test-dir $(build) -j $$(($(cores) + 1)) --output-on-failure
 
 test-python: $(VENV)/.isthmus $(VENV)/.test
 	@tests/browser/install.sh
-	@$(BIN)/python -m pytest -n $(cores) $(ARGS)
+	@$(BIN)/python -m pytest -n $(cores) --dist worksteal $(ARGS)
 
 stress: $(build)/.tests  ## copies beside all that disturbs them for SECONDS=60, in C++, then in Python; ISTHMUS_DRIVER=system: on a GPU
 	@ISTHMUS_DRIVER=$(driver_source) $(build)/bin/stress_copies --seconds $(SECONDS)

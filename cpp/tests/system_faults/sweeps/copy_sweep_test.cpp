@@ -90,7 +90,7 @@ public:
 private:
   void run() {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::milliseconds(100), [this] { return over_; });
+    changed_.wait_for(lock, std::chrono::milliseconds(25), [this] { return over_; });
     gate_.open();
   }
 
@@ -136,6 +136,12 @@ protected:
       pageable_.resize(whole_bytes);
       host_ = pageable_.data();
     }
+  }
+
+  /// Random bytes, others for each call up to kMaxCalls.
+  Bytes bytes_to_send(int nth) const {
+    const auto begin = random_.begin() + nth;
+    return {begin, begin + static_cast<std::ptrdiff_t>(size_bytes())};
   }
 
   /// Fills the source with the bytes to send, and surrounds the target with guards.
@@ -185,7 +191,7 @@ protected:
 
   /// One copy with one call failing. Returns false if there was no such call.
   bool copy_failing(const Fault& fault, int nth) {
-    const Bytes sent = pattern(size_bytes(), static_cast<unsigned>(nth));
+    const Bytes sent = bytes_to_send(nth);
     prepare(sent);
     std::optional<Opener> opener;
     if (GetParam().is_asynchronous) {
@@ -239,7 +245,7 @@ protected:
         << "left: " << Possessions::now(*emulator_) << "; before: " << before;
   }
   void require_next_copy_works() {
-    const Bytes sent = pattern(size_bytes(), 77);
+    const Bytes sent = bytes_to_send(0);
     prepare(sent);
     EXPECT_EQ(ending(), "");
     require_arrived(sent);
@@ -281,6 +287,7 @@ protected:
   std::optional<contract::Gate> gate_;
   std::optional<MappedFile> file_;
   Bytes pageable_;
+  const Bytes random_ = pattern(kBytes + kMaxCalls, 1);
   std::uint8_t* host_ = nullptr;
   bool in_use_ = false;  ///< memory of the last failure
   int num_failures_ = 0;

@@ -18,7 +18,7 @@ namespace isthmus::test {
 /// iterations pin it anew.
 inline transfer::RingSettings sweeps_ring() {
   transfer::RingSettings settings;
-  settings.slot_bytes = std::size_t{1} << 20U;
+  settings.slot_bytes = std::size_t{512} << 10U;
   return settings;
 }
 
