@@ -55,6 +55,11 @@ std::optional<Handle> number_of(const std::vector<NumberAtPlace>& numbers, Place
   return found != numbers.end() ? std::optional(found->number) : std::nullopt;
 }
 
+bool has_number(const std::vector<NumberAtPlace>& numbers, Handle number) {
+  return std::any_of(numbers.begin(), numbers.end(),
+                     [=](const NumberAtPlace& one) { return one.number == number; });
+}
+
 }  // namespace
 
 ObjectSearch::ObjectSearch(std::shared_ptr<const DeviceFiles> files, std::shared_ptr<Client> client)
@@ -158,15 +163,14 @@ ObjectSearch::Lesson ObjectSearch::lesson(const Context& context, const Gpu& gpu
   return attempts.lesson;
 }
 
-/// The numbers at the places, each once; usually one.
+/// The numbers at the places, each once; usually one. Behind a pointer that the driver no longer
+/// uses, a place may have any word, and another one a moment later.
 std::vector<NumberAtPlace> ObjectSearch::numbers_at(std::uint64_t record,
                                                     const std::vector<Place>& places) const {
   std::vector<NumberAtPlace> numbers;
   for (const Place place : places) {
     const std::optional<Handle> found = reader_.number_at(record, place);
-    const bool known = std::any_of(numbers.begin(), numbers.end(),
-                                   [=](const NumberAtPlace& one) { return one.number == found; });
-    if (found && !known) numbers.push_back({place, *found});
+    if (found && !has_number(numbers, *found)) numbers.push_back({place, *found});
   }
   if (numbers.empty())
     refuse_handleless("the driver's record can't be read at " + text_of(places.front()));
@@ -174,10 +178,10 @@ std::vector<NumberAtPlace> ObjectSearch::numbers_at(std::uint64_t record,
 }
 
 /// The only one of the objects with these numbers that can be the allocation.
-std::unique_ptr<OwnedObject> ObjectSearch::only_match(const Gpu& gpu, Handle client,
-                                                      const std::vector<NumberAtPlace>& numbers,
-                                                      const Allocation& allocation) const {
-  std::unique_ptr<OwnedObject> match;
+ObjectSearch::Match ObjectSearch::only_match(const Gpu& gpu, Handle client,
+                                             const std::vector<NumberAtPlace>& numbers,
+                                             const Allocation& allocation) const {
+  Match match;
   std::optional<Unavailable> refused;
   std::string matches;
   int num_matches = 0;
@@ -186,7 +190,7 @@ std::unique_ptr<OwnedObject> ObjectSearch::only_match(const Gpu& gpu, Handle cli
       auto object = duplicate(gpu, {client, one.number});
       require_same_memory(one.number, object->facts(), allocation);
       matches += (matches.empty() ? "" : " and ") + hex(one.number) + " at " + text_of(one.place);
-      match = std::move(object);
+      match = {std::move(object), one.number};
       ++num_matches;
     } catch (const Unavailable& refusal) {
       if (!refused) refused = refusal;
@@ -194,7 +198,7 @@ std::unique_ptr<OwnedObject> ObjectSearch::only_match(const Gpu& gpu, Handle cli
   }
   if (num_matches > 1)
     refuse_handleless("the driver's record names more than one object that it can be: " + matches);
-  if (match == nullptr && refused) throw Unavailable(*refused);
+  if (num_matches == 0 && refused) throw Unavailable(*refused);
   return match;
 }
 
@@ -202,13 +206,13 @@ std::unique_ptr<OwnedObject> ObjectSearch::find(const Context& context, const Gp
                                                 const Allocation& allocation,
                                                 const CreatedObject& created) {
   const Lesson learned = lesson(context, gpu);
-  const std::vector<NumberAtPlace> numbers = numbers_at(created.handle(), learned.places);
-  auto object = only_match(gpu, learned.client, numbers, allocation);
-  if (numbers_at(created.handle(), learned.places) != numbers)
+  Match match =
+      only_match(gpu, learned.client, numbers_at(created.handle(), learned.places), allocation);
+  if (!has_number(numbers_at(created.handle(), learned.places), match.number))
     refuse_handleless("the number in the driver's record changed during the search");
   if (require_buffer_id_at(context, allocation.base) != allocation.buffer_id)
     refuse_handleless("it was freed during the search");
-  return object;
+  return std::move(match.object);
 }
 
 }  // namespace isthmus::window::rm

@@ -38,8 +38,8 @@ public:
   /// context     of the allocation's device, current on this thread
   /// Throws      Unavailable unless every check passes: exactly one of the numbers at the learned
   ///             places is that of an object which can be duplicated, has the allocation's size
-  ///             and lies in video memory; the numbers are still there afterwards, and the
-  ///             allocation wasn't freed meanwhile. The reason names the check. The caller compares
+  ///             and lies in video memory; that number is still at one of the places afterwards,
+  ///             and the allocation wasn't freed meanwhile. The reason names the check. The caller compares
   ///             the mapping's bytes with the copy engine's.
   std::unique_ptr<OwnedObject> find(const Context& context, const Gpu& gpu,
                                     const Allocation& allocation, const CreatedObject& created);
@@ -48,6 +48,10 @@ private:
   struct NumberOfClient {
     Handle client = 0;
     Handle object = 0;
+  };
+  struct Match {
+    std::unique_ptr<OwnedObject> object;
+    Handle number = 0;
   };
   struct Lesson {
     Handle client = 0;  ///< CUDA's
@@ -72,9 +76,8 @@ private:
   std::vector<Place> confirmed_places(const Samples& samples, const OwnNumbers& numbers) const;
   std::vector<NumberAtPlace> numbers_at(std::uint64_t record,
                                         const std::vector<Place>& places) const;
-  std::unique_ptr<OwnedObject> only_match(const Gpu& gpu, Handle client,
-                                          const std::vector<NumberAtPlace>& numbers,
-                                          const Allocation& allocation) const;
+  Match only_match(const Gpu& gpu, Handle client, const std::vector<NumberAtPlace>& numbers,
+                   const Allocation& allocation) const;
   std::unique_ptr<OwnedObject> duplicate(const Gpu& gpu, const NumberOfClient& number) const;
 
   RecordReader reader_;

@@ -2,12 +2,12 @@
 #include "system_faults.h"
 
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <array>
 #include <atomic>
@@ -92,22 +92,26 @@ Owner owner_at(const void* address) {
   return Owner::others;
 }
 
-/// Looks at the innermost caller that isn't the runtime, which includes this library.
-bool is_called_by_a_counted_module() {
-  std::array<void*, 24> frames{};
-  const int num_frames = backtrace(frames.data(), static_cast<int>(frames.size()));
-  for (int i = 0; i < num_frames; ++i) {
-    const Owner owner = owner_at(frames[static_cast<std::size_t>(i)]);
-    if (owner != Owner::runtime) return owner == Owner::counted;
-  }
-  return false;
+/// Goes outwards from one caller to the next, as far as the runtime reaches, which includes this
+/// library.
+_Unwind_Reason_Code leave_the_runtime(_Unwind_Context* frame, void* found) {
+  auto& owner = *static_cast<Owner*>(found);
+  owner = owner_at(reinterpret_cast<const void*>(_Unwind_GetIP(frame)));
+  return owner == Owner::runtime ? _URC_NO_REASON : _URC_NORMAL_STOP;
 }
 
-/// True if this call must fail.
+/// Looks at the innermost caller that isn't the runtime.
+bool is_called_by_a_counted_module() {
+  Owner owner = Owner::runtime;
+  _Unwind_Backtrace(leave_the_runtime, &owner);
+  return owner == Owner::counted;
+}
+
+/// True if this call must fail. Of those after it nobody asks who makes them: that takes long.
 bool refuses(Kind kind) {
   if (armed.load(std::memory_order_acquire) != kind || is_asking) return false;
   is_asking = true;
-  const bool counted = is_called_by_a_counted_module();
+  const bool counted = calls_left.load() > 0 && is_called_by_a_counted_module();
   is_asking = false;
   if (!counted) return false;
   num_calls.fetch_add(1);
@@ -152,8 +156,6 @@ int isthmus_system_faults_arm(const char* kind, int nth, const char* counted) {
   for (const auto& [name, value] : kKinds) {
     if (name != kind) continue;
     armed = Kind::none;
-    std::array<void*, 1> unused{};
-    backtrace(unused.data(), 1);  // its first call loads a library
     modules().clear();
     std::string_view parts(counted);
     dl_iterate_phdr(add_module, &parts);

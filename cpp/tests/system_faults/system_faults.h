@@ -19,8 +19,8 @@ extern "C" {
  * Returns 0, or -1 if there is no such kind. */
 int isthmus_system_faults_arm(const char* kind, int nth, const char* modules);
 
-/* Refuses nothing any more. Returns how many calls of the kind there were; at least `nth` if one
- * was refused. */
+/* Refuses nothing any more. Returns how many calls of the kind there were until one was refused:
+ * `nth`, or fewer if none was. */
 int isthmus_system_faults_disarm(void);
 
 #ifdef __cplusplus

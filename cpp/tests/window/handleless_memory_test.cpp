@@ -305,6 +305,12 @@ TEST_F(LearnedRecord, WithTheNumberOfNoObjectAtAnotherPlaceIsFoundByTheFirst) {
   EXPECT_EQ(refusal_if({1, 3}, 0x1000), "");
 }
 
+// Seen on an H200: a place behind a pointer to memory that the driver had freed.
+TEST_F(LearnedRecord, WhoseNumberStaysAtOneOfThePlacesIsFound) {
+  EXPECT_EQ(refusal_if({3}, 1), "");
+  EXPECT_EQ(refusal_if({4}, 1), "");
+}
+
 TEST_F(LearnedRecord, ThatChangesDuringTheSearchIsRefused) {
   const std::string reason = refusal_if({3, 4}, 1);
   EXPECT_TRUE(says(reason, "changed during the search")) << reason;
