@@ -72,8 +72,10 @@ void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32
   const std::int64_t end_ns = now_ns();
   pauses_.note_end(end_ns);
   const double seconds = static_cast<double>(end_ns - start_ns) * kSecondsPerNs;
-  statistics_.time(plan.path, seconds, predicted_seconds(plan, crossing), num_copies);
-  if (crossing.after_pause) plan.device->learn(plan.path, crossing, seconds);
+  const double predicted = predicted_seconds(plan, crossing);
+  statistics_.time(plan.path, seconds, predicted, num_copies);
+  // Copies without a prediction, such as those of managed memory, have other costs.
+  if (crossing.after_pause && predicted > 0) plan.device->learn(plan.path, crossing, seconds);
 }
 
 std::shared_ptr<PendingCopy> Carriers::begin(const Plan& plan, const Request& request) {
