@@ -28,10 +28,13 @@ void bind_copy_plans(nb::module_& m) {
   nb::class_<PathCost>(m, "PathCost", "What one path would cost.")
       .def_prop_ro("path", path_name(&PathCost::path))
       .def_ro("usable", &PathCost::usable)
-      .def_ro("seconds", &PathCost::seconds, "Predicted, if usable.")
+      .def_ro("seconds", &PathCost::seconds,
+              "Predicted, if usable, of copies that follow each other.")
+      .def_ro("pause_seconds", &PathCost::pause_seconds, "What a copy takes longer after a pause.")
       .def_ro("reason", &PathCost::reason, "Why it isn't usable, or what the figure is based on.");
   nb::class_<CopyPlan>(m, "CopyPlan", "How a copy would be made.")
-      .def_prop_ro("path", path_name(&CopyPlan::path))
+      .def_prop_ro("path", path_name(&CopyPlan::path), "If copies follow each other.")
+      .def_prop_ro("path_after_pause", path_name(&CopyPlan::path_after_pause))
       .def_prop_ro("source", path_name(&CopyPlan::source))
       .def_prop_ro("target", path_name(&CopyPlan::target))
       .def_ro("device", &CopyPlan::device)

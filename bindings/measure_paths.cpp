@@ -145,13 +145,14 @@ void bind_turns(nb::module_& m) {
 std::vector<measure::PathTimes> measure_paths(SharedPathBench& bench, SharedBuffers& buffers,
                                               const std::vector<std::string>& paths,
                                               const std::string& direction, std::size_t size_bytes,
-                                              const measure::Turns& turns) {
+                                              const measure::Turns& turns, double pause_seconds) {
   measure::CopyPathsOptions options;
   for (const std::string& path : paths)
     options.paths.push_back(value_of(kPaths, path, "way to copy"));
   options.direction = value_of(kDirections, direction, "direction");
   options.size_bytes = size_bytes;
   options.turns = turns;
+  options.pause_seconds = pause_seconds;
   return bench->measure(*buffers, options);
 }
 
@@ -164,8 +165,8 @@ void bind_bench(nb::module_& m) {
           },
           "context"_a, Release())
       .def("measure", &measure_paths, "buffers"_a, nb::kw_only(), "paths"_a, "direction"_a,
-           "size_bytes"_a, "turns"_a, Release(),
-           "Measure copies of one size by several paths in turn.")
+           "size_bytes"_a, "turns"_a, "pause_seconds"_a = 0.0, Release(),
+           "Measure copies of one size by several paths in turn, each turn or copy after a pause.")
       .def(
           "measure_ring",
           [](SharedPathBench& bench, SharedBuffers& buffers, const std::string& direction,

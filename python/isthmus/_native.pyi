@@ -529,8 +529,10 @@ class PathBench:
 
     def __init__(self, context: Context) -> None: ...
 
-    def measure(self, buffers: CopyBuffers, *, paths: Sequence[str], direction: str, size_bytes: int, turns: Turns) -> list[PathTimes]:
-        """Measure copies of one size by several paths in turn."""
+    def measure(self, buffers: CopyBuffers, *, paths: Sequence[str], direction: str, size_bytes: int, turns: Turns, pause_seconds: float = 0.0) -> list[PathTimes]:
+        """
+        Measure copies of one size by several paths in turn, each turn or copy after a pause.
+        """
 
     def measure_ring(self, buffers: CopyBuffers, *, direction: str, size_bytes: int, turns: Turns) -> list[RingTimes]:
         """
@@ -945,7 +947,11 @@ class PathCost:
 
     @property
     def seconds(self) -> float:
-        """Predicted, if usable."""
+        """Predicted, if usable, of copies that follow each other."""
+
+    @property
+    def pause_seconds(self) -> float:
+        """What a copy takes longer after a pause."""
 
     @property
     def reason(self) -> str:
@@ -955,7 +961,11 @@ class CopyPlan:
     """How a copy would be made."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """If copies follow each other."""
+
+    @property
+    def path_after_pause(self) -> str: ...
 
     @property
     def source(self) -> str: ...

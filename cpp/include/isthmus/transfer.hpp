@@ -102,8 +102,9 @@ struct StridedCopy {
 struct PathCost {
   CopyPath path = CopyPath::driver;
   bool usable = false;
-  double seconds = 0;  ///< predicted, if usable
-  std::string reason;  ///< why it isn't usable; else what the figure is based on
+  double seconds = 0;        ///< predicted, if usable, of copies that follow each other
+  double pause_seconds = 0;  ///< what a copy takes longer after a pause
+  std::string reason;        ///< why it isn't usable; else what the figure is based on
 };
 
 /// How some of many copies would be made.
@@ -116,7 +117,9 @@ struct PathShare {
 
 /// How a copy would be made, and why.
 struct CopyPlan {
-  CopyPath path = CopyPath::driver;
+  CopyPath path = CopyPath::driver;  ///< if copies follow each other
+  /// After a pause, when helper threads sleep and caches are cold.
+  CopyPath path_after_pause = CopyPath::driver;
   MemoryKind source = MemoryKind::unknown;
   MemoryKind target = MemoryKind::unknown;
   int device = -1;

@@ -73,7 +73,8 @@ enum class BufferCheck {
 
 struct WindowOptions {
   /// The most threads that one write() or read() may use, including the caller's. The others start
-  /// with the first window that needs them, spin for 50 us after their last job, then sleep.
+  /// with the first window that needs them, spin for 20 us ($ISTHMUS_SPIN_US) after their last job,
+  /// then sleep.
   int num_threads = 1;
   BufferCheck check = BufferCheck::shared_pages;
   /// The mapping begins and ends at multiples of this device address: a power of two from 4096 to 2

@@ -23,7 +23,12 @@ inline constexpr std::size_t kApartBytes = 128;
 /// Throws      std::system_error if no thread can be started.
 std::thread start_thread(const char* name, const std::vector<int>& cpus, std::function<void()> run);
 
-/// A thread that spins for 50 us after its last job, then sleeps.
+/// How long a thread waits for more work before it sleeps. Waking one costs tens of microseconds: a
+/// caller that posts again sooner finds it awake. Python's copies that follow each other do within
+/// 20 us; with 50 us, copies every 100 us burn twice the CPU time. Source: benchmarks/rhythms.
+inline constexpr std::chrono::microseconds kDefaultSpinTime{20};
+
+/// A thread that spins for a while after its last job, then sleeps.
 ///
 /// Posts are counted. A post belongs to whoever moves `answer_` on from the post before: either the
 /// worker, which then runs the job, or the caller, which takes the job back. So a caller never
@@ -38,8 +43,11 @@ template <typename Job>
 class SpinningWorker {
 public:
   /// As start_thread().
-  SpinningWorker(const char* name, const std::vector<int>& cpus)
-      : thread_(start_thread(name, cpus, [this] { run(); })) {}
+  ///
+  /// spin_time   after a job, and before the first; 0: some hundred nanoseconds
+  SpinningWorker(const char* name, const std::vector<int>& cpus,
+                 std::chrono::microseconds spin_time = kDefaultSpinTime)
+      : spin_time_(spin_time), thread_(start_thread(name, cpus, [this] { run(); })) {}
   /// Ends the thread. Every post must have been taken back or waited for.
   ~SpinningWorker() {
     posted_.store(kEnd);
@@ -82,8 +90,6 @@ public:
 
 private:
   static constexpr std::uint64_t kEnd = ~std::uint64_t{0};
-  // Waking a thread costs tens of microseconds. A caller that posts again sooner finds it awake.
-  static constexpr std::chrono::microseconds kSpinTime{50};
   static constexpr int kSpinsPerClockRead = 16;
 
   void run() noexcept {
@@ -106,7 +112,7 @@ private:
   }
 
   bool posted_within_spin(std::uint64_t seen) noexcept {
-    const auto end = std::chrono::steady_clock::now() + kSpinTime;
+    const auto end = std::chrono::steady_clock::now() + spin_time_;
     do {
       for (int spin = 0; spin < kSpinsPerClockRead; ++spin) {
         if (posted_.load(std::memory_order_acquire) != seen) return true;
@@ -127,6 +133,7 @@ private:
   std::atomic<std::uint32_t> num_spins_{0};
   // Rarely written. The thread is the last member: it starts when everything else exists.
   alignas(kApartBytes) std::atomic<int> asleep_{0};
+  const std::chrono::microseconds spin_time_;
   std::thread thread_;
 };
 

@@ -11,6 +11,7 @@
 #include "host/spinning_worker.hpp"
 #include "window/copy_cpus.hpp"
 #include "window/copy_job.hpp"
+#include "window/spin_time.hpp"
 
 namespace isthmus::window {
 namespace {
@@ -37,7 +38,9 @@ constexpr std::size_t kChunksPerThread = 4;
 constexpr std::size_t kMinReadChunkBytes = std::size_t{1} << 10U;
 constexpr std::size_t kMinWriteChunkBytes = std::size_t{64} << 10U;
 
-// A copy of some 30 us is worth the one or two microseconds that each wake-up costs the caller.
+// A copy of some 30 us is worth the one or two microseconds that each wake-up costs the caller. More
+// of them would take longer than they save: 15 took 30 us before a copy of 64 KiB.
+constexpr std::size_t kMaxWokenByCopy = 3;
 constexpr std::size_t kMinWakingReadBytes = std::size_t{32} << 10U;
 constexpr std::size_t kMinWakingWriteBytes = std::size_t{512} << 10U;
 // A smaller copy wakes a worker for later copies, if copies follow each other this closely.
@@ -74,6 +77,8 @@ struct CopyThreads::Pool {
   const std::uint64_t process = process_generation();
   std::vector<std::unique_ptr<CopyWorker>> workers;
   std::atomic<int> num_started{0};
+  std::atomic<const CopyWorker*> first{nullptr};
+  const std::chrono::microseconds spins_for = spin_time();
   std::size_t max_helpers = kMaxHelpers;
   Clock::time_point met_sleepers;
   alignas(host::kApartBytes) std::atomic<std::size_t> next_chunk{0};
@@ -89,6 +94,7 @@ private:
   };
   Helpers choose_helpers(const CopyJob& job, std::size_t num_helpers);
   void copy_with(const Helpers& helpers, CopyJob& job);
+  void wake_in_burst(CopyWorker& sleeper);
 };
 
 /// Starts threads until there are `num_helpers`, or as many as are useful.
@@ -98,7 +104,8 @@ void CopyThreads::Pool::start(std::size_t num_helpers) {
     const CopyCpus cpus = cpus_for_copies();
     max_helpers = std::min(max_helpers, static_cast<std::size_t>(cpus.max_helpers));
     while (workers.size() < std::min(num_helpers, max_helpers)) {
-      workers.push_back(std::make_unique<CopyWorker>("isthmus-copy", cpus.cpus));
+      workers.push_back(std::make_unique<CopyWorker>("isthmus-copy", cpus.cpus, spins_for));
+      first.store(workers.front().get(), std::memory_order_release);
       num_started.store(static_cast<int>(workers.size()), std::memory_order_relaxed);
     }
   } catch (const std::exception&) {
@@ -106,30 +113,38 @@ void CopyThreads::Pool::start(std::size_t num_helpers) {
   }
 }
 
-/// The workers for a job: those that are awake, and sleeping ones if the job is long enough for
-/// them.
+/// The workers for a job: those that are awake, and a few sleeping ones if the job is long enough
+/// for them.
 CopyThreads::Pool::Helpers CopyThreads::Pool::choose_helpers(const CopyJob& job,
                                                              std::size_t num_helpers) {
   const std::size_t least = job.to_mapping ? kMinWakingWriteBytes : kMinWakingReadBytes;
-  const bool wakes = job.size_bytes >= least;
+  std::size_t num_wakes = job.size_bytes >= least ? kMaxWokenByCopy : 0;
+  const bool wakes = num_wakes > 0;
   Helpers helpers;
   CopyWorker* sleeper = nullptr;
   for (std::size_t i = 0; i < std::min(num_helpers, workers.size()); ++i) {
     CopyWorker& worker = *workers[i];
-    const bool asleep = worker.asleep();
-    if (asleep && wakes) worker.wake();
-    if (!asleep || wakes) {
+    if (!worker.asleep()) {
       helpers.workers[helpers.size++] = &worker;
-    } else if (sleeper == nullptr) {
-      sleeper = &worker;
+    } else if (num_wakes > 0) {
+      --num_wakes;
+      worker.wake();
+      helpers.workers[helpers.size++] = &worker;
+    } else {
+      if (sleeper == nullptr) sleeper = &worker;
+      // The first worker takes part in every copy. If it sleeps, the others do: their cache lines
+      // needn't be fetched.
+      if (i == 0) break;
     }
   }
-  if (sleeper != nullptr) {
-    const auto now = Clock::now();
-    if (now - met_sleepers < kBurst) sleeper->wake();
-    met_sleepers = now;
-  }
+  if (sleeper != nullptr && !wakes) wake_in_burst(*sleeper);
   return helpers;
+}
+
+void CopyThreads::Pool::wake_in_burst(CopyWorker& sleeper) {
+  const auto now = Clock::now();
+  if (now - met_sleepers < kBurst) sleeper.wake();
+  met_sleepers = now;
 }
 
 void CopyThreads::Pool::copy(CopyJob job, std::size_t num_helpers) {
@@ -179,6 +194,11 @@ void CopyThreads::start(int num_threads) {
   if (num_threads < 2 || pool_->process != process_generation()) return;
   const std::lock_guard lock(pool_->busy);
   pool_->start(static_cast<std::size_t>(num_threads) - 1);
+}
+
+bool CopyThreads::asleep() const noexcept {
+  const CopyWorker* const first = pool_->first.load(std::memory_order_acquire);
+  return first == nullptr || first->asleep();
 }
 
 int CopyThreads::num_started() const noexcept {

@@ -12,9 +12,10 @@ namespace isthmus::window {
 /// belongs to the windows that use it. The destructor joins the threads; in a forked child it
 /// forgets them.
 ///
-/// The workers spin for 50 us after their last copy, then sleep. A copy never waits for a worker
-/// that sleeps. A long copy (32 KiB read, 512 KiB written) wakes them all. A shorter one wakes one
-/// of them, and only if another such copy came in the millisecond before. There are never more
+/// The workers spin for spin_time() after their last copy, then sleep. A copy never waits for a
+/// worker that sleeps. A long copy (32 KiB read, 512 KiB written) wakes up to three of them, and the
+/// next one three more: each takes the caller a microsecond or two. A shorter one wakes one of
+/// them, and only if another such copy came in the millisecond before. There are never more
 /// workers than spare cores (cgroup quotas included) on the NUMA node of the thread that first
 /// needs them, so there are none on a machine with one core.
 ///
@@ -22,6 +23,7 @@ namespace isthmus::window {
 /// become faster with one more thread per KiB, up to the number of cores.
 class CopyThreads {
 public:
+  /// Throws   UsageError if $ISTHMUS_SPIN_US isn't a time.
   CopyThreads();
   ~CopyThreads();
 
@@ -36,6 +38,9 @@ public:
   /// Starts the threads for copies with `num_threads` now. Otherwise the first such copy starts
   /// them (some 20 us each).
   void start(int num_threads);
+
+  /// True if the next copy finds no thread awake.
+  bool asleep() const noexcept;
 
   /// The number of threads started so far, without the caller's.
   int num_started() const noexcept;

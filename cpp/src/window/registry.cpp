@@ -51,6 +51,10 @@ bool Registry::work_on(const Windows& windows, int ordinal) {
   return registry.device(ordinal).backend != nullptr;
 }
 
+std::shared_ptr<CopyThreads> Registry::threads_of(const Windows& windows) {
+  return windows.registry_->copy_threads();
+}
+
 std::uint64_t Registry::limit_of(int ordinal) const {
   if (settings.bar1_limit_bytes != 0) return settings.bar1_limit_bytes;
   const auto bar1_bytes =

@@ -59,6 +59,9 @@ struct Registry : std::enable_shared_from_this<Registry> {
   /// sake, or for lack of BAR1. Never tries a backend.
   static bool work_on(const Windows& windows, int device);
 
+  /// The threads that help copies through windows.
+  static std::shared_ptr<CopyThreads> threads_of(const Windows& windows);
+
   std::shared_ptr<const Mapping> mapping_of(std::uintptr_t pointer, std::size_t size_bytes,
                                             std::size_t page_bytes);
   std::shared_ptr<CopyThreads> copy_threads();

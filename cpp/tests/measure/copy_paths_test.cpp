@@ -2,6 +2,7 @@
 #include "measure/bandwidth/copy_paths.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -24,6 +25,10 @@ protected:
   std::vector<PathTimes> measure(const std::vector<CopyPath>& paths, Direction direction,
                                  std::size_t size_bytes, const Turns& turns = kQuick) {
     return copies_.measure(buffers_, {paths, direction, size_bytes, turns});
+  }
+  std::vector<PathTimes> measure_after(double pause_seconds, const std::vector<CopyPath>& paths) {
+    return copies_.measure(buffers_,
+                           {paths, Direction::device_to_host, 64 * 1024, kQuick, pause_seconds});
   }
   std::uint64_t num_copies(CopyPath path) const {
     for (const PathUse& use : copies_.stats())
@@ -70,6 +75,22 @@ TEST_F(CopyPathsTest, EveryCopyGoesTheWayThatIsMeasuredThoughNoneIsNamed) {
             << name_of(kPaths[i]) << " where " << name_of(path) << " was measured";
     }
   }
+}
+
+TEST_F(CopyPathsTest, AfterAPauseEachTurnIsOneCopy) {
+  const auto found = measure_after(1e-6, {CopyPath::driver, CopyPath::staged});
+  for (const PathTimes& one : found) {
+    EXPECT_FALSE(one.times.seconds.empty()) << name_of(one.path);
+    EXPECT_EQ(one.times.runs_per_turn, 1u);
+  }
+  // One that is compared, at most three to see how long it takes, and the turns.
+  EXPECT_LE(num_copies(CopyPath::driver), 1 + 3 + kQuick.max_turns);
+  EXPECT_GE(num_copies(CopyPath::driver), 1 + kQuick.min_turns);
+}
+
+TEST_F(CopyPathsTest, APauseThatIsNoTimeIsRefused) {
+  for (const double wrong : {-1e-3, 1.5, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_THROW(measure_after(wrong, {CopyPath::driver}), UsageError) << wrong;
 }
 
 TEST_F(CopyPathsTest, BothOfTwoWaysAreMeasured) {

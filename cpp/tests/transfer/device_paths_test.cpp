@@ -20,6 +20,22 @@ Profile profile_of(const std::vector<std::pair<CopyPath, CostCurve>>& curves) {
   return {std::move(entries), true, "made up"};
 }
 
+/// The same, and what each of them costs in addition after a pause.
+struct PausingCosts {
+  CopyPath path;
+  double seconds;
+  double pause_seconds;
+};
+
+Profile profile_with_pauses(const std::vector<PausingCosts>& costs) {
+  std::vector<Profile::Entry> entries;
+  for (const auto& [path, seconds, pause_seconds] : costs)
+    for (const Direction direction : kDirections)
+      for (const MemoryKind kind : {MemoryKind::pageable, MemoryKind::pinned})
+        entries.push_back({path, direction, kind, CostCurve({{1, seconds}}), pause_seconds});
+  return {std::move(entries), true, "made up"};
+}
+
 CostCurve always(double seconds) { return CostCurve({{1, seconds}}); }
 
 class DevicePathsTest : public StagingUnderTest {
@@ -41,6 +57,10 @@ protected:
   CopyPath best(std::size_t size_bytes) const {
     return paths_->best({Direction::device_to_host, MemoryKind::pinned, size_bytes}, false).path;
   }
+
+  /// A download after a pause.
+  static constexpr Crossing kAfterPause{Direction::device_to_host, MemoryKind::pinned, 65536, true};
+  Choice best_after_pause() const { return paths_->best(kAfterPause, false); }
 
 private:
   std::optional<WindowCache> windows_;
@@ -90,6 +110,67 @@ TEST_F(DevicePathsTest, SmallCopiesAreOneThreadsUpToWhereThreadsPayAndWindowsToW
     EXPECT_GT(paths().window_threads_until_bytes(direction), 37118 * 3 / 4);
     EXPECT_LE(paths().window_threads_until_bytes(direction), 37119);
   }
+}
+
+TEST_F(DevicePathsTest, AfterAPauseThreadsMustBeWorthWaking) {
+  use(profile_with_pauses(
+      {{CopyPath::driver, 15e-6, 10e-6}, {CopyPath::window_threads, 10e-6, 50e-6}}));
+  EXPECT_EQ(best(kAfterPause.size_bytes), CopyPath::window_threads);
+  EXPECT_EQ(best_after_pause().path, CopyPath::driver);
+  EXPECT_DOUBLE_EQ(best_after_pause().seconds, 25e-6);
+  const auto costs = paths().costs(kAfterPause);
+  EXPECT_EQ(costs[0].path, CopyPath::driver);
+  EXPECT_DOUBLE_EQ(costs[1].seconds, 60e-6);
+}
+
+TEST_F(DevicePathsTest, OnlyCopiesThatAreBestInBothRhythmsAreAlwaysWindows) {
+  use(profile_with_pauses(
+      {{CopyPath::driver, 15e-6, 10e-6}, {CopyPath::window_threads, 10e-6, 50e-6}}));
+  for (const Direction direction : kDirections) {
+    EXPECT_GT(paths().window_threads_until_bytes(direction), 0u);
+    EXPECT_EQ(paths().window_always_until_bytes(direction), 0u);
+  }
+  use(profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}, {CopyPath::window, 1e-6, 10e-6}}));
+  for (const Direction direction : kDirections)
+    EXPECT_EQ(paths().window_always_until_bytes(direction), paths().window_until_bytes(direction));
+}
+
+TEST_F(DevicePathsTest, WhatPausesOfThisProgramCostIsLearnedInAFewCopies) {
+  use(profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}}));
+  for (int i = 0; i < 16; ++i) paths().learn(CopyPath::driver, kAfterPause, 35e-6);
+  EXPECT_NEAR(best_after_pause().seconds, 35e-6, 0.2e-6);
+  EXPECT_DOUBLE_EQ(paths().seconds(CopyPath::driver, {kAfterPause.direction, kAfterPause.host_kind,
+                                                      kAfterPause.size_bytes}),
+                   15e-6)
+      << "copies that follow each other take what they took";
+  for (int i = 0; i < 16; ++i) paths().learn(CopyPath::driver, kAfterPause, 5e-6);
+  EXPECT_NEAR(best_after_pause().seconds, 15e-6, 0.3e-6) << "never less than without a pause";
+}
+
+TEST_F(DevicePathsTest, OneCopyThatWasInterruptedChangesLittle) {
+  use(profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}}));
+  paths().learn(CopyPath::driver, kAfterPause, 1);
+  EXPECT_LE(best_after_pause().seconds, 30.1e-6);
+}
+
+TEST_F(DevicePathsTest, APathThatOnceWasSlowIsTriedAgain) {
+  use(profile_with_pauses({{CopyPath::driver, 10e-6, 20e-6}, {CopyPath::window, 10e-6, 10e-6}}));
+  EXPECT_EQ(best_after_pause().path, CopyPath::window);
+  for (int i = 0; i < 16; ++i) paths().learn(CopyPath::window, kAfterPause, 40e-6);
+  EXPECT_EQ(best_after_pause().path, CopyPath::driver);
+  int num_copies = 0;
+  while (best_after_pause().path == CopyPath::driver && ++num_copies < 1000)
+    paths().learn(CopyPath::driver, kAfterPause, 30e-6);
+  EXPECT_GT(num_copies, 16);
+  EXPECT_LT(num_copies, 200);
+}
+
+TEST_F(DevicePathsTest, AnotherProfileBeginsAnew) {
+  const Profile profile = profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}});
+  use(profile);
+  for (int i = 0; i < 16; ++i) paths().learn(CopyPath::driver, kAfterPause, 35e-6);
+  use(profile);
+  EXPECT_DOUBLE_EQ(best_after_pause().seconds, 25e-6);
 }
 
 TEST_F(DevicePathsTest, TheRingTakesTheThreadsThatWereMeasured) {

@@ -73,6 +73,15 @@ TEST_F(PlanCacheTest, FindsTheSameCopyInTheSameTickOnly) {
   EXPECT_FALSE(found(host, device));
 }
 
+TEST_F(PlanCacheTest, FindsNothingOfACopyAfterAPause) {
+  char host[8] = {};
+  char device[8] = {};
+  Plan plan = plan_of(host, device);
+  plan.crossing.after_pause = true;
+  cache_->note(plan, {});
+  EXPECT_FALSE(found(host, device)) << "those that follow may have another cheapest path";
+}
+
 TEST_F(PlanCacheTest, FindsNothingForACopyByNameOrInAStreamOfItsOwn) {
   char host[8] = {};
   char device[8] = {};

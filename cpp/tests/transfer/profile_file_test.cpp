@@ -43,6 +43,32 @@ TEST(ProfileFile, MeasuredCostsAreTaken) {
             nullptr);
 }
 
+TEST(ProfileFile, WhatPausesCostIsTakenAndOtherwiseAssumed) {
+  const auto pause_seconds = [](const Profile& profile) {
+    return profile.pause_seconds(CopyPath::driver, Direction::host_to_device, MemoryKind::pageable);
+  };
+  EXPECT_DOUBLE_EQ(pause_seconds(Profile::parse(test::profile_text(), test::h100())),
+                   assumed_pause_seconds(CopyPath::driver, false));
+  const std::string text = test::replaced(
+      test::profile_text(), "\"points\"",
+      R"("after_pause": [{"bytes": 2, "seconds": 2e-5}, {"bytes": 4, "seconds": 3e-6},
+                         {"bytes": 67108864, "seconds": 0.0081}], "points")");
+  const Profile profile = Profile::parse(text, test::h100());
+  EXPECT_DOUBLE_EQ(pause_seconds(profile), 14e-6) << "the median of 14, 0 and 100 us";
+  EXPECT_DOUBLE_EQ(seconds(profile, CopyPath::driver, 4), 6e-6) << "without a pause";
+}
+
+TEST(ProfileFile, WrongCostsOfPausesAreRefused) {
+  for (const char* const wrong :
+       {R"("after_pause": 1, "points")", R"("after_pause": [{"bytes": 4}], "points")",
+        R"("after_pause": [{"bytes": 4, "seconds": 0}], "points")",
+        R"("after_pause": [{"bytes": 4, "seconds": 1}, {"bytes": 4, "seconds": 1}], "points")"}) {
+    const std::string text = test::replaced(test::profile_text(), "\"points\"", wrong);
+    const std::string said = complaint_of([&] { (void)Profile::parse(text, test::h100()); });
+    EXPECT_TRUE(said.starts_with("not a profile: profile.costs[0].after_pause")) << said;
+  }
+}
+
 TEST(ProfileFile, WithFewerCoresNothingWithThreadsIsCheaperThanTheDefaultsSay) {
   ProfileIdentity one_core = test::h100();
   one_core.num_cores = 1;

@@ -100,6 +100,9 @@ class Copies(Protocol):
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
         """Measure copies of one size by several paths of one group, in turns."""
 
+    def times_after_pause(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
+        """Measure the same, each copy after a pause."""
+
     def staging_times(self, direction: str, size_bytes: int, effort: Effort) -> dict[int, float]:
         """Measure staged copies by the number of threads; {} if there is no choice."""
 
@@ -116,6 +119,7 @@ class Measuring:
 
     Attributes:
         curves: The points.
+        after_pause: Those of copies after a pause.
         absences: Paths that can't be used here, and why.
         staging_times: Staged copies by their number of threads.
     """
@@ -132,6 +136,7 @@ class Measuring:
         self._watch = watch
         watch("allocating", effort.budget_s)
         self.curves: dict[Way, list[CostPoint]] = {}
+        self.after_pause: dict[Way, list[CostPoint]] = {}
         self.absences: dict[Way, str] = {}
         self.staging_times: list[StagingTime] = []
         self._copies = open_copies(effort.sizes[-1])
@@ -205,6 +210,34 @@ class Measuring:
                 if self._wall_seconds(group, size) > self._left():
                     return
                 self._measure(group, size)
+
+    def measure_pauses(self) -> None:
+        """Measure copies after a pause, where copies without one were measured."""
+        for size in self._effort.pause_sizes:
+            for group in GROUPS:
+                ways = self._ways_after_pause(group, size)
+                copies_s = sum(self._guess(way, size) for way in ways)
+                turns = self._effort.pause_turns + _FIRST_COPIES + 1
+                wall_s = turns * (len(ways) * self._effort.pause_s + copies_s)
+                if not ways or wall_s > self._left():
+                    continue
+                what = f"{group.direction.upper()} {group.host_memory} {format_size(size)}"
+                self._watch(what + " after pauses", self._left())
+                found = self._copies.times_after_pause(ways, size, self._effort)
+                for way, timing in found.timings.items():
+                    point = CostPoint(bytes=size, **timing.model_dump())
+                    insort(self.after_pause.setdefault(way, []), point, key=_bytes_of)
+
+    def _ways_after_pause(self, group: Group, size: int) -> list[Way]:
+        """List the driver's path, and those that pauses may make the cheapest."""
+        guesses = {
+            way: self._guess(way, size)
+            for way in self._ways(group, size)
+            if way.path != Path.REGISTERED  # it is used only by name
+        }
+        known = {way: seconds for way, seconds in guesses.items() if seconds > 0}
+        most = _HOPELESS * min(known.values(), default=0)
+        return [way for way, one in known.items() if one <= most or way.path == Path.DRIVER]
 
     def measure_again(self) -> None:
         """
@@ -305,6 +338,9 @@ def measure_profile(
     memory = measuring.measure_memory()
     measuring.measure_grid(effort.sizes[1:])
     measuring.refine()
+    if not identity.emulated:
+        # Modelled copies take the same after a pause.
+        measuring.measure_pauses()
     measuring.measure_again()
     return Profile(
         schema_version=2,
@@ -317,7 +353,10 @@ def measure_profile(
         machine=machine_of(identity),
         window_opening_seconds=opening_seconds,
         staging_threads=threads,
-        costs=[Cost(**way.model_dump(), points=points) for way, points in measuring.curves.items()],
+        costs=[
+            Cost(**way.model_dump(), points=points, after_pause=measuring.after_pause.get(way, []))
+            for way, points in measuring.curves.items()
+        ],
         not_measured=[
             NotMeasured(**way.model_dump(), reason=reason)
             for way, reason in measuring.absences.items()

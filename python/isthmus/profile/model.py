@@ -72,11 +72,15 @@ class Cost(Way):
     """A curve: straight lines between its points."""
 
     points: Annotated[list[CostPoint], Field(min_length=1)]
-    """By ascending size."""
+    """Of copies that follow each other; by ascending size."""
+    after_pause: list[CostPoint] = Field(default_factory=list)
+    """Of copies after a pause, when helper threads sleep and caches are cold; empty: not measured.
+    By ascending size; what a pause adds is a straight line between two of them."""
 
     @model_validator(mode="after")
     def _points_ascend(self) -> Self:
         _require_ascending(self.points)
+        _require_ascending(self.after_pause)
         return self
 
 

@@ -88,6 +88,9 @@ class Effort:
         passes: How often all points are measured again, as far as time allows.
         staging_bytes: The size of the copies by which the number of staging threads is found.
         memory_sizes: The buffers whose allocation is measured, in bytes, ascending.
+        pause_sizes: The copies that are measured after pauses, in bytes, the most useful first.
+        pause_turns: For each path at each of these sizes.
+        pause_s: How long each pause is.
         quick: Whether it is the lower effort.
     """
 
@@ -100,6 +103,9 @@ class Effort:
     max_turns: int = 21
     staging_bytes: int = 64 * _MIB
     memory_sizes: Sequence[int] = ()
+    pause_sizes: Sequence[int] = ()
+    pause_turns: int = 4
+    pause_s: float = 3e-3
     quick: bool = False
 
     @property
@@ -119,6 +125,7 @@ class Effort:
             sizes=[size for size in self.sizes if size <= max_bytes],
             staging_bytes=min(self.staging_bytes, max_bytes),
             memory_sizes=[size for size in self.memory_sizes if size <= max_bytes],
+            pause_sizes=[size for size in self.pause_sizes if size <= max_bytes],
         )
 
 
@@ -128,14 +135,17 @@ _MEMORY_SIZES = (
     *(4 * _KIB, 64 * _KIB, _MIB, 2 * _MIB, 4 * _MIB),
     *(16 * _MIB, 24 * _MIB, 32 * _MIB, 64 * _MIB),
 )
+# What a pause costs changes little with the size: threads wake, and caches become warm again.
+_PAUSE_SIZES = (64 * _KIB, _MIB, 16 * _KIB, 256 * _KIB)
 # Python's own start and end are not in the budgets: see `promised_s`.
 FULL = Effort(
     sizes=FULL_SIZES,
     budget_s=8.5,
-    point_s=0.03,
+    point_s=0.027,
     rounds=3,
     passes=3,
     memory_sizes=_MEMORY_SIZES,
+    pause_sizes=_PAUSE_SIZES,
 )
 QUICK = Effort(
     sizes=QUICK_SIZES,
@@ -146,6 +156,8 @@ QUICK = Effort(
     max_turns=9,
     staging_bytes=32 * _MIB,
     memory_sizes=_MEMORY_SIZES,
+    pause_sizes=_PAUSE_SIZES[:2],
+    pause_turns=2,
     quick=True,
 )
 # Emulated links are slow, and straight lines: longer copies show nothing new.

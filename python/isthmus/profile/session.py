@@ -105,6 +105,19 @@ class Session:
         Raises:
             CorruptTransfer: The bytes that arrived aren't those that were sent.
         """
+        return self._times(ways, size_bytes, _turns(effort, size_bytes))
+
+    def times_after_pause(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
+        """Measure the same, each copy after a pause: by turns a sleep, and work of this thread."""
+        from isthmus import _native
+
+        count = effort.pause_turns
+        turns = _native.Turns(min_turns=count, max_turns=count, max_seconds=0)
+        return self._times(ways, size_bytes, turns, pause_s=effort.pause_s)
+
+    def _times(
+        self, ways: Sequence[Way], size_bytes: int, turns: "_native.Turns", pause_s: float = 0
+    ) -> Found:
         if not ways:
             return Found(timings={})
         measured = self._bench.measure(
@@ -112,7 +125,8 @@ class Session:
             paths=[way.path.value for way in ways],
             direction=ways[0].direction,
             size_bytes=size_bytes,
-            turns=_turns(effort, size_bytes),
+            turns=turns,
+            pause_seconds=pause_s,
         )
         found = list(zip(ways, measured, strict=True))
         return Found(

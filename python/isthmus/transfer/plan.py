@@ -15,13 +15,15 @@ class PathCost:
     Attributes:
         path: "window", "window_threads", "driver", "staged" or "registered".
         usable: Whether it could be taken.
-        seconds: Predicted; None if it isn't usable.
+        seconds: Predicted, of copies that follow each other; None if it isn't usable.
+        pause_seconds: What a copy takes longer after a pause, as far as is known; None likewise.
         reason: Why it isn't usable, or the origin of the figure.
     """
 
     path: str
     usable: bool
     seconds: float | None
+    pause_seconds: float | None
     reason: str
 
 
@@ -31,7 +33,8 @@ class CopyPlan:
     How a copy would be made, and why.
 
     Attributes:
-        path: The path that would be taken.
+        path: The path that would be taken if copies follow each other.
+        path_after_pause: The path after a pause, when helper threads sleep and caches are cold.
         source: The kind of the source's memory: "pageable", "pinned", "device" or "managed".
         target: The same for the target.
         device: The GPU's number; -1 if none is involved.
@@ -44,6 +47,7 @@ class CopyPlan:
     """
 
     path: str
+    path_after_pause: str
     source: str
     target: str
     device: int
@@ -59,6 +63,8 @@ class CopyPlan:
             f"{format_size(self.size_bytes)} from {self.source} to {self.target} memory: "
             f"{self.path}"
         )
+        if self.path_after_pause != self.path:
+            heading += f", after a pause {self.path_after_pause}"
         if self.packed:
             heading += ", with the host's array packed by NumPy"
         rows = [f"{heading} ({self.profile})"]
@@ -74,6 +80,7 @@ def plan_of(native: _native.CopyPlan, *, size_bytes: int, packed: bool) -> CopyP
     """Convert the native module's plan."""
     return CopyPlan(
         path=native.path,
+        path_after_pause=native.path_after_pause,
         source=native.source,
         target=native.target,
         device=native.device,
@@ -84,6 +91,7 @@ def plan_of(native: _native.CopyPlan, *, size_bytes: int, packed: bool) -> CopyP
                 path=cost.path,
                 usable=cost.usable,
                 seconds=cost.seconds if cost.usable else None,
+                pause_seconds=cost.pause_seconds if cost.usable else None,
                 reason=cost.reason,
             )
             for cost in native.costs

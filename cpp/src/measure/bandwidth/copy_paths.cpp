@@ -1,10 +1,14 @@
 #include "measure/bandwidth/copy_paths.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
 #include <utility>
 
 #include <isthmus/errors.hpp>
 
+#include "host/patience.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
@@ -21,6 +25,25 @@ constexpr int kRingThreadsStep = 2;
 constexpr std::size_t kComparedInTheEnd = std::size_t{4} << 20U;
 constexpr double kCheap = 1e-9;
 constexpr double kDear = 1;
+constexpr double kMaxPauseSeconds = 1;
+
+void pause(double seconds, bool sleeps) {
+  const auto pause = std::chrono::duration<double>(seconds);
+  if (sleeps) return std::this_thread::sleep_for(pause);
+  const auto end = Clock::now() + pause;
+  while (Clock::now() < end) host::pause_briefly();
+}
+
+/// After a pause a turn is a single copy: only that one comes after it.
+Turns turns_of(const CopyPathsOptions& options) {
+  if (!(options.pause_seconds >= 0) || options.pause_seconds > kMaxPauseSeconds)
+    throw UsageError("a pause of " + std::to_string(options.pause_seconds) +
+                     " s was asked for; it must be from 0 to " +
+                     std::to_string(std::lround(kMaxPauseSeconds)) + " s");
+  Turns turns = options.turns;
+  if (options.pause_seconds > 0) turns.turn_seconds = 0;
+  return turns;
+}
 
 /// A profile that makes copies take this path where possible, and the driver's otherwise.
 std::shared_ptr<const Profile> profile_for(CopyPath path, const RingThreads& threads) {
@@ -97,9 +120,10 @@ void CopyPaths::verify_end(CopyBuffers& buffers, const Crossing& crossing) {
   buffers.verify(crossing.direction, std::min(crossing.size_bytes, kComparedInTheEnd), nullptr);
 }
 
-Contestant CopyPaths::contestant(const Crossing& crossing, CopyPath path) {
-  return [this, &crossing, path](std::size_t num_copies) {
+Contestant CopyPaths::contestant(const Crossing& crossing, CopyPath path, double pause_seconds) {
+  return [this, &crossing, path, pause_seconds, sleeps = false](std::size_t num_copies) mutable {
     after_kernels_.run();
+    if (pause_seconds > 0) pause(pause_seconds, sleeps = !sleeps);
     // This path is taken only when it is named.
     if (path == CopyPath::registered) return crossing.seconds_of(num_copies, name_of(path));
     ways().use(profiles_[static_cast<std::size_t>(path)]);
@@ -109,6 +133,7 @@ Contestant CopyPaths::contestant(const Crossing& crossing, CopyPath path) {
 
 std::vector<PathTimes> CopyPaths::measure(CopyBuffers& buffers, const CopyPathsOptions& options) {
   buffers.check_size(options.size_bytes);
+  const Turns turns = turns_of(options);
   buffers.prepare(nullptr);
   const CurrentContext current(context_);
   const Crossing crossing(*engine_, buffers, options.direction, options.size_bytes);
@@ -119,12 +144,12 @@ std::vector<PathTimes> CopyPaths::measure(CopyBuffers& buffers, const CopyPathsO
     try {
       ways().use(profiles_[static_cast<std::size_t>(path)]);
       copy_verified(buffers, crossing, path);
-      contestants.push_back(contestant(crossing, path));
+      contestants.push_back(contestant(crossing, path, options.pause_seconds));
     } catch (const Unavailable& absence) {
       found.back().absence = absence.reason();
     }
   }
-  std::vector<Times> times = take_turns(contestants, options.turns);
+  std::vector<Times> times = take_turns(contestants, turns);
   auto next = times.begin();
   for (PathTimes& one : found)
     if (one.absence.empty()) one.times = std::move(*next++);

@@ -21,6 +21,9 @@ struct CopyPathsOptions {
   Direction direction = Direction::host_to_device;
   std::size_t size_bytes = 0;
   Turns turns;
+  /// Before each copy, by turns spinning and sleeping: helper threads fall asleep, and caches become
+  /// cold. Then a turn is one copy. 0: copies follow each other.
+  double pause_seconds = 0;
 };
 
 /// Times of one path.
@@ -48,7 +51,7 @@ public:
   /// pinned slots) is created before. The result of each path's first copy is compared in full on
   /// the host, and at the end the first 4 MiB.
   ///
-  /// Throws      UsageError (size, turns), CorruptTransfer, DriverError.
+  /// Throws      UsageError (size, turns, pause), CorruptTransfer, DriverError.
   std::vector<PathTimes> measure(CopyBuffers& buffers, const CopyPathsOptions& options);
 
   /// Times staged copies with several numbers of threads in turns, as measure() does. The bytes are
@@ -67,7 +70,7 @@ private:
   /// Copies by one path and compares the bytes that arrived.
   void copy_verified(CopyBuffers& buffers, const Crossing& crossing, CopyPath path);
   static void verify_end(CopyBuffers& buffers, const Crossing& crossing);
-  Contestant contestant(const Crossing& crossing, CopyPath path);
+  Contestant contestant(const Crossing& crossing, CopyPath path, double pause_seconds);
   transfer::DevicePaths& ways() { return engine_->paths(context_.device().ordinal); }
 
   Context context_;

@@ -14,7 +14,7 @@ struct Turns {
   std::size_t max_turns = 15;  ///< at least `min_turns`
   double max_seconds = 0.1;    ///< for all together, once there are `min_turns`
   /// The time of one turn, in which short contestants run repeatedly. A copy's workers fell asleep
-  /// during the others' turns (they spin for 50 us: copy_threads.hpp): a turn is what a program
+  /// during the others' turns (they spin for 20 us: host::kDefaultSpinTime): a turn is what a program
   /// measures that copies for this long after a pause, including the workers' wake-up.
   double turn_seconds = 100e-6;
   /// A contestant that takes this many times as long as the fastest is left out after a few runs.

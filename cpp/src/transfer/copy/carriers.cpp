@@ -1,32 +1,30 @@
 #include "transfer/copy/carriers.hpp"
 
-#include <chrono>
 #include <exception>
 #include <utility>
 
 namespace isthmus::transfer {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Reading the clock twice costs half as much as the shortest copy, so of repeated copies only one
 // in this many is timed.
 constexpr std::uint32_t kTimedEvery = 64;
 thread_local std::uint32_t num_copies_again = 0;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+constexpr double kSecondsPerNs = 1e-9;
 
-double predicted_seconds(const Plan& plan) {
+/// Without a prediction there may be nothing to predict: the copy crosses no link.
+double predicted_seconds(const Plan& plan, const Crossing& crossing) {
   if (plan.predicted_seconds != Plan::kNotPredicted) return plan.predicted_seconds;
-  return is_window(plan.path) ? plan.device->seconds(plan.path, plan.crossing) : 0;
+  return is_window(plan.path) ? plan.device->seconds(plan.path, crossing) : 0;
 }
 
 }  // namespace
 
-Carriers::Carriers(const Driver& driver)
-    : window_(driver),
+Carriers::Carriers(const Driver& driver, std::chrono::nanoseconds least_pause,
+                   CopyPauses::Clock* clock)
+    : pauses_(least_pause, clock),
+      window_(driver),
       driver_(driver),
       staged_(driver, driver_),
       registered_(driver),
@@ -38,27 +36,46 @@ void Carriers::forget() noexcept {
   [[maybe_unused]] const Background* const background = background_.release();
 }
 
-void Carriers::carry(const Plan& plan, const Request& request) {
+void Carriers::carry(const Plan& plan, const Request& request, std::int64_t start_ns) {
   // Statistics count only copies that could have taken another path.
   if (plan.device == nullptr || plan.recorded || plan.file != nullptr)
     return of(plan.path).carry(plan, request);
-  carry_timed(plan, request, 1);
+  // Opening a window is no part of a copy's cost: see Profile::window_opening_seconds().
+  const bool is_known = start_ns != kNoTime && !plan.opens_window;
+  carry_timed(plan, request, 1, is_known ? start_ns : now_ns());
 }
 
-void Carriers::carry_again(const Plan& plan, const Request& request) {
-  if (num_copies_again++ % kTimedEvery == 0) return carry_timed(plan, request, kTimedEvery);
+Carriers::Turn Carriers::next_turn() noexcept {
+  const std::uint32_t number = num_copies_again++ % kTimedEvery;
+  return {number, number == 0 ? now_ns() : kNoTime};
+}
+
+void Carriers::carry_again(const Plan& plan, const Request& request, const Turn& turn) {
+  if (turn.number == 0) return carry_timed(plan, request, kTimedEvery, turn.start_ns);
   count(plan);
   of(plan.path).carry(plan, request);
+  // The next one is timed, and must know whether it comes after a pause.
+  if (turn.number == kTimedEvery - 1) pauses_.note_end(now_ns());
 }
 
 /// num_copies  how many such copies this one's time stands for
-void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32_t num_copies) {
+void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32_t num_copies,
+                           std::int64_t start_ns) {
   // Count before copying: after the copy an atomic addition would wait until the bytes have left
   // the core.
   count(plan);
-  const auto start = Clock::now();
+  Crossing crossing = plan.crossing;
+  // A plan that was kept was made without knowing when it would be carried.
+  if (plan.predicted_seconds == Plan::kNotPredicted)
+    crossing.after_pause = pauses_.is_after_pause(start_ns);
   of(plan.path).carry(plan, request);
-  statistics_.time(plan.path, seconds_since(start), predicted_seconds(plan), num_copies);
+  const std::int64_t end_ns = now_ns();
+  pauses_.note_end(end_ns);
+  const double seconds = static_cast<double>(end_ns - start_ns) * kSecondsPerNs;
+  const double predicted = predicted_seconds(plan, crossing);
+  statistics_.time(plan.path, seconds, predicted, num_copies);
+  // Copies without a prediction, such as those of managed memory, have other costs.
+  if (crossing.after_pause && predicted > 0) plan.device->learn(plan.path, crossing, seconds);
 }
 
 std::shared_ptr<PendingCopy> Carriers::begin(const Plan& plan, const Request& request) {

@@ -97,12 +97,14 @@ Plan Chooser::ready(const Task& task, const Request& request) {
   if (plan.window != nullptr) return plan;
   if (plan.by_name) {
     plan.window = windows_.open(task.device_range(), task.device_address(), task.ends.size_bytes);
+    plan.opens_window = true;
     return plan;
   }
   const Choice second = plan.device->best(task.crossing, true);
   plan.window =
       windows_.earn(task.device_range(), task.device_address(), task.ends.size_bytes,
                     second.seconds - plan.predicted_seconds, plan.device->window_opening_seconds());
+  plan.opens_window = plan.window != nullptr;
   if (plan.window != nullptr) return plan;
   plan.profile = nullptr;
   plan.path = second.path;
@@ -112,13 +114,16 @@ Plan Chooser::ready(const Task& task, const Request& request) {
 
 CopyPlan Chooser::explain(const Task& task, const Request& request) const {
   const Plan plan = choose(task, request);
+  Task after_pause = task;
+  after_pause.crossing.after_pause = true;
   CopyPlan told;
   told.path = plan.path;
+  told.path_after_pause = choose(after_pause, request).path;
   told.source = task.source.kind;
   told.target = task.target.kind;
   told.device = task.device;
   if (!task.crosses) {
-    told.costs.push_back({CopyPath::driver, true, 0,
+    told.costs.push_back({CopyPath::driver, true, 0, 0,
                           "the only way here: the copy isn't between the host and a GPU's own "
                           "memory"});
     return told;

@@ -14,7 +14,19 @@ namespace {
 constexpr std::size_t kMaxWindowBytes = std::size_t{16} << 20U;
 constexpr std::size_t kSmallestStep = 64;
 
-double counted_seconds(CopyPath path, double seconds) { return seconds * margin_of(path); }
+// A single copy moves a path's share of its pause costs by a quarter of the way, so that two or
+// three tell the program's rhythm. One that was interrupted doesn't count for more than kMaxShare.
+constexpr float kLearned = 0.25F;
+constexpr float kMaxShare = 3;
+// The shares of paths that aren't taken return to 1, so that they are tried again some time.
+constexpr float kForgotten = 1.0F / 64;
+// Where a pause costs less than this, copies tell nothing about it.
+constexpr double kLeastPauseSeconds = 1e-6;
+
+/// Where pauses cost nothing, as on the emulated link, they make nothing uncertain either.
+double counted_seconds(CopyPath path, double seconds, double pause_seconds) {
+  return seconds * margin_of(path, pause_seconds > 0);
+}
 
 /// "counted 1.03 times: ..."; empty for the driver's copy.
 std::string text_of_margin(CopyPath path) {
@@ -45,6 +57,7 @@ void DevicePaths::use(const std::shared_ptr<const Profile>& profile) {
     if (std::ranges::find(profiles_, profile) == profiles_.end()) profiles_.push_back(profile);
     profile_.store(profile.get(), std::memory_order_release);
   }
+  for (auto& share : pause_shares_) share.store(1, std::memory_order_relaxed);
   ring_.use_threads(profile->ring_threads());
   find_window_limits(Direction::host_to_device);
   find_window_limits(Direction::device_to_host);
@@ -101,9 +114,36 @@ std::string DevicePaths::text_of(Fit fit) const {
 }
 
 double DevicePaths::seconds(CopyPath path, const Crossing& crossing) const {
-  const Profile* const current = profile();
-  const CostCurve* const curve = current->curve(path, crossing.direction, crossing.host_kind);
-  return curve == nullptr ? 0 : curve->seconds(crossing.size_bytes);
+  return seconds(*profile(), path, crossing);
+}
+
+double DevicePaths::seconds(const Profile& profile, CopyPath path, const Crossing& crossing) const {
+  const CostCurve* const curve = profile.curve(path, crossing.direction, crossing.host_kind);
+  if (curve == nullptr) return 0;
+  return curve->seconds(crossing.size_bytes) + pause_seconds(profile, path, crossing);
+}
+
+/// What was seen of pauses lately; 0 without a pause.
+double DevicePaths::pause_seconds(const Profile& profile, CopyPath path,
+                                  const Crossing& crossing) const {
+  if (!crossing.after_pause) return 0;
+  const double share = pause_shares_[way_of(path, crossing)].load(std::memory_order_relaxed);
+  return share * profile.pause_seconds(path, crossing.direction, crossing.host_kind);
+}
+
+void DevicePaths::learn(CopyPath path, const Crossing& crossing, double seconds) noexcept {
+  const Profile& current = *profile();
+  const CostCurve* const curve = current.curve(path, crossing.direction, crossing.host_kind);
+  const double pause = current.pause_seconds(path, crossing.direction, crossing.host_kind);
+  if (curve == nullptr || pause < kLeastPauseSeconds) return;
+  const double more = seconds - curve->seconds(crossing.size_bytes);
+  const float seen = std::clamp(static_cast<float>(more / pause), 0.0F, kMaxShare);
+  for (const CopyPath other : kAllPaths) {
+    std::atomic<float>& share = pause_shares_[way_of(other, crossing)];
+    const float before = share.load(std::memory_order_relaxed);
+    const float change = other == path ? kLearned * (seen - before) : kForgotten * (1 - before);
+    share.store(before + change, std::memory_order_relaxed);
+  }
 }
 
 Choice DevicePaths::best(const Crossing& crossing, bool without_windows) const {
@@ -114,8 +154,8 @@ Choice DevicePaths::best(const Crossing& crossing, bool without_windows) const {
     if (without_windows && is_window(path)) continue;
     const CostCurve* const curve = current->curve(path, crossing.direction, crossing.host_kind);
     if (curve == nullptr) continue;
-    const double cost = curve->seconds(crossing.size_bytes);
-    const double counted = counted_seconds(path, cost);
+    const double cost = seconds(*current, path, crossing);
+    const double counted = counted_seconds(path, cost, pause_seconds(*current, path, crossing));
     if (counted >= least || fit(path, crossing, *current) != Fit::yes) continue;
     least = counted;
     best = {path, cost};
@@ -134,18 +174,22 @@ std::string DevicePaths::obstacle(CopyPath path, const Crossing& crossing) const
 
 std::vector<PathCost> DevicePaths::costs(const Crossing& crossing) const {
   const Profile* const current = profile();
+  Crossing after_pause = crossing;
+  after_pause.after_pause = true;
   std::vector<PathCost> costs;
   for (const CopyPath path : kAllPaths) {
     const Fit found = fit(path, crossing, *current);
-    const CostCurve* const curve = current->curve(path, crossing.direction, crossing.host_kind);
     const bool usable = found == Fit::yes;
-    const double seconds = curve == nullptr ? 0 : curve->seconds(crossing.size_bytes);
-    costs.push_back({path, usable, seconds, usable ? text_of_margin(path) : text_of(found)});
+    costs.push_back({path, usable, seconds(*current, path, crossing),
+                     pause_seconds(*current, path, after_pause),
+                     usable ? text_of_margin(path) : text_of(found)});
   }
-  std::stable_sort(costs.begin(), costs.end(), [](const PathCost& one, const PathCost& other) {
+  const auto counted = [&](const PathCost& cost) {
+    return counted_seconds(cost.path, cost.seconds, pause_seconds(*current, cost.path, crossing));
+  };
+  std::stable_sort(costs.begin(), costs.end(), [&](const PathCost& one, const PathCost& other) {
     if (one.usable != other.usable) return one.usable;
-    return one.usable &&
-           counted_seconds(one.path, one.seconds) < counted_seconds(other.path, other.seconds);
+    return one.usable && counted(one) < counted(other);
   });
   return costs;
 }
@@ -154,11 +198,16 @@ std::vector<PathCost> DevicePaths::costs(const Crossing& crossing) const {
 void DevicePaths::find_window_limits(Direction direction) {
   std::size_t window_bytes = 0;
   std::size_t threads_bytes = 0;
+  std::size_t always_bytes = 0;
   bool one_thread_is_enough = true;
   for (std::size_t size = kSmallestStep; size <= kMaxWindowBytes; size += size / 4) {
     const CopyPath pageable = best({direction, MemoryKind::pageable, size}, false).path;
     const CopyPath pinned = best({direction, MemoryKind::pinned, size}, false).path;
     if (!is_window(pageable) || !is_window(pinned)) break;
+    const bool always = always_bytes == threads_bytes &&
+                        is_window_best({direction, MemoryKind::pageable, size, true}) &&
+                        is_window_best({direction, MemoryKind::pinned, size, true});
+    if (always) always_bytes = size;
     threads_bytes = size;
     one_thread_is_enough &= pageable == CopyPath::window && pinned == CopyPath::window;
     if (one_thread_is_enough) window_bytes = size;
@@ -166,6 +215,11 @@ void DevicePaths::find_window_limits(Direction direction) {
   Until& until = until_[static_cast<int>(direction)];
   until.window_bytes = window_bytes;
   until.threads_bytes = threads_bytes;
+  until.always_bytes = always_bytes;
+}
+
+bool DevicePaths::is_window_best(const Crossing& crossing) const {
+  return is_window(best(crossing, false).path);
 }
 
 void DevicePaths::give_up_ring(const std::string& why) {

@@ -47,10 +47,14 @@ public:
   /// The cheapest path; with `without_windows` the cheapest that needs no window. There always is
   /// one.
   Choice best(const Crossing& crossing, bool without_windows) const;
-  /// Every path, usable ones first, cheapest first, with reasons.
+  /// Every path, usable ones first, cheapest first, with reasons; also what pauses cost.
   std::vector<PathCost> costs(const Crossing& crossing) const;
   /// Predicted seconds of one path; 0 if it has no curve.
   double seconds(CopyPath path, const Crossing& crossing) const;
+  /// Tells what a copy after a pause took. Pauses differ: a program may spin, sleep or run kernels,
+  /// and other programs use the caches. So each path's share of what the profile says of pauses
+  /// follows what was seen, in later predictions and choices.
+  void learn(CopyPath path, const Crossing& crossing, double seconds) noexcept;
   /// Why a path can't be taken; empty if it can.
   std::string obstacle(CopyPath path, const Crossing& crossing) const;
 
@@ -61,6 +65,10 @@ public:
   }
   std::size_t window_threads_until_bytes(Direction direction) const noexcept {
     return until_[static_cast<int>(direction)].threads_bytes.load(std::memory_order_relaxed);
+  }
+  /// The same, after a pause too.
+  std::size_t window_always_until_bytes(Direction direction) const noexcept {
+    return until_[static_cast<int>(direction)].always_bytes.load(std::memory_order_relaxed);
   }
 
   /// Runs a copy by the ring.
@@ -85,6 +93,7 @@ private:
   struct Until {
     std::atomic<std::size_t> window_bytes{0};
     std::atomic<std::size_t> threads_bytes{0};
+    std::atomic<std::size_t> always_bytes{0};
   };
   enum class Fit {
     yes,
@@ -99,6 +108,12 @@ private:
   Fit fit(CopyPath path, const Crossing& crossing, const Profile& profile) const;
   std::string text_of(Fit fit) const;
   void find_window_limits(Direction direction);
+  bool is_window_best(const Crossing& crossing) const;
+  double seconds(const Profile& profile, CopyPath path, const Crossing& crossing) const;
+  double pause_seconds(const Profile& profile, CopyPath path, const Crossing& crossing) const;
+  static std::size_t way_of(CopyPath path, const Crossing& crossing) noexcept {
+    return Profile::way_of(path, crossing.direction, crossing.host_kind);
+  }
   void give_up_ring(const std::string& why);
 
   Context context_;
@@ -110,6 +125,8 @@ private:
   std::vector<std::shared_ptr<const Profile>> profiles_;  ///< all that were used
   std::atomic<const Profile*> profile_{nullptr};
   std::array<Until, 2> until_;
+  /// Of each way: how much of the profile's pause_seconds() copies took lately.
+  std::array<std::atomic<float>, Profile::kNumWays> pause_shares_;
   std::atomic<bool> ring_given_up_{false};
   std::string why_ring_given_up_;
 };

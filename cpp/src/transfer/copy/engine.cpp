@@ -1,5 +1,6 @@
 #include "transfer/copy/engine.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -10,8 +11,15 @@
 #include "transfer/copy/failed_copy.hpp"
 #include "transfer/copy/stream_order.hpp"
 #include "transfer/staging/file_source.hpp"
+#include "window/spin_time.hpp"
 
 namespace isthmus::transfer {
+namespace {
+
+// If the threads that help copies spin for less, every call would be a pause.
+constexpr std::chrono::microseconds kLeastPause{20};
+
+}  // namespace
 
 Engine::Engine(Windows the_windows, const RingSettings& ring)
     : driver(the_windows.driver()),
@@ -22,7 +30,7 @@ Engine::Engine(Windows the_windows, const RingSettings& ring)
       devices_(driver, *cache_, ring),
       chooser_(driver, devices_, *cache_),
       plans_(driver, devices_, *cache_, host_memory_),
-      carriers_(driver),
+      carriers_(driver, std::max<std::chrono::nanoseconds>(window::spin_time(), kLeastPause)),
       many_(driver, host_memory_, devices_, *cache_, chooser_, carriers_),
       strided_(driver, host_memory_, devices_) {
   prepare_for_failures();
@@ -60,7 +68,13 @@ void Engine::copy(void* target, const void* source, std::size_t size_bytes,
 Task Engine::examined(void* target, const void* source, std::size_t size_bytes,
                       const Request& request) {
   const Devices::AnyContext any = devices_.any_context(names_device(request));
-  return examine(driver, host_memory_, target, source, size_bytes, request, any.exists);
+  const std::int64_t start_ns = carriers_.now_ns();
+  Task task = examine(driver, host_memory_, target, source, size_bytes, request, any.exists);
+  task.start_ns = start_ns;
+  // Nobody waits for an asynchronous copy's bytes: its path matters for when the call returns.
+  task.crossing.after_pause =
+      request.when == Return::complete && carriers_.is_after_pause(start_ns);
+  return task;
 }
 
 Task Engine::examined(void* target, const FileSource& source, std::size_t size_bytes) {
@@ -72,11 +86,12 @@ Task Engine::examined(void* target, const FileSource& source, std::size_t size_b
 /// Returns     false, with nothing done, if the copy must be examined.
 bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes,
                         const Request& request) try {
+  const Carriers::Turn turn = carriers_.next_turn();
   const Plan plan = plans_.find(target, source, size_bytes, request);
   if (!plan) return false;
   const ContextOfDevice context(plan.device->context());
   if (!plans_.confirm(plan, request)) return false;
-  carriers_.carry_again(plan, request);
+  carriers_.carry_again(plan, request, turn);
   return true;
 } catch (const DriverError& error) {
   // The driver doesn't know one of the addresses any more.
@@ -87,7 +102,7 @@ bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes
 void Engine::copy_examined(const Task& task, const Request& request) {
   const auto context = devices_.context_of(task, request.stream);
   const Plan plan = chooser_.ready(task, request);
-  carriers_.carry(plan, request);
+  carriers_.carry(plan, request, task.start_ns);
   plans_.note(plan, request);
 }
 
@@ -140,7 +155,8 @@ CopyPlan Engine::explain(const void* target, const void* source, std::size_t siz
   require_own_process();
   if (size_bytes == 0) throw UsageError("a copy of 0 bytes takes no path");
   const Request request = request_of(options, Return::complete);
-  const Task task = examined(const_cast<void*>(target), source, size_bytes, request);
+  Task task = examined(const_cast<void*>(target), source, size_bytes, request);
+  task.crossing.after_pause = false;
   const auto context = devices_.context_of(task, request.stream);
   return chooser_.explain(task, request);
 }

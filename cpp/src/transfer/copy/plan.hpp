@@ -36,6 +36,7 @@ struct Plan {
   bool recorded = false;  ///< in the graph of the stream's capture
   /// For the window paths: null until Chooser::ready() has found or opened one.
   std::shared_ptr<CachedWindow> window;
+  bool opens_window = false;    ///< `window` was opened for this copy
   std::uint64_t pinned_id = 0;  ///< of the host's buffer, if it is pinned
   /// The profile that makes this the cheapest path; null: chosen for another reason.
   const Profile* profile = nullptr;

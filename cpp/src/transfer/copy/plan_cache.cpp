@@ -54,7 +54,9 @@ Plan PlanCache::find_last(void* target, const void* source, std::size_t size_byt
 }
 
 void PlanCache::note(const Plan& plan, const Request& request) const {
+  // After a pause the driver is often the best path where others are for the copies that follow.
   const bool repeatable = plan.path == CopyPath::driver && plan.profile != nullptr &&
+                          !plan.crossing.after_pause &&
                           is_complete_on_return(plan.ends, request.stream);
   if (!repeatable) return;
   last_copy = {identity_,

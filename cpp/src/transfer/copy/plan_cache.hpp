@@ -15,7 +15,8 @@
 namespace isthmus::transfer {
 
 /// Knows two kinds of copies. First, copies through an open window, up to the size at which a
-/// window is the cheapest path for every kind of host memory. Second, the copy that the calling
+/// window is the cheapest path for every kind of host memory; up to another size only while the
+/// threads that help are awake, since after a pause other paths may be cheaper. Second, the copy that the calling
 /// thread has just made by the driver, for the rest of the kernel's tick. Examining a copy means
 /// asking the driver about two pointers and the stream: 0.4 us, and up to 1 us if their memory
 /// isn't in the caches. A program that polls a result, or feeds a kernel from one buffer, copies
@@ -70,7 +71,10 @@ inline Plan PlanCache::find(void* target, const void* source, std::size_t size_b
     DevicePaths& device = devices_.at(window->device());
     const bool threads = size_bytes > device.window_until_bytes(direction);
     const Crossing crossing{direction, MemoryKind::pageable, size_bytes};
-    if (size_bytes <= device.window_threads_until_bytes(direction))
+    const bool is_best =
+        size_bytes <= device.window_always_until_bytes(direction) ||
+        (size_bytes <= device.window_threads_until_bytes(direction) && !window->helpers_asleep());
+    if (is_best)
       return {ends_of(crossing, target, source), crossing, &device,
               threads ? CopyPath::window_threads : CopyPath::window, std::move(window)};
   }

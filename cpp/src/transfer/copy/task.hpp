@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -14,6 +15,9 @@
 #include "transfer/profile/profile.hpp"
 
 namespace isthmus::transfer {
+
+/// Of a moment that nobody has noted.
+inline constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min();
 
 class FileSource;
 class KnownRanges;
@@ -101,6 +105,7 @@ struct Crossing {
   Direction direction = Direction::host_to_device;
   MemoryKind host_kind = MemoryKind::pageable;
   std::size_t size_bytes = 0;
+  bool after_pause = false;  ///< CopyPauses: helper threads sleep, and caches are cold
 };
 
 /// The ends of a copy between the host and a device's own memory.
@@ -119,6 +124,7 @@ struct Task {
   int device = -1;                   ///< -1: both ends are the host's
   bool crosses = false;              ///< between host memory and device memory that isn't managed
   Crossing crossing;
+  std::int64_t start_ns = kNoTime;  ///< of the call, by CopyPauses
 
   bool uploads() const noexcept { return crossing.direction == Direction::host_to_device; }
   const MemoryRange& device_range() const noexcept { return uploads() ? target : source; }

@@ -70,7 +70,8 @@ CachedWindow::CachedWindow(Windows& windows, const MemoryRange& buffer, std::uin
       device_(buffer.device),
       begin_(begin),
       size_bytes_(size_bytes),
-      one_(windows_.open(begin, size_bytes, options_with(1))) {}
+      one_(windows_.open(begin, size_bytes, options_with(1))),
+      helpers_(window::Registry::threads_of(windows_)) {}
 
 Window& CachedWindow::window(bool threads) {
   if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);

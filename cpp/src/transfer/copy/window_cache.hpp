@@ -15,6 +15,7 @@
 #include <isthmus/window.hpp>
 
 #include "transfer/copy/memory_range.hpp"
+#include "window/copy_threads.hpp"
 
 namespace isthmus::transfer {
 
@@ -35,6 +36,8 @@ public:
   void write(std::uintptr_t address, const void* source, std::size_t size_bytes, bool threads);
   void read(void* target, std::uintptr_t address, std::size_t size_bytes, bool threads);
   bool buffer_is_alive() const { return one_.buffer_is_alive(); }
+  /// True if a copy with threads would find none awake.
+  bool helpers_asleep() const noexcept { return helpers_->asleep(); }
   /// True if nobody has copied through it since the last call.
   bool idle_since_last_asked() noexcept { return !used_.exchange(false); }
 
@@ -47,6 +50,7 @@ private:
   std::uintptr_t begin_;
   std::size_t size_bytes_;
   Window one_;
+  std::shared_ptr<const window::CopyThreads> helpers_;
   std::unique_ptr<Window> several_;
   std::once_flag several_once_;
   std::atomic<bool> used_{true};

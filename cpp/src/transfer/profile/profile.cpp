@@ -16,6 +16,9 @@ namespace {
 // points of benchmarks/transfer/h200/details.json that were measured twice.
 constexpr double kNoise = 1.03;
 constexpr double kNoiseOfThreads = 1.1;
+// What a pause costs differs from one minute to the next, with what other programs do to caches.
+// Source: benchmarks/rhythms.
+constexpr double kNoiseAfterPause = 1.3;
 
 void check(const CostPoint& point) {
   if (std::isfinite(point.seconds) && point.seconds > 0) return;
@@ -60,8 +63,18 @@ double CostCurve::seconds(std::size_t size_bytes) const noexcept {
   return std::max(in_proportion, on_line(points_[points_.size() - 2], last, size_bytes));
 }
 
-double margin_of(CopyPath path) noexcept {
+double pause_seconds_of(const CostCurve& back_to_back, const std::vector<CostPoint>& after_pause) {
+  const CostCurve curve(after_pause);
+  std::vector<double> more;
+  for (const CostPoint& point : curve.points())
+    more.push_back(std::max(0.0, point.seconds - back_to_back.seconds(point.size_bytes)));
+  std::ranges::sort(more);
+  return (more[(more.size() - 1) / 2] + more[more.size() / 2]) / 2;
+}
+
+double margin_of(CopyPath path, bool after_pause) noexcept {
   if (path == CopyPath::driver) return 1;
+  if (after_pause) return kNoiseAfterPause;
   return path == CopyPath::window_threads ? kNoiseOfThreads : kNoise;
 }
 
@@ -82,9 +95,21 @@ Profile::Profile(std::vector<Entry> entries, bool measured, std::string source,
 
 const CostCurve* Profile::curve(CopyPath path, Direction direction,
                                 MemoryKind host_kind) const noexcept {
+  const Entry* const found = entry(path, direction, host_kind);
+  return found == nullptr ? nullptr : &found->curve;
+}
+
+double Profile::pause_seconds(CopyPath path, Direction direction,
+                              MemoryKind host_kind) const noexcept {
+  const Entry* const found = entry(path, direction, host_kind);
+  return found == nullptr ? 0 : found->pause_seconds;
+}
+
+const Profile::Entry* Profile::entry(CopyPath path, Direction direction,
+                                     MemoryKind host_kind) const noexcept {
   if (host_kind != MemoryKind::pageable && host_kind != MemoryKind::pinned) return nullptr;
-  const int entry = entry_of_way_[way_of(path, direction, host_kind)];
-  return entry < 0 ? nullptr : &entries_[static_cast<std::size_t>(entry)].curve;
+  const int index = entry_of_way_[way_of(path, direction, host_kind)];
+  return index < 0 ? nullptr : &entries_[static_cast<std::size_t>(index)];
 }
 
 std::size_t Profile::way_of(CopyPath path, Direction direction, MemoryKind host_kind) noexcept {

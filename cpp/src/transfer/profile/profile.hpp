@@ -39,10 +39,22 @@ private:
   std::vector<CostPoint> points_;
 };
 
+/// What copies take longer after a pause, when threads sleep and caches are cold: the median over
+/// the sizes that were measured. It hardly depends on the size, and the figures of one size on an
+/// otherwise busy machine differ by more. At least 0.
+///
+/// back_to_back  what the copies take without a pause
+/// after_pause   what they take after one; not empty, ascending in size, seconds > 0
+/// Throws        UsageError otherwise.
+double pause_seconds_of(const CostCurve& back_to_back, const std::vector<CostPoint>& after_pause);
+
+/// The same of a path if nobody has measured it.
+double assumed_pause_seconds(CopyPath path, bool emulated);
+
 /// The factor on a path's predicted seconds when paths are compared. A path must be this much
 /// faster than the driver's copy, so that a slightly wrong prediction doesn't make a copy slower
 /// than cudaMemcpy.
-double margin_of(CopyPath path) noexcept;
+double margin_of(CopyPath path, bool after_pause = false) noexcept;
 
 /// The longest text of a profile: some hundred times as long as what `isthmus profile` writes.
 inline constexpr std::size_t kMaxProfileBytes = std::size_t{4} << 20U;
@@ -54,7 +66,8 @@ public:
     CopyPath path = CopyPath::driver;
     Direction direction = Direction::host_to_device;
     MemoryKind host_kind = MemoryKind::pageable;  ///< pageable or pinned
-    CostCurve curve;
+    CostCurve curve;                              ///< of copies that follow each other
+    double pause_seconds = 0;                     ///< what is added to it after a pause
   };
 
   /// source      its origin, for explain(): "defaults for PCIe Gen5 x16"
@@ -64,6 +77,8 @@ public:
 
   /// Null: the path wasn't measured, so it isn't used.
   const CostCurve* curve(CopyPath path, Direction direction, MemoryKind host_kind) const noexcept;
+  /// What that path takes longer after a pause; 0 if it wasn't measured.
+  double pause_seconds(CopyPath path, Direction direction, MemoryKind host_kind) const noexcept;
   bool measured() const noexcept { return measured_; }
   const std::string& source() const noexcept { return source_; }
   /// The same figures with another origin.
@@ -103,10 +118,13 @@ public:
   static Profile for_device(const DeviceFacts& device, double num_cores, bool emulated);
   static Profile for_device(const ProfileIdentity& identity);
 
-private:
   static constexpr std::size_t kNumWays =
       std::size_t{5} * 2 * 2;  ///< paths, directions, kinds of memory
+  /// A number below kNumWays. Every kind of memory that isn't pinned counts as pageable.
   static std::size_t way_of(CopyPath path, Direction direction, MemoryKind host_kind) noexcept;
+
+private:
+  const Entry* entry(CopyPath path, Direction direction, MemoryKind host_kind) const noexcept;
 
   std::vector<Entry> entries_;
   std::array<int, kNumWays> entry_of_way_;  ///< -1: none

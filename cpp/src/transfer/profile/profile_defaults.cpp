@@ -271,6 +271,12 @@ CostCurve curve_of(const Bent& line) {
   return CostCurve(std::move(points));
 }
 
+// After 3 ms of spinning, of sleep and of work of the GPU, in the median over them: the driver's
+// copies and windows of one thread; those with threads, which have to wake. Source:
+// benchmarks/rhythms (H200).
+constexpr double kPauseSeconds = 15 * kMicro;
+constexpr double kPauseSecondsOfThreads = 50 * kMicro;
+
 void add_pageable(std::vector<Profile::Entry>& entries, Direction direction,
                   const LinkFigures& link, double num_cores) {
   const auto pageable = MemoryKind::pageable;
@@ -296,6 +302,12 @@ void add_windows(std::vector<Profile::Entry>& entries, Direction direction, cons
 
 }  // namespace
 
+double assumed_pause_seconds(CopyPath path, bool emulated) {
+  if (emulated) return 0;
+  const bool threads = path == CopyPath::staged || path == CopyPath::window_threads;
+  return threads ? kPauseSecondsOfThreads : kPauseSeconds;
+}
+
 Profile Profile::defaults(const ProfileIdentity& identity) {
   const LinkFigures link = figures_of(identity.link);
   const double num_cores = identity.num_cores;
@@ -310,6 +322,8 @@ Profile Profile::defaults(const ProfileIdentity& identity) {
               window_write_threads(link, num_cores));
   add_windows(entries, Direction::device_to_host, window_read(link),
               window_read_threads(link, num_cores));
+  for (Entry& entry : entries)
+    entry.pause_seconds = assumed_pause_seconds(entry.path, identity.emulated);
   return {std::move(entries), false, "defaults for " + identity.link.name()};
 }
 

@@ -59,6 +59,13 @@ struct Place {
     return {found->second, name + "." + key};
   }
 
+  /// Null if there is no such member.
+  const JsonValue* find(const char* key) const {
+    const auto& members = held<JsonObject>("an object");
+    const auto found = members.find(key);
+    return found == members.end() ? nullptr : &found->second;
+  }
+
   std::vector<Place> items() const {
     const auto& values = held<JsonArray>("an array");
     std::vector<Place> found;
@@ -166,22 +173,41 @@ std::string_view name_of_direction(Direction direction) {
   return direction == Direction::host_to_device ? "h2d" : "d2h";
 }
 
-CostCurve read_curve(const Place& place) {
+std::vector<CostPoint> read_points(const Place& place) {
   std::vector<CostPoint> points;
   for (const Place& point : place.items())
     points.push_back({point.at("bytes").bytes(), point.at("seconds").number(kMaxSeconds)});
+  return points;
+}
+
+/// Makes something of points; what is wrong with them is wrong with the file.
+template <typename Make>
+auto made_of(const Place& place, Make make) {
   try {
-    return CostCurve(std::move(points));
+    return make(read_points(place));
   } catch (const UsageError& error) {
     refuse(place.name + ": " + error.what());
   }
 }
 
-Profile::Entry read_entry(const Place& place) {
-  return {word(place.at("path"), kPaths, [](CopyPath path) { return name_of(path); }),
-          word(place.at("direction"), kDirections, &name_of_direction),
+/// Earlier files don't tell what pauses cost, and neither do those of the emulated driver.
+double read_pause_seconds(const Place& cost, CopyPath path, const CostCurve& curve, bool emulated) {
+  constexpr const char* kKey = "after_pause";
+  const JsonValue* const found = cost.find(kKey);
+  if (found == nullptr) return assumed_pause_seconds(path, emulated);
+  const Place points{*found, cost.name + "." + kKey};
+  if (points.items().empty()) return assumed_pause_seconds(path, emulated);
+  return made_of(points, [&](const auto& read) { return pause_seconds_of(curve, read); });
+}
+
+Profile::Entry read_entry(const Place& place, bool emulated) {
+  const auto path = word(place.at("path"), kPaths, [](CopyPath one) { return name_of(one); });
+  CostCurve curve =
+      made_of(place.at("points"), [](auto points) { return CostCurve(std::move(points)); });
+  const double pause_seconds = read_pause_seconds(place, path, curve, emulated);
+  return {path, word(place.at("direction"), kDirections, &name_of_direction),
           word(place.at("host_memory"), kHostKinds, [](MemoryKind kind) { return name_of(kind); }),
-          read_curve(place.at("points"))};
+          std::move(curve), pause_seconds};
 }
 
 std::string text_of(const Profile::Entry& entry) {
@@ -194,10 +220,10 @@ bool same_way(const Profile::Entry& one, const Profile::Entry& other) {
          one.host_kind == other.host_kind;
 }
 
-std::vector<Profile::Entry> read_entries(const Place& costs) {
+std::vector<Profile::Entry> read_entries(const Place& costs, bool emulated) {
   std::vector<Profile::Entry> entries;
   for (const Place& place : costs.items()) {
-    Profile::Entry entry = read_entry(place);
+    Profile::Entry entry = read_entry(place, emulated);
     if (std::ranges::any_of(entries, [&](const auto& other) { return same_way(entry, other); }))
       refuse(place.name + " repeats the costs of " + text_of(entry));
     entries.push_back(std::move(entry));
@@ -283,7 +309,7 @@ Profile read_profile(const JsonValue& document, const ProfileIdentity& here) {
            std::to_string(kSchemaVersion) + ": run `isthmus profile` again");
   const Place machine = root.at("machine");
   check_identity(machine, here);
-  std::vector<Profile::Entry> entries = read_entries(root.at("costs"));
+  std::vector<Profile::Entry> entries = read_entries(root.at("costs"), here.emulated);
   check_driver_is_there(entries);
   std::string source = "profile of " + root.at("measurement").at("finished_at").date();
   const double num_cores = machine.at("num_cores").positive(kMaxCores);

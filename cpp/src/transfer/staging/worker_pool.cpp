@@ -13,6 +13,7 @@
 #include "driver/forks.hpp"
 #include "host/topology.hpp"
 #include "transfer/copy/stream_order.hpp"
+#include "window/spin_time.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -110,7 +111,8 @@ StagingRing::WorkerPool::WorkerPool(const Context& the_context, const RingSettin
       max_upload_threads_(max_upload_threads(the_settings, possible_threads)),
       max_download_threads_(max_threads),
       process_(process_generation()),
-      cpus_(std::move(cpus.cpus)) {
+      cpus_(std::move(cpus.cpus)),
+      spin_time_(window::spin_time()) {
   watch_forks();
 }
 
@@ -264,7 +266,7 @@ int StagingRing::WorkerPool::start_workers(int num_threads) {
   const auto wanted = static_cast<std::size_t>(num_threads);
   try {
     while (workers_.size() + 1 < wanted)
-      workers_.push_back(std::make_unique<RingWorker>("isthmus-ring", cpus_));
+      workers_.push_back(std::make_unique<RingWorker>("isthmus-ring", cpus_, spin_time_));
   } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): go on with fewer
   }
   return static_cast<int>(std::min(wanted, workers_.size() + 1));

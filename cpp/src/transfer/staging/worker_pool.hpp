@@ -106,6 +106,7 @@ private:
   std::atomic<int> max_download_threads_;
   const std::uint64_t process_;
   const std::vector<int> cpus_;
+  const std::chrono::microseconds spin_time_;
   std::mutex busy_;
   std::unique_ptr<Event> begin_;
   std::unique_ptr<StagingSlots> slots_;
