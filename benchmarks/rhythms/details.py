@@ -8,10 +8,10 @@ with one value of ISTHMUS_SPIN_US, which the environment gives. paths: each path
 to back, and the first three copies after a pause. push: downloads by a kernel.
 """
 
+import argparse
 import ctypes
 import os
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -248,6 +248,11 @@ def push() -> list[Row]:
 pauses_once: dict[str, Callable[[float], None]] = {}
 
 if __name__ == "__main__":
+    of_names = {"parts": parts, "spins": spins, "paths": paths, "push": push}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser.add_argument("what", choices=of_names)
+    parser.add_argument("output", type=Path)
+    asked = parser.parse_args()
     pauses_once.update(pauses())
-    found = {"parts": parts, "spins": spins, "paths": paths, "push": push}[sys.argv[1]]()
-    Path(sys.argv[2]).write_text(json_text({"schema_version": 1, "results": found}), "utf-8")
+    found = of_names[asked.what]()
+    asked.output.write_text(json_text({"schema_version": 1, "results": found}), "utf-8")
