@@ -120,11 +120,6 @@ void bind_units(nb::class_<SharedPaged>& paged) {
       .def("stats", [](const SharedPaged& self) { return memory_of(self).stats(); }, Release());
 }
 
-nb::bytes map_bytes(const SharedPaged& paged) {
-  const isthmus::paged_map& map = memory_of(paged).map();
-  return nb::bytes(&map, sizeof map);
-}
-
 std::string kernel_header(const std::string& name) {
   for (const isthmus::KernelSource& header : isthmus::kernel_headers())
     if (name == header.file_name) return header.text;
@@ -143,18 +138,18 @@ void bind_paged(nb::module_& m) {
           "__init__",
           [](SharedPaged* self, const SharedContext& context, const SharedKernels& kernels,
              std::uintptr_t pointer, std::size_t size_bytes, unsigned item_bytes, bool read_only,
-             std::size_t unit_bytes) {
+             std::size_t unit_bytes, const nb::object& /*owner*/) {
             const isthmus::PagedSource source{reinterpret_cast<void*>(pointer), size_bytes,
                                               item_bytes, read_only};
             new (self)
                 SharedPaged(std::make_unique<PagedMemory>(*context, *kernels, source, unit_bytes));
           },
           "context"_a, "kernels"_a, "pointer"_a, "size_bytes"_a, "item_bytes"_a, "read_only"_a,
-          "unit_bytes"_a, Release())
-      .def_prop_ro("map_bytes", &map_bytes, "A kernel's argument: isthmus::paged_map.")
+          "unit_bytes"_a, "owner"_a, nb::keep_alive<1, 9>(), Release(),
+          "Flushes when it is destroyed: `owner` keeps the memory until then.")
       .def_prop_ro(
           "map_pointer", [](const SharedPaged& self) { return memory_of(self).map_pointer(); },
-          "The same in device memory.")
+          "A kernel's argument: the address of its isthmus::paged_map in device memory.")
       .def_prop_ro(
           "device_bytes", [](const SharedPaged& self) { return memory_of(self).device_bytes(); },
           "Of device memory: the items and the maps.");

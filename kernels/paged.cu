@@ -22,54 +22,54 @@ __device__ inline uint32_t isthmus_bits_within(uint64_t index, uint64_t first_un
 }
 
 /// Lets later launches know without any order what is valid now.
-extern "C" __global__ void isthmus_paged_settle(isthmus::paged_map map, uint32_t* settled) {
+extern "C" __global__ void isthmus_paged_settle(const isthmus::paged_map* map, uint32_t* settled) {
   const IsthmusPagedMachine machine{};
-  const uint64_t num_words = (map.num_units() + 31) / 32;
+  const uint64_t num_words = (map->num_units() + 31) / 32;
   for (uint64_t i = isthmus_lane(); i < num_words; i += isthmus_num_lanes())
-    settled[i] = machine.acquire(map.valid + i);
+    settled[i] = machine.acquire(map->valid + i);
 }
 
 /// Fetches the units from `first_unit` to before `end_unit` that are absent.
-extern "C" __global__ void isthmus_paged_prefetch(isthmus::paged_map map, uint64_t first_unit,
-                                                  uint64_t end_unit) {
+extern "C" __global__ void isthmus_paged_prefetch(const isthmus::paged_map* map,
+                                                  uint64_t first_unit, uint64_t end_unit) {
   const IsthmusPagedMachine machine{};
-  const isthmus::paged::units<IsthmusPagedMachine> units(map, machine);
   for (uint64_t i = first_unit + isthmus_first_of_warp(); i < end_unit; i += isthmus_num_lanes()) {
     const uint64_t unit = i + isthmus_lane_of_warp();
-    units.make_valid(machine.together(), unit, unit < end_unit);
+    isthmus::paged::make_valid(machine, *map, machine.together(), uint32_t(unit), unit < end_unit);
   }
 }
 
 /// Makes units absent. No other launch uses the array meanwhile.
-extern "C" __global__ void isthmus_paged_invalidate(isthmus::paged_map map, uint32_t* settled,
-                                                    uint64_t first_unit, uint64_t end_unit) {
+extern "C" __global__ void isthmus_paged_invalidate(const isthmus::paged_map* map,
+                                                    uint32_t* settled, uint64_t first_unit,
+                                                    uint64_t end_unit) {
   const uint64_t end_word = (end_unit + 31) / 32;
   for (uint64_t i = first_unit / 32 + isthmus_lane(); i < end_word; i += isthmus_num_lanes()) {
     const uint32_t kept = ~isthmus_bits_within(i, first_unit, end_unit);
     settled[i] &= kept;
-    map.valid[i] &= kept;
-    map.busy[i] &= kept;
-    map.dirty[i] &= kept;
+    map->valid[i] &= kept;
+    map->busy[i] &= kept;
+    map->dirty[i] &= kept;
   }
 }
 
 /// Writes dirty units to the host's memory. No other launch stores to the array meanwhile. A warp
 /// has a whole word of bits, so that no two write one word.
-extern "C" __global__ void isthmus_paged_flush(isthmus::paged_map map) {
+extern "C" __global__ void isthmus_paged_flush(const isthmus::paged_map* map) {
   const IsthmusPagedMachine machine{};
-  const uint64_t num_units = map.num_units();
+  const uint64_t num_units = map->num_units();
   for (uint64_t i = isthmus_first_of_warp(); i < num_units; i += isthmus_num_lanes()) {
     const uint64_t unit = i + isthmus_lane_of_warp();
-    const isthmus::paged::place at = isthmus::paged::place_of(unit);
-    const bool dirty = unit < num_units && (map.dirty[at.index] & at.bit) != 0;
+    const isthmus::paged::place at = isthmus::paged::place_of(uint32_t(unit));
+    const bool dirty = unit < num_units && (map->dirty[at.index] & at.bit) != 0;
     const auto all = machine.together();
     const auto chosen = machine.ballot(all, dirty);
     if (chosen == 0) continue;
-    machine.write_back(map, all, chosen, unit);
+    isthmus_write_back(machine, *map, all, chosen, uint32_t(unit));
     machine.sync(all);
-    if (dirty) map.dirty[at.index] = kIsthmusWarpLanes == 1 ? map.dirty[at.index] & ~at.bit : 0;
+    if (dirty) map->dirty[at.index] = kIsthmusWarpLanes == 1 ? map->dirty[at.index] & ~at.bit : 0;
     if (isthmus_lane_of_warp() == 0)
-      machine.add(map.counters + isthmus::paged::kWrittenBack, machine.count(chosen));
+      machine.add(map->counters + isthmus::paged::kWrittenBack, machine.count(chosen));
   }
 }
 
@@ -160,27 +160,29 @@ __device__ inline void isthmus_write_items(const isthmus::paged_map& map, uint64
 ///
 /// indices      device, [count] of index_bytes (4 or 8), each of them checked
 /// target       device, [count] of item_bytes (1, 2, 4, 8 or 16)
-extern "C" __global__ void isthmus_paged_gather(isthmus::paged_map map, const uint8_t* indices,
-                                                uint32_t index_bytes, uint64_t count,
-                                                uint8_t* target, uint32_t item_bytes) {
-  ISTHMUS_FOR_ITEMS(item_bytes, isthmus_gather_items(map, indices, index_bytes, count,
+extern "C" __global__ void isthmus_paged_gather(const isthmus::paged_map* map,
+                                                const uint8_t* indices, uint32_t index_bytes,
+                                                uint64_t count, uint8_t* target,
+                                                uint32_t item_bytes) {
+  ISTHMUS_FOR_ITEMS(item_bytes, isthmus_gather_items(*map, indices, index_bytes, count,
                                                      reinterpret_cast<ISTHMUS_ITEM*>(target)))
 }
 
 /// array[indices[i]] = source[i]; arguments like isthmus_paged_gather.
-extern "C" __global__ void isthmus_paged_scatter(isthmus::paged_map map, const uint8_t* indices,
-                                                 uint32_t index_bytes, uint64_t count,
-                                                 const uint8_t* source, uint32_t item_bytes) {
+extern "C" __global__ void isthmus_paged_scatter(const isthmus::paged_map* map,
+                                                 const uint8_t* indices, uint32_t index_bytes,
+                                                 uint64_t count, const uint8_t* source,
+                                                 uint32_t item_bytes) {
   ISTHMUS_FOR_ITEMS(item_bytes,
-                    isthmus_scatter_items(map, indices, index_bytes, count,
+                    isthmus_scatter_items(*map, indices, index_bytes, count,
                                           reinterpret_cast<const ISTHMUS_ITEM*>(source)))
 }
 
 /// array[first + i] = source[i]: units that lie within the range aren't fetched.
-extern "C" __global__ void isthmus_paged_write(isthmus::paged_map map, uint64_t first,
+extern "C" __global__ void isthmus_paged_write(const isthmus::paged_map* map, uint64_t first,
                                                uint64_t count, const uint8_t* source,
                                                uint32_t item_bytes) {
-  ISTHMUS_FOR_ITEMS(item_bytes, isthmus_write_items(map, first, count,
+  ISTHMUS_FOR_ITEMS(item_bytes, isthmus_write_items(*map, first, count,
                                                     reinterpret_cast<const ISTHMUS_ITEM*>(source)))
 }
 
@@ -225,17 +227,17 @@ __device__ inline void isthmus_reduce_items(const isthmus::paged_map& map, uint6
 /// kind         0 float, 1 double, 2 int32, 3 int64: results are doubles, or int64
 /// results      device, [blocks]
 /// Launch: blocks of at most 256 lanes.
-extern "C" __global__ void isthmus_paged_reduce(isthmus::paged_map map, uint64_t first,
+extern "C" __global__ void isthmus_paged_reduce(const isthmus::paged_map* map, uint64_t first,
                                                 uint64_t count, uint32_t kind, uint32_t operation,
                                                 void* results, uint64_t* num_results) {
   double* const reals = static_cast<double*>(results);
   int64_t* const integers = static_cast<int64_t*>(results);
   if (kind == 0)
-    isthmus_reduce_items<float>(map, first, count, operation, reals, num_results);
+    isthmus_reduce_items<float>(*map, first, count, operation, reals, num_results);
   else if (kind == 1)
-    isthmus_reduce_items<double>(map, first, count, operation, reals, num_results);
+    isthmus_reduce_items<double>(*map, first, count, operation, reals, num_results);
   else if (kind == 2)
-    isthmus_reduce_items<int32_t>(map, first, count, operation, integers, num_results);
+    isthmus_reduce_items<int32_t>(*map, first, count, operation, integers, num_results);
   else
-    isthmus_reduce_items<int64_t>(map, first, count, operation, integers, num_results);
+    isthmus_reduce_items<int64_t>(*map, first, count, operation, integers, num_results);
 }

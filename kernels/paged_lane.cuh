@@ -13,6 +13,7 @@ struct IsthmusPagedLane {
   using lanes = unsigned int;
   using word = isthmus::paged::word;
   using number = isthmus::paged::number;
+  using unit_number = isthmus::paged::unit_number;
 
   static lanes together() { return 1; }
   static unsigned lane() { return 0; }
@@ -20,8 +21,8 @@ struct IsthmusPagedLane {
   static unsigned lowest(lanes) { return 0; }
   static unsigned rank(lanes) { return 0; }
   static lanes ballot(lanes, bool value) { return value ? 1 : 0; }
-  static number from_lane(lanes, number value, unsigned) { return value; }
-  static lanes alike(lanes mask, number) { return mask; }
+  static unit_number from_lane(lanes, unit_number value, unsigned) { return value; }
+  static lanes alike(lanes mask, unit_number) { return mask; }
   static void sync(lanes) {}
 
   static word settled(const word* at) { return relaxed(at); }
@@ -47,16 +48,10 @@ struct IsthmusPagedLane {
     *at = value;
   }
 
-  static void fetch(const isthmus::paged_map& map, lanes, lanes, number unit) {
+  static void fetch(const isthmus::paged_map& map, lanes, lanes, unit_number unit) {
     const isthmus::paged::extent own = isthmus::paged::extent_of(map, unit);
     isthmus_note_read(map.host + own.begin, own.end - own.begin);
     std::copy_n(map.host + own.begin, own.end - own.begin, map.device + own.begin);
-  }
-  static void write_back(const isthmus::paged_map& map, lanes, lanes chosen, number unit) {
-    if (chosen == 0) return;
-    const isthmus::paged::extent own = isthmus::paged::extent_of(map, unit);
-    isthmus_note_write(map.host + own.begin, own.end - own.begin);
-    std::copy_n(map.device + own.begin, own.end - own.begin, map.host + own.begin);
   }
 };
 
@@ -69,6 +64,22 @@ using IsthmusPagedMachine = isthmus::paged::gpu_machine;
 constexpr uint64_t kIsthmusWarpLanes = 32;
 
 #endif
+
+/// Writes the units of the lanes in `chosen` to the host's memory, all lanes of `mask` together.
+__device__ inline void isthmus_write_back(const IsthmusPagedMachine& machine,
+                                          const isthmus::paged_map& map,
+                                          IsthmusPagedMachine::lanes mask,
+                                          IsthmusPagedMachine::lanes chosen,
+                                          isthmus::paged::unit_number unit) {
+#ifdef ISTHMUS_HOST_KERNELS
+  (void)machine, (void)mask, (void)chosen;
+  const isthmus::paged::extent own = isthmus::paged::extent_of(map, unit);
+  isthmus_note_write(map.host + own.begin, own.end - own.begin);
+  std::copy_n(map.device + own.begin, own.end - own.begin, map.host + own.begin);
+#else
+  machine.copy(map, mask, chosen, unit, map.host, map.device);
+#endif
+}
 
 /// A paged array in a kernel of this folder.
 template <typename Item>

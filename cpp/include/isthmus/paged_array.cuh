@@ -3,8 +3,8 @@
 // For nvcc and NVRTC, compute capability 7.0 or later; it includes nothing. The host's side
 // (isthmus.PagedArray) makes a paged_map, which is a kernel's argument. In the kernel:
 //
-//   __global__ void sum(isthmus::paged_map map, float* result) {
-//     isthmus::paged_array<float> array(map);
+//   __global__ void sum(const isthmus::paged_map* map, float* result) {
+//     isthmus::paged_array<float> array(*map);
 //     atomicAdd(result, array.load(blockIdx.x * blockDim.x + threadIdx.x));
 //   }
 //
@@ -31,7 +31,7 @@
 
 // 16-byte reads that a lane has on the link at once.
 #ifndef ISTHMUS_PAGED_IN_FLIGHT
-#define ISTHMUS_PAGED_IN_FLIGHT 4
+#define ISTHMUS_PAGED_IN_FLIGHT 2
 #endif
 
 namespace isthmus {
@@ -51,7 +51,7 @@ struct paged_map {
   word* dirty;                ///< a bit for each unit: it was stored to
   const word* settled;        ///< the valid bits as they were before the launch: no order needed
   number* counters;           ///< units fetched, units overwritten without a fetch, units written
-  number first_byte;          ///< position of the first item
+  number first_byte;          ///< position of the first item, less than 256
   number end_byte;            ///< position after the last item
   unsigned int unit_shift;    ///< a unit has 1 << unit_shift bytes
   unsigned int array_number;  ///< names the array in messages
@@ -78,22 +78,27 @@ namespace paged {
 using word = paged_map::word;
 using number = paged_map::number;
 
-constexpr number kNoUnit = ~number(0);
+/// A unit's number: an array has less than 2^32 - 1.
+using unit_number = unsigned int;
+constexpr unit_number kNoUnit = ~unit_number(0);
+constexpr number kNowhere = ~number(0);
 enum counter { kFetched, kOverwritten, kWrittenBack, kNumCounters };
 
 /// A unit's place in the maps.
 struct place {
-  number index;
+  unsigned int index;
   word bit;
 };
-ISTHMUS_PAGED_CODE place place_of(number unit) { return {unit >> 5U, word(1) << (unit & 31U)}; }
+ISTHMUS_PAGED_CODE place place_of(unit_number unit) {
+  return {unit >> 5U, word(1) << (unit & 31U)};
+}
 
 /// The part of a unit that has items: the first and the last unit may have other bytes.
 struct extent {
   number begin, end;
 };
-ISTHMUS_PAGED_CODE extent extent_of(const paged_map& map, number unit) {
-  const number begin = unit << map.unit_shift;
+ISTHMUS_PAGED_CODE extent extent_of(const paged_map& map, unit_number unit) {
+  const number begin = number(unit) << map.unit_shift;
   const number end = begin + (number(1) << map.unit_shift);
   return {begin < map.first_byte ? map.first_byte : begin, end > map.end_byte ? map.end_byte : end};
 }
@@ -106,52 +111,48 @@ ISTHMUS_PAGED_CODE extent extent_of(const paged_map& map, number unit) {
 struct gpu_machine {
   using lanes = unsigned int;
 
-  __device__ __forceinline__ lanes together() const { return __activemask(); }
-  __device__ __forceinline__ unsigned lane() const {
+  ISTHMUS_PAGED_CODE lanes together() const { return __activemask(); }
+  ISTHMUS_PAGED_CODE unsigned lane() const {
     unsigned index;
     asm("mov.u32 %0, %%laneid;" : "=r"(index));
     return index;
   }
-  __device__ __forceinline__ static unsigned count(lanes mask) { return __popc(mask); }
-  __device__ __forceinline__ static unsigned lowest(lanes mask) { return __ffs(mask) - 1; }
-  __device__ __forceinline__ unsigned rank(lanes mask) const {
+  ISTHMUS_PAGED_CODE static unsigned count(lanes mask) { return __popc(mask); }
+  ISTHMUS_PAGED_CODE static unsigned lowest(lanes mask) { return __ffs(mask) - 1; }
+  ISTHMUS_PAGED_CODE unsigned rank(lanes mask) const {
     return __popc(mask & ((1U << lane()) - 1U));
   }
-  __device__ __forceinline__ lanes ballot(lanes mask, bool value) const {
+  ISTHMUS_PAGED_CODE lanes ballot(lanes mask, bool value) const {
     return __ballot_sync(mask, value);
   }
-  __device__ __forceinline__ number from_lane(lanes mask, number value, unsigned lane) const {
+  ISTHMUS_PAGED_CODE unit_number from_lane(lanes mask, unit_number value, unsigned lane) const {
     return __shfl_sync(mask, value, lane);
   }
   /// The lanes of `mask` with the same value.
-  __device__ __forceinline__ lanes alike(lanes mask, number value) const {
+  ISTHMUS_PAGED_CODE lanes alike(lanes mask, unit_number value) const {
     return __match_any_sync(mask, value);
   }
   /// Memory accesses of each lane before it are ordered with those of each lane after it.
-  __device__ __forceinline__ void sync(lanes mask) const { __syncwarp(mask); }
+  ISTHMUS_PAGED_CODE void sync(lanes mask) const { __syncwarp(mask); }
 
-  __device__ __forceinline__ word settled(const word* at) const { return *at; }
-  __device__ __forceinline__ word acquire(const word* at) const {
+  ISTHMUS_PAGED_CODE word settled(const word* at) const { return *at; }
+  ISTHMUS_PAGED_CODE word acquire(const word* at) const {
     word value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
     return value;
   }
-  __device__ __forceinline__ word relaxed(const word* at) const {
+  ISTHMUS_PAGED_CODE word relaxed(const word* at) const {
     word value;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
     return value;
   }
-  __device__ __forceinline__ word or_relaxed(word* at, word bits) const {
-    return atomicOr(at, bits);
-  }
-  __device__ __forceinline__ void or_release(word* at, word bits) const {
+  ISTHMUS_PAGED_CODE word or_relaxed(word* at, word bits) const { return atomicOr(at, bits); }
+  ISTHMUS_PAGED_CODE void or_release(word* at, word bits) const {
     asm volatile("red.release.gpu.global.or.b32 [%0], %1;" : : "l"(at), "r"(bits) : "memory");
   }
-  __device__ __forceinline__ void add(number* at, number increment) const {
-    atomicAdd(at, increment);
-  }
+  ISTHMUS_PAGED_CODE void add(number* at, number increment) const { atomicAdd(at, increment); }
   /// Waits until `bit` is set, if `missing`. Another group of lanes sets it, and waits for nobody.
-  __device__ __forceinline__ void await(lanes mask, bool missing, const word* at, word bit) const {
+  ISTHMUS_PAGED_CODE void await(lanes mask, bool missing, const word* at, word bit) const {
     for (unsigned pause_ns = 32; missing; pause_ns += pause_ns < 512 ? pause_ns : 0) {
       missing = (acquire(at) & bit) == 0;
       if (missing) __nanosleep(pause_ns);
@@ -160,19 +161,19 @@ struct gpu_machine {
   }
 
   template <typename T>
-  __device__ __forceinline__ T read(const T* at) const {
+  ISTHMUS_PAGED_CODE T read(const T* at) const {
     return *at;
   }
   template <typename T>
-  __device__ __forceinline__ void write(T* at, T value) const {
+  ISTHMUS_PAGED_CODE void write(T* at, T value) const {
     *at = value;
   }
 
   /// Copies the units of the lanes in `chosen`, all lanes of `mask` together. A lane issues several
   /// reads before its first write, of different units if they are small.
-  __device__ __forceinline__ void copy_units(const paged_map& map, lanes mask, lanes chosen,
-                                             number unit, unsigned char* target,
-                                             const unsigned char* source) const {
+  ISTHMUS_PAGED_CODE void copy_units(const paged_map& map, lanes mask, lanes chosen,
+                                     unit_number unit, unsigned char* target,
+                                     const unsigned char* source) const {
     const unsigned width = count(mask), first = rank(mask);
     const number num_pieces = number(1) << (map.unit_shift - 4);
     number base = num_pieces, begin = 0;
@@ -181,9 +182,9 @@ struct gpu_machine {
       number at[ISTHMUS_PAGED_IN_FLIGHT];
 #pragma unroll
       for (int i = 0; i < ISTHMUS_PAGED_IN_FLIGHT; i++) {
-        at[i] = kNoUnit;
+        at[i] = kNowhere;
         if (base >= num_pieces && chosen != 0) {
-          begin = from_lane(mask, unit, lowest(chosen)) << map.unit_shift;
+          begin = number(from_lane(mask, unit, lowest(chosen))) << map.unit_shift;
           chosen &= chosen - 1;
           base = 0;
         }
@@ -198,14 +199,13 @@ struct gpu_machine {
       }
 #pragma unroll
       for (int i = 0; i < ISTHMUS_PAGED_IN_FLIGHT; i++)
-        if (at[i] != kNoUnit) *reinterpret_cast<uint4*>(target + at[i]) = bytes[i];
+        if (at[i] != kNowhere) *reinterpret_cast<uint4*>(target + at[i]) = bytes[i];
     }
   }
 
   /// Copies what is left of the array's first and last 16 bytes, if they are in this lane's unit.
-  __device__ __forceinline__ void copy_ends(const paged_map& map, number unit,
-                                            unsigned char* target,
-                                            const unsigned char* source) const {
+  ISTHMUS_PAGED_CODE void copy_ends(const paged_map& map, unit_number unit, unsigned char* target,
+                                    const unsigned char* source) const {
     const extent own = extent_of(map, unit);
     const number first_whole = (own.begin + 15) / 16 * 16, end_whole = own.end / 16 * 16;
     for (number i = own.begin; i < first_whole && i < own.end; i++) target[i] = source[i];
@@ -213,21 +213,17 @@ struct gpu_machine {
       target[i] = source[i];
   }
 
-  __device__ __forceinline__ void copy(const paged_map& map, lanes mask, lanes chosen, number unit,
-                                       unsigned char* target, const unsigned char* source) const {
+  ISTHMUS_PAGED_CODE void copy(const paged_map& map, lanes mask, lanes chosen, unit_number unit,
+                               unsigned char* target, const unsigned char* source) const {
     copy_units(map, mask, chosen, unit, target, source);
     if ((chosen >> lane() & 1U) != 0) copy_ends(map, unit, target, source);
   }
-  __device__ __forceinline__ void fetch(const paged_map& map, lanes mask, lanes chosen,
-                                        number unit) const {
+  ISTHMUS_PAGED_CODE void fetch(const paged_map& map, lanes mask, lanes chosen,
+                                unit_number unit) const {
     copy(map, mask, chosen, unit, map.device, map.host);
   }
-  __device__ __forceinline__ void write_back(const paged_map& map, lanes mask, lanes chosen,
-                                             number unit) const {
-    copy(map, mask, chosen, unit, map.host, map.device);
-  }
 
-  __device__ __forceinline__ void require(const paged_map& map, number i, number size) const {
+  ISTHMUS_PAGED_CODE void require(const paged_map& map, number i, number size) const {
     if (i < size) return;
     printf("isthmus: index %llu is out of range: paged array %u has %llu items\n", i,
            map.array_number, size);
@@ -237,94 +233,73 @@ struct gpu_machine {
 
 #endif
 
-/// The state machine of units, for lanes of one warp that call it together.
-///
-/// Every group of lanes claims and fetches all units that it can before it waits for any. A group
-/// that has claimed waits for nobody until it has published, so that groups can't wait for each
-/// other in a circle.
+// The state machine of units, for lanes of one warp that call it together.
+//
+// Every group of lanes claims and fetches all units that it can before it waits for any. A group
+// that has claimed waits for nobody until it has published, so that groups can't wait for each
+// other in a circle.
+
 template <typename Machine>
-class units {
-public:
-  using lanes = typename Machine::lanes;
+ISTHMUS_PAGED_CODE bool is_valid(const Machine& machine, const paged_map& map, place at) {
+  return (machine.acquire(map.valid + at.index) & at.bit) != 0;
+}
 
-  ISTHMUS_PAGED_CODE units(const paged_map& map, const Machine& machine)
-      : map_(map), machine_(machine) {}
+/// One lane for each unit that is missing claims it; true for exactly one of all callers.
+template <typename Machine>
+ISTHMUS_PAGED_CODE bool claim(const Machine& machine, const paged_map& map,
+                              typename Machine::lanes short_of, unit_number unit, place at) {
+  if (machine.lowest(machine.alike(short_of, unit)) != machine.lane()) return false;
+  return (machine.or_relaxed(map.busy + at.index, at.bit) & at.bit) == 0;
+}
 
-  /// True if the unit was valid before this launch. Costs an ordinary load.
-  ISTHMUS_PAGED_CODE bool settled(number unit) const {
-    const place at = place_of(unit);
-    return (machine_.settled(map_.settled + at.index) & at.bit) != 0;
-  }
+template <typename Machine>
+ISTHMUS_PAGED_CODE void count(const Machine& machine, const paged_map& map,
+                              typename Machine::lanes mask, typename Machine::lanes chosen,
+                              counter which) {
+  if (chosen != 0 && machine.lane() == machine.lowest(mask))
+    machine.add(map.counters + which, machine.count(chosen));
+}
 
-  /// Makes the units of the lanes in `mask` valid: what the lanes read afterwards was fetched.
-  ///
-  /// wanted   false: this lane has no unit, and helps
-  ISTHMUS_PAGED_CODE void make_valid(lanes mask, number unit, bool wanted) const {
-    const place at = place_of(wanted ? unit : 0);
-    bool missing = wanted && (machine_.acquire(map_.valid + at.index) & at.bit) == 0;
-    const lanes short_of = machine_.ballot(mask, missing);
-    if (short_of == 0) return;
-    const bool won = missing && leads(short_of, unit) && claim(at);
-    const lanes chosen = machine_.ballot(mask, won);
-    if (chosen != 0) {
-      machine_.fetch(map_, mask, chosen, unit);
-      machine_.sync(mask);
-      if (won) publish(at);
-      count(mask, chosen, kFetched);
-      missing = missing && !won;
-    }
-    machine_.await(mask, missing, map_.valid + at.index, at.bit);
+/// Makes the units of the lanes in `mask` valid: what the lanes read afterwards was fetched.
+///
+/// wanted      false: this lane has no unit, and helps
+/// overwrite   units aren't fetched: the caller stores all their items in this launch
+template <typename Machine>
+ISTHMUS_PAGED_CODE void make_valid(const Machine& machine, const paged_map& map,
+                                   typename Machine::lanes mask, unit_number unit, bool wanted,
+                                   bool overwrite = false) {
+  const place at = place_of(wanted ? unit : 0);
+  bool missing = wanted && !is_valid(machine, map, at);
+  const auto short_of = machine.ballot(mask, missing);
+  if (short_of == 0) return;
+  const bool won = missing && claim(machine, map, short_of, unit, at);
+  const auto chosen = machine.ballot(mask, won);
+  if (chosen != 0) {
+    if (!overwrite) machine.fetch(map, mask, chosen, unit);
+    machine.sync(mask);
+    if (won) machine.or_release(map.valid + at.index, at.bit);
+    count(machine, map, mask, chosen, overwrite ? kOverwritten : kFetched);
+    missing = missing && !won;
   }
+  machine.await(mask, missing, map.valid + at.index, at.bit);
+}
 
-  /// Makes whole units valid without a fetch: the caller stores all their items in this launch.
-  ISTHMUS_PAGED_CODE void make_overwritten(lanes mask, number unit, bool wanted) const {
-    const place at = place_of(wanted ? unit : 0);
-    bool missing = wanted && (machine_.acquire(map_.valid + at.index) & at.bit) == 0;
-    const lanes short_of = machine_.ballot(mask, missing);
-    if (short_of == 0) return;
-    const bool won = missing && leads(short_of, unit) && claim(at);
-    if (won) publish(at);
-    count(mask, machine_.ballot(mask, won), kOverwritten);
-    machine_.await(mask, missing && !won, map_.valid + at.index, at.bit);
-  }
-
-  /// Notes that a unit's bytes differ from the host's. The end of the launch orders it: flush()
-  /// comes after it.
-  ISTHMUS_PAGED_CODE void mark_dirty(number unit) const {
-    const place at = place_of(unit);
-    if ((machine_.relaxed(map_.dirty + at.index) & at.bit) == 0)
-      machine_.or_relaxed(map_.dirty + at.index, at.bit);
-  }
-
-private:
-  /// One lane for each unit.
-  ISTHMUS_PAGED_CODE bool leads(lanes short_of, number unit) const {
-    return machine_.lowest(machine_.alike(short_of, unit)) == machine_.lane();
-  }
-  /// True for exactly one caller. It publishes.
-  ISTHMUS_PAGED_CODE bool claim(const place& at) const {
-    return (machine_.or_relaxed(map_.busy + at.index, at.bit) & at.bit) == 0;
-  }
-  /// Who acquires the bit reads all that was written before.
-  ISTHMUS_PAGED_CODE void publish(const place& at) const {
-    machine_.or_release(map_.valid + at.index, at.bit);
-  }
-  ISTHMUS_PAGED_CODE void count(lanes mask, lanes chosen, counter which) const {
-    if (chosen != 0 && machine_.lane() == machine_.lowest(mask))
-      machine_.add(map_.counters + which, machine_.count(chosen));
-  }
-
-  const paged_map& map_;
-  const Machine& machine_;
-};
+/// Notes that a unit's bytes differ from the host's. The end of the launch orders it: flush() comes
+/// after it.
+template <typename Machine>
+ISTHMUS_PAGED_CODE void mark_dirty(const Machine& machine, const paged_map& map, unit_number unit) {
+  const place at = place_of(unit);
+  if ((machine.relaxed(map.dirty + at.index) & at.bit) == 0)
+    machine.or_relaxed(map.dirty + at.index, at.bit);
+}
 
 }  // namespace paged
 
 /// One lane's view of a paged array of T, whose size is 1, 2, 4, 8 or 16 bytes.
 ///
-/// Make one in each thread from the kernel's paged_map. Any launch shape and any divergence of the
-/// callers are allowed. Items are as plain memory: accesses of different lanes to one item, of which
-/// one is a store, must be ordered by the caller.
+/// Make one in each thread of the kernel's paged_map, which must last. Any launch shape and any
+/// divergence of the callers are allowed. Items are as plain memory: accesses of different lanes to
+/// one item, of which one is a store, must be ordered by the caller.
 ///
 /// An index >= size() reads or writes foreign memory. With ISTHMUS_PAGED_CHECKED defined, it ends
 /// the kernel with a message that names the index and the array.
@@ -335,73 +310,79 @@ template <typename T, typename Machine>
 #endif
 class paged_array {
   using number = paged::number;
+  using unit_number = paged::unit_number;
   using lanes = typename Machine::lanes;
 
 public:
   ISTHMUS_PAGED_CODE explicit paged_array(const paged_map& map, const Machine& machine = Machine())
-      : map_(map), machine_(machine) {}
+      : map_(map),
+        machine_(machine),
+        items_(reinterpret_cast<T*>(map.device + map.first_byte)),
+        settled_(map.settled),
+        first_byte_(static_cast<unsigned int>(map.first_byte)),
+        unit_shift_(map.unit_shift) {}
 
   ISTHMUS_PAGED_CODE number size() const { return (map_.end_byte - map_.first_byte) / sizeof(T); }
 
   /// The item, fetched if the GPU doesn't hold it.
   ISTHMUS_PAGED_CODE T load(number i) {
     enter(i);
-    return machine_.read(items() + i);
+    return machine_.read(items_ + i);
   }
 
   /// Stores an item; its unit is fetched first if the GPU doesn't hold it. flush() takes it to the
   /// host.
   ISTHMUS_PAGED_CODE void store(number i, T value) {
-    const number unit = enter(i);
+    const unit_number unit = enter(i);
     if (unit != dirty_) {
-      paged::units<Machine>(map_, machine_).mark_dirty(unit);
+      paged::mark_dirty(machine_, map_, unit);
       dirty_ = unit;
     }
-    machine_.write(items() + i, value);
+    machine_.write(items_ + i, value);
   }
 
   /// `count` items from `first` as plain memory, to be read. One check for all of them: the quickest
-  /// way to stream. If all lanes of a warp ask for the same items, each of them fetches a part.
+  /// way to stream. If all lanes of a warp ask for the same items, each of them checks a part.
   ISTHMUS_PAGED_CODE paged_span<const T> span(number first, number count) {
     enter_range(first, count, kRead);
-    return {items() + first, count};
+    return {items_ + first, count};
   }
   /// The same, to be read and written.
   ISTHMUS_PAGED_CODE paged_span<T> writable(number first, number count) {
     enter_range(first, count, kWrite);
-    return {items() + first, count};
+    return {items_ + first, count};
   }
   /// The same, to be written alone. Units that lie in it as a whole aren't fetched. The caller
   /// stores each of these items in this launch, whatever they were before.
   ISTHMUS_PAGED_CODE paged_span<T> overwrite(number first, number count) {
     enter_range(first, count, kOverwrite);
-    return {items() + first, count};
+    return {items_ + first, count};
   }
 
 private:
   enum access { kRead, kWrite, kOverwrite };
 
-  ISTHMUS_PAGED_CODE T* items() const {
-    return reinterpret_cast<T*>(map_.device + map_.first_byte);
-  }
-  ISTHMUS_PAGED_CODE void check(number i) const {
+  ISTHMUS_PAGED_CODE void check([[maybe_unused]] number i) const {
 #ifdef ISTHMUS_PAGED_CHECKED
     machine_.require(map_, i, size());
 #endif
-    (void)i;
   }
-  ISTHMUS_PAGED_CODE number unit_of(number i) const {
-    return (map_.first_byte + i * sizeof(T)) >> map_.unit_shift;
+  ISTHMUS_PAGED_CODE unit_number unit_of(number i) const {
+    return static_cast<unit_number>((first_byte_ + i * sizeof(T)) >> unit_shift_);
+  }
+  /// True if the unit was valid before this launch. Costs an ordinary load.
+  ISTHMUS_PAGED_CODE bool settled(unit_number unit) const {
+    const paged::place at = paged::place_of(unit);
+    return (machine_.settled(settled_ + at.index) & at.bit) != 0;
   }
 
-  /// Lets the lane use the unit of an item. What a unit holds is valid until the launch ends, so
-  /// that the last unit needs no check.
-  ISTHMUS_PAGED_CODE number enter(number i) {
+  /// Lets the lane use the unit of an item. A unit is valid until the launch ends, so that the last
+  /// one needs no check.
+  ISTHMUS_PAGED_CODE unit_number enter(number i) {
     check(i);
-    const number unit = unit_of(i);
+    const unit_number unit = unit_of(i);
     if (unit != last_) {
-      const paged::units<Machine> all(map_, machine_);
-      if (!all.settled(unit)) all.make_valid(machine_.together(), unit, true);
+      if (!settled(unit)) paged::make_valid(machine_, map_, machine_.together(), unit, true);
       last_ = unit;
     }
     return unit;
@@ -412,39 +393,42 @@ private:
     check(first + count - 1);
     const lanes mask = machine_.together();
     const unsigned leader = machine_.lowest(mask);
-    const number begin = unit_of(first), end = unit_of(first + count - 1) + 1;
+    const unit_number begin = unit_of(first), end = unit_of(first + count - 1) + 1;
     const bool alike = machine_.from_lane(mask, begin, leader) == begin &&
                        machine_.from_lane(mask, end, leader) == end;
     const bool shared = machine_.ballot(mask, alike) == mask;
-    const number step = shared ? machine_.count(mask) : 1;
-    for (number unit = begin + (shared ? machine_.rank(mask) : 0);; unit += step) {
-      if (machine_.ballot(mask, unit < end) == 0) break;
-      enter_one(mask, unit, unit < end, how, first, count);
+    const unsigned step = shared ? machine_.count(mask) : 1;
+    for (number i = begin + (shared ? machine_.rank(mask) : 0);; i += step) {
+      const bool wanted = i < end;
+      if (machine_.ballot(mask, wanted) == 0) break;
+      enter_one(mask, static_cast<unit_number>(i), wanted, how, first, count);
     }
     machine_.sync(mask);  // what one lane acquired, all may read
   }
 
-  ISTHMUS_PAGED_CODE void enter_one(lanes mask, number unit, bool wanted, access how, number first,
-                                    number count) {
-    const paged::units<Machine> all(map_, machine_);
-    const bool open = wanted && !all.settled(unit);
+  ISTHMUS_PAGED_CODE void enter_one(lanes mask, unit_number unit, bool wanted, access how,
+                                    number first, number count) {
+    const bool open = wanted && !settled(unit);
     const bool whole = how == kOverwrite && open && is_within(unit, first, count);
     if (machine_.ballot(mask, open) != 0) {
-      if (how == kOverwrite) all.make_overwritten(mask, unit, whole);
-      all.make_valid(mask, unit, open && !whole);
+      if (how == kOverwrite) paged::make_valid(machine_, map_, mask, unit, whole, true);
+      paged::make_valid(machine_, map_, mask, unit, open && !whole);
     }
-    if (how != kRead && wanted) all.mark_dirty(unit);
+    if (how != kRead && wanted) paged::mark_dirty(machine_, map_, unit);
   }
-  ISTHMUS_PAGED_CODE bool is_within(number unit, number first, number count) const {
+  ISTHMUS_PAGED_CODE bool is_within(unit_number unit, number first, number count) const {
     const paged::extent own = paged::extent_of(map_, unit);
-    const number begin = map_.first_byte + first * sizeof(T);
+    const number begin = first_byte_ + first * sizeof(T);
     return begin <= own.begin && own.end <= begin + count * sizeof(T);
   }
 
-  const paged_map map_;
+  const paged_map& map_;
   const Machine machine_;
-  number last_ = paged::kNoUnit;
-  number dirty_ = paged::kNoUnit;
+  // What each access needs is kept in registers; the rest is read when a unit is missing.
+  T* const items_;
+  const paged::word* const settled_;
+  const unsigned int first_byte_, unit_shift_;
+  unit_number last_ = paged::kNoUnit, dirty_ = paged::kNoUnit;
 };
 
 }  // namespace isthmus

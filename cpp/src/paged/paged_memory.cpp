@@ -32,13 +32,17 @@ void require_unit(std::size_t unit_bytes) {
                    " bytes: it must be a power of two from 256 bytes to 64 KiB, such as 1024");
 }
 
-const PagedSource& checked(const PagedSource& source) {
+const PagedSource& checked(const PagedSource& source, std::size_t unit_bytes) {
+  require_unit(unit_bytes);
   if (source.size_bytes == 0) throw UsageError("a paged array needs at least one item");
   if (!std::has_single_bit(source.item_bytes) || source.item_bytes > 16)
     throw UsageError("items of " + std::to_string(source.item_bytes) +
                      " bytes: a paged array's have 1, 2, 4, 8 or 16");
   if (reinterpret_cast<std::uintptr_t>(source.memory) % source.item_bytes != 0)
     throw UsageError("the array's memory isn't aligned to its items: copy it first");
+  if (source.size_bytes / unit_bytes >= paged::kNoUnit - 1)
+    throw UsageError("an array of " + std::to_string(source.size_bytes) +
+                     " bytes has more than 2^32 units: choose larger ones");
   return source;
 }
 
@@ -52,8 +56,8 @@ unsigned next_array_number() {
 PagedMemory::PagedMemory(const Context& context, const Kernels& kernels, const PagedSource& source,
                          std::size_t unit_bytes)
     : context_(context),
-      kernels_((require_unit(unit_bytes), kernels)),
-      source_(checked(source)),
+      kernels_(kernels),
+      source_(checked(source, unit_bytes)),
       host_(context, source.memory, source.size_bytes, source.read_only),
       items_(context, PagedLayout(source, unit_bytes).item_bytes),
       maps_(context, PagedLayout(source, unit_bytes).map_bytes),
@@ -89,7 +93,7 @@ void PagedMemory::launch(CUstream stream, const char* name, std::uint64_t num_la
                          const Arguments&... arguments) const {
   const Kernel kernel = kernels_.get("paged", name);
   const CurrentContext current(context_);
-  kernel.launch(stream, blocks_for(num_lanes, context_), kBlockLanes, map_, arguments...);
+  kernel.launch(stream, blocks_for(num_lanes, context_), kBlockLanes, map_pointer(), arguments...);
 }
 
 paged::extent PagedMemory::units_of(const PagedRange& range) const noexcept {

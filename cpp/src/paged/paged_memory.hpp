@@ -71,9 +71,7 @@ public:
   PagedMemory(PagedMemory&& other) = delete;
   PagedMemory& operator=(PagedMemory&&) = delete;
 
-  /// A kernel's argument.
-  const paged_map& map() const noexcept { return map_; }
-  /// The same in device memory.
+  /// A kernel's argument: where its paged_map is in device memory.
   CUdeviceptr map_pointer() const noexcept;
   std::size_t device_bytes() const noexcept;
 

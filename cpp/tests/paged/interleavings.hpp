@@ -92,6 +92,7 @@ public:
   using lanes = unsigned;
   using word = paged::word;
   using number = paged::number;
+  using unit_number = paged::unit_number;
 
   Machine(const Addresses& addresses, const std::vector<std::uint32_t>& results, Defect defect)
       : addresses_(&addresses), results_(&results), defect_(defect) {}
@@ -102,8 +103,8 @@ public:
   static unsigned lowest(lanes) { return 0; }
   static unsigned rank(lanes) { return 0; }
   static lanes ballot(lanes, bool value) { return value ? 1 : 0; }
-  static number from_lane(lanes, number value, unsigned) { return value; }
-  static lanes alike(lanes mask, number) { return mask; }
+  static unit_number from_lane(lanes, unit_number value, unsigned) { return value; }
+  static lanes alike(lanes mask, unit_number) { return mask; }
   static void sync(lanes) {}
   static void add(number*, number) {}
 
@@ -117,7 +118,7 @@ public:
   }
   Item read(const Item* at) const { return {make({Kind::read, item_of(at)})}; }
   void write(Item* at, Item item) const { make({Kind::write, item_of(at), item.value}); }
-  void fetch(const paged_map&, lanes, lanes, number unit) const { make({Kind::fetch, unit}); }
+  void fetch(const paged_map&, lanes, lanes, unit_number unit) const { make({Kind::fetch, unit}); }
 
 private:
   std::uint32_t make(const Operation& operation) const;

@@ -1,0 +1,317 @@
+"""
+Measures paged arrays beside an explicit copy, zero-copy and managed memory, on a GPU with CuPy.
+
+    python benchmarks/paging/measure.py [--out FILE] [--size 4GiB] [--rounds 5]
+
+README.md has the method and the results.
+"""
+
+# ruff: noqa: ANN401 - CuPy's arrays
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import isthmus
+from isthmus.json_text import json_text
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
+from contestants import optional
+from machine import machine_facts
+
+cupy: Any = optional("cupy")
+
+BLOCK_BYTES = 1024
+HOT_ITEMS = 1 << 16
+GATHERED = 1 << 26
+MANAGED_BYTES = 512 << 20
+SHARES = (0.001, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0)
+PASSES = (1, 10)
+CHUNK_BYTES = 16 << 10
+
+
+class Bench:
+    """Times kernels, and collects rows."""
+
+    def __init__(self, rounds: int) -> None:
+        """Compile the kernels."""
+        code = isthmus.paged_header() + Path(__file__).with_name("kernels.cu").read_text("utf-8")
+        self._modules = {
+            depth: cupy.RawModule(
+                code=f"#define ISTHMUS_PAGED_IN_FLIGHT {depth}\n{code}", options=("--std=c++17",)
+            )
+            for depth in (2, 4)
+        }
+        self._rounds = rounds
+        self._blocks = cupy.cuda.Device().attributes["MultiProcessorCount"] * 8
+        self.out = cupy.zeros(1, cupy.float32)
+        self.rows: list[dict[str, object]] = []
+
+    def launch(self, name: str, *arguments: object, depth: int = 2) -> None:
+        """Launch a kernel; integers become 64-bit ones."""
+        kernel = self._modules[depth].get_function(name)
+        words = tuple(np.uint64(a) if isinstance(a, int) else a for a in arguments)
+        kernel((self._blocks,), (256,), words)
+
+    def ms(self, work: Callable[[], object], before: Callable[[], object] | None = None) -> float:
+        """Give the median time of some work, by events, in ms; what comes before isn't timed."""
+        times = []
+        for _ in range(self._rounds + 1):
+            if before is not None:
+                before()
+            cupy.cuda.Device().synchronize()
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            begin.record()
+            work()
+            end.record()
+            end.synchronize()
+            times.append(cupy.cuda.get_elapsed_time(begin, end))
+        return statistics.median(times[1:])
+
+    def wall_ms(self, work: Callable[[], object], before: Callable[[], object]) -> float:
+        """Give the median time of a call that is complete on return, in ms."""
+        times = []
+        for _ in range(self._rounds + 1):
+            before()
+            begin = time.perf_counter()
+            work()
+            times.append((time.perf_counter() - begin) * 1e3)
+        return statistics.median(times[1:])
+
+    def add(
+        self, what: str, contestant: str, ms: float, size_bytes: int = 0, **more: object
+    ) -> None:
+        """Keep and print a row."""
+        row: dict[str, object] = {"what": what, "contestant": contestant, "ms": round(ms, 4)}
+        if size_bytes:
+            row["gb_per_s"] = round(size_bytes / ms / 1e6, 2)
+        row |= more
+        self.rows.append(row)
+        print(row, flush=True)
+
+
+def copied(bench: Bench, host: Any, device: Any) -> None:
+    """Measure the explicit copy, and what can be done with its result."""
+    ms = bench.wall_ms(lambda: isthmus.copy(device, host), lambda: None)
+    bench.add("copy", "isthmus.copy", ms, host.nbytes)
+    bench.add(
+        "stream, cold",
+        "copy, then plain",
+        bench.wall_ms(lambda: (isthmus.copy(device, host), plain(bench, device)), lambda: None),
+        host.nbytes,
+    )
+
+
+def plain(bench: Bench, device: Any) -> None:
+    """Stream through device memory and wait."""
+    bench.launch("plain_stream", device, device.nbytes // 16, bench.out)
+    cupy.cuda.Device().synchronize()
+
+
+def streams(bench: Bench, host: Any) -> None:
+    """Measure streams through absent units, by unit."""
+    chunk = CHUNK_BYTES // 16
+    for unit in ("256B", "1KiB", "4KiB", "64KiB"):
+        with isthmus.PagedArray(host, unit) as array:
+            for depth in (2, 4):
+                for name, more in (("span_stream", (chunk,)), ("load_stream", ())):
+                    ms = bench.ms(
+                        lambda: bench.launch(name, array.argument(), *more, bench.out, depth=depth),
+                        array.invalidate,
+                    )
+                    way = name.removesuffix("_stream")
+                    bench.add(
+                        "stream, cold", f"paged, {way}", ms, host.nbytes, unit=unit, in_flight=depth
+                    )
+            bench.add(
+                "prefetch of all",
+                "paged",
+                bench.ms(array.prefetch, array.invalidate),
+                host.nbytes,
+                unit=unit,
+            )
+    zero = np.uint64(host.ctypes.data)
+    ms = bench.ms(lambda: bench.launch("plain_stream", zero, host.nbytes // 16, bench.out))
+    bench.add("stream, cold", "zero-copy", ms, host.nbytes)
+
+
+def warm(bench: Bench, host: Any, device: Any) -> None:
+    """Measure streams and gathers of what the GPU holds, beside a plain pointer."""
+    chunk = CHUNK_BYTES // 16
+    ms = bench.ms(lambda: bench.launch("plain_stream", device, host.nbytes // 16, bench.out))
+    bench.add("stream, warm", "plain pointer", ms, host.nbytes)
+    hot = np.random.default_rng(1).integers(0, host.size, HOT_ITEMS).astype(np.uint32)
+    at = cupy.asarray(np.random.default_rng(2).choice(hot, GATHERED))
+    gather_ms = bench.ms(lambda: bench.launch("plain_gather", device, at, GATHERED, bench.out))
+    bench.add("gather of 64 Mi, warm, hot 64 Ki", "plain pointer", gather_ms)
+    for unit in ("1KiB", "4KiB", "64KiB"):
+        with isthmus.PagedArray(host, unit) as array:
+            array.prefetch()
+            pointer = array.argument()
+            for name, more in (("span_stream", (chunk,)), ("load_stream", ())):
+                took = bench.ms(lambda: bench.launch(name, pointer, *more, bench.out))
+                way = f"paged, {name.removesuffix('_stream')}"
+                bench.add(
+                    "stream, warm", way, took, host.nbytes, unit=unit, of_plain=round(took / ms, 3)
+                )
+            took = bench.ms(lambda: bench.launch("paged_gather", pointer, at, GATHERED, bench.out))
+            bench.add(
+                "gather of 64 Mi, warm, hot 64 Ki",
+                "paged, load",
+                took,
+                unit=unit,
+                of_plain=round(took / gather_ms, 3),
+            )
+
+
+def random_blocks(bench: Bench, host: Any, device: Any) -> None:
+    """Measure blocks of 1 KiB in a random order: by the share that is touched, and by passes."""
+    num_blocks = host.nbytes // BLOCK_BYTES
+    zero = np.uint64(host.ctypes.data)
+
+    def passes(count: int, kernel: str, data: object, num_read: int) -> None:
+        for _ in range(count):
+            bench.launch(
+                kernel, data() if callable(data) else data, num_blocks, num_read, bench.out
+            )
+
+    with isthmus.PagedArray(host, "1KiB") as array:
+        for share in SHARES:
+            num_read = max(1, int(num_blocks * share))
+            touched = num_read * BLOCK_BYTES
+            for count in PASSES:
+                what = {"share": share, "passes": count}
+                ms = bench.ms(
+                    lambda: passes(count, "paged_blocks", array.argument, num_read),
+                    array.invalidate,
+                )
+                bench.add("blocks in random order", "paged, 1 KiB", ms, touched, **what)
+                ms = bench.ms(lambda: passes(count, "plain_blocks", zero, num_read))
+                bench.add("blocks in random order", "zero-copy", ms, touched, **what)
+                ms = bench.wall_ms(
+                    lambda: (
+                        isthmus.copy(device, host),
+                        passes(count, "plain_blocks", device, num_read),
+                        cupy.cuda.Device().synchronize(),
+                    ),
+                    lambda: None,
+                )
+                bench.add("blocks in random order", "copy, then plain", ms, touched, **what)
+
+
+def sparse(bench: Bench, host: Any, device: Any) -> None:
+    """Measure a gather of 64 Ki items, once."""
+    what = "gather of 64 Ki, cold"
+    wanted = np.random.default_rng(3).integers(0, host.size, HOT_ITEMS)
+    at = cupy.asarray(wanted.astype(np.uint32))
+    indices = cupy.asarray(wanted)
+    for unit in ("256B", "1KiB", "4KiB"):
+        with isthmus.PagedArray(host, unit) as array:
+            ms = bench.ms(
+                lambda: bench.launch("paged_gather", array.argument(), at, HOT_ITEMS, bench.out),
+                array.invalidate,
+            )
+            bench.add(what, "paged, load", ms, unit=unit)
+            ms = bench.wall_ms(lambda: array.gather(indices), array.invalidate)
+            bench.add(what, "paged, gather()", ms, unit=unit)
+            found = cupy.asarray(array.gather(indices)).get()
+            assert np.array_equal(found, host[wanted]), "wrong items"
+    zero = np.uint64(host.ctypes.data)
+    bench.add(
+        what,
+        "zero-copy",
+        bench.ms(lambda: bench.launch("plain_gather", zero, at, HOT_ITEMS, bench.out)),
+    )
+    ms = bench.wall_ms(
+        lambda: (
+            isthmus.copy(device, host),
+            bench.launch("plain_gather", device, at, HOT_ITEMS, bench.out),
+            cupy.cuda.Device().synchronize(),
+        ),
+        lambda: None,
+    )
+    bench.add(what, "copy, then plain", ms)
+
+
+def written_back(bench: Bench, host: Any) -> None:
+    """Measure stores of all items without a fetch, and writing them back."""
+    for unit in ("1KiB", "64KiB"):
+        with isthmus.PagedArray(host, unit) as array:
+
+            def store(array: isthmus.PagedArray = array) -> None:
+                bench.launch("overwrite_all", array.argument(), CHUNK_BYTES // 16)
+
+            store_ms = bench.ms(store, lambda array=array: array.invalidate(discard=True))
+            bench.add("overwrite of all", "paged", store_ms, host.nbytes, unit=unit)
+            ms = bench.ms(lambda array=array: array.flush(cupy.cuda.Stream.null), store)
+            bench.add("flush of all", "paged", ms, host.nbytes, unit=unit)
+
+
+def managed(bench: Bench) -> None:
+    """Measure managed memory on demand, and a paged array of the same size."""
+    memory = cupy.cuda.malloc_managed(MANAGED_BYTES)
+    items = np.ctypeslib.as_array(
+        (np.ctypeslib.ctypes.c_float * (MANAGED_BYTES // 4)).from_address(memory.ptr)
+    )
+    host = isthmus.pinned.empty(MANAGED_BYTES // 4, np.float32)
+    host[:] = 1
+    wanted = np.random.default_rng(4).integers(0, host.size, HOT_ITEMS).astype(np.uint32)
+    at = cupy.asarray(wanted)
+    pointer = np.uint64(memory.ptr)
+    size = {"size_bytes": MANAGED_BYTES}
+
+    def at_home() -> None:
+        cupy.cuda.Device().synchronize()
+        items[:] = 1  # the CPU's touch brings the pages back
+
+    ms = bench.ms(
+        lambda: bench.launch("plain_stream", pointer, MANAGED_BYTES // 16, bench.out), at_home
+    )
+    bench.add("stream, cold", "managed, on demand", ms, MANAGED_BYTES, **size)
+    ms = bench.ms(lambda: bench.launch("plain_gather", pointer, at, HOT_ITEMS, bench.out), at_home)
+    bench.add("gather of 64 Ki, cold", "managed, on demand", ms, **size)
+    with isthmus.PagedArray(host) as array:
+        ms = bench.ms(
+            lambda: bench.launch("span_stream", array.argument(), CHUNK_BYTES // 16, bench.out),
+            array.invalidate,
+        )
+        bench.add("stream, cold", "paged, span", ms, MANAGED_BYTES, unit="1KiB", **size)
+        ms = bench.ms(
+            lambda: bench.launch("paged_gather", array.argument(), at, HOT_ITEMS, bench.out),
+            array.invalidate,
+        )
+        bench.add("gather of 64 Ki, cold", "paged, load", ms, unit="1KiB", **size)
+
+
+def main() -> None:
+    """Measure all, and write a file if asked."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--size", default="4GiB", help="a power of two")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    bench = Bench(options.rounds)
+    (size_bytes,) = isthmus.parse_sizes(options.size)
+    host = isthmus.pinned.empty(size_bytes // 4, np.float32)
+    host[:] = np.arange(host.size, dtype=np.uint32) & 255  # exact in float32
+    device = cupy.empty(host.size, cupy.float32)
+    copied(bench, host, device)
+    sparse(bench, host, device)
+    streams(bench, host)
+    warm(bench, host, device)
+    random_blocks(bench, host, device)
+    managed(bench)
+    written_back(bench, host)
+    if options.out is not None:
+        facts = {"size_bytes": size_bytes, "rounds": options.rounds, "machine": machine_facts()}
+        options.out.write_text(json_text(facts | {"results": bench.rows}), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
