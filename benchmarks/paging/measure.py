@@ -13,6 +13,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,15 @@ class Bench:
         self._blocks = cupy.cuda.Device().attributes["MultiProcessorCount"] * 8
         self.out = cupy.zeros(1, cupy.float32)
         self.rows: list[dict[str, object]] = []
+
+    def launching(self, name: str, *arguments: object, depth: int = 2) -> Callable[[], None]:
+        """Give a function that launches a kernel; arguments that can be called are, each time."""
+
+        def now() -> None:
+            given = (a() if callable(a) else a for a in arguments)
+            self.launch(name, *given, depth=depth)
+
+        return now
 
     def launch(self, name: str, *arguments: object, depth: int = 2) -> None:
         """Launch a kernel; integers become 64-bit ones."""
@@ -96,22 +106,24 @@ class Bench:
         print(row, flush=True)
 
 
+def nothing() -> None:
+    """Prepare nothing."""
+
+
+def copy_then(host: Any, device: Any, after: Callable[[], object]) -> None:
+    """Copy all, work on the copy, and wait."""
+    isthmus.copy(device, host)
+    after()
+    cupy.cuda.Device().synchronize()
+
+
 def copied(bench: Bench, host: Any, device: Any) -> None:
     """Measure the explicit copy, and what can be done with its result."""
-    ms = bench.wall_ms(lambda: isthmus.copy(device, host), lambda: None)
+    ms = bench.wall_ms(partial(isthmus.copy, device, host), nothing)
     bench.add("copy", "isthmus.copy", ms, host.nbytes)
-    bench.add(
-        "stream, cold",
-        "copy, then plain",
-        bench.wall_ms(lambda: (isthmus.copy(device, host), plain(bench, device)), lambda: None),
-        host.nbytes,
-    )
-
-
-def plain(bench: Bench, device: Any) -> None:
-    """Stream through device memory and wait."""
-    bench.launch("plain_stream", device, device.nbytes // 16, bench.out)
-    cupy.cuda.Device().synchronize()
+    after = bench.launching("plain_stream", device, host.nbytes // 16, bench.out)
+    ms = bench.wall_ms(partial(copy_then, host, device, after), nothing)
+    bench.add("stream, cold", "copy, then plain", ms, host.nbytes)
 
 
 def streams(bench: Bench, host: Any) -> None:
@@ -122,7 +134,7 @@ def streams(bench: Bench, host: Any) -> None:
             for depth in (2, 4):
                 for name, more in (("span_stream", (chunk,)), ("load_stream", ())):
                     ms = bench.ms(
-                        lambda: bench.launch(name, array.argument(), *more, bench.out, depth=depth),
+                        bench.launching(name, array.argument, *more, bench.out, depth=depth),
                         array.invalidate,
                     )
                     way = name.removesuffix("_stream")
@@ -137,30 +149,30 @@ def streams(bench: Bench, host: Any) -> None:
                 unit=unit,
             )
     zero = np.uint64(host.ctypes.data)
-    ms = bench.ms(lambda: bench.launch("plain_stream", zero, host.nbytes // 16, bench.out))
+    ms = bench.ms(bench.launching("plain_stream", zero, host.nbytes // 16, bench.out))
     bench.add("stream, cold", "zero-copy", ms, host.nbytes)
 
 
 def warm(bench: Bench, host: Any, device: Any) -> None:
     """Measure streams and gathers of what the GPU holds, beside a plain pointer."""
     chunk = CHUNK_BYTES // 16
-    ms = bench.ms(lambda: bench.launch("plain_stream", device, host.nbytes // 16, bench.out))
+    ms = bench.ms(bench.launching("plain_stream", device, host.nbytes // 16, bench.out))
     bench.add("stream, warm", "plain pointer", ms, host.nbytes)
     hot = np.random.default_rng(1).integers(0, host.size, HOT_ITEMS).astype(np.uint32)
     at = cupy.asarray(np.random.default_rng(2).choice(hot, GATHERED))
-    gather_ms = bench.ms(lambda: bench.launch("plain_gather", device, at, GATHERED, bench.out))
+    gather_ms = bench.ms(bench.launching("plain_gather", device, at, GATHERED, bench.out))
     bench.add("gather of 64 Mi, warm, hot 64 Ki", "plain pointer", gather_ms)
     for unit in ("1KiB", "4KiB", "64KiB"):
         with isthmus.PagedArray(host, unit) as array:
             array.prefetch()
             pointer = array.argument()
             for name, more in (("span_stream", (chunk,)), ("load_stream", ())):
-                took = bench.ms(lambda: bench.launch(name, pointer, *more, bench.out))
+                took = bench.ms(bench.launching(name, pointer, *more, bench.out))
                 way = f"paged, {name.removesuffix('_stream')}"
                 bench.add(
                     "stream, warm", way, took, host.nbytes, unit=unit, of_plain=round(took / ms, 3)
                 )
-            took = bench.ms(lambda: bench.launch("paged_gather", pointer, at, GATHERED, bench.out))
+            took = bench.ms(bench.launching("paged_gather", pointer, at, GATHERED, bench.out))
             bench.add(
                 "gather of 64 Mi, warm, hot 64 Ki",
                 "paged, load",
@@ -188,20 +200,14 @@ def random_blocks(bench: Bench, host: Any, device: Any) -> None:
             for count in PASSES:
                 what = {"share": share, "passes": count}
                 ms = bench.ms(
-                    lambda: passes(count, "paged_blocks", array.argument, num_read),
+                    passes(count, "paged_blocks", array.argument, num_read),
                     array.invalidate,
                 )
                 bench.add("blocks in random order", "paged, 1 KiB", ms, touched, **what)
-                ms = bench.ms(lambda: passes(count, "plain_blocks", zero, num_read))
+                ms = bench.ms(passes(count, "plain_blocks", zero, num_read))
                 bench.add("blocks in random order", "zero-copy", ms, touched, **what)
-                ms = bench.wall_ms(
-                    lambda: (
-                        isthmus.copy(device, host),
-                        passes(count, "plain_blocks", device, num_read),
-                        cupy.cuda.Device().synchronize(),
-                    ),
-                    lambda: None,
-                )
+                after = passes(count, "plain_blocks", device, num_read)
+                ms = bench.wall_ms(partial(copy_then, host, device, after), nothing)
                 bench.add("blocks in random order", "copy, then plain", ms, touched, **what)
 
 
@@ -214,28 +220,23 @@ def sparse(bench: Bench, host: Any, device: Any) -> None:
     for unit in ("256B", "1KiB", "4KiB"):
         with isthmus.PagedArray(host, unit) as array:
             ms = bench.ms(
-                lambda: bench.launch("paged_gather", array.argument(), at, HOT_ITEMS, bench.out),
+                bench.launching("paged_gather", array.argument, at, HOT_ITEMS, bench.out),
                 array.invalidate,
             )
             bench.add(what, "paged, load", ms, unit=unit)
-            ms = bench.wall_ms(lambda: array.gather(indices), array.invalidate)
+            ms = bench.wall_ms(partial(array.gather, indices), array.invalidate)
             bench.add(what, "paged, gather()", ms, unit=unit)
             found = cupy.asarray(array.gather(indices)).get()
-            assert np.array_equal(found, host[wanted]), "wrong items"
+            if not np.array_equal(found, host[wanted]):
+                raise SystemExit("gather() read wrong items")
     zero = np.uint64(host.ctypes.data)
     bench.add(
         what,
         "zero-copy",
-        bench.ms(lambda: bench.launch("plain_gather", zero, at, HOT_ITEMS, bench.out)),
+        bench.ms(bench.launching("plain_gather", zero, at, HOT_ITEMS, bench.out)),
     )
-    ms = bench.wall_ms(
-        lambda: (
-            isthmus.copy(device, host),
-            bench.launch("plain_gather", device, at, HOT_ITEMS, bench.out),
-            cupy.cuda.Device().synchronize(),
-        ),
-        lambda: None,
-    )
+    after = bench.launching("plain_gather", device, at, HOT_ITEMS, bench.out)
+    ms = bench.wall_ms(partial(copy_then, host, device, after), nothing)
     bench.add(what, "copy, then plain", ms)
 
 
@@ -243,13 +244,10 @@ def written_back(bench: Bench, host: Any) -> None:
     """Measure stores of all items without a fetch, and writing them back."""
     for unit in ("1KiB", "64KiB"):
         with isthmus.PagedArray(host, unit) as array:
-
-            def store(array: isthmus.PagedArray = array) -> None:
-                bench.launch("overwrite_all", array.argument(), CHUNK_BYTES // 16)
-
-            store_ms = bench.ms(store, lambda array=array: array.invalidate(discard=True))
-            bench.add("overwrite of all", "paged", store_ms, host.nbytes, unit=unit)
-            ms = bench.ms(lambda array=array: array.flush(cupy.cuda.Stream.null), store)
+            store = bench.launching("overwrite_all", array.argument, CHUNK_BYTES // 16)
+            ms = bench.ms(store, partial(array.invalidate, discard=True))
+            bench.add("overwrite of all", "paged", ms, host.nbytes, unit=unit)
+            ms = bench.ms(partial(array.flush, cupy.cuda.Stream.null), store)
             bench.add("flush of all", "paged", ms, host.nbytes, unit=unit)
 
 
@@ -270,20 +268,18 @@ def managed(bench: Bench) -> None:
         cupy.cuda.Device().synchronize()
         items[:] = 1  # the CPU's touch brings the pages back
 
-    ms = bench.ms(
-        lambda: bench.launch("plain_stream", pointer, MANAGED_BYTES // 16, bench.out), at_home
-    )
+    ms = bench.ms(bench.launching("plain_stream", pointer, MANAGED_BYTES // 16, bench.out), at_home)
     bench.add("stream, cold", "managed, on demand", ms, MANAGED_BYTES, **size)
-    ms = bench.ms(lambda: bench.launch("plain_gather", pointer, at, HOT_ITEMS, bench.out), at_home)
+    ms = bench.ms(bench.launching("plain_gather", pointer, at, HOT_ITEMS, bench.out), at_home)
     bench.add("gather of 64 Ki, cold", "managed, on demand", ms, **size)
     with isthmus.PagedArray(host) as array:
         ms = bench.ms(
-            lambda: bench.launch("span_stream", array.argument(), CHUNK_BYTES // 16, bench.out),
+            bench.launching("span_stream", array.argument, CHUNK_BYTES // 16, bench.out),
             array.invalidate,
         )
         bench.add("stream, cold", "paged, span", ms, MANAGED_BYTES, unit="1KiB", **size)
         ms = bench.ms(
-            lambda: bench.launch("paged_gather", array.argument(), at, HOT_ITEMS, bench.out),
+            bench.launching("paged_gather", array.argument, at, HOT_ITEMS, bench.out),
             array.invalidate,
         )
         bench.add("gather of 64 Ki, cold", "paged, load", ms, unit="1KiB", **size)

@@ -199,7 +199,12 @@ def test_a_read_only_array_is_read_and_nothing_is_stored() -> None:
     host.flags.writeable = False
     with isthmus.PagedArray(host) as array:
         assert on_host(array.gather([1])).tolist() == [0]
-        for store in (lambda: array.scatter([1], [1]), lambda: array.write([1.0]), array.flush):
+        stores: list[Callable[[], object]] = [
+            lambda: array.scatter([1], [1]),
+            lambda: array.write([1.0]),
+            array.flush,
+        ]
+        for store in stores:
             with pytest.raises(UsageError, match="read-only"):
                 store()
 
@@ -260,8 +265,8 @@ def test_an_index_of_no_item_is_named_and_nothing_is_read_or_stored(index: int) 
 
 def test_wrong_operands_are_refused() -> None:
     with isthmus.PagedArray(numbers(1000)) as array:
-        for call, message in [
-            (lambda: array.gather([0.5]), "int32 or int64, not float64"),
+        calls: list[tuple[Callable[[], object], str]] = [
+            (lambda: array.gather(np.array([0.5])), "int32 or int64, not float64"),
             (lambda: array.gather(np.array([1], np.uint8)), "int32 or int64, not uint8"),
             (lambda: array.scatter([1, 2], [1.0, 2.0, 3.0]), "3 values for 2 indices"),
             (lambda: array.scatter([1], np.array([1])), "values of int64"),
@@ -271,7 +276,8 @@ def test_wrong_operands_are_refused() -> None:
             (lambda: array.reduce(first=1000), "0 items from item 1000"),
             (lambda: array.prefetch([(5, 1001)]), r"range \(5, 1001\) isn't of items"),
             (lambda: array.prefetch([5]), "a range is a pair"),  # type: ignore[list-item]
-        ]:
+        ]
+        for call, message in calls:
             with pytest.raises(UsageError, match=message):
                 call()
     with isthmus.PagedArray(np.zeros(5, bool)) as array, pytest.raises(UsageError, match="bool"):

@@ -2,9 +2,9 @@
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
 from weakref import WeakKeyDictionary
 
 from isthmus import _native
@@ -154,7 +154,9 @@ class PagedArray:
         memory.gather(wanted.pointer, wanted.item_bytes, wanted.count, result.pointer)
         return result
 
-    def scatter(self, indices: "ArrayLike | list[int]", values: "ArrayLike | float") -> None:
+    def scatter(
+        self, indices: "ArrayLike | list[int]", values: "ArrayLike | Sequence[complex] | complex"
+    ) -> None:
         """
         Store items: `array[indices[i]] = values[i]`. Complete on return; `flush()` writes back.
 
@@ -173,7 +175,7 @@ class PagedArray:
         given = self._operands.values(values, self.dtype, wanted.count)
         memory.scatter(wanted.pointer, wanted.item_bytes, wanted.count, given.pointer)
 
-    def write(self, values: "ArrayLike | list[float]", first: int = 0) -> None:
+    def write(self, values: "ArrayLike | Sequence[complex]", first: int = 0) -> None:
         """
         Store adjacent items. Complete on return. Units that are stored as a whole aren't fetched.
 
@@ -296,7 +298,7 @@ class PagedArray:
         del memory
         self._source.held.release()
 
-    def __enter__(self) -> "PagedArray":
+    def __enter__(self) -> Self:
         """Give the array itself."""
         return self
 

@@ -60,7 +60,7 @@ def source_of(given: object) -> Source:
         raise UsageError(f"items of {array.dtype} are in another machine's byte order")
     if array.size == 0:
         raise UsageError("a paged array needs at least one item")
-    return Source(array=array, held=memoryview(array))
+    return Source(array=array, held=memoryview(array))  # type: ignore[arg-type,unused-ignore]
 
 
 def unit_bytes_of(unit: object) -> int:
