@@ -12,6 +12,18 @@ extern "C" __global__ void plain_stream(const float4* data, ull count, float* ou
   atomicAdd(out, sum);
 }
 
+// As span_stream, of a pointer.
+extern "C" __global__ void plain_chunks(const float4* data, ull count, ull chunk, float* out) {
+  float sum = 0;
+  const ull lane = threadIdx.x % 32;
+  for (ull i = lane_of_grid() / 32 * chunk; i < count; i += num_lanes() / 32 * chunk) {
+    const ull length = min(chunk, count - i);
+#pragma unroll 8
+    for (ull j = lane; j < length; j += 32) sum += all_of(data[i + j]);
+  }
+  atomicAdd(out, sum);
+}
+
 extern "C" __global__ void load_stream(const isthmus::paged_map* map, float* out) {
   isthmus::paged_array<float4> array(*map);
   float sum = 0;

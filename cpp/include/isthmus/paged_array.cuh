@@ -1,6 +1,6 @@
 // A paged array: an array in host memory of which the GPU keeps the parts that its kernels touch.
 //
-// For nvcc and NVRTC, compute capability 7.0 or later; it includes nothing. The host's side
+// For nvcc and NVRTC, compute capability 7.0 or later; it needs no other file of Isthmus. The host's side
 // (isthmus.PagedArray) makes a paged_map, which is a kernel's argument. In the kernel:
 //
 //   __global__ void sum(const isthmus::paged_map* map, float* result) {
@@ -32,6 +32,10 @@
 // 16-byte reads that a lane has on the link at once.
 #ifndef ISTHMUS_PAGED_IN_FLIGHT
 #define ISTHMUS_PAGED_IN_FLIGHT 2
+#endif
+
+#if defined(ISTHMUS_PAGED_CHECKED) && !defined(__CUDACC_RTC__)
+#include <stdio.h>
 #endif
 
 namespace isthmus {
@@ -153,10 +157,12 @@ struct gpu_machine {
   ISTHMUS_PAGED_CODE void add(number* at, number increment) const { atomicAdd(at, increment); }
   /// Waits until `bit` is set, if `missing`. Another group of lanes sets it, and waits for nobody.
   ISTHMUS_PAGED_CODE void await(lanes mask, bool missing, const word* at, word bit) const {
-    for (unsigned pause_ns = 32; missing; pause_ns += pause_ns < 512 ? pause_ns : 0) {
-      missing = (acquire(at) & bit) == 0;
-      if (missing) __nanosleep(pause_ns);
+    // Few waits: those of a large unit's lanes would slow down who fetches it.
+    for (unsigned pause_ns = 256; missing && (relaxed(at) & bit) == 0;) {
+      __nanosleep(pause_ns);
+      pause_ns = pause_ns < 2048 ? pause_ns * 2 : pause_ns;
     }
+    if (missing) acquire(at);
     sync(mask);
   }
 
@@ -223,12 +229,14 @@ struct gpu_machine {
     copy(map, mask, chosen, unit, map.device, map.host);
   }
 
+#ifdef ISTHMUS_PAGED_CHECKED
   ISTHMUS_PAGED_CODE void require(const paged_map& map, number i, number size) const {
     if (i < size) return;
     printf("isthmus: index %llu is out of range: paged array %u has %llu items\n", i,
            map.array_number, size);
     __trap();
   }
+#endif
 };
 
 #endif
@@ -244,11 +252,9 @@ ISTHMUS_PAGED_CODE bool is_valid(const Machine& machine, const paged_map& map, p
   return (machine.acquire(map.valid + at.index) & at.bit) != 0;
 }
 
-/// One lane for each unit that is missing claims it; true for exactly one of all callers.
+/// True for exactly one of all that call it for a unit.
 template <typename Machine>
-ISTHMUS_PAGED_CODE bool claim(const Machine& machine, const paged_map& map,
-                              typename Machine::lanes short_of, unit_number unit, place at) {
-  if (machine.lowest(machine.alike(short_of, unit)) != machine.lane()) return false;
+ISTHMUS_PAGED_CODE bool claim(const Machine& machine, const paged_map& map, place at) {
   return (machine.or_relaxed(map.busy + at.index, at.bit) & at.bit) == 0;
 }
 
@@ -272,14 +278,18 @@ ISTHMUS_PAGED_CODE void make_valid(const Machine& machine, const paged_map& map,
   bool missing = wanted && !is_valid(machine, map, at);
   const auto short_of = machine.ballot(mask, missing);
   if (short_of == 0) return;
-  const bool won = missing && claim(machine, map, short_of, unit, at);
+  // One lane claims for all lanes with its unit.
+  unsigned leader = machine.lane();
+  if (missing) leader = machine.lowest(machine.alike(short_of, unit));
+  const bool won = missing && leader == machine.lane() && claim(machine, map, at);
   const auto chosen = machine.ballot(mask, won);
   if (chosen != 0) {
     if (!overwrite) machine.fetch(map, mask, chosen, unit);
     machine.sync(mask);
     if (won) machine.or_release(map.valid + at.index, at.bit);
     count(machine, map, mask, chosen, overwrite ? kOverwritten : kFetched);
-    missing = missing && !won;
+    missing = missing && (chosen >> leader & 1U) == 0;
+    machine.sync(mask);  // nobody waits before all has been published
   }
   machine.await(mask, missing, map.valid + at.index, at.bit);
 }
