@@ -404,8 +404,10 @@ private:
     const lanes mask = machine_.together();
     const unsigned leader = machine_.lowest(mask);
     const unit_number begin = unit_of(first), end = unit_of(first + count - 1) + 1;
-    const bool alike = machine_.from_lane(mask, begin, leader) == begin &&
-                       machine_.from_lane(mask, end, leader) == end;
+    // Two calls that all lanes make, whatever the first one says.
+    const unit_number its_begin = machine_.from_lane(mask, begin, leader);
+    const unit_number its_end = machine_.from_lane(mask, end, leader);
+    const bool alike = its_begin == begin && its_end == end;
     const bool shared = machine_.ballot(mask, alike) == mask;
     const unsigned step = shared ? machine_.count(mask) : 1;
     for (number i = begin + (shared ? machine_.rank(mask) : 0);; i += step) {
