@@ -94,9 +94,9 @@ void bind_units(nb::class_<SharedPaged>& paged) {
       .def(
           "settle",
           [](const SharedPaged& self, std::uintptr_t stream) {
-            memory_of(self).settle(stream_of(stream));
+            return memory_of(self).settle(stream_of(stream));
           },
-          "stream"_a, Release())
+          "stream"_a, Release(), "Give a kernel's argument: the address of its paged_map.")
       .def(
           "prefetch",
           [](const SharedPaged& self, const Ranges& ranges, std::uintptr_t stream) {
@@ -147,9 +147,6 @@ void bind_paged(nb::module_& m) {
           "context"_a, "kernels"_a, "pointer"_a, "size_bytes"_a, "item_bytes"_a, "read_only"_a,
           "unit_bytes"_a, "owner"_a, nb::keep_alive<1, 9>(), Release(),
           "Flushes when it is destroyed: `owner` keeps the memory until then.")
-      .def_prop_ro(
-          "map_pointer", [](const SharedPaged& self) { return memory_of(self).map_pointer(); },
-          "A kernel's argument: the address of its isthmus::paged_map in device memory.")
       .def_prop_ro(
           "device_bytes", [](const SharedPaged& self) { return memory_of(self).device_bytes(); },
           "Of device memory: the items and the maps.");

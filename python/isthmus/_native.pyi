@@ -1147,16 +1147,11 @@ class PagedMemory:
         """Flushes when it is destroyed: `owner` keeps the memory until then."""
 
     @property
-    def map_pointer(self) -> int:
-        """
-        A kernel's argument: the address of its isthmus::paged_map in device memory.
-        """
-
-    @property
     def device_bytes(self) -> int:
         """Of device memory: the items and the maps."""
 
-    def settle(self, stream: int) -> None: ...
+    def settle(self, stream: int) -> int:
+        """Give a kernel's argument: the address of its paged_map."""
 
     def prefetch(self, ranges: Sequence[tuple[int, int]], stream: int) -> None: ...
 

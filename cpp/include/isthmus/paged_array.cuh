@@ -1,24 +1,18 @@
 // A paged array: an array in host memory of which the GPU keeps the parts that its kernels touch.
 //
-// For nvcc and NVRTC, compute capability 7.0 or later; it needs no other file of Isthmus. The host's side
-// (isthmus.PagedArray) makes a paged_map, which is a kernel's argument. In the kernel:
+// For nvcc and NVRTC, compute capability 7.0 or later; it needs no other file of Isthmus. The host's
+// side, isthmus.PagedArray, makes a paged_map, which is a kernel's argument. In the kernel:
 //
 //   __global__ void sum(const isthmus::paged_map* map, float* result) {
 //     isthmus::paged_array<float> array(*map);
 //     atomicAdd(result, array.load(blockIdx.x * blockDim.x + threadIdx.x));
 //   }
 //
-// The array is divided into units of 256 bytes to 64 KiB. A kernel that touches a unit that the GPU
-// doesn't hold reads it from mapped host memory. States of a unit, by its two bits in the maps:
-//
-//   absent   neither bit: the host's bytes count
-//   busy     claimed: exactly one group of lanes fetches it, others wait
-//   valid    claimed and valid: the device's bytes count
-//
-// Within a launch a unit goes only forward. It becomes absent again by invalidate(), and is written
-// back by flush(), which are ordered with kernels by the stream. A valid unit that was stored to is
-// dirty as well. docs/adr/0018-paged-arrays.md gives the reasons and the memory orders;
-// cpp/tests/paged explores every interleaving of this code for two and three warps.
+// Units of 256 bytes to 64 KiB are absent (the host's bytes count), busy (one group of lanes fetches
+// it from mapped host memory, others wait), or valid (the device's bytes count), and dirty if they
+// were stored to. Within a launch a unit goes only forward; invalidate() and flush() are ordered with
+// kernels by the stream. Reasons and memory orders: docs/adr/0018-paged-arrays.md. cpp/tests/paged
+// explores every interleaving of this code for two and three warps.
 #pragma once
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -29,9 +23,8 @@
 #define ISTHMUS_PAGED_SHARED inline
 #endif
 
-// 16-byte reads that a lane has on the link at once.
 #ifndef ISTHMUS_PAGED_IN_FLIGHT
-#define ISTHMUS_PAGED_IN_FLIGHT 2
+#define ISTHMUS_PAGED_IN_FLIGHT 2  // 16-byte reads that a lane has on the link at once
 #endif
 
 #if defined(ISTHMUS_PAGED_CHECKED) && !defined(__CUDACC_RTC__)
@@ -65,7 +58,7 @@ struct paged_map {
   }
 };
 
-/// Items of a paged array that the GPU holds: plain memory, as long as the launch lasts.
+/// Items that the GPU holds: plain memory, as long as the launch lasts.
 template <typename T>
 struct paged_span {
   T* data;
@@ -82,8 +75,7 @@ namespace paged {
 using word = paged_map::word;
 using number = paged_map::number;
 
-/// A unit's number: an array has less than 2^32 - 1.
-using unit_number = unsigned int;
+using unit_number = unsigned int;  // an array has less than 2^32 - 1
 constexpr unit_number kNoUnit = ~unit_number(0);
 constexpr number kNowhere = ~number(0);
 enum counter { kFetched, kOverwritten, kWrittenBack, kNumCounters };
@@ -109,12 +101,9 @@ ISTHMUS_PAGED_CODE extent extent_of(const paged_map& map, unit_number unit) {
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 
-/// Lanes of a warp that run together, and the memory that they share with all others.
-///
-/// `mask` names the lanes that take part. Each of them makes the same calls.
+/// Lanes of a warp that run together. `mask` names them; each of them makes the same calls.
 struct gpu_machine {
   using lanes = unsigned int;
-
   ISTHMUS_PAGED_CODE lanes together() const { return __activemask(); }
   ISTHMUS_PAGED_CODE unsigned lane() const {
     unsigned index;
@@ -132,13 +121,10 @@ struct gpu_machine {
   ISTHMUS_PAGED_CODE unit_number from_lane(lanes mask, unit_number value, unsigned lane) const {
     return __shfl_sync(mask, value, lane);
   }
-  /// The lanes of `mask` with the same value.
   ISTHMUS_PAGED_CODE lanes alike(lanes mask, unit_number value) const {
     return __match_any_sync(mask, value);
   }
-  /// Memory accesses of each lane before it are ordered with those of each lane after it.
-  ISTHMUS_PAGED_CODE void sync(lanes mask) const { __syncwarp(mask); }
-
+  ISTHMUS_PAGED_CODE void sync(lanes mask) const { __syncwarp(mask); }  // orders memory, too
   ISTHMUS_PAGED_CODE word settled(const word* at) const { return *at; }
   ISTHMUS_PAGED_CODE word acquire(const word* at) const {
     word value;
@@ -165,7 +151,6 @@ struct gpu_machine {
     if (missing) acquire(at);
     sync(mask);
   }
-
   template <typename T>
   ISTHMUS_PAGED_CODE T read(const T* at) const {
     return *at;
@@ -175,8 +160,7 @@ struct gpu_machine {
     *at = value;
   }
 
-  /// Copies the units of the lanes in `chosen`, all lanes of `mask` together. A lane issues several
-  /// reads before its first write, of different units if they are small.
+  /// Copies units of the lanes in `chosen`. A lane issues several reads before its first write.
   ISTHMUS_PAGED_CODE void copy_units(const paged_map& map, lanes mask, lanes chosen,
                                      unit_number unit, unsigned char* target,
                                      const unsigned char* source) const {
@@ -218,7 +202,6 @@ struct gpu_machine {
     for (number i = end_whole < first_whole ? first_whole : end_whole; i < own.end; i++)
       target[i] = source[i];
   }
-
   ISTHMUS_PAGED_CODE void copy(const paged_map& map, lanes mask, lanes chosen, unit_number unit,
                                unsigned char* target, const unsigned char* source) const {
     copy_units(map, mask, chosen, unit, target, source);
@@ -239,34 +222,12 @@ struct gpu_machine {
 #endif
 };
 
+#else
+struct gpu_machine;  // host code names its own
 #endif
 
-// The state machine of units, for lanes of one warp that call it together.
-//
-// Every group of lanes claims and fetches all units that it can before it waits for any. A group
-// that has claimed waits for nobody until it has published, so that groups can't wait for each
-// other in a circle.
-
-template <typename Machine>
-ISTHMUS_PAGED_CODE bool is_valid(const Machine& machine, const paged_map& map, place at) {
-  return (machine.acquire(map.valid + at.index) & at.bit) != 0;
-}
-
-/// True for exactly one of all that call it for a unit.
-template <typename Machine>
-ISTHMUS_PAGED_CODE bool claim(const Machine& machine, const paged_map& map, place at) {
-  return (machine.or_relaxed(map.busy + at.index, at.bit) & at.bit) == 0;
-}
-
-template <typename Machine>
-ISTHMUS_PAGED_CODE void count(const Machine& machine, const paged_map& map,
-                              typename Machine::lanes mask, typename Machine::lanes chosen,
-                              counter which) {
-  if (chosen != 0 && machine.lane() == machine.lowest(mask))
-    machine.add(map.counters + which, machine.count(chosen));
-}
-
-/// Makes the units of the lanes in `mask` valid: what the lanes read afterwards was fetched.
+/// Makes the units of the lanes in `mask` valid: what the lanes read afterwards was fetched. A group
+/// that has claimed waits for nobody until it has published: none wait for each other in a circle.
 ///
 /// wanted      false: this lane has no unit, and helps
 /// overwrite   units aren't fetched: the caller stores all their items in this launch
@@ -275,27 +236,28 @@ ISTHMUS_PAGED_CODE void make_valid(const Machine& machine, const paged_map& map,
                                    typename Machine::lanes mask, unit_number unit, bool wanted,
                                    bool overwrite = false) {
   const place at = place_of(wanted ? unit : 0);
-  bool missing = wanted && !is_valid(machine, map, at);
+  bool missing = wanted && (machine.acquire(map.valid + at.index) & at.bit) == 0;
   const auto short_of = machine.ballot(mask, missing);
   if (short_of == 0) return;
   // One lane claims for all lanes with its unit.
   unsigned leader = machine.lane();
   if (missing) leader = machine.lowest(machine.alike(short_of, unit));
-  const bool won = missing && leader == machine.lane() && claim(machine, map, at);
+  const bool won = missing && leader == machine.lane() &&
+                   (machine.or_relaxed(map.busy + at.index, at.bit) & at.bit) == 0;
   const auto chosen = machine.ballot(mask, won);
   if (chosen != 0) {
     if (!overwrite) machine.fetch(map, mask, chosen, unit);
     machine.sync(mask);
     if (won) machine.or_release(map.valid + at.index, at.bit);
-    count(machine, map, mask, chosen, overwrite ? kOverwritten : kFetched);
+    if (machine.lane() == machine.lowest(mask))
+      machine.add(map.counters + (overwrite ? kOverwritten : kFetched), machine.count(chosen));
     missing = missing && (chosen >> leader & 1U) == 0;
     machine.sync(mask);  // nobody waits before all has been published
   }
   machine.await(mask, missing, map.valid + at.index, at.bit);
 }
 
-/// Notes that a unit's bytes differ from the host's. The end of the launch orders it: flush() comes
-/// after it.
+/// Notes that a unit's bytes differ from the host's, for a flush() after the launch.
 template <typename Machine>
 ISTHMUS_PAGED_CODE void mark_dirty(const Machine& machine, const paged_map& map, unit_number unit) {
   const place at = place_of(unit);
@@ -307,17 +269,11 @@ ISTHMUS_PAGED_CODE void mark_dirty(const Machine& machine, const paged_map& map,
 
 /// One lane's view of a paged array of T, whose size is 1, 2, 4, 8 or 16 bytes.
 ///
-/// Make one in each thread of the kernel's paged_map, which must last. Any launch shape and any
-/// divergence of the callers are allowed. Items are as plain memory: accesses of different lanes to
-/// one item, of which one is a store, must be ordered by the caller.
-///
-/// An index >= size() reads or writes foreign memory. With ISTHMUS_PAGED_CHECKED defined, it ends
-/// the kernel with a message that names the index and the array.
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+/// Each thread makes its own. Any launch shape and divergence are allowed. Items are as plain memory:
+/// the caller orders accesses of different lanes to one item, of which one is a store. An index
+/// >= size() reads or writes foreign memory; with ISTHMUS_PAGED_CHECKED defined, it ends the kernel
+/// with a message that names the index and the array.
 template <typename T, typename Machine = paged::gpu_machine>
-#else
-template <typename T, typename Machine>
-#endif
 class paged_array {
   using number = paged::number;
   using unit_number = paged::unit_number;
@@ -340,8 +296,7 @@ public:
     return machine_.read(items_ + i);
   }
 
-  /// Stores an item; its unit is fetched first if the GPU doesn't hold it. flush() takes it to the
-  /// host.
+  /// Stores an item; its unit is fetched first if the GPU doesn't hold it.
   ISTHMUS_PAGED_CODE void store(number i, T value) {
     const unit_number unit = enter(i);
     if (unit != dirty_) {
@@ -351,8 +306,8 @@ public:
     machine_.write(items_ + i, value);
   }
 
-  /// `count` items from `first` as plain memory, to be read. One check for all of them: the quickest
-  /// way to stream. If all lanes of a warp ask for the same items, each of them checks a part.
+  /// `count` items from `first` as plain memory, to be read: one check for all of them. If all lanes
+  /// of a warp ask for the same items, each of them checks a part.
   ISTHMUS_PAGED_CODE paged_span<const T> span(number first, number count) {
     enter_range(first, count, kRead);
     return {items_ + first, count};
@@ -362,8 +317,8 @@ public:
     enter_range(first, count, kWrite);
     return {items_ + first, count};
   }
-  /// The same, to be written alone. Units that lie in it as a whole aren't fetched. The caller
-  /// stores each of these items in this launch, whatever they were before.
+  /// The same, to be written alone: the caller stores each of these items in this launch. Units that
+  /// lie in it as a whole aren't fetched.
   ISTHMUS_PAGED_CODE paged_span<T> overwrite(number first, number count) {
     enter_range(first, count, kOverwrite);
     return {items_ + first, count};
@@ -372,22 +327,21 @@ public:
 private:
   enum access { kRead, kWrite, kOverwrite };
 
-  ISTHMUS_PAGED_CODE void check([[maybe_unused]] number i) const {
 #ifdef ISTHMUS_PAGED_CHECKED
-    machine_.require(map_, i, size());
+  ISTHMUS_PAGED_CODE void check(number i) const { machine_.require(map_, i, size()); }
+#else
+  ISTHMUS_PAGED_CODE void check(number) const {}
 #endif
-  }
   ISTHMUS_PAGED_CODE unit_number unit_of(number i) const {
     return static_cast<unit_number>((first_byte_ + i * sizeof(T)) >> unit_shift_);
   }
-  /// True if the unit was valid before this launch. Costs an ordinary load.
+  /// True if the unit was valid before this launch: an ordinary load.
   ISTHMUS_PAGED_CODE bool settled(unit_number unit) const {
     const paged::place at = paged::place_of(unit);
     return (machine_.settled(settled_ + at.index) & at.bit) != 0;
   }
 
-  /// Lets the lane use the unit of an item. A unit is valid until the launch ends, so that the last
-  /// one needs no check.
+  /// A unit is valid until the launch ends, so that the last one needs no check.
   ISTHMUS_PAGED_CODE unit_number enter(number i) {
     check(i);
     const unit_number unit = unit_of(i);
@@ -436,7 +390,7 @@ private:
 
   const paged_map& map_;
   const Machine machine_;
-  // What each access needs is kept in registers; the rest is read when a unit is missing.
+  // What each access needs is in registers; the rest is read when a unit is missing.
   T* const items_;
   const paged::word* const settled_;
   const unsigned int first_byte_, unit_shift_;

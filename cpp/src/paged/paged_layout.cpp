@@ -22,7 +22,8 @@ PagedLayout::PagedLayout(const PagedSource& source, std::size_t unit_bytes)
   bits_bytes = (num_units + 31) / 32 * sizeof(paged::word);
   bits_bytes = (bits_bytes + kAlignment - 1) / kAlignment * kAlignment;
   item_bytes = num_units << unit_shift;
-  map_bytes = kPagedBitsAt + 4 * bits_bytes;
+  map_bytes = kPagedBitsAt + 3 * bits_bytes;
+  view_bytes = kPagedSettledAt + bits_bytes;
 }
 
 paged_map PagedLayout::map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr host,
@@ -36,7 +37,6 @@ paged_map PagedLayout::map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr host
   map.valid = bits(0);
   map.busy = bits(1);
   map.dirty = bits(2);
-  map.settled = bits(3);
   map.counters = reinterpret_cast<paged::number*>(maps + kPagedCountersAt);
   map.first_byte = first_byte;
   map.end_byte = end_byte;

@@ -8,20 +8,22 @@
 
 namespace isthmus {
 
-// The memory of the maps begins with the paged_map itself, a word for results that are one number,
-// and the results of blocks; the bit maps follow.
-inline constexpr std::size_t kPagedScratchAt = 256;
-inline constexpr std::size_t kPagedCountersAt = 320;
-inline constexpr std::size_t kPagedResultsAt = 512;
+// The memory of the maps begins with a word for results that are one number, the counters, and the
+// results of blocks; the valid, busy and dirty bits follow. A stream's view is a paged_map and the
+// settled bits.
+inline constexpr std::size_t kPagedScratchAt = 0;
+inline constexpr std::size_t kPagedCountersAt = 64;
+inline constexpr std::size_t kPagedResultsAt = 256;
 inline constexpr std::size_t kPagedResults = 1024;
 inline constexpr std::size_t kPagedBitsAt = kPagedResultsAt + kPagedResults * 8;
-static_assert(sizeof(paged_map) <= kPagedScratchAt);
+inline constexpr std::size_t kPagedSettledAt = 256;
+static_assert(sizeof(paged_map) <= kPagedSettledAt);
 
 /// Sizes and places, in bytes.
 struct PagedLayout {
   PagedLayout(const PagedSource& source, std::size_t unit_bytes);
 
-  /// Of both memories, and of the host's as the GPU addresses it.
+  /// Without settled bits. The host's memory is given as the GPU addresses it.
   paged_map map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr host,
                 unsigned array_number) const noexcept;
 
@@ -29,6 +31,7 @@ struct PagedLayout {
   unsigned unit_shift;
   std::size_t bits_bytes;  ///< of one map
   std::size_t item_bytes, map_bytes;
+  std::size_t view_bytes;  ///< of one stream's view
 };
 
 /// How many bits are set of units begin .. end - 1.

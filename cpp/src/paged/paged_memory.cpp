@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <string>
+#include <utility>
 
 #include <isthmus/errors.hpp>
 
@@ -70,7 +71,6 @@ PagedMemory::PagedMemory(const Context& context, const Kernels& kernels, const P
   const Driver& driver = context_.driver();
   driver.call(symbol::memset_d8_async)(maps_.pointer(), std::uint8_t{0}, maps_.size_bytes(),
                                        kDefaultStream);
-  driver.call(symbol::memcpy_htod)(map_pointer(), &map_, sizeof map_);
   await(kDefaultStream);
 }
 
@@ -82,8 +82,6 @@ PagedMemory::~PagedMemory() {
   }
 }
 
-CUdeviceptr PagedMemory::map_pointer() const noexcept { return maps_.pointer(); }
-
 std::size_t PagedMemory::device_bytes() const noexcept {
   return items_.size_bytes() + maps_.size_bytes();
 }
@@ -91,9 +89,29 @@ std::size_t PagedMemory::device_bytes() const noexcept {
 template <typename... Arguments>
 void PagedMemory::launch(CUstream stream, const char* name, std::uint64_t num_lanes,
                          const Arguments&... arguments) const {
+  const CUdeviceptr view = view_of(stream);
   const Kernel kernel = kernels_.get("paged", name);
   const CurrentContext current(context_);
-  kernel.launch(stream, blocks_for(num_lanes, context_), kBlockLanes, map_pointer(), arguments...);
+  kernel.launch(stream, blocks_for(num_lanes, context_), kBlockLanes, view, arguments...);
+}
+
+CUdeviceptr PagedMemory::view_of(CUstream stream) const {
+  const std::scoped_lock lock(viewing_);
+  if (const auto found = views_.find(stream); found != views_.end()) return found->second.pointer();
+  const CurrentContext current(context_);
+  const Driver& driver = context_.driver();
+  if (is_captured(driver, stream))
+    throw UsageError(
+        "this stream is being captured, and the paged array wasn't used in it before: "
+        "call argument(stream) once before the capture");
+  const ScopedRelaxedCapture relaxed(driver);
+  DeviceBuffer view(context_, PagedLayout(source_, unit_bytes()).view_bytes);
+  paged_map map = map_;
+  map.settled = reinterpret_cast<const paged::word*>(view.pointer() + kPagedSettledAt);
+  driver.call(symbol::memset_d8_async)(view.pointer(), std::uint8_t{0}, view.size_bytes(), stream);
+  driver.call(symbol::memcpy_htod_async)(view.pointer(), &map, sizeof map, stream);
+  driver.call(symbol::stream_synchronize)(stream);
+  return views_.emplace(stream, std::move(view)).first->second.pointer();
 }
 
 paged::extent PagedMemory::units_of(const PagedRange& range) const noexcept {
@@ -101,8 +119,10 @@ paged::extent PagedMemory::units_of(const PagedRange& range) const noexcept {
   return {(map_.first_byte + range.begin) >> map_.unit_shift, (last >> map_.unit_shift) + 1};
 }
 
-void PagedMemory::settle(CUstream stream) const {
-  launch(stream, "isthmus_paged_settle", map_.num_units() / 32 + 1, map_.settled);
+CUdeviceptr PagedMemory::settle(CUstream stream) const {
+  const CUdeviceptr view = view_of(stream);
+  launch(stream, "isthmus_paged_settle", map_.num_units() / 32 + 1, view + kPagedSettledAt);
+  return view;
 }
 
 void PagedMemory::prefetch(const std::vector<PagedRange>& ranges, CUstream stream) const {
@@ -141,11 +161,19 @@ void PagedMemory::invalidate(const std::vector<PagedRange>& ranges, bool discard
   for (const PagedRange& range : ranges) {
     if (range.begin >= range.end) continue;
     const auto [begin, end] = units_of(range);
-    // The same words may have bits of two ranges: one launch after the other.
-    launch(kDefaultStream, "isthmus_paged_invalidate", (end - begin) / 32 + 2, map_.settled,
-           std::uint64_t{begin}, std::uint64_t{end});
+    for (const CUdeviceptr settled : settled_bits())
+      launch(kDefaultStream, "isthmus_paged_invalidate", (end - begin) / 32 + 2, settled,
+             std::uint64_t{begin}, std::uint64_t{end});
   }
   await(kDefaultStream);
+}
+
+std::vector<CUdeviceptr> PagedMemory::settled_bits() const {
+  view_of(kDefaultStream);  // so that there is one
+  const std::scoped_lock lock(viewing_);
+  std::vector<CUdeviceptr> pointers;
+  for (const auto& [stream, view] : views_) pointers.push_back(view.pointer() + kPagedSettledAt);
+  return pointers;
 }
 
 PagedStats PagedMemory::stats() const {

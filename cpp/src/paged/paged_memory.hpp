@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <variant>
 #include <vector>
@@ -71,12 +72,13 @@ public:
   PagedMemory(PagedMemory&& other) = delete;
   PagedMemory& operator=(PagedMemory&&) = delete;
 
-  /// A kernel's argument: where its paged_map is in device memory.
-  CUdeviceptr map_pointer() const noexcept;
   std::size_t device_bytes() const noexcept;
 
-  /// Spares later launches a check for each unit that is valid by then.
-  void settle(CUstream stream) const;
+  /// Gives a kernel's argument for the stream: where its paged_map is in device memory. Later
+  /// launches there are spared a check for each unit that is valid by then.
+  ///
+  /// Throws      UsageError at the first call for a stream while it is captured
+  CUdeviceptr settle(CUstream stream) const;
   /// Fetches what is absent of ranges.
   void prefetch(const std::vector<PagedRange>& ranges, CUstream stream) const;
   /// Writes back what was stored.
@@ -108,6 +110,9 @@ private:
   template <typename... Arguments>
   void launch(CUstream stream, const char* name, std::uint64_t num_lanes,
               const Arguments&... arguments) const;
+  CUdeviceptr view_of(CUstream stream) const;
+  std::vector<CUdeviceptr> settled_bits() const;
+  std::size_t unit_bytes() const noexcept { return std::size_t{1} << map_.unit_shift; }
   std::uint64_t num_items() const noexcept { return source_.size_bytes / source_.item_bytes; }
   paged::extent units_of(const PagedRange& range) const noexcept;
   void require_writable(const char* what) const;
@@ -126,7 +131,10 @@ private:
   HostRegistration host_;
   DeviceBuffer items_, maps_;
   paged_map map_;
-  mutable std::mutex working_;  ///< of the operations, which share `scratch`
+  mutable std::mutex working_;  ///< of the operations, which share the scratch words
+  mutable std::mutex viewing_;
+  /// A paged_map and settled bits for each stream: those of one change while others' kernels run.
+  mutable std::map<CUstream, DeviceBuffer> views_;
 };
 
 }  // namespace isthmus

@@ -281,10 +281,12 @@ class PagedArray:
             stream: Where the kernel will be launched; None is the legacy default stream.
 
         Returns:
-            A device address, valid until the array is closed.
+            A device address, for kernels of this stream, valid until the array is closed.
+
+        Raises:
+            UsageError: The stream is captured, and this is the first call for it.
         """
-        self._open.settle(_handle(stream))
-        return self._open.map_pointer
+        return self._open.settle(_handle(stream))
 
     def close(self) -> None:
         """
