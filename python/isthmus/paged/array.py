@@ -349,7 +349,13 @@ def paged_header() -> str:
     """
     Give the text of `isthmus/paged_array.cuh`, to be put before the code of your own kernel.
 
-    It includes nothing, and works with NVRTC (CuPy's `RawModule`) and nvcc.
+    It needs no other file, and works with NVRTC (CuPy's `RawModule`) and nvcc.
+
+    Returns:
+        CUDA C++.
+
+    Raises:
+        ImportError: The package was installed without its native module.
     """
     return _native.kernel_header("isthmus/paged_array.cuh")
 
