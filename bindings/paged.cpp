@@ -1,15 +1,12 @@
 // PagedMemory: the host's side of isthmus.PagedArray.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/variant.h>
-#include <nanobind/stl/vector.h>
 
 #include <isthmus/errors.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
@@ -31,12 +28,11 @@ using isthmus::PagedStats;
 namespace {
 
 using SharedPaged = Unlocked<std::unique_ptr<PagedMemory>>;
-using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-
-std::vector<PagedRange> ranges_of(const Ranges& pairs) {
+/// Pairs of Python integers. nanobind's own conversion ends the process when memory is short.
+std::vector<PagedRange> ranges_of(const nb::sequence& pairs) {
   std::vector<PagedRange> ranges;
-  ranges.reserve(pairs.size());
-  for (const auto& [begin, end] : pairs) ranges.push_back({begin, end});
+  for (const nb::handle pair : pairs)
+    ranges.push_back({nb::cast<std::uint64_t>(pair[0]), nb::cast<std::uint64_t>(pair[1])});
   return ranges;
 }
 
@@ -99,10 +95,13 @@ void bind_units(nb::class_<SharedPaged>& paged) {
           "stream"_a, Release(), "Give a kernel's argument: the address of its paged_map.")
       .def(
           "prefetch",
-          [](const SharedPaged& self, const Ranges& ranges, std::uintptr_t stream) {
-            memory_of(self).prefetch(ranges_of(ranges), stream_of(stream));
+          [](const SharedPaged& self, const nb::sequence& pairs, std::uintptr_t stream) {
+            const std::vector<PagedRange> ranges = ranges_of(pairs);
+            const GilReleased released;
+            memory_of(self).prefetch(ranges, stream_of(stream));
           },
-          "ranges"_a, "stream"_a, Release())
+          "ranges"_a, "stream"_a,
+          nb::sig("def prefetch(self, ranges: Sequence[tuple[int, int]], stream: int) -> None"))
       .def(
           "flush",
           [](const SharedPaged& self, std::uintptr_t stream) {
@@ -113,10 +112,13 @@ void bind_units(nb::class_<SharedPaged>& paged) {
           "flush_and_wait", [](const SharedPaged& self) { memory_of(self).flush(); }, Release())
       .def(
           "invalidate",
-          [](const SharedPaged& self, const Ranges& ranges, bool discard) {
-            memory_of(self).invalidate(ranges_of(ranges), discard);
+          [](const SharedPaged& self, const nb::sequence& pairs, bool discard) {
+            const std::vector<PagedRange> ranges = ranges_of(pairs);
+            const GilReleased released;
+            memory_of(self).invalidate(ranges, discard);
           },
-          "ranges"_a, "discard"_a, Release())
+          "ranges"_a, "discard"_a,
+          nb::sig("def invalidate(self, ranges: Sequence[tuple[int, int]], discard: bool) -> None"))
       .def("stats", [](const SharedPaged& self) { return memory_of(self).stats(); }, Release());
 }
 

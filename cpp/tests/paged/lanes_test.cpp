@@ -230,7 +230,7 @@ public:
       if (kind == 0)
         load(random_() % (kNumItems / 2) * 2);
       else if (kind < 3)
-        read_span(kind == 1 ? random_() : i * 31);  // of its own, or one for all
+        read_span(kind == 1 ? random_() : std::size_t{31} * i);  // of its own, or one for all
       else
         store(kind == 3);
     }

@@ -293,12 +293,18 @@ class PagedArray:
         Write back what was stored, free the device's memory and let the host's go.
 
         All work that the GPU was given before is waited for. Closing twice is fine.
+
+        Raises:
+            DriverError: The driver refused. What wasn't written back may be lost; the array is
+                closed.
         """
         memory, self._memory = self._memory, None
-        if memory is not None and self._source.array.flags.writeable:
-            memory.flush_and_wait()
-        del memory
-        self._source.held.release()
+        try:
+            if memory is not None and self._source.array.flags.writeable:
+                memory.flush_and_wait()
+        finally:
+            del memory
+            self._source.held.release()
 
     def __enter__(self) -> Self:
         """Give the array itself."""

@@ -34,7 +34,7 @@ def test_the_documents_have_a_kernel() -> None:
 @pytest.mark.parametrize("name", sorted(_programs()))
 def test_kernels_on_paged_arrays_compile(name: str, checked: str) -> None:
     source = checked + isthmus.paged_header() + _programs()[name]
-    status, log = compile_for_gpu(source.encode(), "--std=c++17")
+    status, log = compile_for_gpu(source.encode())
     assert (status, log) == (0, "")
 
 
