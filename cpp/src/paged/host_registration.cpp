@@ -77,7 +77,11 @@ HostRegistration::~HostRegistration() {
   if (pages_ == nullptr || !context_.in_own_process()) return;
   const Driver& driver = context_.driver();
   const ScopedRelaxedCapture relaxed(driver);
-  const CUresult pushed = driver.raw(symbol::ctx_push_current)(context_.handle());
+  const auto push = driver.raw(symbol::ctx_push_current);
+  CUresult pushed = push(context_.handle());
+  // Once more: pages that stay registered couldn't be registered again by their next owner.
+  if (pushed != CUDA_SUCCESS) pushed = push(context_.handle());
+  report_cleanup(driver, pushed, symbol::ctx_push_current.name);
   report_cleanup(driver, driver.raw(symbol::mem_host_unregister)(pages_),
                  symbol::mem_host_unregister.name);
   CUcontext popped = nullptr;
