@@ -287,7 +287,7 @@ public:
         settled_(map.settled),
         first_byte_(static_cast<unsigned int>(map.first_byte)),
         unit_shift_(map.unit_shift) {}
-
+  explicit paged_array(const paged_map&& map, const Machine& machine = Machine()) = delete;
   ISTHMUS_PAGED_CODE number size() const { return (map_.end_byte - map_.first_byte) / sizeof(T); }
 
   /// The item, fetched if the GPU doesn't hold it.

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include <unistd.h>
 
@@ -67,11 +66,6 @@ HostRegistration::HostRegistration(const Context& context, void* memory, std::si
   if (pages_ != nullptr) driver.raw(symbol::mem_host_unregister)(pages_);
   driver.check(found, symbol::mem_host_get_device_pointer.name);
 }
-
-HostRegistration::HostRegistration(HostRegistration&& other) noexcept
-    : context_(other.context_),
-      pages_(std::exchange(other.pages_, nullptr)),
-      device_pointer_(other.device_pointer_) {}
 
 HostRegistration::~HostRegistration() {
   if (pages_ == nullptr || !context_.in_own_process()) return;

@@ -8,7 +8,7 @@
 namespace isthmus {
 
 /// Host memory mapped on a device, during the object's life. Memory that is pinned already (by a
-/// PinnedPool or another library) stays as it is; else its pages are registered. Movable.
+/// PinnedPool or another library) stays as it is; else its pages are registered.
 class HostRegistration {
 public:
   /// memory      [size_bytes], stays where it is and isn't freed during the object's life
@@ -16,8 +16,8 @@ public:
   /// Throws      Unavailable if the pages can't be pinned: the message says why.
   HostRegistration(const Context& context, void* memory, std::size_t size_bytes, bool read_only);
   ~HostRegistration();
-  HostRegistration(HostRegistration&& other) noexcept;
-  HostRegistration& operator=(HostRegistration&&) = delete;
+  HostRegistration(const HostRegistration&) = delete;
+  HostRegistration& operator=(const HostRegistration&) = delete;
 
   /// The address at which kernels see the memory.
   CUdeviceptr device_pointer() const noexcept { return device_pointer_; }

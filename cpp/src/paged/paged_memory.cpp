@@ -33,7 +33,7 @@ void require_unit(std::size_t unit_bytes) {
                    " bytes: it must be a power of two from 256 bytes to 64 KiB, such as 1024");
 }
 
-const PagedSource& checked(const PagedSource& source, std::size_t unit_bytes) {
+PagedSource checked(const PagedSource& source, std::size_t unit_bytes) {
   require_unit(unit_bytes);
   if (source.size_bytes == 0) throw UsageError("a paged array needs at least one item");
   if (!std::has_single_bit(source.item_bytes) || source.item_bytes > 16)
@@ -172,6 +172,7 @@ std::vector<CUdeviceptr> PagedMemory::settled_bits() const {
   view_of(kDefaultStream);  // so that there is one
   const std::scoped_lock lock(viewing_);
   std::vector<CUdeviceptr> pointers;
+  pointers.reserve(views_.size());
   for (const auto& [stream, view] : views_) pointers.push_back(view.pointer() + kPagedSettledAt);
   return pointers;
 }

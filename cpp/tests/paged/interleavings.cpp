@@ -58,7 +58,7 @@ private:
   }
 
   Step step_of(const State& state, std::size_t warp) const {
-    Array array(addresses_.map(), Machine(addresses_, state.results[warp], defect_));
+    Array array(map_, Machine(addresses_, state.results[warp], defect_));
     try {
       return {std::nullopt, scenario_.warps[warp](array)};
     } catch (const Paused& paused) {
@@ -158,6 +158,7 @@ private:
   const Scenario& scenario_;
   const Defect defect_;
   const Addresses addresses_{};
+  const paged_map map_ = addresses_.map();
   std::set<State> seen_;
   std::deque<State> open_;
   Outcome outcome_;

@@ -226,7 +226,7 @@ public:
   void run() {
     std::mt19937 kinds(scope_);  // the same for all lanes of a scope
     for (unsigned i = 0; i < 200; i++) {
-      const unsigned kind = kinds() % 5;
+      const auto kind = unsigned(kinds() % 5);
       if (kind == 0)
         load(random_() % (kNumItems / 2) * 2);
       else if (kind < 3)
