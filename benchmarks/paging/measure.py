@@ -306,16 +306,18 @@ def main() -> None:
     host = isthmus.pinned.empty(size_bytes // 4, np.float32)
     host[:] = np.arange(host.size, dtype=np.uint32) & 255  # exact in float32
     device = cupy.empty(host.size, cupy.float32)
-    copied(bench, host, device)
-    sparse(bench, host, device)
-    streams(bench, host)
-    warm(bench, host, device)
-    random_blocks(bench, host, device)
-    managed(bench)
-    written_back(bench, host)
-    if options.out is not None:
-        facts = {"size_bytes": size_bytes, "rounds": options.rounds, "machine": machine_facts()}
-        options.out.write_text(json_text(facts | {"results": bench.rows}), "utf-8")
+    facts = {"size_bytes": size_bytes, "rounds": options.rounds, "machine": machine_facts()}
+    try:
+        copied(bench, host, device)
+        sparse(bench, host, device)
+        streams(bench, host)
+        warm(bench, host, device)
+        managed(bench)
+        random_blocks(bench, host, device)
+        written_back(bench, host)
+    finally:  # what was measured is kept if a later part fails
+        if options.out is not None:
+            options.out.write_text(json_text(facts | {"results": bench.rows}), "utf-8")
 
 
 if __name__ == "__main__":

@@ -189,6 +189,18 @@ def test_an_invalidation_loses_no_stores_unless_it_is_told_to() -> None:
     assert host[5] == 5
 
 
+@pytest.mark.parametrize(("first", "end"), [(0, 100), (3, 75), (31, 33), (32, 64), (5, 6)])
+def test_the_units_that_would_be_lost_are_counted(first: int, end: int) -> None:
+    with isthmus.PagedArray(isthmus.pinned.zeros(100 * 256, np.uint8), "256B") as array:
+        array.scatter(np.arange(100) * 256, 1)
+        ranges = [(first * 256, end * 256)]
+        with pytest.raises(UsageError, match=f"{end - first} units in these ranges"):
+            array.invalidate(ranges)
+        array.invalidate(ranges, discard=True)
+        stats = array.stats()
+        assert stats.valid_units == stats.dirty_units == 100 - (end - first)
+
+
 def test_prefetched_ranges_are_valid_and_stores_in_them_stay() -> None:
     with isthmus.PagedArray(isthmus.pinned.zeros(1 << 16, np.uint8), "1KiB") as array:
         array.scatter([1024], [7])

@@ -46,8 +46,11 @@ paged_map PagedLayout::map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr host
 }
 
 std::uint64_t bits_within(const std::vector<std::uint32_t>& words, const paged::extent& units) {
-  std::uint64_t count = 0;
-  for (std::uint64_t unit = units.begin; unit < units.end; unit++) count += is_set(words, unit);
+  std::uint64_t count = 0, unit = units.begin;
+  for (; unit < units.end && unit % 32 != 0; unit++) count += is_set(words, unit);
+  for (; unit + 32 <= units.end; unit += 32)
+    count += std::uint64_t(std::popcount(words[unit / 32]));
+  for (; unit < units.end; unit++) count += is_set(words, unit);
   return count;
 }
 
