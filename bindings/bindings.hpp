@@ -21,6 +21,7 @@ void bind_measure_flows(nanobind::module_& m);
 void bind_measure_requests(nanobind::module_& m);
 void bind_windows(nanobind::module_& m);
 void bind_pinned(nanobind::module_& m);
+void bind_paged(nanobind::module_& m);
 void bind_pages(nanobind::module_& m);
 void bind_copy_future(nanobind::module_& m);
 void bind_copy_plans(nanobind::module_& m);

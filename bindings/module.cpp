@@ -27,6 +27,7 @@ NB_MODULE(_native, m) {
   bind_copy_plans(m);
   bind_transfer(m);
   bind_saving(m);
+  bind_paged(m);
   bind_pages(m);
   bind_sim(m);
   bind_sim_result(m);

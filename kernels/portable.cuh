@@ -14,6 +14,7 @@
 
 using uint8_t = unsigned char;
 using int32_t = int;
+using int64_t = long long;
 using uint32_t = unsigned int;
 using uint64_t = unsigned long long;
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Unavailable,
         UsageError,
     )
+    from isthmus.paged.array import PagedArray, PagedStats, paged_header
     from isthmus.profile.model import Profile
     from isthmus.pt.loading import load_pt
     from isthmus.run.model import Result, Run
@@ -61,6 +62,8 @@ __all__ = [
     "ManyPlan",
     "OffloadAdvice",
     "OutOfDeviceMemory",
+    "PagedArray",
+    "PagedStats",
     "Profile",
     "Result",
     "Run",
@@ -83,6 +86,7 @@ __all__ = [
     "format_size",
     "load_pt",
     "load_safetensors",
+    "paged_header",
     "parse_sizes",
     "pinned",
     "save_safetensors",
@@ -110,6 +114,8 @@ _LAZY = {
     "IsthmusWarning": "isthmus.errors",
     "OffloadAdvice": "isthmus.advice.offload",
     "OutOfDeviceMemory": "isthmus.errors",
+    "PagedArray": "isthmus.paged.array",
+    "PagedStats": "isthmus.paged.array",
     "Profile": "isthmus.profile.model",
     "Result": "isthmus.run.model",
     "Run": "isthmus.run.model",
@@ -130,6 +136,7 @@ _LAZY = {
     "format_size": "isthmus.sizes",
     "load_pt": "isthmus.pt.loading",
     "load_safetensors": "isthmus.safetensors.loading",
+    "paged_header": "isthmus.paged.array",
     "parse_sizes": "isthmus.sizes",
     "save_safetensors": "isthmus.safetensors.saving",
     "simulate": "isthmus.sim.running",

@@ -1112,6 +1112,75 @@ def save_ranges(driver: Driver | None, descriptor: int, ranges: Sequence[tuple[i
     Write the bytes of arrays, one after the other, to an empty file that is open for writing. A range is an address, its bytes, a device (-1: the host) and a name for messages. `staging` has page-aligned memory, pinned if a device has ranges; one thread works for every two pieces that fit in it. True if the page cache was bypassed. OSError: the disk is full, or fails. UsageError: memory that can't be read. DriverError: the same, on a device.
     """
 
+class PagedStats:
+    """Counts of a paged array's units."""
+
+    @property
+    def num_units(self) -> int:
+        """All units."""
+
+    @property
+    def valid_units(self) -> int:
+        """Held by the GPU now."""
+
+    @property
+    def dirty_units(self) -> int:
+        """Stored to, and not written back yet."""
+
+    @property
+    def touched_pages(self) -> int:
+        """Pages of 2 MiB with a valid unit."""
+
+    @property
+    def valid_ranges(self) -> int:
+        """Runs of valid units, counted page by page."""
+
+    @property
+    def fetched_units(self) -> int:
+        """Read from the host so far."""
+
+    @property
+    def overwritten_units(self) -> int:
+        """Became valid without a fetch so far."""
+
+    @property
+    def written_units(self) -> int:
+        """Written back so far."""
+
+def kernel_header(name: str) -> str:
+    """The text of a header for kernels, such as "isthmus/paged_array.cuh"."""
+
+class PagedMemory:
+    """The host's side of a paged array."""
+
+    def __init__(self, context: Context, kernels: Kernels, pointer: int, size_bytes: int, item_bytes: int, read_only: bool, unit_bytes: int, owner: object) -> None:
+        """Flushes when it is destroyed: `owner` keeps the memory until then."""
+
+    @property
+    def device_bytes(self) -> int:
+        """Of device memory: the items and the maps."""
+
+    def settle(self, stream: int) -> int:
+        """Give a kernel's argument: the address of its paged_map."""
+
+    def prefetch(self, ranges: Sequence[tuple[int, int]], stream: int) -> None: ...
+
+    def flush(self, stream: int) -> None: ...
+
+    def flush_and_wait(self) -> None: ...
+
+    def invalidate(self, ranges: Sequence[tuple[int, int]], discard: bool) -> None: ...
+
+    def stats(self) -> PagedStats: ...
+
+    def gather(self, indices: int, index_bytes: int, count: int, target: int) -> None: ...
+
+    def scatter(self, indices: int, index_bytes: int, count: int, source: int) -> None: ...
+
+    def write(self, first: int, count: int, source: int) -> None: ...
+
+    def reduce(self, first: int, count: int, kind: int, operation: int) -> float | int: ...
+
 class MigrationPolicy:
     """
     What moves when the GPU accesses a page: the defaults of a kind, with options by name.

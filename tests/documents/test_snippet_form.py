@@ -8,7 +8,7 @@ import pytest
 
 from documents.snippets import ROOT, Snippet, documents, indented_blocks, snippets, snippets_of
 
-_LANGUAGES = {"python", "sh", "c", "cpp", "cmake", "json", "toml", "text"}
+_LANGUAGES = {"python", "sh", "c", "cpp", "cuda", "cmake", "json", "toml", "text"}
 
 
 def named(path: Path) -> str:

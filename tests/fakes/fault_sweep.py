@@ -225,6 +225,24 @@ class Operations:
     def explain(self) -> None:
         assert str(isthmus.explain(self.device, np.zeros(SIZE, np.uint8)))
 
+    def paged(self) -> None:
+        """What was flushed is there; what wasn't is lost with an error, or not at all."""
+        wanted = self.some_bytes()
+        host = wanted.copy()
+        with isthmus.PagedArray(host, "256B") as array:
+            found = np.zeros(3, np.uint8)
+            isthmus.copy(found, array.gather([0, 5000, SIZE - 1]))
+            assert np.array_equal(found, wanted[[0, 5000, SIZE - 1]])
+            array.scatter([7], np.array([255], np.uint8))
+            array.prefetch([(0, 3000)])
+            array.flush()
+            assert host[7] == 255
+            array.write(wanted[:300], 100)
+            assert array.stats().dirty_units > 0
+        wanted[7], wanted[100:400] = 255, wanted[:300].copy()
+        assert np.array_equal(host[:100], wanted[:100])
+        assert np.array_equal(host, wanted)
+
     def trim(self) -> None:
         self.copy()
         isthmus.trim()

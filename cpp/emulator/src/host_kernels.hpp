@@ -60,4 +60,13 @@ template <typename Number>
 Number atomicAdd(Number* target, Number increment) {
   return __atomic_fetch_add(target, increment, __ATOMIC_SEQ_CST);
 }
+
+template <typename Number>
+Number atomicMin(Number* target, Number other) {
+  Number seen = __atomic_load_n(target, __ATOMIC_SEQ_CST);
+  while (other < seen && !__atomic_compare_exchange_n(target, &seen, other, false, __ATOMIC_SEQ_CST,
+                                                      __ATOMIC_SEQ_CST)) {
+  }
+  return seen;
+}
 // NOLINTEND(readability-identifier-naming)

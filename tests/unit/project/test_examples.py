@@ -51,6 +51,18 @@ def test_the_window_example_reads_what_it_wrote() -> None:
 
 
 @pytest.mark.native
+def test_the_paged_example_fetches_what_it_uses() -> None:
+    done = run_process([sys.executable, str(EXAMPLES / "9_page_array.py")], EMULATED)
+    assert done.out.splitlines() == [
+        _DEVICE,
+        "first items of the rows: 500.0 99999.0 7.0",
+        "fetched: 3 of 6250 units of 1 KiB",
+        "row 500 on the host: 500.5",
+        "sum of the first 10 rows: 728.0",
+    ]
+
+
+@pytest.mark.native
 def test_the_copy_example_brings_back_what_it_sent() -> None:
     done = run_process([sys.executable, str(EXAMPLES / "1_copy_arrays.py")], EMULATED)
     assert (done.out.splitlines(), done.err) == (

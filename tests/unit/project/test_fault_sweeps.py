@@ -21,6 +21,7 @@ _OPERATIONS = [
     "part_of_an_array",
     "watched_copy",
     "dropped_copy",
+    "paged",
     "pinned",
     "window",
     "safetensors",

@@ -1,0 +1,94 @@
+// The kernels of measure.py; isthmus/paged_array.cuh is put before them. Sums keep reads from being
+// left out. "plain" kernels read a pointer: to device memory, or to the host's.
+using ull = unsigned long long;
+
+__device__ float all_of(float4 v) { return v.x + v.y + v.z + v.w; }
+__device__ ull lane_of_grid() { return blockIdx.x * ull(blockDim.x) + threadIdx.x; }
+__device__ ull num_lanes() { return ull(gridDim.x) * blockDim.x; }
+
+extern "C" __global__ void plain_stream(const float4* data, ull count, float* out) {
+  float sum = 0;
+  for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += all_of(data[i]);
+  atomicAdd(out, sum);
+}
+
+// As span_stream, of a pointer.
+extern "C" __global__ void plain_chunks(const float4* data, ull count, ull chunk, float* out) {
+  float sum = 0;
+  const ull lane = threadIdx.x % 32;
+  for (ull i = lane_of_grid() / 32 * chunk; i < count; i += num_lanes() / 32 * chunk) {
+    const ull length = min(chunk, count - i);
+#pragma unroll 8
+    for (ull j = lane; j < length; j += 32) sum += all_of(data[i + j]);
+  }
+  atomicAdd(out, sum);
+}
+
+extern "C" __global__ void load_stream(const isthmus::paged_map* map, float* out) {
+  isthmus::paged_array<float4> array(*map);
+  float sum = 0;
+  for (ull i = lane_of_grid(); i < array.size(); i += num_lanes()) sum += all_of(array.load(i));
+  atomicAdd(out, sum);
+}
+
+// A warp has `chunk` adjacent items at a time.
+extern "C" __global__ void span_stream(const isthmus::paged_map* map, ull chunk, float* out) {
+  isthmus::paged_array<float4> array(*map);
+  float sum = 0;
+  const ull lane = threadIdx.x % 32;
+  for (ull i = lane_of_grid() / 32 * chunk; i < array.size(); i += num_lanes() / 32 * chunk) {
+    const auto items = array.span(i, min(chunk, array.size() - i));
+#pragma unroll 8
+    for (ull j = lane; j < items.size(); j += 32) sum += all_of(items[j]);
+  }
+  atomicAdd(out, sum);
+}
+
+// Warps read blocks of 1 KiB, of which there are a power of two, in a random order, each once.
+__device__ ull block_of(ull i, ull num_blocks) { return i * 0x9E3779B1ULL + 12345 & num_blocks - 1; }
+
+extern "C" __global__ void plain_blocks(const float4* data, ull num_blocks, ull num_read, float* out) {
+  float sum = 0;
+  const ull lane = threadIdx.x % 32;
+  for (ull i = lane_of_grid() / 32; i < num_read; i += num_lanes() / 32) {
+    const float4* items = data + block_of(i, num_blocks) * 64;
+    sum += all_of(items[lane]) + all_of(items[lane + 32]);
+  }
+  atomicAdd(out, sum);
+}
+
+extern "C" __global__ void paged_blocks(const isthmus::paged_map* map, ull num_blocks, ull num_read,
+                                        float* out) {
+  isthmus::paged_array<float4> array(*map);
+  float sum = 0;
+  const ull lane = threadIdx.x % 32;
+  for (ull i = lane_of_grid() / 32; i < num_read; i += num_lanes() / 32) {
+    const auto items = array.span(block_of(i, num_blocks) * 64, 64);
+    sum += all_of(items[lane]) + all_of(items[lane + 32]);
+  }
+  atomicAdd(out, sum);
+}
+
+extern "C" __global__ void plain_gather(const float* data, const unsigned* at, ull count, float* out) {
+  float sum = 0;
+  for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += data[at[i]];
+  atomicAdd(out, sum);
+}
+
+extern "C" __global__ void paged_gather(const isthmus::paged_map* map, const unsigned* at, ull count,
+                                        float* out) {
+  isthmus::paged_array<float> array(*map);
+  float sum = 0;
+  for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += array.load(at[i]);
+  atomicAdd(out, sum);
+}
+
+// Stores every item, without a fetch.
+extern "C" __global__ void overwrite_all(const isthmus::paged_map* map, ull chunk) {
+  isthmus::paged_array<float4> array(*map);
+  const ull lane = threadIdx.x % 32;
+  for (ull i = lane_of_grid() / 32 * chunk; i < array.size(); i += num_lanes() / 32 * chunk) {
+    const auto items = array.overwrite(i, min(chunk, array.size() - i));
+    for (ull j = lane; j < items.size(); j += 32) items[j] = make_float4(1, 1, 1, 1);
+  }
+}

@@ -1,0 +1,324 @@
+"""
+Measures paged arrays beside an explicit copy, zero-copy and managed memory, on a GPU with CuPy.
+
+    python benchmarks/paging/measure.py [--out FILE] [--size 4GiB] [--rounds 5]
+
+README.md has the method and the results.
+"""
+
+# ruff: noqa: ANN401 - CuPy's arrays
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import isthmus
+from isthmus.json_text import json_text
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
+from contestants import optional
+from machine import machine_facts
+
+cupy: Any = optional("cupy")
+
+BLOCK_BYTES = 1024
+HOT_ITEMS = 1 << 16
+GATHERED = 1 << 26
+MANAGED_BYTES = 512 << 20
+SHARES = (0.001, 0.01, 0.1, 0.3, 0.6, 1.0)
+PASSES = (1, 10)
+CHUNK_BYTES = 16 << 10
+
+
+class Bench:
+    """Times kernels, and collects rows."""
+
+    def __init__(self, rounds: int) -> None:
+        """Compile the kernels."""
+        code = isthmus.paged_header() + Path(__file__).with_name("kernels.cu").read_text("utf-8")
+        self._modules = {
+            depth: cupy.RawModule(
+                code=f"#define ISTHMUS_PAGED_IN_FLIGHT {depth}\n{code}", options=("--std=c++17",)
+            )
+            for depth in (2, 4)
+        }
+        self._rounds = rounds
+        self._blocks = cupy.cuda.Device().attributes["MultiProcessorCount"] * 8
+        self.out = cupy.zeros(1, cupy.float32)
+        self.rows: list[dict[str, object]] = []
+
+    def launching(self, name: str, *arguments: object, depth: int = 2) -> Callable[[], None]:
+        """Give a function that launches a kernel; arguments that can be called are, each time."""
+
+        def now() -> None:
+            given = (a() if callable(a) else a for a in arguments)
+            self.launch(name, *given, depth=depth)
+
+        return now
+
+    def launch(self, name: str, *arguments: object, depth: int = 2) -> None:
+        """Launch a kernel; integers become 64-bit ones."""
+        kernel = self._modules[depth].get_function(name)
+        words = tuple(np.uint64(a) if isinstance(a, int) else a for a in arguments)
+        kernel((self._blocks,), (256,), words)
+
+    def ms(self, work: Callable[[], object], before: Callable[[], object] | None = None) -> float:
+        """Give the median time of some work, by events, in ms; what comes before isn't timed."""
+        times = []
+        for _ in range(self._rounds + 1):
+            if before is not None:
+                before()
+            cupy.cuda.Device().synchronize()
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            begin.record()
+            work()
+            end.record()
+            end.synchronize()
+            times.append(cupy.cuda.get_elapsed_time(begin, end))
+        return statistics.median(times[1:])
+
+    def wall_ms(self, work: Callable[[], object], before: Callable[[], object]) -> float:
+        """Give the median time of a call that is complete on return, in ms."""
+        times = []
+        for _ in range(self._rounds + 1):
+            before()
+            begin = time.perf_counter()
+            work()
+            times.append((time.perf_counter() - begin) * 1e3)
+        return statistics.median(times[1:])
+
+    def add(
+        self, what: str, contestant: str, ms: float, size_bytes: int = 0, **more: object
+    ) -> None:
+        """Keep and print a row."""
+        row: dict[str, object] = {"what": what, "contestant": contestant, "ms": round(ms, 4)}
+        if size_bytes:
+            row["gb_per_s"] = round(size_bytes / ms / 1e6, 2)
+        row |= more
+        self.rows.append(row)
+        print(row, flush=True)
+
+
+def nothing() -> None:
+    """Prepare nothing."""
+
+
+def copy_then(host: Any, device: Any, after: Callable[[], object]) -> None:
+    """Copy all, work on the copy, and wait."""
+    isthmus.copy(device, host)
+    after()
+    cupy.cuda.Device().synchronize()
+
+
+def copied(bench: Bench, host: Any, device: Any) -> None:
+    """Measure the explicit copy, and what can be done with its result."""
+    ms = bench.wall_ms(partial(isthmus.copy, device, host), nothing)
+    bench.add("copy", "isthmus.copy", ms, host.nbytes)
+    after = bench.launching("plain_stream", device, host.nbytes // 16, bench.out)
+    ms = bench.wall_ms(partial(copy_then, host, device, after), nothing)
+    bench.add("stream, cold", "copy, then plain", ms, host.nbytes)
+
+
+def streams(bench: Bench, host: Any) -> None:
+    """Measure streams through absent units, by unit."""
+    chunk = CHUNK_BYTES // 16
+    for unit in ("256B", "1KiB", "4KiB", "64KiB"):
+        with isthmus.PagedArray(host, unit) as array:
+            for depth in (2, 4):
+                for name, more in (("span_stream", (chunk,)), ("load_stream", ())):
+                    ms = bench.ms(
+                        bench.launching(name, array.argument, *more, bench.out, depth=depth),
+                        array.invalidate,
+                    )
+                    way = name.removesuffix("_stream")
+                    bench.add(
+                        "stream, cold", f"paged, {way}", ms, host.nbytes, unit=unit, in_flight=depth
+                    )
+            bench.add(
+                "prefetch of all",
+                "paged",
+                bench.ms(array.prefetch, array.invalidate),
+                host.nbytes,
+                unit=unit,
+            )
+    zero = np.uint64(host.ctypes.data)
+    ms = bench.ms(bench.launching("plain_stream", zero, host.nbytes // 16, bench.out))
+    bench.add("stream, cold", "zero-copy", ms, host.nbytes)
+
+
+def warm(bench: Bench, host: Any, device: Any) -> None:
+    """Measure streams and gathers of what the GPU holds, beside a plain pointer."""
+    chunk = CHUNK_BYTES // 16
+    ways = {"plain_stream": (host.nbytes // 16,), "plain_chunks": (host.nbytes // 16, chunk)}
+    times = {
+        name: bench.ms(bench.launching(name, device, *more, bench.out))
+        for name, more in ways.items()
+    }
+    for name, took in times.items():
+        bench.add("stream, warm", f"plain pointer, {name[6:]}", took, host.nbytes)
+    ms = min(times.values())
+    hot = np.random.default_rng(1).integers(0, host.size, HOT_ITEMS).astype(np.uint32)
+    at = cupy.asarray(np.random.default_rng(2).choice(hot, GATHERED))
+    gather_ms = bench.ms(bench.launching("plain_gather", device, at, GATHERED, bench.out))
+    bench.add("gather of 64 Mi, warm, hot 64 Ki", "plain pointer", gather_ms)
+    for unit in ("1KiB", "4KiB", "64KiB"):
+        with isthmus.PagedArray(host, unit) as array:
+            array.prefetch()
+            pointer = array.argument()
+            for name, more in (("span_stream", (chunk,)), ("load_stream", ())):
+                took = bench.ms(bench.launching(name, pointer, *more, bench.out))
+                way = f"paged, {name.removesuffix('_stream')}"
+                bench.add(
+                    "stream, warm", way, took, host.nbytes, unit=unit, of_plain=round(took / ms, 3)
+                )
+            took = bench.ms(bench.launching("paged_gather", pointer, at, GATHERED, bench.out))
+            bench.add(
+                "gather of 64 Mi, warm, hot 64 Ki",
+                "paged, load",
+                took,
+                unit=unit,
+                of_plain=round(took / gather_ms, 3),
+            )
+
+
+def random_blocks(bench: Bench, host: Any, device: Any) -> None:
+    """Measure blocks of 1 KiB in a random order: by the share that is touched, and by passes."""
+    num_blocks = host.nbytes // BLOCK_BYTES
+    zero = np.uint64(host.ctypes.data)
+
+    def passes(count: int, kernel: str, data: object, num_read: int) -> Callable[[], None]:
+        one = bench.launching(kernel, data, num_blocks, num_read, bench.out)
+
+        def all_of_them() -> None:
+            for _ in range(count):
+                one()
+
+        return all_of_them
+
+    with isthmus.PagedArray(host, "1KiB") as array:
+        for share in SHARES:
+            num_read = max(1, int(num_blocks * share))
+            touched = num_read * BLOCK_BYTES
+            for count in PASSES:
+                what = {"share": share, "passes": count}
+                ms = bench.ms(
+                    passes(count, "paged_blocks", array.argument, num_read),
+                    array.invalidate,
+                )
+                bench.add("blocks in random order", "paged, 1 KiB", ms, touched, **what)
+                ms = bench.ms(passes(count, "plain_blocks", zero, num_read))
+                bench.add("blocks in random order", "zero-copy", ms, touched, **what)
+                after = passes(count, "plain_blocks", device, num_read)
+                ms = bench.wall_ms(partial(copy_then, host, device, after), nothing)
+                bench.add("blocks in random order", "copy, then plain", ms, touched, **what)
+
+
+def sparse(bench: Bench, host: Any, device: Any) -> None:
+    """Measure a gather of 64 Ki items, once."""
+    what = "gather of 64 Ki, cold"
+    wanted = np.random.default_rng(3).integers(0, host.size, HOT_ITEMS)
+    at = cupy.asarray(wanted.astype(np.uint32))
+    indices = cupy.asarray(wanted)
+    for unit in ("256B", "1KiB", "4KiB"):
+        with isthmus.PagedArray(host, unit) as array:
+            ms = bench.ms(
+                bench.launching("paged_gather", array.argument, at, HOT_ITEMS, bench.out),
+                array.invalidate,
+            )
+            bench.add(what, "paged, load", ms, unit=unit)
+            ms = bench.wall_ms(partial(array.gather, indices), array.invalidate)
+            bench.add(what, "paged, gather()", ms, unit=unit)
+            found = cupy.asarray(array.gather(indices)).get()
+            if not np.array_equal(found, host[wanted]):
+                raise SystemExit("gather() read wrong items")
+    zero = np.uint64(host.ctypes.data)
+    bench.add(
+        what,
+        "zero-copy",
+        bench.ms(bench.launching("plain_gather", zero, at, HOT_ITEMS, bench.out)),
+    )
+    after = bench.launching("plain_gather", device, at, HOT_ITEMS, bench.out)
+    ms = bench.wall_ms(partial(copy_then, host, device, after), nothing)
+    bench.add(what, "copy, then plain", ms)
+
+
+def written_back(bench: Bench, host: Any) -> None:
+    """Measure stores of all items without a fetch, and writing them back."""
+    for unit in ("1KiB", "64KiB"):
+        with isthmus.PagedArray(host, unit) as array:
+            store = bench.launching("overwrite_all", array.argument, CHUNK_BYTES // 16)
+            ms = bench.ms(store, partial(array.invalidate, discard=True))
+            bench.add("overwrite of all", "paged", ms, host.nbytes, unit=unit)
+            ms = bench.ms(partial(array.flush, cupy.cuda.Stream.null), store)
+            bench.add("flush of all", "paged", ms, host.nbytes, unit=unit)
+
+
+def managed(bench: Bench) -> None:
+    """Measure managed memory on demand, and a paged array of the same size."""
+    memory = cupy.cuda.malloc_managed(MANAGED_BYTES)
+    items = np.ctypeslib.as_array(
+        (np.ctypeslib.ctypes.c_float * (MANAGED_BYTES // 4)).from_address(memory.ptr)
+    )
+    host = isthmus.pinned.empty(MANAGED_BYTES // 4, np.float32)
+    host[:] = 1
+    wanted = np.random.default_rng(4).integers(0, host.size, HOT_ITEMS).astype(np.uint32)
+    at = cupy.asarray(wanted)
+    pointer = np.uint64(memory.ptr)
+    size = {"array_bytes": MANAGED_BYTES}
+
+    def at_home() -> None:
+        cupy.cuda.Device().synchronize()
+        items[:] = 1  # the CPU's touch brings the pages back
+
+    ms = bench.ms(bench.launching("plain_stream", pointer, MANAGED_BYTES // 16, bench.out), at_home)
+    bench.add("stream, cold", "managed, on demand", ms, MANAGED_BYTES, **size)
+    ms = bench.ms(bench.launching("plain_gather", pointer, at, HOT_ITEMS, bench.out), at_home)
+    bench.add("gather of 64 Ki, cold", "managed, on demand", ms, **size)
+    with isthmus.PagedArray(host) as array:
+        ms = bench.ms(
+            bench.launching("span_stream", array.argument, CHUNK_BYTES // 16, bench.out),
+            array.invalidate,
+        )
+        bench.add("stream, cold", "paged, span", ms, MANAGED_BYTES, unit="1KiB", **size)
+        ms = bench.ms(
+            bench.launching("paged_gather", array.argument, at, HOT_ITEMS, bench.out),
+            array.invalidate,
+        )
+        bench.add("gather of 64 Ki, cold", "paged, load", ms, unit="1KiB", **size)
+
+
+def main() -> None:
+    """Measure all, and write a file if asked."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--size", default="4GiB", help="a power of two")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    bench = Bench(options.rounds)
+    (size_bytes,) = isthmus.parse_sizes(options.size)
+    host = isthmus.pinned.empty(size_bytes // 4, np.float32)
+    host[:] = np.arange(host.size, dtype=np.uint32) & 255  # exact in float32
+    device = cupy.empty(host.size, cupy.float32)
+    facts = {"size_bytes": size_bytes, "rounds": options.rounds, "machine": machine_facts()}
+    try:
+        copied(bench, host, device)
+        sparse(bench, host, device)
+        streams(bench, host)
+        warm(bench, host, device)
+        managed(bench)
+        random_blocks(bench, host, device)
+        written_back(bench, host)
+    finally:  # what was measured is kept if a later part fails
+        if options.out is not None:
+            options.out.write_text(json_text(facts | {"results": bench.rows}), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

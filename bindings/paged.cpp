@@ -1,0 +1,157 @@
+// PagedMemory: the host's side of isthmus.PagedArray.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/variant.h>
+
+#include <isthmus/errors.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings.hpp"
+#include "device/kernel_sources.hpp"
+#include "gil.hpp"
+#include "paged/paged_memory.hpp"
+#include "text.hpp"
+#include "unlocked.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using isthmus::PagedIndices;
+using isthmus::PagedItemKind;
+using isthmus::PagedMemory;
+using isthmus::PagedRange;
+using isthmus::PagedReduction;
+using isthmus::PagedStats;
+
+namespace {
+
+using SharedPaged = Unlocked<std::unique_ptr<PagedMemory>>;
+/// Pairs of Python integers. nanobind's own conversion ends the process when memory is short.
+std::vector<PagedRange> ranges_of(const nb::sequence& pairs) {
+  std::vector<PagedRange> ranges;
+  for (const nb::handle pair : pairs)
+    ranges.push_back({nb::cast<std::uint64_t>(pair[0]), nb::cast<std::uint64_t>(pair[1])});
+  return ranges;
+}
+
+CUstream stream_of(std::uintptr_t handle) { return reinterpret_cast<CUstream>(handle); }
+
+const PagedMemory& memory_of(const SharedPaged& paged) { return **paged; }
+
+void bind_stats(nb::module_& m) {
+  nb::class_<PagedStats>(m, "PagedStats", "Counts of a paged array's units.")
+      .def_ro("num_units", &PagedStats::num_units, "All units.")
+      .def_ro("valid_units", &PagedStats::valid_units, "Held by the GPU now.")
+      .def_ro("dirty_units", &PagedStats::dirty_units, "Stored to, and not written back yet.")
+      .def_ro("touched_pages", &PagedStats::touched_pages, "Pages of 2 MiB with a valid unit.")
+      .def_ro("valid_ranges", &PagedStats::valid_ranges,
+              "Runs of valid units, counted page by page.")
+      .def_ro("fetched_units", &PagedStats::fetched_units, "Read from the host so far.")
+      .def_ro("overwritten_units", &PagedStats::overwritten_units,
+              "Became valid without a fetch so far.")
+      .def_ro("written_units", &PagedStats::written_units, "Written back so far.");
+}
+
+void bind_operations(nb::class_<SharedPaged>& paged) {
+  paged
+      .def(
+          "gather",
+          [](const SharedPaged& self, std::uintptr_t indices, std::uint32_t index_bytes,
+             std::uint64_t count, std::uintptr_t target) {
+            memory_of(self).gather({indices, index_bytes, count}, target);
+          },
+          "indices"_a, "index_bytes"_a, "count"_a, "target"_a, Release())
+      .def(
+          "scatter",
+          [](const SharedPaged& self, std::uintptr_t indices, std::uint32_t index_bytes,
+             std::uint64_t count, std::uintptr_t source) {
+            memory_of(self).scatter({indices, index_bytes, count}, source);
+          },
+          "indices"_a, "index_bytes"_a, "count"_a, "source"_a, Release())
+      .def(
+          "write",
+          [](const SharedPaged& self, std::uint64_t first, std::uint64_t count,
+             std::uintptr_t source) { memory_of(self).write(first, count, source); },
+          "first"_a, "count"_a, "source"_a, Release())
+      .def(
+          "reduce",
+          [](const SharedPaged& self, std::uint64_t first, std::uint64_t count, std::uint32_t kind,
+             std::uint32_t operation) {
+            return memory_of(self).reduce(first, count, PagedItemKind{kind},
+                                          PagedReduction{operation});
+          },
+          "first"_a, "count"_a, "kind"_a, "operation"_a, Release());
+}
+
+void bind_units(nb::class_<SharedPaged>& paged) {
+  paged
+      .def(
+          "settle",
+          [](const SharedPaged& self, std::uintptr_t stream) {
+            return memory_of(self).settle(stream_of(stream));
+          },
+          "stream"_a, Release(), "Give a kernel's argument: the address of its paged_map.")
+      .def(
+          "prefetch",
+          [](const SharedPaged& self, const nb::sequence& pairs, std::uintptr_t stream) {
+            const std::vector<PagedRange> ranges = ranges_of(pairs);
+            const GilReleased released;
+            memory_of(self).prefetch(ranges, stream_of(stream));
+          },
+          "ranges"_a, "stream"_a,
+          nb::sig("def prefetch(self, ranges: Sequence[tuple[int, int]], stream: int) -> None"))
+      .def(
+          "flush",
+          [](const SharedPaged& self, std::uintptr_t stream) {
+            memory_of(self).flush(stream_of(stream));
+          },
+          "stream"_a, Release())
+      .def(
+          "flush_and_wait", [](const SharedPaged& self) { memory_of(self).flush(); }, Release())
+      .def(
+          "invalidate",
+          [](const SharedPaged& self, const nb::sequence& pairs, bool discard) {
+            const std::vector<PagedRange> ranges = ranges_of(pairs);
+            const GilReleased released;
+            memory_of(self).invalidate(ranges, discard);
+          },
+          "ranges"_a, "discard"_a,
+          nb::sig("def invalidate(self, ranges: Sequence[tuple[int, int]], discard: bool) -> None"))
+      .def("stats", [](const SharedPaged& self) { return memory_of(self).stats(); }, Release());
+}
+
+std::string kernel_header(const std::string& name) {
+  for (const isthmus::KernelSource& header : isthmus::kernel_headers())
+    if (name == header.file_name) return header.text;
+  throw isthmus::UsageError("no header '" + name + "'");
+}
+
+}  // namespace
+
+void bind_paged(nb::module_& m) {
+  bind_stats(m);
+  m.def("kernel_header", &kernel_header, "name"_a,
+        "The text of a header for kernels, such as \"isthmus/paged_array.cuh\".");
+  nb::class_<SharedPaged> paged(m, "PagedMemory", "The host's side of a paged array.");
+  paged
+      .def(
+          "__init__",
+          [](SharedPaged* self, const SharedContext& context, const SharedKernels& kernels,
+             std::uintptr_t pointer, std::size_t size_bytes, unsigned item_bytes, bool read_only,
+             std::size_t unit_bytes, const nb::object& /*owner*/) {
+            const isthmus::PagedSource source{reinterpret_cast<void*>(pointer), size_bytes,
+                                              item_bytes, read_only};
+            new (self)
+                SharedPaged(std::make_unique<PagedMemory>(*context, *kernels, source, unit_bytes));
+          },
+          "context"_a, "kernels"_a, "pointer"_a, "size_bytes"_a, "item_bytes"_a, "read_only"_a,
+          "unit_bytes"_a, "owner"_a, nb::keep_alive<1, 9>(), Release(),
+          "Flushes when it is destroyed: `owner` keeps the memory until then.")
+      .def_prop_ro(
+          "device_bytes", [](const SharedPaged& self) { return memory_of(self).device_bytes(); },
+          "Of device memory: the items and the maps.");
+  bind_units(paged);
+  bind_operations(paged);
+}

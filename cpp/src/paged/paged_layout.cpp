@@ -1,0 +1,78 @@
+#include "paged/paged_layout.hpp"
+
+#include <bit>
+
+namespace isthmus {
+namespace {
+
+// Requests on the link are of 128 bytes: reads of both memories begin with them, and with a unit.
+constexpr std::uintptr_t kAlignment = PagedMemory::kMinUnitBytes;
+
+bool is_set(const std::vector<std::uint32_t>& words, std::uint64_t unit) {
+  return (words[unit / 32] >> (unit % 32) & 1U) != 0;
+}
+
+}  // namespace
+
+PagedLayout::PagedLayout(const PagedSource& source, std::size_t unit_bytes)
+    : first_byte(reinterpret_cast<std::uintptr_t>(source.memory) % kAlignment),
+      end_byte(first_byte + source.size_bytes),
+      unit_shift(unsigned(std::countr_zero(unit_bytes))) {
+  const std::uint64_t num_units = (end_byte + unit_bytes - 1) >> unit_shift;
+  bits_bytes = (num_units + 31) / 32 * sizeof(paged::word);
+  bits_bytes = (bits_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  item_bytes = num_units << unit_shift;
+  map_bytes = kPagedBitsAt + 3 * bits_bytes;
+  view_bytes = kPagedSettledAt + bits_bytes;
+}
+
+paged_map PagedLayout::map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr host,
+                           unsigned array_number) const noexcept {
+  const auto bits = [&](std::size_t which) {
+    return reinterpret_cast<paged::word*>(maps + kPagedBitsAt + which * bits_bytes);
+  };
+  paged_map map{};
+  map.device = reinterpret_cast<unsigned char*>(items);
+  map.host = reinterpret_cast<unsigned char*>(host - first_byte);
+  map.valid = bits(0);
+  map.busy = bits(1);
+  map.dirty = bits(2);
+  map.counters = reinterpret_cast<paged::number*>(maps + kPagedCountersAt);
+  map.first_byte = first_byte;
+  map.end_byte = end_byte;
+  map.unit_shift = unit_shift;
+  map.array_number = array_number;
+  return map;
+}
+
+std::uint64_t bits_within(const std::vector<std::uint32_t>& words, const paged::extent& units) {
+  std::uint64_t count = 0, unit = units.begin;
+  for (; unit < units.end && unit % 32 != 0; unit++) count += is_set(words, unit);
+  for (; unit + 32 <= units.end; unit += 32)
+    count += std::uint64_t(std::popcount(words[unit / 32]));
+  for (; unit < units.end; unit++) count += is_set(words, unit);
+  return count;
+}
+
+PagedStats counted(const std::vector<std::uint32_t>& valid, const paged_map& map,
+                   std::size_t page_bytes) {
+  PagedStats stats;
+  stats.num_units = map.num_units();
+  const std::uint64_t units_per_page = page_bytes >> map.unit_shift;
+  std::uint64_t last_page = paged::kNoUnit;
+  bool before = false;
+  for (std::uint64_t unit = 0; unit < stats.num_units; unit++) {
+    const bool now = is_set(valid, unit);
+    const std::uint64_t page = unit / units_per_page;
+    if (now && (!before || unit % units_per_page == 0)) stats.valid_ranges++;
+    if (now && page != last_page) {
+      stats.touched_pages++;
+      last_page = page;
+    }
+    stats.valid_units += now;
+    before = now;
+  }
+  return stats;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,44 @@
+// How the device memory of a paged array is divided, and how its maps are read on the host.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "paged/paged_memory.hpp"
+
+namespace isthmus {
+
+// The memory of the maps begins with a word for results that are one number, the counters, and the
+// results of blocks; the valid, busy and dirty bits follow. A stream's view is a paged_map and the
+// settled bits.
+inline constexpr std::size_t kPagedScratchAt = 0;
+inline constexpr std::size_t kPagedCountersAt = 64;
+inline constexpr std::size_t kPagedResultsAt = 256;
+inline constexpr std::size_t kPagedResults = 1024;
+inline constexpr std::size_t kPagedBitsAt = kPagedResultsAt + kPagedResults * 8;
+inline constexpr std::size_t kPagedSettledAt = 256;
+static_assert(sizeof(paged_map) <= kPagedSettledAt);
+
+/// Sizes and places, in bytes.
+struct PagedLayout {
+  PagedLayout(const PagedSource& source, std::size_t unit_bytes);
+
+  /// Without settled bits. The host's memory is given as the GPU addresses it.
+  paged_map map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr host,
+                unsigned array_number) const noexcept;
+
+  std::uint64_t first_byte, end_byte;  ///< as in paged_map
+  unsigned unit_shift;
+  std::size_t bits_bytes;  ///< of one map
+  std::size_t item_bytes, map_bytes;
+  std::size_t view_bytes;  ///< of one stream's view
+};
+
+/// How many bits are set of units begin .. end - 1.
+std::uint64_t bits_within(const std::vector<std::uint32_t>& words, const paged::extent& units);
+
+/// Counts valid units, the pages that have any, and their ranges.
+PagedStats counted(const std::vector<std::uint32_t>& valid, const paged_map& map,
+                   std::size_t page_bytes);
+
+}  // namespace isthmus

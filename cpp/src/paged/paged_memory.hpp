@@ -1,0 +1,140 @@
+// The host's side of a paged array: its memory, its maps, and the kernels that work on them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <variant>
+#include <vector>
+
+#include <isthmus/paged_array.cuh>
+
+#include "device/buffers.hpp"
+#include "device/kernels.hpp"
+#include "paged/host_registration.hpp"
+
+namespace isthmus {
+
+/// What a paged array is made of.
+struct PagedSource {
+  void* memory = nullptr;      ///< the items, aligned to their size
+  std::size_t size_bytes = 0;  ///< > 0, whole items
+  unsigned item_bytes = 1;     ///< 1, 2, 4, 8 or 16
+  bool read_only = false;
+};
+
+/// Bytes of the array, from its first item.
+struct PagedRange {
+  std::uint64_t begin = 0, end = 0;
+};
+
+/// Counts of a paged array. Those of the past are since it was made.
+struct PagedStats {
+  std::uint64_t num_units = 0;
+  std::uint64_t valid_units = 0;        ///< held by the GPU now
+  std::uint64_t dirty_units = 0;        ///< of them, not written back yet
+  std::uint64_t touched_pages = 0;      ///< pages of 2 MiB with a valid unit
+  std::uint64_t valid_ranges = 0;       ///< runs of valid units, counted page by page
+  std::uint64_t fetched_units = 0;      ///< read from the host so far
+  std::uint64_t overwritten_units = 0;  ///< became valid without a fetch so far
+  std::uint64_t written_units = 0;      ///< written back so far
+};
+
+enum class PagedItemKind : std::uint32_t { float32, float64, int32, int64 };
+enum class PagedReduction : std::uint32_t { sum, least, greatest };
+
+/// Indices in device memory.
+struct PagedIndices {
+  CUdeviceptr pointer = 0;
+  std::uint32_t index_bytes = 8;  ///< 4 or 8, signed
+  std::uint64_t count = 0;
+};
+
+/// An array in host memory of which the GPU holds what its kernels touched.
+///
+/// Members may be called from any thread. Those with a stream are ordered in it, and don't wait.
+class PagedMemory {
+public:
+  /// The smallest and the largest unit, in bytes.
+  static constexpr std::size_t kMinUnitBytes = 256, kMaxUnitBytes = std::size_t{64} << 10U;
+  /// What ranges are counted within.
+  static constexpr std::size_t kPageBytes = std::size_t{2} << 20U;
+
+  /// kernels     compiled here, so that later calls don't fail for want of NVRTC
+  /// Throws      UsageError for a unit that isn't a power of two from 256 to 65536 bytes, or for
+  ///             memory that isn't aligned; OutOfDeviceMemory if the array and its maps don't fit;
+  ///             Unavailable if there is no NVRTC, or the host's pages can't be pinned.
+  PagedMemory(const Context& context, const Kernels& kernels, const PagedSource& source,
+              std::size_t unit_bytes);
+  /// Writes back what was stored, after all work of the device.
+  ~PagedMemory();
+  PagedMemory(PagedMemory&& other) = delete;
+  PagedMemory& operator=(PagedMemory&&) = delete;
+
+  std::size_t device_bytes() const noexcept;
+
+  /// Gives a kernel's argument for the stream: where its paged_map is in device memory. Later
+  /// launches there are spared a check for each unit that is valid by then.
+  ///
+  /// Throws      UsageError at the first call for a stream while it is captured
+  CUdeviceptr settle(CUstream stream) const;
+  /// Fetches what is absent of ranges.
+  void prefetch(const std::vector<PagedRange>& ranges, CUstream stream) const;
+  /// Writes back what was stored.
+  void flush(CUstream stream) const;
+
+  // The following members wait: all work that the device was given before is complete first, and
+  // their own on return.
+
+  /// Writes back what was stored.
+  void flush() const;
+  /// Makes units absent that have a byte of a range.
+  ///
+  /// Throws      UsageError if one of them was stored to and not written back, unless `discard`
+  void invalidate(const std::vector<PagedRange>& ranges, bool discard) const;
+  PagedStats stats() const;
+
+  // Operations in the legacy default stream, complete on return. Pointers are of the device.
+
+  /// Throws      UsageError if an index isn't of an item: its position and itself; nothing was read
+  void gather(const PagedIndices& indices, CUdeviceptr target) const;
+  /// The same, and nothing was written.
+  void scatter(const PagedIndices& indices, CUdeviceptr source) const;
+  /// Stores `count` items from item `first`.
+  void write(std::uint64_t first, std::uint64_t count, CUdeviceptr source) const;
+  std::variant<double, std::int64_t> reduce(std::uint64_t first, std::uint64_t count,
+                                            PagedItemKind kind, PagedReduction operation) const;
+
+private:
+  template <typename... Arguments>
+  void launch(CUstream stream, const char* name, std::uint64_t num_lanes,
+              const Arguments&... arguments) const;
+  CUdeviceptr view_of(CUstream stream) const;
+  std::vector<CUdeviceptr> settled_bits() const;
+  std::size_t unit_bytes() const noexcept { return std::size_t{1} << map_.unit_shift; }
+  std::uint64_t num_items() const noexcept { return source_.size_bytes / source_.item_bytes; }
+  paged::extent units_of(const PagedRange& range) const noexcept;
+  void require_writable(const char* what) const;
+  void require_items(const PagedIndices& indices) const;
+  void await_device() const;
+  void await(CUstream stream) const;
+  std::vector<std::uint32_t> words(const paged::word* words) const;
+  template <typename Value>
+  Value read_value(CUdeviceptr pointer) const;
+  template <typename Number>
+  Number combined(std::uint64_t num_results, PagedReduction operation) const;
+
+  Context context_;
+  Kernels kernels_;
+  PagedSource source_;
+  HostRegistration host_;
+  DeviceBuffer items_, maps_;
+  paged_map map_;
+  mutable std::mutex working_;  ///< of the operations, which share the scratch words
+  mutable std::mutex viewing_;
+  /// A paged_map and settled bits for each stream: those of one change while others' kernels run.
+  mutable std::map<CUstream, DeviceBuffer> views_;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,123 @@
+// The state machine of a paged array's units, in every interleaving of two and three warps.
+#include <gtest/gtest.h>
+
+#include "interleavings.hpp"
+
+namespace isthmus::exploration {
+namespace {
+
+using Values = std::vector<std::uint32_t>;
+
+Warp loads(std::vector<std::size_t> items) {
+  return [items](Array& array) {
+    Values loaded;
+    for (const std::size_t item : items) loaded.push_back(array.load(item).value);
+    return loaded;
+  };
+}
+
+Warp stores(std::size_t item, std::uint32_t value) {
+  return [=](Array& array) {
+    array.store(item, {value});
+    return Values{array.load(item).value};
+  };
+}
+
+/// Stores all items of a unit, which isn't fetched for it.
+Warp overwrites(std::size_t unit, std::uint32_t value) {
+  return [=](Array& array) {
+    const std::size_t first = 2 * unit;
+    array.overwrite(first, 2);
+    array.store(first, {value});
+    array.store(first + 1, {value + 1});
+    return Values{};
+  };
+}
+
+/// Every interleaving is right, and at least one ends.
+void expect_right(const Scenario& scenario) {
+  const Outcome outcome = explore(scenario);
+  EXPECT_TRUE(outcome.failures.empty()) << *outcome.failures.begin();
+  EXPECT_GT(outcome.num_ends, 0U);
+  EXPECT_LE(outcome.most_fetches, 1U) << "a unit was fetched twice";
+}
+
+TEST(UnitStates, TwoWarpsThatLoadOneUnitFetchItOnce) {
+  expect_right({.warps = {loads({0}), loads({1})},
+                .loaded = {{100}, {101}},
+                .host_after = {100, 101, 102, 103}});
+}
+
+TEST(UnitStates, ThreeWarpsLoadTwoUnitsInDifferentOrders) {
+  expect_right({.warps = {loads({0, 2}), loads({3, 1}), loads({1, 0, 2})},
+                .loaded = {{100, 102}, {103, 101}, {101, 100, 102}},
+                .host_after = {100, 101, 102, 103}});
+}
+
+TEST(UnitStates, StoresOfTwoWarpsToOneUnitBothReachTheHost) {
+  expect_right({.warps = {stores(0, 5), stores(1, 6)},
+                .loaded = {{5}, {6}},
+                .host_after = {5, 6, 102, 103}});
+}
+
+TEST(UnitStates, AStoreBesideTwoReadersIsNeitherLostNorSeenInOtherItems) {
+  expect_right({.warps = {loads({0, 2}), stores(1, 7), loads({2, 0})},
+                .loaded = {{100, 102}, {7}, {102, 100}},
+                .host_after = {100, 7, 102, 103}});
+}
+
+TEST(UnitStates, ThreeWarpsStoreToTwoUnits) {
+  expect_right({.warps = {stores(0, 5), stores(1, 6), stores(2, 7)},
+                .loaded = {{5}, {6}, {7}},
+                .host_after = {5, 6, 7, 103}});
+}
+
+TEST(UnitStates, AnOverwrittenUnitIsWholeBesideAReaderAndAWriterOfTheOther) {
+  expect_right({.warps = {overwrites(0, 50), stores(2, 7), loads({3})},
+                .loaded = {{}, {7}, {103}},
+                .host_after = {50, 51, 7, 103}});
+}
+
+TEST(UnitStates, TwoWarpsOverwriteTwoUnitsWhichNobodyFetches) {
+  const Scenario scenario{.warps = {overwrites(0, 50), overwrites(1, 60)},
+                          .loaded = {{}, {}},
+                          .host_after = {50, 51, 60, 61}};
+  expect_right(scenario);
+  EXPECT_EQ(explore(scenario).most_fetches, 0U);
+}
+
+TEST(UnitStates, UnitsThatWereValidBeforeTheLaunchAreNotFetched) {
+  for (const std::uint32_t unsettled : {0U, 3U}) {
+    const Scenario scenario{.warps = {loads({0, 2}), stores(1, 7), loads({3})},
+                            .valid_before = 3,
+                            .unsettled = unsettled,
+                            .loaded = {{100, 102}, {7}, {103}},
+                            .host_after = {100, 7, 102, 103}};
+    expect_right(scenario);
+    EXPECT_EQ(explore(scenario).most_fetches, 0U);
+  }
+}
+
+// The exploration sees what is wrong: else it would show nothing.
+
+class Defects : public testing::TestWithParam<std::pair<Defect, const char*>> {};
+
+TEST_P(Defects, AreFound) {
+  const auto [defect, failure] = GetParam();
+  const Scenario scenario{.warps = {loads({0}), stores(1, 7)},
+                          .loaded = {{100}, {7}},
+                          .host_after = {100, 7, 102, 103}};
+  const Outcome outcome = explore(scenario, defect);
+  EXPECT_TRUE(outcome.failures.contains(failure));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    UnitStates, Defects,
+    testing::Values(std::pair{Defect::publish_without_release, "a race"},
+                    std::pair{Defect::check_without_acquire, "a race"},
+                    std::pair{Defect::publish_before_fetch, "a warp loaded what isn't there"},
+                    std::pair{Defect::everybody_wins, "the host hasn't what was stored"},
+                    std::pair{Defect::nobody_publishes, "all warps that haven't ended wait"}));
+
+}  // namespace
+}  // namespace isthmus::exploration

@@ -1,0 +1,6 @@
+"""
+Paged arrays: arrays in host memory of which the GPU holds what its kernels touch.
+
+`array.py` has the class; `operands.py` reads indices and values of any library; `source.py` checks
+the host's array.
+"""

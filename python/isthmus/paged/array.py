@@ -1,0 +1,381 @@
+"""`isthmus.PagedArray`."""
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
+from weakref import WeakKeyDictionary
+
+from isthmus import _native
+from isthmus.arrays.device_array import DeviceArray
+from isthmus.arrays.ordinals import ordinal_of
+from isthmus.arrays.streams import stream_handle
+from isthmus.errors import UsageError
+from isthmus.nvrtc import find_nvrtc
+from isthmus.paged.operands import Operands
+from isthmus.paged.source import require_budget, require_policy, source_of, unit_bytes_of
+from isthmus.spelling import cuda_major
+from isthmus.windows.opening import Windows, default_windows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isthmus.arrays.accepted import ArrayLike, StreamLike
+
+PagedStats = _native.PagedStats
+
+Ranges = Iterable[tuple[SupportsIndex, SupportsIndex]]
+Reduction = Literal["sum", "min", "max"]
+
+_KINDS = {"float32": 0, "float64": 1, "int32": 2, "int64": 3}
+_REDUCTIONS = {"sum": 0, "min": 1, "max": 2}
+_kernels: "WeakKeyDictionary[Windows, dict[int, _native.Kernels]]" = WeakKeyDictionary()
+
+
+def _kernels_of(windows: Windows, device: int) -> _native.Kernels:
+    """Give the kernels of a device, compiled once for each driver."""
+    of_devices = _kernels.setdefault(windows, {})
+    if device not in of_devices:
+        driver = windows.driver
+        of_devices[device] = _native.Kernels(
+            windows.pending_work.context(device),
+            nvrtc=None if driver.emulated else find_nvrtc(cuda_major(driver.version)),
+            cache_folder=_native.kernel_cache_folder(),
+        )
+    return of_devices[device]
+
+
+class PagedArray:
+    """
+    An array in host memory of which the GPU holds the parts that its kernels touch.
+
+    A kernel that reads an item which the GPU doesn't hold fetches its unit over the link itself,
+    and others that need it wait. What was stored goes back to the host by `flush()`. No driver call
+    and no page fault is involved. `gather`, `scatter`, `write` and `reduce` need no kernel of your
+    own; docs/paged.md has those for CuPy, and says where this wins and where it can't.
+
+    The GPU needs room for the whole array, although it holds only what was touched. The host's
+    memory is pinned as long as the array is open, if it isn't already, and so are the other bytes
+    of its first and last page. It is kept until then. While a unit is held, the GPU doesn't see
+    what the CPU changes in it: call `invalidate()` after a change.
+
+    Indices are those of the flattened array. A context manager: `close()` at the end.
+
+    Attributes:
+        shape: The host array's.
+        dtype: Its type.
+        size: How many items it has.
+        device: The GPU's ordinal.
+        unit_bytes: The size of a unit.
+        device_bytes: The device memory that the array takes.
+    """
+
+    def __init__(
+        self,
+        source: "NDArray[Any]",
+        unit: str | int = "1KiB",
+        policy: str = "units",
+        device_bytes: str | int | None = None,
+        *,
+        device: int | str = 0,
+    ) -> None:
+        """
+        Map the host's array, and allocate the device's memory. Nothing is copied yet.
+
+        Args:
+            source: A NumPy array in C order, of booleans, numbers or complex numbers. One of
+                `isthmus.pinned.empty` is pinned already; others are pinned here (20 to 50 ms a
+                GiB). Of a read-only one nothing can be stored.
+            unit: What is fetched at once: a power of two from 256 bytes to 64 KiB. Small units
+                suit sparse accesses, large ones suit streams.
+            policy: "units": a unit is fetched when it is touched.
+            device_bytes: The device memory for items; at least that of the array. None is that.
+            device: The GPU's ordinal, or "cuda:ORDINAL".
+
+        Raises:
+            UsageError: The array, unit, policy or budget is invalid. Nothing was changed.
+            OutOfDeviceMemory: The array and its maps don't fit.
+            Unavailable: There is no GPU or no NVRTC; or the host's pages can't be pinned, such as
+                read-only ones, and those that another paged array has pinned.
+        """
+        require_policy(policy)
+        self.unit_bytes = unit_bytes_of(unit)
+        self._source = source_of(source)
+        array = self._source.array
+        require_budget(device_bytes, array.nbytes)
+        windows = default_windows()
+        self.device = ordinal_of(device, windows.driver)
+        self.shape: tuple[int, ...] = array.shape
+        self.dtype = array.dtype
+        self.size = int(array.size)
+        context = windows.pending_work.context(self.device)
+        self._context = context
+        self._operands = Operands(windows, context, self.device)
+        self._memory: _native.PagedMemory | None = _native.PagedMemory(
+            context,
+            _kernels_of(windows, self.device),
+            pointer=array.ctypes.data,
+            size_bytes=array.nbytes,
+            item_bytes=array.dtype.itemsize,
+            read_only=not array.flags.writeable,
+            unit_bytes=self.unit_bytes,
+            owner=self._source.held,
+        )
+        self.device_bytes = self._memory.device_bytes
+
+    @property
+    def _open(self) -> _native.PagedMemory:
+        """Give the native part; raise UsageError if the array was closed."""
+        if self._memory is None:
+            raise UsageError("this paged array was closed")
+        return self._memory
+
+    def gather(self, indices: "ArrayLike | list[int]") -> DeviceArray:
+        """
+        Read items: `result[i] = array[indices[i]]`. Complete on return.
+
+        Runs in the legacy default stream, after the work on `indices`.
+
+        Args:
+            indices: int32 or int64, from 0, of any shape: in GPU memory (PyTorch, CuPy ...), a
+                NumPy array or a list, which is uploaded.
+
+        Returns:
+            The items, in GPU memory, in the shape of `indices`. Every library takes it.
+
+        Raises:
+            UsageError: An index isn't of an item: the message names it. Nothing was fetched.
+            OutOfDeviceMemory: The result doesn't fit.
+        """
+        memory = self._open
+        wanted = self._operands.indices(indices)
+        result = DeviceArray(self._context, wanted.shape, self.dtype, self.device)
+        memory.gather(wanted.pointer, wanted.item_bytes, wanted.count, result.pointer)
+        return result
+
+    def scatter(
+        self, indices: "ArrayLike | list[int]", values: "ArrayLike | Sequence[complex] | complex"
+    ) -> None:
+        """
+        Store items: `array[indices[i]] = values[i]`. Complete on return; `flush()` writes back.
+
+        Of several values for one index any may be stored.
+
+        Args:
+            indices: As for `gather`.
+            values: As many, of the array's type, in GPU memory or not; or a number.
+
+        Raises:
+            UsageError: An index isn't of an item, the numbers differ, or the host's array is
+                read-only. Nothing was stored.
+        """
+        memory = self._open
+        wanted = self._operands.indices(indices)
+        given = self._operands.values(values, self.dtype, wanted.count)
+        memory.scatter(wanted.pointer, wanted.item_bytes, wanted.count, given.pointer)
+
+    def write(self, values: "ArrayLike | Sequence[complex]", first: int = 0) -> None:
+        """
+        Store adjacent items. Complete on return. Units that are stored as a whole aren't fetched.
+
+        Args:
+            values: Of the array's type, in GPU memory or not.
+            first: The index of the first.
+
+        Raises:
+            UsageError: They don't lie in the array, or the host's array is read-only.
+        """
+        memory = self._open
+        given = self._operands.values(values, self.dtype, None)
+        memory.write(_index("first", first), given.count, given.pointer)
+
+    def reduce(
+        self, operation: Reduction = "sum", first: int = 0, count: int | None = None
+    ) -> float | int:
+        """
+        Reduce adjacent items to one number. Complete on return.
+
+        Args:
+            operation: "sum", "min" or "max". A NaN gives NaN.
+            first: The index of the first.
+            count: How many, at least one; None is all that follow.
+
+        Returns:
+            Of floats a float, computed in double precision; of integers an integer, modulo 2**64.
+
+        Raises:
+            UsageError: The items are of another type than float32, float64, int32 and int64, don't
+                lie in the array, or there is no such operation.
+        """
+        if str(self.dtype) not in _KINDS:
+            raise UsageError(f"items of {self.dtype} can't be reduced: {', '.join(_KINDS)} can")
+        if operation not in _REDUCTIONS:
+            raise UsageError(f"no reduction {operation!r}: there are sum, min and max")
+        begin = _index("first", first)
+        length = max(0, self.size - begin) if count is None else _index("count", count)
+        return self._open.reduce(begin, length, _KINDS[str(self.dtype)], _REDUCTIONS[operation])
+
+    def prefetch(self, ranges: Ranges | None = None, stream: "StreamLike | None" = None) -> None:
+        """
+        Fetch ranges ahead of their use, as far as the GPU doesn't hold them.
+
+        Args:
+            ranges: Pairs (first, end) of indices, each without its end; None is all.
+            stream: Where it is ordered; None is the legacy default stream.
+
+        Raises:
+            UsageError: A range isn't of items. Nothing was fetched.
+        """
+        self._open.prefetch(self._bytes_of(ranges), _handle(stream))
+
+    def invalidate(self, ranges: Ranges | None = None, *, discard: bool = False) -> None:
+        """
+        Let the GPU fetch ranges anew, because the CPU has changed them. Complete on return.
+
+        All work that the GPU was given before is waited for. Whole units are affected.
+
+        Args:
+            ranges: As for `prefetch`.
+            discard: Lose what was stored to these units and not written back.
+
+        Raises:
+            UsageError: A range isn't of items; or what was stored would be lost. Nothing was
+                changed.
+        """
+        self._open.invalidate(self._bytes_of(ranges), bool(discard))
+
+    def flush(self, stream: "StreamLike | None" = None) -> None:
+        """
+        Write back what was stored.
+
+        Args:
+            stream: None: after all work that the GPU was given before; complete on return. Else in
+                this stream: the caller orders it after the kernels that store, and reads the host's
+                array when the stream is complete.
+
+        Raises:
+            UsageError: The host's array is read-only.
+        """
+        if stream is None:
+            self._open.flush_and_wait()
+        else:
+            self._open.flush(_handle(stream))
+
+    def stats(self) -> PagedStats:
+        """
+        Count units: `num_units`, `valid_units`, `dirty_units`, `fetched_units` and others.
+
+        All work that the GPU was given before is waited for. Bytes are units times `unit_bytes`.
+        """
+        return self._open.stats()
+
+    def argument(self, stream: "StreamLike | None" = None) -> int:
+        """
+        Give the argument for your own kernel: `const isthmus::paged_map* map`.
+
+        Before, it orders in the stream that the kernel needn't check what is held by then. Ask for
+        it before each launch. A kernel that gets an older one is right, but checks more.
+
+        Args:
+            stream: Where the kernel will be launched; None is the legacy default stream.
+
+        Returns:
+            A device address, for kernels of this stream, valid until the array is closed.
+
+        Raises:
+            UsageError: The stream is captured, and this is the first call for it.
+        """
+        return self._open.settle(_handle(stream))
+
+    def close(self) -> None:
+        """
+        Write back what was stored, free the device's memory and let the host's go.
+
+        All work that the GPU was given before is waited for. Closing twice is fine.
+
+        Raises:
+            DriverError: The driver refused. What wasn't written back may be lost; the array is
+                closed.
+        """
+        memory, self._memory = self._memory, None
+        try:
+            if memory is not None and self._source.array.flags.writeable:
+                memory.flush_and_wait()
+        finally:
+            del memory
+            self._source.held.release()
+
+    def __enter__(self) -> Self:
+        """Give the array itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def __len__(self) -> int:
+        """Count items along the first dimension."""
+        return self.shape[0] if self.shape else 1
+
+    def __repr__(self) -> str:
+        """Name the shape, the type, the unit and the GPU."""
+        return (
+            f"PagedArray(shape={self.shape}, dtype={self.dtype}, "
+            f"unit_bytes={self.unit_bytes}, device={self.device})"
+        )
+
+    def _bytes_of(self, ranges: Ranges | None) -> list[tuple[int, int]]:
+        """Turn ranges of items into ranges of bytes."""
+        item_bytes = int(self.dtype.itemsize)
+        if ranges is None:
+            return [(0, math.prod(self.shape) * item_bytes)]
+        found = []
+        for pair in ranges:
+            try:
+                first, end = map(operator.index, pair)
+            except (TypeError, ValueError):
+                raise UsageError(
+                    f"a range is a pair (first, end) of indices, not {pair!r}"
+                ) from None
+            if not 0 <= first <= end <= self.size:
+                raise UsageError(
+                    f"range ({first}, {end}) isn't of items: the array has {self.size}, from 0"
+                )
+            found.append((first * item_bytes, end * item_bytes))
+        return found
+
+
+def paged_header() -> str:
+    """
+    Give the text of `isthmus/paged_array.cuh`, to be put before the code of your own kernel.
+
+    It needs no other file, and works with NVRTC (CuPy's `RawModule`) and nvcc.
+
+    Returns:
+        CUDA C++.
+
+    Raises:
+        ImportError: The package was installed without its native module.
+    """
+    return _native.kernel_header("isthmus/paged_array.cuh")
+
+
+def _handle(stream: object) -> int:
+    return 0 if stream is None else stream_handle(stream)
+
+
+def _index(what: str, value: object) -> int:
+    """Give a number of items."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise UsageError(f"{what} is a number of items, not {value!r}") from None
+    if not 0 <= number < 1 << 63:
+        raise UsageError(f"{what} is a number of items from 0, not {number}")
+    return number

@@ -1,0 +1,88 @@
+// Kernels of test_paged.py; isthmus/paged_array.cuh is put before them.
+using ull = unsigned long long;
+
+__device__ unsigned mixed(ull x) {
+  x ^= x >> 33;
+  x *= 0xFF51AFD7ED558CCDULL;
+  x ^= x >> 33;
+  x *= 0xC4CEB9FE1A85EC53ULL;
+  return unsigned(x ^ x >> 33);
+}
+
+// Random loads and stores. Items with even indices are never stored, and all lanes load them. Each
+// other item belongs to one lane, which stores it to `reference` too. Neighbours of a unit belong to
+// lanes of other blocks, so that all that is done to a unit is done at once.
+extern "C" __global__ void stress(const isthmus::paged_map* map, unsigned* reference, ull seed,
+                                  unsigned rounds, ull* wrong) {
+  isthmus::paged_array<unsigned> array(*map);
+  const ull lane = blockIdx.x * ull(blockDim.x) + threadIdx.x;
+  const ull num_lanes = ull(gridDim.x) * blockDim.x, num_pairs = array.size() / 2;
+  ull num_wrong = 0;
+  for (unsigned i = 0; i < rounds; i++) {
+    const ull random = seed + (lane * rounds + i) * 4;
+    const unsigned choice = mixed(random) % 8;
+    const ull pair = mixed(random + 1) % num_pairs;
+    const ull own = pair / num_lanes * num_lanes + lane;
+    if (choice < 4) {
+      num_wrong += array.load(pair * 2) != mixed(pair * 2);
+    } else if (own < num_pairs && choice < 6) {
+      num_wrong += array.load(own * 2 + 1) != reference[own * 2 + 1];
+    } else if (own < num_pairs) {
+      const unsigned value = mixed(random + 2);
+      reference[own * 2 + 1] = value;
+      array.store(own * 2 + 1, value);
+    }
+  }
+  if (num_wrong != 0) atomicAdd(wrong, num_wrong);
+}
+
+// All items before the first launch.
+extern "C" __global__ void fill(unsigned* items, ull count) {
+  for (ull i = blockIdx.x * ull(blockDim.x) + threadIdx.x; i < count;
+       i += ull(gridDim.x) * blockDim.x)
+    items[i] = mixed(i);
+}
+
+// Lanes of one warp go different ways, and meet in the same units in opposite orders.
+extern "C" __global__ void apart(const isthmus::paged_map* map, ull unit_items, unsigned* found) {
+  isthmus::paged_array<unsigned> array(*map);
+  const unsigned lane = threadIdx.x;
+  unsigned sum = 0;
+  if (lane % 3 == 0) {
+    for (unsigned i = 0; i < 64; i++) sum += array.load(i * unit_items + lane);
+  } else if (lane % 3 == 1) {
+    for (unsigned i = 64; i-- > 0;) sum += array.load(i * unit_items + lane);
+  } else {
+    for (unsigned i = 0; i < 64; i += lane % 2 + 1) {
+      const auto items = array.writable((i ^ lane % 4) * unit_items + lane, 1);
+      sum += items[0];
+    }
+  }
+  found[lane] = sum;
+}
+
+// Every lane has a span of its own, or all have one.
+extern "C" __global__ void spans(const isthmus::paged_map* map, ull length, unsigned shared,
+                                 ull* sum) {
+  isthmus::paged_array<unsigned> array(*map);
+  const ull lane = blockIdx.x * ull(blockDim.x) + threadIdx.x;
+  const ull which = shared ? lane / blockDim.x : lane;
+  const ull first = which * length;
+  if (first >= array.size()) return;
+  const auto items = array.span(first, min(length, array.size() - first));
+  ull own = 0;
+  const ull begin = shared ? threadIdx.x : 0, step = shared ? blockDim.x : 1;
+  for (ull i = begin; i < items.size(); i += step) own += items[i];
+  atomicAdd(sum, own);
+}
+
+extern "C" __global__ void load_one(const isthmus::paged_map* map, ull index, unsigned* found) {
+  isthmus::paged_array<unsigned> array(*map);
+  *found = array.load(index);
+}
+
+extern "C" __global__ void add_one(const isthmus::paged_map* map) {
+  isthmus::paged_array<unsigned> array(*map);
+  const ull lane = blockIdx.x * ull(blockDim.x) + threadIdx.x;
+  if (lane < array.size()) array.store(lane, array.load(lane) + 1);
+}
