@@ -19,6 +19,7 @@
 #include "copy_future.hpp"
 #include "gil.hpp"
 #include "text.hpp"
+#include "transfer/copy/copy_at_once.hpp"
 #include "unlocked.hpp"
 #include "words.hpp"
 
@@ -113,6 +114,19 @@ nb::object batch_of(ArrayReader& reader, nb::handle target, nb::handle source, n
   return nb::cast(batch.release(), nb::rv_policy::take_ownership);
 }
 
+/// Makes a copy that is complete when `copy` returns. The caller's arguments keep both arrays alive
+/// until then; where a failure leaves their memory in use, they are kept until the process ends.
+template <typename Copy>
+auto copy_keeping(ArrayPair& pair, nb::handle target, nb::handle source, Copy copy) try {
+  // Also for a few bytes: the copy may wait for the stream's work, which may wait for a Python
+  // thread.
+  const GilReleased released;
+  return copy();
+} catch (const isthmus::DriverError& error) {
+  if (error.memory_in_use()) keep_until_process_ends(needs_of(pair, target, source));
+  throw;
+}
+
 nb::object copy_arrays(ArrayTransfers& transfers, nb::handle target, nb::handle source,
                        nb::handle stream) {
   ArrayPair pair;
@@ -120,15 +134,9 @@ nb::object copy_arrays(ArrayTransfers& transfers, nb::handle target, nb::handle 
     return batch_of(transfers.reader, target, source, stream, Hold::call);
   if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
-  try {
-    // Also for a few bytes: the copy waits for the stream's work, which may wait for a Python
-    // thread.
-    const GilReleased released;
+  copy_keeping(pair, target, source, [&] {
     transfers->copy(pair.target.data, pair.source.data, pair.target.size_bytes, options);
-  } catch (const isthmus::DriverError& error) {
-    if (error.memory_in_use()) keep_until_process_ends(needs_of(pair, target, source));
-    throw;
-  }
+  });
   return nb::none();
 }
 
@@ -140,6 +148,11 @@ nb::object copy_arrays_async(ArrayTransfers& transfers, nb::handle target, nb::h
     return batch_of(transfers.reader, target, source, stream, Hold::copy);
   if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
+  const bool complete = copy_keeping(pair, target, source, [&] {
+    return isthmus::transfer::copy_at_once(*transfers.transfers, pair.target.data, pair.source.data,
+                                           pair.target.size_bytes, options);
+  });
+  if (complete) return nb::none();
   return nb::cast(PythonFuture(needs_of(pair, target, source), [&] {
     return transfers->copy_async(pair.target.data, pair.source.data, pair.target.size_bytes,
                                  options, order);
@@ -281,8 +294,9 @@ void bind_array_copies(nb::class_<ArrayTransfers>& transfers) {
            "stream"_a.none(), "source_order"_a.none(),
            nb::sig("def copy_arrays_async(self, target: object, source: object, stream: object, "
                    "source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, "
-                   "isthmus.arrays.array.Array, int] | ArrayBatch"),
-           "Begin to copy an array to another; otherwise like copy_arrays().");
+                   "isthmus.arrays.array.Array, int] | ArrayBatch | None"),
+           "Begin to copy an array to another; otherwise like copy_arrays(). None: it is complete, "
+           "because making it took less time than beginning it would.");
 }
 
 void bind_batches(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {

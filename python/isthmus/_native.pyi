@@ -3,6 +3,7 @@ The native core of Isthmus. Use the isthmus package; this module is its foundati
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy
 import numpy.typing
@@ -858,6 +859,11 @@ class PinnedPool:
     def contains(self, pointer: int, size_bytes: int) -> bool:
         """True if these bytes are in this pool's pinned memory."""
 
+    def array(self, shape: object, dtype: object) -> numpy.typing.NDArray[Any] | None:
+        """
+        Make a NumPy array of undefined contents in C order, which keeps its block. None, with nothing allocated, unless the shape is an int or a tuple of ints, and the items are numbers or booleans.
+        """
+
     @property
     def device(self) -> int: ...
 
@@ -1019,8 +1025,10 @@ class Transfers:
         Copy an array to another; returns None when it is done. If memory order or types differ, copies nothing and returns what ArrayReader.pair() returns. Of lists, tuples and mappings copies nothing either, and returns the arrays in them.
         """
 
-    def copy_arrays_async(self, target: object, source: object, stream: object, source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | ArrayBatch:
-        """Begin to copy an array to another; otherwise like copy_arrays()."""
+    def copy_arrays_async(self, target: object, source: object, stream: object, source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | ArrayBatch | None:
+        """
+        Begin to copy an array to another; otherwise like copy_arrays(). None: it is complete, because making it took less time than beginning it would.
+        """
 
     def copy_batch(self, batch: ArrayBatch) -> None:
         """Make all copies; complete on return."""

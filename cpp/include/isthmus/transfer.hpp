@@ -207,7 +207,8 @@ public:
   /// With SourceOrder::stream, and always to pageable memory, the copy begins after the work in the
   /// stream, but later work in the stream does not wait for it; wait() does. A path named in the
   /// options is always used: an upload with SourceOrder::call through a window or registered memory
-  /// is complete on return; for all other copies only wait() waits.
+  /// is complete on return; for all other copies only wait() waits. A small copy whose stream has no
+  /// work is complete on return if a window makes it sooner than the driver would begin it.
   ///
   /// target, source  as for copy(); both stay valid until CopyFuture::over()
   /// Throws          as copy(); also Unavailable if the copy needs a thread and the system has

@@ -102,17 +102,22 @@ class Transfers:
     ) -> CopyFuture:
         """Begin to copy one array to another, as `isthmus.copy_async` does."""
         begun = self._copy_arrays_async(target, source, stream, source_order)
-        if isinstance(begun, tuple):
-            self._find_compiler()
-            return CopyFuture(work_of((target, source), *begun).begin(self._native, source_order))
-        if isinstance(begun, _native.ArrayBatch):
-            begun = self._begin_batch(begun, source_order)
-        return CopyFuture(begun)
+        if begun is None or isinstance(begun, _native.CopyFuture):
+            return CopyFuture(begun)
+        return CopyFuture(self.begin_rest((target, source), begun, source_order))
+
+    def begin_rest(
+        self, objects: tuple[object, object], rest: Rest, source_order: SourceOrder
+    ) -> _native.CopyFuture | None:
+        """Begin to copy what the native module has read and left to Python."""
+        self._find_compiler()
+        if isinstance(rest, tuple):
+            return work_of(objects, *rest).begin(self._native, source_order)
+        return self._begin_batch(rest, source_order)
 
     def _begin_batch(
         self, batch: _native.ArrayBatch, source_order: SourceOrder
     ) -> _native.CopyFuture:
-        self._find_compiler()
         unlike = UnlikePairs(batch, self._native)
         begun = self._native.copy_batch_async(
             batch, source_order=source_order, follow_up=unlike.follow_up
@@ -287,9 +292,12 @@ def copy_async(
             is copied.
         MemoryError: As for `isthmus.copy`.
     """
-    return (_default or default_transfers()).copy_async(
-        target, source, stream=stream, source_order=source_order
-    )
+    transfers = _default or default_transfers()
+    # As in copy(): the method would take as long as half a small copy.
+    begun = transfers._copy_arrays_async(target, source, stream, source_order)  # noqa: SLF001
+    if begun is None or isinstance(begun, _native.CopyFuture):
+        return CopyFuture(begun)
+    return CopyFuture(transfers.begin_rest((target, source), begun, source_order))
 
 
 @overload

@@ -63,6 +63,11 @@ public:
     return until_[static_cast<int>(direction)].threads_bytes.load(std::memory_order_relaxed);
   }
 
+  /// Sizes up to which a copy through a window takes less time than the call that would begin it.
+  std::size_t window_at_once_bytes(Direction direction) const noexcept {
+    return until_[static_cast<int>(direction)].at_once_bytes.load(std::memory_order_relaxed);
+  }
+
   /// Runs a copy by the ring.
   ///
   /// Returns     false if there is no memory to pin for the ring. Then nothing has been copied, and
@@ -85,6 +90,7 @@ private:
   struct Until {
     std::atomic<std::size_t> window_bytes{0};
     std::atomic<std::size_t> threads_bytes{0};
+    std::atomic<std::size_t> at_once_bytes{0};
   };
   enum class Fit {
     yes,

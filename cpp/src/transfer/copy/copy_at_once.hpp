@@ -1,0 +1,14 @@
+// Copies that are made sooner than begun, for callers that would first prepare to keep their arrays.
+#pragma once
+
+#include <cstddef>
+
+#include <isthmus/transfer.hpp>
+
+namespace isthmus::transfer {
+
+/// What Transfers::copy_async() does first. See Engine::copy_at_once().
+bool copy_at_once(Transfers& transfers, void* target, const void* source, std::size_t size_bytes,
+                  const CopyOptions& options);
+
+}  // namespace isthmus::transfer
