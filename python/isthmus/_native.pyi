@@ -1055,9 +1055,9 @@ class Transfers:
         Begin to copy bytes between addresses. `needs` is kept until the copy has ended. `follow_up` is called from any thread when the bytes have arrived; the future is ready after it.
         """
 
-    def copy_strided(self, target: int, source: int, item_bytes: int, shape: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], *, stream: int = 0, check_only: bool = False) -> None:
+    def copy_strided(self, target: int, source: int, item_bytes: int, shape: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], *, stream: int = 0, target_type: str = 'bytes', source_type: str = 'bytes', check_only: bool = False) -> None:
         """
-        Copy items between two layouts, of which one is on a device; strides in bytes; complete on return. With `check_only` copies nothing, and raises what would be raised before the first byte is written.
+        Copy items between two layouts, of which one is on a device; strides in bytes; complete on return. If the types differ, the device converts the items; then item_bytes isn't used. With `check_only` copies nothing, and raises what would be raised before the first byte is written.
         """
 
     def check_host_memory(self, memory: int, size_bytes: int, *, writes: bool) -> None:
