@@ -266,8 +266,8 @@ def _overlap(target: Array, source: Array) -> bool:
     """Tell whether two arrays without gaps share memory."""
     if not fills_its_memory(target) or not fills_its_memory(source):
         return False
-    (to, size_bytes), (begin, _) = range_of(target), range_of(source)
-    return abs(to - begin) < size_bytes
+    (to, to_bytes), (begin, size_bytes) = range_of(target), range_of(source)
+    return to < begin + size_bytes and begin < to + to_bytes
 
 
 def _require_host(native: _native.Transfers, array: Array, *, writes: bool) -> None:

@@ -416,6 +416,21 @@ def test_shapes_still_have_to_match(transfers: isthmus.Transfers, device: OnDevi
         transfers.copy(read_only, device.like(np.zeros(4, "f2")), casting="unsafe")
 
 
+@pytest.mark.parametrize("at", [0, 8, 56, 64, 72, 127, 128])
+def test_host_arrays_of_different_sizes_may_lie_beside_each_other(
+    transfers: isthmus.Transfers, at: int
+) -> None:
+    both = np.zeros(200, "u1")
+    wide, narrow = both[64:128].view("i8"), both[at : at + 8].view("i1")
+    if 56 < at < 128:
+        with pytest.raises(isthmus.UsageError, match="overlap"):
+            transfers.copy(wide, narrow, casting="safe")
+        return
+    narrow[:] = range(8)
+    transfers.copy(wide, narrow, casting="safe")
+    assert wide.tolist() == list(range(8))
+
+
 def test_two_host_arrays_of_bfloat16_are_refused(transfers: isthmus.Transfers) -> None:
     memory = np.zeros(8, "u1")
     tensor = DlpackArray(memory.ctypes.data, (4,), type_code=4, item_bits=16, device_type=1)
