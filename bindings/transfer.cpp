@@ -91,10 +91,12 @@ nb::object copy_arrays_async(ArrayTransfers& transfers, nb::handle target, nb::h
     return batch_of(transfers.reader, target, source, stream, Hold::copy);
   if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
-  const bool complete = copy_keeping(pair, target, source, [&] {
-    return isthmus::transfer::copy_at_once(*transfers.transfers, pair.target.data, pair.source.data,
-                                           pair.target.size_bytes, options);
-  });
+  const bool complete =
+      pair.target.size_bytes <= isthmus::transfer::kMostBytesAtOnce &&
+      copy_keeping(pair, target, source, [&] {
+        return isthmus::transfer::copy_at_once(*transfers.transfers, pair.target.data,
+                                               pair.source.data, pair.target.size_bytes, options);
+      });
   if (complete) return nb::none();
   return nb::cast(PythonFuture(needs_of(pair, target, source), [&] {
     return transfers->copy_async(pair.target.data, pair.source.data, pair.target.size_bytes,

@@ -7,6 +7,7 @@
 
 #include "device/capture.hpp"
 #include "driver/forks.hpp"
+#include "transfer/copy/copy_at_once.hpp"
 #include "transfer/copy/failed_copy.hpp"
 #include "transfer/copy/stream_order.hpp"
 #include "transfer/staging/file_source.hpp"
@@ -96,6 +97,7 @@ bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes
 bool Engine::copy_at_once(void* target, const void* source, std::size_t size_bytes,
                           const CopyOptions& options) try {
   require_own_process();
+  if (size_bytes > kMostBytesAtOnce) return false;
   Request request = request_of(options, Return::complete);
   const Plan plan = plans_.find(target, source, size_bytes, request);
   if (!plan || !is_shorter_than_beginning(plan.path, plan.crossing, *plan.device)) return false;
