@@ -173,7 +173,7 @@ void DevicePaths::find_window_limits(Direction direction) {
   Until& until = until_[static_cast<int>(direction)];
   until.window_bytes = window_bytes;
   until.threads_bytes = threads_bytes;
-  until.at_once_bytes = at_once_bytes;
+  at_once_bytes_[static_cast<int>(direction)] = at_once_bytes;
 }
 
 void DevicePaths::give_up_ring(const std::string& why) {

@@ -1,6 +1,7 @@
 // The paths to one device, and what each costs.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -65,7 +66,7 @@ public:
 
   /// Sizes up to which a copy through a window takes less time than the call that would begin it.
   std::size_t window_at_once_bytes(Direction direction) const noexcept {
-    return until_[static_cast<int>(direction)].at_once_bytes.load(std::memory_order_relaxed);
+    return at_once_bytes_[static_cast<int>(direction)].load(std::memory_order_relaxed);
   }
 
   /// Runs a copy by the ring.
@@ -90,7 +91,6 @@ private:
   struct Until {
     std::atomic<std::size_t> window_bytes{0};
     std::atomic<std::size_t> threads_bytes{0};
-    std::atomic<std::size_t> at_once_bytes{0};
   };
   enum class Fit {
     yes,
@@ -118,6 +118,7 @@ private:
   std::array<Until, 2> until_;
   std::atomic<bool> ring_given_up_{false};
   std::string why_ring_given_up_;
+  std::array<std::atomic<std::size_t>, 2> at_once_bytes_{};
 };
 
 }  // namespace isthmus::transfer

@@ -6,7 +6,7 @@ namespace isthmus::transfer {
 namespace {
 
 /// The thread's capture mode must be relaxed: otherwise the query would end other threads' captures.
-bool has_no_work(const Driver& driver, CUstream stream) {
+[[gnu::always_inline]] inline bool has_no_work(const Driver& driver, CUstream stream) {
   const CUresult state = driver.raw(symbol::stream_query)(stream);
   if (state == CUDA_ERROR_NOT_READY) return false;
   driver.check(state, symbol::stream_query.name);
