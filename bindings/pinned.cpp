@@ -5,52 +5,69 @@
 #include <isthmus/errors.hpp>
 #include <isthmus/pinned.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "arrays/dlpack_structs.hpp"
+#include "arrays/numpy_making.hpp"
 #include "bindings.hpp"
 #include "driver/driver.hpp"
 #include "gil.hpp"
 #include "text.hpp"
+#include "transfer/pinned/pinned_registry.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
-using isthmus::PinnedPool;
 using isthmus::PinnedPoolOptions;
 using isthmus::PinnedPoolStats;
+using isthmus::transfer::PinnedRegistry;
 
 namespace {
 
-std::shared_ptr<PinnedPool> make_pool(const isthmus::Driver& driver, int device,
-                                      std::size_t max_bytes) {
+constexpr std::uintptr_t kNoStream = isthmus::PinnedPool::kNoStream;
+constexpr std::size_t kAlignmentBytes = 64;
+
+std::shared_ptr<PinnedRegistry> make_pool(const isthmus::Driver& driver, int device,
+                                          std::size_t max_bytes) {
   PinnedPoolOptions options;
   options.max_bytes = max_bytes;
   options.pin.interrupted = signal_has_raised;
-  return std::make_shared<PinnedPool>(driver, device, options);
+  return std::make_shared<PinnedRegistry>(driver, device, options);
+}
+
+/// Drops a reference to a pool. The last one is dropped without the GIL: destroying the pool unpins
+/// its memory, which takes long. All others are dropped with it, so that nobody becomes the last
+/// after having looked.
+void leave(std::shared_ptr<PinnedRegistry>& pool) {
+  if (pool.use_count() > 1) return pool.reset();
+  const GilReleased released;
+  pool.reset();
 }
 
 /// Memory of a pool, given back when the object is destroyed.
 class PinnedBlock {
 public:
-  PinnedBlock(std::shared_ptr<PinnedPool> pool, std::size_t size_bytes)
+  PinnedBlock(std::shared_ptr<PinnedRegistry> pool, std::size_t size_bytes)
       : pool_(std::move(pool)), size_bytes_(static_cast<Py_ssize_t>(size_bytes)) {
+    // With the GIL, because releasing it may cost a turn of another thread. The pool's lock is held
+    // by nobody who pins, or who waits for the GIL.
+    if (size_bytes != 0) data_ = pool_->allocate_free(size_bytes);
+    if (data_ != nullptr) return;
     const GilReleased released;
-    data_ = pool_->allocate(size_bytes);
+    data_ = pool_->allocate(size_bytes, kNoStream, kAlignmentBytes);
   }
   PinnedBlock(const PinnedBlock&) = delete;
   PinnedBlock& operator=(const PinnedBlock&) = delete;
   ~PinnedBlock() {
-    // Without the GIL: the pool may be pinning for another thread, which polls for signals with the
-    // GIL.
-    const GilReleased released;
     try {
-      pool_->free(data_);
+      pool_->free(data_, kNoStream);
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
       // A forked child doesn't own the block; and nobody can be told that the driver is gone.
     }
-    pool_.reset();
+    leave(pool_);
   }
 
   void* data() const noexcept { return data_; }
@@ -58,24 +75,86 @@ public:
   Py_ssize_t size_bytes() const noexcept { return size_bytes_; }
 
 private:
-  std::shared_ptr<PinnedPool> pool_;
+  std::shared_ptr<PinnedRegistry> pool_;
   Py_ssize_t size_bytes_;
   void* data_ = nullptr;
 };
 
 /// A pool that blocks share. Destroying it may unpin memory, which takes long.
 struct SharedPool {
-  explicit SharedPool(std::shared_ptr<PinnedPool> made) : pool(std::move(made)) {}
+  explicit SharedPool(std::shared_ptr<PinnedRegistry> made) : pool(std::move(made)) {}
   SharedPool(const SharedPool&) = delete;
   SharedPool& operator=(const SharedPool&) = delete;
-  ~SharedPool() {
-    const GilReleased released;
-    pool.reset();
-  }
-  PinnedPool* operator->() const noexcept { return pool.get(); }
+  ~SharedPool() { leave(pool); }
+  PinnedRegistry* operator->() const noexcept { return pool.get(); }
 
-  std::shared_ptr<PinnedPool> pool;
+  std::shared_ptr<PinnedRegistry> pool;
 };
+
+// --- NumPy's arrays ------------------------------------------------------------------------------
+
+// More dimensions are left to numpy.ndarray().
+constexpr int kMaxDimensions = 32;
+
+/// The lengths of an int, or a tuple of ints.
+struct Lengths {
+  /// Returns     false for everything else
+  bool take(nb::handle shape) {
+    if (PyLong_CheckExact(shape.ptr()) != 0) return take_one(shape.ptr());
+    if (PyTuple_CheckExact(shape.ptr()) == 0 || PyTuple_Size(shape.ptr()) > kMaxDimensions)
+      return false;
+    const Py_ssize_t num_lengths = PyTuple_Size(shape.ptr());
+    for (Py_ssize_t i = 0; i < num_lengths; ++i) {
+      PyObject* const length = PyTuple_GetItem(shape.ptr(), i);
+      if (PyLong_CheckExact(length) == 0 || !take_one(length)) return false;
+    }
+    return true;
+  }
+  /// The bytes of all items, at least 1; 0 if NumPy has no such array.
+  std::size_t size_bytes(std::int64_t item_bytes) const {
+    std::int64_t reach = item_bytes;  // a length of 0 leaves the strides of the others
+    std::int64_t bytes = item_bytes;
+    for (int i = 0; i < count; ++i) {
+      if (__builtin_mul_overflow(reach, std::max<std::int64_t>(lengths[i], 1), &reach)) return 0;
+      bytes *= lengths[i];
+    }
+    return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+  }
+
+  std::array<std::int64_t, kMaxDimensions> lengths;  // NOLINT(*-member-init): filled up to `count`
+  int count = 0;
+
+private:
+  bool take_one(PyObject* number) {
+    const Py_ssize_t length = PyLong_AsSsize_t(number);
+    if (length < 0) PyErr_Clear();
+    lengths[static_cast<std::size_t>(count++)] = length;
+    return length >= 0;
+  }
+};
+
+nb::object make_block(const SharedPool& shared, std::size_t size_bytes) {
+  static const nb::handle type = nb::type<PinnedBlock>();
+  nb::object block = nb::inst_alloc(type);
+  new (nb::inst_ptr<PinnedBlock>(block)) PinnedBlock(shared.pool, size_bytes);
+  nb::inst_mark_ready(block);
+  return block;
+}
+
+/// An array of numbers in C order, in a new block. None for what numpy.ndarray() has to make or
+/// refuse.
+nb::object make_array(const SharedPool& shared, nb::handle shape, nb::handle dtype) {
+  const NumpyMaking* const numpy = NumpyMaking::find();
+  Lengths lengths;
+  if (numpy == nullptr || !lengths.take(shape)) return nb::none();
+  const nb::object type = numpy->type_of(dtype);
+  const std::int64_t item_bytes = type.is_valid() ? numpy_item_bytes(type) : 0;
+  const std::size_t size_bytes = item_bytes == 0 ? 0 : lengths.size_bytes(item_bytes);
+  if (size_bytes == 0) return nb::none();
+  nb::object block = make_block(shared, size_bytes);
+  void* const data = nb::inst_ptr<PinnedBlock>(block)->data();
+  return numpy->array(type, lengths.lengths.data(), lengths.count, data, std::move(block));
+}
 
 // --- the buffer protocol -------------------------------------------------------------------------
 
@@ -230,6 +309,12 @@ void bind_pinned(nb::module_& m) {
           },
           "pointer"_a, "size_bytes"_a, Release(),
           "True if these bytes are in this pool's pinned memory.")
+      .def("array", &make_array, "shape"_a.none(), "dtype"_a.none(),
+           nb::sig("def array(self, shape: object, dtype: object) -> "
+                   "numpy.typing.NDArray[typing.Any] | None"),
+           "Make a NumPy array of undefined contents in C order, which keeps its block. None, with "
+           "nothing allocated, unless the shape is an int or a tuple of ints, and the items are "
+           "numbers or booleans.")
       .def_prop_ro("device", [](const SharedPool& shared) { return shared->device(); });
   bind_block(m);
 }

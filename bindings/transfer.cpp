@@ -1,6 +1,5 @@
 // Transfers: copies between host and device memory.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <isthmus/errors.hpp>
@@ -14,75 +13,20 @@
 #include <vector>
 
 #include "array_batch.hpp"
+#include "array_transfers.hpp"
 #include "arrays/pair.hpp"
 #include "bindings.hpp"
 #include "copy_future.hpp"
 #include "gil.hpp"
 #include "text.hpp"
-#include "unlocked.hpp"
-#include "words.hpp"
+#include "transfer/copy/copy_at_once.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 using isthmus::CopyOptions;
-using isthmus::CopyPlan;
-using isthmus::MemoryKind;
 using isthmus::SourceOrder;
-using isthmus::Transfers;
-using isthmus::Windows;
-using SharedWindows = Unlocked<Windows>;
 
 namespace {
-
-constexpr Word<MemoryKind> kMemoryKinds[] = {
-    {"unknown", MemoryKind::unknown}, {"pageable", MemoryKind::pageable},
-    {"pinned", MemoryKind::pinned},   {"device", MemoryKind::device},
-    {"managed", MemoryKind::managed}, {"host", MemoryKind::host}};
-constexpr Word<SourceOrder> kSourceOrders[] = {{"call", SourceOrder::call},
-                                               {"stream", SourceOrder::stream}};
-
-/// Transfers, and the reader for arrays from Python.
-struct ArrayTransfers {
-  /// reader      an ArrayReader
-  ArrayTransfers(const SharedWindows& windows, nb::object reader)
-      : transfers(std::make_unique<Transfers>(*windows)),
-        reader_object(std::move(reader)),
-        reader(nb::cast<ArrayReader&>(reader_object)) {}
-  ArrayTransfers(const ArrayTransfers&) = delete;
-  ArrayTransfers& operator=(const ArrayTransfers&) = delete;
-  ~ArrayTransfers() {
-    // When the interpreter ends, a copy may still wait for a stream that nobody will continue: it
-    // ends with the process.
-    if (interpreter_is_ending()) {
-      [[maybe_unused]] const Transfers* const kept = transfers.release();
-      return;
-    }
-    const GilReleased released;  // destroying it may end threads and unpin memory
-    transfers.reset();
-  }
-
-  Transfers* operator->() const noexcept { return transfers.get(); }
-
-  std::unique_ptr<Transfers> transfers;
-  nb::object reader_object;
-  ArrayReader& reader;
-};
-
-/// The options of a copy by addresses. Keeps the path's name alive.
-struct AddressOptions {
-  AddressOptions(std::uintptr_t stream, const std::string& target_kind,
-                 const std::string& source_kind, std::string path_name)
-      : path(std::move(path_name)) {
-    options.stream = stream;
-    options.target_kind = value_of(kMemoryKinds, target_kind, "kind of memory");
-    options.source_kind = value_of(kMemoryKinds, source_kind, "kind of memory");
-    options.path = path;
-  }
-  std::string path;
-  CopyOptions options;
-};
-
-void* address(std::uintptr_t pointer) { return reinterpret_cast<void*>(pointer); }
 
 // --- copies of arrays ----------------------------------------------------------------------------
 
@@ -113,6 +57,19 @@ nb::object batch_of(ArrayReader& reader, nb::handle target, nb::handle source, n
   return nb::cast(batch.release(), nb::rv_policy::take_ownership);
 }
 
+/// Makes a copy that is complete when `copy` returns. The caller's arguments keep both arrays alive
+/// until then; where a failure leaves their memory in use, they are kept until the process ends.
+template <typename Copy>
+auto copy_keeping(ArrayPair& pair, nb::handle target, nb::handle source, Copy copy) try {
+  // Also for a few bytes: the copy may wait for the stream's work, which may wait for a Python
+  // thread.
+  const GilReleased released;
+  return copy();
+} catch (const isthmus::DriverError& error) {
+  if (error.memory_in_use()) keep_until_process_ends(needs_of(pair, target, source));
+  throw;
+}
+
 nb::object copy_arrays(ArrayTransfers& transfers, nb::handle target, nb::handle source,
                        nb::handle stream) {
   ArrayPair pair;
@@ -120,15 +77,9 @@ nb::object copy_arrays(ArrayTransfers& transfers, nb::handle target, nb::handle 
     return batch_of(transfers.reader, target, source, stream, Hold::call);
   if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
-  try {
-    // Also for a few bytes: the copy waits for the stream's work, which may wait for a Python
-    // thread.
-    const GilReleased released;
+  copy_keeping(pair, target, source, [&] {
     transfers->copy(pair.target.data, pair.source.data, pair.target.size_bytes, options);
-  } catch (const isthmus::DriverError& error) {
-    if (error.memory_in_use()) keep_until_process_ends(needs_of(pair, target, source));
-    throw;
-  }
+  });
   return nb::none();
 }
 
@@ -140,6 +91,13 @@ nb::object copy_arrays_async(ArrayTransfers& transfers, nb::handle target, nb::h
     return batch_of(transfers.reader, target, source, stream, Hold::copy);
   if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
+  const bool complete =
+      pair.target.size_bytes <= isthmus::transfer::kMostBytesAtOnce &&
+      copy_keeping(pair, target, source, [&] {
+        return isthmus::transfer::copy_at_once(*transfers.transfers, pair.target.data,
+                                               pair.source.data, pair.target.size_bytes, options);
+      });
+  if (complete) return nb::none();
   return nb::cast(PythonFuture(needs_of(pair, target, source), [&] {
     return transfers->copy_async(pair.target.data, pair.source.data, pair.target.size_bytes,
                                  options, order);
@@ -194,77 +152,6 @@ void add_to_batch(ArrayBatch& batch, std::size_t pair, std::uintptr_t target, st
 }
 
 // --- copies by addresses -------------------------------------------------------------------------
-
-void copy(const ArrayTransfers& transfers, std::uintptr_t target, std::uintptr_t source,
-          std::size_t size_bytes, std::uintptr_t stream, const std::string& target_kind,
-          const std::string& source_kind, const std::string& path) {
-  const AddressOptions chosen(stream, target_kind, source_kind, path);
-  transfers->copy(address(target), address(source), size_bytes, chosen.options);
-}
-
-PythonFuture copy_async(const ArrayTransfers& transfers, std::uintptr_t target,
-                        std::uintptr_t source, std::size_t size_bytes, nb::object needs,
-                        std::uintptr_t stream, const std::string& target_kind,
-                        const std::string& source_kind, const std::string& path,
-                        const std::string& source_order, nb::object follow_up) {
-  const AddressOptions chosen(stream, target_kind, source_kind, path);
-  const SourceOrder order = value_of(kSourceOrders, source_order, "source_order");
-  return {std::make_unique<PythonNeeds>(std::move(needs), Export{}, Export{}, std::move(follow_up)),
-          [&] {
-            return transfers->copy_async(address(target), address(source), size_bytes,
-                                         chosen.options, order);
-          }};
-}
-
-/// Not by nanobind's caster, which ends the process if there is no memory for the vector.
-template <typename Number>
-std::vector<Number> numbers_of(const nb::tuple& numbers) {
-  std::vector<Number> found;
-  found.reserve(numbers.size());
-  for (const nb::handle number : numbers) found.push_back(nb::cast<Number>(number));
-  return found;
-}
-
-/// check_only  true: says whether the copy could be made
-void copy_strided(const ArrayTransfers& transfers, std::uintptr_t target, std::uintptr_t source,
-                  std::size_t item_bytes, const nb::tuple& shape, const nb::tuple& target_strides,
-                  const nb::tuple& source_strides, std::uintptr_t stream, bool check_only) {
-  CopyOptions options;
-  options.stream = stream;
-  const isthmus::StridedCopy copy{address(target),
-                                  address(source),
-                                  item_bytes,
-                                  numbers_of<std::size_t>(shape),
-                                  numbers_of<std::ptrdiff_t>(target_strides),
-                                  numbers_of<std::ptrdiff_t>(source_strides)};
-  const GilReleased released;
-  if (check_only) return transfers->check_strided(copy, options);
-  transfers->copy_strided(copy, options);
-}
-
-void check_host_memory(const ArrayTransfers& transfers, std::uintptr_t memory,
-                       std::size_t size_bytes, bool writes) {
-  transfers->check_host_memory(address(memory), size_bytes, writes);
-}
-
-void wait_for_work(const ArrayTransfers& transfers, std::uintptr_t stream) {
-  transfers->wait_for_work(stream);
-}
-
-void copy_file(const ArrayTransfers& transfers, std::uintptr_t target, int descriptor,
-               std::uint64_t offset_bytes, std::size_t size_bytes, std::uintptr_t stream) {
-  CopyOptions options;
-  options.stream = stream;
-  transfers->copy_file(address(target), descriptor, offset_bytes, size_bytes, options);
-}
-
-CopyPlan explain(const ArrayTransfers& transfers, std::uintptr_t target, std::uintptr_t source,
-                 std::size_t size_bytes, std::uintptr_t stream, const std::string& target_kind,
-                 const std::string& source_kind, const std::string& path) {
-  const AddressOptions chosen(stream, target_kind, source_kind, path);
-  return transfers->explain(address(target), address(source), size_bytes, chosen.options);
-}
-
 // --- bindings ------------------------------------------------------------------------------------
 
 void bind_array_copies(nb::class_<ArrayTransfers>& transfers) {
@@ -281,8 +168,9 @@ void bind_array_copies(nb::class_<ArrayTransfers>& transfers) {
            "stream"_a.none(), "source_order"_a.none(),
            nb::sig("def copy_arrays_async(self, target: object, source: object, stream: object, "
                    "source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, "
-                   "isthmus.arrays.array.Array, int] | ArrayBatch"),
-           "Begin to copy an array to another; otherwise like copy_arrays().");
+                   "isthmus.arrays.array.Array, int] | ArrayBatch | None"),
+           "Begin to copy an array to another; otherwise like copy_arrays(). None: it is complete, "
+           "because making it took less time than beginning it would.");
 }
 
 void bind_batches(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {
@@ -315,41 +203,6 @@ void bind_batches(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {
           "use_nvrtc",
           [](const ArrayTransfers& self, const std::string& library) { self->use_nvrtc(library); },
           "library"_a, Release(), "Name the library that compiles kernels: its path.");
-}
-
-void bind_address_copies(nb::class_<ArrayTransfers>& transfers) {
-  transfers
-      .def("copy", &copy, "target"_a, "source"_a, "size_bytes"_a, nb::kw_only(), "stream"_a = 0,
-           "target_kind"_a = "unknown", "source_kind"_a = "unknown", "path"_a = "", Release(),
-           "Copy bytes between addresses; complete on return.")
-      .def("copy_async", &copy_async, "target"_a, "source"_a, "size_bytes"_a, nb::kw_only(),
-           "needs"_a.none(), "stream"_a = 0, "target_kind"_a = "unknown",
-           "source_kind"_a = "unknown", "path"_a = "", "source_order"_a = "call",
-           "follow_up"_a.none() = nb::none(),
-           "Begin to copy bytes between addresses. `needs` is kept until the copy has ended. "
-           "`follow_up` is called from any thread when the bytes have arrived; the future is ready "
-           "after it.")
-      .def(
-          "copy_strided", &copy_strided, "target"_a, "source"_a, "item_bytes"_a, "shape"_a,
-          "target_strides"_a, "source_strides"_a, nb::kw_only(), "stream"_a = 0,
-          "check_only"_a = false,
-          nb::sig("def copy_strided(self, target: int, source: int, item_bytes: int, shape: "
-                  "tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, "
-                  "...], *, stream: int = 0, check_only: bool = False) -> None"),
-          "Copy items between two layouts, of which one is on a device; strides in bytes; complete "
-          "on return. With `check_only` copies nothing, and raises what would be raised before the "
-          "first byte is written.")
-      .def("check_host_memory", &check_host_memory, "memory"_a, "size_bytes"_a, nb::kw_only(),
-           "writes"_a, Release(), "Raise UsageError if the CPU can't touch all of it.")
-      .def("wait_for_work", &wait_for_work, "stream"_a, Release(),
-           "Return when the work that is now in a CUstream is complete. UsageError if it is being "
-           "captured.")
-      .def("copy_file", &copy_file, "target"_a, "descriptor"_a, "offset_bytes"_a, "size_bytes"_a,
-           nb::kw_only(), "stream"_a = 0, Release(),
-           "Copy a part of an open file to device memory; complete on return.")
-      .def("explain", &explain, "target"_a, "source"_a, "size_bytes"_a, nb::kw_only(),
-           "stream"_a = 0, "target_kind"_a = "unknown", "source_kind"_a = "unknown", "path"_a = "",
-           Release(), "Say how such a copy would be made.");
 }
 
 }  // namespace

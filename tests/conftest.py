@@ -81,7 +81,11 @@ def no_context_left(request: pytest.FixtureRequest) -> Iterator[None]:
 # What isthmus opens once for a process, when it is first needed: module, name, what makes its
 # first value.
 _DEFAULTS: tuple[tuple[str, str, Callable[[], object]], ...] = (
-    ("isthmus.transfer.copying", "_default", lambda: None),
+    (
+        "isthmus.transfer.copying",
+        "_default",
+        lambda: sys.modules["isthmus.transfer.copying"].NOT_OPEN,
+    ),
     ("isthmus.windows.opening", "_default", lambda: None),
     ("isthmus.pinned", "_pools", dict),
 )

@@ -36,12 +36,21 @@ def calls() -> dict[str, Callable[[], object]]:
     device, host = isthmus.device_empty(SIZE, "uint8"), np.zeros(SIZE, "uint8")
     pointer, buffer = isthmus.DevicePointer(device.pointer, SIZE), bytearray(SIZE)
     window = isthmus.window(device)
+    pinned = isthmus.pinned.zeros(SIZE, "uint8")
     return {
         "upload of a NumPy array": lambda: isthmus.copy(device, host),
         "download to a NumPy array": lambda: isthmus.copy(host, device),
         "upload of a bytearray to a pointer": lambda: isthmus.copy(pointer, buffer),
         "host to host": lambda: isthmus.copy(buffer, memoryview(host)),
         "window.write": lambda: window.write(b"1234"),
+        "pinned.empty(1000, 'float32')": lambda: isthmus.pinned.empty(1000, "float32"),
+        "pinned.empty((10, 100))": lambda: isthmus.pinned.empty((10, 100)),
+        "copy_async, an upload": lambda: isthmus.copy_async(device, host),
+        "its result()": lambda: isthmus.copy_async(device, host).result(),
+        "copy_async, a download": lambda: isthmus.copy_async(host, device),
+        "its result(), too": lambda: isthmus.copy_async(host, device).result(),
+        "copy_async from pinned memory": lambda: isthmus.copy_async(device, pinned).result(),
+        "copy_async to pinned memory": lambda: isthmus.copy_async(pinned, device).result(),
     }
 
 

@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstdint>
 
+#include "arrays/numpy_making.hpp"
 #include "arrays/protocols.hpp"
 
 namespace nb = nanobind;
@@ -100,6 +101,11 @@ bool has_known_layout(nb::handle array) {
   Array read;
   return read_numpy_memory(array, read) && same_items(read.item, told.item) &&
          read.read_only == told.read_only && !read.contiguous();
+}
+
+std::int64_t numpy_item_bytes(nb::handle dtype) {
+  const auto& type = *reinterpret_cast<const NumpyType*>(dtype.ptr());
+  return is_own_order(type.byte_order) ? item_bytes_of(type) : 0;
 }
 
 bool read_numpy_memory(nb::handle object, Array& array) {

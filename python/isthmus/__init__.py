@@ -36,10 +36,11 @@ if TYPE_CHECKING:
     from isthmus.sim.result import SimulationResult
     from isthmus.sim.running import simulate
     from isthmus.sizes import format_size, parse_sizes
-    from isthmus.transfer.copying import Transfers, copy, copy_async, explain, stats, trim
+    from isthmus.transfer.copying import copy, copy_async, explain, stats, trim
     from isthmus.transfer.future import CopyFuture
     from isthmus.transfer.plan import CopyPlan, ManyPlan
     from isthmus.transfer.statistics import CopyStats
+    from isthmus.transfer.transfers import Transfers
     from isthmus.windows.opening import Window, Windows, window
 
 __version__ = "0.1.0"
@@ -121,7 +122,7 @@ _LAZY = {
     "Run": "isthmus.run.model",
     "SimulationResult": "isthmus.sim.result",
     "StreamLike": "isthmus.arrays.accepted",
-    "Transfers": "isthmus.transfer.copying",
+    "Transfers": "isthmus.transfer.transfers",
     "Unavailable": "isthmus.errors",
     "UsageError": "isthmus.errors",
     "Window": "isthmus.windows.opening",

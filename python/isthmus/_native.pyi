@@ -3,6 +3,7 @@ The native core of Isthmus. Use the isthmus package; this module is its foundati
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy
 import numpy.typing
@@ -860,6 +861,11 @@ class PinnedPool:
     def contains(self, pointer: int, size_bytes: int) -> bool:
         """True if these bytes are in this pool's pinned memory."""
 
+    def array(self, shape: object, dtype: object) -> numpy.typing.NDArray[Any] | None:
+        """
+        Make a NumPy array of undefined contents in C order, which keeps its block. None, with nothing allocated, unless the shape is an int or a tuple of ints, and the items are numbers or booleans.
+        """
+
     @property
     def device(self) -> int: ...
 
@@ -1029,8 +1035,10 @@ class Transfers:
         Copy an array to another; returns None when it is done. If memory order or types differ, copies nothing and returns what ArrayReader.pair() returns. Of lists, tuples and mappings copies nothing either, and returns the arrays in them.
         """
 
-    def copy_arrays_async(self, target: object, source: object, stream: object, source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | ArrayBatch:
-        """Begin to copy an array to another; otherwise like copy_arrays()."""
+    def copy_arrays_async(self, target: object, source: object, stream: object, source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | ArrayBatch | None:
+        """
+        Begin to copy an array to another; otherwise like copy_arrays(). None: it is complete, because making it took less time than beginning it would.
+        """
 
     def copy_batch(self, batch: ArrayBatch) -> None:
         """Make all copies; complete on return."""
@@ -1057,9 +1065,9 @@ class Transfers:
         Begin to copy bytes between addresses. `needs` is kept until the copy has ended. `follow_up` is called from any thread when the bytes have arrived; the future is ready after it.
         """
 
-    def copy_strided(self, target: int, source: int, item_bytes: int, shape: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], *, stream: int = 0, check_only: bool = False) -> None:
+    def copy_strided(self, target: int, source: int, item_bytes: int, shape: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], *, stream: int = 0, target_type: str = 'bytes', source_type: str = 'bytes', check_only: bool = False) -> None:
         """
-        Copy items between two layouts, of which one is on a device; strides in bytes; complete on return. With `check_only` copies nothing, and raises what would be raised before the first byte is written.
+        Copy items between two layouts, of which one is on a device; strides in bytes; complete on return. If the types differ, the device converts the items; then item_bytes isn't used. With `check_only` copies nothing, and raises what would be raised before the first byte is written.
         """
 
     def check_host_memory(self, memory: int, size_bytes: int, *, writes: bool) -> None:

@@ -86,6 +86,11 @@ def empty(
         OutOfDeviceMemory: The machine can't pin that much.
         UsageError: The shape, type, order or device is invalid.
     """
+    pool = _pools.get(device) if type(device) is int else None
+    if pool is not None and order == "C":
+        array = pool.array(shape, dtype)
+        if array is not None:
+            return array
     return _array_in_block(shape, dtype, order, device)[0]
 
 

@@ -88,14 +88,40 @@ struct ManyCopy {
   CopyOptions options = {};
 };
 
-/// A copy of an array's items between two memory layouts: with gaps, or in another order.
+/// The type of an item, for copies that convert it.
+enum class ItemType : std::uint8_t {
+  bytes,    ///< no type
+  boolean,  ///< one byte; all but 0 is true
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float16,   ///< IEEE 754's binary16
+  bfloat16,  ///< the upper half of a float32
+  float32,
+  float64,
+};
+
+/// A copy of an array's items between two memory layouts: with gaps, in another order, or of another
+/// type.
 struct StridedCopy {
   void* target = nullptr;        ///< the first item
   const void* source = nullptr;  ///< the first item
-  std::size_t item_bytes = 0;
+  std::size_t item_bytes = 0;    ///< of one item; not used if the items are converted
   std::vector<std::size_t> shape;
   std::vector<std::ptrdiff_t> target_strides;  ///< in bytes, one for each dimension
   std::vector<std::ptrdiff_t> source_strides;
+  /// Both or neither. If they differ, the device converts each item; the host's memory keeps its type, so that this
+  /// is what crosses the link. Integers wrap around. A number that a float can't hold is rounded to
+  /// the nearest, ties to even; too large ones become infinite. A float becomes an integer by
+  /// dropping its fraction; beyond the integer's range it becomes the nearest integer, and NaN
+  /// becomes 0.
+  ItemType target_type = ItemType::bytes;
+  ItemType source_type = ItemType::bytes;
 };
 
 /// What a path would cost.
@@ -210,7 +236,8 @@ public:
   /// With SourceOrder::stream, and always to pageable memory, the copy begins after the work in the
   /// stream, but later work in the stream does not wait for it; wait() does. A path named in the
   /// options is always used: an upload with SourceOrder::call through a window or registered memory
-  /// is complete on return; for all other copies only wait() waits.
+  /// is complete on return; for all other copies only wait() waits. A small copy whose stream has no
+  /// work is complete on return if a window makes it sooner than the driver would begin it.
   ///
   /// target, source  as for copy(); both stay valid until CopyFuture::over()
   /// Throws          as copy(); also Unavailable if the copy needs a thread and the system has
@@ -240,7 +267,8 @@ public:
 
   /// Copies an array's items between two layouts, complete on return, after the work in the stream.
   /// The driver copies rows, or slices of rows; a kernel copies everything else, and rows that are
-  /// short. Not counted in stats().
+  /// short, or items that are
+  /// converted. Not counted in stats().
   ///
   /// copy        at least one end on a device, not two devices; the host's end has no gaps and is in
   ///             the shape's order. No two items of the target share memory.

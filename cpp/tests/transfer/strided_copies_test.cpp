@@ -93,6 +93,28 @@ TEST_F(StridedCopies, CutItemsOfAnySizeForManyThreads) {
   }
 }
 
+TEST_F(StridedCopies, ConvertItemsOfDifferentSizes) {
+  const std::vector<float> sent{0.0F, 1.5F, -2.0F, 300.75F, 65519.0F};
+  const CUdeviceptr device = device_memory(64);
+  StridedCopy up{to_pointer(device), sent.data(), 0, {sent.size()}, {8}, {4}};
+  up.target_type = ItemType::float64;
+  up.source_type = ItemType::float32;
+  transfers().copy_strided(up);
+  std::vector<std::int16_t> back(sent.size());
+  StridedCopy down{back.data(), to_pointer(device), 0, {sent.size()}, {2}, {8}};
+  down.target_type = ItemType::int16;
+  down.source_type = ItemType::float64;
+  transfers().copy_strided(down);
+  EXPECT_EQ(back, (std::vector<std::int16_t>{0, 1, -2, 300, 32767}));
+}
+
+TEST_F(StridedCopies, RefuseATypeAtOneEndOnly) {
+  Bytes host(64);
+  StridedCopy copy{to_pointer(device_memory(64)), host.data(), 4, {4}, {4}, {4}};
+  copy.source_type = ItemType::float32;
+  EXPECT_THROW(transfers().copy_strided(copy), UsageError);
+}
+
 /// Eight dimensions of which none can be joined: each is longer than its items need.
 TEST_F(StridedCopies, TakeEightDimensionsOfItemsThatArentWords) {
   constexpr std::size_t kNumDimensions = 8;

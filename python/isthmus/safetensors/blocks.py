@@ -8,7 +8,7 @@ from isthmus.errors import DriverError, UsageError
 from isthmus.ranges import part
 from isthmus.safetensors.frameworks import Block
 from isthmus.safetensors.layout import Stretch
-from isthmus.transfer.copying import Transfers
+from isthmus.transfer.transfers import Transfers
 
 
 def fill(  # noqa: PLR0913 - a copy has two ends and an order

@@ -4,7 +4,8 @@ from typing import Any
 
 from isthmus.torch.library import device_of, torch_module
 from isthmus.torch.nesting import changed
-from isthmus.transfer.copying import Transfers, default_transfers
+from isthmus.transfer.copying import default_transfers
+from isthmus.transfer.transfers import Transfers
 
 
 def to(value: Any, device: object = "cuda") -> Any:  # noqa: ANN401 - a module or a structure

@@ -6,6 +6,7 @@ from isthmus import _native
 from isthmus.arrays.array import Array
 from isthmus.arrays.refusals import refuse_at
 from isthmus.errors import Error
+from isthmus.transfer.casting import NO_CASTING, Casting
 from isthmus.transfer.packing import range_of
 from isthmus.transfer.pairs import PlainCopy, fills_its_memory, plain_copy, require_match
 from isthmus.transfer.plan import ManyPlan, many_plan_of
@@ -24,7 +25,7 @@ def explain_batch(batch: _native.ArrayBatch, native: _native.Transfers) -> ManyP
     """
     num_packed = num_layouts = 0
     for pair, target, source, stream in batch.unlike:
-        work = _checked(batch, pair, target, source, stream)
+        work = _checked(batch, pair, target, source, stream, NO_CASTING)
         if work.is_layout:
             num_layouts += 1
             continue
@@ -44,7 +45,9 @@ class UnlikePairs:
     others: between two layouts, and within the host's memory.
     """
 
-    def __init__(self, batch: _native.ArrayBatch, native: _native.Transfers) -> None:
+    def __init__(
+        self, batch: _native.ArrayBatch, native: _native.Transfers, casting: Casting
+    ) -> None:
         """
         Check all of them, pack what has to be packed, and add that to the batch.
 
@@ -56,7 +59,7 @@ class UnlikePairs:
         self._native = native
         self._unpackings: list[Callable[[], None]] = []
         self._last: list[Made] = []
-        works = [(unlike[0], _checked(batch, *unlike)) for unlike in batch.unlike]
+        works = [(unlike[0], _checked(batch, *unlike, casting)) for unlike in batch.unlike]
         if works:
             batch.require_disjoint(
                 [touched for pair, work in works for touched in _touched(pair, work)]
@@ -101,10 +104,15 @@ class UnlikePairs:
 
 
 def _checked(
-    batch: _native.ArrayBatch, pair: int, target: Array, source: Array, stream: int
+    batch: _native.ArrayBatch,
+    pair: int,
+    target: Array,
+    source: Array,
+    stream: int,
+    casting: Casting,
 ) -> Work:
     try:
-        work = work_of((target, source), target, source, stream)
+        work = work_of((target, source), target, source, stream, casting)
         work.require_possible()
     except Error as refusal:
         refuse_at(batch.path(pair), refusal)
@@ -119,12 +127,18 @@ def _touched(pair: int, work: Work) -> list[tuple[int, int, int, bool]]:
     ]
 
 
-def work_of(objects: tuple[object, object], target: Array, source: Array, stream: int) -> Work:
+def work_of(
+    objects: tuple[object, object],
+    target: Array,
+    source: Array,
+    stream: int,
+    casting: Casting = NO_CASTING,
+) -> Work:
     """
     Check that one array can be copied to the other.
 
     Raises:
         UsageError: See `require_match`.
     """
-    require_match(target, source)
+    require_match(target, source, casting)
     return Work(objects, target, source, stream, plain_copy(target, source))

@@ -130,7 +130,8 @@ class CopyFuture(Future[None]):
                 arrays are kept until the process ends.
             CancelledError: It was cancelled before it began.
         """
-        _require_seconds(timeout)
+        if timeout is not None:
+            _require_seconds(timeout)
         if self._pending is not None and not self._pending.wait(timeout):
             raise TimeoutError(f"the copy is not complete after {timeout} s")
 
@@ -146,7 +147,8 @@ class CopyFuture(Future[None]):
             UsageError: The timeout isn't a number of seconds.
             CancelledError: It was cancelled before it began.
         """
-        _require_seconds(timeout)  # result()'s refusal of it would pass for the copy's error
+        if timeout is not None:
+            _require_seconds(timeout)  # result()'s refusal of it would pass for the copy's error
         try:
             self.result(timeout)
         except Error as failure:
@@ -201,8 +203,6 @@ class CopyFuture(Future[None]):
 
 
 def _require_seconds(timeout: object) -> None:
-    if timeout is None:
-        return
     try:
         is_number = not math.isnan(timeout)  # type: ignore[arg-type] # or its TypeError
     except (TypeError, ValueError, OverflowError):

@@ -86,7 +86,7 @@ def buffer_like(array: Array, layout_of: Array) -> Array:
         pointer=memory.ctypes.data - lowest_offset(shape, strides),
         shape=shape,
         strides=strides,
-        item=layout_of.item,
+        item=array.item,
         item_bits=array.item_bits,
         place=Place.HOST,
         owner=memory,
@@ -101,3 +101,9 @@ def copy_items(target: Array, source: Array) -> None:
 def unpacking(target: Array, source: Array) -> Callable[[], None]:
     """Prepare such a copy, so that little can fail when it is made."""
     return partial(numpy_module().copyto, items_of(target), items_of(source))
+
+
+def converting(target: Array, source: Array) -> Callable[[], None]:
+    """Prepare a copy between two host arrays of one shape that NumPy converts."""
+    numbers = [items_of(array).view(str(array.item)) for array in (target, source)]
+    return partial(numpy_module().copyto, *numbers, casting="unsafe")

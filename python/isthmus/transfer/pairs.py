@@ -12,8 +12,10 @@ from isthmus.arrays.layout import (
     taken_strides,
 )
 from isthmus.errors import UsageError
+from isthmus.transfer.casting import Casting, is_conversion, require_allowed
 
 _BITS_PER_BYTE = 8
+_ANY_TYPE = "bytes"  # the native module's word for items that stay as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,29 +27,25 @@ class PlainCopy:
     size_bytes: int
 
 
-def require_match(target: Array, source: Array) -> None:
+def require_match(target: Array, source: Array, casting: Casting) -> None:
     """
-    Refuse two arrays if one can't be copied to the other as it is.
+    Refuse two arrays if one can't be copied to the other, at most with its items converted.
 
     Raises:
         UsageError: The target is read-only, or types, shapes or sizes differ, or items overlap.
     """
     if target.read_only:
         raise UsageError(f"this {target.what} is read-only: it can't be the target of a copy")
-    if target.item is not None and source.item is not None and target.item != source.item:
-        raise UsageError(
-            f"can't copy {source.item} (this {source.what}) to {target.item} (this {target.what}): "
-            "a copy converts nothing",
-            hint="convert one of them first; to copy the bytes as they are, pass a "
-            "memoryview(...).cast('B') or a view of the same dtype",
-        )
+    converts = is_conversion(target, source)
+    if converts:
+        require_allowed(target, source, casting)
     if target.shape is not None and source.shape is not None and target.shape != source.shape:
         raise UsageError(
             f"can't copy shape {source.shape} (this {source.what}) to shape {target.shape} (this "
             f"{target.what})",
             hint="reshape one of them: nothing is broadcast",
         )
-    if target.size_bytes != source.size_bytes:
+    if target.size_bytes != source.size_bytes and not converts:
         raise UsageError(
             f"can't copy {source.size_bytes} bytes (this {source.what}) to {target.size_bytes} "
             f"bytes (this {target.what})"
@@ -79,8 +77,10 @@ def plain_copy(target: Array, source: Array) -> PlainCopy | None:
         source: The same.
 
     Returns:
-        None if one of them has to be packed.
+        None if one of them has to be packed, or the items are converted.
     """
+    if is_conversion(target, source):
+        return None
     if is_contiguous(target) and is_contiguous(source):
         return PlainCopy(target.pointer, source.pointer, target.size_bytes)
     if target.shape is None or source.shape is None or not fills_its_memory(target):
@@ -125,7 +125,11 @@ def require_possible(target: Array, source: Array) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StridedCopy:
-    """A copy of items between two layouts, of which one is on a GPU. Strides in bytes."""
+    """
+    A copy of items between two layouts, of which one is on a GPU. Strides in bytes.
+
+    If the types differ, the GPU converts the items, and `item_bytes` isn't used.
+    """
 
     target: int
     source: int
@@ -133,6 +137,8 @@ class StridedCopy:
     shape: tuple[int, ...]
     target_strides: tuple[int, ...]
     source_strides: tuple[int, ...]
+    target_type: str
+    source_type: str
 
 
 def strided_copy(target: Array, source: Array) -> StridedCopy:
@@ -144,13 +150,20 @@ def strided_copy(target: Array, source: Array) -> StridedCopy:
         source: The same. If one is on the host, it is in C order.
     """
     shape = (target.shape if target.shape is not None else source.shape) or ()
-    item_bytes = target.item_bits // _BITS_PER_BYTE
-    in_order = c_strides(shape, item_bytes)
+    converts = is_conversion(target, source)
     return StridedCopy(
         target=target.pointer,
         source=source.pointer,
-        item_bytes=item_bytes,
+        item_bytes=target.item_bits // _BITS_PER_BYTE,
         shape=shape,
-        target_strides=in_order if target.strides is None else target.strides,
-        source_strides=in_order if source.strides is None else source.strides,
+        target_strides=_strides_of(target, shape),
+        source_strides=_strides_of(source, shape),
+        target_type=str(target.item) if converts else _ANY_TYPE,
+        source_type=str(source.item) if converts else _ANY_TYPE,
     )
+
+
+def _strides_of(array: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
+    if array.strides is not None:
+        return array.strides
+    return c_strides(shape, array.item_bits // _BITS_PER_BYTE)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from isthmus import _native
 from isthmus.arrays.array import Array, Place
 from isthmus.errors import DriverError, UsageError
-from isthmus.transfer.packing import buffer_like, copy_items, range_of, unpacking
+from isthmus.transfer.casting import is_conversion
+from isthmus.transfer.packing import buffer_like, converting, copy_items, range_of, unpacking
 from isthmus.transfer.pairs import (
     PlainCopy,
     StridedCopy,
@@ -44,7 +45,7 @@ class Work:
         target: Fits the source.
         source: Fits the target.
         stream: The CUstream of the copy.
-        plain: The bytes to copy; None if the memory orders differ.
+        plain: The bytes to copy; None if the memory orders or the types differ.
     """
 
     objects: tuple[object, object]
@@ -59,7 +60,13 @@ class Work:
         on_gpu = [array for array in (self.target, self.source) if array.on_device]
         if self.plain is not None or not on_gpu:
             return False
-        return len(on_gpu) == 2 or not fills_its_memory(on_gpu[0])  # noqa: PLR2004 - both
+        both = len(on_gpu) == 2  # noqa: PLR2004
+        return both or self.converts or not fills_its_memory(on_gpu[0])
+
+    @property
+    def converts(self) -> bool:
+        """Tell whether the items get another type."""
+        return is_conversion(self.target, self.source)
 
     @property
     def is_layout(self) -> bool:
@@ -83,7 +90,8 @@ class Work:
         if not self.target.on_device and not self.source.on_device:
             _require_host(native, self.target, writes=True)
             self._await_source(native)
-            return Prepared(None, None, unpacking(self.target, self.source))
+            change = converting if self.converts else unpacking
+            return Prepared(None, None, change(self.target, self.source))
         if self.target.on_device:
             packed = self._packed_source(native, self.target)
             return Prepared(self._from_packed(packed), packed)
@@ -95,11 +103,11 @@ class Work:
         """Bring the host's array, if there is one, into C order."""
         if not self.target.on_device and not is_contiguous(self.target):
             _require_host(native, self.target, writes=True)
-            packed = buffer_like(self.target, replace(self.source, strides=None))
+            packed = buffer_like(self.target, replace(self.target, strides=None))
             follow_up = unpacking(self.target, packed)
             return Prepared(strided_copy(packed, self.source), packed, follow_up)
         if not self.source.on_device and not is_contiguous(self.source):
-            packed = self._packed_source(native, replace(self.target, strides=None))
+            packed = self._packed_source(native, replace(self.source, strides=None))
             return Prepared(strided_copy(self.target, packed), packed)
         return Prepared(strided_copy(self.target, self.source))
 
@@ -120,8 +128,13 @@ class Work:
             )
         if self.stream != 0 and on_host:
             raise UsageError(
-                "a copy between two host arrays that lie differently is made by the calling "
-                "thread: it waits for no stream"
+                "a copy between two host arrays that lie differently, or that are converted, is "
+                "made by the calling thread: it waits for no stream"
+            )
+        if on_host and self.converts and "bfloat16" in {self.target.item, self.source.item}:
+            raise UsageError(
+                "NumPy converts between host arrays, and has no bfloat16",
+                hint="copy it to a GPU as it is, and convert it by the copy back",
             )
 
     def copy(self, native: _native.Transfers) -> None:
@@ -233,6 +246,8 @@ class Work:
             copy.target_strides,
             copy.source_strides,
             stream=self.stream,
+            target_type=copy.target_type,
+            source_type=copy.source_type,
             check_only=check_only,
         )
 
@@ -251,8 +266,8 @@ def _overlap(target: Array, source: Array) -> bool:
     """Tell whether two arrays without gaps share memory."""
     if not fills_its_memory(target) or not fills_its_memory(source):
         return False
-    (to, size_bytes), (begin, _) = range_of(target), range_of(source)
-    return abs(to - begin) < size_bytes
+    (to, to_bytes), (begin, size_bytes) = range_of(target), range_of(source)
+    return to < begin + size_bytes and begin < to + to_bytes
 
 
 def _require_host(native: _native.Transfers, array: Array, *, writes: bool) -> None:

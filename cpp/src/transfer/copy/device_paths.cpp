@@ -13,6 +13,8 @@ namespace {
 // (benchmarks/windows).
 constexpr std::size_t kMaxWindowBytes = std::size_t{16} << 20U;
 constexpr std::size_t kSmallestStep = 64;
+// Of the driver's calls that begin a copy and mark its end, on an H200: benchmarks/frontdoor.
+constexpr double kBeginningSeconds = 3e-6;
 
 // A single copy moves a path's share of its pause costs by a quarter of the way, so that two or
 // three tell the program's rhythm. One that was interrupted doesn't count for more than kMaxShare.
@@ -199,6 +201,7 @@ void DevicePaths::find_window_limits(Direction direction) {
   std::size_t window_bytes = 0;
   std::size_t threads_bytes = 0;
   std::size_t always_bytes = 0;
+  std::size_t at_once_bytes = 0;
   bool one_thread_is_enough = true;
   for (std::size_t size = kSmallestStep; size <= kMaxWindowBytes; size += size / 4) {
     const CopyPath pageable = best({direction, MemoryKind::pageable, size}, false).path;
@@ -211,11 +214,16 @@ void DevicePaths::find_window_limits(Direction direction) {
     threads_bytes = size;
     one_thread_is_enough &= pageable == CopyPath::window && pinned == CopyPath::window;
     if (one_thread_is_enough) window_bytes = size;
+    const bool at_once =
+        one_thread_is_enough &&
+        seconds(CopyPath::window, {direction, MemoryKind::pageable, size}) <= kBeginningSeconds;
+    if (at_once) at_once_bytes = size;
   }
   Until& until = until_[static_cast<int>(direction)];
   until.window_bytes = window_bytes;
   until.threads_bytes = threads_bytes;
   until.always_bytes = always_bytes;
+  at_once_bytes_[static_cast<int>(direction)] = at_once_bytes;
 }
 
 bool DevicePaths::is_window_best(const Crossing& crossing) const {

@@ -1,6 +1,7 @@
 // The paths to one device, and what each costs.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -71,6 +72,11 @@ public:
     return until_[static_cast<int>(direction)].always_bytes.load(std::memory_order_relaxed);
   }
 
+  /// Sizes up to which a copy through a window takes less time than the call that would begin it.
+  std::size_t window_at_once_bytes(Direction direction) const noexcept {
+    return at_once_bytes_[static_cast<int>(direction)].load(std::memory_order_relaxed);
+  }
+
   /// Runs a copy by the ring.
   ///
   /// Returns     false if there is no memory to pin for the ring. Then nothing has been copied, and
@@ -129,6 +135,7 @@ private:
   std::array<std::atomic<float>, Profile::kNumWays> pause_shares_;
   std::atomic<bool> ring_given_up_{false};
   std::string why_ring_given_up_;
+  std::array<std::atomic<std::size_t>, 2> at_once_bytes_{};
 };
 
 }  // namespace isthmus::transfer

@@ -8,6 +8,7 @@
 
 #include "device/capture.hpp"
 #include "driver/forks.hpp"
+#include "transfer/copy/copy_at_once.hpp"
 #include "transfer/copy/failed_copy.hpp"
 #include "transfer/copy/stream_order.hpp"
 #include "transfer/staging/file_source.hpp"
@@ -18,6 +19,12 @@ namespace {
 
 // If the threads that help copies spin for less, every call would be a pause.
 constexpr std::chrono::microseconds kLeastPause{20};
+
+/// Only one thread's copies: those of several occupy more than the caller.
+bool is_shorter_than_beginning(CopyPath path, const Crossing& crossing, const DevicePaths& device) {
+  return path == CopyPath::window &&
+         crossing.size_bytes <= device.window_at_once_bytes(crossing.direction);
+}
 
 }  // namespace
 
@@ -99,6 +106,41 @@ bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes
   return false;
 }
 
+bool Engine::copy_at_once(void* target, const void* source, std::size_t size_bytes,
+                          const CopyOptions& options) try {
+  require_own_process();
+  if (size_bytes > kMostBytesAtOnce) return false;
+  Request request = request_of(options, Return::complete);
+  const Carriers::Turn turn = carriers_.next_turn();
+  const Plan plan = plans_.find(target, source, size_bytes, request);
+  if (!plan || !is_shorter_than_beginning(plan.path, plan.crossing, *plan.device)) return false;
+  const ContextOfDevice context(plan.device->context());
+  if (!plans_.confirm(plan, request)) return false;
+  if (request.ordered && !is_idle(driver, request.stream)) return false;
+  request.ordered = false;
+  carriers_.carry_again(plan, request, turn);
+  return true;
+} catch (const DriverError& error) {
+  if (error.code() != CUDA_ERROR_INVALID_VALUE) throw;
+  return false;
+}
+
+/// The same for a copy that was examined: its window may be opened for it.
+bool Engine::carry_at_once(const Task& task, const Request& request) {
+  const bool may_be =
+      task.crosses && !request.path &&
+      is_shorter_than_beginning(CopyPath::window, task.crossing, devices_.at(task.device));
+  if (!may_be) return false;
+  Request now = request;
+  now.when = Return::complete;
+  const Plan plan = chooser_.ready(task, now);
+  if (plan.path != CopyPath::window) return false;
+  if (now.ordered && !is_idle(driver, now.stream)) return false;
+  now.ordered = false;
+  carriers_.carry(plan, now);
+  return true;
+}
+
 void Engine::copy_examined(const Task& task, const Request& request) {
   const auto context = devices_.context_of(task, request.stream);
   const Plan plan = chooser_.ready(task, request);
@@ -111,9 +153,11 @@ std::shared_ptr<PendingCopy> Engine::copy_async(void* target, const void* source
                                                 SourceOrder source_order) {
   require_own_process();
   Request request = request_of(options, return_for(source_order));
-  if (size_bytes == 0) return PendingCopy::complete();
+  if (size_bytes == 0 || copy_at_once(target, source, size_bytes, options))
+    return PendingCopy::complete();
   const Task task = examined(target, source, size_bytes, request);
   const auto context = devices_.context_of(task, request.stream);
+  if (carry_at_once(task, request)) return PendingCopy::complete();
   request.when = chooser_.when_to_return(task, request);
   const Plan plan = chooser_.ready(task, request);
   if (request.when != Return::complete && !plan.recorded) return carriers_.begin(plan, request);

@@ -32,10 +32,18 @@ struct Engine {
 
   /// As transfers_with_ring().
   static Transfers transfers(Windows windows, const RingSettings& ring);
+  static Engine& of(Transfers& transfers) noexcept { return *transfers.engine_; }
 
   void copy(void* target, const void* source, std::size_t size_bytes, const CopyOptions& options);
   std::shared_ptr<PendingCopy> copy_async(void* target, const void* source, std::size_t size_bytes,
                                           const CopyOptions& options, SourceOrder source_order);
+  /// Makes a copy that takes less time than beginning one would: a small one, through a window that
+  /// is open, in a stream that has no work.
+  ///
+  /// Returns     true: complete. False: nothing has been done
+  /// Throws      as Transfers::copy()
+  bool copy_at_once(void* target, const void* source, std::size_t size_bytes,
+                    const CopyOptions& options);
   void copy_many(std::span<const ManyCopy> copies) {
     require_own_process();
     many_.copy(copies);
@@ -81,6 +89,7 @@ struct Engine {
 
 private:
   bool copy_again(void* target, const void* source, std::size_t size_bytes, const Request& request);
+  bool carry_at_once(const Task& task, const Request& request);
   Task examined(void* target, const void* source, std::size_t size_bytes, const Request& request);
   Task examined(void* target, const FileSource& source, std::size_t size_bytes);
   void copy_examined(const Task& task, const Request& request);

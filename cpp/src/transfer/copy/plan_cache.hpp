@@ -60,8 +60,9 @@ private:
 
 // Inline: calls and copied plans would add 20 ns to each small copy.
 
-inline Plan PlanCache::find(void* target, const void* source, std::size_t size_bytes,
-                            const Request& request) const {
+[[gnu::always_inline]] inline Plan PlanCache::find(void* target, const void* source,
+                                                   std::size_t size_bytes,
+                                                   const Request& request) const {
   if (request.path) return {};
   const auto to = reinterpret_cast<std::uintptr_t>(target);
   const auto from = reinterpret_cast<std::uintptr_t>(source);
@@ -81,12 +82,14 @@ inline Plan PlanCache::find(void* target, const void* source, std::size_t size_b
   return find_last(target, source, size_bytes, request);
 }
 
-inline bool PlanCache::confirm(const Plan& plan, const Request& request) const {
+[[gnu::always_inline]] inline bool PlanCache::confirm(const Plan& plan,
+                                                      const Request& request) const {
   return may_be_touched(plan, request) && !is_captured(driver_, request.stream);
 }
 
 /// A file may have become shorter since, or a buffer may have been freed.
-inline bool PlanCache::may_be_touched(const Plan& plan, const Request& request) const {
+[[gnu::always_inline]] inline bool PlanCache::may_be_touched(const Plan& plan,
+                                                             const Request& request) const {
   const void* const host = plan.host_end();
   const std::size_t size_bytes = plan.ends.size_bytes;
   if (plan.window == nullptr) {

@@ -10,4 +10,9 @@ namespace isthmus::transfer {
 /// Throws      DriverError if any of that work failed.
 void wait_for_work(const Driver& driver, CUstream stream);
 
+/// True if the stream has no work left.
+///
+/// Throws      DriverError if any of its work failed.
+bool is_idle(const Driver& driver, CUstream stream);
+
 }  // namespace isthmus::transfer

@@ -1,6 +1,7 @@
 #include <isthmus/errors.hpp>
 #include <isthmus/transfer.hpp>
 
+#include "transfer/copy/copy_at_once.hpp"
 #include "transfer/copy/engine.hpp"
 #include "transfer/copy/transfers_with_ring.hpp"
 
@@ -76,6 +77,11 @@ Transfers::Transfers(Windows windows)
 
 Transfers transfer::transfers_with_ring(Windows windows, const RingSettings& ring) {
   return Engine::transfers(std::move(windows), ring);
+}
+
+bool transfer::copy_at_once(Transfers& transfers, void* target, const void* source,
+                            std::size_t size_bytes, const CopyOptions& options) {
+  return Engine::of(transfers).copy_at_once(target, source, size_bytes, options);
 }
 
 Transfers::Transfers(std::shared_ptr<transfer::Engine> engine) : engine_(std::move(engine)) {}

@@ -33,10 +33,13 @@ bool nests(std::ptrdiff_t row, std::ptrdiff_t slice, std::size_t num_rows, std::
 
 }  // namespace
 
-Layouts::Layouts(const StridedCopy& copy) : item_bytes_(copy.item_bytes) {
+Layouts::Layouts(const StridedCopy& copy)
+    : types_{copy.target_type, copy.source_type},
+      target_item_bytes_(converts() ? bytes_of(types_.target) : copy.item_bytes),
+      source_item_bytes_(converts() ? bytes_of(types_.source) : copy.item_bytes) {
   const std::size_t count = copy.shape.size();
   if (copy.target_strides.size() != count || copy.source_strides.size() != count ||
-      item_bytes_ == 0)
+      target_item_bytes_ == 0 || source_item_bytes_ == 0)
     throw UsageError("a strided copy needs an item and one stride of each end for each dimension");
   for (std::size_t i = 0; i < count; ++i) {
     const Dimension next{copy.shape[i], copy.target_strides[i], copy.source_strides[i]};
@@ -60,11 +63,12 @@ void Layouts::add(const Dimension& next) {
 }
 
 void Layouts::split_item() {
+  if (converts()) return;  // these are words
   std::size_t word_bytes = kLongestWordBytes;
-  while (item_bytes_ % word_bytes != 0) word_bytes /= 2;
-  if (word_bytes == item_bytes_) return;
-  add({item_bytes_ / word_bytes, signed_of(word_bytes), signed_of(word_bytes)});
-  item_bytes_ = word_bytes;
+  while (target_item_bytes_ % word_bytes != 0) word_bytes /= 2;
+  if (word_bytes == target_item_bytes_) return;
+  add({target_item_bytes_ / word_bytes, signed_of(word_bytes), signed_of(word_bytes)});
+  target_item_bytes_ = source_item_bytes_ = word_bytes;
 }
 
 std::size_t Layouts::num_items() const noexcept {
@@ -73,8 +77,9 @@ std::size_t Layouts::num_items() const noexcept {
   return items;
 }
 
-Layouts::Span Layouts::span_of(std::ptrdiff_t Dimension::* stride) const noexcept {
-  Span span{0, item_bytes_};
+Layouts::Span Layouts::span_of(std::ptrdiff_t Dimension::* stride,
+                               std::size_t item_bytes) const noexcept {
+  Span span{0, item_bytes};
   for (const Dimension& dimension : dimensions_) {
     const std::ptrdiff_t reach = dimension.*stride * signed_of(dimension.length - 1);
     span.begin += std::min<std::ptrdiff_t>(reach, 0);
@@ -83,8 +88,8 @@ Layouts::Span Layouts::span_of(std::ptrdiff_t Dimension::* stride) const noexcep
   return span;
 }
 
-bool Layouts::is_dense(std::ptrdiff_t Dimension::* stride) const noexcept {
-  std::ptrdiff_t expected = signed_of(item_bytes_);
+bool Layouts::is_dense(std::ptrdiff_t Dimension::* stride, std::size_t item_bytes) const noexcept {
+  std::ptrdiff_t expected = signed_of(item_bytes);
   for (auto it = dimensions_.rbegin(); it != dimensions_.rend(); ++it) {
     if ((*it).*stride != expected) return false;
     expected *= signed_of(it->length);
@@ -93,17 +98,18 @@ bool Layouts::is_dense(std::ptrdiff_t Dimension::* stride) const noexcept {
 }
 
 bool Layouts::has_rows() const noexcept {
-  if (dimensions_.empty()) return false;
+  if (dimensions_.empty() || converts()) return false;
   const Dimension& last = dimensions_.back();
-  return last.target_stride == signed_of(item_bytes_) &&
-         last.source_stride == signed_of(item_bytes_);
+  return last.target_stride == signed_of(target_item_bytes_) &&
+         last.source_stride == signed_of(source_item_bytes_);
 }
 
 std::size_t Layouts::row_bytes() const noexcept {
-  return has_rows() ? dimensions_.back().length * item_bytes_ : item_bytes_;
+  return has_rows() ? dimensions_.back().length * target_item_bytes_ : target_item_bytes_;
 }
 
 bool Layouts::fits_driver() const noexcept {
+  if (converts()) return false;
   const std::size_t num_outer = dimensions_.size() - (has_rows() ? 1 : 0);
   if (num_outer == 0) return true;
   if (num_outer > 2) return false;
@@ -120,7 +126,7 @@ void enqueue_by_driver(const Driver& driver, const Layouts& layouts, const void*
                        CUstream stream) {
   const std::vector<Dimension>& all = layouts.dimensions();
   const std::size_t row_bytes = layouts.row_bytes();
-  const std::size_t num_outer = all.size() - (row_bytes > layouts.item_bytes() ? 1 : 0);
+  const std::size_t num_outer = all.size() - (row_bytes > layouts.target_item_bytes() ? 1 : 0);
   const Dimension whole{1, signed_of(row_bytes), signed_of(row_bytes)};
   const Dimension rows = num_outer == 0 ? whole : all[num_outer - 1];
   const Dimension slices = num_outer == 2 ? all[0] : Dimension{1, 0, 0};

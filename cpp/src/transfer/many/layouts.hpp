@@ -8,6 +8,7 @@
 #include <isthmus/transfer.hpp>
 
 #include "driver/driver.hpp"
+#include "transfer/many/item_types.hpp"
 
 namespace isthmus::transfer {
 
@@ -19,29 +20,40 @@ struct Dimension {
 };
 
 /// Both layouts with as few dimensions as possible; the outermost is the first. Items that aren't
-/// words of 1, 2, 4, 8 or 16 bytes are rows of words.
+/// words of 1, 2, 4, 8 or 16 bytes are rows of words. If the items are converted, those of the ends
+/// may have different sizes.
 class Layouts {
 public:
   static constexpr std::size_t kMaxDimensions = 8;  ///< of items; the words of an item are one more
 
   /// Throws      UsageError: strides that don't fit the shape, an empty item, or more dimensions
-  ///             than kMaxDimensions remain.
+  ///             than kMaxDimensions remain; a type at one end only.
   explicit Layouts(const StridedCopy& copy);
 
   const std::vector<Dimension>& dimensions() const noexcept { return dimensions_; }
-  std::size_t item_bytes() const noexcept { return item_bytes_; }
+  const ItemTypes& types() const noexcept { return types_; }
+  bool converts() const noexcept { return types_.differ(); }
+  std::size_t target_item_bytes() const noexcept { return target_item_bytes_; }
+  std::size_t source_item_bytes() const noexcept { return source_item_bytes_; }
   std::size_t num_items() const noexcept;
-  std::size_t size_bytes() const noexcept { return num_items() * item_bytes_; }
 
   /// The bytes that an end spans, and where they begin relative to the first item.
   struct Span {
     std::ptrdiff_t begin = 0;
     std::size_t size_bytes = 0;
   };
-  Span target_span() const noexcept { return span_of(&Dimension::target_stride); }
-  Span source_span() const noexcept { return span_of(&Dimension::source_stride); }
-  bool target_is_dense() const noexcept { return is_dense(&Dimension::target_stride); }
-  bool source_is_dense() const noexcept { return is_dense(&Dimension::source_stride); }
+  Span target_span() const noexcept {
+    return span_of(&Dimension::target_stride, target_item_bytes_);
+  }
+  Span source_span() const noexcept {
+    return span_of(&Dimension::source_stride, source_item_bytes_);
+  }
+  bool target_is_dense() const noexcept {
+    return is_dense(&Dimension::target_stride, target_item_bytes_);
+  }
+  bool source_is_dense() const noexcept {
+    return is_dense(&Dimension::source_stride, source_item_bytes_);
+  }
 
   /// True if the driver can make the copy as rows, or slices of rows.
   bool fits_driver() const noexcept;
@@ -51,12 +63,14 @@ public:
 private:
   void add(const Dimension& next);
   void split_item();
-  Span span_of(std::ptrdiff_t Dimension::* stride) const noexcept;
-  bool is_dense(std::ptrdiff_t Dimension::* stride) const noexcept;
+  Span span_of(std::ptrdiff_t Dimension::* stride, std::size_t item_bytes) const noexcept;
+  bool is_dense(std::ptrdiff_t Dimension::* stride, std::size_t item_bytes) const noexcept;
   bool has_rows() const noexcept;
 
   std::vector<Dimension> dimensions_;
-  std::size_t item_bytes_;
+  ItemTypes types_;
+  std::size_t target_item_bytes_;
+  std::size_t source_item_bytes_;
 };
 
 /// Enqueues a copy that fits_driver().

@@ -115,6 +115,21 @@ void PieceMover::prepare(const std::string& nvrtc) {
   strided_kernel_ = strided;
 }
 
+std::string PieceMover::conversion_obstacle() {
+  const std::lock_guard lock(mutex_);
+  if (convert_kernel_ || !conversion_obstacle_.empty()) return conversion_obstacle_;
+  try {
+    const ScopedRelaxedCapture relaxed(context_.driver());
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): obstacle() has made them
+    convert_kernel_ = kernels_->get("convert", "isthmus_convert");
+  } catch (const Unavailable& absent) {
+    conversion_obstacle_ = absent.what();
+  } catch (const DriverError& error) {
+    conversion_obstacle_ = error.what();
+  }
+  return conversion_obstacle_;
+}
+
 /// The half that was used less recently. Waits until its launch has ended.
 PieceMover::Half& PieceMover::next_half() {
   Half& half = memory_->halves[memory_->next];

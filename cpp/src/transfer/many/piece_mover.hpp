@@ -35,6 +35,9 @@ public:
   /// Returns     why there are none, or no memory to pin; empty if they can be used. Final.
   /// Throws      std::bad_alloc: the next call tries again
   std::string obstacle(const std::string& nvrtc);
+  /// The same for copies that convert items, whose kernel others don't need. Call it after
+  /// obstacle(), if there was none.
+  std::string conversion_obstacle();
 
   /// Enqueues an upload of all pieces. Returns when the sources of the staged ones are free.
   ///
@@ -52,7 +55,8 @@ public:
     std::size_t first = 0;
     std::size_t count = 0;
   };
-  /// Enqueues a copy between two layouts, of which the device reads and writes both ends.
+  /// Enqueues a copy between two layouts, of which the device reads and writes both ends, and whose
+  /// items it may convert.
   ///
   /// Throws      DriverError: no part of it is running.
   void move_items(const Layouts& layouts, const ItemRange& range, CUstream stream) const;
@@ -79,6 +83,8 @@ private:
   std::optional<Kernels> kernels_;
   std::optional<Kernel> kernel_;
   std::optional<Kernel> strided_kernel_;
+  std::optional<Kernel> convert_kernel_;
+  std::string conversion_obstacle_;
   std::unique_ptr<Memory> memory_;
 };
 

@@ -97,11 +97,12 @@ void copy_staged(DevicePaths& paths, const StridedTask& task, const StridedCopy&
                  const Layouts& layouts, CUstream stream) {
   const bool up = task.target.on_device();
   const ItemCrossing crossing(paths.mover(), layouts, up ? copy.target : copy.source);
+  const std::size_t num_items = layouts.num_items();
   if (up)
     return paths.ring().upload(crossing, static_cast<const std::byte*>(copy.source),
-                               layouts.size_bytes(), stream);
-  paths.ring().download(static_cast<std::byte*>(copy.target), crossing, layouts.size_bytes(),
-                        stream);
+                               num_items * layouts.source_item_bytes(), stream);
+  paths.ring().download(static_cast<std::byte*>(copy.target), crossing,
+                        num_items * layouts.target_item_bytes(), stream);
 }
 
 }  // namespace
@@ -134,12 +135,22 @@ StridedCopies::Checked StridedCopies::checked(const StridedCopy& copy, const Cop
   const bool suits_driver =
       layouts.fits_driver() && !checked.task.is_pageable() && layouts.row_bytes() >= kMinRowBytes;
   const std::string obstacle =
-      suits_driver ? std::string() : devices_.kernel_obstacle(*checked.paths);
+      suits_driver ? std::string() : kernel_obstacle(*checked.paths, layouts);
   if (!obstacle.empty() && !layouts.fits_driver())
-    throw Unavailable("a copy between these two layouts", obstacle,
-                      "NVRTC: pip install \"isthmus[cuda13]\"; or arrays without gaps");
+    throw Unavailable(
+        layouts.converts() ? "a copy that converts items" : "a copy between these two layouts",
+        obstacle,
+        layouts.converts() ? "NVRTC: pip install \"isthmus[cuda13]\"; or arrays of the same type"
+                           : "NVRTC: pip install \"isthmus[cuda13]\"; or arrays without gaps");
   checked.by_driver = suits_driver || !obstacle.empty();
   return checked;
+}
+
+/// Why no kernel can make such a copy; empty if one can.
+std::string StridedCopies::kernel_obstacle(DevicePaths& paths, const Layouts& layouts) {
+  std::string obstacle = devices_.kernel_obstacle(paths);
+  if (obstacle.empty() && layouts.converts()) obstacle = paths.mover().conversion_obstacle();
+  return obstacle;
 }
 
 void StridedCopies::check(const StridedCopy& copy, const CopyOptions& options) {

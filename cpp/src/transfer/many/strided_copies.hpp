@@ -1,11 +1,14 @@
 // Copies between two memory layouts of an array.
 #pragma once
 
+#include <string>
+
 #include <isthmus/transfer.hpp>
 
 #include "driver/driver.hpp"
 #include "transfer/copy/devices.hpp"
 #include "transfer/copy/host_memory.hpp"
+#include "transfer/many/layouts.hpp"
 
 namespace isthmus::transfer {
 
@@ -23,6 +26,7 @@ public:
 private:
   struct Checked;
   Checked checked(const StridedCopy& copy, const CopyOptions& options);
+  std::string kernel_obstacle(DevicePaths& paths, const Layouts& layouts);
   bool stage(const Checked& made, const StridedCopy& copy);
   void enqueue(const Checked& made, const StridedCopy& copy);
 

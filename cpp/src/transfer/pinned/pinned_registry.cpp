@@ -132,6 +132,18 @@ void* PinnedRegistry::allocate(std::size_t size_bytes, std::uintptr_t stream,
   return block->data;
 }
 
+void* PinnedRegistry::allocate_free(std::size_t size_bytes) {
+  require_own_process();
+  if (size_bytes > kMaxBytes) return nullptr;
+  const ScopedTime time(allocate_ns_);
+  const Lock lock(mutex_);
+  const Block* const block = take({size_bytes, kGranuleBytes, false, 0});
+  if (block == nullptr) return nullptr;
+  ++stats_.num_from_cache;
+  ++stats_.num_allocations;
+  return block->data;
+}
+
 /// A block that needs no pinning, or null. Asks the driver which events are complete only if
 /// nothing is free.
 Block* PinnedRegistry::take_cached(Lock& lock, const Request& request) {

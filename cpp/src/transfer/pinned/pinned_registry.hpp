@@ -27,6 +27,12 @@ public:
   PinnedRegistry& operator=(const PinnedRegistry&) = delete;
 
   void* allocate(std::size_t size_bytes, std::uintptr_t stream, std::size_t alignment_bytes);
+  /// Allocates for anybody what needs neither pinning nor the driver: never waits for either.
+  ///
+  /// size_bytes  > 0
+  /// Returns     null if no memory is free
+  /// Throws      UsageError in a forked child; std::bad_alloc
+  void* allocate_free(std::size_t size_bytes);
   void free(void* memory, std::uintptr_t stream);
   void trim(std::size_t kept_bytes);
   PinnedPoolStats stats() const;

@@ -40,6 +40,7 @@ struct Operation {
   std::size_t size_bytes;  ///< up to kBytes
   bool is_asynchronous = false;
   SourceOrder source_order = SourceOrder::call;
+  bool is_at_once = false;  ///< the stream has no work, and the window is open
 };
 
 std::ostream& operator<<(std::ostream& out, const Operation& operation) {
@@ -69,6 +70,8 @@ constexpr Operation kOperations[] = {
     {"async_download", HostEnd::pageable, false, "", kBytes, true},
     {"async_pinned_upload", HostEnd::pinned, true, "", kBytes, true, SourceOrder::stream},
     {"async_pinned_download", HostEnd::pinned, false, "", kBytes, true},
+    {"upload_at_once", HostEnd::pageable, true, "", 100, true, SourceOrder::call, true},
+    {"download_at_once", HostEnd::pageable, false, "", 100, true, SourceOrder::call, true},
 };
 
 /// Opens a gate when it is destroyed, or after a while: to unpin memory, the driver waits for all
@@ -164,6 +167,10 @@ protected:
     void* const target = GetParam().uploads ? device : host();
     const void* const source = GetParam().uploads ? host() : device;
     CopyOptions options = in(own_);
+    if (GetParam().is_at_once) {
+      options.path = "window";  // opens one
+      transfers().copy(target, source, size_bytes(), options);
+    }
     options.path = GetParam().path;
     if (!GetParam().is_asynchronous) return transfers().copy(target, source, size_bytes(), options);
     CopyFuture future =
@@ -194,7 +201,7 @@ protected:
     const Bytes sent = bytes_to_send(nth);
     prepare(sent);
     std::optional<Opener> opener;
-    if (GetParam().is_asynchronous) {
+    if (GetParam().is_asynchronous && !GetParam().is_at_once) {
       gate_->set(0);
       gate_->hold(own_);
       opener.emplace(*gate_);
