@@ -2127,6 +2127,12 @@ class ImportCounts:
     @property
     def missing_ctas(self) -> int: ...
 
+    @property
+    def absent_lines(self) -> int: ...
+
+    @property
+    def unknown_gpus(self) -> int: ...
+
 class TouchedLines:
     """Which memory a trace touches."""
 

@@ -243,6 +243,25 @@ def refusal_of(text: str) -> str:
     return ""
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("kernel name", "shmem", "nregs", "binary version", "cuda stream id"),
+        *("shmem base_addr", "local mem base_addr"),
+    ],
+)
+def test_a_line_that_every_tracer_writes_is_missed(tmp_path: Path, key: str) -> None:
+    text = re.sub(rf"^-{key} = .*\n", "", kernel_text(LOAD_LINE), flags=re.MULTILINE)
+    assert told(imported(tmp_path, text), "1 lines that every tracer writes are absent")
+
+
+def test_a_gpu_that_is_not_known_is_said(tmp_path: Path) -> None:
+    text = kernel_text(LOAD_LINE).replace("binary version = 70", "binary version = 777")
+    assert told(
+        imported(tmp_path, text), "1 kernels are of a GPU (binary version) that isn't known"
+    )
+
+
 def test_missing_thread_blocks_are_a_truncated_file_unless_the_caller_knows(tmp_path: Path) -> None:
     text = kernel_text(LOAD_LINE).replace("(2,1,1)", "(5,1,1)")
     kernels_list = write_kernels(tmp_path, text)
