@@ -170,7 +170,13 @@ QUESTIONS: Final = (
         number=7,
         question="what does the programmer copy?",
         setting="options.programmer_data",
-        choices=("uploads", "touched_global", "touched_all"),
+        choices=(
+            "uploads",
+            "touched_global",
+            "touched_all",
+            "touched_pages",
+            "uploads_or_touched",
+        ),
         reason="the programs' own copies",
     ),
     Question(
@@ -214,5 +220,19 @@ QUESTIONS: Final = (
         setting="gmmu.query_cycles",
         choices=("0", "100"),
         reason="the paper counts it without a number; 100 cycles are as long as a page walk",
+    ),
+    Question(
+        number=14,
+        question="do pages leave the GPU when the CPU accesses them between kernels?",
+        setting="options.cpu_requests",
+        choices=("take_back", "left_out"),
+        reason="the CPU reads and writes them; the paper's flow charts leave its requests out",
+    ),
+    Question(
+        number=15,
+        question="of which suite are BFS and NN?",
+        setting="",
+        choices=("ISPASS 2009: bfs, nn", "Rodinia: bfs-rodinia, nn-rodinia"),
+        reason="the suite of the other programs; the paper says Rodinia",
     ),
 )

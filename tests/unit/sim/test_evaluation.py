@@ -129,6 +129,7 @@ def test_other_baselines_are_beside_ranges_with_the_bound(made_up: Evaluation) -
         (0.9904, (0.9904,), "0.99x"),
         (353.4, (353.4,), "350x"),
         (10.05, (10.05,), "10x"),
+        (0.01234, (0.01234,), "0.012x"),
         (0.9904, (0.9904, 0.9904), "0.990x"),
         (0.9904, (0.985, 0.995), "0.990x"),
         (0.9904, (0.95, 1.01), "0.99x"),
@@ -278,8 +279,8 @@ def test_the_grid_is_summed_up_by_target_and_by_answer(grid: list[Combination]) 
     [sixth] = [words for words in lines if words[:1] == ["T6"]]
     assert sixth[-3:] == ["5120", "2560", "0"]
     alone, other, *merging = [words for words in lines if words[:1] == ["policy.merge"]]
-    assert alone[1:] == ["true", "0.50x", "0.50x", "-", "-", "-", "-", "1.00x", "1.00x"]
-    assert other[1:] == ["false", "-", "-", *["1.00x"] * 6]
+    assert alone[1:] == ["true", "0.50x", "0.50x", "-", "-", "-", "-", "1.00x,", "1.00x"]
+    assert other[1:] == ["false", "-", "-", *["1.00x"] * 4, "1.00x,", "1.00x"]
     assert merging[0][1:] == ["false", "true", "0.50x", "0.50x", "0.50x"]
     assert merging[1][1:] == ["true", "false", "2.00x", "2.00x", "2.00x"]
     _, *clocks = [words[2:] for words in lines if words[:1] == ["cores.clock"]]

@@ -106,8 +106,8 @@ def grid_points() -> list[SweepPoint]:
         for answers in _product(_EVERY)
         for program in _programs(answers)
     )
-    points = (make_point(*place) for place in chain(places, ideal))
-    return list({point.key: point for point in points}.values())
+    distinct = {_key(*place): place for place in chain(places, ideal)}
+    return [make_point(*place) for place in distinct.values()]
 
 
 def combinations(points: Sequence[SweepPoint], rows: Mapping[str, Row]) -> list[Combination]:
@@ -126,15 +126,18 @@ def combinations(points: Sequence[SweepPoint], rows: Mapping[str, Row]) -> list[
         )
         for point in points
     }
-    return [
-        _score(times, policy, bandwidth, answers, base)
-        for policy in ANSWERS
-        if policy != REFERENCE
-        for answers, base, bandwidth in product(
-            _combinations(policy), _combinations(REFERENCE), GRID_BANDWIDTHS
-        )
-        if all(answers[name] == base[name] for name in _SHARED)
-    ]
+    bases = [_base(times, *one) for one in product(_combinations(REFERENCE), GRID_BANDWIDTHS)]
+    found = []
+    for policy in (one for one in ANSWERS if one != REFERENCE):
+        for answers, bandwidth in product(_combinations(policy), GRID_BANDWIDTHS):
+            own = _times(times, policy, {**_link(bandwidth), **answers}, _programs(answers))
+            found += [
+                _score(policy, answers, own, base)
+                for base in bases
+                if base.bandwidth == bandwidth
+                and all(answers[name] == base.answers[name] for name in _SHARED)
+            ]
+    return found
 
 
 def defaults(policy: str) -> dict[str, str]:
@@ -169,29 +172,51 @@ def grid_csv(found: Sequence[Combination]) -> str:
     )
 
 
-def _score(
+@dataclass(frozen=True, kw_only=True)
+class _Base:
+    """One way to count the programmer's copy: the times of the programs, and what bounds them."""
+
+    answers: Mapping[str, str]
+    bandwidth: str
+    times: Sequence[float]
+    bound: float
+
+
+def _base(
+    times: Mapping[tuple[str, ...], float], answers: Mapping[str, str], bandwidth: str
+) -> _Base:
+    programs = _programs(answers)
+    copied = _times(times, REFERENCE, {**_link(bandwidth), **answers}, programs)
+    computing = _times(times, _IDEAL, {name: answers[name] for name in _EVERY}, programs)
+    shares = [one / other for one, other in zip(computing, copied, strict=True)]
+    return _Base(
+        answers=answers,
+        bandwidth=bandwidth,
+        times=copied,
+        bound=fmean(max(share, 1 - share) for share in shares),
+    )
+
+
+def _times(
     times: Mapping[tuple[str, ...], float],
     policy: str,
-    bandwidth: str,
-    answers: Mapping[str, str],
-    base: Mapping[str, str],
+    settings: Mapping[str, str],
+    programs: Sequence[str],
+) -> list[float]:
+    return [times[_key(program, policy, settings)] for program in programs]
+
+
+def _score(
+    policy: str, answers: Mapping[str, str], own: Sequence[float], base: _Base
 ) -> Combination:
-    link = _link(bandwidth)
-    programs = _programs(answers)
-    copied = [times[_key(program, REFERENCE, {**link, **base})] for program in programs]
-    found = [times[_key(program, policy, {**link, **answers})] for program in programs]
-    computing = [
-        times[_key(program, _IDEAL, {name: base[name] for name in _EVERY})] for program in programs
-    ]
-    ratios = [one / other for one, other in zip(found, copied, strict=True)]
-    shares = [one / other for one, other in zip(computing, copied, strict=True)]
+    ratios = [one / other for one, other in zip(own, base.times, strict=True)]
     return Combination(
         policy=policy,
-        bandwidth=bandwidth,
-        answers={**base, **answers},
+        bandwidth=base.bandwidth,
+        answers={**base.answers, **answers},
         mean=fmean(ratios),
         geometric_mean=geometric_mean(ratios),
-        bound=fmean(max(share, 1 - share) for share in shares),
+        bound=base.bound,
     )
 
 

@@ -96,7 +96,7 @@ def _one_by_one(found: Found) -> Table:
     return Table(
         title="the same under one other answer (=: matched, ~: direction only), and the bound if "
         "copies overlapped perfectly",
-        heads=("question", "answer", *_SCORED, *(f"bound, {one}" for one in GRID_BANDWIDTHS)),
+        heads=("question", "answer", *_SCORED, "bound at both"),
         rows=tuple(rows),
         num_text_columns=2,
     )
@@ -124,7 +124,7 @@ def _scores(
         verdict = judge(by_name[name], [ours], beside=one(policy, GRID_BANDWIDTHS[0]).mean)
         cells.append(f"{_MARKS.get(verdict, '')} {_times(ours)}".strip())
     [known] = [policy for policy in usual if change.keys() <= usual[policy].keys()][:1]
-    return [*cells, *(_times(one(known, bandwidth).bound) for bandwidth in GRID_BANDWIDTHS)]
+    return [*cells, ", ".join(_times(one(known, at).bound) for at in GRID_BANDWIDTHS)]
 
 
 def _times(value: float) -> str:

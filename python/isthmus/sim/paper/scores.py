@@ -239,10 +239,10 @@ def times_within(value: float, spread: Sequence[float]) -> str:
     Args:
         value: The ratio.
         spread: The same with other inputs. Of one input no spread is known: two digits are left,
-            or two decimals.
+            or two decimals near 1.
     """
     if len(spread) == 1:
-        decimals = 2 if value < 10 else _decimals_of_two_digits(value)  # noqa: PLR2004 - as said
+        decimals = 2 if 0.1 <= value < 10 else _decimals_of_two_digits(value)  # noqa: PLR2004
     elif (half := (max(spread) - min(spread)) / 2) == 0:
         return times(value)
     else:
@@ -266,7 +266,7 @@ def _rounded(value: float, decimals: int) -> str:
 
 
 def _decimals_of_two_digits(value: float) -> int:
-    return 1 - floor(log10(value))
+    return 1 - floor(log10(value)) if value > 0 else 2
 
 
 def percent(share: float) -> str:
