@@ -5,8 +5,8 @@ How long the runs of `isthmus reproduce partial-page-migration` take: those of t
 
 Those of the paper (docs/simulate.md) are the 100 of its matrix (ten programs, five policies, two
 bandwidths) and its sweeps: unit sizes, ranges and TLBs. The others are fault latencies, a third
-bandwidth, other baselines, and other readings of its text. As in the command, the time includes making the
-workloads, but not the pictures. Needs idle cores.
+bandwidth, other baselines, and other readings of its text. As in the command, the time includes
+making the workloads, but not the pictures. Needs idle cores.
 """
 
 import sys

@@ -100,10 +100,14 @@ def _variants(series: str, evaluation: Evaluation, bandwidth: str) -> list[str]:
     ]
 
 
-def _over_seeds(by_seed: Sequence[float]) -> dict[str, str]:
+def _over_seeds(
+    by_seed: Sequence[float], of: str = "", shown: Callable[[float], str] | None = None
+) -> dict[str, str]:
+    """Say how far inputs take a number; of one input, nothing is known."""
     if len(by_seed) == 1:
         return {}
-    return {f"over {len(by_seed)} seeds": f"{times(min(by_seed))} to {times(max(by_seed))}"}
+    least, most = (shown or times)(min(by_seed)), (shown or times)(max(by_seed))
+    return {f"{of}{', ' if of else ''}over {len(by_seed)} seeds": f"{least} to {most}"}
 
 
 def _of_program(program: str, series: str) -> Callable[[Evaluation], _Finding]:
@@ -156,7 +160,12 @@ def _units(evaluation: Evaluation) -> _Finding:
         values=[by_seed[0][unit] for unit in FAULT_UNITS],
         axis=[parse_size(unit) for unit in FAULT_UNITS],
         shown=f"{shown[FAULT_UNITS[0]]} to {shown[FAULT_UNITS[-1]]}",
-        beside={"128 B": shown[UNITS[0]], BOUND: times_within(bounds[0], bounds)},
+        beside={
+            "128 B": shown[UNITS[0]],
+            **_over_seeds([units[FAULT_UNITS[0]] for units in by_seed], "1 KiB"),
+            **_over_seeds([units[FAULT_UNITS[-1]] for units in by_seed], "2 MiB"),
+            BOUND: times_within(bounds[0], bounds),
+        },
     )
 
 
@@ -173,7 +182,7 @@ def _ranges(evaluation: Evaluation) -> _Finding:
     return _Finding(
         values=values,
         shown=f"{max(values):.0f} at most, mean over programs {mean}",
-        beside={},
+        beside=_over_seeds(averages, "mean", "{:.3g}".format),
     )
 
 
@@ -185,7 +194,8 @@ def _tlb(page: str) -> Callable[[Evaluation], _Finding]:
             name: percent_within(by_seed[0][name], [rates[name] for rates in by_seed])
             for name in by_seed[0]
         }
-        return _Finding(values=[by_seed[0][ours]], shown=shown[ours], beside=shown)
+        spread = _over_seeds([rates[ours] for rates in by_seed], shown=percent)
+        return _Finding(values=[by_seed[0][ours]], shown=shown[ours], beside={**spread, **shown})
 
     return find
 
