@@ -110,6 +110,7 @@ void KernelHeader::parse_line(std::string_view line) {
   if (key == "block dim") block = parse_position(value, "block dim");
   if (key == "shmem") shared_bytes = whole_decimal(value, "shmem");
   if (key == "nregs") registers_per_thread = whole_decimal(value, "nregs");
+  if (key == "nregs" && registers_per_thread == 0) given &= ~(1U << (usual - kUsualLines.begin()));
   if (key == "binary version") binary_version = whole_decimal(value, "binary version");
   if (key == "cuda stream id") stream = whole_decimal(value, "cuda stream id");
   if (key == "accelsim tracer version") tracer_version = parse_tracer_version(value);

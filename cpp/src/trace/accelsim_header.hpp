@@ -47,7 +47,8 @@ struct KernelHeader {
   void parse_line(std::string_view line);
 
   /// How many of the lines that every tracer writes are absent: of the name, the stream, and what
-  /// limits a CTA's place on an SM or says where a generic address lies. They count as 0.
+  /// limits a CTA's place on an SM or says where a generic address lies. They count as 0. A kernel
+  /// without registers counts too: there is none.
   std::uint32_t num_absent_lines() const;
 
   /// Whether the limits of the traced GPU's SMs are known.
