@@ -37,6 +37,23 @@ HintedMemory::HintedMemory(const ModelledMachine& machine, const Options& option
   advice_ = advice_for(source.program(), uses_, call_bytes(machine), options.count_downloads);
 }
 
+void HintedMemory::count_advice(Result& result) const {
+  for (std::size_t index = 0; index < advice_.size(); ++index) {
+    if (uses_.of_allocation[index].requested_bytes == 0) continue;
+    switch (advice_[index]) {
+      case Advice::in_place:
+        ++result.advised_in_place;
+        break;
+      case Advice::read_mostly:
+        ++result.advised_read_mostly;
+        break;
+      case Advice::on_gpu:
+        ++result.advised_on_gpu;
+        break;
+    }
+  }
+}
+
 void HintedMemory::begin_launch(std::uint32_t launch, Picoseconds time_ps) {
   driver_ps_ = std::max(driver_ps_, time_ps);
   const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * trace::kLineBytes;

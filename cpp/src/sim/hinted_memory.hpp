@@ -25,6 +25,9 @@ public:
   HintedMemory(const ModelledMachine& machine, const Options& options, trace::Source& source,
                AddressMap& map, HostLink& link, Gmmu& gmmu, std::function<void()> grow);
 
+  /// Counts the allocations that kernels touch by their advice into the result.
+  void count_advice(Result& result) const;
+
   void begin_launch(std::uint32_t launch, Picoseconds time_ps);
 
   /// The CPU writes: what it writes exists.

@@ -67,6 +67,7 @@ public:
         coherent_(machine.link.coherent) {
     if (options.mode == Mode::migrate && options.hints != Hints::none) {
       hinted_.emplace(machine, options, source, map_, link_, gmmu_, [this] { grow(); });
+      hinted_->count_advice(result_);
     }
     if (options.mode != Mode::overlapped) return;
     streams_.emplace(plan_copies(source, options.chunk_bytes, options.chunk_order),

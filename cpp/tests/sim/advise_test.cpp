@@ -51,6 +51,7 @@ TEST(Advice, ReadsInPlaceWhatIsAskedForLessOftenThanItIsLong) {
   const Result result = run_advised(builder);
   EXPECT_EQ(result.traffic.migrated_to_gpu, 0U);
   EXPECT_EQ(result.traffic.remote_to_gpu, 128U);
+  EXPECT_EQ(result.advised_in_place, 1U);
   EXPECT_EQ(result.total_ps, kInPlace);
 }
 
@@ -61,6 +62,7 @@ TEST(Advice, BringsWhatIsAskedForMoreOftenWithoutAFault) {
   const Result result = run_advised(builder, machine);
   EXPECT_EQ(result.traffic.migrated_to_gpu, kKiB);
   EXPECT_EQ(result.traffic.remote_to_gpu, 0U);
+  EXPECT_EQ(result.advised_read_mostly, 1U);
   EXPECT_GE(result.total_ps, kKiBOnLink + kAfterArrival);
   EXPECT_LT(result.total_ps, machine.faults.latency_ps);
 }
