@@ -3,9 +3,9 @@ Workloads whose data may be more than memory: experts, a cache of keys and value
 
     .venv/bin/python benchmarks/sim/beyond_memory.py > benchmarks/sim/beyond_memory.json
 
-Every number is modelled. `ideal`, `programmer` and `overlapped` have room for everything: their memory isn't
-modelled. The others run with all of the machine's memory, and two of them with half of what the
-workload touches, for `moe` with as much as a programmer's cache of experts takes.
+Every number is modelled. `ideal`, `programmer` and `overlapped` have room for everything: their
+memory isn't modelled. The others run with all of the machine's memory, and two of them with half of
+what the workload touches, for `moe` with as much as a programmer's cache of experts takes.
 """
 
 import sys
