@@ -37,7 +37,13 @@ constexpr Word<sim::LocalMemory> kLocalMemory[] = {{"resident", sim::LocalMemory
 constexpr Word<sim::ProgrammerData> kProgrammerData[] = {
     {"uploads", sim::ProgrammerData::uploads},
     {"touched_global", sim::ProgrammerData::touched_global},
-    {"touched_all", sim::ProgrammerData::touched_all}};
+    {"touched_all", sim::ProgrammerData::touched_all},
+    {"touched_pages", sim::ProgrammerData::touched_pages},
+    {"uploads_or_touched", sim::ProgrammerData::uploads_or_touched}};
+constexpr Word<sim::CpuRequests> kCpuRequests[] = {{"take_back", sim::CpuRequests::take_back},
+                                                   {"left_out", sim::CpuRequests::left_out}};
+constexpr Word<sim::Hints> kHints[] = {
+    {"none", sim::Hints::none}, {"prefetch", sim::Hints::prefetch}, {"advise", sim::Hints::advise}};
 constexpr Word<sim::ChunkOrder> kChunkOrders[] = {{"program", sim::ChunkOrder::program},
                                                   {"in_turns", sim::ChunkOrder::in_turns}};
 constexpr Word<sim::Initially> kInitially[] = {{"on_cpu", sim::Initially::on_cpu},
@@ -125,7 +131,9 @@ void bind_link(nb::module_& m) {
       .def_rw("batch_faults", &sim::FaultParameters::batch_faults)
       .def_rw("block_ps", &sim::FaultParameters::block_ps)
       .def_rw("page_ps", &sim::FaultParameters::page_ps)
-      .def_rw("first_ps", &sim::FaultParameters::first_ps);
+      .def_rw("first_ps", &sim::FaultParameters::first_ps)
+      .def_rw("prefetch_ps", &sim::FaultParameters::prefetch_ps)
+      .def_rw("prefetch_block_ps", &sim::FaultParameters::prefetch_block_ps);
   def_word<&kHandling>(faults, "handling", &sim::FaultParameters::handling);
 }
 
@@ -149,7 +157,6 @@ void bind_options(nb::module_& m) {
   nb::class_<sim::Options> options(m, "SimOptions", "Options beyond machine and policy.");
   options.def(nb::init<>())
       .def_rw("chunk_bytes", &sim::Options::chunk_bytes)
-      .def_rw("prefetch", &sim::Options::prefetch)
       .def_rw("count_downloads", &sim::Options::count_downloads)
       .def_rw("l1_kept_between_launches", &sim::Options::l1_kept_between_launches);
   options.def_prop_rw(
@@ -168,6 +175,8 @@ void bind_options(nb::module_& m) {
   def_word<&kBufferScopes>(options, "buffer_scope", &sim::Options::buffer_scope);
   def_word<&kLocalMemory>(options, "local_memory", &sim::Options::local_memory);
   def_word<&kProgrammerData>(options, "programmer_data", &sim::Options::programmer_data);
+  def_word<&kHints>(options, "hints", &sim::Options::hints);
+  def_word<&kCpuRequests>(options, "cpu_requests", &sim::Options::cpu_requests);
   def_word<&kChunkOrders>(options, "chunk_order", &sim::Options::chunk_order);
   def_word<&kInitially>(options, "initially", &sim::Options::initially);
 }

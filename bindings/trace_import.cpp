@@ -56,7 +56,9 @@ void bind_counts(nb::module_& m) {
       .def_ro("unplaced_generic", &ImportCounts::unplaced_generic)
       .def_ro("unplaced_lanes", &ImportCounts::unplaced_lanes)
       .def_ro("unknown_accesses", &ImportCounts::unknown_accesses)
-      .def_ro("missing_ctas", &ImportCounts::missing_ctas);
+      .def_ro("missing_ctas", &ImportCounts::missing_ctas)
+      .def_ro("absent_lines", &ImportCounts::absent_lines)
+      .def_ro("unknown_gpus", &ImportCounts::unknown_gpus);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@ Workloads whose data may be more than memory: experts, a cache of keys and value
 
     .venv/bin/python benchmarks/sim/beyond_memory.py > benchmarks/sim/beyond_memory.json
 
-Every number is modelled. `ideal` and `programmer` have room for everything: their memory isn't
-modelled. The others run with all of the machine's memory, and two of them with half of what the
-workload touches, for `moe` with as much as a programmer's cache of experts takes.
+Every number is modelled. `ideal`, `programmer` and `overlapped` have room for everything: their
+memory isn't modelled. The others run with all of the machine's memory, and two of them with half of
+what the workload touches, for `moe` with as much as a programmer's cache of experts takes.
 """
 
 import sys
@@ -24,7 +24,10 @@ LESS_MEMORY = {
     "sssp-frontier": "10MiB",
 }
 MACHINES = ("h100-pcie5", "gh200-c2c")
-POLICIES = ("ideal", "programmer", "tree", "ranges", "access-counter", "zero-copy")
+POLICIES = (
+    *("ideal", "programmer", "overlapped", "prefetch", "advise"),
+    *("tree", "ranges", "access-counter", "zero-copy"),
+)
 WITH_LESS = ("tree", "access-counter")
 COLUMNS = ("bytes_to_gpu", "touched_bytes", "evictions", "line_requests")
 BASE = Base(workload=None, machine="h100-pcie5", policy="tree", seed=0, settings={})

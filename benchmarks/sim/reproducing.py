@@ -5,8 +5,8 @@ How long the runs of `isthmus reproduce partial-page-migration` take: those of t
 
 Those of the paper (docs/simulate.md) are the 100 of its matrix (ten programs, five policies, two
 bandwidths) and its sweeps: unit sizes, ranges and TLBs. The others are fault latencies, a third
-bandwidth, and other readings of its text. As in the command, the time includes making the
-workloads, but not the pictures. Needs idle cores.
+bandwidth, other baselines, and other readings of its text. As in the command, the time includes
+making the workloads, but not the pictures. Needs idle cores.
 """
 
 import sys
@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 
 from isthmus.sim.library import Library
-from isthmus.sim.paper.studies import BANDWIDTHS, VARIANTS, Run, evaluation
+from isthmus.sim.paper.studies import BANDWIDTHS, BASELINES, VARIANTS, StudyRun, evaluation
 from isthmus.sim.points import SweepPoint
 from isthmus.sim.store import MemoryStore, Row
 from isthmus.sim.sweep import num_cores, run_sweep
@@ -27,13 +27,13 @@ class Silent:
         """Print nothing."""
 
 
-def is_the_papers(run: Run) -> bool:
+def is_the_papers(run: StudyRun) -> bool:
     """Separate the paper's runs from the others."""
-    theirs = run.study != "fault" and run.series not in VARIANTS
+    theirs = run.study != "fault" and run.series not in (*VARIANTS, *BASELINES)
     return theirs and run.bandwidth in BANDWIDTHS[:2]
 
 
-def distinct(runs: Sequence[Run]) -> list[SweepPoint]:
+def distinct(runs: Sequence[StudyRun]) -> list[SweepPoint]:
     """Give each point once, in order."""
     return list({run.point.key: run.point for run in runs}.values())
 

@@ -1638,6 +1638,18 @@ class SimFaults:
     def first_ps(self, arg: int, /) -> None: ...
 
     @property
+    def prefetch_ps(self) -> int: ...
+
+    @prefetch_ps.setter
+    def prefetch_ps(self, arg: int, /) -> None: ...
+
+    @property
+    def prefetch_block_ps(self) -> int: ...
+
+    @prefetch_block_ps.setter
+    def prefetch_block_ps(self, arg: int, /) -> None: ...
+
+    @property
     def handling(self) -> str: ...
 
     @handling.setter
@@ -1717,12 +1729,6 @@ class SimOptions:
     def chunk_bytes(self, arg: int, /) -> None: ...
 
     @property
-    def prefetch(self) -> bool: ...
-
-    @prefetch.setter
-    def prefetch(self, arg: bool, /) -> None: ...
-
-    @property
     def count_downloads(self) -> bool: ...
 
     @count_downloads.setter
@@ -1769,6 +1775,18 @@ class SimOptions:
 
     @programmer_data.setter
     def programmer_data(self, arg: str, /) -> None: ...
+
+    @property
+    def hints(self) -> str: ...
+
+    @hints.setter
+    def hints(self, arg: str, /) -> None: ...
+
+    @property
+    def cpu_requests(self) -> str: ...
+
+    @cpu_requests.setter
+    def cpu_requests(self, arg: str, /) -> None: ...
 
     @property
     def chunk_order(self) -> str: ...
@@ -1943,6 +1961,15 @@ class SimResult:
 
     @property
     def fault_pages(self) -> int: ...
+
+    @property
+    def advised_in_place(self) -> int: ...
+
+    @property
+    def advised_read_mostly(self) -> int: ...
+
+    @property
+    def advised_on_gpu(self) -> int: ...
 
     @property
     def evictions(self) -> int: ...
@@ -2195,6 +2222,12 @@ class ImportCounts:
 
     @property
     def missing_ctas(self) -> int: ...
+
+    @property
+    def absent_lines(self) -> int: ...
+
+    @property
+    def unknown_gpus(self) -> int: ...
 
 class TouchedLines:
     """Which memory a trace touches."""

@@ -296,6 +296,13 @@ def test_a_trace_without_memory_operations_is_warned_of(invoke: Invoke, tmp_path
     assert "memory operations" not in invoke("sim", "run", "cp", "-p", "ideal").err
 
 
+def test_advice_is_counted_where_it_is_given(invoke: Invoke) -> None:
+    advised = invoke("sim", "run", "aes", "-p", "programmer", "-p", "advise").out
+    [row] = [line.split() for line in advised.splitlines() if line.startswith("advice:")]
+    assert row[-2:] == ["-", "1/1/1"]  # the picture, the keys, the cipher text
+    assert "advice:" not in invoke("sim", "run", "aes", "-p", "programmer").out
+
+
 def test_a_program_for_which_nothing_crosses_is_told(invoke: Invoke) -> None:
     told = "warning: ranges: cp asks for memory, and no byte crossed the link"
     resident = ("--set", "options.initially=on_gpu")

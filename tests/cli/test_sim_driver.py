@@ -52,6 +52,18 @@ def test_a_fitted_machine_is_written_and_predicts_its_run(
     assert max(errors.values()) < 0.05
 
 
+def test_a_fit_that_does_not_settle_is_an_error_and_stores_nothing(
+    invoke: Invoke, short_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("isthmus.sim.driver.fitting._MAX_ROUNDS", 1)
+    path = tmp_path / "mine.toml"
+    outcome = invoke("sim", "calibrate", str(short_run), "-m", "h100-pcie5", "-o", str(path))
+    assert outcome.code == 1
+    assert outcome.out == ""
+    assert "the fit doesn't settle within 1 rounds" in " ".join(outcome.err.split())
+    assert not path.exists()
+
+
 def test_reads_at_random_have_lines_of_their_own(invoke: Invoke, tmp_path: Path) -> None:
     document: dict[str, Any] = json.loads((RUN.parents[1] / "h200/managed_random.json").read_text())
     document["results"] = [one for one in document["results"] if one["bytes"] <= 16 << 20]

@@ -42,7 +42,8 @@ Gmmu::Gmmu(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
       memory_bytes_(options.eviction.limit_bytes != 0 ? options.eviction.limit_bytes
                                                       : machine.partitions.memory_bytes),
       one_buffer_(options.buffer_scope == BufferScope::total),
-      remote_only_(policy.kind == pages::PolicyKind::zero_copy),
+      advised_(options.mode == Mode::migrate && options.hints == Hints::advise),
+      remote_only_(policy.kind == pages::PolicyKind::zero_copy || advised_),
       migrates_in_background_(machine.link.coherent &&
                               policy.kind == pages::PolicyKind::access_counter),
       counts_accesses_(eviction_ != nullptr && eviction_->wants_accesses()) {
@@ -112,6 +113,7 @@ bool Gmmu::would_fill_memory(std::uint32_t page) const {
 }
 
 void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
+  if (advised_) return serve_remotely(waiting);
   const LineRequest& request = waiting.request;
   const std::uint64_t address = map_.real_line(request.place.line()) * kLineBytes;
   const bool is_write = request.kind == EventKind::store;
@@ -136,22 +138,6 @@ void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {
   if (migration != kNone) {
     handle_fault(migration);
   }
-}
-
-bool Gmmu::bring(std::uint64_t address, std::uint32_t size_bytes, Picoseconds time_ps) {
-  const std::uint32_t page = map_.page_at(address);
-  const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * kLineBytes;
-  const bool is_new = page >= slot_of_page_.size() || slot_of_page_[page] == kNone;
-  if (is_new && eviction_->framed_bytes() + page_bytes > memory_bytes_) return false;
-  if (residency_.valid(map_.first_line(page)) && is_new) return true;  // it never migrates
-  const pages::Answer answer = table_.request(address, size_bytes, false);
-  note_page(answer.slot, page);
-  if (answer.transfers.empty()) return true;
-  const auto buffer = static_cast<std::uint32_t>(entries_used_.size() - 1);
-  const std::uint32_t migration = start(answer, page, buffer);
-  migrations_[migration].handled_ps = std::max(time_ps, schedule_.now_ps());
-  make_room_and_transfer(migration);
-  return true;
 }
 
 void Gmmu::note_page(std::uint32_t slot, std::uint32_t page) {

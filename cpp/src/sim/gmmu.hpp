@@ -1,6 +1,7 @@
 // The GPU's memory management unit: migrates or fetches lines that aren't in the GPU's memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -45,14 +46,24 @@ public:
   void begin_launch() { is_first_batch_ = true; }
 
   /// Brings [address, address + size_bytes), which is in one page that has a number, without a
-  /// fault: what isn't here yet is on the link from `time_ps`. Returns false if memory is full.
-  bool bring(std::uint64_t address, std::uint32_t size_bytes, Picoseconds time_ps);
+  /// fault: what isn't here yet is on the link from `time_ps`. Returns its bytes; none if memory is
+  /// full.
+  std::optional<std::uint64_t> bring(std::uint64_t address, std::uint32_t size_bytes,
+                                     Picoseconds time_ps);
+  /// The same for bytes that nobody has written yet: they are here, and nothing crosses the link.
+  /// Returns false if memory is full.
+  bool make(std::uint64_t address, std::uint32_t size_bytes);
 
   /// True for a chunk of the address space whose data is resident from the start.
   bool starts_resident(std::uint32_t chunk);
   /// The CPU accesses [address, address + size_bytes): its pages migrate back. Returns the bytes
   /// moved.
   std::uint64_t cpu_request(std::uint64_t address, std::uint64_t size_bytes);
+  /// Removes the lines of [address, address + size_bytes) from the GPU's memory, while nothing is on
+  /// its way. Returns their bytes.
+  ///
+  /// go_back     whether they move: otherwise the CPU has them
+  std::uint64_t drop(std::uint64_t address, std::uint64_t size_bytes, bool go_back);
   /// The same on a coherent link: no page moves, and the GPU's copies of lines that the CPU writes
   /// become invalid. Returns the bytes that are in the GPU's memory.
   std::uint64_t cpu_access(std::uint64_t address, std::uint64_t size_bytes, bool writes);
@@ -102,6 +113,7 @@ private:
   void serve_coherently(const Waiting& waiting);
   void wait_for(std::uint32_t migration, const Waiting& waiting);
   void note_page(std::uint32_t slot, std::uint32_t page);
+  bool has_frame(std::uint32_t page) const;
   std::uint32_t buffer_of(const LineRequest& request) const {
     return one_buffer_ ? 0 : request.place.partition();
   }
@@ -129,7 +141,18 @@ private:
   std::uint32_t take_page_back(std::uint64_t address);
   /// Calls `visit` with the address of each page of [address, address + size_bytes) that is placed.
   template <class Visit>
-  void for_placed_pages(std::uint64_t address, std::uint64_t size_bytes, Visit&& visit) const;
+  void for_placed_pages(std::uint64_t address, std::uint64_t size_bytes, Visit&& visit) const {
+    const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * trace::kLineBytes;
+    const std::uint64_t chunk_bytes = std::uint64_t{map_.lines_per_chunk()} * trace::kLineBytes;
+    const std::uint64_t begin = address / page_bytes * page_bytes;
+    const std::uint64_t end = address + size_bytes;
+    for (const std::uint64_t chunk : map_.placed_chunks(begin, end)) {
+      const std::uint64_t chunk_end = std::min(end, chunk + chunk_bytes);
+      for (std::uint64_t at = std::max(begin, chunk); at < chunk_end; at += page_bytes) {
+        visit(at);
+      }
+    }
+  }
 
   void append(List& list, const Waiting& waiting);
   Waiting take_first(List& list);
@@ -153,7 +176,8 @@ private:
   Picoseconds query_ps_;
   std::uint64_t memory_bytes_;
   bool one_buffer_;
-  bool remote_only_;
+  bool advised_;                 // nothing migrates on demand
+  bool remote_only_;             // what is absent is served over the link
   bool migrates_in_background_;  // access counters on a coherent link
   bool counts_accesses_ = false;
   std::vector<std::uint32_t> page_of_slot_;

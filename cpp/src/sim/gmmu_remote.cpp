@@ -59,20 +59,6 @@ void Gmmu::wait_for(std::uint32_t migration, const Waiting& waiting) {
   append(migrations_[migration].waiters, waiting);
 }
 
-template <class Visit>
-void Gmmu::for_placed_pages(std::uint64_t address, std::uint64_t size_bytes, Visit&& visit) const {
-  const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * trace::kLineBytes;
-  const std::uint64_t chunk_bytes = std::uint64_t{map_.lines_per_chunk()} * trace::kLineBytes;
-  const std::uint64_t begin = address / page_bytes * page_bytes;
-  const std::uint64_t end = address + size_bytes;
-  for (const std::uint64_t chunk : map_.placed_chunks(begin, end)) {
-    const std::uint64_t chunk_end = std::min(end, chunk + chunk_bytes);
-    for (std::uint64_t at = std::max(begin, chunk); at < chunk_end; at += page_bytes) {
-      visit(at);
-    }
-  }
-}
-
 std::uint64_t Gmmu::cpu_access(std::uint64_t address, std::uint64_t size_bytes, bool writes) {
   std::uint64_t lines_here = 0;
   if (size_bytes == 0) return 0;

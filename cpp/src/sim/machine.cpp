@@ -133,6 +133,8 @@ void check_machine(const ModelledMachine& machine) {
   need_wait("faults.block_ps", machine.faults.block_ps);
   need_wait("faults.first_ps", machine.faults.first_ps);
   need_wait("faults.page_ps", machine.faults.page_ps);
+  need_wait("faults.prefetch_ps", machine.faults.prefetch_ps);
+  need_wait("faults.prefetch_block_ps", machine.faults.prefetch_block_ps);
   need(machine.faults.handling != FaultParameters::Handling::each ||
            (machine.faults.block_ps == 0 && machine.faults.page_ps == 0 &&
             machine.faults.first_ps == 0),

@@ -106,10 +106,12 @@ struct FaultParameters {
   };
   Picoseconds latency_ps = 0;  ///< Zhang 2019: none. UVMSmart: 45 us; published: 20 to 50 us
   Handling handling = Handling::each;
-  std::uint32_t batch_faults = 256;  ///< the most in a batch; NVIDIA's open driver
-  Picoseconds block_ps = 0;          ///< for each block of a batch; `each` has no batches
-  Picoseconds page_ps = 0;           ///< for each page of 4 KiB that migrates; likewise
-  Picoseconds first_ps = 0;          ///< what a kernel's first batch takes longer; likewise
+  std::uint32_t batch_faults = 256;   ///< the most in a batch; NVIDIA's open driver
+  Picoseconds block_ps = 0;           ///< for each block of a batch; `each` has no batches
+  Picoseconds page_ps = 0;            ///< for each page of 4 KiB that migrates; likewise
+  Picoseconds first_ps = 0;           ///< what a kernel's first batch takes longer; likewise
+  Picoseconds prefetch_ps = 0;        ///< for each allocation that is prefetched
+  Picoseconds prefetch_block_ps = 0;  ///< and for each block of 2 MiB of it, one after the other
 
   static constexpr std::uint64_t kBlockBytes = std::uint64_t{2} << 20U;
   static constexpr std::uint64_t kPageBytes = 4096;

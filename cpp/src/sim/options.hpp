@@ -23,9 +23,25 @@ enum class LocalMemory : std::uint8_t { resident, migrates };
 
 /// The data that a programmer copies before the program starts.
 enum class ProgrammerData : std::uint8_t {
-  uploads,         ///< A: every explicit copy of the program
-  touched_global,  ///< B: every line of global memory that the GPU touches, once
-  touched_all,     ///< C: B and the lines of local memory
+  uploads,             ///< A: every explicit copy of the program
+  touched_global,      ///< B: every line of global memory that the GPU touches, once
+  touched_all,         ///< C: B and the lines of local memory
+  touched_pages,       ///< D: every page of global memory that the GPU touches, whole and once
+  uploads_or_touched,  ///< A; B for a program that copies nothing to the GPU before its kernels
+};
+
+/// What the CPU's accesses between launches do to migrated pages. The flow charts of Zhang 2019 have
+/// requests of the GPU alone.
+enum class CpuRequests : std::uint8_t {
+  take_back,  ///< pages go back to the CPU, or on a coherent link the CPU reaches over
+  left_out,   ///< the GPU keeps its pages
+};
+
+/// What a program says about its managed memory beforehand.
+enum class Hints : std::uint8_t {
+  none,
+  prefetch,  ///< the allocations that a kernel touches are brought as it is launched, whole
+  advise,    ///< each allocation has the advice that suits it (advice.hpp), and is prefetched
 };
 
 /// The order of an overlapped program's chunks.
@@ -48,9 +64,8 @@ struct Options {
                    ///< takes 2.5 us on an H100 (benchmarks/link)
   ChunkOrder chunk_order = ChunkOrder::in_turns;
   bool count_downloads = false;  ///< in the time; Zhang 2019 counts only copies to the GPU
-  /// migrate: the allocations that a kernel touches are brought as it is launched, whole, in the
-  /// order in which the program made them, while there is room; the kernel doesn't wait for them.
-  bool prefetch = false;
+  Hints hints = Hints::none;     ///< migrate
+  CpuRequests cpu_requests = CpuRequests::take_back;  ///< migrate
   Initially initially = Initially::on_cpu;
   bool l1_kept_between_launches = false;  ///< GPGPU-Sim's GTX480 clears it after each kernel
   pages::EvictionPolicy eviction;         ///< limit_bytes 0: the machine's partitions.memory_bytes

@@ -22,6 +22,19 @@ void Residency::for_words(std::uint32_t first_line, std::uint32_t num_lines, Cha
   }
 }
 
+bool Residency::any_touched(std::uint32_t first_line, std::uint32_t num_lines) const {
+  const std::uint64_t end = std::uint64_t{first_line} + num_lines;
+  for (std::uint64_t line = first_line; line < end; ++line) {
+    const Word& word = words_[line / 64];
+    if (word.touched == 0) {
+      line |= 63U;
+    } else if ((word.touched >> (line % 64) & 1U) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void Residency::make_valid(std::uint32_t first_line, std::uint32_t num_lines) {
   for_words(first_line, num_lines, [](Word& word, std::uint64_t bits) { word.valid |= bits; });
 }

@@ -29,6 +29,8 @@ public:
     word |= bit;
     return first;
   }
+  /// Whether a line of [first_line, first_line + num_lines) was touched since it arrived.
+  bool any_touched(std::uint32_t first_line, std::uint32_t num_lines) const;
   void make_valid(std::uint32_t first_line, std::uint32_t num_lines);
   void make_invalid(std::uint32_t first_line, std::uint32_t num_lines);
 

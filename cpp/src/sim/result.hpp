@@ -83,13 +83,16 @@ struct Result {
   TlbCounts tlb;
   CacheCounts caches;
 
-  std::uint64_t migrations = 0;     ///< requests that reached the CPU
-  std::uint64_t transfers = 0;      ///< over the link for migrations: one for each range
-  std::uint64_t waits = 0;          ///< line requests that waited for another's migration
-  std::uint64_t buffer_waits = 0;   ///< line requests that found the migration buffer full
-  std::uint64_t fault_batches = 0;  ///< handled by the driver
-  std::uint64_t fault_blocks = 0;   ///< blocks of 2 MiB in these batches, each once a batch
-  std::uint64_t fault_pages = 0;    ///< pages of 4 KiB that these migrated
+  std::uint64_t migrations = 0;           ///< requests that reached the CPU
+  std::uint64_t transfers = 0;            ///< over the link for migrations: one for each range
+  std::uint64_t waits = 0;                ///< line requests that waited for another's migration
+  std::uint64_t buffer_waits = 0;         ///< line requests that found the migration buffer full
+  std::uint64_t fault_batches = 0;        ///< handled by the driver
+  std::uint64_t fault_blocks = 0;         ///< blocks of 2 MiB in these batches, each once a batch
+  std::uint64_t fault_pages = 0;          ///< pages of 4 KiB that these migrated
+  std::uint64_t advised_in_place = 0;     ///< allocations that kernels touch, by their advice
+  std::uint64_t advised_read_mostly = 0;  ///< likewise
+  std::uint64_t advised_on_gpu = 0;       ///< likewise
   std::uint64_t evictions = 0;
   std::uint64_t cpu_requests = 0;   ///< pages that the CPU requested back
   std::uint64_t touched_bytes = 0;  ///< of migrated data, since it arrived: lines x 128

@@ -12,9 +12,9 @@
 #include "sim/cores.hpp"
 #include "sim/deadlock.hpp"
 #include "sim/gmmu.hpp"
+#include "sim/hinted_memory.hpp"
 #include "sim/least_time.hpp"
 #include "sim/streamed_copies.hpp"
-#include "sim/touched_allocations.hpp"
 
 namespace isthmus::sim {
 namespace {
@@ -27,12 +27,23 @@ Picoseconds lookahead_ps(const ModelledMachine& machine, const pages::MigrationP
                          const Options& options) {
   using pages::PolicyKind;
   const bool remote = policy.kind == PolicyKind::zero_copy ||
-                      policy.kind == PolicyKind::access_counter ||
+                      policy.kind == PolicyKind::access_counter || options.hints == Hints::advise ||
                       policy.overflow == pages::Overflow::refuse;
   const Picoseconds cycle = cycle_ps(machine.cores.clock_hz);
   const Picoseconds network = machine.network.latency_cycles * cycle;
   if (options.mode == Mode::migrate && remote) return network;
   return network + machine.partitions.l2_cycles * cycle + port_line_ps(machine);
+}
+
+ProgrammerData data_of_programmer(const Options& options, const trace::Program& program) {
+  if (options.programmer_data != ProgrammerData::uploads_or_touched) return options.programmer_data;
+  const auto copies = [](const trace::HostStep& step) {
+    return trace::copies_to_gpu(step.kind) && step.size_bytes != 0;
+  };
+  const bool uploads = std::ranges::any_of(program.launches, [&](const trace::Launch& launch) {
+    return std::ranges::any_of(launch.before, copies);
+  });
+  return uploads ? ProgrammerData::uploads : ProgrammerData::touched_global;
 }
 
 /// One run: the parts of the machine, and the order of its steps.
@@ -51,10 +62,12 @@ public:
         link_(machine.link, result_.utilisation, observer),
         gmmu_(machine, policy, options, map_, residency_, schedule_, cores_, link_, result_,
               observer),
+        programmer_data_(data_of_programmer(options, source.program())),
         launch_ps_(machine.launch_ps),
         coherent_(machine.link.coherent) {
-    if (options.mode == Mode::migrate && options.prefetch) {
-      touched_ = touched_allocations(source);
+    if (options.mode == Mode::migrate && options.hints != Hints::none) {
+      hinted_.emplace(machine, options, source, map_, link_, gmmu_, [this] { grow(); });
+      hinted_->count_advice(result_);
     }
     if (options.mode != Mode::overlapped) return;
     streams_.emplace(plan_copies(source, options.chunk_bytes, options.chunk_order),
@@ -80,7 +93,7 @@ private:
   void launch(std::uint32_t index) {
     const trace::Launch& launch = feed_.program().launches[index];
     host_steps(launch.before, index);
-    if (!touched_.empty()) bring_allocations(index);
+    if (hinted_) hinted_->begin_launch(index, time_ps_);
     const Picoseconds start = start_of_launch(index);
     gmmu_.begin_launch();
     feed_.begin_launch(index);
@@ -91,22 +104,6 @@ private:
     result_.launches.push_back({start, time_ps_});
     result_.kernel_ps += time_ps_ - start;
     if (observer_ != nullptr) observer_->launched(launch.name, {start, time_ps_});
-  }
-
-  void bring_allocations(std::uint32_t launch) {
-    const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * trace::kLineBytes;
-    for (const std::uint32_t index : touched_[launch]) {
-      const trace::Allocation& allocation = feed_.program().allocations[index];
-      const std::uint64_t end = allocation.address + allocation.size_bytes;
-      for (std::uint64_t at = allocation.address; at < end;) {
-        const std::uint64_t next = std::min(end, (at / page_bytes + 1) * page_bytes);
-        const std::uint64_t line = at / trace::kLineBytes;
-        map_.number_chunks({&line, 1});
-        grow();
-        if (!gmmu_.bring(at, static_cast<std::uint32_t>(next - at), time_ps_)) return;
-        at = next;
-      }
-    }
   }
 
   // A launch waits for the downloads of what it stores to, and for its first CTA's chunks.
@@ -180,6 +177,10 @@ private:
   void host_steps(const std::vector<trace::HostStep>& steps, std::uint32_t launches_done) {
     if (streams_) return streams_->launches_ended(launches_done, time_ps_);
     if (steps.empty() || options_.mode == Mode::ideal) return;
+    if (hinted_) {
+      for (const trace::HostStep& step : steps) hinted_->note(step);
+    }
+    if (options_.mode == Mode::migrate && options_.cpu_requests == CpuRequests::left_out) return;
     while (!schedule_.empty()) handle(schedule_.next());
     time_ps_ = std::max(time_ps_, schedule_.now_ps());
     const Picoseconds start = time_ps_;
@@ -199,7 +200,7 @@ private:
 
   void copy(const trace::HostStep& step) {
     if (trace::copies_to_gpu(step.kind)) {
-      if (options_.programmer_data != ProgrammerData::uploads) return;
+      if (programmer_data_ != ProgrammerData::uploads) return;
       result_.traffic.copied_to_gpu += step.size_bytes;
       time_ps_ = link_.to_gpu(time_ps_, step.size_bytes);
     } else if (options_.count_downloads) {
@@ -210,7 +211,9 @@ private:
 
   void take_back(const trace::HostStep& step) {
     if (step.kind == trace::HostStep::Kind::upload_again) return;
-    const std::uint64_t bytes = gmmu_.cpu_request(step.address, step.size_bytes);
+    const bool advised = options_.hints == Hints::advise;
+    const std::uint64_t bytes =
+        advised ? hinted_->cpu_accesses(step) : gmmu_.cpu_request(step.address, step.size_bytes);
     if (bytes != 0 && options_.count_downloads) time_ps_ = link_.to_cpu(time_ps_, bytes);
   }
 
@@ -235,14 +238,26 @@ private:
   // shift by them.
   void copy_what_was_touched() {
     if (options_.mode != Mode::programmer) return;
-    if (options_.programmer_data == ProgrammerData::uploads) return;
+    if (programmer_data_ == ProgrammerData::uploads) return;
     std::uint64_t lines = gmmu_.touched_global_lines();
-    if (options_.programmer_data == ProgrammerData::touched_all)
-      lines += gmmu_.touched_local_lines();
+    if (programmer_data_ == ProgrammerData::touched_all) lines += gmmu_.touched_local_lines();
+    if (programmer_data_ == ProgrammerData::touched_pages) lines = lines_of_touched_pages();
     result_.traffic.copied_to_gpu = lines * trace::kLineBytes;
     const Picoseconds end = link_.to_gpu(time_ps_, result_.traffic.copied_to_gpu);
     result_.copy_ps += end - time_ps_;
     time_ps_ = end;
+  }
+
+  std::uint64_t lines_of_touched_pages() const {
+    std::uint64_t lines = 0;
+    const std::uint32_t of_page = map_.lines_per_page();
+    const std::uint64_t pages = std::uint64_t{map_.num_chunks()} * map_.lines_per_chunk() / of_page;
+    for (std::uint32_t page = 0; page < pages; ++page) {
+      const std::uint32_t first = map_.first_line(page);
+      const bool is_local = map_.real_line(first) >= kLocalBase / trace::kLineBytes;
+      if (!is_local && residency_.any_touched(first, of_page)) lines += of_page;
+    }
+    return lines;
   }
 
   void finish() {
@@ -281,8 +296,9 @@ private:
   Cores cores_;
   HostLink link_;
   Gmmu gmmu_;
-  std::vector<std::vector<std::uint32_t>> touched_;  // allocations of each launch, to prefetch
-  std::optional<StreamedCopies> streams_;            // in the mode overlapped
+  std::optional<HintedMemory> hinted_;     // with hints
+  std::optional<StreamedCopies> streams_;  // in the mode overlapped
+  ProgrammerData programmer_data_;
   Picoseconds launch_ps_;
   bool coherent_;
   Picoseconds time_ps_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 
 #include "trace/checking.hpp"
@@ -71,6 +72,9 @@ constexpr auto kSmLimits = std::to_array<SmLimits>({
     {100, 228 * kKib},
     {120, 100 * kKib},
 });
+constexpr auto kUsualLines =
+    std::to_array<std::string_view>({"kernel name", "shmem", "nregs", "binary version",
+                                     "cuda stream id", "shmem base_addr", "local mem base_addr"});
 constexpr std::uint64_t kRegistersPerSm = 64 * kKib;
 // Registers are allocated to a warp in multiples of this.
 constexpr std::uint64_t kRegisterStep = 256;
@@ -99,17 +103,29 @@ void KernelHeader::parse_line(std::string_view line) {
   }
   const std::string_view key = without_spaces_around(line.substr(1, equals - 1));
   const std::string_view value = without_spaces_around(line.substr(equals + 1));
+  const auto* const usual = std::ranges::find(kUsualLines, key);
+  if (usual != kUsualLines.end()) given |= 1U << (usual - kUsualLines.begin());
   if (key == "kernel name") name = shown(value, kMaxNameLetters);
   if (key == "grid dim") grid = parse_position(value, "grid dim");
   if (key == "block dim") block = parse_position(value, "block dim");
   if (key == "shmem") shared_bytes = whole_decimal(value, "shmem");
   if (key == "nregs") registers_per_thread = whole_decimal(value, "nregs");
+  if (key == "nregs" && registers_per_thread == 0) given &= ~(1U << (usual - kUsualLines.begin()));
   if (key == "binary version") binary_version = whole_decimal(value, "binary version");
   if (key == "cuda stream id") stream = whole_decimal(value, "cuda stream id");
   if (key == "accelsim tracer version") tracer_version = parse_tracer_version(value);
   if (key == "enable lineinfo") has_source_lines = whole_decimal(value, "enable lineinfo") != 0;
   if (key == "shmem base_addr") shared_base = whole_hexadecimal(value, "shmem base_addr");
   if (key == "local mem base_addr") local_base = whole_hexadecimal(value, "local mem base_addr");
+}
+
+std::uint32_t KernelHeader::num_absent_lines() const {
+  return static_cast<std::uint32_t>(kUsualLines.size()) -
+         static_cast<std::uint32_t>(std::popcount(given));
+}
+
+bool KernelHeader::is_of_known_gpu() const {
+  return std::ranges::find(kSmLimits, binary_version, &SmLimits::binary_version) != kSmLimits.end();
 }
 
 Launch KernelHeader::launch() const {

@@ -38,12 +38,21 @@ struct KernelHeader {
   bool has_source_lines = false;
   std::uint64_t shared_base = 0;  ///< of a 16 MiB window in the generic address space
   std::uint64_t local_base = 0;   ///< like shared_base
+  std::uint32_t given = 0;        ///< a bit for each of the lines that every tracer writes
 
   /// Parses `-key = value`. Unknown keys are ignored: tracers add them.
   ///
   /// Throws      UsageError for a line without `=`, a value that isn't a number where one is
   ///             needed, or an unknown version of the tracer.
   void parse_line(std::string_view line);
+
+  /// How many of the lines that every tracer writes are absent: of the name, the stream, and what
+  /// limits a CTA's place on an SM or says where a generic address lies. They count as 0. A kernel
+  /// without registers counts too: there is none.
+  std::uint32_t num_absent_lines() const;
+
+  /// Whether the limits of the traced GPU's SMs are known.
+  bool is_of_known_gpu() const;
 
   std::uint64_t grid_ctas() const { return grid.x * grid.y * grid.z; }
 

@@ -33,7 +33,7 @@ bool one_run(std::uint32_t mask) {
 }
 
 void parse_stride(TextReader& words, const LineFormat& format, Instruction& instruction) {
-  const std::uint64_t base = words.hexadecimal("the base address");
+  const std::uint64_t base = words.address("the base address");
   const auto stride = static_cast<std::uint64_t>(words.signed_decimal("the stride"));
   if (!one_run(instruction.mask)) {
     if (!format.may_have_more_addresses) {
@@ -47,7 +47,7 @@ void parse_stride(TextReader& words, const LineFormat& format, Instruction& inst
 }
 
 void parse_deltas(TextReader& words, Instruction& instruction) {
-  std::uint64_t address = words.hexadecimal("the base address");
+  std::uint64_t address = words.address("the base address");
   for (std::uint32_t lane = 0; lane < instruction.num_addresses; ++lane) {
     if (lane > 0) {
       address += static_cast<std::uint64_t>(words.signed_decimal("the address difference"));
@@ -62,7 +62,7 @@ void parse_addresses(TextReader& words, const LineFormat& format, Instruction& i
   switch (mode) {
     case kListAll:
       for (std::uint32_t lane = 0; lane < instruction.num_addresses; ++lane) {
-        instruction.addresses[lane] = words.hexadecimal("an address");
+        instruction.addresses[lane] = words.address("an address");
       }
       return;
     case kBaseStride:

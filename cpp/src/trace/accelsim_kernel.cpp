@@ -85,6 +85,8 @@ void AccelSimKernel::take_header_line(std::string_view line) {
     throw UsageError("'" + shown(line) + "' is no line of an Accel-Sim trace's header");
   }
   shape_ = header_.launch();
+  operations_.counts().absent_lines += header_.num_absent_lines();
+  operations_.counts().unknown_gpus += header_.is_of_known_gpu() ? 0 : 1;
   format_.has_cta_and_warp = header_.tracer_version < kFirstGroupedVersion;
   format_.has_source_line = header_.has_source_lines;
   format_.has_values = header_.tracer_version >= kFirstVersionOfValues;

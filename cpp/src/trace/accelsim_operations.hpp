@@ -31,6 +31,8 @@ struct ImportCounts {
   std::uint64_t unplaced_lanes = 0;     ///< accesses with more addresses than lanes
   std::uint64_t unknown_accesses = 0;   ///< with addresses, by unknown opcodes
   std::uint64_t missing_ctas = 0;       ///< of the grid: assumed to do nothing
+  std::uint64_t absent_lines = 0;       ///< of kernels' headers: assumed to be 0
+  std::uint64_t unknown_gpus = 0;       ///< kernels whose SMs have unknown limits
 };
 
 /// Records a warp's instructions as operations.

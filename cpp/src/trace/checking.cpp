@@ -2,8 +2,10 @@
 
 #include <isthmus/errors.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "trace/text_reader.hpp"
 
@@ -130,15 +132,33 @@ void check_lines(const Block& block) {
   if (!good) throw UsageError("a line lies beyond the 57 bits of a GPU's addresses");
 }
 
+std::string name_of(const Program& program, std::size_t index) {
+  return numbered("allocation", index) + " '" + shown(program.allocations[index].name) + "'";
+}
+
+void check_allocations(const Program& program) {
+  std::vector<std::size_t> by_address;
+  for (std::size_t i = 0; i < program.allocations.size(); ++i) {
+    const Allocation& allocation = program.allocations[i];
+    check_range(name_of(program, i), allocation.address, allocation.size_bytes);
+    by_address.push_back(i);
+  }
+  std::ranges::sort(by_address, {}, [&](std::size_t i) { return program.allocations[i].address; });
+  for (std::size_t i = 1; i < by_address.size(); ++i) {
+    const Allocation& before = program.allocations[by_address[i - 1]];
+    if (program.allocations[by_address[i]].address - before.address >= before.size_bytes) continue;
+    throw UsageError(name_of(program, by_address[i]) + " overlaps " +
+                     name_of(program, by_address[i - 1]) +
+                     ": a byte belongs to one allocation. Join them, or those that used the same "
+                     "memory one after the other");
+  }
+}
+
 }  // namespace
 
 void check_program(const Program& program) {
   if (program.launches.empty()) throw UsageError("the program launches no kernel");
-  for (std::size_t i = 0; i < program.allocations.size(); ++i) {
-    const Allocation& allocation = program.allocations[i];
-    check_range(numbered("allocation", i) + " '" + shown(allocation.name) + "'", allocation.address,
-                allocation.size_bytes);
-  }
+  check_allocations(program);
   for (std::size_t i = 0; i < program.launches.size(); ++i) {
     check_launch(program.launches[i], numbered("launch", i));
     check_steps(program.launches[i].before, numbered(" before launch", i));

@@ -73,6 +73,14 @@ std::uint64_t TextReader::hexadecimal(const char* what) {
   return whole_hexadecimal(word(what), what);
 }
 
+std::uint64_t TextReader::address(const char* what) {
+  const std::string_view text = word(what);
+  if (!text.starts_with("0x")) {
+    throw UsageError(std::string(what) + " is '" + shown(text) + "', without 0x");
+  }
+  return whole_hexadecimal(text, what);
+}
+
 void TextReader::address_or_difference(const char* what) {
   const std::string_view text = word(what);
   if (text.starts_with("0x")) {

@@ -21,6 +21,9 @@ public:
   std::int64_t signed_decimal(const char* what);
   /// Hexadecimal, with or without 0x.
   std::uint64_t hexadecimal(const char* what);
+  /// Hexadecimal, with 0x: every tracer writes addresses so. A word that is absent moves others into
+  /// its place, which this refuses.
+  std::uint64_t address(const char* what);
   /// Skips a word that is hexadecimal with 0x, or a whole number with or without a sign.
   void address_or_difference(const char* what);
 

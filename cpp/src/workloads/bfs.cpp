@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "workloads/random_numbers.hpp"
+#include "workloads/random_graph.hpp"
 
 namespace isthmus::workloads {
 namespace {
@@ -22,54 +20,12 @@ Bfs::Bfs(const BfsSizes& sizes, std::uint64_t seed) : sizes_(sizes) {
   arguments_.reached = heap_.allocate<unsigned char>("reached", sizes_.nodes);
   arguments_.cost = heap_.allocate<int>("cost", sizes_.nodes);
   arguments_.go_on = heap_.allocate<unsigned char>("go_on", 1);
-  connect(seed);
+  join_randomly(arguments_.nodes, arguments_.edges, sizes_.edges, seed);
   describe();
 }
 
-void Bfs::connect(std::uint64_t seed) {
-  RandomNumbers random(seed);
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
-  for (std::uint32_t node = 0; node < sizes_.nodes; ++node)
-    for (std::uint32_t edge = 0; edge < sizes_.edges / 2; ++edge)
-      ends.emplace_back(node, random.below(sizes_.nodes));
-  for (const auto& [one, other] : ends) {
-    ++arguments_.nodes.values[one].num_edges;
-    ++arguments_.nodes.values[other].num_edges;
-  }
-  std::uint32_t next_edge = 0;
-  std::vector<std::uint32_t> next(sizes_.nodes);
-  for (std::uint32_t node = 0; node < sizes_.nodes; ++node) {
-    arguments_.nodes.values[node].first_edge = next[node] = next_edge;
-    next_edge += arguments_.nodes.values[node].num_edges;
-  }
-  for (const auto& [one, other] : ends) {
-    arguments_.edges.values[next[one]++] = other;
-    arguments_.edges.values[next[other]++] = one;
-  }
-}
-
-std::uint32_t Bfs::num_levels() const {
-  std::vector<bool> reached(sizes_.nodes);
-  std::vector<std::uint32_t> frontier{kSource};
-  reached[kSource] = true;
-  std::uint32_t levels = 0;
-  for (; !frontier.empty(); ++levels) {
-    std::vector<std::uint32_t> next;
-    for (const std::uint32_t node : frontier) {
-      const BfsNode& about = arguments_.nodes.values[node];
-      for (std::uint32_t edge = 0; edge < about.num_edges; ++edge) {
-        const std::uint32_t other = arguments_.edges.values[about.first_edge + edge];
-        if (!reached[other]) next.push_back(other);
-        reached[other] = true;
-      }
-    }
-    frontier = std::move(next);
-  }
-  return levels;
-}
-
 void Bfs::describe() {
-  const std::uint32_t levels = num_levels();
+  const std::uint32_t levels = num_levels(arguments_.nodes, arguments_.edges, kSource);
   const trace::HostStep read_flag = step(trace::HostStep::Kind::read, arguments_.go_on);
   const trace::HostStep clear_flag = step(trace::HostStep::Kind::write, arguments_.go_on);
   for (std::uint32_t level = 0; level < levels; ++level) {

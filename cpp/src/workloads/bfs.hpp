@@ -49,8 +49,6 @@ public:
   const BfsArguments& arguments() const { return arguments_; }
 
 private:
-  void connect(std::uint64_t seed);
-  std::uint32_t num_levels() const;
   void describe();
 
   BfsSizes sizes_;

@@ -7,6 +7,7 @@
 
 #include "workloads/aes.hpp"
 #include "workloads/bfs.hpp"
+#include "workloads/bfs_rodinia.hpp"
 #include "workloads/cp.hpp"
 #include "workloads/embedding.hpp"
 #include "workloads/frontier.hpp"
@@ -19,6 +20,7 @@
 #include "workloads/moe.hpp"
 #include "workloads/mum.hpp"
 #include "workloads/nn.hpp"
+#include "workloads/nn_rodinia.hpp"
 #include "workloads/nqu.hpp"
 #include "workloads/pagerank.hpp"
 #include "workloads/ray.hpp"
@@ -68,6 +70,11 @@ std::vector<NamedWorkload> all_rows() {
                      "the scene: six spheres at random places", true),
       row<Sto>("sto", "SHA-1 of a sliding window of 52 bytes over 192 KiB", "", true),
       row<Nqu>("nqu", "10 queens, a task for every placement of the first two", "", false),
+      row<BfsRodinia>("bfs-rodinia",
+                      "Rodinia's breadth-first search, two kernels a level, the graph of bfs",
+                      "the graph: 3 undirected edges a node, to random ones", false),
+      row<NnRodinia>("nn-rodinia", "Rodinia's nearest neighbours: distances of 42,764 places",
+                     "the places: random", false),
       row<Spmv>("spmv",
                 "sparse matrix times vector, 262,144 rows of a power-law graph, a warp a row",
                 "the graph", false),

@@ -22,7 +22,7 @@ pages::MigrationPolicy units() {
 
 Options prefetching() {
   Options options = mode(Mode::migrate);
-  options.prefetch = true;
+  options.hints = Hints::prefetch;
   return options;
 }
 
@@ -112,7 +112,7 @@ TEST(APrefetch, ServesEveryRequestOfRandomPrograms) {
     EXPECT_EQ(result.line_requests, ideal.line_requests);
     EXPECT_GE(result.total_ps, result.least_ps);
     if (options.eviction.limit_bytes != 0) continue;  // what is evicted comes again
-    options.prefetch = false;
+    options.hints = Hints::none;
     const Result on_demand = run(program.builder, two_core_machine(), policy, options);
     EXPECT_GT(on_demand.migrations, result.migrations);
   }

@@ -111,7 +111,7 @@ TEST(Refusals, ATraceWhoseBlocksAreInNoOrderIsRefusedInEveryMode) {
       recording->add(block.block(launch, 0));
     }
     Options prefetching = mode(Mode::migrate);
-    prefetching.prefetch = true;
+    prefetching.hints = Hints::prefetch;
     for (const Options& options :
          {mode(Mode::migrate), mode(Mode::programmer), mode(Mode::overlapped), prefetching}) {
       trace::Replay replay(recording);

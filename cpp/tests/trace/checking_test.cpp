@@ -90,6 +90,12 @@ TEST(CheckProgram, AnInvalidProgramIsRefusedWithTheReason) {
   EXPECT_TRUE(says(refusal([](Program& p) { p.launches[0].warps_per_cta = 2; }), "1 are needed"));
   EXPECT_TRUE(says(refusal([](Program& p) { p.launches[0].threads_per_cta = 2000; }), "1024"));
   EXPECT_TRUE(says(refusal([](Program& p) { p.allocations = {{"a", ~0ULL, 4}}; }), "57 bits"));
+  EXPECT_TRUE(says(
+      refusal([](Program& p) { p.allocations = {{"late", 0x1200, 4}, {"early", 0x1000, 0x201}}; }),
+      "allocation 0 'late' overlaps allocation 1 'early'"));
+  EXPECT_EQ(
+      refusal([](Program& p) { p.allocations = {{"late", 0x1200, 4}, {"early", 0x1000, 0x200}}; }),
+      "");
   EXPECT_TRUE(says(refusal([](Program& p) { p.after = {{HostStep::Kind::read, 4, 0}}; }),
                    "host step 0 after the last launch has no bytes"));
 }

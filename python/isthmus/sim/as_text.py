@@ -126,10 +126,19 @@ def _runs_table(runs: "Mapping[str, SimulationResult]") -> Table:
         row("L2 hits", lambda r: _share(r.caches["l2_hits"], _looked_up(r, "l2"))),
         row("link to the GPU busy", lambda r: _share(r.link_busy_ps[0], r.total_ps)),
     ]
+    advice = [_advice(result) for result in results]
+    if any(advice):
+        rows.append(("advice: place/read/GPU", *(one or "-" for one in advice)))
     for stall, word in _STALL_WORDS.items():
         shares = (_stall_share(result, stall) for result in results)
         rows.append((f"warps wait: {word}", *shares))
     return Table(title="", heads=("", *runs), rows=tuple(rows), num_text_columns=1)
+
+
+def _advice(result: "SimulationResult") -> str:
+    """Count allocations by advice: read in place, mostly read, on the GPU; "" without advice."""
+    counts = [result.counts[f"advised_{name}"] for name in ("in_place", "read_mostly", "on_gpu")]
+    return "/".join(map(str, counts)) if any(counts) else ""
 
 
 def _migrated(result: "SimulationResult") -> bool:

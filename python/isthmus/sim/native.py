@@ -18,6 +18,8 @@ _PS_PER_S = 10**12
 _KIB = 1024
 # UVMSmart, gpu-sim.cc, convert_byte_string(): a curve fitted to copies over PCIe.
 _ATAN_PER_KIB = 0.07292
+# What a page's state is under policies that prefetch.
+_PREFETCHED = {Kind.PREFETCH: Kind.TREE, Kind.ADVISE: Kind.BITMAP}
 _CURVE_BYTES = tuple(1 << power for power in range(7, 22))
 
 
@@ -59,8 +61,7 @@ def native_policy(policy: Policy, machine: ModelledMachine) -> "_native.Migratio
     from isthmus import _native
 
     kind = policy.kind if policy.kind.migrates else Kind.WHOLE_PAGE
-    if kind is Kind.PREFETCH:
-        kind = Kind.TREE
+    kind = _PREFETCHED.get(kind, kind)
     native = _native.MigrationPolicy(kind.value.replace("-", "_"))
     _fill(native, policy, leave_out=("kind", "counter"))
     native.counter_bytes = policy.counter or machine.gmmu.counter
@@ -74,7 +75,7 @@ def native_options(options: "Options", kind: Kind) -> "_native.SimOptions":
     native = _native.SimOptions()
     _fill(native, options)
     native.mode = "migrate" if kind.migrates else kind.value
-    native.prefetch = kind is Kind.PREFETCH
+    native.hints = kind.value if kind in _PREFETCHED else "none"
     return native
 
 

@@ -32,6 +32,15 @@ class ProgrammerData(StrEnum):
     UPLOADS = "uploads"
     TOUCHED_GLOBAL = "touched_global"
     TOUCHED_ALL = "touched_all"
+    TOUCHED_PAGES = "touched_pages"
+    UPLOADS_OR_TOUCHED = "uploads_or_touched"
+
+
+class CpuRequests(StrEnum):
+    """What the CPU's accesses between kernels do to pages on the GPU."""
+
+    TAKE_BACK = "take_back"
+    LEFT_OUT = "left_out"
 
 
 class ChunkOrder(StrEnum):
@@ -72,7 +81,10 @@ class Options(Record):
     local_memory: LocalMemory = LocalMemory.RESIDENT
     """Whether per-thread memory is on the GPU, or migrates like all other memory."""
     programmer_data: ProgrammerData = ProgrammerData.UPLOADS
-    """programmer: explicit copies; lines of global memory touched; local memory's too."""
+    """programmer: explicit copies; touched lines of global memory; of local memory, too; touched
+    pages, whole; or explicit copies, and touched lines if a program copies nothing."""
+    cpu_requests: CpuRequests = CpuRequests.TAKE_BACK
+    """Whether what the CPU accesses between kernels leaves the GPU, or stays."""
     chunk: Extent = 64 * 1024
     """overlapped: the bytes of a chunk: 4 us at 16 GB/s; a copy command takes 2.5 us on an H100."""
     chunk_order: ChunkOrder = ChunkOrder.IN_TURNS
@@ -158,7 +170,13 @@ QUESTIONS: Final = (
         number=7,
         question="what does the programmer copy?",
         setting="options.programmer_data",
-        choices=("uploads", "touched_global", "touched_all"),
+        choices=(
+            "uploads",
+            "touched_global",
+            "touched_all",
+            "touched_pages",
+            "uploads_or_touched",
+        ),
         reason="the programs' own copies",
     ),
     Question(
@@ -202,5 +220,19 @@ QUESTIONS: Final = (
         setting="gmmu.query_cycles",
         choices=("0", "100"),
         reason="the paper counts it without a number; 100 cycles are as long as a page walk",
+    ),
+    Question(
+        number=14,
+        question="do pages leave the GPU when the CPU accesses them between kernels?",
+        setting="options.cpu_requests",
+        choices=("take_back", "left_out"),
+        reason="the CPU reads and writes them; the paper's flow charts leave its requests out",
+    ),
+    Question(
+        number=15,
+        question="of which suite are BFS and NN?",
+        setting="",
+        choices=("ISPASS 2009: bfs, nn", "Rodinia: bfs-rodinia, nn-rodinia"),
+        reason="the suite of the other programs; the paper says Rodinia",
     ),
 )

@@ -25,6 +25,7 @@ class Kind(StrEnum):
     PROGRAMMER = "programmer"
     OVERLAPPED = "overlapped"
     PREFETCH = "prefetch"
+    ADVISE = "advise"
     WHOLE_PAGE = "whole-page"
     SINGLE_RANGE = "single-range"
     RANGES = "ranges"
@@ -48,6 +49,7 @@ MEANINGS = {
     Kind.PROGRAMMER: "the program's own copies are made before it starts",
     Kind.OVERLAPPED: "the same copies in chunks, in streams beside the kernels",
     Kind.PREFETCH: "allocations that a kernel touches, whole, as it is launched; else as tree",
+    Kind.ADVISE: "each allocation as cudaMemAdvise suits it: prefetched, or read in place",
     Kind.WHOLE_PAGE: "the page; each waiting request transfers its own (baseline of Zhang 2019)",
     Kind.SINGLE_RANGE: "the request, and the gap to the valid range: one range a page (Zhang 2019)",
     Kind.RANGES: "units, a few ranges a page (proposal of Zhang 2019)",
@@ -151,6 +153,8 @@ _OF_KIND: dict[Kind, dict[str, object]] = {
     Kind.RANGES: {"request": Requested.UNIT},
     Kind.BLOCK_64K: {"unit": 64 * _KIB},
     Kind.PREFETCH: {"unit": 4 * _KIB},
+    # Whole allocations are brought: a line belongs to one of them.
+    Kind.ADVISE: {"unit": 128},
     Kind.TREE: {"unit": 4 * _KIB},
     Kind.SEQUENTIAL: {"unit": 4 * _KIB},
     Kind.ACCESS_COUNTER: {"unit": 64 * _KIB},

@@ -1,6 +1,7 @@
 """The modelled driver beside a real one: what is read from a run, predicted, and fitted."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -100,14 +101,15 @@ def test_the_points_of_a_run_are_its_page_faults_and_its_reads(h100: Run) -> Non
         (Access.PAGE_FAULT, 0),
         *((Access.READ, size) for size in (1, 16, 128, 512)),
         *((Access.REMOTE, size) for size in (1, 16, 128, 512)),
+        *((Access.PREFETCHED, size) for size in (1, 16, 128, 512)),
     ]
     assert points[0].seconds == pytest.approx(28.5e-6, rel=0.01)
     assert points[1].seconds == pytest.approx(MIB / 2.818e9, rel=0.01)
 
 
 def test_tests_that_are_not_predicted_are_named(h100: Run) -> None:
-    assert "host_to_device_managed_prefetched" in not_predicted(h100)
-    assert "host_to_device_managed_demand" not in not_predicted(h100)
+    assert "device_to_host_managed_prefetched" in not_predicted(h100)
+    assert "host_to_device_managed_prefetched" not in not_predicted(h100)
 
 
 def test_what_is_predicted_is_what_the_bench_measures() -> None:
@@ -152,6 +154,49 @@ def test_an_h100_is_predicted_within_a_tenth_where_the_fit_saw_nothing(h100_fit:
     held = [one for one in h100_fit.compared if one.held_back and one.point.access is Access.READ]
     assert [one.point.size_bytes // MIB for one in held] == [16, 512]
     assert geometric_error(held) < 0.1
+
+
+@pytest.mark.parametrize(("gpu", "run"), [("h100", RUN), ("h200", H200_RUN)])
+def test_prefetches_are_predicted_within_a_tenth_where_the_fit_saw_nothing(
+    gpu: str, run: Path
+) -> None:
+    points = compared(points_of(read_run(str(run))), load_machine(f"{gpu}-pcie5"))
+    errors = {
+        one.point.size_bytes // MIB: abs(one.error)
+        for one in points
+        if one.point.access is Access.PREFETCHED
+    }
+    assert set(errors) == {1, 16, 128, 512}
+    assert errors[1] < 0.001
+    assert errors[128] < 0.001
+    assert max(errors.values()) < 0.1
+
+
+def test_the_fit_finds_what_prefetches_were_made_with() -> None:
+    true = machine_with(12 * US, 150 * US, US // 4)
+    costs = {"prefetch": 30 * US, "prefetch_block": 7 * US}
+    true = true.model_copy(update={"faults": true.faults.model_copy(update=costs)})
+    points = [
+        replace(one, seconds=predicted(one, true).seconds)
+        for one in (
+            DriverPoint(access=Access.PREFETCHED, size_bytes=size * MIB, seconds=1.0)
+            for size in (1, 2, 16)
+        )
+    ]
+    fit = fitted([*points_by(true), *points], load_machine("h100-pcie5"))
+    assert fit.machine.faults.prefetch == pytest.approx(30 * US, rel=0.01)
+    assert fit.machine.faults.prefetch_block == pytest.approx(7 * US, rel=0.01)
+    prefetched = [one for one in fit.compared if one.point.access is Access.PREFETCHED]
+    assert [one.held_back for one in prefetched] == [False, True, False]
+
+
+def test_one_prefetch_tells_two_costs_not_apart() -> None:
+    machine = load_machine("h100-pcie5")
+    points = points_by(machine_with(12 * US, 150 * US, US // 4))
+    one = DriverPoint(access=Access.PREFETCHED, size_bytes=MIB, seconds=1.0)
+    fit = fitted([*points, one], machine)
+    assert fit.machine.faults.prefetch == machine.faults.prefetch
+    assert fit.compared[-1].held_back
 
 
 def test_the_machines_that_come_with_isthmus_are_these_fits(h100_fit: Fit, h200: Run) -> None:

@@ -83,13 +83,15 @@ def test_every_option_is_the_simulators_and_has_its_default() -> None:
     native = native_options(Options(), Kind.RANGES)
     default = _native.SimOptions()
     ours = {native_name(Options, field) for field in Options.model_fields}
-    assert public(native) == {"mode", "prefetch", *ours}
+    assert public(native) == {"mode", "hints", *ours}
     assert {name: getattr(native, name) for name in public(native)} == {
         name: getattr(default, name) for name in public(default)
     }
 
 
-STATE_MACHINES = [kind.value for kind in Kind if kind.migrates and kind is not Kind.PREFETCH]
+STATE_MACHINES = [
+    kind.value for kind in Kind if kind.migrates and kind not in {Kind.PREFETCH, Kind.ADVISE}
+]
 
 
 @pytest.mark.parametrize("name", STATE_MACHINES)
@@ -112,12 +114,23 @@ def test_prefetching_is_the_trees_policy_with_allocations_brought_ahead() -> Non
     machine = load_machine("paper-gtx480")
     ahead, tree = (native_policy(default_policy(name), machine) for name in ("prefetch", "tree"))
     assert all(getattr(ahead, option) == getattr(tree, option) for option in public(tree))
-    assert native_options(Options(), Kind.PREFETCH).prefetch
-    assert not native_options(Options(), Kind.TREE).prefetch
+    assert native_options(Options(), Kind.PREFETCH).hints == "prefetch"
+    assert native_options(Options(), Kind.TREE).hints == "none"
     brought = isthmus.simulate("lps", machine="h100-pcie5", policy="prefetch")
     asked_for = isthmus.simulate("lps", machine="h100-pcie5", policy="tree")
     assert brought.counts["fault_batches"] == 0 < asked_for.counts["fault_batches"]
     assert brought.total_ps < asked_for.total_ps
+
+
+@pytest.mark.parametrize("workload", ["lps", "aes", "bfs"])
+def test_advice_faults_never_and_beats_a_driver_that_knows_nothing(workload: str) -> None:
+    advised, asked_for = (
+        isthmus.simulate(workload, machine="h100-pcie5", policy=policy)
+        for policy in ("advise", "tree")
+    )
+    assert advised.counts["fault_batches"] == 0 < asked_for.counts["fault_batches"]
+    assert advised.total_ps < asked_for.total_ps
+    assert advised.counts["line_requests"] == asked_for.counts["line_requests"]
 
 
 def test_a_curve_is_slower_for_small_transfers_and_nears_the_bandwidth() -> None:

@@ -26,6 +26,7 @@ from isthmus import _native
 from isthmus.errors import UsageError, WriteError
 from isthmus.sim.trace.file import open_trace, trace_info
 from isthmus.sim.trace.importing import ImportReport, import_trace
+from isthmus.sim.trace.warnings import COUNTS, warnings_of
 
 pytestmark = pytest.mark.native
 
@@ -232,6 +233,37 @@ def test_any_field_of_any_version_may_be_wrong(version: str) -> None:
         assert said.isprintable()
 
 
+@pytest.mark.parametrize("version", LINES_OF_VERSIONS)
+def test_no_wrong_field_is_read_as_another_trace_without_a_word(version: str) -> None:
+    """Masks and strides may be those of another program; nothing else may."""
+    text = versioned_text(version)
+    usual = read_as(text)
+    assert usual is not None
+    words = re.split(r"(\s+)", text)
+    silent = set()
+    for place, wrong in product(range(0, len(words), 2), WRONG):
+        found = read_as("".join([*words[:place], wrong, *words[place + 1 :]]))
+        if found is not None and found[0] != usual[0] and found[1] == usual[1]:
+            silent.add((words[place], wrong))
+    assert silent == {("ffffffff", "0"), ("4", "-1")}
+
+
+def read_as(text: str) -> tuple[object, tuple[str, ...]] | None:
+    """What a kernel's text is read as, and what is said about it; None if it is refused."""
+    kernel = _native.AccelSimKernel("kernel-1.traceg", 0, _native.TouchedLines())
+    try:
+        kernel.feed(text.encode())
+        kernel.finish(missing_ctas_do_nothing=False)
+    except UsageError:
+        return None
+    arrays = [part.tolist() if hasattr(part, "tolist") else part for part in kernel.block()]
+    launch = kernel.launch
+    shape = (launch.num_ctas, launch.warps_per_cta, launch.max_ctas_per_sm)
+    counts = {name: getattr(kernel.counts, name) for name in COUNTS}
+    said = warnings_of(counts, num_streams=1, num_lists=1, left_out=[])
+    return (arrays, shape, kernel.stream), said
+
+
 def refusal_of(text: str) -> str:
     """What is said against a kernel's text, if anything."""
     kernel = _native.AccelSimKernel("kernel-1.traceg", 0, _native.TouchedLines())
@@ -241,6 +273,25 @@ def refusal_of(text: str) -> str:
     except UsageError as error:
         return str(error)
     return ""
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("kernel name", "shmem", "nregs", "binary version", "cuda stream id"),
+        *("shmem base_addr", "local mem base_addr"),
+    ],
+)
+def test_a_line_that_every_tracer_writes_is_missed(tmp_path: Path, key: str) -> None:
+    text = re.sub(rf"^-{key} = .*\n", "", kernel_text(LOAD_LINE), flags=re.MULTILINE)
+    assert told(imported(tmp_path, text), "1 lines that every tracer writes are absent")
+
+
+def test_a_gpu_that_is_not_known_is_said(tmp_path: Path) -> None:
+    text = kernel_text(LOAD_LINE).replace("binary version = 70", "binary version = 777")
+    assert told(
+        imported(tmp_path, text), "1 kernels are of a GPU (binary version) that isn't known"
+    )
 
 
 def test_missing_thread_blocks_are_a_truncated_file_unless_the_caller_knows(tmp_path: Path) -> None:

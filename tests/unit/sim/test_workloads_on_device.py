@@ -8,6 +8,10 @@ from nvrtc import SOURCES, compile_for_gpu
 ENTRIES = {
     "aes": [("aes_blocks", "AesArguments")],
     "bfs": [("bfs_level", "BfsArguments")],
+    "bfs_rodinia": [
+        ("bfs_rodinia_visit", "BfsRodiniaArguments"),
+        ("bfs_rodinia_move", "BfsRodiniaArguments"),
+    ],
     "cp": [("cp_plane", "CpArguments")],
     "embedding": [("embedding_bags", "EmbeddingArguments")],
     "frontier": [("frontier_step", "FrontierArguments")],
@@ -27,6 +31,7 @@ ENTRIES = {
     ],
     "mum": [("mum_reads", "MumArguments")],
     "nn": [("nn_convolution", "NnLayer"), ("nn_connected", "NnLayer")],
+    "nn_rodinia": [("nn_rodinia_distances", "NnRodiniaArguments")],
     "nqu": [("nqu_board", "NquArguments")],
     "pagerank": [
         ("pagerank_shares", "PagerankArguments"),

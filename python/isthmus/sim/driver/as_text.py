@@ -17,6 +17,7 @@ from isthmus.sizes import format_size
 
 NOTE = "predicted times are modelled; measured ones are the medians of the run"
 _COSTS = ("latency", "first", "block", "page")
+_PREFETCH_COSTS = ("prefetch", "prefetch_block")
 
 
 def comparison_text(
@@ -64,10 +65,18 @@ def comparison_text(
 
 def fault_costs(machine: ModelledMachine) -> str:
     """Say what the modelled driver takes."""
-    latency, first, block, page = (
-        setting_of(f"faults.{name}").text(getattr(machine.faults, name)) for name in _COSTS
-    )
+    latency, first, block, page = _texts(machine, _COSTS)
     return f"{latency} a batch, {first} more for the first, {block} a block, {page} a page of 4 KiB"
+
+
+def prefetch_costs(machine: ModelledMachine) -> str:
+    """Say what the modelled driver takes to prefetch."""
+    call, block = _texts(machine, _PREFETCH_COSTS)
+    return f"{call} an allocation, {block} a block of 2 MiB"
+
+
+def _texts(machine: ModelledMachine, names: Sequence[str]) -> list[str]:
+    return [setting_of(f"faults.{name}").text(getattr(machine.faults, name)) for name in names]
 
 
 def geometric_error(points: Sequence[Compared]) -> float:
@@ -81,6 +90,7 @@ def _heading(run: Run, machine: ModelledMachine) -> list[str]:
         f"measured  run {run.run.id[:8]}: {measured}",
         f"machine   {machine.name}: {machine.description}",
         f"faults    {fault_costs(machine)}",
+        f"prefetch  {prefetch_costs(machine)}",
     ]
 
 

@@ -11,6 +11,9 @@ A cost for each batch can't be told from a block's by these accesses, whose batc
 each. All of it counts as the block's: NVIDIA's driver locks, unmaps, copies and maps block by block
 (uvm_gpu_replayable_faults.c, service_fault_batch). Reads at random, whose batches have many blocks,
 are never fitted: they test this.
+
+The time of a prefetch is a sum, too: what the link takes, a cost for the call, and one for each
+block of 2 MiB. They are fitted by themselves, in the same way.
 """
 
 from collections.abc import Sequence
@@ -27,6 +30,7 @@ _MAX_ROUNDS = 25
 # Costs that change less are the same: a tenth of a percent of the longest.
 _SAME = 1e-3
 _NUM_COSTS = 3
+_NUM_PREFETCH_COSTS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +82,10 @@ def fitted(points: Sequence[DriverPoint], machine: ModelledMachine) -> Fit:
     """
     Find the costs of a machine's driver.
 
-    Of the sizes that were read on demand every second one, from the second smallest on, is held
-    back: it only tests the fit. So do all reads at random. Reads in place have no faults, and test
-    the link.
+    Of the sizes that were read on demand, and of those that were prefetched, every second one, from
+    the second smallest on, is held back: it only tests the fit. So do all reads at random. Reads in
+    place have no faults, and test the link. The costs of prefetches stay as they are if fewer than
+    two sizes are left to fit them.
 
     Args:
         points: Of one run.
@@ -95,10 +100,13 @@ def fitted(points: Sequence[DriverPoint], machine: ModelledMachine) -> Fit:
     for num_rounds in range(1, _MAX_ROUNDS + 1):
         predictions = [predicted(point, current) for point in used]
         before = _costs(current)
-        after = _solved(used, predictions, before)
+        counts = [(one.blocks, one.kernels, one.pages) for one in predictions]
+        after = _solved(used, predictions, counts, before)
         current = _with_costs(machine, after)
         if max(abs(a - b) for a, b in zip(after, before, strict=True)) <= _SAME * max(after):
-            return _result(_with_costs(current, _rounded(after)), points, used, num_rounds)
+            settled = _with_costs(current, _rounded(after))
+            machine, prefetched = _with_prefetches(settled, points)
+            return _result(machine, points, [*used, *prefetched], num_rounds)
     raise Error(
         f"the fit doesn't settle within {_MAX_ROUNDS} rounds: last {_text(after)}",
         hint="measure again with `isthmus bench --managed` on an idle machine",
@@ -117,17 +125,19 @@ def _result(
     return Fit(machine=machine, compared=beside, num_rounds=num_rounds)
 
 
-def _rounded(costs: tuple[float, float, float]) -> tuple[float, float, float]:
+def _rounded(costs: Sequence[float]) -> list[float]:
     """Round to four digits: more than a measurement repeats."""
-    block, first, page = (float(f"{seconds:.4g}") for seconds in costs)
-    return block, first, page
+    return [float(f"{seconds:.4g}") for seconds in costs]
+
+
+def _sizes(points: Sequence[DriverPoint], access: Access) -> list[DriverPoint]:
+    return sorted(
+        (point for point in points if point.access is access), key=lambda point: point.size_bytes
+    )
 
 
 def _used(points: Sequence[DriverPoint]) -> list[DriverPoint]:
-    reads = sorted(
-        (point for point in points if point.access is Access.READ),
-        key=lambda point: point.size_bytes,
-    )
+    reads = _sizes(points, Access.READ)
     faults = [point for point in points if point.access is Access.PAGE_FAULT]
     used = [*faults, *reads[::2]]
     if len(used) < _NUM_COSTS:
@@ -144,7 +154,26 @@ def _costs(machine: ModelledMachine) -> tuple[float, float, float]:
     return faults.block / _PS_PER_S, faults.first / _PS_PER_S, faults.page / _PS_PER_S
 
 
-def _with_costs(machine: ModelledMachine, costs: tuple[float, float, float]) -> ModelledMachine:
+def _with_prefetches(
+    machine: ModelledMachine, points: Sequence[DriverPoint]
+) -> tuple[ModelledMachine, list[DriverPoint]]:
+    """Fit what prefetches take; also give the points that this used."""
+    used = _sizes(points, Access.PREFETCHED)[::2]
+    if len(used) < _NUM_PREFETCH_COSTS:
+        return machine, []
+    predictions = [predicted(point, machine) for point in used]
+    rows = [(one.prefetches, one.prefetched_blocks) for one in predictions]
+    before = (machine.faults.prefetch / _PS_PER_S, machine.faults.prefetch_block / _PS_PER_S)
+    call, block = _rounded(_solved(used, predictions, rows, before))
+    changed = {
+        "prefetch": round(call * _PS_PER_S),
+        "prefetch_block": round(block * _PS_PER_S),
+    }
+    faults = machine.faults.model_copy(update=changed)
+    return machine.model_copy(update={"faults": faults}), used
+
+
+def _with_costs(machine: ModelledMachine, costs: Sequence[float]) -> ModelledMachine:
     block, first, page = (round(seconds * _PS_PER_S) for seconds in costs)
     changed = {"latency": 0, "block": block, "first": first, "page": page}
     faults = machine.faults.model_copy(update={**changed, "handling": Handling.BATCH})
@@ -154,32 +183,41 @@ def _with_costs(machine: ModelledMachine, costs: tuple[float, float, float]) -> 
 def _solved(
     used: Sequence[DriverPoint],
     predictions: Sequence[Prediction],
-    costs: tuple[float, float, float],
-) -> tuple[float, float, float]:
-    """Solve for costs that are not negative: the best of all choices of those that are zero."""
+    counts: Sequence[tuple[float, ...]],
+    costs: Sequence[float],
+) -> list[float]:
+    """
+    Solve for costs that are not negative: the best of all choices of those that are zero.
+
+    Args:
+        used: What was measured.
+        predictions: Of the same points, with `costs`.
+        counts: For each point how often it has each cost.
+        costs: In seconds.
+    """
     import numpy as np
 
-    rows = np.array([(one.blocks, one.kernels, one.pages) for one in predictions])
+    rows = np.array(counts)
     measured = np.array([point.seconds for point in used])
     rest = np.array([one.seconds for one in predictions]) - rows @ np.array(costs)
     scaled, wanted = rows / measured[:, None], 1 - rest / measured
     best, least = None, np.inf
-    for count in range(1, _NUM_COSTS + 1):
-        for chosen in combinations(range(_NUM_COSTS), count):
+    for count in range(1, len(costs) + 1):
+        for chosen in combinations(range(len(costs)), count):
             some, *_ = np.linalg.lstsq(scaled[:, chosen], wanted, rcond=None)
             error = float(np.sum((scaled[:, chosen] @ some - wanted) ** 2))
             if np.all(some >= 0) and error < least * (1 - 1e-9):
                 least = error
-                best = np.zeros(_NUM_COSTS)
+                best = np.zeros(len(costs))
                 best[list(chosen)] = some
     if best is None:
         raise Error(
             "no costs of a driver fit: what was measured is shorter than the link alone takes",
             hint="name a machine whose link is the measured one: --machine",
         )
-    return float(best[0]), float(best[1]), float(best[2])
+    return [float(seconds) for seconds in best]
 
 
-def _text(costs: tuple[float, float, float]) -> str:
+def _text(costs: Sequence[float]) -> str:
     block, first, page = (seconds * 1e6 for seconds in costs)
     return f"{block:.2f} us a block, {first:.1f} us at first, {page:.4f} us a page"

@@ -22,6 +22,8 @@ class Access(StrEnum):
     """The same, but one page of 4 KiB after the other in a random order, each once."""
     REMOTE = "read in place"
     """All of it was read once over the link: it was advised to stay."""
+    PREFETCHED = "prefetched"
+    """All of it was prefetched, by one call; no kernel ran."""
 
 
 PREDICTED = {
@@ -29,6 +31,7 @@ PREDICTED = {
     ("host_to_device_managed_demand", "bandwidth"): Access.READ,
     ("host_to_device_managed_demand_random", "bandwidth"): Access.RANDOM,
     ("host_to_device_managed_advised", "bandwidth"): Access.REMOTE,
+    ("host_to_device_managed_prefetched", "bandwidth"): Access.PREFETCHED,
 }
 """The results of `isthmus bench` that are points: test and metric."""
 

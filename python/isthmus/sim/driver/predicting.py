@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 _PS_PER_S = 1e12
 _PAGE_BYTES = 4096
 # NVIDIA's driver widens a fault by the density of a tree over each block of 2 MiB.
-_MIGRATES, _REMOTE = "tree", "zero-copy"
+_MIGRATES = "tree"
+_OF_ACCESS = {Access.REMOTE: "zero-copy", Access.PREFETCHED: "prefetch"}
+_BLOCK_BYTES = 2 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +33,8 @@ class Prediction:
         blocks: The blocks of 2 MiB in them.
         pages: The pages of 4 KiB that they migrated.
         kernels: The kernels that had faults.
+        prefetches: The allocations that were prefetched.
+        prefetched_blocks: The blocks of 2 MiB of them.
     """
 
     seconds: float
@@ -38,16 +42,21 @@ class Prediction:
     blocks: float
     pages: float
     kernels: float
+    prefetches: float
+    prefetched_blocks: float
 
 
 def predicted(point: DriverPoint, machine: ModelledMachine) -> Prediction:
     """
     Simulate what a point measured.
 
+    What is prefetched is read meanwhile, by a kernel that ends some microseconds after its last
+    bytes have come.
+
     Raises:
         UsageError: The machine is impossible, or the size no multiple of 4 KiB.
     """
-    kind = _REMOTE if point.access is Access.REMOTE else _MIGRATES
+    kind = _OF_ACCESS.get(point.access, _MIGRATES)
     result = run(_trace(point, machine), Setup(machine=machine, policy=default_policy(kind)))
     share = 1 / FAULT_PAGES if point.access is Access.PAGE_FAULT else 1.0
     counts = result.counts
@@ -57,6 +66,10 @@ def predicted(point: DriverPoint, machine: ModelledMachine) -> Prediction:
         blocks=counts["fault_blocks"] * share,
         pages=counts["fault_pages"] * share,
         kernels=(counts["fault_batches"] > 0) * share,
+        prefetches=float(point.access is Access.PREFETCHED),
+        prefetched_blocks=(
+            -(-point.size_bytes // _BLOCK_BYTES) if point.access is Access.PREFETCHED else 0.0
+        ),
     )
 
 

@@ -1,6 +1,7 @@
 """The results of the evaluation's runs, by program, policy and bandwidth; and their averages."""
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from statistics import fmean, geometric_mean
 
 from isthmus.sim.paper.studies import (
@@ -30,7 +31,7 @@ TLB_READINGS = {
 
 
 class Evaluation:
-    """The finished runs."""
+    """The finished runs with one input, seed 0; `by_seed` has them with the others."""
 
     def __init__(self, runs: Iterable[StudyRun], rows: Mapping[str, Row]) -> None:
         """
@@ -40,15 +41,31 @@ class Evaluation:
             runs: All of the evaluation.
             rows: Point's key -> row; runs without one are left out.
         """
-        self._rows: dict[tuple[object, ...], Row] = {}
+        self._seed = 0
+        self._rows: dict[tuple[int | str, ...], Row] = {}
+        seeds, absent = set(), set()
         for run in runs:
             row = rows.get(run.point.key)
-            if row is not None and row["error"] is None:
-                self._rows[run.study, run.program, run.series, run.bandwidth, *run.place] = row
+            seed = run.point.seed
+            seeds.add(seed)
+            if row is None or row["error"] is not None:
+                absent.add(seed)
+                continue
+            self._rows[seed, run.study, run.program, run.series, run.bandwidth, *run.place] = row
+        self._seeds = sorted(seeds - (absent - {0}))
+
+    def by_seed(self) -> "list[Evaluation]":
+        """Give the evaluation with each input whose runs are all finished, this one first."""
+        return [self._with_seed(seed) for seed in self._seeds]
+
+    def _with_seed(self, seed: int) -> "Evaluation":
+        other = copy(self)
+        other._seed = seed  # noqa: SLF001 - a copy of this one
+        return other
 
     def number(self, column: str, study: str, program: str, series: str, *place: str) -> float:
         """Give a number of one run."""
-        value = self._rows[study, program, series, *place][column]
+        value = self._rows[self._seed, study, program, series, *place][column]
         return float(value or 0)
 
     def ratio(self, program: str, series: str, bandwidth: str) -> float:
@@ -69,37 +86,32 @@ class Evaluation:
         computing = self.ratios("ideal", bandwidth)
         return [max(share, 1 - share) for share in computing]
 
-    def means_by_seed(self, series: str, bandwidth: str) -> list[float]:
-        """Give the arithmetic mean of the ratios for each seed; of one seed, one."""
-        means = [fmean(self.ratios(series, bandwidth))]
-        while (ratios := self._ratios_of_seed(series, bandwidth, str(len(means)))) is not None:
-            means.append(fmean(ratios))
-        return means
+    def mean(self, series: str, bandwidth: str) -> float:
+        """Give the arithmetic mean of the ratios."""
+        return fmean(self.ratios(series, bandwidth))
 
-    def _ratios_of_seed(self, series: str, bandwidth: str, seed: str) -> list[float] | None:
-        places = [(program, bandwidth, seed) for program in self.programs()]
-        if not all(
-            ("seeds", program, one, bandwidth, seed) in self._rows
-            for program in self.programs()
-            for one in (_REFERENCE, series)
-        ):
-            return None
-        return [
-            self._time("seeds", program, series, *place)
-            / self._time("seeds", program, _REFERENCE, *place)
-            for program, *place in places
-        ]
+    def overlap_bound(self, bandwidth: str) -> float:
+        """Give the arithmetic mean of the programs' bounds."""
+        return fmean(self.overlap_bounds(bandwidth))
+
+    def mean_over(self, series: str, other: str, bandwidth: str) -> float:
+        """Give the arithmetic mean of a policy's times over those of another."""
+        ratios = zip(self.ratios(series, bandwidth), self.ratios(other, bandwidth), strict=True)
+        return fmean(one / two for one, two in ratios)
 
     def has(self, series: str, bandwidth: str) -> bool:
         """Whether a series was run at a bandwidth."""
-        return all(("matrix", one, series, bandwidth) in self._rows for one in self.programs())
+        return all(self._ran(one, series, bandwidth) for one in self.programs())
+
+    def _ran(self, program: str, series: str, bandwidth: str) -> bool:
+        return (self._seed, "matrix", program, series, bandwidth) in self._rows
 
     def programs(self) -> list[str]:
         """List the programs with every run of the matrix."""
         return [
             program
             for program in PROGRAMS
-            if all(("matrix", program, _REFERENCE, one) in self._rows for one in BANDWIDTHS)
+            if all(self._ran(program, _REFERENCE, one) for one in BANDWIDTHS)
         ]
 
     def unit_ratio(self, program: str, unit: str) -> float:
@@ -127,12 +139,19 @@ class Evaluation:
             for unit in FAULT_UNITS
         }
 
-    def best_units(self) -> dict[str, str]:
-        """Give the unit size with the smallest mean, for each fault latency."""
-        means = self.fault_means()
+    def best_units(self) -> dict[str, tuple[str, ...]]:
+        """
+        Give the unit sizes with the smallest mean, for each fault latency.
+
+        They are several if other inputs have another: their means are as good as equal.
+        """
+        found = [one.fault_means() for one in self.by_seed()]
+        best = {
+            latency: {_smallest(means, latency) for means in found} for latency in FAULT_LATENCIES
+        }
         return {
-            latency: min(FAULT_UNITS, key=lambda unit: means[latency, unit])
-            for latency in FAULT_LATENCIES
+            latency: tuple(unit for unit in FAULT_UNITS if unit in units)
+            for latency, units in best.items()
         }
 
     def tlb_rates(self, page: str) -> dict[str, float]:
@@ -157,6 +176,10 @@ class Evaluation:
 
     def _base(self, program: str, bandwidth: str) -> float:
         return self._time("matrix", program, _REFERENCE, bandwidth)
+
+
+def _smallest(means: Mapping[tuple[str, str], float], latency: str) -> str:
+    return min(FAULT_UNITS, key=lambda unit: means[latency, unit])
 
 
 def means(ratios: list[float]) -> tuple[float, float]:

@@ -3,21 +3,38 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import chain, product
 from statistics import fmean, geometric_mean
 from typing import Final
 
 from isthmus.sim.as_text import csv_text
-from isthmus.sim.paper.studies import BANDWIDTHS, LOCAL_PROGRAMS, PROGRAMS, make_point
+from isthmus.sim.paper.studies import (
+    BANDWIDTHS,
+    HOST_PROGRAMS,
+    LOCAL_PROGRAMS,
+    PROGRAMS,
+    RODINIA,
+    make_point,
+)
 from isthmus.sim.points import SweepPoint
 from isthmus.sim.settings import Setup, setting_of
 from isthmus.sim.store import Row
 
 GRID_BANDWIDTHS: Final = BANDWIDTHS[:2]
 REFERENCE: Final = "programmer"
+_IDEAL: Final = "ideal"
+PROGRAMS_OF: Final = "programs"
+"""The question which suite BFS and NN are from: no setting, but other workloads."""
 _LOCAL_MEMORY = "options.local_memory"
+_CPU_REQUESTS = "options.cpu_requests"
+# Settings that make no difference but to these programs.
+_ONLY_FOR: Final[Mapping[str, Sequence[str]]] = {
+    _LOCAL_MEMORY: LOCAL_PROGRAMS,
+    _CPU_REQUESTS: HOST_PROGRAMS,
+}
 _EVERY: Final[Mapping[str, tuple[str, ...]]] = {
     "cores.clock": ("700MHz", "1400MHz"),
+    PROGRAMS_OF: ("ispass", "rodinia"),
 }
 _MIGRATING: Final[Mapping[str, tuple[str, ...]]] = {
     **_EVERY,
@@ -26,11 +43,18 @@ _MIGRATING: Final[Mapping[str, tuple[str, ...]]] = {
     "policy.write": ("migrate", "validate"),
     _LOCAL_MEMORY: ("resident", "migrates"),
     "gmmu.query_cycles": ("0", "100"),
+    _CPU_REQUESTS: ("take_back", "left_out"),
 }
 ANSWERS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     REFERENCE: {
         **_EVERY,
-        "options.programmer_data": ("uploads", "touched_global", "touched_all"),
+        "options.programmer_data": (
+            "uploads",
+            "touched_global",
+            "touched_all",
+            "touched_pages",
+            "uploads_or_touched",
+        ),
         "options.count_downloads": ("false", "true"),
         _LOCAL_MEMORY: ("resident", "migrates"),
     },
@@ -42,8 +66,8 @@ ANSWERS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     },
     "ranges": {**_MIGRATING, "policy.request": ("line", "unit")},
 }
-"""Policy -> setting -> its answers that make a difference to it."""
-_SHARED = ("cores.clock", _LOCAL_MEMORY)
+"""Policy -> question, by its setting -> the answers that make a difference to it."""
+_SHARED = ("cores.clock", PROGRAMS_OF, _LOCAL_MEMORY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +78,11 @@ class Combination:
     Attributes:
         policy: Its name.
         bandwidth: The link's, as typed.
-        answers: Setting -> answer, for the policy and the programmer's copy.
+        answers: Question -> answer, for the policy and the programmer's copy.
         mean: The mean of the programs' times, each over that of the programmer's copy.
         geometric_mean: The same.
+        bound: The mean of what the programs would take if the programmer's copies overlapped
+            perfectly with computing, over what they take one after the other.
     """
 
     policy: str
@@ -64,6 +90,7 @@ class Combination:
     answers: Mapping[str, str]
     mean: float
     geometric_mean: float
+    bound: float
 
 
 def grid_points() -> list[SweepPoint]:
@@ -72,17 +99,22 @@ def grid_points() -> list[SweepPoint]:
         (program, policy, _of_program(program, {**_link(bandwidth), **answers}))
         for policy in ANSWERS
         for answers in _combinations(policy)
-        for bandwidth, program in product(GRID_BANDWIDTHS, PROGRAMS)
+        for bandwidth, program in product(GRID_BANDWIDTHS, _programs(answers))
     )
-    points = (make_point(*place) for place in places)
-    return list({point.key: point for point in points}.values())
+    ideal = (
+        (program, _IDEAL, _of_program(program, answers))
+        for answers in _product(_EVERY)
+        for program in _programs(answers)
+    )
+    distinct = {_key(*place): place for place in chain(places, ideal)}
+    return [make_point(*place) for place in distinct.values()]
 
 
 def combinations(points: Sequence[SweepPoint], rows: Mapping[str, Row]) -> list[Combination]:
     """
     Score every combination with every way of counting the programmer's copy.
 
-    A policy's run is divided by the programmer's with the same clock and local memory.
+    A policy's run is divided by the programmer's with the same clock, programs and local memory.
 
     Args:
         points: The grid's points.
@@ -94,22 +126,30 @@ def combinations(points: Sequence[SweepPoint], rows: Mapping[str, Row]) -> list[
         )
         for point in points
     }
-    return [
-        _score(times, policy, bandwidth, answers, base)
-        for policy in ANSWERS
-        if policy != REFERENCE
-        for answers, base, bandwidth in product(
-            _combinations(policy), _combinations(REFERENCE), GRID_BANDWIDTHS
-        )
-        if all(answers[name] == base[name] for name in _SHARED)
-    ]
+    bases = [_base(times, *one) for one in product(_combinations(REFERENCE), GRID_BANDWIDTHS)]
+    found = []
+    for policy in (one for one in ANSWERS if one != REFERENCE):
+        for answers, bandwidth in product(_combinations(policy), GRID_BANDWIDTHS):
+            own = _times(times, policy, {**_link(bandwidth), **answers}, _programs(answers))
+            found += [
+                _score(policy, answers, own, base)
+                for base in bases
+                if base.bandwidth == bandwidth
+                and all(answers[name] == base.answers[name] for name in _SHARED)
+            ]
+    return found
 
 
 def defaults(policy: str) -> dict[str, str]:
     """Give the default answers of a policy and of the programmer's copy."""
     own = _setup_of(policy)
     every = {**ANSWERS[REFERENCE], **ANSWERS[policy]}
-    texts = {name: setting_of(name).text(own.value(name)).replace(" ", "") for name in every}
+    texts = {
+        name: setting_of(name).text(own.value(name)).replace(" ", "")
+        for name in every
+        if name != PROGRAMS_OF
+    }
+    texts[PROGRAMS_OF] = every[PROGRAMS_OF][0]
     return {name: next(one for one in every[name] if one == texts[name]) for name in every}
 
 
@@ -124,6 +164,7 @@ def grid_csv(found: Sequence[Combination]) -> str:
                 **{name: one.answers.get(name, "") for name in every},
                 "mean": f"{one.mean:.6g}",
                 "geometric_mean": f"{one.geometric_mean:.6g}",
+                "bound": f"{one.bound:.6g}",
                 "modelled": True,
             }
             for one in found
@@ -131,38 +172,74 @@ def grid_csv(found: Sequence[Combination]) -> str:
     )
 
 
-def _score(
+@dataclass(frozen=True, kw_only=True)
+class _Base:
+    """One way to count the programmer's copy: the times of the programs, and what bounds them."""
+
+    answers: Mapping[str, str]
+    bandwidth: str
+    times: Sequence[float]
+    bound: float
+
+
+def _base(
+    times: Mapping[tuple[str, ...], float], answers: Mapping[str, str], bandwidth: str
+) -> _Base:
+    programs = _programs(answers)
+    copied = _times(times, REFERENCE, {**_link(bandwidth), **answers}, programs)
+    computing = _times(times, _IDEAL, {name: answers[name] for name in _EVERY}, programs)
+    shares = [one / other for one, other in zip(computing, copied, strict=True)]
+    return _Base(
+        answers=answers,
+        bandwidth=bandwidth,
+        times=copied,
+        bound=fmean(max(share, 1 - share) for share in shares),
+    )
+
+
+def _times(
     times: Mapping[tuple[str, ...], float],
     policy: str,
-    bandwidth: str,
-    answers: Mapping[str, str],
-    base: Mapping[str, str],
+    settings: Mapping[str, str],
+    programs: Sequence[str],
+) -> list[float]:
+    return [times[_key(program, policy, settings)] for program in programs]
+
+
+def _score(
+    policy: str, answers: Mapping[str, str], own: Sequence[float], base: _Base
 ) -> Combination:
-    link = _link(bandwidth)
-    ratios = [
-        times[_key(program, policy, {**link, **answers})]
-        / times[_key(program, REFERENCE, {**link, **base})]
-        for program in PROGRAMS
-    ]
+    ratios = [one / other for one, other in zip(own, base.times, strict=True)]
     return Combination(
         policy=policy,
-        bandwidth=bandwidth,
-        answers={**base, **answers},
+        bandwidth=base.bandwidth,
+        answers={**base.answers, **answers},
         mean=fmean(ratios),
         geometric_mean=geometric_mean(ratios),
+        bound=base.bound,
     )
 
 
 def _combinations(policy: str) -> Iterator[Mapping[str, str]]:
-    answers = ANSWERS[policy]
+    return _product(ANSWERS[policy])
+
+
+def _product(answers: Mapping[str, tuple[str, ...]]) -> Iterator[Mapping[str, str]]:
     return (dict(zip(answers, values, strict=True)) for values in product(*answers.values()))
 
 
+def _programs(answers: Mapping[str, str]) -> list[str]:
+    other = RODINIA if answers[PROGRAMS_OF] == "rodinia" else {}
+    return [other.get(program, program) for program in PROGRAMS]
+
+
 def _of_program(program: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """Leave one answer to where local memory is, for programs that have none."""
-    if program in LOCAL_PROGRAMS:
-        return dict(settings)
-    return {**settings, _LOCAL_MEMORY: ANSWERS[REFERENCE][_LOCAL_MEMORY][0]}
+    """Leave one answer to what makes no difference to a program; its suite is in its name."""
+    place = {name: text for name, text in settings.items() if name != PROGRAMS_OF}
+    for name, programs in _ONLY_FOR.items():
+        if name in place and program not in programs:
+            place[name] = _MIGRATING[name][0]
+    return place
 
 
 def _key(program: str, policy: str, settings: Mapping[str, str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped
 from isthmus.report.page import Table
 from isthmus.sim.as_text import MODELLED
 from isthmus.sim.paper.grid import ANSWERS, GRID_BANDWIDTHS, REFERENCE, Combination, defaults
-from isthmus.sim.paper.scores import times
+from isthmus.sim.paper.scores import times, times_within
 from isthmus.sim.paper.targets import TARGETS, Target, Verdict, judge
 
 # Targets that are a mean over the programs, at the grid's bandwidths.
@@ -20,10 +20,13 @@ _SCORED: Final[Mapping[str, tuple[str, str]]] = {
     "T6": ("ranges", GRID_BANDWIDTHS[0]),
     "T7": ("ranges", GRID_BANDWIDTHS[1]),
 }
+_MARKS: Final = {Verdict.MATCHED: "=", Verdict.DIRECTION: "~"}
 _HONESTY = (
     "Every combination of the answers to the paper's open questions (docs/simulate.md), each with "
-    "every way to count the programmer's copy with the same clock and local memory. No default was "
-    "chosen by it. Among so many some are near a number by chance: that is no reproduction."
+    "every way to count the programmer's copy with the same clock, programs and local memory. No "
+    "default was chosen by it. Among so many some are near a number by chance: that is no "
+    "reproduction. All of it is of one input of each program; targets.txt says how far others take "
+    "the defaults."
 )
 Found = Sequence[Combination]
 
@@ -36,7 +39,7 @@ def summary_text(found: Found, *, width: int = PAGE_WIDTH) -> str:
         found: Every combination.
         width: The most characters in a line.
     """
-    tables = [_targets(found)]
+    tables = [_targets(found), _one_by_one(found)]
     tables += [_effects(found, policy) for policy in ANSWERS if policy != REFERENCE]
     blocks = [wrapped(MODELLED, width), wrapped(_HONESTY, width, indent="")]
     blocks += [table_lines(table, width) for table in tables]
@@ -68,13 +71,65 @@ def _target(target: Target, policy: str, bandwidth: str, found: Found) -> tuple[
     usual = defaults(policy)
     means = [one.mean for one in ours]
     default = next(one.mean for one in ours if one.answers == usual)
-    shown = (target.theirs, default, min(means), median(means), max(means))
+    shown = (default, min(means), median(means), max(means))
     counts = (
         len(ours),
         verdicts.count(Verdict.DIRECTION) + verdicts.count(Verdict.MATCHED),
         verdicts.count(Verdict.MATCHED),
     )
-    return (target.name, target.quantity, *map(times, shown), *map(str, counts))
+    return (
+        target.name,
+        target.quantity,
+        times(target.theirs),
+        *map(_times, shown),
+        *map(str, counts),
+    )
+
+
+def _one_by_one(found: Found) -> Table:
+    """Write every target under each other answer alone."""
+    usual = {policy: defaults(policy) for policy in ANSWERS if policy != REFERENCE}
+    every = dict.fromkeys(one for policy in usual for one in _others(policy, usual[policy]))
+    by_place = {(one.policy, one.bandwidth, _place(one)): one for one in found}
+    rows = [("as fixed before", "", *_scores(by_place, usual, {}))]
+    rows += [(name, answer, *_scores(by_place, usual, {name: answer})) for name, answer in every]
+    return Table(
+        title="the same under one other answer (=: matched, ~: direction only), and the bound if "
+        "copies overlapped perfectly",
+        heads=("question", "answer", *_SCORED, "bound at both"),
+        rows=tuple(rows),
+        num_text_columns=2,
+    )
+
+
+def _scores(
+    by_place: Mapping[tuple[str, str, tuple[str, ...]], Combination],
+    usual: Mapping[str, Mapping[str, str]],
+    change: Mapping[str, str],
+) -> list[str]:
+    by_name = {target.name: target for target in TARGETS}
+
+    def one(policy: str, bandwidth: str) -> Combination:
+        answers = {**usual[policy], **change}
+        place = tuple(answers[name] for name in sorted(answers))
+        return by_place[policy, bandwidth, place]
+
+    cells = []
+    for name, (policy, bandwidth) in _SCORED.items():
+        own = usual[policy]
+        if not change.keys() <= own.keys() or (change and change.items() <= own.items()):
+            cells.append("-")  # no question to it, or its default
+            continue
+        ours = one(policy, bandwidth).mean
+        verdict = judge(by_name[name], [ours], beside=one(policy, GRID_BANDWIDTHS[0]).mean)
+        cells.append(f"{_MARKS.get(verdict, '')} {_times(ours)}".strip())
+    [known] = [policy for policy in usual if change.keys() <= usual[policy].keys()][:1]
+    return [*cells, ", ".join(_times(one(known, at).bound) for at in GRID_BANDWIDTHS)]
+
+
+def _times(value: float) -> str:
+    """Write a ratio of one input."""
+    return times_within(value, [value])
 
 
 def _effects(found: Found, policy: str) -> Table:
@@ -90,7 +145,7 @@ def _effects(found: Found, policy: str) -> Table:
             if one.answers[name] == answer
         ]
         shown = (geometric_mean(changes), min(changes), max(changes))
-        rows.append((name, usual[name], answer, *map(times, shown)))
+        rows.append((name, usual[name], answer, *map(_times, shown)))
     return Table(
         title=f"{policy}, {GRID_BANDWIDTHS[0]}: the mean under another answer, over the default's",
         heads=("question", "default", "answer", "on average", "least", "most"),

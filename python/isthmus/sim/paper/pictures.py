@@ -188,8 +188,12 @@ def best_units(evaluation: Evaluation) -> "alt.TopLevelMixin":
     import altair as alt
 
     best = evaluation.best_units()
-    rows = [{"latency": _fault(one), "unit": parse_size(unit)} for one, unit in best.items()]
-    hardware, driver = (_size(best[one]) for one in (_HARDWARE, _DRIVER))
+    rows = [
+        {"latency": _fault(latency), "unit": parse_size(unit)}
+        for latency, units in best.items()
+        for unit in units
+    ]
+    hardware, driver = (" or ".join(map(_size, best[one])) for one in (_HARDWARE, _DRIVER))
     chart: alt.Chart = (
         alt.Chart(data_of(rows))
         .mark_line(point=alt.OverlayMarkDef(size=120), strokeDash=[4, 4])

@@ -1,7 +1,8 @@
 """The paper's results beside ours, as text, JSON and CSV."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from isthmus.json_text import json_text
 from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
@@ -9,11 +10,12 @@ from isthmus.report.format import Format
 from isthmus.report.page import Table
 from isthmus.sim.as_text import MODELLED, csv_text
 from isthmus.sim.paper.evaluation import Evaluation
-from isthmus.sim.paper.scores import Score, times
-from isthmus.sim.paper.studies import FAULT_LATENCIES, FAULT_UNITS
+from isthmus.sim.paper.scores import BOUND, Score, times, times_within
+from isthmus.sim.paper.studies import BANDWIDTHS, BASELINES, FAULT_LATENCIES, FAULT_UNITS
 from isthmus.sim.paper.targets import MATCHED_WITHIN, Verdict
 from isthmus.sizes import format_size, parse_size
 
+_BASELINE_KEYS = ("baseline", "at_16", "over_seeds_at_16", "at_32", "over_seeds_at_32")
 _HONESTY = (
     '"98.62 % slower" means 1 / (1 - 0.9862) = 72.5x the time, not 98.62x.',
     (
@@ -42,7 +44,13 @@ def scores_text(
             "schema_version": 1,
             "modelled": True,
             "targets": rows,
-            "best_unit_by_fault_latency": evaluation.best_units(),
+            "num_seeds": len(evaluation.by_seed()),
+            "baselines": [
+                dict(zip(_BASELINE_KEYS, row, strict=True)) for row in _baselines(evaluation)
+            ],
+            "best_unit_by_fault_latency": {
+                latency: " or ".join(units) for latency, units in evaluation.best_units().items()
+            },
         }
         return json_text(document)
     if wanted is Format.CSV:
@@ -51,9 +59,10 @@ def scores_text(
         )
     blocks = [
         wrapped(MODELLED, width),
-        wrapped_lines(_HONESTY, width, indent=""),
+        wrapped_lines((*_HONESTY, _inputs(evaluation)), width, indent=""),
         table_lines(_table(scores), width),
         wrapped_lines(_notes(scores), width),
+        table_lines(_baseline_table(evaluation), width),
         table_lines(_missed(evaluation), width),
     ]
     return blocks_text(blocks)
@@ -105,14 +114,70 @@ def _notes(scores: Sequence[Score]) -> list[str]:
     return lines
 
 
+def _inputs(evaluation: Evaluation) -> str:
+    num_seeds = len(evaluation.by_seed())
+    if num_seeds == 1:
+        return (
+            "One input of each program: how far others take a mean isn't known, so means have two "
+            "digits (--seeds 5 finds it)."
+        )
+    return (
+        f"{num_seeds} inputs of each program: a mean is that of seed 0, up to the first digit of "
+        "half of its spread over seeds. Every mean has the bound of its bandwidth beside it."
+    )
+
+
+def _baselines(evaluation: Evaluation) -> list[tuple[str, ...]]:
+    """Give mean times of other baselines over the programmer's copies, and of ranges over them."""
+    rows: dict[str, Callable[[Evaluation, str], float]] = {BOUND: Evaluation.overlap_bound}
+    for series in (*BASELINES, "ranges"):
+        rows[series] = partial(_mean, series)
+    for other in BASELINES:
+        rows[f"ranges / {other}"] = partial(_mean_over, other)
+    found = []
+    for name, mean in rows.items():
+        cells = [name]
+        for bandwidth in BANDWIDTHS[:2]:
+            by_seed = [mean(one, bandwidth) for one in evaluation.by_seed()]
+            spread = f"{times(min(by_seed))} to {times(max(by_seed))}" if len(by_seed) > 1 else "-"
+            cells += [times_within(by_seed[0], by_seed), spread]
+        found.append(tuple(cells))
+    return found
+
+
+def _mean(series: str, evaluation: Evaluation, bandwidth: str) -> float:
+    return evaluation.mean(series, bandwidth)
+
+
+def _mean_over(other: str, evaluation: Evaluation, bandwidth: str) -> float:
+    return evaluation.mean_over("ranges", other, bandwidth)
+
+
+def _baseline_table(evaluation: Evaluation) -> Table:
+    return Table(
+        title="not in the paper: mean time over the programmer's copies, of other baselines",
+        heads=("", *(head for one in BANDWIDTHS[:2] for head in (_spaced(one), "over seeds"))),
+        rows=tuple(_baselines(evaluation)),
+        num_text_columns=1,
+    )
+
+
+def _spaced(bandwidth: str) -> str:
+    return bandwidth.replace("GB/s", " GB/s")
+
+
 def _missed(evaluation: Evaluation) -> Table:
     """Show the best unit size for each fault latency, which the paper doesn't have."""
-    means, best = evaluation.fault_means(), evaluation.best_units()
+    by_seed = [one.fault_means() for one in evaluation.by_seed()]
+    best = evaluation.best_units()
     rows = tuple(
         (
             latency,
-            *(times(means[latency, unit]) for unit in FAULT_UNITS),
-            format_size(parse_size(best[latency])),
+            *(
+                times_within(by_seed[0][latency, unit], [means[latency, unit] for means in by_seed])
+                for unit in FAULT_UNITS
+            ),
+            " or ".join(format_size(parse_size(unit)) for unit in best[latency]),
         )
         for latency in FAULT_LATENCIES
     )

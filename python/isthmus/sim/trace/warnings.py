@@ -18,6 +18,8 @@ COUNTS = (
     "unknown_accesses",
     "zero_loads",
     "missing_ctas",
+    "absent_lines",
+    "unknown_gpus",
 )
 
 # By what was counted. Source: https://github.com/accel-sim/accel-sim-framework, tracer and reader.
@@ -30,6 +32,11 @@ _WARNINGS = {
     "half_copies": "TRAFFIC IS MISSING: of {count} copies to shared memory (LDGSTS) the trace has "
     "only the shared address",
     "missing_ctas": "{count} thread blocks are not in the trace; they are assumed to do nothing",
+    "absent_lines": "{count} lines that every tracer writes are absent from kernels' headers "
+    "(kernel name, shmem, nregs, binary version, cuda stream id, shmem base_addr, local mem "
+    "base_addr): they are assumed to be 0",
+    "unknown_gpus": "{count} kernels are of a GPU (binary version) that isn't known here: how many "
+    "thread blocks run at once is assumed to be up to the modelled machine alone",
     "zero_loads": "{count} loads are of address 0 in every lane: an old tracer's bug does that",
     "unplaced_generic": "{count} generic accesses, but the trace doesn't say where shared or local "
     "memory is: addresses below 16 MiB are assumed to be shared, the others global",
