@@ -157,6 +157,7 @@ $(build)/.tests: $(VENV)/.isthmus $(tested)
 	$(BIN)/cmake --build $(build)
 	@touch $@
 
+# Ninja would look for this make's jobserver, which isn't handed on to it.
 .PHONY: compiled
 compiled: $(VENV)/.isthmus
-	$(BIN)/cmake --build $(build)
+	MAKEFLAGS= $(BIN)/cmake --build $(build)

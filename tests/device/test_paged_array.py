@@ -23,9 +23,6 @@ Array = NDArray[Any]
 def _default_driver(driver_source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ISTHMUS_DRIVER", driver_source)
     monkeypatch.setenv("ISTHMUS_PROFILE", "off")
-    monkeypatch.setattr("isthmus.windows.opening._default", None)
-    monkeypatch.setattr("isthmus.transfer.copying._default", None)
-    monkeypatch.setattr("isthmus.pinned._pools", {})
 
 
 def on_host(array: isthmus.DeviceArray) -> Array:

@@ -38,8 +38,6 @@ using namespace isthmus::emulator;
 
 extern "C" {
 
-// Waits for the context's work, as seen of driver 580 on an H200: a host that holds a stream back and
-// loads a module meanwhile waits for itself.
 CUresult CUDAAPI cuModuleLoadData(CUmodule* handle, const void* image) {
   return Call("cuModuleLoadData")([&] {
     Context& context = current_context();
@@ -47,8 +45,7 @@ CUresult CUDAAPI cuModuleLoadData(CUmodule* handle, const void* image) {
     auto module = std::make_shared<Module>();
     module->context = &context;
     module->stem = stem_of(image);
-    Lock lock = lock_machine();
-    drain(lock, context);
+    const Lock lock = lock_machine();
     *handle = machine().modules.add(std::move(module));
     return CUDA_SUCCESS;
   });
