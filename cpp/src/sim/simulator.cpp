@@ -212,8 +212,9 @@ private:
   void take_back(const trace::HostStep& step) {
     if (step.kind == trace::HostStep::Kind::upload_again) return;
     const bool advised = options_.hints == Hints::advise;
-    const std::uint64_t bytes =
-        advised ? hinted_->cpu_accesses(step) : gmmu_.cpu_request(step.address, step.size_bytes);
+    const std::uint64_t bytes = advised && hinted_
+                                    ? hinted_->cpu_accesses(step)
+                                    : gmmu_.cpu_request(step.address, step.size_bytes);
     if (bytes != 0 && options_.count_downloads) time_ps_ = link_.to_cpu(time_ps_, bytes);
   }
 

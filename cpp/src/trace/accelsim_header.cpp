@@ -104,13 +104,14 @@ void KernelHeader::parse_line(std::string_view line) {
   const std::string_view key = without_spaces_around(line.substr(1, equals - 1));
   const std::string_view value = without_spaces_around(line.substr(equals + 1));
   const auto* const usual = std::ranges::find(kUsualLines, key);
-  if (usual != kUsualLines.end()) given |= 1U << (usual - kUsualLines.begin());
+  const unsigned bit = 1U << static_cast<unsigned>(usual - kUsualLines.begin());
+  if (usual != kUsualLines.end()) given |= bit;
   if (key == "kernel name") name = shown(value, kMaxNameLetters);
   if (key == "grid dim") grid = parse_position(value, "grid dim");
   if (key == "block dim") block = parse_position(value, "block dim");
   if (key == "shmem") shared_bytes = whole_decimal(value, "shmem");
   if (key == "nregs") registers_per_thread = whole_decimal(value, "nregs");
-  if (key == "nregs" && registers_per_thread == 0) given &= ~(1U << (usual - kUsualLines.begin()));
+  if (key == "nregs" && registers_per_thread == 0) given &= ~bit;
   if (key == "binary version") binary_version = whole_decimal(value, "binary version");
   if (key == "cuda stream id") stream = whole_decimal(value, "cuda stream id");
   if (key == "accelsim tracer version") tracer_version = parse_tracer_version(value);

@@ -21,6 +21,17 @@ struct BfsRodiniaArguments {
 inline constexpr unsigned kBfsRodiniaMark = 5;  ///< addresses, sum
 inline constexpr unsigned kBfsRodiniaMove = 4;  ///< addresses
 
+/// A neighbour that wasn't reached yet is, at one edge more.
+template <class Warp, class Numbers>
+void bfs_rodinia_reach(Warp& warp, const BfsRodiniaArguments& in, const Numbers& node,
+                       const Numbers& neighbour) {
+  warp.when(warp.load(in.reached, neighbour) == 0, [&] {
+    warp.compute(kBfsRodiniaMark);
+    warp.store(in.cost, neighbour, warp.load(in.cost, node) + 1);
+    warp.store(in.marked, neighbour, warp.lanes(static_cast<unsigned char>(1)));
+  });
+}
+
 template <class Cta>
 void bfs_rodinia_visit(Cta& cta, const BfsRodiniaArguments& in) {
   cta.each_warp([&](auto& warp) {
@@ -36,11 +47,7 @@ void bfs_rodinia_visit(Cta& cta, const BfsRodiniaArguments& in) {
                 [&] {
                   const auto neighbour = warp.load(in.edges, edge);
                   warp.compute(kBfsEdge);
-                  warp.when(warp.load(in.reached, neighbour) == 0, [&] {
-                    warp.compute(kBfsRodiniaMark);
-                    warp.store(in.cost, neighbour, warp.load(in.cost, node) + 1);
-                    warp.store(in.marked, neighbour, warp.lanes(static_cast<unsigned char>(1)));
-                  });
+                  bfs_rodinia_reach(warp, in, node, neighbour);
                   warp.set(edge, edge + 1);
                 });
     });

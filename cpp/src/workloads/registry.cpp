@@ -50,7 +50,8 @@ NamedWorkload row(std::string_view name, std::string_view description, std::stri
   return made;
 }
 
-std::vector<NamedWorkload> all_rows() {
+/// Of the paper on partial page migration, and what is compared with them.
+std::vector<NamedWorkload> papers_rows() {
   return {
       row<Bfs>("bfs", "breadth-first search, 65,536 nodes, 393,216 edges",
                "the graph: 3 undirected edges a node, to random ones", true),
@@ -75,6 +76,11 @@ std::vector<NamedWorkload> all_rows() {
                       "the graph: 3 undirected edges a node, to random ones", false),
       row<NnRodinia>("nn-rodinia", "Rodinia's nearest neighbours: distances of 42,764 places",
                      "the places: random", false),
+  };
+}
+
+std::vector<NamedWorkload> modern_rows() {
+  return {
       row<Spmv>("spmv",
                 "sparse matrix times vector, 262,144 rows of a power-law graph, a warp a row",
                 "the graph", false),
@@ -105,6 +111,13 @@ std::vector<NamedWorkload> all_rows() {
                     "weights of 1 to 64",
                     "the graph", false, {.weights = 64}),
   };
+}
+
+std::vector<NamedWorkload> all_rows() {
+  std::vector<NamedWorkload> rows = papers_rows();
+  std::vector<NamedWorkload> modern = modern_rows();
+  for (NamedWorkload& row : modern) rows.push_back(std::move(row));
+  return rows;
 }
 
 const NamedWorkload& find(std::string_view name) {

@@ -192,10 +192,10 @@ auto made_of(const Place& place, Make make) {
 
 /// Earlier files don't tell what pauses cost, and neither do those of the emulated driver.
 double read_pause_seconds(const Place& cost, CopyPath path, const CostCurve& curve, bool emulated) {
-  constexpr const char* kKey = "after_pause";
-  const JsonValue* const found = cost.find(kKey);
+  constexpr const char* key = "after_pause";
+  const JsonValue* const found = cost.find(key);
   if (found == nullptr) return assumed_pause_seconds(path, emulated);
-  const Place points{*found, cost.name + "." + kKey};
+  const Place points{*found, cost.name + "." + key};
   if (points.items().empty()) return assumed_pause_seconds(path, emulated);
   return made_of(points, [&](const auto& read) { return pause_seconds_of(curve, read); });
 }
