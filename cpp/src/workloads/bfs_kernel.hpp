@@ -39,10 +39,9 @@ void bfs_reach(Warp& warp, const BfsArguments& in, const Index& node) {
   warp.store(in.go_on, warp.lanes(0U), yes);
 }
 
-/// Takes a node from the frontier and visits its neighbours.
-template <class Warp, class Index>
-void bfs_visit(Warp& warp, const BfsArguments& in, const Index& node) {
-  warp.store(in.frontier, node, warp.lanes(static_cast<unsigned char>(0)));
+/// Calls `visit(neighbour)` for the other end of each of a node's edges. `in` has nodes and edges.
+template <class Warp, class Graph, class Index, class Visit>
+void bfs_each_neighbour(Warp& warp, const Graph& in, const Index& node, const Visit& visit) {
   const auto about = warp.load(in.nodes, node);
   auto edge = warp.map([](const BfsNode& n) { return n.first_edge; }, about);
   const auto end = warp.map([](const BfsNode& n) { return n.first_edge + n.num_edges; }, about);
@@ -50,10 +49,18 @@ void bfs_visit(Warp& warp, const BfsArguments& in, const Index& node) {
             [&] {
               const auto neighbour = warp.load(in.edges, edge);
               warp.compute(kBfsEdge);
-              warp.when(warp.load(in.reached, neighbour) == 0,
-                        [&] { bfs_reach(warp, in, neighbour); });
+              visit(neighbour);
               warp.set(edge, edge + 1);
             });
+}
+
+/// Takes a node from the frontier and visits its neighbours.
+template <class Warp, class Index>
+void bfs_visit(Warp& warp, const BfsArguments& in, const Index& node) {
+  warp.store(in.frontier, node, warp.lanes(static_cast<unsigned char>(0)));
+  bfs_each_neighbour(warp, in, node, [&](const auto& neighbour) {
+    warp.when(warp.load(in.reached, neighbour) == 0, [&] { bfs_reach(warp, in, neighbour); });
+  });
 }
 
 template <class Cta>

@@ -40,16 +40,9 @@ void bfs_rodinia_visit(Cta& cta, const BfsRodiniaArguments& in) {
     warp.when(warp.load(in.frontier, node) != 0, [&] {
       warp.compute(kBfsNode);
       warp.store(in.frontier, node, warp.lanes(static_cast<unsigned char>(0)));
-      const auto about = warp.load(in.nodes, node);
-      auto edge = warp.map([](const BfsNode& n) { return n.first_edge; }, about);
-      const auto end = warp.map([](const BfsNode& n) { return n.first_edge + n.num_edges; }, about);
-      warp.loop([&] { return edge < end; },
-                [&] {
-                  const auto neighbour = warp.load(in.edges, edge);
-                  warp.compute(kBfsEdge);
-                  bfs_rodinia_reach(warp, in, node, neighbour);
-                  warp.set(edge, edge + 1);
-                });
+      bfs_each_neighbour(warp, in, node, [&](const auto& neighbour) {
+        bfs_rodinia_reach(warp, in, node, neighbour);
+      });
     });
   });
 }
