@@ -111,6 +111,16 @@ const StreamingCopy kPatient{"patient",
                                be_patient();
                              }};
 
+constexpr std::size_t kSmallReadBytes = 4 * kKiB;
+
+/// Like kPatient, but a small read that no second thread was asked to share waits for none: a
+/// thread that it woke would be asleep again before the next read.
+const StreamingCopy kPatientIfShared{"patient if shared", kPatient.write,
+                                     [](void* target, const void* source, std::size_t size_bytes) {
+                                       kNoting.read(target, source, size_bytes);
+                                       if (size_bytes < kSmallReadBytes) be_patient();
+                                     }};
+
 /// The recorded slices cover [begin, begin + size_bytes) of the mapping once, divided at whole
 /// lines.
 void expect_cut_at_lines(const std::byte* begin, std::size_t size_bytes) {
@@ -239,14 +249,17 @@ TEST_F(CopyThreadsTest, SleepingHelpersDelayNobodyAndWakeForABurst) {
   };
   ASSERT_TRUE(eventually(all_asleep));
   // The first small copy after a pause doesn't wake a thread.
-  threads_.read(kPatient, target_.data(), source_.data(), 4 * kKiB, kManyThreads);
+  threads_.read(kPatient, target_.data(), source_.data(), kSmallReadBytes, kManyThreads);
   EXPECT_EQ(threads_noted(), std::set{std::this_thread::get_id()});
-  EXPECT_EQ(std::memcmp(target_.data(), source_.data(), 4 * kKiB), 0);
-  constexpr int kBurst = 20;
+  EXPECT_EQ(std::memcmp(target_.data(), source_.data(), kSmallReadBytes), 0);
+  // A thread needs tens of microseconds to wake: the burst has to be longer.
+  constexpr int kBurst = 1000;
   EXPECT_TRUE(eventually([&] {
     slices.clear();
-    for (int i = 0; i < kBurst && threads_noted().size() < 2; ++i)
-      threads_.read(kPatient, target_.data(), source_.data(), 4 * kKiB, kManyThreads);
+    for (int i = 0; i < kBurst && threads_noted().size() < 2; ++i) {
+      threads_.read(kPatientIfShared, target_.data(), source_.data(), kSmallReadBytes,
+                    kManyThreads);
+    }
     return threads_noted().size() > 1;
   }));
   EXPECT_TRUE(eventually(all_asleep));
