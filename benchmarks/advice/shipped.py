@@ -3,9 +3,10 @@ Writes the profiles that `isthmus advise --machine NAME` ships, from the results
 
     python benchmarks/advice/shipped.py [FOLDER]
 
-A profile that `isthmus profile` wrote before it measured host memory lacks what memory costs. It is
-completed here from results of the same kind of machine: allocations in a run of `isthmus bench`, a
-pool's blocks, and downloads into new memory.
+The H200's is the one by which questions.py was answered. A profile that `isthmus profile` wrote
+before it measured host memory lacks what memory costs. The H100's is completed here from results of
+the same kind of machine: allocations in a run of `isthmus bench`, a pool's blocks, and downloads
+into new memory.
 """
 
 import json
@@ -35,25 +36,32 @@ _TESTS = {
     MemoryKind.REGISTERED: ("alloc_cuda_host_register", True),
 }
 _BOTH = "allocate_and_free_s"
-# name: the folder of benchmarks/transfer, and the run with allocations
-MACHINES = {"h100-sxm-pcie5": ("h100", "link/h100/run.json")}
 
 
 def shipped(name: str) -> Profile:
-    """Put a machine's profile together."""
-    folder, run_file = MACHINES[name]
-    measured = BENCHMARKS / "transfer" / folder
-    run = read_run(str(BENCHMARKS / run_file))
-    profile = load_profile(measured / "profile.json")
-    # A GPU's number names one GPU; this profile is of its kind.
+    """Give a machine's profile. A GPU's number names one GPU; this profile is of its kind."""
+    profile = MACHINES[name]()
     machine = profile.machine.model_copy(update={"gpu_uuid": "any"})
-    return profile.model_copy(
+    return profile.model_copy(update={"machine": machine})
+
+
+def _h100() -> Profile:
+    measured = BENCHMARKS / "transfer" / "h100"
+    run = read_run(str(BENCHMARKS / "link" / "h100" / "run.json"))
+    return load_profile(measured / "profile.json").model_copy(
         update={
-            "machine": machine,
             "memory": [*_allocations(run), *_pools(measured / "details.json")],
             "new_memory_downloads": _new_downloads(measured / "side_by_side.json"),
         }
     )
+
+
+def _h200() -> Profile:
+    questions = json.loads((BENCHMARKS / "advice/h200/questions.json").read_text("utf-8"))
+    return Profile.model_validate(questions["profile"])
+
+
+MACHINES = {"h100-sxm-pcie5": _h100, "h200-sxm-pcie5": _h200}
 
 
 def _allocations(run: Run) -> list[MemoryCost]:

@@ -10,7 +10,7 @@ from isthmus.profile.store import profile_text, save_profile
 
 
 def test_every_machine_that_is_shipped_can_be_read_and_is_real() -> None:
-    assert "h100-sxm-pcie5" in machine_names()
+    assert machine_names() == ["h100-sxm-pcie5", "h200-sxm-pcie5"]
     for name in machine_names():
         profile = machine_profile(name)
         assert profile.memory
@@ -32,7 +32,7 @@ def test_a_profile_s_file_is_a_machine(tmp_path: Path) -> None:
 def test_an_unknown_name_is_answered_with_the_nearest_ones() -> None:
     with pytest.raises(UsageError, match="there is no machine 'h100-sxm'") as caught:
         machine_profile("h100-sxm")
-    assert "did you mean h100-sxm-pcie5?" in str(caught.value.hint)
+    assert "did you mean h100-sxm-pcie5 or h200-sxm-pcie5?" in str(caught.value.hint)
 
 
 def test_a_file_that_is_missing_or_no_profile_is_named(tmp_path: Path) -> None:
