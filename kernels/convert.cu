@@ -29,31 +29,16 @@ struct IsthmusNumber {
   double fraction;  // a float
 };
 
-__device__ inline uint64_t isthmus_bits_of(double number) {
+/// The number of another type that has the same bits.
+template <typename To, typename From>
+__device__ inline To isthmus_same_bits(From from) {
+  static_assert(sizeof(To) == sizeof(From), "as many bits");
   union {
-    double number;
-    uint64_t bits;
+    From from;
+    To to;
   } same;
-  same.number = number;
-  return same.bits;
-}
-
-__device__ inline double isthmus_double_of(uint64_t bits) {
-  union {
-    uint64_t bits;
-    double number;
-  } same;
-  same.bits = bits;
-  return same.number;
-}
-
-__device__ inline float isthmus_float_of(uint32_t bits) {
-  union {
-    uint32_t bits;
-    float number;
-  } same;
-  same.bits = bits;
-  return same.number;
+  same.from = from;
+  return same.to;
 }
 
 __device__ inline IsthmusNumber isthmus_whole(uint64_t whole, bool is_signed) {
@@ -73,7 +58,8 @@ __device__ inline double isthmus_half(uint32_t bits) {
     return sign == 0 ? size : -size;
   }
   const uint64_t wide = exponent == 31 ? 2047 : exponent - 15 + kIsthmusBias;
-  return isthmus_double_of(sign | (wide << kIsthmusFractionBits) | (uint64_t(fraction) << 42));
+  return isthmus_same_bits<double>(sign | (wide << kIsthmusFractionBits) |
+                                   (uint64_t(fraction) << 42));
 }
 
 template <typename Type>
@@ -105,7 +91,7 @@ __device__ inline IsthmusNumber isthmus_read(uint32_t type, uint64_t address) {
       return isthmus_fraction(isthmus_half(isthmus_item<unsigned short>(address)));
     case kIsthmusBfloat16:  // the upper half of a float
       return isthmus_fraction(
-          isthmus_float_of(uint32_t(isthmus_item<unsigned short>(address)) << 16));
+          isthmus_same_bits<float>(uint32_t(isthmus_item<unsigned short>(address)) << 16));
     case kIsthmusFloat32:
       return isthmus_fraction(isthmus_item<float>(address));
     default:
@@ -115,7 +101,7 @@ __device__ inline IsthmusNumber isthmus_read(uint32_t type, uint64_t address) {
 
 /// The nearest float with so many bits of exponent and fraction, which together are less than 16.
 __device__ inline uint32_t isthmus_narrow(double number, int exponent_bits, int fraction_bits) {
-  const uint64_t bits = isthmus_bits_of(number);
+  const uint64_t bits = isthmus_same_bits<uint64_t>(number);
   const uint32_t sign = uint32_t(bits >> 63) << (exponent_bits + fraction_bits);
   const int largest = (1 << exponent_bits) - 1;
   const uint32_t infinite = uint32_t(largest) << fraction_bits;
@@ -159,7 +145,7 @@ __device__ inline float isthmus_as_float(const IsthmusNumber& number) {
 
 /// A power of two.
 __device__ inline double isthmus_power(int exponent) {
-  return isthmus_double_of(uint64_t(exponent + kIsthmusBias) << kIsthmusFractionBits);
+  return isthmus_same_bits<double>(uint64_t(exponent + kIsthmusBias) << kIsthmusFractionBits);
 }
 
 /// The low bits of an integer of so many bits.
