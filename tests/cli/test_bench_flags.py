@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from isthmus.bench.tests.catalogue import BY_NAME
-from isthmus.report.nvbandwidth_tests import NVBANDWIDTH_TESTS
+from isthmus.report.formats.nvbandwidth_tests import NVBANDWIDTH_TESTS
 from isthmus.run.model import Run
 from program import Invoke, Outcome
 

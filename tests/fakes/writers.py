@@ -8,7 +8,7 @@ from typing import Any, cast
 from fakes import profiles, runs, traces
 from isthmus.files.whole import write_whole
 from isthmus.profile.store import save_profile
-from isthmus.report.drawing import write_chart
+from isthmus.report.pictures.drawing import write_chart
 from isthmus.run.store import save_run
 from isthmus.sim.timeline import write_timeline
 from isthmus.sim.trace.file import record_trace

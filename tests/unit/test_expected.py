@@ -6,8 +6,8 @@ from isthmus.errors import UsageError
 from isthmus.expected.judging import Finding, Judgement, judge
 from isthmus.expected.shortfall import explanations
 from isthmus.expected.values import all_gpus, expected_values, gpu_values, link_values
-from isthmus.report.expectation import expectation_text
-from isthmus.report.nvbandwidth_tests import NVBANDWIDTH_TESTS
+from isthmus.report.answers.expectation import expectation_text
+from isthmus.report.formats.nvbandwidth_tests import NVBANDWIDTH_TESTS
 from isthmus.run.machine import LinkErrors, Machine
 from isthmus.run.model import Run
 

@@ -195,7 +195,7 @@ def offload(
     from isthmus.advice.as_data import offload_data
     from isthmus.advice.offload import Computation, offload_advice
     from isthmus.json_text import json_text
-    from isthmus.report.offload import offload_as_text
+    from isthmus.report.answers.offload import offload_as_text
 
     _require_text_or_json(output_format)
     computation = Computation(
@@ -275,7 +275,7 @@ def _print_classic(
     from isthmus.advice.answer import classic_answer
     from isthmus.advice.as_data import classic_data
     from isthmus.json_text import json_text
-    from isthmus.report.advice import classic_as_text
+    from isthmus.report.answers.advice import classic_as_text
 
     answer = classic_answer(profile, uses=question.uses, cores=question.cores)
     if output_format == Format.JSON:
@@ -292,7 +292,7 @@ def _print_answer(
     from isthmus.advice.answer import advice_on
     from isthmus.advice.as_data import advice_data
     from isthmus.json_text import json_text
-    from isthmus.report.advice import advice_as_text, range_as_text
+    from isthmus.report.answers.advice import advice_as_text, range_as_text
 
     ends = (sizes[0], sizes[-1]) if len(sizes) > 1 else None
     last = replace(question, size_bytes=sizes[-1])
@@ -308,7 +308,7 @@ def _print_answer(
 
 def _draw(question: "Question", profile: "Profile", sizes: list[int], stem: Path) -> None:
     from isthmus.cli.stderr import say_lines
-    from isthmus.report.advice_picture import draw_advice
+    from isthmus.report.pictures.of_advice import draw_advice
 
     if not stem.parent.is_dir():
         raise UsageError(f"--plot {stem}: there is no folder {stem.parent}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.errors import UsageError
 from isthmus.report.format import RunFormat, TableLayout
-from isthmus.report.nvbandwidth_tests import DEFAULT_BUFFER_MIB, NVBANDWIDTH_TESTS
+from isthmus.report.formats.nvbandwidth_tests import DEFAULT_BUFFER_MIB, NVBANDWIDTH_TESTS
 from isthmus.sizes import parse_sizes
 from isthmus.suggest import shortened
 

@@ -62,8 +62,8 @@ def compare(
     from isthmus.cli.terminal import columns_of
     from isthmus.cli.tolerance import parse_tolerance
     from isthmus.compare.comparison import compare as compare_runs
-    from isthmus.report.comparison import comparison_text
-    from isthmus.report.comparison_data import comparison_csv, comparison_json
+    from isthmus.report.answers.comparison import comparison_text
+    from isthmus.report.answers.comparison_data import comparison_csv, comparison_json
     from isthmus.run.reading import read_run
 
     if len(runs or ()) < _FEWEST_RUNS:

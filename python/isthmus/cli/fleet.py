@@ -104,7 +104,7 @@ def check(
 
 def _text(health: "Health", wanted: FleetFormat, *, every: bool) -> str:
     if wanted is FleetFormat.TEXT:
-        from isthmus.report.fleet import fleet_text
+        from isthmus.report.answers.fleet import fleet_text
 
         return fleet_text(health, every=every, width=columns_of(sys.stdout))
     if wanted is FleetFormat.HTML:
@@ -112,6 +112,6 @@ def _text(health: "Health", wanted: FleetFormat, *, every: bool) -> str:
         from isthmus.report.document.fleet import fleet_document
 
         return as_html(fleet_document(health))
-    from isthmus.report.fleet_data import fleet_json, fleet_prometheus
+    from isthmus.report.answers.fleet_data import fleet_json, fleet_prometheus
 
     return fleet_json(health) if wanted is FleetFormat.JSON else fleet_prometheus(health)

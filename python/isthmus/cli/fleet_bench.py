@@ -213,7 +213,7 @@ def _verdict(folder: Path, collected: "Collected") -> ExitCode:
     """Check the folder, and print the verdict."""
     from isthmus.fleet.check import check_fleet
     from isthmus.fleet.measured import read_fleet
-    from isthmus.report.fleet import fleet_text
+    from isthmus.report.answers.fleet import fleet_text
     from isthmus.run.folder import files_of
 
     health = check_fleet(read_fleet(files_of(folder)))

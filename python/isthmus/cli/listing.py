@@ -8,7 +8,7 @@ from isthmus.bench.tests.catalogue import METRIC_MEANING, BenchTest
 from isthmus.json_text import json_text
 from isthmus.report.fitting import PAGE_WIDTH, table_lines
 from isthmus.report.format import RunFormat
-from isthmus.report.nvbandwidth_tests import listing_text
+from isthmus.report.formats.nvbandwidth_tests import listing_text
 from isthmus.report.page import Table
 
 

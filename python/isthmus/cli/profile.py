@@ -89,6 +89,6 @@ def _show(choice: "Choice[_native.Driver]", identity: "_native.ProfileIdentity")
 
 def _print(one: "Profile") -> None:
     from isthmus.profile.store import age_text
-    from isthmus.report.profile import profile_as_text
+    from isthmus.report.answers.profile import profile_as_text
 
     print_data(profile_as_text(one, age_text(one), width=columns_of(sys.stdout)))

@@ -74,9 +74,9 @@ def report(
     del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.files.whole import write_whole
-    from isthmus.report.comparison import names_of
+    from isthmus.report.answers.comparison import names_of
     from isthmus.report.document.page_templates import check_templates
-    from isthmus.report.drawing import check_pictures
+    from isthmus.report.pictures.drawing import check_pictures
     from isthmus.run.reading import LAST
 
     check_templates()

@@ -171,7 +171,7 @@ def _check(output: Path | None, *, pictures: bool, grid: bool) -> None:
             raise UsageError("--grid needs a place for its files", hint="-o FOLDER")
         return
     from isthmus.files.folder import make_folder
-    from isthmus.report.drawing import check_pictures
+    from isthmus.report.pictures.drawing import check_pictures
     from isthmus.sim.store import check_pyarrow
 
     check_pyarrow()

@@ -137,7 +137,7 @@ def _write(path: Path | None, one: Reproduced, otherwise: PageFormat) -> None:
 
 
 def _text(one: Reproduced, wanted: PageFormat) -> str:
-    from isthmus.report.as_text import page_text
+    from isthmus.report.formats.as_text import page_text
     from isthmus.reproduce.as_data import as_csv, as_json
     from isthmus.reproduce.as_markdown import page_markdown
 
@@ -160,7 +160,7 @@ def draw(one: Reproduced, folder: Path | None) -> None:
     """
     if folder is None:
         return
-    from isthmus.report.drawing import write_chart
+    from isthmus.report.pictures.drawing import write_chart
     from isthmus.reproduce.pictures import chart_of
 
     chart = chart_of(one)

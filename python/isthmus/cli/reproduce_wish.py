@@ -74,7 +74,7 @@ def wish_of(
         )
     if plots is not None:
         from isthmus.files.folder import make_folder
-        from isthmus.report.drawing import check_pictures
+        from isthmus.report.pictures.drawing import check_pictures
 
         check_pictures()
         make_folder(plots, option="--plots")

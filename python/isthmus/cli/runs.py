@@ -80,7 +80,7 @@ def list_runs(*, output_format: _FormatOption = Format.TEXT, debug: DebugOption 
     (its process was killed; what was finished is kept), or damaged.
     """
     del debug  # its callback has stored it
-    from isthmus.report.stored_runs import stored_runs_text
+    from isthmus.report.answers.stored_runs import stored_runs_text
     from isthmus.run.store import runs_folder
     from isthmus.run.stored import stored_runs
 
@@ -183,7 +183,7 @@ def query(
     """
     del debug  # its callback has stored it
     from isthmus.query.asking import ask, check_queries
-    from isthmus.report.answer import answer_text
+    from isthmus.report.answers.answer import answer_text
     from isthmus.run.folder import Unreadable, files_of, read_runs
     from isthmus.run.store import runs_folder
 

@@ -4,7 +4,7 @@ import os
 from typing import Final, TextIO
 
 from isthmus.report.fitting import PAGE_WIDTH
-from isthmus.report.sparks import EVERY_CHARACTER
+from isthmus.report.tables.sparks import EVERY_CHARACTER
 
 # What a stream raises that is closed, full or gone.
 TROUBLE: Final = (OSError, ValueError)

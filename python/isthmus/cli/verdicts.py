@@ -81,7 +81,7 @@ class Verdicts:
         texts, codes = [], [ExitCode.OK]
         width = columns_of(sys.stdout if on_stdout else sys.stderr)
         if self.baseline is not None:
-            from isthmus.report.comparison import comparison_text
+            from isthmus.report.answers.comparison import comparison_text
 
             comparison = compare(self.baseline, run, self.tolerance)
             text = comparison_text([self.baseline, run], [comparison], every=False, width=width)
@@ -89,7 +89,7 @@ class Verdicts:
             codes.append(ExitCode.BELOW_THRESHOLD if comparison.regressed else ExitCode.OK)
         if self.expect:
             from isthmus.expected.judging import Judgement, judge
-            from isthmus.report.expectation import expectation_text
+            from isthmus.report.answers.expectation import expectation_text
 
             findings = judge(run)
             texts.append(expectation_text(run, findings, width=width))
@@ -111,7 +111,7 @@ class Verdicts:
         """
         if self.plots is None:
             return
-        from isthmus.report.pictures import draw_run
+        from isthmus.report.pictures.of_run import draw_run
 
         make_folder(self.plots, option="--plots")
         drawn = draw_run(run, self.plots)
@@ -145,7 +145,7 @@ def verdicts_of(
         option = "--anyway" if anyway else "--tolerance"
         raise UsageError(f"{option} is for --compare", hint="name a run: --compare last")
     if plots is not None:
-        from isthmus.report.drawing import check_pictures
+        from isthmus.report.pictures.drawing import check_pictures
 
         check_pictures()
         make_folder(plots, option="--plots")

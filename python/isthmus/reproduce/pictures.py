@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from isthmus.report.curves import HEIGHT, Look, colours_of, curves_panel
-from isthmus.report.label_places import scale_of
-from isthmus.report.picture_lines import FEWEST_SIZES, MOST_CURVES, Line
-from isthmus.report.points import points_panel
+from isthmus.report.pictures.curves import HEIGHT, Look, colours_of, curves_panel
+from isthmus.report.pictures.label_places import scale_of
+from isthmus.report.pictures.lines import FEWEST_SIZES, MOST_CURVES, Line
+from isthmus.report.pictures.points import points_panel
 from isthmus.reproduce.matching import Pair
 from isthmus.reproduce.publication import Figure
 from isthmus.reproduce.side_by_side import Reproduced

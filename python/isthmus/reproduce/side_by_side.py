@@ -7,7 +7,7 @@ from statistics import median
 from isthmus.report.heading import about_device, emulated_warning, head_lines
 from isthmus.report.numbers import gigabytes_per_second, ratio
 from isthmus.report.page import Page, Table
-from isthmus.report.sparks import RATIO_HEAD, bars, is_logarithmic, ratio_dot
+from isthmus.report.tables.sparks import RATIO_HEAD, bars, is_logarithmic, ratio_dot
 from isthmus.reproduce.cells import number, ours_cell, ratio_cell, theirs_cell
 from isthmus.reproduce.matching import NOT_THIS_SIZE, Pair, pairs_of
 from isthmus.reproduce.publication import Publication, Series

@@ -12,7 +12,7 @@ from isthmus import _native
 from isthmus.errors import UsageError
 from isthmus.profile.model import Profile
 from isthmus.profile.store import age_text, profile_text
-from isthmus.report.profile import profile_as_text
+from isthmus.report.answers.profile import profile_as_text
 from isthmus.run.record import first_fault
 from isthmus.sim.machine_files import load_machine
 from isthmus.sim.measured_link import link_source, with_measured_link

@@ -7,8 +7,8 @@ from edits import Choices, edited
 from fuzzing import Finding, fuzz, require, require_readable
 from isthmus.compare.comparison import compare
 from isthmus.errors import UsageError
-from isthmus.report.comparison import comparison_text
-from isthmus.report.comparison_data import comparison_csv, comparison_json
+from isthmus.report.answers.comparison import comparison_text
+from isthmus.report.answers.comparison_data import comparison_csv, comparison_json
 from isthmus.run.model import Run
 from isthmus.run.reading import parse_run
 from isthmus.run.store import run_text

@@ -6,7 +6,7 @@ from isthmus.bench.demand import Demand, Limits
 from isthmus.bench.plan import Point, plan_points
 from isthmus.bench.tests.catalogue import BenchTest
 from isthmus.bench.tests.experiments import EXPERIMENT_TESTS
-from isthmus.report.experiments import experiment_tables
+from isthmus.report.tables.experiments import experiment_tables
 from isthmus.run.model import Status
 
 KIB = 1 << 10

@@ -10,8 +10,8 @@ from isthmus.bench.tests.bench_test import PLAIN, Variation
 from isthmus.bench.tests.catalogue import BY_NAME, BenchTest
 from isthmus.bench.tests.experiments import EXPERIMENT_TESTS
 from isthmus.bench.tests.small_copies import SMALL_COPY_TESTS, Method
-from isthmus.report.small_copies import comparison_lines, small_copy_tables
-from isthmus.report.waived import waived_lines
+from isthmus.report.tables.small_copies import comparison_lines, small_copy_tables
+from isthmus.report.tables.waived import waived_lines
 
 KIB = 1 << 10
 ASYNC = BY_NAME["host_to_device_small_copy_async"]

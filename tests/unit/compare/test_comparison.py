@@ -9,7 +9,7 @@ from isthmus.compare.judging import Verdict
 from isthmus.compare.machines import differences, identity_of
 from isthmus.compare.subject import subject_of
 from isthmus.errors import UsageError
-from isthmus.report.comparison import comparison_text
+from isthmus.report.answers.comparison import comparison_text
 from isthmus.run.model import Result, Run, Status
 
 Edit = Callable[[Result], dict[str, object]]

@@ -14,7 +14,7 @@ from isthmus.profile import model
 from isthmus.profile.costs import reigns, seconds_at
 from isthmus.profile.schema import main, schema_text
 from isthmus.profile.store import age_text, load_profile, profile_text, save_profile
-from isthmus.report.profile import profile_as_text
+from isthmus.report.answers.profile import profile_as_text
 
 
 def test_a_profile_survives_being_stored(tmp_path: Path) -> None:

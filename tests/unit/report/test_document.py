@@ -15,7 +15,7 @@ from isthmus.report.document.history import history_chapter
 from isthmus.report.document.limits import limits_of
 from isthmus.report.document.parts import Gain, Mark
 from isthmus.report.document.plans import PLANS
-from isthmus.report.picture_lines import drawable
+from isthmus.report.pictures.lines import drawable
 from isthmus.run.machine import GpuState, LinkErrors
 from isthmus.run.model import Result, Run
 from isthmus.run.reading import read_run

@@ -10,12 +10,12 @@ from isthmus.bench.plan import plan_points
 from isthmus.bench.runner import RunSettings, run_points
 from isthmus.bench.tests.catalogue import TESTS, BenchTest
 from isthmus.errors import Unavailable
-from isthmus.report.as_rich import as_renderable
-from isthmus.report.as_text import as_text, page_of
-from isthmus.report.first_look import first_look_of, is_first_look
 from isthmus.report.format import Format
+from isthmus.report.formats.as_rich import as_renderable
+from isthmus.report.formats.as_text import as_text, page_of
+from isthmus.report.formats.render import render
 from isthmus.report.page import Table
-from isthmus.report.render import render
+from isthmus.report.tables.first_look import first_look_of, is_first_look
 from isthmus.run.model import Run, Status
 
 # What two screens of a terminal take.

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.report.as_text import as_text, page_of
 from isthmus.report.fitting import NARROWEST, table_lines, wrapped
+from isthmus.report.formats.as_text import as_text, page_of
 from isthmus.report.page import Table
 from isthmus.run.store import load_run
 

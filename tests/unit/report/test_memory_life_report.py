@@ -10,13 +10,16 @@ from isthmus.bench.plan import Point
 from isthmus.bench.runner import RunSettings, run_points
 from isthmus.bench.tests.bench_test import BenchTest
 from isthmus.bench.tests.catalogue import BY_NAME
-from isthmus.report.alloc import alloc_notes, alloc_tables, break_even_notes
-from isthmus.report.as_text import as_text
-from isthmus.report.drawing import described
-from isthmus.report.host import host_notes, host_tables
+from isthmus.report.formats.as_text import as_text
 from isthmus.report.page import Table
-from isthmus.report.pictures import charts
-from isthmus.report.pinned_vs_pageable import pinned_vs_pageable_notes, pinned_vs_pageable_tables
+from isthmus.report.pictures.drawing import described
+from isthmus.report.pictures.of_run import charts
+from isthmus.report.tables.alloc import alloc_notes, alloc_tables, break_even_notes
+from isthmus.report.tables.host import host_notes, host_tables
+from isthmus.report.tables.pinned_vs_pageable import (
+    pinned_vs_pageable_notes,
+    pinned_vs_pageable_tables,
+)
 from isthmus.run.model import Run
 from isthmus.sizes import format_size
 

@@ -7,10 +7,10 @@ from isthmus.bench.runner import RunSettings, run_points
 from isthmus.bench.tests.bench_test import BenchTest
 from isthmus.bench.tests.catalogue import BY_NAME
 from isthmus.errors import Unavailable
-from isthmus.report.fitted import fitted_tables
-from isthmus.report.memory_kinds import memory_notes, memory_tables
 from isthmus.report.page import Table
-from isthmus.report.waived import waived_lines
+from isthmus.report.tables.fitted import fitted_tables
+from isthmus.report.tables.memory_kinds import memory_notes, memory_tables
+from isthmus.report.tables.waived import waived_lines
 from isthmus.run.model import Run
 from isthmus.run.result import Result
 

@@ -6,11 +6,11 @@ import re
 import pytest
 
 from fakes import runs
-from isthmus.report.as_gdrcopy import as_gdrcopy
-from isthmus.report.as_nvbandwidth import as_nvbandwidth, as_nvbandwidth_json
 from isthmus.report.format import RunFormat, TableLayout
-from isthmus.report.nvbandwidth_tests import NVBANDWIDTH_TESTS, description, listing_text
-from isthmus.report.render import render_as
+from isthmus.report.formats.as_gdrcopy import as_gdrcopy
+from isthmus.report.formats.as_nvbandwidth import as_nvbandwidth, as_nvbandwidth_json
+from isthmus.report.formats.nvbandwidth_tests import NVBANDWIDTH_TESTS, description, listing_text
+from isthmus.report.formats.render import render_as
 from isthmus.run.model import Result, Run, Status
 
 _H2D, _D2H = "host_to_device_memcpy_ce", "device_to_host_memcpy_ce"

@@ -1,7 +1,7 @@
 """How results become rows and columns."""
 
 from fakes import runs
-from isthmus.report.pivot import attempted, by_size, median_cell, pivot, size_word, sizes
+from isthmus.report.tables.pivot import attempted, by_size, median_cell, pivot, size_word, sizes
 from isthmus.run.model import Result, Status
 
 COPY = next(r for r in runs.run().results if r.test == "host_to_device_memcpy_ce")

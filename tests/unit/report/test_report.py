@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from fakes import runs
-from isthmus.report.as_csv import COLUMNS
-from isthmus.report.as_text import as_text, page_of
 from isthmus.report.fitting import table_lines
 from isthmus.report.format import Format, format_of_file
+from isthmus.report.formats.as_csv import COLUMNS
+from isthmus.report.formats.as_text import as_text, page_of
+from isthmus.report.formats.render import render
 from isthmus.report.numbers import (
     four_digit_microseconds,
     gigabytes_per_second,
@@ -17,8 +18,7 @@ from isthmus.report.numbers import (
     ratio,
 )
 from isthmus.report.page import Table
-from isthmus.report.render import render
-from isthmus.report.windows import window_notes
+from isthmus.report.tables.windows import window_notes
 from isthmus.run.model import Run, Status
 from program import Golden
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fakes import runs
-from isthmus.report.as_text import as_text
+from isthmus.report.formats.as_text import as_text
 from isthmus.run.machine import LinkErrors
 from isthmus.run.model import Run
 

@@ -13,7 +13,7 @@ from isthmus.bench.tests.catalogue import BenchTest
 from isthmus.bench.tests.multi import MULTI_TESTS
 from isthmus.bench.tests.numa import NUMA_TESTS
 from isthmus.errors import Unavailable
-from isthmus.report.as_text import as_text
+from isthmus.report.formats.as_text import as_text
 from isthmus.run.model import Run
 
 GIB = 1 << 30

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from fakes import runs
-from isthmus.report.curves import Look, curves_panel
-from isthmus.report.drawing import COLOURS, described
-from isthmus.report.label_places import scale_of, spread
-from isthmus.report.picture_lines import drawable, in_sixes, merged, panels_by_theme
-from isthmus.report.pictures import charts, draw_run, missing_pictures
+from isthmus.report.pictures.curves import Look, curves_panel
+from isthmus.report.pictures.drawing import COLOURS, described
+from isthmus.report.pictures.label_places import scale_of, spread
+from isthmus.report.pictures.lines import drawable, in_sixes, merged, panels_by_theme
+from isthmus.report.pictures.of_run import charts, draw_run, missing_pictures
 from isthmus.run.model import Result, Run
 from isthmus.run.reading import read_run
 

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from fakes import runs
-from isthmus.report.as_text import page_as
-from isthmus.report.sweeps import sweep_tables
+from isthmus.report.formats.as_text import page_as
+from isthmus.report.tables.sweeps import sweep_tables
 from isthmus.run.model import Run
 from isthmus.run.store import load_run
 

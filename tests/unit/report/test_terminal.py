@@ -14,13 +14,13 @@ from isthmus.doctor.as_text import text_lines
 from isthmus.doctor.check import Check, Diagnosis, Status
 from isthmus.expected.judging import judge
 from isthmus.profile.store import load_profile
-from isthmus.report.as_rich import as_renderable
-from isthmus.report.as_text import as_text
-from isthmus.report.comparison import comparison_text
-from isthmus.report.expectation import expectation_text
+from isthmus.report.answers.comparison import comparison_text
+from isthmus.report.answers.expectation import expectation_text
+from isthmus.report.answers.profile import profile_as_text
+from isthmus.report.answers.stored_runs import stored_runs_text
 from isthmus.report.format import Format, RunFormat
-from isthmus.report.profile import profile_as_text
-from isthmus.report.stored_runs import stored_runs_text
+from isthmus.report.formats.as_rich import as_renderable
+from isthmus.report.formats.as_text import as_text
 from isthmus.run.model import Run
 from isthmus.run.result import Failure
 from isthmus.run.result import Status as ResultStatus

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.report.as_text import page_text
+from isthmus.report.formats.as_text import page_text
 from isthmus.reproduce.as_data import as_csv, as_json
 from isthmus.reproduce.as_markdown import document, page_markdown, preformatted
 from isthmus.reproduce.catalogue import EXPERIMENTS

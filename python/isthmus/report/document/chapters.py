@@ -9,10 +9,10 @@ from isthmus.report.document.impossible import possible
 from isthmus.report.document.parts import Chapter, Figure
 from isthmus.report.document.plans import PLANS, Plan
 from isthmus.report.heading import about_device
-from isthmus.report.labels import of_suite
 from isthmus.report.page import Table
-from isthmus.report.picture_lines import drawable, panels_by_theme
-from isthmus.report.pictures import panel_charts
+from isthmus.report.pictures.lines import drawable, panels_by_theme
+from isthmus.report.pictures.of_run import panel_charts
+from isthmus.report.tables.labels import of_suite
 from isthmus.run.model import Run
 
 

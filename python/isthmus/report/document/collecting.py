@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import isthmus
 from isthmus.compare.comparison import check_comparable
-from isthmus.report.comparison import names_of
+from isthmus.report.answers.comparison import names_of
 from isthmus.report.document.chapters import chapters_of
 from isthmus.report.document.health import verdict_of
 from isthmus.report.document.parts import Chapter, Document
-from isthmus.report.doubts import doubt_notes
 from isthmus.report.heading import emulated_warning, head_lines
-from isthmus.report.problems import problem_lines
+from isthmus.report.tables.doubts import doubt_notes
+from isthmus.report.tables.problems import problem_lines
 from isthmus.run.model import Run
 
 

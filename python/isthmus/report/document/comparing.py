@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from isthmus.compare.comparison import compare
-from isthmus.report.comparison import (
+from isthmus.report.answers.comparison import (
     changes_table,
     differences_table,
     drift_lines,

@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from isthmus.report.curves import LABEL
 from isthmus.report.document.palette import variable
 from isthmus.report.document.parts import Figure
-from isthmus.report.drawing import COLOURS, look_of
+from isthmus.report.pictures.curves import LABEL
+from isthmus.report.pictures.drawing import COLOURS, look_of
 
 _WIDE_PIXELS, _NARROW_PIXELS = 590, 390
 _NARROW_HEIGHT, _ROW_PIXELS = 220, 38

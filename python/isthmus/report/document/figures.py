@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from isthmus.report.document.parts import Figure
-from isthmus.report.drawing import described, shown_number
-from isthmus.report.picture_lines import Line
-from isthmus.report.picture_themes import Theme
-from isthmus.report.pictures import PanelChart
+from isthmus.report.pictures.drawing import described, shown_number
+from isthmus.report.pictures.lines import Line
+from isthmus.report.pictures.of_run import PanelChart
+from isthmus.report.pictures.themes import Theme
 from isthmus.sizes import format_size
 
 _DIGITS = 6

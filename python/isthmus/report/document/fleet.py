@@ -3,8 +3,8 @@
 import isthmus
 from isthmus.fleet.health import Health, Patient
 from isthmus.fleet.health import Verdict as Kind
+from isthmus.report.answers.fleet import headline, is_modelled
 from isthmus.report.document.parts import Chapter, Document, Finding, Mark, Verdict
-from isthmus.report.fleet import headline, is_modelled
 from isthmus.report.page import Table
 from isthmus.spelling import counted
 from isthmus.suggest import one_line

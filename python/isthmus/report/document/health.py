@@ -6,11 +6,11 @@ from isthmus.expected.judging import Finding as Judged
 from isthmus.expected.judging import Judgement, judge
 from isthmus.expected.shortfall import explanations
 from isthmus.expected.values import gpu_values
+from isthmus.report.answers.expectation import expectation_sources, expectation_table
 from isthmus.report.document.gains import gains_of
 from isthmus.report.document.impossible import impossible_findings, possible
 from isthmus.report.document.limits import limits_of
 from isthmus.report.document.parts import Finding, Mark, Verdict
-from isthmus.report.expectation import expectation_sources, expectation_table
 from isthmus.report.quantities import readable
 from isthmus.run.machine import Machine
 from isthmus.run.model import Run, Status

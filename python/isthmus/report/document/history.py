@@ -5,12 +5,13 @@ from datetime import timedelta
 
 from isthmus.compare.comparison import DEFAULT_TOLERANCE
 from isthmus.compare.machines import identity_of
-from isthmus.report.curves import HEIGHT, WIDTH
 from isthmus.report.document.figures import figure
 from isthmus.report.document.history_series import Series, all_series
 from isthmus.report.document.impossible import possible
 from isthmus.report.document.parts import Chapter, Figure
-from isthmus.report.drawing import (
+from isthmus.report.page import Table
+from isthmus.report.pictures.curves import HEIGHT, WIDTH
+from isthmus.report.pictures.drawing import (
     COLOURS,
     colour_axis,
     data_of,
@@ -18,8 +19,7 @@ from isthmus.report.drawing import (
     number_axis,
     shown_number,
 )
-from isthmus.report.label_places import scale_of
-from isthmus.report.page import Table
+from isthmus.report.pictures.label_places import scale_of
 from isthmus.report.quantities import percent, readable
 from isthmus.run.model import Result, Run
 from isthmus.spelling import counted

@@ -1,6 +1,6 @@
 """The colours of the page, on light and on dark: words have a contrast of 4.5 or more."""
 
-from isthmus.report.drawing import COLOURS
+from isthmus.report.pictures.drawing import COLOURS
 
 LIGHT = {
     "page": "#ffffff",

@@ -3,22 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from isthmus.report.alloc import alloc_notes, break_even_notes, cost_tables, life_tables
-from isthmus.report.bandwidth import bandwidth_notes, bandwidth_table
 from isthmus.report.document import sentences
-from isthmus.report.experiments import experiment_notes, experiment_tables
-from isthmus.report.fitted import chase_table, fault_table, fit_table, fitted_notes
-from isthmus.report.host import host_notes, host_tables
-from isthmus.report.labels import of_suite
-from isthmus.report.memory_kinds import memory_notes, memory_tables
-from isthmus.report.multi import multi_notes, multi_tables
-from isthmus.report.numa import numa_notes, numa_tables
 from isthmus.report.page import Table
-from isthmus.report.pinned_vs_pageable import (
+from isthmus.report.tables.alloc import alloc_notes, break_even_notes, cost_tables, life_tables
+from isthmus.report.tables.bandwidth import bandwidth_notes, bandwidth_table
+from isthmus.report.tables.experiments import experiment_notes, experiment_tables
+from isthmus.report.tables.fitted import chase_table, fault_table, fit_table, fitted_notes
+from isthmus.report.tables.host import host_notes, host_tables
+from isthmus.report.tables.labels import of_suite
+from isthmus.report.tables.memory_kinds import memory_notes, memory_tables
+from isthmus.report.tables.multi import multi_notes, multi_tables
+from isthmus.report.tables.numa import numa_notes, numa_tables
+from isthmus.report.tables.pinned_vs_pageable import (
     pinned_vs_pageable_notes,
     pinned_vs_pageable_tables,
 )
-from isthmus.report.requests import (
+from isthmus.report.tables.requests import (
     many_notes,
     many_tables,
     overlap_notes,
@@ -26,8 +26,8 @@ from isthmus.report.requests import (
     shape_notes,
     shape_tables,
 )
-from isthmus.report.small_copies import comparison_lines, small_copy_tables
-from isthmus.report.windows import window_notes, window_tables
+from isthmus.report.tables.small_copies import comparison_lines, small_copy_tables
+from isthmus.report.tables.windows import window_notes, window_tables
 from isthmus.run.model import Run
 
 Tables = Callable[[Run], Sequence[Table | None]]

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from isthmus.report.alloc import from_where
 from isthmus.report.document.lookup import DIRECTIONS, bandwidths, best, passed
 from isthmus.report.quantities import readable
+from isthmus.report.tables.alloc import from_where
 from isthmus.run.model import Result, Run, Status
 from isthmus.run.naming import Kind, directed_name
 from isthmus.sizes import format_size

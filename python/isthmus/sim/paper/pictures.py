@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isthmus.report.drawing import WIDTH, check_pictures, data_of, write_chart
+from isthmus.report.pictures.drawing import WIDTH, check_pictures, data_of, write_chart
 from isthmus.sim.paper.evaluation import Evaluation, means
 from isthmus.sim.paper.studies import BANDWIDTHS, FAULT_UNITS, UNITS
 from isthmus.sizes import format_size, parse_size

@@ -1,0 +1,1 @@
+"""What other commands than `isthmus bench` answer, as text and for programs."""

@@ -1,0 +1,1 @@
+"""Pictures: panels of curves and points, as SVG, PNG, HTML and Vega-Lite."""
