@@ -9,7 +9,7 @@
 #pragma once
 
 #ifdef ISTHMUS_HOST_KERNELS
-#include "host_kernels.hpp"
+#include "kernels/host_kernels.hpp"
 #else
 
 using uint8_t = unsigned char;

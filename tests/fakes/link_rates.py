@@ -5,7 +5,7 @@ from isthmus.bench.tests.bench_test import Suite
 from isthmus.bench.tests.catalogue import BY_NAME
 from isthmus.run.model import Result, Run, Status
 
-# The profile `small`, cpp/emulator/src/profiles.cpp.
+# The profile `small`, cpp/emulator/src/machine/profiles.cpp.
 LINK_BYTES_PER_S = 3e9
 # What rounding and the fit of a line may add.
 TOLERANCE = 1.02

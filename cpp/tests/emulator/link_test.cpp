@@ -11,7 +11,7 @@
 namespace isthmus::emulated {
 namespace {
 
-// The profile `small`, cpp/emulator/src/profiles.cpp.
+// The profile `small`, cpp/emulator/src/machine/profiles.cpp.
 constexpr double kLinkBytesPerS = 3e9;
 constexpr double kLaunchS = 5e-6;
 constexpr double kKernelBytesPerS = 2.8e9;

@@ -7,7 +7,7 @@
 namespace isthmus::emulated {
 namespace {
 
-// The profile `small`, cpp/emulator/src/profiles.cpp.
+// The profile `small`, cpp/emulator/src/machine/profiles.cpp.
 constexpr double kPinnedBytesPerS = 3e9;
 constexpr double kPageableBytesPerS = 1e9;
 constexpr double kLatencyS = 10e-6;

@@ -140,7 +140,7 @@ LinkFigures nvlink_c2c() {
   return figures;
 }
 
-/// The emulated driver's profile `small` (cpp/emulator/src/profiles.cpp): modelled figures.
+/// The emulated driver's profile `small` (cpp/emulator/src/machine/profiles.cpp): modelled figures.
 LinkFigures emulated() {
   const double latency = 10 * kMicro;
   return {.pinned_h2d = 3 * kGiga,

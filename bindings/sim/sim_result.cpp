@@ -1,0 +1,142 @@
+// The results of a run, and its timeline.
+#include "sim/result.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+#include <utility>
+
+#include "bindings.hpp"
+#include "sim/sim_observer.hpp"
+#include "text.hpp"
+#include "words.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+namespace sim = isthmus::sim;
+
+namespace {
+
+constexpr Word<SimTimeline::Kind> kTimelineKinds[] = {
+    {"launch", SimTimeline::Kind::launch},       {"cta", SimTimeline::Kind::cta},
+    {"migration", SimTimeline::Kind::migration}, {"to_gpu", SimTimeline::Kind::to_gpu},
+    {"to_cpu", SimTimeline::Kind::to_cpu},       {"eviction", SimTimeline::Kind::eviction}};
+
+void bind_counts(nb::module_& m) {
+  nb::class_<sim::Stalls>(m, "SimStalls")
+      .def_ro("issue_ps", &sim::Stalls::issue_ps)
+      .def_ro("memory_ps", &sim::Stalls::memory_ps)
+      .def_ro("translation_ps", &sim::Stalls::translation_ps)
+      .def_ro("migration_ps", &sim::Stalls::migration_ps)
+      .def_ro("barrier_ps", &sim::Stalls::barrier_ps);
+  nb::class_<sim::Traffic>(m, "SimTraffic")
+      .def_ro("copied_to_gpu", &sim::Traffic::copied_to_gpu)
+      .def_ro("migrated_to_gpu", &sim::Traffic::migrated_to_gpu)
+      .def_ro("remote_to_gpu", &sim::Traffic::remote_to_gpu)
+      .def_ro("copied_to_cpu", &sim::Traffic::copied_to_cpu)
+      .def_ro("returned_to_cpu", &sim::Traffic::returned_to_cpu)
+      .def_ro("evicted_to_cpu", &sim::Traffic::evicted_to_cpu)
+      .def_ro("remote_to_cpu", &sim::Traffic::remote_to_cpu);
+  nb::class_<sim::TlbCounts>(m, "SimTlbCounts")
+      .def_ro("accesses", &sim::TlbCounts::accesses)
+      .def_ro("misses", &sim::TlbCounts::misses)
+      .def_ro("misses_or_absent", &sim::TlbCounts::misses_or_absent)
+      .def_ro("accesses_after_l1", &sim::TlbCounts::accesses_after_l1)
+      .def_ro("misses_after_l1", &sim::TlbCounts::misses_after_l1)
+      .def_ro("misses_or_absent_after_l1", &sim::TlbCounts::misses_or_absent_after_l1)
+      .def_ro("shared_accesses", &sim::TlbCounts::shared_accesses)
+      .def_ro("shared_misses", &sim::TlbCounts::shared_misses);
+  nb::class_<sim::CacheCounts>(m, "SimCacheCounts")
+      .def_ro("l1_hits", &sim::CacheCounts::l1_hits)
+      .def_ro("l1_misses", &sim::CacheCounts::l1_misses)
+      .def_ro("l2_hits", &sim::CacheCounts::l2_hits)
+      .def_ro("l2_misses", &sim::CacheCounts::l2_misses)
+      .def_ro("dram_reads", &sim::CacheCounts::dram_reads)
+      .def_ro("dram_writes", &sim::CacheCounts::dram_writes);
+  nb::class_<sim::Utilisation>(m, "SimUtilisation")
+      .def_ro("bin_ps", &sim::Utilisation::bin_ps)
+      .def_ro("to_gpu_ps", &sim::Utilisation::to_gpu_ps)
+      .def_ro("to_cpu_ps", &sim::Utilisation::to_cpu_ps);
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> launch_times(const sim::Result& result) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> times;
+  times.reserve(result.launches.size());
+  for (const sim::LaunchTimes& launch : result.launches) {
+    times.emplace_back(launch.start_ps, launch.end_ps);
+  }
+  return times;
+}
+
+void bind_result(nb::module_& m) {
+  using sim::Result;
+  nb::class_<Result>(m, "SimResult", "The results of a run. All of them are modelled.")
+      .def_ro("total_ps", &Result::total_ps)
+      .def_ro("least_ps", &Result::least_ps)
+      .def_ro("copy_ps", &Result::copy_ps)
+      .def_ro("kernel_ps", &Result::kernel_ps)
+      .def_prop_ro("launches", &launch_times, "For each launch (start_ps, end_ps).")
+      .def_ro("stalls", &Result::stalls)
+      .def_ro("traffic", &Result::traffic)
+      .def_ro("tlb", &Result::tlb)
+      .def_ro("caches", &Result::caches)
+      .def_ro("migrations", &Result::migrations)
+      .def_ro("transfers", &Result::transfers)
+      .def_ro("waits", &Result::waits)
+      .def_ro("buffer_waits", &Result::buffer_waits)
+      .def_ro("fault_batches", &Result::fault_batches)
+      .def_ro("fault_blocks", &Result::fault_blocks)
+      .def_ro("fault_pages", &Result::fault_pages)
+      .def_ro("advised_in_place", &Result::advised_in_place)
+      .def_ro("advised_read_mostly", &Result::advised_read_mostly)
+      .def_ro("advised_on_gpu", &Result::advised_on_gpu)
+      .def_ro("evictions", &Result::evictions)
+      .def_ro("cpu_requests", &Result::cpu_requests)
+      .def_ro("touched_bytes", &Result::touched_bytes)
+      .def_ro("ranges_per_page", &Result::ranges_per_page)
+      .def_ro("link_to_gpu_busy_ps", &Result::link_to_gpu_busy_ps)
+      .def_ro("link_to_cpu_busy_ps", &Result::link_to_cpu_busy_ps)
+      .def_ro("utilisation", &Result::utilisation)
+      .def_ro("line_requests", &Result::line_requests)
+      .def_ro("warp_instructions", &Result::warp_instructions)
+      .def_ro("num_ctas", &Result::num_ctas)
+      .def_ro("events", &Result::events)
+      .def_ro("event_digest", &Result::event_digest)
+      .def_prop_ro("accessed_share", &Result::accessed_share);
+}
+
+using TimelineRow =
+    std::tuple<const char*, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+
+std::vector<TimelineRow> timeline_rows(const SimTimeline& timeline) {
+  std::vector<TimelineRow> rows;
+  rows.reserve(timeline.rows().size());
+  for (const SimTimeline::Row& row : timeline.rows()) {
+    rows.emplace_back(word_of(kTimelineKinds, row.kind), row.where, row.amount, row.span.start_ps,
+                      row.span.end_ps);
+  }
+  return rows;
+}
+
+void bind_timeline(nb::module_& m) {
+  nb::class_<SimTimeline>(m, "SimTimeline", "The events of a run, up to a number of rows.")
+      .def(nb::init<std::size_t>(), "max_rows"_a)
+      .def_prop_ro("rows", &timeline_rows,
+                   "(kind, where, amount, start_ps, end_ps). `where` and `amount` are, for launch: "
+                   "its number; cta: core and number; migration and eviction: address and bytes; "
+                   "to_gpu and to_cpu: 0 and bytes.")
+      .def_prop_ro("kernels", &SimTimeline::kernels, "Names of the launches, by number.")
+      .def_prop_ro("num_dropped", &SimTimeline::num_dropped);
+}
+
+}  // namespace
+
+void bind_sim_result(nb::module_& m) {
+  bind_counts(m);
+  bind_result(m);
+  bind_timeline(m);
+}

@@ -1,0 +1,60 @@
+// The arrays of two structures, on their way to be copied by one call.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <isthmus/errors.hpp>
+#include <isthmus/transfer.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arrays/pair.hpp"
+#include "arrays/structure.hpp"
+#include "transfer/copy_future.hpp"
+#include "transfer/many/refused_copy.hpp"
+
+/// All arrays are read when it is made. Used with the GIL held.
+class ArrayBatch {
+public:
+  /// Throws      nanobind::python_error, isthmus::UsageError: both name the array's path
+  ArrayBatch(ArrayReader& reader, nanobind::handle target, nanobind::handle source,
+             nanobind::handle stream, Hold hold);
+  ArrayBatch(const ArrayBatch&) = delete;
+  ArrayBatch& operator=(const ArrayBatch&) = delete;
+
+  /// What can be copied as it is, and what was added.
+  const std::vector<isthmus::ManyCopy>& copies() const noexcept { return copies_; }
+  nanobind::list unlike() const { return unlike_; }
+  std::string path_of(std::size_t pair) const { return pairs_.path_of(pair); }
+  /// Checks the arrays of all pairs against each other.
+  ///
+  /// unlike      of the pairs that aren't among copies(): pair, first address, bytes, whether it is
+  ///             written
+  /// Throws      isthmus::UsageError, which names the paths
+  void require_disjoint(const nanobind::list& unlike) const;
+  void add(std::size_t pair, const isthmus::ManyCopy& copy, nanobind::object needs);
+
+  /// Everything that the copies need. Call it once.
+  std::unique_ptr<PythonNeeds> take_needs(nanobind::object follow_up);
+
+  /// Calls copy(); a refusal that numbers copies names their paths instead.
+  template <typename Copy>
+  auto naming_refusals(Copy copy) const {
+    try {
+      return copy();
+    } catch (const isthmus::transfer::RefusedCopy& refusal) {
+      throw isthmus::UsageError(
+          refusal.text([this](std::size_t number) { return path_of(pair_of_copy_.at(number)); }));
+    }
+  }
+
+private:
+  StructurePairs pairs_;
+  std::vector<isthmus::ManyCopy> copies_;
+  std::vector<std::size_t> pair_of_copy_;
+  std::vector<Export> held_;
+  nanobind::list added_needs_;
+  nanobind::list unlike_;
+};

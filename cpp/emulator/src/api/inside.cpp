@@ -1,0 +1,119 @@
+// cuMemset* and cuMemcpyDtoD*: work inside the device.
+#include "api/call.hpp"
+#include "api/context.hpp"
+#include "copies/addressed_copies.hpp"
+#include "machine/paces.hpp"
+#include "memory/memory.hpp"
+#include "streams/stream_capture.hpp"
+
+namespace isthmus::emulator {
+namespace {
+
+template <typename Work>
+OperationPtr enqueue_inside(Call& call, Lock& lock, CUstream handle, std::size_t size_bytes,
+                            Work work) {
+  Context& context = current_context();
+  const StreamPtr stream = find_stream(lock, context, handle);
+  call.note("bytes", size_bytes).note("stream", stream->number);
+  if (size_bytes == 0) return nullptr;
+  auto operation = std::make_shared<Operation>();
+  operation->lane = &device_of(context).inside;
+  operation->expected = inside_pace().latency + inside_pace().time_for(size_bytes);
+  operation->work = std::move(work);
+  enqueue(lock, stream, operation);
+  return operation;
+}
+
+struct Fill {
+  CUdeviceptr target;
+  unsigned pattern;
+  std::size_t pattern_bytes;
+  std::size_t size_bytes;
+};
+
+/// Whether the call waits for the operation that it started.
+enum class Ending { returns_at_once, waits_if_synchronous };
+
+void end(Lock& lock, const OperationPtr& operation, Ending ending, bool synchronous) {
+  const bool waits = ending == Ending::waits_if_synchronous && synchronous && operation != nullptr;
+  if (waits) machine().scheduler.wait(lock, operation);
+}
+
+CUresult fill(const char* symbol, const Fill& fill, CUstream stream, Ending ending) {
+  Call call(symbol);
+  return call([&] {
+    current_context();
+    require(fill.target % fill.pattern_bytes == 0);
+    Lock lock = lock_machine();
+    if (fill.size_bytes > 0) require_device_range(lock, fill.target, fill.size_bytes);
+    const auto work = [fill](Time start) {
+      return fill_bytes(to_pointer(fill.target), fill.pattern, fill.pattern_bytes, fill.size_bytes,
+                        inside_pace(), start);
+    };
+    const OperationPtr operation = enqueue_inside(call, lock, stream, fill.size_bytes, work);
+    end(lock, operation, ending, is_synchronous(lock, fill.target));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult copy_inside(const char* symbol, const AddressedCopy& move, CUstream stream,
+                     Ending ending) {
+  Call call(symbol);
+  return call([&] {
+    current_context();
+    Lock lock = lock_machine();
+    if (move.size_bytes > 0) {
+      require_device_range(lock, move.target, move.size_bytes);
+      require_device_range(lock, move.source, move.size_bytes);
+    }
+    const StreamPtr found = find_stream(lock, current_context(), stream);
+    if (move.size_bytes > 0 && record_if_captured(lock, found, move)) return CUDA_SUCCESS;
+    const auto work = [move](Time start) {
+      return move_bytes(to_pointer(move.target), to_pointer(move.source), move.size_bytes,
+                        inside_pace(), start);
+    };
+    const OperationPtr operation = enqueue_inside(call, lock, stream, move.size_bytes, work);
+    end(lock, operation, ending,
+        is_synchronous(lock, move.target) || is_synchronous(lock, move.source));
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+}  // namespace isthmus::emulator
+
+using namespace isthmus::emulator;
+
+extern "C" {
+
+CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr target, unsigned char value, std::size_t count,
+                                 CUstream stream) {
+  return fill("cuMemsetD8Async", {target, value, 1, count}, stream, Ending::returns_at_once);
+}
+
+CUresult CUDAAPI cuMemsetD32Async(CUdeviceptr target, unsigned int value, std::size_t count,
+                                  CUstream stream) {
+  return fill("cuMemsetD32Async", {target, value, 4, count * 4}, stream, Ending::returns_at_once);
+}
+
+CUresult CUDAAPI cuMemsetD8(CUdeviceptr target, unsigned char value, std::size_t count) {
+  return fill("cuMemsetD8", {target, value, 1, count}, nullptr, Ending::waits_if_synchronous);
+}
+
+CUresult CUDAAPI cuMemsetD32(CUdeviceptr target, unsigned int value, std::size_t count) {
+  return fill("cuMemsetD32", {target, value, 4, count * 4}, nullptr, Ending::waits_if_synchronous);
+}
+
+CUresult CUDAAPI cuMemcpyDtoD(CUdeviceptr target, CUdeviceptr source, std::size_t size_bytes) {
+  return copy_inside("cuMemcpyDtoD", {target, source, size_bytes}, nullptr,
+                     Ending::waits_if_synchronous);
+}
+
+CUresult CUDAAPI cuMemcpyDtoDAsync(CUdeviceptr target, CUdeviceptr source, std::size_t size_bytes,
+                                   CUstream stream) {
+  return copy_inside("cuMemcpyDtoDAsync", {target, source, size_bytes}, stream,
+                     Ending::returns_at_once);
+}
+
+}  // extern "C"

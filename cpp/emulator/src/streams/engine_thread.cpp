@@ -1,0 +1,30 @@
+#include "streams/engine_thread.hpp"
+
+#include <csignal>
+#include <thread>
+#include <utility>
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+namespace isthmus::emulator {
+namespace {
+
+constexpr unsigned long kTimerSlackNs = 1;  // the default of 50 us would blur every deadline
+
+}  // namespace
+
+void start_engine_thread(const char* name, std::function<void()> life) {
+  sigset_t every_signal;
+  sigset_t callers_signals;
+  sigfillset(&every_signal);
+  pthread_sigmask(SIG_SETMASK, &every_signal, &callers_signals);
+  std::thread([name, life = std::move(life)] {
+    prctl(PR_SET_TIMERSLACK, kTimerSlackNs);
+    pthread_setname_np(pthread_self(), name);
+    life();
+  }).detach();
+  pthread_sigmask(SIG_SETMASK, &callers_signals, nullptr);
+}
+
+}  // namespace isthmus::emulator

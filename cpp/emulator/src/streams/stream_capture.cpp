@@ -1,0 +1,161 @@
+// cuStreamBeginCapture, cuStreamIsCapturing, cuStreamEndCapture, cuThreadExchangeStreamCaptureMode.
+#include "streams/stream_capture.hpp"
+
+#include <algorithm>
+
+#include "api/call.hpp"
+#include "api/context.hpp"
+#include "machine/machine.hpp"
+
+namespace isthmus::emulator {
+namespace {
+
+thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+bool is_mode(CUstreamCaptureMode mode) {
+  return mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && mode <= CU_STREAM_CAPTURE_MODE_RELAXED;
+}
+
+bool forbids(const StreamCapture& capture) {
+  if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
+  if (capture.thread == std::this_thread::get_id()) {
+    return capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+  }
+  return thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+         capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+bool default_stream_waits(const StreamCapture& capture, const Context& context) {
+  return capture.stream->context == &context && capture.stream->blocking;
+}
+
+/// Invalidates captures. Returns true if there were any.
+template <typename Predicate>
+bool end_captures_that(Lock& lock, Predicate is_meant) {
+  (void)lock;
+  bool any = false;
+  for (StreamCapture& capture : machine().captures) {
+    if (!is_meant(capture)) continue;
+    capture.invalidated = true;
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
+void require_no_capture(Lock& lock) {
+  const bool ended = end_captures_that(lock, forbids);
+  require(!ended, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+void require_no_capture_at_all(Lock& lock, const Context& context) {
+  const bool ended = end_captures_that(
+      lock, [&](const StreamCapture& capture) { return capture.stream->context == &context; });
+  require(!ended, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+void refuse_beside_blocking_capture(Lock& lock, const Context& context) {
+  const bool ended = end_captures_that(
+      lock, [&](const StreamCapture& capture) { return default_stream_waits(capture, context); });
+  require(!ended, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+}
+
+bool record_if_captured(Lock& lock, const StreamPtr& stream, const AddressedCopy& copy) {
+  (void)lock;
+  auto& captures = machine().captures;
+  const auto found = std::ranges::find(captures, stream, &StreamCapture::stream);
+  if (found == captures.end()) return false;
+  found->copies.push_back(copy);
+  return true;
+}
+
+void require_not_captured(Lock& lock, const StreamPtr& stream) {
+  (void)lock;
+  const bool captured = std::ranges::count(machine().captures, stream, &StreamCapture::stream) > 0;
+  require(!captured, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+void refuse_in_capture(Lock& lock, const StreamPtr& stream) {
+  (void)lock;
+  auto& captures = machine().captures;
+  const auto found = std::ranges::find(captures, stream, &StreamCapture::stream);
+  if (found == captures.end()) return;
+  found->invalidated = true;
+  throw Refusal(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+}  // namespace isthmus::emulator
+
+using namespace isthmus::emulator;
+
+extern "C" {
+
+CUresult CUDAAPI cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode) {
+  return Call("cuStreamBeginCapture")([&] {
+    Context& context = current_context();
+    require(is_mode(mode));
+    Lock lock = lock_machine();
+    const StreamPtr stream = find_stream(lock, context, handle);
+    require(stream != context.default_stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    require_not_captured(lock, stream);
+    machine().captures.push_back({stream, mode, std::this_thread::get_id(), false, {}});
+    return CUDA_SUCCESS;
+  });
+}
+
+// The legacy default stream can't be queried while a stream that waits for it is captured; the
+// capture stays valid. Seen with driver 580.
+CUresult CUDAAPI cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  return Call("cuStreamIsCapturing")([&] {
+    Context& context = current_context();
+    require(status != nullptr);
+    Lock lock = lock_machine();
+    const auto& captures = machine().captures;
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (is_default_handle(handle)) {
+      const bool waits = std::ranges::any_of(captures, [&](const StreamCapture& capture) {
+        return default_stream_waits(capture, context);
+      });
+      return waits ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
+    }
+    const StreamPtr stream = find_stream(lock, context, handle);
+    const auto found = std::ranges::find(captures, stream, &StreamCapture::stream);
+    if (found != captures.end())
+      *status = found->invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                   : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuStreamEndCapture(CUstream handle, CUgraph* graph) {
+  return Call("cuStreamEndCapture")([&] {
+    Context& context = current_context();
+    require(graph != nullptr);
+    *graph = nullptr;
+    Lock lock = lock_machine();
+    const StreamPtr stream = find_stream(lock, context, handle);
+    auto& captures = machine().captures;
+    const auto found = std::ranges::find(captures, stream, &StreamCapture::stream);
+    require(found != captures.end(), CUDA_ERROR_ILLEGAL_STATE);
+    const bool own = found->thread == std::this_thread::get_id() ||
+                     found->mode == CU_STREAM_CAPTURE_MODE_RELAXED;
+    require(own, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    const StreamCapture ended = std::move(*found);
+    captures.erase(found);
+    require(!ended.invalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    *graph = machine().graphs.add(std::make_shared<Graph>(Graph{nullptr, ended.copies}));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  return Call("cuThreadExchangeStreamCaptureMode")([&] {
+    require(machine().initialised, CUDA_ERROR_NOT_INITIALIZED);
+    require(mode != nullptr && is_mode(*mode));
+    std::swap(*mode, thread_mode);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,49 @@
+// Captured streams: copies are recorded, and calls that a capture forbids are refused.
+#pragma once
+
+#include <thread>
+#include <vector>
+
+#include "api/cuda_api.hpp"
+#include "copies/addressed_copies.hpp"
+#include "streams/stream.hpp"
+
+namespace isthmus::emulator {
+
+struct StreamCapture {
+  StreamPtr stream;
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::thread::id thread;  ///< the thread that began it
+  bool invalidated = false;
+  std::vector<AddressedCopy> copies;  ///< recorded so far
+};
+
+/// Called by functions that may affect more than their stream, such as allocating memory.
+///
+/// Throws      Refusal(STREAM_CAPTURE_UNSUPPORTED) if a capture forbids that here, by its mode and
+///             this thread's; then the capture is invalid.
+/// Source      CUDA Driver API 13.0, cuThreadExchangeStreamCaptureMode. The affected calls were
+///             found with driver 580.
+void require_no_capture(Lock& lock);
+
+/// The same for calls that no thread's mode allows, such as waiting for the whole context.
+void require_no_capture_at_all(Lock& lock, const Context& context);
+
+/// Records a checked copy if its stream is captured.
+///
+/// Returns     false if it isn't: the caller makes the copy
+bool record_if_captured(Lock& lock, const StreamPtr& stream, const AddressedCopy& copy);
+
+/// Throws Refusal(STREAM_CAPTURE_UNSUPPORTED) for a captured stream: captures only record copies
+/// here.
+void require_not_captured(Lock& lock, const StreamPtr& stream);
+
+/// The same for a query that ends the capture.
+void refuse_in_capture(Lock& lock, const StreamPtr& stream);
+
+/// Throws Refusal(STREAM_CAPTURE_IMPLICIT) for the legacy default stream while a stream that waits
+/// for it is captured; the capture is then invalid. Captures of other streams
+/// (CU_STREAM_NON_BLOCKING) aren't affected. Seen with driver 580.
+void refuse_beside_blocking_capture(Lock& lock, const Context& context);
+
+}  // namespace isthmus::emulator
