@@ -3,16 +3,16 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
-#include "host/affinity.hpp"
-#include "host/clock.hpp"
-#include "host/copy_instructions.hpp"
-#include "host/cores.hpp"
-#include "host/huge_pages.hpp"
-#include "host/iommu.hpp"
-#include "host/memory_limits.hpp"
-#include "host/numa.hpp"
-#include "host/topology.hpp"
-#include "host/virtualization.hpp"
+#include "host/cpu/affinity.hpp"
+#include "host/cpu/clock.hpp"
+#include "host/cpu/copy_instructions.hpp"
+#include "host/cpu/cores.hpp"
+#include "host/cpu/numa.hpp"
+#include "host/cpu/topology.hpp"
+#include "host/memory/huge_pages.hpp"
+#include "host/memory/memory_limits.hpp"
+#include "host/system/iommu.hpp"
+#include "host/system/virtualization.hpp"
 #include "text.hpp"
 
 namespace nb = nanobind;

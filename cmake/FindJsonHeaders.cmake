@@ -3,7 +3,7 @@
 include(WheelFile)
 wheel_file(json_header "*/include/nlohmann/json.hpp" nlohmann-json)
 add_library(json_headers INTERFACE)
-# Keeps the streams of the C++ library out: see cpp/src/host/text_file.cpp.
+# Keeps the streams of the C++ library out: see cpp/src/host/system/text_file.cpp.
 target_compile_definitions(json_headers INTERFACE JSON_NO_IO)
 if(json_header)
   cmake_path(GET json_header PARENT_PATH json_include)

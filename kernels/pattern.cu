@@ -1,6 +1,6 @@
 // Fills device memory with the test pattern, and counts the bytes that differ from it.
 //
-// CPU reference: host/pattern.cpp. Launch bounds: any grid. Each lane moves 8 bytes an iteration.
+// CPU reference: host/memory/pattern.cpp. Launch bounds: any grid. Each lane moves 8 bytes an iteration.
 #include "page_order.cuh"
 #include "pattern.cuh"
 

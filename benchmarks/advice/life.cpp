@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "host/pages.hpp"
+#include "host/memory/pages.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "host/pattern.hpp"
+#include "host/memory/pattern.hpp"
 
 namespace {
 

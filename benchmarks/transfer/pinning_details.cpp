@@ -14,9 +14,9 @@
 
 #include "device/buffers.hpp"
 #include "device/stream.hpp"
-#include "host/cores.hpp"
-#include "host/first_touch.hpp"
-#include "host/huge_mapping.hpp"
+#include "host/cpu/cores.hpp"
+#include "host/memory/first_touch.hpp"
+#include "host/memory/huge_mapping.hpp"
 #include "rounds.hpp"
 #include "rows.hpp"
 #include "transfer/pinned/pinned_region.hpp"

@@ -46,9 +46,9 @@
 #include <vector>
 
 #include "device/buffers.hpp"
-#include "host/clock.hpp"
-#include "host/pageable_buffer.hpp"
-#include "host/pattern.hpp"
+#include "host/cpu/clock.hpp"
+#include "host/memory/pageable_buffer.hpp"
+#include "host/memory/pattern.hpp"
 #include "rounds.hpp"
 #include "rows.hpp"
 #include "transfer/staging/copy_moments.hpp"

@@ -16,7 +16,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "host/cores.hpp"
+#include "host/cpu/cores.hpp"
 #include "tables.hpp"
 
 namespace {

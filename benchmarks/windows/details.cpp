@@ -21,12 +21,12 @@
 #include <isthmus/window.hpp>
 
 #include "device/buffers.hpp"
-#include "host/affinity.hpp"
-#include "host/copy_instructions.hpp"
-#include "host/pattern.hpp"
+#include "host/cpu/affinity.hpp"
+#include "host/cpu/copy_instructions.hpp"
+#include "host/memory/pattern.hpp"
 #include "rounds.hpp"
 #include "rows.hpp"
-#include "window/streaming_copy.hpp"
+#include "window/copies/streaming_copy.hpp"
 
 namespace {
 

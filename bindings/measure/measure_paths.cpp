@@ -8,7 +8,7 @@
 
 #include "bindings.hpp"
 #include "gil.hpp"
-#include "host/cores.hpp"
+#include "host/cpu/cores.hpp"
 #include "measure/bandwidth/copy_paths.hpp"
 #include "text.hpp"
 #include "transfer/profile/profile.hpp"

@@ -2,7 +2,7 @@
 #include <cerrno>
 
 #include "capi/gdr_pins.hpp"
-#include "window/streaming_copy.hpp"
+#include "window/copies/streaming_copy.hpp"
 
 namespace isthmus::capi {
 namespace {

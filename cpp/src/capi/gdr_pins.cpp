@@ -10,7 +10,7 @@
 #include "capi/default_windows.hpp"
 #include "capi/gdr_log.hpp"
 #include "driver/driver.hpp"
-#include "window/device_copy.hpp"
+#include "window/copies/device_copy.hpp"
 
 namespace isthmus::capi {
 namespace {

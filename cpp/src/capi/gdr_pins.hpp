@@ -18,7 +18,7 @@
 #include <isthmus/window.hpp>
 
 #include "driver/forks.hpp"
-#include "window/streaming_copy.hpp"
+#include "window/copies/streaming_copy.hpp"
 
 /// A handle from gdr_open(). Programs see only its address; GDRCopy's tests read the descriptor.
 struct gdr {            // NOLINT(readability-identifier-naming): GDRCopy's name for it

@@ -9,7 +9,7 @@
 
 #include "device/kernel_sources.hpp"
 #include "driver/environment.hpp"
-#include "host/folder.hpp"
+#include "host/system/folder.hpp"
 
 namespace isthmus {
 namespace {

@@ -8,7 +8,7 @@
 #include <isthmus/errors.hpp>
 
 #include "driver/forks.hpp"
-#include "window/device_files.hpp"
+#include "window/backends/device_files.hpp"
 
 namespace isthmus::window {
 namespace {

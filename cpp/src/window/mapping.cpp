@@ -5,7 +5,7 @@
 #include <isthmus/errors.hpp>
 
 #include "driver/forks.hpp"
-#include "window/device_copy.hpp"
+#include "window/copies/device_copy.hpp"
 #include "window/host_pages.hpp"
 
 namespace isthmus::window {

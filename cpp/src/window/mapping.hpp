@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "window/backend.hpp"
-#include "window/streaming_copy.hpp"
+#include "window/copies/streaming_copy.hpp"
 
 namespace isthmus::window {
 

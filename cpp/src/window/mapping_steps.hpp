@@ -10,7 +10,7 @@
 
 #include <isthmus/window.hpp>
 
-#include "window/device_files.hpp"
+#include "window/backends/device_files.hpp"
 
 namespace isthmus::window {
 

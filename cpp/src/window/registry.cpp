@@ -7,8 +7,8 @@
 
 #include "device/capture.hpp"
 #include "driver/forks.hpp"
-#include "host/pci_bars.hpp"
-#include "window/gdrdrv_abi.hpp"
+#include "host/system/pci_bars.hpp"
+#include "window/backends/gdrdrv_abi.hpp"
 
 namespace isthmus::window {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <isthmus/window.hpp>
 
-#include "window/copy_threads.hpp"
-#include "window/device_files.hpp"
+#include "window/backends/device_files.hpp"
+#include "window/copies/copy_threads.hpp"
 #include "window/mapping.hpp"
 #include "window/memory_kinds.hpp"
 #include "window/self_test.hpp"

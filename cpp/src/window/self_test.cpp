@@ -7,7 +7,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "window/streaming_copy.hpp"
+#include "window/copies/streaming_copy.hpp"
 
 namespace isthmus::window {
 namespace {

@@ -5,9 +5,9 @@
 #include <isthmus/errors.hpp>
 
 #include "driver/forks.hpp"
-#include "window/copy_threads.hpp"
+#include "window/copies/copy_threads.hpp"
+#include "window/copies/streaming_copy.hpp"
 #include "window/mapping.hpp"
-#include "window/streaming_copy.hpp"
 
 namespace isthmus {
 

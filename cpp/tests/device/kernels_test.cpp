@@ -6,7 +6,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/buffers.hpp"
-#include "host/pattern.hpp"
+#include "host/memory/pattern.hpp"
 #include "test_driver.hpp"
 
 namespace isthmus {

@@ -1,4 +1,4 @@
-#include "host/cgroup.hpp"
+#include "host/cpu/cgroup.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "host/copy_instructions.hpp"
+#include "host/cpu/copy_instructions.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "host/cpu_cache.hpp"
+#include "host/cpu/cpu_cache.hpp"
 
 namespace isthmus::host {
 namespace {

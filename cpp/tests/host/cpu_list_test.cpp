@@ -1,4 +1,4 @@
-#include "host/cpu_list.hpp"
+#include "host/cpu/cpu_list.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Faulting in fresh pages, and memory aligned for huge pages.
-#include "host/first_touch.hpp"
+#include "host/memory/first_touch.hpp"
 
 #include <sys/mman.h>
 
@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <isthmus/errors.hpp>
 
-#include "host/huge_mapping.hpp"
-#include "host/pages.hpp"
+#include "host/memory/huge_mapping.hpp"
+#include "host/memory/pages.hpp"
 
 namespace isthmus::host {
 namespace {

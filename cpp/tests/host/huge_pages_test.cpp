@@ -1,4 +1,4 @@
-#include "host/huge_pages.hpp"
+#include "host/memory/huge_pages.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 #include <sys/resource.h>
 
 #include "fixture_tree.hpp"
-#include "host/affinity.hpp"
-#include "host/cores.hpp"
-#include "host/memory_limits.hpp"
+#include "host/cpu/affinity.hpp"
+#include "host/cpu/cores.hpp"
+#include "host/memory/memory_limits.hpp"
 
 namespace isthmus::host {
 namespace {

@@ -3,9 +3,9 @@
 #include <isthmus/errors.hpp>
 
 #include "fixture_tree.hpp"
-#include "host/clock.hpp"
-#include "host/iommu.hpp"
-#include "host/virtualization.hpp"
+#include "host/cpu/clock.hpp"
+#include "host/system/iommu.hpp"
+#include "host/system/virtualization.hpp"
 
 namespace isthmus::host {
 namespace {

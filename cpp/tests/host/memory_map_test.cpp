@@ -1,12 +1,12 @@
 // The list of this process's mappings, read completely or queried for one.
-#include "host/memory_map.hpp"
+#include "host/memory/memory_map.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
-#include "host/pages.hpp"
+#include "host/memory/pages.hpp"
 
 namespace isthmus::host {
 namespace {

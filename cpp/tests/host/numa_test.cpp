@@ -1,4 +1,4 @@
-#include "host/numa.hpp"
+#include "host/cpu/numa.hpp"
 
 #include <cstring>
 #include <numeric>
@@ -10,8 +10,8 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/affinity.hpp"
-#include "host/topology.hpp"
+#include "host/cpu/affinity.hpp"
+#include "host/cpu/topology.hpp"
 
 namespace isthmus::host {
 namespace {

@@ -1,5 +1,5 @@
 // Checks which memory is accessible, without a signal.
-#include "host/page_access.hpp"
+#include "host/memory/page_access.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "host/own_memory.hpp"
+#include "host/memory/own_memory.hpp"
 
 namespace isthmus::host {
 namespace {

@@ -1,4 +1,4 @@
-#include "host/pattern.hpp"
+#include "host/memory/pattern.hpp"
 
 #include <vector>
 

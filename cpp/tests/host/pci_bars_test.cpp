@@ -1,4 +1,4 @@
-#include "host/pci_bars.hpp"
+#include "host/system/pci_bars.hpp"
 
 #include <gtest/gtest.h>
 

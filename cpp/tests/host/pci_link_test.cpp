@@ -1,11 +1,11 @@
-#include "host/pci_link.hpp"
+#include "host/system/pci_link.hpp"
 
 #include <gtest/gtest.h>
 
 #include <isthmus/errors.hpp>
 
 #include "fixture_tree.hpp"
-#include "host/machine_names.hpp"
+#include "host/system/machine_names.hpp"
 
 namespace isthmus::host {
 namespace {

@@ -1,4 +1,4 @@
-#include "host/spinning_worker.hpp"
+#include "host/cpu/spinning_worker.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "../eventually.hpp"
-#include "host/affinity.hpp"
+#include "host/cpu/affinity.hpp"
 
 namespace isthmus::host {
 namespace {

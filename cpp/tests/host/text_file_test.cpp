@@ -1,4 +1,4 @@
-#include "host/text_file.hpp"
+#include "host/system/text_file.hpp"
 
 #include <gtest/gtest.h>
 

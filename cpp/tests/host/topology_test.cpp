@@ -1,11 +1,11 @@
-#include "host/topology.hpp"
+#include "host/cpu/topology.hpp"
 
 #include <gtest/gtest.h>
 
 #include <isthmus/errors.hpp>
 
 #include "fixture_tree.hpp"
-#include "host/affinity.hpp"
+#include "host/cpu/affinity.hpp"
 
 namespace isthmus::host {
 namespace {

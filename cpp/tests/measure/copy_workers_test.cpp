@@ -6,7 +6,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/affinity.hpp"
+#include "host/cpu/affinity.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "host/affinity.hpp"
-#include "host/topology.hpp"
+#include "host/cpu/affinity.hpp"
+#include "host/cpu/topology.hpp"
 #include "measure/bandwidth/node_copies.hpp"
 #include "measure/loops/failures.hpp"
 

@@ -3,9 +3,9 @@
 
 #include <optional>
 
+#include "transfer/carriers/window_cache.hpp"
 #include "transfer/copy/devices.hpp"
 #include "transfer/copy/host_memory.hpp"
-#include "transfer/copy/window_cache.hpp"
 #include "transfer/staging_under_test.hpp"
 
 namespace isthmus::transfer {

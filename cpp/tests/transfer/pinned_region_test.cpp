@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "driver/child_process.hpp"
-#include "host/memory_limits.hpp"
+#include "host/memory/memory_limits.hpp"
 #include "transfer/pinned/pin_failures.hpp"
 #include "transfer/pinned_memory_under_test.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/printable.hpp"
+#include "host/system/printable.hpp"
 #include "transfer/profile/profile.hpp"
 #include "transfer/profile_text.hpp"
 

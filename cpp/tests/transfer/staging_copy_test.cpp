@@ -3,7 +3,7 @@
 #include <numeric>
 #include <random>
 
-#include "host/pageable_buffer.hpp"
+#include "host/memory/pageable_buffer.hpp"
 #include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
 

@@ -8,7 +8,7 @@
 #include <isthmus/errors.hpp>
 
 #include "transfer/call_crossing.hpp"
-#include "transfer/copy/mapped_file_copy.hpp"
+#include "transfer/carriers/mapped_file_copy.hpp"
 #include "transfer/mapped_file.hpp"
 #include "transfer/pinned/memory_backing.hpp"
 #include "transfer/staging/memory_source.hpp"

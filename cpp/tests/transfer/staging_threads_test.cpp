@@ -8,8 +8,8 @@
 #include <isthmus/errors.hpp>
 
 #include "driver/child_process.hpp"
-#include "host/cores.hpp"
-#include "host/text_file.hpp"
+#include "host/cpu/cores.hpp"
+#include "host/system/text_file.hpp"
 #include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
 

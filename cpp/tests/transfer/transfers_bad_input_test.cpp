@@ -5,7 +5,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/recent_mappings.hpp"
+#include "host/memory/recent_mappings.hpp"
 #include "transfer/transfers_under_test.hpp"
 
 namespace isthmus::transfer {

@@ -3,7 +3,7 @@
 #include <isthmus/errors.hpp>
 
 #include "faults/emulator_controls.hpp"
-#include "host/memory_map.hpp"
+#include "host/memory/memory_map.hpp"
 #include "transfer/mapped_file.hpp"
 #include "transfer/transfers_under_test.hpp"
 

@@ -5,7 +5,7 @@
 #include <isthmus/errors.hpp>
 
 #include "emulator/emulated_machine.hpp"
-#include "host/recent_mappings.hpp"
+#include "host/memory/recent_mappings.hpp"
 #include "transfer/transfers_under_test.hpp"
 #include "window/guarded_pages.hpp"
 

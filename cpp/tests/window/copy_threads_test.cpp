@@ -1,4 +1,4 @@
-#include "window/copy_threads.hpp"
+#include "window/copies/copy_threads.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "eventually.hpp"
-#include "host/affinity.hpp"
-#include "host/cores.hpp"
-#include "host/cpu_list.hpp"
-#include "host/text_file.hpp"
+#include "host/cpu/affinity.hpp"
+#include "host/cpu/cores.hpp"
+#include "host/cpu/cpu_list.hpp"
+#include "host/system/text_file.hpp"
 #include "sizes.hpp"
 #include "window/guarded_pages.hpp"
 

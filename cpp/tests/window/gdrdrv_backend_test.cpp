@@ -4,7 +4,7 @@
 #include "backend_machine.hpp"
 #include "fakes/fake_gdrdrv.hpp"
 #include "sizes.hpp"
-#include "window/device_files.hpp"
+#include "window/backends/device_files.hpp"
 #include "window/host_pages.hpp"
 
 namespace isthmus::window {

@@ -8,8 +8,8 @@
 #include <isthmus/window.hpp>
 
 #include "resource_manager_machine.hpp"
+#include "window/backends/rm_abi.hpp"
 #include "window/registry.hpp"
-#include "window/rm_abi.hpp"
 
 namespace isthmus::window {
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "device/test_driver.hpp"
-#include "host/pattern.hpp"
+#include "host/memory/pattern.hpp"
 #include "window/windows_under_test.hpp"
 
 namespace isthmus::window {

@@ -15,7 +15,7 @@
 #include <cstdint>
 
 #include "backend_machine.hpp"
-#include "window/device_files.hpp"
+#include "window/backends/device_files.hpp"
 
 namespace isthmus::window {
 namespace {

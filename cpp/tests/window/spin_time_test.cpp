@@ -1,11 +1,11 @@
 // $ISTHMUS_SPIN_US.
-#include "window/spin_time.hpp"
+#include "window/copies/spin_time.hpp"
 
 #include <gtest/gtest.h>
 
 #include <isthmus/errors.hpp>
 
-#include "host/spinning_worker.hpp"
+#include "host/cpu/spinning_worker.hpp"
 
 namespace isthmus::window {
 namespace {

@@ -1,4 +1,4 @@
-#include "window/streaming_copy.hpp"
+#include "window/copies/streaming_copy.hpp"
 
 #include <atomic>
 #include <cstring>

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "host/printable.hpp"
+#include "host/system/printable.hpp"
 
 namespace isthmus::fuzz {
 

@@ -6,8 +6,8 @@
 
 #include "input_bytes.hpp"
 #include "lying_files.hpp"
+#include "window/backends/gdrdrv_abi.hpp"
 #include "window/fakes/fake_gdrdrv.hpp"
-#include "window/gdrdrv_abi.hpp"
 #include "window_machine.hpp"
 
 namespace isthmus::fuzz {

@@ -14,19 +14,19 @@
 #include <string_view>
 
 #include "expectations.hpp"
-#include "host/cgroup.hpp"
-#include "host/cores.hpp"
-#include "host/cpu_list.hpp"
-#include "host/huge_pages.hpp"
-#include "host/iommu.hpp"
-#include "host/machine_names.hpp"
-#include "host/memory_limits.hpp"
-#include "host/memory_map.hpp"
-#include "host/pci_bars.hpp"
-#include "host/pci_link.hpp"
-#include "host/text_file.hpp"
-#include "host/topology.hpp"
-#include "host/virtualization.hpp"
+#include "host/cpu/cgroup.hpp"
+#include "host/cpu/cores.hpp"
+#include "host/cpu/cpu_list.hpp"
+#include "host/cpu/topology.hpp"
+#include "host/memory/huge_pages.hpp"
+#include "host/memory/memory_limits.hpp"
+#include "host/memory/memory_map.hpp"
+#include "host/system/iommu.hpp"
+#include "host/system/machine_names.hpp"
+#include "host/system/pci_bars.hpp"
+#include "host/system/pci_link.hpp"
+#include "host/system/text_file.hpp"
+#include "host/system/virtualization.hpp"
 
 namespace isthmus::fuzz {
 namespace {

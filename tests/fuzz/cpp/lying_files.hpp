@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "input_bytes.hpp"
-#include "window/device_files.hpp"
+#include "window/backends/device_files.hpp"
 
 namespace isthmus::fuzz {
 

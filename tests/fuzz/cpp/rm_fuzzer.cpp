@@ -10,10 +10,10 @@
 
 #include "input_bytes.hpp"
 #include "lying_files.hpp"
+#include "window/backends/rm_abi.hpp"
+#include "window/backends/rm_memory.hpp"
+#include "window/backends/rm_versions.hpp"
 #include "window/fakes/fake_resource_manager.hpp"
-#include "window/rm_abi.hpp"
-#include "window/rm_memory.hpp"
-#include "window/rm_versions.hpp"
 #include "window_machine.hpp"
 
 namespace isthmus::fuzz {

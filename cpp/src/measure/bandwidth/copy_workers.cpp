@@ -4,8 +4,8 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/affinity.hpp"
-#include "host/numa.hpp"
+#include "host/cpu/affinity.hpp"
+#include "host/cpu/numa.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {

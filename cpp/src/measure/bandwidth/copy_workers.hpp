@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "host/spinning_worker.hpp"
+#include "host/cpu/spinning_worker.hpp"
 
 namespace isthmus::measure {
 

@@ -6,9 +6,9 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/numa.hpp"
-#include "host/pageable_buffer.hpp"
-#include "host/pages.hpp"
+#include "host/cpu/numa.hpp"
+#include "host/memory/pageable_buffer.hpp"
+#include "host/memory/pages.hpp"
 #include "measure/bandwidth/copy_workers.hpp"
 #include "measure/loops/contents.hpp"
 #include "measure/loops/failures.hpp"

@@ -4,7 +4,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/affinity.hpp"
+#include "host/cpu/affinity.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -9,8 +9,8 @@
 #include <isthmus/errors.hpp>
 
 #include "device/buffers.hpp"
-#include "host/numa.hpp"
-#include "host/pattern.hpp"
+#include "host/cpu/numa.hpp"
+#include "host/memory/pattern.hpp"
 #include "measure/loops/failures.hpp"
 #include "measure/loops/sampling.hpp"
 

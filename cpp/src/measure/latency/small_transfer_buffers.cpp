@@ -5,8 +5,8 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/numa.hpp"
-#include "host/pattern.hpp"
+#include "host/cpu/numa.hpp"
+#include "host/memory/pattern.hpp"
 #include "measure/loops/failures.hpp"
 
 namespace isthmus::measure {

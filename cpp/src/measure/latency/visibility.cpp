@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "host/cpu_cache.hpp"
+#include "host/cpu/cpu_cache.hpp"
 #include "measure/loops/flags.hpp"
 
 namespace isthmus::measure {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "device/buffers.hpp"
-#include "host/pattern.hpp"
+#include "host/memory/pattern.hpp"
 
 namespace isthmus::measure {
 namespace {

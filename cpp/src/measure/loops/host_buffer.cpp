@@ -6,9 +6,9 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/huge_pages.hpp"
-#include "host/numa.hpp"
-#include "window/streaming_copy.hpp"
+#include "host/cpu/numa.hpp"
+#include "host/memory/huge_pages.hpp"
+#include "window/copies/streaming_copy.hpp"
 
 namespace isthmus::measure {
 namespace {

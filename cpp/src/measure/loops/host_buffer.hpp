@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "device/buffers.hpp"
-#include "host/pageable_buffer.hpp"
+#include "host/memory/pageable_buffer.hpp"
 #include "transfer/pinned/pinned_region.hpp"
 
 namespace isthmus::measure {

@@ -6,7 +6,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/pages.hpp"
+#include "host/memory/pages.hpp"
 #include "measure/memory/allocator_parts.hpp"
 
 namespace isthmus::measure {

@@ -10,8 +10,8 @@
 #include <isthmus/errors.hpp>
 #include <isthmus/pinned.hpp>
 
-#include "host/pageable_buffer.hpp"
-#include "host/pages.hpp"
+#include "host/memory/pageable_buffer.hpp"
+#include "host/memory/pages.hpp"
 #include "measure/memory/allocator_parts.hpp"
 #include "transfer/pinned/pinned_region.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu_cache.hpp"
-#include "host/numa.hpp"
+#include "host/cpu/cpu_cache.hpp"
+#include "host/cpu/numa.hpp"
 
 namespace isthmus::measure {
 namespace {

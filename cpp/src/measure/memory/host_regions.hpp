@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "host/pageable_buffer.hpp"
+#include "host/memory/pageable_buffer.hpp"
 
 namespace isthmus::measure {
 

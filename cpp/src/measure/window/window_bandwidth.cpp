@@ -5,7 +5,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/affinity.hpp"
+#include "host/cpu/affinity.hpp"
 #include "measure/loops/sampling.hpp"
 #include "measure/memory/host_regions.hpp"
 

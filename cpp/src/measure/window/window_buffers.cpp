@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "host/numa.hpp"
-#include "host/pattern.hpp"
+#include "host/cpu/numa.hpp"
+#include "host/memory/pattern.hpp"
 #include "measure/loops/failures.hpp"
 
 namespace isthmus::measure {

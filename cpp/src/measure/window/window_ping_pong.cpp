@@ -7,7 +7,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/buffers.hpp"
-#include "host/pattern.hpp"
+#include "host/memory/pattern.hpp"
 #include "measure/loops/failures.hpp"
 #include "measure/loops/flags.hpp"
 #include "measure/loops/sampling.hpp"

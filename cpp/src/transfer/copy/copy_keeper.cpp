@@ -8,7 +8,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/lasting.hpp"
-#include "host/signal_block.hpp"
+#include "host/cpu/signal_block.hpp"
 #include "transfer/copy/failed_copy.hpp"
 #include "transfer/copy/pending_copy.hpp"
 

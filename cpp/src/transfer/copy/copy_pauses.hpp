@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "host/clock.hpp"
+#include "host/cpu/clock.hpp"
 #include "transfer/copy/task.hpp"
 
 namespace isthmus::transfer {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "host/cores.hpp"
+#include "host/cpu/cores.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -13,9 +13,9 @@
 
 #include "device/context.hpp"
 #include "device/stream.hpp"
+#include "transfer/carriers/window_cache.hpp"
 #include "transfer/copy/copy_statistics.hpp"
 #include "transfer/copy/task.hpp"
-#include "transfer/copy/window_cache.hpp"
 #include "transfer/many/piece_mover.hpp"
 #include "transfer/profile/profile.hpp"
 #include "transfer/staging/staging_ring.hpp"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "driver/driver.hpp"
+#include "transfer/carriers/window_cache.hpp"
 #include "transfer/copy/device_paths.hpp"
-#include "transfer/copy/window_cache.hpp"
 
 namespace isthmus::transfer {
 

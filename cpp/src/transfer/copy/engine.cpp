@@ -12,7 +12,7 @@
 #include "transfer/copy/failed_copy.hpp"
 #include "transfer/copy/stream_order.hpp"
 #include "transfer/staging/file_source.hpp"
-#include "window/spin_time.hpp"
+#include "window/copies/spin_time.hpp"
 
 namespace isthmus::transfer {
 namespace {

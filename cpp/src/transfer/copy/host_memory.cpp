@@ -4,8 +4,8 @@
 
 #include "device/pointer_facts.hpp"
 #include "driver/forks.hpp"
-#include "host/own_memory.hpp"
-#include "host/page_access.hpp"
+#include "host/memory/own_memory.hpp"
+#include "host/memory/page_access.hpp"
 
 namespace isthmus::transfer {
 namespace {

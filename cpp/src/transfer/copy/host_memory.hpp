@@ -4,9 +4,9 @@
 #include <cstddef>
 
 #include "driver/driver.hpp"
-#include "host/memory_map.hpp"
-#include "host/pages.hpp"
-#include "host/recent_mappings.hpp"
+#include "host/memory/memory_map.hpp"
+#include "host/memory/pages.hpp"
+#include "host/memory/recent_mappings.hpp"
 
 namespace isthmus::transfer {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "transfer/carriers/link_piece.hpp"
 #include "transfer/copy/device_paths.hpp"
-#include "transfer/copy/link_piece.hpp"
 #include "transfer/copy/task.hpp"
 
 namespace isthmus::transfer {

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "transfer/copy/driver_copy.hpp"
+#include "transfer/carriers/driver_copy.hpp"
 
 namespace isthmus::transfer {
 namespace {

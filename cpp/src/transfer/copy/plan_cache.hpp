@@ -6,10 +6,10 @@
 
 #include "device/capture.hpp"
 #include "driver/driver.hpp"
+#include "transfer/carriers/window_cache.hpp"
 #include "transfer/copy/devices.hpp"
 #include "transfer/copy/host_memory.hpp"
 #include "transfer/copy/plan.hpp"
-#include "transfer/copy/window_cache.hpp"
 #include "window/allocation.hpp"
 
 namespace isthmus::transfer {

@@ -5,8 +5,8 @@
 #include <isthmus/errors.hpp>
 
 #include "device/lasting.hpp"
+#include "transfer/carriers/mapped_file_copy.hpp"
 #include "transfer/copy/failed_copy.hpp"
-#include "transfer/copy/mapped_file_copy.hpp"
 #include "transfer/copy/undefined_bytes.hpp"
 
 namespace isthmus::transfer {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "transfer/copy/carrier.hpp"
-#include "transfer/copy/driver_copy.hpp"
+#include "transfer/carriers/carrier.hpp"
+#include "transfer/carriers/driver_copy.hpp"
 #include "transfer/copy/failed_copy.hpp"
 
 namespace isthmus::transfer {

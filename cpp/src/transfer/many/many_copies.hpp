@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "transfer/copy/carriers.hpp"
+#include "transfer/carriers/carriers.hpp"
 #include "transfer/copy/host_memory.hpp"
 #include "transfer/many/choose_many.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "device/buffers.hpp"
 #include "device/kernels.hpp"
-#include "transfer/copy/link_piece.hpp"
+#include "transfer/carriers/link_piece.hpp"
 #include "transfer/copy/task.hpp"
 #include "transfer/many/layouts.hpp"
 

@@ -6,7 +6,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
-#include "transfer/copy/driver_copy.hpp"
+#include "transfer/carriers/driver_copy.hpp"
 #include "transfer/copy/failed_copy.hpp"
 #include "transfer/many/item_crossing.hpp"
 #include "transfer/many/layouts.hpp"

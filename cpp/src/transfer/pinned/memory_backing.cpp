@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "host/pages.hpp"
-#include "host/text_file.hpp"
+#include "host/memory/pages.hpp"
+#include "host/system/text_file.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstddef>
 
-#include "host/memory_map.hpp"
+#include "host/memory/memory_map.hpp"
 
 namespace isthmus::transfer {
 

@@ -7,7 +7,7 @@
 #include <isthmus/errors.hpp>
 
 #include "driver/driver.hpp"
-#include "host/memory_limits.hpp"
+#include "host/memory/memory_limits.hpp"
 
 namespace isthmus::transfer {
 

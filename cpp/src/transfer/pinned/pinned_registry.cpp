@@ -10,9 +10,9 @@
 #include "device/capture.hpp"
 #include "device/cleanup.hpp"
 #include "driver/forks.hpp"
-#include "host/clock.hpp"
-#include "host/first_touch.hpp"
-#include "host/memory_limits.hpp"
+#include "host/cpu/clock.hpp"
+#include "host/memory/first_touch.hpp"
+#include "host/memory/memory_limits.hpp"
 #include "transfer/pinned/region_sizes.hpp"
 
 namespace isthmus::transfer {

@@ -5,7 +5,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/clock.hpp"
+#include "host/cpu/clock.hpp"
 #include "transfer/pinned/pinned_registry.hpp"
 #include "transfer/pinned/region_sizes.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "host/first_touch.hpp"
+#include "host/memory/first_touch.hpp"
 
 namespace isthmus::transfer {
 

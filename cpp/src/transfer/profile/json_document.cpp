@@ -8,7 +8,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/printable.hpp"
+#include "host/system/printable.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cores.hpp"
+#include "host/cpu/cores.hpp"
 
 namespace isthmus::transfer {
 namespace {

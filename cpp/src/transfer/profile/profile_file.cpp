@@ -6,7 +6,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/printable.hpp"
+#include "host/system/printable.hpp"
 #include "transfer/profile/json_document.hpp"
 #include "transfer/profile/profile.hpp"
 
@@ -22,7 +22,7 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 50U;
 constexpr double kMaxSeconds = 1e6;
 /// More threads than any ring uses.
 constexpr std::uint64_t kMaxThreads = 1024;
-/// More cores than any machine has: see host/cpu_list.cpp.
+/// More cores than any machine has: see host/cpu/cpu_list.cpp.
 constexpr double kMaxCores = 65'536;
 /// The most bytes of the text that a message repeats.
 constexpr std::size_t kShownBytes = 80;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "host/machine_names.hpp"
-#include "host/pci_link.hpp"
+#include "host/system/machine_names.hpp"
+#include "host/system/pci_link.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -5,8 +5,8 @@
 #include <isthmus/errors.hpp>
 
 #include "driver/environment.hpp"
-#include "host/printable.hpp"
-#include "host/text_file.hpp"
+#include "host/system/printable.hpp"
+#include "host/system/text_file.hpp"
 #include "transfer/profile/profile.hpp"
 
 namespace isthmus::transfer {

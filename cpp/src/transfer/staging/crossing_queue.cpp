@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "device/lasting.hpp"
-#include "host/spinning_worker.hpp"
+#include "host/cpu/spinning_worker.hpp"
 #include "transfer/copy/failed_copy.hpp"
 
 namespace isthmus::transfer {

@@ -12,7 +12,7 @@
 #include "device/buffers.hpp"
 #include "device/link_copies.hpp"
 #include "device/stream.hpp"
-#include "host/patience.hpp"
+#include "host/cpu/patience.hpp"
 #include "transfer/staging/slot_crossing.hpp"
 
 namespace isthmus::transfer {

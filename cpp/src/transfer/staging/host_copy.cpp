@@ -8,8 +8,8 @@
 #include <immintrin.h>
 #endif
 
-#include "host/copy_instructions.hpp"
-#include "window/streaming_copy.hpp"
+#include "host/cpu/copy_instructions.hpp"
+#include "window/copies/streaming_copy.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/first_touch.hpp"
-#include "host/pages.hpp"
-#include "transfer/copy/mapped_file_copy.hpp"
+#include "host/memory/first_touch.hpp"
+#include "host/memory/pages.hpp"
+#include "transfer/carriers/mapped_file_copy.hpp"
 #include "transfer/staging/host_copy.hpp"
 
 namespace isthmus::transfer {

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "driver/driver.hpp"
-#include "host/spinning_worker.hpp"
+#include "host/cpu/spinning_worker.hpp"
 #include "transfer/staging/copy_moments.hpp"
 #include "transfer/staging/piece_plan.hpp"
 #include "transfer/staging/slot_filler.hpp"

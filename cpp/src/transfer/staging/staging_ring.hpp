@@ -6,7 +6,7 @@
 #include <span>
 
 #include "device/context.hpp"
-#include "transfer/copy/link_piece.hpp"
+#include "transfer/carriers/link_piece.hpp"
 #include "transfer/staging/host_copy.hpp"
 #include "transfer/staging/ring_threads.hpp"
 

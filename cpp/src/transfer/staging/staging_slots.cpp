@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "device/capture.hpp"
-#include "host/clock.hpp"
-#include "host/patience.hpp"
+#include "host/cpu/clock.hpp"
+#include "host/cpu/patience.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "device/capture.hpp"
 #include "driver/forks.hpp"
-#include "host/topology.hpp"
+#include "host/cpu/topology.hpp"
 #include "transfer/copy/stream_order.hpp"
-#include "window/spin_time.hpp"
+#include "window/copies/spin_time.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "host/spinning_worker.hpp"
+#include "host/cpu/spinning_worker.hpp"
 #include "transfer/pinned/memory_backing.hpp"
 #include "transfer/staging/staging_ring.hpp"
 #include "transfer/staging/staging_slots.hpp"
-#include "window/copy_cpus.hpp"
+#include "window/copies/copy_cpus.hpp"
 
 namespace isthmus::transfer {
 

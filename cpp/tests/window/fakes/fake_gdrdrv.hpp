@@ -3,7 +3,7 @@
 
 #include "driver/driver.hpp"
 #include "fake_kernel.hpp"
-#include "window/gdrdrv_abi.hpp"
+#include "window/backends/gdrdrv_abi.hpp"
 
 namespace isthmus::window::fakes {
 

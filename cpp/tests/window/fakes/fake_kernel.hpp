@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "window/device_files.hpp"
+#include "window/backends/device_files.hpp"
 
 namespace isthmus::window::fakes {
 

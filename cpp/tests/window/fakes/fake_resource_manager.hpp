@@ -11,7 +11,7 @@
 
 #include "driver/driver.hpp"
 #include "fake_kernel.hpp"
-#include "window/rm_abi.hpp"
+#include "window/backends/rm_abi.hpp"
 
 namespace isthmus::window::fakes {
 

@@ -1,0 +1,127 @@
+#include "transfer/carriers/carriers.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace isthmus::transfer {
+namespace {
+
+// Reading the clock twice costs half as much as the shortest copy, so of repeated copies only one
+// in this many is timed.
+constexpr std::uint32_t kTimedEvery = 64;
+thread_local std::uint32_t num_copies_again = 0;
+
+constexpr double kSecondsPerNs = 1e-9;
+
+/// Without a prediction there may be nothing to predict: the copy crosses no link.
+double predicted_seconds(const Plan& plan, const Crossing& crossing) {
+  if (plan.predicted_seconds != Plan::kNotPredicted) return plan.predicted_seconds;
+  return is_window(plan.path) ? plan.device->seconds(plan.path, crossing) : 0;
+}
+
+}  // namespace
+
+Carriers::Carriers(const Driver& driver, std::chrono::nanoseconds least_pause,
+                   CopyPauses::Clock* clock)
+    : pauses_(least_pause, clock),
+      window_(driver),
+      driver_(driver),
+      staged_(driver, driver_),
+      registered_(driver),
+      kernel_(driver),
+      carriers_{&window_, &window_, &driver_, &staged_, &registered_, &kernel_},
+      background_(std::make_unique<Background>()) {}
+
+void Carriers::forget() noexcept {
+  [[maybe_unused]] const Background* const background = background_.release();
+}
+
+void Carriers::carry(const Plan& plan, const Request& request, std::int64_t start_ns) {
+  // Statistics count only copies that could have taken another path.
+  if (plan.device == nullptr || plan.recorded || plan.file != nullptr)
+    return of(plan.path).carry(plan, request);
+  // Opening a window is no part of a copy's cost: see Profile::window_opening_seconds().
+  const bool is_known = start_ns != kNoTime && !plan.opens_window;
+  carry_timed(plan, request, 1, is_known ? start_ns : now_ns());
+}
+
+Carriers::Turn Carriers::next_turn() noexcept {
+  const std::uint32_t number = num_copies_again++ % kTimedEvery;
+  return {number, number == 0 ? now_ns() : kNoTime};
+}
+
+void Carriers::carry_again(const Plan& plan, const Request& request, const Turn& turn) {
+  if (turn.number == 0) return carry_timed(plan, request, kTimedEvery, turn.start_ns);
+  count(plan);
+  of(plan.path).carry(plan, request);
+  // The next one is timed, and must know whether it comes after a pause.
+  if (turn.number == kTimedEvery - 1) pauses_.note_end(now_ns());
+}
+
+/// num_copies  how many such copies this one's time stands for
+void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32_t num_copies,
+                           std::int64_t start_ns) {
+  // Count before copying: after the copy an atomic addition would wait until the bytes have left
+  // the core.
+  count(plan);
+  Crossing crossing = plan.crossing;
+  // A plan that was kept was made without knowing when it would be carried.
+  if (plan.predicted_seconds == Plan::kNotPredicted)
+    crossing.after_pause = pauses_.is_after_pause(start_ns);
+  of(plan.path).carry(plan, request);
+  const std::int64_t end_ns = now_ns();
+  pauses_.note_end(end_ns);
+  const double seconds = static_cast<double>(end_ns - start_ns) * kSecondsPerNs;
+  const double predicted = predicted_seconds(plan, crossing);
+  statistics_.time(plan.path, seconds, predicted, num_copies);
+  // Copies without a prediction, such as those of managed memory, have other costs.
+  if (crossing.after_pause && predicted > 0) plan.device->learn(plan.path, crossing, seconds);
+}
+
+std::shared_ptr<PendingCopy> Carriers::begin(const Plan& plan, const Request& request) {
+  if (auto pending = of(plan.path).begin(plan, request)) {
+    count(plan);
+    return pending;
+  }
+  const bool source_must_be_free = plan.uploads() && request.when == Return::source_free;
+  if (!source_must_be_free) return carry_in_background(plan, request);
+  carry(plan, request);
+  return PendingCopy::complete();
+}
+
+std::shared_ptr<PendingCopy> Carriers::begin_early(const Plan& plan, const Request& request) {
+  if (plan.device == nullptr || plan.recorded) return nullptr;
+  Request early = request;
+  early.when = plan.uploads() ? Return::source_free : Return::begun;
+  auto pending = of(plan.path).begin(plan, early);
+  if (pending != nullptr) count(plan);
+  return pending;
+}
+
+std::shared_ptr<PendingCopy> Carriers::carry_in_background(const Plan& plan,
+                                                           const Request& request) {
+  auto pending = std::make_shared<PendingCopy>();
+  // Marks what the caller's stream contains now, not what comes later.
+  auto before = std::make_shared<Completion>(plan.device->context());
+  before->mark(request.stream);
+  Request own_request = request;
+  own_request.stream = plan.device->background_stream();
+  pending->let_cancel();
+  background_->post(
+      {[before]() noexcept { return before->state() != Completion::State::under_way; },
+       [this, plan, before, own_request, pending] {
+         if (!pending->claim()) return;
+         std::exception_ptr failure;
+         try {
+           const ContextOfDevice context(plan.device->context());
+           before->wait();
+           carry(plan, own_request);
+         } catch (...) {
+           failure = std::current_exception();
+         }
+         pending->finish(std::move(failure));
+       }});
+  return pending;
+}
+
+}  // namespace isthmus::transfer

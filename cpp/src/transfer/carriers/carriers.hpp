@@ -1,0 +1,85 @@
+// Carries plans: each by the carrier of its path, counted, now or in the background.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "driver/driver.hpp"
+#include "transfer/carriers/background.hpp"
+#include "transfer/carriers/carrier.hpp"
+#include "transfer/copy/copy_pauses.hpp"
+#include "transfer/copy/copy_statistics.hpp"
+
+namespace isthmus::transfer {
+
+/// All carriers, and the statistics of what they have carried. May be used from any thread. A
+/// context of the plan's device must be current.
+class Carriers {
+public:
+  /// least_pause  as CopyPauses takes it
+  Carriers(const Driver& driver, std::chrono::nanoseconds least_pause,
+           CopyPauses::Clock* clock = host::steady_ns);
+
+  /// Makes the copy; complete on return.
+  ///
+  /// start_ns    when the call began, by now_ns(); kNoTime: now
+  /// Throws      as Carrier::carry()
+  void carry(const Plan& plan, const Request& request, std::int64_t start_ns = kNoTime);
+
+  /// The number of a copy that may be made again by the calling thread, and when its call began:
+  /// only some of these copies are timed, and stand for all.
+  struct Turn {
+    std::uint32_t number = 0;
+    std::int64_t start_ns = kNoTime;
+  };
+  Turn next_turn() noexcept;
+  /// carry() for a plan of PlanCache.
+  void carry_again(const Plan& plan, const Request& request, const Turn& turn);
+  /// Begins the copy, and returns as the request wants; a thread of the background makes it if its
+  /// path can't begin it in stream order.
+  ///
+  /// Throws      as Carrier::begin()
+  std::shared_ptr<PendingCopy> begin(const Plan& plan, const Request& request);
+  /// Begins a copy whose call waits for it later, so that copies overlap.
+  ///
+  /// Returns     null, with nothing begun, if the copy can only be carried
+  /// Throws      as Carrier::begin()
+  std::shared_ptr<PendingCopy> begin_early(const Plan& plan, const Request& request);
+
+  const CopyStatistics& statistics() const noexcept { return statistics_; }
+
+  std::int64_t now_ns() const noexcept { return pauses_.now_ns(); }
+  /// True if a copy that began then comes after a pause.
+  bool is_after_pause(std::int64_t start_ns) const noexcept {
+    return pauses_.is_after_pause(start_ns);
+  }
+
+  /// Makes the remaining copies of the background. Nothing may be begun afterwards.
+  void end() noexcept { background_.reset(); }
+  /// In a forked child: the thread of the background doesn't exist.
+  void forget() noexcept;
+
+private:
+  void carry_timed(const Plan& plan, const Request& request, std::uint32_t num_copies,
+                   std::int64_t start_ns);
+  std::shared_ptr<PendingCopy> carry_in_background(const Plan& plan, const Request& request);
+  void count(const Plan& plan) noexcept {
+    statistics_.count(plan.path, plan.ends.size_bytes, plan.num_copies());
+  }
+  const Carrier& of(CopyPath path) const noexcept {
+    return *carriers_[static_cast<std::size_t>(path)];
+  }
+
+  CopyStatistics statistics_;
+  CopyPauses pauses_;
+  WindowCarrier window_;
+  DriverCarrier driver_;
+  StagedCarrier staged_;
+  RegisteredCarrier registered_;
+  KernelCarrier kernel_;
+  std::array<const Carrier*, kNumCountedPaths> carriers_;  ///< in the order of kCountedPaths
+  std::unique_ptr<Background> background_;
+};
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,142 @@
+#include "transfer/carriers/driver_copy.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <isthmus/errors.hpp>
+
+#include "device/capture.hpp"
+#include "transfer/copy/failed_copy.hpp"
+#include "transfer/copy/memory_range.hpp"
+#include "transfer/copy/stream_order.hpp"
+#include "transfer/copy/vanishing_memory.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+CUdeviceptr device_address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+/// True if the driver refused a call before it began anything.
+bool began_nothing(int code) {
+  switch (code) {
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_NOT_INITIALIZED:
+    case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
+    case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Called while the exception of a copy is handled.
+bool began_nothing() noexcept {
+  try {
+    throw;
+  } catch (const DriverError& error) {
+    return began_nothing(error.code());
+  } catch (...) {
+    return false;
+  }
+}
+
+void enqueue_whole(const Driver& driver, const CopyEnds& ends, CUstream stream) {
+  const bool to_device = is_on_device(ends.target_kind);
+  const bool from_device = is_on_device(ends.source_kind);
+  if (to_device && from_device) {
+    driver.call(symbol::memcpy_dtod_async)(device_address(ends.target), device_address(ends.source),
+                                           ends.size_bytes, stream);
+  } else if (to_device) {
+    driver.call(symbol::memcpy_htod_async)(device_address(ends.target), ends.source,
+                                           ends.size_bytes, stream);
+  } else {
+    driver.call(symbol::memcpy_dtoh_async)(ends.target, device_address(ends.source),
+                                           ends.size_bytes, stream);
+  }
+}
+
+std::size_t bytes_of_first_registration(const Driver& driver, const CopyEnds& ends) {
+  const void* const host = is_on_device(ends.target_kind) ? ends.source : ends.target;
+  const auto address = reinterpret_cast<std::uintptr_t>(host);
+  const MemoryRange range = range_at(driver, address);
+  if (range.kind != MemoryKind::pinned || range.size_bytes == 0) return ends.size_bytes;
+  return std::min<std::size_t>(ends.size_bytes, range.base + range.size_bytes - address);
+}
+
+}  // namespace
+
+void enqueue_pieces(const Driver& driver, const std::vector<CopyEnds>& pieces, CUstream stream) {
+  std::size_t num_enqueued = 0;
+  try {
+    for (; num_enqueued < pieces.size(); ++num_enqueued)
+      enqueue_whole(driver, pieces[num_enqueued], stream);
+  } catch (...) {
+    if (num_enqueued == 0) throw;
+    throw_at_rest(driver, stream);
+  }
+}
+
+void enqueue_driver_copy(const Driver& driver, const CopyEnds& ends, CUstream stream) {
+  if (!ends.spans_registrations) return enqueue_whole(driver, ends, stream);
+  std::vector<CopyEnds> pieces;
+  for (std::size_t done = 0; done < ends.size_bytes; done += pieces.back().size_bytes) {
+    pieces.push_back(part_of(ends, done, ends.size_bytes - done));
+    pieces.back().size_bytes = bytes_of_first_registration(driver, pieces.back());
+  }
+  enqueue_pieces(driver, pieces, stream);
+}
+
+bool is_complete_on_return(const CopyEnds& ends, CUstream stream) {
+  const bool legacy = stream == nullptr || stream == CU_STREAM_LEGACY;
+  const bool download = is_on_device(ends.source_kind) && !is_on_device(ends.target_kind);
+  const bool upload = is_on_device(ends.target_kind) && ends.source_kind == MemoryKind::pinned;
+  return legacy && !ends.spans_registrations && (download || upload);
+}
+
+void copy_whole(const Driver& driver, const CopyEnds& ends) try {
+  // Driver 580 doesn't need this; nothing is documented about others.
+  const ScopedRelaxedCapture relaxed(driver);
+  if (is_on_device(ends.target_kind)) {
+    driver.call(symbol::memcpy_htod)(device_address(ends.target), ends.source, ends.size_bytes);
+  } else {
+    driver.call(symbol::memcpy_dtoh)(ends.target, device_address(ends.source), ends.size_bytes);
+  }
+} catch (...) {
+  if (began_nothing()) throw;
+  throw_at_rest(driver, nullptr);
+}
+
+void copy_by_driver(const Driver& driver, const CopyEnds& ends, CUstream stream) {
+  if (is_complete_on_return(ends, stream)) return copy_whole(driver, ends);
+  enqueue_driver_copy(driver, ends, stream);
+  wait_for_copies(driver, stream);
+}
+
+void wait_for_copies(const Driver& driver, CUstream stream) try {
+  const ScopedRelaxedCapture relaxed(driver);
+  driver.call(symbol::stream_synchronize)(stream);
+} catch (...) {
+  throw_at_rest(driver, stream);
+}
+
+void copy_on_host(const Driver& driver, const CopyEnds& ends, CUstream stream) {
+  CUcontext current = nullptr;
+  if (driver.has_devices() || stream != nullptr) driver.call(symbol::ctx_get_current)(&current);
+  // Without a context there is no default stream, and so no work in it.
+  if (current != nullptr || stream != nullptr) {
+    if (is_captured(driver, stream))
+      throw UsageError(
+          "a copy within the host's memory can't be made in a stream that is being captured: it "
+          "wouldn't be in the graph");
+    wait_for_work(driver, stream);
+  }
+  copy_unless_vanishing(
+      ends, [](const CopyEnds& part) { std::memcpy(part.target, part.source, part.size_bytes); });
+}
+
+}  // namespace isthmus::transfer

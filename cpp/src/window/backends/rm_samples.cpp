@@ -1,0 +1,48 @@
+#include "window/backends/rm_samples.hpp"
+
+#include <random>
+
+namespace isthmus::window::rm {
+namespace {
+
+// The least that cuMemCreate gives is 2 MiB. One of another size shows that sizes are told apart.
+constexpr std::size_t kGranuleBytes = std::size_t{2} << 20U;
+constexpr std::array<std::size_t, Samples::kNum> kSizesBytes{kGranuleBytes, 2 * kGranuleBytes,
+                                                             kGranuleBytes};
+constexpr std::size_t kBufferBytes = 256;
+
+// Must differ from all other memory of the process.
+Samples::Mark random_mark() {
+  std::random_device random;
+  Samples::Mark mark;
+  for (std::byte& byte : mark) byte = static_cast<std::byte>(random());
+  return mark;
+}
+
+}  // namespace
+
+Samples::Samples(const Context& context)
+    : context_(context), copy_engine_(context), buffer_(context, kBufferBytes) {
+  for (std::size_t index = 0; index < kNum; ++index) {
+    Sample& one = each_[index];
+    one.memory =
+        std::make_unique<CreatedMemory>(context, kSizesBytes[index], CU_MEM_HANDLE_TYPE_NONE);
+    one.created = std::make_unique<CreatedObject>(
+        context.driver(), allocations_of(context.driver(), one.memory->pointer(), 1).front());
+    one.mark = random_mark();
+    copy_engine_.write(one.memory->pointer(), one.mark.data(), kMarkBytes);
+  }
+}
+
+MemoryObject Samples::buffer_object() const {
+  const Driver& driver = context_.driver();
+  const auto found =
+      object_behind(driver, allocations_of(driver, buffer_.pointer(), kBufferBytes).front());
+  if (!found)
+    refuse_handleless(
+        "CUDA's client can't be found, because CUDA gives no IPC handle of its memory "
+        "(cuIpcGetMemHandle)");
+  return *found;
+}
+
+}  // namespace isthmus::window::rm
