@@ -23,6 +23,7 @@ from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.task import Answer, Answers, Task
 from isthmus.json_text import json_text
 from isthmus.run.folder import FileKind
+from isthmus.run.model import Run
 from isthmus.run.reading import parse_run
 from isthmus.run.record import first_fault
 from isthmus.run.store import FINISHED, stem_of
@@ -105,6 +106,7 @@ class Collector:
         folder: Where the files go.
         wish: What is wanted.
         say: Gets a line about each thing that happens.
+        kept: Gets each run that was kept, with its file.
         clock: Gives the time in seconds.
     """
 
@@ -112,6 +114,7 @@ class Collector:
     folder: Path
     wish: Wish
     say: Callable[[str], None]
+    kept: Callable[[Path, Run], None] = lambda *_: None
     clock: Callable[[], float] = time.monotonic
     _asked: dict[int, _Asked] = field(default_factory=dict)
     _waiting: dict[str, deque[Task]] = field(default_factory=dict)
@@ -227,6 +230,7 @@ class Collector:
         name = _ODD.sub("_", stem_of(run))[:_MAX_NAME]
         path = make_folder(self.folder / node) / f"{name}{FINISHED}"
         write_whole(path, answer.run)
+        self.kept(path, run)
         self._collected.runs += 1
         self.say(f"{node}, {_which(answer.device)}: run {task.number} of {self.wish.repeats}")
 

@@ -255,6 +255,7 @@ WRITING_METHODS = {
 WRITES_ELSEWHERE = {
     "cli/startup.py": {"write"},
     "cli/stderr.py": {"O_WRONLY", "write"},
+    "query/store.py": {"write_table"},
     "sim/store.py": {"write_table"},
 }
 
