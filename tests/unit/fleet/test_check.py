@@ -14,6 +14,7 @@ from isthmus.fleet.measured import Fleet
 from isthmus.run.result import Failure
 from isthmus.run.result import Status as ResultStatus
 
+HALF = Made(name="half", emulated=True, slower=2.0)
 NARROW = (("link", (("width", 8),)),)
 
 
@@ -104,6 +105,16 @@ def test_what_most_of_the_class_have_is_no_cause_but_a_note() -> None:
 def test_a_slow_node_without_an_unusual_fact_has_an_unknown_cause() -> None:
     patient = judged(Made(name="odd", slower=3.0)).patients[0]
     assert (patient.verdict, patient.causes[0].part) == (Verdict.SLOW, "unknown")
+
+
+def test_an_emulated_device_is_slow_because_of_its_profile() -> None:
+    fleet = fleet_of([*(Made(name=f"n{n}", emulated=True) for n in range(7)), HALF])
+    [gpu] = [gpu for (node, _), gpu in fleet.gpus.items() if node == HALF.name]
+    gpu.facts = {**gpu.facts, "emulated profile": "half-link"}
+    [bad] = check_fleet(fleet).bad
+    assert (bad.node, bad.verdict) == (HALF.name, Verdict.SLOW)
+    usual = "most of its class: small"
+    assert bad.causes[0].text == f"emulated profile half-link; {usual}"
 
 
 def test_a_single_slow_run_is_doubtful_unless_its_cause_is_shown() -> None:
