@@ -242,3 +242,13 @@ def test_modelled_and_measured_gpus_are_never_judged_together() -> None:
 
 def test_an_empty_fleet_is_judged() -> None:
     assert check_fleet(Fleet()).patients == []
+
+
+def test_each_process_has_a_place_in_the_history_of_its_family() -> None:
+    flicker = Made(name="flicker", slower=1.5, runs=3, slow_runs=1)
+    health = judged(flicker)
+    patient = one(health, "flicker")
+    history = patient.standings[0].history
+    begun = [when for when, _ in history]
+    assert begun == sorted(set(begun))
+    assert [shift > 0.3 for _, shift in history] == [True, False, False]
