@@ -23,6 +23,7 @@ from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.task import Answer, Answers, Task
 from isthmus.json_text import json_text
 from isthmus.run.folder import FileKind
+from isthmus.run.garbage import rare_collection
 from isthmus.run.model import Run
 from isthmus.run.reading import parse_run
 from isthmus.run.record import first_fault
@@ -131,10 +132,11 @@ class Collector:
         for node in self.nodes.names():
             self._waiting[node] = deque()
             self._ask(node, "diagnose", None, _DOCTOR_S)
-        while self._asked:
-            for question, answer in self.nodes.answers(_POLL_S):
-                self._answered(question, answer)
-            self._give_up_late()
+        with rare_collection():
+            while self._asked:
+                for question, answer in self.nodes.answers(_POLL_S):
+                    self._answered(question, answer)
+                self._give_up_late()
         return self._collected
 
     def missing(self, node: str, reason: str) -> None:

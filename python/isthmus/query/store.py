@@ -18,6 +18,7 @@ from isthmus.files.regular import read_regular
 from isthmus.files.whole import remove_file, whole_file
 from isthmus.query.tables import Key, joined, keys_of, rows_of, stored_schema, table_of, views_of
 from isthmus.run.folder import FileKind, NodeFile, Unreadable, read_runs
+from isthmus.run.garbage import rare_collection
 from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
@@ -110,14 +111,15 @@ class Store:
         keys = {one.path: self._key(one.path) for one in files}
         tables: list[pa.Table] = []
         batch: list[tuple[Key, Run]] = []
-        for found in read_runs(files):
-            if isinstance(found, Unreadable):
-                unread.append(found)
-                continue
-            batch.append((keys[found[0].path], found[1]))
-            if len(batch) == _BATCH:
-                tables.append(table_of(batch))
-                batch = []
+        with rare_collection():
+            for found in read_runs(files):
+                if isinstance(found, Unreadable):
+                    unread.append(found)
+                    continue
+                batch.append((keys[found[0].path], found[1]))
+                if len(batch) == _BATCH:
+                    tables.append(table_of(batch))
+                    batch = []
         return joined([*tables, table_of(batch)])
 
     def _paths(self) -> list[Path]:
