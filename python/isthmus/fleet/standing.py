@@ -7,7 +7,7 @@ The method and what it was measured with: docs/adr/0017-judging-fleets.md.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from math import log1p, sqrt
+from math import exp, log1p, sqrt
 from statistics import median
 
 from isthmus.compare.families import Family
@@ -28,6 +28,8 @@ _EFFICIENCY = 0.37
 _STATED_FREEDOM = 2.0
 # Real runs are off by many deviations more often than normal numbers, however many GPUs there are.
 _MOST_FREEDOM = 10.0
+# exp() of more overflows: a run can have any number.
+_LARGEST = 700.0
 
 Levels = tuple[tuple[datetime, float], ...]
 """The level of each process, with the time at which its run began."""
@@ -57,6 +59,11 @@ class Standing:
     tail: float
     history: Levels
     slow: bool = False
+
+    @property
+    def relative_cost(self) -> float:
+        """The cost over the class's median: 1.1 is a tenth more time. At most 1e304."""
+        return exp(min(self.shift, _LARGEST))
 
     @property
     def change(self) -> float:

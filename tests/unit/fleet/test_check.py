@@ -1,3 +1,4 @@
+import json
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.measured import Fleet
+from isthmus.report.fleet_data import fleet_json, fleet_prometheus
 from isthmus.run.result import Failure
 from isthmus.run.result import Status as ResultStatus
 
@@ -252,3 +254,14 @@ def test_each_process_has_a_place_in_the_history_of_its_family() -> None:
     begun = [when for when, _ in history]
     assert begun == sorted(set(begun))
     assert [shift > 0.3 for _, shift in history] == [True, False, False]
+
+
+@pytest.mark.parametrize("cost", [760.0, -760.0])
+def test_a_cost_beyond_all_numbers_can_be_written(cost: float) -> None:
+    fleet = fleet_of(equal_nodes(6))
+    gpu = fleet.gpus["n00", "GPU-n00"]
+    gpu.costs = [dict.fromkeys(run, (cost,)) for run in gpu.costs]
+    found = json.loads(fleet_json(check_fleet(fleet)), parse_constant=pytest.fail)
+    [odd] = [one for one in found["gpus"] if one["node"] == "n00"]
+    assert all(family["relative_cost"] >= 0 for family in odd["families"])
+    assert "NaN" not in fleet_prometheus(check_fleet(fleet))

@@ -32,6 +32,8 @@ _MOST_IN_WORDS = 8
 _A_DAY_OR_TWO = timedelta(days=2)
 _AN_HOUR = timedelta(hours=1)
 _LINE_WIDTH = 2.0
+# exp() of more overflows: a run can have any number.
+_LARGEST = 700.0
 _COST = "cost beside the median of equal GPUs: 2 is twice the time"
 _Rows = list[dict[str, object]]
 _Entries = list[tuple[datetime, float]]
@@ -67,7 +69,7 @@ def cells(patients: Sequence[Patient], families: Sequence[Family]) -> Figure:
         {
             "gpu": names[id(patient)],
             "family": _words(one.family),
-            "relative_cost": exp(one.shift),
+            "relative_cost": one.relative_cost,
             "slow": one.slow,
             "strength": min(1.0, abs(one.shift) / _FULL),
             "shown": True,
@@ -100,7 +102,7 @@ def cells(patients: Sequence[Patient], families: Sequence[Family]) -> Figure:
 def _cell_words(patients: Sequence[Patient]) -> str:
     """Say what the cells show to whoever can't see them."""
     slow = [
-        f"{name_of(patient)}: {_words(one.family)} {exp(one.shift):.2g} times the cost"
+        f"{name_of(patient)}: {_words(one.family)} {one.relative_cost:.2g} times the cost"
         for patient in patients
         for one in patient.standings
         if one.slow
@@ -117,7 +119,7 @@ class _Member:
 
     @property
     def cost(self) -> float:
-        return exp(self.standing.shift)
+        return self.standing.relative_cost
 
 
 def spread(patients: Sequence[Patient], families: Sequence[Family]) -> Figure:
@@ -250,7 +252,7 @@ def _history(family: Family, members: Sequence[_Member]) -> Figure:
             "colour": (colour - 1) % len(COLOURS),
             "width": _LINE_WIDTH,
             "when": begun.isoformat(),
-            "value": exp(shift),
+            "value": exp(min(shift, _LARGEST)),
         }
         for colour, (name, entries) in enumerate(lines.items())
         for begun, shift in entries
@@ -271,7 +273,8 @@ def _history(family: Family, members: Sequence[_Member]) -> Figure:
         width=_HISTORY_WIDE,
         height=_HISTORY_HIGH,
     )
-    words = "; ".join(f"{name} {exp(entries[-1][1]):.2f}" for name, entries in lines.items())
+    last = {name: exp(min(entries[-1][1], _LARGEST)) for name, entries in lines.items()}
+    words = "; ".join(f"{name} {cost:.3g}" for name, cost in last.items())
     title = f"{_words(family)}, from run to run"
     return figure(title, described(chart), kind="history", words=f"last: {words}")
 
