@@ -147,14 +147,17 @@ class Store:
         """Write a table into a new file, together with files that aren't much larger."""
         try:
             make_folder(self._folder)
-            merged = self._merged(_encoded(new).size, everything=everything)
+            encoded = _encoded(new)
+            merged = self._merged(encoded.size, everything=everything)
             old = {path: table for path in merged if (table := self._table(path)) is not None}
-            table = self._alive(joined([new, *old.values()]))
-            if table.num_rows:
+            if old:
+                new = self._alive(joined([new, *old.values()]))
+                encoded = _encoded(new)
+            if new.num_rows:
                 path = self._folder / f"{secrets.token_hex(8)}{_SUFFIX}"
                 # It can be made again: no crash of this machine is worth a write to disk.
                 with whole_file(path, durable=False) as file:
-                    file.write(memoryview(_encoded(table)))
+                    file.write(memoryview(encoded))
             for path in (*old, *self._bad):
                 remove_file(path)
             self._bad.clear()
