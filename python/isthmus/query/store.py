@@ -34,6 +34,7 @@ _VERSION_KEY = b"isthmus_store"
 _MAX_BYTES = 1 << 30
 # So many runs are in memory at once while they are read.
 _BATCH = 16
+_FEW_FILES = 8
 _RUNS = {FileKind.RUN, FileKind.UNFINISHED}
 
 
@@ -166,15 +167,18 @@ class Store:
 
     def _merged(self, new_bytes: int, *, everything: bool) -> list[Path]:
         """
-        Choose what a new file replaces: the smallest files, each below twice all before it.
+        Choose what a new file replaces: nothing while there are few files; then the smallest, each
+        no larger than all before it together.
 
-        So each run is written a few times only, and there are few files.
+        So each run is written a few times only, and there are never many files.
         """
         other = [*self._bad, *self._newer]
         sizes = sorted((_stamp(path)[0], path) for path in self._paths() if path not in other)
         total, chosen = new_bytes, []
+        if len(sizes) < _FEW_FILES and not everything:
+            return []
         for size, path in sizes:
-            if size >= 2 * total and not everything:
+            if size > total and not everything:
                 break
             total += size
             chosen.append(path)
