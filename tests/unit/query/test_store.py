@@ -221,6 +221,27 @@ def test_a_store_that_cannot_be_written_is_named_and_the_rest_goes_on(folder: Pa
     assert complaint.startswith("the store isn't written, and runs are read again: ")
 
 
+def test_what_another_process_has_merged_meanwhile_is_read_from_the_runs(
+    folder: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find(folder)
+    [one] = stored(folder)
+    monkeypatch.setattr(Store, "_paths", lambda _: [one.with_name("gone.parquet")])
+    read.clear()
+    found = find(folder)
+    assert (ids(found), found.complaints, len(read)) == (["a", "b", "c"], [], 3)
+
+
+def test_the_same_run_in_two_files_counts_once(folder: Path) -> None:
+    for _ in range(2):
+        Store(folder).append([(folder / "a.json", write(folder / "a.json", "a"))])
+        write(folder / "b.json", "b")
+    [first, *_] = stored(folder)
+    first.with_name(f"again-{first.name}").write_bytes(first.read_bytes())
+    assert ids(find(folder)) == ["a", "b", "c"]
+    assert find(folder).views["machines"].num_rows == 3
+
+
 def test_a_path_that_leads_out_of_the_folder_is_of_no_run(folder: Path, tmp_path: Path) -> None:
     find(folder)
     [one] = stored(folder)
