@@ -45,8 +45,8 @@ _BAD = {
     "emulated:half-link": ("slow", "emulated profile half-link"),
     "emulated:vanishing": ("wrong", "CUDA_ERROR_UNKNOWN"),
     _KILLED: ("dead", "worker lost"),
-    "emulated:exclusive": ("dead", "exclusive"),
-    "emulated:no-gpu": ("dead", "no device"),
+    "emulated:exclusive": ("dead", "exclusive or prohibited mode"),
+    "emulated:no-gpu": ("dead", "the driver has no device"),
 }
 _DEAD = [kind for kind, (verdict, _) in _BAD.items() if verdict == "dead"]
 _TESTS = ["host_to_device_memcpy_ce", "device_to_host_memcpy_ce"]
