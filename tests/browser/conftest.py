@@ -2,14 +2,20 @@
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from selenium import webdriver
 
 from fakes import runs
+from fakes.fleets import equal_nodes, fleet_of
+from isthmus.fleet.check import check_fleet
+from isthmus.fleet.health import Health
 from isthmus.report.document.as_html import as_html
 from isthmus.report.document.collecting import document_of
+from isthmus.report.document.fleet import fleet_document
 from isthmus.run.model import Run
 from isthmus.run.reading import read_run
 
@@ -62,6 +68,39 @@ def emulated_page(tmp_path_factory: pytest.TempPathFactory) -> str:
     run = runs.run(emulated=True)
     results = [result for result in run.results if result.test in _SHOWN]
     return _written(tmp_path_factory, run.model_copy(update={"results": results}))
+
+
+def fleet(number: int) -> Health:
+    """Make a fleet that was measured on five days, with three slow GPUs and a dead node."""
+    days = timedelta(days=1)
+    nodes = [replace(node, runs=5, apart=days) for node in equal_nodes(number)]
+    narrow = (("link", (("width", 8),)),)
+    nodes[0] = replace(nodes[0], slower=1.9, changed=narrow, name="a-name.that.is.long.example.org")
+    nodes[1] = replace(nodes[1], slower=1.4, slow_runs=3)
+    nodes[2] = replace(nodes[2], slower=1.25)
+    return check_fleet(fleet_of(nodes), expected=["gone"])
+
+
+@pytest.fixture(scope="module")
+def fleet_page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("fleet") / "fleet.html"
+    path.write_text(as_html(fleet_document(fleet(20))), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def large_fleet_page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Make the page of a thousand nodes: each has what one of twenty has, and another name."""
+    small = fleet(20)
+    patients = [
+        replace(patient, node=f"{patient.node}-{copy}")
+        for patient in small.patients
+        for copy in range(50)
+    ]
+    path = tmp_path_factory.mktemp("fleet") / "large.html"
+    large = replace(small, patients=patients, num_nodes=len(patients))
+    path.write_text(as_html(fleet_document(large)), encoding="utf-8")
+    return path.as_uri()
 
 
 def _written(folders: pytest.TempPathFactory, run: Run) -> str:

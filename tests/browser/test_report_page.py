@@ -1,71 +1,28 @@
 """A report, opened and clicked through."""
 
 import csv
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
-from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.wait import WebDriverWait
 
-_DESKTOP, _PHONE, _SMALLEST = 1280, 390, 360
-
-# Every element with words of its own, its colour, and the first background behind it.
-_COLOURS = """
-const words = (one) => [...one.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-const clear = (colour) => colour === "rgba(0, 0, 0, 0)" || colour === "transparent";
-const behind = (one) => {
-  for (let at = one; at; at = at.parentElement) {
-    const colour = getComputedStyle(at).backgroundColor;
-    if (!clear(colour)) return colour;
-  }
-  return "rgb(255, 255, 255)";
-};
-return [...document.body.querySelectorAll("*")]
-  .filter((one) => words(one) && one.getClientRects().length && one.tagName !== "SCRIPT")
-  .map((one) => {
-    const style = getComputedStyle(one);
-    const colour = one.closest("svg") ? style.fill : style.color;
-    return [one.textContent.trim().slice(0, 40), colour, behind(one)];
-  });
-"""
+from browsing import (
+    COLOURS,
+    DESKTOP,
+    PHONE,
+    SMALLEST,
+    arrived,
+    complaints,
+    contrast,
+    does_not_scroll_sideways,
+    opened,
+    shown,
+    unfold,
+)
 
 
-def opened(browser: Chrome, page: str, width: int = _DESKTOP, colours: str = "light") -> None:
-    """Open a page in a window of a width, for a reader who prefers dark or light pages."""
-    window = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
-    wanted = {"name": "prefers-color-scheme", "value": colours}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [wanted]})
-    browser.get(page)
-
-
-def complaints(browser: Chrome) -> list[object]:
-    """List what the browser has written to its console."""
-    found: list[object] = browser.get_log("browser")  # type: ignore[no-untyped-call]
-    return found
-
-
-def unfold(browser: Chrome) -> None:
-    for summary in browser.find_elements(By.TAG_NAME, "summary"):
-        summary.click()
-
-
-def shown(browser: Chrome, selector: str) -> list[WebElement]:
-    found = browser.find_elements(By.CSS_SELECTOR, selector)
-    return [element for element in found if element.is_displayed()]
-
-
-def arrived(browser: Chrome, folder: Path, name: str) -> bytes:
-    """Wait for a download: the browser gives a file its name when it is complete."""
-    path = folder / name
-    WebDriverWait(browser, 20, 0.02).until(lambda _: path.exists(), f"{name} didn't arrive")
-    return path.read_bytes()
-
-
-@pytest.mark.parametrize("width", [_DESKTOP, _PHONE, _SMALLEST])
+@pytest.mark.parametrize("width", [DESKTOP, PHONE, SMALLEST])
 def test_a_page_has_no_error_shows_every_picture_and_never_scrolls_sideways(
     browser: Chrome, page: str, width: int
 ) -> None:
@@ -78,10 +35,7 @@ def test_a_page_has_no_error_shows_every_picture_and_never_scrolls_sideways(
     for picture in pictures:
         assert picture.size["width"] > 100
         assert picture.find_elements(By.CSS_SELECTOR, "path, line")
-    wide, own = browser.execute_script(
-        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
-    )
-    assert wide <= own
+    assert does_not_scroll_sideways(browser)
 
 
 def test_a_click_opens_the_numbers_of_a_chapter(browser: Chrome, page: str) -> None:
@@ -158,7 +112,7 @@ def test_all_words_can_be_read_in_both_colours(
     for one in (page, emulated_page):
         opened(browser, one, colours=colours)
         unfold(browser)
-        found = browser.execute_script(_COLOURS)
+        found = browser.execute_script(COLOURS)
         assert len(found) > 100
         for words, colour, behind in found:
             assert contrast(colour, behind) >= 4.5, (words, colour, behind)
@@ -175,7 +129,7 @@ def test_a_link_to_what_is_folded_opens_it(browser: Chrome, page: str) -> None:
 def test_names_stand_beside_curves_on_a_wide_page_and_below_them_on_a_phone(
     browser: Chrome, page: str
 ) -> None:
-    for width, beside in ((_DESKTOP, True), (_PHONE, False)):
+    for width, beside in ((DESKTOP, True), (PHONE, False)):
         opened(browser, page, width)
         assert bool(shown(browser, "#bandwidth-first-1 .wide")) == beside
         assert bool(shown(browser, "#bandwidth-first-1 .legend")) != beside
@@ -184,7 +138,7 @@ def test_names_stand_beside_curves_on_a_wide_page_and_below_them_on_a_phone(
 def test_an_emulated_run_says_so_first_and_in_its_pictures(
     browser: Chrome, emulated_page: str
 ) -> None:
-    opened(browser, emulated_page, _PHONE)
+    opened(browser, emulated_page, PHONE)
     assert "EMULATED" in browser.find_element(By.CSS_SELECTOR, "header .warning").text
     pictures = shown(browser, "#bandwidth figure svg")
     assert pictures
@@ -198,16 +152,3 @@ def test_a_page_on_paper_is_light_and_has_no_buttons(browser: Chrome, page: str)
     assert body.value_of_css_property("background-color") == "rgba(255, 255, 255, 1)"
     assert shown(browser, "button") == []
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-
-
-def contrast(first: str, second: str) -> float:
-    """Compare two colours as WCAG 2 does."""
-    low, high = sorted(map(luminance, (first, second)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def luminance(colour: str) -> float:
-    parts = [float(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
-    power: Callable[[float], float] = lambda one: ((one + 0.055) / 1.055) ** 2.4  # noqa: E731
-    red, green, blue = (one / 12.92 if one <= 0.04045 else power(one) for one in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

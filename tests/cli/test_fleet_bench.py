@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.cli import INTERRUPTED, MESSAGE
+from isthmus.query.store import FOLDER
 from isthmus.run.folder import FileKind, files_of
 from program import NO_GPU, PROGRAM, Invoke
 
@@ -28,6 +29,8 @@ def test_workers_of_this_machine_measure_and_are_checked(spawn: Invoke, tmp_path
     assert kinds.count(("local-0", FileKind.RUN)) == 2
     assert kinds.count(("local-1", FileKind.RUN)) == 2
     assert kinds.count(("local-0", FileKind.DIAGNOSIS)) == 1
+    # What questions see was stored when the runs arrived.
+    assert list((folder / FOLDER).glob("*.parquet"))
 
 
 @pytest.mark.native

@@ -26,6 +26,8 @@ class Made:
         changed: Facts of its machine that differ, by part.
         runs: How many runs it left.
         slow_runs: How many of them are slower; all by default.
+        emulated: Whether its GPU is emulated.
+        apart: The time from one run to the next.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Made:
     runs: int = 2
     slow_runs: int = 99
     emulated: bool = False
+    apart: timedelta = timedelta(hours=1)
 
     def left(self, chance: random.Random, noise: Noise = QUIET) -> list[Run]:
         """Draw its runs. No result is an error, as those of the fakes are."""
@@ -48,7 +51,7 @@ class Made:
                 own = getattr(machine, part).model_copy(update=dict(facts))
                 machine = machine.model_copy(update={part: own})
             device = machine.device.model_copy(update={"uuid": f"GPU-{self.name}"})
-            begun = run.run.started_at + timedelta(hours=number)
+            begun = run.run.started_at + number * self.apart
             times = {"started_at": begun, "finished_at": begun + timedelta(minutes=1)}
             parts = {
                 "machine": machine.model_copy(update={"device": device}),

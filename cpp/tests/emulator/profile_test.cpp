@@ -31,7 +31,7 @@ TEST_F(OnSmall, EveryProfileIsListedWithALineAboutIt) {
   for (const char* name :
        {"small", "two-gpus", "no-gpu", "old-driver", "tiny-memory", "no-stream-memory-operations",
         "two-gpus-apart", "two-gpus-one-busy", "exclusive", "vanishing", "confidential",
-        "little-memlock", "h100-pcie5"}) {
+        "half-link", "little-memlock", "h100-pcie5"}) {
     const std::string row = std::string("\n").append(name).append("\t");
     EXPECT_NE(text.find(row), std::string::npos) << name;
   }

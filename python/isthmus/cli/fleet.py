@@ -82,8 +82,10 @@ def check(
 
     if output_format is FleetFormat.HTML:
         from isthmus.report.document.page_templates import check_templates
+        from isthmus.report.pictures.drawing import check_pictures
 
         check_templates()
+        check_pictures()
     part = parse_tolerance(tolerance)
     expected = [] if hosts is None else read_hosts(hosts)
     where = folder or runs_folder()

@@ -17,6 +17,7 @@ from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
 from isthmus.report.format import RunFormat
 from isthmus.spelling import counted
+from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -120,6 +121,8 @@ def bench(
     from isthmus.cli.asked import sizes_of, tests_of
     from isthmus.fleet.collecting import Collector, Wish
     from isthmus.fleet.dask_nodes import check_dask
+    from isthmus.query.asking import check_queries
+    from isthmus.query.store import Arriving, Store
 
     given = [
         name
@@ -131,6 +134,7 @@ def bench(
     if python is not None and hosts is None:
         raise UsageError("--python is for --hosts", hint="isthmus fleet bench --hosts hosts.txt")
     check_dask()
+    check_queries()
     # What no node could carry out is refused here.
     tests_of(tests or (), (), suites or (), RunFormat.TEXT)
     sizes_of(sizes, None, RunFormat.TEXT)
@@ -139,13 +143,19 @@ def bench(
     wish = Wish(task=task, repeats=repeat, stagger_s=stagger)
     folder = output or _new_folder()
 
+    store = Store(folder)
+    arriving = Arriving(store)
+
     def collector(nodes: "Nodes") -> "Collector":
-        return Collector(nodes=nodes, folder=folder, wish=wish, say=say_lines)
+        return Collector(nodes=nodes, folder=folder, wish=wish, say=say_lines, kept=arriving.add)
 
     with ExitStack() as stack:
         nodes, missing = _nodes(stack, workers or 1, scheduler, hosts, python)
         say(f"measuring {counted(len(nodes.names()), 'node')} into {folder}")
         collected = _collected(collector(nodes), missing)
+    arriving.flush()
+    for complaint in store.complaints:
+        say_lines(f"store: {one_line(complaint)}")
     say(f"{counted(collected.runs, 'run')} in {folder}; {collected.attempts} left none")
     raise typer.Exit(_verdict(folder, collected))
 

@@ -21,10 +21,8 @@ from isthmus.spelling import counted
 from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from isthmus.run.folder import NodeFile
-    from isthmus.run.model import Run
     from isthmus.run.stored import StoredRun
 
 _MAX_DAYS = 36_500
@@ -176,32 +174,28 @@ def query(
     Answer a question in SQL about many runs.
 
     The view results has a row for each result, machines and links have one for each run: see
-    docs/fleet.md, or ask "DESCRIBE results". DuckDB answers, in memory: nothing is changed, and SQL
-    reaches no files. A run that can't be read is named and left out. Needs isthmus[scale].
+    docs/fleet.md, or ask "DESCRIBE results". DuckDB answers, in memory: no run is changed, and SQL
+    reaches no files. A run that can't be read is named and left out. Each run is read once: what
+    questions see of it is kept in the folder, in .isthmus-store. Needs isthmus[scale].
 
     Example: isthmus runs query "SELECT node, width, generation FROM links WHERE width < 16"
     """
     del debug  # its callback has stored it
     from isthmus.query.asking import ask, check_queries
+    from isthmus.query.store import Store
     from isthmus.report.answers.answer import answer_text
-    from isthmus.run.folder import Unreadable, files_of, read_runs
+    from isthmus.run.folder import files_of
     from isthmus.run.store import runs_folder
 
     check_queries()
     where = folder or runs_folder()
     files = files_of(where) if folder or where.is_dir() else []
-    unread: list[Unreadable] = []
-
-    def readable() -> "Iterator[tuple[NodeFile, Run]]":
-        for found in read_runs(files):
-            if isinstance(found, Unreadable):
-                unread.append(found)
-            else:
-                yield found
-
-    answer = ask(sql, readable())
-    for one in unread:
-        say_lines(f"left out: {one_line(one.why)}")
+    found = Store(where).find(files)
+    answer = ask(sql, found.views)
+    for why in found.unread:
+        say_lines(f"left out: {one_line(why)}")
+    for complaint in found.complaints:
+        say_lines(f"store: {one_line(complaint)}")
     if not files:
         say(f"there is no run in {where}")
     print_data(answer_text(answer, output_format, width=columns_of(sys.stdout)))

@@ -57,8 +57,10 @@ def costs_of(result: Result) -> Costs | None:
     Returns:
         The costs; None in place of a process without a usable number. None if there are none.
     """
-    medians = result.repeats if result.repeats is not None else [result.median]
-    costs = tuple(_cost(value, result.unit) for value in medians)
+    if result.repeats is None:
+        cost = _cost(result.median, result.unit)
+        return None if cost is None else (cost,)
+    costs = tuple(_cost(value, result.unit) for value in result.repeats)
     return costs if any(cost is not None for cost in costs) else None
 
 

@@ -52,8 +52,12 @@ def judge(run: Run) -> list[Finding]:
     """
     refuse_emulated(emulated=run.machine.emulated)
     findings = []
-    for value in expected_values(run.machine):
-        results = _results(run.results, value)
+    values = expected_values(run.machine)
+    # A run has hundreds of results, of which the values are about few.
+    tests = {value.test for value in values}
+    known = [result for result in run.results if result.test in tests]
+    for value in values:
+        results = _results(known, value)
         if results:
             best = _best(results, value)
             findings.append(Finding(value=value, result=best, judgement=_judge(best, value)))

@@ -18,7 +18,7 @@ from isthmus.fleet.measured import Gpu
 # What identifies a machine, is another for each GPU of a node, or is in `seen_here` already.
 _NO_CAUSE = {
     *("GPU's UUID", "PCI address", "bound to node", "performance state", "clocks reduced by"),
-    *("huge pages", "GPU", "CPU", "emulated profile"),
+    *("huge pages", "GPU", "CPU"),
 }
 # A doctor's check -> what `seen_here` calls the same part of the machine.
 _SAME = {"numa": "NUMA"}

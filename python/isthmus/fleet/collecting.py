@@ -23,6 +23,8 @@ from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.task import Answer, Answers, Task
 from isthmus.json_text import json_text
 from isthmus.run.folder import FileKind
+from isthmus.run.garbage import rare_collection
+from isthmus.run.model import Run
 from isthmus.run.reading import parse_run
 from isthmus.run.record import first_fault
 from isthmus.run.store import FINISHED, stem_of
@@ -105,6 +107,7 @@ class Collector:
         folder: Where the files go.
         wish: What is wanted.
         say: Gets a line about each thing that happens.
+        kept: Gets each run that was kept, with its file.
         clock: Gives the time in seconds.
     """
 
@@ -112,6 +115,7 @@ class Collector:
     folder: Path
     wish: Wish
     say: Callable[[str], None]
+    kept: Callable[[Path, Run], None] = lambda *_: None
     clock: Callable[[], float] = time.monotonic
     _asked: dict[int, _Asked] = field(default_factory=dict)
     _waiting: dict[str, deque[Task]] = field(default_factory=dict)
@@ -128,10 +132,11 @@ class Collector:
         for node in self.nodes.names():
             self._waiting[node] = deque()
             self._ask(node, "diagnose", None, _DOCTOR_S)
-        while self._asked:
-            for question, answer in self.nodes.answers(_POLL_S):
-                self._answered(question, answer)
-            self._give_up_late()
+        with rare_collection():
+            while self._asked:
+                for question, answer in self.nodes.answers(_POLL_S):
+                    self._answered(question, answer)
+                self._give_up_late()
         return self._collected
 
     def missing(self, node: str, reason: str) -> None:
@@ -227,6 +232,7 @@ class Collector:
         name = _ODD.sub("_", stem_of(run))[:_MAX_NAME]
         path = make_folder(self.folder / node) / f"{name}{FINISHED}"
         write_whole(path, answer.run)
+        self.kept(path, run)
         self._collected.runs += 1
         self.say(f"{node}, {_which(answer.device)}: run {task.number} of {self.wish.repeats}")
 

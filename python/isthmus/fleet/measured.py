@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import attrgetter
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -17,12 +18,18 @@ from isthmus.expected.judging import Judgement, judge
 from isthmus.files.regular import read_regular
 from isthmus.fleet.attempt import Attempt, read_attempt
 from isthmus.run.folder import FileKind, NodeFile, Unreadable, read_runs
+from isthmus.run.garbage import rare_collection
 from isthmus.run.machine import Machine
 from isthmus.run.model import Run
 from isthmus.run.record import first_fault
 from isthmus.run.result import Result, Status
 
 _MAX_BYTES = 16 << 20
+# What decides, with some more, about a result's subject and family.
+_KIND = attrgetter(
+    *("test", "suite", "metric", "bytes", "unit", "source", "target", "direction", "clock"),
+    *("blocked", "cpu_cache", "num_threads", "cpu_node", "data"),
+)
 Key = tuple[str, str]
 """A node, and the UUID of one of its GPUs."""
 
@@ -124,12 +131,8 @@ class Fleet:
 
     def _judged_as(self, result: Result, *, emulated: bool) -> tuple[Subject, Family] | None:
         """Give what a result measures and its family; of each kind of result it is found once."""
-        key = (
-            *(emulated, result.stopped_by is None, result.test, result.suite, result.metric),
-            *(result.bytes, result.unit, result.source, result.target, result.direction),
-            *(result.clock, result.blocked, result.cpu_cache, result.num_threads),
-            *(result.cpu_node, result.data, *result.axes.items()),
-        )
+        axes = tuple(result.axes.items()) if result.axes else ()
+        key = (emulated, result.stopped_by is None, _KIND(result), axes)
         if key not in self._known:
             family = family_of(result, emulated=emulated)
             self._known[key] = None if family is None else (subject_of(result), family)
@@ -144,14 +147,15 @@ def read_fleet(files: Sequence[NodeFile]) -> Fleet:
         files: The files, by `files_of`.
     """
     fleet = Fleet()
-    for found in read_runs(files):
-        if isinstance(found, Unreadable):
-            fleet.unread.append(found.why)
-            if found.file.node is not None:
-                fleet.lost.setdefault(found.file.node, []).append(found.why)
-        else:
-            file, run = found
-            fleet.add(file.node, run)
+    with rare_collection():
+        for found in read_runs(files):
+            if isinstance(found, Unreadable):
+                fleet.unread.append(found.why)
+                if found.file.node is not None:
+                    fleet.lost.setdefault(found.file.node, []).append(found.why)
+            else:
+                file, run = found
+                fleet.add(file.node, run)
     for file in files:
         try:
             if file.kind == FileKind.ATTEMPT:

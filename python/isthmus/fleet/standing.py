@@ -6,7 +6,8 @@ The method and what it was measured with: docs/adr/0017-judging-fleets.md.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log1p, sqrt
+from datetime import datetime
+from math import exp, log1p, sqrt
 from statistics import median
 
 from isthmus.compare.families import Family
@@ -27,8 +28,11 @@ _EFFICIENCY = 0.37
 _STATED_FREEDOM = 2.0
 # Real runs are off by many deviations more often than normal numbers, however many GPUs there are.
 _MOST_FREEDOM = 10.0
+# exp() of more overflows: a run can have any number.
+_LARGEST = 700.0
 
-Levels = tuple[float, ...]
+Levels = tuple[tuple[datetime, float], ...]
+"""The level of each process, with the time at which its run began."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +47,7 @@ class Standing:
         num_repeats: How many processes measured it.
         num_slow: In how many of them it was slower than the tolerance, and by half of `shift`.
         tail: The probability of such a shift if the GPU lost no more than the tolerance.
+        history: The shift of each process, with the time at which its run began.
         slow: Whether it is called slow.
     """
 
@@ -52,7 +57,13 @@ class Standing:
     num_repeats: int
     num_slow: int
     tail: float
+    history: Levels
     slow: bool = False
+
+    @property
+    def relative_cost(self) -> float:
+        """The cost over the class's median: 1.1 is a tenth more time. At most 1e304."""
+        return exp(min(self.shift, _LARGEST))
 
     @property
     def change(self) -> float:
@@ -102,8 +113,8 @@ def _levels(
     centres = _centres(gpus)
     found: dict[Family, dict[int, Levels]] = {}
     for index, gpu in enumerate(gpus):
-        own: dict[Family, list[float]] = {}
-        for costs in gpu.costs:
+        own: dict[Family, list[tuple[datetime, float]]] = {}
+        for costs, (begun, _) in zip(gpu.costs, gpu.times, strict=True):
             by_process: dict[tuple[Family, int], list[float]] = {}
             for subject, values in costs.items():
                 centre = centres.get(subject)
@@ -114,7 +125,7 @@ def _levels(
                         key = (families[subject], process)
                         by_process.setdefault(key, []).append(value - centre)
             for (family, _), differences in by_process.items():
-                own.setdefault(family, []).append(median(differences))
+                own.setdefault(family, []).append((begun, median(differences)))
         for family, levels in own.items():
             found.setdefault(family, {})[index] = tuple(levels)
     return found
@@ -144,7 +155,7 @@ def _in_class(
 ) -> dict[int, Standing]:
     if len(levels) < FEWEST:
         return {}
-    middles = {index: median(own) for index, own in levels.items()}
+    middles = {index: median(level for _, level in own) for index, own in levels.items()}
     centre = median(middles.values())
     usual_repeats = median(len(own) for own in levels.values())
     spread = _Spread.of(family, [middle - centre for middle in middles.values()], usual_repeats)
@@ -157,8 +168,9 @@ def _in_class(
             shift=shift,
             error=error,
             num_repeats=len(own),
-            num_slow=sum(level - centre > max(log1p(tolerance), shift / 2) for level in own),
+            num_slow=sum(level - centre > max(log1p(tolerance), shift / 2) for _, level in own),
             tail=upper_tail((shift - log1p(tolerance)) / error, spread.freedom),
+            history=tuple((begun, level - centre) for begun, level in own),
         )
     return found
 

@@ -1,16 +1,15 @@
 """Asks DuckDB about runs: it sees three views, and neither files nor the network."""
 
-from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import Unavailable, UsageError
-from isthmus.query.columns import VIEWS, Column, Row
-from isthmus.run.folder import NodeFile
-from isthmus.run.model import Run
+from isthmus.query.columns import VIEWS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import duckdb
     import pyarrow as pa
 
@@ -63,13 +62,13 @@ def check_queries() -> None:
         ) from cause
 
 
-def ask(sql: str, runs: Iterable[tuple[NodeFile, Run]]) -> Answer:
+def ask(sql: str, views: "Mapping[str, pa.Table]") -> Answer:
     """
     Answer a question about runs.
 
     Args:
         sql: One statement that reads: SELECT, DESCRIBE, SUMMARIZE, EXPLAIN.
-        runs: Each run with its file.
+        views: The table of each view.
 
     Returns:
         The answer.
@@ -84,7 +83,7 @@ def ask(sql: str, runs: Iterable[tuple[NodeFile, Run]]) -> Answer:
     with closing(duckdb.connect(":memory:")) as connection:
         try:
             statement = _only_statement(sql, connection)
-            for name, table in _tables(runs).items():
+            for name, table in views.items():
                 connection.register(name, table)
             for setting in _SETTINGS:
                 connection.execute(setting)
@@ -118,35 +117,3 @@ def _first_lines(cause: "duckdb.Error") -> str:
     """Give what DuckDB says is wrong; where in the statement it is stands below an empty line."""
     said = str(cause).split("\n\n")[0]
     return " ".join(said.split())
-
-
-def _tables(runs: Iterable[tuple[NodeFile, Run]]) -> dict[str, "pa.Table"]:
-    """Make each view's table, run by run, so that only the tables stay in memory."""
-    import pyarrow as pa
-
-    schemas = {name: pa.schema(list(map(_field, columns))) for name, columns in VIEWS.items()}
-    batches: dict[str, list[Any]] = {name: [] for name in VIEWS}
-    for file, run in runs:
-        alone = Row(file=file, run=run)
-        rows = {name: [alone] for name in VIEWS}
-        rows["results"] = [Row(file=file, run=run, result=result) for result in run.results]
-        for name, columns in VIEWS.items():
-            arrays = [
-                pa.array([column.value(row) for row in rows[name]], field.type)
-                for column, field in zip(columns, schemas[name], strict=True)
-            ]
-            batches[name].append(pa.record_batch(arrays, schema=schemas[name]))
-    return {name: pa.Table.from_batches(batches[name], schemas[name]) for name in VIEWS}
-
-
-def _field(column: Column) -> "pa.Field":
-    import pyarrow as pa
-
-    types = {
-        "VARCHAR": pa.string(),
-        "BIGINT": pa.int64(),
-        "DOUBLE": pa.float64(),
-        "BOOLEAN": pa.bool_(),
-        "TIMESTAMP": pa.timestamp("us"),
-    }
-    return pa.field(column.name, types[column.type])

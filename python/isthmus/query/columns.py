@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any, Literal
 
 from isthmus.run.folder import NodeFile
@@ -10,22 +11,6 @@ from isthmus.run.model import Run
 from isthmus.run.result import Result
 
 SqlType = Literal["VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "TIMESTAMP"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """
-    What a row is about.
-
-    Attributes:
-        file: The file of the run.
-        run: The run.
-        result: The result; None in the views that have one row for each run.
-    """
-
-    file: NodeFile
-    run: Run
-    result: Result | None = None
 
 
 @dataclass(frozen=True)
@@ -37,24 +22,31 @@ class Column:
         name: Its name.
         type: DuckDB's type. Times are in UTC.
         about: What it is.
-        value: Its value in a row; None for NULL.
+        value: Its value of a run's file, of a run, or of one of its results: see `of`. None for
+            NULL.
+        of: What `value` takes.
     """
 
     name: str
     type: SqlType
     about: str
-    value: Callable[[Row], Any]
+    value: Callable[[Any], Any]
+    of: Literal["file", "run", "result"] = "run"
+
+
+def _of_file(name: str, about: str, value: Callable[[NodeFile], str | None]) -> Column:
+    return Column(name, "VARCHAR", about, value, "file")
 
 
 def _of_result(name: str, kind: SqlType, about: str) -> Column:
-    return Column(name, kind, about, lambda row: getattr(row.result, name))
+    return Column(name, kind, about, attrgetter(name), "result")
 
 
 def _of_machine(path: str, kind: SqlType, about: str, name: str = "") -> Column:
     """Make a column of a fact of the machine, by its path, such as "host.kernel"."""
 
-    def value(row: Row) -> object:
-        found: Any = row.run.machine
+    def value(run: Run) -> object:
+        found: Any = run.machine
         for part in path.split("."):
             found = None if found is None else getattr(found, part)
         return found
@@ -65,34 +57,30 @@ def _of_machine(path: str, kind: SqlType, about: str, name: str = "") -> Column:
 def _at(name: str, about: str) -> Column:
     """Make a column of a time. DuckDB's times without a zone need no further package."""
 
-    def value(row: Row) -> datetime:
-        found: datetime = getattr(row.run.run, name)
-        return found.astimezone(UTC).replace(tzinfo=None)
+    def value(run: Run) -> datetime | None:
+        found: datetime = getattr(run.run, name)
+        try:
+            return found.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:
+            # The first and the last day of Python's calendar, in a zone that leads out of it.
+            return None
 
     return Column(name, "TIMESTAMP", about, value)
 
 
-def _reason(row: Row) -> str | None:
-    result = row.result
-    if result is None:
-        return None
+def _reason(result: Result) -> str | None:
     return result.error.message if result.error is not None else result.reason
 
 
-_KEYS = (
-    Column(
-        "node",
-        "VARCHAR",
-        "the node, by its folder or file; NULL for a kept run",
-        lambda row: row.file.node,
-    ),
-    Column("run", "VARCHAR", "the run's id", lambda row: row.run.run.id),
+KEYS = (
+    _of_file("node", "the node, by its folder or file; NULL for a kept run", lambda one: one.node),
+    Column("run", "VARCHAR", "the run's id", lambda run: run.run.id),
     _of_machine("device.uuid", "VARCHAR", "the GPU's UUID", "gpu"),
     _of_machine("emulated", "BOOLEAN", "the numbers are modelled"),
 )
 
 RESULTS = (
-    *_KEYS,
+    *KEYS,
     _of_result("test", "VARCHAR", "the test's name"),
     _of_result("suite", "VARCHAR", "its suite"),
     _of_result("metric", "VARCHAR", "what was measured"),
@@ -118,22 +106,23 @@ RESULTS = (
         "circumstances",
         "VARCHAR",
         "unusual circumstances, in words; may be empty",
-        lambda row: row.result.variation if row.result else None,
+        attrgetter("variation"),
+        "result",
     ),
-    Column("reason", "VARCHAR", "why it was waived, or the error", _reason),
+    Column("reason", "VARCHAR", "why it was waived, or the error", _reason, "result"),
 )
 
 MACHINES = (
-    *_KEYS,
-    Column("file", "VARCHAR", "the run's file", lambda row: str(row.file.path)),
+    *KEYS,
+    _of_file("file", "the run's file", lambda one: str(one.path)),
     _at("started_at", "when the run began"),
     _at("finished_at", "when it ended"),
-    Column("interrupted", "BOOLEAN", "it ended early", lambda row: row.run.run.interrupted),
+    Column("interrupted", "BOOLEAN", "it ended early", lambda run: run.run.interrupted),
     Column(
         "isthmus_version",
         "VARCHAR",
         "the version that measured",
-        lambda row: row.run.run.isthmus_version,
+        lambda run: run.run.isthmus_version,
     ),
     _of_machine("profile", "VARCHAR", "the emulated profile"),
     _of_machine("device.name", "VARCHAR", "the GPU's name", "gpu_name"),
@@ -151,25 +140,25 @@ MACHINES = (
         "num_numa_nodes",
         "BIGINT",
         "the host's NUMA nodes",
-        lambda row: len(row.run.machine.host.numa_nodes),
+        lambda run: len(run.machine.host.numa_nodes),
     ),
     _of_machine("host.measured_on_node", "BIGINT", "the node of thread and memory"),
     Column(
         "notes",
         "VARCHAR",
         "what the run doesn't know, and why",
-        lambda row: "; ".join(row.run.machine.notes),
+        lambda run: "; ".join(run.machine.notes),
     ),
 )
 
 
-def _throttled(row: Row) -> str | None:
-    reasons = row.run.machine.gpu_state.throttle_reasons
+def _throttled(run: Run) -> str | None:
+    reasons = run.machine.gpu_state.throttle_reasons
     return None if reasons is None else ", ".join(reasons)
 
 
 LINKS = (
-    *_KEYS,
+    *KEYS,
     _of_machine("link.generation", "BIGINT", "the PCIe generation in use"),
     _of_machine("link.generation_max", "BIGINT", "what GPU and slot support together"),
     _of_machine("link.width", "BIGINT", "the lanes in use"),

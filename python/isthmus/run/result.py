@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_serializer, model_validator
@@ -47,6 +48,12 @@ class Failure(Record):
     message: str
 
 
+# Whether a result has a median, a reason and an error.
+_FIELDS_OF = {
+    Status.PASSED: (True, False, False),
+    Status.WAIVED: (False, True, False),
+    Status.ERROR: (False, False, True),
+}
 _ONLY_WHEN_SET = ("reason", "error", "samples", "repeats", "drift")
 
 
@@ -146,14 +153,8 @@ class Result(Record):
     @property
     def variation(self) -> str:
         """The unusual circumstances: "cold, 4 threads, 2 streams"; may be empty."""
-        parts = [
-            "cold" if self.cpu_cache == "cold" else "",
-            f"{self.num_threads} threads" if self.num_threads > 1 else "",
-            f"{self.cpu_node} node" if self.cpu_node else "",
-            f"{self.data} data" if self.data else "",
-            *(_axis(name, str(value)) for name, value in sorted(self.axes.items())),
-        ]
-        return ", ".join(filter(None, parts))
+        axes = tuple(self.axes.items()) if self.axes else ()
+        return _variation(self.cpu_cache, self.num_threads, self.cpu_node, self.data, axes)
 
     @property
     def host_memory(self) -> Memory | None:
@@ -162,16 +163,15 @@ class Result(Record):
 
     @model_validator(mode="after")
     def _fields_fit_the_status(self) -> Self:
-        expected = {
-            "median": self.status == Status.PASSED,
-            "reason": self.status == Status.WAIVED,
-            "error": self.status == Status.ERROR,
-        }
-        for field, wanted in expected.items():
-            if (getattr(self, field) is not None) != wanted:
-                raise ValueError(
-                    f"a result that is {self.status} {'needs' if wanted else 'has no'} {field}"
-                )
+        # A run has hundreds of results, and a fleet thousands of runs: this is fast.
+        found = (self.median is not None, self.reason is not None, self.error is not None)
+        wanted = _FIELDS_OF[self.status]
+        if found != wanted:
+            wrong = next(index for index in range(len(wanted)) if found[index] != wanted[index])
+            needs = "needs" if wanted[wrong] else "has no"
+            raise ValueError(
+                f"a result that is {self.status} {needs} {('median', 'reason', 'error')[wrong]}"
+            )
         return self
 
     @model_serializer(mode="wrap")
@@ -181,6 +181,25 @@ class Result(Record):
             for key, value in serialize(self).items()
             if value is not None or key not in _ONLY_WHEN_SET
         }
+
+
+@lru_cache(maxsize=4096)
+def _variation(
+    cpu_cache: str,
+    num_threads: int,
+    cpu_node: str | None,
+    data: str | None,
+    axes: tuple[tuple[str, str | int], ...],
+) -> str:
+    """Few of the results of a fleet differ in this, and all are asked for it."""
+    parts = [
+        "cold" if cpu_cache == "cold" else "",
+        f"{num_threads} threads" if num_threads > 1 else "",
+        f"{cpu_node} node" if cpu_node else "",
+        f"{data} data" if data else "",
+        *(_axis(name, str(value)) for name, value in sorted(axes)),
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _axis(name: str, value: str) -> str:

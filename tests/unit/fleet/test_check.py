@@ -1,3 +1,4 @@
+import json
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,9 +12,11 @@ from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.measured import Fleet
+from isthmus.report.answers.fleet_data import fleet_json, fleet_prometheus
 from isthmus.run.result import Failure
 from isthmus.run.result import Status as ResultStatus
 
+HALF = Made(name="half", emulated=True, slower=2.0)
 NARROW = (("link", (("width", 8),)),)
 
 
@@ -104,6 +107,16 @@ def test_what_most_of_the_class_have_is_no_cause_but_a_note() -> None:
 def test_a_slow_node_without_an_unusual_fact_has_an_unknown_cause() -> None:
     patient = judged(Made(name="odd", slower=3.0)).patients[0]
     assert (patient.verdict, patient.causes[0].part) == (Verdict.SLOW, "unknown")
+
+
+def test_an_emulated_device_is_slow_because_of_its_profile() -> None:
+    fleet = fleet_of([*(Made(name=f"n{n}", emulated=True) for n in range(7)), HALF])
+    [gpu] = [gpu for (node, _), gpu in fleet.gpus.items() if node == HALF.name]
+    gpu.facts = {**gpu.facts, "emulated profile": "half-link"}
+    [bad] = check_fleet(fleet).bad
+    assert (bad.node, bad.verdict) == (HALF.name, Verdict.SLOW)
+    usual = "most of its class: small"
+    assert bad.causes[0].text == f"emulated profile half-link; {usual}"
 
 
 def test_a_single_slow_run_is_doubtful_unless_its_cause_is_shown() -> None:
@@ -231,3 +244,24 @@ def test_modelled_and_measured_gpus_are_never_judged_together() -> None:
 
 def test_an_empty_fleet_is_judged() -> None:
     assert check_fleet(Fleet()).patients == []
+
+
+def test_each_process_has_a_place_in_the_history_of_its_family() -> None:
+    flicker = Made(name="flicker", slower=1.5, runs=3, slow_runs=1)
+    health = judged(flicker)
+    patient = one(health, "flicker")
+    history = patient.standings[0].history
+    begun = [when for when, _ in history]
+    assert begun == sorted(set(begun))
+    assert [shift > 0.3 for _, shift in history] == [True, False, False]
+
+
+@pytest.mark.parametrize("cost", [760.0, -760.0])
+def test_a_cost_beyond_all_numbers_can_be_written(cost: float) -> None:
+    fleet = fleet_of(equal_nodes(6))
+    gpu = fleet.gpus["n00", "GPU-n00"]
+    gpu.costs = [dict.fromkeys(run, (cost,)) for run in gpu.costs]
+    found = json.loads(fleet_json(check_fleet(fleet)), parse_constant=pytest.fail)
+    [odd] = [one for one in found["gpus"] if one["node"] == "n00"]
+    assert all(family["relative_cost"] >= 0 for family in odd["families"])
+    assert "NaN" not in fleet_prometheus(check_fleet(fleet))

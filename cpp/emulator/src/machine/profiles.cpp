@@ -89,6 +89,12 @@ constexpr std::array kProfiles{
                [](Profile& p) { p.copies_until_lost = 100; }),
     like_small("confidential", "times between events go negative, as with confidential computing",
                [](Profile& p) { p.usable_event_times = false; }),
+    like_small("half-link", "a link that trained to half of its width: half of the rates",
+               [](Profile& p) {
+                 p.pinned_bytes_per_s /= 2;
+                 p.pageable_bytes_per_s /= 2;
+                 p.direct.kernel_bytes_per_s /= 2;
+               }),
     like_small("little-memlock", "at most 32 MiB of host memory can be pinned",
                [](Profile& p) { p.pinned_limit_bytes = 32 * kMiB; }),
     // The figures of an H100 SXM on PCIe 5.0 x16 (benchmarks/first_light/README.md). The memcpy of

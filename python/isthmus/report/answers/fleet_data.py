@@ -1,7 +1,7 @@
 """How a fleet is, for programs: JSON, and the text format of Prometheus."""
 
 from collections.abc import Mapping
-from math import exp
+from math import isfinite
 
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.standing import Standing
@@ -55,7 +55,7 @@ def fleet_prometheus(health: Health) -> str:
     lines += _metric("isthmus_gpu_relative_cost", about)
     lines += [
         f'isthmus_gpu_relative_cost{{{_labels(patient)},family="{_escaped(one.family.name)}"}} '
-        f"{exp(one.shift):.6g}"
+        f"{one.relative_cost:.6g}"
         for patient in health.patients
         for one in patient.standings
     ]
@@ -109,8 +109,8 @@ def _standing(standing: Standing) -> dict[str, object]:
         "family": standing.family.name,
         "unit": standing.family.unit,
         "clock": standing.family.clock,
-        "relative_cost": exp(standing.shift),
-        "change": standing.change,
+        "relative_cost": standing.relative_cost,
+        "change": standing.change if isfinite(standing.change) else None,
         "error": standing.error,
         "probability": standing.tail,
         "repeats": standing.num_repeats,

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isthmus.report.document.drawn import with_names, without_names
+from isthmus.report.document.drawn import OF_ROWS, with_names, without_names
 from isthmus.report.document.page_templates import environment
 from isthmus.report.document.palette import DARK, LIGHT
 from isthmus.report.document.parts import Chapter, Document, Figure
@@ -76,7 +76,7 @@ def _pictures(document: Document, chapter: Chapter) -> dict[str, list[Picture]]:
 
 
 def _picture(figure: Figure, name: str, emulated: bool, *, wide: bool) -> Picture:
-    two = wide and figure.kind == "curves"
+    two = wide and figure.kind in {"curves", *OF_ROWS}
     return Picture(
         id=name,
         figure=figure,

@@ -21,6 +21,9 @@ _AXIS_PIXELS, _POINTS_MARGIN = 66, 60
 # Of a label of 11 pixels; wide fonts take more than Arial, for which labels are measured.
 _CHARACTER_PIXELS = 6.8
 _NARROWEST, _WIDEST = 220, 460
+# Cells and points in rows, each with a name: they are drawn for wide pages, and for phones.
+OF_ROWS = frozenset({"cells", "spread"})
+_NARROW_ROWS = {"cells": 255, "spread": _NARROW_PIXELS - _POINTS_MARGIN}
 _EMULATED = "EMULATED: modelled, not measured on a GPU"
 _Specification = dict[str, Any]
 
@@ -35,8 +38,10 @@ _DECIMALS = re.compile(r"(\.\d\d)\d+")
 
 
 def with_names(figure: Figure, *, emulated: bool) -> str:
-    """Draw curves with their names beside their ends, for wide pages."""
+    """Draw curves with their names beside their ends, or cells that are wide, for wide pages."""
     specification = _whole(figure, emulated=emulated)
+    if figure.kind in OF_ROWS:
+        return _drawn(specification)
     longest = max((len(words) for words in _labels(figure)), default=0)
     room = _WIDE_PIXELS - _AXIS_PIXELS - _CHARACTER_PIXELS * longest
     specification["width"] = round(min(max(room, _NARROWEST), _WIDEST))
@@ -48,6 +53,10 @@ def without_names(figure: Figure, *, emulated: bool) -> str:
     specification = _whole(figure, emulated=emulated)
     if figure.kind == "points":
         return _drawn(_with_names_above(specification))
+    if figure.kind in OF_ROWS:
+        # Their own width is that of a wide page, with the names of rows beside it or above them.
+        specification["width"] = min(specification["width"], _NARROW_ROWS[figure.kind])
+        return _drawn(specification)
     specification["layer"] = [
         layer for layer in specification["layer"] if layer["mark"].get("style") != LABEL
     ]

@@ -1,15 +1,25 @@
 """The page of a fleet: verdicts with causes, and how each GPU stands in each family."""
 
+from collections.abc import Sequence
+
 import isthmus
 from isthmus.fleet.health import Health, Patient
 from isthmus.fleet.health import Verdict as Kind
 from isthmus.report.answers.fleet import headline, is_modelled
+from isthmus.report.document.fleet_pictures import (
+    MOST_CELLS,
+    cells,
+    families_of,
+    histories,
+    name_of,
+    spread,
+)
 from isthmus.report.document.parts import Chapter, Document, Finding, Mark, Verdict
 from isthmus.report.page import Table
 from isthmus.spelling import counted
 from isthmus.suggest import one_line
 
-_MOST_ROWS = 200
+_MOST_ROWS, _MOST_FINDINGS, _MOST_FAMILIES = 200, 100, 10
 _NOTHING = "-"
 _RULE = (
     "A family of results is slow if it costs more than in most of its class, by more than "
@@ -17,8 +27,18 @@ _RULE = (
 )
 
 
+_COLOURS = (
+    "Red costs more than the median of equal GPUs, blue less. The full colour is half as much "
+    "more, or a third less. What is called slow has a frame."
+)
+_SPREAD = (
+    "A line goes from the fastest to the slowest GPU, a bar from the first quarter to the last."
+)
+
+
 def fleet_document(health: Health) -> Document:
     """Collect what a fleet's page shows: the bad ones first."""
+    judged = [patient for patient in health.patients if patient.standings]
     modelled = is_modelled(health)
     return Document(
         title=f"Fleet of {counted(health.num_nodes, 'node')}",
@@ -27,7 +47,7 @@ def fleet_document(health: Health) -> Document:
         else None,
         about=(tuple(f"{name}: {counted(n, 'GPU')}" for name, n in health.classes),),
         verdicts=(_verdict(health),),
-        chapters=(_standings(health),),
+        chapters=(*_pictures(judged), _standings(health, judged)),
         problems=(*health.notes, *(f"left out: {why}" for why in health.unread)),
         version=isthmus.__version__,
     )
@@ -41,7 +61,7 @@ def _verdict(health: Health) -> Verdict:
         name="",
         mark=mark,
         headline=f"{sentence[:1].upper()}{sentence[1:]}.",
-        findings=tuple(map(_finding, shown)),
+        findings=(*map(_finding, shown[:_MOST_FINDINGS]), *_left_out(len(shown))),
         limits=(),
         gains=(),
     )
@@ -57,8 +77,54 @@ def _finding(patient: Patient) -> Finding:
     )
 
 
-def _standings(health: Health) -> Chapter:
-    patients = [patient for patient in health.patients if patient.standings][:_MOST_ROWS]
+def _left_out(number: int) -> list[Finding]:
+    more = number - _MOST_FINDINGS
+    if more <= 0:
+        return []
+    text = f"{more} more are left out here: `isthmus fleet check --all` lists them."
+    return [Finding(mark=Mark.NOTE, text=text)]
+
+
+def _pictures(judged: Sequence[Patient]) -> list[Chapter]:
+    """Show the judged GPUs in pictures; those without a number have no place in them."""
+    if not judged:
+        return []
+    families = families_of(judged)
+    first, rest = families[:_MOST_FAMILIES], families[_MOST_FAMILIES:]
+    chapters = [
+        Chapter(
+            id="cells",
+            title="Which GPU, and in what",
+            sentences=(_shown(len(judged), MOST_CELLS, "rows"), _COLOURS),
+            figures=(cells(judged, families),),
+        ),
+        Chapter(
+            id="spread",
+            title="How much equal GPUs differ",
+            sentences=(f"{_SPREAD} Points are the GPUs that are called slow.",),
+            figures=(spread(judged, first),),
+            more=(spread(judged, rest),) if rest else (),
+        ),
+    ]
+    past = histories(judged)
+    if past:
+        sentence = "The GPUs that are slowest in a family, run by run, beside the median of all."
+        shown, more = past[:1], past[1:]
+        chapters.append(
+            Chapter(id="history", title="History", sentences=(sentence,), figures=shown, more=more)
+        )
+    return chapters
+
+
+def _shown(number: int, most: int, what: str) -> str:
+    """Say how many GPUs are shown, the worst first, and how many aren't."""
+    if number <= most:
+        return f"All {counted(number, 'GPU')} that were judged, the worst first."
+    return f"The worst {most} of {number} GPUs have {what}; {number - most} are left out."
+
+
+def _standings(health: Health, judged: Sequence[Patient]) -> Chapter:
+    patients = judged[:_MOST_ROWS]
     families = dict.fromkeys(one.family for patient in patients for one in patient.standings)
     rows = []
     for patient in patients:
@@ -69,8 +135,7 @@ def _standings(health: Health) -> Chapter:
             else _NOTHING
             for family in families
         ]
-        name = f"{one_line(patient.node)} GPU {patient.ordinal}"
-        rows.append((name, patient.verdict.value, *cells))
+        rows.append((name_of(patient), patient.verdict.value, *cells))
     table = Table(
         title="Difference from the median of equal GPUs, in the unit of the family",
         heads=("GPU", "verdict", *(f"{one.name} ({one.unit})" for one in families)),
@@ -80,7 +145,10 @@ def _standings(health: Health) -> Chapter:
     return Chapter(
         id="standings",
         title="How each GPU stands in its class",
-        sentences=(_RULE.format(percent=100 * health.tolerance),),
+        sentences=(
+            _RULE.format(percent=100 * health.tolerance),
+            _shown(len(judged), _MOST_ROWS, "numbers here"),
+        ),
         tables=(table,) if rows else (),
         is_table=True,
     )
