@@ -154,9 +154,8 @@ void bind_paged(nb::module_& m) {
              const nb::object& /*owner*/) {
             const isthmus::PagedSource source{reinterpret_cast<void*>(pointer), size_bytes,
                                               item_bytes, read_only};
-            new (self)
-                SharedPaged(std::make_unique<PagedMemory>(
-                    *context, *kernels, source, PagedOptions{unit_bytes, budget_bytes}));
+            new (self) SharedPaged(std::make_unique<PagedMemory>(
+                *context, *kernels, source, PagedOptions{unit_bytes, budget_bytes}));
           },
           "context"_a, "kernels"_a, "pointer"_a, "size_bytes"_a, "item_bytes"_a, "read_only"_a,
           "unit_bytes"_a, "budget_bytes"_a.none(), "owner"_a, nb::keep_alive<1, 10>(), Release(),

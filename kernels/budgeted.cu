@@ -107,8 +107,8 @@ extern "C" __global__ void isthmus_budgeted_flush(const isthmus::budgeted_map* m
 ///
 /// first_wrong  its position; the caller sets it to `count` before
 extern "C" __global__ void isthmus_budgeted_check(const uint8_t* indices, uint32_t index_bytes,
-                                               uint64_t count, uint64_t num_items,
-                                               unsigned long long* first_wrong) {
+                                                  uint64_t count, uint64_t num_items,
+                                                  unsigned long long* first_wrong) {
   for (uint64_t i = isthmus_lane(); i < count; i += isthmus_num_lanes())
     if (isthmus_index(indices, i, index_bytes) >= num_items)
       atomicMin(first_wrong, static_cast<unsigned long long>(i));
@@ -119,18 +119,18 @@ extern "C" __global__ void isthmus_budgeted_check(const uint8_t* indices, uint32
 /// indices      device, [count] of index_bytes (4 or 8), each of them checked
 /// target       device, [count] of item_bytes (1, 2, 4, 8 or 16)
 extern "C" __global__ void isthmus_budgeted_gather(const isthmus::budgeted_map* map,
-                                                const uint8_t* indices, uint32_t index_bytes,
-                                                uint64_t count, uint8_t* target,
-                                                uint32_t item_bytes) {
+                                                   const uint8_t* indices, uint32_t index_bytes,
+                                                   uint64_t count, uint8_t* target,
+                                                   uint32_t item_bytes) {
   ISTHMUS_FOR_ITEMS(item_bytes, isthmus_gather_items(*map, indices, index_bytes, count,
                                                      reinterpret_cast<ISTHMUS_ITEM*>(target)))
 }
 
 /// array[indices[i]] = source[i]; arguments like isthmus_budgeted_gather.
 extern "C" __global__ void isthmus_budgeted_scatter(const isthmus::budgeted_map* map,
-                                                 const uint8_t* indices, uint32_t index_bytes,
-                                                 uint64_t count, const uint8_t* source,
-                                                 uint32_t item_bytes) {
+                                                    const uint8_t* indices, uint32_t index_bytes,
+                                                    uint64_t count, const uint8_t* source,
+                                                    uint32_t item_bytes) {
   ISTHMUS_FOR_ITEMS(item_bytes,
                     isthmus_scatter_items(*map, indices, index_bytes, count,
                                           reinterpret_cast<const ISTHMUS_ITEM*>(source)))
@@ -138,8 +138,8 @@ extern "C" __global__ void isthmus_budgeted_scatter(const isthmus::budgeted_map*
 
 /// array[first + i] = source[i]: units that lie within the range aren't fetched.
 extern "C" __global__ void isthmus_budgeted_write(const isthmus::budgeted_map* map, uint64_t first,
-                                               uint64_t count, const uint8_t* source,
-                                               uint32_t item_bytes) {
+                                                  uint64_t count, const uint8_t* source,
+                                                  uint32_t item_bytes) {
   ISTHMUS_FOR_ITEMS(item_bytes, isthmus_write_items(*map, first, count,
                                                     reinterpret_cast<const ISTHMUS_ITEM*>(source)))
 }
@@ -150,8 +150,9 @@ extern "C" __global__ void isthmus_budgeted_write(const isthmus::budgeted_map* m
 /// results      device, [blocks]
 /// Launch: blocks of at most 256 lanes.
 extern "C" __global__ void isthmus_budgeted_reduce(const isthmus::budgeted_map* map, uint64_t first,
-                                                uint64_t count, uint32_t kind, uint32_t operation,
-                                                void* results, uint64_t* num_results) {
+                                                   uint64_t count, uint32_t kind,
+                                                   uint32_t operation, void* results,
+                                                   uint64_t* num_results) {
   double* const reals = static_cast<double*>(results);
   int64_t* const integers = static_cast<int64_t*>(results);
   if (kind == 0)

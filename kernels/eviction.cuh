@@ -28,8 +28,7 @@ ISTHMUS_PAGED_CODE void settle_word(const Machine& machine, const budgeted_map& 
 /// frames are wanted. A sixteenth of all is freed even if every frame was used, so that what is used
 /// more often can come; else a frame would be held for ever.
 template <typename Machine>
-ISTHMUS_PAGED_CODE void begin_sweep(const Machine& machine, const budgeted_map& map,
-                                    number round) {
+ISTHMUS_PAGED_CODE void begin_sweep(const Machine& machine, const budgeted_map& map, number round) {
   budgeted_clock& clock = *map.clock;
   const number head = machine.plain(&clock.head), tail = machine.plain(&clock.tail);
   const number missed = head > tail ? head - tail : 0;
@@ -49,7 +48,8 @@ ISTHMUS_PAGED_CODE void begin_sweep(const Machine& machine, const budgeted_map& 
 template <typename Machine>
 ISTHMUS_PAGED_CODE number goal_of(const Machine& machine, const budgeted_clock& clock,
                                   bool second_round) {
-  const number announced = machine.plain(&clock.announced), num_free = machine.plain(&clock.num_free);
+  const number announced = machine.plain(&clock.announced),
+               num_free = machine.plain(&clock.num_free);
   const number more = announced > num_free ? announced - num_free : 0;
   const number own = machine.plain(second_round ? &clock.forced : &clock.wanted);
   return own > more ? own : more;
@@ -110,8 +110,7 @@ ISTHMUS_PAGED_CODE void sweep(const Machine& machine, const budgeted_map& map, w
     const unit_number unit =
         frame < map.num_frames ? machine.relaxed(map.unit_in + frame) : kNoUnit;
     const place at = place_of(unit == kNoUnit ? 0 : unit);
-    const bool used =
-        unit != kNoUnit && (machine.relaxed(map.used + at.index) & at.bit) != 0;
+    const bool used = unit != kNoUnit && (machine.relaxed(map.used + at.index) & at.bit) != 0;
     if (used) machine.and_relaxed(map.used + at.index, ~at.bit);
     // Two warps may have a frame at once, one in each round: one of them takes the unit.
     const bool mine =

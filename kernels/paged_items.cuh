@@ -47,8 +47,8 @@ __device__ inline void isthmus_scatter_items(const Map& map, const uint8_t* indi
 }
 
 template <typename Item, typename Map>
-__device__ inline void isthmus_write_items(const Map& map, uint64_t first,
-                                           uint64_t count, const Item* source) {
+__device__ inline void isthmus_write_items(const Map& map, uint64_t first, uint64_t count,
+                                           const Item* source) {
   IsthmusPaged<Item, Map> array(map);
   // Chunks end where units do: else no unit would be overwritten as a whole.
   const uint64_t chunk = (uint64_t(1) << map.unit_shift) / sizeof(Item);
@@ -107,8 +107,8 @@ __device__ inline Number isthmus_combined(Number a, Number b, uint32_t operation
 
 /// Each block's result to results[block], and the number of blocks behind them.
 template <typename Item, typename Number, typename Map>
-__device__ inline void isthmus_reduce_items(const Map& map, uint64_t first,
-                                            uint64_t count, uint32_t operation, Number* results,
+__device__ inline void isthmus_reduce_items(const Map& map, uint64_t first, uint64_t count,
+                                            uint32_t operation, Number* results,
                                             uint64_t* num_results) {
   __shared__ Number lanes[256];
   IsthmusPaged<Item, Map> array(map);

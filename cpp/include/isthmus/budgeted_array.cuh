@@ -11,7 +11,7 @@
 // frame and is fetched. If no frame is free, it is in place for the rest of the launch: its items are
 // read and stored in the host's memory. So nobody waits for a frame, and within a launch a unit goes
 // only forward, as in paged_array.cuh: absent, busy, then valid, in a frame or in place. Frames become
-// free between launches, by kernels/eviction.cuh. Reasons: docs/adr/0020-budgeted-arrays.md.
+// free between launches, by kernels/eviction.cuh. Reasons: docs/adr/0021-budgeted-arrays.md.
 #pragma once
 
 #include <isthmus/paged_array.cuh>
@@ -20,13 +20,13 @@ namespace isthmus {
 
 /// What decides which frames are freed next. Written between launches, but for `head`.
 struct budgeted_clock {
-  paged::number head;       ///< frames that were asked for; those that were given are less than tail
-  paged::number tail;       ///< frames that were free so far
-  paged::number hand;       ///< the frame at which the clock goes on
-  paged::number position;   ///< how many frames the clock has seen since then
-  paged::number freed;      ///< by this sweep
-  paged::number wanted;     ///< frames that it frees if they weren't used since the last sweep
-  paged::number forced;     ///< frames that it frees in any case
+  paged::number head;      ///< frames that were asked for; those that were given are less than tail
+  paged::number tail;      ///< frames that were free so far
+  paged::number hand;      ///< the frame at which the clock goes on
+  paged::number position;  ///< how many frames the clock has seen since then
+  paged::number freed;     ///< by this sweep
+  paged::number wanted;    ///< frames that it frees if they weren't used since the last sweep
+  paged::number forced;    ///< frames that it frees in any case
   paged::number announced;  ///< units that will be asked for next
   paged::number num_free;   ///< frames that were free before the sweep
 };

@@ -185,8 +185,7 @@ private:
 /// >= size() reads or writes foreign memory; with ISTHMUS_PAGED_CHECKED defined, it ends the kernel
 /// with a message that names the index and the array.
 template <typename T, typename Machine = paged::gpu_machine>
-class paged_array
-    : public paged::unit_checks<paged_array<T, Machine>, T, Machine, paged_map> {
+class paged_array : public paged::unit_checks<paged_array<T, Machine>, T, Machine, paged_map> {
   using base = paged::unit_checks<paged_array, T, Machine, paged_map>;
   using number = paged::number;
 

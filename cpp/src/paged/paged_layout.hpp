@@ -34,8 +34,8 @@ struct PagedLayout {
   bool budgeted;
   std::uint64_t first_byte, end_byte;  ///< as in paged_map
   unsigned unit_shift;
-  std::uint64_t num_frames;  ///< 0 without a budget
-  std::size_t bits_bytes;    ///< of one map
+  std::uint64_t num_frames;               ///< 0 without a budget
+  std::size_t bits_bytes;                 ///< of one map
   std::size_t units_bytes, frames_bytes;  ///< of a word for each unit, or frame
   std::size_t item_bytes, map_bytes;
   std::size_t view_bytes;  ///< of one stream's view

@@ -228,8 +228,8 @@ void PagedMemory::invalidate(const std::vector<PagedRange>& ranges, bool discard
     const auto [begin, end] = units_of(range);
     const std::uint64_t num_lanes = budgeted() ? end - begin : (end - begin) / 32 + 2;
     for (const CUdeviceptr settled : settled_bits())
-      launch(kDefaultStream, "invalidate", num_lanes, settled,
-             std::uint64_t{begin}, std::uint64_t{end});
+      launch(kDefaultStream, "invalidate", num_lanes, settled, std::uint64_t{begin},
+             std::uint64_t{end});
   }
   await(kDefaultStream);
 }
@@ -322,8 +322,8 @@ void PagedMemory::gather(const PagedIndices& indices, CUdeviceptr target) const 
   if (indices.count == 0) return;
   require_items(indices);
   settle(kDefaultStream);
-  launch(kDefaultStream, "gather", indices.count, indices.pointer,
-         indices.index_bytes, indices.count, target, std::uint32_t{source_.item_bytes});
+  launch(kDefaultStream, "gather", indices.count, indices.pointer, indices.index_bytes,
+         indices.count, target, std::uint32_t{source_.item_bytes});
   await(kDefaultStream);
 }
 
@@ -333,8 +333,8 @@ void PagedMemory::scatter(const PagedIndices& indices, CUdeviceptr source) const
   if (indices.count == 0) return;
   require_items(indices);
   settle(kDefaultStream);
-  launch(kDefaultStream, "scatter", indices.count, indices.pointer,
-         indices.index_bytes, indices.count, source, std::uint32_t{source_.item_bytes});
+  launch(kDefaultStream, "scatter", indices.count, indices.pointer, indices.index_bytes,
+         indices.count, source, std::uint32_t{source_.item_bytes});
   await(kDefaultStream);
 }
 
@@ -346,8 +346,7 @@ void PagedMemory::write(std::uint64_t first, std::uint64_t count, CUdeviceptr so
                      ": the array has " + std::to_string(num_items()));
   if (count == 0) return;
   settle(kDefaultStream);
-  launch(kDefaultStream, "write", count, first, count, source,
-         std::uint32_t{source_.item_bytes});
+  launch(kDefaultStream, "write", count, first, count, source, std::uint32_t{source_.item_bytes});
   await(kDefaultStream);
 }
 

@@ -9,12 +9,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <isthmus/paged_array.cuh>
+#include <isthmus/budgeted_array.cuh>
 
 namespace isthmus {
 namespace {
@@ -163,20 +164,39 @@ public:
     *at = value;
   }
   void fetch(const paged_map& map, lanes mask, lanes chosen, unit_number unit) const {
-    warp_->exchange(mask, lane_, "fetch", chosen);
-    if ((chosen >> lane_ & 1U) == 0) return;
-    const paged::extent own = paged::extent_of(map, unit);
-    std::memcpy(map.device + own.begin, map.host + own.begin, own.end - own.begin);
+    copy(map, mask, chosen, unit, map.device);
   }
+  void bring(const budgeted_map& map, lanes mask, lanes chosen, unit_number unit,
+             word frame) const {
+    copy(map, mask, chosen, unit, map.origin(frame, unit));
+  }
+  static number take(number* at, number count) {
+    return __atomic_fetch_add(at, count, __ATOMIC_RELAXED);
+  }
+  template <typename Value>
+  static Value plain(const Value* at) {
+    return *at;
+  }
+  static void set(word* at, word value) { *at = value; }
+  static void note_in_place(const void*, number) {}
 
 private:
+  void copy(const paged_map& map, lanes mask, lanes chosen, unit_number unit,
+            unsigned char* target) const {
+    warp_->exchange(mask, lane_, "copy", chosen);
+    if ((chosen >> lane_ & 1U) == 0) return;
+    const paged::extent own = paged::extent_of(map, unit);
+    std::memcpy(target + own.begin, map.host + own.begin, own.end - own.begin);
+  }
+
   Warp* warp_;
   unsigned lane_;
   Mask scope_;
   bool* met_;
 };
 
-/// A paged array in plain memory, which begins in the middle of a unit.
+/// A paged array in plain memory, which begins in the middle of a unit. A budgeted one has frames for
+/// a third of its units.
 struct PlainMemory {
   PlainMemory() {
     for (std::size_t i = 0; i < kNumItems; i++) host[kLead + i] = std::uint32_t(i * 7);
@@ -190,27 +210,40 @@ struct PlainMemory {
     map.first_byte = kLead * sizeof(std::uint32_t);
     map.end_byte = (kLead + kNumItems) * sizeof(std::uint32_t);
     map.unit_shift = 8;
+    map.frames = map.device;
+    map.in_place = words[4].data();
+    map.used = words[5].data();
+    map.frame_of = frame_of.data();
+    map.unit_in = unit_in.data();
+    map.free_frames = free_frames.data();
+    map.clock = &clock;
+    map.num_frames = clock.tail = kNumFrames;
+    std::iota(free_frames.begin(), free_frames.end(), 0U);
   }
-  void flush() {
+  void flush(bool budgeted) {
     for (unsigned unit = 0; unit < map.num_units(); unit++) {
       if ((words[2][unit / 32] >> (unit % 32) & 1U) == 0) continue;
       const paged::extent own = paged::extent_of(map, unit);
-      std::memcpy(map.host + own.begin, map.device + own.begin, own.end - own.begin);
+      const unsigned char* held = budgeted ? map.origin(frame_of[unit], unit) : map.device;
+      std::memcpy(map.host + own.begin, held + own.begin, own.end - own.begin);
     }
   }
 
   static constexpr std::size_t kLead = 9;
+  static constexpr std::size_t kNumFrames = 11;
   std::vector<std::uint32_t> host = std::vector<std::uint32_t>(kNumItems + 2 * 64);
   std::vector<std::uint32_t> device = std::vector<std::uint32_t>(kNumItems + 2 * 64);
-  std::array<std::array<paged::word, 4>, 4> words{};
+  std::array<std::array<paged::word, 4>, 6> words{};
+  std::array<paged::word, 40> frame_of{};
+  std::array<paged::word, kNumFrames> unit_in{}, free_frames{};
   std::array<paged::number, paged::kNumCounters> counters{};
-  paged_map map{};
+  budgeted_clock clock{};
+  budgeted_map map{};
 };
-
-using Array = paged_array<std::uint32_t, LaneMachine>;
 
 /// Random operations of one lane. Items with even indices are never stored; each other item belongs
 /// to one lane.
+template <typename Array>
 class LaneProgram {
 public:
   LaneProgram(PlainMemory& memory, Warp& warp, unsigned lane, Mask scope, unsigned owner,
@@ -253,7 +286,7 @@ private:
   }
   void read_span(std::size_t seed) {
     const std::size_t length = 1 + seed % 200, first = seed % (kNumItems - length);
-    const auto items = together([&] { return array_.span(first, length); });
+    auto items = together([&] { return array_.span(first, length); });
     for (std::size_t i = first + first % 2; i < first + length; i += 2)
       wrong += items[i - first] != i * 7;
   }
@@ -279,17 +312,18 @@ private:
 };
 
 /// Runs warps of several scopes: the lanes of a scope run together, scopes don't.
-void expect_right(const std::vector<std::vector<Mask>>& scopes_of_warps) {
+template <typename Array>
+void expect_right_for(bool budgeted, const std::vector<std::vector<Mask>>& scopes_of_warps) {
   PlainMemory memory;
   std::vector<Warp> warps(scopes_of_warps.size());
-  std::vector<std::unique_ptr<LaneProgram>> programs;
+  std::vector<std::unique_ptr<LaneProgram<Array>>> programs;
   for (unsigned warp = 0; warp < warps.size(); warp++)
     for (const Mask scope : scopes_of_warps[warp])
       for (unsigned lane = 0; lane < kLanes; lane++)
         if ((scope >> lane & 1U) != 0)
-          programs.push_back(std::make_unique<LaneProgram>(memory, warps[warp], lane, scope,
-                                                           warp * kLanes + lane,
-                                                           unsigned(warps.size() * kLanes)));
+          programs.push_back(std::make_unique<LaneProgram<Array>>(memory, warps[warp], lane, scope,
+                                                                  warp * kLanes + lane,
+                                                                  unsigned(warps.size() * kLanes)));
   std::vector<std::thread> threads;
   for (const auto& program : programs)
     threads.emplace_back([&program] {
@@ -299,13 +333,19 @@ void expect_right(const std::vector<std::vector<Mask>>& scopes_of_warps) {
       }
     });
   for (std::thread& thread : threads) thread.join();
-  memory.flush();
+  memory.flush(budgeted);
   for (const auto& program : programs) {
     EXPECT_EQ(program->wrong, 0U);
     for (const auto& [item, value] : program->stored)
       EXPECT_EQ(memory.host[PlainMemory::kLead + item], value);
   }
   for (Warp& warp : warps) EXPECT_EQ(warp.failure(), "");
+  EXPECT_EQ(memory.counters[paged::kInPlace] > 0, budgeted);
+}
+
+void expect_right(const std::vector<std::vector<Mask>>& scopes_of_warps) {
+  expect_right_for<paged_array<std::uint32_t, LaneMachine>>(false, scopes_of_warps);
+  expect_right_for<budgeted_array<std::uint32_t, LaneMachine>>(true, scopes_of_warps);
 }
 
 TEST(Lanes, OfTwoWholeWarpsLoadAndStoreWhatIsThere) { expect_right({{0xF}, {0xF}}); }
