@@ -1,5 +1,6 @@
 """`isthmus.PagedArray` with a budget below the array's size, on either driver."""
 
+import ctypes
 import sys
 from typing import Any
 
@@ -8,12 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 import isthmus
+from fakes.cuda_calls import Cuda
 from isthmus.errors import UsageError
 from program import run_process
 
 pytestmark = pytest.mark.native
 
 Array = NDArray[Any]
+_GLOBAL = 0
 
 
 @pytest.fixture(autouse=True)
@@ -204,6 +207,28 @@ def test_a_budget_without_room_for_a_unit_is_refused_and_one_for_all_is_no_budge
     with isthmus.PagedArray(host, device_bytes=host.nbytes) as array:
         assert not array.budgeted
         assert array.stats().num_frames == 0
+
+
+def test_a_stream_follows_another_unless_it_is_captured(cuda: Cuda) -> None:
+    streams = [ctypes.c_void_p(), ctypes.c_void_p()]
+    for stream in streams:
+        cuda.call("cuStreamCreate", ctypes.byref(stream), 1)
+    first, second = (stream.value or 0 for stream in streams)
+    host = counted(64 * 256, "uint8")
+    with isthmus.PagedArray(host, "256B", device_bytes=UNITS_256) as array:
+        addresses = {array.argument(), array.argument(first), array.argument(second)}
+        assert len(addresses) == 1  # no two launches use it at once
+        array.prefetch([(0, 4096)], first)
+        array.scatter([0], [5])
+        array.flush(second)
+        graph = ctypes.c_void_p()
+        cuda.call("cuStreamBeginCapture_v2", streams[0], _GLOBAL)
+        with pytest.raises(UsageError, match="this stream is being captured"):
+            array.argument(first)
+        cuda.call("cuStreamEndCapture", streams[0], ctypes.byref(graph))
+    assert host[0] == 5
+    for stream in streams:
+        cuda.call("cuStreamDestroy_v2", stream)
 
 
 def test_the_array_may_be_larger_than_the_devices_memory() -> None:

@@ -2,7 +2,6 @@
 
 import math
 import operator
-import re
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
@@ -32,7 +31,6 @@ Reduction = Literal["sum", "min", "max"]
 _KINDS = {"float32": 0, "float64": 1, "int32": 2, "int64": 3}
 
 _REDUCTIONS = {"sum": 0, "min": 1, "max": 2}
-_HEADERS = ("paged_machine", "paged_array", "budgeted_array")  # each includes the one before
 _kernels: "WeakKeyDictionary[Windows, dict[int, _native.Kernels]]" = WeakKeyDictionary()
 
 
@@ -369,23 +367,6 @@ class PagedArray:
                 )
             found.append((first * item_bytes, end * item_bytes))
         return found
-
-
-def paged_header() -> str:
-    """
-    Give the text of `isthmus/budgeted_array.cuh` and of what it includes, `paged_array.cuh`.
-
-    To be put before the code of your own kernel. It needs no other file, and works with NVRTC
-    (CuPy's `RawModule`) and nvcc.
-
-    Returns:
-        CUDA C++.
-
-    Raises:
-        ImportError: The package was installed without its native module.
-    """
-    texts = [_native.kernel_header(f"isthmus/{name}.cuh") for name in _HEADERS]
-    return re.sub("#include <isthmus/.*>\n", "", "\n".join(texts))
 
 
 def _handle(stream: object) -> int:
