@@ -18,7 +18,7 @@ inline constexpr std::size_t kPagedResultsAt = 256;
 inline constexpr std::size_t kPagedResults = 1024;
 inline constexpr std::size_t kPagedBitsAt = kPagedResultsAt + kPagedResults * 8;
 inline constexpr std::size_t kPagedSettledAt = 256;
-static_assert(kPagedCountersAt + paged::kNumCounters * 8 <= kPagedClockAt);
+static_assert(kPagedCountersAt + paged::kNumCounters * sizeof(paged::number) <= kPagedClockAt);
 static_assert(kPagedClockAt + sizeof(budgeted_clock) <= kPagedResultsAt);
 static_assert(sizeof(budgeted_map) <= kPagedSettledAt);
 
