@@ -31,6 +31,17 @@ struct budgeted_clock {
   paged::number num_free;   ///< frames that were free before the sweep
 };
 
+namespace paged {
+
+/// Where position 0 would be if the array were contiguous around a unit's frame.
+ISTHMUS_PAGED_SHARED unsigned char* origin(unsigned char* frames, number frame, number unit,
+                                           unsigned int unit_shift) {
+  return reinterpret_cast<unsigned char*>(reinterpret_cast<number>(frames) +
+                                          ((frame - unit) << unit_shift));
+}
+
+}  // namespace paged
+
 /// What a kernel is given of a budgeted array.
 struct budgeted_map : paged_map {
   unsigned char* frames;  ///< [num_frames] of a unit each
@@ -42,10 +53,8 @@ struct budgeted_map : paged_map {
   budgeted_clock* clock;
   number num_frames;
 
-  /// Where position 0 would be if the array were contiguous around a unit's frame.
   ISTHMUS_PAGED_SHARED unsigned char* origin(number frame, number unit) const {
-    return reinterpret_cast<unsigned char*>(reinterpret_cast<number>(frames) +
-                                            ((frame - unit) << unit_shift));
+    return paged::origin(frames, frame, unit, unit_shift);
   }
 
   /// Gives a free frame to each unit of the lanes in `chosen`, as long as there are any, and fetches
@@ -151,13 +160,15 @@ class budgeted_array
 public:
   ISTHMUS_PAGED_CODE explicit budgeted_array(const budgeted_map& map,
                                              const Machine& machine = Machine())
-      : base(map, machine) {}
+      : base(map, machine), frames_(map.frames), frame_of_(map.frame_of) {}
   explicit budgeted_array(const budgeted_map&& map, const Machine& machine = Machine()) = delete;
 
   /// The item, from the GPU's memory if its unit is in a frame or gets one, else from the host's.
   ISTHMUS_PAGED_CODE T load(number i) {
     this->enter(i);
-    return machine_.read(item(i));
+    const T value = machine_.read(item(i));
+    note_use();
+    return value;
   }
 
   /// Stores an item, to where load() reads it.
@@ -168,6 +179,7 @@ public:
       dirty_ = unit;
     }
     machine_.write(item(i), value);
+    note_use();
   }
 
   /// `count` items from `first`, to be read: one check for all of them. If all lanes of a warp ask
@@ -199,32 +211,41 @@ private:
     if (in_place_) machine_.note_in_place(at, sizeof(T));
     return at;
   }
-  /// True if the unit was in a frame before this launch. The clock learns that it is used.
-  ISTHMUS_PAGED_CODE bool was_in_frame(unit_number unit) const {
-    if (!this->settled(unit)) return false;
-    const paged::place at = paged::place_of(unit);
+  /// Lets the clock know of the last unit, once, after the access: nobody waits for the bit.
+  ISTHMUS_PAGED_CODE void note_use() {
+    if (!unnoted_) return;
+    unnoted_ = false;
+    const paged::place at = paged::place_of(this->last_);
     if ((machine_.relaxed(map_.used + at.index) & at.bit) == 0)
       machine_.or_relaxed(map_.used + at.index, at.bit);
-    return true;
   }
   ISTHMUS_PAGED_CODE bool is_held(unit_number unit) const {
-    return was_in_frame(unit) || paged::is_in_place(machine_, map_, unit);
+    if (!this->settled(unit)) return paged::is_in_place(machine_, map_, unit);
+    const paged::place at = paged::place_of(unit);
+    machine_.or_relaxed(map_.used + at.index, at.bit);  // without a look: nobody waits for it
+    return true;
   }
   ISTHMUS_PAGED_CODE void find(unit_number unit) {
     in_place_ = false;
-    if (!was_in_frame(unit)) {
+    unnoted_ = this->settled(unit);  // fill() notes others
+    if (!unnoted_) {
       in_place_ = paged::is_in_place(machine_, map_, unit);
       paged::make_valid(machine_, map_, machine_.together(), unit, !in_place_);
       if (!in_place_) in_place_ = paged::is_in_place(machine_, map_, unit);
     }
-    origin_ = in_place_ ? map_.host : map_.origin(machine_.plain(map_.frame_of + unit), unit);
+    origin_ = in_place_ ? map_.host
+                        : paged::origin(frames_, machine_.plain(frame_of_ + unit), unit,
+                                        this->unit_shift_);
   }
   ISTHMUS_PAGED_CODE void note_store(unit_number unit) const {
     if (!paged::is_in_place(machine_, map_, unit)) paged::mark_dirty(machine_, map_, unit);
   }
 
+  // As in unit_checks, what each change of the unit needs.
+  unsigned char* const frames_;
+  const paged::word* const frame_of_;
   unsigned char* origin_ = nullptr;
-  bool in_place_ = false;
+  bool in_place_ = false, unnoted_ = false;
 };
 
 }  // namespace isthmus
