@@ -31,16 +31,18 @@ extern "C" __global__ void isthmus_budgeted_settle(const isthmus::budgeted_map* 
                               isthmus::paged::frames_of_round(*map, kIsthmusWarpLanes));
 }
 
-/// Lets the sweep know that units will be asked for: frees as many frames, but not theirs.
+/// Lets the sweep know that units will be asked for: it frees as many frames, but not theirs.
 extern "C" __global__ void isthmus_budgeted_announce(const isthmus::budgeted_map* map,
                                                      uint64_t first_unit, uint64_t end_unit) {
   const IsthmusPagedMachine machine{};
-  for (uint64_t i = first_unit + isthmus_lane(); i < end_unit; i += isthmus_num_lanes()) {
-    const isthmus::paged::place at = isthmus::paged::place_of(uint32_t(i));
-    if ((machine.relaxed(map->valid + at.index) & at.bit) != 0)
-      machine.or_relaxed(map->used + at.index, at.bit);
-    else
-      machine.take(&map->clock->announced, 1);
+  const uint64_t end_word = (end_unit + 31) / 32;
+  for (uint64_t i = first_unit / 32 + isthmus_lane(); i < end_word; i += isthmus_num_lanes()) {
+    const uint32_t named = isthmus_bits_within(i, first_unit, end_unit);
+    const uint32_t held = map->valid[i] & named;
+    map->used[i] |= held;
+    uint64_t num_absent = 0;
+    for (uint32_t left = named & ~held; left != 0; left &= left - 1) num_absent++;
+    if (num_absent != 0) machine.take(&map->clock->announced, num_absent);
   }
 }
 
@@ -59,7 +61,8 @@ extern "C" __global__ void isthmus_budgeted_prefetch(const isthmus::budgeted_map
   for (uint64_t i = first_unit + isthmus_first_of_warp(); i < end_unit; i += stride) {
     const uint64_t unit = i + isthmus_lane_of_warp();
     const auto all = machine.together();
-    const bool full = machine.take(&map->clock->head, 0) >= map->clock->tail;
+    const bool full =
+        isthmus_lane_of_warp() == 0 && machine.take(&map->clock->head, 0) >= map->clock->tail;
     if (machine.ballot(all, full) != 0) return;
     isthmus::paged::make_valid(machine, *map, all, uint32_t(unit), unit < end_unit);
   }

@@ -191,7 +191,7 @@ void PagedMemory::make_room(const std::vector<PagedRange>& ranges, CUstream stre
   for (const PagedRange& range : ranges) {
     if (range.begin >= range.end) continue;
     const auto [begin, end] = units_of(range);
-    launch(stream, "announce", end - begin, std::uint64_t{begin}, std::uint64_t{end});
+    launch(stream, "announce", (end - begin) / 32 + 2, std::uint64_t{begin}, std::uint64_t{end});
   }
   sweep(stream);
 }
