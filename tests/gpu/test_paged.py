@@ -90,10 +90,23 @@ def test_random_loads_and_stores_agree_with_a_plain_array(
                 array.flush()
                 array.invalidate(list(zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True)))
         stats = array.stats()
-        assert (stats.evicted_units > 0, stats.hits > 0) == (budget == "a quarter",) * 2
+        assert (stats.hits > 0) == (budget == "a quarter")
+        assert (stats.evicted_units > 0) == (budget == "a quarter" and turn > 1)
     assert wrong.get()[0] == 0
     assert np.array_equal(host, reference.get())
     assert num_accesses > _ACCESSES // 3
+
+
+def sums_of_lanes(host: Any, unit_items: int) -> list[int]:
+    """Give what the lanes of `apart` find."""
+    expected = []
+    for lane in range(32):
+        if lane % 3 < 2:
+            at = np.arange(64) * unit_items + lane
+        else:
+            at = (np.arange(0, 64, lane % 2 + 1) ^ lane % 4) * unit_items + lane
+        expected.append(int(host[at].sum(dtype=np.uint32)))
+    return expected
 
 
 @pytest.mark.parametrize("unit", ["256B", "4KiB"])
@@ -102,13 +115,7 @@ def test_lanes_of_a_warp_that_went_different_ways_wait_for_each_other_without_an
 ) -> None:
     host, _ = filled(cupy, kernels, 1 << 20)
     unit_items = isthmus.parse_sizes(unit)[0] // 4
-    expected = []
-    for lane in range(32):
-        if lane % 3 < 2:
-            at = np.arange(64) * unit_items + lane
-        else:
-            at = (np.arange(0, 64, lane % 2 + 1) ^ lane % 4) * unit_items + lane
-        expected.append(int(host[at].sum(dtype=np.uint32)))
+    expected = sums_of_lanes(host, unit_items)
     found = cupy.zeros(32, cupy.uint32)
     with isthmus.PagedArray(host, unit) as array:
         for _ in range(200):
@@ -141,12 +148,11 @@ def test_lanes_that_went_different_ways_share_few_frames_without_an_end(
 ) -> None:
     host, _ = filled(cupy, kernels, 1 << 20)
     found = cupy.zeros(32, cupy.uint32)
-    expected = None
+    expected = sums_of_lanes(host, 64)
     with isthmus.PagedArray(host, "256B", device_bytes=4096) as array:
         for _ in range(200):
             arguments = (array.argument(), np.uint64(64), found)
             budgeted_kernels.get_function("apart")((1,), (32,), arguments)
-            expected = expected or found.get().tolist()
             assert found.get().tolist() == expected
         assert array.stats().evicted_units > 0
 
