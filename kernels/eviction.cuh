@@ -30,12 +30,11 @@ ISTHMUS_PAGED_CODE void settle_word(const Machine& machine, const budgeted_map& 
 template <typename Machine>
 ISTHMUS_PAGED_CODE void begin_sweep(const Machine& machine, const budgeted_map& map, number round) {
   budgeted_clock& clock = *map.clock;
-  const number head = machine.plain(&clock.head), tail = machine.plain(&clock.tail);
-  const number missed = head > tail ? head - tail : 0;
+  const number missed = machine.plain(&clock.missed);
   const number few = map.num_frames / 16 + 1;
   const number hand = machine.plain(&clock.hand) + machine.plain(&clock.position);
-  machine.set(&clock.head, head - missed);
-  machine.set(&clock.num_free, tail - (head - missed));
+  machine.set(&clock.num_free, machine.plain(&clock.tail) - machine.plain(&clock.head));
+  machine.set(&clock.missed, number(0));
   machine.set(&clock.hand, hand % round);
   machine.set(&clock.position, number(0));
   machine.set(&clock.freed, number(0));

@@ -2,6 +2,7 @@
 
 import ctypes
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -207,6 +208,26 @@ def test_a_budget_without_room_for_a_unit_is_refused_and_one_for_all_is_no_budge
     with isthmus.PagedArray(host, device_bytes=host.nbytes) as array:
         assert not array.budgeted
         assert array.stats().num_frames == 0
+
+
+def test_threads_that_use_one_array_at_once_lose_no_frame() -> None:
+    host = counted(256 * 256, "uint8")
+    with isthmus.PagedArray(host, "256B", device_bytes=UNITS_256) as array:
+
+        def use(first: int) -> bool:
+            wanted = np.arange(first, first + 32) * 256 % host.size
+            array.argument()
+            array.prefetch([(int(wanted[0]), int(wanted[0]) + 1000)])
+            return bool(np.array_equal(on_host(array.gather(wanted)), host[wanted]))
+
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(use, random_firsts()))
+        array.prefetch([(0, 20 * 256)])
+        assert array.stats().valid_units == 16
+
+
+def random_firsts() -> list[int]:
+    return [int(first) for first in np.random.default_rng(3).integers(0, 220, 400)]
 
 
 def test_a_stream_follows_another_unless_it_is_captured(cuda: Cuda) -> None:

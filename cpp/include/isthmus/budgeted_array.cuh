@@ -18,17 +18,19 @@
 
 namespace isthmus {
 
-/// What decides which frames are freed next. Written between launches, but for `head`.
+/// What decides which frames are freed next. Written between launches, but for `head` and
+/// `missed`.
 struct budgeted_clock {
-  paged::number head;      ///< frames that were asked for; those that were given are less than tail
-  paged::number tail;      ///< frames that were free so far
-  paged::number hand;      ///< the frame at which the clock goes on
-  paged::number position;  ///< how many frames the clock has seen since then
-  paged::number freed;     ///< by this sweep
-  paged::number wanted;    ///< frames that it frees if they weren't used since the last sweep
-  paged::number forced;    ///< frames that it frees in any case
+  paged::number head;       ///< frames that were given out so far, at most tail
+  paged::number tail;       ///< frames that were free so far
+  paged::number hand;       ///< the frame at which the clock goes on
+  paged::number position;   ///< how many frames the clock has seen since then
+  paged::number freed;      ///< by this sweep
+  paged::number wanted;     ///< frames that it frees if they weren't used since the last sweep
+  paged::number forced;     ///< frames that it frees in any case
   paged::number announced;  ///< units that will be asked for next
   paged::number num_free;   ///< frames that were free before the sweep
+  paged::number missed;     ///< units that found no free frame since the last sweep
 };
 
 namespace paged {
@@ -66,13 +68,8 @@ struct budgeted_map : paged_map {
                                                   bool overwrite) const {
     const unsigned leader = machine.lowest(chosen);
     word first = 0, num_free = 0;
-    if (machine.lane() == leader && num_frames != 0) {
-      const number at = machine.take(&clock->head, machine.count(chosen));
-      const number tail = machine.plain(&clock->tail);
-      const number left = at < tail ? tail - at : 0;
-      num_free = left < machine.count(chosen) ? word(left) : machine.count(chosen);
-      first = word(at % num_frames);
-    }
+    if (machine.lane() == leader && num_frames != 0)
+      num_free = take_frames(machine, machine.count(chosen), first);
     first = machine.from_lane(mask, first, leader);
     num_free = machine.from_lane(mask, num_free, leader);
     const unsigned rank = machine.rank(chosen);
@@ -93,6 +90,26 @@ struct budgeted_map : paged_map {
       machine.add(counters + paged::kInPlace, machine.count(chosen) - num_free);
     if (with_frame != 0 && !overwrite) machine.bring(*this, mask, with_frame, unit, frame);
     return with_frame;
+  }
+
+  /// Takes up to `count` free frames, the first of which is number `first` of the ring. Who begins
+  /// anew does so because another has taken some: nobody waits.
+  template <typename Machine>
+  ISTHMUS_PAGED_CODE word take_frames(const Machine& machine, word count, word& first) const {
+    const number tail = machine.plain(&clock->tail);
+    number at = machine.take(&clock->head, 0);
+    while (at < tail) {
+      const word taken = tail - at < count ? word(tail - at) : count;
+      const number seen = machine.compare_exchange(&clock->head, at, at + taken);
+      if (seen == at) {
+        first = word(at % num_frames);
+        if (taken < count) machine.take(&clock->missed, count - taken);
+        return taken;
+      }
+      at = seen;
+    }
+    machine.take(&clock->missed, count);
+    return 0;
   }
 };
 

@@ -129,6 +129,9 @@ struct gpu_machine {
   ISTHMUS_PAGED_CODE void and_relaxed(word* at, word bits) const { atomicAnd(at, bits); }
   ISTHMUS_PAGED_CODE word exchange(word* at, word value) const { return atomicExch(at, value); }
   ISTHMUS_PAGED_CODE number take(number* at, number count) const { return atomicAdd(at, count); }
+  ISTHMUS_PAGED_CODE number compare_exchange(number* at, number expected, number value) const {
+    return atomicCAS(at, expected, value);
+  }
   template <typename Value>
   ISTHMUS_PAGED_CODE Value plain(const Value* at) const {
     return *at;

@@ -203,7 +203,7 @@ private:
   }
 
   std::uint32_t carry_out(State& state, std::size_t warp, const Operation& operation) {
-    const auto [kind, cell, value] = operation;
+    const auto [kind, cell, value, expected] = operation;
     state.clocks[warp][warp]++;
     switch (kind) {
       case Kind::plain:
@@ -230,7 +230,7 @@ private:
   }
 
   std::uint32_t carry_out_atomic(State& state, std::size_t warp, const Operation& operation) {
-    const auto [kind, cell, value] = operation;
+    const auto [kind, cell, value, expected] = operation;
     note_atomic(state, warp, state.word_accesses[cell]);
     std::uint32_t& word = state.words[cell];
     switch (kind) {
@@ -247,6 +247,8 @@ private:
         return std::exchange(word, word & value);
       case Kind::exchange:
         return std::exchange(word, value);
+      case Kind::compare_exchange:
+        return std::exchange(word, word == expected ? value : word);
       case Kind::take:
         return std::exchange(word, word + value);
       default:
@@ -357,9 +359,11 @@ Machine::word Machine::exchange(word* at, word value) const {
   return make({kind, cell_of(at), value});
 }
 
-Machine::number Machine::take(number* at, number count) const {
-  const number old = make({Kind::take, cell_of(at), std::uint32_t(count)});
-  return defect_ == Defect::a_frame_for_two && cell_of(at) == kHead ? 0 : old;
+Machine::number Machine::compare_exchange(number* at, number expected, number value) const {
+  const bool defect = defect_ == Defect::a_frame_for_two;
+  const number old = make({defect ? Kind::relaxed : Kind::compare_exchange, cell_of(at),
+                           std::uint32_t(value), std::uint32_t(expected)});
+  return defect ? expected : old;
 }
 
 std::array<std::uint32_t, kNumItems> items_before() {

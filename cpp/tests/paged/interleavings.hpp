@@ -54,6 +54,7 @@ enum class Kind {
   or_release,
   and_relaxed,
   exchange,
+  compare_exchange,
   take,
   await,
   plain,
@@ -69,6 +70,7 @@ struct Operation {
   Kind kind;
   std::size_t cell = 0;  ///< a word, an item, or a unit
   std::uint32_t value = 0;
+  std::uint32_t expected = 0;  ///< by compare_exchange
 
   bool operator==(const Operation&) const = default;
 };
@@ -151,7 +153,10 @@ public:
   void or_release(word* at, word bits) const;
   void and_relaxed(word* at, word bits) const;
   word exchange(word* at, word value) const;
-  number take(number* at, number count) const;
+  number take(number* at, number count) const {
+    return make({Kind::take, cell_of(at), std::uint32_t(count)});
+  }
+  number compare_exchange(number* at, number expected, number value) const;
   template <typename Value>
   Value plain(const Value* at) const {
     return make({Kind::plain, cell_of(at)});
