@@ -2,24 +2,7 @@
 //
 // Launch: any grid of whole warps. A paged array and its states: isthmus/paged_array.cuh.
 // CPU reference: tests/device/test_paged_array.py.
-#include "paged_lane.cuh"
-
-/// The launch's first unit of this warp's first round, and how far it is to the next: all lanes of a
-/// warp make the same number of rounds, because they work together.
-__device__ inline uint64_t isthmus_first_of_warp() {
-  return isthmus_lane() / kIsthmusWarpLanes * kIsthmusWarpLanes;
-}
-__device__ inline uint64_t isthmus_lane_of_warp() { return isthmus_lane() % kIsthmusWarpLanes; }
-
-/// The bits of word `index` that mean units from `first_unit` to `end_unit`.
-__device__ inline uint32_t isthmus_bits_within(uint64_t index, uint64_t first_unit,
-                                               uint64_t end_unit) {
-  const uint64_t begin = index * 32, end = begin + 32;
-  uint32_t bits = ~uint32_t(0);
-  if (first_unit > begin) bits &= ~uint32_t(0) << (first_unit - begin);
-  if (end_unit < end) bits &= ~uint32_t(0) >> (end - end_unit);
-  return bits;
-}
+#include "paged_items.cuh"
 
 /// Lets later launches know without any order what is valid now.
 extern "C" __global__ void isthmus_paged_settle(const isthmus::paged_map* map, uint32_t* settled) {
@@ -73,13 +56,6 @@ extern "C" __global__ void isthmus_paged_flush(const isthmus::paged_map* map) {
   }
 }
 
-/// An index of 4 or 8 bytes; a negative one becomes larger than any array.
-__device__ inline uint64_t isthmus_index(const uint8_t* indices, uint64_t i, uint32_t index_bytes) {
-  return index_bytes == 4
-             ? static_cast<uint64_t>(int64_t(reinterpret_cast<const int32_t*>(indices)[i]))
-             : reinterpret_cast<const uint64_t*>(indices)[i];
-}
-
 /// Finds the first index that no item has.
 ///
 /// first_wrong  its position; the caller sets it to `count` before
@@ -90,71 +66,6 @@ extern "C" __global__ void isthmus_paged_check(const uint8_t* indices, uint32_t 
     if (isthmus_index(indices, i, index_bytes) >= num_items)
       atomicMin(first_wrong, static_cast<unsigned long long>(i));
 }
-
-template <typename Item>
-__device__ inline void isthmus_gather_items(const isthmus::paged_map& map, const uint8_t* indices,
-                                            uint32_t index_bytes, uint64_t count, Item* target) {
-  IsthmusPaged<Item> array(map);
-  for (uint64_t i = isthmus_lane(); i < count; i += isthmus_num_lanes())
-    target[i] = array.load(isthmus_index(indices, i, index_bytes));
-}
-
-template <typename Item>
-__device__ inline void isthmus_scatter_items(const isthmus::paged_map& map, const uint8_t* indices,
-                                             uint32_t index_bytes, uint64_t count,
-                                             const Item* source) {
-  IsthmusPaged<Item> array(map);
-  for (uint64_t i = isthmus_lane(); i < count; i += isthmus_num_lanes())
-    array.store(isthmus_index(indices, i, index_bytes), source[i]);
-}
-
-template <typename Item>
-__device__ inline void isthmus_write_items(const isthmus::paged_map& map, uint64_t first,
-                                           uint64_t count, const Item* source) {
-  IsthmusPaged<Item> array(map);
-  // Chunks end where units do: else no unit would be overwritten as a whole.
-  const uint64_t chunk = (uint64_t(1) << map.unit_shift) / sizeof(Item);
-  const uint64_t before = (map.first_byte / sizeof(Item) + first) % chunk;
-  const uint64_t num_chunks = (before + count + chunk - 1) / chunk;
-  const uint64_t num_warps = isthmus_num_lanes() / kIsthmusWarpLanes;
-  for (uint64_t i = isthmus_lane() / kIsthmusWarpLanes; i < num_chunks; i += num_warps) {
-    const uint64_t begin = i == 0 ? 0 : i * chunk - before;
-    const uint64_t end = (i + 1) * chunk - before < count ? (i + 1) * chunk - before : count;
-    const auto items = array.overwrite(first + begin, end - begin);
-    for (uint64_t j = isthmus_lane_of_warp(); j < items.size(); j += kIsthmusWarpLanes)
-      items[j] = source[begin + j];
-  }
-}
-
-/// Calls `call` for items of a size; ISTHMUS_ITEM is the type.
-#define ISTHMUS_FOR_ITEMS(item_bytes, call) \
-  switch (item_bytes) {                     \
-    case 1: {                               \
-      using ISTHMUS_ITEM = uint8_t;         \
-      call;                                 \
-      break;                                \
-    }                                       \
-    case 2: {                               \
-      using ISTHMUS_ITEM = unsigned short;  \
-      call;                                 \
-      break;                                \
-    }                                       \
-    case 4: {                               \
-      using ISTHMUS_ITEM = uint32_t;        \
-      call;                                 \
-      break;                                \
-    }                                       \
-    case 8: {                               \
-      using ISTHMUS_ITEM = uint64_t;        \
-      call;                                 \
-      break;                                \
-    }                                       \
-    default: {                              \
-      using ISTHMUS_ITEM = uint4;           \
-      call;                                 \
-      break;                                \
-    }                                       \
-  }
 
 /// target[i] = array[indices[i]]
 ///
@@ -184,42 +95,6 @@ extern "C" __global__ void isthmus_paged_write(const isthmus::paged_map* map, ui
                                                uint32_t item_bytes) {
   ISTHMUS_FOR_ITEMS(item_bytes, isthmus_write_items(*map, first, count,
                                                     reinterpret_cast<const ISTHMUS_ITEM*>(source)))
-}
-
-/// What is made of all items. The host combines blocks in the same way.
-enum IsthmusReduction { kIsthmusSum, kIsthmusLeast, kIsthmusGreatest };
-
-/// A NaN stays, as in NumPy.
-template <typename Number>
-__device__ inline Number isthmus_combined(Number a, Number b, uint32_t operation) {
-  if (operation == kIsthmusSum) return a + b;
-  const bool takes_b = operation == kIsthmusLeast ? b < a : b > a;
-  return takes_b || b != b ? b : a;
-}
-
-/// Each block's result to results[block], and the number of blocks behind them.
-template <typename Item, typename Number>
-__device__ inline void isthmus_reduce_items(const isthmus::paged_map& map, uint64_t first,
-                                            uint64_t count, uint32_t operation, Number* results,
-                                            uint64_t* num_results) {
-  __shared__ Number lanes[256];
-  IsthmusPaged<Item> array(map);
-  const uint64_t unit_items = (uint64_t(1) << map.unit_shift) / sizeof(Item);
-  const uint64_t chunk = unit_items * sizeof(Item) < 4096 ? 4096 / sizeof(Item) : unit_items;
-  const uint64_t stride = isthmus_num_lanes() / kIsthmusWarpLanes * chunk;
-  // Of the first item any number may be made, but no sum.
-  Number own = operation == kIsthmusSum ? Number(0) : Number(array.load(first));
-  for (uint64_t i = isthmus_lane() / kIsthmusWarpLanes * chunk; i < count; i += stride) {
-    const auto items = array.span(first + i, count - i < chunk ? count - i : chunk);
-    for (uint64_t j = isthmus_lane_of_warp(); j < items.size(); j += kIsthmusWarpLanes)
-      own = isthmus_combined(own, Number(items[j]), operation);
-  }
-  lanes[threadIdx.x] = own;
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  for (unsigned int i = 1; i < blockDim.x; i++) own = isthmus_combined(own, lanes[i], operation);
-  results[blockIdx.x] = own;
-  if (blockIdx.x == 0) *num_results = gridDim.x;
 }
 
 /// The sum, the least or the greatest of items first .. first + count - 1, count > 0.

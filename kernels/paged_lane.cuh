@@ -3,7 +3,7 @@
 
 #include "portable.cuh"
 
-#include "isthmus/paged_array.cuh"
+#include "isthmus/budgeted_array.cuh"
 
 #ifdef ISTHMUS_HOST_KERNELS
 
@@ -53,6 +53,39 @@ struct IsthmusPagedLane {
     isthmus_note_read(map.host + own.begin, own.end - own.begin);
     std::copy_n(map.host + own.begin, own.end - own.begin, map.device + own.begin);
   }
+
+  static void and_relaxed(word* at, word bits) { __atomic_fetch_and(at, bits, __ATOMIC_RELAXED); }
+  static word exchange(word* at, word value) {
+    return __atomic_exchange_n(at, value, __ATOMIC_RELAXED);
+  }
+  static number take(number* at, number count) {
+    return __atomic_fetch_add(at, count, __ATOMIC_RELAXED);
+  }
+  static number compare_exchange(number* at, number expected, number value) {
+    __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return expected;
+  }
+  template <typename Value>
+  static Value plain(const Value* at) {
+    return *at;
+  }
+  template <typename Value>
+  static void set(Value* at, Value value) {
+    *at = value;
+  }
+  static void note_in_place(const void* at, number size_bytes) {
+    isthmus_note_read(at, size_bytes);
+  }
+  static void bring(const isthmus::budgeted_map& map, lanes, lanes, unit_number unit, word frame) {
+    const isthmus::paged::extent own = isthmus::paged::extent_of(map, unit);
+    isthmus_note_read(map.host + own.begin, own.end - own.begin);
+    std::copy_n(map.host + own.begin, own.end - own.begin, map.origin(frame, unit) + own.begin);
+  }
+  static void send(const isthmus::budgeted_map& map, lanes, lanes, unit_number unit, word frame) {
+    const isthmus::paged::extent own = isthmus::paged::extent_of(map, unit);
+    isthmus_note_write(map.host + own.begin, own.end - own.begin);
+    std::copy_n(map.origin(frame, unit) + own.begin, own.end - own.begin, map.host + own.begin);
+  }
 };
 
 using IsthmusPagedMachine = IsthmusPagedLane;
@@ -81,6 +114,16 @@ __device__ inline void isthmus_write_back(const IsthmusPagedMachine& machine,
 #endif
 }
 
-/// A paged array in a kernel of this folder.
+/// The array of a map, in a kernel of this folder.
+template <typename Item, typename Map>
+struct IsthmusArrayOf;
 template <typename Item>
-using IsthmusPaged = isthmus::paged_array<Item, IsthmusPagedMachine>;
+struct IsthmusArrayOf<Item, isthmus::paged_map> {
+  using Array = isthmus::paged_array<Item, IsthmusPagedMachine>;
+};
+template <typename Item>
+struct IsthmusArrayOf<Item, isthmus::budgeted_map> {
+  using Array = isthmus::budgeted_array<Item, IsthmusPagedMachine>;
+};
+template <typename Item, typename Map>
+using IsthmusPaged = typename IsthmusArrayOf<Item, Map>::Array;

@@ -92,3 +92,58 @@ extern "C" __global__ void overwrite_all(const isthmus::paged_map* map, ull chun
     for (ull j = lane; j < items.size(); j += 32) items[j] = make_float4(1, 1, 1, 1);
   }
 }
+
+// Warps read rows of 1 KiB, each access a row of `rows`.
+extern "C" __global__ void plain_rows(const float4* data, const unsigned* rows, ull count, float* out) {
+  float sum = 0;
+  const ull lane = threadIdx.x % 32;
+  for (ull i = lane_of_grid() / 32; i < count; i += num_lanes() / 32) {
+    const float4* items = data + ull(rows[i]) * 64;
+    sum += all_of(items[lane]) + all_of(items[lane + 32]);
+  }
+  atomicAdd(out, sum);
+}
+
+template <typename Array>
+__device__ void rows_of(Array& array, const unsigned* rows, ull count, float* out) {
+  float sum = 0;
+  const ull lane = threadIdx.x % 32;
+  for (ull i = lane_of_grid() / 32; i < count; i += num_lanes() / 32) {
+    auto items = array.span(ull(rows[i]) * 64, 64);
+    sum += all_of(items[lane]) + all_of(items[lane + 32]);
+  }
+  atomicAdd(out, sum);
+}
+
+extern "C" __global__ void paged_rows(const isthmus::paged_map* map, const unsigned* rows, ull count,
+                                      float* out) {
+  isthmus::paged_array<float4> array(*map);
+  rows_of(array, rows, count, out);
+}
+
+extern "C" __global__ void budgeted_rows(const isthmus::budgeted_map* map, const unsigned* rows,
+                                         ull count, float* out) {
+  isthmus::budgeted_array<float4> array(*map);
+  rows_of(array, rows, count, out);
+}
+
+extern "C" __global__ void budgeted_gather(const isthmus::budgeted_map* map, const unsigned* at,
+                                           ull count, float* out) {
+  isthmus::budgeted_array<float> array(*map);
+  float sum = 0;
+  for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += array.load(at[i]);
+  atomicAdd(out, sum);
+}
+
+// As span_stream.
+extern "C" __global__ void budgeted_stream(const isthmus::budgeted_map* map, ull chunk, float* out) {
+  isthmus::budgeted_array<float4> array(*map);
+  float sum = 0;
+  const ull lane = threadIdx.x % 32;
+  for (ull i = lane_of_grid() / 32 * chunk; i < array.size(); i += num_lanes() / 32 * chunk) {
+    auto items = array.span(i, min(chunk, array.size() - i));
+#pragma unroll 8
+    for (ull j = lane; j < items.size(); j += 32) sum += all_of(items[j]);
+  }
+  atomicAdd(out, sum);
+}

@@ -1,7 +1,7 @@
 """
 Measures paged arrays beside an explicit copy, zero-copy and managed memory, on a GPU with CuPy.
 
-    python benchmarks/paging/measure.py [--out FILE] [--size 4GiB] [--rounds 5]
+    python benchmarks/paging/measure.py [--out FILE] [--size 4GiB] [--rounds 5] [--only budgets]
 
 README.md has the method and the results.
 """
@@ -23,6 +23,7 @@ import isthmus
 from isthmus.json_text import json_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
+from budgets import measure_budgets
 from contestants import optional
 from machine import machine_facts
 
@@ -300,6 +301,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--size", default="4GiB", help="a power of two")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", choices=["budgets"], help="one part instead of all")
     options = parser.parse_args()
     bench = Bench(options.rounds)
     (size_bytes,) = isthmus.parse_sizes(options.size)
@@ -309,12 +311,14 @@ def main() -> None:
     facts = {"size_bytes": size_bytes, "rounds": options.rounds, "machine": machine_facts()}
     try:
         copied(bench, host, device)
-        sparse(bench, host, device)
-        streams(bench, host)
-        warm(bench, host, device)
-        managed(bench)
-        random_blocks(bench, host, device)
-        written_back(bench, host)
+        measure_budgets(bench, cupy, host, device)
+        if options.only is None:
+            sparse(bench, host, device)
+            streams(bench, host)
+            warm(bench, host, device)
+            managed(bench)
+            random_blocks(bench, host, device)
+            written_back(bench, host)
     finally:  # what was measured is kept if a later part fails
         if options.out is not None:
             options.out.write_text(json_text(facts | {"results": bench.rows}), "utf-8")

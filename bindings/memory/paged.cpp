@@ -1,11 +1,13 @@
 // PagedMemory: the host's side of isthmus.PagedArray.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/variant.h>
 
 #include <isthmus/errors.hpp>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@ using namespace nb::literals;
 using isthmus::PagedIndices;
 using isthmus::PagedItemKind;
 using isthmus::PagedMemory;
+using isthmus::PagedOptions;
 using isthmus::PagedRange;
 using isthmus::PagedReduction;
 using isthmus::PagedStats;
@@ -51,7 +54,14 @@ void bind_stats(nb::module_& m) {
       .def_ro("fetched_units", &PagedStats::fetched_units, "Read from the host so far.")
       .def_ro("overwritten_units", &PagedStats::overwritten_units,
               "Became valid without a fetch so far.")
-      .def_ro("written_units", &PagedStats::written_units, "Written back so far.");
+      .def_ro("written_units", &PagedStats::written_units, "Written back so far.")
+      .def_ro("num_frames", &PagedStats::num_frames,
+              "Units that the GPU has room for, of an array with a budget; else 0.")
+      .def_ro("in_place_units", &PagedStats::in_place_units,
+              "Found no free frame so far and were read and stored in place, once a launch each.")
+      .def_ro("evicted_units", &PagedStats::evicted_units, "Lost their frames so far.")
+      .def_ro("hits", &PagedStats::hits,
+              "Lanes that came to a valid unit, in kernels with ISTHMUS_PAGED_COUNTED.");
 }
 
 void bind_operations(nb::class_<SharedPaged>& paged) {
@@ -140,14 +150,15 @@ void bind_paged(nb::module_& m) {
           "__init__",
           [](SharedPaged* self, const SharedContext& context, const SharedKernels& kernels,
              std::uintptr_t pointer, std::size_t size_bytes, unsigned item_bytes, bool read_only,
-             std::size_t unit_bytes, const nb::object& /*owner*/) {
+             std::size_t unit_bytes, std::optional<std::uint64_t> budget_bytes,
+             const nb::object& /*owner*/) {
             const isthmus::PagedSource source{reinterpret_cast<void*>(pointer), size_bytes,
                                               item_bytes, read_only};
-            new (self)
-                SharedPaged(std::make_unique<PagedMemory>(*context, *kernels, source, unit_bytes));
+            new (self) SharedPaged(std::make_unique<PagedMemory>(
+                *context, *kernels, source, PagedOptions{unit_bytes, budget_bytes}));
           },
           "context"_a, "kernels"_a, "pointer"_a, "size_bytes"_a, "item_bytes"_a, "read_only"_a,
-          "unit_bytes"_a, "owner"_a, nb::keep_alive<1, 9>(), Release(),
+          "unit_bytes"_a, "budget_bytes"_a.none(), "owner"_a, nb::keep_alive<1, 10>(), Release(),
           "Flushes when it is destroyed: `owner` keeps the memory until then.")
       .def_prop_ro(
           "device_bytes", [](const SharedPaged& self) { return memory_of(self).device_bytes(); },

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
         Unavailable,
         UsageError,
     )
-    from isthmus.paged.array import PagedArray, PagedStats, paged_header
+    from isthmus.paged.array import PagedArray, PagedStats
+    from isthmus.paged.header import paged_header
     from isthmus.profile.model import Profile
     from isthmus.pt.loading import load_pt
     from isthmus.run.model import Result, Run
@@ -137,7 +138,7 @@ _LAZY = {
     "format_size": "isthmus.sizes",
     "load_pt": "isthmus.pt.loading",
     "load_safetensors": "isthmus.safetensors.loading",
-    "paged_header": "isthmus.paged.array",
+    "paged_header": "isthmus.paged.header",
     "parse_sizes": "isthmus.sizes",
     "save_safetensors": "isthmus.safetensors.saving",
     "simulate": "isthmus.sim.running",

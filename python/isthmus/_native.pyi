@@ -1155,13 +1155,33 @@ class PagedStats:
     def written_units(self) -> int:
         """Written back so far."""
 
+    @property
+    def num_frames(self) -> int:
+        """Units that the GPU has room for, of an array with a budget; else 0."""
+
+    @property
+    def in_place_units(self) -> int:
+        """
+        Found no free frame so far and were read and stored in place, once a launch each.
+        """
+
+    @property
+    def evicted_units(self) -> int:
+        """Lost their frames so far."""
+
+    @property
+    def hits(self) -> int:
+        """
+        Lanes that came to a valid unit, in kernels with ISTHMUS_PAGED_COUNTED.
+        """
+
 def kernel_header(name: str) -> str:
     """The text of a header for kernels, such as "isthmus/paged_array.cuh"."""
 
 class PagedMemory:
     """The host's side of a paged array."""
 
-    def __init__(self, context: Context, kernels: Kernels, pointer: int, size_bytes: int, item_bytes: int, read_only: bool, unit_bytes: int, owner: object) -> None:
+    def __init__(self, context: Context, kernels: Kernels, pointer: int, size_bytes: int, item_bytes: int, read_only: bool, unit_bytes: int, budget_bytes: int | None, owner: object) -> None:
         """Flushes when it is destroyed: `owner` keeps the memory until then."""
 
     @property

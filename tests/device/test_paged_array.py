@@ -238,8 +238,8 @@ def wrong(host: Array) -> list[tuple[Callable[[], object], str]]:
         (lambda: paged(host, "128KiB"), "a unit of 131072 bytes"),
         (lambda: paged(host, "128B"), "a unit of 128 bytes"),
         (lambda: paged(host, 1.5), "a unit is a size"),  # type: ignore[arg-type]
-        (lambda: paged(host, policy="whole_page"), "'units' is the only one"),
-        (lambda: paged(host, device_bytes="1KiB"), "device_bytes is 1 KiB.*nothing is evicted"),
+        (lambda: paged(host, policy="whole_page"), "there are 'units' and 'read_through'"),
+        (lambda: paged(host, device_bytes=1.5), "device_bytes is a size"),  # type: ignore[arg-type]
         (lambda: paged(strided), "has gaps"),
         (lambda: paged([1, 2]), "can't be made of a 'list'"),  # type: ignore[arg-type]
         (lambda: paged(np.empty(0)), "at least one item"),

@@ -243,6 +243,20 @@ class Operations:
         assert np.array_equal(host[:100], wanted[:100])
         assert np.array_equal(host, wanted)
 
+    def budgeted(self) -> None:
+        """Units of four times the room for them; what is evicted is written back."""
+        wanted = self.some_bytes()
+        host = wanted.copy()
+        with isthmus.PagedArray(host, "256B", device_bytes=SIZE // 1024 * 256) as array:
+            array.scatter([7, SIZE - 1], np.array([255, 254], np.uint8))
+            array.prefetch([(0, SIZE // 2)])
+            array.gather(np.arange(0, SIZE, 256))
+            array.gather([0])
+            array.invalidate([(300, 900)], discard=True)
+            array.flush()
+        wanted[[7, SIZE - 1]] = 255, 254
+        assert np.array_equal(host, wanted)
+
     def trim(self) -> None:
         self.copy()
         isthmus.trim()

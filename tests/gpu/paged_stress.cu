@@ -1,5 +1,16 @@
-// Kernels of test_paged.py; isthmus/paged_array.cuh is put before them.
+// Kernels of test_paged.py; isthmus.paged_header() is put before them. With ISTHMUS_TEST_BUDGETED
+// defined they are those of budgeted arrays.
 using ull = unsigned long long;
+
+#ifdef ISTHMUS_TEST_BUDGETED
+using paged_map = isthmus::budgeted_map;
+template <typename T>
+using paged_array = isthmus::budgeted_array<T>;
+#else
+using paged_map = isthmus::paged_map;
+template <typename T>
+using paged_array = isthmus::paged_array<T>;
+#endif
 
 __device__ unsigned mixed(ull x) {
   x ^= x >> 33;
@@ -12,9 +23,9 @@ __device__ unsigned mixed(ull x) {
 // Random loads and stores. Items with even indices are never stored, and all lanes load them. Each
 // other item belongs to one lane, which stores it to `reference` too. Neighbours of a unit belong to
 // lanes of other blocks, so that all that is done to a unit is done at once.
-extern "C" __global__ void stress(const isthmus::paged_map* map, unsigned* reference, ull seed,
+extern "C" __global__ void stress(const paged_map* map, unsigned* reference, ull seed,
                                   unsigned rounds, ull* wrong) {
-  isthmus::paged_array<unsigned> array(*map);
+  paged_array<unsigned> array(*map);
   const ull lane = blockIdx.x * ull(blockDim.x) + threadIdx.x;
   const ull num_lanes = ull(gridDim.x) * blockDim.x, num_pairs = array.size() / 2;
   ull num_wrong = 0;
@@ -44,8 +55,8 @@ extern "C" __global__ void fill(unsigned* items, ull count) {
 }
 
 // Lanes of one warp go different ways, and meet in the same units in opposite orders.
-extern "C" __global__ void apart(const isthmus::paged_map* map, ull unit_items, unsigned* found) {
-  isthmus::paged_array<unsigned> array(*map);
+extern "C" __global__ void apart(const paged_map* map, ull unit_items, unsigned* found) {
+  paged_array<unsigned> array(*map);
   const unsigned lane = threadIdx.x;
   unsigned sum = 0;
   if (lane % 3 == 0) {
@@ -54,7 +65,7 @@ extern "C" __global__ void apart(const isthmus::paged_map* map, ull unit_items, 
     for (unsigned i = 64; i-- > 0;) sum += array.load(i * unit_items + lane);
   } else {
     for (unsigned i = 0; i < 64; i += lane % 2 + 1) {
-      const auto items = array.writable((i ^ lane % 4) * unit_items + lane, 1);
+      auto items = array.writable((i ^ lane % 4) * unit_items + lane, 1);
       sum += items[0];
     }
   }
@@ -62,27 +73,26 @@ extern "C" __global__ void apart(const isthmus::paged_map* map, ull unit_items, 
 }
 
 // Every lane has a span of its own, or all have one.
-extern "C" __global__ void spans(const isthmus::paged_map* map, ull length, unsigned shared,
-                                 ull* sum) {
-  isthmus::paged_array<unsigned> array(*map);
+extern "C" __global__ void spans(const paged_map* map, ull length, unsigned shared, ull* sum) {
+  paged_array<unsigned> array(*map);
   const ull lane = blockIdx.x * ull(blockDim.x) + threadIdx.x;
   const ull which = shared ? lane / blockDim.x : lane;
   const ull first = which * length;
   if (first >= array.size()) return;
-  const auto items = array.span(first, min(length, array.size() - first));
+  auto items = array.span(first, min(length, array.size() - first));
   ull own = 0;
   const ull begin = shared ? threadIdx.x : 0, step = shared ? blockDim.x : 1;
   for (ull i = begin; i < items.size(); i += step) own += items[i];
   atomicAdd(sum, own);
 }
 
-extern "C" __global__ void load_one(const isthmus::paged_map* map, ull index, unsigned* found) {
-  isthmus::paged_array<unsigned> array(*map);
+extern "C" __global__ void load_one(const paged_map* map, ull index, unsigned* found) {
+  paged_array<unsigned> array(*map);
   *found = array.load(index);
 }
 
-extern "C" __global__ void add_one(const isthmus::paged_map* map) {
-  isthmus::paged_array<unsigned> array(*map);
+extern "C" __global__ void add_one(const paged_map* map) {
+  paged_array<unsigned> array(*map);
   const ull lane = blockIdx.x * ull(blockDim.x) + threadIdx.x;
   if (lane < array.size()) array.store(lane, array.load(lane) + 1);
 }

@@ -29,10 +29,19 @@ def cupy(driver: _native.Driver) -> Any:
     return pytest.importorskip("cupy")
 
 
+def compiled(cupy: Any, *options: str) -> Any:
+    code = isthmus.paged_header() + _KERNELS.read_text("utf-8")
+    return cupy.RawModule(code=code, options=("--std=c++17", *options))
+
+
 @pytest.fixture(scope="module")
 def kernels(cupy: Any) -> Any:
-    code = isthmus.paged_header() + _KERNELS.read_text("utf-8")
-    return cupy.RawModule(code=code, options=("--std=c++17",))
+    return compiled(cupy)
+
+
+@pytest.fixture(scope="module")
+def budgeted_kernels(cupy: Any) -> Any:
+    return compiled(cupy, "-DISTHMUS_TEST_BUDGETED", "-DISTHMUS_PAGED_COUNTED")
 
 
 def filled(cupy: Any, kernels: Any, count: int) -> tuple[Any, Any]:
@@ -44,15 +53,22 @@ def filled(cupy: Any, kernels: Any, count: int) -> tuple[Any, Any]:
     return host, reference
 
 
+@pytest.mark.parametrize("budget", ["all", "a quarter", "nothing"])
 @pytest.mark.parametrize("unit", ["256B", "1KiB", "64KiB"])
 def test_random_loads_and_stores_agree_with_a_plain_array(
-    cupy: Any, kernels: Any, unit: str
+    cupy: Any, kernels: Any, budgeted_kernels: Any, unit: str, budget: str
 ) -> None:
     host, reference = filled(cupy, kernels, 40_000_003 if _ACCESSES > 10**8 else 400_003)
+    how: dict[str, dict[str, Any]] = {
+        "all": {},
+        "a quarter": {"device_bytes": host.nbytes // 4},
+        "nothing": {"policy": "read_through"},
+    }
+    own = kernels if budget == "all" else budgeted_kernels
     wrong = cupy.zeros(1, cupy.uint64)
     random = np.random.default_rng(1)
     num_accesses, turn = 0, 0
-    with isthmus.PagedArray(host[:], unit) as array:
+    with isthmus.PagedArray(host[:], unit, **how[budget]) as array:
         while num_accesses < _ACCESSES // 3 + 1:
             blocks, lanes = _SHAPES[turn % len(_SHAPES)]
             rounds = max(1, min(400, _ACCESSES // 20 // (blocks * lanes)))
@@ -63,7 +79,7 @@ def test_random_loads_and_stores_agree_with_a_plain_array(
                 np.uint32(rounds),
                 wrong,
             )
-            kernels.get_function("stress")((blocks,), (lanes,), arguments)
+            own.get_function("stress")((blocks,), (lanes,), arguments)
             num_accesses += blocks * lanes * rounds
             turn += 1
             if turn % 2 == 0:
@@ -73,9 +89,24 @@ def test_random_loads_and_stores_agree_with_a_plain_array(
                 ends = np.sort(random.integers(0, host.size, 40))
                 array.flush()
                 array.invalidate(list(zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True)))
+        stats = array.stats()
+        assert (stats.hits > 0) == (budget == "a quarter")
+        assert (stats.evicted_units > 0) == (budget == "a quarter" and turn > 1)
     assert wrong.get()[0] == 0
     assert np.array_equal(host, reference.get())
     assert num_accesses > _ACCESSES // 3
+
+
+def sums_of_lanes(host: Any, unit_items: int) -> list[int]:
+    """Give what the lanes of `apart` find."""
+    expected = []
+    for lane in range(32):
+        if lane % 3 < 2:
+            at = np.arange(64) * unit_items + lane
+        else:
+            at = (np.arange(0, 64, lane % 2 + 1) ^ lane % 4) * unit_items + lane
+        expected.append(int(host[at].sum(dtype=np.uint32)))
+    return expected
 
 
 @pytest.mark.parametrize("unit", ["256B", "4KiB"])
@@ -84,13 +115,7 @@ def test_lanes_of_a_warp_that_went_different_ways_wait_for_each_other_without_an
 ) -> None:
     host, _ = filled(cupy, kernels, 1 << 20)
     unit_items = isthmus.parse_sizes(unit)[0] // 4
-    expected = []
-    for lane in range(32):
-        if lane % 3 < 2:
-            at = np.arange(64) * unit_items + lane
-        else:
-            at = (np.arange(0, 64, lane % 2 + 1) ^ lane % 4) * unit_items + lane
-        expected.append(int(host[at].sum(dtype=np.uint32)))
+    expected = sums_of_lanes(host, unit_items)
     found = cupy.zeros(32, cupy.uint32)
     with isthmus.PagedArray(host, unit) as array:
         for _ in range(200):
@@ -116,6 +141,52 @@ def test_spans_of_lanes_and_of_warps_are_whole(
             arguments = (array.argument(), np.uint64(length), np.uint32(shared), total)
             kernels.get_function("spans")((blocks,), (lanes,), arguments)
             assert total.get()[0] == host[1:].sum(dtype=np.uint64)
+
+
+def test_lanes_that_went_different_ways_share_few_frames_without_an_end(
+    cupy: Any, kernels: Any, budgeted_kernels: Any
+) -> None:
+    host, _ = filled(cupy, kernels, 1 << 20)
+    found = cupy.zeros(32, cupy.uint32)
+    expected = sums_of_lanes(host, 64)
+    with isthmus.PagedArray(host, "256B", device_bytes=4096) as array:
+        for _ in range(200):
+            arguments = (array.argument(), np.uint64(64), found)
+            budgeted_kernels.get_function("apart")((1,), (32,), arguments)
+            assert found.get().tolist() == expected
+        assert array.stats().evicted_units > 0
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_spans_of_more_than_the_budget_are_whole(
+    cupy: Any, kernels: Any, budgeted_kernels: Any, *, shared: bool
+) -> None:
+    host, _ = filled(cupy, kernels, 1_000_001)
+    total = cupy.zeros(1, cupy.uint64)
+    with isthmus.PagedArray(host[1:], "1KiB", device_bytes="1MiB") as array:
+        for _ in range(3):
+            total[:] = 0
+            arguments = (array.argument(), np.uint64(1000), np.uint32(shared), total)
+            blocks = 1001 if shared else 11
+            budgeted_kernels.get_function("spans")((blocks,), (96,), arguments)
+            assert total.get()[0] == host[1:].sum(dtype=np.uint64)
+
+
+def test_a_budgeted_array_in_a_graph_stores_again(cupy: Any, budgeted_kernels: Any) -> None:
+    host = isthmus.pinned.zeros(100_000, np.uint32)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    add_one = budgeted_kernels.get_function("add_one")
+    with isthmus.PagedArray(host, device_bytes=100_000) as array, stream:
+        add_one((391,), (256,), (array.argument(stream),))
+        stream.synchronize()
+        stream.begin_capture()
+        add_one((391,), (256,), (array.argument(stream),))
+        array.flush(stream)
+        graph = stream.end_capture()
+        for launches in (1, 2, 3):
+            graph.launch(stream)
+            stream.synchronize()
+            assert host.tolist() == [launches + 1] * host.size
 
 
 def test_a_graph_that_is_launched_again_stores_again(cupy: Any, kernels: Any) -> None:

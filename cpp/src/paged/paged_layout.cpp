@@ -1,5 +1,6 @@
 #include "paged/paged_layout.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace isthmus {
@@ -12,27 +13,34 @@ bool is_set(const std::vector<std::uint32_t>& words, std::uint64_t unit) {
   return (words[unit / 32] >> (unit % 32) & 1U) != 0;
 }
 
+std::size_t aligned(std::size_t size_bytes) {
+  return (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 }  // namespace
 
-PagedLayout::PagedLayout(const PagedSource& source, std::size_t unit_bytes)
-    : first_byte(reinterpret_cast<std::uintptr_t>(source.memory) % kAlignment),
+PagedLayout::PagedLayout(const PagedSource& source, const PagedOptions& options)
+    : budgeted(options.budget_bytes.has_value()),
+      first_byte(reinterpret_cast<std::uintptr_t>(source.memory) % kAlignment),
       end_byte(first_byte + source.size_bytes),
-      unit_shift(unsigned(std::countr_zero(unit_bytes))) {
-  const std::uint64_t num_units = (end_byte + unit_bytes - 1) >> unit_shift;
-  bits_bytes = (num_units + 31) / 32 * sizeof(paged::word);
-  bits_bytes = (bits_bytes + kAlignment - 1) / kAlignment * kAlignment;
-  item_bytes = num_units << unit_shift;
+      unit_shift(unsigned(std::countr_zero(options.unit_bytes))) {
+  const std::uint64_t num_units = (end_byte + options.unit_bytes - 1) >> unit_shift;
+  num_frames = std::min(options.budget_bytes.value_or(0) >> unit_shift, num_units);
+  bits_bytes = aligned((num_units + 31) / 32 * sizeof(paged::word));
+  units_bytes = num_frames == 0 ? 0 : aligned(num_units * sizeof(paged::word));
+  frames_bytes = aligned(num_frames * sizeof(paged::word));
+  item_bytes = (budgeted ? std::max<std::uint64_t>(num_frames, 1) : num_units) << unit_shift;
   map_bytes = kPagedBitsAt + 3 * bits_bytes;
+  if (budgeted) map_bytes += 2 * bits_bytes + units_bytes + 2 * frames_bytes;
   view_bytes = kPagedSettledAt + bits_bytes;
 }
 
-paged_map PagedLayout::map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr host,
-                           unsigned array_number) const noexcept {
-  const auto bits = [&](std::size_t which) {
-    return reinterpret_cast<paged::word*>(maps + kPagedBitsAt + which * bits_bytes);
-  };
-  paged_map map{};
-  map.device = reinterpret_cast<unsigned char*>(items);
+budgeted_map PagedLayout::map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr host,
+                              unsigned array_number) const noexcept {
+  const auto words = [&](std::size_t at) { return reinterpret_cast<paged::word*>(maps + at); };
+  const auto bits = [&](std::size_t which) { return words(kPagedBitsAt + which * bits_bytes); };
+  budgeted_map map{};
+  if (!budgeted) map.device = reinterpret_cast<unsigned char*>(items);
   map.host = reinterpret_cast<unsigned char*>(host - first_byte);
   map.valid = bits(0);
   map.busy = bits(1);
@@ -42,6 +50,16 @@ paged_map PagedLayout::map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr host
   map.end_byte = end_byte;
   map.unit_shift = unit_shift;
   map.array_number = array_number;
+  if (!budgeted) return map;
+  const std::size_t units_at = kPagedBitsAt + 5 * bits_bytes, frames_at = units_at + units_bytes;
+  map.frames = reinterpret_cast<unsigned char*>(items);
+  map.in_place = bits(3);
+  map.used = bits(4);
+  map.frame_of = words(units_at);
+  map.unit_in = words(frames_at);
+  map.free_frames = words(frames_at + frames_bytes);
+  map.clock = reinterpret_cast<budgeted_clock*>(maps + kPagedClockAt);
+  map.num_frames = num_frames;
   return map;
 }
 

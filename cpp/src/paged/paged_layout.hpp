@@ -8,28 +8,35 @@
 
 namespace isthmus {
 
-// The memory of the maps begins with a word for results that are one number, the counters, and the
-// results of blocks; the valid, busy and dirty bits follow. A stream's view is a paged_map and the
-// settled bits.
+// The memory of the maps begins with a word for results that are one number, the counters, the clock,
+// and the results of blocks; the valid, busy and dirty bits follow, and what a budgeted array has more.
+// A stream's view is a paged_map or a budgeted_map, and the settled bits.
 inline constexpr std::size_t kPagedScratchAt = 0;
 inline constexpr std::size_t kPagedCountersAt = 64;
+inline constexpr std::size_t kPagedClockAt = 128;
 inline constexpr std::size_t kPagedResultsAt = 256;
 inline constexpr std::size_t kPagedResults = 1024;
 inline constexpr std::size_t kPagedBitsAt = kPagedResultsAt + kPagedResults * 8;
 inline constexpr std::size_t kPagedSettledAt = 256;
-static_assert(sizeof(paged_map) <= kPagedSettledAt);
+static_assert(kPagedCountersAt + paged::kNumCounters * sizeof(paged::number) <= kPagedClockAt);
+static_assert(kPagedClockAt + sizeof(budgeted_clock) <= kPagedResultsAt);
+static_assert(sizeof(budgeted_map) <= kPagedSettledAt);
 
 /// Sizes and places, in bytes.
 struct PagedLayout {
-  PagedLayout(const PagedSource& source, std::size_t unit_bytes);
+  PagedLayout(const PagedSource& source, const PagedOptions& options);
 
-  /// Without settled bits. The host's memory is given as the GPU addresses it.
-  paged_map map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr host,
-                unsigned array_number) const noexcept;
+  /// Without settled bits. The host's memory is given as the GPU addresses it. Of an array without a
+  /// budget only the paged_map is set; else kernels for arrays without one fault.
+  budgeted_map map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr host,
+                   unsigned array_number) const noexcept;
 
+  bool budgeted;
   std::uint64_t first_byte, end_byte;  ///< as in paged_map
   unsigned unit_shift;
-  std::size_t bits_bytes;  ///< of one map
+  std::uint64_t num_frames;               ///< 0 without a budget
+  std::size_t bits_bytes;                 ///< of one map
+  std::size_t units_bytes, frames_bytes;  ///< of a word for each unit, or frame
   std::size_t item_bytes, map_bytes;
   std::size_t view_bytes;  ///< of one stream's view
 };

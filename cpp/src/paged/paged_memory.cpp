@@ -33,8 +33,17 @@ void require_unit(std::size_t unit_bytes) {
                    " bytes: it must be a power of two from 256 bytes to 64 KiB, such as 1024");
 }
 
+PagedOptions checked(const PagedOptions& options) {
+  require_unit(options.unit_bytes);
+  const std::uint64_t budget_bytes = options.budget_bytes.value_or(options.unit_bytes);
+  if (budget_bytes != 0 && budget_bytes < options.unit_bytes)
+    throw UsageError("a budget of " + std::to_string(budget_bytes) +
+                     " bytes has no room for a unit of " + std::to_string(options.unit_bytes) +
+                     ": give more of the device's memory, or make units smaller");
+  return options;
+}
+
 PagedSource checked(const PagedSource& source, std::size_t unit_bytes) {
-  require_unit(unit_bytes);
   if (source.size_bytes == 0) throw UsageError("a paged array needs at least one item");
   if (!std::has_single_bit(source.item_bytes) || source.item_bytes > 16)
     throw UsageError("items of " + std::to_string(source.item_bytes) +
@@ -55,22 +64,28 @@ unsigned next_array_number() {
 }  // namespace
 
 PagedMemory::PagedMemory(const Context& context, const Kernels& kernels, const PagedSource& source,
-                         std::size_t unit_bytes)
+                         const PagedOptions& options)
     : context_(context),
       kernels_(kernels),
-      source_(checked(source, unit_bytes)),
+      options_(checked(options)),
+      source_(checked(source, options.unit_bytes)),
       host_(context, source.memory, source.size_bytes, source.read_only),
-      items_(context, PagedLayout(source, unit_bytes).item_bytes),
-      maps_(context, PagedLayout(source, unit_bytes).map_bytes),
-      map_(PagedLayout(source, unit_bytes)
+      items_(context, PagedLayout(source, options).item_bytes),
+      maps_(context, PagedLayout(source, options).map_bytes),
+      map_(PagedLayout(source, options)
                .map(items_.pointer(), maps_.pointer(), host_.device_pointer(),
                     next_array_number())) {
-  kernels_.get("paged", "isthmus_paged_flush");
-  const CurrentContext current(context_);
-  const ScopedRelaxedCapture relaxed(context_.driver());
-  const Driver& driver = context_.driver();
-  driver.call(symbol::memset_d8_async)(maps_.pointer(), std::uint8_t{0}, maps_.size_bytes(),
-                                       kDefaultStream);
+  kernel("flush");
+  {
+    const CurrentContext current(context_);
+    const ScopedRelaxedCapture relaxed(context_.driver());
+    const Driver& driver = context_.driver();
+    driver.call(symbol::memset_d8_async)(maps_.pointer(), std::uint8_t{0}, maps_.size_bytes(),
+                                         kDefaultStream);
+    await(kDefaultStream);
+  }
+  if (!budgeted()) return;
+  launch(kDefaultStream, "begin", std::max(map_.num_frames, map_.num_units() / 32));
   await(kDefaultStream);
 }
 
@@ -86,32 +101,57 @@ std::size_t PagedMemory::device_bytes() const noexcept {
   return items_.size_bytes() + maps_.size_bytes();
 }
 
+Kernel PagedMemory::kernel(const std::string& name) const {
+  const std::string stem = budgeted() ? "budgeted" : "paged";
+  return kernels_.get(stem, ("isthmus_" + stem + "_" + name).c_str());
+}
+
 template <typename... Arguments>
 void PagedMemory::launch(CUstream stream, const char* name, std::uint64_t num_lanes,
                          const Arguments&... arguments) const {
   const CUdeviceptr view = view_of(stream);
-  const Kernel kernel = kernels_.get("paged", name);
+  const Kernel kernel = this->kernel(name);
   const CurrentContext current(context_);
   kernel.launch(stream, blocks_for(num_lanes, context_), kBlockLanes, view, arguments...);
 }
 
 CUdeviceptr PagedMemory::view_of(CUstream stream) const {
   const std::scoped_lock lock(viewing_);
-  if (const auto found = views_.find(stream); found != views_.end()) return found->second.pointer();
+  if (budgeted()) follow(stream);
+  const CUstream owner = budgeted() ? kDefaultStream : stream;
+  if (const auto found = views_.find(owner); found != views_.end()) return found->second.pointer();
+  require_no_capture(stream);
+  return new_view(owner);
+}
+
+void PagedMemory::require_no_capture(CUstream stream) const {
+  const CurrentContext current(context_);
+  if (!is_captured(context_.driver(), stream)) return;
+  throw UsageError(
+      "this stream is being captured, and the paged array wasn't used in it before: "
+      "call argument(stream) once before the capture");
+}
+
+CUdeviceptr PagedMemory::new_view(CUstream stream) const {
   const CurrentContext current(context_);
   const Driver& driver = context_.driver();
-  if (is_captured(driver, stream))
-    throw UsageError(
-        "this stream is being captured, and the paged array wasn't used in it before: "
-        "call argument(stream) once before the capture");
   const ScopedRelaxedCapture relaxed(driver);
-  DeviceBuffer view(context_, PagedLayout(source_, unit_bytes()).view_bytes);
-  paged_map map = map_;
+  DeviceBuffer view(context_, PagedLayout(source_, options_).view_bytes);
+  budgeted_map map = map_;
   map.settled = reinterpret_cast<const paged::word*>(view.pointer() + kPagedSettledAt);
   driver.call(symbol::memset_d8_async)(view.pointer(), std::uint8_t{0}, view.size_bytes(), stream);
   driver.call(symbol::memcpy_htod_async)(view.pointer(), &map, sizeof map, stream);
   driver.call(symbol::stream_synchronize)(stream);
   return views_.emplace(stream, std::move(view)).first->second.pointer();
+}
+
+void PagedMemory::follow(CUstream stream) const {
+  if (stream == last_stream_) return;
+  require_no_capture(stream);
+  // The kernels of the last stream may be the caller's: only the device knows when they have ended.
+  const ScopedRelaxedCapture relaxed(context_.driver());
+  await_device();
+  last_stream_ = stream;
 }
 
 paged::extent PagedMemory::units_of(const PagedRange& range) const noexcept {
@@ -120,22 +160,45 @@ paged::extent PagedMemory::units_of(const PagedRange& range) const noexcept {
 }
 
 CUdeviceptr PagedMemory::settle(CUstream stream) const {
-  const CUdeviceptr view = view_of(stream);
-  launch(stream, "isthmus_paged_settle", map_.num_units() / 32 + 1, view + kPagedSettledAt);
+  const CUdeviceptr view = begin_settling(stream);
+  if (has_frames()) sweep(stream);
   return view;
 }
 
+CUdeviceptr PagedMemory::begin_settling(CUstream stream) const {
+  const CUdeviceptr view = view_of(stream);
+  if (!budgeted() || has_frames())
+    launch(stream, "settle", map_.num_units() / 32 + 1, view + kPagedSettledAt);
+  return view;
+}
+
+void PagedMemory::sweep(CUstream stream) const {
+  launch(stream, "sweep", map_.num_frames / 32 + 1, view_of(stream) + kPagedSettledAt);
+}
+
 void PagedMemory::prefetch(const std::vector<PagedRange>& ranges, CUstream stream) const {
+  if (budgeted()) make_room(ranges, stream);
   for (const PagedRange& range : ranges) {
     if (range.begin >= range.end) continue;
     const auto [begin, end] = units_of(range);
-    launch(stream, "isthmus_paged_prefetch", end - begin, std::uint64_t{begin}, std::uint64_t{end});
+    launch(stream, "prefetch", end - begin, std::uint64_t{begin}, std::uint64_t{end});
   }
+}
+
+void PagedMemory::make_room(const std::vector<PagedRange>& ranges, CUstream stream) const {
+  if (!has_frames()) return;
+  begin_settling(stream);
+  for (const PagedRange& range : ranges) {
+    if (range.begin >= range.end) continue;
+    const auto [begin, end] = units_of(range);
+    launch(stream, "announce", (end - begin) / 32 + 2, std::uint64_t{begin}, std::uint64_t{end});
+  }
+  sweep(stream);
 }
 
 void PagedMemory::flush(CUstream stream) const {
   require_writable("flush");
-  launch(stream, "isthmus_paged_flush", map_.num_units());
+  launch(stream, "flush", map_.num_units());
 }
 
 void PagedMemory::flush() const {
@@ -158,12 +221,15 @@ void PagedMemory::invalidate(const std::vector<PagedRange>& ranges, bool discard
         std::to_string(num_dirty) +
         " units in these ranges were stored to and not written back, and would be "
         "lost: call flush() before the host's memory is changed, or pass discard=True");
+  if (budgeted()) begin_settling(kDefaultStream);
+  if (budgeted() && !has_frames()) return;
   for (const PagedRange& range : ranges) {
     if (range.begin >= range.end) continue;
     const auto [begin, end] = units_of(range);
+    const std::uint64_t num_lanes = budgeted() ? end - begin : (end - begin) / 32 + 2;
     for (const CUdeviceptr settled : settled_bits())
-      launch(kDefaultStream, "isthmus_paged_invalidate", (end - begin) / 32 + 2, settled,
-             std::uint64_t{begin}, std::uint64_t{end});
+      launch(kDefaultStream, "invalidate", num_lanes, settled, std::uint64_t{begin},
+             std::uint64_t{end});
   }
   await(kDefaultStream);
 }
@@ -180,12 +246,24 @@ std::vector<CUdeviceptr> PagedMemory::settled_bits() const {
 PagedStats PagedMemory::stats() const {
   const std::scoped_lock lock(working_);
   await_device();
-  PagedStats stats = counted(words(map_.valid), map_, kPageBytes);
+  std::vector<std::uint32_t> held = words(map_.valid);
+  if (budgeted()) {
+    const std::vector<std::uint32_t> in_place = words(map_.in_place);
+    for (std::size_t i = 0; i < held.size(); i++) held[i] &= ~in_place[i];
+  }
+  PagedStats stats = counted(held, map_, kPageBytes);
   stats.dirty_units = bits_within(words(map_.dirty), {0, map_.num_units()});
   const auto counters = reinterpret_cast<CUdeviceptr>(map_.counters);
-  stats.fetched_units = read_value<std::uint64_t>(counters);
-  stats.overwritten_units = read_value<std::uint64_t>(counters + 8);
-  stats.written_units = read_value<std::uint64_t>(counters + 16);
+  const auto counter = [&](paged::counter which) {
+    return read_value<std::uint64_t>(counters + which * sizeof(paged::number));
+  };
+  stats.fetched_units = counter(paged::kFetched);
+  stats.overwritten_units = counter(paged::kOverwritten);
+  stats.written_units = counter(paged::kWrittenBack);
+  stats.num_frames = map_.num_frames;
+  stats.in_place_units = counter(paged::kInPlace);
+  stats.evicted_units = counter(paged::kEvicted);
+  stats.hits = counter(paged::kHits);
   return stats;
 }
 
@@ -225,7 +303,7 @@ void PagedMemory::require_items(const PagedIndices& indices) const {
   {
     const CurrentContext current(context_);
     context_.driver().call(symbol::memcpy_htod)(first_wrong, &indices.count, sizeof indices.count);
-    const Kernel kernel = kernels_.get("paged", "isthmus_paged_check");
+    const Kernel kernel = this->kernel("check");
     kernel.launch(kDefaultStream, blocks_for(indices.count, context_), kBlockLanes, indices.pointer,
                   indices.index_bytes, indices.count, num_items(), first_wrong);
   }
@@ -244,8 +322,8 @@ void PagedMemory::gather(const PagedIndices& indices, CUdeviceptr target) const 
   if (indices.count == 0) return;
   require_items(indices);
   settle(kDefaultStream);
-  launch(kDefaultStream, "isthmus_paged_gather", indices.count, indices.pointer,
-         indices.index_bytes, indices.count, target, std::uint32_t{source_.item_bytes});
+  launch(kDefaultStream, "gather", indices.count, indices.pointer, indices.index_bytes,
+         indices.count, target, std::uint32_t{source_.item_bytes});
   await(kDefaultStream);
 }
 
@@ -255,8 +333,8 @@ void PagedMemory::scatter(const PagedIndices& indices, CUdeviceptr source) const
   if (indices.count == 0) return;
   require_items(indices);
   settle(kDefaultStream);
-  launch(kDefaultStream, "isthmus_paged_scatter", indices.count, indices.pointer,
-         indices.index_bytes, indices.count, source, std::uint32_t{source_.item_bytes});
+  launch(kDefaultStream, "scatter", indices.count, indices.pointer, indices.index_bytes,
+         indices.count, source, std::uint32_t{source_.item_bytes});
   await(kDefaultStream);
 }
 
@@ -268,8 +346,7 @@ void PagedMemory::write(std::uint64_t first, std::uint64_t count, CUdeviceptr so
                      ": the array has " + std::to_string(num_items()));
   if (count == 0) return;
   settle(kDefaultStream);
-  launch(kDefaultStream, "isthmus_paged_write", count, first, count, source,
-         std::uint32_t{source_.item_bytes});
+  launch(kDefaultStream, "write", count, first, count, source, std::uint32_t{source_.item_bytes});
   await(kDefaultStream);
 }
 
@@ -298,7 +375,7 @@ std::variant<double, std::int64_t> PagedMemory::reduce(std::uint64_t first, std:
     throw UsageError(std::to_string(count) + " items from item " + std::to_string(first) +
                      ": of the array's " + std::to_string(num_items()) + ", at least one");
   settle(kDefaultStream);
-  launch(kDefaultStream, "isthmus_paged_reduce", count, first, count, std::uint32_t(kind),
+  launch(kDefaultStream, "reduce", count, first, count, std::uint32_t(kind),
          std::uint32_t(operation), maps_.pointer() + kPagedResultsAt,
          maps_.pointer() + kPagedScratchAt);
   await(kDefaultStream);

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
-#include <isthmus/paged_array.cuh>
+#include <isthmus/budgeted_array.cuh>
 
 #include "device/buffers.hpp"
 #include "device/kernels.hpp"
@@ -22,6 +24,14 @@ struct PagedSource {
   std::size_t size_bytes = 0;  ///< > 0, whole items
   unsigned item_bytes = 1;     ///< 1, 2, 4, 8 or 16
   bool read_only = false;
+};
+
+/// How an array is held.
+struct PagedOptions {
+  std::size_t unit_bytes = 1024;
+  /// The device's memory for items, less than the array's: a budgeted_array. 0: nothing is held.
+  /// Without a value: as much as the array has.
+  std::optional<std::uint64_t> budget_bytes;
 };
 
 /// Bytes of the array, from its first item.
@@ -39,6 +49,12 @@ struct PagedStats {
   std::uint64_t fetched_units = 0;      ///< read from the host so far
   std::uint64_t overwritten_units = 0;  ///< became valid without a fetch so far
   std::uint64_t written_units = 0;      ///< written back so far
+  // Of a budgeted array:
+  std::uint64_t num_frames = 0;      ///< units that the GPU has room for
+  std::uint64_t in_place_units = 0;  ///< found no free frame so far, each once a launch
+  std::uint64_t evicted_units = 0;   ///< lost their frames so far
+  /// Lanes that came to a valid unit, counted by kernels compiled with ISTHMUS_PAGED_COUNTED.
+  std::uint64_t hits = 0;
 };
 
 enum class PagedItemKind : std::uint32_t { float32, float64, int32, int64 };
@@ -62,11 +78,12 @@ public:
   static constexpr std::size_t kPageBytes = std::size_t{2} << 20U;
 
   /// kernels     compiled here, so that later calls don't fail for want of NVRTC
-  /// Throws      UsageError for a unit that isn't a power of two from 256 to 65536 bytes, or for
-  ///             memory that isn't aligned; OutOfDeviceMemory if the array and its maps don't fit;
-  ///             Unavailable if there is no NVRTC, or the host's pages can't be pinned.
+  /// Throws      UsageError for a unit that isn't a power of two from 256 to 65536 bytes, for a budget
+  ///             of less than one, or for memory that isn't aligned; OutOfDeviceMemory if the items
+  ///             and their maps don't fit; Unavailable if there is no NVRTC, or the host's pages
+  ///             can't be pinned.
   PagedMemory(const Context& context, const Kernels& kernels, const PagedSource& source,
-              std::size_t unit_bytes);
+              const PagedOptions& options);
   /// Writes back what was stored, after all work of the device.
   ~PagedMemory();
   PagedMemory(PagedMemory&& other) = delete;
@@ -74,8 +91,12 @@ public:
 
   std::size_t device_bytes() const noexcept;
 
-  /// Gives a kernel's argument for the stream: where its paged_map is in device memory. Later
-  /// launches there are spared a check for each unit that is valid by then.
+  // A budgeted array is used in one stream at a time: the first member that is called with another
+  // one waits for all work of the device.
+
+  /// Gives a kernel's argument for the stream: where its paged_map or budgeted_map is in device
+  /// memory. Later launches there are spared a check for each unit that is valid by then. Of a
+  /// budgeted array, frames become free.
   ///
   /// Throws      UsageError at the first call for a stream while it is captured
   CUdeviceptr settle(CUstream stream) const;
@@ -110,9 +131,17 @@ private:
   template <typename... Arguments>
   void launch(CUstream stream, const char* name, std::uint64_t num_lanes,
               const Arguments&... arguments) const;
+  Kernel kernel(const std::string& name) const;
   CUdeviceptr view_of(CUstream stream) const;
+  CUdeviceptr new_view(CUstream stream) const;
+  void follow(CUstream stream) const;
+  bool has_frames() const noexcept { return map_.num_frames != 0; }
+  void require_no_capture(CUstream stream) const;
+  CUdeviceptr begin_settling(CUstream stream) const;
+  void sweep(CUstream stream) const;
+  void make_room(const std::vector<PagedRange>& ranges, CUstream stream) const;
   std::vector<CUdeviceptr> settled_bits() const;
-  std::size_t unit_bytes() const noexcept { return std::size_t{1} << map_.unit_shift; }
+  bool budgeted() const noexcept { return options_.budget_bytes.has_value(); }
   std::uint64_t num_items() const noexcept { return source_.size_bytes / source_.item_bytes; }
   paged::extent units_of(const PagedRange& range) const noexcept;
   void require_writable(const char* what) const;
@@ -128,13 +157,16 @@ private:
   Context context_;
   Kernels kernels_;
   PagedSource source_;
+  PagedOptions options_;
   HostRegistration host_;
   DeviceBuffer items_, maps_;
-  paged_map map_;
+  budgeted_map map_;
   mutable std::mutex working_;  ///< of the operations, which share the scratch words
   mutable std::mutex viewing_;
-  /// A paged_map and settled bits for each stream: those of one change while others' kernels run.
+  /// A paged_map and settled bits for each stream: those of one change while others' kernels run. A
+  /// budgeted array has one view.
   mutable std::map<CUstream, DeviceBuffer> views_;
+  mutable CUstream last_stream_ = nullptr;  ///< of a budgeted array
 };
 
 }  // namespace isthmus

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace isthmus::exploration {
 namespace {
-
-constexpr std::size_t kItemsPerUnit = kNumItems / kNumUnits;
 
 std::uint32_t bit(std::size_t unit) { return std::uint32_t{1} << unit; }
 
@@ -17,15 +17,43 @@ void join(Clock& clock, const Clock& other) {
   for (std::size_t i = 0; i < kMaxWarps; i++) clock[i] = std::max(clock[i], other[i]);
 }
 
+/// 128 bits for a state: that two of some million states have the same is out of the question.
+std::pair<std::size_t, std::size_t> digest_of(const State& state) {
+  std::string bytes;
+  const auto add = [&bytes](const auto& values) {
+    bytes.append(reinterpret_cast<const char*>(values.data()),
+                 values.size() * sizeof(*values.data()));
+  };
+  bytes.push_back(char(state.launch));
+  add(state.words);
+  add(state.released);
+  add(state.word_accesses);
+  add(state.items);
+  add(state.item_accesses);
+  add(state.clocks);
+  add(state.fetches);
+  for (const std::vector<std::uint32_t>& results : state.results) {
+    bytes.push_back(char(results.size()));
+    add(results);
+  }
+  const std::size_t first = std::hash<std::string>()(bytes);
+  bytes.push_back('.');
+  return {first, std::hash<std::string>()(bytes)};
+}
+
 /// Explores one scenario, breadth first.
 class Explorer {
 public:
-  Explorer(const Scenario& scenario, Defect defect) : scenario_(scenario), defect_(defect) {}
+  Explorer(const Scenario& scenario, Defect defect, Orders orders)
+      : scenario_(scenario),
+        defect_(defect),
+        orders_(orders),
+        map_(addresses_.map(scenario.num_frames)) {}
 
   Outcome explore() {
     push(first_state());
     while (!open_.empty()) {
-      const State state = open_.front();
+      const State state = std::move(open_.front());
       open_.pop_front();
       visit(state);
     }
@@ -42,64 +70,132 @@ private:
 
   State first_state() const {
     State state;
-    state.host = items_before();
+    std::ranges::copy(items_before(), state.items.begin() + kHost);
     state.words[kValid] = state.words[kBusy] = scenario_.valid_before;
     state.words[kSettled] = scenario_.valid_before & ~scenario_.unsettled;
     for (std::size_t item = 0; item < kNumItems; item++)
       if ((scenario_.valid_before & bit(item / kItemsPerUnit)) != 0)
-        state.device[item] = state.host[item];
-    // Warps' clocks begin at 1: at 0 everything is ordered before.
-    for (std::size_t warp = 0; warp < scenario_.warps.size(); warp++) state.clocks[warp][warp] = 1;
+        state.items[item] = state.items[kHost + item];
+    for (std::size_t frame = 0; frame < scenario_.num_frames; frame++) {
+      state.words[kFreeFrames + frame] = std::uint32_t(frame);
+      state.words[kUnitIn + frame] = paged::kNoUnit;
+    }
+    state.words[kTail] = std::uint32_t(scenario_.num_frames);
+    begin_clocks(state);
     return state;
   }
 
+  /// Warps' clocks begin at 1: at 0 everything is ordered before.
+  void begin_clocks(State& state) const {
+    state.released = {};
+    state.word_accesses = {};
+    state.item_accesses = {};
+    state.clocks = {};
+    for (std::size_t warp = 0; warp < launch_of(state).warps.size(); warp++)
+      state.clocks[warp][warp] = 1;
+  }
+
+  const Launch& launch_of(const State& state) const { return scenario_.launches[state.launch]; }
+
   void push(State state) {
-    if (seen_.insert(state).second) open_.push_back(std::move(state));
+    if (seen_.insert(digest_of(state)).second) open_.push_back(std::move(state));
   }
 
   Step step_of(const State& state, std::size_t warp) const {
-    Array array(map_, Machine(addresses_, state.results[warp], defect_));
+    std::size_t num_made = 0;
+    const Machine machine(addresses_, state.results[warp], num_made, defect_);
     try {
-      return {std::nullopt, scenario_.warps[warp](array)};
+      return {std::nullopt, launch_of(state).warps[warp]({machine, map_})};
     } catch (const Paused& paused) {
       return {paused.next, {}};
     }
   }
 
   void visit(const State& state) {
-    std::size_t num_ended = 0, num_able = 0;
-    for (std::size_t warp = 0; warp < scenario_.warps.size(); warp++) {
+    const Launch& launch = launch_of(state);
+    std::vector<std::optional<Operation>> next(launch.warps.size());
+    for (std::size_t warp = 0; warp < next.size(); warp++) {
       const Step step = step_of(state, warp);
-      if (!step.next) {
-        num_ended++;
-        require(step.loaded == scenario_.loaded[warp], "a warp loaded what isn't there");
-        continue;
-      }
-      if (!able(state, *step.next)) continue;
-      num_able++;
-      State after = state;
-      after.results[warp].push_back(carry_out(after, warp, *step.next));
-      push(std::move(after));
+      next[warp] = step.next;
+      if (!step.next)
+        require(step.loaded == launch.loaded[warp], "a warp loaded what isn't there");
+      else if (orders_ == Orders::of_atomics && is_plain(step.next->kind))
+        return go_on(state, warp, *step.next);
     }
-    if (num_ended == scenario_.warps.size()) return end(state);
+    std::size_t num_ended = 0, num_able = 0;
+    for (std::size_t warp = 0; warp < next.size(); warp++) {
+      num_ended += !next[warp];
+      if (!next[warp] || !able(state, *next[warp])) continue;
+      num_able++;
+      go_on(state, warp, *next[warp]);
+    }
+    if (num_ended == next.size()) return end(state);
     require(num_able > 0, "all warps that haven't ended wait");
   }
+
+  void go_on(const State& state, std::size_t warp, const Operation& operation) {
+    State after = state;
+    after.results[warp].push_back(carry_out(after, warp, operation));
+    push(std::move(after));
+  }
+
+  static bool is_plain(Kind kind) { return kind >= Kind::plain; }
 
   static bool able(const State& state, const Operation& operation) {
     return operation.kind != Kind::await || (state.words[operation.cell] & operation.value) != 0;
   }
 
-  /// After the launch the host's side flushes: the launch's end orders everything.
+  /// A launch has ended, which orders everything.
   void end(const State& state) {
-    outcome_.num_ends++;
-    std::array<std::uint32_t, kNumItems> host = state.host;
-    for (std::size_t item = 0; item < kNumItems; item++)
-      if ((state.words[kDirty] & bit(item / kItemsPerUnit)) != 0) host[item] = state.device[item];
-    require(host == scenario_.host_after, "the host hasn't what was stored");
-    require((state.words[kDirty] & ~state.words[kValid]) == 0, "a dirty unit isn't valid");
-    require((state.words[kValid] & ~state.words[kBusy]) == 0, "a valid unit wasn't claimed");
     for (const std::uint32_t fetches : state.fetches)
       outcome_.most_fetches = std::max(outcome_.most_fetches, fetches);
+    require((state.words[kDirty] & ~state.words[kValid]) == 0, "a dirty unit isn't valid");
+    require((state.words[kValid] & ~state.words[kBusy]) == 0, "a valid unit wasn't claimed");
+    if (scenario_.budgeted) require_frames(state);
+    if (state.launch + 1 == scenario_.launches.size()) return end_of_all(state);
+    State after = state;
+    after.launch++;
+    after.results = {};
+    after.fetches = {};
+    begin_clocks(after);
+    push(std::move(after));
+  }
+
+  /// Each frame has a unit, or is free, once.
+  void require_frames(const State& state) {
+    std::vector<std::uint32_t> frames;
+    const std::uint32_t held = state.words[kValid] & ~state.words[kInPlace];
+    for (std::size_t unit = 0; unit < kNumUnits; unit++) {
+      if ((held & bit(unit)) == 0) continue;
+      frames.push_back(state.words[kFrameOf + unit]);
+      require(frames.back() < scenario_.num_frames && state.words[kUnitIn + frames.back()] == unit,
+              "a unit's frame has another");
+    }
+    for (std::uint32_t i = state.words[kHead]; i < state.words[kTail]; i++)
+      frames.push_back(state.words[kFreeFrames + i % scenario_.num_frames]);
+    std::ranges::sort(frames);
+    std::vector<std::uint32_t> all(scenario_.num_frames);
+    std::iota(all.begin(), all.end(), 0U);
+    require(frames == all, "a frame is lost, or there twice");
+  }
+
+  /// The host's side flushes.
+  void end_of_all(const State& state) {
+    outcome_.num_ends++;
+    std::array<std::uint32_t, kNumItems> host{};
+    for (std::size_t item = 0; item < kNumItems; item++) {
+      const std::size_t unit = item / kItemsPerUnit;
+      const bool dirty = (state.words[kDirty] & bit(unit)) != 0;
+      host[item] =
+          state.items[dirty ? held_at(state.words[kFrameOf + unit], unit) + item % kItemsPerUnit
+                            : kHost + item];
+    }
+    require(host == scenario_.host_after, "the host hasn't what was stored");
+  }
+
+  /// The first item of a unit in the device's memory.
+  std::size_t held_at(std::size_t frame, std::size_t unit) const {
+    return (scenario_.budgeted ? frame : unit) * kItemsPerUnit;
   }
 
   void require(bool holds, const char* failure) {
@@ -107,84 +203,129 @@ private:
   }
 
   std::uint32_t carry_out(State& state, std::size_t warp, const Operation& operation) {
-    const auto [kind, cell, value] = operation;
+    const auto [kind, cell, value, expected] = operation;
     state.clocks[warp][warp]++;
     switch (kind) {
-      case Kind::settled:
-      case Kind::relaxed:
+      case Kind::plain:
+        note_read(state, warp, state.word_accesses[cell]);
         return state.words[cell];
+      case Kind::set:
+        note_write(state, warp, state.word_accesses[cell]);
+        return state.words[cell] = value;
+      case Kind::read:
+        note_read(state, warp, state.item_accesses[cell]);
+        return state.items[cell];
+      case Kind::write:
+        note_write(state, warp, state.item_accesses[cell]);
+        return state.items[cell] = value;
+      case Kind::fetch:
+      case Kind::bring:
+        state.fetches[cell]++;
+        return copy_unit(state, warp, kHost + cell * kItemsPerUnit, held_at(value, cell));
+      case Kind::send:
+        return copy_unit(state, warp, held_at(value, cell), kHost + cell * kItemsPerUnit);
+      default:
+        return carry_out_atomic(state, warp, operation);
+    }
+  }
+
+  std::uint32_t carry_out_atomic(State& state, std::size_t warp, const Operation& operation) {
+    const auto [kind, cell, value, expected] = operation;
+    note_atomic(state, warp, state.word_accesses[cell]);
+    std::uint32_t& word = state.words[cell];
+    switch (kind) {
       case Kind::acquire:
       case Kind::await:
         join(state.clocks[warp], state.released[cell]);
-        return state.words[cell];
+        return word;
       case Kind::or_release:
         join(state.released[cell], state.clocks[warp]);
-        return std::exchange(state.words[cell], state.words[cell] | value);
+        return std::exchange(word, word | value);
       case Kind::or_relaxed:
-        return std::exchange(state.words[cell], state.words[cell] | value);
-      case Kind::read:
-        note_read(state, warp, cell);
-        return state.device[cell];
-      case Kind::write:
-        note_write(state, warp, cell);
-        return state.device[cell] = value;
-      case Kind::fetch:
-        state.fetches[cell]++;
-        for (std::size_t i = cell * kItemsPerUnit; i < (cell + 1) * kItemsPerUnit; i++) {
-          note_write(state, warp, i);
-          state.device[i] = state.host[i];
-        }
-        return 0;
+        return std::exchange(word, word | value);
+      case Kind::and_relaxed:
+        return std::exchange(word, word & value);
+      case Kind::exchange:
+        return std::exchange(word, value);
+      case Kind::compare_exchange:
+        return std::exchange(word, word == expected ? value : word);
+      case Kind::take:
+        return std::exchange(word, word + value);
+      default:
+        return word;
+    }
+  }
+
+  std::uint32_t copy_unit(State& state, std::size_t warp, std::size_t from, std::size_t to) {
+    for (std::size_t i = 0; i < kItemsPerUnit; i++) {
+      note_read(state, warp, state.item_accesses[from + i]);
+      note_write(state, warp, state.item_accesses[to + i]);
+      state.items[to + i] = state.items[from + i];
     }
     return 0;
   }
 
-  /// True if a warp is ordered after all that others did with an item.
-  static bool ordered(const State& state, std::size_t warp, const Clock& others) {
+  /// Notes a race unless a warp is ordered after what others did.
+  void require_order(const State& state, std::size_t warp, const Clock& others) {
     for (std::size_t i = 0; i < kMaxWarps; i++)
-      if (others[i] > state.clocks[warp][i]) return false;
-    return true;
+      require(i == warp || others[i] <= state.clocks[warp][i], "a race");
   }
-  void note_read(State& state, std::size_t warp, std::size_t item) {
-    require(ordered(state, warp, state.device_accesses[item].writes), "a race");
-    state.device_accesses[item].reads[warp] = state.clocks[warp][warp];
+  void note_read(const State& state, std::size_t warp, Accesses& accesses) {
+    require_order(state, warp, accesses.writes);
+    require_order(state, warp, accesses.atomics);
+    accesses.reads[warp] = state.clocks[warp][warp];
   }
-  void note_write(State& state, std::size_t warp, std::size_t item) {
-    require(ordered(state, warp, state.device_accesses[item].writes), "a race");
-    require(ordered(state, warp, state.device_accesses[item].reads), "a race");
-    state.device_accesses[item].writes[warp] = state.clocks[warp][warp];
+  void note_write(const State& state, std::size_t warp, Accesses& accesses) {
+    require_order(state, warp, accesses.writes);
+    require_order(state, warp, accesses.atomics);
+    require_order(state, warp, accesses.reads);
+    accesses.writes[warp] = state.clocks[warp][warp];
+  }
+  void note_atomic(const State& state, std::size_t warp, Accesses& accesses) {
+    require_order(state, warp, accesses.writes);
+    require_order(state, warp, accesses.reads);
+    accesses.atomics[warp] = state.clocks[warp][warp];
   }
 
   const Scenario& scenario_;
   const Defect defect_;
+  const Orders orders_;
   const Addresses addresses_{};
-  const paged_map map_ = addresses_.map();
-  std::set<State> seen_;
+  const budgeted_map map_;
+  std::set<std::pair<std::size_t, std::size_t>> seen_;
   std::deque<State> open_;
   Outcome outcome_;
 };
 
 }  // namespace
 
-paged_map Addresses::map() const {
+budgeted_map Addresses::map(std::size_t num_frames) const {
   const auto bytes = [](const Item* item) {
     return const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(item));
   };
-  paged_map map{};
-  map.device = bytes(device.data());
-  map.host = bytes(host.data());
-  map.valid = const_cast<paged::word*>(&words[kValid]);
-  map.busy = const_cast<paged::word*>(&words[kBusy]);
-  map.dirty = const_cast<paged::word*>(&words[kDirty]);
-  map.settled = &words[kSettled];
+  const auto at = [this](std::size_t cell) { return const_cast<paged::word*>(&words[cell]); };
+  budgeted_map map{};
+  map.device = map.frames = bytes(items.data());
+  map.host = bytes(items.data() + kHost);
+  map.valid = at(kValid);
+  map.busy = at(kBusy);
+  map.dirty = at(kDirty);
+  map.settled = at(kSettled);
+  map.in_place = at(kInPlace);
+  map.used = at(kUsed);
+  map.frame_of = at(kFrameOf);
+  map.unit_in = at(kUnitIn);
+  map.free_frames = at(kFreeFrames);
+  map.clock = const_cast<budgeted_clock*>(&clock);
   map.counters = const_cast<paged::number*>(counters.data());
-  map.end_byte = sizeof device;
+  map.end_byte = kNumItems * sizeof(Item);
   map.unit_shift = kUnitShift;
+  map.num_frames = num_frames;
   return map;
 }
 
 std::uint32_t Machine::make(const Operation& operation) const {
-  if (num_made_ < results_->size()) return (*results_)[num_made_++];
+  if (*num_made_ < results_->size()) return (*results_)[(*num_made_)++];
   throw Paused{operation};
 }
 
@@ -207,6 +348,24 @@ void Machine::or_release(word* at, word bits) const {
   make({weak ? Kind::or_relaxed : Kind::or_release, cell_of(at), bits});
 }
 
+void Machine::and_relaxed(word* at, word bits) const {
+  const std::size_t cell = cell_of(at);
+  if (defect_ == Defect::evict_what_is_kept && cell != kUsed) return;
+  make({Kind::and_relaxed, cell, bits});
+}
+
+Machine::word Machine::exchange(word* at, word value) const {
+  const Kind kind = defect_ == Defect::free_a_frame_twice ? Kind::relaxed : Kind::exchange;
+  return make({kind, cell_of(at), value});
+}
+
+Machine::number Machine::compare_exchange(number* at, number expected, number value) const {
+  const bool defect = defect_ == Defect::a_frame_for_two;
+  const number old = make({defect ? Kind::relaxed : Kind::compare_exchange, cell_of(at),
+                           std::uint32_t(value), std::uint32_t(expected)});
+  return defect ? expected : old;
+}
+
 std::array<std::uint32_t, kNumItems> items_before() {
   std::array<std::uint32_t, kNumItems> items{};
   std::iota(items.begin(), items.end(), 100U);
@@ -214,7 +373,11 @@ std::array<std::uint32_t, kNumItems> items_before() {
 }
 
 Outcome explore(const Scenario& scenario, Defect defect) {
-  return Explorer(scenario, defect).explore();
+  return explore(scenario, defect, defect == Defect::none ? Orders::of_atomics : Orders::all);
+}
+
+Outcome explore(const Scenario& scenario, Defect defect, Orders orders) {
+  return Explorer(scenario, defect, orders).explore();
 }
 
 }  // namespace isthmus::exploration

@@ -4,7 +4,9 @@
 // the results of those that it made before, and stops at the next one. States that were seen before
 // aren't explored again. Beside the order, what the memory model guarantees is followed: each
 // access to plain memory must be ordered with all others of the same memory by release and acquire,
-// or it counts as a race.
+// or it counts as a race. Words that no atomic operation reads or writes are plain memory, too.
+//
+// A scenario is several launches, one after the other: the end of one orders everything.
 #pragma once
 
 #include <array>
@@ -13,9 +15,10 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <isthmus/paged_array.cuh>
+#include <isthmus/budgeted_array.cuh>
 
 namespace isthmus::exploration {
 
@@ -25,7 +28,8 @@ struct alignas(128) Item {
 };
 inline constexpr unsigned kUnitShift = 8;
 inline constexpr std::size_t kNumUnits = 2;
-inline constexpr std::size_t kNumItems = 2 * kNumUnits;
+inline constexpr std::size_t kItemsPerUnit = 2;
+inline constexpr std::size_t kNumItems = kItemsPerUnit * kNumUnits;
 inline constexpr std::size_t kMaxWarps = 3;
 
 /// What is done wrongly, to see that the exploration finds it.
@@ -36,14 +40,37 @@ enum class Defect {
   publish_before_fetch,
   everybody_wins,
   nobody_publishes,
+  a_frame_for_two,        ///< the same frame is given out again
+  evict_what_is_kept,     ///< an evicted unit stays valid
+  evict_without_sending,  ///< what was stored to an evicted unit isn't written back
+  free_a_frame_twice      ///< two warps that sweep don't notice each other
 };
 
-enum class Kind { settled, acquire, relaxed, or_relaxed, or_release, await, read, write, fetch };
+/// Atomic operations on words, then plain accesses to words, then those of items.
+enum class Kind {
+  acquire,
+  relaxed,
+  or_relaxed,
+  or_release,
+  and_relaxed,
+  exchange,
+  compare_exchange,
+  take,
+  await,
+  plain,
+  set,
+  read,
+  write,
+  fetch,
+  bring,
+  send,
+};
 
 struct Operation {
   Kind kind;
-  std::size_t cell = 0;  ///< a word of the maps, an item, or a unit
+  std::size_t cell = 0;  ///< a word, an item, or a unit
   std::uint32_t value = 0;
+  std::uint32_t expected = 0;  ///< by compare_exchange
 
   bool operator==(const Operation&) const = default;
 };
@@ -55,35 +82,42 @@ struct Paused {
 
 using Clock = std::array<std::uint16_t, kMaxWarps>;
 
-/// When each warp last read and wrote plain memory, by its own clock.
+/// When each warp last read and wrote memory plainly and atomically, by its own clock.
 struct Accesses {
-  Clock reads{}, writes{};
-  auto operator<=>(const Accesses&) const = default;
+  Clock reads{}, writes{}, atomics{};
 };
 
-/// The maps' words: valid, busy, dirty, settled.
-inline constexpr std::size_t kValid = 0, kBusy = 1, kDirty = 2, kSettled = 3, kNumWords = 4;
+/// The words: four maps of all arrays, then those of budgeted ones, then the clock's numbers.
+inline constexpr std::size_t kValid = 0, kBusy = 1, kDirty = 2, kSettled = 3, kInPlace = 4,
+                             kUsed = 5, kFrameOf = 6, kUnitIn = kFrameOf + kNumUnits,
+                             kFreeFrames = kUnitIn + kNumUnits, kClock = kFreeFrames + kNumUnits,
+                             kNumClock = sizeof(budgeted_clock) / sizeof(paged::number),
+                             kNumWords = kClock + kNumClock;
+inline constexpr std::size_t kHead = kClock, kTail = kClock + 1;
+/// The items: the device's, which are frames, too, and the host's.
+inline constexpr std::size_t kHost = kNumItems, kAllItems = 2 * kNumItems;
 
 /// Everything that decides what can happen next.
 struct State {
+  std::size_t launch = 0;
   std::array<std::uint32_t, kNumWords> words{};
   std::array<Clock, kNumWords> released{};  ///< what an acquire of the word is ordered after
-  std::array<std::uint32_t, kNumItems> device{}, host{};
-  std::array<Accesses, kNumItems> device_accesses{};
+  std::array<Accesses, kNumWords> word_accesses{};
+  std::array<std::uint32_t, kAllItems> items{};
+  std::array<Accesses, kAllItems> item_accesses{};
   std::array<Clock, kMaxWarps> clocks{};
   std::array<std::vector<std::uint32_t>, kMaxWarps> results;  ///< of each warp's operations
   std::array<std::uint32_t, kNumUnits> fetches{};
-
-  auto operator<=>(const State&) const = default;
 };
 
 /// The addresses that a map and a machine share; nothing is stored there.
 struct Addresses {
-  std::array<paged::word, kNumWords> words{};
-  std::array<Item, kNumItems> device{}, host{};
+  std::array<paged::word, kClock> words{};
+  budgeted_clock clock{};
+  std::array<Item, kAllItems> items{};
   std::array<paged::number, paged::kNumCounters> counters{};
 
-  paged_map map() const;
+  budgeted_map map(std::size_t num_frames) const;
 };
 
 /// One warp, which its lanes run together: one lane stands for all.
@@ -94,8 +128,11 @@ public:
   using number = paged::number;
   using unit_number = paged::unit_number;
 
-  Machine(const Addresses& addresses, const std::vector<std::uint32_t>& results, Defect defect)
-      : addresses_(&addresses), results_(&results), defect_(defect) {}
+  /// results     of the operations that the warp has made
+  /// num_made    how many of them were given again; counted up
+  Machine(const Addresses& addresses, const std::vector<std::uint32_t>& results,
+          std::size_t& num_made, Defect defect)
+      : addresses_(&addresses), results_(&results), num_made_(&num_made), defect_(defect) {}
 
   static lanes together() { return 1; }
   static unsigned lane() { return 0; }
@@ -107,45 +144,86 @@ public:
   static lanes alike(lanes mask, unit_number) { return mask; }
   static void sync(lanes) {}
   static void add(number*, number) {}
+  static void note_in_place(const void*, number) {}
 
-  word settled(const word* at) const { return make({Kind::settled, cell_of(at)}); }
+  word settled(const word* at) const { return plain(at); }
   word acquire(const word* at) const;
   word relaxed(const word* at) const { return make({Kind::relaxed, cell_of(at)}); }
   word or_relaxed(word* at, word bits) const;
   void or_release(word* at, word bits) const;
+  void and_relaxed(word* at, word bits) const;
+  word exchange(word* at, word value) const;
+  number take(number* at, number count) const {
+    return make({Kind::take, cell_of(at), std::uint32_t(count)});
+  }
+  number compare_exchange(number* at, number expected, number value) const;
+  template <typename Value>
+  Value plain(const Value* at) const {
+    return make({Kind::plain, cell_of(at)});
+  }
+  template <typename Value>
+  void set(Value* at, Value value) const {
+    make({Kind::set, cell_of(at), std::uint32_t(value)});
+  }
   void await(lanes, bool missing, const word* at, word bit) const {
     if (missing) make({Kind::await, cell_of(at), bit});
   }
   Item read(const Item* at) const { return {make({Kind::read, item_of(at)})}; }
   void write(Item* at, Item item) const { make({Kind::write, item_of(at), item.value}); }
   void fetch(const paged_map&, lanes, lanes, unit_number unit) const { make({Kind::fetch, unit}); }
+  void bring(const budgeted_map&, lanes, lanes, unit_number unit, word frame) const {
+    make({Kind::bring, unit, frame});
+  }
+  void send(const budgeted_map&, lanes, lanes, unit_number unit, word frame) const {
+    if (defect_ != Defect::evict_without_sending) make({Kind::send, unit, frame});
+  }
 
 private:
   std::uint32_t make(const Operation& operation) const;
   std::size_t cell_of(const word* at) const { return std::size_t(at - addresses_->words.data()); }
-  std::size_t item_of(const Item* at) const { return std::size_t(at - addresses_->device.data()); }
+  std::size_t cell_of(const number* at) const {
+    return kClock + std::size_t(at - &addresses_->clock.head);
+  }
+  std::size_t item_of(const Item* at) const { return std::size_t(at - addresses_->items.data()); }
 
   const Addresses* addresses_;
   const std::vector<std::uint32_t>* results_;
+  std::size_t* num_made_;
   Defect defect_;
-  mutable std::size_t num_made_ = 0;
 };
 
 using Array = paged_array<Item, Machine>;
+using BudgetedArray = budgeted_array<Item, Machine>;
+
+/// What a warp is given.
+struct Warp {
+  const Machine& machine;
+  const budgeted_map& map;
+
+  Array array() const { return Array(map, machine); }
+  BudgetedArray budgeted() const { return BudgetedArray(map, machine); }
+};
 /// What a warp does; what it loads, it returns.
-using Warp = std::function<std::vector<std::uint32_t>(Array&)>;
+using Program = std::function<std::vector<std::uint32_t>(const Warp&)>;
+
+/// Warps that run beside each other, and what each of them must have loaded.
+struct Launch {
+  std::vector<Program> warps;
+  std::vector<std::vector<std::uint32_t>> loaded;
+};
 
 struct Scenario {
-  std::vector<Warp> warps;
+  std::vector<Launch> launches;
   std::uint32_t valid_before = 0;                   ///< bits of units that are valid, and settled
   std::uint32_t unsettled = 0;                      ///< of them, those that aren't settled
-  std::vector<std::vector<std::uint32_t>> loaded;   ///< what each warp must have loaded
+  std::size_t num_frames = 0;                       ///< of a budgeted array; all are free before
   std::array<std::uint32_t, kNumItems> host_after;  ///< what the host has after a flush
+  bool budgeted = false;
 };
 
 struct Outcome {
   std::size_t num_states = 0;
-  std::size_t num_ends = 0;        ///< states in which all warps have ended
+  std::size_t num_ends = 0;        ///< states in which all launches have ended
   std::set<std::string> failures;  ///< what went wrong, each once
   std::uint32_t most_fetches = 0;  ///< of one unit in one launch
 };
@@ -153,6 +231,13 @@ struct Outcome {
 /// The host's items before: 100, 101, ...
 std::array<std::uint32_t, kNumItems> items_before();
 
+/// Which orders of the warps' operations are explored. If no order has a race, plain accesses of
+/// different warps can be exchanged: the orders of atomic operations alone have all outcomes. If one
+/// has, a race is found, but perhaps not what comes of it.
+enum class Orders { all, of_atomics };
+
+Outcome explore(const Scenario& scenario, Defect defect, Orders orders);
+/// Explores all orders if there is a defect, else those of atomics.
 Outcome explore(const Scenario& scenario, Defect defect = Defect::none);
 
 }  // namespace isthmus::exploration

@@ -2,181 +2,28 @@
 // what they load and store is right.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
-#include <mutex>
+#include <numeric>
 #include <random>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include <isthmus/paged_array.cuh>
+#include "eviction.cuh"
+#include "lanes.hpp"
 
-namespace isthmus {
+namespace isthmus::lanes {
 namespace {
 
-constexpr unsigned kLanes = 4;
 constexpr std::size_t kUnitBytes = 256;
 constexpr std::size_t kNumItems = 32 * kUnitBytes / sizeof(std::uint32_t) + 5;
-using Mask = unsigned;
 
-struct Apart {};
-
-/// Where lanes of one warp meet: for a call of a group, and to find out who is in a group.
-class Warp {
-public:
-  /// Lanes of `scope` that make this call rather than leave() are a group: its mask.
-  Mask gather(Mask scope, unsigned lane) { return arrive(scope, lane, true); }
-  void leave(Mask scope, unsigned lane) { arrive(scope, lane, false); }
-
-  /// What all lanes of `mask` gave to the same call.
-  std::array<std::uint64_t, kLanes> exchange(Mask mask, unsigned lane, const std::string& call,
-                                             std::uint64_t value) {
-    std::unique_lock lock(mutex_);
-    Meeting& meeting = meetings_[mask];
-    const std::uint64_t turn = meeting.turn;
-    if (meeting.come == 0) meeting.call = call;
-    if (meeting.call != call) {
-      failure_ = meeting.call + " beside " + call;
-      met_.notify_all();
-    }
-    meeting.values[lane] = value;
-    meeting.come |= 1U << lane;
-    if (meeting.come == mask) {
-      meeting.result = meeting.values;
-      meeting.come = 0;
-      meeting.turn++;
-      met_.notify_all();
-    }
-    wait(lock, meeting.turn, turn);
-    return meeting.result;
-  }
-
-  std::string failure() {
-    const std::scoped_lock lock(mutex_);
-    return failure_;
-  }
-
-private:
-  struct Meeting {
-    std::uint64_t turn = 0;
-    Mask come = 0;
-    std::string call;
-    std::array<std::uint64_t, kLanes> values{}, result{};
-  };
-  struct Scope {
-    std::uint64_t turn = 0;
-    Mask come = 0, group = 0, last_group = 0;
-  };
-
-  Mask arrive(Mask scope, unsigned lane, bool stays) {
-    std::unique_lock lock(mutex_);
-    Scope& own = scopes_[scope];
-    const std::uint64_t turn = own.turn;
-    own.come |= 1U << lane;
-    if (stays) own.group |= 1U << lane;
-    if (own.come == scope) {
-      own.last_group = own.group;
-      own.come = own.group = 0;
-      own.turn++;
-      met_.notify_all();
-    }
-    wait(lock, own.turn, turn);
-    return own.last_group;
-  }
-
-  /// Throws Apart in all lanes once two of a group have made different calls: they wait for ever.
-  void wait(std::unique_lock<std::mutex>& lock, const std::uint64_t& now, std::uint64_t turn) {
-    met_.wait(lock, [&] { return now != turn || !failure_.empty(); });
-    if (!failure_.empty()) throw Apart{};
-  }
-
-  std::mutex mutex_;
-  std::condition_variable met_;
-  std::map<Mask, Meeting> meetings_;
-  std::map<Mask, Scope> scopes_;
-  std::string failure_;
-};
-
-/// One lane of a warp. Of `scope`, all lanes make the same operation at the same time.
-class LaneMachine {
-public:
-  using lanes = Mask;
-  using word = paged::word;
-  using number = paged::number;
-  using unit_number = paged::unit_number;
-
-  LaneMachine(Warp& warp, unsigned lane, Mask scope, bool& met)
-      : warp_(&warp), lane_(lane), scope_(scope), met_(&met) {}
-
-  lanes together() const {
-    *met_ = true;
-    return warp_->gather(scope_, lane_);
-  }
-  unsigned lane() const { return lane_; }
-  static unsigned count(lanes mask) { return unsigned(__builtin_popcount(mask)); }
-  static unsigned lowest(lanes mask) { return unsigned(__builtin_ctz(mask)); }
-  unsigned rank(lanes mask) const { return count(mask & ((1U << lane_) - 1U)); }
-  lanes ballot(lanes mask, bool value) const {
-    const auto values = warp_->exchange(mask, lane_, "ballot", value);
-    lanes set = 0;
-    for (unsigned i = 0; i < kLanes; i++)
-      if ((mask >> i & 1U) != 0 && values[i] != 0) set |= 1U << i;
-    return set;
-  }
-  unit_number from_lane(lanes mask, unit_number value, unsigned lane) const {
-    return unit_number(warp_->exchange(mask, lane_, "from_lane", value)[lane]);
-  }
-  lanes alike(lanes mask, unit_number value) const {
-    const auto values = warp_->exchange(mask, lane_, "alike", value);
-    lanes same = 0;
-    for (unsigned i = 0; i < kLanes; i++)
-      if ((mask >> i & 1U) != 0 && values[i] == value) same |= 1U << i;
-    return same;
-  }
-  void sync(lanes mask) const { warp_->exchange(mask, lane_, "sync", 0); }
-
-  static word settled(const word* at) { return *at; }
-  static word acquire(const word* at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
-  static word relaxed(const word* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
-  static word or_relaxed(word* at, word bits) {
-    return __atomic_fetch_or(at, bits, __ATOMIC_RELAXED);
-  }
-  static void or_release(word* at, word bits) { __atomic_fetch_or(at, bits, __ATOMIC_RELEASE); }
-  static void add(number* at, number increment) {
-    __atomic_fetch_add(at, increment, __ATOMIC_RELAXED);
-  }
-  void await(lanes mask, bool missing, const word* at, word bit) const {
-    while (missing && (acquire(at) & bit) == 0) std::this_thread::yield();
-    sync(mask);
-  }
-  template <typename T>
-  static T read(const T* at) {
-    return *at;
-  }
-  template <typename T>
-  static void write(T* at, T value) {
-    *at = value;
-  }
-  void fetch(const paged_map& map, lanes mask, lanes chosen, unit_number unit) const {
-    warp_->exchange(mask, lane_, "fetch", chosen);
-    if ((chosen >> lane_ & 1U) == 0) return;
-    const paged::extent own = paged::extent_of(map, unit);
-    std::memcpy(map.device + own.begin, map.host + own.begin, own.end - own.begin);
-  }
-
-private:
-  Warp* warp_;
-  unsigned lane_;
-  Mask scope_;
-  bool* met_;
-};
-
-/// A paged array in plain memory, which begins in the middle of a unit.
+/// A paged array in plain memory, which begins in the middle of a unit. A budgeted one has frames for
+/// a third of its units.
 struct PlainMemory {
   PlainMemory() {
     for (std::size_t i = 0; i < kNumItems; i++) host[kLead + i] = std::uint32_t(i * 7);
@@ -190,38 +37,51 @@ struct PlainMemory {
     map.first_byte = kLead * sizeof(std::uint32_t);
     map.end_byte = (kLead + kNumItems) * sizeof(std::uint32_t);
     map.unit_shift = 8;
+    map.frames = map.device;
+    map.in_place = words[4].data();
+    map.used = words[5].data();
+    map.frame_of = frame_of.data();
+    map.unit_in = unit_in.data();
+    map.free_frames = free_frames.data();
+    map.clock = &clock;
+    map.num_frames = clock.tail = kNumFrames;
+    std::iota(free_frames.begin(), free_frames.end(), 0U);
   }
-  void flush() {
+  void flush(bool budgeted) {
     for (unsigned unit = 0; unit < map.num_units(); unit++) {
       if ((words[2][unit / 32] >> (unit % 32) & 1U) == 0) continue;
       const paged::extent own = paged::extent_of(map, unit);
-      std::memcpy(map.host + own.begin, map.device + own.begin, own.end - own.begin);
+      const unsigned char* held = budgeted ? map.origin(frame_of[unit], unit) : map.device;
+      std::memcpy(map.host + own.begin, held + own.begin, own.end - own.begin);
     }
   }
 
   static constexpr std::size_t kLead = 9;
+  static constexpr std::size_t kNumFrames = 11;
   std::vector<std::uint32_t> host = std::vector<std::uint32_t>(kNumItems + 2 * 64);
   std::vector<std::uint32_t> device = std::vector<std::uint32_t>(kNumItems + 2 * 64);
-  std::array<std::array<paged::word, 4>, 4> words{};
+  std::array<std::array<paged::word, 4>, 6> words{};
+  std::array<paged::word, 40> frame_of{};
+  std::array<paged::word, kNumFrames> unit_in{}, free_frames{};
   std::array<paged::number, paged::kNumCounters> counters{};
-  paged_map map{};
+  budgeted_clock clock{};
+  budgeted_map map{};
 };
-
-using Array = paged_array<std::uint32_t, LaneMachine>;
 
 /// Random operations of one lane. Items with even indices are never stored; each other item belongs
 /// to one lane.
+template <typename Array>
 class LaneProgram {
 public:
   LaneProgram(PlainMemory& memory, Warp& warp, unsigned lane, Mask scope, unsigned owner,
-              unsigned num_owners)
+              unsigned num_owners, unsigned turn)
       : warp_(warp),
         lane_(lane),
         scope_(scope),
         owner_(owner),
         num_owners_(num_owners),
         array_(memory.map, LaneMachine(warp, lane, scope, met_)),
-        random_(owner) {}
+        random_(owner + 100 * turn) {}
 
   void run() {
     std::mt19937 kinds(scope_);  // the same for all lanes of a scope
@@ -253,7 +113,7 @@ private:
   }
   void read_span(std::size_t seed) {
     const std::size_t length = 1 + seed % 200, first = seed % (kNumItems - length);
-    const auto items = together([&] { return array_.span(first, length); });
+    auto items = together([&] { return array_.span(first, length); });
     for (std::size_t i = first + first % 2; i < first + length; i += 2)
       wrong += items[i - first] != i * 7;
   }
@@ -278,34 +138,115 @@ private:
   std::mt19937 random_;
 };
 
-/// Runs warps of several scopes: the lanes of a scope run together, scopes don't.
-void expect_right(const std::vector<std::vector<Mask>>& scopes_of_warps) {
-  PlainMemory memory;
-  std::vector<Warp> warps(scopes_of_warps.size());
-  std::vector<std::unique_ptr<LaneProgram>> programs;
-  for (unsigned warp = 0; warp < warps.size(); warp++)
-    for (const Mask scope : scopes_of_warps[warp])
-      for (unsigned lane = 0; lane < kLanes; lane++)
-        if ((scope >> lane & 1U) != 0)
-          programs.push_back(std::make_unique<LaneProgram>(memory, warps[warp], lane, scope,
-                                                           warp * kLanes + lane,
-                                                           unsigned(warps.size() * kLanes)));
-  std::vector<std::thread> threads;
-  for (const auto& program : programs)
-    threads.emplace_back([&program] {
+/// Runs a function for each lane of a warp's scopes as a thread.
+class Launch {
+public:
+  template <typename Function>
+  void add(const Function& function) {
+    threads_.emplace_back([function] {
       try {
-        program->run();
+        function();
       } catch (const Apart&) {  // NOLINT(bugprone-empty-catch): the warp has noted it
       }
     });
-  for (std::thread& thread : threads) thread.join();
-  memory.flush();
-  for (const auto& program : programs) {
-    EXPECT_EQ(program->wrong, 0U);
-    for (const auto& [item, value] : program->stored)
-      EXPECT_EQ(memory.host[PlainMemory::kLead + item], value);
+  }
+  ~Launch() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+private:
+  std::vector<std::thread> threads_;
+};
+
+/// What the host's side launches between kernels: the clock frees frames, by two warps.
+void sweep(PlainMemory& memory) {
+  paged::word* const settled = memory.words[3].data();
+  bool met = false;
+  Warp alone;
+  const LaneMachine first(alone, 0, 1, met);
+  for (paged::number i = 0; i < memory.words[0].size(); i++)
+    paged::settle_word(first, memory.map, settled, i);
+  paged::begin_sweep(first, memory.map, paged::frames_of_round(memory.map, kLanes));
+  constexpr Mask kAll = (1U << kLanes) - 1;
+  std::array<Warp, 2> warps;
+  {
+    Launch launch;
+    for (Warp& warp : warps)
+      for (unsigned lane = 0; lane < kLanes; lane++)
+        launch.add([&memory, &warp, lane, settled] {
+          bool met = false;
+          paged::sweep(LaneMachine(warp, lane, kAll, met), memory.map, settled, kAll);
+        });
   }
   for (Warp& warp : warps) EXPECT_EQ(warp.failure(), "");
+}
+
+/// Each frame has a unit, or is free, once.
+void expect_frames(const PlainMemory& memory) {
+  std::vector<paged::word> frames;
+  for (unsigned unit = 0; unit < memory.map.num_units(); unit++) {
+    const std::uint32_t bit = 1U << (unit % 32);
+    if ((memory.words[0][unit / 32] & ~memory.words[4][unit / 32] & bit) == 0) continue;
+    frames.push_back(memory.frame_of[unit]);
+    EXPECT_EQ(memory.unit_in[frames.back()], unit);
+  }
+  for (paged::number i = memory.clock.head; i < memory.clock.tail; i++)
+    frames.push_back(memory.free_frames[i % PlainMemory::kNumFrames]);
+  std::ranges::sort(frames);
+  std::vector<paged::word> all(PlainMemory::kNumFrames);
+  std::iota(all.begin(), all.end(), 0U);
+  EXPECT_EQ(frames, all);
+}
+
+using Scopes = std::vector<std::vector<Mask>>;
+
+/// Runs warps of several scopes once: the lanes of a scope run together, scopes don't. Gives what
+/// they stored.
+template <typename Array>
+std::map<std::size_t, std::uint32_t> launched(PlainMemory& memory, const Scopes& scopes_of_warps,
+                                              unsigned turn) {
+  std::vector<Warp> warps(scopes_of_warps.size());
+  std::vector<std::unique_ptr<LaneProgram<Array>>> programs;
+  {
+    Launch launch;
+    for (unsigned warp = 0; warp < warps.size(); warp++)
+      for (const Mask scope : scopes_of_warps[warp])
+        for (unsigned lane = 0; lane < kLanes; lane++) {
+          if ((scope >> lane & 1U) == 0) continue;
+          programs.push_back(std::make_unique<LaneProgram<Array>>(
+              memory, warps[warp], lane, scope, warp * kLanes + lane,
+              unsigned(warps.size() * kLanes), turn));
+          launch.add([program = programs.back().get()] { program->run(); });
+        }
+  }
+  std::map<std::size_t, std::uint32_t> stored;
+  for (const auto& program : programs) {
+    EXPECT_EQ(program->wrong, 0U);
+    stored.insert(program->stored.begin(), program->stored.end());
+  }
+  for (Warp& warp : warps) EXPECT_EQ(warp.failure(), "");
+  return stored;
+}
+
+void expect_right(const Scopes& scopes) {
+  PlainMemory whole;
+  const auto stored = launched<paged_array<std::uint32_t, LaneMachine>>(whole, scopes, 0);
+  whole.flush(false);
+  for (const auto& [item, value] : stored) EXPECT_EQ(whole.host[PlainMemory::kLead + item], value);
+
+  PlainMemory part;
+  std::map<std::size_t, std::uint32_t> last;
+  for (unsigned turn = 0; turn < 4; turn++) {
+    for (const auto& [item, value] :
+         launched<budgeted_array<std::uint32_t, LaneMachine>>(part, scopes, turn))
+      last[item] = value;
+    EXPECT_GT(part.counters[paged::kInPlace], 0U);
+    sweep(part);
+    expect_frames(part);
+  }
+  EXPECT_GT(part.counters[paged::kEvicted], 0U);
+  part.flush(true);
+  for (const auto& [item, value] : last) EXPECT_EQ(part.host[PlainMemory::kLead + item], value);
 }
 
 TEST(Lanes, OfTwoWholeWarpsLoadAndStoreWhatIsThere) { expect_right({{0xF}, {0xF}}); }
@@ -323,4 +264,4 @@ TEST(Lanes, ThatMakeDifferentCallsTogetherAreFound) {
 }
 
 }  // namespace
-}  // namespace isthmus
+}  // namespace isthmus::lanes

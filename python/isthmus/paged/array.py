@@ -14,7 +14,7 @@ from isthmus.arrays.streams import stream_handle
 from isthmus.errors import UsageError
 from isthmus.nvrtc import find_nvrtc
 from isthmus.paged.operands import Operands
-from isthmus.paged.source import require_budget, require_policy, source_of, unit_bytes_of
+from isthmus.paged.source import budget_of, source_of, unit_bytes_of
 from isthmus.spelling import cuda_major
 from isthmus.windows.opening import Windows, default_windows
 
@@ -29,6 +29,7 @@ Ranges = Iterable[tuple[SupportsIndex, SupportsIndex]]
 Reduction = Literal["sum", "min", "max"]
 
 _KINDS = {"float32": 0, "float64": 1, "int32": 2, "int64": 3}
+
 _REDUCTIONS = {"sum": 0, "min": 1, "max": 2}
 _kernels: "WeakKeyDictionary[Windows, dict[int, _native.Kernels]]" = WeakKeyDictionary()
 
@@ -55,10 +56,14 @@ class PagedArray:
     and no page fault is involved. `gather`, `scatter`, `write` and `reduce` need no kernel of your
     own; docs/paged.md has those for CuPy, and says where this wins and where it can't.
 
-    The GPU needs room for the whole array, although it holds only what was touched. The host's
-    memory is pinned as long as the array is open, if it isn't already, and so are the other bytes
-    of its first and last page. It is kept until then. While a unit is held, the GPU doesn't see
-    what the CPU changes in it: call `invalidate()` after a change.
+    The GPU needs room for the whole array, although it holds only what was touched. With a budget,
+    `device_bytes`, the array may be larger: the GPU holds as many units as the budget has room for,
+    a unit that finds no room is read and stored in place, in the host's memory, and between kernels
+    those make room that weren't used lately.
+
+    The host's memory is pinned as long as the array is open, if it isn't already, and so are the
+    other bytes of its first and last page. It is kept until then. While a unit is held, the GPU
+    doesn't see what the CPU changes in it: call `invalidate()` after a change.
 
     Indices are those of the flattened array. A context manager: `close()` at the end.
 
@@ -69,6 +74,8 @@ class PagedArray:
         device: The GPU's ordinal.
         unit_bytes: The size of a unit.
         device_bytes: The device memory that the array takes.
+        budgeted: True if it doesn't hold the whole array: your own kernels then use
+            `isthmus::budgeted_array`, else `isthmus::paged_array`.
     """
 
     def __init__(
@@ -89,8 +96,11 @@ class PagedArray:
                 GiB). Of a read-only one nothing can be stored.
             unit: What is fetched at once: a power of two from 256 bytes to 64 KiB. Small units
                 suit sparse accesses, large ones suit streams.
-            policy: "units": a unit is fetched when it is touched.
-            device_bytes: The device memory for items; at least that of the array. None is that.
+            policy: "units": a unit is fetched when it is touched. "read_through": the GPU holds
+                nothing, and reads and stores all items in place.
+            device_bytes: The device memory for items, at least a unit. None is that of the array.
+                Maps take 4 bytes and 5 bits for each unit of the array and 8 bytes for each that
+                there is room for.
             device: The GPU's ordinal, or "cuda:ORDINAL".
 
         Raises:
@@ -99,11 +109,11 @@ class PagedArray:
             Unavailable: There is no GPU or no NVRTC; or the host's pages can't be pinned, such as
                 read-only ones, and those that another paged array has pinned.
         """
-        require_policy(policy)
         self.unit_bytes = unit_bytes_of(unit)
         self._source = source_of(source)
         array = self._source.array
-        require_budget(device_bytes, array.nbytes)
+        budget = budget_of(policy, device_bytes, array.nbytes, self.unit_bytes)
+        self.budgeted = budget is not None
         windows = default_windows()
         self.device = ordinal_of(device, windows.driver)
         self.shape: tuple[int, ...] = array.shape
@@ -120,6 +130,7 @@ class PagedArray:
             item_bytes=array.dtype.itemsize,
             read_only=not array.flags.writeable,
             unit_bytes=self.unit_bytes,
+            budget_bytes=budget,
             owner=self._source.held,
         )
         self.device_bytes = self._memory.device_bytes
@@ -220,6 +231,8 @@ class PagedArray:
         """
         Fetch ranges ahead of their use, as far as the GPU doesn't hold them.
 
+        With a budget, other units make room, and what doesn't fit isn't fetched.
+
         Args:
             ranges: Pairs (first, end) of indices, each without its end; None is all.
             stream: Where it is ordered; None is the legacy default stream.
@@ -276,6 +289,11 @@ class PagedArray:
 
         Before, it orders in the stream that the kernel needn't check what is held by then. Ask for
         it before each launch. A kernel that gets an older one is right, but checks more.
+
+        With a budget it is `const isthmus::budgeted_map* map`, and this is when units make room for
+        those that found none. Such an array is used in one stream at a time: asking for another
+        stream waits for all work of the GPU, and for the first stream's kernels you have to ask
+        again.
 
         Args:
             stream: Where the kernel will be launched; None is the legacy default stream.
@@ -349,21 +367,6 @@ class PagedArray:
                 )
             found.append((first * item_bytes, end * item_bytes))
         return found
-
-
-def paged_header() -> str:
-    """
-    Give the text of `isthmus/paged_array.cuh`, to be put before the code of your own kernel.
-
-    It needs no other file, and works with NVRTC (CuPy's `RawModule`) and nvcc.
-
-    Returns:
-        CUDA C++.
-
-    Raises:
-        ImportError: The package was installed without its native module.
-    """
-    return _native.kernel_header("isthmus/paged_array.cuh")
 
 
 def _handle(stream: object) -> int:

@@ -87,28 +87,44 @@ def unit_bytes_of(unit: object) -> int:
     return size
 
 
-def require_policy(policy: object) -> None:
-    """Refuse all policies but that of single units."""
-    if policy != "units":
+def budget_of(
+    policy: object, device_bytes: object, array_bytes: int, unit_bytes: int
+) -> int | None:
+    """
+    Give the device memory for items: None is that of the array, 0 is none.
+
+    Args:
+        policy: "units", or "read_through", with which nothing is held.
+        device_bytes: A number of bytes, a size such as "1GiB", or None.
+        array_bytes: The array's size.
+        unit_bytes: Of one unit, the least.
+
+    Raises:
+        UsageError: There is no such policy, device_bytes is no size or has no room for a unit.
+    """
+    if policy not in {"units", "read_through"}:
         raise UsageError(
-            f"there is no policy {policy!r}: 'units' is the only one so far",
+            f"there is no policy {policy!r}: there are 'units' and 'read_through'",
             hint="isthmus sim has more, for modelled machines: see docs/simulate.md",
         )
-
-
-def require_budget(device_bytes: object, needed: int) -> None:
-    """Refuse a budget of device memory that doesn't hold the whole array."""
+    if policy == "read_through":
+        if device_bytes is not None:
+            raise UsageError(
+                "with policy='read_through' the GPU holds nothing: leave device_bytes out"
+            )
+        return 0
     if device_bytes is None:
-        return
+        return None
     if isinstance(device_bytes, str):
         given = parse_size(device_bytes)
     elif isinstance(device_bytes, int) and not isinstance(device_bytes, bool):
         given = device_bytes
     else:
         raise UsageError(f"device_bytes is a size in bytes, not {device_bytes!r}")
-    if given < needed:
+    if given < unit_bytes:
         raise UsageError(
-            f"device_bytes is {format_size(given)}, and the array needs {format_size(needed)}: "
-            "nothing is evicted yet, so the GPU must have room for the whole array",
-            hint="make paged arrays of parts of the array, or leave device_bytes out",
+            f"device_bytes is {format_size(max(0, given))}: there is no room for a unit of "
+            f"{format_size(unit_bytes)}",
+            hint="give more, or let the GPU hold nothing: policy='read_through'",
         )
+    return None if given >= array_bytes else given

@@ -30,10 +30,13 @@ def test_the_documents_have_a_kernel() -> None:
     assert any("paged_map" in snippet.text for snippet in snippets("cuda"))
 
 
-@pytest.mark.parametrize("checked", ["", "#define ISTHMUS_PAGED_CHECKED\n"])
+@pytest.mark.parametrize(
+    "definition", ["", "ISTHMUS_PAGED_CHECKED", "ISTHMUS_PAGED_COUNTED", "ISTHMUS_TEST_BUDGETED"]
+)
 @pytest.mark.parametrize("name", sorted(_programs()))
-def test_kernels_on_paged_arrays_compile(name: str, checked: str) -> None:
-    source = checked + isthmus.paged_header() + _programs()[name]
+def test_kernels_on_paged_arrays_compile(name: str, definition: str) -> None:
+    defined = f"#define {definition}\n" if definition else ""
+    source = defined + isthmus.paged_header() + _programs()[name]
     status, log = compile_for_gpu(source.encode())
     assert (status, log) == (0, "")
 

@@ -63,6 +63,15 @@ def test_the_paged_example_fetches_what_it_uses() -> None:
 
 
 @pytest.mark.native
+def test_the_graph_example_reaches_the_nodes_with_a_quarter_of_the_edges_held() -> None:
+    done = run_process([sys.executable, str(EXAMPLES / "paged" / "graph_search.py")], EMULATED)
+    device, reached, frames = done.out.splitlines()
+    assert device == _DEVICE
+    assert reached == "reached: 20000 of 20000 nodes, at most 3 steps away"
+    assert re.fullmatch(r"frames: 2500 for 10000 units, evicted: [1-9]\d+", frames)
+
+
+@pytest.mark.native
 def test_the_copy_example_brings_back_what_it_sent() -> None:
     done = run_process([sys.executable, str(EXAMPLES / "1_copy_arrays.py")], EMULATED)
     assert (done.out.splitlines(), done.err) == (

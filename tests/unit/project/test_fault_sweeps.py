@@ -22,6 +22,7 @@ _OPERATIONS = [
     "watched_copy",
     "dropped_copy",
     "paged",
+    "budgeted",
     "pinned",
     "window",
     "safetensors",

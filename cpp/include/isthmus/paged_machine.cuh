@@ -1,0 +1,253 @@
+// What paged arrays are made of: the map that a kernel is given, and the lanes of a GPU.
+//
+// Included by paged_array.cuh and budgeted_array.cuh, which have the reasons.
+#pragma once
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define ISTHMUS_PAGED_CODE __device__ __forceinline__
+#define ISTHMUS_PAGED_SHARED __host__ __device__ __forceinline__
+#else
+#define ISTHMUS_PAGED_CODE inline
+#define ISTHMUS_PAGED_SHARED inline
+#endif
+
+#ifndef ISTHMUS_PAGED_IN_FLIGHT
+#define ISTHMUS_PAGED_IN_FLIGHT 2  // 16-byte reads that a lane has on the link at once
+#endif
+
+#if defined(ISTHMUS_PAGED_CHECKED) && !defined(__CUDACC_RTC__)
+#include <stdio.h>
+#endif
+
+namespace isthmus {
+
+/// What a kernel is given of a paged array. The host's side fills it; kernels read it only.
+///
+/// Positions are bytes. Position 0 lies at or before the first item, on a multiple of 256 bytes in
+/// both memories, so that items lie alike in both.
+struct paged_map {
+  using word = unsigned int;
+  using number = unsigned long long;
+
+  unsigned char* device;      ///< position 0 in the GPU's memory
+  unsigned char* host;        ///< position 0 in host memory, as the GPU addresses it
+  word* valid;                ///< a bit for each unit
+  word* busy;                 ///< a bit for each unit: it was claimed
+  word* dirty;                ///< a bit for each unit: it was stored to
+  const word* settled;        ///< the valid bits as they were before the launch: no order needed
+  number* counters;           ///< units fetched, units overwritten without a fetch, units written
+  number first_byte;          ///< position of the first item, less than 256
+  number end_byte;            ///< position after the last item
+  unsigned int unit_shift;    ///< a unit has 1 << unit_shift bytes
+  unsigned int array_number;  ///< names the array in messages
+
+  ISTHMUS_PAGED_SHARED number num_units() const {
+    return (end_byte + (number(1) << unit_shift) - 1) >> unit_shift;
+  }
+  /// Brings units of the lanes in `chosen`, which claimed them. Gives the lanes whose units came.
+  template <typename Machine>
+  ISTHMUS_PAGED_CODE typename Machine::lanes fill(const Machine& machine,
+                                                  typename Machine::lanes mask,
+                                                  typename Machine::lanes chosen, unsigned int unit,
+                                                  bool overwrite) const {
+    if (!overwrite) machine.fetch(*this, mask, chosen, unit);
+    return chosen;
+  }
+};
+
+namespace paged {
+
+using word = paged_map::word;
+using number = paged_map::number;
+
+using unit_number = unsigned int;  // an array has less than 2^32 - 1
+constexpr unit_number kNoUnit = ~unit_number(0);
+constexpr number kNowhere = ~number(0);
+enum counter { kFetched, kOverwritten, kWrittenBack, kInPlace, kEvicted, kHits, kNumCounters };
+
+/// A unit's place in the maps.
+struct place {
+  unsigned int index;
+  word bit;
+};
+ISTHMUS_PAGED_CODE place place_of(unit_number unit) {
+  return {unit >> 5U, word(1) << (unit & 31U)};
+}
+
+/// The part of a unit that has items: the first and the last unit may have other bytes.
+struct extent {
+  number begin, end;
+};
+ISTHMUS_PAGED_CODE extent extent_of(const paged_map& map, unit_number unit) {
+  const number begin = number(unit) << map.unit_shift;
+  const number end = begin + (number(1) << map.unit_shift);
+  return {begin < map.first_byte ? map.first_byte : begin, end > map.end_byte ? map.end_byte : end};
+}
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+
+/// Lanes of a warp that run together. `mask` names them; each of them makes the same calls.
+struct gpu_machine {
+  using lanes = unsigned int;
+  ISTHMUS_PAGED_CODE lanes together() const { return __activemask(); }
+  ISTHMUS_PAGED_CODE unsigned lane() const {
+    unsigned index;
+    asm("mov.u32 %0, %%laneid;" : "=r"(index));
+    return index;
+  }
+  ISTHMUS_PAGED_CODE static unsigned count(lanes mask) { return __popc(mask); }
+  ISTHMUS_PAGED_CODE static unsigned lowest(lanes mask) { return __ffs(mask) - 1; }
+  ISTHMUS_PAGED_CODE unsigned rank(lanes mask) const {
+    return __popc(mask & ((1U << lane()) - 1U));
+  }
+  ISTHMUS_PAGED_CODE lanes ballot(lanes mask, bool value) const {
+    return __ballot_sync(mask, value);
+  }
+  ISTHMUS_PAGED_CODE unit_number from_lane(lanes mask, unit_number value, unsigned lane) const {
+    return __shfl_sync(mask, value, lane);
+  }
+  ISTHMUS_PAGED_CODE lanes alike(lanes mask, unit_number value) const {
+    return __match_any_sync(mask, value);
+  }
+  ISTHMUS_PAGED_CODE void sync(lanes mask) const { __syncwarp(mask); }  // orders memory, too
+  ISTHMUS_PAGED_CODE word settled(const word* at) const { return *at; }
+  ISTHMUS_PAGED_CODE word acquire(const word* at) const {
+    word value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+  }
+  ISTHMUS_PAGED_CODE word relaxed(const word* at) const {
+    word value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+  }
+  ISTHMUS_PAGED_CODE word or_relaxed(word* at, word bits) const { return atomicOr(at, bits); }
+  ISTHMUS_PAGED_CODE void or_release(word* at, word bits) const {
+    asm volatile("red.release.gpu.global.or.b32 [%0], %1;" : : "l"(at), "r"(bits) : "memory");
+  }
+  ISTHMUS_PAGED_CODE void add(number* at, number increment) const { atomicAdd(at, increment); }
+  ISTHMUS_PAGED_CODE void and_relaxed(word* at, word bits) const { atomicAnd(at, bits); }
+  ISTHMUS_PAGED_CODE word exchange(word* at, word value) const { return atomicExch(at, value); }
+  ISTHMUS_PAGED_CODE number take(number* at, number count) const { return atomicAdd(at, count); }
+  ISTHMUS_PAGED_CODE number compare_exchange(number* at, number expected, number value) const {
+    return atomicCAS(at, expected, value);
+  }
+  template <typename Value>
+  ISTHMUS_PAGED_CODE Value plain(const Value* at) const {
+    return *at;
+  }
+  template <typename Value>
+  ISTHMUS_PAGED_CODE void set(Value* at, Value value) const {
+    *at = value;
+  }
+  ISTHMUS_PAGED_CODE void note_in_place(const void*, number) const {}  // the emulated driver counts
+  /// Waits until `bit` is set, if `missing`. Another group of lanes sets it, and waits for nobody.
+  ISTHMUS_PAGED_CODE void await(lanes mask, bool missing, const word* at, word bit) const {
+    // Few waits: those of a large unit's lanes would slow down who fetches it.
+    for (unsigned pause_ns = 256; missing && (relaxed(at) & bit) == 0;) {
+      __nanosleep(pause_ns);
+      pause_ns = pause_ns < 2048 ? pause_ns * 2 : pause_ns;
+    }
+    if (missing) acquire(at);
+    sync(mask);
+  }
+  template <typename T>
+  ISTHMUS_PAGED_CODE T read(const T* at) const {
+    return *at;
+  }
+  template <typename T>
+  ISTHMUS_PAGED_CODE void write(T* at, T value) const {
+    *at = value;
+  }
+
+  /// Copies units of the lanes in `chosen`. A lane issues several reads before its first write.
+  ISTHMUS_PAGED_CODE void copy_units(const paged_map& map, lanes mask, lanes chosen,
+                                     unit_number unit, unsigned char* target,
+                                     const unsigned char* source) const {
+    const unsigned width = count(mask), first = rank(mask);
+    const number num_pieces = number(1) << (map.unit_shift - 4);
+    number base = num_pieces, begin = 0;
+    while (chosen != 0 || base < num_pieces) {
+      uint4 bytes[ISTHMUS_PAGED_IN_FLIGHT];
+      number at[ISTHMUS_PAGED_IN_FLIGHT];
+#pragma unroll
+      for (int i = 0; i < ISTHMUS_PAGED_IN_FLIGHT; i++) {
+        at[i] = kNowhere;
+        if (base >= num_pieces && chosen != 0) {
+          begin = number(from_lane(mask, unit, lowest(chosen))) << map.unit_shift;
+          chosen &= chosen - 1;
+          base = 0;
+        }
+        if (base >= num_pieces) continue;
+        const number position = begin + (base + first) * 16;
+        if (base + first < num_pieces && position >= map.first_byte &&
+            position + 16 <= map.end_byte) {
+          at[i] = position;
+          bytes[i] = __ldcs(reinterpret_cast<const uint4*>(source + position));
+        }
+        base += width;
+      }
+#pragma unroll
+      for (int i = 0; i < ISTHMUS_PAGED_IN_FLIGHT; i++)
+        if (at[i] != kNowhere) *reinterpret_cast<uint4*>(target + at[i]) = bytes[i];
+    }
+  }
+
+  /// Copies what is left of the array's first and last 16 bytes, if they are in this lane's unit.
+  ISTHMUS_PAGED_CODE void copy_ends(const paged_map& map, unit_number unit, unsigned char* target,
+                                    const unsigned char* source) const {
+    const extent own = extent_of(map, unit);
+    const number first_whole = (own.begin + 15) / 16 * 16, end_whole = own.end / 16 * 16;
+    for (number i = own.begin; i < first_whole && i < own.end; i++) target[i] = source[i];
+    for (number i = end_whole < first_whole ? first_whole : end_whole; i < own.end; i++)
+      target[i] = source[i];
+  }
+  ISTHMUS_PAGED_CODE void copy(const paged_map& map, lanes mask, lanes chosen, unit_number unit,
+                               unsigned char* target, const unsigned char* source) const {
+    copy_units(map, mask, chosen, unit, target, source);
+    if ((chosen >> lane() & 1U) != 0) copy_ends(map, unit, target, source);
+  }
+  ISTHMUS_PAGED_CODE void fetch(const paged_map& map, lanes mask, lanes chosen,
+                                unit_number unit) const {
+    copy(map, mask, chosen, unit, map.device, map.host);
+  }
+
+  /// Fetches units to their lanes' frames. Map: budgeted_map.
+  template <typename Map>
+  ISTHMUS_PAGED_CODE void bring(const Map& map, lanes mask, lanes chosen, unit_number unit,
+                                word frame) const {
+    for (; chosen != 0; chosen &= chosen - 1) {
+      const unsigned owner = lowest(chosen);
+      unsigned char* const frames =
+          map.origin(from_lane(mask, frame, owner), from_lane(mask, unit, owner));
+      copy(map, mask, 1U << owner, unit, frames, map.host);
+    }
+  }
+  /// Writes units from their lanes' frames to the host's memory.
+  template <typename Map>
+  ISTHMUS_PAGED_CODE void send(const Map& map, lanes mask, lanes chosen, unit_number unit,
+                               word frame) const {
+    for (; chosen != 0; chosen &= chosen - 1) {
+      const unsigned owner = lowest(chosen);
+      const unsigned char* const frames =
+          map.origin(from_lane(mask, frame, owner), from_lane(mask, unit, owner));
+      copy(map, mask, 1U << owner, unit, map.host, frames);
+    }
+  }
+
+#ifdef ISTHMUS_PAGED_CHECKED
+  ISTHMUS_PAGED_CODE void require(const paged_map& map, number i, number size) const {
+    if (i < size) return;
+    printf("isthmus: index %llu is out of range: paged array %u has %llu items\n", i,
+           map.array_number, size);
+    __trap();
+  }
+#endif
+};
+
+#else
+struct gpu_machine;  // host code names its own
+#endif
+
+}  // namespace paged
+}  // namespace isthmus

@@ -1,0 +1,169 @@
+// Operations on a budgeted array: what the host's side does with its frames, and what is built in.
+//
+// Launch: any grid of whole warps. Launches on one array follow each other: the host's side sees to
+// it. States: isthmus/budgeted_array.cuh. CPU reference: tests/device/test_budgeted_array.py.
+#include "paged_items.cuh"
+
+#include "eviction.cuh"
+
+/// Begins with all frames free.
+extern "C" __global__ void isthmus_budgeted_begin(const isthmus::budgeted_map* map) {
+  for (uint64_t i = isthmus_lane(); i < map->num_frames; i += isthmus_num_lanes()) {
+    map->free_frames[i] = uint32_t(i);
+    map->unit_in[i] = isthmus::paged::kNoUnit;
+  }
+  // Without frames, all units are in place.
+  const uint64_t num_words = map->num_frames == 0 ? (map->num_units() + 31) / 32 : 0;
+  for (uint64_t i = isthmus_lane(); i < num_words; i += isthmus_num_lanes())
+    map->valid[i] = map->busy[i] = map->in_place[i] = ~uint32_t(0);
+  if (isthmus_lane() == 0) map->clock->tail = map->num_frames;
+}
+
+/// Begins a launch's turn: see settle_word and begin_sweep.
+extern "C" __global__ void isthmus_budgeted_settle(const isthmus::budgeted_map* map,
+                                                   uint32_t* settled) {
+  const IsthmusPagedMachine machine{};
+  const uint64_t num_words = (map->num_units() + 31) / 32;
+  for (uint64_t i = isthmus_lane(); i < num_words; i += isthmus_num_lanes())
+    isthmus::paged::settle_word(machine, *map, settled, i);
+  if (isthmus_lane() != 0) return;
+  isthmus::paged::begin_sweep(machine, *map,
+                              isthmus::paged::frames_of_round(*map, kIsthmusWarpLanes));
+}
+
+/// Lets the sweep know that units will be asked for: it frees as many frames, but not theirs.
+extern "C" __global__ void isthmus_budgeted_announce(const isthmus::budgeted_map* map,
+                                                     uint64_t first_unit, uint64_t end_unit) {
+  const IsthmusPagedMachine machine{};
+  const uint64_t end_word = (end_unit + 31) / 32;
+  for (uint64_t i = first_unit / 32 + isthmus_lane(); i < end_word; i += isthmus_num_lanes()) {
+    const uint32_t named = isthmus_bits_within(i, first_unit, end_unit);
+    const uint32_t held = map->valid[i] & named;
+    map->used[i] |= held;
+    uint64_t num_absent = 0;
+    for (uint32_t left = named & ~held; left != 0; left &= left - 1) num_absent++;
+    if (num_absent != 0) machine.take(&map->clock->announced, num_absent);
+  }
+}
+
+/// Frees frames, as many as the last launches missed and as were announced.
+extern "C" __global__ void isthmus_budgeted_sweep(const isthmus::budgeted_map* map,
+                                                  uint32_t* settled) {
+  const IsthmusPagedMachine machine{};
+  isthmus::paged::sweep(machine, *map, settled, machine.together());
+}
+
+/// Fetches the units from `first_unit` to before `end_unit` that are absent, until no frame is free.
+extern "C" __global__ void isthmus_budgeted_prefetch(const isthmus::budgeted_map* map,
+                                                     uint64_t first_unit, uint64_t end_unit) {
+  const IsthmusPagedMachine machine{};
+  const uint64_t stride = isthmus_num_lanes();
+  for (uint64_t i = first_unit + isthmus_first_of_warp(); i < end_unit; i += stride) {
+    const uint64_t unit = i + isthmus_lane_of_warp();
+    const auto all = machine.together();
+    const bool full =
+        isthmus_lane_of_warp() == 0 && machine.take(&map->clock->head, 0) >= map->clock->tail;
+    if (machine.ballot(all, full) != 0) return;
+    isthmus::paged::make_valid(machine, *map, all, uint32_t(unit), unit < end_unit);
+  }
+}
+
+/// Makes units absent, whose frames become free. What was stored to them is lost.
+extern "C" __global__ void isthmus_budgeted_invalidate(const isthmus::budgeted_map* map,
+                                                       uint32_t* settled, uint64_t first_unit,
+                                                       uint64_t end_unit) {
+  const IsthmusPagedMachine machine{};
+  for (uint64_t i = first_unit + isthmus_lane(); i < end_unit; i += isthmus_num_lanes()) {
+    const isthmus::paged::place at = isthmus::paged::place_of(uint32_t(i));
+    if ((machine.relaxed(map->valid + at.index) & at.bit) == 0) continue;
+    const uint32_t frame = map->frame_of[i];
+    map->unit_in[frame] = isthmus::paged::kNoUnit;
+    map->free_frames[machine.take(&map->clock->tail, 1) % map->num_frames] = frame;
+    machine.and_relaxed(map->valid + at.index, ~at.bit);
+    machine.and_relaxed(map->busy + at.index, ~at.bit);
+    machine.and_relaxed(map->dirty + at.index, ~at.bit);
+    machine.and_relaxed(settled + at.index, ~at.bit);
+  }
+}
+
+/// Writes dirty units to the host's memory. A warp has a whole word of bits, so that no two write
+/// one word.
+extern "C" __global__ void isthmus_budgeted_flush(const isthmus::budgeted_map* map) {
+  const IsthmusPagedMachine machine{};
+  const uint64_t num_units = map->num_units();
+  for (uint64_t i = isthmus_first_of_warp(); i < num_units; i += isthmus_num_lanes()) {
+    const uint64_t unit = i + isthmus_lane_of_warp();
+    const isthmus::paged::place at = isthmus::paged::place_of(uint32_t(unit));
+    const bool dirty = unit < num_units && (map->dirty[at.index] & at.bit) != 0;
+    const auto all = machine.together();
+    const auto chosen = machine.ballot(all, dirty);
+    if (chosen == 0) continue;
+    machine.send(*map, all, chosen, uint32_t(unit), dirty ? map->frame_of[unit] : 0);
+    machine.sync(all);
+    if (dirty) map->dirty[at.index] = kIsthmusWarpLanes == 1 ? map->dirty[at.index] & ~at.bit : 0;
+    if (isthmus_lane_of_warp() == 0)
+      machine.add(map->counters + isthmus::paged::kWrittenBack, machine.count(chosen));
+  }
+}
+
+/// Finds the first index that no item has.
+///
+/// first_wrong  its position; the caller sets it to `count` before
+extern "C" __global__ void isthmus_budgeted_check(const uint8_t* indices, uint32_t index_bytes,
+                                                  uint64_t count, uint64_t num_items,
+                                                  unsigned long long* first_wrong) {
+  for (uint64_t i = isthmus_lane(); i < count; i += isthmus_num_lanes())
+    if (isthmus_index(indices, i, index_bytes) >= num_items)
+      atomicMin(first_wrong, static_cast<unsigned long long>(i));
+}
+
+/// target[i] = array[indices[i]]
+///
+/// indices      device, [count] of index_bytes (4 or 8), each of them checked
+/// target       device, [count] of item_bytes (1, 2, 4, 8 or 16)
+extern "C" __global__ void isthmus_budgeted_gather(const isthmus::budgeted_map* map,
+                                                   const uint8_t* indices, uint32_t index_bytes,
+                                                   uint64_t count, uint8_t* target,
+                                                   uint32_t item_bytes) {
+  ISTHMUS_FOR_ITEMS(item_bytes, isthmus_gather_items(*map, indices, index_bytes, count,
+                                                     reinterpret_cast<ISTHMUS_ITEM*>(target)))
+}
+
+/// array[indices[i]] = source[i]; arguments like isthmus_budgeted_gather.
+extern "C" __global__ void isthmus_budgeted_scatter(const isthmus::budgeted_map* map,
+                                                    const uint8_t* indices, uint32_t index_bytes,
+                                                    uint64_t count, const uint8_t* source,
+                                                    uint32_t item_bytes) {
+  ISTHMUS_FOR_ITEMS(item_bytes,
+                    isthmus_scatter_items(*map, indices, index_bytes, count,
+                                          reinterpret_cast<const ISTHMUS_ITEM*>(source)))
+}
+
+/// array[first + i] = source[i]: units that lie within the range aren't fetched.
+extern "C" __global__ void isthmus_budgeted_write(const isthmus::budgeted_map* map, uint64_t first,
+                                                  uint64_t count, const uint8_t* source,
+                                                  uint32_t item_bytes) {
+  ISTHMUS_FOR_ITEMS(item_bytes, isthmus_write_items(*map, first, count,
+                                                    reinterpret_cast<const ISTHMUS_ITEM*>(source)))
+}
+
+/// The sum, the least or the greatest of items first .. first + count - 1, count > 0.
+///
+/// kind         0 float, 1 double, 2 int32, 3 int64: results are doubles, or int64
+/// results      device, [blocks]
+/// Launch: blocks of at most 256 lanes.
+extern "C" __global__ void isthmus_budgeted_reduce(const isthmus::budgeted_map* map, uint64_t first,
+                                                   uint64_t count, uint32_t kind,
+                                                   uint32_t operation, void* results,
+                                                   uint64_t* num_results) {
+  double* const reals = static_cast<double*>(results);
+  int64_t* const integers = static_cast<int64_t*>(results);
+  if (kind == 0)
+    isthmus_reduce_items<float>(*map, first, count, operation, reals, num_results);
+  else if (kind == 1)
+    isthmus_reduce_items<double>(*map, first, count, operation, reals, num_results);
+  else if (kind == 2)
+    isthmus_reduce_items<int32_t>(*map, first, count, operation, integers, num_results);
+  else
+    isthmus_reduce_items<int64_t>(*map, first, count, operation, integers, num_results);
+}
