@@ -223,6 +223,9 @@ void bind_sim(nb::module_& m) {
       .def_prop_ro(
           "size_bytes", [](const TraceRecording& self) { return self.recording->size_bytes(); },
           "The memory that it takes.")
+      .def_prop_ro(
+          "digest", [](const TraceRecording& self) { return self.recording->digest(); },
+          "Equal for traces that ask for the same; names and descriptions aren't in it.")
       .def("replay", &replay, "A new source, at the first block.");
   m.def("simulate", &simulate, "machine"_a, "policy"_a, "options"_a, "trace"_a, nb::kw_only(),
         "poll"_a = nb::none(), "timeline"_a.none() = nb::none(),
