@@ -133,7 +133,11 @@ void bind_link(nb::module_& m) {
       .def_rw("page_ps", &sim::FaultParameters::page_ps)
       .def_rw("first_ps", &sim::FaultParameters::first_ps)
       .def_rw("prefetch_ps", &sim::FaultParameters::prefetch_ps)
-      .def_rw("prefetch_block_ps", &sim::FaultParameters::prefetch_block_ps);
+      .def_rw("prefetch_block_ps", &sim::FaultParameters::prefetch_block_ps)
+      .def_rw("back_fault_ps", &sim::FaultParameters::back_fault_ps)
+      .def_rw("back_page_ps", &sim::FaultParameters::back_page_ps)
+      .def_rw("back_prefetch_ps", &sim::FaultParameters::back_prefetch_ps)
+      .def_rw("back_prefetch_block_ps", &sim::FaultParameters::back_prefetch_block_ps);
   def_word<&kHandling>(faults, "handling", &sim::FaultParameters::handling);
 }
 
