@@ -123,7 +123,8 @@ def _inputs(evaluation: Evaluation) -> str:
         )
     return (
         f"{num_seeds} inputs of each program: a mean is that of seed 0, up to the first digit of "
-        "half of its spread over seeds. Every mean has the bound of its bandwidth beside it."
+        "half of its spread over seeds. Every mean has that spread and the bound of its bandwidth "
+        "beside it."
     )
 
 
