@@ -112,9 +112,9 @@ void Gmmu::count_returned(std::uint64_t address, std::uint64_t size_bytes,
   const std::uint64_t last = (address + size_bytes - 1) / FaultParameters::kBlockBytes;
   result_.returned_blocks += last - first + (first == last_block ? 0 : 1);
   last_block = last;
-  constexpr std::uint64_t kBlock = FaultParameters::kBlockBytes;
-  result_.returned_faults +=
-      size_bytes / kBlock * faults_in_block(kBlock) + faults_in_block(size_bytes % kBlock);
+  constexpr std::uint64_t block_bytes = FaultParameters::kBlockBytes;
+  result_.returned_faults += size_bytes / block_bytes * faults_in_block(block_bytes) +
+                             faults_in_block(size_bytes % block_bytes);
   result_.returned_pages +=
       (size_bytes + FaultParameters::kPageBytes - 1) / FaultParameters::kPageBytes;
 }
