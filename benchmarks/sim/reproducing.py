@@ -6,7 +6,8 @@ How long the runs of `isthmus reproduce partial-page-migration` take: those of t
 Those of the paper (docs/simulate.md) are the 100 of its matrix (ten programs, five policies, two
 bandwidths) and its sweeps: unit sizes, ranges and TLBs. The others are fault latencies, a third
 bandwidth, other baselines, and other readings of its text. As in the command, the time includes
-making the workloads, but not the pictures. Needs idle cores.
+making the workloads, but not the pictures. Needs idle cores; CPU time, which is printed too,
+depends less on other processes.
 """
 
 import sys
@@ -47,7 +48,7 @@ def main(num_threads: int) -> None:
     library = Library()
     print(f"{num_threads} threads")
     for name, points in (("the paper's own", own), ("the rest", rest)):
-        begun = time.perf_counter()
+        begun, cpu_begun = time.perf_counter(), time.process_time()
         with MemoryStore() as store:
             run_sweep(
                 points,
@@ -57,7 +58,8 @@ def main(num_threads: int) -> None:
                 observer=Silent(),
                 should_stop=lambda: False,
             )
-        print(f"{name}: {len(points)} runs, {time.perf_counter() - begun:.1f} s")
+        seconds, cpu_seconds = time.perf_counter() - begun, time.process_time() - cpu_begun
+        print(f"{name}: {len(points)} runs, {seconds:.1f} s, {cpu_seconds:.1f} s of CPU")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def main() -> None:
     built = build_points(BASE, points(read_axes(AXES)))
     library = Library()
     for point in built:
-        library.source(point.workload, point.seed)
+        library.recording(point.workload, point.seed)
     times: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(ROUNDS):
         for num_threads, found in times.items():

@@ -133,7 +133,11 @@ void bind_link(nb::module_& m) {
       .def_rw("page_ps", &sim::FaultParameters::page_ps)
       .def_rw("first_ps", &sim::FaultParameters::first_ps)
       .def_rw("prefetch_ps", &sim::FaultParameters::prefetch_ps)
-      .def_rw("prefetch_block_ps", &sim::FaultParameters::prefetch_block_ps);
+      .def_rw("prefetch_block_ps", &sim::FaultParameters::prefetch_block_ps)
+      .def_rw("back_fault_ps", &sim::FaultParameters::back_fault_ps)
+      .def_rw("back_page_ps", &sim::FaultParameters::back_page_ps)
+      .def_rw("back_prefetch_ps", &sim::FaultParameters::back_prefetch_ps)
+      .def_rw("back_prefetch_block_ps", &sim::FaultParameters::back_prefetch_block_ps);
   def_word<&kHandling>(faults, "handling", &sim::FaultParameters::handling);
 }
 
@@ -223,6 +227,9 @@ void bind_sim(nb::module_& m) {
       .def_prop_ro(
           "size_bytes", [](const TraceRecording& self) { return self.recording->size_bytes(); },
           "The memory that it takes.")
+      .def_prop_ro(
+          "digest", [](const TraceRecording& self) { return self.recording->digest(); },
+          "Equal for traces that ask for the same; names and descriptions aren't in it.")
       .def("replay", &replay, "A new source, at the first block.");
   m.def("simulate", &simulate, "machine"_a, "policy"_a, "options"_a, "trace"_a, nb::kw_only(),
         "poll"_a = nb::none(), "timeline"_a.none() = nb::none(),

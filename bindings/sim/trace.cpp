@@ -188,11 +188,23 @@ void bind_managed_accesses(nb::class_<TraceSource>& source) {
           "All of some managed memory, read once, as `isthmus bench --managed` reads it: in order, "
           "or its pages of 4 KiB in a random order.")
       .def_static(
-          "of_page_chase",
-          [](std::uint32_t num_pages) {
-            return std::make_unique<TraceSource>(isthmus::workloads::make_page_chase(num_pages));
+          "of_managed_write",
+          [](std::uint64_t size_bytes, std::uint32_t num_cores) {
+            return std::make_unique<TraceSource>(
+                isthmus::workloads::make_managed_write(size_bytes, num_cores));
           },
-          "num_pages"_a, Release(), "One thread that reads a word in pages 2 MiB apart.");
+          "size_bytes"_a, "num_cores"_a, Release(),
+          "All of some managed memory, written once by a kernel, then read by the CPU, as `isthmus "
+          "bench --managed` does it.")
+      .def_static(
+          "of_page_chase",
+          [](std::uint32_t num_pages, bool then_cpu) {
+            using isthmus::workloads::Chaser;
+            return std::make_unique<TraceSource>(isthmus::workloads::make_page_chase(
+                num_pages, then_cpu ? Chaser::gpu_then_cpu : Chaser::gpu));
+          },
+          "num_pages"_a, "then_cpu"_a, Release(),
+          "One thread that reads a word in pages 2 MiB apart; then perhaps the CPU.");
 }
 
 void bind_source(nb::module_& m) {

@@ -1670,6 +1670,30 @@ class SimFaults:
     def prefetch_block_ps(self, arg: int, /) -> None: ...
 
     @property
+    def back_fault_ps(self) -> int: ...
+
+    @back_fault_ps.setter
+    def back_fault_ps(self, arg: int, /) -> None: ...
+
+    @property
+    def back_page_ps(self) -> int: ...
+
+    @back_page_ps.setter
+    def back_page_ps(self, arg: int, /) -> None: ...
+
+    @property
+    def back_prefetch_ps(self) -> int: ...
+
+    @back_prefetch_ps.setter
+    def back_prefetch_ps(self, arg: int, /) -> None: ...
+
+    @property
+    def back_prefetch_block_ps(self) -> int: ...
+
+    @back_prefetch_block_ps.setter
+    def back_prefetch_block_ps(self, arg: int, /) -> None: ...
+
+    @property
     def handling(self) -> str: ...
 
     @handling.setter
@@ -1829,6 +1853,12 @@ class TraceRecording:
     @property
     def size_bytes(self) -> int:
         """The memory that it takes."""
+
+    @property
+    def digest(self) -> int:
+        """
+        Equal for traces that ask for the same; names and descriptions aren't in it.
+        """
 
     def replay(self) -> TraceSource:
         """A new source, at the first block."""
@@ -1996,6 +2026,18 @@ class SimResult:
 
     @property
     def cpu_requests(self) -> int: ...
+
+    @property
+    def returned_steps(self) -> int: ...
+
+    @property
+    def returned_blocks(self) -> int: ...
+
+    @property
+    def returned_faults(self) -> int: ...
+
+    @property
+    def returned_pages(self) -> int: ...
 
     @property
     def touched_bytes(self) -> int: ...
@@ -2195,8 +2237,16 @@ class TraceSource:
         """
 
     @staticmethod
-    def of_page_chase(num_pages: int) -> TraceSource:
-        """One thread that reads a word in pages 2 MiB apart."""
+    def of_managed_write(size_bytes: int, num_cores: int) -> TraceSource:
+        """
+        All of some managed memory, written once by a kernel, then read by the CPU, as `isthmus bench --managed` does it.
+        """
+
+    @staticmethod
+    def of_page_chase(num_pages: int, then_cpu: bool) -> TraceSource:
+        """
+        One thread that reads a word in pages 2 MiB apart; then perhaps the CPU.
+        """
 
 class ImportCounts:
     """The counters of an import."""

@@ -139,6 +139,10 @@ private:
   void retry_for_room();
   /// Returns the bytes moved.
   std::uint32_t take_page_back(std::uint64_t address);
+  /// Counts what goes back of the page at `address`, as if it lay together.
+  ///
+  /// last_block  the last block that this host step has counted
+  void count_returned(std::uint64_t address, std::uint64_t size_bytes, std::uint64_t& last_block);
   /// Calls `visit` with the address of each page of [address, address + size_bytes) that is placed.
   template <class Visit>
   void for_placed_pages(std::uint64_t address, std::uint64_t size_bytes, Visit&& visit) const {

@@ -47,6 +47,7 @@ bool Gmmu::make(std::uint64_t address, std::uint32_t size_bytes) {
 
 std::uint64_t Gmmu::drop(std::uint64_t address, std::uint64_t size_bytes, bool go_back) {
   std::uint64_t dropped = 0;
+  std::uint64_t last_block = ~std::uint64_t{0};
   const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * trace::kLineBytes;
   const std::uint64_t unit = table_.policy().unit_bytes;
   for_placed_pages(address, size_bytes, [&](std::uint64_t page_address) {
@@ -63,7 +64,10 @@ std::uint64_t Gmmu::drop(std::uint64_t address, std::uint64_t size_bytes, bool g
     residency_.make_invalid(map_.first_line(page) + first, lines_of(part));
     residency_.leave(page);
     if (table_.page(slot).planned_bytes == 0) eviction_->left(slot);
-    if (go_back) ++result_.cpu_requests;
+    if (go_back) {
+      ++result_.cpu_requests;
+      count_returned(page_address + part.offset_bytes, bytes, last_block);
+    }
     dropped += bytes;
   });
   if (go_back) result_.traffic.returned_to_cpu += dropped;

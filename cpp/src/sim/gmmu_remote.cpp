@@ -1,10 +1,24 @@
 // What crosses the link without a fault: the GPU's accesses to the CPU's memory, and the CPU's.
 #include <algorithm>
+#include <bit>
 
 #include "sim/gmmu.hpp"
 #include "trace/trace.hpp"
 
 namespace isthmus::sim {
+namespace {
+
+constexpr std::uint64_t kFirstPieceBytes = 65536;
+
+// The page faults of a CPU that reads a block from its begin. NVIDIA's driver moves 64 KiB by the
+// first, and by each further one as much again as is already there (uvm_perf_prefetch.c).
+std::uint64_t faults_in_block(std::uint64_t size_bytes) {
+  if (size_bytes == 0) return 0;
+  const std::uint64_t pieces = (size_bytes + kFirstPieceBytes - 1) / kFirstPieceBytes;
+  return 1 + static_cast<std::uint64_t>(std::bit_width(pieces - 1));
+}
+
+}  // namespace
 
 // Over the link, bypassing L2, which caches host memory only if the link is coherent.
 void Gmmu::serve_remotely(const Waiting& waiting) {
@@ -81,10 +95,28 @@ std::uint64_t Gmmu::cpu_access(std::uint64_t address, std::uint64_t size_bytes, 
 
 std::uint64_t Gmmu::cpu_request(std::uint64_t address, std::uint64_t size_bytes) {
   std::uint64_t back_bytes = 0;
-  for_placed_pages(address, size_bytes,
-                   [&](std::uint64_t page_address) { back_bytes += take_page_back(page_address); });
+  std::uint64_t last_block = ~std::uint64_t{0};
+  for_placed_pages(address, size_bytes, [&](std::uint64_t page_address) {
+    const std::uint32_t bytes = take_page_back(page_address);
+    count_returned(page_address, bytes, last_block);
+    back_bytes += bytes;
+  });
   result_.traffic.returned_to_cpu += back_bytes;
   return back_bytes;
+}
+
+void Gmmu::count_returned(std::uint64_t address, std::uint64_t size_bytes,
+                          std::uint64_t& last_block) {
+  if (size_bytes == 0) return;
+  const std::uint64_t first = address / FaultParameters::kBlockBytes;
+  const std::uint64_t last = (address + size_bytes - 1) / FaultParameters::kBlockBytes;
+  result_.returned_blocks += last - first + (first == last_block ? 0 : 1);
+  last_block = last;
+  constexpr std::uint64_t block_bytes = FaultParameters::kBlockBytes;
+  result_.returned_faults += size_bytes / block_bytes * faults_in_block(block_bytes) +
+                             faults_in_block(size_bytes % block_bytes);
+  result_.returned_pages +=
+      (size_bytes + FaultParameters::kPageBytes - 1) / FaultParameters::kPageBytes;
 }
 
 std::uint32_t Gmmu::take_page_back(std::uint64_t address) {

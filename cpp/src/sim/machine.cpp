@@ -135,6 +135,10 @@ void check_machine(const ModelledMachine& machine) {
   need_wait("faults.page_ps", machine.faults.page_ps);
   need_wait("faults.prefetch_ps", machine.faults.prefetch_ps);
   need_wait("faults.prefetch_block_ps", machine.faults.prefetch_block_ps);
+  need_wait("faults.back_fault_ps", machine.faults.back_fault_ps);
+  need_wait("faults.back_page_ps", machine.faults.back_page_ps);
+  need_wait("faults.back_prefetch_ps", machine.faults.back_prefetch_ps);
+  need_wait("faults.back_prefetch_block_ps", machine.faults.back_prefetch_block_ps);
   need(machine.faults.handling != FaultParameters::Handling::each ||
            (machine.faults.block_ps == 0 && machine.faults.page_ps == 0 &&
             machine.faults.first_ps == 0),

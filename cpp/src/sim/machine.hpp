@@ -112,6 +112,12 @@ struct FaultParameters {
   Picoseconds first_ps = 0;           ///< what a kernel's first batch takes longer; likewise
   Picoseconds prefetch_ps = 0;        ///< for each allocation that is prefetched
   Picoseconds prefetch_block_ps = 0;  ///< and for each block of 2 MiB of it, one after the other
+  /// What the CPU takes back: for each of its page faults and each page of 4 KiB; by a prefetch
+  /// to it, for the call and for each block of 2 MiB.
+  Picoseconds back_fault_ps = 0;
+  Picoseconds back_page_ps = 0;
+  Picoseconds back_prefetch_ps = 0;
+  Picoseconds back_prefetch_block_ps = 0;
 
   static constexpr std::uint64_t kBlockBytes = std::uint64_t{2} << 20U;
   static constexpr std::uint64_t kPageBytes = 4096;

@@ -94,8 +94,12 @@ struct Result {
   std::uint64_t advised_read_mostly = 0;  ///< likewise
   std::uint64_t advised_on_gpu = 0;       ///< likewise
   std::uint64_t evictions = 0;
-  std::uint64_t cpu_requests = 0;   ///< pages that the CPU requested back
-  std::uint64_t touched_bytes = 0;  ///< of migrated data, since it arrived: lines x 128
+  std::uint64_t cpu_requests = 0;     ///< pages that the CPU requested back
+  std::uint64_t returned_steps = 0;   ///< host steps that took pages back
+  std::uint64_t returned_blocks = 0;  ///< blocks of 2 MiB that went back, once for each host step
+  std::uint64_t returned_faults = 0;  ///< page faults of the CPU, if it reads these in order
+  std::uint64_t returned_pages = 0;   ///< pages of 4 KiB of them
+  std::uint64_t touched_bytes = 0;    ///< of migrated data, since it arrived: lines x 128
   std::vector<std::uint64_t>
       ranges_per_page;  ///< [n]: touched pages with n valid ranges, at the end
 

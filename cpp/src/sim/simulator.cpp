@@ -64,6 +64,7 @@ public:
               observer),
         programmer_data_(data_of_programmer(options, source.program())),
         launch_ps_(machine.launch_ps),
+        faults_(machine.faults),
         coherent_(machine.link.coherent) {
     if (options.mode == Mode::migrate && options.hints != Hints::none) {
       hinted_.emplace(machine, options, source, map_, link_, gmmu_, [this] { grow(); });
@@ -212,10 +213,25 @@ private:
   void take_back(const trace::HostStep& step) {
     if (step.kind == trace::HostStep::Kind::upload_again) return;
     const bool advised = options_.hints == Hints::advise;
+    const Picoseconds driver_before_ps = driver_back_ps();
     const std::uint64_t bytes = advised && hinted_
                                     ? hinted_->cpu_accesses(step)
                                     : gmmu_.cpu_request(step.address, step.size_bytes);
-    if (bytes != 0 && options_.count_downloads) time_ps_ = link_.to_cpu(time_ps_, bytes);
+    if (bytes == 0) return;
+    ++result_.returned_steps;
+    if (!options_.count_downloads) return;
+    time_ps_ = link_.to_cpu(time_ps_ + driver_back_ps() - driver_before_ps, bytes);
+  }
+
+  // What the driver takes for all that has gone back. A program that prefetches to the GPU
+  // prefetches back, too. Otherwise the CPU faults.
+  Picoseconds driver_back_ps() const {
+    if (options_.hints == Hints::prefetch) {
+      return result_.returned_steps * faults_.back_prefetch_ps +
+             result_.returned_blocks * faults_.back_prefetch_block_ps;
+    }
+    return result_.returned_faults * faults_.back_fault_ps +
+           result_.returned_pages * faults_.back_page_ps;
   }
 
   // The CPU reads and writes what is in the GPU's memory over a coherent link. Its reads take time
@@ -301,6 +317,7 @@ private:
   std::optional<StreamedCopies> streams_;  // in the mode overlapped
   ProgrammerData programmer_data_;
   Picoseconds launch_ps_;
+  const FaultParameters& faults_;
   bool coherent_;
   Picoseconds time_ps_ = 0;
 };

@@ -1,5 +1,9 @@
 #include "trace/recorded.hpp"
 
+#include <functional>
+#include <span>
+#include <string_view>
+
 namespace isthmus::trace {
 namespace {
 
@@ -13,9 +17,74 @@ std::uint64_t bytes_of(const std::vector<Element>& elements) {
   return elements.size() * sizeof(Element);
 }
 
+/// Mixes numbers, in order.
+class Digest {
+public:
+  explicit Digest(std::uint64_t before) : value_(before) {}
+
+  void add(std::uint64_t number) {
+    value_ = (value_ ^ number) * 0x9E3779B97F4A7C15ULL;
+    value_ ^= value_ >> 32U;
+  }
+  /// With their number, so that elements of one list aren't taken for those of the next.
+  template <class Element>
+  void add(std::span<const Element> elements) {
+    const auto bytes = std::as_bytes(elements);
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes as characters
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    add(text.size());
+    add(std::hash<std::string_view>{}(text));
+  }
+  void add(const std::vector<HostStep>& steps) {
+    add(steps.size());
+    for (const HostStep& step : steps) {
+      add(static_cast<std::uint64_t>(step.kind));
+      add(step.address);
+      add(step.size_bytes);
+    }
+  }
+  std::uint64_t value() const { return value_; }
+
+private:
+  std::uint64_t value_;
+};
+
+std::uint64_t digest_of(const Program& program) {
+  Digest digest(0);
+  digest.add(program.allocations.size());
+  for (const Allocation& allocation : program.allocations) {
+    digest.add(allocation.address);
+    digest.add(allocation.size_bytes);
+  }
+  digest.add(program.launches.size());
+  for (const Launch& launch : program.launches) {
+    for (const std::uint32_t number :
+         {launch.num_ctas, launch.warps_per_cta, launch.threads_per_cta, launch.max_ctas_per_sm,
+          launch.local_bytes_per_thread}) {
+      digest.add(number);
+    }
+    digest.add(launch.before);
+  }
+  digest.add(program.after);
+  return digest.value();
+}
+
 }  // namespace
 
+Recording::Recording(Program program)
+    : program_(std::move(program)), digest_(digest_of(program_)) {}
+
 void Recording::add(const Block& block) {
+  Digest digest(digest_);
+  for (const std::uint32_t number : {block.launch, block.first_cta, block.num_ctas}) {
+    digest.add(number);
+  }
+  digest.add(block.op_begin);
+  digest.add(block.kinds);
+  digest.add(block.compute);
+  digest.add(block.line_begin);
+  digest.add(block.lines);
+  digest_ = digest.value();
   blocks_.push_back({block.launch, block.first_cta, block.num_ctas, copy_of(block.op_begin),
                      copy_of(block.kinds), copy_of(block.compute), copy_of(block.line_begin),
                      copy_of(block.lines)});

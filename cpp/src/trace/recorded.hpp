@@ -13,7 +13,7 @@ namespace isthmus::trace {
 /// A program with all its operations: about 8 bytes for each line and 9 for each operation.
 class Recording {
 public:
-  explicit Recording(Program program) : program_(std::move(program)) {}
+  explicit Recording(Program program);
 
   /// Adds a copy of a block.
   void add(const Block& block);
@@ -22,6 +22,9 @@ public:
   /// Of its operations and lines.
   std::uint64_t size_bytes() const noexcept;
   std::size_t num_blocks() const { return blocks_.size(); }
+  /// Equal for recordings that ask for the same: of all that a simulation reads, which excludes
+  /// names and descriptions. Different recordings have the same one by chance alone (2^-64).
+  std::uint64_t digest() const noexcept { return digest_; }
   /// Valid as long as the recording.
   Block block(std::size_t index) const;
 
@@ -38,6 +41,7 @@ private:
   };
   Program program_;
   std::vector<Kept> blocks_;
+  std::uint64_t digest_ = 0;
 };
 
 /// Reads all of a source into memory, from its first block.

@@ -29,6 +29,7 @@ constexpr std::uint64_t kWarpLines = kWarpBytes / kLineBytes;
 // Instructions between two loads, counted in the source: the word that is expected, and the loop.
 constexpr std::uint32_t kReadCompute = 14;
 constexpr std::uint32_t kTurnCompute = 19;  // more: the page of the turn, and whether it ends early
+constexpr std::uint32_t kFillCompute = 13;  // the same without the comparison
 constexpr std::uint32_t kChaseCompute = 4;
 
 trace::Program program_of(const char* name, std::uint64_t size_bytes, const trace::Launch& launch) {
@@ -113,14 +114,57 @@ private:
   std::uint64_t num_warps_;
 };
 
-class PageChase final : public OneLaunch {
+class ManagedWrite final : public OneLaunch {
 public:
-  explicit PageChase(std::uint32_t num_pages)
-      : OneLaunch(program_of("page-chase", num_pages * kStrideBytes,
-                             {"pointer_chase", 1, 1, 1, 0, 0, {}})),
-        num_pages_(num_pages) {}
+  ManagedWrite(std::uint64_t size_bytes, std::uint32_t num_cores)
+      : OneLaunch(program_with_read(size_bytes, num_cores)),
+        size_bytes_(size_bytes),
+        num_warps_(std::uint64_t{kCtasPerCore} * num_cores * kWarpsPerCta) {}
 
 private:
+  static trace::Program program_with_read(std::uint64_t size_bytes, std::uint32_t num_cores) {
+    trace::Program program = program_of("managed-write", size_bytes,
+                                        {"pattern_fill",
+                                         kCtasPerCore * num_cores,
+                                         kWarpsPerCta,
+                                         kWarpsPerCta * kWarpLanes,
+                                         0,
+                                         0,
+                                         {}});
+    program.after.push_back({trace::HostStep::Kind::read, kAddress, size_bytes});
+    return program;
+  }
+  void add_warp(trace::BlockBuilder& builder, std::uint32_t cta,
+                std::uint32_t warp) const override {
+    std::uint64_t at = (std::uint64_t{cta} * kWarpsPerCta + warp) * kWarpBytes;
+    for (; at < size_bytes_; at += num_warps_ * kWarpBytes) {
+      std::array<std::uint64_t, kWarpLines> lines{};
+      for (std::uint64_t i = 0; i < kWarpLines; ++i) lines[i] = (kAddress + at) / kLineBytes + i;
+      builder.add(trace::OpKind::store, kFillCompute, lines);
+    }
+    builder.end_warp(1);
+  }
+
+  std::uint64_t size_bytes_;
+  std::uint64_t num_warps_;
+};
+
+class PageChase final : public OneLaunch {
+public:
+  PageChase(std::uint32_t num_pages, Chaser chaser)
+      : OneLaunch(program_with_reads(num_pages, chaser)), num_pages_(num_pages) {}
+
+private:
+  static trace::Program program_with_reads(std::uint32_t num_pages, Chaser chaser) {
+    trace::Program program =
+        program_of("page-chase", num_pages * kStrideBytes, {"pointer_chase", 1, 1, 1, 0, 0, {}});
+    if (chaser == Chaser::gpu) return program;
+    for (std::uint32_t page = 0; page < num_pages; ++page) {
+      const std::uint64_t word = kAddress + page * kStrideBytes;
+      program.after.push_back({trace::HostStep::Kind::read, word, sizeof(std::uint64_t)});
+    }
+    return program;
+  }
   void add_warp(trace::BlockBuilder& builder, std::uint32_t /*cta*/,
                 std::uint32_t /*warp*/) const override {
     for (std::uint32_t page = 0; page < num_pages_; ++page) {
@@ -133,22 +177,32 @@ private:
   std::uint32_t num_pages_;
 };
 
+void check(const std::string& what, std::uint64_t size_bytes, std::uint32_t num_cores) {
+  if (size_bytes == 0 || size_bytes > kMaxBytes || size_bytes % kPageBytes != 0)
+    throw UsageError(what + " of " + std::to_string(size_bytes) +
+                     " bytes of managed memory: needs a multiple of 4096, up to 64 GiB");
+  if (num_cores == 0 || num_cores > kMaxCores)
+    throw UsageError(what + " by " + std::to_string(num_cores) + " cores: needs 1 to 256");
+}
+
 }  // namespace
 
 std::unique_ptr<trace::Source> make_managed_read(std::uint64_t size_bytes, std::uint32_t num_cores,
                                                  PageOrder order) {
-  if (size_bytes == 0 || size_bytes > kMaxBytes || size_bytes % kPageBytes != 0)
-    throw UsageError("a read of " + std::to_string(size_bytes) +
-                     " bytes of managed memory: needs a multiple of 4096, up to 64 GiB");
-  if (num_cores == 0 || num_cores > kMaxCores)
-    throw UsageError("a read by " + std::to_string(num_cores) + " cores: needs 1 to 256");
+  check("a read", size_bytes, num_cores);
   return std::make_unique<ManagedRead>(size_bytes, num_cores, order);
 }
 
-std::unique_ptr<trace::Source> make_page_chase(std::uint32_t num_pages) {
+std::unique_ptr<trace::Source> make_managed_write(std::uint64_t size_bytes,
+                                                  std::uint32_t num_cores) {
+  check("a write", size_bytes, num_cores);
+  return std::make_unique<ManagedWrite>(size_bytes, num_cores);
+}
+
+std::unique_ptr<trace::Source> make_page_chase(std::uint32_t num_pages, Chaser chaser) {
   if (num_pages == 0 || num_pages > kMaxPages)
     throw UsageError("a chase through " + std::to_string(num_pages) + " pages: needs 1 to 4096");
-  return std::make_unique<PageChase>(num_pages);
+  return std::make_unique<PageChase>(num_pages, chaser);
 }
 
 }  // namespace isthmus::workloads

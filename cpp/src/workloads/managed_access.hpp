@@ -23,9 +23,22 @@ enum class PageOrder {
 std::unique_ptr<trace::Source> make_managed_read(std::uint64_t size_bytes, std::uint32_t num_cores,
                                                  PageOrder order);
 
-/// One thread reads a word in one page after the other, 2 MiB apart: kernels/pointer_chase.cu.
+/// All of some memory is written once, as kernels/pattern.cu writes it, by as many threads. Then the
+/// CPU reads all of it.
+///
+/// Throws      as make_managed_read.
+std::unique_ptr<trace::Source> make_managed_write(std::uint64_t size_bytes,
+                                                  std::uint32_t num_cores);
+
+/// Who follows a chain through pages: kernels/pointer_chase.cu.
+enum class Chaser {
+  gpu,           ///< one thread
+  gpu_then_cpu,  ///< then the CPU, which takes the pages back
+};
+
+/// A word is read in one page after the other, 2 MiB apart.
 ///
 /// Throws      UsageError unless `num_pages` is 1 to 4096.
-std::unique_ptr<trace::Source> make_page_chase(std::uint32_t num_pages);
+std::unique_ptr<trace::Source> make_page_chase(std::uint32_t num_pages, Chaser chaser);
 
 }  // namespace isthmus::workloads

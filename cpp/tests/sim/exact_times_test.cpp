@@ -321,6 +321,15 @@ TEST(ExactTimes, ACpuRequestBringsThePageBackAndTheNextKernelAsksAgain) {
   EXPECT_EQ(free.traffic.returned_to_cpu, kKiB);
   options.count_downloads = true;
   EXPECT_EQ(run(builder, round_machine(), units(kKiB), options).total_ps, 2 * kernel + 1'024'000U);
+  // One page fault of the CPU, for a page of 4 KiB.
+  ModelledMachine slow = round_machine();
+  slow.faults.back_fault_ps = 7'000'000;
+  slow.faults.back_page_ps = 300'000;
+  slow.faults.back_prefetch_ps = 1;  // of other policies
+  const Result late = run(builder, slow, units(kKiB), options);
+  EXPECT_EQ(late.total_ps, 2 * kernel + 1'024'000U + 7'300'000U);
+  EXPECT_EQ(late.returned_faults, 1U);
+  EXPECT_EQ(late.returned_pages, 1U);
 }
 
 TEST(ExactTimes, ACopyThatIsMadeAgainTakesNothingBackAndAProgrammerPaysForItEachTime) {

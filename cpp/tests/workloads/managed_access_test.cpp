@@ -65,11 +65,35 @@ TEST(ManagedRead, IsTheSameAfterItWasRewound) {
 }
 
 TEST(PageChase, ReadsOneLineInEachBlockInOrder) {
-  const auto source = make_page_chase(5);
+  const auto source = make_page_chase(5, Chaser::gpu);
   const std::vector<std::uint64_t> lines = lines_of(*source);
   ASSERT_EQ(lines.size(), 5U);
   for (std::size_t i = 1; i < lines.size(); ++i)
     EXPECT_EQ((lines[i] - lines[i - 1]) * trace::kLineBytes, std::uint64_t{2} << 20U);
+}
+
+TEST(PageChase, ByTheCpuReadsTheSameWordsAfterwards) {
+  const auto source = make_page_chase(3, Chaser::gpu_then_cpu);
+  const std::vector<std::uint64_t> lines = lines_of(*source);
+  const auto& after = source->program().after;
+  ASSERT_EQ(after.size(), lines.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(after[i].kind, trace::HostStep::Kind::read);
+    EXPECT_EQ(after[i].address, lines[i] * trace::kLineBytes);
+  }
+  EXPECT_TRUE(make_page_chase(3, Chaser::gpu)->program().after.empty());
+}
+
+TEST(ManagedWrite, StoresToEachLineOnceAndTheCpuReadsAllOfIt) {
+  constexpr std::uint64_t kSize = 3 * 4096;
+  const auto source = make_managed_write(kSize, 2);
+  std::vector<std::uint64_t> lines = lines_of(*source);
+  std::ranges::sort(lines);
+  ASSERT_EQ(lines.size(), kSize / trace::kLineBytes);
+  for (std::size_t i = 1; i < lines.size(); ++i) EXPECT_EQ(lines[i], lines[i - 1] + 1);
+  ASSERT_EQ(source->program().after.size(), 1U);
+  EXPECT_EQ(source->program().after.front().address, lines.front() * trace::kLineBytes);
+  EXPECT_EQ(source->program().after.front().size_bytes, kSize);
 }
 
 TEST(ManagedAccess, OfImpossibleSizesIsRefused) {
@@ -78,8 +102,10 @@ TEST(ManagedAccess, OfImpossibleSizesIsRefused) {
     EXPECT_THROW(make_managed_read(size_bytes, 1, PageOrder::random), UsageError) << size_bytes;
   for (const std::uint32_t num_cores : {0U, 257U})
     EXPECT_THROW(make_managed_read(4096, num_cores, PageOrder::forward), UsageError);
+  EXPECT_THROW(make_managed_write(100, 1), UsageError);
+  EXPECT_THROW(make_managed_write(4096, 0), UsageError);
   for (const std::uint32_t num_pages : {0U, 4097U})
-    EXPECT_THROW(make_page_chase(num_pages), UsageError);
+    EXPECT_THROW(make_page_chase(num_pages, Chaser::gpu), UsageError);
 }
 
 }  // namespace

@@ -97,7 +97,8 @@ def validate(
     Put predicted times beside measured ones.
 
     Each time that `isthmus bench --managed` measured, and that the simulator predicts: page faults,
-    reads on demand, in order and at random, and reads in place.
+    reads on demand, in order and at random, reads and writes in place, prefetches, and what the CPU
+    takes back.
 
     Exit codes: 0 ok, 2 usage.
     """

@@ -12,18 +12,22 @@ from isthmus.sim.running import check_setup, is_workload, open_source, run
 if TYPE_CHECKING:
     from isthmus import _native
     from isthmus.sim.result import SimulationResult
+    from isthmus.sim.settings import Setup
 
 # A program of Zhang 2019 takes at most some 100 MB; one of other sizes may take more.
 _MAX_KEPT = 12
 _MAX_KEPT_BYTES = 2 << 30
+# Some 10 KB each: more than the runs of an evaluation with one input.
+_MAX_RESULTS = 1024
 _Key = tuple[str, int, tuple[tuple[str, int], ...]]
 
 
 class Library:
     """
-    Provides sources of workloads.
+    Runs points of sweeps; equal runs once.
 
-    When there are too many, the least recently used is removed; runs that use it continue.
+    Workloads are generated once. When there are too many, the least recently used is removed; runs
+    that use it continue. Runs of traces' files are never taken for equal: a file may change.
     """
 
     def __init__(self) -> None:
@@ -31,26 +35,51 @@ class Library:
         self._lock = threading.Lock()
         self._locks: dict[_Key, threading.Lock] = {}
         self._kept: dict[_Key, _native.TraceRecording] = {}
-        self._without_link: dict[str, SimulationResult] = {}
+        self._results: dict[str, SimulationResult] = {}
 
-    def source(
-        self, workload: str, seed: int, sizes: Mapping[str, int] | None = None
-    ) -> "_native.TraceSource":
+    def run(self, point: SweepPoint, go_on: Callable[[], bool]) -> "SimulationResult":
         """
-        Open a workload, or a trace's file.
+        Run a point of a sweep, until it ends or `go_on` returns False.
+
+        A run that differs from an earlier one only in what can't change the result reuses it: the
+        seed, if the workload asks for the same with both, or a link that neither uses.
+        """
+
+        def poll(_now: int) -> bool:
+            return go_on()
+
+        setup = point.setup
+        if not is_workload(point.workload):
+            # Mapped into memory, so a second one takes no memory.
+            return run(open_source(point.workload, sizes=setup.sizes), setup, poll=poll)
+        recording = self.recording(point.workload, point.seed, setup.sizes)
+        name = _identity(recording, setup, with_link=True)
+        without_link = _identity(recording, setup, with_link=False)
+        if earlier := self._results.get(name) or self._results.get(without_link):
+            check_setup(setup)
+            return earlier
+        result = run(recording.replay(), setup, poll=poll)
+        with self._lock:
+            self._results[without_link if _ignores_link(setup, result) else name] = result
+            if len(self._results) > _MAX_RESULTS:
+                del self._results[next(iter(self._results))]
+        return result
+
+    def recording(
+        self, workload: str, seed: int, sizes: Mapping[str, int] | None = None
+    ) -> "_native.TraceRecording":
+        """
+        Give a workload's trace in memory.
 
         Args:
-            workload: The name of either.
-            seed: Of a workload's inputs.
-            sizes: A workload's sizes that aren't the usual ones.
+            workload: Its name.
+            seed: Of its inputs.
+            sizes: Its sizes that aren't the usual ones.
 
         Raises:
-            UsageError: It is neither, or doesn't have such sizes.
+            UsageError: There is no such workload, or it doesn't have such sizes.
         """
         sizes = sizes or {}
-        if not is_workload(workload):
-            # Mapped into memory, so a second one takes no memory.
-            return open_source(workload, sizes=sizes)
         key = (workload, seed, tuple(sorted(sizes.items())))
         with self._lock:
             making = self._locks.setdefault(key, threading.Lock())
@@ -60,7 +89,7 @@ class Library:
                 self._kept.pop(key, None)
                 self._kept[key] = recording
                 self._remove_oldest()
-        return recording.replay()
+        return recording
 
     def _remove_oldest(self) -> None:
         def is_too_much() -> bool:
@@ -70,34 +99,25 @@ class Library:
         while len(self._kept) > 1 and is_too_much():
             del self._kept[next(iter(self._kept))]
 
-    def run(self, point: SweepPoint, go_on: Callable[[], bool]) -> "SimulationResult":
-        """
-        Run a point of a sweep, until it ends or `go_on` returns False.
 
-        A run that differs from an earlier one only in a link that neither uses reuses its result.
-        """
-        name = _name_without_link(point)
-        if name is not None and (earlier := self._without_link.get(name)) is not None:
-            check_setup(point.setup)
-            return earlier
-        source = self.source(point.workload, point.seed, point.setup.sizes)
-        result = run(source, point.setup, poll=lambda _now: go_on())
-        if name is not None:
-            self._without_link[name] = result
-        return result
+# Only copies use the link under these, and no part of the machine asks what it would take.
+_LINK_FOR_COPIES = {Kind.IDEAL, Kind.PROGRAMMER, Kind.OVERLAPPED}
 
 
-def _name_without_link(point: SweepPoint) -> str | None:
-    """
-    Identify a run by everything that decides its result; None if that includes the link.
+def _ignores_link(setup: "Setup", result: "SimulationResult") -> bool:
+    """Whether any other link of the same latency, which even a copy of nothing takes, gives it."""
+    return setup.policy.kind in _LINK_FOR_COPIES and result.link_busy_ps == (0, 0)
 
-    Nothing is copied in the ideal mode. A file may change before the next run, so it has no name.
-    """
-    if point.setup.policy.kind is not Kind.IDEAL or not is_workload(point.workload):
-        return None
-    described = point.setup.model_dump(mode="json")
-    del described["machine"]["link"]
-    return json.dumps([point.workload, point.seed, described], sort_keys=True)
+
+def _identity(recording: "_native.TraceRecording", setup: "Setup", *, with_link: bool) -> str:
+    """Identify a run by everything that decides its result, or by all of that but the link."""
+    described = setup.model_dump(mode="json", exclude={"sizes"})
+    link = described["machine"]["link"]
+    if not with_link:
+        # No copy is made in the ideal mode, not even one of nothing.
+        is_ideal = setup.policy.kind is Kind.IDEAL
+        described["machine"]["link"] = None if is_ideal else {"latency": link["latency"]}
+    return json.dumps([recording.digest, described], sort_keys=True)
 
 
 def _record(workload: str, seed: int, sizes: Mapping[str, int]) -> "_native.TraceRecording":

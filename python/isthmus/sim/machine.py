@@ -214,6 +214,14 @@ class Faults(Record):
     """Time to begin the prefetch of an allocation."""
     prefetch_block: Duration = 0
     """Time for each block of 2 MiB that is prefetched, before its bytes cross the link."""
+    back_fault: Duration = 0
+    """Time for each page fault of the CPU, which takes back 64 KiB to 1 MiB."""
+    back_page: Duration = 0
+    """Time for each page of 4 KiB of it. Both count if downloads do: options.count_downloads."""
+    back_prefetch: Duration = 0
+    """Time to begin a prefetch to the CPU: with the policy prefetch, what the CPU accesses next."""
+    back_prefetch_block: Duration = 0
+    """Time for each block of 2 MiB of it."""
 
 
 class Launch(Record):

@@ -14,7 +14,7 @@ from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_files import refusal
 from isthmus.sim.options import Options
 from isthmus.sim.policy import Policy
-from isthmus.sim.quantities import EXTENT, NUMBER, STORED, Count, Quantity
+from isthmus.sim.quantities import COUNT, EXTENT, NUMBER, STORED, Count, Quantity
 from isthmus.suggest import did_you_mean, shortened
 
 WORKLOAD = "workload"
@@ -111,7 +111,7 @@ def size_settings() -> dict[str, Setting]:
         name: Setting(
             name=name,
             meaning=size.meaning,
-            quantity=EXTENT if size.in_bytes else NUMBER,
+            quantity=EXTENT if size.in_bytes else NUMBER if size.least else COUNT,
             choices=(),
         )
         for name, size in sizes.items()

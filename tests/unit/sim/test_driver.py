@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import isthmus
 from isthmus.bench.tests.catalogue import TESTS
 from isthmus.bench.tests.managed import PAGE_FAULT_TESTS
 from isthmus.errors import Error, UsageError
@@ -99,17 +100,29 @@ def test_the_points_of_a_run_are_its_page_faults_and_its_reads(h100: Run) -> Non
     points = points_of(h100)
     assert [(one.access, one.size_bytes // MIB) for one in points] == [
         (Access.PAGE_FAULT, 0),
+        (Access.CPU_FAULT, 0),
         *((Access.READ, size) for size in (1, 16, 128, 512)),
         *((Access.REMOTE, size) for size in (1, 16, 128, 512)),
         *((Access.PREFETCHED, size) for size in (1, 16, 128, 512)),
+        *((Access.CPU_READ, size) for size in (1, 16, 128, 512)),
+        *((Access.PREFETCHED_BACK, size) for size in (1, 16, 128, 512)),
+        *((Access.WRITTEN, size) for size in (1, 16, 128, 512)),
     ]
     assert points[0].seconds == pytest.approx(28.5e-6, rel=0.01)
-    assert points[1].seconds == pytest.approx(MIB / 2.818e9, rel=0.01)
+    assert points[1].seconds == pytest.approx(20.2e-6, rel=0.01)
+    assert points[2].seconds == pytest.approx(MIB / 2.818e9, rel=0.01)
 
 
 def test_tests_that_are_not_predicted_are_named(h100: Run) -> None:
-    assert "device_to_host_managed_prefetched" in not_predicted(h100)
-    assert "host_to_device_managed_prefetched" not in not_predicted(h100)
+    assert not_predicted(h100) == []
+    unknown = [
+        one.model_copy(update={"test": one.test.replace("managed_demand", "managed_guessed")})
+        for one in h100.results
+    ]
+    other = h100.model_copy(update={"results": unknown})
+    assert not_predicted(other) == [
+        f"{way}_managed_guessed" for way in ("device_to_host", "host_to_device")
+    ]
 
 
 def test_what_is_predicted_is_what_the_bench_measures() -> None:
@@ -190,6 +203,70 @@ def test_the_fit_finds_what_prefetches_were_made_with() -> None:
     assert [one.held_back for one in prefetched] == [False, True, False]
 
 
+def test_the_fit_finds_what_the_cpus_accesses_were_made_with() -> None:
+    costs = {"back_fault": 11 * US, "back_page": US // 2}
+    costs |= {"back_prefetch": 40 * US, "back_prefetch_block": 90 * US}
+    true = machine_with(12 * US, 150 * US, US // 4)
+    true = true.model_copy(update={"faults": true.faults.model_copy(update=costs)})
+    accesses = [(Access.CPU_FAULT, 4096)]
+    accesses += [(Access.CPU_READ, size * MIB) for size in (1, 2, 16)]
+    accesses += [(Access.PREFETCHED_BACK, size * MIB) for size in (1, 2, 16)]
+    points = [DriverPoint(access=one, size_bytes=size, seconds=1.0) for one, size in accesses]
+    points = [replace(one, seconds=predicted(one, true).seconds) for one in points]
+    fit = fitted([*points_by(true), *points], load_machine("h100-pcie5"))
+    for name, cost in costs.items():
+        assert getattr(fit.machine.faults, name) == pytest.approx(cost, rel=0.01)
+    held = [one.held_back for one in fit.compared if one.point in points]
+    assert held == [False, *([False, True, False] * 2)]
+
+
+def test_a_cpu_faults_once_for_64_kib_and_then_for_as_much_again() -> None:
+    machine = load_machine("h100-pcie5")
+    reads = [
+        predicted(DriverPoint(access=Access.CPU_READ, size_bytes=size, seconds=1.0), machine)
+        for size in (4096, 65536, 2 * 65536, MIB, 2 * MIB, 4 * MIB)
+    ]
+    assert [one.back_faults for one in reads] == [1, 1, 2, 5, 6, 12]
+    assert [one.back_blocks for one in reads] == [1, 1, 1, 1, 1, 2]
+    assert reads[3].back_pages == 256
+
+
+def test_what_is_written_in_place_takes_what_the_link_takes() -> None:
+    machine = load_machine("h100-pcie5")
+    point = DriverPoint(access=Access.WRITTEN, size_bytes=128 * MIB, seconds=1.0)
+    found = predicted(point, machine)
+    assert found.seconds == pytest.approx(128 * MIB / machine.link.back_bandwidth, rel=0.01)
+    assert found.back_faults == found.batches == 0
+
+
+@pytest.mark.parametrize(
+    ("policy", "cost", "count"),
+    [
+        ("tree", "back_page", "returned_pages"),
+        ("tree", "back_fault", "returned_faults"),
+        ("prefetch", "back_prefetch", "returned_steps"),
+        ("prefetch", "back_prefetch_block", "returned_blocks"),
+    ],
+)
+def test_the_driver_takes_its_time_for_the_cpu_if_downloads_count(
+    policy: str, cost: str, count: str
+) -> None:
+    free = {"workload.nodes": "4096", "options.count_downloads": "true"} | {
+        f"faults.{name}": "0"
+        for name in ("back_page", "back_fault", "back_prefetch", "back_prefetch_block")
+    }
+    slow = {**free, f"faults.{cost}": "3us"}
+    quick = isthmus.simulate("bfs", "h100-pcie5", policy, settings=free)
+    late = isthmus.simulate("bfs", "h100-pcie5", policy, settings=slow)
+    assert late.counts[count] > 0
+    assert late.total_ps - quick.total_ps == late.counts[count] * 3 * US
+    without = {"options.count_downloads": "false"}
+    assert (
+        isthmus.simulate("bfs", "h100-pcie5", policy, settings={**slow, **without}).total_ps
+        == isthmus.simulate("bfs", "h100-pcie5", policy, settings={**free, **without}).total_ps
+    )
+
+
 def test_one_prefetch_tells_two_costs_not_apart() -> None:
     machine = load_machine("h100-pcie5")
     points = points_by(machine_with(12 * US, 150 * US, US // 4))
@@ -248,7 +325,7 @@ def test_a_read_at_random_touches_more_blocks_in_fewer_batches() -> None:
 
 def test_too_few_points_are_refused(h100: Run) -> None:
     with pytest.raises(UsageError, match=r"three points.* 1 page faults, 2 sizes"):
-        fitted(points_of(h100)[:3], load_machine("h100-pcie5"))
+        fitted(points_of(h100)[:4], load_machine("h100-pcie5"))
 
 
 def test_times_shorter_than_the_links_are_refused() -> None:
@@ -301,7 +378,7 @@ def test_tables_fit_80_columns_and_name_what_is_modelled(h100: Run) -> None:
     rows = json.loads(comparison_text(h100, load_machine("h100-pcie5"), points, [], Format.JSON))[
         "points"
     ]
-    assert [row["access"] for row in rows] == ["page fault", "read on demand"]
+    assert [row["access"] for row in rows] == ["page fault", "page fault of the CPU"]
 
 
 def test_errors_are_averaged_as_factors() -> None:

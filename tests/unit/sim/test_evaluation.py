@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -20,15 +21,18 @@ from isthmus.sim.paper.scores import BOUND, score_all, times_within
 from isthmus.sim.paper.scores_text import scores_text
 from isthmus.sim.paper.studies import (
     BANDWIDTHS,
+    FAULT_LATENCIES,
     HOST_PROGRAMS,
     LOCAL_PROGRAMS,
     POLICIES,
     PROGRAMS,
     RODINIA,
+    StudyRun,
     evaluation,
 )
 from isthmus.sim.paper.targets import TARGETS, Verdict
 from isthmus.sim.running import simulate
+from isthmus.sim.store import Row
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +80,36 @@ def test_every_average_has_the_bound_of_its_bandwidth(made_up: Evaluation) -> No
     scores = {one.target.name: one for one in score_all(made_up)}
     for name in ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "T13"):
         assert scores[name].beside[BOUND] == "0.50x"
+
+
+def test_every_mean_beside_a_target_and_in_the_fault_table_has_its_spread() -> None:
+    runs = evaluation(num_seeds=2)
+    found = {
+        run.point.key: row if run.point.seed == 0 else {**row, "total_ps": later(run, row)}
+        for run in runs
+        for row in [row_of(run)]
+    }
+    evaluated = Evaluation(runs, found)
+    scores = {one.target.name: one for one in score_all(evaluated)}
+    for name in ("geometric mean", BOUND, "whole-page, merged", "whole-page, 128 in all"):
+        assert "x to " in scores["T1"].beside[name], name
+    assert "x to " in scores["T13"].beside["128 B"]
+    assert all("% to " in beside for beside in scores["T15a"].beside.values())
+    assert scores["T16"].beside["over 2 seeds"].count(" to ") == 4
+    lines = scores_text(score_all(evaluated), evaluated, Format.TEXT).splitlines()
+    title = next(place for place, line in enumerate(lines) if "by fault latency" in line)
+    assert "the bound is 0.5" in lines[title]
+    labels = [re.split(r"\s{2,}", line.strip())[0] for line in lines[title + 2 :]]
+    assert labels == [
+        one
+        for latency in FAULT_LATENCIES
+        for one in (latency, "least over seeds", "most over seeds")
+    ]
+
+
+def later(run: StudyRun, row: Row) -> int:
+    """Give a time that is longer than `row` says, but for the programmer's copies."""
+    return int(row["total_ps"] or 0) * (1 if run.series == "programmer" else 2)
 
 
 def test_a_seed_that_is_not_finished_is_left_out() -> None:

@@ -23,12 +23,14 @@ from isthmus.sim.native import (
 from isthmus.sim.options import Options
 from isthmus.sim.paper.studies import PROGRAMS, make_point
 from isthmus.sim.policy import Kind, Policy, default_policy, policy_names
+from isthmus.sim.result import SimulationResult
 from isthmus.sim.running import open_source, run, workload_names
 from isthmus.sim.settings import Setup, with_settings
 from isthmus.sim.timeline import new_timeline, timeline_text
 
 pytestmark = pytest.mark.native
-WORKLOAD = "cp"  # the shortest
+WORKLOAD = "cp"  # the shortest; it uploads nothing
+COPYING = "aes"
 
 
 def setup(policy: str = "ranges", machine: str = "paper-gtx480") -> Setup:
@@ -179,7 +181,7 @@ def test_equal_seeds_give_equal_runs_in_any_thread() -> None:
     digests: list[int] = []
 
     def once() -> None:
-        digests.append(run(library.source(WORKLOAD, 0), setup()).event_digest)
+        digests.append(run(library.recording(WORKLOAD, 0).replay(), setup()).event_digest)
 
     threads = [threading.Thread(target=once) for _ in range(3)]
     for thread in threads:
@@ -189,9 +191,10 @@ def test_equal_seeds_give_equal_runs_in_any_thread() -> None:
     assert digests == [isthmus.simulate(WORKLOAD).event_digest] * 3
 
 
-@pytest.mark.parametrize("policy", ["ideal", "programmer", "ranges"])
+@pytest.mark.parametrize("workload", [WORKLOAD, COPYING])
+@pytest.mark.parametrize("policy", ["ideal", "programmer", "overlapped", "ranges"])
 def test_points_that_differ_in_their_link_have_the_results_of_runs_of_their_own(
-    policy: str,
+    workload: str, policy: str
 ) -> None:
     library = Library()
     for link in (
@@ -199,8 +202,8 @@ def test_points_that_differ_in_their_link_have_the_results_of_runs_of_their_own(
         {"link.bandwidth": "1GB/s", "link.back_bandwidth": "2GB/s"},
         {"link.latency": "3us", "link.packet": "256", "link.packet_overhead": "24"},
     ):
-        shared = library.run(make_point(WORKLOAD, policy, link), lambda: True)
-        alone = isthmus.simulate(WORKLOAD, policy=policy, settings=link)
+        shared = library.run(make_point(workload, policy, link), lambda: True)
+        alone = isthmus.simulate(workload, policy=policy, settings=link)
         assert shared.flat() == alone.flat()
         assert shared.event_digest == alone.event_digest
 
@@ -215,6 +218,44 @@ def test_an_ideal_run_is_simulated_once_for_all_links() -> None:
     first, again, other, _ = (library.run(point, lambda: True) for point in points)
     assert again is first
     assert other is not first
+
+
+@pytest.mark.parametrize("policy", ["programmer", "overlapped"])
+def test_a_program_that_copies_nothing_is_simulated_once_for_all_bandwidths(policy: str) -> None:
+    library = Library()
+
+    def run_with(workload: str, link: dict[str, str]) -> SimulationResult:
+        return library.run(make_point(workload, policy, link), lambda: True)
+
+    first = run_with(WORKLOAD, {"link.bandwidth": "16GB/s"})
+    assert run_with(WORKLOAD, {"link.bandwidth": "32GB/s"}) is first
+    assert run_with(WORKLOAD, {"link.latency": "9us"}) is not first
+    copying = run_with(COPYING, {"link.bandwidth": "16GB/s"})
+    assert run_with(COPYING, {"link.bandwidth": "32GB/s"}) is not copying
+
+
+def test_inputs_that_a_program_asks_for_in_the_same_way_are_simulated_once() -> None:
+    library = Library()
+
+    def run_with(workload: str, seed: int) -> SimulationResult:
+        return library.run(make_point(workload, "ranges", {}, seed), lambda: True)
+
+    assert run_with(WORKLOAD, 1) is run_with(WORKLOAD, 0)
+    alone = isthmus.simulate(WORKLOAD, policy="ranges", seed=1)
+    assert run_with(WORKLOAD, 1).event_digest == alone.event_digest
+    assert run_with("bfs", 1) is not run_with("bfs", 0)
+
+
+def test_equal_traces_have_one_digest_and_others_another() -> None:
+    library = Library()
+    first = library.recording("bfs", 0)
+    assert library.recording("bfs", 0, {"nodes": 65536}).digest == first.digest
+    others = [
+        library.recording("bfs", 1),
+        library.recording("bfs", 0, {"nodes": 1024}),
+        library.recording("bfs-rodinia", 0),
+    ]
+    assert len({first.digest, *(one.digest for one in others)}) == 1 + len(others)
 
 
 def test_the_papers_programs_are_workloads() -> None:

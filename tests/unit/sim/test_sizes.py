@@ -12,8 +12,9 @@ from isthmus.report.format import Format
 from isthmus.sim.axes import points, read_axes
 from isthmus.sim.catalogue import catalogue_text
 from isthmus.sim.library import Library
+from isthmus.sim.paper.studies import make_point
 from isthmus.sim.points import Base, SweepPoint, build_points
-from isthmus.sim.running import check_workload, open_source
+from isthmus.sim.running import check_workload, open_source, workload_names
 from isthmus.sim.settings import check_sizes, read_sizes, setting_of, size_settings
 from isthmus.sim.sweep import columns_of
 
@@ -34,6 +35,28 @@ def test_every_workload_has_sizes_and_each_says_what_it_is() -> None:
             assert size.meaning, f"{one.name}.{size.name}"
             assert size.least <= size.usual <= size.most, f"{one.name}.{size.name}"
             check_workload(one.name, {size.name: size.usual})
+
+
+@pytest.mark.parametrize("workload", workload_names())
+def test_every_size_can_be_set_by_its_name(workload: str) -> None:
+    [known] = [one for one in _native.workloads() if one.name == workload]
+    assignments = [
+        f"workload.{size.name}={size.least}{'B' if size.in_bytes else ''}" for size in known.sizes
+    ]
+    sizes = read_sizes(assignments)
+    assert sizes == {size.name: size.least for size in known.sizes}
+    program = open_source(workload, sizes=sizes).program
+    for size in known.sizes:
+        assert (f"{size.name}=" in program.description) == (size.least != size.usual)
+    settings = dict(one.split("=") for one in assignments)
+    small = isthmus.simulate(workload, policy="ideal", settings=settings)
+    assert (
+        0
+        < small.counts["line_requests"]
+        == Library()
+        .run(make_point(workload, "ideal", settings), lambda: True)
+        .counts["line_requests"]
+    )
 
 
 def test_sizes_of_one_name_have_one_unit() -> None:

@@ -18,6 +18,7 @@ from isthmus.sizes import format_size
 NOTE = "predicted times are modelled; measured ones are the medians of the run"
 _COSTS = ("latency", "first", "block", "page")
 _PREFETCH_COSTS = ("prefetch", "prefetch_block")
+_BACK_COSTS = ("back_fault", "back_page", "back_prefetch", "back_prefetch_block")
 
 
 def comparison_text(
@@ -75,6 +76,15 @@ def prefetch_costs(machine: ModelledMachine) -> str:
     return f"{call} an allocation, {block} a block of 2 MiB"
 
 
+def back_costs(machine: ModelledMachine) -> str:
+    """Say what the modelled driver takes if the CPU accesses what is on the GPU."""
+    fault, page, call, prefetched = _texts(machine, _BACK_COSTS)
+    return (
+        f"{fault} a fault, {page} a page of 4 KiB; prefetched back {call} an allocation, "
+        f"{prefetched} a block"
+    )
+
+
 def _texts(machine: ModelledMachine, names: Sequence[str]) -> list[str]:
     return [setting_of(f"faults.{name}").text(getattr(machine.faults, name)) for name in names]
 
@@ -91,6 +101,7 @@ def _heading(run: Run, machine: ModelledMachine) -> list[str]:
         f"machine   {machine.name}: {machine.description}",
         f"faults    {fault_costs(machine)}",
         f"prefetch  {prefetch_costs(machine)}",
+        f"back      {back_costs(machine)}",
     ]
 
 

@@ -13,12 +13,14 @@ each. All of it counts as the block's: NVIDIA's driver locks, unmaps, copies and
 are never fitted: they test this.
 
 The time of a prefetch is a sum, too: what the link takes, a cost for the call, and one for each
-block of 2 MiB. They are fitted by themselves, in the same way.
+block of 2 MiB. So is that of a prefetch to the CPU, and of what the CPU's page faults take back: a
+cost for each fault, and one for each page of 4 KiB. They are fitted by themselves, in the same way.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Final, NamedTuple
 
 from isthmus.errors import Error, UsageError
 from isthmus.sim.driver.measured import Access, DriverPoint
@@ -30,7 +32,40 @@ _MAX_ROUNDS = 25
 # Costs that change less are the same: a tenth of a percent of the longest.
 _SAME = 1e-3
 _NUM_COSTS = 3
-_NUM_PREFETCH_COSTS = 2
+
+
+class _Sum(NamedTuple):
+    """
+    Accesses whose time is the link's and a sum of costs, which are fitted by themselves.
+
+    Attributes:
+        access: Every second size of it is fitted.
+        single: Another access with the same costs, of one size.
+        costs: The cost's name in a machine -> how often a prediction has it.
+    """
+
+    access: Access
+    single: Access | None
+    costs: Mapping[str, str]
+
+
+_SUMS: Final = (
+    _Sum(
+        Access.PREFETCHED,
+        None,
+        {"prefetch": "prefetches", "prefetch_block": "prefetched_blocks"},
+    ),
+    _Sum(
+        Access.CPU_READ,
+        Access.CPU_FAULT,
+        {"back_fault": "back_faults", "back_page": "back_pages"},
+    ),
+    _Sum(
+        Access.PREFETCHED_BACK,
+        None,
+        {"back_prefetch": "prefetches", "back_prefetch_block": "back_blocks"},
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,10 +117,11 @@ def fitted(points: Sequence[DriverPoint], machine: ModelledMachine) -> Fit:
     """
     Find the costs of a machine's driver.
 
-    Of the sizes that were read on demand, and of those that were prefetched, every second one, from
-    the second smallest on, is held back: it only tests the fit. So do all reads at random. Reads in
-    place have no faults, and test the link. The costs of prefetches stay as they are if fewer than
-    two sizes are left to fit them.
+    Of the sizes that were read on demand by the GPU or the CPU, and of those that were prefetched,
+    every second one, from the second smallest on, is held back: it only tests the fit. So do all
+    reads at random. Reads and writes in place have no faults, and test the link. Costs of
+    prefetches and of the CPU's accesses stay as they are if fewer than two points are left to fit
+    them.
 
     Args:
         points: Of one run.
@@ -105,8 +141,8 @@ def fitted(points: Sequence[DriverPoint], machine: ModelledMachine) -> Fit:
         current = _with_costs(machine, after)
         if max(abs(a - b) for a, b in zip(after, before, strict=True)) <= _SAME * max(after):
             settled = _with_costs(current, _rounded(after))
-            machine, prefetched = _with_prefetches(settled, points)
-            return _result(machine, points, [*used, *prefetched], num_rounds)
+            machine, also_used = _with_sums(settled, points)
+            return _result(machine, points, [*used, *also_used], num_rounds)
     raise Error(
         f"the fit doesn't settle within {_MAX_ROUNDS} rounds: last {_text(after)}",
         hint="measure again with `isthmus bench --managed` on an idle machine",
@@ -154,23 +190,28 @@ def _costs(machine: ModelledMachine) -> tuple[float, float, float]:
     return faults.block / _PS_PER_S, faults.first / _PS_PER_S, faults.page / _PS_PER_S
 
 
-def _with_prefetches(
+def _with_sums(
     machine: ModelledMachine, points: Sequence[DriverPoint]
 ) -> tuple[ModelledMachine, list[DriverPoint]]:
-    """Fit what prefetches take; also give the points that this used."""
-    used = _sizes(points, Access.PREFETCHED)[::2]
-    if len(used) < _NUM_PREFETCH_COSTS:
-        return machine, []
-    predictions = [predicted(point, machine) for point in used]
-    rows = [(one.prefetches, one.prefetched_blocks) for one in predictions]
-    before = (machine.faults.prefetch / _PS_PER_S, machine.faults.prefetch_block / _PS_PER_S)
-    call, block = _rounded(_solved(used, predictions, rows, before))
-    changed = {
-        "prefetch": round(call * _PS_PER_S),
-        "prefetch_block": round(block * _PS_PER_S),
-    }
-    faults = machine.faults.model_copy(update=changed)
-    return machine.model_copy(update={"faults": faults}), used
+    """Fit what prefetches and the CPU's accesses take; also give the points that this used."""
+    all_used = []
+    for one in _SUMS:
+        singles = [point for point in points if point.access is one.single]
+        used = [*singles, *_sizes(points, one.access)[::2]]
+        if len(used) < len(one.costs):
+            continue
+        predictions = [predicted(point, machine) for point in used]
+        rows = [
+            tuple(getattr(found, count) for count in one.costs.values()) for found in predictions
+        ]
+        before = [getattr(machine.faults, cost) / _PS_PER_S for cost in one.costs]
+        found = _rounded(_solved(used, predictions, rows, before))
+        costs = zip(one.costs, found, strict=True)
+        changed = {cost: round(seconds * _PS_PER_S) for cost, seconds in costs}
+        faults = machine.faults.model_copy(update=changed)
+        machine = machine.model_copy(update={"faults": faults})
+        all_used += used
+    return machine, all_used
 
 
 def _with_costs(machine: ModelledMachine, costs: Sequence[float]) -> ModelledMachine:

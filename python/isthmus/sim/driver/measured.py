@@ -1,4 +1,4 @@
-"""What a run says about the driver's page faults: the points that the simulator predicts."""
+"""What a run says about managed memory: the points that the simulator predicts."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,10 +12,12 @@ FAULT_PAGES = 32
 
 
 class Access(StrEnum):
-    """What a kernel did with managed memory that was on the host."""
+    """What a kernel or the CPU did with managed memory."""
 
     PAGE_FAULT = "page fault"
     """One thread read a word in one page after the other, 2 MiB apart."""
+    CPU_FAULT = "page fault of the CPU"
+    """Then the CPU read the same words, and took their pages back."""
     READ = "read on demand"
     """All of the memory was read once, and migrated."""
     RANDOM = "read at random"
@@ -24,14 +26,24 @@ class Access(StrEnum):
     """All of it was read once over the link: it was advised to stay."""
     PREFETCHED = "prefetched"
     """All of it was prefetched, by one call; no kernel ran."""
+    CPU_READ = "read by the CPU"
+    """A kernel had written all of it, and the CPU read a byte of each page: it migrated back."""
+    PREFETCHED_BACK = "prefetched back"
+    """A kernel had written all of it, and it was prefetched to the CPU, by one call."""
+    WRITTEN = "written in place"
+    """A kernel wrote all of it over the link: it was advised to stay."""
 
 
 PREDICTED = {
     ("managed_page_fault", "device_fault"): Access.PAGE_FAULT,
+    ("managed_page_fault", "host_fault"): Access.CPU_FAULT,
     ("host_to_device_managed_demand", "bandwidth"): Access.READ,
     ("host_to_device_managed_demand_random", "bandwidth"): Access.RANDOM,
     ("host_to_device_managed_advised", "bandwidth"): Access.REMOTE,
     ("host_to_device_managed_prefetched", "bandwidth"): Access.PREFETCHED,
+    ("device_to_host_managed_demand", "bandwidth"): Access.CPU_READ,
+    ("device_to_host_managed_prefetched", "bandwidth"): Access.PREFETCHED_BACK,
+    ("device_to_host_managed_advised", "bandwidth"): Access.WRITTEN,
 }
 """The results of `isthmus bench` that are points: test and metric."""
 
@@ -86,6 +98,6 @@ def _point(result: Result) -> DriverPoint | None:
     plain = result.status == Status.PASSED and result.median and not result.axes
     if access is None or not plain or result.median is None:
         return None
-    is_rate = access is not Access.PAGE_FAULT
+    is_rate = access not in {Access.PAGE_FAULT, Access.CPU_FAULT}
     seconds = result.bytes / result.median if is_rate else result.median
     return DriverPoint(access=access, size_bytes=result.bytes, seconds=seconds)

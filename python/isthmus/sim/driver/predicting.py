@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.sim.driver.measured import FAULT_PAGES, Access, DriverPoint
 from isthmus.sim.machine import ModelledMachine
+from isthmus.sim.options import Options
 from isthmus.sim.policy import default_policy
 from isthmus.sim.running import run
 from isthmus.sim.settings import Setup
@@ -16,7 +17,15 @@ _PS_PER_S = 1e12
 _PAGE_BYTES = 4096
 # NVIDIA's driver widens a fault by the density of a tree over each block of 2 MiB.
 _MIGRATES = "tree"
-_OF_ACCESS = {Access.REMOTE: "zero-copy", Access.PREFETCHED: "prefetch"}
+_OF_ACCESS = {
+    Access.REMOTE: "zero-copy",
+    Access.WRITTEN: "zero-copy",
+    Access.PREFETCHED: "prefetch",
+    Access.PREFETCHED_BACK: "prefetch",
+}
+_FAULTS = {Access.PAGE_FAULT, Access.CPU_FAULT}
+_TO_CPU = {Access.CPU_FAULT, Access.CPU_READ, Access.PREFETCHED_BACK}
+"""Those that are measured while no kernel runs."""
 _BLOCK_BYTES = 2 << 20
 
 
@@ -33,8 +42,11 @@ class Prediction:
         blocks: The blocks of 2 MiB in them.
         pages: The pages of 4 KiB that they migrated.
         kernels: The kernels that had faults.
-        prefetches: The allocations that were prefetched.
+        prefetches: The allocations that were prefetched, to either side.
         prefetched_blocks: The blocks of 2 MiB of them.
+        back_blocks: The blocks of 2 MiB that the CPU took back.
+        back_faults: The CPU's page faults for them.
+        back_pages: The pages of 4 KiB of them.
     """
 
     seconds: float
@@ -44,6 +56,9 @@ class Prediction:
     kernels: float
     prefetches: float
     prefetched_blocks: float
+    back_blocks: float
+    back_faults: float
+    back_pages: float
 
 
 def predicted(point: DriverPoint, machine: ModelledMachine) -> Prediction:
@@ -51,33 +66,43 @@ def predicted(point: DriverPoint, machine: ModelledMachine) -> Prediction:
     Simulate what a point measured.
 
     What is prefetched is read meanwhile, by a kernel that ends some microseconds after its last
-    bytes have come.
+    bytes have come. Of what the CPU takes back, the time without the kernel before it counts.
 
     Raises:
         UsageError: The machine is impossible, or the size no multiple of 4 KiB.
     """
     kind = _OF_ACCESS.get(point.access, _MIGRATES)
-    result = run(_trace(point, machine), Setup(machine=machine, policy=default_policy(kind)))
-    share = 1 / FAULT_PAGES if point.access is Access.PAGE_FAULT else 1.0
+    setup = Setup(
+        machine=machine, policy=default_policy(kind), options=Options(count_downloads=True)
+    )
+    result = run(_trace(point, machine), setup)
+    share = 1 / FAULT_PAGES if point.access in _FAULTS else 1.0
+    total_ps = result.copy_ps if point.access in _TO_CPU else result.total_ps - result.copy_ps
     counts = result.counts
     return Prediction(
-        seconds=result.total_ps / _PS_PER_S * share,
+        seconds=total_ps / _PS_PER_S * share,
         batches=counts["fault_batches"] * share,
         blocks=counts["fault_blocks"] * share,
         pages=counts["fault_pages"] * share,
         kernels=(counts["fault_batches"] > 0) * share,
-        prefetches=float(point.access is Access.PREFETCHED),
+        prefetches=float(kind == "prefetch"),
         prefetched_blocks=(
             -(-point.size_bytes // _BLOCK_BYTES) if point.access is Access.PREFETCHED else 0.0
         ),
+        back_blocks=counts["returned_blocks"] * share,
+        back_faults=counts["returned_faults"] * share,
+        back_pages=counts["returned_pages"] * share,
     )
 
 
 def _trace(point: DriverPoint, machine: ModelledMachine) -> "_native.TraceSource":
     from isthmus import _native
 
-    if point.access is Access.PAGE_FAULT:
-        return _native.TraceSource.of_page_chase(FAULT_PAGES)
+    if point.access in _FAULTS:
+        then_cpu = point.access is Access.CPU_FAULT
+        return _native.TraceSource.of_page_chase(FAULT_PAGES, then_cpu)
     whole = max(point.size_bytes // _PAGE_BYTES * _PAGE_BYTES, _PAGE_BYTES)
+    if point.access in _TO_CPU or point.access is Access.WRITTEN:
+        return _native.TraceSource.of_managed_write(whole, machine.cores.count)
     at_random = point.access is Access.RANDOM
     return _native.TraceSource.of_managed_read(whole, machine.cores.count, at_random)

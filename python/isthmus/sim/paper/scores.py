@@ -70,18 +70,16 @@ def _score(target: Target, found: _Finding) -> Score:
 def _mean_of(series: str, bandwidth: str) -> Callable[[Evaluation], _Finding]:
     def find(evaluation: Evaluation) -> _Finding:
         seeds = evaluation.by_seed()
-        arithmetic, geometric = means(evaluation.ratios(series, bandwidth))
+        arithmetic, _ = means(evaluation.ratios(series, bandwidth))
         by_seed = [one.mean(series, bandwidth) for one in seeds]
         geometric_by_seed = [means(one.ratios(series, bandwidth))[1] for one in seeds]
         beside = {
             **_over_seeds(by_seed),
-            "geometric mean": times_within(geometric, geometric_by_seed),
+            "geometric mean": _with_spread(geometric_by_seed),
         }
-        bounds = [one.overlap_bound(bandwidth) for one in seeds]
-        beside[BOUND] = times_within(bounds[0], bounds)
+        beside[BOUND] = _with_spread([one.overlap_bound(bandwidth) for one in seeds])
         for name in _variants(series, evaluation, bandwidth):
-            others = [one.mean(name, bandwidth) for one in seeds]
-            beside[name] = times_within(others[0], others)
+            beside[name] = _with_spread([one.mean(name, bandwidth) for one in seeds])
         return _Finding(
             values=[arithmetic],
             shown=times_within(arithmetic, by_seed),
@@ -110,6 +108,12 @@ def _over_seeds(
     return {f"{of}{', ' if of else ''}over {len(by_seed)} seeds": f"{least} to {most}"}
 
 
+def _with_spread(by_seed: Sequence[float]) -> str:
+    """Write the ratio of seed 0, and how far other inputs take it."""
+    shown = times_within(by_seed[0], by_seed)
+    return " ".join([shown, *(f"({spread})" for spread in _over_seeds(by_seed).values())])
+
+
 def _of_program(program: str, series: str) -> Callable[[Evaluation], _Finding]:
     def find(evaluation: Evaluation) -> _Finding:
         if program not in evaluation.programs():
@@ -117,8 +121,9 @@ def _of_program(program: str, series: str) -> Callable[[Evaluation], _Finding]:
         by_seed = [one.ratio(program, series, _B16) for one in evaluation.by_seed()]
         beside = _over_seeds(by_seed)
         for name in _variants(series, evaluation, _B16):
-            others = [one.ratio(program, name, _B16) for one in evaluation.by_seed()]
-            beside[name] = times_within(others[0], others)
+            beside[name] = _with_spread(
+                [one.ratio(program, name, _B16) for one in evaluation.by_seed()]
+            )
         return _Finding(values=[by_seed[0]], shown=times_within(by_seed[0], by_seed), beside=beside)
 
     return find
@@ -155,16 +160,15 @@ def _units(evaluation: Evaluation) -> _Finding:
         unit: times_within(by_seed[0][unit], [means_of[unit] for means_of in by_seed])
         for unit in UNITS
     }
-    bounds = [one.overlap_bound(_B16) for one in evaluation.by_seed()]
     return _Finding(
         values=[by_seed[0][unit] for unit in FAULT_UNITS],
         axis=[parse_size(unit) for unit in FAULT_UNITS],
         shown=f"{shown[FAULT_UNITS[0]]} to {shown[FAULT_UNITS[-1]]}",
         beside={
-            "128 B": shown[UNITS[0]],
+            "128 B": _with_spread([units[UNITS[0]] for units in by_seed]),
             **_over_seeds([units[FAULT_UNITS[0]] for units in by_seed], "1 KiB"),
             **_over_seeds([units[FAULT_UNITS[-1]] for units in by_seed], "2 MiB"),
-            BOUND: times_within(bounds[0], bounds),
+            BOUND: _with_spread([one.overlap_bound(_B16) for one in evaluation.by_seed()]),
         },
     )
 
@@ -194,8 +198,11 @@ def _tlb(page: str) -> Callable[[Evaluation], _Finding]:
             name: percent_within(by_seed[0][name], [rates[name] for rates in by_seed])
             for name in by_seed[0]
         }
-        spread = _over_seeds([rates[ours] for rates in by_seed], shown=percent)
-        return _Finding(values=[by_seed[0][ours]], shown=shown[ours], beside={**spread, **shown})
+        beside = {}
+        for name, rate in shown.items():
+            spread = _over_seeds([rates[name] for rates in by_seed], shown=percent)
+            beside[name] = " ".join([rate, *(f"({one})" for one in spread.values())])
+        return _Finding(values=[by_seed[0][ours]], shown=shown[ours], beside=beside)
 
     return find
 
@@ -204,11 +211,13 @@ def _derived(evaluation: Evaluation) -> _Finding:
     def ratio(one: Evaluation, series: str, bandwidth: str) -> float:
         return one.mean("whole-page", bandwidth) / one.mean(series, bandwidth)
 
-    shown = []
+    shown, spreads = [], []
     for bandwidth, series in product((_B16, _B32), ("single-range", "ranges")):
         by_seed = [ratio(one, series, bandwidth) for one in evaluation.by_seed()]
         shown.append(times_within(by_seed[0], by_seed))
-    return _Finding(values=[], shown=", ".join(shown), beside={})
+        spreads.append(_over_seeds(by_seed))
+    beside = {name: ", ".join(spread[name] for spread in spreads) for name in spreads[0]}
+    return _Finding(values=[], shown=", ".join(shown), beside=beside)
 
 
 _FINDERS: Final[Mapping[str, Callable[[Evaluation], _Finding]]] = {

@@ -123,7 +123,8 @@ def _inputs(evaluation: Evaluation) -> str:
         )
     return (
         f"{num_seeds} inputs of each program: a mean is that of seed 0, up to the first digit of "
-        "half of its spread over seeds. Every mean has the bound of its bandwidth beside it."
+        "half of its spread over seeds. Every mean has that spread and the bound of its bandwidth "
+        "beside it."
     )
 
 
@@ -170,20 +171,19 @@ def _missed(evaluation: Evaluation) -> Table:
     """Show the best unit size for each fault latency, which the paper doesn't have."""
     by_seed = [one.fault_means() for one in evaluation.by_seed()]
     best = evaluation.best_units()
-    rows = tuple(
-        (
-            latency,
-            *(
-                times_within(by_seed[0][latency, unit], [means[latency, unit] for means in by_seed])
-                for unit in FAULT_UNITS
-            ),
-            " or ".join(format_size(parse_size(unit)) for unit in best[latency]),
-        )
-        for latency in FAULT_LATENCIES
-    )
+    rows = []
+    for latency in FAULT_LATENCIES:
+        cells = [[means[latency, unit] for means in by_seed] for unit in FAULT_UNITS]
+        units = " or ".join(format_size(parse_size(unit)) for unit in best[latency])
+        rows.append((latency, *(times_within(cell[0], cell) for cell in cells), units))
+        if len(by_seed) > 1:
+            rows.append(("  least over seeds", *(times(min(cell)) for cell in cells), ""))
+            rows.append(("  most over seeds", *(times(max(cell)) for cell in cells), ""))
+    bounds = [one.overlap_bound(BANDWIDTHS[0]) for one in evaluation.by_seed()]
     return Table(
-        title="not in the paper: mean time by fault latency (down) and unit size",
+        title="not in the paper: mean time by fault latency (down) and unit size, at 16 GB/s; "
+        f"the bound is {times_within(bounds[0], bounds)}",
         heads=("fault", *(format_size(parse_size(unit)) for unit in FAULT_UNITS), "best"),
-        rows=rows,
+        rows=tuple(rows),
         num_text_columns=1,
     )
