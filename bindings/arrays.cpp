@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "arrays/own_array.hpp"
-#include "arrays/pair.hpp"
-#include "arrays/protocols.hpp"
-#include "arrays/reader.hpp"
-#include "bindings.hpp"
-#include "text.hpp"
+#include "bindings/arrays/own_array.hpp"
+#include "bindings/arrays/pair.hpp"
+#include "bindings/arrays/protocols.hpp"
+#include "bindings/arrays/reader.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -3,10 +3,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
-#include "bindings.hpp"
-#include "gil.hpp"
-#include "text.hpp"
-#include "unlocked.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
+#include "bindings/unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

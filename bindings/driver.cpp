@@ -2,11 +2,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
 #include "device/device_facts.hpp"
 #include "driver/driver.hpp"
-#include "gil.hpp"
-#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -6,11 +6,11 @@
 #include <string>
 #include <system_error>
 
-#include "bindings.hpp"
-#include "gil.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
 #include "measure/loops/failures.hpp"
 #include "sim/deadlock.hpp"
-#include "text.hpp"
 #include "transfer/copy/pending_copy.hpp"
 
 namespace nb = nanobind;

@@ -1,4 +1,4 @@
-#include "gil.hpp"
+#include "bindings/gil.hpp"
 
 #include <dlfcn.h>
 #include <unistd.h>

@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings/text.hpp"
 #include "host/cpu/affinity.hpp"
 #include "host/cpu/clock.hpp"
 #include "host/cpu/copy_instructions.hpp"
@@ -13,7 +14,6 @@
 #include "host/memory/memory_limits.hpp"
 #include "host/system/iommu.hpp"
 #include "host/system/virtualization.hpp"
-#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

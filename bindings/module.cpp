@@ -1,5 +1,5 @@
 // The extension module isthmus._native: one bind_* function per area, each in its own file.
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 NB_MODULE(_native, m) {
   // When the interpreter ends, another library's array may still hold a block of pinned memory or

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "bindings/gil.hpp"
 #include "device/kernels.hpp"
-#include "gil.hpp"
 #include "measure/loops/copy_buffers.hpp"
 
 /// Owns a T; releases the GIL while T is destroyed.

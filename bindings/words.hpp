@@ -8,8 +8,8 @@
 
 #include <isthmus/errors.hpp>
 
+#include "bindings/text.hpp"
 #include "measure/loops/samples.hpp"
-#include "text.hpp"
 
 /// Python's word for a C++ enumerator.
 template <typename Value>

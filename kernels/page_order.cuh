@@ -6,7 +6,7 @@
 // Black and Rogaway, Ciphers with Arbitrary Finite Domains, CT-RSA 2002.
 //
 // Three compilers read this file: NVRTC, that of the emulated driver's kernels, and that of the
-// simulator's traces (workloads/managed_access.cpp), so that there is one source of the order.
+// simulator's traces (workloads/recording/managed_access.cpp), so that there is one source of the order.
 #pragma once
 
 #if defined(__CUDACC__) || defined(ISTHMUS_HOST_KERNELS)

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "rows.hpp"
-#include "workloads/recorder.hpp"
+#include "workloads/recording/recorder.hpp"
 #include "workloads/registry.hpp"
 
 namespace {

@@ -1,8 +1,8 @@
-#include "arrays/array.hpp"
+#include "bindings/arrays/array.hpp"
 
 #include <algorithm>
 
-#include "arrays/protocols.hpp"
+#include "bindings/arrays/protocols.hpp"
 
 namespace nb = nanobind;
 

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "arrays/export.hpp"
-#include "arrays/item.hpp"
+#include "bindings/arrays/export.hpp"
+#include "bindings/arrays/item.hpp"
 
 /// Where an array's memory lies, as the object says.
 enum class Place { host, pinned, device, managed };

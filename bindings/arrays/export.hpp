@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "gil.hpp"
+#include "bindings/gil.hpp"
 
 /// Guarantees that an array's memory isn't moved, shrunk or freed: a buffer of the buffer protocol,
 /// or an object that owns the memory. Created, moved and destroyed with the GIL held.

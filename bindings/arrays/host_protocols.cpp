@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "arrays/protocols.hpp"
+#include "bindings/arrays/protocols.hpp"
 
 namespace nb = nanobind;
 using isthmus::MemoryKind;

@@ -1,4 +1,4 @@
-#include "arrays/item.hpp"
+#include "bindings/arrays/item.hpp"
 
 #include <bit>
 #include <cctype>
@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "arrays/dlpack_structs.hpp"
+#include "bindings/arrays/dlpack_structs.hpp"
 
 namespace nb = nanobind;
 

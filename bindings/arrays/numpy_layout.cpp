@@ -1,12 +1,12 @@
-#include "arrays/numpy_layout.hpp"
+#include "bindings/arrays/numpy_layout.hpp"
 
 #include <algorithm>
 #include <array>
 #include <complex>
 #include <cstdint>
 
-#include "arrays/numpy_making.hpp"
-#include "arrays/protocols.hpp"
+#include "bindings/arrays/numpy_making.hpp"
+#include "bindings/arrays/protocols.hpp"
 
 namespace nb = nanobind;
 

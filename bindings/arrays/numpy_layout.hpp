@@ -8,7 +8,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "arrays/array.hpp"
+#include "bindings/arrays/array.hpp"
 
 /// True if this NumPy has its members there. Believes no member before others have agreed with what
 /// the array says by Python's means.

@@ -1,9 +1,9 @@
-#include "arrays/numpy_making.hpp"
+#include "bindings/arrays/numpy_making.hpp"
 
 #include <utility>
 
-#include "arrays/numpy_layout.hpp"
-#include "arrays/protocols.hpp"
+#include "bindings/arrays/numpy_layout.hpp"
+#include "bindings/arrays/protocols.hpp"
 
 namespace nb = nanobind;
 

@@ -1,6 +1,6 @@
-#include "arrays/own_array.hpp"
+#include "bindings/arrays/own_array.hpp"
 
-#include "arrays/reader.hpp"
+#include "bindings/arrays/reader.hpp"
 
 namespace nb = nanobind;
 

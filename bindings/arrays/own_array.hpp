@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "arrays/array.hpp"
+#include "bindings/arrays/array.hpp"
 
 /// An array in C order in a device's memory, which no library's work uses. Immutable.
 class OwnArray {

@@ -1,4 +1,4 @@
-#include "arrays/pair.hpp"
+#include "bindings/arrays/pair.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "arrays/reader.hpp"
+#include "bindings/arrays/reader.hpp"
 
 struct ArrayPair {
   Array target;

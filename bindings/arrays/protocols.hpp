@@ -6,8 +6,8 @@
 
 #include <utility>
 
-#include "arrays/reader.hpp"
-#include "gil.hpp"
+#include "bindings/arrays/reader.hpp"
+#include "bindings/gil.hpp"
 
 /// An attribute's name, created once.
 class Name {

@@ -1,10 +1,10 @@
-#include "arrays/reader.hpp"
+#include "bindings/arrays/reader.hpp"
 
 #include <string_view>
 
-#include "arrays/numpy_layout.hpp"
-#include "arrays/own_array.hpp"
-#include "arrays/protocols.hpp"
+#include "bindings/arrays/numpy_layout.hpp"
+#include "bindings/arrays/own_array.hpp"
+#include "bindings/arrays/protocols.hpp"
 
 namespace nb = nanobind;
 using isthmus::MemoryKind;

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "arrays/array.hpp"
-#include "arrays/dlpack_structs.hpp"
+#include "bindings/arrays/array.hpp"
+#include "bindings/arrays/dlpack_structs.hpp"
 
 /// What a caller does with an array.
 enum class Role { source, target };

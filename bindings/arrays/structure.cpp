@@ -1,10 +1,10 @@
-#include "arrays/structure.hpp"
+#include "bindings/arrays/structure.hpp"
 
 #include <isthmus/errors.hpp>
 
 #include <utility>
 
-#include "arrays/protocols.hpp"
+#include "bindings/arrays/protocols.hpp"
 
 namespace nb = nanobind;
 using isthmus::UsageError;

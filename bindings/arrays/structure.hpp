@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "arrays/reader.hpp"
+#include "bindings/arrays/reader.hpp"
 
 /// The arrays of two structures of the same form, in pairs, in the target's order. Keeps them.
 /// Created and destroyed with the GIL held.

@@ -4,14 +4,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
-#include "bindings.hpp"
-#include "gil.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
+#include "bindings/unlocked.hpp"
+#include "bindings/words.hpp"
 #include "measure/bandwidth/host_memcpy.hpp"
 #include "measure/memory/allocation_cost.hpp"
 #include "measure/memory/memory_life.hpp"
-#include "text.hpp"
-#include "unlocked.hpp"
-#include "words.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -4,15 +4,15 @@
 
 #include <memory>
 
-#include "bindings.hpp"
-#include "gil.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
+#include "bindings/unlocked.hpp"
+#include "bindings/words.hpp"
 #include "measure/bandwidth/concurrent_flows.hpp"
 #include "measure/bandwidth/host_flow.hpp"
 #include "measure/bandwidth/node_copies.hpp"
 #include "measure/bandwidth/peer_flow.hpp"
-#include "text.hpp"
-#include "unlocked.hpp"
-#include "words.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

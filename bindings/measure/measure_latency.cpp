@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <map>
 
-#include "bindings.hpp"
-#include "gil.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
+#include "bindings/unlocked.hpp"
+#include "bindings/words.hpp"
 #include "measure/latency/latency.hpp"
 #include "measure/latency/small_transfer.hpp"
 #include "measure/window/window_buffers.hpp"
-#include "text.hpp"
-#include "unlocked.hpp"
-#include "words.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -2,14 +2,14 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 
-#include "bindings.hpp"
-#include "gil.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
+#include "bindings/unlocked.hpp"
+#include "bindings/words.hpp"
 #include "measure/latency/pointer_chase.hpp"
 #include "measure/memory/managed_memory.hpp"
 #include "measure/memory/page_faults.hpp"
-#include "text.hpp"
-#include "unlocked.hpp"
-#include "words.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

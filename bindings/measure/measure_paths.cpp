@@ -6,14 +6,14 @@
 
 #include <isthmus/transfer.hpp>
 
-#include "bindings.hpp"
-#include "gil.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
+#include "bindings/unlocked.hpp"
+#include "bindings/words.hpp"
 #include "host/cpu/cores.hpp"
 #include "measure/bandwidth/copy_paths.hpp"
-#include "text.hpp"
 #include "transfer/profile/profile.hpp"
-#include "unlocked.hpp"
-#include "words.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -3,16 +3,16 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 
-#include "bindings.hpp"
-#include "gil.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
+#include "bindings/unlocked.hpp"
+#include "bindings/words.hpp"
 #include "measure/bandwidth/duplex.hpp"
 #include "measure/bandwidth/many_copies.hpp"
 #include "measure/bandwidth/overlap.hpp"
 #include "measure/bandwidth/shaped_copies.hpp"
 #include "measure/loops/stream_copies.hpp"
-#include "text.hpp"
-#include "unlocked.hpp"
-#include "words.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -4,16 +4,16 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include "bindings.hpp"
-#include "gil.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
+#include "bindings/unlocked.hpp"
+#include "bindings/words.hpp"
 #include "measure/latency/kernel_push.hpp"
 #include "measure/window/window_bandwidth.hpp"
 #include "measure/window/window_copies.hpp"
 #include "measure/window/window_lifecycle.hpp"
 #include "measure/window/window_ping_pong.hpp"
-#include "text.hpp"
-#include "unlocked.hpp"
-#include "words.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <optional>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/transfer/host_bytes.hpp"
+#include "bindings/unlocked.hpp"
 #include "device/buffers.hpp"
 #include "device/capture.hpp"
 #include "device/stream.hpp"
-#include "gil.hpp"
-#include "transfer/host_bytes.hpp"
-#include "unlocked.hpp"
 #include "window/allocation.hpp"
 
 namespace nb = nanobind;

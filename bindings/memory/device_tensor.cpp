@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
+#include "bindings/unlocked.hpp"
 #include "device/kernel_sources.hpp"
-#include "gil.hpp"
 #include "paged/paged_memory.hpp"
-#include "text.hpp"
-#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -11,12 +11,12 @@
 #include <memory>
 #include <utility>
 
-#include "arrays/dlpack_structs.hpp"
-#include "arrays/numpy_making.hpp"
-#include "bindings.hpp"
+#include "bindings/arrays/dlpack_structs.hpp"
+#include "bindings/arrays/numpy_making.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
 #include "driver/driver.hpp"
-#include "gil.hpp"
-#include "text.hpp"
 #include "transfer/pinned/pinned_registry.hpp"
 
 namespace nb = nanobind;

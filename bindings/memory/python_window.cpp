@@ -1,5 +1,5 @@
-#include "memory/python_window.hpp"
-#include "gil.hpp"
+#include "bindings/memory/python_window.hpp"
+#include "bindings/gil.hpp"
 
 #include <isthmus/errors.hpp>
 
@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "transfer/host_bytes.hpp"
+#include "bindings/transfer/host_bytes.hpp"
 
 namespace nb = nanobind;
 using isthmus::UsageError;

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "gil.hpp"
+#include "bindings/gil.hpp"
 
 /// An open window, and the object that keeps its memory alive. Destroyed with the GIL held;
 /// releases it while unmapping, and drops the owner only afterwards.

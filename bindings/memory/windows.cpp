@@ -7,12 +7,12 @@
 
 #include <optional>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/memory/python_window.hpp"
+#include "bindings/text.hpp"
+#include "bindings/unlocked.hpp"
 #include "driver/driver.hpp"
-#include "gil.hpp"
-#include "memory/python_window.hpp"
-#include "text.hpp"
-#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/text.hpp"
+#include "bindings/words.hpp"
 #include "pages/eviction.hpp"
 #include "pages/page_table.hpp"
 #include "pages/policy_names.hpp"
-#include "text.hpp"
-#include "words.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

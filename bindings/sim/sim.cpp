@@ -10,15 +10,15 @@
 #include <string>
 #include <utility>
 
-#include "bindings.hpp"
-#include "gil.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/sim/sim_observer.hpp"
+#include "bindings/sim/trace_source.hpp"
+#include "bindings/text.hpp"
+#include "bindings/words.hpp"
 #include "pages/eviction.hpp"
-#include "sim/sim_observer.hpp"
 #include "sim/simulator.hpp"
-#include "sim/trace_source.hpp"
-#include "text.hpp"
 #include "trace/recorded.hpp"
-#include "words.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,5 +1,5 @@
-#include "sim/sim_observer.hpp"
-#include "gil.hpp"
+#include "bindings/sim/sim_observer.hpp"
+#include "bindings/gil.hpp"
 
 #include <utility>
 

@@ -10,10 +10,10 @@
 #include <tuple>
 #include <utility>
 
-#include "bindings.hpp"
-#include "sim/sim_observer.hpp"
-#include "text.hpp"
-#include "words.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/sim/sim_observer.hpp"
+#include "bindings/text.hpp"
+#include "bindings/words.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

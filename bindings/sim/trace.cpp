@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include "bindings.hpp"
-#include "gil.hpp"
-#include "sim/trace_blocks.hpp"
-#include "sim/trace_source.hpp"
-#include "text.hpp"
-#include "words.hpp"
-#include "workloads/managed_access.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/sim/trace_blocks.hpp"
+#include "bindings/sim/trace_source.hpp"
+#include "bindings/text.hpp"
+#include "bindings/words.hpp"
+#include "workloads/recording/managed_access.hpp"
 #include "workloads/registry.hpp"
 
 namespace nb = nanobind;

@@ -1,5 +1,5 @@
-#include "sim/trace_blocks.hpp"
-#include "gil.hpp"
+#include "bindings/sim/trace_blocks.hpp"
+#include "bindings/gil.hpp"
 
 #include <isthmus/errors.hpp>
 

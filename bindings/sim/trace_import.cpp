@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
-#include "bindings.hpp"
-#include "gil.hpp"
-#include "text.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
+#include "bindings/transfer/host_bytes.hpp"
 #include "trace/accelsim_kernel.hpp"
-#include "transfer/host_bytes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

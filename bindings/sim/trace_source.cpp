@@ -1,4 +1,4 @@
-#include "sim/trace_source.hpp"
+#include "bindings/sim/trace_source.hpp"
 
 #include <isthmus/errors.hpp>
 

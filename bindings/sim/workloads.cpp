@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "bindings.hpp"
-#include "text.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/text.hpp"
 #include "workloads/registry.hpp"
 
 namespace nb = nanobind;

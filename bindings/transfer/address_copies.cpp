@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "gil.hpp"
-#include "text.hpp"
-#include "transfer/array_transfers.hpp"
-#include "transfer/copy_future.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
+#include "bindings/transfer/array_transfers.hpp"
+#include "bindings/transfer/copy_future.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,4 +1,4 @@
-#include "transfer/array_batch.hpp"
+#include "bindings/transfer/array_batch.hpp"
 
 #include <utility>
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "arrays/pair.hpp"
-#include "arrays/structure.hpp"
-#include "transfer/copy_future.hpp"
+#include "bindings/arrays/pair.hpp"
+#include "bindings/arrays/structure.hpp"
+#include "bindings/transfer/copy_future.hpp"
 #include "transfer/many/refused_copy.hpp"
 
 /// All arrays are read when it is made. Used with the GIL held.

@@ -9,10 +9,10 @@
 #include <memory>
 #include <utility>
 
-#include "arrays/reader.hpp"
-#include "gil.hpp"
-#include "unlocked.hpp"
-#include "words.hpp"
+#include "bindings/arrays/reader.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/unlocked.hpp"
+#include "bindings/words.hpp"
 
 using SharedWindows = Unlocked<isthmus::Windows>;
 

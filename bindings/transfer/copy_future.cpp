@@ -1,4 +1,4 @@
-#include "transfer/copy_future.hpp"
+#include "bindings/transfer/copy_future.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 #include "device/lasting.hpp"
 
 namespace nb = nanobind;

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "arrays/export.hpp"
+#include "bindings/arrays/export.hpp"
 #include "transfer/copy/copy_keeper.hpp"
 
 /// The Python objects that a copy needs. Created with the GIL held; may be destroyed by any thread.

@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "bindings.hpp"
-#include "text.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/text.hpp"
 
 namespace nb = nanobind;
 using isthmus::CopyPlan;

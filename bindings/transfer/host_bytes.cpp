@@ -1,4 +1,4 @@
-#include "transfer/host_bytes.hpp"
+#include "bindings/transfer/host_bytes.hpp"
 
 #include <isthmus/errors.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "arrays/export.hpp"
+#include "bindings/arrays/export.hpp"
 
 /// Borrows an object's bytes by the buffer protocol: C-contiguous, any item type. There is a fast
 /// path for `bytes`. Created and destroyed with the GIL held; the bytes may be accessed without it.

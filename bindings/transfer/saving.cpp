@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
+#include "bindings/transfer/host_bytes.hpp"
 #include "driver/driver.hpp"
-#include "gil.hpp"
-#include "text.hpp"
-#include "transfer/host_bytes.hpp"
 #include "transfer/saving/save.hpp"
 
 namespace nb = nanobind;

@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "arrays/pair.hpp"
-#include "bindings.hpp"
-#include "gil.hpp"
-#include "text.hpp"
-#include "transfer/array_batch.hpp"
-#include "transfer/array_transfers.hpp"
+#include "bindings/arrays/pair.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/text.hpp"
+#include "bindings/transfer/array_batch.hpp"
+#include "bindings/transfer/array_transfers.hpp"
+#include "bindings/transfer/copy_future.hpp"
 #include "transfer/copy/copy_at_once.hpp"
-#include "transfer/copy_future.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

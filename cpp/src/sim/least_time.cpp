@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/cores.hpp"
+#include "sim/cores/cores.hpp"
 
 namespace isthmus::sim {
 

@@ -9,11 +9,11 @@
 #include <isthmus/errors.hpp>
 
 #include "pages/policy_names.hpp"
-#include "sim/cores.hpp"
+#include "sim/cores/cores.hpp"
 #include "sim/deadlock.hpp"
-#include "sim/gmmu.hpp"
-#include "sim/hinted_memory.hpp"
 #include "sim/least_time.hpp"
+#include "sim/migration/gmmu.hpp"
+#include "sim/migration/hinted_memory.hpp"
 #include "sim/streamed_copies.hpp"
 
 namespace isthmus::sim {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "trace/trace.hpp"
-#include "workloads/heap.hpp"
-#include "workloads/warp.hpp"
+#include "workloads/recording/heap.hpp"
+#include "workloads/recording/warp.hpp"
 
 namespace isthmus::workloads {
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "random_programs.hpp"
-#include "sim/advice.hpp"
+#include "sim/migration/advice.hpp"
 
 namespace isthmus::sim::small {
 namespace {

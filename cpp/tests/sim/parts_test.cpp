@@ -8,11 +8,11 @@
 #include <random>
 #include <set>
 
-#include "sim/address_map.hpp"
-#include "sim/cache_sets.hpp"
+#include "sim/cores/cache_sets.hpp"
+#include "sim/cores/lookaside.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/link.hpp"
-#include "sim/lookaside.hpp"
+#include "sim/migration/address_map.hpp"
 
 namespace isthmus::sim {
 namespace {

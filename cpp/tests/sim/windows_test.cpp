@@ -8,8 +8,8 @@
 
 #include "pages/policy_names.hpp"
 #include "random_programs.hpp"
-#include "sim/cta_feed.hpp"
-#include "sim/migration_map.hpp"
+#include "sim/cores/cta_feed.hpp"
+#include "sim/migration/migration_map.hpp"
 #include "stored_programs.hpp"
 
 namespace isthmus::sim {

@@ -1,4 +1,4 @@
-#include "workloads/aes.hpp"
+#include "workloads/evaluation/aes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/bfs.hpp"
+#include "workloads/evaluation/bfs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/cp.hpp"
+#include "workloads/evaluation/cp.hpp"
 
 #include <gtest/gtest.h>
 

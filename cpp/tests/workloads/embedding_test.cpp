@@ -1,4 +1,4 @@
-#include "workloads/embedding.hpp"
+#include "workloads/modern/embedding.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/frontier.hpp"
+#include "workloads/modern/frontier.hpp"
 
 #include <gtest/gtest.h>
 

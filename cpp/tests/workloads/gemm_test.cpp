@@ -1,4 +1,4 @@
-#include "workloads/gemm.hpp"
+#include "workloads/modern/gemm.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/hash_join.hpp"
+#include "workloads/modern/hash_join.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/kv_attention.hpp"
+#include "workloads/modern/kv_attention.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/lib.hpp"
+#include "workloads/evaluation/lib.hpp"
 
 #include <gtest/gtest.h>
 

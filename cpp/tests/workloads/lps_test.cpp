@@ -1,4 +1,4 @@
-#include "workloads/lps.hpp"
+#include "workloads/evaluation/lps.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The traces of what `isthmus bench --managed` does.
-#include "workloads/managed_access.hpp"
+#include "workloads/recording/managed_access.hpp"
 
 #include <algorithm>
 #include <string>

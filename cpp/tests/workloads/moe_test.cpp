@@ -1,4 +1,4 @@
-#include "workloads/moe.hpp"
+#include "workloads/modern/moe.hpp"
 
 #include <gtest/gtest.h>
 

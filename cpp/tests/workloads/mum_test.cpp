@@ -1,4 +1,4 @@
-#include "workloads/mum.hpp"
+#include "workloads/evaluation/mum.hpp"
 
 #include <gtest/gtest.h>
 

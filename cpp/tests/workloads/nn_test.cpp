@@ -1,4 +1,4 @@
-#include "workloads/nn.hpp"
+#include "workloads/evaluation/nn.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/nqu.hpp"
+#include "workloads/evaluation/nqu.hpp"
 
 #include <gtest/gtest.h>
 

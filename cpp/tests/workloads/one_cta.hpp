@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/warp.hpp"
+#include "workloads/recording/warp.hpp"
 
 namespace isthmus::workloads::testing {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "workloads/kv_attention_kernel.hpp"
+#include "workloads/modern/kv_attention_kernel.hpp"
 
 namespace isthmus::workloads::testing {
 

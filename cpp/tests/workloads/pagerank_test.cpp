@@ -1,4 +1,4 @@
-#include "workloads/pagerank.hpp"
+#include "workloads/modern/pagerank.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/ray.hpp"
+#include "workloads/evaluation/ray.hpp"
 
 #include <gtest/gtest.h>
 

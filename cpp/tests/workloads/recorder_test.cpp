@@ -1,4 +1,4 @@
-#include "workloads/recorder.hpp"
+#include "workloads/recording/recorder.hpp"
 
 #include <gtest/gtest.h>
 

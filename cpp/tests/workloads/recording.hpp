@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "trace/checking.hpp"
-#include "workloads/recorder.hpp"
+#include "workloads/recording/recorder.hpp"
 
 namespace isthmus::workloads::testing {
 

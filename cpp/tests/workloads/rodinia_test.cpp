@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "recording.hpp"
-#include "workloads/bfs.hpp"
-#include "workloads/bfs_rodinia.hpp"
-#include "workloads/nn_rodinia.hpp"
+#include "workloads/evaluation/bfs.hpp"
+#include "workloads/rodinia/bfs_rodinia.hpp"
+#include "workloads/rodinia/nn_rodinia.hpp"
 
 namespace isthmus::workloads {
 namespace {

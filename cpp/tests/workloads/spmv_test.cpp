@@ -1,4 +1,4 @@
-#include "workloads/spmv.hpp"
+#include "workloads/modern/spmv.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "recording.hpp"
-#include "workloads/power_law_graph.hpp"
+#include "workloads/modern/power_law_graph.hpp"
 
 namespace isthmus::workloads {
 namespace {

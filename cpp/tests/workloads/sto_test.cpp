@@ -1,4 +1,4 @@
-#include "workloads/sto.hpp"
+#include "workloads/evaluation/sto.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/suffix_tree.hpp"
+#include "workloads/evaluation/suffix_tree.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/random_numbers.hpp"
+#include "workloads/recording/random_numbers.hpp"
 
 namespace isthmus::workloads {
 namespace {

@@ -1,5 +1,5 @@
 // Kernels compiled as for GPUs, thread by thread, give the same results as their warps.
-#include "workloads/thread.hpp"
+#include "workloads/recording/thread.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "recording.hpp"
-#include "workloads/bfs.hpp"
-#include "workloads/cp.hpp"
-#include "workloads/lps.hpp"
-#include "workloads/mum.hpp"
-#include "workloads/nn.hpp"
-#include "workloads/nqu.hpp"
+#include "workloads/evaluation/bfs.hpp"
+#include "workloads/evaluation/cp.hpp"
+#include "workloads/evaluation/lps.hpp"
+#include "workloads/evaluation/mum.hpp"
+#include "workloads/evaluation/nn.hpp"
+#include "workloads/evaluation/nqu.hpp"
 
 namespace isthmus::workloads {
 namespace {

@@ -1,11 +1,11 @@
-#include "workloads/warp.hpp"
+#include "workloads/recording/warp.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "one_cta.hpp"
-#include "workloads/heap.hpp"
+#include "workloads/recording/heap.hpp"
 
 namespace isthmus::workloads {
 namespace {

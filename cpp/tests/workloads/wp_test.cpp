@@ -1,4 +1,4 @@
-#include "workloads/wp.hpp"
+#include "workloads/evaluation/wp.hpp"
 
 #include <gtest/gtest.h>
 

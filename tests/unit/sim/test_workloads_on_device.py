@@ -44,8 +44,8 @@ ENTRIES = {
 }
 
 HEAD = """
-#include "workloads/{name}_kernel.hpp"
-#include "workloads/thread.hpp"
+#include "{kernel}"
+#include "workloads/recording/thread.hpp"
 using namespace isthmus::workloads;
 
 struct AllThreads {{
@@ -62,17 +62,20 @@ extern "C" __global__ void entry_{function}({arguments} in) {{
 """
 
 
+KERNELS = {
+    path.name.removesuffix("_kernel.hpp"): path.relative_to(SOURCES).as_posix()
+    for path in SOURCES.glob("workloads/*/*_kernel.hpp")
+}
+
+
 def test_every_kernel_file_is_compiled_here() -> None:
-    files = {
-        path.name.removesuffix("_kernel.hpp") for path in SOURCES.glob("workloads/*_kernel.hpp")
-    }
-    assert files == set(ENTRIES)
+    assert set(KERNELS) == set(ENTRIES)
 
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_kernel_compiles_for_a_gpu(name: str, architecture: str) -> None:
-    source = HEAD.format(name=name) + "".join(
+    source = HEAD.format(kernel=KERNELS[name]) + "".join(
         ENTRY.format(function=function, arguments=arguments)
         for function, arguments in ENTRIES[name]
     )

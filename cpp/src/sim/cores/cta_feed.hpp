@@ -1,0 +1,104 @@
+// CTAs from a trace, in order, with their lines placed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/cores/cta_work.hpp"
+#include "sim/migration/address_map.hpp"
+#include "trace/trace.hpp"
+
+namespace isthmus::sim {
+
+/// Reads a Source launch by launch.
+class CtaFeed {
+public:
+  /// All running CTAs together hold at most this if their trace can be read again: about as much as
+  /// the rest of a large simulation. With 8448 warps (132 cores), each has 7.9 KB.
+  static constexpr std::size_t kMaxHeldBytes = 64U << 20U;
+  /// A window has at most this many operations and, unless a single operation has more, lines: 3.6
+  /// KB. Reading it takes some microseconds, less than 20 ns for each operation.
+  static constexpr std::uint32_t kWindowOperations = 128;
+  static constexpr std::uint32_t kWindowLines = 256;
+
+  /// The limit for each slot.
+  static std::size_t max_held_bytes(std::size_t num_cores, std::uint32_t slots_per_core) {
+    return kMaxHeldBytes / num_cores / slots_per_core;
+  }
+
+  /// Both must outlive the feed. The source is rewound.
+  ///
+  /// placed      called after lines have been placed, possibly in new chunks
+  CtaFeed(trace::Source& source, AddressMap& map, std::function<void()> placed);
+
+  /// Starts launch `index`, after the end of the launch before it.
+  void begin_launch(std::uint32_t index);
+  /// Writes the launch's next CTA to `work`. Returns its number; none after the last CTA.
+  ///
+  /// Throws      UsageError if the source's CTAs aren't those of the program.
+  std::optional<std::uint32_t> next(const CtaPlace& place, CtaWork& work);
+
+  /// The first work of a warp of a CTA.
+  WarpWork begin(CtaWork& work, std::uint32_t warp);
+  /// Replaces a warp's window by the next one.
+  ///
+  /// Throws      UsageError if the trace can't be read again, or differs.
+  WarpWork next_window(CtaWork& work, std::uint32_t warp);
+
+  /// To call after the last launch.
+  ///
+  /// Throws      UsageError if the source has more blocks.
+  void check_end();
+
+  const trace::Program& program() const { return source_.program(); }
+
+private:
+  /// Operations and lines of the current block.
+  struct Extent {
+    std::uint32_t first_operation, end_operation, first_line, num_lines;
+  };
+  /// Lines of local memory. The words of all threads that can run at once are interleaved: a word
+  /// of a warp is one line.
+  struct LocalMemory {
+    std::uint64_t first_line;  // of the CTA's first warp, for word 0
+    std::uint64_t lines_per_word;
+
+    std::uint64_t line(std::uint32_t warp, std::uint64_t word) const {
+      return first_line + warp + word * lines_per_word;
+    }
+  };
+
+  bool have_block();
+  Extent extent(std::uint32_t first_warp) const;
+  LocalMemory local_memory(const CtaPlace& place) const;
+  void hold(std::uint32_t first_warp, const Extent& extent, const CtaPlace& place, CtaWork& work);
+  void place_with_local(std::span<const std::uint64_t> lines, const CtaPlace& place, CtaWork& work);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  // Windows (cta_windows.cpp)
+  bool is_read_in_windows(const Extent& extent, const CtaPlace& place) const;
+  void begin_windows(std::uint32_t first_warp, const Extent& extent, const CtaPlace& place,
+                     CtaWork& work);
+  void number_chunks(std::uint32_t first_warp, const Extent& extent, const CtaPlace& place);
+  std::uint64_t read_operations(const trace::StoredBlock& stored, WarpWindow& window);
+  void read_lines(const CtaWork& work, std::uint32_t warp, std::uint64_t first_line,
+                  WarpWindow& window);
+  [[noreturn]] void fail_changed() const;
+
+  trace::Source& source_;
+  AddressMap& map_;
+  std::function<void()> placed_;
+  trace::Block block_;
+  std::uint32_t next_in_block_ = 0;
+  std::uint32_t launch_index_ = 0;
+  std::uint32_t next_cta_ = 0;
+  std::uint32_t warps_per_cta_ = 0;
+  std::vector<std::uint64_t> real_lines_;  // of a CTA with local memory, or of a window
+};
+
+}  // namespace isthmus::sim

@@ -1,0 +1,49 @@
+#include "sim/migration/residency.hpp"
+
+#include <algorithm>
+
+namespace isthmus::sim {
+
+void Residency::add_chunk(bool valid) {
+  const std::size_t lines = map_.lines_per_chunk();
+  words_.resize(words_.size() + lines / 64, {valid ? ~0ULL : 0, 0});
+  generations_.resize(generations_.size() + lines / map_.lines_per_page(), 0);
+  ++num_chunks_;
+}
+
+template <class Change>
+void Residency::for_words(std::uint32_t first_line, std::uint32_t num_lines, Change&& change) {
+  for (std::uint64_t line = first_line, end = line + num_lines; line < end;) {
+    const std::uint64_t next = std::min(end, (line / 64 + 1) * 64);
+    const std::uint64_t count = next - line;
+    const std::uint64_t ones = count == 64 ? ~0ULL : (1ULL << count) - 1;
+    change(words_[line / 64], ones << (line % 64));
+    line = next;
+  }
+}
+
+bool Residency::any_touched(std::uint32_t first_line, std::uint32_t num_lines) const {
+  const std::uint64_t end = std::uint64_t{first_line} + num_lines;
+  for (std::uint64_t line = first_line; line < end; ++line) {
+    const Word& word = words_[line / 64];
+    if (word.touched == 0) {
+      line |= 63U;
+    } else if ((word.touched >> (line % 64) & 1U) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void Residency::make_valid(std::uint32_t first_line, std::uint32_t num_lines) {
+  for_words(first_line, num_lines, [](Word& word, std::uint64_t bits) { word.valid |= bits; });
+}
+
+void Residency::make_invalid(std::uint32_t first_line, std::uint32_t num_lines) {
+  for_words(first_line, num_lines, [](Word& word, std::uint64_t bits) {
+    word.valid &= ~bits;
+    word.touched &= ~bits;
+  });
+}
+
+}  // namespace isthmus::sim

@@ -1,0 +1,60 @@
+// Which lines are resident, in flat arrays: the first thing that every request looks up.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/migration/address_map.hpp"
+
+namespace isthmus::sim {
+
+/// By line number. The page table knows more; every line valid here is valid there.
+class Residency {
+public:
+  explicit Residency(const AddressMap& map) : map_(map) {}
+
+  /// Adds chunks that are new in the map: `valid` tells whether all of a chunk is resident.
+  template <class Valid>
+  void grow(Valid&& valid) {
+    while (num_chunks_ < map_.num_chunks()) add_chunk(valid(num_chunks_));
+  }
+
+  void prefetch(std::uint32_t line) const { __builtin_prefetch(&words_[line / 64]); }
+  bool valid(std::uint32_t line) const { return words_[line / 64].valid >> (line % 64) & 1U; }
+  /// True the first time since the line arrived.
+  bool touch(std::uint32_t line) {
+    std::uint64_t& word = words_[line / 64].touched;
+    const std::uint64_t bit = 1ULL << (line % 64);
+    const bool first = (word & bit) == 0;
+    word |= bit;
+    return first;
+  }
+  /// Whether a line of [first_line, first_line + num_lines) was touched since it arrived.
+  bool any_touched(std::uint32_t first_line, std::uint32_t num_lines) const;
+  void make_valid(std::uint32_t first_line, std::uint32_t num_lines);
+  void make_invalid(std::uint32_t first_line, std::uint32_t num_lines);
+
+  /// Changes when a page is evicted, which invalidates its entries in caches and TLBs.
+  std::uint32_t generation(std::uint32_t page) const { return any_left_ ? generations_[page] : 0; }
+  void leave(std::uint32_t page) {
+    any_left_ = true;
+    ++generations_[page];
+  }
+
+private:
+  struct Word {
+    std::uint64_t valid;
+    std::uint64_t touched;
+  };
+  void add_chunk(bool valid);
+  template <class Change>
+  void for_words(std::uint32_t first_line, std::uint32_t num_lines, Change&& change);
+
+  const AddressMap& map_;
+  std::uint32_t num_chunks_ = 0;
+  bool any_left_ = false;
+  std::vector<Word> words_;
+  std::vector<std::uint32_t> generations_;
+};
+
+}  // namespace isthmus::sim

@@ -1,0 +1,50 @@
+// AES-128 of a picture.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "workloads/evaluation/aes_kernel.hpp"
+#include "workloads/sizes.hpp"
+#include "workloads/workload.hpp"
+
+namespace isthmus::workloads {
+
+struct AesSizes {
+  std::uint32_t bytes = 263168;
+};
+
+/// 263,168 bytes: random ones in place of the original's picture.
+class Aes : public Workload {
+public:
+  using Sizes = AesSizes;
+  static constexpr SizeOf<AesSizes> kSizes[] = {{{.name = "bytes",
+                                                  .meaning = "bytes to encrypt",
+                                                  .least = 4 * kAesThreads,
+                                                  .most = 1U << 30U,
+                                                  .multiple = 4 * kAesThreads,
+                                                  .in_bytes = true},
+                                                 &AesSizes::bytes}};
+  static constexpr std::uint32_t kKeyBytes = 16;
+
+  Aes(const AesSizes& sizes, std::uint64_t seed);
+
+  void reset() override;
+  void run(std::uint32_t launch, Cta& cta) override;
+
+  const AesSizes& sizes() const { return sizes_; }
+  const AesArguments& arguments() const { return arguments_; }
+  const std::array<std::uint8_t, kKeyBytes>& key() const { return key_; }
+
+private:
+  void make_tables();
+  void expand_key();
+
+  AesSizes sizes_;
+  std::array<unsigned char, 256> box_{};
+  std::array<unsigned, 256> table_{};
+  std::array<std::uint8_t, kKeyBytes> key_{};
+  AesArguments arguments_{};
+};
+
+}  // namespace isthmus::workloads

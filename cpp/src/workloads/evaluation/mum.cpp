@@ -1,0 +1,105 @@
+#include "workloads/evaluation/mum.hpp"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "workloads/recording/random_numbers.hpp"
+
+namespace isthmus::workloads {
+namespace {
+
+constexpr std::uint64_t kPublishedInstructions = 77'000'000;  // ISPASS'09, Table 1; 140,000 letters
+constexpr std::uint32_t kThreadsPerCta = 256;
+constexpr float kShareOfGc = 0.35F;  // see kGenomeLetters
+/// Reads are stored as text: a letter before each gives its type, a zero ends it.
+constexpr std::uint32_t kBytesPerRead = Mum::kReadLetters + 2;
+
+/// A, C, G, T = 0 to 3.
+std::uint8_t random_letter(RandomNumbers& random) {
+  const float value = random.uniform();
+  const bool is_gc = value < kShareOfGc;
+  const bool is_first = is_gc ? value < kShareOfGc / 2 : value < (1 + kShareOfGc) / 2;
+  if (is_gc) return is_first ? 1 : 2;
+  return is_first ? 0 : 3;
+}
+
+}  // namespace
+
+Mum::Mum(const MumSizes& sizes, std::uint64_t seed) : sizes_(sizes) {
+  RandomNumbers random(seed);
+  std::vector<std::uint8_t> reference(sizes.letters);
+  std::generate(reference.begin(), reference.end(), [&] { return random_letter(random); });
+  place_reference(reference);
+  place_tree(make_suffix_tree(reference));
+  take_reads(random.next(), reference);
+  describe();
+}
+
+void Mum::place_reference(std::span<const std::uint8_t> reference) {
+  const std::uint64_t num_letters = reference.size();
+  // Four more rows than the letters fill: the last block of four may be incomplete.
+  const std::uint64_t num_rows =
+      (num_letters + kMumReferenceWidth - 1) / kMumReferenceWidth + kMumReferenceColumn;
+  arguments_.reference = heap_.allocate<unsigned char>("reference", num_rows * kMumReferenceWidth);
+  for (std::uint32_t i = 0; i < num_letters; ++i)
+    arguments_.reference.values[mum_reference_texel(i)] = reference[i];
+}
+
+void Mum::place_tree(const SuffixTree& tree) {
+  num_nodes_ = static_cast<std::uint32_t>(tree.nodes.size());
+  const std::uint64_t num_blocks = (num_nodes_ + kMumBlock - 1) / kMumBlock;
+  const std::uint64_t num_texels = num_blocks * kMumBlock;
+  arguments_.nodes = heap_.allocate<MumNode>("nodes", num_texels);
+  arguments_.children = heap_.allocate<MumChildren>("children", num_texels);
+  for (std::uint32_t number = 0; number < num_nodes_; ++number) {
+    const SuffixTree::Node& node = tree.nodes[number];
+    const unsigned texel = mum_texel(number);
+    arguments_.nodes.values[texel] = {node.begin, node.end, node.suffix_link, node.parent};
+    std::copy_n(node.children, 4, arguments_.children.values[texel].by_letter);
+  }
+}
+
+void Mum::take_reads(std::uint64_t seed, std::span<const std::uint8_t> reference) {
+  arguments_.reads =
+      heap_.allocate<unsigned char>("reads", std::uint64_t{sizes_.reads} * kBytesPerRead);
+  arguments_.read_begins = heap_.allocate<unsigned>("read_begins", sizes_.reads);
+  arguments_.read_lengths = heap_.allocate<unsigned>("read_lengths", sizes_.reads);
+  RandomNumbers random(seed);
+  for (std::uint32_t read = 0; read < sizes_.reads; ++read) {
+    const std::uint32_t begin = read * kBytesPerRead + 1;
+    const std::uint32_t from = random.below(kGenomeLetters - kReadLetters);
+    unsigned char* letters = arguments_.reads.values + begin;
+    if (from + kReadLetters <= reference.size())
+      std::copy_n(reference.begin() + from, kReadLetters, letters);
+    else  // from the rest of the genome, which is used nowhere else
+      std::generate_n(letters, kReadLetters, [&] { return random_letter(random); });
+    arguments_.read_begins.values[read] = begin;
+    arguments_.read_lengths.values[read] = kReadLetters;
+  }
+}
+
+void Mum::describe() {
+  arguments_.num_reads = sizes_.reads;
+  arguments_.num_starts = kReadLetters - kMinLength + 1;
+  arguments_.min_length = kMinLength;
+  arguments_.matches =
+      heap_.allocate<MumMatch>("matches", std::uint64_t{sizes_.reads} * arguments_.num_starts);
+  const std::uint32_t num_ctas = (sizes_.reads + kThreadsPerCta - 1) / kThreadsPerCta;
+  trace::Launch& match = program_.launches.emplace_back(launch("match", num_ctas, kThreadsPerCta));
+  match.before = {upload(arguments_.reference),   upload(arguments_.nodes),
+                  upload(arguments_.children),    upload(arguments_.reads),
+                  upload(arguments_.read_begins), upload(arguments_.read_lengths),
+                  upload(arguments_.matches)};
+  program_.after = {download(arguments_.matches)};
+  if (sizes_.letters == MumSizes().letters) program_.thread_instructions = kPublishedInstructions;
+  finish_program();
+}
+
+void Mum::reset() {
+  std::fill_n(arguments_.matches.values, arguments_.matches.num_elements, MumMatch{});
+}
+
+void Mum::run(std::uint32_t /*launch*/, Cta& cta) { mum_reads(cta, arguments_); }
+
+}  // namespace isthmus::workloads

@@ -1,0 +1,61 @@
+// Finds DNA reads in a reference, like MUMmerGPU.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "workloads/evaluation/mum_kernel.hpp"
+#include "workloads/evaluation/suffix_tree.hpp"
+#include "workloads/sizes.hpp"
+#include "workloads/workload.hpp"
+
+namespace isthmus::workloads {
+
+struct MumSizes {
+  std::uint32_t letters = 140'000;  ///< of the reference; as in ISPASS'09
+  std::uint32_t reads = 50000;
+};
+
+/// 50,000 reads of 25 letters. The genome is random, with the composition and length of the
+/// original, Bacillus anthracis; the reference is its beginning, so most reads are outside of it.
+/// The cleared matches are copied to the GPU too: this makes the sizes close to those of ispass2009
+/// (docs/sources.md).
+///
+/// Source      layout of nodes, reference and reads: MUMmerGPU 2
+class Mum : public Workload {
+public:
+  /// Bacillus anthracis. Source: GenBank NC_003997.3, 5,227,293 letters, 35 % of them G or C.
+  static constexpr std::uint32_t kGenomeLetters = 5'227'293;
+  static constexpr std::uint32_t kReadLetters = 25;
+  static constexpr std::uint32_t kMinLength = 20;  ///< MUMmerGPU's default
+
+  using Sizes = MumSizes;
+  static constexpr SizeOf<MumSizes> kSizes[] = {
+      {{.name = "letters",
+        .meaning = "letters of the reference",
+        .least = 1000,
+        .most = kGenomeLetters},
+       &MumSizes::letters},
+      {{.name = "reads", .meaning = "reads to find", .most = 1U << 22U}, &MumSizes::reads}};
+
+  Mum(const MumSizes& sizes, std::uint64_t seed);
+
+  void reset() override;
+  void run(std::uint32_t launch, Cta& cta) override;
+
+  const MumSizes& sizes() const { return sizes_; }
+  const MumArguments& arguments() const { return arguments_; }
+  std::uint32_t num_nodes() const { return num_nodes_; }
+
+private:
+  void place_reference(std::span<const std::uint8_t> reference);
+  void place_tree(const SuffixTree& tree);
+  void take_reads(std::uint64_t seed, std::span<const std::uint8_t> reference);
+  void describe();
+
+  MumSizes sizes_;
+  MumArguments arguments_{};
+  std::uint32_t num_nodes_ = 0;
+};
+
+}  // namespace isthmus::workloads

@@ -1,0 +1,55 @@
+// Breadth-first search as in Rodinia.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/rodinia/bfs_rodinia_kernel.hpp"
+#include "workloads/sizes.hpp"
+#include "workloads/workload.hpp"
+
+namespace isthmus::workloads {
+
+struct BfsRodiniaSizes {
+  std::uint32_t nodes = 65536;
+  std::uint32_t edges = 6;  ///< of a node, on average
+};
+
+/// The same search as Bfs, over the same graph, by the program of another suite: two kernels for
+/// each level, one more array, 512 threads a CTA. Zhang 2019 says that its BFS is Rodinia's.
+///
+/// Source      Rodinia 3.1, cuda/bfs (bfs.cu, kernel.cu, kernel2.cu)
+class BfsRodinia : public Workload {
+public:
+  static constexpr std::uint32_t kThreadsPerCta = 512;
+  static constexpr std::uint32_t kSource = 0;
+
+  using Sizes = BfsRodiniaSizes;
+  static constexpr SizeOf<BfsRodiniaSizes> kSizes[] = {{{.name = "nodes",
+                                                         .meaning = "nodes of the graph",
+                                                         .least = 512,
+                                                         .most = 1U << 24U,
+                                                         .multiple = kThreadsPerCta},
+                                                        &BfsRodiniaSizes::nodes},
+                                                       {{.name = "edges",
+                                                         .meaning = "edges of a node, on average",
+                                                         .least = 2,
+                                                         .most = 64,
+                                                         .multiple = 2},
+                                                        &BfsRodiniaSizes::edges}};
+
+  BfsRodinia(const BfsRodiniaSizes& sizes, std::uint64_t seed);
+
+  void reset() override;
+  void before(std::uint32_t launch) override;
+  void run(std::uint32_t launch, Cta& cta) override;
+
+  const BfsRodiniaArguments& arguments() const { return arguments_; }
+
+private:
+  void describe();
+
+  BfsRodiniaSizes sizes_;
+  BfsRodiniaArguments arguments_{};
+};
+
+}  // namespace isthmus::workloads
