@@ -1,0 +1,149 @@
+"""Sweeps on workers of Dask on this machine. Each test that starts some takes seconds."""
+
+import os
+import random
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
+pytest.importorskip("pyarrow", reason="isthmus[sim] is not installed")
+
+import isthmus
+from isthmus.errors import UsageError
+from isthmus.fleet.dask_clients import local_client
+from isthmus.fleet.spread import Spread, Work
+from isthmus.fleet.task import Introduction
+from isthmus.fleet.workers import DaskWorkers
+from isthmus.sim.axes import points, read_axes
+from isthmus.sim.library import Library
+from isthmus.sim.points import Base, SweepPoint, build_points
+from isthmus.sim.store import Row, SweepStore
+from isthmus.sim.sweep import Outcome, PointRunner, Threads, run_sweep
+from isthmus.sim.wire import Elsewhere, run_text
+
+pytestmark = pytest.mark.native
+BASE = Base(workload="bfs", machine="paper-gtx480", policy="ranges", seed=0, settings={})
+AXES = ["policy=ranges,tree,bitmap,whole-page", "link.bandwidth=1GB/s..32GB/s", "seed=0..2"]
+POINTS = build_points(BASE, points(read_axes(AXES)))
+KILLS = 10
+
+
+class Silent:
+    def point_finished(self, num_finished: int, total: int, point: SweepPoint, row: Row) -> None:
+        pass
+
+
+class Killer:
+    """Kills a worker after every few points, until it has done so ten times."""
+
+    def __init__(self, pids: Callable[[], list[int]]) -> None:
+        self._pids = pids
+        self._chance = random.Random(21)  # noqa: S311 - no secret
+        self.killed: list[int] = []
+
+    def point_finished(self, num_finished: int, total: int, point: SweepPoint, row: Row) -> None:
+        del total, point
+        assert row["error"] is None
+        alive = [pid for pid in self._pids() if pid not in self.killed]
+        if alive and len(self.killed) < KILLS and num_finished % 5 == 0:
+            victim = self._chance.choice(alive)
+            self.killed.append(victim)
+            os.kill(victim, signal.SIGKILL)
+
+
+def sweep(path: Path, runner: PointRunner, observer: Silent | Killer) -> Outcome:
+    store = SweepStore(path, "this", [point.key for point in POINTS])
+    with store:
+        return run_sweep(POINTS, store, runner=runner, observer=observer, should_stop=lambda: False)
+
+
+def elsewhere(workers: DaskWorkers, say: Callable[[str], None]) -> Elsewhere:
+    def spread(
+        works: Sequence[tuple[str, str]],
+        read: Callable[[str], Row],
+        should_stop: Callable[[], bool],
+    ) -> Iterator[tuple[int, Row]]:
+        given = [Work(*one) for one in works]
+        return Spread(workers=workers, say=say).results(given, read, should_stop)
+
+    return Elsewhere(spread)
+
+
+def test_ten_workers_are_killed_and_the_file_has_the_same_bytes(tmp_path: Path) -> None:
+    here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
+    sweep(here, Threads(Library().run, 2), Silent())
+    said: list[str] = []
+    with local_client(2) as client:
+        nannies = client.cluster.workers
+        killer = Killer(lambda: [nanny.pid for nanny in nannies.values() if nanny.pid])
+        runner = elsewhere(DaskWorkers(client, run_text, said.append), said.append)
+        outcome = sweep(there, runner, killer)
+    assert (outcome.num_finished, outcome.num_failed) == (len(POINTS), 0)
+    assert len(killer.killed) == KILLS
+    assert [line for line in said if not line.startswith("lost: ")] == []
+    # One that was killed before it was asked had no work to lose.
+    assert KILLS // 2 <= len(said) <= KILLS
+    assert there.read_bytes() == here.read_bytes()
+
+
+class Joining:
+    """A client with one worker, which another one joins later."""
+
+    def __init__(self, version: str) -> None:
+        self._introductions = {"tcp://a:1": isthmus.__version__, "tcp://b:1": version}
+        self.here = {"tcp://a:1": 2}
+        self.ran = 0
+
+    def nthreads(self) -> dict[str, int]:
+        return dict(self.here)
+
+    def run(self, _function: object, _text: str, *, workers: list[str], on_error: str) -> object:
+        assert on_error == "return"
+        self.ran += 1
+        return {
+            where: Introduction(
+                hostname="n", isthmus_version=self._introductions[where]
+            ).model_dump_json()
+            for where in workers
+        }
+
+
+def test_a_worker_that_joins_later_is_used_and_asked_once_who_it_is() -> None:
+    client, said = Joining(isthmus.__version__), list[str]()
+    workers = DaskWorkers(client, run_text, said.append)
+    assert workers.threads() == {"tcp://a:1": 2}
+    client.here["tcp://b:1"] = 4
+    for _ in range(3):
+        assert workers.threads() == {"tcp://a:1": 2, "tcp://b:1": 4}
+    assert (client.ran, said) == (2, [])
+
+
+def test_a_worker_of_another_version_that_joins_later_is_named_and_not_used() -> None:
+    client, said = Joining("9.9"), list[str]()
+    workers = DaskWorkers(client, run_text, said.append)
+    client.here["tcp://b:1"] = 4
+    for _ in range(3):
+        assert workers.threads() == {"tcp://a:1": 2}
+    assert len(said) == 1
+    assert said[0].startswith("not used: n (tcp://b:1) has isthmus 9.9, and this is ")
+
+
+def test_workers_of_another_version_that_are_there_refuse_the_sweep() -> None:
+    client = Joining("9.9")
+    client.here = {"tcp://b:1": 1}
+    with pytest.raises(UsageError, match=r"has isthmus 9\.9, and this is"):
+        DaskWorkers(client, run_text, print)
+
+
+def test_when_the_scheduler_is_gone_no_worker_is_there() -> None:
+    client = Joining("")
+
+    def gone() -> dict[str, int]:
+        raise OSError("Connection refused")
+
+    workers = DaskWorkers(client, run_text, print)
+    client.nthreads = gone  # type: ignore[method-assign]  # it was there before
+    assert workers.threads() == {}
