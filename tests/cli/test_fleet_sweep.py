@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -145,3 +146,34 @@ def test_a_scheduler_that_does_not_answer_is_named_and_nothing_is_left(
     assert outcome.code == 2
     assert "no scheduler answers at tcp://127.0.0.1:1" in outcome.err
     assert list(tmp_path.iterdir()) == []
+
+
+# What a fake ssh does: it runs the command here, unless the host is "bad".
+_SSH = """#!/bin/sh
+while [ "$1" != "--" ]; do shift; done
+if [ "$2" = bad ]; then echo "ssh: connect to host bad: Connection refused" >&2; exit 255; fi
+exec sh -c "exec $3"
+"""
+
+
+def test_hosts_are_reached_by_ssh_and_one_that_is_not_is_named(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ssh = tmp_path / "ssh"
+    ssh.write_text(_SSH)
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (tmp_path / "all").write_text("good\nbad\n")
+    (tmp_path / "none").write_text("bad\n")
+    sweep = ("fleet", "sweep", "cp", "-a", "policy=tree,ranges")
+    file = tmp_path / "s.parquet"
+    refused = invoke(*sweep, "--hosts", str(tmp_path / "none"), "-o", str(file))
+    assert refused.code == 2
+    assert "not used: bad: ssh ended with exit code 255: ssh: connect to host bad" in refused.err
+    assert "there is no worker" in refused.err
+    assert not file.exists()
+    done = invoke(*sweep, "--hosts", str(tmp_path / "all"), "-o", str(file))
+    assert done.code == 0, done.err
+    assert "not used: bad: " in done.err
+    assert re.search(r"^simulating on 1 worker, \d+ points? at a time$", done.err, re.MULTILINE)
+    assert "2 of 2 points in " in done.err

@@ -106,7 +106,7 @@ def sweep(
         seed=seed,
         settings=read_assignments(settings or []),
     )
-    sweep_into(output, base, read_axes(axes), lambda: _runner(place))
+    sweep_into(output, base, read_axes(axes), lambda: runner_at(place))
 
 
 def _grid(output: Path, place: Place) -> None:
@@ -116,12 +116,12 @@ def _grid(output: Path, place: Place) -> None:
 
     check_pyarrow()
     make_folder(output, option="--output")
-    found = run_grid(output, lambda: _runner(place))
+    found = run_grid(output, lambda: runner_at(place))
     print_data(summary_text(found, width=columns_of(sys.stdout)))
 
 
 @contextmanager
-def _runner(place: Place) -> "Iterator[PointRunner]":
+def runner_at(place: Place) -> "Iterator[PointRunner]":
     """Start or find the workers, and let them run points."""
     from isthmus.fleet.spread import Spread, Work
     from isthmus.sim.wire import Elsewhere, run_text
@@ -132,7 +132,8 @@ def _runner(place: Place) -> "Iterator[PointRunner]":
         threads = workers.threads().values()
         if not threads:
             raise UsageError("there is no worker", hint="start some: dask worker ADDRESS")
-        say(f"simulating on {counted(len(threads), 'worker')}, {sum(threads)} points at a time")
+        at_once = counted(sum(threads), "point")
+        say(f"simulating on {counted(len(threads), 'worker')}, {at_once} at a time")
 
         def spread(
             works: Sequence[tuple[str, str]],

@@ -17,7 +17,20 @@ if TYPE_CHECKING:
 UNSEEN = "127.0.0.1:0"
 """Where a server of Dask listens that nobody is to see: any free port of loopback."""
 _CONNECT_S = 20
+# Of a cluster on this machine. The last ones are clocks that nobody needs here: idle, they took 2 %
+# of two cores, from the very programs that are measured (benchmarks/fleet).
+_SETTINGS = {
+    # A call that kills its worker isn't tried again by Dask: who has asked decides.
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.worker.preload": ["isthmus.fleet.preload"],
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
 _LOCAL = {"localhost"}
+_NEEDS_TLS = "; its certificates must be in Dask's configuration here: see docs/fleet.md"
 
 
 @contextmanager
@@ -32,17 +45,9 @@ def local_client(number: int) -> Iterator["Client"]:
         Unavailable: Dask isn't installed.
     """
     check_dask()
-    import dask
     from distributed import Client
 
-    settings = {
-        # A call that kills its worker isn't tried again by Dask: who has asked decides.
-        "distributed.scheduler.allowed-failures": 0,
-        # It looks at every thread a hundred times a second, for a page that nobody sees.
-        "distributed.worker.profile.enabled": False,
-    }
     with ExitStack() as stack:
-        stack.enter_context(dask.config.set(settings))
         with _interrupts_ignored():
             cluster = loopback_cluster(number)
         stack.enter_context(cluster)
@@ -58,28 +63,29 @@ def loopback_cluster(number: int) -> "LocalCluster":
     Args:
         number: How many workers; none if they come from elsewhere.
     """
+    import dask
     from distributed import LocalCluster
 
-    return LocalCluster(
-        n_workers=number,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address=UNSEEN,
-        worker_dashboard_address=UNSEEN,
-        # Dask would pause a worker that has most of its share of the memory.
-        memory_limit=0,
-        silence_logs="CRITICAL",
-    )
+    with dask.config.set(_SETTINGS):
+        return LocalCluster(
+            n_workers=number,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=UNSEEN,
+            worker_dashboard_address=UNSEEN,
+            # Dask would pause a worker that has most of its share of the memory.
+            memory_limit=0,
+            silence_logs="CRITICAL",
+        )
 
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
     """
-    Ignore Ctrl-C, so that processes that are started meanwhile do.
+    Ignore Ctrl-C, so that processes that are started meanwhile do, until they do so themselves.
 
-    A terminal interrupts all of its processes, and each worker would print a traceback. It is the
-    collector that ends them.
+    See `isthmus.fleet.preload`.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -112,7 +118,8 @@ def scheduler_client(address: str) -> Iterator["Client"]:
     except (OSError, ValueError, RuntimeError, TypeError) as cause:
         raise UsageError(
             f"no scheduler answers at {address}: {one_line(str(cause))}",
-            hint="`dask scheduler` starts one and prints its address",
+            hint="`dask scheduler` starts one and prints its address"
+            + (_NEEDS_TLS if address.startswith("tls:") else ""),
         ) from None
     with client:
         yield client

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -87,6 +88,22 @@ def test_ten_workers_are_killed_and_the_file_has_the_same_bytes(tmp_path: Path) 
     # One that was killed before it was asked had no work to lose.
     assert KILLS // 2 <= len(said) <= KILLS
     assert there.read_bytes() == here.read_bytes()
+
+
+def interrupts_are_ignored() -> bool:
+    return signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+
+
+def test_a_worker_that_was_started_again_ignores_ctrl_c_like_the_first() -> None:
+    with local_client(1) as client:
+        (nanny,) = client.cluster.workers.values()
+        first = client.run(interrupts_are_ignored)
+        os.kill(nanny.pid, signal.SIGKILL)
+        end = time.monotonic() + 60
+        while not (again := set(client.nthreads()) - set(first)):
+            assert time.monotonic() < end
+        second = client.run(interrupts_are_ignored, workers=list(again))
+    assert [*first.values(), *second.values()] == [True, True]
 
 
 class Joining:
