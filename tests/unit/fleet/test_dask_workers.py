@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,19 +41,26 @@ class Silent:
 class Killer:
     """Kills a worker after every few points, until it has done so ten times."""
 
-    def __init__(self, pids: Callable[[], list[int]]) -> None:
-        self._pids = pids
+    def __init__(self, client: Any) -> None:  # noqa: ANN401 - Dask's classes have no types
+        self._client = client
         self._chance = random.Random(21)  # noqa: S311 - no secret
-        self.killed: list[int] = []
+        self._last = 0
+        self.killed: set[int] = set()
 
     def point_finished(self, num_finished: int, total: int, point: SweepPoint, row: Row) -> None:
         del total, point
         assert row["error"] is None
-        alive = [pid for pid in self._pids() if pid not in self.killed]
-        if alive and len(self.killed) < KILLS and num_finished % 5 == 0:
-            victim = self._chance.choice(alive)
-            self.killed.append(victim)
+        if len(self.killed) == KILLS or num_finished - self._last < 4:
+            return
+        # One that is just being started again is left alone: Dask would not try it once more.
+        here = self._client.nthreads()
+        nannies = self._client.cluster.workers.values()
+        pids = {one.pid for one in nannies if one.worker_address in here} - self.killed
+        if pids:
+            victim = self._chance.choice(sorted(pids))
             os.kill(victim, signal.SIGKILL)
+            self.killed.add(victim)
+            self._last = num_finished
 
 
 def sweep(path: Path, runner: PointRunner, observer: Silent | Killer) -> Outcome:
@@ -78,8 +86,7 @@ def test_ten_workers_are_killed_and_the_file_has_the_same_bytes(tmp_path: Path) 
     sweep(here, Threads(Library().run, 2), Silent())
     said: list[str] = []
     with local_client(2) as client:
-        nannies = client.cluster.workers
-        killer = Killer(lambda: [nanny.pid for nanny in nannies.values() if nanny.pid])
+        killer = Killer(client)
         runner = elsewhere(DaskWorkers(client, run_text, said.append), said.append)
         outcome = sweep(there, runner, killer)
     assert (outcome.num_finished, outcome.num_failed) == (len(POINTS), 0)
