@@ -124,9 +124,9 @@ def _grid(output: Path, place: Place) -> None:
 def runner_at(place: Place) -> "Iterator[PointRunner]":
     """Start or find the workers, and let them run points."""
     from isthmus.fleet.spread import Spread, Work
-    from isthmus.sim.wire import Elsewhere, run_text
+    from isthmus.sim.wire import Elsewhere, run_texts
 
-    with place.all_cores(run_text, say) as (workers, missing):
+    with place.all_cores(run_texts, say) as (workers, missing):
         for host, why in missing.items():
             say(f"not used: {host}: {why}")
         threads = workers.threads().values()

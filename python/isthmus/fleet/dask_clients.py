@@ -22,6 +22,9 @@ _CONNECT_S = 20
 _SETTINGS = {
     # A call that kills its worker isn't tried again by Dask: who has asked decides.
     "distributed.scheduler.allowed-failures": 0,
+    # If a worker isn't there so long after it was lost, Dask gives it up for ever, although it may
+    # just be started again, or have been lost once more.
+    "distributed.deploy.lost-worker-timeout": "1d",
     "distributed.worker.preload": ["isthmus.fleet.preload"],
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.active-memory-manager.start": False,
@@ -48,13 +51,12 @@ def local_client(number: int) -> Iterator["Client"]:
     from distributed import Client
 
     with ExitStack() as stack:
-        with _interrupts_ignored():
-            cluster = loopback_cluster(number)
-        stack.enter_context(cluster)
+        cluster = stack.enter_context(loopback_cluster(number))
         yield stack.enter_context(Client(cluster))
 
 
-def loopback_cluster(number: int) -> "LocalCluster":
+@contextmanager
+def loopback_cluster(number: int) -> Iterator["LocalCluster"]:
     """
     Start a scheduler and workers on this machine. All of them listen on loopback alone.
 
@@ -66,18 +68,22 @@ def loopback_cluster(number: int) -> "LocalCluster":
     import dask
     from distributed import LocalCluster
 
+    # Some are read long after the start.
     with dask.config.set(_SETTINGS):
-        return LocalCluster(
-            n_workers=number,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=UNSEEN,
-            worker_dashboard_address=UNSEEN,
-            # Dask would pause a worker that has most of its share of the memory.
-            memory_limit=0,
-            silence_logs="CRITICAL",
-        )
+        with _interrupts_ignored():
+            cluster = LocalCluster(
+                n_workers=number,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=UNSEEN,
+                worker_dashboard_address=UNSEEN,
+                # Dask would pause a worker that has most of its share of the memory.
+                memory_limit=0,
+                silence_logs="CRITICAL",
+            )
+        with cluster:
+            yield cluster
 
 
 @contextmanager

@@ -5,11 +5,12 @@ What a worker had when it was lost is done again by another one. A worker that g
 than an answer is asked no more. Knows neither Dask nor what the works are.
 """
 
+import json
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from isthmus.errors import Error, UsageError
 from isthmus.spelling import counted
@@ -23,12 +24,15 @@ _LOOK_S = 1.0
 # The longest time until Ctrl-C is noticed.
 _POLL_S = 0.1
 _MAX_REASON = 400
+# Together in one question. Dask takes some 5 ms of CPU time for each (benchmarks/fleet).
+_TOGETHER_S = 0.5
+_MOST_TOGETHER = 64
 _GOES_ON = "what is finished is kept: the same command continues"
 T = TypeVar("T")
 
 
 class Workers(Protocol):
-    """Workers that answer texts with texts."""
+    """Workers that answer a list of texts, as JSON, with the list of their answers, as JSON."""
 
     def threads(self) -> Mapping[str, int]:
         """Give the workers that can be asked now, and how many questions each answers at once."""
@@ -59,10 +63,10 @@ class Work:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A question that has no answer yet: where, and the work's place in the list."""
+    """A question that has no answer yet: where, and the works' places in the list."""
 
     worker: str
-    index: int
+    indices: tuple[int, ...]
 
 
 @dataclass(kw_only=True)
@@ -87,6 +91,8 @@ class Spread:
     _waiting: deque[int] = field(default_factory=deque)
     _losses: Counter[int] = field(default_factory=Counter)
     _given_up: list[int] = field(default_factory=list)
+    _num_done: int = 0
+    _begun_s: float = 0.0
     _looked_s: float | None = None
     _last_here_s: float = 0.0
 
@@ -105,7 +111,7 @@ class Spread:
             Error: No worker is left; or all works are done but those that were given up.
         """
         self._waiting.extend(range(len(works)))
-        self._last_here_s = self.clock()
+        self._begun_s = self._last_here_s = self.clock()
         try:
             while (self._waiting or self._asked) and not should_stop():
                 self._look()
@@ -115,12 +121,13 @@ class Spread:
                     if asked is None:
                         continue
                     try:
-                        found = read(answer) if isinstance(answer, str) else _raised(answer)
+                        found = [read(one) for one in _texts_of(answer, len(asked.indices))]
                     except UsageError as error:
                         self._trouble(asked, str(error))
                         continue
                     del self._asked[question]
-                    yield asked.index, found
+                    self._num_done += len(found)
+                    yield from zip(asked.indices, found, strict=True)
         finally:
             for question in self._asked:
                 self.workers.forget(question)
@@ -154,9 +161,26 @@ class Spread:
             for _ in range(number + 1 - under_way[worker]):
                 if not self._waiting:
                     return
-                index = self._waiting.popleft()
-                question = self.workers.ask(worker, works[index].text)
-                self._asked[question] = _Asked(worker, index)
+                indices = self._next_together()
+                text = json.dumps([works[index].text for index in indices])
+                self._asked[self.workers.ask(worker, text)] = _Asked(worker, indices)
+
+    def _next_together(self) -> tuple[int, ...]:
+        """
+        Take the works of the next question: as many as take half a second, for a question costs.
+
+        Near the end they are fewer, so that all workers end at the same time. What was lost is
+        asked alone, so that only a work that is the cause is given up.
+        """
+        num_threads = sum(self._here.values())
+        taken_s = (self.clock() - self._begun_s) * num_threads
+        most = 1 if taken_s <= 0 else int(_TOGETHER_S * self._num_done / taken_s)
+        most = min(most, _MOST_TOGETHER, len(self._waiting) // (2 * num_threads))
+        taken = [self._waiting.popleft()]
+        if not self._losses[taken[0]]:
+            while len(taken) < most and not self._losses[self._waiting[0]]:
+                taken.append(self._waiting.popleft())
+        return tuple(taken)
 
     def _trouble(self, asked: _Asked, why: str) -> None:
         """Ask a worker no more, unless it was lost, which is no fault of its answers."""
@@ -175,11 +199,12 @@ class Spread:
         for place, (question, asked) in enumerate(had.items()):
             del self._asked[question]
             self.workers.forget(question)
-            self._losses[asked.index] += place < num_under_way
-            if self._losses[asked.index] < MAX_LOSSES:
-                self._waiting.appendleft(asked.index)
-            else:
-                self._given_up.append(asked.index)
+            for index in reversed(asked.indices):
+                self._losses[index] += place < num_under_way
+                if self._losses[index] < MAX_LOSSES:
+                    self._waiting.appendleft(index)
+                else:
+                    self._given_up.append(index)
 
     def _refuse_given_up(self, works: Sequence[Work]) -> None:
         first = works[self._given_up[0]].label
@@ -190,5 +215,14 @@ class Spread:
         )
 
 
-def _raised(error: BaseException) -> NoReturn:
-    raise UsageError(f"{type(error).__name__}: {error}")
+def _texts_of(answer: str | BaseException, number: int) -> list[str]:
+    """Read the answers to some texts."""
+    if isinstance(answer, BaseException):
+        raise UsageError(f"{type(answer).__name__}: {answer}")
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or len(found) != number:
+        raise UsageError("what came back is no list of answers")
+    return [str(one) for one in found]

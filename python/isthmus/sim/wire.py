@@ -4,11 +4,12 @@ A point of a sweep as text, and its answer, so that another process can run it.
 JSON in both directions: no objects cross, and nothing can be asked but a simulation.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 import isthmus
 from isthmus.errors import Error, UsageError
@@ -22,6 +23,7 @@ from isthmus.sim.store import Row
 from isthmus.suggest import one_line
 
 _Number = Annotated[Integer, Field(strict=True)] | Annotated[float, Field(strict=True)]
+_TEXTS = TypeAdapter(list[str])
 # A process keeps the traces of its workloads from one call to the next.
 _LIBRARY = Library()
 
@@ -84,6 +86,24 @@ def run_text(text: str) -> str:
     return answer.model_dump_json()
 
 
+def run_texts(text: str) -> str:
+    """
+    Run several points, one after the other.
+
+    Args:
+        text: A list of texts for `run_text`, as JSON.
+
+    Returns:
+        The list of their answers, as JSON; if it was no such list, one refusal.
+    """
+    try:
+        texts = _TEXTS.validate_json(text)
+    except ValidationError as cause:
+        refused = f"this is no list of simulations: {first_fault(cause)}"
+        return json.dumps([PointAnswer(refused=refused).model_dump_json()])
+    return json.dumps([run_text(one) for one in texts])
+
+
 def numbers_of(text: str) -> Row:
     """
     Read an answer.
@@ -125,7 +145,7 @@ class Elsewhere:
     """Runs the points of a sweep in other processes, by text."""
 
     def __init__(self, spread: Spreading) -> None:
-        """Use processes that call `run_text`."""
+        """Use processes that call `run_texts`."""
         self._spread = spread
 
     def finished(

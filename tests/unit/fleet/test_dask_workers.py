@@ -24,7 +24,7 @@ from isthmus.sim.library import Library
 from isthmus.sim.points import Base, SweepPoint, build_points
 from isthmus.sim.store import Row, SweepStore
 from isthmus.sim.sweep import Outcome, PointRunner, Threads, run_sweep
-from isthmus.sim.wire import Elsewhere, run_text
+from isthmus.sim.wire import Elsewhere, run_texts
 
 pytestmark = pytest.mark.native
 BASE = Base(workload="bfs", machine="paper-gtx480", policy="ranges", seed=0, settings={})
@@ -50,7 +50,7 @@ class Killer:
     def point_finished(self, num_finished: int, total: int, point: SweepPoint, row: Row) -> None:
         del total, point
         assert row["error"] is None
-        if len(self.killed) == KILLS or num_finished - self._last < 4:
+        if len(self.killed) == KILLS or num_finished - self._last < 3:
             return
         # One that is just being started again is left alone: Dask would not try it once more.
         here = self._client.nthreads()
@@ -87,7 +87,7 @@ def test_ten_workers_are_killed_and_the_file_has_the_same_bytes(tmp_path: Path) 
     said: list[str] = []
     with local_client(2) as client:
         killer = Killer(client)
-        runner = elsewhere(DaskWorkers(client, run_text, said.append), said.append)
+        runner = elsewhere(DaskWorkers(client, run_texts, said.append), said.append)
         outcome = sweep(there, runner, killer)
     assert (outcome.num_finished, outcome.num_failed) == (len(POINTS), 0)
     assert len(killer.killed) == KILLS
@@ -137,7 +137,7 @@ class Joining:
 
 def test_a_worker_that_joins_later_is_used_and_asked_once_who_it_is() -> None:
     client, said = Joining(isthmus.__version__), list[str]()
-    workers = DaskWorkers(client, run_text, said.append)
+    workers = DaskWorkers(client, run_texts, said.append)
     assert workers.threads() == {"tcp://a:1": 2}
     client.here["tcp://b:1"] = 4
     for _ in range(3):
@@ -147,7 +147,7 @@ def test_a_worker_that_joins_later_is_used_and_asked_once_who_it_is() -> None:
 
 def test_a_worker_of_another_version_that_joins_later_is_named_and_not_used() -> None:
     client, said = Joining("9.9"), list[str]()
-    workers = DaskWorkers(client, run_text, said.append)
+    workers = DaskWorkers(client, run_texts, said.append)
     client.here["tcp://b:1"] = 4
     for _ in range(3):
         assert workers.threads() == {"tcp://a:1": 2}
@@ -159,7 +159,7 @@ def test_workers_of_another_version_that_are_there_refuse_the_sweep() -> None:
     client = Joining("9.9")
     client.here = {"tcp://b:1": 1}
     with pytest.raises(UsageError, match=r"has isthmus 9\.9, and this is"):
-        DaskWorkers(client, run_text, print)
+        DaskWorkers(client, run_texts, print)
 
 
 def test_when_the_scheduler_is_gone_no_worker_is_there() -> None:
@@ -168,6 +168,6 @@ def test_when_the_scheduler_is_gone_no_worker_is_there() -> None:
     def gone() -> dict[str, int]:
         raise OSError("Connection refused")
 
-    workers = DaskWorkers(client, run_text, print)
+    workers = DaskWorkers(client, run_texts, print)
     client.nthreads = gone  # type: ignore[method-assign]  # it was there before
     assert workers.threads() == {}

@@ -1,5 +1,6 @@
 """Spreading works over workers that a test plays: no process, no network, no waiting."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 
 import pytest
@@ -13,15 +14,22 @@ Reply = str | BaseException | None
 
 class PlayedWorkers:
     """
-    Workers that answer one question a second each, in order.
+    Workers that answer one question each in `seconds`, in order.
 
     `reply` gives a worker's answer to a text; None if the worker is lost in that moment.
     """
 
-    def __init__(self, threads: Mapping[str, int], reply: Callable[[str, str], Reply]) -> None:
+    def __init__(
+        self,
+        threads: Mapping[str, int],
+        reply: Callable[[str, str], Reply],
+        seconds: float = 1,
+    ) -> None:
+        self._seconds = seconds
         self.here = dict(threads)
         self.now = 0.0
         self.asked: list[tuple[str, str]] = []
+        self.questions: list[list[str]] = []
         self.forgotten: list[int] = []
         self.joining: list[str] = []
         self._reply = reply
@@ -32,28 +40,31 @@ class PlayedWorkers:
         return dict(self.here)
 
     def ask(self, worker: str, text: str) -> int:
-        self.asked.append((worker, text))
-        self._open[len(self.asked)] = (worker, text)
+        self.asked += [(worker, one) for one in json.loads(text)]
+        self.questions.append(json.loads(text))
+        self._open[len(self.questions)] = (worker, text)
         self.most_open = max(self.most_open, len(self._open))
-        return len(self.asked)
+        return len(self.questions)
 
     def answers(self, timeout_s: float) -> Iterable[tuple[int, str | BaseException]]:
         assert timeout_s <= 0.1
-        self.now += 1
+        self.now += self._seconds
         for name in self.joining:
             self.here[name] = 1
         self.joining = []
         for worker in list(self.here):
             first = [number for number, one in self._open.items() if one[0] == worker][:1]
             for number in first:
-                answer = self._reply(*self._open[number])
-                if answer is None:
+                texts = json.loads(self._open[number][1])
+                answers = [self._reply(worker, text) for text in texts]
+                if None in answers:
                     # Started again, at another address.
                     del self.here[worker]
                     self.joining.append(f"{worker}'")
                     continue
                 del self._open[number]
-                yield number, answer
+                raised = [one for one in answers if isinstance(one, BaseException)]
+                yield number, raised[0] if raised else json.dumps(answers)
 
     def forget(self, question: int) -> None:
         self.forgotten.append(question)
@@ -184,3 +195,54 @@ def test_when_it_should_stop_nobody_waits_for_what_is_under_way() -> None:
     found, _ = spread(workers, lambda: workers.now >= 2)
     assert 0 < len(found) < 8
     assert len(workers.forgotten) == len(workers.asked) - len(found)
+
+
+def test_short_works_are_asked_together_and_the_last_ones_alone() -> None:
+    many = [Work(str(number), str(number)) for number in range(400)]
+    workers = PlayedWorkers({"a": 1, "b": 1}, right, seconds=0.01)
+    whole = Spread(workers=workers, say=print, clock=lambda: workers.now)
+    found = dict(whole.results(many, read, lambda: False))
+    assert found == {number: number for number in range(400)}
+    sizes = [len(question) for question in workers.questions]
+    assert sizes[:4] == [1, 1, 1, 1]
+    assert 10 < max(sizes) <= 64
+    assert sizes[-2:] == [1, 1]
+    assert len(sizes) < 100
+
+
+def test_what_was_lost_together_is_asked_alone_and_only_the_cause_is_given_up() -> None:
+    many = [Work(str(number), str(number)) for number in range(100)]
+    workers = PlayedWorkers(
+        {"a": 1, "b": 1}, lambda w, t: None if t == "60" else right(w, t), seconds=0.01
+    )
+    said: list[str] = []
+    whole = Spread(workers=workers, say=said.append, clock=lambda: workers.now)
+    found: dict[int, int] = {}
+    with pytest.raises(Error, match="1 point lost 4 workers each"):
+        found.update(whole.results(many, read, lambda: False))
+    having = [question for question in workers.questions if "60" in question]
+    assert len(having[0]) > 1
+    assert having[1:] == [["60"]] * 3
+
+
+@pytest.mark.parametrize("answer", ["", "{}", "[]", '["=0", "=1"]', "3"])
+def test_a_list_that_is_none_is_garbage(answer: str) -> None:
+    class Odd(PlayedWorkers):
+        def __init__(self) -> None:
+            super().__init__({"a": 1, "b": 1}, right)
+            self._asked_of: dict[int, str] = {}
+
+        def answers(self, timeout_s: float) -> Iterable[tuple[int, str | BaseException]]:
+            for number, found in super().answers(timeout_s):
+                yield number, answer if self._asked_of[number] == "a" else found
+
+        def ask(self, worker: str, text: str) -> int:
+            number = super().ask(worker, text)
+            self._asked_of[number] = worker
+            return number
+
+    found, said = spread(Odd())
+    assert found == ALL
+    assert said == [
+        "asked no more: the worker at a: what came back is no list of answers",
+    ]

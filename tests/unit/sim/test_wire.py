@@ -13,7 +13,7 @@ from isthmus.sim.points import Base, SweepPoint, build_points
 from isthmus.sim.result import empty_result
 from isthmus.sim.running import open_source
 from isthmus.sim.trace.file import record_trace
-from isthmus.sim.wire import Elsewhere, numbers_of, run_text, text_of
+from isthmus.sim.wire import Elsewhere, numbers_of, run_text, run_texts, text_of
 
 pytestmark = pytest.mark.native
 BASE = Base(workload="cp", machine="paper-gtx480", policy="ranges", seed=3, settings={})
@@ -137,3 +137,18 @@ def test_points_are_run_elsewhere_in_any_order() -> None:
     found = list(Elsewhere(backwards).finished(given, stop))
     assert [one for one, _ in found] == given[::-1]
     assert [numbers["error"] for _, numbers in found] == [one.key for one in given[::-1]]
+
+
+def test_several_points_are_answered_in_their_order() -> None:
+    texts = [text_of(point("seed=1")), "{", text_of(point("seed=2"))]
+    first, refused, last = json.loads(run_texts(json.dumps(texts)))
+    assert (first, last) == (run_text(texts[0]), run_text(texts[2]))
+    with pytest.raises(UsageError, match="this is no simulation"):
+        numbers_of(refused)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[3]", '"a"', '["a", null]'])
+def test_what_is_no_list_of_simulations_is_refused(text: str) -> None:
+    (refused,) = json.loads(run_texts(text))
+    with pytest.raises(UsageError, match="this is no list of simulations"):
+        numbers_of(refused)
