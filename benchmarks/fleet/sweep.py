@@ -116,7 +116,9 @@ def main() -> None:
             print(rows[-1], flush=True)
     assert len({row.pop("sha256") for row in rows}) == 1  # noqa: S101 - the same bytes
     middle = {
-        part: {way: median(row[part] for row in rows if row["way"] == way) for way in WAYS}
+        part: {
+            way: round(median(row[part] for row in rows if row["way"] == way), 2) for way in WAYS
+        }
         for part in ("sweep_s", "sweep_cpu_s", "start_s", "start_cpu_s")
     }
     used = middle["sweep_cpu_s"]
